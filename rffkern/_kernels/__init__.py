@@ -1,0 +1,1 @@
+"""Typed kernels; they import nothing of the package but each other."""

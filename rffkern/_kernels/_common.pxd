@@ -1,0 +1,121 @@
+"""What the kernels share: the fused precision, the shape of tiles and blocks, and one wrapper per vector function.
+
+Rows are packed feature-major in tiles of TILE rows, and tiles are grouped in blocks of BLOCK_TILES.  A block is the
+unit of parallel work and of summation: partial sums are kept per block and added in block order, so that results do not
+depend on the number of threads.
+"""
+
+from ._vecmath cimport table_f32, table_f64
+
+ctypedef fused real:
+    float
+    double
+
+cdef enum:
+    TILE = 128
+    BLOCK_TILES = 16
+    TERMS = 4
+    LANES = 16
+
+
+cdef inline Py_ssize_t n_blocks(Py_ssize_t n_tiles) noexcept nogil:
+    return (n_tiles + BLOCK_TILES - 1) // BLOCK_TILES
+
+
+cdef inline Py_ssize_t block_start(Py_ssize_t block) noexcept nogil:
+    return block * BLOCK_TILES
+
+
+cdef inline Py_ssize_t block_stop(Py_ssize_t block, Py_ssize_t n_tiles) noexcept nogil:
+    return min((block + 1) * BLOCK_TILES, n_tiles)
+
+
+cdef inline const real *weight_tile(const real[:, ::1] weight, Py_ssize_t tile, Py_ssize_t n_tiles) noexcept nogil:
+    """Weights of a tile.  Equal weights need two rows only: one for the full tiles and one for the last."""
+    if weight.shape[0] == n_tiles:
+        return &weight[tile, 0]
+    return &weight[tile == n_tiles - 1, 0]
+
+
+cdef inline void project(const real *tile, Py_ssize_t n_features, const real *omega, real shift,
+                         real *u) noexcept nogil:
+    if real is float:
+        table_f32.project(tile, n_features, omega, shift, u)
+    else:
+        table_f64.project(tile, n_features, omega, shift, u)
+
+
+cdef inline void cospi(real *u, Py_ssize_t width) noexcept nogil:
+    if real is float:
+        table_f32.cospi(u, width)
+    else:
+        table_f64.cospi(u, width)
+
+
+cdef inline void sincospi(const real *u, real *s, real *c) noexcept nogil:
+    if real is float:
+        table_f32.sincospi(u, s, c)
+    else:
+        table_f64.sincospi(u, s, c)
+
+
+cdef inline double surrogate(const real *r2, const real *weight, const real *s, const real *c,
+                             real *v) noexcept nogil:
+    if real is float:
+        return table_f32.surrogate(r2, weight, s, c, v)
+    else:
+        return table_f64.surrogate(r2, weight, s, c, v)
+
+
+cdef inline void accumulate(const real *tile, Py_ssize_t n_features, const real *v, double *gradient) noexcept nogil:
+    if real is float:
+        table_f32.accumulate(tile, n_features, v, gradient)
+    else:
+        table_f64.accumulate(tile, n_features, v, gradient)
+
+
+cdef inline void phase_sums(const real *a, const real *b, const real *weight, Py_ssize_t n_pairs, const real *cosine,
+                            const real *sine, double *sums) noexcept nogil:
+    if real is float:
+        table_f32.phase_sums(a, b, weight, n_pairs, cosine, sine, sums)
+    else:
+        table_f64.phase_sums(a, b, weight, n_pairs, cosine, sine, sums)
+
+
+cdef inline void phase_slopes(const real *a, const real *b, const real *weight, real cosine, real sine,
+                              double *sums) noexcept nogil:
+    if real is float:
+        table_f32.phase_slopes(a, b, weight, cosine, sine, sums)
+    else:
+        table_f64.phase_slopes(a, b, weight, cosine, sine, sums)
+
+
+cdef inline void correlate(const double *raw, const real *y, const real *weight, const real *h,
+                           double *sums) noexcept nogil:
+    if real is float:
+        table_f32.correlate(raw, y, weight, h, sums)
+    else:
+        table_f64.correlate(raw, y, weight, h, sums)
+
+
+cdef inline void boost(double *raw, const real *y, const real *weight, const real *h, double step, real *r2,
+                       double *sums) noexcept nogil:
+    if real is float:
+        table_f32.boost(raw, y, weight, h, step, r2, sums)
+    else:
+        table_f64.boost(raw, y, weight, h, step, r2, sums)
+
+
+cdef inline void project_terms(const real *tile, Py_ssize_t n_features, Py_ssize_t width, const real *omegas,
+                               const real *shifts, real *u) noexcept nogil:
+    if real is float:
+        table_f32.project_terms(tile, n_features, width, omegas, shifts, u)
+    else:
+        table_f64.project_terms(tile, n_features, width, omegas, shifts, u)
+
+
+cdef inline void add_scaled(const real *h, Py_ssize_t width, real amplitude, real *total) noexcept nogil:
+    if real is float:
+        table_f32.add_scaled(h, width, amplitude, total)
+    else:
+        table_f64.add_scaled(h, width, amplitude, total)

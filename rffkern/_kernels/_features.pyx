@@ -1,0 +1,93 @@
+"""Packing of rows into tiles, and sums of cosines: what training and scoring read."""
+
+from cython.parallel cimport prange, threadid
+
+from ._common cimport BLOCK_TILES, LANES, TERMS, TILE, add_scaled, cospi, project_terms, real
+
+ctypedef fused source:
+    float
+    double
+
+cdef enum:
+    TERM_BLOCK = 16   # terms summed in `real` before they are added to the double result
+
+TILE_ROWS = TILE
+ROW_BLOCK = TILE * BLOCK_TILES
+TERM_MULTIPLE = TERM_BLOCK
+
+
+cdef double _pack_tile(const source[:, ::1] X, const double[::1] center, const double[::1] inverse_scale,
+                       real[:, :, ::1] tiles, Py_ssize_t tile) noexcept nogil:
+    cdef Py_ssize_t i, j, row = tile * TILE, n_rows = min(<Py_ssize_t>TILE, X.shape[0] - tile * TILE)
+    cdef double value, length, largest = 0
+    for i in range(n_rows):
+        length = 0
+        for j in range(X.shape[1]):
+            value = (X[row + i, j] - center[j]) * inverse_scale[j]
+            length += value * value
+            tiles[tile, j, i] = <real>value
+        largest = max(largest, length)
+    for j in range(X.shape[1]):
+        for i in range(n_rows, TILE):
+            tiles[tile, j, i] = 0
+    return largest
+
+
+def pack_rows(
+    const source[:, ::1] X,            # IN   (n_samples, n_features)
+    const double[::1] center,          # IN   (n_features,)
+    const double[::1] inverse_scale,   # IN   (n_features,) 0 for constant columns
+    real[:, :, ::1] tiles,             # OUT  (n_tiles, n_features, TILE), padded with 0
+    double[::1] lengths,               # OUT  (n_tiles,) largest squared length among the packed rows of a tile
+    int n_threads,
+):
+    """Standardise rows and lay them out feature-major in tiles."""
+    cdef Py_ssize_t t
+    for t in prange(tiles.shape[0], nogil=True, schedule='static', num_threads=n_threads):
+        lengths[t] = _pack_tile(X, center, inverse_scale, tiles, t)
+
+
+cdef void _score_tile(
+    const real[:, ::1] X, const double[::1] center, const real[:, ::1] omegas, const real[::1] shifts,
+    const real[:, ::1] amplitudes, double[:, ::1] out, Py_ssize_t row, real *tile,
+) noexcept nogil:
+    cdef real h[TERM_BLOCK * TILE]
+    cdef real total[TILE]
+    cdef Py_ssize_t i, j, k, o, block, term, n_features = X.shape[1], n_rows = min(<Py_ssize_t>TILE, X.shape[0] - row)
+    cdef Py_ssize_t width = (n_rows + LANES - 1) // LANES * LANES
+    for j in range(n_features):
+        for i in range(n_rows):
+            tile[j * TILE + i] = <real>(X[row + i, j] - center[j])
+        for i in range(n_rows, width):
+            tile[j * TILE + i] = 0
+    for block in range(omegas.shape[0] // TERM_BLOCK):
+        term = block * TERM_BLOCK
+        for k in range(TERM_BLOCK // TERMS):
+            project_terms(tile, n_features, width, &omegas[term + k * TERMS, 0], &shifts[term + k * TERMS],
+                          h + k * TERMS * TILE)
+        for k in range(TERM_BLOCK):
+            cospi(h + k * TILE, width)
+        for o in range(amplitudes.shape[0]):
+            for i in range(width):
+                total[i] = 0
+            for k in range(TERM_BLOCK):
+                if amplitudes[o, term + k] != 0:   # one-vs-rest: a term serves one output
+                    add_scaled(h + k * TILE, width, amplitudes[o, term + k], total)
+            for i in range(n_rows):
+                out[row + i, o] += total[i]
+
+
+def score_rows(
+    const real[:, ::1] X,            # IN   (n_samples, n_features)
+    const double[::1] center,        # IN   (n_features,)
+    const real[:, ::1] omegas,       # IN   (n_terms, n_features) half turns; n_terms a multiple of TERM_BLOCK
+    const real[::1] shifts,          # IN   (n_terms,) half turns
+    const real[:, ::1] amplitudes,   # IN   (n_outputs, n_terms)
+    double[:, ::1] out,              # IN   (n_samples, n_outputs) the intercepts; OUT the scores
+    real[:, ::1] scratch,            # TEMP (n_threads, n_features * TILE)
+    int n_threads,
+):
+    """out += amplitudes . cos(omegas . (x - center) - shifts); a row's bits do not depend on the rows beside it."""
+    cdef Py_ssize_t t, n_tiles = (X.shape[0] + TILE - 1) // TILE
+    for t in prange(n_tiles, nogil=True, schedule='static', num_threads=n_threads):
+        _score_tile(X, center, omegas, shifts, amplitudes, out, t * TILE, &scratch[threadid(), 0])

@@ -1,0 +1,32 @@
+"""Limited-memory BFGS by reverse communication: the caller evaluates, the object decides where next."""
+
+
+cdef struct Trial:
+    double step, loss, slope
+
+
+cdef class LBFGS:
+    cdef readonly Py_ssize_t n_iterations, n_evaluations
+    cdef double[::1] x          # point to evaluate next; the best point once `advance` has returned False
+    cdef double[::1] gradient   # filled by the caller with the gradient at x
+    cdef Py_ssize_t size, max_iter
+    cdef double loss_tolerance, gradient_tolerance, noise, first_length, first_gradient
+    # The line search runs from `origin` along `direction`; `best` is the point of trial `low`, the far end is `high`.
+    cdef double[::1] origin, origin_gradient, direction, best, best_gradient
+    cdef Trial start, low, high
+    cdef double step
+    cdef bint bracketed
+    cdef int n_trials
+    # Correction pairs in a ring; `n_seen` counts all that were ever stored.
+    cdef double[:, ::1] displacements, changes
+    cdef double[::1] curvatures, coefficients
+    cdef Py_ssize_t n_pairs, n_seen
+
+    cdef void reset(self, const double[::1] x0, double first_length) noexcept nogil
+    cdef bint advance(self, double loss) noexcept nogil
+    cdef bint _begin_search(self) noexcept nogil
+    cdef void _set_direction(self) noexcept nogil
+    cdef void _store_pair(self) noexcept nogil
+    cdef bint _end_search(self) noexcept nogil
+    cdef double _next_step(self) noexcept nogil
+    cdef void _move_to(self, double step) noexcept nogil

@@ -1,0 +1,34 @@
+"""Tables of vector math functions, one per precision, for the level chosen at import."""
+
+cdef extern from "vecmath.h" nogil:
+    ctypedef struct vecmath_f32:
+        void project(const float *, Py_ssize_t, const float *, float, float *) noexcept nogil
+        void cospi(float *, Py_ssize_t) noexcept nogil
+        void sincospi(const float *, float *, float *) noexcept nogil
+        float surrogate(const float *, const float *, const float *, const float *, float *) noexcept nogil
+        void accumulate(const float *, Py_ssize_t, const float *, double *) noexcept nogil
+        void phase_sums(const float *, const float *, const float *, Py_ssize_t, const float *, const float *,
+                        double *) noexcept nogil
+        void phase_slopes(const float *, const float *, const float *, float, float, double *) noexcept nogil
+        void correlate(const double *, const float *, const float *, const float *, double *) noexcept nogil
+        void boost(double *, const float *, const float *, const float *, double, float *, double *) noexcept nogil
+        void project_terms(const float *, Py_ssize_t, Py_ssize_t, const float *, const float *, float *) noexcept nogil
+        void add_scaled(const float *, Py_ssize_t, float, float *) noexcept nogil
+
+    ctypedef struct vecmath_f64:
+        void project(const double *, Py_ssize_t, const double *, double, double *) noexcept nogil
+        void cospi(double *, Py_ssize_t) noexcept nogil
+        void sincospi(const double *, double *, double *) noexcept nogil
+        double surrogate(const double *, const double *, const double *, const double *, double *) noexcept nogil
+        void accumulate(const double *, Py_ssize_t, const double *, double *) noexcept nogil
+        void phase_sums(const double *, const double *, const double *, Py_ssize_t, const double *, const double *,
+                        double *) noexcept nogil
+        void phase_slopes(const double *, const double *, const double *, double, double, double *) noexcept nogil
+        void correlate(const double *, const double *, const double *, const double *, double *) noexcept nogil
+        void boost(double *, const double *, const double *, const double *, double, double *, double *) noexcept nogil
+        void project_terms(const double *, Py_ssize_t, Py_ssize_t, const double *, const double *,
+                           double *) noexcept nogil
+        void add_scaled(const double *, Py_ssize_t, double, double *) noexcept nogil
+
+cdef const vecmath_f32 *table_f32
+cdef const vecmath_f64 *table_f64

@@ -1,0 +1,114 @@
+/* One instruction-set level of the vector math: VM_LEVEL names it, the compiler flags make it. */
+#include "vecmath.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifndef VM_LEVEL
+#define VM_LEVEL baseline
+#endif
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#define restrict __restrict
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define PREFETCH(address) __builtin_prefetch(address)
+#else
+#define PREFETCH(address) ((void)0)
+#endif
+
+#define PASTE3(a, b, c) a##_##b##_##c
+#define EXPAND3(a, b, c) PASTE3(a, b, c)
+#define PASTE2(a, b) a##_##b
+#define EXPAND2(a, b) PASTE2(a, b)
+
+#define LOG2E 1.4426950408889634
+#define LN2 0.6931471805599453
+
+/* Polynomials of tools/vecmath_coefficients.py, by Estrin's scheme: short dependency chains. */
+
+static inline double sine_f64(double z)
+{
+    double z2 = z * z, z4 = z2 * z2;
+    double low = (3.1415926535897932378 + -5.1677127800499696077 * z) +
+                 (2.5501640398773004745 + -0.59926452931894468132 * z) * z2;
+    double high = (0.08214588657310289502 + -0.0073704305059169434047 * z) +
+                  (0.00046629981618983938014 + -0.000021903497074626017191 * z) * z2;
+    return low + (high + 7.6978267682241906454e-7 * z4) * z4;
+}
+
+static inline double cosine_f64(double z)
+{
+    double z2 = z * z, z4 = z2 * z2;
+    double low = (-4.9348022005446792464 + 4.0587121264167359752 * z) +
+                 (-1.3352627688518803788 + 0.23533063027215769472 * z) * z2;
+    double high = (-0.025806890025875390135 + 0.0019295626524798661125 * z) +
+                  (-0.00010458286368326584797 + 4.166399462726948408e-6 * z) * z2;
+    return low + high * z4;
+}
+
+/* 2^f - 1 = f E(f): the odd powers of f, then the even ones, each as a polynomial in q = f^2. */
+static inline double exponential_odd_f64(double q)
+{
+    double q2 = q * q;
+    return (0.69314718055994530942 + 0.055504108664821594339 * q) +
+           ((0.001333355814641693531 + 0.000015252733829836118394 * q) +
+            (1.0178062445845773521e-7 + 4.4549605981865183938e-10 * q) * q2) * q2;
+}
+
+static inline double exponential_even_f64(double q)
+{
+    double q2 = q * q;
+    return (0.2402265069591009822 + 0.0096181291076068885273 * q) +
+           ((0.00015403530441736050155 + 1.3215442587921689653e-6 * q) + 7.0725859492692236999e-9 * q2) * q2;
+}
+
+static inline float sine_f32(float z)
+{
+    float z2 = z * z;
+    return (3.1415926401f + -5.1677100767f * z) + ((2.5500773865f + -0.59829041128f * z) + 0.077655912276f * z2) * z2;
+}
+
+static inline float cosine_f32(float z)
+{
+    float z2 = z * z;
+    return (-4.934802197f + 4.0587114147f * z) + ((-1.3352399607f + 0.23507436832f * z) + -0.024627111595f * z2) * z2;
+}
+
+static inline float exponential_odd_f32(float q)
+{
+    return 0.69314718803f + (0.055503571142f + 0.0013390863365f * q) * q;
+}
+
+static inline float exponential_even_f32(float q)
+{
+    return 0.24022650761f + (0.0096180825573f + 0.00015453162945f * q) * q;
+}
+
+/* Adding 1.5 * 2^(mantissa bits) rounds to an integer whose low bits then stand at the bottom of the word: there they
+   give the parity of a half turn and, shifted into the exponent field, a power of two.  It works from SSE2 on, and is
+   what -ffast-math would delete. */
+
+#define REAL float
+#define WORD uint32_t
+#define SUFFIX f32
+#define MAGIC 12582912.0f
+#define EXPONENT_SHIFT 23
+#define EXPONENT_BIAS 127u
+#define SIGN_SHIFT 31
+#define ANGLE_LIMIT 4194304.0f /* 2^22 half turns: beyond, float cannot tell one half turn from the next */
+#define FABS fabsf
+#include "vecmath_tile.h"
+
+#define REAL double
+#define WORD uint64_t
+#define SUFFIX f64
+#define MAGIC 6755399441055744.0
+#define EXPONENT_SHIFT 52
+#define EXPONENT_BIAS 1023u
+#define SIGN_SHIFT 63
+#define ANGLE_LIMIT 2251799813685248.0 /* 2^51 half turns */
+#define FABS fabs
+#include "vecmath_tile.h"

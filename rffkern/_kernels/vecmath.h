@@ -1,0 +1,109 @@
+/* Vector math on tiles of VM_TILE rows.
+ *
+ * A tile holds the rows feature-major: tile[j * VM_TILE + i] is feature j of row i.  Angles are counted in half turns
+ * (theta / pi), so that range reduction is exact.  The same source is compiled once per instruction-set level and per
+ * precision; each compilation fills one table of functions, and `_vecmath` picks a table when it is imported.
+ */
+#ifndef RFFKERN_VECMATH_H
+#define RFFKERN_VECMATH_H
+
+#include <stddef.h>
+
+#define VM_TILE 128
+#define VM_TERMS 4        /* cosines that `project_terms` computes in one sweep over a tile */
+#define VM_LANES 16       /* widths given to the scoring functions are multiples of this */
+
+/* Largest exponent of exp() that is ever evaluated for a row weight, exp(-margin). */
+#define VM_MAX_MARGIN 700.0
+/* Largest |y_tilde| that the surrogate loss sees: exp(64) * 64 * 128 rows still fits in single precision. */
+#define VM_MAX_RESIDUAL 64.0
+/* Smaller ones count as 0: subnormal floats are slow and nothing is left to learn from such a row. */
+#define VM_MIN_RESIDUAL 1e-30
+
+#define VM_TABLE(REAL, SUFFIX)                                                                                         \
+    typedef struct {                                                                                                   \
+        /* u[i] = omega . tile[:, i] - shift: half turns, when omega and shift were divided by pi */              \
+        void (*project)(const REAL *tile, ptrdiff_t n_features, const REAL *omega, REAL shift, REAL *u);               \
+        void (*cospi)(REAL *u, ptrdiff_t width);                                                                       \
+        void (*sincospi)(const REAL *u, REAL *s, REAL *c);                                                             \
+        /* v = weight r2 s 2^(-r2 c); returns sum of weight (2^(-r2 c) - 1) */                                         \
+        REAL (*surrogate)(const REAL *r2, const REAL *weight, const REAL *s, const REAL *c, REAL *v);                  \
+        /* gradient[j] += tile[j] . v */                                                                               \
+        void (*accumulate)(const REAL *tile, ptrdiff_t n_features, const REAL *v, double *gradient);                   \
+        /* sums[k] += sum of weight (2^-z_k - 1), sums[n_pairs + k] += sum of weight (2^z_k - 1),                      \
+           z_k = a cosine[k] + b sine[k] */                                                                            \
+        void (*phase_sums)(const REAL *a, const REAL *b, const REAL *weight, ptrdiff_t n_pairs, const REAL *cosine,    \
+                           const REAL *sine, double *sums);                                                            \
+        /* Derivatives along the phase: with z = a cosine + b sine, z' = b cosine - a sine and e = 2^-z, sums[0] +=     \
+           sum of weight (e - 1), sums[1] += sum of weight z' e, sums[2] += sum of weight (z + ln(2) z'^2) e */         \
+        void (*phase_slopes)(const REAL *a, const REAL *b, const REAL *weight, REAL cosine, REAL sine, double *sums);  \
+        /* sums[0] += sum of w, sums[1] += sum of y w h, with w = weight exp(-y raw) */                                \
+        void (*correlate)(const double *raw, const REAL *y, const REAL *weight, const REAL *h, double *sums);          \
+        /* raw += step h; w = exp(-y raw); r2 = log2(e) y min(w, VM_MAX_RESIDUAL);                                     \
+           sums[0] += sum of weight w, sums[1] = max(sums[1], largest |r2| / log2(e)) */                               \
+        void (*boost)(double *raw, const REAL *y, const REAL *weight, const REAL *h, double step, REAL *r2,            \
+                      double *sums);                                                                                   \
+        /* u[k * VM_TILE + i] = omegas[k] . tile[:, i] - shifts[k] for VM_TERMS terms and i < width */                 \
+        void (*project_terms)(const REAL *tile, ptrdiff_t n_features, ptrdiff_t width, const REAL *omegas,             \
+                              const REAL *shifts, REAL *u);                                                            \
+        /* total[i] += amplitude h[i] */                                                                               \
+        void (*add_scaled)(const REAL *h, ptrdiff_t width, REAL amplitude, REAL *total);                               \
+    } vecmath_##SUFFIX;
+
+VM_TABLE(float, f32)
+VM_TABLE(double, f64)
+
+extern const vecmath_f32 vecmath_f32_baseline;
+extern const vecmath_f64 vecmath_f64_baseline;
+#ifdef VM_HAVE_LEVELS
+extern const vecmath_f32 vecmath_f32_v3, vecmath_f32_v4;
+extern const vecmath_f64 vecmath_f64_v3, vecmath_f64_v4;
+#endif
+
+/* Number of levels this build and this CPU can run: 1 baseline, 2 with AVX2 + FMA, 3 with AVX-512 (F, BW, DQ, VL). */
+static inline int vm_n_levels(void)
+{
+#ifdef VM_HAVE_LEVELS
+    __builtin_cpu_init();
+    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")))
+        return 1;
+    if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+          __builtin_cpu_supports("avx512cd")))
+        return 2;
+    return 3;
+#else
+    return 1;
+#endif
+}
+
+static inline const vecmath_f32 *vm_table_f32(int level)
+{
+#ifdef VM_HAVE_LEVELS
+    if (level == 2) return &vecmath_f32_v4;
+    if (level == 1) return &vecmath_f32_v3;
+#endif
+    (void)level;
+    return &vecmath_f32_baseline;
+}
+
+static inline const vecmath_f64 *vm_table_f64(int level)
+{
+#ifdef VM_HAVE_LEVELS
+    if (level == 2) return &vecmath_f64_v4;
+    if (level == 1) return &vecmath_f64_v3;
+#endif
+    (void)level;
+    return &vecmath_f64_baseline;
+}
+
+static inline int vm_has_openmp(void)
+{
+#ifdef _OPENMP
+    return 1;
+#else
+    return 0;
+#endif
+}
+
+#endif

@@ -1,0 +1,291 @@
+/* Body of vecmath.c for one precision; included once per REAL.  No include guard on purpose. */
+
+#define FN(name) EXPAND3(name, SUFFIX, VM_LEVEL)
+#define POLY(name) EXPAND2(name, SUFFIX)
+
+static inline WORD FN(bits)(REAL x)
+{
+    WORD w;
+    memcpy(&w, &x, sizeof w);
+    return w;
+}
+
+static inline REAL FN(from_bits)(WORD w)
+{
+    REAL x;
+    memcpy(&x, &w, sizeof x);
+    return x;
+}
+
+/* (-1)^n for the integer n held in `rounded` = MAGIC + n, as a bit to flip. */
+static inline WORD FN(sign_bit)(REAL rounded) { return FN(bits)(rounded) << SIGN_SHIFT; }
+
+/* 2^n for the integer n held in `rounded` = MAGIC + n, |n| < 127. */
+static inline REAL FN(power)(REAL rounded)
+{
+    return FN(from_bits)((FN(bits)(rounded) + EXPONENT_BIAS) << EXPONENT_SHIFT);
+}
+
+/* Angles too large to carry information, inf and nan count as zero, so that a cosine is never outside [-1, 1]. */
+static inline REAL FN(bounded)(REAL u) { return FABS(u) < ANGLE_LIMIT ? u : (REAL)0; }
+
+static void FN(project)(const REAL *restrict tile, ptrdiff_t n_features, const REAL *restrict omega, REAL shift,
+                        REAL *restrict u)
+{
+    ptrdiff_t i, j = 0;
+    const REAL *next = tile + n_features * VM_TILE;
+    for (i = 0; i < VM_TILE; i++) u[i] = -shift;
+    for (; j + 4 <= n_features; j += 4) {
+        const REAL *x = tile + j * VM_TILE;
+        const REAL w0 = omega[j], w1 = omega[j + 1], w2 = omega[j + 2], w3 = omega[j + 3];
+        /* Half of the next tile is fetched here and half in `accumulate`: memory never idles during arithmetic. */
+        for (i = 0; i < 2 * VM_TILE; i += 64 / (ptrdiff_t)sizeof(REAL)) PREFETCH(next + j * VM_TILE + i);
+#pragma omp simd
+        for (i = 0; i < VM_TILE; i++)
+            u[i] += (w0 * x[i] + w1 * x[i + VM_TILE]) + (w2 * x[i + 2 * VM_TILE] + w3 * x[i + 3 * VM_TILE]);
+    }
+    for (; j < n_features; j++) {
+        const REAL *x = tile + j * VM_TILE;
+        const REAL w = omega[j];
+#pragma omp simd
+        for (i = 0; i < VM_TILE; i++) u[i] += w * x[i];
+    }
+#pragma omp simd
+    for (i = 0; i < VM_TILE; i++) u[i] = FN(bounded)(u[i]);
+}
+
+static inline REAL FN(cospi_point)(REAL u)
+{
+    REAL rounded = u + MAGIC, r = u - (rounded - MAGIC), z = r * r;
+    return FN(from_bits)(FN(bits)(1 + z * POLY(cosine)(z)) ^ FN(sign_bit)(rounded));
+}
+
+static void FN(cospi)(REAL *restrict u, ptrdiff_t width)
+{
+    ptrdiff_t i, k;
+    for (k = 0; k < width; k += VM_LANES)
+#pragma omp simd
+        for (i = 0; i < VM_LANES; i++) u[k + i] = FN(cospi_point)(u[k + i]);
+}
+
+static void FN(sincospi)(const REAL *restrict u, REAL *restrict s, REAL *restrict c)
+{
+    ptrdiff_t i;
+#pragma omp simd
+    for (i = 0; i < VM_TILE; i++) {
+        REAL rounded = u[i] + MAGIC, r = u[i] - (rounded - MAGIC), z = r * r;
+        WORD flip = FN(sign_bit)(rounded);
+        s[i] = FN(from_bits)(FN(bits)(r * POLY(sine)(z)) ^ flip);
+        c[i] = FN(from_bits)(FN(bits)(1 + z * POLY(cosine)(z)) ^ flip);
+    }
+}
+
+static REAL FN(surrogate)(const REAL *restrict r2, const REAL *restrict weight, const REAL *restrict s,
+                          const REAL *restrict c, REAL *restrict v)
+{
+    REAL sum = 0;
+    ptrdiff_t i;
+    /* 2^x - 1 instead of 2^x: small residuals keep their digits, and rows that pad a tile (r2 = 0) add exactly 0. */
+#pragma omp simd reduction(+ : sum)
+    for (i = 0; i < VM_TILE; i++) {
+        REAL x = -r2[i] * c[i], rounded = x + MAGIC, f = x - (rounded - MAGIC), q = f * f;
+        REAL scale = FN(power)(rounded);
+        REAL p = scale * (f * POLY(exponential_odd)(q) + q * POLY(exponential_even)(q));
+        sum += weight[i] * (p + (scale - 1));
+        v[i] = weight[i] * (r2[i] * s[i]) * (p + scale);
+    }
+    return sum;
+}
+
+static void FN(accumulate)(const REAL *restrict tile, ptrdiff_t n_features, const REAL *restrict v,
+                           double *restrict gradient)
+{
+    ptrdiff_t i, j = 0;
+    const REAL *next = tile + n_features * VM_TILE;
+    for (; j + 4 <= n_features; j += 4) {
+        const REAL *x = tile + j * VM_TILE;
+        REAL g0 = 0, g1 = 0, g2 = 0, g3 = 0;
+        for (i = 2 * VM_TILE; i < 4 * VM_TILE; i += 64 / (ptrdiff_t)sizeof(REAL)) PREFETCH(next + j * VM_TILE + i);
+#pragma omp simd reduction(+ : g0, g1, g2, g3)
+        for (i = 0; i < VM_TILE; i++) {
+            g0 += x[i] * v[i];
+            g1 += x[i + VM_TILE] * v[i];
+            g2 += x[i + 2 * VM_TILE] * v[i];
+            g3 += x[i + 3 * VM_TILE] * v[i];
+        }
+        gradient[j] += g0;
+        gradient[j + 1] += g1;
+        gradient[j + 2] += g2;
+        gradient[j + 3] += g3;
+    }
+    for (; j < n_features; j++) {
+        const REAL *x = tile + j * VM_TILE;
+        REAL g = 0;
+#pragma omp simd reduction(+ : g)
+        for (i = 0; i < VM_TILE; i++) g += x[i] * v[i];
+        gradient[j] += g;
+    }
+}
+
+static void FN(phase_sums)(const REAL *restrict a, const REAL *restrict b, const REAL *restrict weight,
+                           ptrdiff_t n_pairs, const REAL *restrict cosine, const REAL *restrict sine,
+                           double *restrict sums)
+{
+    ptrdiff_t i, k;
+    for (k = 0; k < n_pairs; k++) {
+        const REAL ck = cosine[k], sk = sine[k];
+        REAL here = 0, opposite = 0;
+        /* Phases b and b + pi need 2^-z and 2^z: one range reduction and one polynomial, split by parity, do both. */
+#pragma omp simd reduction(+ : here, opposite)
+        for (i = 0; i < VM_TILE; i++) {
+            REAL z = a[i] * ck + b[i] * sk, rounded = z + MAGIC, n = rounded - MAGIC, f = z - n, q = f * f;
+            REAL odd = f * POLY(exponential_odd)(q), even = q * POLY(exponential_even)(q);
+            REAL up = FN(power)(rounded), down = FN(power)(MAGIC - n);
+            opposite += weight[i] * (up * (even + odd) + (up - 1));
+            here += weight[i] * (down * (even - odd) + (down - 1));
+        }
+        sums[k] += here;
+        sums[n_pairs + k] += opposite;
+    }
+}
+
+static void FN(phase_slopes)(const REAL *restrict a, const REAL *restrict b, const REAL *restrict weight, REAL cosine,
+                             REAL sine, double *restrict sums)
+{
+    REAL value = 0, slope = 0, curvature = 0;
+    ptrdiff_t i;
+#pragma omp simd reduction(+ : value, slope, curvature)
+    for (i = 0; i < VM_TILE; i++) {
+        REAL z = a[i] * cosine + b[i] * sine, turned = b[i] * cosine - a[i] * sine;
+        REAL rounded = MAGIC - z, f = (MAGIC - rounded) - z, q = f * f, scale = FN(power)(rounded);
+        REAL p = scale * (f * POLY(exponential_odd)(q) + q * POLY(exponential_even)(q)), e = weight[i] * (p + scale);
+        value += weight[i] * (p + (scale - 1));
+        slope += turned * e;
+        curvature += (z + (REAL)LN2 * turned * turned) * e;
+    }
+    sums[0] += value;
+    sums[1] += slope;
+    sums[2] += curvature;
+}
+
+/* exp(-y raw) in double precision whatever REAL is: margins are kept in double. */
+static inline double FN(row_weight)(double raw, double y)
+{
+    double margin = y * raw, x, rounded, f, q, scale;
+    margin = margin > VM_MAX_MARGIN ? VM_MAX_MARGIN : margin;
+    margin = margin < -VM_MAX_MARGIN ? -VM_MAX_MARGIN : margin;
+    x = -LOG2E * margin;
+    rounded = x + 6755399441055744.0;
+    f = x - (rounded - 6755399441055744.0);
+    q = f * f;
+    {
+        uint64_t word;
+        memcpy(&word, &rounded, sizeof word);
+        word = (word + 1023u) << 52;
+        memcpy(&scale, &word, sizeof scale);
+    }
+    return scale + scale * (f * exponential_odd_f64(q) + q * exponential_even_f64(q));
+}
+
+static void FN(correlate)(const double *restrict raw, const REAL *restrict y, const REAL *restrict weight,
+                          const REAL *restrict h, double *restrict sums)
+{
+    double total = 0, agreement = 0;
+    ptrdiff_t i;
+#pragma omp simd reduction(+ : total, agreement)
+    for (i = 0; i < VM_TILE; i++) {
+        double w = (double)weight[i] * FN(row_weight)(raw[i], (double)y[i]);
+        total += w;
+        agreement += w * ((double)y[i] * (double)h[i]);
+    }
+    sums[0] += total;
+    sums[1] += agreement;
+}
+
+static void FN(boost)(double *restrict raw, const REAL *restrict y, const REAL *restrict weight,
+                      const REAL *restrict h, double step, REAL *restrict r2, double *restrict sums)
+{
+    double total = 0, largest = sums[1];
+    ptrdiff_t i;
+#pragma omp simd reduction(+ : total) reduction(max : largest)
+    for (i = 0; i < VM_TILE; i++) {
+        double yi = (double)y[i], w, r;
+        raw[i] += step * (double)h[i];
+        w = FN(row_weight)(raw[i], yi);
+        r = w < VM_MAX_RESIDUAL ? w : VM_MAX_RESIDUAL;
+        r = r > VM_MIN_RESIDUAL ? r : 0;
+        r2[i] = (REAL)(LOG2E * yi * r);
+        total += (double)weight[i] * w;
+        r = yi == 0 ? 0 : r;
+        largest = largest > r ? largest : r;
+    }
+    sums[0] += total;
+    sums[1] = largest;
+}
+
+static void FN(project_terms)(const REAL *restrict tile, ptrdiff_t n_features, ptrdiff_t width,
+                              const REAL *restrict omegas, const REAL *restrict shifts, REAL *restrict u)
+{
+    const REAL *w0 = omegas, *w1 = w0 + n_features, *w2 = w1 + n_features, *w3 = w2 + n_features;
+    ptrdiff_t i, j, k;
+    /* VM_LANES rows of four sums stay in registers while the features go by. */
+    for (k = 0; k < width; k += VM_LANES) {
+        REAL u0[VM_LANES], u1[VM_LANES], u2[VM_LANES], u3[VM_LANES];
+        for (i = 0; i < VM_LANES; i++) {
+            u0[i] = -shifts[0];
+            u1[i] = -shifts[1];
+            u2[i] = -shifts[2];
+            u3[i] = -shifts[3];
+        }
+        for (j = 0; j < n_features; j++) {
+            const REAL *x = tile + j * VM_TILE + k;
+#pragma omp simd
+            for (i = 0; i < VM_LANES; i++) {
+                u0[i] += w0[j] * x[i];
+                u1[i] += w1[j] * x[i];
+                u2[i] += w2[j] * x[i];
+                u3[i] += w3[j] * x[i];
+            }
+        }
+        for (i = 0; i < VM_LANES; i++) {
+            u[k + i] = FN(bounded)(u0[i]);
+            u[VM_TILE + k + i] = FN(bounded)(u1[i]);
+            u[2 * VM_TILE + k + i] = FN(bounded)(u2[i]);
+            u[3 * VM_TILE + k + i] = FN(bounded)(u3[i]);
+        }
+    }
+}
+
+static void FN(add_scaled)(const REAL *restrict h, ptrdiff_t width, REAL amplitude, REAL *restrict total)
+{
+    ptrdiff_t i, k;
+    for (k = 0; k < width; k += VM_LANES)
+#pragma omp simd
+        for (i = 0; i < VM_LANES; i++) total[k + i] += amplitude * h[k + i];
+}
+
+const EXPAND2(vecmath, SUFFIX) EXPAND3(vecmath, SUFFIX, VM_LEVEL) = {
+    .project = FN(project),
+    .cospi = FN(cospi),
+    .sincospi = FN(sincospi),
+    .surrogate = FN(surrogate),
+    .accumulate = FN(accumulate),
+    .phase_sums = FN(phase_sums),
+    .phase_slopes = FN(phase_slopes),
+    .correlate = FN(correlate),
+    .boost = FN(boost),
+    .project_terms = FN(project_terms),
+    .add_scaled = FN(add_scaled),
+};
+
+#undef FN
+#undef POLY
+#undef REAL
+#undef WORD
+#undef SUFFIX
+#undef MAGIC
+#undef EXPONENT_SHIFT
+#undef EXPONENT_BIAS
+#undef SIGN_SHIFT
+#undef ANGLE_LIMIT
+#undef FABS

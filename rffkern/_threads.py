@@ -1,0 +1,52 @@
+"""How many threads a call may use."""
+
+import math
+import os
+
+from ._validation import check_scalar
+
+# Kernels on fewer elements than this stay on the calling thread: starting others costs more than they save.
+_ELEMENTS_PER_THREAD = 1 << 17
+
+_CGROUP_V2 = "/sys/fs/cgroup/cpu.max"
+_CGROUP_V1 = "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us"
+
+_import_pid = os.getpid()
+
+
+def _read_words(path):
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read().split()
+    except OSError:
+        return []
+
+
+def _quota():
+    """CPUs the container may use, or infinity."""
+    words = _read_words(_CGROUP_V2) or [word for path in _CGROUP_V1 for word in _read_words(path)]
+    if len(words) == 2 and all(word.isdigit() and int(word) > 0 for word in words):
+        return int(words[0]) / int(words[1])
+    return math.inf
+
+
+def available_cpus():
+    """CPUs this process may use: its CPU set, the container's quota and OMP_NUM_THREADS, whichever is least."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    count = len(affinity(0)) if affinity else os.cpu_count() or 1
+    limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if limit.isdigit() and int(limit) > 0:
+        count = min(count, int(limit))
+    return max(1, min(count, math.ceil(_quota())))
+
+
+def check_n_threads(n_threads, n_elements):
+    """Number of threads for a kernel over `n_elements` numbers.
+
+    None means the CPUs this process may use.  A forked child gets one: OpenMP runtimes do not survive a fork.
+    """
+    if n_threads is not None:
+        n_threads = check_scalar("n_threads", n_threads, int, low=1, high=1024)
+    if n_elements < 2 * _ELEMENTS_PER_THREAD or os.getpid() != _import_pid:
+        return 1
+    return min(available_cpus() if n_threads is None else n_threads, n_elements // _ELEMENTS_PER_THREAD)

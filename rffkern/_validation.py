@@ -1,0 +1,184 @@
+"""Checks of everything that enters from outside.  Each says which argument, what was expected and what came."""
+
+import math
+import numbers
+import sys
+import warnings
+
+import numpy as np
+
+from .errors import DataConversionWarning, InvalidInputError, InvalidTypeError
+
+# Rows are examined in blocks of about this many numbers, so that memory-mapped input streams.
+BLOCK_ELEMENTS = 1 << 20
+
+# Twice this still is a finite double: differences of any two accepted values are.
+LARGEST_VALUE = 2.0**1022
+
+
+def row_blocks(X):
+    """Slices over the rows of X, each of about BLOCK_ELEMENTS numbers."""
+    size = max(1, BLOCK_ELEMENTS // max(1, X.shape[1]))
+    return (slice(start, start + size) for start in range(0, X.shape[0], size))
+
+
+def feature_names(X):
+    """Column names of a data frame as an object array, or None where there are none or not all are strings."""
+    names = getattr(X, "columns", None)
+    names = getattr(X, "column_names", None) if names is None else names
+    if names is None or callable(names):
+        return None
+    names = list(names)
+    if names and all(isinstance(name, str) for name in names):
+        return np.array(names, dtype=object)
+    return None
+
+
+def _as_numeric(data, name):
+    if hasattr(data, "toarray") and hasattr(data, "nnz"):
+        raise InvalidTypeError(f"{name} must be a dense array, got a sparse {type(data).__name__}; "
+                               f"sparse data is not supported, convert it with {name}.toarray()")
+    try:
+        array = np.asarray(data)
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(f"{name} must be a rectangular numeric array: {error}") from error
+    if array.dtype.kind == "c":
+        raise InvalidInputError(f"{name} must be real. Complex data not supported, got dtype {array.dtype}")
+    if array.dtype.kind in "biu" or (array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8)):
+        array = array.astype(np.float64)
+    elif array.dtype.kind == "O":
+        try:
+            array = array.astype(np.float64)
+        except (ValueError, TypeError, OverflowError) as error:
+            kind = InvalidTypeError if isinstance(error, TypeError) else InvalidInputError
+            raise kind(f"{name} must be numeric, got an object array: {error}") from error
+    elif array.dtype.kind != "f":
+        raise InvalidInputError(f"{name} must be numeric, got dtype {array.dtype}")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def check_finite(array, name):
+    """Refuse nan, inf and magnitudes whose differences overflow, naming the first such element of a 2-D array."""
+    for rows in row_blocks(array):
+        block = array[rows]
+        good = np.abs(block) <= min(LARGEST_VALUE, float(np.finfo(block.dtype).max))
+        if not good.all():
+            i, j = np.argwhere(~good)[0]
+            value = block[i, j]
+            found = "NaN" if math.isnan(value) else "infinity" if math.isinf(value) else f"{value:.3g}"
+            raise InvalidInputError(f"{name} must be finite (below {LARGEST_VALUE:.2g} in magnitude), "
+                                    f"got {found} at row {rows.start + i}, column {j}")
+
+
+def check_array(X, name="X", min_samples=1):
+    """Return X as a finite C-contiguous float32 or float64 array of shape (n_samples, n_features)."""
+    array = _as_numeric(X, name)
+    if array.ndim != 2:
+        hint = (". Reshape your data with .reshape(-1, 1) if it has one feature or .reshape(1, -1) if it is one sample"
+                if array.ndim == 1 else "")
+        raise InvalidInputError(f"{name} must be a 2D array (n_samples, n_features): "
+                                f"Expected 2D array, got {array.ndim}D array of shape {array.shape}{hint}")
+    if array.shape[0] < min_samples:
+        raise InvalidInputError(f"Found array with {array.shape[0]} sample(s) (shape={array.shape}) for {name} "
+                                f"while a minimum of {min_samples} is required")
+    if array.shape[1] < 1:
+        raise InvalidInputError(f"Found array with 0 feature(s) (shape={array.shape}) for {name} "
+                                "while a minimum of 1 is required")
+    check_finite(array, name)
+    return np.ascontiguousarray(array)
+
+
+def _as_column(values, name, n_samples):
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        module = sys.modules.get("sklearn.exceptions")
+        warnings.warn(f"A column-vector {name} was passed when a 1d array was expected; "
+                      f"use {name}.ravel() to avoid this warning",
+                      module.DataConversionWarning if module else DataConversionWarning, stacklevel=4)
+        array = array.ravel()
+    if array.ndim != 1:
+        raise InvalidInputError(f"{name} must be a 1d array of shape ({n_samples},), got shape {array.shape}")
+    if array.shape[0] != n_samples:
+        raise InvalidInputError(f"{name} must have one entry per row of X ({n_samples}), got {array.shape[0]}")
+    return array
+
+
+def check_labels(y, n_samples, name="y"):
+    """Return (classes, codes): the sorted distinct labels and, per row, the index of its label."""
+    if y is None:
+        raise InvalidInputError(f"{name} must hold one label per row: the estimator requires y to be passed, "
+                                f"but the target {name} is None")
+    array = _as_column(y, name, n_samples)
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            raise InvalidInputError(f"{name} must be finite, got NaN or infinity")
+        if (array != np.round(array)).any():
+            raise InvalidInputError(f"{name} must hold class labels. Unknown label type: continuous values "
+                                    f"such as {array[array != np.round(array)][0]}")
+    elif array.dtype.kind not in "biuUSO":
+        raise InvalidInputError(f"{name} must hold class labels. Unknown label type: dtype {array.dtype}")
+    elif array.dtype.kind == "O" and any(label is None or label != label for label in array):
+        raise InvalidInputError(f"{name} must hold class labels, got a missing value (None or NaN)")
+    try:
+        return np.unique(array, return_inverse=True)
+    except TypeError as error:
+        raise InvalidInputError(f"{name} must hold labels that can be sorted: {error}") from error
+
+
+def check_known_labels(y, classes, n_samples, name):
+    """Indices into `classes` of the labels y, all of which must be known."""
+    labels, codes = check_labels(y, n_samples, name)
+    position = {label: index for index, label in enumerate(classes.tolist())}
+    unknown = [label for label in labels.tolist() if label not in position]
+    if unknown:
+        raise InvalidInputError(f"{name} must hold labels seen in y, got {unknown[0]!r}")
+    return np.array([position[label] for label in labels.tolist()], dtype=np.intp)[codes]
+
+
+def check_weights(sample_weight, n_samples, name="sample_weight"):
+    """Return the weights as float64 of mean 1 over the rows of positive weight, or None where all are equal."""
+    if sample_weight is None:
+        return None
+    array = _as_column(_as_numeric(sample_weight, name), name, n_samples).astype(np.float64)
+    check_finite(array[:, None], name)
+    if (array < 0).any():
+        raise InvalidInputError(f"{name} must not be negative, got {array.min()}")
+    largest = array.max()
+    if largest == 0:
+        raise InvalidInputError(f"{name} must hold a positive weight, got all zeros")
+    array = array / largest
+    positive = array > 0
+    if (array[positive] == 1).all() and positive.all():
+        return None
+    return array / array[positive].mean()
+
+
+def check_scalar(name, value, kind, low=-math.inf, high=math.inf, open_low=False):
+    """Return value as `kind` (int or float) within [low, high], or (low, high] where open_low."""
+    wanted = "an integer" if kind is int else "a finite number"
+    bounds = f"{'>' if open_low else '>='} {low}" if math.isfinite(low) else ""
+    if math.isfinite(high):
+        bounds += f"{' and ' if bounds else ''}<= {high}"
+    number = numbers.Integral if kind is int else numbers.Real
+    good = isinstance(value, number) and not isinstance(value, (bool, np.bool_)) and math.isfinite(value)
+    if not good or not low <= value <= high or (open_low and value == low):
+        raise InvalidInputError(f"{name} must be {wanted} {bounds}, got {value!r}")
+    return kind(value)
+
+
+def check_choice(name, value, choices):
+    """Return value, one of `choices`."""
+    if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
+        raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    return value
+
+
+def check_rng(random_state):
+    """Return a numpy.random.Generator for an int >= 0, a Generator or None."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is not None and (isinstance(random_state, (bool, np.bool_))
+                                     or not isinstance(random_state, numbers.Integral) or random_state < 0):
+        raise InvalidInputError("random_state must be an integer >= 0, a numpy.random.Generator or None, "
+                                f"got {random_state!r}")
+    return np.random.default_rng(random_state)

@@ -1,0 +1,143 @@
+"""Frozen states of trained models, and scoring."""
+
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+
+from ._kernels import _features
+from ._threads import check_n_threads
+from ._validation import check_array
+from .errors import InvalidInputError
+
+# Beyond this, numbers of an expansion are not trusted to single precision, whatever the precision of the rows.
+_LARGEST_SINGLE = 1e30
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FourierExpansion:
+    """H(x) = intercept + sum over m of amplitudes[m] cos(omegas[m] . (x - center) - phases[m]).
+
+    Parameters
+    ----------
+    omegas : array of shape (n_terms, n_features), radians per unit of the feature
+    phases : array of shape (n_terms,), radians
+    amplitudes : array of shape (n_terms, n_outputs)
+    intercept : array of shape (n_outputs,)
+    center : array of shape (n_features,), feature units
+
+    All are kept as read-only float64.  An expansion is immutable and may be scored from many threads at once.
+
+    Raises
+    ------
+    InvalidInputError
+        If an array is not finite or the shapes do not agree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rffkern import FourierExpansion
+    >>> half_wave = FourierExpansion([[np.pi]], [0.0], [[2.0]], [1.0], [0.0])
+    >>> half_wave.score([[0.0], [1.0]])
+    array([[ 3.],
+           [-1.]])
+    """
+
+    omegas: np.ndarray
+    phases: np.ndarray
+    amplitudes: np.ndarray
+    intercept: np.ndarray
+    center: np.ndarray
+    _packed: dict = field(default_factory=dict, init=False)
+
+    def __post_init__(self):
+        dimensions = {"omegas": 2, "phases": 1, "amplitudes": 2, "intercept": 1, "center": 1}
+        for name, ndim in dimensions.items():
+            array = np.array(getattr(self, name), dtype=np.float64, order="C")
+            if array.ndim != ndim or not np.isfinite(array).all():
+                raise InvalidInputError(f"{name} must be a finite {ndim}-D array, got shape {array.shape}"
+                                        + ("" if array.ndim != ndim else " with nan or inf"))
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        (n_terms, n_features), n_outputs = self.omegas.shape, self.intercept.size
+        if (self.phases.shape, self.amplitudes.shape, self.center.shape) != (
+                (n_terms,), (n_terms, n_outputs), (n_features,)) or n_features == 0 or n_outputs == 0:
+            raise InvalidInputError(f"shapes must agree, got {self!r} with phases {self.phases.shape}, amplitudes "
+                                    f"{self.amplitudes.shape}, center {self.center.shape}")
+
+    n_terms = property(lambda self: self.omegas.shape[0])
+    n_features = property(lambda self: self.omegas.shape[1])
+    n_outputs = property(lambda self: self.intercept.shape[0])
+
+    def __repr__(self):
+        return f"FourierExpansion(n_terms={self.n_terms}, n_features={self.n_features}, n_outputs={self.n_outputs})"
+
+    def score(self, X, *, n_threads=None):
+        """Return H at the rows of X.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features); float32 rows are scored in single precision, others in double
+        n_threads : int or None, None for the CPUs this process may use
+
+        Returns
+        -------
+        array of shape (n_samples, n_outputs), float64
+
+        Raises
+        ------
+        InvalidInputError
+            If X is not a finite numeric array of n_features columns.
+        """
+        X = check_array(X)
+        if X.shape[1] != self.n_features:
+            raise InvalidInputError(f"X must have {self.n_features} features, got {X.shape[1]}")
+        return self.score_checked(X, n_threads)
+
+    def score_checked(self, X, n_threads=None):
+        """`score` for rows that `check_array` has passed and whose number of columns is right."""
+        single = X.dtype == np.float32 and self._fits_single()
+        X = X if single else X.astype(np.float64, copy=False)
+        omegas, shifts, amplitudes = self._pack(X.dtype)
+        n_threads = check_n_threads(n_threads, X.shape[0] * omegas.size)
+        out = np.empty((X.shape[0], self.n_outputs))
+        out[:] = self.intercept
+        scratch = np.empty((n_threads, self.n_features * _features.TILE_ROWS), X.dtype)
+        _features.score_rows(X, self.center, omegas, shifts, amplitudes, out, scratch, n_threads)
+        return out
+
+    def truncated(self, n_terms):
+        """The expansion of the first n_terms terms."""
+        return FourierExpansion(self.omegas[:n_terms], self.phases[:n_terms], self.amplitudes[:n_terms],
+                                self.intercept, self.center)
+
+    def staged_score(self, X, terms_per_stage, *, n_threads=None):
+        """Yield H after each further `terms_per_stage` terms, without recomputing those before."""
+        total = np.tile(self.intercept, (X.shape[0], 1))
+        for start in range(0, self.n_terms, terms_per_stage):
+            part = slice(start, start + terms_per_stage)
+            stage = FourierExpansion(self.omegas[part], self.phases[part], self.amplitudes[part],
+                                     np.zeros(self.n_outputs), self.center)
+            total = total + stage.score_checked(X, n_threads)
+            yield total
+
+    def arrays(self):
+        """The arrays that make the expansion, by name."""
+        return {item.name: getattr(self, item.name) for item in fields(self) if item.init}
+
+    def _fits_single(self):
+        if "single" not in self._packed:
+            self._packed["single"] = all(np.abs(array).max(initial=0) < _LARGEST_SINGLE
+                                         for array in self.arrays().values())
+        return self._packed["single"]
+
+    def _pack(self, dtype):
+        """Arrays as the kernel reads them: angles in half turns, the number of terms padded to a multiple."""
+        if dtype not in self._packed:
+            n_terms = -(-self.n_terms // _features.TERM_MULTIPLE) * _features.TERM_MULTIPLE
+            omegas, shifts = np.zeros((n_terms, self.n_features), dtype), np.zeros(n_terms, dtype)
+            amplitudes = np.zeros((self.n_outputs, n_terms), dtype)
+            omegas[: self.n_terms] = self.omegas / np.pi
+            shifts[: self.n_terms] = self.phases / np.pi
+            amplitudes[:, : self.n_terms] = self.amplitudes.T
+            self._packed[dtype] = omegas, shifts, amplitudes
+        return self._packed[dtype]

@@ -1,0 +1,274 @@
+"""Model files: `.npz` archives that are checked from the first byte to the last before anything is built from them.
+
+Layout of format version 1: stored (not compressed) members, each a `.npy` of fixed little-endian dtype; the first,
+`header.npy`, holds UTF-8 JSON; the others are the arrays it lists, in its order.  The comment that ends the archive is
+"sha256:" and the digest of every byte before it.  `numpy.load(path, allow_pickle=False)` reads such a file too.
+"""
+
+import hashlib
+import io
+import json
+import math
+import os
+import zipfile
+
+import numpy as np
+
+from . import models  # noqa: F401  (registers the families)
+from ._base import FAMILIES
+from ._files import atomic_write
+from ._version import __version__
+from .errors import FormatError, InvalidInputError
+from .expansion import FourierExpansion
+
+FORMAT = "rffkern"
+FORMAT_VERSION = 1
+
+_MAX_HEADER = 1 << 24
+_DIGEST_MARK = b"sha256:"
+_DIGEST_SIZE = len(_DIGEST_MARK) + 64
+_BARE_EXPANSION = "fourier_expansion"
+_EXPANSION_ARRAYS = ("omegas", "phases", "amplitudes", "intercept", "center")
+_HEADER_KEYS = {"format", "version", "package", "family", "class", "params", "classes", "feature_names", "arrays"}
+_LABEL_KINDS = "biufUO"
+
+
+def save(model, path):
+    """Write a fitted model or a `FourierExpansion` to `path`, whole or not at all.
+
+    Parameters
+    ----------
+    model : fitted estimator of this package, or FourierExpansion
+    path : str or os.PathLike; the name given is the name written
+
+    Raises
+    ------
+    NotFittedError
+        If the model is not fitted.
+    InvalidInputError
+        If it is no model of this package, or its labels cannot be stored.
+    OSError
+        If the file cannot be written; what stood at `path` before still does.
+    """
+    header, arrays = _describe(model)
+    content = _encode(header, arrays)
+    with atomic_write(path) as file:
+        file.write(content)
+
+
+def load(path, *, max_bytes=1 << 30):
+    """Read a model that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+    max_bytes : int, larger files are refused before they are read
+
+    Returns
+    -------
+    estimator of the class that was saved, or FourierExpansion; its predictions are the same to the last bit
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged, truncated, too large, of another format or of a newer version.
+    OSError
+        If the file cannot be read.
+    """
+    content = _read(path, max_bytes)
+    try:
+        header, arrays = _decode(content)
+        return _build(header, arrays)
+    except FormatError as error:
+        raise FormatError(f"{os.fspath(path)}: {error}") from error
+    except (zipfile.BadZipFile, ValueError, TypeError, KeyError, OverflowError, RecursionError, MemoryError,
+            NotImplementedError, EOFError) as error:
+        raise FormatError(f"{os.fspath(path)}: not a valid model: {error}") from error
+
+
+def _describe(model):
+    """Header and arrays of a model."""
+    if isinstance(model, FourierExpansion):
+        family, params, classes, names, curves, expansion = _BARE_EXPANSION, {}, None, None, {}, model
+    elif getattr(model, "family", None) in FAMILIES and type(model) is FAMILIES[model.family]:
+        expansion = getattr(model, "expansion_", None)
+        if expansion is None:
+            model._check_rows(None)  # raises NotFittedError
+        family = model.family
+        params = {name: _plain(name, value) for name, value in model.get_params().items()}
+        classes = _labels_to_json(model.classes_) if hasattr(model, "classes_") else None
+        names = list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None
+        curves = {name: getattr(model, name) for name in model.fitted_curves}
+    else:
+        raise InvalidInputError("model must be a fitted estimator of this package or a FourierExpansion, "
+                                f"got {type(model).__name__}")
+    arrays = {name: np.ascontiguousarray(array, dtype="<f8") for name, array in (expansion.arrays() | curves).items()}
+    header = {
+        "format": FORMAT, "version": FORMAT_VERSION, "package": __version__, "family": family,
+        "class": type(model).__name__, "params": params, "classes": classes, "feature_names": names,
+        "arrays": [[name, list(array.shape)] for name, array in arrays.items()],
+    }
+    return header, arrays
+
+
+def _plain(name, value):
+    """A parameter as JSON has it; a Generator is kept as None, for its state belongs to the fit that used it."""
+    if isinstance(value, np.random.Generator):
+        return None
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is not None and not isinstance(value, (bool, int, float, str)):
+        raise InvalidInputError(f"parameter {name} cannot be stored, got {type(value).__name__}")
+    return value
+
+
+def _labels_to_json(classes):
+    labels = classes.tolist()
+    plain = classes.dtype.kind != "O" or all(isinstance(label, str) for label in labels)
+    if classes.dtype.kind not in _LABEL_KINDS or not plain:
+        raise InvalidInputError("classes_ must be booleans, numbers or strings to be stored, got "
+                                f"dtype {classes.dtype}")
+    return {"dtype": classes.dtype.newbyteorder("<").str if classes.dtype.kind != "O" else "O", "values": labels}
+
+
+def _labels_from_json(entry):
+    _require(isinstance(entry, dict) and set(entry) == {"dtype", "values"}, "classes must have a dtype and values")
+    dtype, values = entry["dtype"], entry["values"]
+    _require(isinstance(dtype, str) and len(dtype) < 16 and isinstance(values, list), "classes are malformed")
+    kind = "O" if dtype == "O" else np.dtype(dtype).kind
+    _require(kind in _LABEL_KINDS, f"labels of dtype {dtype!r} are not known")
+    wanted = {"b": bool, "i": int, "u": int, "f": float}.get(kind, str)
+    _require(all(type(value) is wanted for value in values), f"labels must be of dtype {dtype!r}")
+    classes = np.array(values, dtype=object if dtype == "O" else np.dtype(dtype).newbyteorder("="))
+    _require(classes.tolist() == values, f"labels do not fit dtype {dtype!r}")
+    _require(len(values) >= 2 and all(a < b for a, b in zip(values, values[1:], strict=False)),
+             "labels must be distinct and sorted")
+    return classes
+
+
+def _npy_prefix(dtype, shape):
+    """The bytes before the data in a version 1.0 `.npy`, written here so that they are the same for ever."""
+    text = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
+    length = -(-(10 + len(text) + 1) // 64) * 64 - 10
+    return b"\x93NUMPY\x01\x00" + length.to_bytes(2, "little") + text.ljust(length - 1).encode("ascii") + b"\n"
+
+
+def _encode(header, arrays):
+    text = json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    header_bytes = text.encode("utf-8")
+    if len(header_bytes) > _MAX_HEADER:
+        raise InvalidInputError(f"the labels and names of the model must take at most {_MAX_HEADER} bytes, "
+                                f"got {len(header_bytes)}")
+    members = {"header": _npy_prefix("|u1", (len(header_bytes),)) + header_bytes}
+    members |= {name: _npy_prefix("<f8", array.shape) + array.tobytes() for name, array in arrays.items()}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in members.items():
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0)), data)
+        archive.comment = _DIGEST_MARK + b"0" * 64
+    content = buffer.getvalue()[:-64]
+    return content + hashlib.sha256(content).hexdigest().encode("ascii")
+
+
+def _read(path, max_bytes):
+    with open(path, "rb") as file:
+        content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise FormatError(f"{os.fspath(path)}: larger than max_bytes = {max_bytes}")
+    return content
+
+
+def _require(condition, message):
+    if not condition:
+        raise FormatError(message)
+
+
+def _decode(content):
+    """Header and arrays of a file, each byte of which is covered by the digest."""
+    _require(content[:4] == b"PK\x03\x04", "not a model file: it does not begin as a .npz archive")
+    _require(content[-_DIGEST_SIZE:-64] == _DIGEST_MARK, "damaged, truncated or not a model file: no checksum at its end")
+    _require(hashlib.sha256(content[:-64]).hexdigest().encode("ascii") == content[-64:], "damaged: the checksum differs")
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = archive.infolist()
+        _require(all(item.compress_type == zipfile.ZIP_STORED and item.file_size == item.compress_size
+                     and not item.flag_bits & 1 for item in members), "members must be stored, not compressed")
+        _require(sum(item.file_size for item in members) <= len(content), "members overlap")
+        names = [item.filename for item in members]
+        _require(names[:1] == ["header.npy"] and len(set(names)) == len(names), "members are missing or repeated")
+        header = _parse_header(archive.read(members[0]))
+        expected = ["header.npy"] + [f"{name}.npy" for name, _ in header["arrays"]]
+        _require(names == expected, f"members must be {expected}, got {names}")
+        arrays = {name: _parse_array(archive.read(f"{name}.npy"), name, shape) for name, shape in header["arrays"]}
+    return header, arrays
+
+
+def _parse_header(data):
+    size = len(data) - len(_npy_prefix("|u1", (len(data),)))
+    prefix = next((candidate for candidate in (_npy_prefix("|u1", (size + shift,)) for shift in (0, 64, -64))
+                   if data.startswith(candidate)), None)
+    _require(prefix is not None and size <= _MAX_HEADER, "the header is malformed")
+    text = data[len(prefix):].decode("utf-8")
+    header = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+    _require(isinstance(header, dict) and header.get("format") == FORMAT, "not a model file of this package")
+    version = header.get("version")
+    _require(type(version) is int and version >= 1, "the format version is malformed")
+    _require(version <= FORMAT_VERSION, f"format version {version} is newer than this package ({__version__}) can read; "
+                                        "upgrade rffkern")
+    _require(set(header) == _HEADER_KEYS, f"the header must have keys {sorted(_HEADER_KEYS)}")
+    entries = header["arrays"]
+    _require(isinstance(entries, list) and all(
+        isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str) and isinstance(entry[1], list)
+        and all(type(n) is int and n >= 0 for n in entry[1]) for entry in entries), "the list of arrays is malformed")
+    return header
+
+
+def _unique(pairs):
+    _require(len({key for key, _ in pairs}) == len(pairs), "a key of the header is repeated")
+    return dict(pairs)
+
+
+def _refuse_constant(name):
+    raise FormatError(f"the header holds {name}")
+
+
+def _parse_array(data, name, shape):
+    prefix = _npy_prefix("<f8", shape)
+    _require(len(shape) <= 2 and data.startswith(prefix) and len(data) - len(prefix) == 8 * math.prod(shape),
+             f"array {name} does not have the declared shape {shape}")
+    array = np.frombuffer(data, dtype="<f8", offset=len(prefix)).astype(np.float64).reshape(shape)
+    _require(np.isfinite(array).all(), f"array {name} holds nan or inf")
+    return array
+
+
+def _build(header, arrays):
+    cls = FAMILIES.get(header["family"])
+    bare = header["family"] == _BARE_EXPANSION
+    _require(bare or cls is not None, f"the family {header['family']!r} is not known")
+    _require(header["class"] == ("FourierExpansion" if bare else cls.__name__), "class and family do not agree")
+    curves = () if bare else cls.fitted_curves
+    _require(tuple(arrays) == _EXPANSION_ARRAYS + curves, f"the family must have arrays {_EXPANSION_ARRAYS + curves}")
+    expansion = FourierExpansion(*(arrays[name] for name in _EXPANSION_ARRAYS))
+    if bare:
+        return expansion
+    params = header["params"]
+    _require(isinstance(params, dict) and set(params) == set(cls._param_names()), "the parameters are not the class's")
+    model = cls(**params)
+    model._check_params()
+    for name in curves:
+        setattr(model, name, arrays[name])
+    _restore(model, header, expansion)
+    return model
+
+
+def _restore(model, header, expansion):
+    """Set the fitted attributes, checked against the shapes of the expansion."""
+    names = header["feature_names"]
+    _require(names is None or (isinstance(names, list) and len(names) == expansion.n_features
+                               and all(isinstance(name, str) for name in names)), "the feature names are malformed")
+    if hasattr(type(model), "predict_proba"):
+        model.classes_ = _labels_from_json(header["classes"])
+        n_outputs = 1 if len(model.classes_) == 2 else len(model.classes_)
+        _require(n_outputs == expansion.n_outputs, "labels and outputs do not agree in number")
+    if hasattr(type(model), "staged_decision_function"):
+        model.n_estimators_ = expansion.n_terms // expansion.n_outputs
+    model._keep_names(None if names is None else np.array(names, dtype=object), expansion.n_features)
+    model.expansion_ = expansion
