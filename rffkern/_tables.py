@@ -1,0 +1,229 @@
+"""Rows and labels from .csv, .npy and .npz files, a block at a time, and predictions into .csv and .npy files."""
+
+import csv
+import io
+import itertools
+import os
+
+import numpy as np
+
+from ._validation import check_finite
+from .errors import InvalidInputError
+
+BLOCK_ROWS = 8192
+
+_NPY_HEADER = 128
+
+
+class NamedRows:
+    """An array with column names, as `fit` and `predict` accept data frames."""
+
+    def __init__(self, array, columns):
+        self.array, self.columns = array, columns
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.array, dtype=dtype)
+
+
+def open_table(path, *, header="auto", delimiter=","):
+    """Open the table in a file; what kind it is follows from the ending of its name."""
+    kind = os.path.splitext(path)[1].lower()
+    if kind == ".csv":
+        return CsvTable(path, header, delimiter)
+    if kind in (".npy", ".npz"):
+        return ArrayTable(path)
+    raise InvalidInputError(f"{path}: the name must end in .csv, .npy or .npz")
+
+
+def _is_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+class CsvTable:
+    """Rows of a text file; `columns` are its header, or None."""
+
+    def __init__(self, path, header, delimiter):
+        self.path, self.delimiter = path, delimiter
+        self.total = os.path.getsize(path)
+        with open(path, encoding="utf-8-sig", newline=None) as file:
+            first = self._cells([next(self._lines(file), (1, ""))])[0]
+        if first == [""]:
+            raise InvalidInputError(f"{path}: the file holds no rows")
+        self.has_header = header == "yes" or (header == "auto" and not any(map(_is_number, first)))
+        self.columns = first if self.has_header else None
+        self.n_columns = len(first)
+        if self.has_header and len(set(first)) < len(first):
+            raise InvalidInputError(f"{path}: row 1: column names must be distinct")
+
+    def blocks(self, features, target=None):
+        """Yield (X, label words or None, bytes read so far) for successive blocks of rows."""
+        with open(self.path, encoding="utf-8-sig", newline=None) as file:
+            lines = self._lines(file)
+            if self.has_header:
+                next(lines)
+            done = 0
+            while block := list(itertools.islice(lines, BLOCK_ROWS)):
+                done += sum(len(line) for _, line in block)
+                yield *self._parse(block, features, target), done
+
+    def _lines(self, file):
+        """Numbered lines that hold anything."""
+        try:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield number, line
+        except UnicodeDecodeError as error:
+            raise InvalidInputError(f"{self.path}: not a text file in UTF-8: {error}") from error
+
+    def _cells(self, block):
+        """Cells of numbered lines; quotes are those of RFC 4180."""
+        return [[cell.strip() for cell in cells]
+                for cells in csv.reader([line for _, line in block], delimiter=self.delimiter)] or [[""]]
+
+    def _parse(self, block, features, target):
+        lines = [line for _, line in block]
+        options = {"delimiter": self.delimiter, "comments": None, "quotechar": '"'}
+        if all(line.count(self.delimiter) == self.n_columns - 1 for line in lines):
+            # loadtxt reads numbers ten times faster than Python, but its messages do not name the line of the file.
+            try:
+                X = np.loadtxt(lines, usecols=features, ndmin=2, **options)
+            except ValueError:
+                X = np.full((1, 1), np.nan)
+            if np.isfinite(X).all():
+                labels = None if target is None else np.loadtxt(lines, dtype=str, usecols=target, ndmin=1, **options)
+                return X, labels
+        return self._parse_cells(block, features, target)
+
+    def _parse_cells(self, block, features, target):
+        """The same, cell by cell: for labels that are words, and to say where the fault is."""
+        cells = self._cells(block)
+        if len(cells) != len(block):
+            raise InvalidInputError(f"{self.path}: row {block[0][0]} or after: a quoted cell spans lines")
+        X = np.empty((len(block), len(features)))
+        for i, ((number, _), row) in enumerate(zip(block, cells, strict=True)):
+            if len(row) != self.n_columns:
+                raise InvalidInputError(f"{self.path}: row {number}: expected {self.n_columns} columns, got {len(row)}")
+            for j, column in enumerate(features):
+                X[i, j] = self._number(row[column], number, column)
+        return X, None if target is None else np.array([row[target] for row in cells])
+
+    def _number(self, text, number, column):
+        value = float(text) if _is_number(text) else np.nan
+        if not np.isfinite(value):
+            name = f"{column + 1} ({self.columns[column]})" if self.columns else column + 1
+            raise InvalidInputError(f"{self.path}: row {number}, column {name}: expected a finite number, got {text!r}")
+        return value
+
+
+class ArrayTable:
+    """Rows of a .npy file, mapped rather than read, or of X (and y) in a .npz archive."""
+
+    columns = None
+
+    def __init__(self, path):
+        self.path, self.y = path, None
+        try:
+            loaded = np.load(path, mmap_mode="r", allow_pickle=False)
+            if isinstance(loaded, np.lib.npyio.NpzFile):
+                with loaded:
+                    self._take_archive(loaded)
+            else:
+                self.X = loaded
+        except (ValueError, EOFError, KeyError, MemoryError) as error:
+            raise InvalidInputError(f"{path}: not a NumPy file of plain arrays: {error}") from error
+        if self.X.ndim != 2 or self.X.dtype.kind not in "fiub":
+            raise InvalidInputError(f"{path}: expected a 2-D numeric array, got dtype {self.X.dtype} of shape "
+                                    f"{self.X.shape}")
+        self.n_columns = self.X.shape[1]
+        self.total = self.X.nbytes
+
+    def _take_archive(self, archive):
+        if "X" not in archive.files:
+            raise InvalidInputError(f"{self.path}: expected an array named X, got {archive.files}")
+        self.X = archive["X"]
+        self.y = archive["y"] if "y" in archive.files else None
+        if self.y is not None and self.y.shape != self.X.shape[:1]:
+            raise InvalidInputError(f"{self.path}: expected y of shape {self.X.shape[:1]}, got {self.y.shape}")
+        if "feature_names" in archive.files and archive["feature_names"].shape == self.X.shape[1:]:
+            self.columns = [str(name) for name in archive["feature_names"]]
+
+    def blocks(self, features, target=None):
+        """As `CsvTable.blocks`; labels come from column `target` or else from y, as they are."""
+        for start in range(0, self.X.shape[0], BLOCK_ROWS):
+            rows = self.X[start : start + BLOCK_ROWS]
+            labels = rows[:, target] if target is not None else self.y[start : start + BLOCK_ROWS] \
+                if self.y is not None else None
+            X = np.ascontiguousarray(rows[:, features])
+            X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+            try:
+                check_finite(X, "X")
+            except InvalidInputError as error:
+                raise InvalidInputError(f"{self.path}: in the block from row {start}: {error}") from error
+            yield X, labels, self.X.itemsize * self.n_columns * min(start + BLOCK_ROWS, self.X.shape[0])
+
+
+def to_labels(parts):
+    """Labels of all blocks as one array: words become integers where all are, else numbers where all are."""
+    labels = np.concatenate(parts)
+    if labels.dtype.kind != "U" or not all(map(_is_number, labels)):
+        return labels
+    values = labels.astype(np.float64)
+    return values.astype(np.int64) if (np.abs(values) < 2**53).all() and (values == np.round(values)).all() else values
+
+
+def match_labels(labels, classes):
+    """Labels comparable with `classes`; a word that is no number where those are numbers matches nothing."""
+    if labels.dtype.kind == "U" and classes.dtype.kind in "iuf":
+        return np.array([float(word) if _is_number(word) else np.nan for word in labels])
+    return labels.astype(str) if classes.dtype.kind in "UOb" else labels
+
+
+class CsvWriter:
+    """Predictions as text, one row each, under the given header."""
+
+    def __init__(self, file, header):
+        self.file, self.buffer = file, io.StringIO()
+        self.writer = csv.writer(self.buffer, lineterminator="\n")
+        self.writer.writerow(header)
+        self._flush()
+
+    def add(self, *columns):
+        """Append rows given as columns."""
+        self.writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
+        self._flush()
+
+    def _flush(self):
+        self.file.write(self.buffer.getvalue().encode("utf-8"))
+        self.buffer.seek(0)
+        self.buffer.truncate()
+
+    def close(self):
+        """Nothing is left to write."""
+
+
+class NpyWriter:
+    """An array whose number of rows is known only at the end: its header is written last."""
+
+    def __init__(self, file):
+        self.file, self.n_rows, self.row = file, 0, None
+        file.write(b"\0" * _NPY_HEADER)
+
+    def add(self, rows):
+        """Append rows of an array."""
+        rows = np.asarray(rows) if self.row is None else np.asarray(rows, dtype=self.row[0])
+        self.row = rows.dtype, rows.shape[1:]
+        self.n_rows += len(rows)
+        self.file.write(np.ascontiguousarray(rows).tobytes())
+
+    def close(self):
+        """Write the header."""
+        dtype, tail = self.row or (np.dtype(np.float64), ())
+        text = f"{{'descr': {np.lib.format.dtype_to_descr(dtype)!r}, 'fortran_order': False, " \
+               f"'shape': {(self.n_rows, *tail)!r}, }}"
+        self.file.seek(0)
+        self.file.write(b"\x93NUMPY\x01\x00" + (_NPY_HEADER - 10).to_bytes(2, "little")
+                        + text.ljust(_NPY_HEADER - 11).encode("ascii") + b"\n")

@@ -23,11 +23,11 @@ def _read_words(path):
 
 
 def _quota():
-    """CPUs the container may use, or infinity."""
+    """CPUs the container's quota is worth, rounded up, or None where there is no quota."""
     words = _read_words(_CGROUP_V2) or [word for path in _CGROUP_V1 for word in _read_words(path)]
     if len(words) == 2 and all(word.isdigit() and int(word) > 0 for word in words):
-        return int(words[0]) / int(words[1])
-    return math.inf
+        return math.ceil(int(words[0]) / int(words[1]))
+    return None
 
 
 def available_cpus():
@@ -37,7 +37,7 @@ def available_cpus():
     limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if limit.isdigit() and int(limit) > 0:
         count = min(count, int(limit))
-    return max(1, min(count, math.ceil(_quota())))
+    return min(count, _quota() or count)
 
 
 def check_n_threads(n_threads, n_elements):

@@ -1,0 +1,295 @@
+"""The command line: fit, predict, info, demo."""
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+import time
+
+import numpy as np
+
+from . import __version__, load, save
+from ._base import FAMILIES
+from ._files import atomic_write
+from ._tables import CsvWriter, NamedRows, NpyWriter, match_labels, open_table, to_labels
+from .errors import FormatError, InvalidInputError
+
+EXIT_USAGE, EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 2, 65, 66, 74  # the last three are those of sysexits.h
+
+_EXIT_CODES = "exit codes: 0 done, 2 bad usage, 65 bad data, 66 no such input, 74 input or output failed"
+
+
+class Progress:
+    """A bar on stderr where that is a terminal, nothing elsewhere."""
+
+    def __init__(self, label, total):
+        self.label, self.total = label, max(1, total)
+        self.shown = sys.stderr.isatty()
+        self.started = self.drawn = time.monotonic()
+
+    def update(self, done, note=""):
+        """Draw the bar at `done` of `total`, at most ten times a second."""
+        now = time.monotonic()
+        if not self.shown or (now - self.drawn < 0.1 and done < self.total):
+            return
+        self.drawn = now
+        share = min(1.0, done / self.total)
+        left = (now - self.started) * (1 - share) / share if share else 0.0
+        bar = "#" * round(24 * share)
+        print(f"\r{self.label} [{bar:<24}] {100 * share:3.0f} %  {left:4.0f} s left  {note}\x1b[K", end="",
+              file=sys.stderr, flush=True)
+
+    def close(self):
+        """Take the bar away."""
+        if self.shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _build_parser():
+    parser = argparse.ArgumentParser(prog="rffkern", epilog=_EXIT_CODES,
+                                     description="Kernel learning by random Fourier features and boosting.")
+    parser.add_argument("--version", action="version", version=f"rffkern {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    data = argparse.ArgumentParser(add_help=False)
+    data.add_argument("--header", choices=["auto", "yes", "no"], default="auto",
+                      help="whether a .csv begins with column names (auto: it does if no cell of its first row is a number)")
+    data.add_argument("--delimiter", default=",", help="between the cells of a .csv (default: a comma)")
+    data.add_argument("--threads", type=int, metavar="N", help="threads to use (default: the CPUs this process may use)")
+
+    fit = commands.add_parser("fit", parents=[data], help="train a model on a table and save it",
+                              description="Train a model on a table and save it.", epilog=_EXIT_CODES)
+    fit.add_argument("data", metavar="DATA", help=".csv, .npy, or .npz with arrays X and y")
+    fit.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file to write (.npz)")
+    fit.add_argument("--target", metavar="COLUMN",
+                     help="name or 0-based index of the label column (default: y of a .npz, else the last column)")
+    fit.add_argument("--model", choices=sorted(FAMILIES), default="gbrff2", help="family of models (default: gbrff2)")
+    fit.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                     help="a parameter of the model, such as n_estimators=200; may be repeated")
+    fit.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    fit.add_argument("--holdout", type=float, default=0.0, metavar="SHARE",
+                     help="share of the rows, drawn at random, to keep out of training and report the accuracy on")
+    fit.set_defaults(run=_run_fit)
+
+    predict = commands.add_parser("predict", parents=[data], help="score the rows of a table, in constant memory",
+                                  description="Score the rows of a table, in constant memory.", epilog=_EXIT_CODES)
+    predict.add_argument("model", metavar="MODEL")
+    predict.add_argument("data", metavar="DATA", help=".csv, .npy, or .npz with an array X")
+    predict.add_argument("-o", "--output", metavar="OUT", help=".csv or .npy to write (default: text on stdout)")
+    predict.add_argument("--proba", action="store_true", help="add the probability of each class (.npy: only those)")
+    predict.add_argument("--target", metavar="COLUMN", help="a column with the true labels, to report the accuracy")
+    predict.set_defaults(run=_run_predict)
+
+    info = commands.add_parser("info", help="describe a model file", description="Describe a model file.")
+    info.add_argument("model", metavar="MODEL")
+    info.add_argument("--json", action="store_true", help="as one JSON object")
+    info.set_defaults(run=_run_info)
+
+    demo = commands.add_parser("demo", help="train on generated data and show what to do next",
+                               description="Train on generated data and show what to do next.")
+    demo.set_defaults(run=_run_demo)
+    return parser
+
+
+def _parameter(text):
+    """NAME=VALUE with VALUE read as JSON where it is that, else as a word."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InvalidInputError(f"--set takes NAME=VALUE, got {text!r}")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, {"None": None, "True": True, "False": False}.get(value, value)
+
+
+def _column(table, text):
+    """Index of the column named or numbered by text."""
+    if table.columns is not None and text in table.columns:
+        return table.columns.index(text)
+    if text.lstrip("-").isdigit() and -table.n_columns <= int(text) < table.n_columns:
+        return int(text) % table.n_columns
+    known = f"one of {table.columns}" if table.columns else f"an index below {table.n_columns}"
+    raise InvalidInputError(f"{table.path}: no column {text!r}: expected {known}")
+
+
+def _build_model(arguments):
+    try:
+        params = dict(map(_parameter, arguments.set)) | {"random_state": arguments.seed}
+        params |= {} if arguments.threads is None else {"n_threads": arguments.threads}
+        model = FAMILIES[arguments.model]().set_params(**params)
+        model._check_params()
+        if not 0 <= arguments.holdout < 1:
+            raise InvalidInputError(f"--holdout must be at least 0 and below 1, got {arguments.holdout}")
+    except InvalidInputError as error:
+        raise _UsageError(str(error)) from error
+    return model
+
+
+class _UsageError(Exception):
+    pass
+
+
+def _read_training(table, target_text):
+    """All rows of a table: (X, y, column names or None)."""
+    own_labels = getattr(table, "y", None) is not None
+    target = _column(table, target_text) if target_text is not None else None if own_labels else table.n_columns - 1
+    features = [j for j in range(table.n_columns) if j != target]
+    if not features:
+        raise InvalidInputError(f"{table.path}: expected at least one column besides the labels")
+    parts, labels = [], []
+    for X, words, _ in table.blocks(features, target):
+        parts.append(X)
+        labels.append(words)
+    if not parts:
+        raise InvalidInputError(f"{table.path}: the file holds no rows below its header")
+    names = [table.columns[j] for j in features] if table.columns else None
+    return np.concatenate(parts), to_labels(labels), names
+
+
+def _run_fit(arguments):
+    model = _build_model(arguments)
+    X, y, names = _read_training(open_table(arguments.data, header=arguments.header, delimiter=arguments.delimiter),
+                                 arguments.target)
+    held_out = np.zeros(len(y), dtype=bool)
+    order = np.random.default_rng(arguments.seed).permutation(len(y))
+    held_out[order[: round(arguments.holdout * len(y))]] = True
+    rows, bar = X[~held_out], Progress("training", getattr(model, "n_estimators", 1))
+    started = time.perf_counter()
+    model.fit(NamedRows(rows, names) if names else rows, y[~held_out],
+              callback=lambda info: bar.update(info.n_rounds, f"train loss {info.train_loss:.4g}"))
+    bar.close()
+    save(model, arguments.output)
+    print(f"trained {type(model).__name__} on {len(rows)} rows of {rows.shape[1]} columns in "
+          f"{time.perf_counter() - started:.2f} s: {arguments.output}", file=sys.stderr)
+    if held_out.any():
+        print(f"accuracy on {held_out.sum()} held-out rows: {100 * model.score(X[held_out], y[held_out]):.2f} %",
+              file=sys.stderr)
+
+
+def _feature_columns(table, model, target):
+    """Indices of the model's columns in the table: by name where both have names, else by position."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and table.columns is not None:
+        missing = [name for name in names if name not in table.columns]
+        if missing:
+            raise InvalidInputError(f"{table.path}: column {missing[0]!r} of the model is missing"
+                                    f"{f', and {len(missing) - 1} more' if missing[1:] else ''}; got {table.columns}")
+        return [table.columns.index(name) for name in names]
+    features = [j for j in range(table.n_columns) if j != target]
+    if len(features) != model.n_features_in_:
+        raise InvalidInputError(f"{table.path}: expected {model.n_features_in_} columns besides any --target, "
+                                f"got {len(features)}")
+    return features
+
+
+@contextlib.contextmanager
+def _output(path):
+    if path is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    else:
+        with atomic_write(path) as file:
+            yield file
+
+
+def _run_predict(arguments):
+    if arguments.output is not None and not arguments.output.endswith((".csv", ".npy")):
+        raise _UsageError(f"the name of OUT must end in .csv or .npy, got {arguments.output!r}")
+    model = load(arguments.model)
+    if arguments.threads is not None:
+        model.set_params(n_threads=arguments.threads)
+    table = open_table(arguments.data, header=arguments.header, delimiter=arguments.delimiter)
+    target = None if arguments.target is None else _column(table, arguments.target)
+    features = _feature_columns(table, model, target)
+    bar, n_rows, n_right, n_known = Progress("scoring", table.total), 0, 0, 0
+    with _output(arguments.output) as file:
+        binary = (arguments.output or "").endswith(".npy")
+        header = ["prediction"] + ([f"probability of {label}" for label in model.classes_] if arguments.proba else [])
+        writer = NpyWriter(file) if binary else CsvWriter(file, header)
+        for X, labels, done in table.blocks(features, target):
+            predicted = model.predict(X)
+            proba = model.predict_proba(X) if arguments.proba else None
+            _write_block(writer, binary, predicted, proba)
+            n_rows += len(X)
+            if labels is not None:
+                n_known += len(X)
+                n_right += int((match_labels(labels, model.classes_) == _comparable(predicted)).sum())
+            bar.update(done, f"{n_rows} rows")
+        writer.close()
+    bar.close()
+    if n_known:
+        print(f"accuracy on {n_known} rows: {100 * n_right / n_known:.2f} %", file=sys.stderr)
+
+
+def _write_block(writer, binary, predicted, proba):
+    if not binary:
+        writer.add(predicted, *(() if proba is None else proba.T))
+    else:
+        writer.add(_storable(predicted) if proba is None else proba)
+
+
+def _storable(labels):
+    return labels.astype(str) if labels.dtype.kind == "O" else labels
+
+
+def _comparable(predicted):
+    return predicted.astype(str) if predicted.dtype.kind in "UOb" else predicted
+
+
+def _run_info(arguments):
+    model = load(arguments.model)
+    expansion = getattr(model, "expansion_", model)
+    facts = {"class": type(model).__name__, "terms": expansion.n_terms, "features": expansion.n_features,
+             "outputs": expansion.n_outputs, "bytes": os.path.getsize(arguments.model)}
+    if hasattr(model, "classes_"):
+        facts["classes"] = model.classes_.tolist()
+    if hasattr(model, "feature_names_in_"):
+        facts["feature names"] = model.feature_names_in_.tolist()
+    for name in getattr(model, "fitted_curves", ()):
+        curve = getattr(model, name)
+        if curve.size:
+            facts[name.strip("_").replace("_", " ")] = f"{curve[0]:.6g} before round 1, {curve[-1]:.6g} at the end"
+    if hasattr(model, "get_params"):
+        facts["parameters"] = model.get_params()
+    if arguments.json:
+        print(json.dumps(facts))
+        return
+    for key, value in facts.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{name}={setting!r}" for name, setting in value.items())
+        elif isinstance(value, list):
+            value = ", ".join(map(str, value[:12])) + (f", ... ({len(value)} in all)" if len(value) > 12 else "")
+        print(f"{key:<14} {value}")
+
+
+def _run_demo(arguments):
+    from .demo import run_demo
+
+    run_demo()
+
+
+def main(argv=None):
+    """Run the command line; return its exit code."""
+    parser = _build_parser()
+    arguments = parser.parse_args(argv)
+    inputs = {getattr(arguments, name, None) for name in ("data", "model")} - {None}
+    try:
+        arguments.run(arguments)
+        return 0
+    except _UsageError as error:
+        parser.error(str(error))
+    except (InvalidInputError, FormatError) as error:
+        return _fail(error, EXIT_DATA)
+    except BrokenPipeError:
+        # Whoever read stdout has enough; nothing more may be written there, not even when the interpreter exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_IO
+    except OSError as error:
+        return _fail(error, EXIT_NO_INPUT if error.filename in inputs else EXIT_IO)
+    except KeyboardInterrupt:
+        return _fail("interrupted", 130)
+
+
+def _fail(error, code):
+    print(f"rffkern: error: {error}", file=sys.stderr)
+    return code
