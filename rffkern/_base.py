@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -96,7 +96,8 @@ class Model:
 
     def _raw_scores(self, X):
         """Scores of the expansion, shape (n_samples, n_outputs)."""
-        return self.expansion_.score_checked(self._check_rows(X), self.n_threads)
+        X = self._check_rows(X)
+        return self.expansion_.score_checked(X, self.n_threads)
 
 
 def _same(value, default):
@@ -115,8 +116,7 @@ def _name_mismatch(names, expected):
     return message
 
 
-@dataclass
-class LabelledRows:
+class LabelledRows(NamedTuple):
     """Checked rows with one class index and one weight each; rows of weight 0 are gone."""
 
     X: np.ndarray  # (n_samples, n_features)
@@ -158,8 +158,7 @@ class Classifier(Model):
         if present.size < 2:
             raise InvalidInputError(f"y must hold at least two classes, got 1 class with positive weight: "
                                     f"{classes[present].tolist()!r}")
-        rows.codes = np.searchsorted(present, rows.codes)
-        return classes[present], rows, names
+        return classes[present], rows._replace(codes=np.searchsorted(present, rows.codes)), names
 
     def _check_eval_set(self, eval_set, classes, n_features):
         """Return the held-out rows of eval_set = (X, y) or (X, y, sample_weight), or None."""

@@ -3,7 +3,7 @@
 import math
 import sys
 import time
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .errors import InvalidInputError
 
@@ -15,8 +15,7 @@ _STEP_GUARD = 2.0**-26
 _LOSS_FLOOR = 1e-30
 
 
-@dataclass(frozen=True)
-class RoundInfo:
+class RoundInfo(NamedTuple):
     """What a callback is told after each round; returning True ends the fit."""
 
     n_rounds: int
@@ -26,21 +25,15 @@ class RoundInfo:
     seconds: float
 
 
-@dataclass
 class Monitor:
     """Loss curves, the best round, and whether to go on."""
 
-    n_estimators: int
-    patience: int | None = None
-    callback: object = None
-    verbose: int = 0
-    train_loss: list = field(default_factory=list)
-    eval_loss: list = field(default_factory=list)
-    started: float = field(default_factory=time.perf_counter)
-
-    def __post_init__(self):
-        if self.callback is not None and not callable(self.callback):
-            raise InvalidInputError(f"callback must be callable or None, got {type(self.callback).__name__}")
+    def __init__(self, n_estimators, patience=None, callback=None, verbose=0):
+        if callback is not None and not callable(callback):
+            raise InvalidInputError(f"callback must be callable or None, got {type(callback).__name__}")
+        self.n_estimators, self.patience, self.callback, self.verbose = n_estimators, patience, callback, verbose
+        self.train_loss, self.eval_loss = [], []
+        self.started = time.perf_counter()
 
     @property
     def best_round(self):

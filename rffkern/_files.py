@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import secrets
 
 
 @contextlib.contextmanager
@@ -10,7 +9,7 @@ def atomic_write(path):
     """Open a new file beside `path` for binary writing; move it into place once the block ends without an exception."""
     path = os.path.abspath(os.fspath(path))
     folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
+    temporary = os.path.join(folder, f".{name}.{os.urandom(8).hex()}.tmp")
     try:
         with open(temporary, "xb") as file:
             yield file

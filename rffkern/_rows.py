@@ -4,7 +4,7 @@ Everything a boosted family learns from data it learns through `Rows` and `Margi
 blocks of rows added in order.  Bits therefore do not depend on the number of threads, and blocks may live elsewhere.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from ._validation import row_blocks
 _TILE = _features.TILE_ROWS
 
 
-@dataclass(frozen=True)
-class Scaling:
+class Scaling(NamedTuple):
     """x -> (x - center) * inverse_scale, with inverse_scale 0 for columns that do not vary."""
 
     center: np.ndarray  # (n_features,)

@@ -79,11 +79,11 @@ def check_array(X, name="X", min_samples=1):
         raise InvalidInputError(f"{name} must be a 2D array (n_samples, n_features): "
                                 f"Expected 2D array, got {array.ndim}D array of shape {array.shape}{hint}")
     if array.shape[0] < min_samples:
-        raise InvalidInputError(f"Found array with {array.shape[0]} sample(s) (shape={array.shape}) for {name} "
-                                f"while a minimum of {min_samples} is required")
+        raise InvalidInputError(f"{name}: Found array with {array.shape[0]} sample(s) (shape={array.shape}) "
+                                f"while a minimum of {min_samples} is required.")
     if array.shape[1] < 1:
-        raise InvalidInputError(f"Found array with 0 feature(s) (shape={array.shape}) for {name} "
-                                "while a minimum of 1 is required")
+        raise InvalidInputError(f"{name}: Found array with 0 feature(s) (shape={array.shape}) "
+                                "while a minimum of 1 is required.")
     check_finite(array, name)
     return np.ascontiguousarray(array)
 

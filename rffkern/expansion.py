@@ -1,7 +1,5 @@
 """Frozen states of trained models, and scoring."""
 
-from dataclasses import dataclass, field, fields
-
 import numpy as np
 
 from ._kernels import _features
@@ -13,7 +11,6 @@ from .errors import InvalidInputError
 _LARGEST_SINGLE = 1e30
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class FourierExpansion:
     """H(x) = intercept + sum over m of amplitudes[m] cos(omegas[m] . (x - center) - phases[m]).
 
@@ -42,27 +39,29 @@ class FourierExpansion:
            [-1.]])
     """
 
-    omegas: np.ndarray
-    phases: np.ndarray
-    amplitudes: np.ndarray
-    intercept: np.ndarray
-    center: np.ndarray
-    _packed: dict = field(default_factory=dict, init=False)
+    array_names = ("omegas", "phases", "amplitudes", "intercept", "center")
 
-    def __post_init__(self):
-        dimensions = {"omegas": 2, "phases": 1, "amplitudes": 2, "intercept": 1, "center": 1}
-        for name, ndim in dimensions.items():
-            array = np.array(getattr(self, name), dtype=np.float64, order="C")
+    def __init__(self, omegas, phases, amplitudes, intercept, center):
+        arrays = zip(self.array_names, (omegas, phases, amplitudes, intercept, center), (2, 1, 2, 1, 1), strict=True)
+        for name, given, ndim in arrays:
+            array = np.array(given, dtype=np.float64, order="C")
             if array.ndim != ndim or not np.isfinite(array).all():
                 raise InvalidInputError(f"{name} must be a finite {ndim}-D array, got shape {array.shape}"
                                         + ("" if array.ndim != ndim else " with nan or inf"))
             array.flags.writeable = False
-            object.__setattr__(self, name, array)
+            self.__dict__[name] = array
+        self.__dict__["_packed"] = {}
         (n_terms, n_features), n_outputs = self.omegas.shape, self.intercept.size
         if (self.phases.shape, self.amplitudes.shape, self.center.shape) != (
                 (n_terms,), (n_terms, n_outputs), (n_features,)) or n_features == 0 or n_outputs == 0:
             raise InvalidInputError(f"shapes must agree, got {self!r} with phases {self.phases.shape}, amplitudes "
                                     f"{self.amplitudes.shape}, center {self.center.shape}")
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"a {type(self).__name__} is immutable: {name} cannot be set")
+
+    def __reduce__(self):
+        return type(self), tuple(self.arrays().values())
 
     n_terms = property(lambda self: self.omegas.shape[0])
     n_features = property(lambda self: self.omegas.shape[1])
@@ -122,7 +121,7 @@ class FourierExpansion:
 
     def arrays(self):
         """The arrays that make the expansion, by name."""
-        return {item.name: getattr(self, item.name) for item in fields(self) if item.init}
+        return {name: getattr(self, name) for name in self.array_names}
 
     def _fits_single(self):
         if "single" not in self._packed:

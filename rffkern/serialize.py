@@ -3,14 +3,14 @@
 Layout of format version 1: stored (not compressed) members, each a `.npy` of fixed little-endian dtype; the first,
 `header.npy`, holds UTF-8 JSON; the others are the arrays it lists, in its order.  The comment that ends the archive is
 "sha256:" and the digest of every byte before it.  `numpy.load(path, allow_pickle=False)` reads such a file too.
+
+Modules that only files need (zipfile, hashlib, json) are imported in the functions that use them: together they would
+cost twice as much at start-up as the rest of the package.
 """
 
-import hashlib
 import io
-import json
 import math
 import os
-import zipfile
 
 import numpy as np
 
@@ -28,7 +28,6 @@ _MAX_HEADER = 1 << 24
 _DIGEST_MARK = b"sha256:"
 _DIGEST_SIZE = len(_DIGEST_MARK) + 64
 _BARE_EXPANSION = "fourier_expansion"
-_EXPANSION_ARRAYS = ("omegas", "phases", "amplitudes", "intercept", "center")
 _HEADER_KEYS = {"format", "version", "package", "family", "class", "params", "classes", "feature_names", "arrays"}
 _LABEL_KINDS = "biufUO"
 
@@ -75,6 +74,8 @@ def load(path, *, max_bytes=1 << 30):
     OSError
         If the file cannot be read.
     """
+    import zipfile
+
     content = _read(path, max_bytes)
     try:
         header, arrays = _decode(content)
@@ -153,6 +154,10 @@ def _npy_prefix(dtype, shape):
 
 
 def _encode(header, arrays):
+    import hashlib
+    import json
+    import zipfile
+
     text = json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     header_bytes = text.encode("utf-8")
     if len(header_bytes) > _MAX_HEADER:
@@ -184,6 +189,9 @@ def _require(condition, message):
 
 def _decode(content):
     """Header and arrays of a file, each byte of which is covered by the digest."""
+    import hashlib
+    import zipfile
+
     _require(content[:4] == b"PK\x03\x04", "not a model file: it does not begin as a .npz archive")
     _require(content[-_DIGEST_SIZE:-64] == _DIGEST_MARK, "damaged, truncated or not a model file: no checksum at its end")
     _require(hashlib.sha256(content[:-64]).hexdigest().encode("ascii") == content[-64:], "damaged: the checksum differs")
@@ -202,6 +210,8 @@ def _decode(content):
 
 
 def _parse_header(data):
+    import json
+
     size = len(data) - len(_npy_prefix("|u1", (len(data),)))
     prefix = next((candidate for candidate in (_npy_prefix("|u1", (size + shift,)) for shift in (0, 64, -64))
                    if data.startswith(candidate)), None)
@@ -245,8 +255,9 @@ def _build(header, arrays):
     _require(bare or cls is not None, f"the family {header['family']!r} is not known")
     _require(header["class"] == ("FourierExpansion" if bare else cls.__name__), "class and family do not agree")
     curves = () if bare else cls.fitted_curves
-    _require(tuple(arrays) == _EXPANSION_ARRAYS + curves, f"the family must have arrays {_EXPANSION_ARRAYS + curves}")
-    expansion = FourierExpansion(*(arrays[name] for name in _EXPANSION_ARRAYS))
+    expected = FourierExpansion.array_names + curves
+    _require(tuple(arrays) == expected, f"the family must have arrays {expected}, got {tuple(arrays)}")
+    expansion = FourierExpansion(*(arrays[name] for name in FourierExpansion.array_names))
     if bare:
         return expansion
     params = header["params"]

@@ -80,7 +80,7 @@ cdef double _polish(
             trial = 0.5 * (left + right)
         # The rule squares the error: after a step this small nothing is left to gain.
         if fabs(trial - phase) < 1e-6:
-            break
+            return trial if best == phase else best
         phase = trial
     return best
 

@@ -31,6 +31,7 @@ class _CosineLearner:
         self.rows = rows
         self.reg_lambda = reg_lambda
         self.first_length = first_length
+        self.n_iterations = 0
         self.search = _lbfgs.LBFGS(rows.n_features, max_iter, _LOSS_TOLERANCE, _GRADIENT_TOLERANCE, _NOISE[rows.dtype])
 
     def __call__(self, margins, omega):
@@ -42,6 +43,7 @@ class _CosineLearner:
                                        rows.partial, rows.n_threads)
         _descent.descend_omega(self.search, rows.tiles, margins.r2, rows.weight, omega, phase, self.reg_lambda,
                                rows.total_weight, self.first_length, rows.scaled, rows.partial, rows.n_threads)
+        self.n_iterations += self.search.n_iterations
         return omega, phase
 
 
@@ -90,6 +92,8 @@ class GBRFF2Classifier(Classifier):
         The trained function of a raw row.
     n_estimators_ : int
         Rounds kept.
+    n_iter_ : int
+        L-BFGS iterations of all descents together; not kept in model files.
     train_loss_, eval_loss_ : arrays
         Mean exponential loss (over outputs too) before the first round and after each; eval_loss_ is empty without an
         `eval_set`.
@@ -198,6 +202,7 @@ class GBRFF2Classifier(Classifier):
         self.expansion_ = _to_expansion(rounds[: monitor.best_round], intercepts, scaling)
         self.classes_ = classes
         self.n_estimators_ = monitor.best_round
+        self.n_iter_ = learner.n_iterations
         self.train_loss_, self.eval_loss_ = np.array(monitor.train_loss), np.array(monitor.eval_loss)
         self._keep_names(names, rows.n_features)
         return self

@@ -1,0 +1,44 @@
+"""Fixtures and the Hypothesis profile of all tests."""
+
+import os
+import pathlib
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from rffkern._kernels import _vecmath
+
+settings.register_profile("rffkern", deadline=None, max_examples=int(os.environ.get("RFFKERN_EXAMPLES", "60")),
+                          derandomize=True, print_blob=True)
+settings.load_profile("rffkern")
+
+DATA_VARIABLE = "RFFKERN_DATA"
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20)
+
+
+@pytest.fixture(params=_vecmath.LEVELS)
+def level(request):
+    """Run a test once per instruction-set level this machine has."""
+    before = _vecmath.selected()
+    _vecmath.select(request.param)
+    yield request.param
+    _vecmath.select(before)
+
+
+@pytest.fixture(scope="session")
+def real_data():
+    """A function that loads a real dataset by name as (X, y)."""
+    folder = os.environ.get(DATA_VARIABLE, "")
+    if not os.path.isdir(folder):
+        pytest.skip(f"{DATA_VARIABLE} names no folder of datasets")
+
+    def read(name):
+        with np.load(pathlib.Path(folder, f"{name}.npz"), allow_pickle=False) as archive:
+            return archive["X"], archive["y"]
+
+    return read

@@ -1,0 +1,74 @@
+"""Plain NumPy twins of the kernels, written for reading: rows are rows, nothing is packed, everything is float64."""
+
+import numpy as np
+
+MAX_RESIDUAL = 64.0
+
+
+def residuals(raw_prediction, y):
+    """y_tilde = y exp(-y H), held to the bound the kernels use."""
+    return y * np.minimum(np.exp(-y * raw_prediction), MAX_RESIDUAL)
+
+
+def surrogate(X, y_tilde, weight, omega, phase):
+    """Weighted mean of exp(-y_tilde cos(omega . x - phase)) - 1, line 6 of Algorithm 3."""
+    return np.average(np.expm1(-y_tilde * np.cos(X @ omega - phase)), weights=weight)
+
+
+def omega_objective(X, y_tilde, weight, omega, phase, reg_lambda):
+    """Line 7 of Algorithm 3, and its gradient."""
+    angle = X @ omega - phase
+    v = weight * y_tilde * np.sin(angle) * np.exp(-y_tilde * np.cos(angle)) / weight.sum()
+    return (surrogate(X, y_tilde, weight, omega, phase) + reg_lambda * omega @ omega,
+            X.T @ v + 2 * reg_lambda * omega)
+
+
+def phase_curve(X, y_tilde, weight, omega, phases):
+    """Logarithm of the surrogate loss at each of some phases."""
+    angle = (X @ omega)[:, None]
+    terms = weight[:, None] * np.expm1(-y_tilde[:, None] * np.cos(angle - phases))
+    return np.log1p(terms.sum(axis=0) / weight.sum())
+
+
+def best_phase(X, y_tilde, weight, omega, n_grid=4096, n_refinements=60):
+    """Global argmin over the phase: a dense grid, then golden sections around its best point."""
+    grid = np.linspace(-np.pi, np.pi, n_grid, endpoint=False)
+    phase = grid[phase_curve(X, y_tilde, weight, omega, grid).argmin()]
+    width = grid[1] - grid[0]
+    for _ in range(n_refinements):
+        trials = phase + width * np.array([-1, -0.5, 0, 0.5, 1])
+        phase = trials[phase_curve(X, y_tilde, weight, omega, trials).argmin()]
+        width *= 0.5
+    return phase
+
+
+def agreement(X, y, weight, raw_prediction, omega, phase):
+    """Sums of w and of w y h for the step size, line 8 of Algorithm 3."""
+    w = weight * np.exp(-y * raw_prediction)
+    return w.sum(), (w * y * np.cos(X @ omega - phase)).sum()
+
+
+def score(X, center, omegas, phases, amplitudes, intercept):
+    """H(x) = intercept + sum of amplitudes cos(omegas . (x - center) - phases)."""
+    return intercept + np.cos((X - center) @ omegas.T - phases) @ amplitudes
+
+
+def fit_gbrff2(X, y, draws, reg_lambda, minimize):
+    """Algorithm 3 for standardised X and y in {-1, +1}; `minimize` descends from a drawn omega.
+
+    Returns omegas, phases, steps and the mean exponential loss before and after each round.
+    """
+    weight = np.ones(len(y))
+    raw_prediction = np.full(len(y), 0.5 * np.log((1 + y.mean()) / (1 - y.mean())))
+    omegas, phases, steps, losses = [], [], [], [np.exp(-y * raw_prediction).mean()]
+    for drawn in draws:
+        y_tilde = residuals(raw_prediction, y)
+        phase = best_phase(X, y_tilde, weight, drawn)
+        omega = minimize(lambda omega, r=y_tilde, b=phase: omega_objective(X, r, weight, omega, b, reg_lambda), drawn)
+        total, agreeing = agreement(X, y, weight, raw_prediction, omega, phase)
+        step = 0.5 * np.log((total + agreeing) / (total - agreeing))
+        raw_prediction = raw_prediction + step * np.cos(X @ omega - phase)
+        for kept, value in zip((omegas, phases, steps), (omega, phase, step), strict=True):
+            kept.append(value)
+        losses.append(np.exp(-y * raw_prediction).mean())
+    return np.array(omegas), np.array(phases), np.array(steps), np.array(losses)

@@ -1,0 +1,148 @@
+"""Bad input: every argument, through the public classes, names itself in the message."""
+
+import re
+
+import numpy as np
+import pytest
+
+from rffkern import FourierExpansion, GBRFF2Classifier, InvalidInputError, NotFittedError
+
+X = np.random.default_rng(0).standard_normal((40, 3))
+y = np.where(X[:, 0] > 0, 1, -1)
+
+
+def with_value(value):
+    changed = X.copy()
+    changed[7, 2] = value
+    return changed
+
+
+BAD_ROWS = {
+    "nan": (with_value(np.nan), r"X must be finite.*got NaN at row 7, column 2"),
+    "inf": (with_value(np.inf), r"X must be finite.*got infinity at row 7, column 2"),
+    "too large": (with_value(1.5e308), r"X must be finite.*got 1.5e\+308 at row 7, column 2"),
+    "1-D": (X[:, 0], r"Expected 2D array, got 1D array.*Reshape your data"),
+    "3-D": (X[None], r"Expected 2D array, got 3D array"),
+    "no rows": (X[:0], r"Found array with 0 sample\(s\).*X"),
+    "one row": (X[:1], r"Found array with 1 sample\(s\).*minimum of 2"),
+    "no columns": (X[:, :0], r"0 feature\(s\) \(shape=\(40, 0\)\)"),
+    "text": (X.astype(str), r"X must be numeric, got dtype <U"),
+    "objects": (np.where(X > 99, X, "a").astype(object), r"X must be numeric, got an object array"),
+    "complex": (X + 1j, r"Complex data not supported"),
+    "ragged": ([[1.0, 2.0], [3.0]], r"X must be a rectangular numeric array"),
+    "dates": (np.full((40, 3), np.datetime64("2020-01-01")), r"X must be numeric, got dtype datetime64"),
+    "None": (None, r"X must be"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ROWS)
+def test_bad_rows(case):
+    rows, message = BAD_ROWS[case]
+    with pytest.raises(InvalidInputError, match=message):
+        GBRFF2Classifier().fit(rows, y[: len(rows)] if rows is not None else y)
+
+
+BAD_LABELS = {
+    "None": (None, r"target y is None"),
+    "short": (y[:-1], r"y must have one entry per row of X \(40\), got 39"),
+    "2-D": (np.stack([y, y], axis=1), r"y must be a 1d array"),
+    "one class": (np.ones(40), r"at least two classes, got 1 class"),
+    "continuous": (X[:, 0], r"Unknown label type: continuous"),
+    "nan": (np.where(y > 0, np.nan, 1), r"y must be finite"),
+    "missing": (np.array([None, "a"] * 20, dtype=object), r"y must hold class labels, got a missing value"),
+    "mixed": (np.array([1, "a"] * 20, dtype=object), r"y must hold labels that can be sorted"),
+    "dates": (np.full(40, np.datetime64("2020-01-01")), r"Unknown label type"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_LABELS)
+def test_bad_labels(case):
+    labels, message = BAD_LABELS[case]
+    with pytest.raises(InvalidInputError, match=message):
+        GBRFF2Classifier().fit(X, labels)
+
+
+BAD_WEIGHTS = {
+    "negative": (np.where(y > 0, -1.0, 1.0), r"sample_weight must not be negative, got -1"),
+    "all zero": (np.zeros(40), r"sample_weight must hold a positive weight"),
+    "nan": (np.full(40, np.nan), r"sample_weight must be finite"),
+    "short": (np.ones(39), r"sample_weight must have one entry per row of X \(40\), got 39"),
+    "2-D": (np.ones((40, 2)), r"sample_weight must be a 1d array"),
+    "text": (np.full(40, "a"), r"sample_weight must be numeric"),
+    "hides a class": ((y > 0).astype(float), r"two classes.*positive weight"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_WEIGHTS)
+def test_bad_weights(case):
+    weights, message = BAD_WEIGHTS[case]
+    with pytest.raises(InvalidInputError, match=message):
+        GBRFF2Classifier().fit(X, y, weights)
+
+
+BAD_PARAMETERS = [
+    ("n_estimators", 0), ("n_estimators", 1.5), ("n_estimators", True), ("n_estimators", "10"),
+    ("gamma", 0), ("gamma", -1.0), ("gamma", np.nan), ("gamma", "auto"), ("gamma", None),
+    ("reg_lambda", -1e-9), ("reg_lambda", np.inf), ("learning_rate", 0), ("learning_rate", 1.1), ("max_iter", -1),
+    ("standardize", 1), ("standardize", "yes"), ("early_stopping_rounds", 0), ("precision", "half"),
+    ("random_state", -1), ("random_state", 1.5), ("random_state", np.random.RandomState(0)), ("n_threads", 0),
+    ("n_threads", 1.0), ("verbose", -1),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), BAD_PARAMETERS, ids=lambda item: re.sub(r"\W+", "_", str(item))[:20])
+def test_bad_parameters_are_refused_by_fit_alone(name, value):
+    model = GBRFF2Classifier(**{name: value})
+    with pytest.raises(InvalidInputError, match=f"^{name} must be"):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize(("eval_set", "message"), [
+    (X, "eval_set must be a tuple"), ((X,), "eval_set must be a tuple"), ((X[:, :2], y), "eval_set X must have 3"),
+    ((X, y[:-1]), "eval_set y must have one entry"), ((X, np.full(40, 5)), "eval_set y must hold labels seen in y"),
+    ((with_value(np.nan), y), "eval_set X must be finite"), ((X, y, -np.ones(40)), "eval_set sample_weight"),
+])
+def test_bad_eval_set(eval_set, message):
+    with pytest.raises(InvalidInputError, match=message):
+        GBRFF2Classifier().fit(X, y, eval_set=eval_set)
+
+
+def test_bad_callback():
+    with pytest.raises(InvalidInputError, match="callback must be callable"):
+        GBRFF2Classifier().fit(X, y, callback=3)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
+def test_not_fitted(method):
+    with pytest.raises(NotFittedError, match="this GBRFF2Classifier instance is not fitted yet"):
+        getattr(GBRFF2Classifier(), method)(X)
+
+
+def test_wrong_number_of_columns():
+    model = GBRFF2Classifier(n_estimators=2, random_state=0).fit(X, y)
+    with pytest.raises(InvalidInputError, match="X has 2 features, but GBRFF2Classifier is expecting 3"):
+        model.predict(X[:, :2])
+    with pytest.raises(InvalidInputError, match="X must have 3 features, got 2"):
+        model.expansion_.score(X[:, :2])
+
+
+def test_unknown_parameter():
+    with pytest.raises(InvalidInputError, match="Invalid parameter 'depth' for estimator GBRFF2Classifier"):
+        GBRFF2Classifier().set_params(depth=3)
+
+
+@pytest.mark.parametrize("change", [
+    {"omegas": [[np.nan, 1.0]]}, {"phases": [0.0, 1.0]}, {"amplitudes": [1.0]}, {"center": [0.0]}, {"intercept": []},
+])
+def test_bad_expansion(change):
+    parts = {"omegas": [[1.0, 2.0]], "phases": [0.0], "amplitudes": [[1.0]], "intercept": [0.0], "center": [0.0, 0.0]}
+    with pytest.raises(InvalidInputError):
+        FourierExpansion(**(parts | change))
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was():
+    model = GBRFF2Classifier(n_estimators=5, random_state=0).fit(X, y)
+    before = model.decision_function(X)
+    with pytest.raises(InvalidInputError):
+        model.fit(with_value(np.nan), y)
+    np.testing.assert_array_equal(model.decision_function(X), before)
