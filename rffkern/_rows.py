@@ -14,6 +14,9 @@ from ._validation import row_blocks
 
 _TILE = _features.TILE_ROWS
 
+# A column whose spread is below one part in this counts as constant: its omegas would overflow in its own unit.
+_LARGEST_INVERSE = 1e305
+
 
 class Scaling(NamedTuple):
     """x -> (x - center) * inverse_scale, with inverse_scale 0 for columns that do not vary."""
@@ -45,7 +48,7 @@ def measure_scaling(X, weight=None, standardize=True):
     with np.errstate(over="ignore", divide="ignore"):
         inverse_scale = np.ldexp(1 / np.sqrt(variance), -exponent)
         mean_variance = float(np.mean(np.ldexp(variance, 2 * exponent)))
-    varies = (variance > 0) & (inverse_scale < 1e300)
+    varies = (variance > 0) & (inverse_scale < _LARGEST_INVERSE)
     inverse_scale = np.where(varies, inverse_scale if standardize else 1.0, 0.0)
     return Scaling(np.where(low == high, low, np.ldexp(center, exponent)), inverse_scale, mean_variance)
 

@@ -24,8 +24,9 @@ def row_blocks(X):
 
 def feature_names(X):
     """Column names of a data frame as an object array, or None where there are none or not all are strings."""
-    names = getattr(X, "columns", None)
-    names = getattr(X, "column_names", None) if names is None else names
+    # pyarrow's `columns` are the data, so its `column_names` come first.
+    names = getattr(X, "column_names", None)
+    names = getattr(X, "columns", None) if names is None else names
     if names is None or callable(names):
         return None
     names = list(names)

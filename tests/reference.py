@@ -30,15 +30,16 @@ def phase_curve(X, y_tilde, weight, omega, phases):
     return np.log1p(terms.sum(axis=0) / weight.sum())
 
 
-def best_phase(X, y_tilde, weight, omega, n_grid=4096, n_refinements=60):
-    """Global argmin over the phase: a dense grid, then golden sections around its best point."""
+def best_phase(X, y_tilde, weight, omega, n_grid=4096):
+    """Global argmin over the phase: a dense grid, then bisection on the derivative around its best point."""
     grid = np.linspace(-np.pi, np.pi, n_grid, endpoint=False)
     phase = grid[phase_curve(X, y_tilde, weight, omega, grid).argmin()]
-    width = grid[1] - grid[0]
-    for _ in range(n_refinements):
-        trials = phase + width * np.array([-1, -0.5, 0, 0.5, 1])
-        phase = trials[phase_curve(X, y_tilde, weight, omega, trials).argmin()]
-        width *= 0.5
+    left, right = phase - (grid[1] - grid[0]), phase + (grid[1] - grid[0])
+    for _ in range(60):
+        phase = 0.5 * (left + right)
+        angle = X @ omega - phase
+        slope = -(weight * y_tilde * np.sin(angle) * np.exp(-y_tilde * np.cos(angle))).sum()
+        left, right = (left, phase) if slope > 0 else (phase, right)
     return phase
 
 
