@@ -1,6 +1,10 @@
 """Kernel learning by random Fourier features and boosting."""
 
-from ._version import __version__
+try:
+    from ._version import __version__
+except ModuleNotFoundError as error:
+    raise ImportError("rffkern is being imported from its source tree, which holds no compiled modules; change to "
+                      "another folder, or install it with: pip install --no-build-isolation --editable .") from error
 from .errors import DataConversionWarning, FormatError, InvalidInputError, NotFittedError, RFFKernError
 from .expansion import FourierExpansion
 from .models import GBRFF2Classifier

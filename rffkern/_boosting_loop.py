@@ -64,7 +64,7 @@ def _progress_line(info):
 
 
 def best_step(total, agreement):
-    """alpha = 1/2 ln(sum (1 + y h) w / sum (1 - y h) w), held finite for a perfect learner."""
+    """Alpha = 1/2 ln(sum (1 + y h) w / sum (1 - y h) w), held finite for a perfect learner."""
     guard = _STEP_GUARD * total
     return 0.5 * math.log((total + agreement + guard) / (total - agreement + guard))
 

@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import os
+import zipfile
 
 import numpy as np
 
@@ -51,7 +52,7 @@ class CsvTable:
         self.total = os.path.getsize(path)
         with open(path, encoding="utf-8-sig", newline=None) as file:
             first = self._cells([next(self._lines(file), (1, ""))])[0]
-        if first == [""]:
+        if not first:
             raise InvalidInputError(f"{path}: the file holds no rows")
         self.has_header = header == "yes" or (header == "auto" and not any(map(_is_number, first)))
         self.columns = first if self.has_header else None
@@ -82,7 +83,7 @@ class CsvTable:
     def _cells(self, block):
         """Cells of numbered lines; quotes are those of RFC 4180."""
         return [[cell.strip() for cell in cells]
-                for cells in csv.reader([line for _, line in block], delimiter=self.delimiter)] or [[""]]
+                for cells in csv.reader([line for _, line in block], delimiter=self.delimiter)]
 
     def _parse(self, block, features, target):
         lines = [line for _, line in block]
@@ -93,7 +94,7 @@ class CsvTable:
                 X = np.loadtxt(lines, usecols=features, ndmin=2, **options)
             except ValueError:
                 X = np.full((1, 1), np.nan)
-            if np.isfinite(X).all():
+            if len(X) == len(block) and np.isfinite(X).all():
                 labels = None if target is None else np.loadtxt(lines, dtype=str, usecols=target, ndmin=1, **options)
                 return X, labels
         return self._parse_cells(block, features, target)
@@ -133,7 +134,7 @@ class ArrayTable:
                     self._take_archive(loaded)
             else:
                 self.X = loaded
-        except (ValueError, EOFError, KeyError, MemoryError) as error:
+        except (ValueError, EOFError, KeyError, MemoryError, zipfile.BadZipFile) as error:
             raise InvalidInputError(f"{path}: not a NumPy file of plain arrays: {error}") from error
         if self.X.ndim != 2 or self.X.dtype.kind not in "fiub":
             raise InvalidInputError(f"{path}: expected a 2-D numeric array, got dtype {self.X.dtype} of shape "

@@ -53,9 +53,9 @@ def _build_parser():
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     data = argparse.ArgumentParser(add_help=False)
     data.add_argument("--header", choices=["auto", "yes", "no"], default="auto",
-                      help="whether a .csv begins with column names (auto: it does if no cell of its first row is a number)")
+                      help="whether a .csv begins with column names (auto: if no cell of its first row is a number)")
     data.add_argument("--delimiter", default=",", help="between the cells of a .csv (default: a comma)")
-    data.add_argument("--threads", type=int, metavar="N", help="threads to use (default: the CPUs this process may use)")
+    data.add_argument("--threads", type=int, metavar="N", help="threads (default: the CPUs this process may use)")
 
     fit = commands.add_parser("fit", parents=[data], help="train a model on a table and save it",
                               description="Train a model on a table and save it.", epilog=_EXIT_CODES)

@@ -9,6 +9,7 @@ cost twice as much at start-up as the rest of the package.
 """
 
 import io
+import itertools
 import math
 import os
 
@@ -141,7 +142,7 @@ def _labels_from_json(entry):
     _require(all(type(value) is wanted for value in values), f"labels must be of dtype {dtype!r}")
     classes = np.array(values, dtype=object if dtype == "O" else np.dtype(dtype).newbyteorder("="))
     _require(classes.tolist() == values, f"labels do not fit dtype {dtype!r}")
-    _require(len(values) >= 2 and all(a < b for a, b in zip(values, values[1:], strict=False)),
+    _require(len(values) >= 2 and all(a < b for a, b in itertools.pairwise(values)),
              "labels must be distinct and sorted")
     return classes
 
@@ -175,11 +176,14 @@ def _encode(header, arrays):
 
 
 def _read(path, max_bytes):
+    """The bytes of a file, by pieces: asking for max_bytes at once would allocate them."""
+    content = bytearray()
     with open(path, "rb") as file:
-        content = file.read(max_bytes + 1)
-    if len(content) > max_bytes:
-        raise FormatError(f"{os.fspath(path)}: larger than max_bytes = {max_bytes}")
-    return content
+        while piece := file.read(1 << 20):
+            content += piece
+            if len(content) > max_bytes:
+                raise FormatError(f"{os.fspath(path)}: larger than max_bytes = {max_bytes}")
+    return bytes(content)
 
 
 def _require(condition, message):
@@ -193,8 +197,9 @@ def _decode(content):
     import zipfile
 
     _require(content[:4] == b"PK\x03\x04", "not a model file: it does not begin as a .npz archive")
-    _require(content[-_DIGEST_SIZE:-64] == _DIGEST_MARK, "damaged, truncated or not a model file: no checksum at its end")
-    _require(hashlib.sha256(content[:-64]).hexdigest().encode("ascii") == content[-64:], "damaged: the checksum differs")
+    _require(content[-_DIGEST_SIZE:-64] == _DIGEST_MARK, "damaged, cut off or not a model file: no checksum at its end")
+    digest = hashlib.sha256(content[:-64]).hexdigest().encode("ascii")
+    _require(digest == content[-64:], "damaged: the checksum differs")
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()
         _require(all(item.compress_type == zipfile.ZIP_STORED and item.file_size == item.compress_size
@@ -221,8 +226,8 @@ def _parse_header(data):
     _require(isinstance(header, dict) and header.get("format") == FORMAT, "not a model file of this package")
     version = header.get("version")
     _require(type(version) is int and version >= 1, "the format version is malformed")
-    _require(version <= FORMAT_VERSION, f"format version {version} is newer than this package ({__version__}) can read; "
-                                        "upgrade rffkern")
+    _require(version <= FORMAT_VERSION,
+             f"format version {version} is newer than rffkern {__version__} can read; upgrade it")
     _require(set(header) == _HEADER_KEYS, f"the header must have keys {sorted(_HEADER_KEYS)}")
     entries = header["arrays"]
     _require(isinstance(entries, list) and all(

@@ -54,22 +54,23 @@ def score(X, center, omegas, phases, amplitudes, intercept):
     return intercept + np.cos((X - center) @ omegas.T - phases) @ amplitudes
 
 
-def fit_gbrff2(X, y, draws, reg_lambda, minimize):
-    """Algorithm 3 for standardised X and y in {-1, +1}; `minimize` descends from a drawn omega.
+def replay_gbrff2(X, y, draws, reg_lambda, minimize, learners):
+    """Algorithm 3 round by round for standardised X and y in {-1, +1}, each round continuing from given learners.
 
-    Returns omegas, phases, steps and the mean exponential loss before and after each round.
+    Yields per round what the algorithm makes of the residuals: the phase for the drawn omega, the omega `minimize`
+    descends to from there, the step for the given learner, and the loss of both omegas.
     """
     weight = np.ones(len(y))
     raw_prediction = np.full(len(y), 0.5 * np.log((1 + y.mean()) / (1 - y.mean())))
-    omegas, phases, steps, losses = [], [], [], [np.exp(-y * raw_prediction).mean()]
-    for drawn in draws:
+    for drawn, (given_omega, given_phase, given_step) in zip(draws, learners, strict=True):
         y_tilde = residuals(raw_prediction, y)
         phase = best_phase(X, y_tilde, weight, drawn)
-        omega = minimize(lambda omega, r=y_tilde, b=phase: omega_objective(X, r, weight, omega, b, reg_lambda), drawn)
-        total, agreeing = agreement(X, y, weight, raw_prediction, omega, phase)
+
+        def loss(omega, y_tilde=y_tilde, phase=phase):
+            return omega_objective(X, y_tilde, weight, omega, phase, reg_lambda)
+
+        omega = minimize(loss, drawn)
+        total, agreeing = agreement(X, y, weight, raw_prediction, given_omega, given_phase)
         step = 0.5 * np.log((total + agreeing) / (total - agreeing))
-        raw_prediction = raw_prediction + step * np.cos(X @ omega - phase)
-        for kept, value in zip((omegas, phases, steps), (omega, phase, step), strict=True):
-            kept.append(value)
-        losses.append(np.exp(-y * raw_prediction).mean())
-    return np.array(omegas), np.array(phases), np.array(steps), np.array(losses)
+        raw_prediction = raw_prediction + given_step * np.cos(X @ given_omega - given_phase)
+        yield phase, omega, step, loss(omega)[0], loss(given_omega)[0], np.exp(-y * raw_prediction).mean()

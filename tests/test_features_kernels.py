@@ -80,7 +80,7 @@ def test_packing(rng, source, dtype):
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-30, 1.0, 1e30, 1e300])
 def test_scaling_at_the_ends_of_the_range(rng, unit):
-    X = rng.standard_normal((500, 3)) + [0, 5, -5]
+    X = rng.standard_normal((500, 3)) + np.array([0, 5, -5])
     scaling = measure_scaling(X * unit)
     np.testing.assert_allclose(scaling.center, X.mean(axis=0) * unit, rtol=1e-9)
     np.testing.assert_allclose(scaling.inverse_scale, 1 / X.std(axis=0) / unit, rtol=1e-9)

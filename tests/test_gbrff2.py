@@ -20,23 +20,28 @@ def standardised(X):
 
 @pytest.mark.parametrize("reg_lambda", [0.0, 2**-5])
 def test_follows_the_algorithm(rng, reg_lambda):
-    """Rounds in double precision are those of the twin, which shares only the minimiser.
+    """Every round in double precision is that of the twin, which shares only the minimiser.
 
-    Five are compared number by number; later ones by their loss, for each round multiplies rounding errors.
+    Each round of the twin continues from the model's learners: rounding errors then do not add up over rounds.
     """
     X, y = waves(rng)
-    model = GBRFF2Classifier(10, reg_lambda=reg_lambda, precision="double", random_state=3).fit(X, y)
-    draws = np.sqrt(2 / 4) * np.random.default_rng(3).standard_normal((10, 1, 4))[:, 0]
+    model = GBRFF2Classifier(25, reg_lambda=reg_lambda, precision="double", random_state=3).fit(X, y)
+    draws = np.sqrt(2 / 4) * np.random.default_rng(3).standard_normal((25, 1, 4))[:, 0]
+    parts = model.expansion_
+    learners = list(zip(parts.omegas * X.std(axis=0), parts.phases, parts.amplitudes[:, 0], strict=True))
 
     def descend(function, start):
         return minimize(function, start, 10, loss_tolerance=2e-9, gradient_tolerance=1e-5, noise=1e-14,
                         first_length=1.0)[0]
 
-    omegas, phases, steps, losses = reference.fit_gbrff2(standardised(X), y, draws, reg_lambda, descend)
-    np.testing.assert_allclose(model.expansion_.omegas[:5] * X.std(axis=0), omegas[:5], atol=1e-6)
-    np.testing.assert_allclose(np.cos(model.expansion_.phases[:5] - phases[:5]), 1, atol=1e-12)
-    np.testing.assert_allclose(model.expansion_.amplitudes[:5, 0], steps[:5], atol=1e-6)
-    np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-4)
+    rounds = reference.replay_gbrff2(standardised(X), y, draws, reg_lambda, descend, learners)
+    for t, (phase, omega, step, loss, given_loss, train_loss) in enumerate(rounds):
+        assert np.cos(learners[t][1] - phase) == pytest.approx(1, abs=1e-12)
+        np.testing.assert_allclose(learners[t][0], omega, atol=1e-2)
+        assert given_loss == pytest.approx(loss, rel=1e-6)
+        assert learners[t][2] == pytest.approx(step, rel=1e-7)  # the guard against perfect learners is 2^-26
+        assert model.train_loss_[t + 1] == pytest.approx(train_loss, rel=1e-9)
+    assert t == 24
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])
@@ -155,7 +160,12 @@ def test_staged_scores(rng):
 def test_callback_sees_every_round_and_may_stop(rng):
     X, y = waves(rng)
     seen = []
-    model = GBRFF2Classifier(50, random_state=0).fit(X, y, callback=lambda info: seen.append(info) or info.n_rounds == 7)
+
+    def watch(info):
+        seen.append(info)
+        return info.n_rounds == 7
+
+    model = GBRFF2Classifier(50, random_state=0).fit(X, y, callback=watch)
     assert [info.n_rounds for info in seen] == list(range(1, 8))
     assert model.n_estimators_ == 7
     assert seen[-1].train_loss == model.train_loss_[-1]

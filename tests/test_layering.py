@@ -36,7 +36,7 @@ def imported_layers(path):
                 yield from (name if name in LAYERS else "__init__" for name in names)
 
 
-SOURCES = [path for path in sorted(PACKAGE.rglob("*.py"))]
+SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -56,9 +56,10 @@ def test_models_do_not_import_each_other():
             assert not (isinstance(node, ast.ImportFrom) and node.level == 1), path
 
 
-def test_import_loads_numpy_and_the_standard_library_alone():
+def test_import_loads_numpy_and_the_standard_library_alone(tmp_path):
     program = "import sys, rffkern; print(*sorted({name.split('.')[0] for name in sys.modules}))"
-    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True,
+                         check=True).stdout
     foreign = set(out.split()) - set(sys.stdlib_module_names) - {"rffkern", "numpy"}
     # Start-up hooks of the environment and Cython's shared types are no packages anyone installs.
     assert not {name for name in foreign if not name.startswith(("_", "cython_runtime", "sitecustomize"))
@@ -67,7 +68,7 @@ def test_import_loads_numpy_and_the_standard_library_alone():
 
 @pytest.mark.parametrize("name", ["_boosting", "_descent", "_features", "_lbfgs", "_vecmath"])
 def test_stub_names_what_the_module_has(name):
-    module = getattr(__import__(f"rffkern._kernels.{name}", fromlist=[name]), "__dict__")
+    module = __import__(f"rffkern._kernels.{name}", fromlist=[name]).__dict__
     stub = ast.parse((PACKAGE / "_kernels" / f"{name}.pyi").read_text(encoding="utf-8"))
     for node in stub.body:
         if isinstance(node, ast.FunctionDef):

@@ -23,7 +23,7 @@ BAD_ROWS = {
     "too large": (with_value(1.5e308), r"X must be finite.*got 1.5e\+308 at row 7, column 2"),
     "1-D": (X[:, 0], r"Expected 2D array, got 1D array.*Reshape your data"),
     "3-D": (X[None], r"Expected 2D array, got 3D array"),
-    "no rows": (X[:0], r"Found array with 0 sample\(s\).*X"),
+    "no rows": (X[:0], r"^X: Found array with 0 sample\(s\)"),
     "one row": (X[:1], r"Found array with 1 sample\(s\).*minimum of 2"),
     "no columns": (X[:, :0], r"0 feature\(s\) \(shape=\(40, 0\)\)"),
     "text": (X.astype(str), r"X must be numeric, got dtype <U"),

@@ -1,4 +1,4 @@
-"""GBRFF2: gradient boosting of single random Fourier features whose frequencies are learned (ECML 2020, Algorithm 3)."""
+"""GBRFF2: gradient boosting of single Fourier features whose frequencies are learned (ECML 2020, Algorithm 3)."""
 
 import math
 

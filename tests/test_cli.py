@@ -1,0 +1,289 @@
+"""The command line through a subprocess, as a person or a script would use it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from rffkern import load
+
+COLUMNS = ["length", "width", "depth"]
+
+
+def run(*arguments, cwd, stdin=None, expect=0):
+    done = subprocess.run([sys.executable, "-m", "rffkern", *map(str, arguments)], cwd=cwd, capture_output=True,
+                          text=True, input=stdin, timeout=120, check=False)
+    assert done.returncode == expect, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture
+def table(rng):
+    X = rng.standard_normal((300, 3)).round(4)
+    return X, np.where(X[:, 0] * X[:, 1] > 0, "yes", "no")
+
+
+def write_csv(path, X, y=None, header=COLUMNS, target="answer"):
+    with open(path, "w", encoding="utf-8") as file:
+        if header:
+            print(*header, *([target] if y is not None else []), sep=",", file=file)
+        for i, row in enumerate(X):
+            print(*row, *([y[i]] if y is not None else []), sep=",", file=file)
+
+
+@pytest.fixture
+def folder(tmp_path, table):
+    """A folder with train.csv, test.csv and a model trained on the first."""
+    X, y = table
+    write_csv(tmp_path / "train.csv", X[:200], y[:200])
+    write_csv(tmp_path / "test.csv", X[200:], y[200:])
+    run("fit", "train.csv", "-o", "m.npz", cwd=tmp_path)
+    return tmp_path
+
+
+def test_fit_and_predict(folder, table):
+    X, y = table
+    model = load(folder / "m.npz")
+    assert model.feature_names_in_.tolist() == COLUMNS
+    assert model.classes_.tolist() == ["no", "yes"]
+    done = run("predict", "m.npz", "test.csv", "-o", "out.csv", "--target", "answer", cwd=folder)
+    lines = (folder / "out.csv").read_text().splitlines()
+    assert lines[0] == "prediction"
+    assert lines[1:] == model.predict(X[200:]).tolist()
+    assert done.stdout == ""
+    assert done.stderr == f"accuracy on 100 rows: {100 * np.mean(np.array(lines[1:]) == y[200:]):.2f} %\n"
+    assert sorted(item.name for item in folder.iterdir()) == ["m.npz", "out.csv", "test.csv", "train.csv"]
+
+
+def test_holdout(folder):
+    done = run("fit", "train.csv", "-o", "n.npz", "--holdout", "0.25", "--set", "n_estimators=50", cwd=folder)
+    assert "trained GBRFF2Classifier on 150 rows of 3 columns" in done.stderr
+    assert float(done.stderr.split("held-out rows: ")[1].split(" %")[0]) > 80
+
+
+def test_same_seed_same_file(folder):
+    for name in ("a", "b"):
+        run("fit", "train.csv", "-o", f"{name}.npz", "--seed", "5", cwd=folder)
+    assert (folder / "a.npz").read_bytes() == (folder / "b.npz").read_bytes()
+
+
+def test_stdout_and_probabilities(folder, table):
+    done = run("predict", "m.npz", "test.csv", "--proba", cwd=folder)
+    lines = [line.split(",") for line in done.stdout.splitlines()]
+    assert lines[0] == ["prediction", "probability of no", "probability of yes"]
+    proba = load(folder / "m.npz").predict_proba(table[0][200:])
+    np.testing.assert_array_equal(np.array([line[1:] for line in lines[1:]], dtype=float), proba)
+
+
+def test_npy_in_and_out(folder, table):
+    X, _ = table
+    np.save(folder / "X.npy", X)
+    run("predict", "m.npz", "X.npy", "-o", "labels.npy", cwd=folder)
+    run("predict", "m.npz", "X.npy", "-o", "proba.npy", "--proba", cwd=folder)
+    model = load(folder / "m.npz")
+    np.testing.assert_array_equal(np.load(folder / "labels.npy", allow_pickle=False), model.predict(X))
+    np.testing.assert_array_equal(np.load(folder / "proba.npy", allow_pickle=False), model.predict_proba(X))
+
+
+def test_npz_with_labels(tmp_path, table):
+    X, y = table
+    np.savez(tmp_path / "t.npz", X=X.astype(np.float32), y=np.where(y == "yes", 1, -1), feature_names=np.array(COLUMNS))
+    run("fit", "t.npz", "-o", "m.npz", cwd=tmp_path)
+    model = load(tmp_path / "m.npz")
+    assert model.classes_.tolist() == [-1, 1]
+    assert model.feature_names_in_.tolist() == COLUMNS
+    done = run("predict", "m.npz", "t.npz", "-o", "o.npy", cwd=tmp_path)
+    assert "accuracy on 300 rows" in done.stderr
+
+
+def test_columns_are_found_by_name(folder, table):
+    X, y = table
+    write_csv(folder / "shuffled.csv", np.column_stack([X[200:, 2], np.arange(100), X[200:, 0], X[200:, 1]]), y[200:],
+              header=["depth", "id", "length", "width"])
+    done = run("predict", "m.npz", "shuffled.csv", cwd=folder)
+    assert done.stdout == run("predict", "m.npz", "test.csv", cwd=folder).stdout
+
+
+@pytest.mark.parametrize("target", ["0", "-3", "first"])
+def test_target_by_index_or_name(tmp_path, table, target):
+    X, y = table
+    with open(tmp_path / "t.csv", "w", encoding="utf-8") as file:
+        print("first,a,b", file=file)
+        for row, label in zip(X, y, strict=True):
+            print(label, *row[:2], sep=",", file=file)
+    run("fit", "t.csv", "-o", "m.npz", "--target", target, cwd=tmp_path)
+    assert load(tmp_path / "m.npz").feature_names_in_.tolist() == ["a", "b"]
+
+
+def test_a_table_without_header_quotes_blank_lines_and_crlf(tmp_path, table):
+    X, y = table
+    text = "\r\n".join(f'"{a}", {b},{c},"{label}"\r\n' for (a, b, c), label in zip(X, y, strict=True))
+    (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    run("fit", "t.csv", "-o", "m.npz", cwd=tmp_path)
+    model = load(tmp_path / "m.npz")
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert not hasattr(model, "feature_names_in_")
+    done = run("predict", "m.npz", "t.csv", "--target", "3", cwd=tmp_path)
+    assert done.stdout.splitlines()[1:] == model.predict(X).tolist()
+
+
+@pytest.mark.parametrize(("labels", "classes"), [
+    (["1", "2"], [1, 2]), (["0.5", "1.5"], None), (["1.0", "2.0"], [1, 2]), (["1", "b"], ["1", "b"]),
+    (["True", "False"], ["False", "True"]),
+])
+def test_label_types(tmp_path, table, labels, classes):
+    X, y = table
+    write_csv(tmp_path / "t.csv", X, [labels[label == "yes"] for label in y])
+    done = run("fit", "t.csv", "-o", "m.npz", cwd=tmp_path, expect=0 if classes else 65)
+    if not classes:
+        assert "y must hold class labels" in done.stderr
+        return
+    assert load(tmp_path / "m.npz").classes_.tolist() == classes
+    assert "accuracy on 300 rows: 9" in run("predict", "m.npz", "t.csv", "-o", "o.csv", "--target", "answer",
+                                            cwd=tmp_path).stderr
+
+
+# --- faults
+
+@pytest.mark.parametrize(("line", "message"), [
+    ("1,x,3,yes", "bad.csv: row 7, column 2 (width): expected a finite number, got 'x'"),
+    ("1,,3,yes", "bad.csv: row 7, column 2 (width): expected a finite number, got ''"),
+    ("1,2,nan,yes", "bad.csv: row 7, column 3 (depth): expected a finite number, got 'nan'"),
+    ("inf,2,3,yes", "bad.csv: row 7, column 1 (length): expected a finite number, got 'inf'"),
+    ("1,2,yes", "bad.csv: row 7: expected 4 columns, got 3"),
+    ("1,2,3,4,yes", "bad.csv: row 7: expected 4 columns, got 5"),
+    ('1,2,3,"yes', "bad.csv: row "),
+])
+@pytest.mark.parametrize("command", ["fit", "predict"])
+def test_bad_cells_are_located(folder, command, line, message):
+    lines = (folder / "train.csv").read_text().splitlines()
+    lines[6] = line
+    (folder / "bad.csv").write_text("\n".join(lines))
+    arguments = ("fit", "bad.csv", "-o", "new.npz") if command == "fit" else (
+        "predict", "m.npz", "bad.csv", "-o", "new.csv", "--target", "answer")
+    done = run(*arguments, cwd=folder, expect=65)
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not [item for item in folder.iterdir() if "new" in item.name], "nothing half written is left"
+
+
+def test_bad_data_files(folder):
+    for name, content, match in [
+        ("empty.csv", b"", "holds no rows"), ("header.csv", b"a,b,c\n", "no rows below its header"),
+        ("binary.csv", b"\xff\xfe\x00\x01\n", "not a text file in UTF-8"), ("twice.csv", b"a,a\n1,2\n", "distinct"),
+        ("one.csv", b"1\n2\n", "at least one column besides"), ("odd.txt", b"1,2\n", "must end in .csv, .npy or .npz"),
+        ("bad.npy", b"nonsense", "not a NumPy file"), ("bad.npz", b"PK\x03\x04nonsense", "not a NumPy file"),
+    ]:
+        (folder / name).write_bytes(content)
+        done = run("fit", name, "-o", "new.npz", cwd=folder, expect=65)
+        assert match in done.stderr, name
+    np.save(folder / "cube.npy", np.zeros((2, 2, 2)))
+    assert "2-D numeric array" in run("fit", "cube.npy", "-o", "n.npz", cwd=folder, expect=65).stderr
+    np.savez(folder / "other.npz", a=np.zeros(3))
+    assert "an array named X" in run("fit", "other.npz", "-o", "n.npz", cwd=folder, expect=65).stderr
+    pickled = folder / "pickled.npy"
+    np.save(pickled, np.array([{}], dtype=object), allow_pickle=True)
+    assert "plain arrays" in run("predict", "m.npz", "pickled.npy", cwd=folder, expect=65).stderr
+
+
+def test_columns_that_do_not_fit(folder, table):
+    write_csv(folder / "two.csv", table[0][:, :2], header=COLUMNS[:2])
+    assert "column 'depth' of the model is missing" in run("predict", "m.npz", "two.csv", cwd=folder, expect=65).stderr
+    np.save(folder / "two.npy", table[0][:, :2])
+    assert "expected 3 columns" in run("predict", "m.npz", "two.npy", cwd=folder, expect=65).stderr
+    assert "no column 'other'" in run("fit", "train.csv", "-o", "n.npz", "--target", "other", cwd=folder,
+                                      expect=65).stderr
+
+
+def test_exit_codes(folder):
+    assert run(cwd=folder, expect=2).stdout == ""
+    run("fit", "train.csv", cwd=folder, expect=2)
+    run("fit", "train.csv", "-o", "n.npz", "--model", "nothing", cwd=folder, expect=2)
+    for setting in ("n_estimators=0", "n_estimators", "colour=1", "gamma=[1]"):
+        assert "error" in run("fit", "train.csv", "-o", "n.npz", "--set", setting, cwd=folder, expect=2).stderr
+    run("fit", "train.csv", "-o", "n.npz", "--holdout", "1.5", cwd=folder, expect=2)
+    run("predict", "m.npz", "test.csv", "-o", "out.txt", cwd=folder, expect=2)
+    assert "nowhere.csv" in run("fit", "nowhere.csv", "-o", "n.npz", cwd=folder, expect=66).stderr
+    run("predict", "nowhere.npz", "test.csv", cwd=folder, expect=66)
+    run("info", "nowhere.npz", cwd=folder, expect=66)
+    (folder / "broken.npz").write_bytes((folder / "m.npz").read_bytes()[:-5])
+    assert "damaged" in run("info", "broken.npz", cwd=folder, expect=65).stderr
+    run("fit", "train.csv", "-o", "no/such/folder/m.npz", cwd=folder, expect=74)
+
+
+def test_one_class(folder):
+    write_csv(folder / "one.csv", np.eye(3), ["a", "a", "a"])
+    assert "at least two classes" in run("fit", "one.csv", "-o", "n.npz", cwd=folder, expect=65).stderr
+
+
+def test_info(folder):
+    text = run("info", "m.npz", cwd=folder).stdout
+    assert "GBRFF2Classifier" in text
+    assert "length, width, depth" in text
+    facts = json.loads(run("info", "m.npz", "--json", cwd=folder).stdout)
+    assert facts["classes"] == ["no", "yes"]
+    assert facts["parameters"]["n_estimators"] == 100
+
+
+def test_demo(tmp_path):
+    done = run("demo", cwd=tmp_path)
+    assert "after 200 rounds" in done.stdout
+    assert "rffkern fit" in done.stdout.split("Next")[1]
+    assert done.stderr == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_and_version(tmp_path):
+    for command in ((), ("fit",), ("predict",), ("info",), ("demo",)):
+        assert run(*command, "--help", cwd=tmp_path).stdout.startswith("usage: rffkern")
+    assert run("--version", cwd=tmp_path).stdout.startswith("rffkern ")
+
+
+def test_a_reader_that_leaves_early(folder, table):
+    np.save(folder / "X.npy", np.tile(table[0], (300, 1)))
+    command = f"{sys.executable} -m rffkern predict m.npz X.npy | head -n 1"
+    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "prediction\n"
+    assert done.stderr == ""
+
+
+MEASURE = """
+import sys
+from rffkern.cli import main
+code = main(sys.argv[1:])
+with open("/proc/self/status") as status:
+    print(*(line.split()[1] for line in status if line.startswith("VmHWM")), file=sys.stderr)
+sys.exit(code)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs Linux's account of a process's memory")
+def test_memory_does_not_grow_with_the_rows(tmp_path, rng):
+    X = rng.standard_normal((300, 60)).round(3)
+    np.savez(tmp_path / "t.npz", X=X, y=X[:, 0] > 0)
+    run("fit", "t.npz", "-o", "m.npz", "--set", "n_estimators=5", cwd=tmp_path)
+    block = "\n".join(",".join(map(str, row)) for row in X.tolist()) + "\n"
+    peaks = []
+    for n in (40, 240):
+        (tmp_path / "big.csv").write_text(block * n)
+        done = subprocess.run([sys.executable, "-c", MEASURE, "predict", "m.npz", "big.csv", "-o", "o.npy"],
+                              cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True,
+                              env=os.environ | {"OMP_NUM_THREADS": "1"})
+        peaks.append(int(done.stderr.split()[-1]))
+        assert len(np.load(tmp_path / "o.npy", mmap_mode="r")) == 300 * n
+    assert peaks[1] - peaks[0] < 10_000, "KiB, for 29 MB more of numbers"
+
+
+def test_real_tables(real_data, tmp_path):
+    X, y = real_data("spambase")
+    order = np.random.default_rng(0).permutation(len(y))
+    for name, rows in (("train.csv", order[:3000]), ("test.csv", order[3000:])):
+        write_csv(tmp_path / name, X[rows], np.where(y[rows] > 0, "spam", "mail"),
+                  header=[f"c{j}" for j in range(X.shape[1])])
+    run("fit", "train.csv", "-o", "m.npz", cwd=tmp_path)
+    done = run("predict", "m.npz", "test.csv", "-o", "out.csv", "--target", "answer", cwd=tmp_path)
+    assert float(done.stderr.split("rows: ")[1].split(" %")[0]) > 91

@@ -1,0 +1,44 @@
+"""Check what is shipped: python tools/check_wheel.py dist/*.tar.gz dist/*.whl"""
+
+import sys
+import tarfile
+import zipfile
+
+LARGEST_WHEEL = 1_000_000  # bytes
+
+
+def check(condition, message):
+    if not condition:
+        sys.exit(message)
+
+
+def check_sdist(path):
+    with tarfile.open(path) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    for needed in ("LICENSE", "README.md", "meson.options", "rffkern/_kernels/vecmath.c",
+                   "rffkern/_kernels/_descent.pyx", "tests/conftest.py"):
+        check(needed in names, f"{path}: {needed} is missing")
+    check(not any(name.endswith((".so", ".pyx.c")) for name in names), f"{path}: holds built files")
+    print(f"{path}: {len(names)} members")
+
+
+def check_wheel(path):
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        metadata = archive.read(next(name for name in names if name.endswith("METADATA"))).decode()
+        size = sum(len(archive.read(name)) for name in names)
+    with open(path, "rb") as file:
+        packed = len(file.read())
+    check(packed <= LARGEST_WHEEL, f"{path}: {packed} bytes, more than {LARGEST_WHEEL}")
+    requirements = [line for line in metadata.splitlines() if line.startswith("Requires-Dist")]
+    check(requirements == ["Requires-Dist: numpy>=2.0"], f"{path}: requires {requirements}")
+    check("License-Expression: BSD-3-Clause" in metadata, f"{path}: no licence expression")
+    check(any(name.endswith("py.typed") for name in names), f"{path}: py.typed is missing")
+    stray = [name for name in names if name.startswith("tests") or name.endswith((".pyx", ".c", ".build", ".in"))]
+    check(not stray, f"{path}: holds {stray}")
+    print(f"{path}: {packed} bytes, {size} installed")
+
+
+if __name__ == "__main__":
+    for argument in sys.argv[1:]:
+        (check_wheel if argument.endswith(".whl") else check_sdist)(argument)
