@@ -13,10 +13,26 @@
 #define restrict __restrict
 #endif
 
+/* A vector as wide as the registers of the level; wider ones are split through memory by some compilers. */
+#if defined(__AVX512F__)
+#define VECTOR_BYTES 64
+#define STRIP_VECTORS 4
+#elif defined(__AVX2__)
+#define VECTOR_BYTES 32
+#define STRIP_VECTORS 2
+#else
+#define VECTOR_BYTES 16
+#define STRIP_VECTORS 2
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 #define PREFETCH(address) __builtin_prefetch(address)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#define VECTOR_OF(type) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(type)), may_alias))
 #else
 #define PREFETCH(address) ((void)0)
+#define ALWAYS_INLINE inline
+#define VECTOR_OF(type) /* one number: the compiler's own vectoriser has to do */
 #endif
 
 #define PASTE3(a, b, c) a##_##b##_##c

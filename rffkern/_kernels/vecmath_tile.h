@@ -3,6 +3,9 @@
 #define FN(name) EXPAND3(name, SUFFIX, VM_LEVEL)
 #define POLY(name) EXPAND2(name, SUFFIX)
 
+typedef REAL FN(vector) VECTOR_OF(REAL);
+enum { FN(lanes) = sizeof(FN(vector)) / sizeof(REAL) };
+
 static inline WORD FN(bits)(REAL x)
 {
     WORD w;
@@ -28,6 +31,13 @@ static inline REAL FN(power)(REAL rounded)
 
 /* Angles too large to carry information, inf and nan count as zero, so that a cosine is never outside [-1, 1]. */
 static inline REAL FN(bounded)(REAL u) { return FABS(u) < ANGLE_LIMIT ? u : (REAL)0; }
+
+static inline void FN(bound_lanes)(REAL *restrict u)
+{
+    int i;
+#pragma omp simd
+    for (i = 0; i < VM_LANES; i++) u[i] = FN(bounded)(u[i]);
+}
 
 static void FN(project)(const REAL *restrict tile, ptrdiff_t n_features, const REAL *restrict omega, REAL shift,
                         REAL *restrict u)
@@ -223,37 +233,34 @@ static void FN(boost)(double *restrict raw, const REAL *restrict y, const REAL *
     sums[1] = largest;
 }
 
+/* VM_TERMS sums over `n_vectors` vectors of rows, all of them held in registers while the features go by. */
+static ALWAYS_INLINE void FN(project_strip)(const REAL *restrict tile, ptrdiff_t n_features,
+                                            const REAL *restrict omegas, const REAL *restrict shifts,
+                                            REAL *restrict u, const int n_vectors)
+{
+    FN(vector) sums[VM_TERMS][STRIP_VECTORS];
+    ptrdiff_t j;
+    int k, v;
+    for (k = 0; k < VM_TERMS; k++)
+        for (v = 0; v < n_vectors; v++) sums[k][v] = (FN(vector)){0} - shifts[k];
+    for (j = 0; j < n_features; j++)
+        for (v = 0; v < n_vectors; v++) {
+            const FN(vector) x = *(const FN(vector) *)(tile + j * VM_TILE + v * FN(lanes));
+            for (k = 0; k < VM_TERMS; k++) sums[k][v] += omegas[k * n_features + j] * x;
+        }
+    for (k = 0; k < VM_TERMS; k++)
+        for (v = 0; v < n_vectors; v++) *(FN(vector) *)(u + k * VM_TILE + v * FN(lanes)) = sums[k][v];
+}
+
 static void FN(project_terms)(const REAL *restrict tile, ptrdiff_t n_features, ptrdiff_t width,
                               const REAL *restrict omegas, const REAL *restrict shifts, REAL *restrict u)
 {
-    const REAL *w0 = omegas, *w1 = w0 + n_features, *w2 = w1 + n_features, *w3 = w2 + n_features;
-    ptrdiff_t i, j, k;
-    /* VM_LANES rows of four sums stay in registers while the features go by. */
-    for (k = 0; k < width; k += VM_LANES) {
-        REAL u0[VM_LANES], u1[VM_LANES], u2[VM_LANES], u3[VM_LANES];
-        for (i = 0; i < VM_LANES; i++) {
-            u0[i] = -shifts[0];
-            u1[i] = -shifts[1];
-            u2[i] = -shifts[2];
-            u3[i] = -shifts[3];
-        }
-        for (j = 0; j < n_features; j++) {
-            const REAL *x = tile + j * VM_TILE + k;
-#pragma omp simd
-            for (i = 0; i < VM_LANES; i++) {
-                u0[i] += w0[j] * x[i];
-                u1[i] += w1[j] * x[i];
-                u2[i] += w2[j] * x[i];
-                u3[i] += w3[j] * x[i];
-            }
-        }
-        for (i = 0; i < VM_LANES; i++) {
-            u[k + i] = FN(bounded)(u0[i]);
-            u[VM_TILE + k + i] = FN(bounded)(u1[i]);
-            u[2 * VM_TILE + k + i] = FN(bounded)(u2[i]);
-            u[3 * VM_TILE + k + i] = FN(bounded)(u3[i]);
-        }
-    }
+    ptrdiff_t i, k, row = 0;
+    for (; row + STRIP_VECTORS * FN(lanes) <= width; row += STRIP_VECTORS * FN(lanes))
+        FN(project_strip)(tile + row, n_features, omegas, shifts, u + row, STRIP_VECTORS);
+    for (; row < width; row += FN(lanes)) FN(project_strip)(tile + row, n_features, omegas, shifts, u + row, 1);
+    for (k = 0; k < VM_TERMS; k++)
+        for (i = 0; i < width; i += VM_LANES) FN(bound_lanes)(u + k * VM_TILE + i);
 }
 
 static void FN(add_scaled)(const REAL *restrict h, ptrdiff_t width, REAL amplitude, REAL *restrict total)
