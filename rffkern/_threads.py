@@ -5,8 +5,8 @@ import os
 
 from ._validation import check_scalar
 
-# Kernels on fewer elements than this stay on the calling thread: starting others costs more than they save.
-_ELEMENTS_PER_THREAD = 1 << 17
+# Waking a thread takes some ten microseconds; each must have many times that to do.
+_ELEMENTS_PER_THREAD = 1 << 18
 
 _CGROUP_V2 = "/sys/fs/cgroup/cpu.max"
 _CGROUP_V1 = "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us"

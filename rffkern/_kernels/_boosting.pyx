@@ -58,7 +58,7 @@ cdef double _polish(
     cdef int iteration
     cdef double left = phase - width, right = phase + width, trial, value, slope, curvature, best = phase
     for iteration in range(MAX_NEWTON_STEPS):
-        for k in prange(blocks, schedule='static', num_threads=n_threads):
+        for k in prange(blocks, schedule='dynamic', num_threads=n_threads):
             _block_phase_slopes(a, b, weight, phase, k, &partial[k, 0])
         value = slope = curvature = 0
         for k in range(blocks):
@@ -151,7 +151,7 @@ def search_phase(
         for k in range(n_samples // 2):
             circle[0, k] = <real>cos(2 * M_PI * k / n_samples)
             circle[1, k] = <real>sin(2 * M_PI * k / n_samples)
-        for block in prange(blocks, schedule='static', num_threads=n_threads):
+        for block in prange(blocks, schedule='dynamic', num_threads=n_threads):
             _block_phase_sums(tiles, r2, weight, scaled, circle, n_samples, a, b, block, &partial[block, 0])
         for k in range(n_samples):
             samples[k] = 0
@@ -193,7 +193,7 @@ def apply_cosine(
     with nogil:
         for j in range(omega.shape[0]):
             scaled[j] = <real>(omega[j] / M_PI)
-        for b in prange(blocks, schedule='static', num_threads=n_threads):
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
             _block_correlate(tiles, raw_prediction, y, weight, scaled, shift, h, b, &partial[b, 0])
         for b in range(blocks):
             total += partial[b, 0]
@@ -225,7 +225,7 @@ def boost_rows(
     cdef Py_ssize_t b, blocks = n_blocks(y.shape[0])
     cdef double loss = 0, largest = 0
     with nogil:
-        for b in prange(blocks, schedule='static', num_threads=n_threads):
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
             _block_boost(raw_prediction, y, weight, h, step, r2, b, &partial[b, 0])
         for b in range(blocks):
             loss += partial[b, 0]

@@ -39,7 +39,7 @@ cdef double _objective(
     for j in range(n_features):
         scaled[j] = <real>(omega[j] / M_PI)
         gradient[j] = 0
-    for b in prange(blocks, schedule='static', num_threads=n_threads):
+    for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
         _block_objective(tiles, r2, weight, scaled, shift, b, &partial[b, 0])
     for b in range(blocks):
         loss += partial[b, 0]

@@ -43,7 +43,7 @@ def pack_rows(
 ):
     """Standardise rows and lay them out feature-major in tiles."""
     cdef Py_ssize_t t
-    for t in prange(tiles.shape[0], nogil=True, schedule='static', num_threads=n_threads):
+    for t in prange(tiles.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
         lengths[t] = _pack_tile(X, center, inverse_scale, tiles, t)
 
 
@@ -89,5 +89,5 @@ def score_rows(
 ):
     """out += amplitudes . cos(omegas . (x - center) - shifts); a row's bits do not depend on the rows beside it."""
     cdef Py_ssize_t t, n_tiles = (X.shape[0] + TILE - 1) // TILE
-    for t in prange(n_tiles, nogil=True, schedule='static', num_threads=n_threads):
+    for t in prange(n_tiles, nogil=True, schedule='dynamic', num_threads=n_threads):
         _score_tile(X, center, omegas, shifts, amplitudes, out, t * TILE, &scratch[threadid(), 0])

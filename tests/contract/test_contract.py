@@ -41,7 +41,7 @@ def test_learns(fitted):
 
 def test_same_bits_for_any_number_of_threads(family):
     rng = np.random.default_rng(1)
-    rows = rng.standard_normal((40_000, 12))
+    rows = rng.standard_normal((70_000, 12))
     labels = rows[:, 0] * rows[:, 1] > 0
     models = [family(random_state=0, n_threads=n).fit(rows, labels) for n in (1, 2, 3)]
     assert same_state(models[0], models[1])
