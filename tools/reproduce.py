@@ -29,7 +29,7 @@ def load(folder, name):
 
 
 def split(X, y, seed):
-    """The split of the authors' protocol: NumPy's global generator, seeded once, serves the split and then the folds."""
+    """The split of the authors' protocol: NumPy's global generator, seeded once, serves split and folds."""
     from sklearn.model_selection import train_test_split
 
     np.random.seed(seed)  # noqa: NPY002  (that is the protocol)
