@@ -31,8 +31,8 @@ def _not_fitted(name):
 class Model:
     """Base of all estimators.
 
-    A subclass stores its parameters untouched in `__init__` and checks them in `_check_params`; `fit` sets `expansion_`
-    and `n_features_in_` last, so that an interrupted fit leaves the object as it was.
+    A subclass stores its parameters untouched in `__init__` and checks them in `_check_params`; `fit` ends in `_keep`,
+    so that an interrupted fit leaves the object as it was.
     """
 
     family: str
@@ -73,21 +73,19 @@ class Model:
     def _check_params(self):
         raise NotImplementedError
 
-    def _keep_names(self, names, n_features):
-        self.n_features_in_ = n_features
-        if names is not None:
-            self.feature_names_in_ = names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+    def _keep(self, names, n_features, **fitted):
+        """Set all fitted attributes at once: an interrupt finds either the old model or the new one."""
+        if names is None:
+            vars(self).pop("feature_names_in_", None)
+        else:
+            fitted["feature_names_in_"] = names
+        vars(self).update(fitted, n_features_in_=n_features)
 
     def _check_rows(self, X):
         """Rows to score, checked against what `fit` saw."""
         if not hasattr(self, "expansion_"):
             raise _not_fitted(type(self).__name__)
-        names = check.feature_names(X)
-        expected = getattr(self, "feature_names_in_", None)
-        if names is not None and expected is not None and list(names) != list(expected):
-            raise InvalidInputError(_name_mismatch(list(names), list(expected)))
+        _check_names(check.feature_names(X), getattr(self, "feature_names_in_", None))
         X = check.check_array(X)
         if X.shape[1] != self.n_features_in_:
             raise InvalidInputError(f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
@@ -104,7 +102,10 @@ def _same(value, default):
     return value is default or (type(value) is type(default) and value == default)
 
 
-def _name_mismatch(names, expected):
+def _check_names(names, expected):
+    """Refuse a data frame whose columns are not those of `fit`, in their order."""
+    if names is None or expected is None or list(names) == list(expected):
+        return
     message = "The feature names should match those that were passed during fit.\n"
     unseen, missing = sorted(set(names) - set(expected)), sorted(set(expected) - set(names))
     if unseen:
@@ -113,7 +114,7 @@ def _name_mismatch(names, expected):
         message += "Feature names seen at fit time, yet now missing:\n" + "".join(f"- {name}\n" for name in missing[:5])
     if not unseen and not missing:
         message += "Feature names must be in the same order as they were in fit.\n"
-    return message
+    raise InvalidInputError(message)
 
 
 class LabelledRows(NamedTuple):
@@ -126,7 +127,7 @@ class LabelledRows(NamedTuple):
     def signs(self, n_classes):
         """Targets in {-1, +1}: one for two classes, one against the rest for each of more."""
         positive = range(1, 2) if n_classes == 2 else range(n_classes)
-        return [np.where(self.codes == k, 1.0, -1.0) for k in positive]
+        return (np.where(self.codes == k, 1, -1).astype(np.int8) for k in positive)
 
     def without_weightless(self):
         if self.weight is None or self.weight.all():
@@ -160,7 +161,7 @@ class Classifier(Model):
                                     f"{classes[present].tolist()!r}")
         return classes[present], rows._replace(codes=np.searchsorted(present, rows.codes)), names
 
-    def _check_eval_set(self, eval_set, classes, n_features):
+    def _check_eval_set(self, eval_set, classes, n_features, names):
         """Return the held-out rows of eval_set = (X, y) or (X, y, sample_weight), or None."""
         if isinstance(eval_set, list) and len(eval_set) == 1:
             eval_set = eval_set[0]
@@ -169,6 +170,7 @@ class Classifier(Model):
         if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
             raise InvalidInputError("eval_set must be a tuple (X, y) or (X, y, sample_weight), "
                                     f"got {type(eval_set).__name__}")
+        _check_names(check.feature_names(eval_set[0]), names)
         X = check.check_array(eval_set[0], "eval_set X")
         if X.shape[1] != n_features:
             raise InvalidInputError(f"eval_set X must have {n_features} features, got {X.shape[1]}")
@@ -224,5 +226,7 @@ class Classifier(Model):
         y = np.asarray(y)
         if y.shape != predicted.shape:
             raise InvalidInputError(f"y must have shape {predicted.shape}, got {y.shape}")
+        if not np.isin(y, self.classes_).any():
+            raise InvalidInputError(f"y must hold labels of the model, such as {self.classes_[0]!r}, got {y[0]!r}")
         weight = check.check_weights(sample_weight, y.size)
         return float(np.average(predicted == y, weights=weight))

@@ -16,7 +16,7 @@ _LOSS_FLOOR = 1e-30
 
 
 class RoundInfo(NamedTuple):
-    """What a callback is told after each round; returning True ends the fit."""
+    """What a callback is told after each round; returning anything true ends the fit."""
 
     n_rounds: int
     n_estimators: int
@@ -53,7 +53,7 @@ class Monitor:
         finished = train_loss < _LOSS_FLOOR or out_of_patience or n_rounds == self.n_estimators
         if self.verbose and (n_rounds % self.verbose == 0 or finished):
             print(_progress_line(info), file=sys.stderr)
-        asked_to_stop = self.callback is not None and self.callback(info) is True
+        asked_to_stop = self.callback is not None and bool(self.callback(info))
         return not (finished or asked_to_stop)
 
 
@@ -71,9 +71,10 @@ def best_step(total, agreement):
 
 def prior(sign, weight):
     """H^0 = 1/2 ln((1 + mean y) / (1 - mean y))."""
+    positive = sign > 0
     if weight is None:
-        weight = 1.0 + 0.0 * sign
-    return 0.5 * math.log(float(weight[sign > 0].sum()) / float(weight[sign < 0].sum()))
+        return 0.5 * math.log(positive.sum() / (~positive).sum())
+    return 0.5 * math.log(weight[positive].sum() / weight[~positive].sum())
 
 
 def boost(outputs, eval_outputs, fit_learner, draws, learning_rate, monitor):

@@ -7,7 +7,7 @@ import os
 @contextlib.contextmanager
 def atomic_write(path):
     """Open a new file beside `path` for binary writing; move it into place once the block ends without an exception."""
-    path = os.path.abspath(os.fspath(path))
+    path = os.path.realpath(os.fspath(path))
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name}.{os.urandom(8).hex()}.tmp")
     try:

@@ -44,6 +44,17 @@ def _is_number(text):
     return True
 
 
+def _is_header(first, second=()):
+    """Whether the first row of a table names columns: no cell is a number, or one is not where the next row has one."""
+    return not any(map(_is_number, first)) or any(_is_number(below) and not _is_number(cell)
+                                                  for cell, below in zip(first, second, strict=False))
+
+
+def _check_names(path, columns):
+    if columns is not None and len(set(columns)) < len(columns):
+        raise InvalidInputError(f"{path}: column names must be distinct, got {columns}")
+
+
 class CsvTable:
     """Rows of a text file; `columns` are its header, or None."""
 
@@ -51,14 +62,14 @@ class CsvTable:
         self.path, self.delimiter = path, delimiter
         self.total = os.path.getsize(path)
         with open(path, encoding="utf-8-sig", newline=None) as file:
-            first = self._cells([next(self._lines(file), (1, ""))])[0]
-        if not first:
+            rows = self._cells(list(itertools.islice(self._lines(file), 2)))
+        if not rows:
             raise InvalidInputError(f"{path}: the file holds no rows")
-        self.has_header = header == "yes" or (header == "auto" and not any(map(_is_number, first)))
-        self.columns = first if self.has_header else None
-        self.n_columns = len(first)
-        if self.has_header and len(set(first)) < len(first):
-            raise InvalidInputError(f"{path}: row 1: column names must be distinct")
+        self.has_header = header == "yes" or (header == "auto" and _is_header(*rows[:2]))
+        self.columns = rows[0] if self.has_header else None
+        self.n_columns = len(rows[0])
+        self.guessed_data = header == "auto" and not self.has_header
+        _check_names(path, self.columns)
 
     def blocks(self, features, target=None):
         """Yield (X, label words or None, bytes read so far) for successive blocks of rows."""
@@ -82,8 +93,12 @@ class CsvTable:
 
     def _cells(self, block):
         """Cells of numbered lines; quotes are those of RFC 4180."""
-        return [[cell.strip() for cell in cells]
-                for cells in csv.reader([line for _, line in block], delimiter=self.delimiter)]
+        try:
+            return [[cell.strip() for cell in cells] for cells in csv.reader(
+                [line for _, line in block], delimiter=self.delimiter, skipinitialspace=True)]
+        except csv.Error as error:
+            first = block[0][0] if block else 1
+            raise InvalidInputError(f"{self.path}: row {first} or after: {error}") from error
 
     def _parse(self, block, features, target):
         lines = [line for _, line in block]
@@ -95,8 +110,7 @@ class CsvTable:
             except ValueError:
                 X = np.full((1, 1), np.nan)
             if len(X) == len(block) and np.isfinite(X).all():
-                labels = None if target is None else np.loadtxt(lines, dtype=str, usecols=target, ndmin=1, **options)
-                return X, labels
+                return X, self._labels(block, self._cells(block), target) if target is not None else None
         return self._parse_cells(block, features, target)
 
     def _parse_cells(self, block, features, target):
@@ -110,13 +124,23 @@ class CsvTable:
                 raise InvalidInputError(f"{self.path}: row {number}: expected {self.n_columns} columns, got {len(row)}")
             for j, column in enumerate(features):
                 X[i, j] = self._number(row[column], number, column)
-        return X, None if target is None else np.array([row[target] for row in cells])
+        return X, self._labels(block, cells, target) if target is not None else None
+
+    def _labels(self, block, cells, target):
+        for (number, _), row in zip(block, cells, strict=True):
+            if not row[target]:
+                raise InvalidInputError(f"{self.path}: row {number}, column {self._name(target)}: expected a label, "
+                                        "got an empty cell")
+        return np.array([row[target] for row in cells])
+
+    def _name(self, column):
+        return f"{column + 1} ({self.columns[column]})" if self.columns else str(column + 1)
 
     def _number(self, text, number, column):
         value = float(text) if _is_number(text) else np.nan
         if not np.isfinite(value):
-            name = f"{column + 1} ({self.columns[column]})" if self.columns else column + 1
-            raise InvalidInputError(f"{self.path}: row {number}, column {name}: expected a finite number, got {text!r}")
+            raise InvalidInputError(f"{self.path}: row {number}, column {self._name(column)}: "
+                                    f"expected a finite number, got {text!r}")
         return value
 
 
@@ -124,6 +148,7 @@ class ArrayTable:
     """Rows of a .npy file, mapped rather than read, or of X (and y) in a .npz archive."""
 
     columns = None
+    guessed_data = False
 
     def __init__(self, path):
         self.path, self.y = path, None
@@ -151,6 +176,7 @@ class ArrayTable:
             raise InvalidInputError(f"{self.path}: expected y of shape {self.X.shape[:1]}, got {self.y.shape}")
         if "feature_names" in archive.files and archive["feature_names"].shape == self.X.shape[1:]:
             self.columns = [str(name) for name in archive["feature_names"]]
+            _check_names(self.path, self.columns)
 
     def blocks(self, features, target=None):
         """As `CsvTable.blocks`; labels come from column `target` or else from y, as they are."""
@@ -168,12 +194,16 @@ class ArrayTable:
 
 
 def to_labels(parts):
-    """Labels of all blocks as one array: words become integers where all are, else numbers where all are."""
+    """Labels of all blocks as one array: words become integers or else numbers, where all are and none coincide."""
     labels = np.concatenate(parts)
-    if labels.dtype.kind != "U" or not all(map(_is_number, labels)):
+    words = set(labels.tolist())
+    if labels.dtype.kind != "U" or not all(map(_is_number, words)):
         return labels
-    values = labels.astype(np.float64)
-    return values.astype(np.int64) if (np.abs(values) < 2**53).all() and (values == np.round(values)).all() else values
+    values = {word: float(word) for word in words}
+    if len(set(values.values())) < len(words):
+        return labels
+    whole = all(value == round(value) and abs(value) < 2**53 for value in values.values())
+    return np.array([values[word] for word in labels.tolist()]).astype(np.int64 if whole else np.float64)
 
 
 def match_labels(labels, classes):
@@ -209,22 +239,19 @@ class CsvWriter:
 class NpyWriter:
     """An array whose number of rows is known only at the end: its header is written last."""
 
-    def __init__(self, file):
-        self.file, self.n_rows, self.row = file, 0, None
+    def __init__(self, file, dtype, row_shape):
+        self.file, self.n_rows, self.dtype, self.row_shape = file, 0, dtype, row_shape
         file.write(b"\0" * _NPY_HEADER)
 
     def add(self, rows):
         """Append rows of an array."""
-        rows = np.asarray(rows) if self.row is None else np.asarray(rows, dtype=self.row[0])
-        self.row = rows.dtype, rows.shape[1:]
         self.n_rows += len(rows)
-        self.file.write(np.ascontiguousarray(rows).tobytes())
+        self.file.write(np.ascontiguousarray(rows, dtype=self.dtype).tobytes())
 
     def close(self):
         """Write the header."""
-        dtype, tail = self.row or (np.dtype(np.float64), ())
-        text = f"{{'descr': {np.lib.format.dtype_to_descr(dtype)!r}, 'fortran_order': False, " \
-               f"'shape': {(self.n_rows, *tail)!r}, }}"
+        text = f"{{'descr': {np.lib.format.dtype_to_descr(self.dtype)!r}, 'fortran_order': False, " \
+               f"'shape': {(self.n_rows, *self.row_shape)!r}, }}"
         self.file.seek(0)
         self.file.write(b"\x93NUMPY\x01\x00" + (_NPY_HEADER - 10).to_bytes(2, "little")
                         + text.ljust(_NPY_HEADER - 11).encode("ascii") + b"\n")

@@ -3,7 +3,7 @@
 import math
 import os
 
-from ._validation import check_scalar
+from ._validation import MAX_THREADS, check_scalar
 
 # Waking a thread takes some ten microseconds; each must have many times that to do.
 _ELEMENTS_PER_THREAD = 1 << 18
@@ -46,7 +46,7 @@ def check_n_threads(n_threads, n_elements):
     None means the CPUs this process may use.  A forked child gets one: OpenMP runtimes do not survive a fork.
     """
     if n_threads is not None:
-        n_threads = check_scalar("n_threads", n_threads, int, low=1, high=1024)
+        n_threads = check_scalar("n_threads", n_threads, int, low=1, high=MAX_THREADS)
     if n_elements < 2 * _ELEMENTS_PER_THREAD or os.getpid() != _import_pid:
         return 1
     return min(available_cpus() if n_threads is None else n_threads, n_elements // _ELEMENTS_PER_THREAD)

@@ -15,6 +15,10 @@ BLOCK_ELEMENTS = 1 << 20
 # Twice this still is a finite double: differences of any two accepted values are.
 LARGEST_VALUE = 2.0**1022
 
+MAX_THREADS = 1024
+
+_LARGEST_SCALAR = 1.7e308
+
 
 def row_blocks(X):
     """Slices over the rows of X, each of about BLOCK_ELEMENTS numbers."""
@@ -104,6 +108,12 @@ def _as_column(values, name, n_samples):
     return array
 
 
+def _is_missing(label):
+    """None, NaN, and what compares with itself as neither true nor false, like pandas' NA."""
+    same = label == label
+    return label is None or not (isinstance(same, (bool, np.bool_)) and same)
+
+
 def check_labels(y, n_samples, name="y"):
     """Return (classes, codes): the sorted distinct labels and, per row, the index of its label."""
     if y is None:
@@ -116,10 +126,11 @@ def check_labels(y, n_samples, name="y"):
         if (array != np.round(array)).any():
             raise InvalidInputError(f"{name} must hold class labels. Unknown label type: continuous values "
                                     f"such as {array[array != np.round(array)][0]}")
-    elif array.dtype.kind not in "biuUSO":
+    elif array.dtype.kind not in "biuUSTMmO":
         raise InvalidInputError(f"{name} must hold class labels. Unknown label type: dtype {array.dtype}")
-    elif array.dtype.kind == "O" and any(label is None or label != label for label in array):
-        raise InvalidInputError(f"{name} must hold class labels, got a missing value (None or NaN)")
+    elif any(_is_missing(label) for label in array) if array.dtype.kind == "O" else (
+            array.dtype.kind in "Mm" and np.isnat(array).any()):
+        raise InvalidInputError(f"{name} must hold class labels, got a missing value")
     try:
         return np.unique(array, return_inverse=True)
     except TypeError as error:
@@ -161,15 +172,22 @@ def check_scalar(name, value, kind, low=-math.inf, high=math.inf, open_low=False
     if math.isfinite(high):
         bounds += f"{' and ' if bounds else ''}<= {high}"
     number = numbers.Integral if kind is int else numbers.Real
-    good = isinstance(value, number) and not isinstance(value, (bool, np.bool_)) and math.isfinite(value)
-    if not good or not low <= value <= high or (open_low and value == low):
-        raise InvalidInputError(f"{name} must be {wanted} {bounds}, got {value!r}")
+    value = value.item() if isinstance(value, np.generic) else value
+    good = isinstance(value, number) and not isinstance(value, bool) and low <= value <= high
+    if not good or (open_low and value == low) or abs(value) > _LARGEST_SCALAR:
+        raise InvalidInputError(f"{name} must be {wanted} {bounds}".rstrip() + f", got {_shortened(value)}")
     return kind(value)
+
+
+def _shortened(value):
+    text = repr(value) if not isinstance(value, int) or abs(value) < 10**20 else "an integer beyond 1e20"
+    return text if len(text) < 100 else text[:97] + "..."
 
 
 def check_choice(name, value, choices):
     """Return value, one of `choices`."""
-    if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
+    value = value.item() if isinstance(value, np.generic) else value
+    if not any(type(value) is type(choice) and value == choice for choice in choices):
         raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
     return value
 

@@ -2,8 +2,10 @@
 
 import argparse
 import contextlib
+import errno
 import json
 import os
+import signal
 import sys
 import time
 
@@ -13,6 +15,7 @@ from . import __version__, load, save
 from ._base import FAMILIES
 from ._files import atomic_write
 from ._tables import CsvWriter, NamedRows, NpyWriter, match_labels, open_table, to_labels
+from ._validation import MAX_THREADS
 from .errors import FormatError, InvalidInputError
 
 EXIT_USAGE, EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 2, 65, 66, 74  # the last three are those of sysexits.h
@@ -21,7 +24,7 @@ _EXIT_CODES = "exit codes: 0 done, 2 bad usage, 65 bad data, 66 no such input, 7
 
 
 class Progress:
-    """A bar on stderr where that is a terminal, nothing elsewhere."""
+    """A bar on stderr where that is a terminal, nothing elsewhere; leaving its block takes it away."""
 
     def __init__(self, label, total):
         self.label, self.total = label, max(1, total)
@@ -40,8 +43,10 @@ class Progress:
         print(f"\r{self.label} [{bar:<24}] {100 * share:3.0f} %  {left:4.0f} s left  {note}\x1b[K", end="",
               file=sys.stderr, flush=True)
 
-    def close(self):
-        """Take the bar away."""
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         if self.shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
@@ -54,8 +59,10 @@ def _build_parser():
     data = argparse.ArgumentParser(add_help=False)
     data.add_argument("--header", choices=["auto", "yes", "no"], default="auto",
                       help="whether a .csv begins with column names (auto: if no cell of its first row is a number)")
-    data.add_argument("--delimiter", default=",", help="between the cells of a .csv (default: a comma)")
-    data.add_argument("--threads", type=int, metavar="N", help="threads (default: the CPUs this process may use)")
+    data.add_argument("--delimiter", type=_delimiter, default=",",
+                      help="between the cells of a .csv, such as ';' or '\\t' (default: a comma)")
+    data.add_argument("--threads", type=_thread_count, metavar="N",
+                      help="threads (default: the CPUs this process may use)")
 
     fit = commands.add_parser("fit", parents=[data], help="train a model on a table and save it",
                               description="Train a model on a table and save it.", epilog=_EXIT_CODES)
@@ -66,13 +73,14 @@ def _build_parser():
     fit.add_argument("--model", choices=sorted(FAMILIES), default="gbrff2", help="family of models (default: gbrff2)")
     fit.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                      help="a parameter of the model, such as n_estimators=200; may be repeated")
-    fit.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    fit.add_argument("--seed", type=int, help="random seed (default: 0)")
     fit.add_argument("--holdout", type=float, default=0.0, metavar="SHARE",
                      help="share of the rows, drawn at random, to keep out of training and report the accuracy on")
     fit.set_defaults(run=_run_fit)
 
-    predict = commands.add_parser("predict", parents=[data], help="score the rows of a table, in constant memory",
-                                  description="Score the rows of a table, in constant memory.", epilog=_EXIT_CODES)
+    predict = commands.add_parser("predict", parents=[data], help="score the rows of a table",
+                                  description="Score the rows of a table; of a .csv or .npy in constant memory.",
+                                  epilog=_EXIT_CODES)
     predict.add_argument("model", metavar="MODEL")
     predict.add_argument("data", metavar="DATA", help=".csv, .npy, or .npz with an array X")
     predict.add_argument("-o", "--output", metavar="OUT", help=".csv or .npy to write (default: text on stdout)")
@@ -91,6 +99,19 @@ def _build_parser():
     return parser
 
 
+def _delimiter(text):
+    text = {"\\t": "\t", "tab": "\t"}.get(text, text)
+    if len(text) != 1 or text in '"\r\n':
+        raise argparse.ArgumentTypeError(f"expected one character or \\t, got {text!r}")
+    return text
+
+
+def _thread_count(text):
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_THREADS:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 to {MAX_THREADS}, got {text!r}")
+    return int(text)
+
+
 def _parameter(text):
     """NAME=VALUE with VALUE read as JSON where it is that, else as a word."""
     name, equals, value = text.partition("=")
@@ -106,15 +127,17 @@ def _column(table, text):
     """Index of the column named or numbered by text."""
     if table.columns is not None and text in table.columns:
         return table.columns.index(text)
-    if text.lstrip("-").isdigit() and -table.n_columns <= int(text) < table.n_columns:
-        return int(text) % table.n_columns
+    with contextlib.suppress(ValueError):
+        if -table.n_columns <= int(text) < table.n_columns:
+            return int(text) % table.n_columns
     known = f"one of {table.columns}" if table.columns else f"an index below {table.n_columns}"
     raise InvalidInputError(f"{table.path}: no column {text!r}: expected {known}")
 
 
 def _build_model(arguments):
     try:
-        params = dict(map(_parameter, arguments.set)) | {"random_state": arguments.seed}
+        params = {"random_state": 0} | dict(map(_parameter, arguments.set))
+        params |= {} if arguments.seed is None else {"random_state": arguments.seed}
         params |= {} if arguments.threads is None else {"n_threads": arguments.threads}
         model = FAMILIES[arguments.model]().set_params(**params)
         model._check_params()
@@ -143,21 +166,26 @@ def _read_training(table, target_text):
     if not parts:
         raise InvalidInputError(f"{table.path}: the file holds no rows below its header")
     names = [table.columns[j] for j in features] if table.columns else None
-    return np.concatenate(parts), to_labels(labels), names
+    y = to_labels(labels)
+    if table.guessed_data and len(y) > 2 and (y[1:] != y[0]).all():
+        raise InvalidInputError(f"{table.path}: row 1 may hold column names: its label {str(y[0])!r} occurs nowhere "
+                                "else; say --header yes or --header no")
+    return np.concatenate(parts), y, names
 
 
 def _run_fit(arguments):
     model = _build_model(arguments)
+    _check_output(arguments.output, arguments.data)
     X, y, names = _read_training(open_table(arguments.data, header=arguments.header, delimiter=arguments.delimiter),
                                  arguments.target)
     held_out = np.zeros(len(y), dtype=bool)
-    order = np.random.default_rng(arguments.seed).permutation(len(y))
+    order = np.random.default_rng(arguments.seed or 0).permutation(len(y))
     held_out[order[: round(arguments.holdout * len(y))]] = True
-    rows, bar = X[~held_out], Progress("training", getattr(model, "n_estimators", 1))
+    rows = X[~held_out] if held_out.any() else X
     started = time.perf_counter()
-    model.fit(NamedRows(rows, names) if names else rows, y[~held_out],
-              callback=lambda info: bar.update(info.n_rounds, f"train loss {info.train_loss:.4g}"))
-    bar.close()
+    with Progress("training", getattr(model, "n_estimators", 1)) as bar, _naming(arguments.data):
+        model.fit(NamedRows(rows, names) if names else rows, y[~held_out],
+                  callback=lambda info: bar.update(info.n_rounds, f"train loss {info.train_loss:.4g}"))
     save(model, arguments.output)
     print(f"trained {type(model).__name__} on {len(rows)} rows of {rows.shape[1]} columns in "
           f"{time.perf_counter() - started:.2f} s: {arguments.output}", file=sys.stderr)
@@ -166,10 +194,28 @@ def _run_fit(arguments):
               file=sys.stderr)
 
 
+@contextlib.contextmanager
+def _naming(path):
+    """Put the name of the file before what is wrong with its data."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}: {error}") from error
+
+
+def _check_output(path, *inputs):
+    """Refuse, before any work, an output that is an input or whose folder is not there."""
+    if any(os.path.exists(path) and os.path.samefile(path, given) for given in inputs if os.path.exists(given)):
+        raise _UsageError(f"the output must not be an input, got {path!r} for both")
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.access(folder, os.W_OK):
+        raise OSError(errno.ENOENT, "cannot write to the folder of the output", path)
+
+
 def _feature_columns(table, model, target):
     """Indices of the model's columns in the table: by name where both have names, else by position."""
     names = getattr(model, "feature_names_in_", None)
-    if names is not None and table.columns is not None:
+    if names is not None and table.columns is not None and len(set(names)) == len(names):
         missing = [name for name in names if name not in table.columns]
         if missing:
             raise InvalidInputError(f"{table.path}: column {missing[0]!r} of the model is missing"
@@ -193,43 +239,46 @@ def _output(path):
 
 
 def _run_predict(arguments):
-    if arguments.output is not None and not arguments.output.endswith((".csv", ".npy")):
-        raise _UsageError(f"the name of OUT must end in .csv or .npy, got {arguments.output!r}")
+    if arguments.output is not None:
+        if not arguments.output.endswith((".csv", ".npy")):
+            raise _UsageError(f"the name of OUT must end in .csv or .npy, got {arguments.output!r}")
+        _check_output(arguments.output, arguments.data, arguments.model)
     model = load(arguments.model)
+    if not hasattr(model, "predict"):
+        raise InvalidInputError(f"{arguments.model}: holds a bare {type(model).__name__}, which has no labels to "
+                                "predict; its score method gives numbers")
     if arguments.threads is not None:
         model.set_params(n_threads=arguments.threads)
     table = open_table(arguments.data, header=arguments.header, delimiter=arguments.delimiter)
     target = None if arguments.target is None else _column(table, arguments.target)
     features = _feature_columns(table, model, target)
-    bar, n_rows, n_right, n_known = Progress("scoring", table.total), 0, 0, 0
-    with _output(arguments.output) as file:
-        binary = (arguments.output or "").endswith(".npy")
-        header = ["prediction"] + ([f"probability of {label}" for label in model.classes_] if arguments.proba else [])
-        writer = NpyWriter(file) if binary else CsvWriter(file, header)
+    n_rows = n_right = n_known = 0
+    with Progress("scoring", table.total) as bar, _output(arguments.output) as file:
+        writer = _open_writer(file, model, (arguments.output or "").endswith(".npy"), arguments.proba)
         for X, labels, done in table.blocks(features, target):
             predicted = model.predict(X)
             proba = model.predict_proba(X) if arguments.proba else None
-            _write_block(writer, binary, predicted, proba)
+            if isinstance(writer, CsvWriter):
+                writer.add(predicted, *(() if proba is None else proba.T))
+            else:
+                writer.add(predicted if proba is None else proba)
             n_rows += len(X)
             if labels is not None:
                 n_known += len(X)
                 n_right += int((match_labels(labels, model.classes_) == _comparable(predicted)).sum())
             bar.update(done, f"{n_rows} rows")
         writer.close()
-    bar.close()
     if n_known:
         print(f"accuracy on {n_known} rows: {100 * n_right / n_known:.2f} %", file=sys.stderr)
 
 
-def _write_block(writer, binary, predicted, proba):
+def _open_writer(file, model, binary, proba):
+    classes = model.classes_
     if not binary:
-        writer.add(predicted, *(() if proba is None else proba.T))
-    else:
-        writer.add(_storable(predicted) if proba is None else proba)
-
-
-def _storable(labels):
-    return labels.astype(str) if labels.dtype.kind == "O" else labels
+        return CsvWriter(file, ["prediction"] + [f"probability of {label}" for label in classes] * proba)
+    if proba:
+        return NpyWriter(file, np.dtype(np.float64), (len(classes),))
+    return NpyWriter(file, classes.astype(str).dtype if classes.dtype.kind == "O" else classes.dtype, ())
 
 
 def _comparable(predicted):
@@ -273,21 +322,31 @@ def main(argv=None):
     parser = _build_parser()
     arguments = parser.parse_args(argv)
     inputs = {getattr(arguments, name, None) for name in ("data", "model")} - {None}
+    # A plain kill ends in the same clean-up as an exception: no temporary file is left.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         arguments.run(arguments)
+        sys.stdout.flush()
         return 0
     except _UsageError as error:
         parser.error(str(error))
     except (InvalidInputError, FormatError) as error:
         return _fail(error, EXIT_DATA)
     except BrokenPipeError:
-        # Whoever read stdout has enough; nothing more may be written there, not even when the interpreter exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon_stdout()  # whoever read it has enough
         return EXIT_IO
+    except MemoryError as error:
+        return _fail(f"out of memory: {error}", EXIT_IO)
     except OSError as error:
+        _abandon_stdout()
         return _fail(error, EXIT_NO_INPUT if error.filename in inputs else EXIT_IO)
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
+
+
+def _abandon_stdout():
+    """Nothing more is written to stdout, not even what the interpreter would flush when it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(error, code):

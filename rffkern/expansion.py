@@ -44,7 +44,10 @@ class FourierExpansion:
     def __init__(self, omegas, phases, amplitudes, intercept, center):
         arrays = zip(self.array_names, (omegas, phases, amplitudes, intercept, center), (2, 1, 2, 1, 1), strict=True)
         for name, given, ndim in arrays:
-            array = np.array(given, dtype=np.float64, order="C")
+            try:
+                array = np.array(given, dtype=np.float64, order="C")
+            except (ValueError, TypeError) as error:
+                raise InvalidInputError(f"{name} must be a finite {ndim}-D array: {error}") from error
             if array.ndim != ndim or not np.isfinite(array).all():
                 raise InvalidInputError(f"{name} must be a finite {ndim}-D array, got shape {array.shape}"
                                         + ("" if array.ndim != ndim else " with nan or inf"))
@@ -59,6 +62,9 @@ class FourierExpansion:
 
     def __setattr__(self, name, value):
         raise AttributeError(f"a {type(self).__name__} is immutable: {name} cannot be set")
+
+    def __delattr__(self, name):
+        raise AttributeError(f"a {type(self).__name__} is immutable: {name} cannot be deleted")
 
     def __reduce__(self):
         return type(self), tuple(self.arrays().values())
@@ -75,7 +81,9 @@ class FourierExpansion:
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features); float32 rows are scored in single precision, others in double
+        X : array of shape (n_samples, n_features)
+            float32 rows are scored in single precision, which resolves an angle of 1000 radians to 1e-4; others in
+            double.
         n_threads : int or None, None for the CPUs this process may use
 
         Returns
@@ -110,14 +118,23 @@ class FourierExpansion:
                                 self.intercept, self.center)
 
     def staged_score(self, X, terms_per_stage, *, n_threads=None):
-        """Yield H after each further `terms_per_stage` terms, without recomputing those before."""
+        """Yield H after each further `terms_per_stage` terms, for rows that `check_array` has passed.
+
+        A few stages are scored together, as outputs of one expansion that differ in how many terms they have.
+        """
         total = np.tile(self.intercept, (X.shape[0], 1))
-        for start in range(0, self.n_terms, terms_per_stage):
-            part = slice(start, start + terms_per_stage)
-            stage = FourierExpansion(self.omegas[part], self.phases[part], self.amplitudes[part],
-                                     np.zeros(self.n_outputs), self.center)
-            total = total + stage.score_checked(X, n_threads)
-            yield total
+        per_group = max(1, _features.TERM_MULTIPLE // terms_per_stage) * terms_per_stage
+        for start in range(0, self.n_terms, per_group):
+            part = slice(start, start + per_group)
+            stage_of_term = np.arange(len(self.phases[part])) // terms_per_stage
+            reached = stage_of_term[:, None] <= np.arange(stage_of_term[-1] + 1)
+            amplitudes = (self.amplitudes[part][:, None, :] * reached[:, :, None]).reshape(len(stage_of_term), -1)
+            group = FourierExpansion(self.omegas[part], self.phases[part], amplitudes,
+                                     np.zeros(amplitudes.shape[1]), self.center)
+            scores = group.score_checked(X, n_threads).reshape(X.shape[0], -1, self.n_outputs)
+            for stage in range(scores.shape[1]):
+                yield total + scores[:, stage]
+            total = total + scores[:, -1]
 
     def arrays(self):
         """The arrays that make the expansion, by name."""

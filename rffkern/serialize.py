@@ -30,7 +30,8 @@ _DIGEST_MARK = b"sha256:"
 _DIGEST_SIZE = len(_DIGEST_MARK) + 64
 _BARE_EXPANSION = "fourier_expansion"
 _HEADER_KEYS = {"format", "version", "package", "family", "class", "params", "classes", "feature_names", "arrays"}
-_LABEL_KINDS = "biufUO"
+_INT_DTYPES = ("|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8")
+_LABEL_DTYPES = {"|b1": bool, "<f4": float, "<f8": float, "O": object, **dict.fromkeys(_INT_DTYPES, int)}
 
 
 def save(model, path):
@@ -93,6 +94,7 @@ def _describe(model):
     if isinstance(model, FourierExpansion):
         family, params, classes, names, curves, expansion = _BARE_EXPANSION, {}, None, None, {}, model
     elif getattr(model, "family", None) in FAMILIES and type(model) is FAMILIES[model.family]:
+        model._check_params()
         expansion = getattr(model, "expansion_", None)
         if expansion is None:
             model._check_rows(None)  # raises NotFittedError
@@ -124,25 +126,36 @@ def _plain(name, value):
 
 
 def _labels_to_json(classes):
+    """Labels and their dtype, one of the fixed list that `_labels_from_json` knows."""
     labels = classes.tolist()
-    plain = classes.dtype.kind != "O" or all(isinstance(label, str) for label in labels)
-    if classes.dtype.kind not in _LABEL_KINDS or not plain:
+    dtype = classes.dtype.newbyteorder("<").str if classes.dtype.kind != "O" else "O"
+    if dtype[1:2] == "U" and classes.dtype.itemsize > 4 * _label_width(labels):
+        dtype = f"<U{_label_width(labels)}"
+    kinds = {type(label) for label in labels}
+    if not (dtype in _LABEL_DTYPES or dtype[1:2] == "U") or len(kinds) != 1 or not kinds <= {bool, int, float, str}:
         raise InvalidInputError("classes_ must be booleans, numbers or strings to be stored, got "
-                                f"dtype {classes.dtype}")
-    return {"dtype": classes.dtype.newbyteorder("<").str if classes.dtype.kind != "O" else "O", "values": labels}
+                                f"{classes[0]!r} of dtype {classes.dtype}")
+    return {"dtype": dtype, "values": labels}
+
+
+def _label_width(labels):
+    """Characters that a fixed-width string dtype may have; a file must not ask for a needless gigabyte."""
+    return max(256, *map(len, labels))
 
 
 def _labels_from_json(entry):
     _require(isinstance(entry, dict) and set(entry) == {"dtype", "values"}, "classes must have a dtype and values")
     dtype, values = entry["dtype"], entry["values"]
-    _require(isinstance(dtype, str) and len(dtype) < 16 and isinstance(values, list), "classes are malformed")
-    kind = "O" if dtype == "O" else np.dtype(dtype).kind
-    _require(kind in _LABEL_KINDS, f"labels of dtype {dtype!r} are not known")
-    wanted = {"b": bool, "i": int, "u": int, "f": float}.get(kind, str)
+    _require(isinstance(dtype, str) and len(dtype) < 16 and isinstance(values, list) and len(values) >= 2
+             and type(values[0]) in (bool, int, float, str), "classes are malformed")
+    text = dtype[:2] == "<U" and dtype[2:].isdecimal()
+    _require(text or dtype in _LABEL_DTYPES, f"labels of dtype {dtype!r} are not known")
+    wanted = str if text else type(values[0]) if dtype == "O" else _LABEL_DTYPES[dtype]
     _require(all(type(value) is wanted for value in values), f"labels must be of dtype {dtype!r}")
+    _require(not text or int(dtype[2:]) <= _label_width(values), f"labels of dtype {dtype!r} are needlessly wide")
     classes = np.array(values, dtype=object if dtype == "O" else np.dtype(dtype).newbyteorder("="))
     _require(classes.tolist() == values, f"labels do not fit dtype {dtype!r}")
-    _require(len(values) >= 2 and all(a < b for a, b in itertools.pairwise(values)),
+    _require(all(a < b for a, b in itertools.pairwise(values)),
              "labels must be distinct and sorted")
     return classes
 
@@ -160,7 +173,10 @@ def _encode(header, arrays):
     import zipfile
 
     text = json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
-    header_bytes = text.encode("utf-8")
+    try:
+        header_bytes = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(f"labels and column names must be storable as UTF-8: {error}") from error
     if len(header_bytes) > _MAX_HEADER:
         raise InvalidInputError(f"the labels and names of the model must take at most {_MAX_HEADER} bytes, "
                                 f"got {len(header_bytes)}")
@@ -269,22 +285,24 @@ def _build(header, arrays):
     _require(isinstance(params, dict) and set(params) == set(cls._param_names()), "the parameters are not the class's")
     model = cls(**params)
     model._check_params()
-    for name in curves:
-        setattr(model, name, arrays[name])
-    _restore(model, header, expansion)
+    _restore(model, header, expansion, {name: arrays[name] for name in curves})
     return model
 
 
-def _restore(model, header, expansion):
-    """Set the fitted attributes, checked against the shapes of the expansion."""
+def _restore(model, header, expansion, fitted):
+    """Set the fitted attributes, `fitted` holding the curves, checked against the shapes of the expansion."""
     names = header["feature_names"]
     _require(names is None or (isinstance(names, list) and len(names) == expansion.n_features
                                and all(isinstance(name, str) for name in names)), "the feature names are malformed")
     if hasattr(type(model), "predict_proba"):
-        model.classes_ = _labels_from_json(header["classes"])
-        n_outputs = 1 if len(model.classes_) == 2 else len(model.classes_)
+        fitted["classes_"] = classes = _labels_from_json(header["classes"])
+        n_outputs = 1 if len(classes) == 2 else len(classes)
         _require(n_outputs == expansion.n_outputs, "labels and outputs do not agree in number")
     if hasattr(type(model), "staged_decision_function"):
-        model.n_estimators_ = expansion.n_terms // expansion.n_outputs
-    model._keep_names(None if names is None else np.array(names, dtype=object), expansion.n_features)
-    model.expansion_ = expansion
+        n_rounds, left_over = divmod(expansion.n_terms, expansion.n_outputs)
+        train, held_out = fitted["train_loss_"], fitted["eval_loss_"]
+        _require(left_over == 0 and train.ndim == held_out.ndim == 1 and train.size > n_rounds
+                 and held_out.size in (0, train.size), "rounds and loss curves do not agree in number")
+        fitted["n_estimators_"] = n_rounds
+    model._keep(None if names is None else np.array(names, dtype=object), expansion.n_features, expansion_=expansion,
+                **fitted)

@@ -2,13 +2,15 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 
-from rffkern import load
+from rffkern import GBRFF2Classifier, load, save
 
 COLUMNS = ["length", "width", "depth"]
 
@@ -133,6 +135,7 @@ def test_a_table_without_header_quotes_blank_lines_and_crlf(tmp_path, table):
 
 @pytest.mark.parametrize(("labels", "classes"), [
     (["1", "2"], [1, 2]), (["0.5", "1.5"], None), (["1.0", "2.0"], [1, 2]), (["1", "b"], ["1", "b"]),
+    (["9007199254740993", "9007199254740992"], ["9007199254740992", "9007199254740993"]),
     (["True", "False"], ["False", "True"]),
 ])
 def test_label_types(tmp_path, table, labels, classes):
@@ -175,6 +178,9 @@ def test_bad_data_files(folder):
     for name, content, match in [
         ("empty.csv", b"", "holds no rows"), ("header.csv", b"a,b,c\n", "no rows below its header"),
         ("binary.csv", b"\xff\xfe\x00\x01\n", "not a text file in UTF-8"), ("twice.csv", b"a,a\n1,2\n", "distinct"),
+        ("nolabel.csv", b"1,2,a\n3,4,\n5,6,b\n", "row 2, column 3: expected a label, got an empty cell"),
+        ("years.csv", b"2019,2020,label\n1,2,a\n3,4,b\n5,6,a\n", "row 1 may hold column names"),
+        ("long.csv", b'1,2,"' + b"x" * 200_000 + b'"\n', "row 1 or after"),
         ("one.csv", b"1\n2\n", "at least one column besides"), ("odd.txt", b"1,2\n", "must end in .csv, .npy or .npz"),
         ("bad.npy", b"nonsense", "not a NumPy file"), ("bad.npz", b"PK\x03\x04nonsense", "not a NumPy file"),
     ]:
@@ -188,6 +194,57 @@ def test_bad_data_files(folder):
     pickled = folder / "pickled.npy"
     np.save(pickled, np.array([{}], dtype=object), allow_pickle=True)
     assert "plain arrays" in run("predict", "m.npz", "pickled.npy", cwd=folder, expect=65).stderr
+
+
+def test_repeated_column_names(folder, table):
+    X, y = table
+    np.savez(folder / "t.npz", X=X, y=y, feature_names=np.array(["a", "a", "b"]))
+    assert "column names must be distinct" in run("fit", "t.npz", "-o", "n.npz", cwd=folder, expect=65).stderr
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_labels_are_the_same_in_every_block(tmp_path, rng, header):
+    """Blanks and quotes round labels, and a number only Python reads, in a table of several blocks."""
+    X = rng.standard_normal((9000, 2)).round(3)
+    labels = np.where(X[:, 0] > 0, ' "yes"', " no ")
+    lines = [f"{a},{b},{label}" for (a, b), label in zip(X, labels, strict=True)]
+    lines[8500] = f"1_0,{X[8500, 1]}, yes"
+    (tmp_path / "t.csv").write_text("\n".join(["2019,2020,label"] * header + lines))
+    run("fit", "t.csv", "-o", "m.npz", *(["--header", "yes"] if header else []), cwd=tmp_path)
+    assert load(tmp_path / "m.npz").classes_.tolist() == ["no", "yes"]
+
+
+def test_object_labels_into_npy(tmp_path, rng):
+    """Labels of different lengths in different blocks: none is cut to the width of the first."""
+    X = np.sort(rng.standard_normal((9000, 1)), axis=0)
+    y = np.where(X[:, 0] > 1.4, "longer", "a").astype(object)
+    save(GBRFF2Classifier(30, random_state=0).fit(X, y), tmp_path / "m.npz")
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "none.npy", X[:0])
+    run("predict", "m.npz", "X.npy", "-o", "o.npy", cwd=tmp_path)
+    assert sorted(set(np.load(tmp_path / "o.npy").tolist())) == ["a", "longer"]
+    run("predict", "m.npz", "none.npy", "-o", "o.npy", cwd=tmp_path)
+    assert np.load(tmp_path / "o.npy").dtype == "<U6"
+
+
+def test_a_bare_expansion_has_no_labels(folder):
+    save(load(folder / "m.npz").expansion_, folder / "e.npz")
+    assert "bare FourierExpansion" in run("predict", "e.npz", "test.csv", cwd=folder, expect=65).stderr
+    assert "terms" in run("info", "e.npz", cwd=folder).stdout
+
+
+def test_seed(folder):
+    for arguments, seed in (((), 0), (("--seed", "3"), 3), (("--set", "random_state=4"), 4)):
+        run("fit", "train.csv", "-o", "s.npz", *arguments, cwd=folder)
+        assert load(folder / "s.npz").random_state == seed
+
+
+@pytest.mark.parametrize("delimiter", [";", "\\t"])
+def test_delimiter(tmp_path, table, delimiter):
+    write_csv(tmp_path / "t.csv", *table)
+    text = (tmp_path / "t.csv").read_text().replace(",", delimiter.replace("\\t", "\t"))
+    (tmp_path / "t.csv").write_text(text)
+    run("fit", "t.csv", "-o", "m.npz", "--delimiter", delimiter, cwd=tmp_path)
 
 
 def test_columns_that_do_not_fit(folder, table):
@@ -213,6 +270,13 @@ def test_exit_codes(folder):
     (folder / "broken.npz").write_bytes((folder / "m.npz").read_bytes()[:-5])
     assert "damaged" in run("info", "broken.npz", cwd=folder, expect=65).stderr
     run("fit", "train.csv", "-o", "no/such/folder/m.npz", cwd=folder, expect=74)
+    before = (folder / "train.csv").read_bytes()
+    assert "must not be an input" in run("fit", "train.csv", "-o", "./train.csv", cwd=folder, expect=2).stderr
+    assert (folder / "train.csv").read_bytes() == before
+    for arguments in (("--threads", "0"), ("--threads", "9999"), ("--delimiter", ""), ("--delimiter", "ab")):
+        run("predict", "m.npz", "test.csv", *arguments, cwd=folder, expect=2)
+    for target in ("\u00b2", "--1", "9"):
+        assert "no column" in run("fit", "train.csv", "-o", "n.npz", f"--target={target}", cwd=folder, expect=65).stderr
 
 
 def test_one_class(folder):
@@ -249,6 +313,59 @@ def test_a_reader_that_leaves_early(folder, table):
     done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout == "prediction\n"
     assert done.stderr == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_progress_on_a_terminal(folder, table):
+    """A bar is drawn and taken away, also where the scoring ends in an error."""
+    import pty
+
+    text = "\n".join(",".join(map(str, row)) for row in table[0].tolist()) + "\n"
+    (folder / "big.csv").write_text(",".join(COLUMNS) + "\n" + text * 600 + "1,2,x\n")
+    control, terminal = pty.openpty()
+    process = subprocess.Popen([sys.executable, "-m", "rffkern", "predict", "m.npz", "big.csv", "-o", "o.csv"],
+                               cwd=folder, stderr=terminal)
+    os.close(terminal)
+    shown = b""
+    with open(control, "rb", buffering=0) as reader:
+        try:
+            while piece := reader.read(4096):
+                shown += piece
+        except OSError:  # how Linux says that the other end is closed
+            pass
+    assert process.wait() == 65
+    drawn = shown.decode().split("\r")
+    assert sum("scoring [" in piece for piece in drawn) >= 2
+    assert "% " in drawn[1]
+    assert drawn[-2].startswith("\x1b[Krffkern: error: big.csv: row 180002")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+@pytest.mark.parametrize(("number", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_interrupt_and_kill_leave_nothing_behind(folder, table, number, code):
+    text = "\n".join(",".join(map(str, row)) for row in table[0].tolist()) + "\n"
+    (folder / "big.csv").write_text(text * 4000)
+    process = subprocess.Popen([sys.executable, "-m", "rffkern", "predict", "m.npz", "big.csv", "-o", "o.csv",
+                                "--header", "no"], cwd=folder, stderr=subprocess.PIPE, text=True)
+    for _ in range(600):
+        if any(item.name.startswith(".o.csv") for item in folder.iterdir()):
+            break
+        time.sleep(0.05)
+    process.send_signal(getattr(signal, number))
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert "Traceback" not in errors
+    assert not [item.name for item in folder.iterdir() if "o.csv" in item.name]
+
+
+def test_a_full_disk_is_an_error(folder):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("needs /dev/full")
+    env = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+    done = subprocess.run(["bash", "-c", f"{sys.executable} -m rffkern info m.npz > /dev/full"], cwd=folder, env=env,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 74
+    assert len(done.stderr.splitlines()) == 1
 
 
 MEASURE = """

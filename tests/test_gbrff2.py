@@ -230,6 +230,7 @@ def test_one_against_the_rest_is_the_binary_fit_of_each_class(rng):
 @pytest.mark.parametrize("labels", [
     [-1, 1], [0, 1], [7, 3], [True, False], ["no", "yes"], [b"a", b"b"], [1.0, 2.0],
     np.array(["x", "why"], dtype=object), np.array([3, 250], dtype=np.uint8), ["a", "b", "c"], [10, -5, 0],
+    np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]"), np.array([2**62, 1], dtype=object),
 ], ids=str)
 def test_labels_come_back_as_they_were(rng, labels):
     labels = np.asarray(labels)
@@ -264,6 +265,8 @@ def test_thousands_of_rounds_on_two_rows():
     model = GBRFF2Classifier(3000, gamma=1.0, reg_lambda=0, random_state=0).fit([[0.0], [1.0]], [-1, 1])
     assert np.isfinite(model.expansion_.amplitudes).all()
     assert (np.isfinite(model.train_loss_) & (model.train_loss_ >= 0)).all()
+    assert model.n_estimators_ < 1000
+    assert model.train_loss_[-1] < 1e-30 <= model.train_loss_[-2]
     np.testing.assert_array_equal(model.predict([[0.0], [1.0]]), [-1, 1])
 
 

@@ -69,7 +69,7 @@ def test_bare_expansion(tmp_path, rng):
 
 @pytest.mark.parametrize("labels", [
     [0, 1], [True, False], [-1.0, 1.0], ["é", "z"], np.array([2, 200], np.uint8), np.array(["a", "b"], object),
-    [2**53 + 1, 2**53 + 2], [0.1, 0.2],
+    [2**53 + 1, 2**53 + 2], [0.1, 0.2], np.array([3, 4], object), np.array(["a", "b"], "<U9"),
 ], ids=str)
 def test_labels_survive(tmp_path, labels):
     labels = np.asarray(labels)
@@ -264,13 +264,18 @@ def test_a_file_over_the_limit_is_not_read(content, tmp_path):
     ({"family": "gbrff9"}, "family 'gbrff9' is not known"), ({"family": []}, "not a valid model"),
     ({"class": "FourierExpansion"}, "class and family do not agree"), ({"params": {}}, "parameters are not"),
     ({"params": None}, "parameters are not"), ({"classes": None}, "classes must have"),
-    ({"classes": {"dtype": "<U1", "values": ["a"]}}, "distinct and sorted"),
+    ({"classes": {"dtype": "<U1", "values": ["a"]}}, "classes are malformed"),
+    ({"classes": {"dtype": "<U1", "values": ["a", "a"]}}, "distinct and sorted"),
     ({"classes": {"dtype": "<U1", "values": ["b", "a"]}}, "distinct and sorted"),
     ({"classes": {"dtype": "<U1", "values": ["a", "b", "c"]}}, "do not agree in number"),
     ({"classes": {"dtype": "<U1", "values": ["a", "bb"]}}, "do not fit"),
     ({"classes": {"dtype": "<i8", "values": ["a", "b"]}}, "labels must be of dtype"),
     ({"classes": {"dtype": "<i8", "values": [1, 2**70]}}, "not a valid model"),
     ({"classes": {"dtype": "<M8[s]", "values": [1, 2]}}, "labels of dtype"),
+    ({"classes": {"dtype": "<U100000000", "values": ["a", "b"]}}, "needlessly wide"),
+    ({"classes": {"dtype": "<f16", "values": [1.0, 2.0]}}, "labels of dtype"),
+    ({"classes": {"dtype": "O", "values": [[1], [2]]}}, "classes are malformed"),
+    ({"classes": {"dtype": "O", "values": [1, "a"]}}, "labels must be of dtype"),
     ({"classes": {"dtype": "?" * 99, "values": [1, 2]}}, "classes are malformed"),
     ({"feature_names": ["a"]}, "feature names are malformed"), ({"feature_names": [1, 2, 3]}, "feature names are"),
     ({"arrays": {}}, "list of arrays is malformed"), ({"arrays": [["omegas", [-1]]]}, "list of arrays is malformed"),
@@ -285,6 +290,43 @@ def test_altered_headers(content, parts, refuse, changes, match):
 @pytest.mark.parametrize("param", [{"n_estimators": -5}, {"gamma": "x"}, {"random_state": [1]}, {"n_threads": 1e9}])
 def test_altered_parameters(parts, refuse, param):
     refuse(with_header(parts, params=parts[0]["params"] | param), "must be")
+
+
+@pytest.mark.parametrize(("name", "shape"), [("train_loss_", (0,)), ("train_loss_", (3, 2)), ("train_loss_", (6,)),
+                                             ("eval_loss_", (3,)), ("eval_loss_", (7, 1))])
+def test_curves_that_do_not_fit(parts, refuse, name, shape):
+    header, arrays = parts
+    entries = [[key, list(shape) if key == name else own] for key, own in header["arrays"]]
+    refuse(_encode(header | {"arrays": entries}, arrays | {name: np.ones(shape)}), "curves do not agree|not a valid")
+
+
+def test_members_that_overlap(content, refuse):
+    """Two entries of the directory that share their bytes: more is declared than is there."""
+    data = bytearray(content)
+    entries = [i for i in range(len(data)) if data[i : i + 4] == b"PK\x01\x02"]
+    for entry in entries[1:]:
+        data[entry + 20 : entry + 28] = (len(content) // 2).to_bytes(4, "little") * 2
+    refuse(sign(bytes(data)))
+
+
+def test_what_load_would_refuse_is_not_saved(model, tmp_path):
+    import copy
+
+    with pytest.raises(InvalidInputError, match="gamma must be"):
+        save(copy.copy(model).set_params(gamma=-1.0), tmp_path / "m")
+    X = np.arange(20.0)[:, None]
+    for labels in (np.array([1, 2], np.longdouble), np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]")):
+        with pytest.raises(InvalidInputError, match="classes_ must be"):
+            save(GBRFF2Classifier(2).fit(X, labels[(X[:, 0] > 9).astype(int)]), tmp_path / "m")
+    with pytest.raises(InvalidInputError, match="UTF-8"):
+        save(GBRFF2Classifier(2).fit(X, np.where(X[:, 0] > 9, "\ud800", "a")), tmp_path / "m")
+
+
+def test_a_link_is_followed(model, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    save(model, tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert isinstance(load(tmp_path / "target"), GBRFF2Classifier)
 
 
 def test_missing_keys(parts, refuse):

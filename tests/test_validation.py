@@ -51,7 +51,8 @@ BAD_LABELS = {
     "nan": (np.where(y > 0, np.nan, 1), r"y must be finite"),
     "missing": (np.array([None, "a"] * 20, dtype=object), r"y must hold class labels, got a missing value"),
     "mixed": (np.array([1, "a"] * 20, dtype=object), r"y must hold labels that can be sorted"),
-    "dates": (np.full(40, np.datetime64("2020-01-01")), r"Unknown label type"),
+    "records": (np.zeros(40, dtype="i4,i4"), r"Unknown label type"),
+    "no date": (np.array(["2020-01-01", "NaT"] * 20, dtype="M8[D]"), r"y must hold class labels, got a missing value"),
 }
 
 
@@ -84,6 +85,7 @@ BAD_PARAMETERS = [
     ("n_estimators", 0), ("n_estimators", 1.5), ("n_estimators", True), ("n_estimators", "10"),
     ("gamma", 0), ("gamma", -1.0), ("gamma", np.nan), ("gamma", "auto"), ("gamma", None),
     ("reg_lambda", -1e-9), ("reg_lambda", np.inf), ("learning_rate", 0), ("learning_rate", 1.1), ("max_iter", -1),
+    ("n_estimators", 10**400), ("gamma", 10**400), ("gamma", 1e101), ("max_iter", 10**9), ("n_threads", 2000),
     ("standardize", 1), ("standardize", "yes"), ("early_stopping_rounds", 0), ("precision", "half"),
     ("random_state", -1), ("random_state", 1.5), ("random_state", np.random.RandomState(0)), ("n_threads", 0),
     ("n_threads", 1.0), ("verbose", -1),
@@ -105,6 +107,40 @@ def test_bad_parameters_are_refused_by_fit_alone(name, value):
 def test_bad_eval_set(eval_set, message):
     with pytest.raises(InvalidInputError, match=message):
         GBRFF2Classifier().fit(X, y, eval_set=eval_set)
+
+
+def test_gamma_too_large_for_the_unit_of_a_column():
+    with pytest.raises(InvalidInputError, match="gamma must be smaller for columns of such small spread"):
+        GBRFF2Classifier(gamma=1e30).fit(X * 1e-300, y)
+
+
+def test_eval_set_with_other_column_names():
+    class Frame:
+        def __init__(self, columns):
+            self.columns = columns
+
+        def __array__(self, dtype=None, copy=None):
+            return X
+
+    with pytest.raises(InvalidInputError, match="same order"):
+        GBRFF2Classifier().fit(Frame(list("abc")), y, eval_set=(Frame(list("cba")), y))
+
+
+def test_missing_labels_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    for labels in (pandas.Series(["a", pandas.NA] * 20, dtype="string"), pandas.Series(["a", None] * 20)):
+        with pytest.raises(InvalidInputError, match="missing value"):
+            GBRFF2Classifier().fit(X, labels)
+
+
+def test_score_of_labels_of_another_kind():
+    model = GBRFF2Classifier(n_estimators=2, random_state=0).fit(X, y)
+    with pytest.raises(InvalidInputError, match="y must hold labels of the model"):
+        model.score(X, y.astype(str))
+
+
+def test_numpy_scalars_are_good_parameters():
+    GBRFF2Classifier(np.int32(2), gamma=np.float32(1), standardize=np.True_, precision=np.str_("double")).fit(X, y)
 
 
 def test_bad_callback():
@@ -132,7 +168,8 @@ def test_unknown_parameter():
 
 
 @pytest.mark.parametrize("change", [
-    {"omegas": [[np.nan, 1.0]]}, {"phases": [0.0, 1.0]}, {"amplitudes": [1.0]}, {"center": [0.0]}, {"intercept": []},
+    {"omegas": [["a", "b"]]}, {"omegas": [[1.0], [1.0, 2.0]]}, {"omegas": [[np.nan, 1.0]]},
+    {"phases": [0.0, 1.0]}, {"amplitudes": [1.0]}, {"center": [0.0]}, {"intercept": []},
 ])
 def test_bad_expansion(change):
     parts = {"omegas": [[1.0, 2.0]], "phases": [0.0], "amplitudes": [[1.0]], "intercept": [0.0], "center": [0.0, 0.0]}

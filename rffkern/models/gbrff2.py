@@ -18,6 +18,9 @@ _LARGEST_SINGLE_ANGLE = 4000.0
 # Without standardisation, the spread of the rows must lie within this factor of 1.
 _LARGEST_SPREAD = 1e100
 
+# Omegas drawn around this, in the unit of X, still have room to grow in a descent.
+_LARGEST_OMEGA = 1e306
+
 # Relative tolerances of the descent, and the relative rounding error of a loss evaluated in each precision.
 _LOSS_TOLERANCE = 2e-9
 _GRADIENT_TOLERANCE = 1e-5
@@ -61,7 +64,7 @@ class GBRFF2Classifier(Classifier):
     ----------
     n_estimators : int >= 1, default 100
         Number of boosting rounds T.
-    gamma : "scale" or float > 0, default "scale"
+    gamma : "scale" or float in (0, 1e100], default "scale"
         Width of the kernel exp(-gamma |x - x'|^2), hence omega ~ N(0, 2 gamma I).  "scale" is 1 / n_features on
         standardised columns, and 1 / (n_features times their mean variance) without standardisation.
     reg_lambda : float >= 0, default 2**-5
@@ -103,7 +106,8 @@ class GBRFF2Classifier(Classifier):
     Notes
     -----
     Memory beside X, in bytes, with n rows, d columns and K outputs (1 for two classes): n (4 d + 12 + 16 K) in single
-    precision, n (8 d + 24 + 24 K) in double, and 4 or 8 more a row with sample weights.
+    precision, n (8 d + 24 + 24 K) in double, 4 or 8 more a row with sample weights, and 8 n_estimators K d for the
+    draws; before the first round, up to n (d + 16) more for checking rows and labels.
 
     Departures from the printed algorithm: |y_tilde| is held to 64 inside the surrogate loss, whose exponential would
     overflow; alpha is held to 9.4 for a learner that separates all rows; the rounds end early once the mean loss is
@@ -138,21 +142,21 @@ class GBRFF2Classifier(Classifier):
         self.verbose = verbose
 
     def _check_params(self):
-        check.check_scalar("n_estimators", self.n_estimators, int, low=1)
+        check.check_scalar("n_estimators", self.n_estimators, int, low=1, high=10**8)
         if not (isinstance(self.gamma, str) and self.gamma == "scale"):
             if isinstance(self.gamma, str):
                 raise InvalidInputError(f"gamma must be 'scale' or a number > 0, got {self.gamma!r}")
-            check.check_scalar("gamma", self.gamma, float, low=0, open_low=True)
+            check.check_scalar("gamma", self.gamma, float, low=0, high=1e100, open_low=True)
         check.check_scalar("reg_lambda", self.reg_lambda, float, low=0)
         check.check_scalar("learning_rate", self.learning_rate, float, low=0, high=1, open_low=True)
-        check.check_scalar("max_iter", self.max_iter, int, low=0)
+        check.check_scalar("max_iter", self.max_iter, int, low=0, high=10**6)
         check.check_choice("standardize", self.standardize, (True, False))
         if self.early_stopping_rounds is not None:
             check.check_scalar("early_stopping_rounds", self.early_stopping_rounds, int, low=1)
         check.check_choice("precision", self.precision, ("single", "double"))
         check.check_rng(self.random_state)
         if self.n_threads is not None:
-            check.check_scalar("n_threads", self.n_threads, int, low=1)
+            check.check_scalar("n_threads", self.n_threads, int, low=1, high=check.MAX_THREADS)
         check.check_scalar("verbose", self.verbose, int, low=0)
 
     def fit(self, X, y, sample_weight=None, *, eval_set=None, callback=None):
@@ -181,42 +185,41 @@ class GBRFF2Classifier(Classifier):
         rng = check.check_rng(self.random_state)
         monitor = Monitor(self.n_estimators, self.early_stopping_rounds, callback, self.verbose)
         classes, training, names = self._check_training(X, y, sample_weight)
-        evaluation = self._check_eval_set(eval_set, classes, training.X.shape[1])
+        evaluation = self._check_eval_set(eval_set, classes, training.X.shape[1], names)
 
         scaling = measure_scaling(training.X, training.weight, self.standardize)
         gamma = self._kernel_width(scaling)
         rows = self._pack(training, scaling, gamma)
-        signs = training.signs(len(classes))
-        intercepts = [prior(sign, training.weight) for sign in signs]
-        outputs = [Margins(rows, sign, intercept) for sign, intercept in zip(signs, intercepts, strict=True)]
+        intercepts = [prior(sign, training.weight) for sign in training.signs(len(classes))]
+        outputs = _start(rows, training, intercepts)
         eval_outputs = []
         if evaluation is not None:
             eval_rows = Rows(evaluation.X, scaling, evaluation.weight, rows.dtype, self.n_threads)
-            eval_outputs = [Margins(eval_rows, sign, intercept) for sign, intercept
-                            in zip(evaluation.signs(len(classes)), intercepts, strict=True)]
-        spread = math.sqrt(2 * gamma)
-        draws = spread * rng.standard_normal((self.n_estimators, len(outputs), rows.n_features))
-        learner = _CosineLearner(rows, self.reg_lambda, self.max_iter, spread * math.sqrt(rows.n_features / 2))
+            eval_outputs = _start(eval_rows, evaluation, intercepts)
+        del training, evaluation  # only the packed rows are needed from here on
+        draws = rng.standard_normal((self.n_estimators, len(outputs), rows.n_features))
+        draws *= math.sqrt(2 * gamma)
+        learner = _CosineLearner(rows, self.reg_lambda, self.max_iter, math.sqrt(gamma * rows.n_features))
         rounds = boost(outputs, eval_outputs, learner, draws, self.learning_rate, monitor)
 
-        self.expansion_ = _to_expansion(rounds[: monitor.best_round], intercepts, scaling)
-        self.classes_ = classes
-        self.n_estimators_ = monitor.best_round
-        self.n_iter_ = learner.n_iterations
-        self.train_loss_, self.eval_loss_ = np.array(monitor.train_loss), np.array(monitor.eval_loss)
-        self._keep_names(names, rows.n_features)
+        self._keep(names, rows.n_features, classes_=classes, n_estimators_=monitor.best_round,
+                   n_iter_=learner.n_iterations, train_loss_=np.array(monitor.train_loss),
+                   eval_loss_=np.array(monitor.eval_loss),
+                   expansion_=_to_expansion(rounds[: monitor.best_round], intercepts, scaling))
         return self
 
     def _kernel_width(self, scaling):
+        """Gamma in the units learning takes place in, refused where omegas in the units of X would overflow."""
         if not self.standardize and scaling.inverse_scale.any():
             spread = math.sqrt(scaling.mean_variance)
             if not 1 / _LARGEST_SPREAD < spread < _LARGEST_SPREAD:
                 raise InvalidInputError(f"X must have a spread between {1 / _LARGEST_SPREAD:g} and {_LARGEST_SPREAD:g} "
                                         f"where standardize is False, got {spread:.3g}")
-        if self.gamma != "scale":
-            return float(self.gamma)
         variance = 1.0 if self.standardize or scaling.mean_variance == 0 else scaling.mean_variance
-        return 1 / (scaling.center.size * variance)
+        gamma = 1 / (scaling.center.size * variance) if self.gamma == "scale" else float(self.gamma)
+        if math.sqrt(gamma) > _LARGEST_OMEGA / max(1.0, scaling.inverse_scale.max()):
+            raise InvalidInputError(f"gamma must be smaller for columns of such small spread, got {self.gamma!r}")
+        return gamma
 
     def _pack(self, training, scaling, gamma):
         single = self.precision == "single"
@@ -231,6 +234,13 @@ class GBRFF2Classifier(Classifier):
         n_outputs = self.expansion_.n_outputs
         for scores in self.expansion_.staged_score(X, n_outputs, n_threads=self.n_threads):
             yield scores[:, 0] if n_outputs == 1 else scores
+
+
+def _start(rows, labelled, intercepts):
+    """The state of each output before the first round."""
+    n_classes = max(2, len(intercepts))
+    return [Margins(rows, sign, intercept)
+            for sign, intercept in zip(labelled.signs(n_classes), intercepts, strict=True)]
 
 
 def _to_expansion(rounds, intercepts, scaling):

@@ -122,6 +122,8 @@ def test_many_threads_share_one_model(fitted):
 def test_the_state_is_immutable(fitted):
     with pytest.raises(AttributeError, match="immutable"):
         fitted.expansion_.omegas = np.zeros((1, 6))
+    with pytest.raises(AttributeError, match="immutable"):
+        del fitted.expansion_.omegas
     for array in fitted.expansion_.arrays().values():
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
