@@ -14,6 +14,7 @@ BLOCK_ELEMENTS = 1 << 20
 
 # Twice this still is a finite double: differences of any two accepted values are.
 LARGEST_VALUE = 2.0**1022
+_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 
 MAX_THREADS = 1024
 
@@ -59,16 +60,16 @@ def _as_numeric(data, name):
             raise kind(f"{name} must be numeric, got an object array: {error}") from error
     elif array.dtype.kind != "f":
         raise InvalidInputError(f"{name} must be numeric, got dtype {array.dtype}")
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def check_finite(array, name):
     """Refuse nan, inf and magnitudes whose differences overflow, naming the first such element of a 2-D array."""
+    limit = LARGEST_VALUE if array.dtype == np.float64 else _LARGEST_FLOAT32
     for rows in row_blocks(array):
         block = array[rows]
-        good = np.abs(block) <= min(LARGEST_VALUE, float(np.finfo(block.dtype).max))
-        if not good.all():
-            i, j = np.argwhere(~good)[0]
+        if not np.abs(block).max(initial=0) <= limit:  # also where it is nan
+            i, j = np.argwhere(~(np.abs(block) <= limit))[0]
             value = block[i, j]
             found = "NaN" if math.isnan(value) else "infinity" if math.isinf(value) else f"{value:.3g}"
             raise InvalidInputError(f"{name} must be finite (below {LARGEST_VALUE:.2g} in magnitude), "
