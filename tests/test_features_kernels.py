@@ -38,6 +38,15 @@ def test_a_row_scores_the_same_bits_alone_and_in_company(rng, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_cosine_to_the_last_digits(level, dtype):
+    """Over several turns the error is that of rounding the angle, eps |theta|, and no more."""
+    wave = FourierExpansion([[1.0]], [0.0], [[1.0]], [0.0], [0.0])
+    theta = np.linspace(-20, 20, 100_001).astype(dtype)
+    error = np.abs(wave.score(theta[:, None])[:, 0] - np.cos(theta.astype(np.float64)))
+    assert (error <= np.finfo(dtype).eps * (1 + np.abs(theta))).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_levels_agree(level, rng, dtype):
     expansion, X = random_expansion(rng, 100, 20, 1), rng.standard_normal((500, 20)).astype(dtype)
     expected = reference.score(X.astype(np.float64), *(getattr(expansion, name) for name in
