@@ -4,6 +4,7 @@ Everything a boosted family learns from data it learns through `Rows` and `Margi
 blocks of rows added in order.  Bits therefore do not depend on the number of threads, and blocks may live elsewhere.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +54,14 @@ def measure_scaling(X, weight=None, standardize=True):
     return Scaling(np.where(low == high, low, np.ldexp(center, exponent)), inverse_scale, mean_variance)
 
 
+def _aligned(shape, dtype):
+    """An empty array that begins on a cache line: vector loads then never straddle two."""
+    size = math.prod(shape) * dtype.itemsize
+    buffer = np.empty(size + 64, np.uint8)
+    start = -buffer.ctypes.data % 64
+    return buffer[start : start + size].view(dtype).reshape(shape)
+
+
 class Rows:
     """Rows in tiles of shape (n_tiles, n_features, 128), with their weights.
 
@@ -65,7 +74,7 @@ class Rows:
         self.n_tiles = -(-self.n_samples // _TILE)
         self.n_threads = check_n_threads(n_threads, X.size)
         self.total_weight = float(self.n_samples if weight is None else weight.sum())
-        self.tiles = np.empty((self.n_tiles, self.n_features, _TILE), self.dtype)
+        self.tiles = _aligned((self.n_tiles, self.n_features, _TILE), self.dtype)
         lengths = np.empty(self.n_tiles)
         _features.pack_rows(X, scaling.center, scaling.inverse_scale, self.tiles, lengths, self.n_threads)
         self.largest_length = float(np.sqrt(lengths.max()))
@@ -74,7 +83,8 @@ class Rows:
         self.partial = np.zeros((n_blocks, -(-max(64, self.n_features + 1) // 8) * 8))
         self.scaled = np.zeros(self.n_features, self.dtype)
         self.circle = np.zeros((2, 32), self.dtype)
-        self.h, self.cosine, self.sine = np.zeros((3, self.n_tiles, _TILE), self.dtype)
+        self.h, self.cosine, self.sine = _aligned((3, self.n_tiles, _TILE), self.dtype)
+        self.h[:] = 0
 
     def _uniform_weight(self):
         """Weights of a full tile and of the last one, which is all that equal weights need."""
@@ -83,10 +93,11 @@ class Rows:
         weight[1, last:] = 0
         return weight if self.n_tiles > 1 else weight[1:]
 
-    def tile(self, values, dtype=None):
+    def tile(self, values):
         """Lay a value per row out in tiles, padded with 0."""
-        tiled = np.zeros(self.n_tiles * _TILE, dtype or self.dtype)
+        tiled = _aligned((self.n_tiles * _TILE,), self.dtype)
         tiled[: self.n_samples] = values
+        tiled[self.n_samples :] = 0
         return tiled.reshape(self.n_tiles, _TILE)
 
 
@@ -96,8 +107,9 @@ class Margins:
     def __init__(self, rows, sign, intercept):
         self.rows = rows
         self.y = rows.tile(sign)
-        self.raw_prediction = np.full((rows.n_tiles, _TILE), float(intercept))
-        self.r2 = np.zeros((rows.n_tiles, _TILE), rows.dtype)  # log2(e) y_tilde
+        self.raw_prediction = _aligned((rows.n_tiles, _TILE), np.dtype(np.float64))
+        self.raw_prediction[:] = intercept
+        self.r2 = _aligned((rows.n_tiles, _TILE), rows.dtype)  # log2(e) y_tilde
         self.boost(0.0)
 
     def agreement(self, omega, phase):

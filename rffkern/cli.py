@@ -18,7 +18,7 @@ from ._tables import CsvWriter, NamedRows, NpyWriter, match_labels, open_table, 
 from ._validation import MAX_THREADS
 from .errors import FormatError, InvalidInputError
 
-EXIT_USAGE, EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 2, 65, 66, 74  # the last three are those of sysexits.h
+EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 65, 66, 74  # as in sysexits.h; argparse itself ends bad usage with 2
 
 _EXIT_CODES = "exit codes: 0 done, 2 bad usage, 65 bad data, 66 no such input, 74 input or output failed"
 
@@ -323,7 +323,8 @@ def main(argv=None):
     arguments = parser.parse_args(argv)
     inputs = {getattr(arguments, name, None) for name in ("data", "model")} - {None}
     # A plain kill ends in the same clean-up as an exception: no temporary file is left.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    with contextlib.suppress(ValueError):  # only the main thread may ask for signals
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         arguments.run(arguments)
         sys.stdout.flush()
