@@ -69,6 +69,16 @@ def test_single_and_double_learn_as_well(rng):
     assert min(accuracy) > 0.85
 
 
+def test_single_precision_descends_as_far(rng):
+    """First rounds start from the same omega and phase; L-BFGS must end equally low in both precisions."""
+    X, y = waves(rng, 2000)
+    for seed in range(10):
+        single, double = (GBRFF2Classifier(1, reg_lambda=0, precision=precision, random_state=seed).fit(X, y)
+                          for precision in ("single", "double"))
+        assert abs(single.n_iter_ - double.n_iter_) <= 2
+        assert single.train_loss_[1] == pytest.approx(double.train_loss_[1], rel=1e-3)
+
+
 def test_draws_do_not_depend_on_the_number_of_rounds(rng):
     X, y = waves(rng)
     short, long = (GBRFF2Classifier(n, random_state=5).fit(X, y) for n in (5, 12))
