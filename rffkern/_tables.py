@@ -206,11 +206,13 @@ def to_labels(parts):
     return np.array([values[word] for word in labels.tolist()]).astype(np.int64 if whole else np.float64)
 
 
-def match_labels(labels, classes):
-    """Labels comparable with `classes`; a word that is no number where those are numbers matches nothing."""
-    if labels.dtype.kind == "U" and classes.dtype.kind in "iuf":
-        return np.array([float(word) if _is_number(word) else np.nan for word in labels])
-    return labels.astype(str) if classes.dtype.kind in "UOb" else labels
+def count_right(labels, predicted):
+    """How many labels of a table are those predicted; where these are numbers, a word that is none never is."""
+    if predicted.dtype.kind in "UOb":
+        labels, predicted = labels.astype(str), predicted.astype(str)
+    elif labels.dtype.kind == "U":
+        labels = np.array([float(word) if _is_number(word) else np.nan for word in labels])
+    return int((labels == predicted).sum())
 
 
 class CsvWriter:

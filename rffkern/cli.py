@@ -14,7 +14,7 @@ import numpy as np
 from . import __version__, load, save
 from ._base import FAMILIES
 from ._files import atomic_write
-from ._tables import CsvWriter, NamedRows, NpyWriter, match_labels, open_table, to_labels
+from ._tables import CsvWriter, NamedRows, NpyWriter, count_right, open_table, to_labels
 from ._validation import MAX_THREADS
 from .errors import FormatError, InvalidInputError
 
@@ -265,7 +265,7 @@ def _run_predict(arguments):
             n_rows += len(X)
             if labels is not None:
                 n_known += len(X)
-                n_right += int((match_labels(labels, model.classes_) == _comparable(predicted)).sum())
+                n_right += count_right(labels, predicted)
             bar.update(done, f"{n_rows} rows")
         writer.close()
     if n_known:
@@ -279,10 +279,6 @@ def _open_writer(file, model, binary, proba):
     if proba:
         return NpyWriter(file, np.dtype(np.float64), (len(classes),))
     return NpyWriter(file, classes.astype(str).dtype if classes.dtype.kind == "O" else classes.dtype, ())
-
-
-def _comparable(predicted):
-    return predicted.astype(str) if predicted.dtype.kind in "UOb" else predicted
 
 
 def _run_info(arguments):

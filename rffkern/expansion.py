@@ -112,11 +112,6 @@ class FourierExpansion:
         _features.score_rows(X, self.center, omegas, shifts, amplitudes, out, scratch, n_threads)
         return out
 
-    def truncated(self, n_terms):
-        """The expansion of the first n_terms terms."""
-        return FourierExpansion(self.omegas[:n_terms], self.phases[:n_terms], self.amplitudes[:n_terms],
-                                self.intercept, self.center)
-
     def staged_score(self, X, terms_per_stage, *, n_threads=None):
         """Yield H after each further `terms_per_stage` terms, for rows that `check_array` has passed.
 

@@ -233,10 +233,9 @@ def _decode(content):
 def _parse_header(data):
     import json
 
-    size = len(data) - len(_npy_prefix("|u1", (len(data),)))
-    prefix = next((candidate for candidate in (_npy_prefix("|u1", (size + shift,)) for shift in (0, 64, -64))
-                   if data.startswith(candidate)), None)
-    _require(prefix is not None and size <= _MAX_HEADER, "the header is malformed")
+    size = len(data) - 10 - int.from_bytes(data[8:10], "little")  # what the .npy says is left for its data
+    prefix = _npy_prefix("|u1", (size,))
+    _require(data.startswith(prefix) and size <= _MAX_HEADER, "the header is malformed")
     text = data[len(prefix):].decode("utf-8")
     header = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
     _require(isinstance(header, dict) and header.get("format") == FORMAT, "not a model file of this package")

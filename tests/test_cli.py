@@ -15,9 +15,9 @@ from rffkern import GBRFF2Classifier, load, save
 COLUMNS = ["length", "width", "depth"]
 
 
-def run(*arguments, cwd, stdin=None, expect=0):
+def run(*arguments, cwd, expect=0):
     done = subprocess.run([sys.executable, "-m", "rffkern", *map(str, arguments)], cwd=cwd, capture_output=True,
-                          text=True, input=stdin, timeout=120, check=False)
+                          text=True, stdin=subprocess.DEVNULL, timeout=120, check=False)
     assert done.returncode == expect, done.stderr
     assert "Traceback" not in done.stderr
     return done
