@@ -58,7 +58,7 @@ def _build_parser():
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     data = argparse.ArgumentParser(add_help=False)
     data.add_argument("--header", choices=["auto", "yes", "no"], default="auto",
-                      help="whether a .csv begins with column names (auto: if they stand over numbers, or none is a number)")
+                      help="whether a .csv begins with column names (auto: where they stand over numbers)")
     data.add_argument("--delimiter", type=_delimiter, default=",",
                       help="between the cells of a .csv, such as ';' or '\\t' (default: a comma)")
     data.add_argument("--threads", type=_thread_count, metavar="N",
