@@ -82,6 +82,8 @@ class Rows:
         n_blocks = -(-self.n_samples // _features.ROW_BLOCK)
         self.partial = np.zeros((n_blocks, -(-max(64, self.n_features + 1) // 8) * 8))
         self.scaled = np.zeros(self.n_features, self.dtype)
+        self.lanes = _aligned((self.n_threads, self.n_features * _features.LANE_COUNT), self.dtype)
+        self.lanes[:] = 0
         self.circle = np.zeros((2, 32), self.dtype)
         self.h, self.cosine, self.sine = _aligned((3, self.n_tiles, _TILE), self.dtype)
         self.h[:] = 0

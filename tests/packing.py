@@ -27,12 +27,17 @@ class Problem:
         self.phase = rng.uniform(-np.pi, np.pi)
         scaling = Scaling(np.zeros(n_features), np.ones(n_features), 1.0)
         self.rows = Rows(self.X, scaling, self.weight if weighted else None, dtype, None)
-        self.rows.n_threads = n_threads
+        self.use_threads(n_threads)
         self.margins = Margins(self.rows, self.y, 0.0)
         self.margins.raw_prediction.reshape(-1)[:n_samples] = self.raw_prediction
         self.rows.h[:] = 0
         self.margins.boost(0.0)
         self.search = _lbfgs.LBFGS(n_features, 10, 2e-9, 1e-5, 1e-6 if dtype is np.float32 else 1e-14)
+
+    def use_threads(self, n_threads):
+        """Have the kernels use this many, however small the rows."""
+        self.rows.n_threads = n_threads
+        self.rows.lanes = np.zeros((n_threads, self.rows.lanes.shape[1]), self.rows.dtype)
 
     def flat(self, tiled):
         """Values of the rows alone, without padding."""

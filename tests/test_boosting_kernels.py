@@ -95,7 +95,7 @@ def test_extreme_margins_stay_finite(dtype):
 def test_bits_do_not_depend_on_threads(problem):
     answers = []
     for n_threads in (1, 2, 3):
-        problem.rows.n_threads = n_threads
+        problem.use_threads(n_threads)
         answers.append((search_phase(problem), *problem.margins.agreement(problem.omega, problem.phase)))
     assert answers[0] == answers[1] == answers[2]
 

@@ -12,15 +12,16 @@ from rffkern._kernels import _descent
 def objective(problem, omega, reg_lambda):
     rows, gradient = problem.rows, np.empty(problem.rows.n_features)
     loss = _descent.omega_objective(rows.tiles, problem.margins.r2, rows.weight, omega, problem.phase, reg_lambda,
-                                    rows.total_weight, gradient, rows.scaled, rows.partial, rows.n_threads)
+                                    rows.total_weight, gradient, rows.scaled, rows.lanes, rows.partial,
+                                    rows.n_threads)
     return loss, gradient
 
 
 def descend(problem, reg_lambda=0.0):
     rows, omega = problem.rows, problem.omega.copy()
     evaluations = _descent.descend_omega(problem.search, rows.tiles, problem.margins.r2, rows.weight, omega,
-                                         problem.phase, reg_lambda, rows.total_weight, 1.0, rows.scaled, rows.partial,
-                                         rows.n_threads)
+                                         problem.phase, reg_lambda, rows.total_weight, 1.0, rows.scaled, rows.lanes,
+                                         rows.partial, rows.n_threads)
     return omega, evaluations
 
 
@@ -84,7 +85,7 @@ def test_descent_is_blind_to_the_scale_of_residuals(dtype):
 def test_bits_do_not_depend_on_threads(problem):
     ends = []
     for n_threads in (1, 2, 3):
-        problem.rows.n_threads = n_threads
+        problem.use_threads(n_threads)
         ends.append(descend(problem)[0].tobytes())
     assert ends[0] == ends[1] == ends[2]
 

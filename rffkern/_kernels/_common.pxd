@@ -67,11 +67,18 @@ cdef inline double surrogate(const real *r2, const real *weight, const real *s, 
         return table_f64.surrogate(r2, weight, s, c, v)
 
 
-cdef inline void accumulate(const real *tile, Py_ssize_t n_features, const real *v, double *gradient) noexcept nogil:
+cdef inline void accumulate(const real *tile, Py_ssize_t n_features, const real *v, real *lanes) noexcept nogil:
     if real is float:
-        table_f32.accumulate(tile, n_features, v, gradient)
+        table_f32.accumulate(tile, n_features, v, lanes)
     else:
-        table_f64.accumulate(tile, n_features, v, gradient)
+        table_f64.accumulate(tile, n_features, v, lanes)
+
+
+cdef inline void flush(real *lanes, Py_ssize_t n_sums, double *sums) noexcept nogil:
+    if real is float:
+        table_f32.flush(lanes, n_sums, sums)
+    else:
+        table_f64.flush(lanes, n_sums, sums)
 
 
 cdef inline void phase_sums(const real *a, const real *b, const real *weight, Py_ssize_t n_pairs, const real *cosine,

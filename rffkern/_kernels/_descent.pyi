@@ -8,9 +8,9 @@ Double = NDArray[np.float64]
 
 def omega_objective(
     tiles: Real, r2: Real, weight: Real, omega: Double, phase: float, reg_lambda: float, total_weight: float,
-    gradient: Double, scaled: Real, partial: Double, n_threads: int,
+    gradient: Double, scaled: Real, lanes: Real, partial: Double, n_threads: int,
 ) -> float: ...
 def descend_omega(
     search: LBFGS, tiles: Real, r2: Real, weight: Real, omega: Double, phase: float, reg_lambda: float,
-    total_weight: float, first_length: float, scaled: Real, partial: Double, n_threads: int,
+    total_weight: float, first_length: float, scaled: Real, lanes: Real, partial: Double, n_threads: int,
 ) -> int: ...

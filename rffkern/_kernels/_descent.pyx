@@ -1,17 +1,17 @@
 """Descent over omega: line 7 of Algorithm 3 (GBRFF2)."""
 
-from cython.parallel cimport prange
+from cython.parallel cimport prange, threadid
 from libc.math cimport M_LN2, M_PI
 
 from ._common cimport (
-    TILE, accumulate, block_start, block_stop, n_blocks, project, real, sincospi, surrogate, weight_tile,
+    TILE, accumulate, block_start, block_stop, flush, n_blocks, project, real, sincospi, surrogate, weight_tile,
 )
 from ._lbfgs cimport LBFGS
 
 
 cdef void _block_objective(
     const real[:, :, ::1] tiles, const real[:, ::1] r2, const real[:, ::1] weight, const real[::1] omega, real shift,
-    Py_ssize_t block, double *sums,
+    real *lanes, Py_ssize_t block, double *sums,
 ) noexcept nogil:
     """Over the rows of one block: sums = [sum of weight (exp(-y_tilde cos) - 1), its gradient in omega / ln 2]."""
     cdef real u[TILE]
@@ -25,13 +25,14 @@ cdef void _block_objective(
         project(&tiles[t, 0, 0], n_features, &omega[0], shift, u)
         sincospi(u, s, c)
         sums[0] += surrogate(&r2[t, 0], weight_tile(weight, t, n_tiles), s, c, v)
-        accumulate(&tiles[t, 0, 0], n_features, v, sums + 1)
+        accumulate(&tiles[t, 0, 0], n_features, v, lanes)
+    flush(lanes, n_features, sums + 1)
 
 
 cdef double _objective(
     const real[:, :, ::1] tiles, const real[:, ::1] r2, const real[:, ::1] weight, const double[::1] omega,
     double phase, double reg_lambda, double total_weight, double[::1] gradient, real[::1] scaled,
-    double[:, ::1] partial, int n_threads,
+    real[:, ::1] lanes, double[:, ::1] partial, int n_threads,
 ) noexcept nogil:
     cdef Py_ssize_t b, j, n_features = omega.shape[0], blocks = n_blocks(tiles.shape[0])
     cdef real shift = <real>(phase / M_PI)
@@ -40,7 +41,7 @@ cdef double _objective(
         scaled[j] = <real>(omega[j] / M_PI)
         gradient[j] = 0
     for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
-        _block_objective(tiles, r2, weight, scaled, shift, b, &partial[b, 0])
+        _block_objective(tiles, r2, weight, scaled, shift, &lanes[threadid(), 0], b, &partial[b, 0])
     for b in range(blocks):
         loss += partial[b, 0]
         for j in range(n_features):
@@ -62,13 +63,14 @@ def omega_objective(
     double total_weight,
     double[::1] gradient,          # OUT  (n_features,)
     real[::1] scaled,              # TEMP (n_features,)
+    real[:, ::1] lanes,            # TEMP (n_threads, n_features * LANES), 0 and left 0
     double[:, ::1] partial,        # TEMP (n_blocks, >= 1 + n_features)
     int n_threads,
 ):
     """Weighted mean of exp(-y_tilde cos(omega . x - phase)) - 1, plus reg_lambda |omega|^2, and its gradient."""
     with nogil:
-        loss = _objective(tiles, r2, weight, omega, phase, reg_lambda, total_weight, gradient, scaled, partial,
-                          n_threads)
+        loss = _objective(tiles, r2, weight, omega, phase, reg_lambda, total_weight, gradient, scaled, lanes,
+                          partial, n_threads)
     return loss
 
 
@@ -83,6 +85,7 @@ def descend_omega(
     double total_weight,
     double first_length,
     real[::1] scaled,              # TEMP (n_features,)
+    real[:, ::1] lanes,            # TEMP (n_threads, n_features * LANES), 0 and left 0
     double[:, ::1] partial,        # TEMP (n_blocks, >= 1 + n_features)
     int n_threads,
 ):
@@ -92,7 +95,7 @@ def descend_omega(
         search.reset(omega, first_length)
         while True:
             loss = _objective(tiles, r2, weight, search.x, phase, reg_lambda, total_weight, search.gradient, scaled,
-                              partial, n_threads)
+                              lanes, partial, n_threads)
             if not search.advance(loss):
                 break
         omega[:] = search.x

@@ -5,6 +5,7 @@ Real = NDArray[np.float32] | NDArray[np.float64]
 Double = NDArray[np.float64]
 
 TILE_ROWS: int
+LANE_COUNT: int
 ROW_BLOCK: int
 TERM_MULTIPLE: int
 

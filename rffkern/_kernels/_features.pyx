@@ -12,6 +12,7 @@ cdef enum:
     TERM_BLOCK = 16   # terms summed in `real` before they are added to the double result
 
 TILE_ROWS = TILE
+LANE_COUNT = LANES
 ROW_BLOCK = TILE * BLOCK_TILES
 TERM_MULTIPLE = TERM_BLOCK
 

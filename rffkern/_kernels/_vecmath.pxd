@@ -6,7 +6,8 @@ cdef extern from "vecmath.h" nogil:
         void cospi(float *, Py_ssize_t) noexcept nogil
         void sincospi(const float *, float *, float *) noexcept nogil
         float surrogate(const float *, const float *, const float *, const float *, float *) noexcept nogil
-        void accumulate(const float *, Py_ssize_t, const float *, double *) noexcept nogil
+        void accumulate(const float *, Py_ssize_t, const float *, float *) noexcept nogil
+        void flush(float *, Py_ssize_t, double *) noexcept nogil
         void phase_sums(const float *, const float *, const float *, Py_ssize_t, const float *, const float *,
                         double *) noexcept nogil
         void phase_slopes(const float *, const float *, const float *, float, float, double *) noexcept nogil
@@ -21,6 +22,7 @@ cdef extern from "vecmath.h" nogil:
         void sincospi(const double *, double *, double *) noexcept nogil
         double surrogate(const double *, const double *, const double *, const double *, double *) noexcept nogil
         void accumulate(const double *, Py_ssize_t, const double *, double *) noexcept nogil
+        void flush(double *, Py_ssize_t, double *) noexcept nogil
         void phase_sums(const double *, const double *, const double *, Py_ssize_t, const double *, const double *,
                         double *) noexcept nogil
         void phase_slopes(const double *, const double *, const double *, double, double, double *) noexcept nogil

@@ -13,16 +13,19 @@
 #define restrict __restrict
 #endif
 
+/* Vectors of rows that `project` and `accumulate` hold in registers. */
+#define STRIP_VECTORS 8
+
 /* A vector as wide as the registers of the level; wider ones are split through memory by some compilers. */
 #if defined(__AVX512F__)
 #define VECTOR_BYTES 64
-#define STRIP_VECTORS 4
+#define TERM_VECTORS 4
 #elif defined(__AVX2__)
 #define VECTOR_BYTES 32
-#define STRIP_VECTORS 2
+#define TERM_VECTORS 2
 #else
 #define VECTOR_BYTES 16
-#define STRIP_VECTORS 2
+#define TERM_VECTORS 2
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)

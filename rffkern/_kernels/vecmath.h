@@ -11,7 +11,7 @@
 
 #define VM_TILE 128
 #define VM_TERMS 4        /* cosines that `project_terms` computes in one sweep over a tile */
-#define VM_LANES 16       /* widths given to the scoring functions are multiples of this */
+#define VM_LANES 16       /* of a sum kept open in `lanes`; widths given to the scoring functions are multiples */
 
 /* Largest exponent of exp() that is ever evaluated for a row weight, exp(-margin). */
 #define VM_MAX_MARGIN 700.0
@@ -28,8 +28,9 @@
         void (*sincospi)(const REAL *u, REAL *s, REAL *c);                                                             \
         /* v = weight r2 s 2^(-r2 c); returns sum of weight (2^(-r2 c) - 1) */                                         \
         REAL (*surrogate)(const REAL *r2, const REAL *weight, const REAL *s, const REAL *c, REAL *v);                  \
-        /* gradient[j] += tile[j] . v */                                                                               \
-        void (*accumulate)(const REAL *tile, ptrdiff_t n_features, const REAL *v, double *gradient);                   \
+        /* The entries of lanes[j * VM_LANES ...] add up to tile[j] . v; `flush` moves such sums out and leaves 0 */      \
+        void (*accumulate)(const REAL *tile, ptrdiff_t n_features, const REAL *v, REAL *lanes);                        \
+        void (*flush)(REAL *lanes, ptrdiff_t n_sums, double *sums);                                                    \
         /* sums[k] += sum of weight (2^-z_k - 1), sums[n_pairs + k] += sum of weight (2^z_k - 1),                      \
            z_k = a cosine[k] + b sine[k] */                                                                            \
         void (*phase_sums)(const REAL *a, const REAL *b, const REAL *weight, ptrdiff_t n_pairs, const REAL *cosine,    \

@@ -39,26 +39,33 @@ static inline void FN(bound_lanes)(REAL *restrict u)
     for (i = 0; i < VM_LANES; i++) u[i] = FN(bounded)(u[i]);
 }
 
+/* Rows of a strip stay in registers while the features go by: two chains of loads and nothing stored in between. */
+enum { FN(strip) = STRIP_VECTORS * FN(lanes) };
+
+/* Half of the strip's place in the next tile, `half` 0 or 1: `project` fetches the one and `accumulate` the other, so
+   that memory never idles during arithmetic. */
+static ALWAYS_INLINE void FN(fetch_half)(const REAL *next, int half)
+{
+    int i;
+    for (i = half * FN(strip) / 2; i < (half + 1) * FN(strip) / 2; i += 64 / (int)sizeof(REAL)) PREFETCH(next + i);
+}
+
 static void FN(project)(const REAL *restrict tile, ptrdiff_t n_features, const REAL *restrict omega, REAL shift,
                         REAL *restrict u)
 {
-    ptrdiff_t i, j = 0;
-    const REAL *next = tile + n_features * VM_TILE;
-    for (i = 0; i < VM_TILE; i++) u[i] = -shift;
-    for (; j + 4 <= n_features; j += 4) {
-        const REAL *x = tile + j * VM_TILE;
-        const REAL w0 = omega[j], w1 = omega[j + 1], w2 = omega[j + 2], w3 = omega[j + 3];
-        /* Half of the next tile is fetched here and half in `accumulate`: memory never idles during arithmetic. */
-        for (i = 0; i < 2 * VM_TILE; i += 64 / (ptrdiff_t)sizeof(REAL)) PREFETCH(next + j * VM_TILE + i);
-#pragma omp simd
-        for (i = 0; i < VM_TILE; i++)
-            u[i] += (w0 * x[i] + w1 * x[i + VM_TILE]) + (w2 * x[i + 2 * VM_TILE] + w3 * x[i + 3 * VM_TILE]);
-    }
-    for (; j < n_features; j++) {
-        const REAL *x = tile + j * VM_TILE;
-        const REAL w = omega[j];
-#pragma omp simd
-        for (i = 0; i < VM_TILE; i++) u[i] += w * x[i];
+    const ptrdiff_t next = n_features * VM_TILE;
+    ptrdiff_t i, j, row;
+    int v;
+    for (row = 0; row < VM_TILE; row += FN(strip)) {
+        FN(vector) sums[STRIP_VECTORS];
+        for (v = 0; v < STRIP_VECTORS; v++) sums[v] = (FN(vector)){0} - shift;
+        for (j = 0; j < n_features; j++) {
+            const REAL *x = tile + j * VM_TILE + row;
+            const REAL w = omega[j];
+            FN(fetch_half)(x + next, 0);
+            for (v = 0; v < STRIP_VECTORS; v++) sums[v] += w * *(const FN(vector) *)(x + v * FN(lanes));
+        }
+        for (v = 0; v < STRIP_VECTORS; v++) *(FN(vector) *)(u + row + v * FN(lanes)) = sums[v];
     }
 #pragma omp simd
     for (i = 0; i < VM_TILE; i++) u[i] = FN(bounded)(u[i]);
@@ -108,33 +115,36 @@ static REAL FN(surrogate)(const REAL *restrict r2, const REAL *restrict weight, 
 }
 
 static void FN(accumulate)(const REAL *restrict tile, ptrdiff_t n_features, const REAL *restrict v,
-                           double *restrict gradient)
+                           REAL *restrict lanes)
 {
-    ptrdiff_t i, j = 0;
-    const REAL *next = tile + n_features * VM_TILE;
-    for (; j + 4 <= n_features; j += 4) {
-        const REAL *x = tile + j * VM_TILE;
-        REAL g0 = 0, g1 = 0, g2 = 0, g3 = 0;
-        for (i = 2 * VM_TILE; i < 4 * VM_TILE; i += 64 / (ptrdiff_t)sizeof(REAL)) PREFETCH(next + j * VM_TILE + i);
-#pragma omp simd reduction(+ : g0, g1, g2, g3)
-        for (i = 0; i < VM_TILE; i++) {
-            g0 += x[i] * v[i];
-            g1 += x[i + VM_TILE] * v[i];
-            g2 += x[i + 2 * VM_TILE] * v[i];
-            g3 += x[i + 3 * VM_TILE] * v[i];
+    const ptrdiff_t next = n_features * VM_TILE;
+    ptrdiff_t j, row;
+    int k;
+    for (row = 0; row < VM_TILE; row += FN(strip)) {
+        FN(vector) held[STRIP_VECTORS];
+        for (k = 0; k < STRIP_VECTORS; k++) held[k] = *(const FN(vector) *)(v + row + k * FN(lanes));
+        for (j = 0; j < n_features; j++) {
+            const REAL *x = tile + j * VM_TILE + row;
+            FN(vector) *sum = (FN(vector) *)(lanes + j * VM_LANES);
+            FN(vector) even = *sum, odd = {0};
+            FN(fetch_half)(x + next, 1);
+            for (k = 0; k < STRIP_VECTORS; k += 2) {
+                even += held[k] * *(const FN(vector) *)(x + k * FN(lanes));
+                odd += held[k + 1] * *(const FN(vector) *)(x + (k + 1) * FN(lanes));
+            }
+            *sum = even + odd;
         }
-        gradient[j] += g0;
-        gradient[j + 1] += g1;
-        gradient[j + 2] += g2;
-        gradient[j + 3] += g3;
     }
-    for (; j < n_features; j++) {
-        const REAL *x = tile + j * VM_TILE;
-        REAL g = 0;
-#pragma omp simd reduction(+ : g)
-        for (i = 0; i < VM_TILE; i++) g += x[i] * v[i];
-        gradient[j] += g;
-    }
+}
+
+static void FN(flush)(REAL *restrict lanes, ptrdiff_t n_sums, double *restrict sums)
+{
+    ptrdiff_t j, l;
+    for (j = 0; j < n_sums; j++)
+        for (l = 0; l < FN(lanes); l++) {
+            sums[j] += (double)lanes[j * VM_LANES + l];
+            lanes[j * VM_LANES + l] = 0;
+        }
 }
 
 static void FN(phase_sums)(const REAL *restrict a, const REAL *restrict b, const REAL *restrict weight,
@@ -238,7 +248,7 @@ static ALWAYS_INLINE void FN(project_strip)(const REAL *restrict tile, ptrdiff_t
                                             const REAL *restrict omegas, const REAL *restrict shifts,
                                             REAL *restrict u, const int n_vectors)
 {
-    FN(vector) sums[VM_TERMS][STRIP_VECTORS];
+    FN(vector) sums[VM_TERMS][TERM_VECTORS];
     ptrdiff_t j;
     int k, v;
     for (k = 0; k < VM_TERMS; k++)
@@ -256,8 +266,8 @@ static void FN(project_terms)(const REAL *restrict tile, ptrdiff_t n_features, p
                               const REAL *restrict omegas, const REAL *restrict shifts, REAL *restrict u)
 {
     ptrdiff_t i, k, row = 0;
-    for (; row + STRIP_VECTORS * FN(lanes) <= width; row += STRIP_VECTORS * FN(lanes))
-        FN(project_strip)(tile + row, n_features, omegas, shifts, u + row, STRIP_VECTORS);
+    for (; row + TERM_VECTORS * FN(lanes) <= width; row += TERM_VECTORS * FN(lanes))
+        FN(project_strip)(tile + row, n_features, omegas, shifts, u + row, TERM_VECTORS);
     for (; row < width; row += FN(lanes)) FN(project_strip)(tile + row, n_features, omegas, shifts, u + row, 1);
     for (k = 0; k < VM_TERMS; k++)
         for (i = 0; i < width; i += VM_LANES) FN(bound_lanes)(u + k * VM_TILE + i);
@@ -277,6 +287,7 @@ const EXPAND2(vecmath, SUFFIX) EXPAND3(vecmath, SUFFIX, VM_LEVEL) = {
     .sincospi = FN(sincospi),
     .surrogate = FN(surrogate),
     .accumulate = FN(accumulate),
+    .flush = FN(flush),
     .phase_sums = FN(phase_sums),
     .phase_slopes = FN(phase_slopes),
     .correlate = FN(correlate),

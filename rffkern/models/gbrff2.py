@@ -45,7 +45,7 @@ class _CosineLearner:
                                        margins.largest_residual, rows.cosine, rows.sine, rows.scaled, rows.circle,
                                        rows.partial, rows.n_threads)
         _descent.descend_omega(self.search, rows.tiles, margins.r2, rows.weight, omega, phase, self.reg_lambda,
-                               rows.total_weight, self.first_length, rows.scaled, rows.partial, rows.n_threads)
+                               rows.total_weight, self.first_length, rows.scaled, rows.lanes, rows.partial, rows.n_threads)
         self.n_iterations += self.search.n_iterations
         return omega, phase
 
