@@ -5,6 +5,7 @@ try:
 except ModuleNotFoundError as error:
     raise ImportError("rffkern is being imported from its source tree, which holds no compiled modules; change to "
                       "another folder, or install it with: pip install --no-build-isolation --editable .") from error
+from ._row_blocks import RowBlocks
 from .errors import DataConversionWarning, FormatError, InvalidInputError, NotFittedError, RFFKernError
 from .expansion import FourierExpansion
 from .models import GBRFF2Classifier
@@ -18,6 +19,7 @@ __all__ = [
     "InvalidInputError",
     "NotFittedError",
     "RFFKernError",
+    "RowBlocks",
     "__version__",
     "load",
     "save",

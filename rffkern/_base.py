@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import _validation as check
+from ._row_blocks import RowBlocks, check_rows
 from .errors import InvalidInputError, NotFittedError
 
 FAMILIES: dict[str, type] = {}
@@ -37,6 +38,8 @@ class Model:
 
     family: str
     fitted_curves: tuple[str, ...] = ()  # names of fitted 1-D arrays that belong in a model file
+    # Parameters that older versions of the file format lack: version that added them -> their values before it.
+    params_since: dict[int, dict[str, object]] = {}
 
     @classmethod
     def _param_names(cls):
@@ -94,6 +97,8 @@ class Model:
 
     def _raw_scores(self, X):
         """Scores of the expansion, shape (n_samples, n_outputs)."""
+        if isinstance(X, RowBlocks):
+            return np.concatenate([self._raw_scores(block) for block in X.blocks()])
         X = self._check_rows(X)
         return self.expansion_.score_checked(X, self.n_threads)
 
@@ -118,9 +123,9 @@ def _check_names(names, expected):
 
 
 class LabelledRows(NamedTuple):
-    """Checked rows with one class index and one weight each; rows of weight 0 are gone."""
+    """Checked rows with one class index and one weight each; rows of weight 0 are gone, unless they are streamed."""
 
-    X: np.ndarray  # (n_samples, n_features)
+    X: np.ndarray | RowBlocks  # (n_samples, n_features)
     codes: np.ndarray  # (n_samples,) index into the classes
     weight: np.ndarray | None  # (n_samples,) mean 1, None where equal
 
@@ -129,8 +134,12 @@ class LabelledRows(NamedTuple):
         positive = range(1, 2) if n_classes == 2 else range(n_classes)
         return (np.where(self.codes == k, 1, -1).astype(np.int8) for k in positive)
 
+    def present(self):
+        """Codes of the classes with positive weight, sorted."""
+        return np.unique(self.codes if self.weight is None else self.codes[self.weight > 0])
+
     def without_weightless(self):
-        if self.weight is None or self.weight.all():
+        if self.weight is None or isinstance(self.X, RowBlocks) or self.weight.all():
             return self
         keep = self.weight > 0
         return LabelledRows(self.X[keep], self.codes[keep], self.weight[keep])
@@ -152,10 +161,10 @@ class Classifier(Model):
     def _check_training(self, X, y, sample_weight):
         """Return (classes, rows, feature names)."""
         names = check.feature_names(X)
-        X = check.check_array(X, min_samples=2)
+        X = check_rows(X, min_samples=2)
         classes, codes = check.check_labels(y, X.shape[0])
         rows = LabelledRows(X, codes, check.check_weights(sample_weight, X.shape[0])).without_weightless()
-        present = np.unique(rows.codes)
+        present = rows.present()
         if present.size < 2:
             raise InvalidInputError(f"y must hold at least two classes, got 1 class with positive weight: "
                                     f"{classes[present].tolist()!r}")
@@ -171,7 +180,7 @@ class Classifier(Model):
             raise InvalidInputError("eval_set must be a tuple (X, y) or (X, y, sample_weight), "
                                     f"got {type(eval_set).__name__}")
         _check_names(check.feature_names(eval_set[0]), names)
-        X = check.check_array(eval_set[0], "eval_set X")
+        X = check_rows(eval_set[0], "eval_set X")
         if X.shape[1] != n_features:
             raise InvalidInputError(f"eval_set X must have {n_features} features, got {X.shape[1]}")
         codes = check.check_known_labels(eval_set[1], classes, X.shape[0], "eval_set y")

@@ -83,7 +83,7 @@ def boost(outputs, eval_outputs, fit_learner, draws, learning_rate, monitor):
     Parameters
     ----------
     outputs, eval_outputs : lists of Margins, one per output; eval_outputs may be empty
-    fit_learner : callable (margins, draw) -> learner, whose parts `Margins.agreement` takes
+    fit_learner : callable (margins, draw, round_index) -> learner, whose parts `Margins.agreement` takes
     draws : sequence over rounds of one random draw per output
     learning_rate : factor on each step
     monitor : Monitor
@@ -97,7 +97,7 @@ def boost(outputs, eval_outputs, fit_learner, draws, learning_rate, monitor):
     while go_on:
         this_round = []
         for k, margins in enumerate(outputs):
-            learner = fit_learner(margins, draws[len(rounds)][k])
+            learner = fit_learner(margins, draws[len(rounds)][k], len(rounds))
             step = learning_rate * best_step(*margins.agreement(*learner))
             margins.boost(step)
             for held_out in eval_outputs[k : k + 1]:

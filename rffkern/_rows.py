@@ -4,16 +4,17 @@ Everything a boosted family learns from data it learns through `Rows` and `Margi
 blocks of rows added in order.  Bits therefore do not depend on the number of threads, and blocks may live elsewhere.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from ._kernels import _boosting, _features
+from ._row_blocks import chunks
 from ._threads import check_n_threads
-from ._validation import row_blocks
+from ._tiles import TILE, PackedTiles, aligned, make_tiles, tiled
 
-_TILE = _features.TILE_ROWS
+# The kernels hold |y_tilde| to this inside the surrogate loss.
+_LARGEST_RESIDUAL = 64.0
 
 # A column whose spread is below one part in this counts as constant: its omegas would overflow in its own unit.
 _LARGEST_INVERSE = 1e305
@@ -28,20 +29,20 @@ class Scaling(NamedTuple):
 
 
 def measure_scaling(X, weight=None, standardize=True):
-    """Weighted mean and standard deviation of the columns of X, in blocks of rows.
+    """Weighted mean and standard deviation of the columns of X, an array or RowBlocks.
 
     Columns are first brought to magnitude 1 by a power of two, so that neither 1e300 nor 1e-300 over- or underflows.
     """
     low, high = np.full((2, X.shape[1]), np.nan)
-    for rows in row_blocks(X):
-        low, high = np.fmin(low, X[rows].min(axis=0)), np.fmax(high, X[rows].max(axis=0))
+    for _, block in chunks(X):
+        low, high = np.fmin(low, block.min(axis=0)), np.fmax(high, block.max(axis=0))
     exponent = np.clip(np.frexp(np.maximum(np.abs(low), np.abs(high)))[1], -1021, 1021)
     unit = np.ldexp(1.0, -exponent)
     total = X.shape[0] if weight is None else weight.sum()
 
     def mean(function):
-        sums = sum((function(X[rows] * unit) * (1 if weight is None else weight[rows, None])).sum(axis=0)
-                   for rows in row_blocks(X))
+        sums = sum((function(block * unit) * (1 if weight is None else weight[rows, None])).sum(axis=0)
+                   for rows, block in chunks(X))
         return sums / total
 
     center = mean(lambda x: x)
@@ -54,53 +55,79 @@ def measure_scaling(X, weight=None, standardize=True):
     return Scaling(np.where(low == high, low, np.ldexp(center, exponent)), inverse_scale, mean_variance)
 
 
-def _aligned(shape, dtype):
-    """An empty array that begins on a cache line: vector loads then never straddle two."""
-    size = math.prod(shape) * dtype.itemsize
-    buffer = np.empty(size + 64, np.uint8)
-    start = -buffer.ctypes.data % 64
-    return buffer[start : start + size].view(dtype).reshape(shape)
+class Sample(NamedTuple):
+    """The rows that one round descends on."""
+
+    tiles: np.ndarray  # (n_tiles, n_features, 128)
+    weight: np.ndarray  # (n_tiles or 2, 128)
+    total_weight: float
+    place: slice | np.ndarray  # their tiles among all tiles, or their rows among all rows
+
+    def of(self, values):
+        """Entries of the sample in a tiled array over all rows."""
+        if isinstance(self.place, slice):
+            return values[self.place]
+        return tiled(values.reshape(-1)[self.place], values.dtype)
 
 
 class Rows:
-    """Rows in tiles of shape (n_tiles, n_features, 128), with their weights.
+    """Rows packed in tiles of shape (n_tiles, n_features, 128), with their weights and the scratch of the kernels.
 
-    Memory: 4 bytes per number in single precision, 8 in double, plus 3 numbers a row of scratch.
+    Rounds descend in turn on each of `n_parts` parts of the rows (0 where there is nothing to descend on).  With more
+    than one, `order`, a permutation of the rows of positive weight, says what is together: parts are random samples.
+
+    Memory: for an array, 4 bytes per number in single precision, 8 in double, for RowBlocks some 20 MB of buffers, and
+    for each row of a part its numbers (8 and 4, or 8 and 8 bytes); 1 number of scratch a row and 2 a row of a part.
     """
 
-    def __init__(self, X, scaling, weight, dtype, n_threads):
+    def __init__(self, X, scaling, weight, dtype, n_threads, n_parts=1, order=None):
         self.n_samples, self.n_features = X.shape
+        self.n_parts = n_parts
         self.dtype = np.dtype(dtype)
-        self.n_tiles = -(-self.n_samples // _TILE)
-        self.n_threads = check_n_threads(n_threads, X.size)
+        self.n_tiles = -(-self.n_samples // TILE)
+        self.n_threads = check_n_threads(n_threads, self.n_samples * self.n_features)
         self.total_weight = float(self.n_samples if weight is None else weight.sum())
-        self.tiles = _aligned((self.n_tiles, self.n_features, _TILE), self.dtype)
-        lengths = np.empty(self.n_tiles)
-        _features.pack_rows(X, scaling.center, scaling.inverse_scale, self.tiles, lengths, self.n_threads)
-        self.largest_length = float(np.sqrt(lengths.max()))
-        self.weight = self._uniform_weight() if weight is None else self.tile(weight)
+        self.store = make_tiles(X, scaling, self.dtype, self.n_threads, n_parts, order, weight)
+        # RowBlocks stay in the order they come in.
+        self.order = order if isinstance(self.store, PackedTiles) else None
+        self.weight = self._uniform_weight(self.n_samples) if weight is None else self.tile(weight)
         n_blocks = -(-self.n_samples // _features.ROW_BLOCK)
         self.partial = np.zeros((n_blocks, -(-max(64, self.n_features + 1) // 8) * 8))
         self.scaled = np.zeros(self.n_features, self.dtype)
-        self.lanes = _aligned((self.n_threads, self.n_features * _features.LANE_COUNT), self.dtype)
+        self.lanes = aligned((self.n_threads, self.n_features * _features.LANE_COUNT), self.dtype)
         self.lanes[:] = 0
         self.circle = np.zeros((2, 32), self.dtype)
-        self.h, self.cosine, self.sine = _aligned((3, self.n_tiles, _TILE), self.dtype)
+        self.h = aligned((self.n_tiles, TILE), self.dtype)
         self.h[:] = 0
+        self.cosine, self.sine = aligned((2, self.store.largest_part, TILE), self.dtype)
 
-    def _uniform_weight(self):
+    def _uniform_weight(self, n_samples):
         """Weights of a full tile and of the last one, which is all that equal weights need."""
-        last = self.n_samples - (self.n_tiles - 1) * _TILE
-        weight = np.ones((2, _TILE), self.dtype)
-        weight[1, last:] = 0
-        return weight if self.n_tiles > 1 else weight[1:]
+        weight = np.ones((2, TILE), self.dtype)
+        weight[1, (n_samples - 1) % TILE + 1 :] = 0
+        return weight if n_samples > TILE else weight[1:]
 
     def tile(self, values):
-        """Lay a value per row out in tiles, padded with 0."""
-        tiled = _aligned((self.n_tiles * _TILE,), self.dtype)
-        tiled[: self.n_samples] = values
-        tiled[self.n_samples :] = 0
-        return tiled.reshape(self.n_tiles, _TILE)
+        """Lay a value per row of X out in tiles, padded with 0."""
+        return tiled(values if self.order is None else values[self.order], self.dtype)
+
+    def blocks(self):
+        """Yield (slice of tiles, tiles, their weights) over all rows."""
+        for place, tiles in self.store.blocks():
+            if len(self.weight) == self.n_tiles:
+                yield place, tiles, self.weight[place]
+            else:
+                yield place, tiles, self.weight if place.stop == self.n_tiles else self.weight[[0, 0]]
+
+    def sample(self, round_index):
+        """The part of the rows to descend on in a round."""
+        tiles, place, n_samples = self.store.part(round_index % self.n_parts)
+        if n_samples == self.n_samples:
+            return Sample(tiles, self.weight, self.total_weight, place)
+        if len(self.weight) < self.n_tiles:
+            return Sample(tiles, self._uniform_weight(n_samples), float(n_samples), place)
+        weight = Sample(tiles, self.weight, 0.0, place).of(self.weight)
+        return Sample(tiles, weight, float(weight.sum(dtype=np.float64)), place)
 
 
 class Margins:
@@ -109,16 +136,20 @@ class Margins:
     def __init__(self, rows, sign, intercept):
         self.rows = rows
         self.y = rows.tile(sign)
-        self.raw_prediction = _aligned((rows.n_tiles, _TILE), np.dtype(np.float64))
+        self.raw_prediction = aligned((rows.n_tiles, TILE), np.dtype(np.float64))
         self.raw_prediction[:] = intercept
-        self.r2 = _aligned((rows.n_tiles, _TILE), rows.dtype)  # log2(e) y_tilde
+        self.r2 = aligned((rows.n_tiles, TILE), rows.dtype)  # log2(e) y_tilde
         self.boost(0.0)
 
     def agreement(self, omega, phase):
         """Evaluate h = cos(omega . x - phase); return the sums of w and of w y h, w = weight exp(-y prediction)."""
-        rows = self.rows
-        return _boosting.apply_cosine(rows.tiles, self.raw_prediction, self.y, rows.weight, omega, phase, rows.h,
-                                      rows.scaled, rows.partial, rows.n_threads)
+        rows, total, agreeing = self.rows, 0.0, 0.0
+        bounded = self.largest_residual >= _LARGEST_RESIDUAL
+        for part, tiles, weight in rows.blocks():
+            sums = _boosting.apply_cosine(tiles, self.raw_prediction[part], self.y[part], self.r2[part], weight, omega,
+                                          phase, bounded, rows.h[part], rows.scaled, rows.partial, rows.n_threads)
+            total, agreeing = total + sums[0], agreeing + sums[1]
+        return total, agreeing
 
     def boost(self, step):
         """Add step times the learner last evaluated."""

@@ -1,8 +1,9 @@
 """Model files: `.npz` archives that are checked from the first byte to the last before anything is built from them.
 
-Layout of format version 1: stored (not compressed) members, each a `.npy` of fixed little-endian dtype; the first,
-`header.npy`, holds UTF-8 JSON; the others are the arrays it lists, in its order.  The comment that ends the archive is
-"sha256:" and the digest of every byte before it.  `numpy.load(path, allow_pickle=False)` reads such a file too.
+Layout: stored (not compressed) members, each a `.npy` of fixed little-endian dtype; the first, `header.npy`, holds
+UTF-8 JSON; the others are the arrays it lists, in its order.  The comment that ends the archive is "sha256:" and the
+digest of every byte before it.  `numpy.load(path, allow_pickle=False)` reads such a file too.  A new parameter of a
+family makes a new format version; `params_since` of the family tells what it stands at in older files.
 
 Modules that only files need (zipfile, hashlib, json) are imported in the functions that use them: together they would
 cost twice as much at start-up as the rest of the package.
@@ -23,7 +24,7 @@ from .errors import FormatError, InvalidInputError
 from .expansion import FourierExpansion
 
 FORMAT = "rffkern"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _MAX_HEADER = 1 << 24
 _DIGEST_MARK = b"sha256:"
@@ -281,8 +282,11 @@ def _build(header, arrays):
     if bare:
         return expansion
     params = header["params"]
-    _require(isinstance(params, dict) and set(params) == set(cls._param_names()), "the parameters are not the class's")
-    model = cls(**params)
+    added = {name: value for since, values in cls.params_since.items() if header["version"] < since
+             for name, value in values.items()}
+    _require(isinstance(params, dict) and set(params) == set(cls._param_names()) - set(added),
+             "the parameters are not the class's")
+    model = cls(**params, **added)
     model._check_params()
     _restore(model, header, expansion, {name: arrays[name] for name in curves})
     return model

@@ -11,7 +11,7 @@ from rffkern._kernels import _descent
 
 def objective(problem, omega, reg_lambda):
     rows, gradient = problem.rows, np.empty(problem.rows.n_features)
-    loss = _descent.omega_objective(rows.tiles, problem.margins.r2, rows.weight, omega, problem.phase, reg_lambda,
+    loss = _descent.omega_objective(rows.store.tiles, problem.margins.r2, rows.weight, omega, problem.phase, reg_lambda,
                                     rows.total_weight, gradient, rows.scaled, rows.lanes, rows.partial,
                                     rows.n_threads)
     return loss, gradient
@@ -19,7 +19,7 @@ def objective(problem, omega, reg_lambda):
 
 def descend(problem, reg_lambda=0.0):
     rows, omega = problem.rows, problem.omega.copy()
-    evaluations = _descent.descend_omega(problem.search, rows.tiles, problem.margins.r2, rows.weight, omega,
+    evaluations = _descent.descend_omega(problem.search, rows.store.tiles, problem.margins.r2, rows.weight, omega,
                                          problem.phase, reg_lambda, rows.total_weight, 1.0, rows.scaled, rows.lanes,
                                          rows.partial, rows.n_threads)
     return omega, evaluations

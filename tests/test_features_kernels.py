@@ -78,13 +78,13 @@ def test_packing(rng, source, dtype):
     X[:, 2] = 4
     scaling = measure_scaling(X)
     rows = Rows(X, scaling, None, dtype, 1)
-    packed = rows.tiles.transpose(0, 2, 1).reshape(-1, 7)
+    packed = rows.store.tiles.transpose(0, 2, 1).reshape(-1, 7)
     spread = X.astype(np.float64).std(axis=0)
     spread[2] = np.inf
     expected = (X - X.astype(np.float64).mean(axis=0)) / spread
     np.testing.assert_allclose(packed[:300], expected, atol=1e-5 if np.float32 in (source, dtype) else 1e-12)
     assert not packed[300:].any()
-    assert rows.largest_length == pytest.approx(np.sqrt((expected**2).sum(axis=1)).max(), rel=1e-5)
+    assert rows.store.largest_length == pytest.approx(np.sqrt((expected**2).sum(axis=1)).max(), rel=1e-5)
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-30, 1.0, 1e30, 1e300])

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from rffkern import FormatError, FourierExpansion, GBRFF2Classifier, InvalidInputError, NotFittedError, load, save
-from rffkern.serialize import _decode, _encode, _npy_prefix
+from rffkern.serialize import FORMAT_VERSION, _decode, _encode, _npy_prefix
 
 N_DAMAGED = int(os.environ.get("RFFKERN_DAMAGED", "2000"))
 
@@ -258,7 +258,7 @@ def test_a_file_over_the_limit_is_not_read(content, tmp_path):
 
 
 @pytest.mark.parametrize(("changes", "match"), [
-    ({"format": "other"}, "not a model file of this package"), ({"version": 2}, "newer than rffkern"),
+    ({"format": "other"}, "not a model file of this package"), ({"version": FORMAT_VERSION + 1}, "newer than rffkern"),
     ({"version": 0}, "version is malformed"), ({"version": "1"}, "version is malformed"),
     ({"version": True}, "version is malformed"), ({"surprise": 1}, "header must have keys"),
     ({"family": "gbrff9"}, "family 'gbrff9' is not known"), ({"family": []}, "not a valid model"),

@@ -84,7 +84,7 @@ def rffkern_model(precision="single"):
     from rffkern import GBRFF2Classifier
 
     return GBRFF2Classifier(N_ESTIMATORS, gamma=1 / N_FEATURES, reg_lambda=0, standardize=False, precision=precision,
-                            random_state=0, n_threads=1)
+                            max_samples=None, random_state=0, n_threads=1)
 
 
 def lightgbm_model():

@@ -1,7 +1,8 @@
-"""Rebuild the papers' tables from the datasets in a folder.
+"""Rebuild the papers' tables, and the experiments behind the defaults, from the datasets in a folder.
 
     python tools/reproduce.py ecml --data DIR --seeds 1-5              Table 2 of the ECML paper, by its protocol
     python tools/reproduce.py ecml --data DIR --seeds 1-5 --untuned    the same splits, GBRFF2Classifier() as it is
+    python tools/reproduce.py sampling --data DIR --seeds 1-5          descents on samples against descents on all rows
 
 Splits are drawn as the authors drew theirs, from NumPy's global generator; --splits seeded draws others.
 
@@ -24,8 +25,16 @@ ECML_SETS = {  # name -> test accuracy of GBRFF2 in Table 2, mean of 20 splits
 GAMMA_FACTORS = [2.0**k for k in range(-2, 3)]  # times 1 / n_features
 REG_LAMBDAS = [0.0] + [2.0**k for k in range(-5, -1)]
 
+SAMPLING_SETS = ["occupancy", "bankmarketing", "covtype_a", "covtype8_107k", "electricity", "sleep", "eeg_eye_state",
+                 "pendigits", "higgs_11k", "synthetic_60k", "synthetic_300k"]
+SAMPLE_SIZES = [16384, 8192, 4096, 2048, 1024]
+
 
 def load(folder, name):
+    if name.startswith("synthetic_"):
+        from sklearn.datasets import make_classification
+
+        return make_classification(1000 * int(name[10:-1]), 20, n_informative=8, random_state=0)
     with np.load(os.path.join(folder, f"{name}.npz"), allow_pickle=False) as archive:
         return archive["X"], archive["y"]
 
@@ -91,16 +100,62 @@ def ecml(arguments):
           f"         {time.perf_counter() - started:.0f} s")
 
 
+def run_sampling(job):
+    """Per sample size (None: all rows): test error in %, exponential test loss and CPU seconds of the fit."""
+    folder, name, seed, sizes = job
+    from rffkern import GBRFF2Classifier
+
+    X_train, X_test, y_train, y_test = split(*load(folder, name), seed, "seeded")
+    figures = []
+    for size in [None, *sizes]:
+        started = time.process_time()
+        model = GBRFF2Classifier(max_samples=size, random_state=seed, n_threads=1).fit(X_train, y_train)
+        seconds = time.process_time() - started
+        scores = model.decision_function(X_test)
+        signs = np.where(y_test.reshape(-1, 1) == model.classes_[-scores.reshape(len(scores), -1).shape[1]:], 1, -1)
+        figures.append((100 - 100 * model.score(X_test, y_test), np.exp(-signs * scores.reshape(signs.shape)).mean(),
+                        seconds))
+    return name, len(y_train), figures
+
+
+def sampling(arguments):
+    sizes = arguments.sizes
+    jobs = [(arguments.data, name, seed, sizes) for name in arguments.sets for seed in arguments.seeds]
+    with multiprocessing.get_context("spawn").Pool(arguments.jobs) as pool:
+        results = pool.map(run_sampling, jobs, chunksize=1)
+    print("With all rows: test error in %, exponential loss on test rows, CPU seconds of a fit.  Then per size of a\n"
+          "round's sample the paired change of error and of loss in %, each +- its standard error, and the speed-up.")
+    print(f"{'data set':<15}{'training':>9}{'error':>8}{'loss':>7}{'s':>7} "
+          + "".join(f"{size:>31} " for size in sizes))
+    pooled = []
+    for name in arguments.sets:
+        n_train = next(n for found, n, _ in results if found == name)
+        table = np.array([figures for found, _, figures in results if found == name])  # (seeds, 1 + sizes, 3)
+        error = table[:, 1:, 0] - table[:, :1, 0]
+        loss = 100 * (table[:, 1:, 1] / table[:, :1, 1] - 1)
+        pooled.append((error.mean(axis=0), loss.mean(axis=0)))
+        spread = np.sqrt(max(1, len(table) - 1))
+        print(f"{name:<15}{n_train:>9}" + "{:8.2f}{:7.3f}{:7.2f} ".format(*table[:, 0].mean(axis=0)) + "".join(
+            f"{e:+8.2f} +-{es:4.2f}{x:+8.1f} +-{xs:3.1f}{ratio:5.1f}x" for e, es, x, xs, ratio in zip(
+                error.mean(axis=0), error.std(axis=0) / spread, loss.mean(axis=0), loss.std(axis=0) / spread,
+                (table[:, :1, 2] / table[:, 1:, 2]).mean(axis=0), strict=True)))
+    print(f"{'mean':<46} " + "".join(f"{e:+8.2f}{'':7}{x:+8.1f}{'':8}" for e, x in
+                                     zip(*np.mean(pooled, axis=0), strict=True)))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["ecml"])
+    parser.add_argument("what", choices=["ecml", "sampling"])
     parser.add_argument("--data", required=True, help="folder of NAME.npz files")
     parser.add_argument("--seeds", type=parse_seeds, default=parse_seeds("1-5"), help="FIRST-LAST, default 1-5")
     parser.add_argument("--splits", choices=["authors", "seeded"], default="authors", help="how to draw the splits")
     parser.add_argument("--untuned", action="store_true", help="default parameters instead of cross-validation")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER", help="override a parameter")
+    parser.add_argument("--sets", nargs="+", default=SAMPLING_SETS, metavar="NAME", help="data sets for sampling")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SAMPLE_SIZES, help="sizes for sampling")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
-    ecml(parser.parse_args())
+    arguments = parser.parse_args()
+    {"ecml": ecml, "sampling": sampling}[arguments.what](arguments)
 
 
 if __name__ == "__main__":

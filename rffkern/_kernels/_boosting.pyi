@@ -9,8 +9,8 @@ def search_phase(
     scaled: Real, circle: Real, partial: Double, n_threads: int,
 ) -> float: ...
 def apply_cosine(
-    tiles: Real, raw_prediction: Double, y: Real, weight: Real, omega: Double, phase: float, h: Real, scaled: Real,
-    partial: Double, n_threads: int,
+    tiles: Real, raw_prediction: Double, y: Real, r2: Real, weight: Real, omega: Double, phase: float, bounded: bool,
+    h: Real, scaled: Real, partial: Double, n_threads: int,
 ) -> tuple[float, float]: ...
 def boost_rows(
     raw_prediction: Double, y: Real, weight: Real, h: Real, step: float, r2: Real, partial: Double, n_threads: int,

@@ -4,8 +4,8 @@ from cython.parallel cimport prange
 from libc.math cimport M_LN2, M_PI, cos, fabs, log1p, sin
 
 from ._common cimport (
-    TILE, block_start, block_stop, boost, correlate, cospi, n_blocks, phase_slopes, phase_sums, project, real, sincospi,
-    weight_tile,
+    TILE, block_start, block_stop, boost, correlate, correlate_unbounded, cospi, n_blocks, phase_slopes, phase_sums, project, real,
+    sincospi, weight_tile,
 )
 
 cdef enum:
@@ -163,30 +163,41 @@ def search_phase(
 
 
 cdef void _block_correlate(
-    const real[:, :, ::1] tiles, const double[:, ::1] raw_prediction, const real[:, ::1] y,
-    const real[:, ::1] weight, const real[::1] omega, real shift, real[:, ::1] h, Py_ssize_t block, double *sums,
+    const real[:, :, ::1] tiles, const double[:, ::1] raw_prediction, const real[:, ::1] y, const real[:, ::1] r2,
+    const real[:, ::1] weight, const real[::1] omega, real shift, bint bounded, real[:, ::1] h, Py_ssize_t block,
+    double *sums,
 ) noexcept nogil:
     cdef Py_ssize_t t, n_tiles = tiles.shape[0]
+    cdef const real *w
     sums[0] = sums[1] = 0
     for t in range(block_start(block), block_stop(block, n_tiles)):
         project(&tiles[t, 0, 0], tiles.shape[1], &omega[0], shift, &h[t, 0])
         cospi(&h[t, 0], TILE)
-        correlate(&raw_prediction[t, 0], &y[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], sums)
+        w = weight_tile(weight, t, n_tiles)
+        if bounded:
+            correlate_unbounded(&raw_prediction[t, 0], &y[t, 0], w, &h[t, 0], sums)
+        else:
+            correlate(&r2[t, 0], w, &h[t, 0], sums)
 
 
 def apply_cosine(
     const real[:, :, ::1] tiles,             # IN   (n_tiles, n_features, TILE)
     const double[:, ::1] raw_prediction,     # IN   (n_tiles, TILE)
     const real[:, ::1] y,                    # IN   (n_tiles, TILE) -1 or +1, 0 in padding
+    const real[:, ::1] r2,                   # IN   (n_tiles, TILE) log2(e) y_tilde, 0 in padding
     const real[:, ::1] weight,               # IN   (n_tiles or 2, TILE)
     const double[::1] omega,                 # IN   (n_features,)
     double phase,
+    bint bounded,                            # whether some |y_tilde| was held to its bound
     real[:, ::1] h,                          # OUT  (n_tiles, TILE) cos(omega . x - phase)
     real[::1] scaled,                        # TEMP (n_features,)
     double[:, ::1] partial,                  # TEMP (n_blocks, >= 2)
     int n_threads,
 ):
-    """Evaluate a weak learner; return the sums over rows of w and of w y h, with w = weight exp(-y raw_prediction)."""
+    """Evaluate a weak learner; return the sums over rows of w and of w y h, with w = weight exp(-y raw_prediction).
+
+    Where no residual was held to its bound, w is read from r2 and costs no exponential.
+    """
     cdef Py_ssize_t b, j, blocks = n_blocks(tiles.shape[0])
     cdef real shift = <real>(phase / M_PI)
     cdef double total = 0, agreement = 0
@@ -194,10 +205,13 @@ def apply_cosine(
         for j in range(omega.shape[0]):
             scaled[j] = <real>(omega[j] / M_PI)
         for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            _block_correlate(tiles, raw_prediction, y, weight, scaled, shift, h, b, &partial[b, 0])
+            _block_correlate(tiles, raw_prediction, y, r2, weight, scaled, shift, bounded, h, b, &partial[b, 0])
         for b in range(blocks):
             total += partial[b, 0]
             agreement += partial[b, 1]
+        if not bounded:
+            total *= M_LN2
+            agreement *= M_LN2
     return total, agreement
 
 

@@ -97,12 +97,19 @@ cdef inline void phase_slopes(const real *a, const real *b, const real *weight, 
         table_f64.phase_slopes(a, b, weight, cosine, sine, sums)
 
 
-cdef inline void correlate(const double *raw, const real *y, const real *weight, const real *h,
-                           double *sums) noexcept nogil:
+cdef inline void correlate(const real *r2, const real *weight, const real *h, double *sums) noexcept nogil:
     if real is float:
-        table_f32.correlate(raw, y, weight, h, sums)
+        table_f32.correlate(r2, weight, h, sums)
     else:
-        table_f64.correlate(raw, y, weight, h, sums)
+        table_f64.correlate(r2, weight, h, sums)
+
+
+cdef inline void correlate_unbounded(const double *raw, const real *y, const real *weight, const real *h,
+                                     double *sums) noexcept nogil:
+    if real is float:
+        table_f32.correlate_unbounded(raw, y, weight, h, sums)
+    else:
+        table_f64.correlate_unbounded(raw, y, weight, h, sums)
 
 
 cdef inline void boost(double *raw, const real *y, const real *weight, const real *h, double step, real *r2,

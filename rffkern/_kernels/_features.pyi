@@ -10,7 +10,8 @@ ROW_BLOCK: int
 TERM_MULTIPLE: int
 
 def pack_rows(
-    X: Real, center: Double, inverse_scale: Double, tiles: Real, lengths: Double, n_threads: int,
+    X: Real, order: NDArray[np.intp], center: Double, inverse_scale: Double, tiles: Real, lengths: Double,
+    n_threads: int,
 ) -> None: ...
 def score_rows(
     X: Real, center: Double, omegas: Real, shifts: Real, amplitudes: Real, out: Double, scratch: Real, n_threads: int,

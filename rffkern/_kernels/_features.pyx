@@ -17,14 +17,17 @@ ROW_BLOCK = TILE * BLOCK_TILES
 TERM_MULTIPLE = TERM_BLOCK
 
 
-cdef double _pack_tile(const source[:, ::1] X, const double[::1] center, const double[::1] inverse_scale,
-                       real[:, :, ::1] tiles, Py_ssize_t tile) noexcept nogil:
-    cdef Py_ssize_t i, j, row = tile * TILE, n_rows = min(<Py_ssize_t>TILE, X.shape[0] - tile * TILE)
+cdef double _pack_tile(const source[:, ::1] X, const Py_ssize_t[::1] order, const double[::1] center,
+                       const double[::1] inverse_scale, real[:, :, ::1] tiles, Py_ssize_t tile) noexcept nogil:
+    cdef Py_ssize_t i, j, row, n_rows = min(<Py_ssize_t>TILE, X.shape[0] - tile * TILE)
     cdef double value, length, largest = 0
     for i in range(n_rows):
+        row = tile * TILE + i
+        if order.shape[0]:
+            row = order[row]
         length = 0
         for j in range(X.shape[1]):
-            value = (X[row + i, j] - center[j]) * inverse_scale[j]
+            value = (X[row, j] - center[j]) * inverse_scale[j]
             length += value * value
             tiles[tile, j, i] = <real>value
         largest = max(largest, length)
@@ -36,6 +39,7 @@ cdef double _pack_tile(const source[:, ::1] X, const double[::1] center, const d
 
 def pack_rows(
     const source[:, ::1] X,            # IN   (n_samples, n_features)
+    const Py_ssize_t[::1] order,       # IN   (n_samples,) which row of X goes where, or (0,) for each in its place
     const double[::1] center,          # IN   (n_features,)
     const double[::1] inverse_scale,   # IN   (n_features,) 0 for constant columns
     real[:, :, ::1] tiles,             # OUT  (n_tiles, n_features, TILE), padded with 0
@@ -45,7 +49,7 @@ def pack_rows(
     """Standardise rows and lay them out feature-major in tiles."""
     cdef Py_ssize_t t
     for t in prange(tiles.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
-        lengths[t] = _pack_tile(X, center, inverse_scale, tiles, t)
+        lengths[t] = _pack_tile(X, order, center, inverse_scale, tiles, t)
 
 
 cdef void _score_tile(

@@ -11,7 +11,8 @@ cdef extern from "vecmath.h" nogil:
         void phase_sums(const float *, const float *, const float *, Py_ssize_t, const float *, const float *,
                         double *) noexcept nogil
         void phase_slopes(const float *, const float *, const float *, float, float, double *) noexcept nogil
-        void correlate(const double *, const float *, const float *, const float *, double *) noexcept nogil
+        void correlate(const float *, const float *, const float *, double *) noexcept nogil
+        void correlate_unbounded(const double *, const float *, const float *, const float *, double *) noexcept nogil
         void boost(double *, const float *, const float *, const float *, double, float *, double *) noexcept nogil
         void project_terms(const float *, Py_ssize_t, Py_ssize_t, const float *, const float *, float *) noexcept nogil
         void add_scaled(const float *, Py_ssize_t, float, float *) noexcept nogil
@@ -26,7 +27,9 @@ cdef extern from "vecmath.h" nogil:
         void phase_sums(const double *, const double *, const double *, Py_ssize_t, const double *, const double *,
                         double *) noexcept nogil
         void phase_slopes(const double *, const double *, const double *, double, double, double *) noexcept nogil
-        void correlate(const double *, const double *, const double *, const double *, double *) noexcept nogil
+        void correlate(const double *, const double *, const double *, double *) noexcept nogil
+        void correlate_unbounded(const double *, const double *, const double *, const double *,
+                                 double *) noexcept nogil
         void boost(double *, const double *, const double *, const double *, double, double *, double *) noexcept nogil
         void project_terms(const double *, Py_ssize_t, Py_ssize_t, const double *, const double *,
                            double *) noexcept nogil

@@ -118,6 +118,7 @@ static inline float exponential_even_f32(float q)
 #define EXPONENT_BIAS 127u
 #define SIGN_SHIFT 31
 #define ANGLE_LIMIT 4194304.0f /* 2^22 half turns: beyond, float cannot tell one half turn from the next */
+#define MAX_EXPONENT 110.0f /* of 2: the weights of a tile still have a sum */
 #define FABS fabsf
 #include "vecmath_tile.h"
 
@@ -129,5 +130,6 @@ static inline float exponential_even_f32(float q)
 #define EXPONENT_BIAS 1023u
 #define SIGN_SHIFT 63
 #define ANGLE_LIMIT 2251799813685248.0 /* 2^51 half turns */
+#define MAX_EXPONENT 1010.0
 #define FABS fabs
 #include "vecmath_tile.h"

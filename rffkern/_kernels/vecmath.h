@@ -13,8 +13,6 @@
 #define VM_TERMS 4        /* cosines that `project_terms` computes in one sweep over a tile */
 #define VM_LANES 16       /* of a sum kept open in `lanes`; widths given to the scoring functions are multiples */
 
-/* Largest exponent of exp() that is ever evaluated for a row weight, exp(-margin). */
-#define VM_MAX_MARGIN 700.0
 /* Largest |y_tilde| that the surrogate loss sees: exp(64) * 64 * 128 rows still fits in single precision. */
 #define VM_MAX_RESIDUAL 64.0
 /* Smaller ones count as 0: subnormal floats are slow and nothing is left to learn from such a row. */
@@ -38,8 +36,11 @@
         /* Derivatives along the phase: with z = a cosine + b sine, z' = b cosine - a sine and e = 2^-z, sums[0] +=     \
            sum of weight (e - 1), sums[1] += sum of weight z' e, sums[2] += sum of weight (z + ln(2) z'^2) e */         \
         void (*phase_slopes)(const REAL *a, const REAL *b, const REAL *weight, REAL cosine, REAL sine, double *sums);  \
-        /* sums[0] += sum of w, sums[1] += sum of y w h, with w = weight exp(-y raw) */                                \
-        void (*correlate)(const double *raw, const REAL *y, const REAL *weight, const REAL *h, double *sums);          \
+        /* sums[0] += sum of |r|, sums[1] += sum of r h, with r = weight r2 */                                         \
+        void (*correlate)(const REAL *r2, const REAL *weight, const REAL *h, double *sums);                            \
+        /* The same with r = weight y exp(-y raw), for rows whose r2 is held to a bound */                             \
+        void (*correlate_unbounded)(const double *raw, const REAL *y, const REAL *weight, const REAL *h,               \
+                                    double *sums);                                                                     \
         /* raw += step h; w = exp(-y raw); r2 = log2(e) y min(w, VM_MAX_RESIDUAL);                                     \
            sums[0] += sum of weight w, sums[1] = max(sums[1], largest |r2| / log2(e)) */                               \
         void (*boost)(double *raw, const REAL *y, const REAL *weight, const REAL *h, double step, REAL *r2,            \

@@ -29,6 +29,12 @@ static inline REAL FN(power)(REAL rounded)
     return FN(from_bits)((FN(bits)(rounded) + EXPONENT_BIAS) << EXPONENT_SHIFT);
 }
 
+/* 1 / power for a power of two: its exponent, mirrored. */
+static inline REAL FN(inverse_power)(REAL power)
+{
+    return FN(from_bits)(((WORD)(2 * EXPONENT_BIAS) << EXPONENT_SHIFT) - FN(bits)(power));
+}
+
 /* Angles too large to carry information, inf and nan count as zero, so that a cosine is never outside [-1, 1]. */
 static inline REAL FN(bounded)(REAL u) { return FABS(u) < ANGLE_LIMIT ? u : (REAL)0; }
 
@@ -42,19 +48,19 @@ static inline void FN(bound_lanes)(REAL *restrict u)
 /* Rows of a strip stay in registers while the features go by: two chains of loads and nothing stored in between. */
 enum { FN(strip) = STRIP_VECTORS * FN(lanes) };
 
-/* Half of the strip's place in the next tile, `half` 0 or 1: `project` fetches the one and `accumulate` the other, so
-   that memory never idles during arithmetic. */
-static ALWAYS_INLINE void FN(fetch_half)(const REAL *next, int half)
+/* Fetch half of a tile ahead of its use, in address order, a piece per strip and feature: `project` asks for the first
+   half of the next tile and `accumulate` for the second, so that memory seldom idles during arithmetic. */
+static ALWAYS_INLINE void FN(fetch)(const REAL *half, ptrdiff_t piece)
 {
     int i;
-    for (i = half * FN(strip) / 2; i < (half + 1) * FN(strip) / 2; i += 64 / (int)sizeof(REAL)) PREFETCH(next + i);
+    for (i = 0; i < FN(strip) / 2; i += 64 / (int)sizeof(REAL)) PREFETCH(half + piece * (FN(strip) / 2) + i);
 }
 
 static void FN(project)(const REAL *restrict tile, ptrdiff_t n_features, const REAL *restrict omega, REAL shift,
                         REAL *restrict u)
 {
-    const ptrdiff_t next = n_features * VM_TILE;
-    ptrdiff_t i, j, row;
+    const REAL *next = tile + n_features * VM_TILE;
+    ptrdiff_t i, j, row, piece = 0;
     int v;
     for (row = 0; row < VM_TILE; row += FN(strip)) {
         FN(vector) sums[STRIP_VECTORS];
@@ -62,7 +68,7 @@ static void FN(project)(const REAL *restrict tile, ptrdiff_t n_features, const R
         for (j = 0; j < n_features; j++) {
             const REAL *x = tile + j * VM_TILE + row;
             const REAL w = omega[j];
-            FN(fetch_half)(x + next, 0);
+            FN(fetch)(next, piece++);
             for (v = 0; v < STRIP_VECTORS; v++) sums[v] += w * *(const FN(vector) *)(x + v * FN(lanes));
         }
         for (v = 0; v < STRIP_VECTORS; v++) *(FN(vector) *)(u + row + v * FN(lanes)) = sums[v];
@@ -117,8 +123,8 @@ static REAL FN(surrogate)(const REAL *restrict r2, const REAL *restrict weight, 
 static void FN(accumulate)(const REAL *restrict tile, ptrdiff_t n_features, const REAL *restrict v,
                            REAL *restrict lanes)
 {
-    const ptrdiff_t next = n_features * VM_TILE;
-    ptrdiff_t j, row;
+    const REAL *next = tile + n_features * VM_TILE + n_features * VM_TILE / 2;
+    ptrdiff_t j, row, piece = 0;
     int k;
     for (row = 0; row < VM_TILE; row += FN(strip)) {
         FN(vector) held[STRIP_VECTORS];
@@ -127,7 +133,7 @@ static void FN(accumulate)(const REAL *restrict tile, ptrdiff_t n_features, cons
             const REAL *x = tile + j * VM_TILE + row;
             FN(vector) *sum = (FN(vector) *)(lanes + j * VM_LANES);
             FN(vector) even = *sum, odd = {0};
-            FN(fetch_half)(x + next, 1);
+            FN(fetch)(next, piece++);
             for (k = 0; k < STRIP_VECTORS; k += 2) {
                 even += held[k] * *(const FN(vector) *)(x + k * FN(lanes));
                 odd += held[k + 1] * *(const FN(vector) *)(x + (k + 1) * FN(lanes));
@@ -151,16 +157,23 @@ static void FN(phase_sums)(const REAL *restrict a, const REAL *restrict b, const
                            ptrdiff_t n_pairs, const REAL *restrict cosine, const REAL *restrict sine,
                            double *restrict sums)
 {
+    REAL fraction[VM_TILE], power[VM_TILE];
     ptrdiff_t i, k;
     for (k = 0; k < n_pairs; k++) {
         const REAL ck = cosine[k], sk = sine[k];
         REAL here = 0, opposite = 0;
+        /* Two short loops: one long chain of operations per row would leave the arithmetic units waiting. */
+#pragma omp simd
+        for (i = 0; i < VM_TILE; i++) {
+            REAL z = a[i] * ck + b[i] * sk, rounded = z + MAGIC;
+            fraction[i] = z - (rounded - MAGIC);
+            power[i] = FN(power)(rounded);
+        }
         /* Phases b and b + pi need 2^-z and 2^z: one range reduction and one polynomial, split by parity, do both. */
 #pragma omp simd reduction(+ : here, opposite)
         for (i = 0; i < VM_TILE; i++) {
-            REAL z = a[i] * ck + b[i] * sk, rounded = z + MAGIC, n = rounded - MAGIC, f = z - n, q = f * f;
+            REAL f = fraction[i], q = f * f, up = power[i], down = FN(inverse_power)(up);
             REAL odd = f * POLY(exponential_odd)(q), even = q * POLY(exponential_even)(q);
-            REAL up = FN(power)(rounded), down = FN(power)(MAGIC - n);
             opposite += weight[i] * (up * (even + odd) + (up - 1));
             here += weight[i] * (down * (even - odd) + (down - 1));
         }
@@ -188,35 +201,55 @@ static void FN(phase_slopes)(const REAL *restrict a, const REAL *restrict b, con
     sums[2] += curvature;
 }
 
-/* exp(-y raw) in double precision whatever REAL is: margins are kept in double. */
-static inline double FN(row_weight)(double raw, double y)
+/* -y raw log2(e) as a whole number and a fraction: the margins are kept in double, and lose no digit this way. */
+static inline void FN(split_margins)(const double *restrict raw, const REAL *restrict y, REAL *restrict whole,
+                                     REAL *restrict fraction)
 {
-    double margin = y * raw, x, rounded, f, q, scale;
-    margin = margin > VM_MAX_MARGIN ? VM_MAX_MARGIN : margin;
-    margin = margin < -VM_MAX_MARGIN ? -VM_MAX_MARGIN : margin;
-    x = -LOG2E * margin;
-    rounded = x + 6755399441055744.0;
-    f = x - (rounded - 6755399441055744.0);
-    q = f * f;
-    {
-        uint64_t word;
-        memcpy(&word, &rounded, sizeof word);
-        word = (word + 1023u) << 52;
-        memcpy(&scale, &word, sizeof scale);
+    ptrdiff_t i;
+#pragma omp simd
+    for (i = 0; i < VM_TILE; i++) {
+        double x = -LOG2E * ((double)y[i] * raw[i]), n = (x + 6755399441055744.0) - 6755399441055744.0;
+        whole[i] = (REAL)n;
+        fraction[i] = (REAL)(x - n);
     }
-    return scale + scale * (f * exponential_odd_f64(q) + q * exponential_even_f64(q));
 }
 
-static void FN(correlate)(const double *restrict raw, const REAL *restrict y, const REAL *restrict weight,
-                          const REAL *restrict h, double *restrict sums)
+/* 2^(whole + fraction), held to what a sum over a tile can hold. */
+static inline REAL FN(row_weight)(REAL whole, REAL fraction)
 {
-    double total = 0, agreement = 0;
+    REAL q = fraction * fraction, n = whole < MAX_EXPONENT ? whole : MAX_EXPONENT, scale;
+    n = n > -MAX_EXPONENT ? n : -MAX_EXPONENT;
+    scale = FN(power)(n + MAGIC);
+    return scale + scale * (fraction * POLY(exponential_odd)(q) + q * POLY(exponential_even)(q));
+}
+
+static void FN(correlate)(const REAL *restrict r2, const REAL *restrict weight, const REAL *restrict h,
+                          double *restrict sums)
+{
+    REAL total = 0, agreement = 0;
     ptrdiff_t i;
+    /* |h| <= 1, both sums round alike, and rounding keeps order: the first is never below the magnitude of the second. */
 #pragma omp simd reduction(+ : total, agreement)
     for (i = 0; i < VM_TILE; i++) {
-        double w = (double)weight[i] * FN(row_weight)(raw[i], (double)y[i]);
+        REAL r = weight[i] * r2[i];
+        total += FABS(r);
+        agreement += r * h[i];
+    }
+    sums[0] += total;
+    sums[1] += agreement;
+}
+
+static void FN(correlate_unbounded)(const double *restrict raw, const REAL *restrict y, const REAL *restrict weight,
+                                    const REAL *restrict h, double *restrict sums)
+{
+    REAL whole[VM_TILE], fraction[VM_TILE], total = 0, agreement = 0;
+    ptrdiff_t i;
+    FN(split_margins)(raw, y, whole, fraction);
+#pragma omp simd reduction(+ : total, agreement)
+    for (i = 0; i < VM_TILE; i++) {
+        REAL w = weight[i] * FN(row_weight)(whole[i], fraction[i]);
         total += w;
-        agreement += w * ((double)y[i] * (double)h[i]);
+        agreement += w * (y[i] * h[i]);
     }
     sums[0] += total;
     sums[1] += agreement;
@@ -225,18 +258,19 @@ static void FN(correlate)(const double *restrict raw, const REAL *restrict y, co
 static void FN(boost)(double *restrict raw, const REAL *restrict y, const REAL *restrict weight,
                       const REAL *restrict h, double step, REAL *restrict r2, double *restrict sums)
 {
-    double total = 0, largest = sums[1];
+    REAL whole[VM_TILE], fraction[VM_TILE], total = 0, largest = (REAL)sums[1];
     ptrdiff_t i;
+#pragma omp simd
+    for (i = 0; i < VM_TILE; i++) raw[i] += step * (double)h[i];
+    FN(split_margins)(raw, y, whole, fraction);
 #pragma omp simd reduction(+ : total) reduction(max : largest)
     for (i = 0; i < VM_TILE; i++) {
-        double yi = (double)y[i], w, r;
-        raw[i] += step * (double)h[i];
-        w = FN(row_weight)(raw[i], yi);
-        r = w < VM_MAX_RESIDUAL ? w : VM_MAX_RESIDUAL;
-        r = r > VM_MIN_RESIDUAL ? r : 0;
-        r2[i] = (REAL)(LOG2E * yi * r);
-        total += (double)weight[i] * w;
-        r = yi == 0 ? 0 : r;
+        REAL w = FN(row_weight)(whole[i], fraction[i]), r;
+        total += weight[i] * w;
+        r = w < (REAL)VM_MAX_RESIDUAL ? w : (REAL)VM_MAX_RESIDUAL;
+        r = r > (REAL)VM_MIN_RESIDUAL ? r : 0;
+        r = y[i] == 0 ? 0 : r;
+        r2[i] = (REAL)LOG2E * (y[i] * r);
         largest = largest > r ? largest : r;
     }
     sums[0] += total;
@@ -291,6 +325,7 @@ const EXPAND2(vecmath, SUFFIX) EXPAND3(vecmath, SUFFIX, VM_LEVEL) = {
     .phase_sums = FN(phase_sums),
     .phase_slopes = FN(phase_slopes),
     .correlate = FN(correlate),
+    .correlate_unbounded = FN(correlate_unbounded),
     .boost = FN(boost),
     .project_terms = FN(project_terms),
     .add_scaled = FN(add_scaled),
@@ -306,4 +341,5 @@ const EXPAND2(vecmath, SUFFIX) EXPAND3(vecmath, SUFFIX, VM_LEVEL) = {
 #undef EXPONENT_BIAS
 #undef SIGN_SHIFT
 #undef ANGLE_LIMIT
+#undef MAX_EXPONENT
 #undef FABS

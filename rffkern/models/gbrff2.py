@@ -9,6 +9,7 @@ from .._base import Classifier, register
 from .._boosting_loop import Monitor, boost, prior
 from .._kernels import _boosting, _descent, _lbfgs
 from .._rows import Margins, Rows, measure_scaling
+from .._tiles import TILE
 from ..errors import InvalidInputError
 from ..expansion import FourierExpansion
 
@@ -37,15 +38,17 @@ class _CosineLearner:
         self.n_iterations = 0
         self.search = _lbfgs.LBFGS(rows.n_features, max_iter, _LOSS_TOLERANCE, _GRADIENT_TOLERANCE, _NOISE[rows.dtype])
 
-    def __call__(self, margins, omega):
+    def __call__(self, margins, omega, round_index):
         """Return (omega, phase), the descent started from the given omega."""
-        rows = self.rows
-        omega = omega.copy()
-        phase = _boosting.search_phase(rows.tiles, margins.r2, rows.weight, omega, rows.total_weight,
-                                       margins.largest_residual, rows.cosine, rows.sine, rows.scaled, rows.circle,
-                                       rows.partial, rows.n_threads)
-        _descent.descend_omega(self.search, rows.tiles, margins.r2, rows.weight, omega, phase, self.reg_lambda,
-                               rows.total_weight, self.first_length, rows.scaled, rows.lanes, rows.partial, rows.n_threads)
+        rows, omega = self.rows, omega.copy()
+        sample = rows.sample(round_index)
+        r2, n_tiles = sample.of(margins.r2), len(sample.tiles)
+        phase = _boosting.search_phase(sample.tiles, r2, sample.weight, omega, sample.total_weight,
+                                       margins.largest_residual, rows.cosine[:n_tiles], rows.sine[:n_tiles],
+                                       rows.scaled, rows.circle, rows.partial, rows.n_threads)
+        _descent.descend_omega(self.search, sample.tiles, r2, sample.weight, omega, phase, self.reg_lambda,
+                               sample.total_weight, self.first_length, rows.scaled, rows.lanes, rows.partial,
+                               rows.n_threads)
         self.n_iterations += self.search.n_iterations
         return omega, phase
 
@@ -125,15 +128,17 @@ class GBRFF2Classifier(Classifier):
     """
 
     fitted_curves = ("train_loss_", "eval_loss_")
+    params_since = {2: {"max_samples": None}}
 
     def __init__(self, n_estimators=100, *, gamma="scale", reg_lambda=2**-5, learning_rate=1.0, max_iter=10,
-                 standardize=True, early_stopping_rounds=20, precision="single", random_state=None, n_threads=None,
-                 verbose=0):
+                 max_samples=16384, standardize=True, early_stopping_rounds=20, precision="single", random_state=None,
+                 n_threads=None, verbose=0):
         self.n_estimators = n_estimators
         self.gamma = gamma
         self.reg_lambda = reg_lambda
         self.learning_rate = learning_rate
         self.max_iter = max_iter
+        self.max_samples = max_samples
         self.standardize = standardize
         self.early_stopping_rounds = early_stopping_rounds
         self.precision = precision
@@ -150,6 +155,8 @@ class GBRFF2Classifier(Classifier):
         check.check_scalar("reg_lambda", self.reg_lambda, float, low=0)
         check.check_scalar("learning_rate", self.learning_rate, float, low=0, high=1, open_low=True)
         check.check_scalar("max_iter", self.max_iter, int, low=0, high=10**6)
+        if self.max_samples is not None:
+            check.check_scalar("max_samples", self.max_samples, int, low=TILE)
         check.check_choice("standardize", self.standardize, (True, False))
         if self.early_stopping_rounds is not None:
             check.check_scalar("early_stopping_rounds", self.early_stopping_rounds, int, low=1)
@@ -189,16 +196,16 @@ class GBRFF2Classifier(Classifier):
 
         scaling = measure_scaling(training.X, training.weight, self.standardize)
         gamma = self._kernel_width(scaling)
-        rows = self._pack(training, scaling, gamma)
         intercepts = [prior(sign, training.weight) for sign in training.signs(len(classes))]
+        draws = rng.standard_normal((self.n_estimators, len(intercepts), training.X.shape[1]))
+        draws *= math.sqrt(2 * gamma)
+        rows = self._pack(training, scaling, gamma, rng)
         outputs = _start(rows, training, intercepts)
         eval_outputs = []
         if evaluation is not None:
-            eval_rows = Rows(evaluation.X, scaling, evaluation.weight, rows.dtype, self.n_threads)
+            eval_rows = Rows(evaluation.X, scaling, evaluation.weight, rows.dtype, self.n_threads, 0)
             eval_outputs = _start(eval_rows, evaluation, intercepts)
         del training, evaluation  # only the packed rows are needed from here on
-        draws = rng.standard_normal((self.n_estimators, len(outputs), rows.n_features))
-        draws *= math.sqrt(2 * gamma)
         learner = _CosineLearner(rows, self.reg_lambda, self.max_iter, math.sqrt(gamma * rows.n_features))
         rounds = boost(outputs, eval_outputs, learner, draws, self.learning_rate, monitor)
 
@@ -221,11 +228,15 @@ class GBRFF2Classifier(Classifier):
             raise InvalidInputError(f"gamma must be smaller for columns of such small spread, got {self.gamma!r}")
         return gamma
 
-    def _pack(self, training, scaling, gamma):
+    def _pack(self, training, scaling, gamma, rng):
+        n_weighty = len(training.codes) if training.weight is None else np.count_nonzero(training.weight)
+        n_parts = 1 if self.max_samples is None else -(-n_weighty // self.max_samples)
+        order = rng.permutation(n_weighty) if n_parts > 1 else None
         single = self.precision == "single"
-        rows = Rows(training.X, scaling, training.weight, np.float32 if single else np.float64, self.n_threads)
-        if single and 3 * math.sqrt(2 * gamma) * rows.largest_length > _LARGEST_SINGLE_ANGLE:
-            rows = Rows(training.X, scaling, training.weight, np.float64, self.n_threads)
+        rows = Rows(training.X, scaling, training.weight, np.float32 if single else np.float64, self.n_threads,
+                    n_parts, order)
+        if single and 3 * math.sqrt(2 * gamma) * rows.store.largest_length > _LARGEST_SINGLE_ANGLE:
+            rows = Rows(training.X, scaling, training.weight, np.float64, self.n_threads, n_parts, order)
         return rows
 
     def staged_decision_function(self, X):

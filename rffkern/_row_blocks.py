@@ -1,0 +1,129 @@
+"""Rows that are read block by block, for training on more than fits in memory."""
+
+import numpy as np
+
+from ._kernels import _features
+from ._validation import BLOCK_ELEMENTS, check_array, row_blocks
+from .errors import InvalidInputError, InvalidTypeError
+
+
+class RowBlocks:
+    """Rows in blocks, read again in every pass over the data, so that training never holds them all.
+
+    Estimators take it in place of X; a `numpy.memmap` given as X is wrapped in one.
+
+    Parameters
+    ----------
+    source : callable, iterable or array
+        Where the blocks come from, each an array of shape (n_rows, n_features), of any number of rows: a function that
+        returns a new iterator over them, or an iterable that can be iterated again and again (a list, or an object of
+        your own with `__iter__`), or one 2-D array or memmap.  Every pass must give the same rows in the same order;
+        how they are cut into blocks makes no difference.
+
+    Raises
+    ------
+    InvalidInputError
+        If the source can be iterated only once, or, from `fit`, if a block is not a finite numeric 2-D array, the
+        blocks do not agree on the number of columns, or a pass gives another number of rows than the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rffkern import GBRFF2Classifier, RowBlocks
+    >>> def read():  # say, a file of each day
+    ...     for day in range(7):
+    ...         yield np.random.default_rng(day).standard_normal((100, 3))
+    >>> y = np.concatenate([block[:, 0] > 0 for block in read()])
+    >>> float(GBRFF2Classifier(20, random_state=0).fit(RowBlocks(read), y).score(RowBlocks(read), y)) > 0.9
+    True
+    """
+
+    def __init__(self, source):
+        if not callable(source) and not hasattr(source, "__iter__"):
+            raise InvalidTypeError("source must be a function that returns an iterator, an iterable or an array, "
+                                   f"got {type(source).__name__}")
+        if hasattr(source, "__next__"):
+            raise InvalidInputError("source must be one that can be read more than once, got an iterator "
+                                    f"({type(source).__name__}): pass a function that returns a new one")
+        self._source = source
+        self.shape = None  # (n_samples, n_features), once a first pass has checked the rows
+
+    def __repr__(self):
+        return f"RowBlocks({type(self._source).__name__}, shape={self.shape})"
+
+    def check(self, name="X", min_samples=1):
+        """Read all rows once, refusing what `check_array` refuses, and find the shape."""
+        n_samples, n_features = 0, None
+        for start, block in self._blocks(name):
+            if n_features not in (None, block.shape[1]):
+                raise InvalidInputError(f"{name} must be blocks of equally many columns, got {n_features}, then "
+                                        f"{block.shape[1]} in the block from row {start}")
+            n_samples, n_features = start + block.shape[0], block.shape[1]
+        if n_samples < min_samples:
+            raise InvalidInputError(f"{name}: Found blocks with {n_samples} sample(s) in all "
+                                    f"while a minimum of {min_samples} is required.")
+        self.shape = n_samples, n_features
+        return self
+
+    def chunks(self):
+        """Yield (slice of rows, array) for all rows, in chunks of a whole number of row blocks of the kernels.
+
+        An array holds until the next is asked for.
+        """
+        n_samples, n_features = self.shape
+        size = max(1, BLOCK_ELEMENTS // (n_features * _features.ROW_BLOCK)) * _features.ROW_BLOCK
+        buffer = np.empty((min(size, n_samples), n_features))
+        start = filled = 0
+        for first, block in self._blocks("X"):
+            if block.shape[1] != n_features or first + block.shape[0] > n_samples:
+                raise self._changed(first + block.shape[0], block.shape[1])
+            while block.shape[0]:
+                taken = block[: len(buffer) - filled]
+                buffer[filled : filled + len(taken)] = taken
+                filled += len(taken)
+                block = block[len(taken) :]
+                if filled == len(buffer) or start + filled == n_samples:
+                    yield slice(start, start + filled), buffer[:filled]
+                    start, filled = start + filled, 0
+        if start < n_samples:
+            raise self._changed(start + filled, n_features)
+
+    def blocks(self):
+        """Yield the checked blocks as the source gives them, but for empty ones."""
+        return (block for _, block in self._blocks("X"))
+
+    def _changed(self, n_samples, n_features):
+        return InvalidInputError(f"X must give the same rows in every pass, got {self.shape} in the first and "
+                                 f"{(n_samples, n_features)} by now in a later one")
+
+    def _blocks(self, name):
+        """Yield (index of the first row, checked array) for every block that holds a row."""
+        start = 0
+        for given in self._pieces():
+            if np.ndim(given) == 2 and np.shape(given)[0] == 0:
+                continue
+            try:
+                block = check_array(given, name)
+            except InvalidInputError as error:
+                raise type(error)(f"{error} (in the block from row {start})") from error
+            yield start, block
+            start += block.shape[0]
+
+    def _pieces(self):
+        if callable(self._source):
+            return iter(self._source())
+        if hasattr(self._source, "dtype") and np.ndim(self._source) == 2:
+            return (self._source[rows] for rows in row_blocks(self._source))
+        return iter(self._source)
+
+
+def chunks(X):
+    """Yield (slice of rows, array) over an array or RowBlocks."""
+    return X.chunks() if isinstance(X, RowBlocks) else ((rows, X[rows]) for rows in row_blocks(X))
+
+
+def check_rows(X, name="X", min_samples=1):
+    """Return X as `check_array` does, or as checked RowBlocks where it is that or a memmap."""
+    if isinstance(X, np.memmap):
+        X = RowBlocks(X)
+    return X.check(name, min_samples) if isinstance(X, RowBlocks) else check_array(X, name, min_samples)
