@@ -4,6 +4,7 @@ Everything a boosted family learns from data it learns through `Rows` and `Margi
 blocks of rows added in order.  Bits therefore do not depend on the number of threads, and blocks may live elsewhere.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,9 @@ _LARGEST_RESIDUAL = 64.0
 _LARGEST_INVERSE = 1e305
 
 
+_NO_WEIGHT = np.empty(0)
+
+
 class Scaling(NamedTuple):
     """x -> (x - center) * inverse_scale, with inverse_scale 0 for columns that do not vary."""
 
@@ -28,31 +32,50 @@ class Scaling(NamedTuple):
     mean_variance: float  # of the columns, as given
 
 
-def measure_scaling(X, weight=None, standardize=True):
+def measure_scaling(X, weight=None, standardize=True, n_threads=None):
     """Weighted mean and standard deviation of the columns of X, an array or RowBlocks.
 
     Columns are first brought to magnitude 1 by a power of two, so that neither 1e300 nor 1e-300 over- or underflows.
     """
-    low, high = np.full((2, X.shape[1]), np.nan)
-    for _, block in chunks(X):
-        low, high = np.fmin(low, block.min(axis=0)), np.fmax(high, block.max(axis=0))
+    n_threads = check_n_threads(n_threads, math.prod(X.shape))
+    low, high = _column_range(X, n_threads)
     exponent = np.clip(np.frexp(np.maximum(np.abs(low), np.abs(high)))[1], -1021, 1021)
     unit = np.ldexp(1.0, -exponent)
     total = X.shape[0] if weight is None else weight.sum()
-
-    def mean(function):
-        sums = sum((function(block * unit) * (1 if weight is None else weight[rows, None])).sum(axis=0)
-                   for rows, block in chunks(X))
-        return sums / total
-
-    center = mean(lambda x: x)
-    variance = np.where(low == high, 0.0, mean(lambda x: (x - center) ** 2))
+    center = _column_sums(X, unit, np.zeros(X.shape[1]), weight, 1, n_threads) / total
+    variance = np.where(low == high, 0.0, _column_sums(X, unit, center, weight, 2, n_threads) / total)
     with np.errstate(over="ignore", divide="ignore"):
         inverse_scale = np.ldexp(1 / np.sqrt(variance), -exponent)
         mean_variance = float(np.mean(np.ldexp(variance, 2 * exponent)))
     varies = (variance > 0) & (inverse_scale < _LARGEST_INVERSE)
     inverse_scale = np.where(varies, inverse_scale if standardize else 1.0, 0.0)
     return Scaling(np.where(low == high, low, np.ldexp(center, exponent)), inverse_scale, mean_variance)
+
+
+def _n_blocks(rows):
+    return -(-len(rows) // _features.ROW_BLOCK)
+
+
+def _column_range(X, n_threads):
+    """Smallest and largest value of each column."""
+    lows, highs = [], []
+    for _, block in chunks(X):
+        low, high = np.empty((2, _n_blocks(block), X.shape[1]))
+        _features.column_range(block, low, high, n_threads)
+        lows.append(low.min(axis=0))
+        highs.append(high.max(axis=0))
+    return np.min(lows, axis=0), np.max(highs, axis=0)
+
+
+def _column_sums(X, unit, center, weight, power, n_threads):
+    """Sums over rows of weight (X unit - center)^power."""
+    total = np.zeros(X.shape[1])
+    for rows, block in chunks(X):
+        partial = np.empty((_n_blocks(block), X.shape[1]))
+        _features.column_moments(block, unit, center, _NO_WEIGHT if weight is None else weight[rows], power, partial,
+                                 n_threads)
+        total += partial.sum(axis=0)
+    return total
 
 
 class Sample(NamedTuple):

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 
+from ._kernels import _features
 from .errors import DataConversionWarning, InvalidInputError, InvalidTypeError
 
 # Rows are examined in blocks of about this many numbers, so that memory-mapped input streams.
@@ -64,16 +65,15 @@ def _as_numeric(data, name):
 
 
 def check_finite(array, name):
-    """Refuse nan, inf and magnitudes whose differences overflow, naming the first such element of a 2-D array."""
+    """Refuse nan, inf and magnitudes whose differences overflow in a C-contiguous 2-D array, naming the first."""
     limit = LARGEST_VALUE if array.dtype == np.float64 else _LARGEST_FLOAT32
-    for rows in row_blocks(array):
-        block = array[rows]
-        if not np.abs(block).max(initial=0) <= limit:  # also where it is nan
-            i, j = np.argwhere(~(np.abs(block) <= limit))[0]
-            value = block[i, j]
-            found = "NaN" if math.isnan(value) else "infinity" if math.isinf(value) else f"{value:.3g}"
-            raise InvalidInputError(f"{name} must be finite (below {LARGEST_VALUE:.2g} in magnitude), "
-                                    f"got {found} at row {rows.start + i}, column {j}")
+    index = _features.find_unbounded(array.reshape(-1), limit)
+    if index >= 0:
+        i, j = divmod(index, array.shape[1])
+        value = array[i, j]
+        found = "NaN" if math.isnan(value) else "infinity" if math.isinf(value) else f"{value:.3g}"
+        raise InvalidInputError(f"{name} must be finite (below {LARGEST_VALUE:.2g} in magnitude), "
+                                f"got {found} at row {i}, column {j}")
 
 
 def check_array(X, name="X", min_samples=1):
@@ -90,8 +90,9 @@ def check_array(X, name="X", min_samples=1):
     if array.shape[1] < 1:
         raise InvalidInputError(f"{name}: Found array with 0 feature(s) (shape={array.shape}) "
                                 "while a minimum of 1 is required.")
+    array = np.ascontiguousarray(array)
     check_finite(array, name)
-    return np.ascontiguousarray(array)
+    return array
 
 
 def _as_column(values, name, n_samples):
@@ -153,7 +154,7 @@ def check_weights(sample_weight, n_samples, name="sample_weight"):
     if sample_weight is None:
         return None
     array = _as_column(_as_numeric(sample_weight, name), name, n_samples).astype(np.float64)
-    check_finite(array[:, None], name)
+    check_finite(np.ascontiguousarray(array)[:, None], name)
     if (array < 0).any():
         raise InvalidInputError(f"{name} must not be negative, got {array.min()}")
     largest = array.max()

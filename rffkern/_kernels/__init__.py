@@ -1,4 +1,7 @@
-"""Typed kernels; they import nothing of the package but each other."""
+"""Typed kernels; they import nothing of the package but each other.
+
+The environment variable RFFKERN_SIMD names the instruction-set level to use instead of the highest of this machine.
+"""
 
 import os
 
@@ -9,7 +12,13 @@ _policy_is_theirs = "OMP_WAIT_POLICY" in os.environ
 if not _policy_is_theirs:
     os.environ["OMP_WAIT_POLICY"] = "passive"
 try:
-    from . import _features  # noqa: F401  (loads the OpenMP runtime)
+    from . import _vecmath  # (loads the OpenMP runtime)
 finally:
     if not _policy_is_theirs:
         del os.environ["OMP_WAIT_POLICY"]
+
+if _level := os.environ.get("RFFKERN_SIMD"):
+    try:
+        _vecmath.select(_level)
+    except ValueError as error:
+        raise ImportError(f"the environment variable RFFKERN_SIMD: {error}") from error

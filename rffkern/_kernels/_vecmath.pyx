@@ -6,7 +6,7 @@ cdef extern from "vecmath.h" nogil:
     const vecmath_f32 *vm_table_f32(int level) noexcept
     const vecmath_f64 *vm_table_f64(int level) noexcept
 
-LEVELS = ("baseline", "x86-64-v3", "x86-64-v4")[:vm_n_levels()]
+LEVELS = ("baseline", "x86-64-v2", "x86-64-v3", "x86-64-v4")[:vm_n_levels()]
 HAS_OPENMP = bool(vm_has_openmp())
 
 cdef int _level = 0

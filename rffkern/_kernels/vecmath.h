@@ -58,22 +58,25 @@ VM_TABLE(double, f64)
 extern const vecmath_f32 vecmath_f32_baseline;
 extern const vecmath_f64 vecmath_f64_baseline;
 #ifdef VM_HAVE_LEVELS
-extern const vecmath_f32 vecmath_f32_v3, vecmath_f32_v4;
-extern const vecmath_f64 vecmath_f64_v3, vecmath_f64_v4;
+extern const vecmath_f32 vecmath_f32_v2, vecmath_f32_v3, vecmath_f32_v4;
+extern const vecmath_f64 vecmath_f64_v2, vecmath_f64_v3, vecmath_f64_v4;
 #endif
 
-/* Number of levels this build and this CPU can run: 1 baseline, 2 with AVX2 + FMA, 3 with AVX-512 (F, BW, DQ, VL). */
+/* Number of levels this build and this CPU can run: 1 baseline, 2 with x86-64-v2 (SSE4.2), 3 with v3 (AVX2 and FMA),
+   4 with v4 (AVX-512 F, BW, CD, DQ, VL). */
 static inline int vm_n_levels(void)
 {
 #ifdef VM_HAVE_LEVELS
     __builtin_cpu_init();
-    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")))
+    if (!(__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("ssse3")))
         return 1;
+    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")))
+        return 2;
     if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
           __builtin_cpu_supports("avx512cd")))
-        return 2;
-    return 3;
+        return 3;
+    return 4;
 #else
     return 1;
 #endif
@@ -82,21 +85,37 @@ static inline int vm_n_levels(void)
 static inline const vecmath_f32 *vm_table_f32(int level)
 {
 #ifdef VM_HAVE_LEVELS
-    if (level == 2) return &vecmath_f32_v4;
-    if (level == 1) return &vecmath_f32_v3;
-#endif
+    static const vecmath_f32 *const tables[] = {&vecmath_f32_baseline, &vecmath_f32_v2, &vecmath_f32_v3,
+                                                &vecmath_f32_v4};
+    return tables[level];
+#else
     (void)level;
     return &vecmath_f32_baseline;
+#endif
 }
 
 static inline const vecmath_f64 *vm_table_f64(int level)
 {
 #ifdef VM_HAVE_LEVELS
-    if (level == 2) return &vecmath_f64_v4;
-    if (level == 1) return &vecmath_f64_v3;
-#endif
+    static const vecmath_f64 *const tables[] = {&vecmath_f64_baseline, &vecmath_f64_v2, &vecmath_f64_v3,
+                                                &vecmath_f64_v4};
+    return tables[level];
+#else
     (void)level;
     return &vecmath_f64_baseline;
+#endif
+}
+
+/* Ask for `size` bytes ahead of their use. */
+static inline void vm_prefetch(const void *address, ptrdiff_t size)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    ptrdiff_t i;
+    for (i = 0; i < size; i += 64) __builtin_prefetch((const char *)address + i);
+#else
+    (void)address;
+    (void)size;
+#endif
 }
 
 static inline int vm_has_openmp(void)

@@ -131,7 +131,7 @@ class GBRFF2Classifier(Classifier):
     params_since = {2: {"max_samples": None}}
 
     def __init__(self, n_estimators=100, *, gamma="scale", reg_lambda=2**-5, learning_rate=1.0, max_iter=10,
-                 max_samples=16384, standardize=True, early_stopping_rounds=20, precision="single", random_state=None,
+                 max_samples=8192, standardize=True, early_stopping_rounds=20, precision="single", random_state=None,
                  n_threads=None, verbose=0):
         self.n_estimators = n_estimators
         self.gamma = gamma
@@ -194,7 +194,7 @@ class GBRFF2Classifier(Classifier):
         classes, training, names = self._check_training(X, y, sample_weight)
         evaluation = self._check_eval_set(eval_set, classes, training.X.shape[1], names)
 
-        scaling = measure_scaling(training.X, training.weight, self.standardize)
+        scaling = measure_scaling(training.X, training.weight, self.standardize, self.n_threads)
         gamma = self._kernel_width(scaling)
         intercepts = [prior(sign, training.weight) for sign in training.signs(len(classes))]
         draws = rng.standard_normal((self.n_estimators, len(intercepts), training.X.shape[1]))
