@@ -10,6 +10,9 @@ from .errors import InvalidInputError
 # Beyond this, numbers of an expansion are not trusted to single precision, whatever the precision of the rows.
 _LARGEST_SINGLE = 1e30
 
+# Below so many rows, vectors over the terms beat vectors over the rows.
+_FEW = 8
+
 
 class FourierExpansion:
     """H(x) = intercept + sum over m of amplitudes[m] cos(omegas[m] . (x - center) - phases[m]).
@@ -102,14 +105,19 @@ class FourierExpansion:
 
     def score_checked(self, X, n_threads=None):
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
-        single = X.dtype == np.float32 and self._fits_single()
-        X = X if single else X.astype(np.float64, copy=False)
-        omegas, shifts, amplitudes = self._pack(X.dtype)
-        n_threads = check_n_threads(n_threads, X.shape[0] * omegas.size)
-        out = np.empty((X.shape[0], self.n_outputs))
-        out[:] = self.intercept
-        scratch = np.empty((n_threads, self.n_features * _features.TILE_ROWS), X.dtype)
-        _features.score_rows(X, self.center, omegas, shifts, amplitudes, out, scratch, n_threads)
+        if X.dtype == np.float32 and not self._fits_single():
+            X = X.astype(np.float64)
+        n_samples, n_features = X.shape
+        out = np.empty((n_samples, self.intercept.size))
+        if n_samples < _FEW:
+            terms, amplitudes = self._packed.get(X.dtype.char) or self._pack_few(X.dtype)
+            _features.score_few(X, self.center, terms, amplitudes, self.intercept, out,
+                                np.empty(1 + n_features, X.dtype))
+            return out
+        omegas, shifts, amplitudes = self._packed.get(X.dtype) or self._pack(X.dtype)
+        n_threads = check_n_threads(n_threads, n_samples * omegas.size)
+        scratch = np.empty((n_threads, n_features * _features.TILE_ROWS), X.dtype)
+        _features.score_rows(X, self.center, omegas, shifts, amplitudes, self.intercept, out, scratch, n_threads)
         return out
 
     def staged_score(self, X, terms_per_stage, *, n_threads=None):
@@ -118,7 +126,7 @@ class FourierExpansion:
         A few stages are scored together, as outputs of one expansion that differ in how many terms they have.
         """
         total = np.tile(self.intercept, (X.shape[0], 1))
-        per_group = max(1, _features.TERM_MULTIPLE // terms_per_stage) * terms_per_stage
+        per_group = max(1, _features.TERM_MULTIPLES[1] // terms_per_stage) * terms_per_stage
         for start in range(0, self.n_terms, per_group):
             part = slice(start, start + per_group)
             stage_of_term = np.arange(len(self.phases[part])) // terms_per_stage
@@ -142,13 +150,23 @@ class FourierExpansion:
         return self._packed["single"]
 
     def _pack(self, dtype):
-        """Arrays as the kernel reads them: angles in half turns, the number of terms padded to a multiple."""
-        if dtype not in self._packed:
-            n_terms = -(-self.n_terms // _features.TERM_MULTIPLE) * _features.TERM_MULTIPLE
-            omegas, shifts = np.zeros((n_terms, self.n_features), dtype), np.zeros(n_terms, dtype)
-            amplitudes = np.zeros((self.n_outputs, n_terms), dtype)
-            omegas[: self.n_terms] = self.omegas / np.pi
-            shifts[: self.n_terms] = self.phases / np.pi
-            amplitudes[:, : self.n_terms] = self.amplitudes.T
-            self._packed[dtype] = omegas, shifts, amplitudes
-        return self._packed[dtype]
+        """Arrays as the kernel reads them: angles in half turns, the number of terms padded to multiples."""
+        n_omegas, n_amplitudes = (-(-self.n_terms // multiple) * multiple for multiple in _features.TERM_MULTIPLES)
+        omegas, shifts = np.zeros((n_omegas, self.n_features), dtype), np.zeros(n_omegas, dtype)
+        amplitudes = np.zeros((self.n_outputs, n_amplitudes), dtype)
+        omegas[: self.n_terms] = self.omegas / np.pi
+        shifts[: self.n_terms] = self.phases / np.pi
+        amplitudes[:, : self.n_terms] = self.amplitudes.T
+        self._packed[dtype] = omegas, shifts, amplitudes
+        return omegas, shifts, amplitudes
+
+    def _pack_few(self, dtype):
+        """The same for few rows: shifts and omegas in tiles of terms."""
+        omegas, shifts, amplitudes = self._pack(dtype)
+        tile = _features.TILE_ROWS
+        terms = np.zeros((1 + self.n_features, -(-len(shifts) // tile) * tile), dtype)
+        terms[0, : len(shifts)] = shifts
+        terms[1:, : len(shifts)] = omegas.T
+        terms = np.ascontiguousarray(terms.reshape(1 + self.n_features, -1, tile).transpose(1, 0, 2))
+        self._packed[dtype.char] = terms, amplitudes
+        return terms, amplitudes

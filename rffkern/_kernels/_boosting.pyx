@@ -4,8 +4,8 @@ from cython.parallel cimport prange
 from libc.math cimport M_LN2, M_PI, cos, fabs, log1p, sin
 
 from ._common cimport (
-    TILE, block_start, block_stop, boost, correlate, correlate_unbounded, cospi, n_blocks, phase_slopes, phase_sums, project, real,
-    sincospi, weight_tile,
+    TILE, block_start, block_stop, boost, correlate, correlate_unbounded, cospi, n_blocks, phase_slopes, phase_sums,
+    project, real, sincospi, weight_tile,
 )
 
 cdef enum:

@@ -15,6 +15,7 @@ cdef enum:
     TILE = 128
     BLOCK_TILES = 16
     TERMS = 4
+    TERM_BLOCK = 16
     LANES = 16
 
 
@@ -126,6 +127,13 @@ cdef inline void project_terms(const real *tile, Py_ssize_t n_features, Py_ssize
         table_f32.project_terms(tile, n_features, width, omegas, shifts, u)
     else:
         table_f64.project_terms(tile, n_features, width, omegas, shifts, u)
+
+
+cdef inline real dot_terms(const real *h, const real *amplitude) noexcept nogil:
+    if real is float:
+        return table_f32.dot_terms(h, amplitude)
+    else:
+        return table_f64.dot_terms(h, amplitude)
 
 
 cdef inline void add_scaled(const real *h, Py_ssize_t width, real amplitude, real *total) noexcept nogil:

@@ -7,7 +7,7 @@ Double = NDArray[np.float64]
 TILE_ROWS: int
 LANE_COUNT: int
 ROW_BLOCK: int
-TERM_MULTIPLE: int
+TERM_MULTIPLES: tuple[int, int]
 
 def find_unbounded(values: Real, limit: float) -> int: ...
 def column_range(X: Real, low: Double, high: Double, n_threads: int) -> None: ...
@@ -19,5 +19,9 @@ def pack_rows(
     n_threads: int,
 ) -> None: ...
 def score_rows(
-    X: Real, center: Double, omegas: Real, shifts: Real, amplitudes: Real, out: Double, scratch: Real, n_threads: int,
+    X: Real, center: Double, omegas: Real, shifts: Real, amplitudes: Real, intercept: Double, out: Double,
+    scratch: Real, n_threads: int,
+) -> None: ...
+def score_few(
+    X: Real, center: Double, terms: Real, amplitudes: Real, intercept: Double, out: Double, row: Real,
 ) -> None: ...

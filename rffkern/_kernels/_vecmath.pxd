@@ -15,6 +15,7 @@ cdef extern from "vecmath.h" nogil:
         void correlate_unbounded(const double *, const float *, const float *, const float *, double *) noexcept nogil
         void boost(double *, const float *, const float *, const float *, double, float *, double *) noexcept nogil
         void project_terms(const float *, Py_ssize_t, Py_ssize_t, const float *, const float *, float *) noexcept nogil
+        float dot_terms(const float *, const float *) noexcept nogil
         void add_scaled(const float *, Py_ssize_t, float, float *) noexcept nogil
 
     ctypedef struct vecmath_f64:
@@ -33,6 +34,7 @@ cdef extern from "vecmath.h" nogil:
         void boost(double *, const double *, const double *, const double *, double, double *, double *) noexcept nogil
         void project_terms(const double *, Py_ssize_t, Py_ssize_t, const double *, const double *,
                            double *) noexcept nogil
+        double dot_terms(const double *, const double *) noexcept nogil
         void add_scaled(const double *, Py_ssize_t, double, double *) noexcept nogil
 
 cdef const vecmath_f32 *table_f32

@@ -11,6 +11,7 @@
 
 #define VM_TILE 128
 #define VM_TERMS 4        /* cosines that `project_terms` computes in one sweep over a tile */
+#define VM_TERM_BLOCK 16  /* terms that are summed in REAL before they are added to a double */
 #define VM_LANES 16       /* of a sum kept open in `lanes`; widths given to the scoring functions are multiples */
 
 /* Largest |y_tilde| that the surrogate loss sees: exp(64) * 64 * 128 rows still fits in single precision. */
@@ -45,9 +46,12 @@
            sums[0] += sum of weight w, sums[1] = max(sums[1], largest |r2| / log2(e)) */                               \
         void (*boost)(double *raw, const REAL *y, const REAL *weight, const REAL *h, double step, REAL *r2,            \
                       double *sums);                                                                                   \
-        /* u[k * VM_TILE + i] = omegas[k] . tile[:, i] - shifts[k] for VM_TERMS terms and i < width */                 \
+        /* u[k * VM_TILE + i] = omegas[k] . tile[:, i] - shifts[k] for VM_TERMS terms and i < width, in a tile of      \
+           width rows: tile[j * width + i] */                                                                          \
         void (*project_terms)(const REAL *tile, ptrdiff_t n_features, ptrdiff_t width, const REAL *omegas,             \
                               const REAL *shifts, REAL *u);                                                            \
+        /* Sum of amplitude[k] h[k] over VM_TERM_BLOCK terms, one after the other, as `add_scaled` would sum them */     \
+        REAL (*dot_terms)(const REAL *h, const REAL *amplitude);                                                       \
         /* total[i] += amplitude h[i] */                                                                               \
         void (*add_scaled)(const REAL *h, ptrdiff_t width, REAL amplitude, REAL *total);                               \
     } vecmath_##SUFFIX;

@@ -38,13 +38,6 @@ static inline REAL FN(inverse_power)(REAL power)
 /* Angles too large to carry information, inf and nan count as zero, so that a cosine is never outside [-1, 1]. */
 static inline REAL FN(bounded)(REAL u) { return FABS(u) < ANGLE_LIMIT ? u : (REAL)0; }
 
-static inline void FN(bound_lanes)(REAL *restrict u)
-{
-    int i;
-#pragma omp simd
-    for (i = 0; i < VM_LANES; i++) u[i] = FN(bounded)(u[i]);
-}
-
 /* Rows of a strip stay in registers while the features go by: two chains of loads and nothing stored in between. */
 enum { FN(strip) = STRIP_VECTORS * FN(lanes) };
 
@@ -60,7 +53,7 @@ static void FN(project)(const REAL *restrict tile, ptrdiff_t n_features, const R
                         REAL *restrict u)
 {
     const REAL *next = tile + n_features * VM_TILE;
-    ptrdiff_t i, j, row, piece = 0;
+    ptrdiff_t j, row, piece = 0;
     int v;
     for (row = 0; row < VM_TILE; row += FN(strip)) {
         FN(vector) sums[STRIP_VECTORS];
@@ -73,13 +66,15 @@ static void FN(project)(const REAL *restrict tile, ptrdiff_t n_features, const R
         }
         for (v = 0; v < STRIP_VECTORS; v++) *(FN(vector) *)(u + row + v * FN(lanes)) = sums[v];
     }
-#pragma omp simd
-    for (i = 0; i < VM_TILE; i++) u[i] = FN(bounded)(u[i]);
 }
 
 static inline REAL FN(cospi_point)(REAL u)
 {
-    REAL rounded = u + MAGIC, r = u - (rounded - MAGIC), z = r * r;
+    REAL rounded, r, z;
+    u = FN(bounded)(u);
+    rounded = u + MAGIC;
+    r = u - (rounded - MAGIC);
+    z = r * r;
     return FN(from_bits)(FN(bits)(1 + z * POLY(cosine)(z)) ^ FN(sign_bit)(rounded));
 }
 
@@ -96,7 +91,7 @@ static void FN(sincospi)(const REAL *restrict u, REAL *restrict s, REAL *restric
     ptrdiff_t i;
 #pragma omp simd
     for (i = 0; i < VM_TILE; i++) {
-        REAL rounded = u[i] + MAGIC, r = u[i] - (rounded - MAGIC), z = r * r;
+        REAL x = FN(bounded)(u[i]), rounded = x + MAGIC, r = x - (rounded - MAGIC), z = r * r;
         WORD flip = FN(sign_bit)(rounded);
         s[i] = FN(from_bits)(FN(bits)(r * POLY(sine)(z)) ^ flip);
         c[i] = FN(from_bits)(FN(bits)(1 + z * POLY(cosine)(z)) ^ flip);
@@ -278,7 +273,7 @@ static void FN(boost)(double *restrict raw, const REAL *restrict y, const REAL *
 }
 
 /* VM_TERMS sums over `n_vectors` vectors of rows, all of them held in registers while the features go by. */
-static ALWAYS_INLINE void FN(project_strip)(const REAL *restrict tile, ptrdiff_t n_features,
+static ALWAYS_INLINE void FN(project_strip)(const REAL *restrict tile, ptrdiff_t n_features, ptrdiff_t width,
                                             const REAL *restrict omegas, const REAL *restrict shifts,
                                             REAL *restrict u, const int n_vectors)
 {
@@ -289,7 +284,7 @@ static ALWAYS_INLINE void FN(project_strip)(const REAL *restrict tile, ptrdiff_t
         for (v = 0; v < n_vectors; v++) sums[k][v] = (FN(vector)){0} - shifts[k];
     for (j = 0; j < n_features; j++)
         for (v = 0; v < n_vectors; v++) {
-            const FN(vector) x = *(const FN(vector) *)(tile + j * VM_TILE + v * FN(lanes));
+            const FN(vector) x = *(const FN(vector) *)(tile + j * width + v * FN(lanes));
             for (k = 0; k < VM_TERMS; k++) sums[k][v] += omegas[k * n_features + j] * x;
         }
     for (k = 0; k < VM_TERMS; k++)
@@ -299,12 +294,22 @@ static ALWAYS_INLINE void FN(project_strip)(const REAL *restrict tile, ptrdiff_t
 static void FN(project_terms)(const REAL *restrict tile, ptrdiff_t n_features, ptrdiff_t width,
                               const REAL *restrict omegas, const REAL *restrict shifts, REAL *restrict u)
 {
-    ptrdiff_t i, k, row = 0;
+    ptrdiff_t row = 0;
     for (; row + TERM_VECTORS * FN(lanes) <= width; row += TERM_VECTORS * FN(lanes))
-        FN(project_strip)(tile + row, n_features, omegas, shifts, u + row, TERM_VECTORS);
-    for (; row < width; row += FN(lanes)) FN(project_strip)(tile + row, n_features, omegas, shifts, u + row, 1);
-    for (k = 0; k < VM_TERMS; k++)
-        for (i = 0; i < width; i += VM_LANES) FN(bound_lanes)(u + k * VM_TILE + i);
+        FN(project_strip)(tile + row, n_features, width, omegas, shifts, u + row, TERM_VECTORS);
+    for (; row < width; row += FN(lanes))
+        FN(project_strip)(tile + row, n_features, width, omegas, shifts, u + row, 1);
+}
+
+static REAL FN(dot_terms)(const REAL *restrict h, const REAL *restrict amplitude)
+{
+    /* Vectors of equal lanes: a compiler may compute a scalar chain as products, then sums, which rounds otherwise. */
+    FN(vector) total = {0};
+    REAL lanes[sizeof total / sizeof(REAL)];
+    int k;
+    for (k = 0; k < VM_TERM_BLOCK; k++) total += amplitude[k] * ((FN(vector)){0} + h[k]);
+    memcpy(lanes, &total, sizeof total);
+    return lanes[0];
 }
 
 static void FN(add_scaled)(const REAL *restrict h, ptrdiff_t width, REAL amplitude, REAL *restrict total)
@@ -328,6 +333,7 @@ const EXPAND2(vecmath, SUFFIX) EXPAND3(vecmath, SUFFIX, VM_LEVEL) = {
     .correlate_unbounded = FN(correlate_unbounded),
     .boost = FN(boost),
     .project_terms = FN(project_terms),
+    .dot_terms = FN(dot_terms),
     .add_scaled = FN(add_scaled),
 };
 
