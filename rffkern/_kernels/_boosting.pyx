@@ -58,8 +58,12 @@ cdef double _polish(
     cdef int iteration
     cdef double left = phase - width, right = phase + width, trial, value, slope, curvature, best = phase
     for iteration in range(MAX_NEWTON_STEPS):
-        for k in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            _block_phase_slopes(a, b, weight, phase, k, &partial[k, 0])
+        if n_threads == 1:   # as in `_descent`: no parallel region where it would cost more than the work
+            for k in range(blocks):
+                _block_phase_slopes(a, b, weight, phase, k, &partial[k, 0])
+        else:
+            for k in prange(blocks, schedule='dynamic', num_threads=n_threads):
+                _block_phase_slopes(a, b, weight, phase, k, &partial[k, 0])
         value = slope = curvature = 0
         for k in range(blocks):
             value += partial[k, 0]
