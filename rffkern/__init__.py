@@ -5,6 +5,7 @@ try:
 except ModuleNotFoundError as error:
     raise ImportError("rffkern is being imported from its source tree, which holds no compiled modules; change to "
                       "another folder, or install it with: pip install --no-build-isolation --editable .") from error
+from ._config import show_config
 from ._row_blocks import RowBlocks
 from .errors import DataConversionWarning, FormatError, InvalidInputError, NotFittedError, RFFKernError
 from .expansion import FourierExpansion
@@ -23,4 +24,5 @@ __all__ = [
     "__version__",
     "load",
     "save",
+    "show_config",
 ]

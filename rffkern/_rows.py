@@ -78,13 +78,14 @@ def _column_sums(X, unit, center, weight, power, n_threads):
     return total
 
 
-class Sample(NamedTuple):
+class Sample:
     """The rows that one round descends on."""
 
-    tiles: np.ndarray  # (n_tiles, n_features, 128)
-    weight: np.ndarray  # (n_tiles or 2, 128)
-    total_weight: float
-    place: slice | np.ndarray  # their tiles among all tiles, or their rows among all rows
+    def __init__(self, tiles, weight, total_weight, place):
+        self.tiles = tiles  # (n_tiles, n_features, 128)
+        self.weight = weight  # (n_tiles or 2, 128)
+        self.total_weight = total_weight
+        self.place = place  # slice of all tiles, or indices of rows
 
     def of(self, values):
         """Entries of the sample in a tiled array over all rows."""

@@ -14,8 +14,9 @@ import rffkern
 PACKAGE = pathlib.Path(rffkern.__file__).parent
 
 # From the top down; a module imports only what stands after it.
-LAYERS = ["__main__", "cli", "demo", "_tables", "__init__", "serialize", "models", "_boosting_loop", "_rows", "_tiles",
-          "_base", "expansion", "_row_blocks", "_threads", "_validation", "_files", "errors", "_version", "_kernels"]
+LAYERS = ["__main__", "cli", "demo", "_tables", "__init__", "_config", "serialize", "models", "_boosting_loop", "_rows",
+          "_tiles", "_base", "expansion", "_row_blocks", "_threads", "_validation", "_files", "errors", "_version",
+          "_kernels"]
 
 
 def layer(path):

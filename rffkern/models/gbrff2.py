@@ -131,7 +131,7 @@ class GBRFF2Classifier(Classifier):
     params_since = {2: {"max_samples": None}}
 
     def __init__(self, n_estimators=100, *, gamma="scale", reg_lambda=2**-5, learning_rate=1.0, max_iter=10,
-                 max_samples=8192, standardize=True, early_stopping_rounds=20, precision="single", random_state=None,
+                 max_samples=16384, standardize=True, early_stopping_rounds=20, precision="single", random_state=None,
                  n_threads=None, verbose=0):
         self.n_estimators = n_estimators
         self.gamma = gamma
