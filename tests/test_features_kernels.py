@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from packing import DTYPES, SIZES
 
 from rffkern import FourierExpansion
+from rffkern._kernels import _features
 from rffkern._rows import Rows, measure_scaling
+from rffkern._tiles import pack
 
 
 def random_expansion(rng, n_terms, n_features, n_outputs):
@@ -106,3 +108,45 @@ def test_weighted_scaling_is_that_of_repeated_rows(rng):
     weighted, repeated = measure_scaling(X, repeats.astype(float)), measure_scaling(np.repeat(X, repeats, axis=0))
     np.testing.assert_allclose(weighted.center, repeated.center, atol=1e-14)
     np.testing.assert_allclose(weighted.inverse_scale, repeated.inverse_scale, rtol=1e-12)
+
+
+@given(st.sampled_from(DTYPES), st.integers(1, 70), st.integers(0, 69),
+       st.sampled_from([np.nan, np.inf, -np.inf, -3.5]))
+def test_find_unbounded(dtype, size, place, bad):
+    values = np.linspace(-2, 2, size).astype(dtype)
+    assert _features.find_unbounded(values, 2.0) == -1
+    values[place % size] = bad
+    values[size - 1] = values[size - 1] if place % 2 else np.nan
+    wrong = ~(np.abs(values) <= 2)
+    assert _features.find_unbounded(values, 2.0) == (np.argmax(wrong) if wrong.any() else -1)
+
+
+@given(st.sampled_from(DTYPES), st.sampled_from(SIZES), st.integers(1, 9), st.booleans(), st.integers(0, 2**32 - 1))
+def test_columns(dtype, n_samples, n_features, weighted, seed):
+    """Ranges exactly, moments up to rounding, for any number of threads the same."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_samples, n_features)).astype(dtype)
+    weight = rng.uniform(0, 2, n_samples) if weighted else np.empty(0)
+    unit, center = rng.uniform(0.5, 2, n_features), rng.standard_normal(n_features)
+    n_blocks = -(-n_samples // _features.ROW_BLOCK)
+    low, high = np.empty((2, n_blocks, n_features))
+    _features.column_range(X, low, high, 2)
+    np.testing.assert_array_equal(low.min(axis=0), X.min(axis=0))
+    np.testing.assert_array_equal(high.max(axis=0), X.max(axis=0))
+    for power in (1, 2):
+        one, three = np.empty((2, n_blocks, n_features))
+        _features.column_moments(X, unit, center, weight, power, one, 1)
+        _features.column_moments(X, unit, center, weight, power, three, 3)
+        np.testing.assert_array_equal(one, three)
+        terms = (X * unit - center) ** power * (weight[:, None] if weighted else 1)
+        np.testing.assert_allclose(one.sum(axis=0), terms.sum(axis=0), rtol=0, atol=1e-12 * np.abs(terms).sum())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_packing_in_an_order(rng, dtype):
+    X, order = rng.standard_normal((3000, 5)), rng.permutation(3000)
+    scaling = measure_scaling(X)
+    tiles, length = pack(X, scaling, np.dtype(dtype), 2, order)
+    straight, same_length = pack(X[order], scaling, np.dtype(dtype), 1)
+    np.testing.assert_array_equal(tiles, straight)
+    assert length == same_length

@@ -1,177 +1,286 @@
-"""Measure fit and predict against a NumPy/SciPy twin of the authors' way and against LightGBM.
+"""Measure rffkern against a NumPy/SciPy twin of the authors' way and against its peers.
 
-    python tools/bench.py                          sizes 1702 and 43606, five repetitions
-    python tools/bench.py --sizes 220755 --json new.json
-    python tools/bench.py --compare old.json new.json
+    python tools/bench.py fit                              training, n = 1702 and 43606, and what memory it takes
+    python tools/bench.py fit --sizes 220755 1117558 --only rffkern twin lightgbm
+    python tools/bench.py predict                          scoring, many rows and one
+    python tools/bench.py kernels                          one evaluation against the speed of memory
+    python tools/bench.py growth --plot time.png           time against n (sizes of Figure 4), d and T
+    python tools/bench.py threads                          one and two threads
+    python tools/bench.py memmap --folder DIR              rows that stay on disk
+    python tools/bench.py --compare old.json new.json      two files written with --json
 
-All contenders see the same data in one process on one thread; figures are medians of CPU seconds, and what counts is
-their ratio, printed as "times slower than rffkern".  Needs scipy, scikit-learn and lightgbm; one that is missing is
-left out and named.
+All contenders see the same data in one process on one thread, in turn; figures are medians of CPU seconds, and what
+counts is their ratio, printed as "times slower than rffkern".  rffkern descends on all rows unless it says "sampled".
+The twin runs fewer rounds on large data, and its time is scaled.  Needs scipy and scikit-learn; lightgbm, xgboost and
+matplotlib where they are asked for.  A contender that is missing, or would take longer than --limit, is left out.
 """
 
 import argparse
 import json
 import os
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from functools import partial
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[variable] = "1"
+import contenders  # first: it sets the number of threads that the libraries read when they load
+import numpy as np
+from contenders import CONTENDERS, GROWTH, N_ESTIMATORS, N_FEATURES, make_data, rffkern_model
 
-import numpy as np  # noqa: E402  (reads the variables set above)
-
-N_ESTIMATORS, N_FEATURES = 100, 20
-
-
-def make_data(n_samples):
-    from sklearn.datasets import make_classification
-
-    X, y = make_classification(n_samples, N_FEATURES, random_state=0)
-    return X, np.where(y > 0, 1.0, -1.0)
+FIGURE_4 = [1702, 3829, 8614, 19381, 43606, 98113, 220755, 496698, 1117558, 2514505, 5657638]
 
 
-class Twin:
-    """The authors' way in plain NumPy and SciPy: bounded Brent for the phase, fmin_l_bfgs_b for omega."""
+def cpu_seconds(functions, repetitions, clock=time.process_time, budget=30.0):
+    """Median time of each function, all called in turn after a first round; short ones several times in a row.
 
-    def __init__(self, n_estimators=N_ESTIMATORS, seed=0):
-        self.n_estimators, self.seed = n_estimators, seed
-
-    def fit(self, X, y):
-        from scipy.optimize import fmin_l_bfgs_b, fminbound
-
-        rng = np.random.default_rng(self.seed)
-        n_samples, n_features = X.shape
-        self.intercept = 0.5 * np.log((1 + y.mean()) / (1 - y.mean()))
-        H = np.full(n_samples, self.intercept)
-        self.omegas, self.phases, self.steps = [], [], []
-        for _ in range(self.n_estimators):
-            w = np.exp(-y * H)
-            r = y * w
-            omega = rng.normal(0, np.sqrt(2 / n_features), n_features)
-            angle = X @ omega
-
-            def phase_loss(b, r=r, angle=angle):
-                return np.exp(-r * np.cos(angle - b)).mean()
-
-            b = fminbound(phase_loss, -np.pi, np.pi, xtol=2e-2 * np.pi)
-
-            def loss_and_gradient(omega, r=r, b=b):
-                shifted = X @ omega - b
-                loss = np.exp(-r * np.cos(shifted))
-                return loss.mean(), (r * np.sin(shifted) * loss) @ X / n_samples
-
-            omega, _, _ = fmin_l_bfgs_b(loss_and_gradient, omega, maxiter=10)
-            h = np.cos(X @ omega - b)
-            step = 0.5 * np.log(((1 + y * h) * w).sum() / ((1 - y * h) * w).sum())
-            H += step * h
-            self.omegas.append(omega)
-            self.phases.append(b)
-            self.steps.append(step)
-        return self
-
-    def predict(self, X):
-        angle = X @ np.array(self.omegas).T - self.phases
-        return self.intercept + np.cos(angle) @ self.steps
-
-    def predict_blocked(self, X):
-        """The same by 4096 rows, which keeps the temporaries in cache."""
-        return np.concatenate([self.predict(X[i : i + 4096]) for i in range(0, len(X), 4096)])
+    A contender that has used up its budget of seconds is not called again.
+    """
+    inner, times = {}, {name: [] for name in functions}
+    for name, function in functions.items():
+        started = clock()
+        function()
+        first = max(clock() - started, 1e-6)
+        inner[name] = max(1, min(10000, int(0.1 / first)))
+        if first > 1:
+            times[name].append(first)
+    for _ in range(repetitions):
+        for name, function in functions.items():
+            if len(times[name]) < repetitions and sum(times[name]) < budget:
+                started = clock()
+                for _ in range(inner[name]):
+                    function()
+                times[name].append((clock() - started) / inner[name])
+    return {name: statistics.median(values) for name, values in times.items()}
 
 
-def rffkern_model(precision="single"):
-    from rffkern import GBRFF2Classifier
-
-    return GBRFF2Classifier(N_ESTIMATORS, gamma=1 / N_FEATURES, reg_lambda=0, standardize=False, precision=precision,
-                            max_samples=None, random_state=0, n_threads=1)
-
-
-def lightgbm_model():
-    from lightgbm import LGBMClassifier
-
-    return LGBMClassifier(n_estimators=N_ESTIMATORS, max_depth=5, force_col_wise=True, n_jobs=1, verbose=-1)
+def peak_memory(name, n_samples):
+    """MB that a fit adds at its peak to the memory of a process that holds the data."""
+    program = [sys.executable, __file__, "peak", "--only", name, "--sizes", str(n_samples)]
+    return float(subprocess.run(program, capture_output=True, text=True, check=True).stdout)
 
 
 class Fit:
     """Training: 100 rounds or trees on n rows of 20 columns."""
 
-    contenders = {
-        "rffkern": rffkern_model,
-        "rffkern double": lambda: rffkern_model("double"),
-        "twin": Twin,
-        "lightgbm": lightgbm_model,
-    }
+    def __init__(self, only, limit):
+        self.only, self.limit, self.last = only, limit, {}
 
-    def setup(self, n_samples):
-        self.X, self.y = make_data(n_samples)
+    def functions(self, n_samples):
+        X, y = make_data(n_samples)
+        functions, self.factors = {}, {}
+        for name in self.only:
+            seconds, size = self.last.get(name, (0, 1))
+            if seconds * (n_samples / size) ** GROWTH.get(name, 1) > self.limit:
+                continue
+            rounds = contenders.twin_rounds(n_samples)
+            self.factors[name] = N_ESTIMATORS / rounds if name == "twin" else 1
+            make = (lambda rounds=rounds: contenders.Twin(rounds)) if name == "twin" else CONTENDERS[name]
+            try:
+                make()
+            except ImportError as error:
+                print(f"left out: {name} ({error})", file=sys.stderr)
+                continue
+            functions[name] = lambda make=make: make().fit(X, y)
+        return functions
 
-    def time(self, name):
-        model = self.contenders[name]()
-        return lambda: model.fit(self.X, self.y)
+    def measure(self, n_samples, repetitions):
+        seconds = cpu_seconds(self.functions(n_samples), repetitions)
+        for name in seconds:
+            self.last[name] = seconds[name], n_samples
+            seconds[name] *= self.factors[name]
+        return {"what": "fit", "n": n_samples, "seconds": seconds}
 
 
 class Predict:
-    """Scoring n rows with 100 terms or trees."""
+    """Scoring: a sum of cosines against NumPy and against as many trees of depth 5."""
 
-    contenders = {
-        "rffkern": lambda model, X: lambda: model["rffkern"].decision_function(X),
-        "rffkern float32": lambda model, X: partial(model["rffkern"].decision_function, X.astype(np.float32)),
-        "twin": lambda model, X: lambda: model["twin"].predict(X),
-        "twin blocked": lambda model, X: lambda: model["twin"].predict_blocked(X),
-        "lightgbm": lambda model, X: lambda: model["lightgbm"].booster_.predict(X, raw_score=True, num_threads=1),
-    }
+    def __init__(self, n_terms, n_features):
+        from rffkern import FourierExpansion
 
-    def setup(self, n_samples):
-        X, y = make_data(2000)
-        self.models = {"rffkern": rffkern_model().fit(X, y), "twin": Twin().fit(X, y)}
+        rng = np.random.default_rng(0)
+        self.n_terms, self.n_features = n_terms, n_features
+        omegas, phases = rng.standard_normal((n_terms, n_features)), rng.uniform(-3, 3, n_terms)
+        self.expansion = FourierExpansion(omegas, phases, rng.standard_normal((n_terms, 1)), [0.0],
+                                          np.zeros(n_features))
+        self.twin = contenders.Twin()
+        self.twin.omegas, self.twin.phases, self.twin.intercept = omegas, phases, 0.0
+        self.twin.steps = self.expansion.amplitudes[:, 0]
+
+    def functions(self, n_samples):
+        X, _ = make_data(n_samples, self.n_features)
+        single = X.astype(np.float32)
+        functions = {
+            "rffkern float32": lambda: self.expansion.score(single, n_threads=1),
+            "rffkern": lambda: self.expansion.score(X, n_threads=1),
+            "numpy": lambda: self.twin.predict(X),
+            "numpy blocked": lambda: self.twin.predict_blocked(X),
+        }
         try:
-            self.models["lightgbm"] = lightgbm_model().fit(X, y)
-        except ImportError:
-            self.models["lightgbm"] = None
-        self.X, _ = make_data(n_samples)
+            booster = contenders.lightgbm_model(self.n_terms).fit(*make_data(4000, self.n_features)).booster_
+            functions["lightgbm"] = lambda: booster.predict(X, raw_score=True, num_threads=1)
+        except ImportError as error:
+            print(f"left out: lightgbm ({error})", file=sys.stderr)
+        return functions
 
-    def time(self, name):
-        if self.models.get(name.split()[0]) is None:
-            raise ImportError(name)
-        return self.contenders[name](self.models, self.X)
-
-
-def cpu_seconds(function, repetitions):
-    """Median CPU time of a call, after one that warms up; calls of under 20 ms are repeated within a measurement."""
-    started = time.process_time()
-    function()
-    inner = max(1, min(1000, int(0.02 / max(time.process_time() - started, 1e-6))))
-    times = []
-    for _ in range(repetitions):
-        started = time.process_time()
-        for _ in range(inner):
-            function()
-        times.append((time.process_time() - started) / inner)
-    return statistics.median(times)
+    def measure(self, n_samples, repetitions):
+        return {"what": f"predict T = {self.n_terms} d = {self.n_features}", "n": n_samples,
+                "seconds": cpu_seconds(self.functions(n_samples), repetitions)}
 
 
-def run(sizes, repetitions):
-    results = []
-    for benchmark in (Fit(), Predict()):
-        for n_samples in sizes:
-            benchmark.setup(n_samples)
-            seconds = {}
-            for name in benchmark.contenders:
-                try:
-                    seconds[name] = cpu_seconds(benchmark.time(name), repetitions)
-                except ImportError as error:
-                    print(f"left out: {name} ({error})", file=sys.stderr)
-            results.append({"what": type(benchmark).__name__.lower(), "n": n_samples, "seconds": seconds})
-            show(results[-1])
+class OneRow:
+    """Latency of one row, T = 100, d = 20."""
+
+    def measure(self, n_samples, repetitions):
+        X, y = make_data(2000)
+        model, row = rffkern_model().fit(X, y), X[:1].copy()
+        functions = {"expansion.score": lambda: model.expansion_.score(row),
+                     "decision_function": lambda: model.decision_function(row), "predict": lambda: model.predict(row)}
+        return {"what": "one row", "n": 1, "seconds": cpu_seconds(functions, repetitions)}
+
+
+class Evaluation:
+    """One evaluation of the omega objective and its gradient, against reading the packed rows once."""
+
+    def __init__(self, n_features, dtype):
+        self.n_features, self.dtype = n_features, np.dtype(dtype)
+
+    def measure(self, n_samples, repetitions):
+        from rffkern._kernels import _descent
+        from rffkern._rows import Margins, Rows, Scaling
+
+        d = self.n_features
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((n_samples, d), dtype=np.float32)
+        rows = Rows(X, Scaling(np.zeros(d), np.ones(d), 1.0), None, self.dtype, 1)
+        r2, omega, gradient = Margins(rows, np.where(X[:, 0] > 0, 1, -1), 0.1).r2, np.full(d, 0.1), np.empty(d)
+        stream = rows.store.tiles.reshape(-1).view(np.uint64)
+        functions = {
+            "evaluation": lambda: _descent.omega_objective(
+                rows.store.tiles, r2, rows.weight, omega, 0.3, 0.0, rows.total_weight, gradient, rows.scaled,
+                rows.lanes, rows.partial, 1),
+            "reading": stream.max,
+        }
+        seconds = cpu_seconds(functions, max(repetitions, 9))
+        result = {"what": f"evaluation d = {d} {self.dtype}", "n": n_samples, "seconds": seconds}
+        print(f"{seconds['evaluation'] / n_samples * 1e9:.2f} ns per row, "
+              f"{seconds['reading'] / seconds['evaluation']:.2f} of the speed of reading")
+        return result
+
+
+def growth(repetitions, only, limit, plot):
+    """Time against n, d and T, and the power of each that fits."""
+    fit = Fit(only, limit)
+    results = [show(fit.measure(n, repetitions)) for n in FIGURE_4]
+    names = [name for name in only if any(name in row["seconds"] for row in results)]
+    for name in names:
+        points = [(row["n"], row["seconds"][name]) for row in results if row["n"] >= 10_000 and name in row["seconds"]]
+        if len(points) > 2:
+            print(f"{name}: time ~ n^{np.polyfit(*np.log(np.transpose(points)), 1)[0]:.2f} from n = {points[0][0]}")
+    for what, values, make in (
+            ("d", [10, 20, 40, 80, 160], lambda d: (make_data(19381, d), rffkern_model(gamma=1 / d))),
+            ("T", [25, 50, 100, 200, 400], lambda T: (make_data(19381), rffkern_model(T)))):
+        functions = {}
+        for value in values:
+            (X, y), model = make(value)
+            functions[value] = lambda model=model, X=X, y=y: model.fit(X, y)
+        seconds = cpu_seconds(functions, max(3, repetitions))
+        print(", ".join(f"{what} = {value}: {seconds[value]:.3g} s" for value in values)
+              + f"; rffkern: time ~ {what}^{np.polyfit(np.log(values), np.log(list(seconds.values())), 1)[0]:.2f}")
+    if plot:
+        draw(results, names, plot)
     return results
 
 
+def draw(results, names, path):
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7.5, 5), layout="constrained")
+    for name in names:
+        points = [(row["n"], row["seconds"][name]) for row in results if name in row["seconds"]]
+        axes.loglog(*np.transpose(points), marker="o", label=name, linewidth=2.5 if name.startswith("rff") else 1.2)
+    axes.set(xlabel="training rows", ylabel="CPU seconds", title=f"Training, d = {N_FEATURES}, T = {N_ESTIMATORS}, "
+             "one thread")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+    figure.savefig(path, dpi=120)
+
+
+def threads(sizes, repetitions):
+    """Wall seconds of fits on one and two threads."""
+    for n_samples in sizes:
+        X, y = make_data(n_samples)
+        for label, params in (("all rows", {}), ("sampled", {"max_samples": 16384})):
+            models = {count: rffkern_model(30, **params, n_threads=count) for count in (1, 2)}
+            seconds = cpu_seconds({count: partial(model.fit, X, y) for count, model in models.items()}, repetitions,
+                                  time.perf_counter)
+            print(f"fit {label:<9} n = {n_samples:<8} {seconds[1]:.3g} s, two threads {seconds[2]:.3g} s: "
+                  f"{seconds[1] / seconds[2]:.2f}x", flush=True)
+        expansion = rffkern_model().fit(X[:2000], y[:2000]).expansion_
+        seconds = cpu_seconds({count: partial(expansion.score, X, n_threads=count) for count in (1, 2)}, repetitions,
+                              time.perf_counter)
+        print(f"predict       n = {n_samples:<8} {seconds[1]:.3g} s, two threads {seconds[2]:.3g} s: "
+              f"{seconds[1] / seconds[2]:.2f}x", flush=True)
+
+
+def memmap(sizes, folder):
+    """Training on rows that stay in a file: seconds, and memory over that of an idle process."""
+    for n_samples in sizes:
+        with tempfile.TemporaryDirectory(dir=folder) as place:
+            X = np.lib.format.open_memmap(os.path.join(place, "X.npy"), "w+", np.float32, (n_samples, N_FEATURES))
+            y = np.empty(n_samples, dtype=bool)
+            for start in range(0, n_samples, 1 << 20):
+                stop = min(start + (1 << 20), n_samples)
+                X[start:stop] = np.random.default_rng(start).standard_normal((stop - start, N_FEATURES), np.float32)
+                y[start:stop] = X[start:stop, 0] * X[start:stop, 1] + X[start:stop, 2] > 0
+            X.flush()
+            del X
+            np.save(os.path.join(place, "y.npy"), y)
+            program = [sys.executable, __file__, "streamed", "--folder", place]
+            print(f"n = {n_samples}: {n_samples * N_FEATURES * 4e-6:.0f} MB of rows, "
+                  + subprocess.run(program, capture_output=True, text=True, check=True).stdout, end="", flush=True)
+
+
+def streamed(folder):
+    X, y = np.load(os.path.join(folder, "X.npy"), mmap_mode="r"), np.load(os.path.join(folder, "y.npy"))
+    before = memory("RssAnon")
+    peak = 0
+
+    def watch(_):
+        nonlocal peak
+        peak = max(peak, memory("RssAnon"))
+
+    started = time.process_time()
+    model = rffkern_model(max_samples=16384).fit(X, y, callback=watch)
+    print(f"{time.process_time() - started:.1f} CPU s, {peak - before:.0f} MB of memory, "
+          f"accuracy {model.score(X[:10000], y[:10000]):.3f}")
+
+
+def memory(field):
+    """A field of the process's status in MB: RssAnon counts no pages of files, VmHWM is the peak of VmRSS."""
+    with open("/proc/self/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) / 1000 for line in file if line.startswith(field))
+
+
+def peak(name, n_samples):
+    X, y = make_data(n_samples)
+    make = CONTENDERS[name]
+    make().fit(X[:200], y[:200])  # what the libraries load, they load now
+    model = contenders.Twin(2) if name == "twin" else make()
+    with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
+        file.write("5")  # sets VmHWM back to VmRSS
+    before = memory("VmRSS")
+    model.fit(X, y)
+    print(memory("VmHWM") - before)
+
+
 def show(result):
-    base = result["seconds"]["rffkern"]
-    cells = (f"{name} {value:.4g} s" + (f" ({value / base:.1f}x)" if name != "rffkern" else "")
+    base = result["seconds"].get("rffkern") or next(iter(result["seconds"].values()))
+    cells = (f"{name} {value:.4g} s" + (f" ({value / base:.2f}x)" if value != base else "")
              for name, value in result["seconds"].items())
-    print(f"{result['what']:<8} n = {result['n']:<8} " + "   ".join(cells), flush=True)
+    print(f"{result['what']} n = {result['n']}: " + ", ".join(cells), flush=True)
+    return result
 
 
 def compare(old_path, new_path):
@@ -185,17 +294,51 @@ def compare(old_path, new_path):
             print(f"{key[0]:<8} n = {key[1]:<8} {name:<16} {old:.4g} s -> {new:.4g} s  ({old / new:.2f}x faster)")
 
 
+def run_fit(arguments):
+    fit, results = Fit(arguments.only, arguments.limit), []
+    for n_samples in arguments.sizes or [1702, 43606]:
+        results.append(show(fit.measure(n_samples, arguments.repeat)))
+        if arguments.memory:
+            print("   MB over the data: " + ", ".join(
+                f"{name} {peak_memory(name, n_samples):.1f}" for name in results[-1]["seconds"]), flush=True)
+    return results
+
+
+def run_predict(arguments):
+    results = [show(Predict(100, 20).measure(n, arguments.repeat)) for n in arguments.sizes or [1702, 43606]]
+    results.append(show(Predict(1000, 100).measure(20000, arguments.repeat)))
+    return [*results, show(OneRow().measure(1, arguments.repeat))]
+
+
+def run_kernels(arguments):
+    return [show(Evaluation(d, dtype).measure(n, arguments.repeat)) for dtype in (np.float32, np.float64)
+            for d, sizes in ((5, [43520, 1_000_000]), (20, [43520, 1_000_000]), (60, [43520, 400_000]))
+            for n in sizes]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1702, 43606], help="numbers of rows")
+    parser.add_argument("what", nargs="?", default="fit", choices=["fit", "predict", "kernels", "growth", "threads",
+                                                                   "memmap", "peak", "streamed"])
+    parser.add_argument("--sizes", type=int, nargs="+", help="numbers of rows")
+    parser.add_argument("--only", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS), help="contenders")
     parser.add_argument("--repeat", type=int, default=5, help="repetitions, of which the median counts")
+    parser.add_argument("--limit", type=float, default=60, help="seconds of a fit beyond which it is left out")
+    parser.add_argument("--memory", action="store_true", help="measure the memory of fits as well")
+    parser.add_argument("--plot", metavar="FILE", help="draw time against n there")
+    parser.add_argument("--folder", help="where memmap may write")
     parser.add_argument("--json", metavar="FILE", help="write the figures there too")
     parser.add_argument("--compare", nargs=2, metavar=("OLD", "NEW"), help="compare two files of figures instead")
     arguments = parser.parse_args()
-    if arguments.compare:
-        compare(*arguments.compare)
-        return
-    results = run(arguments.sizes, arguments.repeat)
+    commands = {
+        "fit": lambda: run_fit(arguments), "predict": lambda: run_predict(arguments),
+        "kernels": lambda: run_kernels(arguments),
+        "growth": lambda: growth(arguments.repeat, arguments.only, arguments.limit, arguments.plot),
+        "threads": lambda: threads(arguments.sizes or [220755, 1117558], arguments.repeat),
+        "memmap": lambda: memmap(arguments.sizes or [12729685], arguments.folder),
+        "peak": lambda: peak(arguments.only[0], arguments.sizes[0]), "streamed": lambda: streamed(arguments.folder),
+    }
+    results = compare(*arguments.compare) if arguments.compare else commands[arguments.what]()
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(results, file, indent=1)
