@@ -26,18 +26,19 @@ GAMMA_FACTORS = [2.0**k for k in range(-2, 3)]  # times 1 / n_features
 REG_LAMBDAS = [0.0] + [2.0**k for k in range(-5, -1)]
 
 SAMPLING_SETS = ["occupancy", "bankmarketing", "covtype_a", "covtype8_107k", "electricity", "sleep", "eeg_eye_state",
-                 "pendigits", "higgs_11k", "synthetic_60k", "synthetic_300k", "waves_30k", "waves_120k"]
+                 "pendigits", "higgs_11k", "blobs2_60k", "blobs8_60k", "blobs8_300k", "waves_30k", "waves_120k"]
 SAMPLE_SIZES = [16384, 8192, 4096, 2048, 1024]
 
 
 def load(folder, name):
-    if name.startswith("synthetic_"):
+    kind, _, thousands = name.rpartition("_")
+    if kind in ("blobs2", "blobs8"):  # the data of bench.py, and some with 8 informative columns
         from sklearn.datasets import make_classification
 
-        return make_classification(1000 * int(name[10:-1]), 20, n_informative=8, random_state=0)
-    if name.startswith("waves_"):
+        return make_classification(1000 * int(thousands[:-1]), 20, n_informative=int(kind[-1]), random_state=0)
+    if kind == "waves":
         rng = np.random.default_rng(0)
-        X = rng.standard_normal((1000 * int(name[6:-1]), 5))
+        X = rng.standard_normal((1000 * int(thousands[:-1]), 5))
         return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.standard_normal(len(X)) > 0
     with np.load(os.path.join(folder, f"{name}.npz"), allow_pickle=False) as archive:
         return archive["X"], archive["y"]

@@ -76,6 +76,10 @@ class GBRFF2Classifier(Classifier):
         Factor on every step.
     max_iter : int >= 0, default 10
         L-BFGS iterations per round; 0 keeps the drawn omega.
+    max_samples : int >= 128 or None, default 16384
+        Largest number of rows that one round's phase search and descent use; step and update use all.  More rows than
+        this are shuffled once and divided in equal parts, which the rounds take in turn.  None: all rows in every
+        descent.
     standardize : bool, default True
         Learn on columns of mean 0 and variance 1.  Prediction takes raw rows either way.
     early_stopping_rounds : int >= 1 or None, default 20
@@ -84,7 +88,8 @@ class GBRFF2Classifier(Classifier):
         Arithmetic of the training kernels.  Sums over tiles and predictions kept in training are double in both.
         "single" becomes "double" where angles omega . x may exceed 4000 radians.
     random_state : int >= 0, numpy.random.Generator or None, default None
-        One `standard_normal` draw of shape (n_estimators, n_outputs, n_features) is all that is taken from it.
+        Taken from it are one `standard_normal` draw of shape (n_estimators, n_outputs, n_features) and, where there are
+        more than `max_samples` rows, one `permutation` of those with positive weight.
     n_threads : int >= 1 or None, default None
         None for the CPUs this process may use.  The result is the same to the last bit for any number.
     verbose : int >= 0, default 0
@@ -108,9 +113,11 @@ class GBRFF2Classifier(Classifier):
 
     Notes
     -----
-    Memory beside X, in bytes, with n rows, d columns and K outputs (1 for two classes): n (4 d + 12 + 16 K) in single
-    precision, n (8 d + 24 + 24 K) in double, 4 or 8 more a row with sample weights, and 8 n_estimators K d for the
-    draws; before the first round, up to n (d + 16) more for checking rows and labels.
+    Memory beside X, in bytes, with n rows, d columns, K outputs (1 for two classes), m rows in a part (n where there
+    is one) and u = 4 in single precision, 8 in double: n (u d + u + (8 + 2 u) K) + 2 u m, 8 n for the order where there
+    are parts, and u n with sample weights.  A `RowBlocks` or `numpy.memmap` X is packed anew in every pass instead:
+    n (u + (8 + 2 u) K) + m ((8 + u) d + 2 u), the order, and about (8 + u) 2^20 of buffers.  To either
+    8 n_estimators K d for the draws, and before the first round up to n (d + 16) more for checking rows and labels.
 
     Departures from the printed algorithm: |y_tilde| is held to 64 inside the surrogate loss, whose exponential would
     overflow; alpha is held to 9.4 for a learner that separates all rows; the rounds end early once the mean loss is
@@ -171,10 +178,12 @@ class GBRFF2Classifier(Classifier):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), float32 or float64 kept as given, others converted to float64
+        X : array of shape (n_samples, n_features), or RowBlocks
+            float32 and float64 are kept as given, others converted to float64.  RowBlocks and `numpy.memmap` are read
+            block by block in every pass, never held whole: for rows that do not fit in memory.
         y : array of shape (n_samples,), labels of any sortable type
         sample_weight : array of shape (n_samples,) or None, not negative
-        eval_set : (X, y) or (X, y, sample_weight) or None
+        eval_set : (X, y) or (X, y, sample_weight) or None, with X as above
             Held-out rows on which to stop early; the round of lowest loss on them is kept.
         callback : callable or None
             Called with a `RoundInfo` after each round; returning True ends the fit.
