@@ -211,7 +211,7 @@ def threads(sizes, repetitions):
     """Wall seconds of fits on one and two threads."""
     for n_samples in sizes:
         X, y = make_data(n_samples)
-        for label, params in (("all rows", {}), ("sampled", {"max_samples": 16384})):
+        for label, params in (("all rows", {}), ("sampled", {"max_samples": 8192})):
             models = {count: rffkern_model(30, **params, n_threads=count) for count in (1, 2)}
             seconds = cpu_seconds({count: partial(model.fit, X, y) for count, model in models.items()}, repetitions,
                                   time.perf_counter)
@@ -252,7 +252,7 @@ def streamed(folder):
         peak = max(peak, memory("RssAnon"))
 
     started = time.process_time()
-    model = rffkern_model(max_samples=16384).fit(X, y, callback=watch)
+    model = rffkern_model(max_samples=8192).fit(X, y, callback=watch)
     print(f"{time.process_time() - started:.1f} CPU s, {peak - before:.0f} MB of memory, "
           f"accuracy {model.score(X[:10000], y[:10000]):.3f}")
 

@@ -113,7 +113,7 @@ def support_vectors():
 CONTENDERS = {
     "rffkern": rffkern_model,
     "rffkern double": lambda: rffkern_model(precision="double"),
-    "rffkern sampled": lambda: rffkern_model(max_samples=16384),
+    "rffkern sampled": lambda: rffkern_model(max_samples=8192),
     "twin": Twin,
     "lightgbm": lightgbm_model,
     "xgboost": xgboost_model,

@@ -76,7 +76,7 @@ class GBRFF2Classifier(Classifier):
         Factor on every step.
     max_iter : int >= 0, default 10
         L-BFGS iterations per round; 0 keeps the drawn omega.
-    max_samples : int >= 128 or None, default 16384
+    max_samples : int >= 128 or None, default 8192
         Largest number of rows that one round's phase search and descent use; step and update use all.  More rows than
         this are shuffled once and divided in equal parts, which the rounds take in turn.  None: all rows in every
         descent.
@@ -138,7 +138,7 @@ class GBRFF2Classifier(Classifier):
     params_since = {2: {"max_samples": None}}
 
     def __init__(self, n_estimators=100, *, gamma="scale", reg_lambda=2**-5, learning_rate=1.0, max_iter=10,
-                 max_samples=16384, standardize=True, early_stopping_rounds=20, precision="single", random_state=None,
+                 max_samples=8192, standardize=True, early_stopping_rounds=20, precision="single", random_state=None,
                  n_threads=None, verbose=0):
         self.n_estimators = n_estimators
         self.gamma = gamma
