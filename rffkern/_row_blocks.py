@@ -7,6 +7,11 @@ from ._validation import BLOCK_ELEMENTS, check_array, row_blocks
 from .errors import InvalidInputError, InvalidTypeError
 
 
+def _chunk_size(n_features):
+    """Rows in a chunk: a whole number of row blocks of the kernels, of some BLOCK_ELEMENTS numbers."""
+    return max(1, BLOCK_ELEMENTS // (max(1, n_features) * _features.ROW_BLOCK)) * _features.ROW_BLOCK
+
+
 class RowBlocks:
     """Rows in blocks, read again in every pass over the data, so that training never holds them all.
 
@@ -71,20 +76,24 @@ class RowBlocks:
         An array holds until the next is asked for.
         """
         n_samples, n_features = self.shape
-        size = max(1, BLOCK_ELEMENTS // (n_features * _features.ROW_BLOCK)) * _features.ROW_BLOCK
-        buffer = np.empty((min(size, n_samples), n_features))
-        start = filled = 0
+        size = _chunk_size(n_features)
+        buffer, start, filled = None, 0, 0
         for first, block in self._blocks("X"):
             if block.shape[1] != n_features or first + block.shape[0] > n_samples:
                 raise self._changed(first + block.shape[0], block.shape[1])
             while block.shape[0]:
-                taken = block[: len(buffer) - filled]
-                buffer[filled : filled + len(taken)] = taken
-                filled += len(taken)
+                if filled == 0 and (block.shape[0] >= size or start + block.shape[0] == n_samples):
+                    taken = chunk = block[:size]
+                else:
+                    buffer = np.empty((min(size, n_samples), n_features)) if buffer is None else buffer
+                    taken = block[: len(buffer) - filled]
+                    buffer[filled : filled + len(taken)] = taken
+                    filled += len(taken)
+                    chunk = buffer[:filled] if filled == size or start + filled == n_samples else None
                 block = block[len(taken) :]
-                if filled == len(buffer) or start + filled == n_samples:
-                    yield slice(start, start + filled), buffer[:filled]
-                    start, filled = start + filled, 0
+                if chunk is not None:
+                    yield slice(start, start + len(chunk)), chunk
+                    start, filled = start + len(chunk), 0
         if start < n_samples:
             raise self._changed(start + filled, n_features)
 
@@ -113,7 +122,8 @@ class RowBlocks:
         if callable(self._source):
             return iter(self._source())
         if hasattr(self._source, "dtype") and np.ndim(self._source) == 2:
-            return (self._source[rows] for rows in row_blocks(self._source))
+            size = _chunk_size(self._source.shape[1])
+            return (self._source[start : start + size] for start in range(0, self._source.shape[0], size))
         return iter(self._source)
 
 

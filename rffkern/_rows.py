@@ -14,12 +14,8 @@ from ._row_blocks import chunks
 from ._threads import check_n_threads
 from ._tiles import TILE, PackedTiles, aligned, make_tiles, tiled
 
-# The kernels hold |y_tilde| to this inside the surrogate loss.
-_LARGEST_RESIDUAL = 64.0
-
 # A column whose spread is below one part in this counts as constant: its omegas would overflow in its own unit.
 _LARGEST_INVERSE = 1e305
-
 
 _NO_WEIGHT = np.empty(0)
 
@@ -100,8 +96,8 @@ class Rows:
     Rounds descend in turn on each of `n_parts` parts of the rows (0 where there is nothing to descend on).  With more
     than one, `order`, a permutation of the rows of positive weight, says what is together: parts are random samples.
 
-    Memory: for an array, 4 bytes per number in single precision, 8 in double, for RowBlocks some 20 MB of buffers, and
-    for each row of a part its numbers (8 and 4, or 8 and 8 bytes); 1 number of scratch a row and 2 a row of a part.
+    Memory: for an array, 4 bytes per number in single precision, 8 in double; for RowBlocks about 12 or 16 MB of
+    buffers and for each row of a part its numbers twice, once in double; 1 number of scratch a row, 2 a row of a part.
     """
 
     def __init__(self, X, scaling, weight, dtype, n_threads, n_parts=1, order=None):
@@ -123,6 +119,8 @@ class Rows:
         self.circle = np.zeros((2, 32), self.dtype)
         self.h = aligned((self.n_tiles, TILE), self.dtype)
         self.h[:] = 0
+        part_size = self.store.largest_part * TILE * self.n_features
+        self.part_threads = min(self.n_threads, check_n_threads(n_threads, part_size))
         self.cosine, self.sine = aligned((2, self.store.largest_part, TILE), self.dtype)
 
     def _uniform_weight(self, n_samples):
@@ -168,7 +166,7 @@ class Margins:
     def agreement(self, omega, phase):
         """Evaluate h = cos(omega . x - phase); return the sums of w and of w y h, w = weight exp(-y prediction)."""
         rows, total, agreeing = self.rows, 0.0, 0.0
-        bounded = self.largest_residual >= _LARGEST_RESIDUAL
+        bounded = self.largest_residual >= _boosting.LARGEST_RESIDUAL
         for part, tiles, weight in rows.blocks():
             sums = _boosting.apply_cosine(tiles, self.raw_prediction[part], self.y[part], self.r2[part], weight, omega,
                                           phase, bounded, rows.h[part], rows.scaled, rows.partial, rows.n_threads)

@@ -55,6 +55,23 @@ def test_parts_hold_every_row_once():
             np.testing.assert_array_equal(rows.sample(4).tiles, samples[1].tiles)
 
 
+@pytest.mark.parametrize(("n_samples", "max_samples"),
+                         [(1000, 334), (1000, 128), (1025, 256), (1000, 1000), (300, 299)])
+def test_no_part_is_larger_than_allowed(monkeypatch, n_samples, max_samples):
+    sizes = []
+    sample = Rows.sample
+
+    def watch(rows, round_index):
+        found = sample(rows, round_index)
+        sizes.append(found.total_weight)
+        return found
+
+    monkeypatch.setattr(Rows, "sample", watch)
+    X, y = waves(0, n_samples)
+    GBRFF2Classifier(40, max_samples=max_samples, random_state=0).fit(X, y)
+    assert max_samples / 3 < max(sizes) <= max_samples
+
+
 def test_a_round_descends_on_its_part_alone():
     """Other labels for the rows of the second part change the first step, but neither omega nor phase."""
     X, y = waves(0, 1024)

@@ -8,6 +8,12 @@ from ._common cimport (
     project, real, sincospi, weight_tile,
 )
 
+cdef extern from "vecmath.h" nogil:
+    double VM_MAX_RESIDUAL
+
+# |y_tilde| is held to this inside the surrogate loss.
+LARGEST_RESIDUAL = VM_MAX_RESIDUAL
+
 cdef enum:
     MAX_SAMPLES = 64
     MAX_NEWTON_STEPS = 20

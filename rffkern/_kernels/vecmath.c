@@ -28,12 +28,13 @@
 #define TERM_VECTORS 2
 #endif
 
-#if defined(__GNUC__) || defined(__clang__)
+/* VM_PLAIN: as a compiler without GNU's vectors would see it, to test that. */
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(VM_PLAIN)
 #define PREFETCH(address) __builtin_prefetch(address)
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define VECTOR_OF(type) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(type)), may_alias))
 #else
-#define PREFETCH(address) ((void)0)
+#define PREFETCH(address) ((void)(address))
 #define ALWAYS_INLINE inline
 #define VECTOR_OF(type) /* one number: the compiler's own vectoriser has to do */
 #endif
@@ -112,6 +113,7 @@ static inline float exponential_even_f32(float q)
 
 #define REAL float
 #define WORD uint32_t
+#define SIGNED_WORD int32_t
 #define SUFFIX f32
 #define MAGIC 12582912.0f
 #define EXPONENT_SHIFT 23
@@ -124,6 +126,7 @@ static inline float exponential_even_f32(float q)
 
 #define REAL double
 #define WORD uint64_t
+#define SIGNED_WORD int64_t
 #define SUFFIX f64
 #define MAGIC 6755399441055744.0
 #define EXPONENT_SHIFT 52

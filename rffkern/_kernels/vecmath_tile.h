@@ -253,7 +253,9 @@ static void FN(correlate_unbounded)(const double *restrict raw, const REAL *rest
 static void FN(boost)(double *restrict raw, const REAL *restrict y, const REAL *restrict weight,
                       const REAL *restrict h, double step, REAL *restrict r2, double *restrict sums)
 {
-    REAL whole[VM_TILE], fraction[VM_TILE], total = 0, largest = (REAL)sums[1];
+    REAL whole[VM_TILE], fraction[VM_TILE], total = 0;
+    /* Numbers that are not negative are in the order of their bits, and integers have a maximum all compilers know. */
+    SIGNED_WORD largest = (SIGNED_WORD)FN(bits)((REAL)sums[1]);
     ptrdiff_t i;
 #pragma omp simd
     for (i = 0; i < VM_TILE; i++) raw[i] += step * (double)h[i];
@@ -261,15 +263,17 @@ static void FN(boost)(double *restrict raw, const REAL *restrict y, const REAL *
 #pragma omp simd reduction(+ : total) reduction(max : largest)
     for (i = 0; i < VM_TILE; i++) {
         REAL w = FN(row_weight)(whole[i], fraction[i]), r;
+        SIGNED_WORD size;
         total += weight[i] * w;
         r = w < (REAL)VM_MAX_RESIDUAL ? w : (REAL)VM_MAX_RESIDUAL;
         r = r > (REAL)VM_MIN_RESIDUAL ? r : 0;
         r = y[i] == 0 ? 0 : r;
         r2[i] = (REAL)LOG2E * (y[i] * r);
-        largest = largest > r ? largest : r;
+        size = (SIGNED_WORD)FN(bits)(r);
+        largest = largest > size ? largest : size;
     }
     sums[0] += total;
-    sums[1] = largest;
+    sums[1] = FN(from_bits)((WORD)largest);
 }
 
 /* VM_TERMS sums over `n_vectors` vectors of rows, all of them held in registers while the features go by. */
@@ -341,6 +345,7 @@ const EXPAND2(vecmath, SUFFIX) EXPAND3(vecmath, SUFFIX, VM_LEVEL) = {
 #undef POLY
 #undef REAL
 #undef WORD
+#undef SIGNED_WORD
 #undef SUFFIX
 #undef MAGIC
 #undef EXPONENT_SHIFT

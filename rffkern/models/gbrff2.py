@@ -45,10 +45,10 @@ class _CosineLearner:
         r2, n_tiles = sample.of(margins.r2), len(sample.tiles)
         phase = _boosting.search_phase(sample.tiles, r2, sample.weight, omega, sample.total_weight,
                                        margins.largest_residual, rows.cosine[:n_tiles], rows.sine[:n_tiles],
-                                       rows.scaled, rows.circle, rows.partial, rows.n_threads)
+                                       rows.scaled, rows.circle, rows.partial, rows.part_threads)
         _descent.descend_omega(self.search, sample.tiles, r2, sample.weight, omega, phase, self.reg_lambda,
                                sample.total_weight, self.first_length, rows.scaled, rows.lanes, rows.partial,
-                               rows.n_threads)
+                               rows.part_threads)
         self.n_iterations += self.search.n_iterations
         return omega, phase
 
@@ -239,7 +239,9 @@ class GBRFF2Classifier(Classifier):
 
     def _pack(self, training, scaling, gamma, rng):
         n_weighty = len(training.codes) if training.weight is None else np.count_nonzero(training.weight)
-        n_parts = 1 if self.max_samples is None else -(-n_weighty // self.max_samples)
+        n_parts = 1
+        if self.max_samples is not None and n_weighty > self.max_samples:
+            n_parts = -(-n_weighty // (self.max_samples // TILE * TILE))
         order = rng.permutation(n_weighty) if n_parts > 1 else None
         single = self.precision == "single"
         rows = Rows(training.X, scaling, training.weight, np.float32 if single else np.float64, self.n_threads,
