@@ -98,7 +98,10 @@ class Model:
     def _raw_scores(self, X):
         """Scores of the expansion, shape (n_samples, n_outputs)."""
         if isinstance(X, RowBlocks):
-            return np.concatenate([self._raw_scores(block) for block in X.blocks()])
+            scores = [self._raw_scores(block) for block in X.pieces()]
+            if not scores:
+                raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
+            return np.concatenate(scores)
         X = self._check_rows(X)
         return self.expansion_.score_checked(X, self.n_threads)
 
@@ -160,8 +163,8 @@ class Classifier(Model):
 
     def _check_training(self, X, y, sample_weight):
         """Return (classes, rows, feature names)."""
-        names = check.feature_names(X)
-        X = check_rows(X, min_samples=2)
+        given, X = X, check_rows(X, min_samples=2)
+        names = check.feature_names(X if isinstance(X, RowBlocks) else given)
         classes, codes = check.check_labels(y, X.shape[0])
         rows = LabelledRows(X, codes, check.check_weights(sample_weight, X.shape[0])).without_weightless()
         present = rows.present()
@@ -179,8 +182,8 @@ class Classifier(Model):
         if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
             raise InvalidInputError("eval_set must be a tuple (X, y) or (X, y, sample_weight), "
                                     f"got {type(eval_set).__name__}")
-        _check_names(check.feature_names(eval_set[0]), names)
         X = check_rows(eval_set[0], "eval_set X")
+        _check_names(check.feature_names(X if isinstance(X, RowBlocks) else eval_set[0]), names)
         if X.shape[1] != n_features:
             raise InvalidInputError(f"eval_set X must have {n_features} features, got {X.shape[1]}")
         codes = check.check_known_labels(eval_set[1], classes, X.shape[0], "eval_set y")
@@ -192,7 +195,7 @@ class Classifier(Model):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features)
+        X : array of shape (n_samples, n_features), or RowBlocks
 
         Returns
         -------

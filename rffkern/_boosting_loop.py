@@ -64,7 +64,12 @@ def _progress_line(info):
 
 
 def best_step(total, agreement):
-    """Alpha = 1/2 ln(sum (1 + y h) w / sum (1 - y h) w), held finite for a perfect learner."""
+    """Alpha = 1/2 ln(sum (1 + y h) w / sum (1 - y h) w), held finite for a perfect learner.
+
+    An output whose rows are all fitted beyond what residuals are told from 0 by has a total of 0, and no step to take.
+    """
+    if total == 0:
+        return 0.0
     guard = _STEP_GUARD * total
     return 0.5 * math.log((total + agreement + guard) / (total - agreement + guard))
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ._kernels import _features
-from ._validation import BLOCK_ELEMENTS, check_array, row_blocks
+from ._validation import BLOCK_ELEMENTS, check_array, feature_names, row_blocks
 from .errors import InvalidInputError, InvalidTypeError
 
 
@@ -12,10 +12,19 @@ def _chunk_size(n_features):
     return max(1, BLOCK_ELEMENTS // (max(1, n_features) * _features.ROW_BLOCK)) * _features.ROW_BLOCK
 
 
+def _holds_rows(block):
+    """False for a block of no rows; what is no block at all is left for `check_array` to refuse."""
+    try:
+        return len(block) > 0
+    except TypeError:
+        return True
+
+
 class RowBlocks:
     """Rows in blocks, read again in every pass over the data, so that training never holds them all.
 
-    Estimators take it in place of X; a `numpy.memmap` given as X is wrapped in one.
+    `fit`, `predict`, `predict_proba`, `decision_function` and `score` take it in place of X, and `eval_set` too; `fit`
+    wraps a 2-D `numpy.memmap` in one.  Where the blocks are tables, their column names are kept and checked.
 
     Parameters
     ----------
@@ -44,6 +53,8 @@ class RowBlocks:
     """
 
     def __init__(self, source):
+        if getattr(source, "columns", None) is not None:
+            source = [source]  # a table is one block
         if not callable(source) and not hasattr(source, "__iter__"):
             raise InvalidTypeError("source must be a function that returns an iterator, an iterable or an array, "
                                    f"got {type(source).__name__}")
@@ -52,22 +63,29 @@ class RowBlocks:
                                     f"({type(source).__name__}): pass a function that returns a new one")
         self._source = source
         self.shape = None  # (n_samples, n_features), once a first pass has checked the rows
+        self.columns = None  # their names, where the blocks are tables
 
     def __repr__(self):
         return f"RowBlocks({type(self._source).__name__}, shape={self.shape})"
 
     def check(self, name="X", min_samples=1):
         """Read all rows once, refusing what `check_array` refuses, and find the shape."""
-        n_samples, n_features = 0, None
-        for start, block in self._blocks(name):
-            if n_features not in (None, block.shape[1]):
+        n_samples, n_features, columns = 0, None, None
+        for given, start, block in self._blocks(name):
+            names = feature_names(given)
+            if n_features is None:
+                n_features, columns = block.shape[1], names
+            if n_features != block.shape[1]:
                 raise InvalidInputError(f"{name} must be blocks of equally many columns, got {n_features}, then "
                                         f"{block.shape[1]} in the block from row {start}")
-            n_samples, n_features = start + block.shape[0], block.shape[1]
+            if not np.array_equal(columns, names):
+                raise InvalidInputError(f"{name} must be blocks of the same columns, got {columns}, then {names} "
+                                        f"in the block from row {start}")
+            n_samples += block.shape[0]
         if n_samples < min_samples:
             raise InvalidInputError(f"{name}: Found blocks with {n_samples} sample(s) in all "
                                     f"while a minimum of {min_samples} is required.")
-        self.shape = n_samples, n_features
+        self.shape, self.columns = (n_samples, n_features), columns
         return self
 
     def chunks(self):
@@ -78,7 +96,7 @@ class RowBlocks:
         n_samples, n_features = self.shape
         size = _chunk_size(n_features)
         buffer, start, filled = None, 0, 0
-        for first, block in self._blocks("X"):
+        for _, first, block in self._blocks("X"):
             if block.shape[1] != n_features or first + block.shape[0] > n_samples:
                 raise self._changed(first + block.shape[0], block.shape[1])
             while block.shape[0]:
@@ -97,34 +115,39 @@ class RowBlocks:
         if start < n_samples:
             raise self._changed(start + filled, n_features)
 
-    def blocks(self):
-        """Yield the checked blocks as the source gives them, but for empty ones."""
-        return (block for _, block in self._blocks("X"))
+    def pieces(self):
+        """Yield the blocks as the source gives them, but for empty ones."""
+        try:
+            blocks = iter(self._source() if callable(self._source) else self._cut())
+        except TypeError as error:
+            raise InvalidTypeError(f"source must give blocks of rows, one after the other: {error}") from error
+        return filter(_holds_rows, blocks)
+
+    def __array__(self, dtype=None, copy=None):
+        raise InvalidTypeError("RowBlocks are read by fit, predict, predict_proba, decision_function and score; here "
+                               "an array is expected")
 
     def _changed(self, n_samples, n_features):
         return InvalidInputError(f"X must give the same rows in every pass, got {self.shape} in the first and "
                                  f"{(n_samples, n_features)} by now in a later one")
 
     def _blocks(self, name):
-        """Yield (index of the first row, checked array) for every block that holds a row."""
+        """Yield (block as given, index of its first row, checked array) for every block that holds a row."""
         start = 0
-        for given in self._pieces():
-            if np.ndim(given) == 2 and np.shape(given)[0] == 0:
-                continue
+        for given in self.pieces():
             try:
                 block = check_array(given, name)
             except InvalidInputError as error:
                 raise type(error)(f"{error} (in the block from row {start})") from error
-            yield start, block
+            yield given, start, block
             start += block.shape[0]
 
-    def _pieces(self):
-        if callable(self._source):
-            return iter(self._source())
-        if hasattr(self._source, "dtype") and np.ndim(self._source) == 2:
-            size = _chunk_size(self._source.shape[1])
-            return (self._source[start : start + size] for start in range(0, self._source.shape[0], size))
-        return iter(self._source)
+    def _cut(self):
+        """The source, an array cut in chunks."""
+        if not hasattr(self._source, "dtype") or np.ndim(self._source) != 2:
+            return self._source
+        size = _chunk_size(self._source.shape[1])
+        return (self._source[start : start + size] for start in range(0, self._source.shape[0], size))
 
 
 def chunks(X):
@@ -133,7 +156,7 @@ def chunks(X):
 
 
 def check_rows(X, name="X", min_samples=1):
-    """Return X as `check_array` does, or as checked RowBlocks where it is that or a memmap."""
-    if isinstance(X, np.memmap):
+    """Return X as `check_array` does, or as checked RowBlocks where it is that or a table in a mapped file."""
+    if isinstance(X, np.memmap) and X._mmap is not None and X.ndim == 2:
         X = RowBlocks(X)
     return X.check(name, min_samples) if isinstance(X, RowBlocks) else check_array(X, name, min_samples)

@@ -34,7 +34,7 @@ def measure_scaling(X, weight=None, standardize=True, n_threads=None):
     Columns are first brought to magnitude 1 by a power of two, so that neither 1e300 nor 1e-300 over- or underflows.
     """
     n_threads = check_n_threads(n_threads, math.prod(X.shape))
-    low, high = _column_range(X, n_threads)
+    low, high = _column_range(X, weight, n_threads)
     exponent = np.clip(np.frexp(np.maximum(np.abs(low), np.abs(high)))[1], -1021, 1021)
     unit = np.ldexp(1.0, -exponent)
     total = X.shape[0] if weight is None else weight.sum()
@@ -52,10 +52,21 @@ def _n_blocks(rows):
     return -(-len(rows) // _features.ROW_BLOCK)
 
 
-def _column_range(X, n_threads):
+def _weighty_chunks(X, weight):
+    """Yield (array, its weights) over the rows of positive weight."""
+    for rows, block in chunks(X):
+        if weight is None:
+            yield block, _NO_WEIGHT
+            continue
+        keep = weight[rows] > 0
+        if keep.any():
+            yield (block, weight[rows]) if keep.all() else (block[keep], weight[rows][keep])
+
+
+def _column_range(X, weight, n_threads):
     """Smallest and largest value of each column."""
     lows, highs = [], []
-    for _, block in chunks(X):
+    for block, _ in _weighty_chunks(X, weight):
         low, high = np.empty((2, _n_blocks(block), X.shape[1]))
         _features.column_range(block, low, high, n_threads)
         lows.append(low.min(axis=0))
@@ -66,10 +77,9 @@ def _column_range(X, n_threads):
 def _column_sums(X, unit, center, weight, power, n_threads):
     """Sums over rows of weight (X unit - center)^power."""
     total = np.zeros(X.shape[1])
-    for rows, block in chunks(X):
+    for block, block_weight in _weighty_chunks(X, weight):
         partial = np.empty((_n_blocks(block), X.shape[1]))
-        _features.column_moments(block, unit, center, _NO_WEIGHT if weight is None else weight[rows], power, partial,
-                                 n_threads)
+        _features.column_moments(block, unit, center, block_weight, power, partial, n_threads)
         total += partial.sum(axis=0)
     return total
 
@@ -149,7 +159,8 @@ class Rows:
         if len(self.weight) < self.n_tiles:
             return Sample(tiles, self._uniform_weight(n_samples), float(n_samples), place)
         weight = Sample(tiles, self.weight, 0.0, place).of(self.weight)
-        return Sample(tiles, weight, float(weight.sum(dtype=np.float64)), place)
+        # In single precision weights may all be too small to be told from 0.
+        return Sample(tiles, weight, float(weight.sum(dtype=np.float64)) or 1.0, place)
 
 
 class Margins:

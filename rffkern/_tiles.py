@@ -70,14 +70,16 @@ class StreamedTiles:
     The members of the next part are collected during the pass before it is asked for.
     """
 
-    def __init__(self, X, scaling, dtype, n_threads, n_parts=1, members=None):
+    def __init__(self, X, scaling, dtype, n_threads, n_parts, order, weight):
         self._X, self._scaling, self._dtype, self._n_threads = X, scaling, dtype, n_threads
-        members = np.arange(X.shape[0]) if members is None else members
+        self._weightless = None if weight is None or weight.all() else weight == 0
+        members = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
+        members = members if order is None else members[order]
         edges = _edges(len(members), n_parts)
         self._members = [np.sort(members[start * TILE : stop * TILE]) for start, stop in itertools.pairwise(edges)]
         self.largest_part = max(np.diff(edges), default=0)
         self._spare = np.empty((max(map(len, self._members), default=0), X.shape[1]))
-        self._tiles = None
+        self._tiles = aligned((self.largest_part, X.shape[1], TILE), dtype)
         self._kept = self._collected = None  # parts whose rows are in `_tiles` and in `_spare`
         self._wanted = 0 if self._members else None
         self.largest_length = max(length for _, _, length in self._pass())
@@ -94,8 +96,7 @@ class StreamedTiles:
                 self._wanted = index
                 for _ in self._pass():
                     pass
-            self._tiles, _ = pack(self._spare[: len(members)], self._scaling, self._dtype, self._n_threads,
-                                  out=self._tiles)
+            pack(self._spare[: len(members)], self._scaling, self._dtype, self._n_threads, out=self._tiles)
             self._kept, self._wanted = index, (index + 1) % len(self._members)
         return self._tiles[: -(-len(members) // TILE)], members, len(members)
 
@@ -107,6 +108,9 @@ class StreamedTiles:
         for rows, chunk in self._X.chunks():
             first, last = np.searchsorted(members, (rows.start, rows.stop))
             self._spare[first:last] = chunk[members[first:last] - rows.start]
+            if self._weightless is not None and self._weightless[rows].any():
+                # Whatever stands there must neither overflow nor decide on the precision.
+                chunk = np.where(self._weightless[rows, None], self._scaling.center, chunk)
             tiles, length = pack(chunk, self._scaling, self._dtype, self._n_threads, out=buffer)
             buffer = tiles if buffer is None else buffer
             start = rows.start // TILE
@@ -119,5 +123,4 @@ def make_tiles(X, scaling, dtype, n_threads, n_parts, order, weight):
     """Tiles of an array, or of RowBlocks, of whose rows those without weight belong to no part."""
     if not isinstance(X, RowBlocks):
         return PackedTiles(X, scaling, dtype, n_threads, n_parts, order)
-    members = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
-    return StreamedTiles(X, scaling, dtype, n_threads, n_parts, members if order is None else members[order])
+    return StreamedTiles(X, scaling, dtype, n_threads, n_parts, order, weight)

@@ -345,8 +345,10 @@ def test_progress_on_a_terminal(folder, table):
 def test_interrupt_and_kill_leave_nothing_behind(folder, table, number, code):
     text = "\n".join(",".join(map(str, row)) for row in table[0].tolist()) + "\n"
     (folder / "big.csv").write_text(text * 4000)
+    # A test run in the background of a shell ignores SIGINT, and so would what it starts.
     process = subprocess.Popen([sys.executable, "-m", "rffkern", "predict", "m.npz", "big.csv", "-o", "o.csv",
-                                "--header", "no"], cwd=folder, stderr=subprocess.PIPE, text=True)
+                                "--header", "no"], cwd=folder, stderr=subprocess.PIPE, text=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     for _ in range(600):
         if any(item.name.startswith(".o.csv") for item in folder.iterdir()):
             break

@@ -128,6 +128,28 @@ def test_a_common_factor_on_weights_changes_nothing(rng):
     np.testing.assert_allclose(scores[2], scores[1], atol=1e-4)
 
 
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_one_class_is_separated_long_before_the_others(precision):
+    """Residuals of that output are all 0 then, while the rounds go on for the others."""
+    codes = np.arange(300) % 3
+    X = np.where(codes == 0, 1.0, -1.0)[:, None]
+    model = GBRFF2Classifier(60, reg_lambda=0, precision=precision, random_state=0).fit(X, codes)
+    assert np.isfinite(model.train_loss_).all()
+    assert (model.predict(X)[codes == 0] == 0).all()
+
+
+def test_losses_stay_finite_where_one_row_has_all_the_weight():
+    """An evaluation row of the wrong class, fitted ever more wrongly."""
+    X = np.repeat([[-1.0], [1.0]], 50, axis=0)
+    X_eval, weight = np.tile(X, (2000, 1)), np.full(200_000, 1e-12)
+    y, y_eval = X[:, 0] > 0, X_eval[:, 0] > 0
+    y_eval[0], weight[0] = True, 1.0
+    model = GBRFF2Classifier(60, learning_rate=0.92, reg_lambda=0, early_stopping_rounds=None, random_state=0)
+    model.fit(X, y, eval_set=(X_eval, y_eval, weight))
+    assert np.isfinite(model.eval_loss_).all()
+    assert model.eval_loss_.max() > 1e20
+
+
 # --- evaluation set, early stopping, progress
 
 def test_early_stopping_keeps_the_best_round(rng):

@@ -3,13 +3,14 @@
 import subprocess
 import sys
 import tracemalloc
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern import GBRFF2Classifier, InvalidInputError, RowBlocks
+from rffkern import GBRFF2Classifier, InvalidInputError, RowBlocks, _row_blocks
 from rffkern._row_blocks import check_rows
 from rffkern._rows import Rows, measure_scaling
 
@@ -23,6 +24,11 @@ def waves(seed, n_samples, n_features=5):
 def cut(X, sizes):
     """RowBlocks over X cut after the given numbers of rows, then whole."""
     return RowBlocks(lambda: np.split(X, np.cumsum(sizes)))
+
+
+def small_chunks():
+    """2048 rows each, so that a few thousand make several."""
+    return mock.patch.object(_row_blocks, "BLOCK_ELEMENTS", 1)
 
 
 def same(a, b, atol=0.0):
@@ -125,8 +131,13 @@ def test_samples_of_a_sorted_file():
 @given(st.lists(st.integers(0, 900), max_size=6), st.integers(0, 2**32 - 1))
 def test_cuts_make_no_difference(sizes, seed):
     X, y = waves(seed, 5000, 3)
-    whole = GBRFF2Classifier(2, max_iter=2, max_samples=2000, random_state=0).fit(RowBlocks([X]), y)
-    same(whole, GBRFF2Classifier(2, max_iter=2, max_samples=2000, random_state=0).fit(cut(X, sizes), y))
+    model = GBRFF2Classifier(2, max_iter=2, max_samples=2000, random_state=0)
+    with small_chunks():
+        assert [rows.stop for rows, _ in cut(X, sizes).check().chunks()] == [2048, 4096, 5000]
+        whole = model.fit(RowBlocks([X]), y).expansion_
+        cut_model = model.fit(cut(X, sizes), y)
+    np.testing.assert_array_equal(whole.omegas, cut_model.expansion_.omegas)
+    np.testing.assert_array_equal(whole.amplitudes, cut_model.expansion_.amplitudes)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -136,9 +147,11 @@ def test_streamed_is_packed_up_to_rounding(weighted, max_samples):
     X, y = waves(3, 6000)
     y = np.where(X[:, 3] > 1, 2, y)
     weight = np.random.default_rng(0).integers(0, 3, 6000) if weighted else None
-    packed, streamed = (GBRFF2Classifier(4, max_samples=max_samples, precision="double", random_state=0).fit(
-        source, y, weight, eval_set=(evaluation, y[:500])) for source, evaluation in (
-            (X, X[:500]), (cut(X, [17, 3000]), cut(X[:500], [100]))))
+    eval_weight = None if weight is None else 1 + weight[:5000]
+    with small_chunks():
+        packed, streamed = (GBRFF2Classifier(4, max_samples=max_samples, precision="double", random_state=0).fit(
+            source, y, weight, eval_set=(evaluation, y[:5000], eval_weight)) for source, evaluation in (
+                (X, X[:5000]), (cut(X, [17, 3000]), cut(X[:5000], [100]))))
     same(packed, streamed, atol=1e-6)
     np.testing.assert_allclose(packed.train_loss_, streamed.train_loss_, rtol=1e-9)
     np.testing.assert_allclose(packed.eval_loss_, streamed.eval_loss_, rtol=1e-9)
@@ -182,10 +195,71 @@ class Shrinking:
     (lambda: [np.zeros((3, 2)), np.full((3, 2), np.nan)], "got NaN at row 0, column 0 .in the block from row 3"),
     (lambda: [np.zeros(3)], "Expected 2D array"), (lambda: [], "Found blocks with 0 sample"),
     (Shrinking(), "X must give the same rows in every pass, got .200, 5. in the first and .150, 5. by now"),
+    (lambda: None, "source must give blocks of rows"), (np.array(3.0), "source must give blocks of rows"),
+    (lambda: [[[1, 2], [3]]], "X must be a rectangular numeric array"), (lambda: [4.0], "Expected 2D array, got 0D"),
 ])
 def test_bad_blocks(source, message):
     with pytest.raises(InvalidInputError, match=message):
         GBRFF2Classifier(2).fit(RowBlocks(source), np.arange(200) % 2)
+
+
+def test_row_blocks_are_no_array():
+    X, y = waves(0, 300)
+    model = GBRFF2Classifier(3, random_state=0).fit(X, y)
+    for read in (model.expansion_.score, lambda rows: next(model.staged_decision_function(rows))):
+        with pytest.raises(InvalidInputError, match="RowBlocks are read by fit, predict"):
+            read(RowBlocks([X]))
+    with pytest.raises(InvalidInputError, match="Found blocks with 0 sample"):
+        model.predict(RowBlocks([[]]))
+
+
+def test_mapped_files_of_other_shapes_are_refused_as_arrays_are(tmp_path):
+    for shape in ((60,), (3, 10, 2)):
+        np.save(tmp_path / "X.npy", np.zeros(shape))
+        with pytest.raises(InvalidInputError, match=f"got {len(shape)}D array of shape"):
+            GBRFF2Classifier(2).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), np.arange(shape[0]) % 2)
+
+
+class Frame:
+    """Rows with column names."""
+
+    def __init__(self, array, columns):
+        self.array, self.columns = array, columns
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+    def __len__(self):
+        return len(self.array)
+
+
+def test_column_names_of_blocks_are_kept_and_checked():
+    X, y = waves(0, 300)
+    right, wrong = Frame(X, list("abcde")), Frame(X, list("bacde"))
+    model = GBRFF2Classifier(3, random_state=0).fit(RowBlocks([right]), y)
+    assert model.feature_names_in_.tolist() == list("abcde")
+    np.testing.assert_array_equal(model.predict(RowBlocks(right)), model.predict(right))
+    for read in (lambda: model.predict(RowBlocks([right, wrong])),
+                 lambda: GBRFF2Classifier(3).fit(right, y, eval_set=(RowBlocks([wrong]), y))):
+        with pytest.raises(InvalidInputError, match="feature names should match"):
+            read()
+    with pytest.raises(InvalidInputError, match="X must be blocks of the same columns"):
+        GBRFF2Classifier(3).fit(RowBlocks([right, wrong]), np.r_[y, y])
+
+
+@pytest.mark.parametrize("other", [5.0, 1e200])
+def test_rows_without_weight_decide_nothing(other):
+    """Neither which columns vary, nor their unit, nor the precision: as in memory, where such rows are dropped."""
+    X, y = waves(0, 3000)
+    weight = np.ones(3000)
+    weight[100:200] = 0
+    X[:, 3] = 0.1
+    X[100:200, 2:4] = other
+    with small_chunks():
+        packed, streamed = (GBRFF2Classifier(10, max_samples=1000, precision="double", random_state=0)
+                            .fit(source, y, weight) for source in (X, RowBlocks([X])))
+    assert not streamed.expansion_.omegas[:, 3].any()
+    np.testing.assert_allclose(streamed.decision_function(X), packed.decision_function(X), atol=1e-6)
 
 
 def test_labels_must_be_as_many_as_rows():
@@ -202,7 +276,8 @@ def test_memory_is_what_the_docstring_says(precision):
     X = np.random.default_rng(0).standard_normal((n, d), dtype=np.float32)
     y = X[:, 0] * X[:, 1] > 0
     peaks = {}
-    for name, source, max_samples in (("packed", X, None), ("sampled", X, m), ("streamed", RowBlocks([X]), m)):
+    blocks = RowBlocks(lambda: np.array_split(X, 99))
+    for name, source, max_samples in (("packed", X, None), ("sampled", X, m), ("streamed", blocks, m)):
         model = GBRFF2Classifier(3, max_samples=max_samples, precision=precision, random_state=0, n_threads=1)
         model.fit(X[:1000], y[:1000])  # what is imported late
         seen = []

@@ -1,6 +1,6 @@
 """Measure rffkern against a NumPy/SciPy twin of the authors' way and against its peers.
 
-    python tools/bench.py fit                              training, n = 1702 and 43606, and what memory it takes
+    python tools/bench.py fit --memory                     training, n = 1702 and 43606, and what memory it takes
     python tools/bench.py fit --sizes 220755 1117558 --only rffkern twin lightgbm
     python tools/bench.py predict                          scoring, many rows and one
     python tools/bench.py kernels                          one evaluation against the speed of memory
@@ -10,7 +10,7 @@
     python tools/bench.py --compare old.json new.json      two files written with --json
 
 All contenders see the same data in one process on one thread, in turn; figures are medians of CPU seconds, and what
-counts is their ratio, printed as "times slower than rffkern".  rffkern descends on all rows unless it says "sampled".
+counts is their ratio to the time of rffkern, in brackets.  rffkern descends on all rows unless it says "sampled".
 The twin runs fewer rounds on large data, and its time is scaled.  Needs scipy and scikit-learn; lightgbm, xgboost and
 matplotlib where they are asked for.  A contender that is missing, or would take longer than --limit, is left out.
 """
@@ -71,11 +71,11 @@ class Fit:
         X, y = make_data(n_samples)
         functions, self.factors = {}, {}
         for name in self.only:
+            rounds = contenders.twin_rounds(n_samples) if name == "twin" else N_ESTIMATORS
             seconds, size = self.last.get(name, (0, 1))
-            if seconds * (n_samples / size) ** GROWTH.get(name, 1) > self.limit:
+            if seconds * rounds / N_ESTIMATORS * (n_samples / size) ** GROWTH.get(name, 1) > self.limit:
                 continue
-            rounds = contenders.twin_rounds(n_samples)
-            self.factors[name] = N_ESTIMATORS / rounds if name == "twin" else 1
+            self.factors[name] = N_ESTIMATORS / rounds
             make = (lambda rounds=rounds: contenders.Twin(rounds)) if name == "twin" else CONTENDERS[name]
             try:
                 make()
@@ -88,8 +88,8 @@ class Fit:
     def measure(self, n_samples, repetitions):
         seconds = cpu_seconds(self.functions(n_samples), repetitions)
         for name in seconds:
-            self.last[name] = seconds[name], n_samples
             seconds[name] *= self.factors[name]
+            self.last[name] = seconds[name], n_samples
         return {"what": "fit", "n": n_samples, "seconds": seconds}
 
 
@@ -276,7 +276,7 @@ def peak(name, n_samples):
 
 
 def show(result):
-    base = result["seconds"].get("rffkern") or next(iter(result["seconds"].values()))
+    base = result["seconds"].get("rffkern") or next(iter(result["seconds"].values()), None)
     cells = (f"{name} {value:.4g} s" + (f" ({value / base:.2f}x)" if value != base else "")
              for name, value in result["seconds"].items())
     print(f"{result['what']} n = {result['n']}: " + ", ".join(cells), flush=True)
@@ -339,7 +339,7 @@ def main():
         "peak": lambda: peak(arguments.only[0], arguments.sizes[0]), "streamed": lambda: streamed(arguments.folder),
     }
     results = compare(*arguments.compare) if arguments.compare else commands[arguments.what]()
-    if arguments.json:
+    if arguments.json and results:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(results, file, indent=1)
 

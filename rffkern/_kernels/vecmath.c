@@ -107,6 +107,8 @@ static inline float exponential_even_f32(float q)
     return 0.24022650761f + (0.0096180825573f + 0.00015453162945f * q) * q;
 }
 
+/* FUSED is a product and a sum that a compiler must not round otherwise in one place than in another. */
+
 /* Adding 1.5 * 2^(mantissa bits) rounds to an integer whose low bits then stand at the bottom of the word: there they
    give the parity of a half turn and, shifted into the exponent field, a power of two.  It works from SSE2 on, and is
    what -ffast-math would delete. */
@@ -120,8 +122,14 @@ static inline float exponential_even_f32(float q)
 #define EXPONENT_BIAS 127u
 #define SIGN_SHIFT 31
 #define ANGLE_LIMIT 4194304.0f /* 2^22 half turns: beyond, float cannot tell one half turn from the next */
-#define MAX_EXPONENT 110.0f /* of 2: the weights of a tile still have a sum */
+#define MAX_EXPONENT 80.0f /* of 2: a tile still has a sum where one of 2^40 rows has all the weight */
+#define MIN_EXPONENT -110.0f
 #define FABS fabsf
+#ifdef __FP_FAST_FMAF
+#define FUSED(a, b, c) fmaf(a, b, c)
+#else
+#define FUSED(a, b, c) ((a) * (b) + (c))
+#endif
 #include "vecmath_tile.h"
 
 #define REAL double
@@ -133,6 +141,12 @@ static inline float exponential_even_f32(float q)
 #define EXPONENT_BIAS 1023u
 #define SIGN_SHIFT 63
 #define ANGLE_LIMIT 2251799813685248.0 /* 2^51 half turns */
-#define MAX_EXPONENT 1010.0
+#define MAX_EXPONENT 900.0
+#define MIN_EXPONENT -900.0
 #define FABS fabs
+#ifdef __FP_FAST_FMA
+#define FUSED(a, b, c) fma(a, b, c)
+#else
+#define FUSED(a, b, c) ((a) * (b) + (c))
+#endif
 #include "vecmath_tile.h"

@@ -213,7 +213,7 @@ static inline void FN(split_margins)(const double *restrict raw, const REAL *res
 static inline REAL FN(row_weight)(REAL whole, REAL fraction)
 {
     REAL q = fraction * fraction, n = whole < MAX_EXPONENT ? whole : MAX_EXPONENT, scale;
-    n = n > -MAX_EXPONENT ? n : -MAX_EXPONENT;
+    n = n > MIN_EXPONENT ? n : MIN_EXPONENT;
     scale = FN(power)(n + MAGIC);
     return scale + scale * (fraction * POLY(exponential_odd)(q) + q * POLY(exponential_even)(q));
 }
@@ -307,13 +307,10 @@ static void FN(project_terms)(const REAL *restrict tile, ptrdiff_t n_features, p
 
 static REAL FN(dot_terms)(const REAL *restrict h, const REAL *restrict amplitude)
 {
-    /* Vectors of equal lanes: a compiler may compute a scalar chain as products, then sums, which rounds otherwise. */
-    FN(vector) total = {0};
-    REAL lanes[sizeof total / sizeof(REAL)];
+    REAL total = 0;
     int k;
-    for (k = 0; k < VM_TERM_BLOCK; k++) total += amplitude[k] * ((FN(vector)){0} + h[k]);
-    memcpy(lanes, &total, sizeof total);
-    return lanes[0];
+    for (k = 0; k < VM_TERM_BLOCK; k++) total = FUSED(amplitude[k], h[k], total);
+    return total;
 }
 
 static void FN(add_scaled)(const REAL *restrict h, ptrdiff_t width, REAL amplitude, REAL *restrict total)
@@ -321,7 +318,7 @@ static void FN(add_scaled)(const REAL *restrict h, ptrdiff_t width, REAL amplitu
     ptrdiff_t i, k;
     for (k = 0; k < width; k += VM_LANES)
 #pragma omp simd
-        for (i = 0; i < VM_LANES; i++) total[k + i] += amplitude * h[k + i];
+        for (i = 0; i < VM_LANES; i++) total[k + i] = FUSED(amplitude, h[k + i], total[k + i]);
 }
 
 const EXPAND2(vecmath, SUFFIX) EXPAND3(vecmath, SUFFIX, VM_LEVEL) = {
@@ -353,4 +350,6 @@ const EXPAND2(vecmath, SUFFIX) EXPAND3(vecmath, SUFFIX, VM_LEVEL) = {
 #undef SIGN_SHIFT
 #undef ANGLE_LIMIT
 #undef MAX_EXPONENT
+#undef MIN_EXPONENT
 #undef FABS
+#undef FUSED

@@ -116,8 +116,9 @@ class GBRFF2Classifier(Classifier):
     Memory beside X, in bytes, with n rows, d columns, K outputs (1 for two classes), m rows in a part (n where there
     is one) and u = 4 in single precision, 8 in double: n (u d + u + (8 + 2 u) K) + 2 u m, 8 n for the order where there
     are parts, and u n with sample weights.  A `RowBlocks` or `numpy.memmap` X is packed anew in every pass instead:
-    n (u + (8 + 2 u) K) + m ((8 + u) d + 2 u), the order, and about (8 + u) 2^20 of buffers.  To either
-    8 n_estimators K d for the draws, and before the first round up to n (d + 16) more for checking rows and labels.
+    n (u + (8 + 2 u) K) + m ((8 + u) d + 2 u), the order, and (8 + u) max(2^20, 2048 d) of buffers.  To either
+    8 n_estimators K d for the draws, and before the first round up to n (d + 16) more for checking rows and labels;
+    8 n d for the copy of an X that is neither float32 nor float64 (of a block, where it is read by blocks).
 
     Departures from the printed algorithm: |y_tilde| is held to 64 inside the surrogate loss, whose exponential would
     overflow; alpha is held to 9.4 for a learner that separates all rows; the rounds end early once the mean loss is
@@ -247,6 +248,7 @@ class GBRFF2Classifier(Classifier):
         rows = Rows(training.X, scaling, training.weight, np.float32 if single else np.float64, self.n_threads,
                     n_parts, order)
         if single and 3 * math.sqrt(2 * gamma) * rows.store.largest_length > _LARGEST_SINGLE_ANGLE:
+            del rows  # before its successor is packed
             rows = Rows(training.X, scaling, training.weight, np.float64, self.n_threads, n_parts, order)
         return rows
 
