@@ -79,7 +79,7 @@ class GBRFF2Classifier(Classifier):
     max_samples : int >= 128 or None, default 8192
         Largest number of rows that one round's phase search and descent use; step and update use all.  More rows than
         this are shuffled once and divided in equal parts, which the rounds take in turn.  None: all rows in every
-        descent.
+        descent, so that RowBlocks are held in memory too.
     standardize : bool, default True
         Learn on columns of mean 0 and variance 1.  Prediction takes raw rows either way.
     early_stopping_rounds : int >= 1 or None, default 20
