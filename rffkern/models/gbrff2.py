@@ -76,10 +76,11 @@ class GBRFF2Classifier(Classifier):
         Factor on every step.
     max_iter : int >= 0, default 10
         L-BFGS iterations per round; 0 keeps the drawn omega.
-    max_samples : int >= 128 or None, default 8192
+    max_samples : int >= 128 or None, default 16384
         Largest number of rows that one round's phase search and descent use; step and update use all.  More rows than
         this are shuffled once and divided in equal parts, which the rounds take in turn.  None: all rows in every
-        descent, so that RowBlocks are held in memory too.
+        descent, so that RowBlocks are held in memory too.  Fewer rows train faster and smooth the model; on data whose
+        classes have curved boundaries in few columns, 8192 have cost 0.2 points of accuracy.
     standardize : bool, default True
         Learn on columns of mean 0 and variance 1.  Prediction takes raw rows either way.
     early_stopping_rounds : int >= 1 or None, default 20
@@ -139,7 +140,7 @@ class GBRFF2Classifier(Classifier):
     params_since = {2: {"max_samples": None}}
 
     def __init__(self, n_estimators=100, *, gamma="scale", reg_lambda=2**-5, learning_rate=1.0, max_iter=10,
-                 max_samples=8192, standardize=True, early_stopping_rounds=20, precision="single", random_state=None,
+                 max_samples=16384, standardize=True, early_stopping_rounds=20, precision="single", random_state=None,
                  n_threads=None, verbose=0):
         self.n_estimators = n_estimators
         self.gamma = gamma
