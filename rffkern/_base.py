@@ -163,8 +163,7 @@ class Classifier(Model):
 
     def _check_training(self, X, y, sample_weight):
         """Return (classes, rows, feature names)."""
-        given, X = X, check_rows(X, min_samples=2)
-        names = check.feature_names(X if isinstance(X, RowBlocks) else given)
+        X, names = check_rows(X, min_samples=2)
         classes, codes = check.check_labels(y, X.shape[0])
         rows = LabelledRows(X, codes, check.check_weights(sample_weight, X.shape[0])).without_weightless()
         present = rows.present()
@@ -182,8 +181,8 @@ class Classifier(Model):
         if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
             raise InvalidInputError("eval_set must be a tuple (X, y) or (X, y, sample_weight), "
                                     f"got {type(eval_set).__name__}")
-        X = check_rows(eval_set[0], "eval_set X")
-        _check_names(check.feature_names(X if isinstance(X, RowBlocks) else eval_set[0]), names)
+        X, eval_names = check_rows(eval_set[0], "eval_set X")
+        _check_names(eval_names, names)
         if X.shape[1] != n_features:
             raise InvalidInputError(f"eval_set X must have {n_features} features, got {X.shape[1]}")
         codes = check.check_known_labels(eval_set[1], classes, X.shape[0], "eval_set y")

@@ -3,8 +3,11 @@
 import numpy as np
 
 from ._kernels import _features
-from ._validation import BLOCK_ELEMENTS, check_array, feature_names, row_blocks
+from ._validation import check_array, feature_names
 from .errors import InvalidInputError, InvalidTypeError
+
+# Streamed rows are looked at in chunks of about this many numbers.
+BLOCK_ELEMENTS = 1 << 20
 
 
 def _chunk_size(n_features):
@@ -151,12 +154,17 @@ class RowBlocks:
 
 
 def chunks(X):
-    """Yield (slice of rows, array) over an array or RowBlocks."""
-    return X.chunks() if isinstance(X, RowBlocks) else ((rows, X[rows]) for rows in row_blocks(X))
+    """Yield (slice of rows, array) over RowBlocks, or an array as one."""
+    return X.chunks() if isinstance(X, RowBlocks) else iter([(slice(0, len(X)), X)])
 
 
 def check_rows(X, name="X", min_samples=1):
-    """Return X as `check_array` does, or as checked RowBlocks where it is that or a table in a mapped file."""
+    """Return (rows, column names or None): rows as `check_array` gives them, or RowBlocks.
+
+    X that is RowBlocks, or a table in a mapped file, is checked and stays where it is.
+    """
     if isinstance(X, np.memmap) and X._mmap is not None and X.ndim == 2:
         X = RowBlocks(X)
-    return X.check(name, min_samples) if isinstance(X, RowBlocks) else check_array(X, name, min_samples)
+    if isinstance(X, RowBlocks):
+        return X.check(name, min_samples), feature_names(X)
+    return check_array(X, name, min_samples), feature_names(X)

@@ -12,7 +12,7 @@ import numpy as np
 from ._kernels import _boosting, _features
 from ._row_blocks import chunks
 from ._threads import check_n_threads
-from ._tiles import TILE, PackedTiles, aligned, make_tiles, tiled
+from ._tiles import TILE, aligned, make_tiles, tiled
 
 # A column whose spread is below one part in this counts as constant: its omegas would overflow in its own unit.
 _LARGEST_INVERSE = 1e305
@@ -118,8 +118,6 @@ class Rows:
         self.n_threads = check_n_threads(n_threads, self.n_samples * self.n_features)
         self.total_weight = float(self.n_samples if weight is None else weight.sum())
         self.store = make_tiles(X, scaling, self.dtype, self.n_threads, n_parts, order, weight)
-        # RowBlocks stay in the order they come in.
-        self.order = order if isinstance(self.store, PackedTiles) else None
         self.weight = self._uniform_weight(self.n_samples) if weight is None else self.tile(weight)
         n_blocks = -(-self.n_samples // _features.ROW_BLOCK)
         self.partial = np.zeros((n_blocks, -(-max(64, self.n_features + 1) // 8) * 8))
@@ -141,7 +139,8 @@ class Rows:
 
     def tile(self, values):
         """Lay a value per row of X out in tiles, padded with 0."""
-        return tiled(values if self.order is None else values[self.order], self.dtype)
+        order = self.store.order
+        return tiled(values if order is None else values[order], self.dtype)
 
     def blocks(self):
         """Yield (slice of tiles, tiles, their weights) over all rows."""

@@ -48,8 +48,9 @@ def _edges(n_rows, n_parts):
 class PackedTiles:
     """All rows in memory, in the given order; parts of them are consecutive tiles."""
 
-    def __init__(self, X, scaling, dtype, n_threads, n_parts=1, order=None):
+    def __init__(self, X, scaling, dtype, n_threads, n_parts, order):
         self.n_rows = len(X)
+        self.order = order
         self.edges = _edges(self.n_rows, n_parts)
         self.tiles, self.largest_length = pack(X, scaling, dtype, n_threads, _NO_ORDER if order is None else order)
         self.largest_part = max(np.diff(self.edges), default=0)
@@ -69,6 +70,8 @@ class StreamedTiles:
 
     The members of the next part are collected during the pass before it is asked for.
     """
+
+    order = None  # they come as they come
 
     def __init__(self, X, scaling, dtype, n_threads, n_parts, order, weight):
         self._X, self._scaling, self._dtype, self._n_threads = X, scaling, dtype, n_threads

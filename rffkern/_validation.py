@@ -10,9 +10,6 @@ import numpy as np
 from ._kernels import _features
 from .errors import DataConversionWarning, InvalidInputError, InvalidTypeError
 
-# Rows are examined in blocks of about this many numbers, so that memory-mapped input streams.
-BLOCK_ELEMENTS = 1 << 20
-
 # Twice this still is a finite double: differences of any two accepted values are.
 LARGEST_VALUE = 2.0**1022
 _LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
@@ -22,12 +19,6 @@ MAX_THREADS = 1024
 _LARGEST_SCALAR = 1.7e308
 
 _PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
-
-
-def row_blocks(X):
-    """Slices over the rows of X, each of about BLOCK_ELEMENTS numbers."""
-    size = max(1, BLOCK_ELEMENTS // max(1, X.shape[1]))
-    return (slice(start, start + size) for start in range(0, X.shape[0], size))
 
 
 def feature_names(X):

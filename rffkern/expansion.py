@@ -162,7 +162,7 @@ class FourierExpansion:
 
     def _pack_few(self, dtype):
         """The same for few rows: shifts and omegas in tiles of terms."""
-        omegas, shifts, amplitudes = self._pack(dtype)
+        omegas, shifts, amplitudes = self._packed.get(dtype) or self._pack(dtype)
         tile = _features.TILE_ROWS
         terms = np.zeros((1 + self.n_features, -(-len(shifts) // tile) * tile), dtype)
         terms[0, : len(shifts)] = shifts

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rffkern import GBRFF2Classifier, InvalidInputError, RowBlocks, _row_blocks
-from rffkern._row_blocks import check_rows
 from rffkern._rows import Rows, measure_scaling
 
 
@@ -42,7 +41,7 @@ def test_parts_hold_every_row_once():
     X, _ = waves(0, 1000)
     order = np.random.default_rng(1).permutation(1000)
     for weight in (None, np.random.default_rng(2).uniform(0.5, 2, 1000)):
-        for source in (X, check_rows(RowBlocks([X]))):
+        for source in (X, RowBlocks([X]).check()):
             scaling = measure_scaling(X, weight)
             rows = Rows(source, scaling, weight, np.float64, 1, 3, order)
             samples = []

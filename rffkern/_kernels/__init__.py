@@ -12,7 +12,7 @@ _policy_is_theirs = "OMP_WAIT_POLICY" in os.environ
 if not _policy_is_theirs:
     os.environ["OMP_WAIT_POLICY"] = "passive"
 try:
-    from . import _vecmath  # (loads the OpenMP runtime)
+    from . import _vecmath  # loads the OpenMP runtime
 finally:
     if not _policy_is_theirs:
         del os.environ["OMP_WAIT_POLICY"]
