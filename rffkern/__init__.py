@@ -9,16 +9,28 @@ from ._config import show_config
 from ._row_blocks import RowBlocks
 from .errors import DataConversionWarning, FormatError, InvalidInputError, NotFittedError, RFFKernError
 from .expansion import FourierExpansion
-from .models import GBRFF2Classifier
+from .models import (
+    GBRFF1Classifier,
+    GBRFF2Classifier,
+    GBRFFClassifier,
+    GBRFFRegressor,
+    PBRFFClassifier,
+    PBRFFTransformer,
+)
 from .serialize import load, save
 
 __all__ = [
     "DataConversionWarning",
     "FormatError",
     "FourierExpansion",
+    "GBRFF1Classifier",
     "GBRFF2Classifier",
+    "GBRFFClassifier",
+    "GBRFFRegressor",
     "InvalidInputError",
     "NotFittedError",
+    "PBRFFClassifier",
+    "PBRFFTransformer",
     "RFFKernError",
     "RowBlocks",
     "__version__",

@@ -7,10 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from . import _validation as check
+from ._links import LogisticLink, probabilities
 from ._row_blocks import RowBlocks, check_rows
+from ._scaling import measure_scaling
 from .errors import InvalidInputError, NotFittedError
 
 FAMILIES: dict[str, type] = {}
+
+# In standard deviations.  Only rows of hardly any weight, or of another set, can lie that far out.
+_LARGEST_TARGET = 1e15
 
 
 def register(family):
@@ -84,16 +89,26 @@ class Model:
             fitted["feature_names_in_"] = names
         vars(self).update(fitted, n_features_in_=n_features)
 
-    def _check_rows(self, X):
-        """Rows to score, checked against what `fit` saw."""
+    def _check_fitted(self):
         if not hasattr(self, "expansion_"):
             raise _not_fitted(type(self).__name__)
+
+    def _check_rows(self, X):
+        """Rows to score, checked against what `fit` saw."""
+        self._check_fitted()
         _check_names(check.feature_names(X), getattr(self, "feature_names_in_", None))
         X = check.check_array(X)
         if X.shape[1] != self.n_features_in_:
             raise InvalidInputError(f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
                                     f"{self.n_features_in_} features as input")
         return X
+
+    def _restored(self, expansion, arrays):
+        """Fitted attributes of a model read from a file beyond the expansion and `arrays`, its `fitted_curves`.
+
+        ValueError if the parts contradict each other.
+        """
+        return {}
 
     def _raw_scores(self, X):
         """Scores of the expansion, shape (n_samples, n_outputs)."""
@@ -131,10 +146,11 @@ class LabelledRows(NamedTuple):
     X: np.ndarray | RowBlocks  # (n_samples, n_features)
     codes: np.ndarray  # (n_samples,) index into the classes
     weight: np.ndarray | None  # (n_samples,) mean 1, None where equal
+    n_classes: int
 
-    def signs(self, n_classes):
-        """Targets in {-1, +1}: one for two classes, one against the rest for each of more."""
-        positive = range(1, 2) if n_classes == 2 else range(n_classes)
+    def targets(self):
+        """Signs in {-1, +1} for each output: one for two classes, one against the rest for each of more."""
+        positive = range(1, 2) if self.n_classes == 2 else range(self.n_classes)
         return (np.where(self.codes == k, 1, -1).astype(np.int8) for k in positive)
 
     def present(self):
@@ -142,10 +158,78 @@ class LabelledRows(NamedTuple):
         return np.unique(self.codes if self.weight is None else self.codes[self.weight > 0])
 
     def without_weightless(self):
-        if self.weight is None or isinstance(self.X, RowBlocks) or self.weight.all():
-            return self
-        keep = self.weight > 0
-        return LabelledRows(self.X[keep], self.codes[keep], self.weight[keep])
+        keep = _weighty(self.X, self.weight)
+        return self if keep is None else self._replace(X=self.X[keep], codes=self.codes[keep], weight=self.weight[keep])
+
+
+class TargetRows(NamedTuple):
+    """Checked rows with real targets in units of their own spread, and one weight each; else like `LabelledRows`."""
+
+    X: np.ndarray | RowBlocks  # (n_samples, n_features)
+    values: np.ndarray  # (n_samples, n_outputs)
+    weight: np.ndarray | None  # (n_samples,) mean 1, None where equal
+
+    def targets(self):
+        """Values of each output."""
+        return iter(self.values.T)
+
+    def without_weightless(self):
+        keep = _weighty(self.X, self.weight)
+        return self if keep is None else self._replace(X=self.X[keep], values=self.values[keep],
+                                                       weight=self.weight[keep])
+
+
+def _weighty(X, weight):
+    """Mask of the rows to keep, or None for all."""
+    if weight is None or isinstance(X, RowBlocks) or weight.all():
+        return None
+    return weight > 0
+
+
+class Training(NamedTuple):
+    """What `fit` has checked."""
+
+    names: np.ndarray | None  # of the columns
+    rows: LabelledRows | TargetRows
+    evaluation: LabelledRows | TargetRows | None  # held-out rows
+    center: np.ndarray  # (n_outputs,) of the targets that `rows` holds in units of `scale`
+    scale: np.ndarray  # (n_outputs,)
+    fitted: dict[str, np.ndarray]  # attributes that are known already
+
+
+def _split_eval_set(eval_set):
+    """(X, y, sample_weight) of an eval_set, or None."""
+    if isinstance(eval_set, list) and len(eval_set) == 1:
+        eval_set = eval_set[0]
+    if eval_set is None:
+        return None
+    if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
+        raise InvalidInputError("eval_set must be a tuple (X, y) or (X, y, sample_weight), "
+                                f"got {type(eval_set).__name__}")
+    return (*eval_set, None)[:3]
+
+
+def _check_eval_rows(X, weight, n_features, names):
+    """Checked rows and weights of an eval_set."""
+    X, eval_names = check_rows(X, "eval_set X")
+    _check_names(eval_names, names)
+    if X.shape[1] != n_features:
+        raise InvalidInputError(f"eval_set X must have {n_features} features, got {X.shape[1]}")
+    return X, check.check_weights(weight, X.shape[0], "eval_set sample_weight")
+
+
+def check_labelled(X, y, sample_weight):
+    """Return (feature names, LabelledRows, classes with positive weight, of which there are two at least)."""
+    X, names = check_rows(X, min_samples=2)
+    classes, codes = check.check_labels(y, X.shape[0])
+    weight = check.check_weights(sample_weight, X.shape[0])
+    rows = LabelledRows(X, codes, weight, len(classes)).without_weightless()
+    present = rows.present()
+    if present.size < 2:
+        raise InvalidInputError(f"y must hold at least two classes, got 1 class with positive weight: "
+                                f"{classes[present].tolist()!r}")
+    classes = classes[present]
+    return names, rows._replace(codes=np.searchsorted(present, rows.codes), n_classes=len(classes)), classes
 
 
 class Classifier(Model):
@@ -161,33 +245,25 @@ class Classifier(Model):
         tags.classifier_tags = ClassifierTags()
         return tags
 
-    def _check_training(self, X, y, sample_weight):
-        """Return (classes, rows, feature names)."""
-        X, names = check_rows(X, min_samples=2)
-        classes, codes = check.check_labels(y, X.shape[0])
-        rows = LabelledRows(X, codes, check.check_weights(sample_weight, X.shape[0])).without_weightless()
-        present = rows.present()
-        if present.size < 2:
-            raise InvalidInputError(f"y must hold at least two classes, got 1 class with positive weight: "
-                                    f"{classes[present].tolist()!r}")
-        return classes[present], rows._replace(codes=np.searchsorted(present, rows.codes)), names
+    def _link(self):
+        """From scores to probabilities."""
+        return LogisticLink()
 
-    def _check_eval_set(self, eval_set, classes, n_features, names):
-        """Return the held-out rows of eval_set = (X, y) or (X, y, sample_weight), or None."""
-        if isinstance(eval_set, list) and len(eval_set) == 1:
-            eval_set = eval_set[0]
-        if eval_set is None:
-            return None
-        if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
-            raise InvalidInputError("eval_set must be a tuple (X, y) or (X, y, sample_weight), "
-                                    f"got {type(eval_set).__name__}")
-        X, eval_names = check_rows(eval_set[0], "eval_set X")
-        _check_names(eval_names, names)
-        if X.shape[1] != n_features:
-            raise InvalidInputError(f"eval_set X must have {n_features} features, got {X.shape[1]}")
-        codes = check.check_known_labels(eval_set[1], classes, X.shape[0], "eval_set y")
-        weight = check.check_weights(eval_set[2] if len(eval_set) == 3 else None, X.shape[0], "eval_set sample_weight")
-        return LabelledRows(X, codes, weight).without_weightless()
+    def _check_training(self, X, y, sample_weight, eval_set=None):
+        names, rows, classes = check_labelled(X, y, sample_weight)
+        evaluation = _split_eval_set(eval_set)
+        if evaluation is not None:
+            X, weight = _check_eval_rows(evaluation[0], evaluation[2], rows.X.shape[1], names)
+            codes = check.check_known_labels(evaluation[1], classes, X.shape[0], "eval_set y")
+            evaluation = LabelledRows(X, codes, weight, len(classes)).without_weightless()
+        n_outputs = 1 if len(classes) == 2 else len(classes)
+        return Training(names, rows, evaluation, np.zeros(n_outputs), np.ones(n_outputs), {"classes_": classes})
+
+    def _restored(self, expansion, arrays):
+        n_outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
+        if n_outputs != expansion.n_outputs:
+            raise ValueError("labels and outputs do not agree in number")
+        return super()._restored(expansion, arrays)
 
     def decision_function(self, X):
         """Return H at the rows of X.
@@ -219,17 +295,9 @@ class Classifier(Model):
     def predict_proba(self, X):
         """Return class probabilities, shape (n_samples, n_classes), columns in the order of `classes_`.
 
-        For the exponential loss P(y = +1 | x) = 1 / (1 + exp(-2 H)); with more than two classes the one-vs-rest
-        probabilities are scaled to sum to 1.
+        With more than two classes the one-vs-rest probabilities are scaled to sum to 1.
         """
-        scores = self._raw_scores(X)
-        if scores.shape[1] == 1:
-            positive = 0.5 * (1 + np.tanh(scores[:, 0]))
-            return np.column_stack([1 - positive, positive])
-        # In logarithms, so that a row that every class rejects still gets finite probabilities.
-        log_odds = -np.logaddexp(0, -2 * scores)
-        odds = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
-        return odds / odds.sum(axis=1, keepdims=True)
+        return probabilities(self._link(), self._raw_scores(X))
 
     def score(self, X, y, sample_weight=None):
         """Return the (weighted) share of rows of X whose label in y is predicted."""
@@ -241,3 +309,81 @@ class Classifier(Model):
             raise InvalidInputError(f"y must hold labels of the model, such as {self.classes_[0]!r}, got {y[0]!r}")
         weight = check.check_weights(sample_weight, y.size)
         return float(np.average(predicted == y, weights=weight))
+
+
+def _standardised(values, center, inverse_scale, name):
+    """Targets in units of their spread, refused where their squares would overflow in single precision."""
+    values = (values - center) * inverse_scale
+    if np.abs(values).max() > _LARGEST_TARGET:
+        raise InvalidInputError(f"{name} must lie within {_LARGEST_TARGET:g} standard deviations of the mean of y, "
+                                f"got {np.abs(values).max():.3g}")
+    return values
+
+
+class Regressor(Model):
+    """Base of regressors: one real target, or several as the columns of y."""
+
+    def __sklearn_tags__(self):
+        from sklearn.utils import RegressorTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "regressor"
+        tags.regressor_tags = RegressorTags()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _check_training(self, X, y, sample_weight, eval_set=None):
+        X, names = check_rows(X, min_samples=2)
+        values = check.check_targets(y, X.shape[0])
+        weight = check.check_weights(sample_weight, X.shape[0])
+        center, inverse_scale, _ = measure_scaling(values, weight)
+        rows = TargetRows(X, _standardised(values, center, inverse_scale, "y"), weight).without_weightless()
+        evaluation = _split_eval_set(eval_set)
+        if evaluation is not None:
+            X, weight = _check_eval_rows(evaluation[0], evaluation[2], X.shape[1], names)
+            values = check.check_targets(evaluation[1], X.shape[0], "eval_set y")
+            if values.shape[1] != center.size:
+                raise InvalidInputError(f"eval_set y must have {center.size} targets, got {values.shape[1]}")
+            values = _standardised(values, center, inverse_scale, "eval_set y")
+            evaluation = TargetRows(X, values, weight).without_weightless()
+        scale = 1 / np.where(inverse_scale > 0, inverse_scale, 1.0)
+        return Training(names, rows, evaluation, center, scale, {})
+
+    def predict(self, X):
+        """Return the predicted targets at the rows of X.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or RowBlocks
+
+        Returns
+        -------
+        float64 array: (n_samples,) for one target, (n_samples, n_targets) for more
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            If X is not finite and numeric, or its columns are not those of `fit`.
+        """
+        scores = self._raw_scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def score(self, X, y, sample_weight=None):
+        """Return R^2, the (weighted) share of the variance of y that is predicted, its mean over several targets.
+
+        It is 1 for a constant target predicted exactly, and 0 for one that is not.
+        """
+        predicted = self._raw_scores(X)
+        values = check.check_targets(y, predicted.shape[0])
+        if values.shape != predicted.shape:
+            raise InvalidInputError(f"y must have {predicted.shape[1]} targets, got {values.shape[1]}")
+        weight = check.check_weights(sample_weight, predicted.shape[0])
+        unit = np.maximum(np.abs(values).max(axis=0), np.abs(predicted).max(axis=0))
+        unit[unit == 0] = 1.0
+        values, predicted = values / unit, predicted / unit  # whose squares cannot overflow
+        missed = np.average((values - predicted) ** 2, axis=0, weights=weight)
+        spread = np.average((values - np.average(values, axis=0, weights=weight)) ** 2, axis=0, weights=weight)
+        constant = spread == 0
+        return float(np.where(constant, missed == 0, 1 - missed / np.where(constant, 1.0, spread)).mean())

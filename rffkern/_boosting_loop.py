@@ -1,17 +1,12 @@
 """The boosting loop of all families that boost: rounds, step sizes, curves, early stopping, progress (Algorithm 1)."""
 
-import math
 import sys
 import time
 from typing import NamedTuple
 
 from .errors import InvalidInputError
 
-# A learner that separates all weight would get an infinite step.  In single precision the weight it misses is known to
-# about 2^-24 of the total; half of that bounds a step at 9.4.
-_STEP_GUARD = 2.0**-26
-
-# Mean exponential loss below which every row is fitted beyond any doubt, and more rounds would fit rounding errors.
+# Mean loss below which every row is fitted beyond any doubt, and more rounds would fit rounding errors.
 _LOSS_FLOOR = 1e-30
 
 
@@ -63,50 +58,30 @@ def _progress_line(info):
     return f"round {info.n_rounds}/{info.n_estimators}  train loss {info.train_loss:.6g}{eval_loss}  {left:.1f} s left"
 
 
-def best_step(total, agreement):
-    """Alpha = 1/2 ln(sum (1 + y h) w / sum (1 - y h) w), held finite for a perfect learner.
-
-    An output whose rows are all fitted beyond what residuals are told from 0 by has a total of 0, and no step to take.
-    """
-    if total == 0:
-        return 0.0
-    guard = _STEP_GUARD * total
-    return 0.5 * math.log((total + agreement + guard) / (total - agreement + guard))
-
-
-def prior(sign, weight):
-    """H^0 = 1/2 ln((1 + mean y) / (1 - mean y))."""
-    positive = sign > 0
-    if weight is None:
-        return 0.5 * math.log(positive.sum() / (~positive).sum())
-    return 0.5 * math.log(weight[positive].sum() / weight[~positive].sum())
-
-
-def boost(outputs, eval_outputs, fit_learner, draws, learning_rate, monitor):
+def boost(outputs, eval_outputs, fit_learner, learning_rate, monitor):
     """Boost all outputs round by round.
 
     Parameters
     ----------
-    outputs, eval_outputs : lists of Margins, one per output; eval_outputs may be empty
-    fit_learner : callable (margins, draw, round_index) -> learner, whose parts `Margins.agreement` takes
-    draws : sequence over rounds of one random draw per output
+    outputs, eval_outputs : lists of loss states, one per output; eval_outputs may be empty
+    fit_learner : callable (state, round index, output index) -> CosineSum
     learning_rate : factor on each step
     monitor : Monitor
 
     Returns
     -------
-    list over rounds of a list over outputs of (learner, step)
+    list over rounds of a list over outputs of (CosineSum, step)
     """
     rounds = []
     go_on = monitor.record(_mean_loss(outputs), _mean_loss(eval_outputs))
     while go_on:
         this_round = []
-        for k, margins in enumerate(outputs):
-            learner = fit_learner(margins, draws[len(rounds)][k], len(rounds))
-            step = learning_rate * best_step(*margins.agreement(*learner))
-            margins.boost(step)
+        for k, state in enumerate(outputs):
+            learner = fit_learner(state, len(rounds), k)
+            step = learning_rate * state.best_step(learner)
+            state.boost(step)
             for held_out in eval_outputs[k : k + 1]:
-                held_out.agreement(*learner)
+                held_out.agreement(learner)
                 held_out.boost(step)
             this_round.append((learner, step))
         rounds.append(this_round)
@@ -115,4 +90,4 @@ def boost(outputs, eval_outputs, fit_learner, draws, learning_rate, monitor):
 
 
 def _mean_loss(outputs):
-    return sum(margins.loss for margins in outputs) / len(outputs) if outputs else None
+    return sum(state.loss for state in outputs) / len(outputs) if outputs else None

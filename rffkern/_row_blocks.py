@@ -168,3 +168,12 @@ def check_rows(X, name="X", min_samples=1):
     if isinstance(X, RowBlocks):
         return X.check(name, min_samples), feature_names(X)
     return check_array(X, name, min_samples), feature_names(X)
+
+
+def take_rows(X, indices):
+    """Return some rows of an array or RowBlocks, in the order of their indices, which may repeat, as float64."""
+    taken = np.empty((len(indices), X.shape[1]))
+    for rows, block in chunks(X):
+        here = (indices >= rows.start) & (indices < rows.stop)
+        taken[here] = block[indices[here] - rows.start]
+    return taken

@@ -1,88 +1,17 @@
 """Training rows as kernels read them: standardised, packed in tiles, and answering with sums over rows.
 
-Everything a boosted family learns from data it learns through `Rows` and `Margins`, whose answers are sums over fixed
-blocks of rows added in order.  Bits therefore do not depend on the number of threads, and blocks may live elsewhere.
+Everything a boosted family learns from data it learns through `Rows` and the states of `_losses`, whose answers are sums
+over fixed blocks of rows added in order.  Bits therefore do not depend on the number of threads, and blocks may live
+elsewhere.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from ._kernels import _boosting, _features
-from ._row_blocks import chunks
 from ._threads import check_n_threads
 from ._tiles import TILE, aligned, make_tiles, tiled
-
-# A column whose spread is below one part in this counts as constant: its omegas would overflow in its own unit.
-_LARGEST_INVERSE = 1e305
-
-_NO_WEIGHT = np.empty(0)
-
-
-class Scaling(NamedTuple):
-    """x -> (x - center) * inverse_scale, with inverse_scale 0 for columns that do not vary."""
-
-    center: np.ndarray  # (n_features,)
-    inverse_scale: np.ndarray  # (n_features,)
-    mean_variance: float  # of the columns, as given
-
-
-def measure_scaling(X, weight=None, standardize=True, n_threads=None):
-    """Weighted mean and standard deviation of the columns of X, an array or RowBlocks.
-
-    Columns are first brought to magnitude 1 by a power of two, so that neither 1e300 nor 1e-300 over- or underflows.
-    """
-    n_threads = check_n_threads(n_threads, math.prod(X.shape))
-    low, high = _column_range(X, weight, n_threads)
-    exponent = np.clip(np.frexp(np.maximum(np.abs(low), np.abs(high)))[1], -1021, 1021)
-    unit = np.ldexp(1.0, -exponent)
-    total = X.shape[0] if weight is None else weight.sum()
-    center = _column_sums(X, unit, np.zeros(X.shape[1]), weight, 1, n_threads) / total
-    variance = np.where(low == high, 0.0, _column_sums(X, unit, center, weight, 2, n_threads) / total)
-    with np.errstate(over="ignore", divide="ignore"):
-        inverse_scale = np.ldexp(1 / np.sqrt(variance), -exponent)
-        mean_variance = float(np.mean(np.ldexp(variance, 2 * exponent)))
-    varies = (variance > 0) & (inverse_scale < _LARGEST_INVERSE)
-    inverse_scale = np.where(varies, inverse_scale if standardize else 1.0, 0.0)
-    return Scaling(np.where(low == high, low, np.ldexp(center, exponent)), inverse_scale, mean_variance)
-
-
-def _n_blocks(rows):
-    return -(-len(rows) // _features.ROW_BLOCK)
-
-
-def _weighty_chunks(X, weight):
-    """Yield (array, its weights) over the rows of positive weight."""
-    for rows, block in chunks(X):
-        if weight is None:
-            yield block, _NO_WEIGHT
-            continue
-        keep = weight[rows] > 0
-        if keep.any():
-            yield (block, weight[rows]) if keep.all() else (block[keep], weight[rows][keep])
-
-
-def _column_range(X, weight, n_threads):
-    """Smallest and largest value of each column."""
-    lows, highs = [], []
-    for block, _ in _weighty_chunks(X, weight):
-        low, high = np.empty((2, _n_blocks(block), X.shape[1]))
-        _features.column_range(block, low, high, n_threads)
-        lows.append(low.min(axis=0))
-        highs.append(high.max(axis=0))
-    return np.min(lows, axis=0), np.max(highs, axis=0)
-
-
-def _column_sums(X, unit, center, weight, power, n_threads):
-    """Sums over rows of weight (X unit - center)^power."""
-    total = np.zeros(X.shape[1])
-    for block, block_weight in _weighty_chunks(X, weight):
-        partial = np.empty((_n_blocks(block), X.shape[1]))
-        _features.column_moments(block, unit, center, block_weight, power, partial, n_threads)
-        total += partial.sum(axis=0)
-    return total
-
 
 class Sample:
     """The rows that one round descends on."""
@@ -110,7 +39,9 @@ class Rows:
     buffers and for each row of a part its numbers twice, once in double; 1 number of scratch a row, 2 a row of a part.
     """
 
-    def __init__(self, X, scaling, weight, dtype, n_threads, n_parts=1, order=None):
+    tile_size = TILE
+
+    def __init__(self, X, scaling, weight, dtype, n_threads, n_parts=1, order=None, n_components=1):
         self.n_samples, self.n_features = X.shape
         self.n_parts = n_parts
         self.dtype = np.dtype(dtype)
@@ -122,6 +53,7 @@ class Rows:
         n_blocks = -(-self.n_samples // _features.ROW_BLOCK)
         self.partial = np.zeros((n_blocks, -(-max(64, self.n_features + 1) // 8) * 8))
         self.scaled = np.zeros(self.n_features, self.dtype)
+        self.terms = np.zeros(_boosting.terms_size(n_components, self.n_features), self.dtype)
         self.lanes = aligned((self.n_threads, self.n_features * _features.LANE_COUNT), self.dtype)
         self.lanes[:] = 0
         self.circle = np.zeros((2, 32), self.dtype)
@@ -137,10 +69,10 @@ class Rows:
         weight[1, (n_samples - 1) % TILE + 1 :] = 0
         return weight if n_samples > TILE else weight[1:]
 
-    def tile(self, values):
+    def tile(self, values, dtype=None):
         """Lay a value per row of X out in tiles, padded with 0."""
         order = self.store.order
-        return tiled(values if order is None else values[order], self.dtype)
+        return tiled(values if order is None else values[order], self.dtype if dtype is None else dtype)
 
     def blocks(self):
         """Yield (slice of tiles, tiles, their weights) over all rows."""
@@ -160,32 +92,3 @@ class Rows:
         weight = Sample(tiles, self.weight, 0.0, place).of(self.weight)
         # In single precision weights may all be too small to be told from 0.
         return Sample(tiles, weight, float(weight.sum(dtype=np.float64)) or 1.0, place)
-
-
-class Margins:
-    """State of the exponential loss on some rows: predictions, and the residuals y_tilde = y exp(-y prediction)."""
-
-    def __init__(self, rows, sign, intercept):
-        self.rows = rows
-        self.y = rows.tile(sign)
-        self.raw_prediction = aligned((rows.n_tiles, TILE), np.dtype(np.float64))
-        self.raw_prediction[:] = intercept
-        self.r2 = aligned((rows.n_tiles, TILE), rows.dtype)  # log2(e) y_tilde
-        self.boost(0.0)
-
-    def agreement(self, omega, phase):
-        """Evaluate h = cos(omega . x - phase); return the sums of w and of w y h, w = weight exp(-y prediction)."""
-        rows, total, agreeing = self.rows, 0.0, 0.0
-        bounded = self.largest_residual >= _boosting.LARGEST_RESIDUAL
-        for part, tiles, weight in rows.blocks():
-            sums = _boosting.apply_cosine(tiles, self.raw_prediction[part], self.y[part], self.r2[part], weight, omega,
-                                          phase, bounded, rows.h[part], rows.scaled, rows.partial, rows.n_threads)
-            total, agreeing = total + sums[0], agreeing + sums[1]
-        return total, agreeing
-
-    def boost(self, step):
-        """Add step times the learner last evaluated."""
-        rows = self.rows
-        loss, self.largest_residual = _boosting.boost_rows(self.raw_prediction, self.y, rows.weight, rows.h, step,
-                                                           self.r2, rows.partial, rows.n_threads)
-        self.loss = loss / rows.total_weight

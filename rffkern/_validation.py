@@ -133,6 +133,22 @@ def check_labels(y, n_samples, name="y"):
         raise InvalidInputError(f"{name} must hold labels that can be sorted: {error}") from error
 
 
+def check_targets(y, n_samples, name="y"):
+    """Return real targets as a float64 array of shape (n_samples, n_targets)."""
+    if y is None:
+        raise InvalidInputError(f"{name} must hold one number or more per row: the estimator requires y to be passed, "
+                                f"but the target {name} is None")
+    array = _as_numeric(y, name)
+    if array.ndim not in (1, 2) or 0 in array.shape[1:]:
+        raise InvalidInputError(f"{name} must be a 1-D or 2-D array (n_samples,) or (n_samples, n_targets), "
+                                f"got shape {array.shape}")
+    if array.shape[0] != n_samples:
+        raise InvalidInputError(f"{name} must have one entry per row of X ({n_samples}), got {array.shape[0]}")
+    array = np.ascontiguousarray(array.reshape(n_samples, -1), dtype=np.float64)
+    check_finite(array, name)
+    return array
+
+
 def check_known_labels(y, classes, n_samples, name):
     """Indices into `classes` of the labels y, all of which must be known."""
     labels, codes = check_labels(y, n_samples, name)
@@ -159,6 +175,14 @@ def check_weights(sample_weight, n_samples, name="sample_weight"):
     if (array[positive] == 1).all() and positive.all():
         return None
     return array / array[positive].mean()
+
+
+def total_weight(sample_weight, n_samples):
+    """The n of a formula that counts rows: their number, or the sum of weights that `check_weights` has passed."""
+    if sample_weight is None:
+        return float(n_samples)
+    with np.errstate(over="ignore"):
+        return min(float(np.sum(_as_numeric(sample_weight, "sample_weight"), dtype=np.float64)), LARGEST_VALUE)
 
 
 def check_scalar(name, value, kind, low=-math.inf, high=math.inf, open_low=False):

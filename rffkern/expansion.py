@@ -105,7 +105,7 @@ class FourierExpansion:
 
     def score_checked(self, X, n_threads=None):
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
-        if X.dtype == np.float32 and not self._fits_single():
+        if X.dtype == np.float32 and not self.fits_single():
             X = X.astype(np.float64)
         n_samples, n_features = X.shape
         out = np.empty((n_samples, self.intercept.size))
@@ -143,7 +143,8 @@ class FourierExpansion:
         """The arrays that make the expansion, by name."""
         return {name: getattr(self, name) for name in self.array_names}
 
-    def _fits_single(self):
+    def fits_single(self):
+        """Whether single precision can hold the numbers of the expansion."""
         if "single" not in self._packed:
             self._packed["single"] = all(np.abs(array).max(initial=0) < _LARGEST_SINGLE
                                          for array in self.arrays().values())

@@ -96,10 +96,8 @@ def _describe(model):
         family, params, classes, names, curves, expansion = _BARE_EXPANSION, {}, None, None, {}, model
     elif getattr(model, "family", None) in FAMILIES and type(model) is FAMILIES[model.family]:
         model._check_params()
-        expansion = getattr(model, "expansion_", None)
-        if expansion is None:
-            model._check_rows(None)  # raises NotFittedError
-        family = model.family
+        model._check_fitted()
+        family, expansion = model.family, model.expansion_
         params = {name: _plain(name, value) for name, value in model.get_params().items()}
         classes = _labels_to_json(model.classes_) if hasattr(model, "classes_") else None
         names = list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None
@@ -298,14 +296,9 @@ def _restore(model, header, expansion, fitted):
     _require(names is None or (isinstance(names, list) and len(names) == expansion.n_features
                                and all(isinstance(name, str) for name in names)), "the feature names are malformed")
     if hasattr(type(model), "predict_proba"):
-        fitted["classes_"] = classes = _labels_from_json(header["classes"])
-        n_outputs = 1 if len(classes) == 2 else len(classes)
-        _require(n_outputs == expansion.n_outputs, "labels and outputs do not agree in number")
-    if hasattr(type(model), "staged_decision_function"):
-        n_rounds, left_over = divmod(expansion.n_terms, expansion.n_outputs)
-        train, held_out = fitted["train_loss_"], fitted["eval_loss_"]
-        _require(left_over == 0 and train.ndim == held_out.ndim == 1 and train.size > n_rounds
-                 and held_out.size in (0, train.size), "rounds and loss curves do not agree in number")
-        fitted["n_estimators_"] = n_rounds
+        fitted["classes_"] = model.classes_ = _labels_from_json(header["classes"])
+    else:
+        _require(header["classes"] is None, "a model without classes holds some")
+    fitted |= model._restored(expansion, fitted)
     model._keep(None if names is None else np.array(names, dtype=object), expansion.n_features, expansion_=expansion,
                 **fitted)

@@ -4,7 +4,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from rffkern._kernels import _lbfgs
-from rffkern._rows import Margins, Rows, Scaling
+from rffkern._losses import CosineSum, Margins, Residuals
+from rffkern._rows import Rows
+from rffkern._scaling import Scaling
 
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-11}
 DTYPES = (np.float32, np.float64)
@@ -16,7 +18,7 @@ SIZES = (1, 2, 3, 127, 128, 129, 300, 2047, 2048, 2049, 4500)
 class Problem:
     """Random rows, labels, weights and predictions, in both forms."""
 
-    def __init__(self, seed, n_samples, n_features, dtype, weighted, spread=1.0, n_threads=1):
+    def __init__(self, seed, n_samples, n_features, dtype, weighted, spread=1.0, n_threads=1, n_components=1):
         rng = np.random.default_rng(seed)
         self.X = rng.standard_normal((n_samples, n_features)).astype(dtype).astype(np.float64)
         self.y = np.where(rng.random(n_samples) < 0.5, 1.0, -1.0)
@@ -26,12 +28,17 @@ class Problem:
         self.omega = rng.standard_normal(n_features) * np.sqrt(2 / n_features)
         self.phase = rng.uniform(-np.pi, np.pi)
         scaling = Scaling(np.zeros(n_features), np.ones(n_features), 1.0)
-        self.rows = Rows(self.X, scaling, self.weight if weighted else None, dtype, None)
+        self.rows = Rows(self.X, scaling, self.weight if weighted else None, dtype, None,
+                         n_components=n_components)
         self.use_threads(n_threads)
         self.margins = Margins(self.rows, self.y, 0.0)
         self.margins.raw_prediction.reshape(-1)[:n_samples] = self.raw_prediction
         self.rows.h[:] = 0
         self.margins.boost(0.0)
+        self.residuals = Residuals(self.rows, self.raw_prediction, 0.0)
+        self.omegas = rng.standard_normal((n_components, n_features)) * np.sqrt(2 / n_features)
+        self.phases = rng.uniform(-np.pi, np.pi, n_components)
+        self.posterior = rng.dirichlet(np.ones(n_components))
         self.search = _lbfgs.LBFGS(n_features, 10, 2e-9, 1e-5, 1e-6 if dtype is np.float32 else 1e-14)
 
     def use_threads(self, n_threads):
@@ -44,9 +51,19 @@ class Problem:
         return np.asarray(tiled, dtype=np.float64).reshape(-1)[: len(self.y)]
 
     @property
+    def cosine(self):
+        """The weak learner of one cosine, of `omega` and `phase`."""
+        return CosineSum(self.omega[None], np.array([self.phase]), np.ones(1))
+
+    @property
+    def cosines(self):
+        """The weak learner of all components."""
+        return CosineSum(self.omegas, self.phases, self.posterior)
+
+    @property
     def y_tilde(self):
         """The residuals as the kernels hold them."""
-        return self.flat(self.margins.r2) * np.log(2)
+        return self.flat(self.margins.r) * np.log(2)
 
 
 def problems(**fixed):

@@ -6,12 +6,12 @@ import reference
 from hypothesis import given
 from packing import DTYPES, TOLERANCE, Problem, problems
 
-from rffkern._kernels import _boosting
+from rffkern._kernels import _phase
 
 
 def search_phase(problem):
     rows, margins = problem.rows, problem.margins
-    return _boosting.search_phase(rows.store.tiles, margins.r2, rows.weight, problem.omega, rows.total_weight,
+    return _phase.search_phase(rows.store.tiles, margins.r, rows.weight, problem.omega, rows.total_weight,
                                   margins.largest_residual, rows.cosine, rows.sine, rows.scaled, rows.circle,
                                   rows.partial, rows.n_threads)
 
@@ -32,7 +32,7 @@ def test_phase_by_hand(dtype):
     """One row of class +1 at angle theta: the loss exp(-r cos(theta - b)) is lowest at b = theta."""
     problem = Problem(0, 1, 1, dtype, False)
     problem.rows.store.tiles[0, 0, 0] = 1.25
-    problem.margins.r2[0, 0] = 0.75
+    problem.margins.r[0, 0] = 0.75
     problem.margins.largest_residual = 0.75 * np.log(2)
     problem.omega[:] = 2.0
     assert search_phase(problem) == pytest.approx(2.5, abs=1e-6 if dtype is np.float32 else 1e-12)
@@ -44,7 +44,7 @@ def test_two_deep_valleys_of_which_the_second_is_deeper(largest):
     problem = Problem(0, 3, 1, np.float64, False)
     angles, r = np.array([0.1, 0.1 + np.pi, 0.1 + np.pi / 2]), np.array([largest, largest, 0.01])
     problem.rows.store.tiles[0, 0, :3] = angles
-    problem.margins.r2[0, :3] = r / np.log(2)
+    problem.margins.r[0, :3] = r / np.log(2)
     problem.margins.largest_residual = largest
     problem.omega[:] = 1.0
     found = search_phase(problem)
@@ -53,7 +53,7 @@ def test_two_deep_valleys_of_which_the_second_is_deeper(largest):
 
 @given(problems())
 def test_agreement(problem):
-    total, agreeing = problem.margins.agreement(problem.omega, problem.phase)
+    total, agreeing = problem.margins.agreement(problem.cosine)
     expected = reference.agreement(problem.X, problem.y, problem.weight, problem.raw_prediction, problem.omega,
                                    problem.phase)
     tolerance = TOLERANCE[problem.rows.dtype.type]
@@ -65,7 +65,7 @@ def test_agreement(problem):
 
 @given(problems())
 def test_boost(problem):
-    problem.margins.agreement(problem.omega, problem.phase)
+    problem.margins.agreement(problem.cosine)
     h = problem.flat(problem.rows.h)
     problem.margins.boost(0.3)
     raw_prediction = problem.raw_prediction + 0.3 * h
@@ -89,7 +89,7 @@ def test_extreme_margins_stay_finite(dtype):
     problem.margins.boost(0.0)
     np.testing.assert_allclose(problem.y_tilde, [0, 64, -64, 0], rtol=1e-6)
     assert np.isfinite(problem.margins.loss)
-    assert np.isfinite(problem.margins.agreement(problem.omega, 0.0)).all()
+    assert np.isfinite(problem.margins.agreement(problem.cosine)).all()
 
 
 @given(problems(n_samples=4500))
@@ -97,7 +97,7 @@ def test_bits_do_not_depend_on_threads(problem):
     answers = []
     for n_threads in (1, 2, 3):
         problem.use_threads(n_threads)
-        answers.append((search_phase(problem), *problem.margins.agreement(problem.omega, problem.phase)))
+        answers.append((search_phase(problem), *problem.margins.agreement(problem.cosine)))
     assert answers[0] == answers[1] == answers[2]
 
 
@@ -105,7 +105,7 @@ def test_bits_do_not_depend_on_threads(problem):
 def test_levels_agree(level, dtype):
     """Every instruction-set level gives what the twin gives."""
     problem = Problem(3, 2049, 17, dtype, True)
-    total, agreeing = problem.margins.agreement(problem.omega, problem.phase)
+    total, agreeing = problem.margins.agreement(problem.cosine)
     expected = reference.agreement(problem.X, problem.y, problem.weight, problem.raw_prediction, problem.omega,
                                    problem.phase)
     tolerance = 1e-6 if dtype is np.float32 else 1e-13

@@ -11,7 +11,7 @@ from rffkern._kernels import _descent
 
 def objective(problem, omega, reg_lambda):
     rows, gradient = problem.rows, np.empty(problem.rows.n_features)
-    loss = _descent.omega_objective(rows.store.tiles, problem.margins.r2, rows.weight, omega, problem.phase, reg_lambda,
+    loss = _descent.omega_objective(rows.store.tiles, problem.margins.r, rows.weight, omega, problem.phase, reg_lambda,
                                     rows.total_weight, gradient, rows.scaled, rows.lanes, rows.partial,
                                     rows.n_threads)
     return loss, gradient
@@ -19,7 +19,7 @@ def objective(problem, omega, reg_lambda):
 
 def descend(problem, reg_lambda=0.0):
     rows, omega = problem.rows, problem.omega.copy()
-    evaluations = _descent.descend_omega(problem.search, rows.store.tiles, problem.margins.r2, rows.weight, omega,
+    evaluations = _descent.descend_omega(problem.search, rows.store.tiles, problem.margins.r, rows.weight, omega,
                                          problem.phase, reg_lambda, rows.total_weight, 1.0, rows.scaled, rows.lanes,
                                          rows.partial, rows.n_threads)
     return omega, evaluations
@@ -42,7 +42,7 @@ def test_objective(problem):
 def test_small_residuals_keep_their_digits():
     """exp(-r c) - 1 for r = 1e-12 in single precision: computed as such, not as a difference from 1."""
     problem = Problem(5, 300, 4, np.float32, False)
-    problem.margins.r2 *= np.float32(1e-12)
+    problem.margins.r *= np.float32(1e-12)
     loss, gradient = objective(problem, problem.omega, 0.0)
     expected = reference.omega_objective(problem.X, problem.y_tilde, problem.weight, problem.omega, problem.phase, 0.0)
     assert loss == pytest.approx(expected[0], rel=1e-5)
@@ -75,7 +75,7 @@ def test_descent_is_blind_to_the_scale_of_residuals(dtype):
     paths = []
     for scale in (1e-8, 1e-14):
         problem = Problem(6, 500, 5, dtype, False)
-        problem.margins.r2 *= dtype(scale)
+        problem.margins.r *= dtype(scale)
         paths.append(descend(problem))
     assert paths[0][1] > 8
     np.testing.assert_allclose(paths[0][0], paths[1][0], rtol=1e-3, atol=1e-3)

@@ -9,7 +9,8 @@ from packing import DTYPES, SIZES
 
 from rffkern import FourierExpansion
 from rffkern._kernels import _features
-from rffkern._rows import Rows, measure_scaling
+from rffkern._rows import Rows
+from rffkern._scaling import measure_scaling
 from rffkern._tiles import pack
 
 

@@ -5,8 +5,8 @@ import pytest
 import reference
 
 from rffkern import GBRFF2Classifier
-from rffkern._boosting_loop import best_step
 from rffkern._kernels._lbfgs import minimize
+from rffkern._losses import exponential_step
 
 
 def waves(rng, n_samples=500, n_features=4):
@@ -93,11 +93,11 @@ def test_without_descent_the_drawn_omegas_are_kept(rng):
     assert model.n_iter_ == 0
 
 
-def test_best_step_by_hand():
+def test_step_by_hand():
     """Weights 3 right against 1 wrong with h = +-1: alpha = 1/2 ln 3."""
-    assert best_step(4.0, 2.0) == pytest.approx(0.5 * np.log(3))
-    assert best_step(1.0, 0.0) == 0
-    assert best_step(5.0, 5.0) == -best_step(5.0, -5.0) == pytest.approx(0.5 * np.log(2**27 + 1))
+    assert exponential_step(4.0, 2.0) == pytest.approx(0.5 * np.log(3))
+    assert exponential_step(1.0, 0.0) == 0
+    assert exponential_step(5.0, 5.0) == -exponential_step(5.0, -5.0) == pytest.approx(0.5 * np.log(2**27 + 1))
 
 
 def test_gamma_scale_adapts_to_raw_columns(rng):

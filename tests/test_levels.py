@@ -20,13 +20,13 @@ def answers(dtype, weighted):
     """What every kernel says of one problem, each relative to its own scale."""
     problem = Problem(3, 5000, 21, dtype, weighted, spread=0.3)
     loss, gradient = objective(problem, problem.omega, 0.1)
-    total, agreeing = problem.margins.agreement(problem.omega, problem.phase)
+    total, agreeing = problem.margins.agreement(problem.cosine)
     found = {"loss": loss, "gradient": gradient / np.linalg.norm(gradient), "agreement": agreeing / total,
              "total": total / 5000, "h": problem.flat(problem.rows.h)}
     problem.margins.boost(0.4)
     found |= {"residuals": problem.y_tilde / problem.margins.largest_residual, "boosted loss": problem.margins.loss}
     problem.margins.largest_residual = 64.0  # as if some were held to the bound
-    total, agreeing = problem.margins.agreement(problem.omega, problem.phase)
+    total, agreeing = problem.margins.agreement(problem.cosine)
     found["unbounded agreement"] = agreeing / total
     found["phase"] = search_phase(problem)
     rng = np.random.default_rng(0)

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rffkern import GBRFF2Classifier, InvalidInputError, RowBlocks, _row_blocks
-from rffkern._rows import Rows, measure_scaling
+from rffkern._rows import Rows
+from rffkern._scaling import measure_scaling
 
 
 def waves(seed, n_samples, n_features=5):

@@ -148,13 +148,15 @@ class Evaluation:
 
     def measure(self, n_samples, repetitions):
         from rffkern._kernels import _descent
-        from rffkern._rows import Margins, Rows, Scaling
+        from rffkern._losses import Margins
+        from rffkern._rows import Rows
+        from rffkern._scaling import Scaling
 
         d = self.n_features
         rng = np.random.default_rng(0)
         X = rng.standard_normal((n_samples, d), dtype=np.float32)
         rows = Rows(X, Scaling(np.zeros(d), np.ones(d), 1.0), None, self.dtype, 1)
-        r2, omega, gradient = Margins(rows, np.where(X[:, 0] > 0, 1, -1), 0.1).r2, np.full(d, 0.1), np.empty(d)
+        r2, omega, gradient = Margins(rows, np.where(X[:, 0] > 0, 1, -1), 0.1).r, np.full(d, 0.1), np.empty(d)
         stream = rows.store.tiles.reshape(-1).view(np.int64)  # whose sum is the fastest way to read all of it
         functions = {
             "evaluation": lambda: _descent.omega_objective(

@@ -6,14 +6,18 @@ Double = NDArray[np.float64]
 
 LARGEST_RESIDUAL: float
 
-def search_phase(
-    tiles: Real, r2: Real, weight: Real, omega: Double, total_weight: float, largest_residual: float, a: Real, b: Real,
-    scaled: Real, circle: Real, partial: Double, n_threads: int,
-) -> float: ...
-def apply_cosine(
-    tiles: Real, raw_prediction: Double, y: Real, r2: Real, weight: Real, omega: Double, phase: float, bounded: bool,
-    h: Real, scaled: Real, partial: Double, n_threads: int,
+def terms_size(n_components: int, n_features: int) -> int: ...
+def apply_exponential(
+    tiles: Real, raw_prediction: Double, y: Real, r2: Real, weight: Real, omegas: Double, phases: Double,
+    posterior: Double, bounded: bool, h: Real, terms: Real, partial: Double, n_threads: int,
 ) -> tuple[float, float]: ...
 def boost_rows(
     raw_prediction: Double, y: Real, weight: Real, h: Real, step: float, r2: Real, partial: Double, n_threads: int,
 ) -> tuple[float, float]: ...
+def apply_squared(
+    tiles: Real, r: Real, weight: Real, omegas: Double, phases: Double, posterior: Double, h: Real, terms: Real,
+    partial: Double, n_threads: int,
+) -> tuple[float, float]: ...
+def shrink_rows(
+    residual: Double, weight: Real, h: Real, step: float, r: Real, partial: Double, n_threads: int,
+) -> float: ...

@@ -1,11 +1,15 @@
-"""One boosting round on the exponential loss: phase search, step size, row weights (Algorithms 2 and 3)."""
+"""Steps and updates of boosting: a weak learner on all rows, its step, the row weights or residuals after it.
+
+For the exponential loss lines 8, 9, 3 and 4 of Algorithms 2 and 3; for the squared loss lines 3 to 5 of the 2019 paper's
+Algorithm 1.  A weak learner is h(x) = sum over j of posterior_j cos(omega_j . x - phase_j).
+"""
 
 from cython.parallel cimport prange
-from libc.math cimport M_LN2, M_PI, cos, fabs, log1p, sin
+from libc.math cimport M_LN2, M_PI
 
 from ._common cimport (
-    TILE, block_start, block_stop, boost, correlate, correlate_unbounded, cospi, n_blocks, phase_slopes, phase_sums,
-    project, real, sincospi, weight_tile,
+    TERMS, block_start, block_stop, boost, correlate, correlate_unbounded, evaluate, n_blocks, real, regress, shrink,
+    weight_tile,
 )
 
 cdef extern from "vecmath.h" nogil:
@@ -14,175 +18,43 @@ cdef extern from "vecmath.h" nogil:
 # |y_tilde| is held to this inside the surrogate loss.
 LARGEST_RESIDUAL = VM_MAX_RESIDUAL
 
-cdef enum:
-    MAX_SAMPLES = 64
-    MAX_NEWTON_STEPS = 20
 
-# A row of residual r makes bumps of width 1 / sqrt(r) in the loss along the phase; the samples must not step over one.
-cdef double MAX_RESIDUAL_16 = 8
-cdef double MAX_RESIDUAL_32 = 24
+def terms_size(Py_ssize_t n_components, Py_ssize_t n_features):
+    """Numbers in the TEMP array `terms` of a weak learner: its omegas, phases and posterior as kernels read them."""
+    return (n_features + 2) * ((n_components + TERMS - 1) // TERMS * TERMS)
 
 
-cdef void _block_phase_sums(
-    const real[:, :, ::1] tiles, const real[:, ::1] r2, const real[:, ::1] weight, const real[::1] omega,
-    const real[:, ::1] circle, Py_ssize_t n_samples, real[:, ::1] a, real[:, ::1] b, Py_ssize_t block, double *sums,
-) noexcept nogil:
-    """sums[k] = sum over the block of weight (exp(-y_tilde cos(omega . x - 2 pi k / n_samples)) - 1)."""
-    cdef real u[TILE]
-    cdef Py_ssize_t i, k, t, n_tiles = tiles.shape[0]
-    for k in range(n_samples):
-        sums[k] = 0
-    for t in range(block_start(block), block_stop(block, n_tiles)):
-        project(&tiles[t, 0, 0], tiles.shape[1], &omega[0], 0, u)
-        sincospi(u, &b[t, 0], &a[t, 0])
-        for i in range(TILE):
-            a[t, i] *= r2[t, i]
-            b[t, i] *= r2[t, i]
-        phase_sums(&a[t, 0], &b[t, 0], weight_tile(weight, t, n_tiles), n_samples // 2, &circle[0, 0], &circle[1, 0],
-                   sums)
+cdef void _pack_terms(const double[:, ::1] omegas, const double[::1] phases, const double[::1] posterior,
+                      real *terms) noexcept nogil:
+    """Omegas and phases in half turns, padded with 0 to a multiple of TERMS, then the posterior."""
+    cdef Py_ssize_t j, k, n_features = omegas.shape[1], n_padded = (omegas.shape[0] + TERMS - 1) // TERMS * TERMS
+    cdef real *shifts = terms + n_padded * n_features
+    for j in range(n_padded * (n_features + 2)):
+        terms[j] = 0
+    for j in range(omegas.shape[0]):
+        for k in range(n_features):
+            terms[j * n_features + k] = <real>(omegas[j, k] / M_PI)
+        shifts[j] = <real>(phases[j] / M_PI)
+        shifts[n_padded + j] = <real>posterior[j]
 
 
-cdef void _block_phase_slopes(
-    const real[:, ::1] a, const real[:, ::1] b, const real[:, ::1] weight, double phase, Py_ssize_t block, double *sums,
-) noexcept nogil:
-    cdef Py_ssize_t t, n_tiles = a.shape[0]
-    cdef real cosine = <real>cos(phase), sine = <real>sin(phase)
-    sums[0] = sums[1] = sums[2] = 0
-    for t in range(block_start(block), block_stop(block, n_tiles)):
-        phase_slopes(&a[t, 0], &b[t, 0], weight_tile(weight, t, n_tiles), cosine, sine, sums)
+cdef inline void _evaluate_terms(const real *tile, Py_ssize_t n_features, const real *terms, Py_ssize_t n_components,
+                                 real *h) noexcept nogil:
+    cdef Py_ssize_t n_padded = (n_components + TERMS - 1) // TERMS * TERMS
+    cdef const real *shifts = terms + n_padded * n_features
+    evaluate(tile, n_features, terms, shifts, shifts + n_padded, n_components, h)
 
 
-cdef double _polish(
-    const real[:, ::1] a, const real[:, ::1] b, const real[:, ::1] weight, double total_weight, double phase,
-    double width, double[:, ::1] partial, int n_threads, double *log_loss,
-) noexcept nogil:
-    """Minimise the log of the loss within `width` of a phase: Newton's rule, bisection where it leaves the bracket.
-
-    The logarithm, because the loss itself may span twenty orders of magnitude, over which Newton's rule crawls.
-    """
-    cdef Py_ssize_t k, blocks = n_blocks(a.shape[0])
-    cdef int iteration
-    cdef double left = phase - width, right = phase + width, trial, value, slope, curvature, best = phase
-    for iteration in range(MAX_NEWTON_STEPS):
-        if n_threads == 1:   # as in `_descent`: no parallel region where it would cost more than the work
-            for k in range(blocks):
-                _block_phase_slopes(a, b, weight, phase, k, &partial[k, 0])
-        else:
-            for k in prange(blocks, schedule='dynamic', num_threads=n_threads):
-                _block_phase_slopes(a, b, weight, phase, k, &partial[k, 0])
-        value = slope = curvature = 0
-        for k in range(blocks):
-            value += partial[k, 0]
-            slope -= M_LN2 * partial[k, 1]
-            curvature += M_LN2 * partial[k, 2]
-        slope /= total_weight + value
-        curvature = curvature / (total_weight + value) - slope * slope
-        value = log1p(value / total_weight)
-        if iteration == 0 or value < log_loss[0]:
-            log_loss[0] = value
-            best = phase
-        if slope > 0:
-            right = phase
-        else:
-            left = phase
-        trial = phase - slope / curvature if curvature > 0 else right
-        if not left < trial < right:
-            trial = 0.5 * (left + right)
-        # The rule squares the error: after a step this small nothing is left to gain.
-        if fabs(trial - phase) < 1e-6:
-            return trial if best == phase else best
-        phase = trial
-    return best
-
-
-cdef double _best_phase(
-    const double *samples, Py_ssize_t n_samples, const real[:, ::1] a, const real[:, ::1] b,
-    const real[:, ::1] weight, double total_weight, double largest_residual, double[:, ::1] partial, int n_threads,
-) noexcept nogil:
-    """Polish every valley among the sampled log losses that may hold the global minimum; return the best phase.
-
-    The log loss changes by at most `largest_residual` per radian, so a valley whose sample lies more than half a
-    sample width times that above the best point found cannot.
-    """
-    cdef double width = 2 * M_PI / n_samples, best = 0, phase, left, right, bend, lowest, log_loss = 0
-    cdef bint done[MAX_SAMPLES]
-    cdef Py_ssize_t i, k, first = 0
-    for k in range(n_samples):
-        done[k] = False
-        if samples[k] < samples[first]:
-            first = k
-    lowest = samples[first]
-    best = first * width
-    while True:
-        k = -1
-        for i in range(n_samples):
-            if (not done[i] and samples[i] <= samples[(i + 1) % n_samples]
-                    and samples[i] < samples[(i + n_samples - 1) % n_samples]
-                    and samples[i] - 0.5 * width * largest_residual < lowest
-                    and (k < 0 or samples[i] < samples[k])):
-                k = i
-        if k < 0:
-            break
-        done[k] = True
-        left, right = samples[(k + n_samples - 1) % n_samples] - samples[k], samples[(k + 1) % n_samples] - samples[k]
-        bend = left + right
-        phase = width * (k + (0.5 * (left - right) / bend if bend > 0 else 0))
-        phase = _polish(a, b, weight, total_weight, phase, width, partial, n_threads, &log_loss)
-        if log_loss < lowest:
-            best, lowest = phase, log_loss
-    return best if best <= M_PI else best - 2 * M_PI
-
-
-def search_phase(
-    const real[:, :, ::1] tiles,   # IN   (n_tiles, n_features, TILE)
-    const real[:, ::1] r2,         # IN   (n_tiles, TILE) log2(e) y_tilde, 0 in padding
-    const real[:, ::1] weight,     # IN   (n_tiles or 2, TILE)
-    const double[::1] omega,       # IN   (n_features,)
-    double total_weight,
-    double largest_residual,       # largest |y_tilde|
-    real[:, ::1] a,                # TEMP (n_tiles, TILE)
-    real[:, ::1] b,                # TEMP (n_tiles, TILE)
-    real[::1] scaled,              # TEMP (n_features,)
-    real[:, ::1] circle,           # TEMP (2, 32)
-    double[:, ::1] partial,        # TEMP (n_blocks, >= 64)
-    int n_threads,
-):
-    """Line 6 of Algorithm 3: the phase in [-pi, pi] with the globally smallest surrogate loss.
-
-    One pass over the rows reads the loss at 16, 32 or 64 phases; the valleys are polished on r cos and r sin alone.
-    """
-    cdef Py_ssize_t j, k, block, blocks = n_blocks(tiles.shape[0]), n_samples = 64
-    cdef double samples[MAX_SAMPLES]
-    if largest_residual <= MAX_RESIDUAL_32:
-        n_samples = 16 if largest_residual <= MAX_RESIDUAL_16 else 32
-    with nogil:
-        for j in range(omega.shape[0]):
-            scaled[j] = <real>(omega[j] / M_PI)
-        for k in range(n_samples // 2):
-            circle[0, k] = <real>cos(2 * M_PI * k / n_samples)
-            circle[1, k] = <real>sin(2 * M_PI * k / n_samples)
-        for block in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            _block_phase_sums(tiles, r2, weight, scaled, circle, n_samples, a, b, block, &partial[block, 0])
-        for k in range(n_samples):
-            samples[k] = 0
-            for block in range(blocks):
-                samples[k] += partial[block, k]
-            samples[k] = log1p(samples[k] / total_weight)
-        phase = _best_phase(samples, n_samples, a, b, weight, total_weight, largest_residual, partial, n_threads)
-    return phase
-
-
-cdef void _block_correlate(
+cdef void _block_exponential(
     const real[:, :, ::1] tiles, const double[:, ::1] raw_prediction, const real[:, ::1] y, const real[:, ::1] r2,
-    const real[:, ::1] weight, const real[::1] omega, real shift, bint bounded, real[:, ::1] h, Py_ssize_t block,
-    double *sums,
+    const real[:, ::1] weight, const real *terms, Py_ssize_t n_components, bint bounded, real[:, ::1] h,
+    Py_ssize_t block, double *sums,
 ) noexcept nogil:
     cdef Py_ssize_t t, n_tiles = tiles.shape[0]
     cdef const real *w
     sums[0] = sums[1] = 0
     for t in range(block_start(block), block_stop(block, n_tiles)):
-        project(&tiles[t, 0, 0], tiles.shape[1], &omega[0], shift, &h[t, 0])
-        cospi(&h[t, 0], TILE)
+        _evaluate_terms(&tiles[t, 0, 0], tiles.shape[1], terms, n_components, &h[t, 0])
         w = weight_tile(weight, t, n_tiles)
         if bounded:
             correlate_unbounded(&raw_prediction[t, 0], &y[t, 0], w, &h[t, 0], sums)
@@ -190,17 +62,18 @@ cdef void _block_correlate(
             correlate(&r2[t, 0], w, &h[t, 0], sums)
 
 
-def apply_cosine(
+def apply_exponential(
     const real[:, :, ::1] tiles,             # IN   (n_tiles, n_features, TILE)
     const double[:, ::1] raw_prediction,     # IN   (n_tiles, TILE)
     const real[:, ::1] y,                    # IN   (n_tiles, TILE) -1 or +1, 0 in padding
     const real[:, ::1] r2,                   # IN   (n_tiles, TILE) log2(e) y_tilde, 0 in padding
     const real[:, ::1] weight,               # IN   (n_tiles or 2, TILE)
-    const double[::1] omega,                 # IN   (n_features,)
-    double phase,
+    const double[:, ::1] omegas,             # IN   (n_components, n_features)
+    const double[::1] phases,                # IN   (n_components,)
+    const double[::1] posterior,             # IN   (n_components,)
     bint bounded,                            # whether some |y_tilde| was held to its bound
-    real[:, ::1] h,                          # OUT  (n_tiles, TILE) cos(omega . x - phase)
-    real[::1] scaled,                        # TEMP (n_features,)
+    real[:, ::1] h,                          # OUT  (n_tiles, TILE) the weak learner
+    real[::1] terms,                         # TEMP (terms_size,)
     double[:, ::1] partial,                  # TEMP (n_blocks, >= 2)
     int n_threads,
 ):
@@ -208,14 +81,13 @@ def apply_cosine(
 
     Where no residual was held to its bound, w is read from r2 and costs no exponential.
     """
-    cdef Py_ssize_t b, j, blocks = n_blocks(tiles.shape[0])
-    cdef real shift = <real>(phase / M_PI)
+    cdef Py_ssize_t b, blocks = n_blocks(tiles.shape[0]), n_components = omegas.shape[0]
     cdef double total = 0, agreement = 0
     with nogil:
-        for j in range(omega.shape[0]):
-            scaled[j] = <real>(omega[j] / M_PI)
+        _pack_terms(omegas, phases, posterior, &terms[0])
         for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            _block_correlate(tiles, raw_prediction, y, r2, weight, scaled, shift, bounded, h, b, &partial[b, 0])
+            _block_exponential(tiles, raw_prediction, y, r2, weight, &terms[0], n_components, bounded, h, b,
+                               &partial[b, 0])
         for b in range(blocks):
             total += partial[b, 0]
             agreement += partial[b, 1]
@@ -255,3 +127,69 @@ def boost_rows(
             loss += partial[b, 0]
             largest = max(largest, partial[b, 1])
     return loss, largest
+
+
+cdef void _block_squared(
+    const real[:, :, ::1] tiles, const real[:, ::1] r, const real[:, ::1] weight, const real *terms,
+    Py_ssize_t n_components, real[:, ::1] h, Py_ssize_t block, double *sums,
+) noexcept nogil:
+    cdef Py_ssize_t t, n_tiles = tiles.shape[0]
+    sums[0] = sums[1] = 0
+    for t in range(block_start(block), block_stop(block, n_tiles)):
+        _evaluate_terms(&tiles[t, 0, 0], tiles.shape[1], terms, n_components, &h[t, 0])
+        regress(&r[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], sums)
+
+
+def apply_squared(
+    const real[:, :, ::1] tiles,      # IN   (n_tiles, n_features, TILE)
+    const real[:, ::1] r,             # IN   (n_tiles, TILE) y - raw_prediction
+    const real[:, ::1] weight,        # IN   (n_tiles or 2, TILE)
+    const double[:, ::1] omegas,      # IN   (n_components, n_features)
+    const double[::1] phases,         # IN   (n_components,)
+    const double[::1] posterior,      # IN   (n_components,)
+    real[:, ::1] h,                   # OUT  (n_tiles, TILE) the weak learner
+    real[::1] terms,                  # TEMP (terms_size,)
+    double[:, ::1] partial,           # TEMP (n_blocks, >= 2)
+    int n_threads,
+):
+    """Evaluate a weak learner; return the sums over rows of weight r h and of weight h^2 (2019 paper, eq. 8)."""
+    cdef Py_ssize_t b, blocks = n_blocks(tiles.shape[0]), n_components = omegas.shape[0]
+    cdef double product = 0, square = 0
+    with nogil:
+        _pack_terms(omegas, phases, posterior, &terms[0])
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
+            _block_squared(tiles, r, weight, &terms[0], n_components, h, b, &partial[b, 0])
+        for b in range(blocks):
+            product += partial[b, 0]
+            square += partial[b, 1]
+    return product, square
+
+
+cdef void _block_shrink(
+    double[:, ::1] residual, const real[:, ::1] weight, const real[:, ::1] h, double step, real[:, ::1] r,
+    Py_ssize_t block, double *sums,
+) noexcept nogil:
+    cdef Py_ssize_t t, n_tiles = h.shape[0]
+    sums[0] = 0
+    for t in range(block_start(block), block_stop(block, n_tiles)):
+        shrink(&residual[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], step, &r[t, 0], sums)
+
+
+def shrink_rows(
+    double[:, ::1] residual,      # IN   (n_tiles, TILE); OUT decreased by step h
+    const real[:, ::1] weight,    # IN   (n_tiles or 2, TILE)
+    const real[:, ::1] h,         # IN   (n_tiles, TILE)
+    double step,
+    real[:, ::1] r,               # OUT  (n_tiles, TILE) the residual
+    double[:, ::1] partial,       # TEMP (n_blocks, >= 1)
+    int n_threads,
+):
+    """Lines 5 and 3 of the 2019 paper's Algorithm 1; return the sum of weight residual^2."""
+    cdef Py_ssize_t b, blocks = n_blocks(h.shape[0])
+    cdef double loss = 0
+    with nogil:
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
+            _block_shrink(residual, weight, h, step, r, b, &partial[b, 0])
+        for b in range(blocks):
+            loss += partial[b, 0]
+    return loss

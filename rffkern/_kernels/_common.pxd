@@ -121,6 +121,28 @@ cdef inline void boost(double *raw, const real *y, const real *weight, const rea
         table_f64.boost(raw, y, weight, h, step, r2, sums)
 
 
+cdef inline double squared(const real *r, const real *weight, const real *z, real *v) noexcept nogil:
+    if real is float:
+        return table_f32.squared(r, weight, z, v)
+    else:
+        return table_f64.squared(r, weight, z, v)
+
+
+cdef inline void regress(const real *r, const real *weight, const real *h, double *sums) noexcept nogil:
+    if real is float:
+        table_f32.regress(r, weight, h, sums)
+    else:
+        table_f64.regress(r, weight, h, sums)
+
+
+cdef inline void shrink(double *residual, const real *weight, const real *h, double step, real *r,
+                        double *sums) noexcept nogil:
+    if real is float:
+        table_f32.shrink(residual, weight, h, step, r, sums)
+    else:
+        table_f64.shrink(residual, weight, h, step, r, sums)
+
+
 cdef inline void project_terms(const real *tile, Py_ssize_t n_features, Py_ssize_t width, const real *omegas,
                                const real *shifts, real *u) noexcept nogil:
     if real is float:
@@ -141,3 +163,32 @@ cdef inline void add_scaled(const real *h, Py_ssize_t width, real amplitude, rea
         table_f32.add_scaled(h, width, amplitude, total)
     else:
         table_f64.add_scaled(h, width, amplitude, total)
+
+
+cdef inline real dot(const real *a, const real *b, Py_ssize_t width) noexcept nogil:
+    if real is float:
+        return table_f32.dot(a, b, width)
+    else:
+        return table_f64.dot(a, b, width)
+
+
+cdef inline void evaluate(const real *tile, Py_ssize_t n_features, const real *omegas, const real *shifts,
+                          const real *posterior, Py_ssize_t n_components, real *h) noexcept nogil:
+    """h = sum over j of posterior[j] cos(omegas[j] . x - shifts[j]) on a tile; angles in half turns.
+
+    With several components, omegas and shifts are read up to the next multiple of TERMS.
+    """
+    cdef real u[TERMS * TILE]
+    cdef Py_ssize_t i, j, k, group
+    if n_components == 1:   # whose posterior is 1
+        project(tile, n_features, omegas, shifts[0], h)
+        cospi(h, TILE)
+        return
+    for i in range(TILE):
+        h[i] = 0
+    for group in range((n_components + TERMS - 1) // TERMS):
+        j = group * TERMS
+        project_terms(tile, n_features, TILE, omegas + j * n_features, shifts + j, u)
+        for k in range(min(<Py_ssize_t>TERMS, n_components - j)):
+            cospi(u + k * TILE, TILE)
+            add_scaled(u + k * TILE, TILE, posterior[j + k], h)

@@ -14,9 +14,13 @@ cdef extern from "vecmath.h" nogil:
         void correlate(const float *, const float *, const float *, double *) noexcept nogil
         void correlate_unbounded(const double *, const float *, const float *, const float *, double *) noexcept nogil
         void boost(double *, const float *, const float *, const float *, double, float *, double *) noexcept nogil
+        float squared(const float *, const float *, const float *, float *) noexcept nogil
+        void regress(const float *, const float *, const float *, double *) noexcept nogil
+        void shrink(double *, const float *, const float *, double, float *, double *) noexcept nogil
         void project_terms(const float *, Py_ssize_t, Py_ssize_t, const float *, const float *, float *) noexcept nogil
         float dot_terms(const float *, const float *) noexcept nogil
         void add_scaled(const float *, Py_ssize_t, float, float *) noexcept nogil
+        float dot(const float *, const float *, Py_ssize_t) noexcept nogil
 
     ctypedef struct vecmath_f64:
         void project(const double *, Py_ssize_t, const double *, double, double *) noexcept nogil
@@ -32,10 +36,14 @@ cdef extern from "vecmath.h" nogil:
         void correlate_unbounded(const double *, const double *, const double *, const double *,
                                  double *) noexcept nogil
         void boost(double *, const double *, const double *, const double *, double, double *, double *) noexcept nogil
+        double squared(const double *, const double *, const double *, double *) noexcept nogil
+        void regress(const double *, const double *, const double *, double *) noexcept nogil
+        void shrink(double *, const double *, const double *, double, double *, double *) noexcept nogil
         void project_terms(const double *, Py_ssize_t, Py_ssize_t, const double *, const double *,
                            double *) noexcept nogil
         double dot_terms(const double *, const double *) noexcept nogil
         void add_scaled(const double *, Py_ssize_t, double, double *) noexcept nogil
+        double dot(const double *, const double *, Py_ssize_t) noexcept nogil
 
 cdef const vecmath_f32 *table_f32
 cdef const vecmath_f64 *table_f64

@@ -46,6 +46,12 @@
            sums[0] += sum of weight w, sums[1] = max(sums[1], largest |r2| / log2(e)) */                               \
         void (*boost)(double *raw, const REAL *y, const REAL *weight, const REAL *h, double step, REAL *r2,            \
                       double *sums);                                                                                   \
+        /* v = weight (r - z), half the descent of the squared loss along z; returns sum of weight z (z - 2 r) */       \
+        REAL (*squared)(const REAL *r, const REAL *weight, const REAL *z, REAL *v);                                    \
+        /* sums[0] += sum of weight r h, sums[1] += sum of weight h^2 */                                               \
+        void (*regress)(const REAL *r, const REAL *weight, const REAL *h, double *sums);                               \
+        /* residual -= step h, r = residual; sums[0] += sum of weight r^2 */                                           \
+        void (*shrink)(double *residual, const REAL *weight, const REAL *h, double step, REAL *r, double *sums);       \
         /* u[k * VM_TILE + i] = omegas[k] . tile[:, i] - shifts[k] for VM_TERMS terms and i < width, in a tile of      \
            width rows: tile[j * width + i] */                                                                          \
         void (*project_terms)(const REAL *tile, ptrdiff_t n_features, ptrdiff_t width, const REAL *omegas,             \
@@ -54,6 +60,8 @@
         REAL (*dot_terms)(const REAL *h, const REAL *amplitude);                                                       \
         /* total[i] += amplitude h[i] */                                                                               \
         void (*add_scaled)(const REAL *h, ptrdiff_t width, REAL amplitude, REAL *total);                               \
+        /* Sum of a[i] b[i], i < width, a multiple of VM_LANES */                                                      \
+        REAL (*dot)(const REAL *a, const REAL *b, ptrdiff_t width);                                                    \
     } vecmath_##SUFFIX;
 
 VM_TABLE(float, f32)

@@ -276,6 +276,47 @@ static void FN(boost)(double *restrict raw, const REAL *restrict y, const REAL *
     sums[1] = FN(from_bits)((WORD)largest);
 }
 
+static REAL FN(squared)(const REAL *restrict r, const REAL *restrict weight, const REAL *restrict z,
+                        REAL *restrict v)
+{
+    REAL sum = 0;
+    ptrdiff_t i;
+#pragma omp simd reduction(+ : sum)
+    for (i = 0; i < VM_TILE; i++) {
+        sum += weight[i] * z[i] * (z[i] - 2 * r[i]);
+        v[i] = weight[i] * (r[i] - z[i]);
+    }
+    return sum;
+}
+
+static void FN(regress)(const REAL *restrict r, const REAL *restrict weight, const REAL *restrict h,
+                        double *restrict sums)
+{
+    REAL product = 0, square = 0;
+    ptrdiff_t i;
+#pragma omp simd reduction(+ : product, square)
+    for (i = 0; i < VM_TILE; i++) {
+        product += weight[i] * r[i] * h[i];
+        square += weight[i] * h[i] * h[i];
+    }
+    sums[0] += product;
+    sums[1] += square;
+}
+
+static void FN(shrink)(double *restrict residual, const REAL *restrict weight, const REAL *restrict h, double step,
+                       REAL *restrict r, double *restrict sums)
+{
+    REAL square = 0;
+    ptrdiff_t i;
+#pragma omp simd reduction(+ : square)
+    for (i = 0; i < VM_TILE; i++) {
+        residual[i] -= step * (double)h[i];
+        r[i] = (REAL)residual[i];
+        square += weight[i] * r[i] * r[i];
+    }
+    sums[0] += square;
+}
+
 /* VM_TERMS sums over `n_vectors` vectors of rows, all of them held in registers while the features go by. */
 static ALWAYS_INLINE void FN(project_strip)(const REAL *restrict tile, ptrdiff_t n_features, ptrdiff_t width,
                                             const REAL *restrict omegas, const REAL *restrict shifts,
@@ -321,6 +362,20 @@ static void FN(add_scaled)(const REAL *restrict h, ptrdiff_t width, REAL amplitu
         for (i = 0; i < VM_LANES; i++) total[k + i] = FUSED(amplitude, h[k + i], total[k + i]);
 }
 
+static REAL FN(dot)(const REAL *restrict a, const REAL *restrict b, ptrdiff_t width)
+{
+    FN(vector) sums[VM_LANES / FN(lanes)] = {0};
+    REAL total = 0;
+    ptrdiff_t k;
+    int v, l;
+    for (k = 0; k < width; k += VM_LANES)
+        for (v = 0; v < VM_LANES / FN(lanes); v++)
+            sums[v] += *(const FN(vector) *)(a + k + v * FN(lanes)) * *(const FN(vector) *)(b + k + v * FN(lanes));
+    for (v = 1; v < VM_LANES / FN(lanes); v++) sums[0] += sums[v];
+    for (l = 0; l < FN(lanes); l++) total += ((const REAL *)sums)[l];
+    return total;
+}
+
 const EXPAND2(vecmath, SUFFIX) EXPAND3(vecmath, SUFFIX, VM_LEVEL) = {
     .project = FN(project),
     .cospi = FN(cospi),
@@ -333,9 +388,13 @@ const EXPAND2(vecmath, SUFFIX) EXPAND3(vecmath, SUFFIX, VM_LEVEL) = {
     .correlate = FN(correlate),
     .correlate_unbounded = FN(correlate_unbounded),
     .boost = FN(boost),
+    .squared = FN(squared),
+    .regress = FN(regress),
+    .shrink = FN(shrink),
     .project_terms = FN(project_terms),
     .dot_terms = FN(dot_terms),
     .add_scaled = FN(add_scaled),
+    .dot = FN(dot),
 };
 
 #undef FN

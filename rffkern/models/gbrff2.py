@@ -6,51 +6,46 @@ import numpy as np
 
 from .. import _validation as check
 from .._base import Classifier, register
-from .._boosting_loop import Monitor, boost, prior
-from .._kernels import _boosting, _descent, _lbfgs
-from .._rows import Margins, Rows, measure_scaling
-from .._tiles import TILE
-from ..errors import InvalidInputError
-from ..expansion import FourierExpansion
-
-# Single precision is for angles up to this many radians; it resolves them to 2e-4 there.
-_LARGEST_SINGLE_ANGLE = 4000.0
-
-# Without standardisation, the spread of the rows must lie within this factor of 1.
-_LARGEST_SPREAD = 1e100
-
-# Omegas drawn around this, in the unit of X, still have room to grow in a descent.
-_LARGEST_OMEGA = 1e306
-
-# Relative tolerances of the descent, and the relative rounding error of a loss evaluated in each precision.
-_LOSS_TOLERANCE = 2e-9
-_GRADIENT_TOLERANCE = 1e-5
-_NOISE = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-14}
+from .._boosted import (
+    GRADIENT_TOLERANCE,
+    LOSS_TOLERANCE,
+    NOISE,
+    check_boosted,
+    restored_rounds,
+    staged_scores,
+    train,
+)
+from .._kernels import _descent, _lbfgs, _phase
+from .._losses import CosineSum, Margins
 
 
 class _CosineLearner:
     """Fits one weak learner cos(omega . x - phase) to residuals: lines 6 and 7 of Algorithm 3."""
 
-    def __init__(self, rows, reg_lambda, max_iter, first_length):
+    def __init__(self, rows, draws, reg_lambda, max_iter, first_length):
         self.rows = rows
+        self.draws = draws
         self.reg_lambda = reg_lambda
         self.first_length = first_length
         self.n_iterations = 0
-        self.search = _lbfgs.LBFGS(rows.n_features, max_iter, _LOSS_TOLERANCE, _GRADIENT_TOLERANCE, _NOISE[rows.dtype])
+        self.search = _lbfgs.LBFGS(rows.n_features, max_iter, LOSS_TOLERANCE, GRADIENT_TOLERANCE, NOISE[rows.dtype])
 
-    def __call__(self, margins, omega, round_index):
-        """Return (omega, phase), the descent started from the given omega."""
-        rows, omega = self.rows, omega.copy()
+    def __call__(self, margins, round_index, output):
+        """Return the learner whose descent starts from the omega drawn for a round and an output."""
+        rows, omega = self.rows, self.draws[round_index, output, 0].copy()
         sample = rows.sample(round_index)
-        r2, n_tiles = sample.of(margins.r2), len(sample.tiles)
-        phase = _boosting.search_phase(sample.tiles, r2, sample.weight, omega, sample.total_weight,
-                                       margins.largest_residual, rows.cosine[:n_tiles], rows.sine[:n_tiles],
-                                       rows.scaled, rows.circle, rows.partial, rows.part_threads)
-        _descent.descend_omega(self.search, sample.tiles, r2, sample.weight, omega, phase, self.reg_lambda,
+        r, n_tiles = sample.of(margins.r), len(sample.tiles)
+        phase = _phase.search_phase(sample.tiles, r, sample.weight, omega, sample.total_weight,
+                                    margins.largest_residual, rows.cosine[:n_tiles], rows.sine[:n_tiles],
+                                    rows.scaled, rows.circle, rows.partial, rows.part_threads)
+        _descent.descend_omega(self.search, sample.tiles, r, sample.weight, omega, phase, self.reg_lambda,
                                sample.total_weight, self.first_length, rows.scaled, rows.lanes, rows.partial,
                                rows.part_threads)
         self.n_iterations += self.search.n_iterations
-        return omega, phase
+        return CosineSum(omega[None], np.array([phase]), _ALONE)
+
+
+_ALONE = np.ones(1)  # the posterior of a single cosine
 
 
 @register("gbrff2")
@@ -156,24 +151,8 @@ class GBRFF2Classifier(Classifier):
         self.verbose = verbose
 
     def _check_params(self):
-        check.check_scalar("n_estimators", self.n_estimators, int, low=1, high=10**8)
-        if not (isinstance(self.gamma, str) and self.gamma == "scale"):
-            if isinstance(self.gamma, str):
-                raise InvalidInputError(f"gamma must be 'scale' or a number > 0, got {self.gamma!r}")
-            check.check_scalar("gamma", self.gamma, float, low=0, high=1e100, open_low=True)
         check.check_scalar("reg_lambda", self.reg_lambda, float, low=0)
-        check.check_scalar("learning_rate", self.learning_rate, float, low=0, high=1, open_low=True)
-        check.check_scalar("max_iter", self.max_iter, int, low=0, high=10**6)
-        if self.max_samples is not None:
-            check.check_scalar("max_samples", self.max_samples, int, low=TILE)
-        check.check_choice("standardize", self.standardize, (True, False))
-        if self.early_stopping_rounds is not None:
-            check.check_scalar("early_stopping_rounds", self.early_stopping_rounds, int, low=1)
-        check.check_choice("precision", self.precision, ("single", "double"))
-        check.check_rng(self.random_state)
-        if self.n_threads is not None:
-            check.check_scalar("n_threads", self.n_threads, int, low=1, high=check.MAX_THREADS)
-        check.check_scalar("verbose", self.verbose, int, low=0)
+        check_boosted(self)
 
     def fit(self, X, y, sample_weight=None, *, eval_set=None, callback=None):
         """Learn from rows X and labels y.
@@ -200,82 +179,17 @@ class GBRFF2Classifier(Classifier):
             For bad arguments or parameters; the message names which.
         """
         self._check_params()
-        rng = check.check_rng(self.random_state)
-        monitor = Monitor(self.n_estimators, self.early_stopping_rounds, callback, self.verbose)
-        classes, training, names = self._check_training(X, y, sample_weight)
-        evaluation = self._check_eval_set(eval_set, classes, training.X.shape[1], names)
 
-        scaling = measure_scaling(training.X, training.weight, self.standardize, self.n_threads)
-        gamma = self._kernel_width(scaling)
-        intercepts = [prior(sign, training.weight) for sign in training.signs(len(classes))]
-        draws = rng.standard_normal((self.n_estimators, len(intercepts), training.X.shape[1]))
-        draws *= math.sqrt(2 * gamma)
-        rows = self._pack(training, scaling, gamma, rng)
-        outputs = _start(rows, training, intercepts)
-        eval_outputs = []
-        if evaluation is not None:
-            eval_rows = Rows(evaluation.X, scaling, evaluation.weight, rows.dtype, self.n_threads, 0)
-            eval_outputs = _start(eval_rows, evaluation, intercepts)
-        del training, evaluation  # only the packed rows are needed from here on
-        learner = _CosineLearner(rows, self.reg_lambda, self.max_iter, math.sqrt(gamma * rows.n_features))
-        rounds = boost(outputs, eval_outputs, learner, draws, self.learning_rate, monitor)
+        def make_learner(rows, draws, gamma, *_):
+            return _CosineLearner(rows, draws, self.reg_lambda, self.max_iter, math.sqrt(gamma * rows.n_features))
 
-        self._keep(names, rows.n_features, classes_=classes, n_estimators_=monitor.best_round,
-                   n_iter_=learner.n_iterations, train_loss_=np.array(monitor.train_loss),
-                   eval_loss_=np.array(monitor.eval_loss),
-                   expansion_=_to_expansion(rounds[: monitor.best_round], intercepts, scaling))
+        *_, fitted = train(self, Margins, self._check_training(X, y, sample_weight, eval_set), make_learner, callback)
+        self._keep(**fitted)
         return self
 
-    def _kernel_width(self, scaling):
-        """Gamma in the units learning takes place in, refused where omegas in the units of X would overflow."""
-        if not self.standardize and scaling.inverse_scale.any():
-            spread = math.sqrt(scaling.mean_variance)
-            if not 1 / _LARGEST_SPREAD < spread < _LARGEST_SPREAD:
-                raise InvalidInputError(f"X must have a spread between {1 / _LARGEST_SPREAD:g} and {_LARGEST_SPREAD:g} "
-                                        f"where standardize is False, got {spread:.3g}")
-        variance = 1.0 if self.standardize or scaling.mean_variance == 0 else scaling.mean_variance
-        gamma = 1 / (scaling.center.size * variance) if self.gamma == "scale" else float(self.gamma)
-        if math.sqrt(gamma) > _LARGEST_OMEGA / max(1.0, scaling.inverse_scale.max()):
-            raise InvalidInputError(f"gamma must be smaller for columns of such small spread, got {self.gamma!r}")
-        return gamma
-
-    def _pack(self, training, scaling, gamma, rng):
-        n_weighty = len(training.codes) if training.weight is None else np.count_nonzero(training.weight)
-        n_parts = 1
-        if self.max_samples is not None and n_weighty > self.max_samples:
-            n_parts = -(-n_weighty // (self.max_samples // TILE * TILE))
-        order = rng.permutation(n_weighty) if n_parts > 1 else None
-        single = self.precision == "single"
-        rows = Rows(training.X, scaling, training.weight, np.float32 if single else np.float64, self.n_threads,
-                    n_parts, order)
-        if single and 3 * math.sqrt(2 * gamma) * rows.store.largest_length > _LARGEST_SINGLE_ANGLE:
-            del rows  # before its successor is packed
-            rows = Rows(training.X, scaling, training.weight, np.float64, self.n_threads, n_parts, order)
-        return rows
+    def _restored(self, expansion, arrays):
+        return super()._restored(expansion, arrays) | restored_rounds(expansion, arrays)
 
     def staged_decision_function(self, X):
         """Yield `decision_function(X)` after each round kept; the last equals it up to rounding."""
-        X = self._check_rows(X)
-        n_outputs = self.expansion_.n_outputs
-        for scores in self.expansion_.staged_score(X, n_outputs, n_threads=self.n_threads):
-            yield scores[:, 0] if n_outputs == 1 else scores
-
-
-def _start(rows, labelled, intercepts):
-    """The state of each output before the first round."""
-    n_classes = max(2, len(intercepts))
-    return [Margins(rows, sign, intercept)
-            for sign, intercept in zip(labelled.signs(n_classes), intercepts, strict=True)]
-
-
-def _to_expansion(rounds, intercepts, scaling):
-    """Terms in the order of the rounds, within a round in the order of the outputs."""
-    n_outputs, n_features = len(intercepts), scaling.center.size
-    n_terms = len(rounds) * n_outputs
-    omegas, phases, amplitudes = np.zeros((n_terms, n_features)), np.zeros(n_terms), np.zeros((n_terms, n_outputs))
-    terms = (term for this_round in rounds for term in this_round)
-    for m, ((omega, phase), step) in enumerate(terms):
-        omegas[m] = omega * scaling.inverse_scale
-        phases[m] = phase
-        amplitudes[m, m % n_outputs] = step
-    return FourierExpansion(omegas, phases, amplitudes, np.array(intercepts), scaling.center)
+        return staged_scores(self, X)

@@ -1,0 +1,21 @@
+import numpy as np
+from numpy.typing import NDArray
+
+Real = NDArray[np.float32] | NDArray[np.float64]
+Double = NDArray[np.float64]
+
+ROWS_PER_BLOCK: int
+
+def descend_dual(
+    features: Real, sign: NDArray[np.int8], bound: Double, curvature: Double, squared: bool, tolerance: float,
+    n_epochs: int, alpha: Double, coef: Real, active: NDArray[np.intp], random_state: NDArray[np.uint64],
+) -> int: ...
+def combine_rows(
+    features: Real, sign: NDArray[np.int8], alpha: Double, coef: Real, partial: Double, n_threads: int,
+) -> None: ...
+def project_rows(
+    features: Real, sign: NDArray[np.int8], coef: Real, margins: Double, n_threads: int,
+) -> None: ...
+def weighted_gram(features: Double, scale: Double, partial: Double, n_threads: int) -> None: ...
+def factorise(matrix: Double) -> bool: ...
+def solve_factorised(factor: Double, x: Double) -> None: ...

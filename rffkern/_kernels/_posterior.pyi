@@ -1,0 +1,13 @@
+import numpy as np
+from numpy.typing import NDArray
+
+Real = NDArray[np.float32] | NDArray[np.float64]
+Double = NDArray[np.float64]
+
+def agreements(
+    tiles: Real, targets: Real, group: NDArray[np.intp], omegas: Real, shifts: Real, n_components: int, sums: Double,
+    partial: Double, n_threads: int,
+) -> None: ...
+def landmark_features(
+    tiles: Real, omegas: Real, shifts: Real, posterior: Real, out: Real, scratch: Real, n_threads: int,
+) -> None: ...

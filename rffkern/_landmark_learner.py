@@ -1,0 +1,136 @@
+"""The weak learner of the landmark families: a landmark and a pseudo-posterior over K cosines (Algorithm 2, 2019)."""
+
+import math
+
+import numpy as np
+
+from . import _validation as check
+from ._boosted import GRADIENT_TOLERANCE, LOSS_TOLERANCE, NOISE, check_boosted
+from ._kernels import _features, _landmarks, _lbfgs, _phase
+from ._losses import CosineSum
+from ._row_blocks import take_rows
+from ._tiles import aligned
+
+# Phases from which the descent of a single squared-loss cosine may start: its loss has two valleys at most.
+_STARTS = np.linspace(-np.pi, np.pi, 8, endpoint=False)
+
+
+def check_landmarks(model):
+    """Check the parameters of the boosted landmark families."""
+    check.check_scalar("n_components", model.n_components, int, low=1, high=10**6)
+    check.check_choice("landmarks", model.landmarks, ("learn", "random"))
+    check_boosted(model)
+
+
+def draw_rows(rng, n_draws, n_samples, weight):
+    """Indices of rows drawn with replacement, as often as their weight says; uses n_draws uniform numbers."""
+    uniform = rng.random(n_draws)
+    if weight is None:
+        return (uniform * n_samples).astype(np.intp)
+    cumulative = np.cumsum(weight)
+    return np.searchsorted(cumulative, uniform * cumulative[-1], side="right").clip(max=np.flatnonzero(weight)[-1])
+
+
+def pseudo_posterior(log_weights):
+    """Weights proportional to exp(log_weights), summing to 1 along the last axis; no number of any size overflows."""
+    weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def drawn_landmarks(data, scaling, n_rounds, n_outputs, rng):
+    """Standardised rows to serve as landmarks, (n_rounds, n_outputs, n_features)."""
+    indices = draw_rows(rng, n_rounds * n_outputs, data.X.shape[0], data.weight)
+    drawn = (take_rows(data.X, indices) - scaling.center) * scaling.inverse_scale
+    return drawn.reshape(n_rounds, n_outputs, -1)
+
+
+class LandmarkLearner:
+    """Fits the landmark of K given omegas to residuals, and the pseudo-posterior of its cosines.
+
+    The posterior is proportional to exp(-temperature loss_j).  Landmarks that are not given are learned from 0 on: over
+    their K phases where K is at most the number of features, else over their coordinates.
+
+    Memory: 2 K numbers of the precision for each row of a part.
+    """
+
+    def __init__(self, rows, draws, temperature, max_iter, first_length, landmarks=None):
+        self.rows, self.draws, self.temperature, self.landmarks = rows, draws, temperature, landmarks
+        self.n_components = n_components = draws.shape[2]
+        self.n_iterations = 0
+        self.found = []  # landmarks in the order they were used, unless only their phases are known
+        self.over_phases = n_components <= rows.n_features
+        # A landmark that moves by one width of the kernel turns its phases by a radian or so.
+        self.first_length = math.sqrt(n_components) if self.over_phases else first_length
+        n_variables = n_components if self.over_phases else rows.n_features
+        self.search = _lbfgs.LBFGS(n_variables, max_iter, LOSS_TOLERANCE, GRADIENT_TOLERANCE, NOISE[rows.dtype])
+        self.x, self.gradient = np.zeros((2, n_variables))
+        self.phases, self.losses = np.zeros((2, n_components))
+        self.direction = np.zeros(2 * n_components, rows.dtype)
+        self.padded = np.zeros((-(-n_components // _features.TERM_MULTIPLES[0]) * _features.TERM_MULTIPLES[0],
+                                rows.n_features), rows.dtype)
+        self.waves = aligned((rows.store.largest_part, 2 * n_components, rows.tile_size), rows.dtype)
+        self.lanes = aligned((rows.part_threads, 2 * n_components * _features.LANE_COUNT), rows.dtype)
+        self.lanes[:] = 0
+        n_blocks = -(-rows.store.largest_part * rows.tile_size // _features.ROW_BLOCK)
+        self.partial = np.zeros((n_blocks, 1 + 2 * n_components))
+
+    def __call__(self, state, round_index, output):
+        """Return the learner, a CosineSum, for the residuals of a loss state."""
+        sample = self.rows.sample(round_index)
+        r, omegas = sample.of(state.r), self.draws[round_index, output]
+        n_components = self.n_components
+        if n_components == 1 and self.landmarks is None and state.kernel_loss == _landmarks.EXPONENTIAL:
+            return CosineSum(omegas, self._search_phase(state, sample, r, omegas[0]), np.ones(1))
+        waves = self.waves[: len(sample.tiles)]
+        _landmarks.make_waves(sample.tiles, omegas, waves, self.padded, self.rows.part_threads)
+        common = state.kernel_loss, waves, r, sample.weight
+        if self.landmarks is None:
+            self._descend(common, omegas, sample.total_weight)
+        else:
+            self.found.append(self.landmarks[round_index, output])
+            self.phases[:] = omegas @ self.found[-1]
+        if n_components == 1:
+            return CosineSum(omegas, self.phases.copy(), np.ones(1))
+        _landmarks.component_losses(*common, self.phases, sample.total_weight, self.losses, self.direction,
+                                    self.partial, self.rows.part_threads)
+        return CosineSum(omegas, self.phases.copy(), pseudo_posterior(-self.temperature * self.losses))
+
+    def _search_phase(self, state, sample, r, omega):
+        rows, n_tiles = self.rows, len(sample.tiles)
+        return np.array([_phase.search_phase(
+            sample.tiles, r, sample.weight, omega, sample.total_weight, state.largest_residual, rows.cosine[:n_tiles],
+            rows.sine[:n_tiles], rows.scaled, rows.circle, rows.partial, rows.part_threads)])
+
+    def _descend(self, common, omegas, total_weight):
+        """Line 6 of Algorithm 2: set `phases` to those of the landmark the descent ends at."""
+        basis = np.empty((0, self.n_components)) if self.over_phases else np.ascontiguousarray(omegas.T)
+        scratch = self.direction, self.lanes, self.partial, self.rows.part_threads
+        self.x[:] = 0
+        if self.n_components == 1:
+            values = [_landmarks.landmark_objective(*common, basis, np.array([start]), total_weight, self.gradient,
+                                                    self.phases, *scratch) for start in _STARTS]
+            self.x[0] = _STARTS[np.argmin(values)]
+        _landmarks.descend_landmark(self.search, *common, basis, self.x, total_weight, self.first_length, self.phases,
+                                    *scratch)
+        self.n_iterations += self.search.n_iterations
+        if not self.over_phases:
+            self.found.append(self.x.copy())
+
+
+def landmarks_of(learner, rounds, scaling):
+    """Landmarks in feature units, (n_rounds, n_features) or (n_rounds, n_outputs, n_features).
+
+    Constant columns stand at their value.
+    """
+    n_outputs, n_features = learner.draws.shape[1], scaling.center.size
+    if learner.found:
+        x = np.reshape(learner.found[: len(rounds) * n_outputs], (len(rounds), n_outputs, n_features))
+    else:  # of all with the phases that were found, the landmark next to the mean of the rows
+        omegas = learner.draws[: len(rounds)]
+        phases = np.reshape([[cosines.phases for cosines, _ in this_round] for this_round in rounds],
+                            (len(rounds), n_outputs, learner.n_components, 1))
+        transposed = omegas.swapaxes(-1, -2)
+        x = (transposed @ np.linalg.solve(omegas @ transposed, phases))[..., 0]
+    varies = scaling.inverse_scale > 0
+    landmarks = scaling.center + x * np.where(varies, 1 / np.where(varies, scaling.inverse_scale, 1.0), 0.0)
+    return landmarks[:, 0] if n_outputs == 1 else landmarks

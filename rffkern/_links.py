@@ -1,0 +1,42 @@
+"""From the scores of a classifier to probabilities: one link for each way of learning."""
+
+import numpy as np
+
+# Where the squared loss predicts less than this above the surest "no", its probability falls off exponentially.
+_TAIL = 1e-3
+
+
+class LogisticLink:
+    """P(y = +1 | x) = 1 / (1 + exp(-slope score)); the exponential loss has slope 2."""
+
+    def __init__(self, slope=2.0):
+        self.slope = slope
+
+    def positive(self, scores):
+        return 0.5 * (1 + np.tanh(0.5 * self.slope * scores))
+
+    def log_positive(self, scores):
+        return -np.logaddexp(0, -self.slope * scores)
+
+
+class LinearLink:
+    """P(y = +1 | x) = (1 + score) / 2, for a score that estimates the mean of y in {-1, +1}."""
+
+    def positive(self, scores):
+        return np.clip(0.5 * (1 + scores), 0, 1)
+
+    def log_positive(self, scores):
+        """Not held to 1, and with a tail below 0, so that the order of classes is that of their scores."""
+        above = 1 + scores
+        return np.log(0.5 * np.maximum(above, _TAIL)) + np.minimum(above / _TAIL - 1, 0)
+
+
+def probabilities(link, scores):
+    """Class probabilities (n_samples, n_classes) from scores of one output, or one per class against the rest."""
+    if scores.shape[1] == 1:
+        positive = link.positive(scores[:, 0])
+        return np.column_stack([1 - positive, positive])
+    # In logarithms, so that a row that every class rejects still gets finite probabilities.
+    log_odds = link.log_positive(scores)
+    odds = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
+    return odds / odds.sum(axis=1, keepdims=True)
