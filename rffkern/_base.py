@@ -297,7 +297,8 @@ class Classifier(Model):
 
         With more than two classes the one-vs-rest probabilities are scaled to sum to 1.
         """
-        return probabilities(self._link(), self._raw_scores(X))
+        scores = self._raw_scores(X)
+        return probabilities(self._link(), scores)
 
     def score(self, X, y, sample_weight=None):
         """Return the (weighted) share of rows of X whose label in y is predicted."""

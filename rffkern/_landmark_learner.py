@@ -11,6 +11,9 @@ from ._losses import CosineSum
 from ._row_blocks import take_rows
 from ._tiles import aligned
 
+# Residuals of a smaller mean square are not scaled up any further.
+_SMALLEST_LOSS = 1e-30
+
 # Phases from which the descent of a single squared-loss cosine may start: its loss has two valleys at most.
 _STARTS = np.linspace(-np.pi, np.pi, 8, endpoint=False)
 
@@ -48,13 +51,15 @@ class LandmarkLearner:
     """Fits the landmark of K given omegas to residuals, and the pseudo-posterior of its cosines.
 
     The posterior is proportional to exp(-temperature loss_j).  Landmarks that are not given are learned from 0 on: over
-    their K phases where K is at most the number of features, else over their coordinates.
+    their K phases where K is at most the number of features, else over their coordinates.  With `scale_residuals` the
+    residuals count in units of their root mean square.
 
     Memory: 2 K numbers of the precision for each row of a part.
     """
 
-    def __init__(self, rows, draws, temperature, max_iter, first_length, landmarks=None):
+    def __init__(self, rows, draws, temperature, max_iter, first_length, landmarks=None, scale_residuals=False):
         self.rows, self.draws, self.temperature, self.landmarks = rows, draws, temperature, landmarks
+        self.scale_residuals = scale_residuals
         self.n_components = n_components = draws.shape[2]
         self.n_iterations = 0
         self.found = []  # landmarks in the order they were used, unless only their phases are known
@@ -64,7 +69,9 @@ class LandmarkLearner:
         n_variables = n_components if self.over_phases else rows.n_features
         self.search = _lbfgs.LBFGS(n_variables, max_iter, LOSS_TOLERANCE, GRADIENT_TOLERANCE, NOISE[rows.dtype])
         self.x, self.gradient = np.zeros((2, n_variables))
-        self.phases, self.losses = np.zeros((2, n_components))
+        self.phases = np.zeros(-(-n_components // _features.LANE_COUNT) * _features.LANE_COUNT)
+        self.basis = np.zeros((0 if self.over_phases else rows.n_features, self.phases.size))
+        self.losses = np.zeros(n_components)
         self.direction = np.zeros(2 * n_components, rows.dtype)
         self.padded = np.zeros((-(-n_components // _features.TERM_MULTIPLES[0]) * _features.TERM_MULTIPLES[0],
                                 rows.n_features), rows.dtype)
@@ -78,6 +85,8 @@ class LandmarkLearner:
         """Return the learner, a CosineSum, for the residuals of a loss state."""
         sample = self.rows.sample(round_index)
         r, omegas = sample.of(state.r), self.draws[round_index, output]
+        if self.scale_residuals:
+            r = r * r.dtype.type(1 / math.sqrt(max(state.loss, _SMALLEST_LOSS)))
         n_components = self.n_components
         if n_components == 1 and self.landmarks is None and state.kernel_loss == _landmarks.EXPONENTIAL:
             return CosineSum(omegas, self._search_phase(state, sample, r, omegas[0]), np.ones(1))
@@ -88,12 +97,13 @@ class LandmarkLearner:
             self._descend(common, omegas, sample.total_weight)
         else:
             self.found.append(self.landmarks[round_index, output])
-            self.phases[:] = omegas @ self.found[-1]
+            self.phases[:n_components] = omegas @ self.found[-1]
+        phases = self.phases[:n_components].copy()
         if n_components == 1:
-            return CosineSum(omegas, self.phases.copy(), np.ones(1))
+            return CosineSum(omegas, phases, np.ones(1))
         _landmarks.component_losses(*common, self.phases, sample.total_weight, self.losses, self.direction,
                                     self.partial, self.rows.part_threads)
-        return CosineSum(omegas, self.phases.copy(), pseudo_posterior(-self.temperature * self.losses))
+        return CosineSum(omegas, phases, pseudo_posterior(-self.temperature * self.losses))
 
     def _search_phase(self, state, sample, r, omega):
         rows, n_tiles = self.rows, len(sample.tiles)
@@ -103,14 +113,15 @@ class LandmarkLearner:
 
     def _descend(self, common, omegas, total_weight):
         """Line 6 of Algorithm 2: set `phases` to those of the landmark the descent ends at."""
-        basis = np.empty((0, self.n_components)) if self.over_phases else np.ascontiguousarray(omegas.T)
+        if not self.over_phases:
+            self.basis[:, : self.n_components] = omegas.T
         scratch = self.direction, self.lanes, self.partial, self.rows.part_threads
         self.x[:] = 0
         if self.n_components == 1:
-            values = [_landmarks.landmark_objective(*common, basis, np.array([start]), total_weight, self.gradient,
+            values = [_landmarks.landmark_objective(*common, self.basis, np.array([start]), total_weight, self.gradient,
                                                     self.phases, *scratch) for start in _STARTS]
             self.x[0] = _STARTS[np.argmin(values)]
-        _landmarks.descend_landmark(self.search, *common, basis, self.x, total_weight, self.first_length, self.phases,
+        _landmarks.descend_landmark(self.search, *common, self.basis, self.x, total_weight, self.first_length, self.phases,
                                     *scratch)
         self.n_iterations += self.search.n_iterations
         if not self.over_phases:

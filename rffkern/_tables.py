@@ -206,13 +206,62 @@ def to_labels(parts):
     return np.array([values[word] for word in labels.tolist()]).astype(np.int64 if whole else np.float64)
 
 
-def count_right(labels, predicted):
-    """How many labels of a table are those predicted; where these are numbers, a word that is none never is."""
-    if predicted.dtype.kind in "UOb":
-        labels, predicted = labels.astype(str), predicted.astype(str)
-    elif labels.dtype.kind == "U":
-        labels = np.array([float(word) if _is_number(word) else np.nan for word in labels])
-    return int((labels == predicted).sum())
+def to_targets(parts, path):
+    """Real targets of all blocks as one array, refusing the first that is no number."""
+    words = np.concatenate(parts)
+    if words.dtype.kind != "U":
+        return words
+    for i, word in enumerate(words.tolist()):
+        if not _is_number(word):
+            raise InvalidInputError(f"{path}: expected a number as the target of data row {i + 1}, got {word!r}")
+    return words.astype(np.float64)
+
+
+def _as_numbers(labels):
+    """Words as numbers, nan where they are none."""
+    if labels.dtype.kind != "U":
+        return labels
+    return np.array([float(word) if _is_number(word) else np.nan for word in labels])
+
+
+class Accuracy:
+    """The share of labels that are those predicted, over blocks; a word that is no number never is one."""
+
+    def __init__(self):
+        self.n_rows = self.n_right = 0
+
+    def add(self, labels, predicted):
+        if predicted.dtype.kind in "UOb":
+            labels, predicted = labels.astype(str), predicted.astype(str)
+        else:
+            labels = _as_numbers(labels)
+        self.n_rows += len(labels)
+        self.n_right += int((labels == predicted).sum())
+
+    def report(self):
+        return f"accuracy on {self.n_rows} rows: {100 * self.n_right / self.n_rows:.2f} %"
+
+
+class RSquared:
+    """The share of the variance of targets that is predicted, over blocks; rows without a number are left out."""
+
+    def __init__(self):
+        self.n_rows, self.first, self.sums = 0, None, np.zeros(3)
+
+    def add(self, labels, predicted):
+        targets = _as_numbers(labels).astype(np.float64)
+        known = np.isfinite(targets)
+        targets, predicted = targets[known], predicted[known]
+        if targets.size:
+            self.first = targets[0] if self.first is None else self.first
+            shifted = targets - self.first  # so that large means cost no digits
+            self.n_rows += targets.size
+            self.sums += shifted.sum(), (shifted**2).sum(), ((targets - predicted) ** 2).sum()
+
+    def report(self):
+        total, squares, missed = self.sums
+        spread = squares - total**2 / max(1, self.n_rows)
+        return f"R^2 on {self.n_rows} rows: {1 - missed / spread:.4f}" if spread > 0 else "R^2: targets do not vary"
 
 
 class CsvWriter:

@@ -14,11 +14,13 @@ import numpy as np
 from . import __version__, load, save
 from ._base import FAMILIES
 from ._files import atomic_write
-from ._tables import CsvWriter, NamedRows, NpyWriter, count_right, open_table, to_labels
+from ._tables import Accuracy, CsvWriter, NamedRows, NpyWriter, RSquared, open_table, to_labels, to_targets
 from ._validation import MAX_THREADS
 from .errors import FormatError, InvalidInputError
 
 EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 65, 66, 74  # as in sysexits.h; argparse itself ends bad usage with 2
+
+_PREDICTORS = sorted(family for family, cls in FAMILIES.items() if hasattr(cls, "predict"))
 
 _EXIT_CODES = "exit codes: 0 done, 2 bad usage, 65 bad data, 66 no such input, 74 input or output failed"
 
@@ -70,12 +72,13 @@ def _build_parser():
     fit.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file to write (.npz)")
     fit.add_argument("--target", metavar="COLUMN",
                      help="name or 0-based index of the label column (default: y of a .npz, else the last column)")
-    fit.add_argument("--model", choices=sorted(FAMILIES), default="gbrff2", help="family of models (default: gbrff2)")
+    fit.add_argument("--model", choices=_PREDICTORS, default="gbrff2",
+                     help=f"family of models: {', '.join(_PREDICTORS)} (default: gbrff2)", metavar="FAMILY")
     fit.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                      help="a parameter of the model, such as n_estimators=200; may be repeated")
     fit.add_argument("--seed", type=int, help="random seed (default: 0)")
     fit.add_argument("--holdout", type=float, default=0.0, metavar="SHARE",
-                     help="share of the rows, drawn at random, to keep out of training and report the accuracy on")
+                     help="share of the rows, drawn at random, to keep out of training and report the score on")
     fit.set_defaults(run=_run_fit)
 
     predict = commands.add_parser("predict", parents=[data], help="score the rows of a table",
@@ -85,7 +88,7 @@ def _build_parser():
     predict.add_argument("data", metavar="DATA", help=".csv, .npy, or .npz with an array X")
     predict.add_argument("-o", "--output", metavar="OUT", help=".csv or .npy to write (default: text on stdout)")
     predict.add_argument("--proba", action="store_true", help="add the probability of each class (.npy: only those)")
-    predict.add_argument("--target", metavar="COLUMN", help="a column with the true labels, to report the accuracy")
+    predict.add_argument("--target", metavar="COLUMN", help="a column with the true labels or targets, to report the score")
     predict.set_defaults(run=_run_predict)
 
     info = commands.add_parser("info", help="describe a model file", description="Describe a model file.")
@@ -152,7 +155,7 @@ class _UsageError(Exception):
     pass
 
 
-def _read_training(table, target_text):
+def _read_training(table, target_text, classifies):
     """All rows of a table: (X, y, column names or None)."""
     own_labels = getattr(table, "y", None) is not None
     target = _column(table, target_text) if target_text is not None else None if own_labels else table.n_columns - 1
@@ -166,6 +169,8 @@ def _read_training(table, target_text):
     if not parts:
         raise InvalidInputError(f"{table.path}: the file holds no rows below its header")
     names = [table.columns[j] for j in features] if table.columns else None
+    if not classifies:
+        return np.concatenate(parts), to_targets(labels, table.path), names
     y = to_labels(labels)
     if table.guessed_data and len(y) > 2 and (y[1:] != y[0]).all():
         raise InvalidInputError(f"{table.path}: row 1 may hold column names: its label {str(y[0])!r} occurs nowhere "
@@ -177,21 +182,23 @@ def _run_fit(arguments):
     model = _build_model(arguments)
     _check_output(arguments.output, arguments.data)
     X, y, names = _read_training(open_table(arguments.data, header=arguments.header, delimiter=arguments.delimiter),
-                                 arguments.target)
+                                 arguments.target, hasattr(model, "predict_proba"))
     held_out = np.zeros(len(y), dtype=bool)
     order = np.random.default_rng(arguments.seed or 0).permutation(len(y))
     held_out[order[: round(arguments.holdout * len(y))]] = True
     rows = X[~held_out] if held_out.any() else X
     started = time.perf_counter()
     with Progress("training", getattr(model, "n_estimators", 1)) as bar, _naming(arguments.data):
+        watch = {"callback": lambda info: bar.update(info.n_rounds, f"train loss {info.train_loss:.4g}")}
         model.fit(NamedRows(rows, names) if names else rows, y[~held_out],
-                  callback=lambda info: bar.update(info.n_rounds, f"train loss {info.train_loss:.4g}"))
+                  **(watch if hasattr(model, "n_estimators") else {}))
     save(model, arguments.output)
     print(f"trained {type(model).__name__} on {len(rows)} rows of {rows.shape[1]} columns in "
           f"{time.perf_counter() - started:.2f} s: {arguments.output}", file=sys.stderr)
     if held_out.any():
-        print(f"accuracy on {held_out.sum()} held-out rows: {100 * model.score(X[held_out], y[held_out]):.2f} %",
-              file=sys.stderr)
+        score = model.score(X[held_out], y[held_out])
+        print(f"accuracy on {held_out.sum()} held-out rows: {100 * score:.2f} %" if hasattr(model, "predict_proba")
+              else f"R^2 on {held_out.sum()} held-out rows: {score:.4f}", file=sys.stderr)
 
 
 @contextlib.contextmanager
@@ -245,34 +252,40 @@ def _run_predict(arguments):
         _check_output(arguments.output, arguments.data, arguments.model)
     model = load(arguments.model)
     if not hasattr(model, "predict"):
-        raise InvalidInputError(f"{arguments.model}: holds a bare {type(model).__name__}, which has no labels to "
-                                "predict; its score method gives numbers")
+        raise InvalidInputError(f"{arguments.model}: holds a {type(model).__name__}, which has nothing to predict; its "
+                                f"{'transform' if hasattr(model, 'transform') else 'score'} method gives numbers")
+    if arguments.proba and not hasattr(model, "predict_proba"):
+        raise _UsageError(f"--proba needs a classifier, {arguments.model} holds a {type(model).__name__}")
     if arguments.threads is not None:
         model.set_params(n_threads=arguments.threads)
     table = open_table(arguments.data, header=arguments.header, delimiter=arguments.delimiter)
     target = None if arguments.target is None else _column(table, arguments.target)
     features = _feature_columns(table, model, target)
-    n_rows = n_right = n_known = 0
+    n_rows, score = 0, Accuracy() if hasattr(model, "classes_") else RSquared()
     with Progress("scoring", table.total) as bar, _output(arguments.output) as file:
         writer = _open_writer(file, model, (arguments.output or "").endswith(".npy"), arguments.proba)
         for X, labels, done in table.blocks(features, target):
             predicted = model.predict(X)
             proba = model.predict_proba(X) if arguments.proba else None
             if isinstance(writer, CsvWriter):
-                writer.add(predicted, *(() if proba is None else proba.T))
+                writer.add(*np.atleast_2d(predicted.T), *(() if proba is None else proba.T))
             else:
                 writer.add(predicted if proba is None else proba)
             n_rows += len(X)
             if labels is not None:
-                n_known += len(X)
-                n_right += count_right(labels, predicted)
+                score.add(labels, predicted)
             bar.update(done, f"{n_rows} rows")
         writer.close()
-    if n_known:
-        print(f"accuracy on {n_known} rows: {100 * n_right / n_known:.2f} %", file=sys.stderr)
+    if score.n_rows:
+        print(score.report(), file=sys.stderr)
 
 
 def _open_writer(file, model, binary, proba):
+    if not hasattr(model, "classes_"):
+        n_outputs = model.expansion_.n_outputs
+        if binary:
+            return NpyWriter(file, np.dtype(np.float64), (n_outputs,) if n_outputs > 1 else ())
+        return CsvWriter(file, ["prediction"] if n_outputs == 1 else [f"prediction {k}" for k in range(n_outputs)])
     classes = model.classes_
     if not binary:
         return CsvWriter(file, ["prediction"] + [f"probability of {label}" for label in classes] * proba)
@@ -293,7 +306,8 @@ def _run_info(arguments):
     for name in getattr(model, "fitted_curves", ()):
         curve = getattr(model, name)
         if curve.size:
-            facts[name.strip("_").replace("_", " ")] = f"{curve[0]:.6g} before round 1, {curve[-1]:.6g} at the end"
+            facts[name.strip("_").replace("_", " ")] = (
+                f"{curve[0]:.6g} before round 1, {curve[-1]:.6g} at the end" if name.endswith("loss_") else curve.tolist())
     if hasattr(model, "get_params"):
         facts["parameters"] = model.get_params()
     if arguments.json:

@@ -69,8 +69,13 @@ class Problem:
 def problems(**fixed):
     """Hypothesis strategy for `Problem`."""
     choices = {
+        "n_components": st.just(1),
         "seed": st.integers(0, 2**32 - 1), "n_samples": st.sampled_from(SIZES), "n_features": st.integers(1, 23),
         "dtype": st.sampled_from(DTYPES), "weighted": st.booleans(), "spread": st.sampled_from([1e-3, 0.5, 2.0, 6.0]),
     }
-    return st.builds(Problem, **{name: st.just(fixed[name]) if name in fixed else strategy
+    return st.builds(Problem, **{name: _fixed(fixed[name]) if name in fixed else strategy
                                  for name, strategy in choices.items()})
+
+
+def _fixed(value):
+    return value if isinstance(value, st.SearchStrategy) else st.just(value)

@@ -74,3 +74,61 @@ def replay_gbrff2(X, y, draws, reg_lambda, minimize, learners):
         step = 0.5 * np.log((total + agreeing) / (total - agreeing))
         raw_prediction = raw_prediction + given_step * np.cos(X @ given_omega - given_phase)
         yield phase, omega, step, loss(omega)[0], loss(given_omega)[0], np.exp(-y * raw_prediction).mean()
+
+
+def waves(X, omegas):
+    """Cosine and sine of each projection, interleaved: (n_samples, 2 n_components)."""
+    angle = X @ omegas.T
+    return np.stack([np.cos(angle), np.sin(angle)], axis=2).reshape(len(X), -1)
+
+
+def cosine_sum(X, omegas, phases, posterior):
+    """The weak learner h(x) = sum over j of posterior_j cos(omega_j . x - phase_j)."""
+    return np.cos(X @ omegas.T - phases) @ posterior
+
+
+def row_losses(kind, r, z):
+    """Loss of a learner's value z at a row of residual r, less its loss at 0."""
+    return np.expm1(-r * z) if kind == "exponential" else z**2 - 2 * r * z
+
+
+def row_slopes(kind, r, z):
+    return -r * np.exp(-r * z) if kind == "exponential" else 2 * (z - r)
+
+
+def landmark_objective(kind, X, r, weight, omegas, landmark):
+    """Line 6 of Algorithm 2 (eq. 9), or eq. 5 of the 2019 paper, less its value at c = 0, and the gradient."""
+    angle = (landmark - X) @ omegas.T
+    z = np.cos(angle).mean(axis=1)
+    share = weight / weight.sum()
+    inner = np.sin(angle) @ omegas / len(omegas)
+    return share @ row_losses(kind, r, z), -(share * row_slopes(kind, r, z)) @ inner
+
+
+def component_losses(kind, X, r, weight, omegas, phases):
+    """Losses of the single cosines of a landmark: the exponents of eq. 10, and of eq. 7 in 2019, up to constants."""
+    z = np.cos(X @ omegas.T - phases)
+    return weight @ row_losses(kind, r[:, None], z) / weight.sum()
+
+
+def pseudo_posterior(losses, temperature):
+    odds = np.exp(-temperature * (losses - losses.min()))
+    return odds / odds.sum()
+
+
+def pbrff_losses(X, labels, weight, own_weight, landmarks, landmark_labels, omegas):
+    """Leave-one-out losses of PBRFF, (n_landmarks, n_components), for omegas of that shape and n_features."""
+    losses = np.empty(omegas.shape[:2])
+    for m, (x, label) in enumerate(zip(landmarks, landmark_labels, strict=True)):
+        agreement = np.where(labels == label, weight, -weight) @ np.cos((x - X) @ omegas[m].T) - own_weight[m]
+        losses[m] = 0.5 - 0.5 * agreement / (weight.sum() - own_weight[m])
+    return losses
+
+
+def machine_objectives(features, sign, bound, squared, alpha):
+    """Primal objective at w = sum of alpha y x, and dual objective at alpha, of a linear support vector machine."""
+    w = features.T @ (alpha * sign)
+    slack = np.maximum(0, 1 - sign * (features @ w))
+    primal = 0.5 * w @ w + bound @ (slack**2 if squared else slack)
+    dual = alpha.sum() - 0.5 * w @ w - (0.25 * alpha**2 / bound).sum() * squared
+    return primal, dual

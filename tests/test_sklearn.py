@@ -7,40 +7,50 @@ import warnings
 import numpy as np
 import pytest
 
+import rffkern
 from rffkern._base import FAMILIES
 
 pytest.importorskip("sklearn")
 
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import BaggingClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-SINGLE_PRECISION = {
-    "check_sample_weight_equivalence_on_dense_data":
-        "compares to 1e-7, which descents in single precision do not reproduce; the double-precision run passes it",
+WEIGHTS = "check_sample_weight_equivalence_on_dense_data"  # compares to 1e-7
+GROWS = "rounding errors grow over the rounds of landmark descents; the tests of the families compare a few rounds"
+NOT_EXPECTED_TO_PASS = {
+    ("single", "gbrff2"): "descents in single precision; the double-precision run passes",
+    ("single", "gbrff1"): GROWS, ("double", "gbrff1"): GROWS,
+    ("single", "gbrff"): GROWS, ("double", "gbrff"): GROWS,
+    ("single", "gbrff_regressor"): GROWS, ("double", "gbrff_regressor"): GROWS,
+    ("single", "pbrff"): "landmarks are drawn from shuffled rows", ("double", "pbrff"): "the same",
+    ("single", "pbrff_transformer"): "the same", ("double", "pbrff_transformer"): "the same",
 }
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_public_estimator_checks(family, precision):
-    expected = SINGLE_PRECISION if precision == "single" else {}
+    reason = NOT_EXPECTED_TO_PASS.get((precision, family))
+    expected = {} if reason is None else {WEIGHTS: reason}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = check_estimator(FAMILIES[family](precision=precision, random_state=0),
                                   expected_failed_checks=expected, on_fail=None)
     failed = {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
     assert failed == {}
-    assert sum(result["status"] == "passed" for result in results) > 50
+    assert sum(result["status"] == "passed" for result in results) > 40
 
 
-@pytest.fixture(params=sorted(FAMILIES))
+@pytest.fixture(params=sorted(family for family, cls in FAMILIES.items() if hasattr(cls, "predict_proba")))
 def model(request):
-    return FAMILIES[request.param](n_estimators=20, random_state=0)
+    cls = FAMILIES[request.param]
+    return cls(20 if "n_estimators" in cls._param_names() else 100, random_state=0)
 
 
 @pytest.fixture
@@ -55,10 +65,24 @@ def test_composition(model, data):
     copied = clone(model.set_params(gamma=0.5))
     assert copied.get_params() == model.get_params()
     assert cross_val_score(make_pipeline(StandardScaler(), model), X, y, cv=3).mean() > 0.75
-    search = GridSearchCV(model, {"gamma": [0.1, 1.0], "reg_lambda": [0.0, 0.1]}, cv=2).fit(X, y)
+    search = GridSearchCV(model, {"gamma": [0.1, 1.0], "standardize": [True, False]}, cv=2).fit(X, y)
     assert search.best_score_ > 0.75
     assert BaggingClassifier(model, 3, random_state=0).fit(X, y).score(X, y) > 0.8
     assert CalibratedClassifierCV(model, cv=2).fit(X, y).predict_proba(X).shape == (240, 2)
+
+
+def test_regressors_and_transformers_compose(data):
+    X, y = data
+    target = X[:, 0] * X[:, 1]
+    regressor = rffkern.GBRFFRegressor(100, n_components=20, random_state=0)
+    assert is_regressor(regressor)
+    assert cross_val_score(make_pipeline(StandardScaler(), regressor), X, target, cv=3).mean() > 0.4
+    both = regressor.fit(X, np.column_stack([target, X[:, 2]])).predict(X)
+    assert both.shape == (240, 2)
+    features = rffkern.PBRFFTransformer(60, random_state=0)
+    pipeline = make_pipeline(features, LogisticRegression(C=100, max_iter=1000))
+    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.75
+    assert features.fit(X, y).get_feature_names_out()[[0, -1]].tolist() == ["pbrfftransformer0", "pbrfftransformer59"]
 
 
 def test_weights_reach_the_search(model, data):

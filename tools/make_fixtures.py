@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 from rffkern import save
-from rffkern._base import FAMILIES
+from rffkern._base import FAMILIES, Regressor
 from rffkern.serialize import FORMAT_VERSION
 
 
@@ -33,18 +33,23 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(11)
     X = rng.standard_normal((200, 3)) * [1, 100, 0.01]
-    y = np.array(["low", "middle", "high"])[np.digitize(X[:, 0] + X[:, 1] / 100, [-0.7, 0.7])]
+    value = X[:, 0] + X[:, 1] / 100
+    y = np.array(["low", "middle", "high"])[np.digitize(value, [-0.7, 0.7])]
     for family, cls in FAMILIES.items():
         path = folder / f"{family}.npz"
         if path.exists():
             continue
-        model = cls(n_estimators=8, random_state=0).fit(Frame(X), y, eval_set=(X[:50], y[:50]))
-        save(model, path)
-        rows = X[:20]
-        path.with_suffix(".json").write_text(json.dumps({
-            "rows": rows.tolist(), "scores": np.ravel(model.decision_function(rows)).tolist(),
-            "labels": model.predict(rows).tolist(),
-        }))
+        known, rows = set(cls().get_params()), X[:20]
+        small = {"n_estimators": 8, "n_landmarks": 8, "n_components": 3}
+        target = value if issubclass(cls, Regressor) else y
+        held_out = {"eval_set": (X[:50], target[:50])} if "n_estimators" in known else {}
+        model = cls(random_state=0, **{name: small[name] for name in small.keys() & known})
+        save(model.fit(Frame(X), target, **held_out), path)
+        method = next(name for name in ("decision_function", "predict", "transform") if hasattr(model, name))
+        expected = {"rows": rows.tolist(), "answers": np.ravel(getattr(model, method)(rows)).tolist()}
+        if hasattr(model, "classes_"):
+            expected["labels"] = model.predict(rows).tolist()
+        path.with_suffix(".json").write_text(json.dumps(expected))
 
 
 if __name__ == "__main__":

@@ -6,11 +6,11 @@ trial costs two dot products of 2 K numbers a row, whatever the number of featur
 """
 
 from cython.parallel cimport prange, threadid
-from libc.math cimport M_LN2, M_PI, cos, sin
+from libc.math cimport M_LN2, M_PI, rint
 
 from ._common cimport (
-    TERMS, TILE, accumulate, block_start, block_stop, flush, n_blocks, project, project_terms, real, sincospi,
-    squared, surrogate, weight_tile,
+    TERMS, TILE, accumulate, add_scaled, block_start, block_stop, dot, flush, n_blocks, project, project_terms,
+    real, sincospi, squared, surrogate, weight_tile,
 )
 from ._lbfgs cimport LBFGS
 
@@ -86,13 +86,34 @@ cdef void _phases(const double[:, ::1] basis, const double[::1] x, double[::1] u
     """u = omegas x, with the transpose of omegas as basis; an empty one stands for u = x."""
     cdef Py_ssize_t j, k
     if basis.shape[0] == 0:
-        u[:] = x
+        for j in range(x.shape[0]):
+            u[j] = x[j]
         return
     for j in range(u.shape[0]):
         u[j] = 0
     for k in range(x.shape[0]):
-        for j in range(u.shape[0]):
-            u[j] += x[k] * basis[k, j]
+        add_scaled(&basis[k, 0], u.shape[0], x[k], &u[0])
+
+
+cdef void _set_direction(const double[::1] u, Py_ssize_t n_components, double length,
+                         real[::1] direction) noexcept nogil:
+    """direction[2 j], direction[2 j + 1] = length cos(u_j), length sin(u_j)."""
+    cdef real half_turns[TILE]
+    cdef real s[TILE]
+    cdef real c[TILE]
+    cdef double angle
+    cdef Py_ssize_t j, start, n_here
+    for j in range(TILE):
+        half_turns[j] = 0
+    for start in range(0, n_components, 128):
+        n_here = min(<Py_ssize_t>TILE, n_components - start)
+        for j in range(n_here):   # reduced in double, for phases may be many turns
+            angle = u[start + j] / M_PI
+            half_turns[j] = <real>(angle - 2 * rint(0.5 * angle))
+        sincospi(half_turns, s, c)
+        for j in range(n_here):
+            direction[2 * (start + j)] = <real>(length * c[j])
+            direction[2 * (start + j) + 1] = <real>(length * s[j])
 
 
 cdef double _objective(
@@ -100,12 +121,10 @@ cdef double _objective(
     const double[:, ::1] basis, const double[::1] x, double total_weight, double[::1] gradient, double[::1] u,
     real[::1] direction, real[:, ::1] lanes, double[:, ::1] partial, int n_threads,
 ) noexcept nogil:
-    cdef Py_ssize_t b, j, k, n_components = u.shape[0], blocks = n_blocks(waves.shape[0])
+    cdef Py_ssize_t b, j, k, n_components = waves.shape[1] // 2, blocks = n_blocks(waves.shape[0])
     cdef double value = 0, factor = -_slope(loss) / total_weight, along_cosine, along_sine
     _phases(basis, x, u)
-    for j in range(n_components):
-        direction[2 * j] = <real>(cos(u[j]) / n_components)
-        direction[2 * j + 1] = <real>(sin(u[j]) / n_components)
+    _set_direction(u, n_components, 1.0 / n_components, direction)
     if n_threads == 1:   # as in `_descent`: no parallel region where it would cost more than the work
         for b in range(blocks):
             _block_landmark(loss, waves, r, weight, direction, &lanes[0, 0], b, &partial[b, 0])
@@ -121,12 +140,11 @@ cdef double _objective(
             along_sine += partial[b, 2 + 2 * j]
         u[j] = factor * (along_sine * direction[2 * j] - along_cosine * direction[2 * j + 1])
     if basis.shape[0] == 0:
-        gradient[:] = u
+        for j in range(n_components):
+            gradient[j] = u[j]
     else:
         for k in range(basis.shape[0]):
-            gradient[k] = 0
-            for j in range(n_components):
-                gradient[k] += basis[k, j] * u[j]
+            gradient[k] = dot(&basis[k, 0], &u[0], u.shape[0])
     return value / total_weight
 
 
@@ -135,11 +153,11 @@ def landmark_objective(
     const real[:, :, ::1] waves,       # IN   (n_tiles, 2 n_components, TILE)
     const real[:, ::1] r,              # IN   (n_tiles, TILE) residuals, times log2(e) for the exponential loss
     const real[:, ::1] weight,         # IN   (n_tiles or 2, TILE)
-    const double[:, ::1] basis,        # IN   (n_features, n_components) omegas transposed, or (0, n_components)
+    const double[:, ::1] basis,        # IN   (n_features, padded) omegas transposed, or (0, padded) for search by phases
     const double[::1] x,               # IN   (n_features,) landmark, or (n_components,) phases where basis is empty
     double total_weight,
     double[::1] gradient,              # OUT  like x
-    double[::1] u,                     # TEMP (n_components,)
+    double[::1] u,                     # TEMP (padded,) n_components padded with 0 to a multiple of LANES
     real[::1] direction,               # TEMP (2 n_components,)
     real[:, ::1] lanes,                # TEMP (n_threads, 2 n_components * LANES), 0 and left 0
     double[:, ::1] partial,            # TEMP (n_blocks, >= 1 + 2 n_components)
@@ -158,11 +176,11 @@ def descend_landmark(
     const real[:, :, ::1] waves,       # IN   (n_tiles, 2 n_components, TILE)
     const real[:, ::1] r,              # IN   (n_tiles, TILE) residuals, times log2(e) for the exponential loss
     const real[:, ::1] weight,         # IN   (n_tiles or 2, TILE)
-    const double[:, ::1] basis,        # IN   (n_features, n_components) omegas transposed, or (0, n_components)
+    const double[:, ::1] basis,        # IN   (n_features, padded) omegas transposed, or (0, padded) for search by phases
     double[::1] x,                     # IN   where to start; OUT the end of the descent
     double total_weight,
     double first_length,
-    double[::1] u,                     # OUT  (n_components,) phases of the landmark
+    double[::1] u,                     # OUT  (padded,) phases of the landmark
     real[::1] direction,               # TEMP (2 n_components,)
     real[:, ::1] lanes,                # TEMP (n_threads, 2 n_components * LANES), 0 and left 0
     double[:, ::1] partial,            # TEMP (n_blocks, >= 1 + 2 n_components)
@@ -205,7 +223,7 @@ def component_losses(
     const real[:, :, ::1] waves,       # IN   (n_tiles, 2 n_components, TILE)
     const real[:, ::1] r,              # IN   (n_tiles, TILE) residuals, times log2(e) for the exponential loss
     const real[:, ::1] weight,         # IN   (n_tiles or 2, TILE)
-    const double[::1] u,               # IN   (n_components,) phases of the landmark
+    const double[::1] u,               # IN   (>= n_components,) phases of the landmark
     double total_weight,
     double[::1] losses,                # OUT  (n_components,)
     real[::1] direction,               # TEMP (2 n_components,)
@@ -218,14 +236,13 @@ def component_losses(
     """
     cdef Py_ssize_t b, j, blocks = n_blocks(waves.shape[0])
     with nogil:
-        for j in range(u.shape[0]):
-            direction[2 * j] = <real>cos(u[j])
-            direction[2 * j + 1] = <real>sin(u[j])
+        _set_direction(u, losses.shape[0], 1.0, direction)
+        for j in range(losses.shape[0]):
             losses[j] = 0
         for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
             _block_component_losses(loss, waves, r, weight, direction, b, &partial[b, 0])
         for b in range(blocks):
-            for j in range(u.shape[0]):
+            for j in range(losses.shape[0]):
                 losses[j] += partial[b, j]
-        for j in range(u.shape[0]):
+        for j in range(losses.shape[0]):
             losses[j] /= total_weight

@@ -11,6 +11,7 @@ from .._losses import Residuals
 
 
 def _check_params(model):
+    check.check_choice("scale_residuals", model.scale_residuals, (True, False))
     check.check_scalar("c", model.c, float, low=0, high=1e100)
     check_landmarks(model)
 
@@ -19,7 +20,8 @@ def _fit(model, training, callback):
     """All fitted attributes of either model."""
     def make_learner(rows, draws, gamma, scaling, data, rng):
         landmarks = None if model.landmarks == "learn" else drawn_landmarks(data, scaling, *draws.shape[:2], rng)
-        return LandmarkLearner(rows, draws, model.c, model.max_iter, 1 / math.sqrt(2 * gamma), landmarks)
+        return LandmarkLearner(rows, draws, model.c, model.max_iter, 1 / math.sqrt(2 * gamma), landmarks,
+                               model.scale_residuals)
 
     learner, rounds, scaling, fitted = train(model, Residuals, training, make_learner, callback, model.n_components)
     return fitted | {"landmarks_": landmarks_of(learner, rounds, scaling)}
@@ -49,7 +51,10 @@ class GBRFFRegressor(Regressor):
         Inverse temperature of the pseudo-posterior; 0 weighs all cosines of a landmark alike.
     landmarks : "learn" or "random", default "learn"
         "random" takes rows, drawn with replacement, instead.
-    learning_rate : float in (0, 1], default 0.1
+    scale_residuals : bool, default True
+        Fit landmark and pseudo-posterior to residuals in units of their root mean square, for a cosine has size 1 and
+        residuals shrink round by round.  False fits them as they are, as the paper prints it.
+    learning_rate : float in (0, 1], default 0.5
         Factor v on every step.
     max_iter : int >= 0, default 10
         L-BFGS iterations per landmark, which starts from the mean of the rows.
@@ -95,7 +100,8 @@ class GBRFFRegressor(Regressor):
     for what does not depend on n.  The cost of a landmark's descent does not depend on the number of features.
 
     Departures from the printed algorithm: the pseudo-posterior has the minus sign that the second line of eq. 7 lacks;
-    for K <= n_features the descent is over the K phases of the landmark, which reach every landmark.
+    residuals are scaled (`scale_residuals`); for K <= n_features the descent is over the K phases of the landmark, which
+    reach every landmark.
 
     Examples
     --------
@@ -111,13 +117,14 @@ class GBRFFRegressor(Regressor):
     fitted_curves = ("train_loss_", "eval_loss_")
 
     def __init__(self, n_estimators=200, *, n_components=100, gamma="scale", c=16.0, landmarks="learn",
-                 learning_rate=0.1, max_iter=10, max_samples=16384, standardize=True, early_stopping_rounds=20,
+                 scale_residuals=True, learning_rate=0.5, max_iter=10, max_samples=16384, standardize=True, early_stopping_rounds=20,
                  precision="single", random_state=None, n_threads=None, verbose=0):
         self.n_estimators = n_estimators
         self.n_components = n_components
         self.gamma = gamma
         self.c = c
         self.landmarks = landmarks
+        self.scale_residuals = scale_residuals
         self.learning_rate = learning_rate
         self.max_iter = max_iter
         self.max_samples = max_samples
@@ -187,6 +194,9 @@ class GBRFFClassifier(Classifier):
         Inverse temperature of the pseudo-posterior; 0 weighs all cosines of a landmark alike.
     landmarks : "learn" or "random", default "learn"
         "random" takes rows, drawn with replacement, instead.
+    scale_residuals : bool, default True
+        Fit landmark and pseudo-posterior to residuals in units of their root mean square, for a cosine has size 1 and
+        residuals shrink round by round.  False fits them as they are, as the paper prints it.
     learning_rate : float in (0, 1], default 0.1
         Factor v on every step.
     max_iter : int >= 0, default 10
@@ -246,13 +256,14 @@ class GBRFFClassifier(Classifier):
     fitted_curves = ("train_loss_", "eval_loss_")
 
     def __init__(self, n_estimators=200, *, n_components=100, gamma="scale", c=16.0, landmarks="learn",
-                 learning_rate=0.1, max_iter=10, max_samples=16384, standardize=True, early_stopping_rounds=20,
+                 scale_residuals=True, learning_rate=0.1, max_iter=10, max_samples=16384, standardize=True, early_stopping_rounds=20,
                  precision="single", random_state=None, n_threads=None, verbose=0):
         self.n_estimators = n_estimators
         self.n_components = n_components
         self.gamma = gamma
         self.c = c
         self.landmarks = landmarks
+        self.scale_residuals = scale_residuals
         self.learning_rate = learning_rate
         self.max_iter = max_iter
         self.max_samples = max_samples

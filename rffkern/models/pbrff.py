@@ -428,7 +428,7 @@ class PBRFFTransformer(Model):
     def get_feature_names_out(self, input_features=None):
         """Return a name for each feature; `input_features` is there for scikit-learn and changes nothing."""
         self._check_fitted()
-        return np.array([f"pbrff{m}" for m in range(self.expansion_.n_terms // self.n_components)], dtype=object)
+        return np.array([f"{type(self).__name__.lower()}{m}" for m in range(self.expansion_.n_terms // self.n_components)], dtype=object)
 
     def _restored(self, expansion, arrays):
         if expansion.n_outputs != 1 or expansion.n_terms != self.n_landmarks * self.n_components:

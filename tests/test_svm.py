@@ -1,0 +1,146 @@
+"""Dual coordinate descent and the interior point method: against their twins, each other and problems worked by hand."""
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from packing import DTYPES
+
+from rffkern import _svm
+from rffkern._kernels import _dual
+
+
+def problem(seed, n_samples, n_features, dtype=np.float64, overlap=1.0):
+    """Features padded to whole vectors with a constant column, signs and uneven bounds."""
+    rng = np.random.default_rng(seed)
+    width = -(-(n_features + 1) // 16) * 16
+    features = np.zeros((n_samples, width), dtype)
+    features[:, :n_features] = rng.standard_normal((n_samples, n_features)) / np.sqrt(n_features)
+    features[:, n_features] = 1
+    score = features[:, 0] * 3 + overlap * rng.standard_normal(n_samples)
+    return features, np.where(score > 0, 1, -1).astype(np.int8), rng.uniform(0.5, 2, n_samples)
+
+
+def solve(features, sign, bound, squared, tol=1e-6, seed=1, n_threads=1):
+    return _svm.fit_machine(features, sign, bound, squared, tol, seed, n_threads)
+
+
+def interior(features, sign, bound, squared, tol):
+    return _svm._interior_point(_svm._Problem(features.astype(np.float64), sign, bound, squared, 1), tol, 0)
+
+
+sizes = st.tuples(st.integers(0, 10**6), st.sampled_from([2, 3, 17, 200, 2100]), st.sampled_from([1, 3, 15, 40]))
+
+
+@given(sizes, st.sampled_from(DTYPES), st.booleans(), st.sampled_from([0.01, 1.0, 30.0]))
+def test_the_gap_is_reached(size, dtype, squared, C):
+    """Weak duality makes the gap a proof: whatever the path, w is within tol of the best."""
+    features, sign, bound = problem(*size, dtype)
+    machine = solve(features, sign, C * bound, squared, 1e-4)
+    slack = np.maximum(0, 1 - sign * (features @ machine.coef))
+    primal = 0.5 * machine.coef @ machine.coef + C * bound @ (slack**2 if squared else slack)
+    best = interior(features, sign, C * bound, squared, 1e-9)
+    slack = np.maximum(0, 1 - best.margins)
+    lowest = 0.5 * best.coef @ best.coef + C * bound @ (slack**2 if squared else slack)
+    assert lowest * (1 - 1e-6) <= primal <= lowest * (1 + 2e-4)
+    np.testing.assert_allclose(machine.margins, sign * (features @ machine.coef), atol=1e-4)
+
+
+@given(sizes, st.booleans())
+def test_objectives_are_those_of_the_twin(size, squared):
+    features, sign, bound = problem(*size)
+    alpha = np.random.default_rng(size[0]).uniform(0, 1, len(sign)) * bound
+    primal, dual = reference.machine_objectives(features, sign, bound, squared, alpha)
+    gap = _svm._Problem(features, sign, bound, squared, 1).gap(alpha)
+    assert gap == pytest.approx((primal - dual) / primal, abs=1e-12)
+
+
+@given(sizes, st.sampled_from(DTYPES), st.booleans())
+def test_an_epoch_raises_the_dual_and_stays_feasible(size, dtype, squared):
+    features, sign, bound = problem(*size, dtype)
+    curvature = (features.astype(np.float64) ** 2).sum(axis=1)
+    alpha, coef, active = np.zeros(len(sign)), np.zeros(features.shape[1], dtype), np.arange(len(sign))
+    state, duals = np.array([7], np.uint64), [0.0]
+    for _ in range(5):
+        done = _dual.descend_dual(features, sign, bound, curvature, squared, 0.0, 1, alpha, coef, active, state)
+        assert done == 1
+        assert (alpha >= 0).all()
+        assert squared or (alpha <= bound).all()
+        assert sorted(active) == list(range(len(sign)))
+        duals.append(reference.machine_objectives(features.astype(np.float64), sign, bound, squared, alpha)[1])
+    assert (np.diff(duals) >= -1e-5 * np.abs(duals[1:])).all()
+    np.testing.assert_allclose(coef, features.T.astype(np.float64) @ (alpha * sign), atol=2e-4)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("C", [0.1, 1e3, 1e6])
+def test_converged_not_capped_for_any_C(C, squared):
+    """Overlapping classes and a large C are what coordinate descent crawls on."""
+    features, sign, bound = problem(3, 3000, 20)
+    machine = solve(features, sign, C * bound, squared, 1e-6)
+    assert machine.gap <= 1e-6
+    assert machine.n_epochs < 1500
+    assert np.mean(machine.margins > 0) > 0.6
+
+
+@pytest.mark.parametrize(("squared", "expected"), [(False, 1.0), (True, 0.8)])
+def test_two_rows_by_hand(squared, expected):
+    """x = +-1, no constant: w minimises w^2 / 2 + 2 max(0, 1 - w) -> 1; squared: w + 4 (w - 1) = 0 -> 0.8."""
+    features = np.zeros((2, 16))
+    features[:, 0] = 1, -1
+    for method in (solve, interior):
+        machine = method(features, np.array([1, -1], np.int8), np.ones(2), squared, 1e-12)
+        assert machine.coef[0] == pytest.approx(expected, abs=1e-5)
+
+
+def test_single_precision_goes_on_in_double():
+    """A gap below the rounding of single precision is reached all the same."""
+    features, sign, bound = problem(5, 300, 15, np.float32)
+    assert solve(features, sign, bound, True, 1e-11).gap <= 1e-11
+
+
+def test_the_order_of_rows_is_the_seed_s(rng):
+    features, sign, bound = problem(9, 400, 15)
+    first, again, other = (solve(features, sign, bound, True, 1e-3, seed) for seed in (1, 1, 2))
+    assert first.coef.tobytes() == again.coef.tobytes() != other.coef.tobytes()
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_bits_do_not_depend_on_threads(squared):
+    features, sign, bound = problem(2, 5000, 20)
+    for C in (0.1, 1e3):  # by coordinate descent, and beyond it
+        coefs = [solve(features, sign, C * bound, squared, 1e-4, n_threads=n).coef.tobytes() for n in (1, 2, 3)]
+        assert coefs[0] == coefs[1] == coefs[2]
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 33])
+def test_factorise_and_solve(rng, size):
+    root = rng.standard_normal((size, size + 2))
+    matrix, x = root @ root.T, rng.standard_normal(size)
+    factor = matrix.copy()
+    assert _dual.factorise(factor)
+    np.testing.assert_allclose(np.tril(factor), np.linalg.cholesky(matrix), atol=1e-10)
+    right = matrix @ x
+    _dual.solve_factorised(factor, right)
+    np.testing.assert_allclose(right, x, atol=1e-6)
+    assert not _dual.factorise(-matrix)
+
+
+def test_weighted_gram(rng):
+    features, scale = rng.standard_normal((300, 32)), rng.uniform(0, 2, 300)
+    partial = np.full((8, 32, 32), np.nan)
+    _dual.weighted_gram(features, scale, partial, 2)
+    np.testing.assert_allclose(np.tril(partial[0]), np.tril((features.T * scale) @ features), atol=1e-12)
+
+
+def test_probability_slope_by_hand():
+    """n rows of margin 1, all right: P(right) = (n + 1) / (n + 2), so the slope is ln(n + 1)."""
+    signs = np.repeat([[1], [-1]], 50, axis=0).astype(np.int8)
+    assert _svm.probability_slope(np.ones((100, 1)), signs, None) == pytest.approx(np.log(51), rel=1e-6)
+    assert _svm.probability_slope(1e200 * np.ones((100, 1)), signs, None) == pytest.approx(1e-200 * np.log(51), rel=1e-6)
+    useless = _svm.probability_slope(np.where(np.arange(100) % 2, 1.0, -1.0)[:, None], signs, None)
+    assert 0 < useless < 0.1
+    assert _svm.probability_slope(np.zeros((100, 1)), signs, None) > 0
+    weighted = _svm.probability_slope(np.array([[1.0], [-1.0]]), np.array([[1], [-1]], np.int8), np.array([3.0, 1.0]))
+    assert weighted > 0
