@@ -47,6 +47,12 @@ def drawn_landmarks(data, scaling, n_rounds, n_outputs, rng):
     return drawn.reshape(n_rounds, n_outputs, -1)
 
 
+def feature_units(points, scaling):
+    """Standardised points in the units of the features; constant columns stand at their value."""
+    varies = scaling.inverse_scale > 0
+    return scaling.center + points * np.where(varies, 1 / np.where(varies, scaling.inverse_scale, 1.0), 0.0)
+
+
 class LandmarkLearner:
     """Fits the landmark of K given omegas to residuals, and the pseudo-posterior of its cosines.
 
@@ -121,18 +127,15 @@ class LandmarkLearner:
             values = [_landmarks.landmark_objective(*common, self.basis, np.array([start]), total_weight, self.gradient,
                                                     self.phases, *scratch) for start in _STARTS]
             self.x[0] = _STARTS[np.argmin(values)]
-        _landmarks.descend_landmark(self.search, *common, self.basis, self.x, total_weight, self.first_length, self.phases,
-                                    *scratch)
+        _landmarks.descend_landmark(self.search, *common, self.basis, self.x, total_weight, self.first_length,
+                                    self.phases, *scratch)
         self.n_iterations += self.search.n_iterations
         if not self.over_phases:
             self.found.append(self.x.copy())
 
 
 def landmarks_of(learner, rounds, scaling):
-    """Landmarks in feature units, (n_rounds, n_features) or (n_rounds, n_outputs, n_features).
-
-    Constant columns stand at their value.
-    """
+    """Landmarks in feature units, (n_rounds, n_features) or (n_rounds, n_outputs, n_features)."""
     n_outputs, n_features = learner.draws.shape[1], scaling.center.size
     if learner.found:
         x = np.reshape(learner.found[: len(rounds) * n_outputs], (len(rounds), n_outputs, n_features))
@@ -142,6 +145,5 @@ def landmarks_of(learner, rounds, scaling):
                             (len(rounds), n_outputs, learner.n_components, 1))
         transposed = omegas.swapaxes(-1, -2)
         x = (transposed @ np.linalg.solve(omegas @ transposed, phases))[..., 0]
-    varies = scaling.inverse_scale > 0
-    landmarks = scaling.center + x * np.where(varies, 1 / np.where(varies, scaling.inverse_scale, 1.0), 0.0)
+    landmarks = feature_units(x, scaling)
     return landmarks[:, 0] if n_outputs == 1 else landmarks

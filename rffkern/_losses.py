@@ -1,7 +1,8 @@
 """What boosting keeps per row for each loss, and the steps that follow from it.
 
 A loss state answers with sums over fixed blocks of rows added in order: bits do not depend on the number of threads.
-All have `r`, the residuals in tiles as the kernels read them, `loss`, the mean loss, and `kernel_loss`, its number there.
+All have `r`, the residuals in tiles as the kernels read them, `loss`, the mean loss, and `kernel_loss`, its number
+there.
 """
 
 import math

@@ -1,17 +1,17 @@
 """Training rows as kernels read them: standardised, packed in tiles, and answering with sums over rows.
 
-Everything a boosted family learns from data it learns through `Rows` and the states of `_losses`, whose answers are sums
-over fixed blocks of rows added in order.  Bits therefore do not depend on the number of threads, and blocks may live
-elsewhere.
+Everything a boosted family learns from data it learns through `Rows` and the states of `_losses`, whose answers are
+sums over fixed blocks of rows added in order.  Bits therefore do not depend on the number of threads, and blocks may
+live elsewhere.
 """
 
-import math
 
 import numpy as np
 
 from ._kernels import _boosting, _features
 from ._threads import check_n_threads
 from ._tiles import TILE, aligned, make_tiles, tiled
+
 
 class Sample:
     """The rows that one round descends on."""

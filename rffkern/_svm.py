@@ -1,9 +1,9 @@
 """Linear support vector machines on the features that the pseudo-Bayesian family makes.
 
 With sign y in {-1, +1} and bound U_i = C weight_i the primal problem is: minimise 1/2 |w|^2 + sum over rows of
-U_i max(0, 1 - y_i w . x_i), or its square; `_dual.pyx` states the dual.  Coordinate descent solves most; where C is large
-it crawls, and an interior point method, whose steps do not depend on C, takes over.  Either ends only when primal and dual
-objective agree.
+U_i max(0, 1 - y_i w . x_i), or its square; `_dual.pyx` states the dual.  Coordinate descent solves most; where C is
+large it crawls, and an interior point method, whose steps do not depend on C, takes over.  Either ends only when primal
+and dual objective agree.
 """
 
 import warnings
@@ -16,7 +16,8 @@ from ._kernels import _dual
 # Multiply-adds between two looks at the exact gap at most, so that an interrupt is heard within a second.
 _WORK = 5e8
 
-# Epochs of coordinate descent for each column, after which an interior point method is cheaper, and the widest it is for.
+# Epochs of coordinate descent for each column, after which an interior point method is cheaper, and the widest it is
+# for.
 _EPOCHS_PER_COLUMN = 8
 _WIDEST = 2000
 
@@ -32,7 +33,9 @@ _SMALLEST_SLOPE = 1e-3
 
 
 class Machine(NamedTuple):
-    """A separating direction w, what it makes of the rows, the epochs it took, the relative gap between its objectives."""
+    """A separating direction w, what it makes of the rows, the epochs it took, the relative gap between its
+    objectives.
+    """
 
     coef: np.ndarray  # (width,) float64
     margins: np.ndarray  # (n_samples,) y w . x
@@ -92,8 +95,8 @@ def fit_machine(features, sign, bound, squared, tol, seed, n_threads):
     at_a_time = int(max(1, min(1000, _WORK // features.size)))
     goal, n_epochs = tol, 0
     while problem.width > _WIDEST or n_epochs < _EPOCHS_PER_COLUMN * problem.width:
-        done = _dual.descend_dual(features, sign, bound, curvature, squared, goal, at_a_time, alpha, problem.coef, active,
-                                  state)
+        done = _dual.descend_dual(features, sign, bound, curvature, squared, goal, at_a_time, alpha, problem.coef,
+                                  active, state)
         gap, n_epochs = problem.gap(alpha), n_epochs + done
         if gap <= tol:
             return problem.machine(n_epochs, gap)
@@ -173,11 +176,9 @@ class _Barrier:
 
 def _interior_point(problem, tol, n_epochs):
     """Mehrotra's predictor and corrector for the dual; its systems are of the size of w (Ferris and Munson, 2002)."""
-    barrier, gap = _Barrier(problem), np.inf
-    for n_steps in range(_MAX_STEPS):
-        gap = problem.gap(barrier.alpha)
-        if gap <= tol or not barrier.advance():
-            break
+    barrier, n_steps = _Barrier(problem), 0
+    while (gap := problem.gap(barrier.alpha)) > tol and n_steps < _MAX_STEPS and barrier.advance():
+        n_steps += 1
     if gap > tol:
         warnings.warn(f"rounding keeps the support vector machine from the relative gap tol = {tol:g} between its "
                       f"objectives; it stopped at {gap:.2g}", RuntimeWarning, stacklevel=4)

@@ -88,7 +88,7 @@ def _build_parser():
     predict.add_argument("data", metavar="DATA", help=".csv, .npy, or .npz with an array X")
     predict.add_argument("-o", "--output", metavar="OUT", help=".csv or .npy to write (default: text on stdout)")
     predict.add_argument("--proba", action="store_true", help="add the probability of each class (.npy: only those)")
-    predict.add_argument("--target", metavar="COLUMN", help="a column with the true labels or targets, to report the score")
+    predict.add_argument("--target", metavar="COLUMN", help="a column with the true labels or targets, for the score")
     predict.set_defaults(run=_run_predict)
 
     info = commands.add_parser("info", help="describe a model file", description="Describe a model file.")
@@ -307,7 +307,7 @@ def _run_info(arguments):
         curve = getattr(model, name)
         if curve.size:
             facts[name.strip("_").replace("_", " ")] = (
-                f"{curve[0]:.6g} before round 1, {curve[-1]:.6g} at the end" if name.endswith("loss_") else curve.tolist())
+                f"{curve[0]:.6g} before round 1, {curve[-1]:.6g} at the end" if curve.size > 1 else f"{curve[0]:.6g}")
     if hasattr(model, "get_params"):
         facts["parameters"] = model.get_params()
     if arguments.json:

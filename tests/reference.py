@@ -105,6 +105,14 @@ def landmark_objective(kind, X, r, weight, omegas, landmark):
     return share @ row_losses(kind, r, z), -(share * row_slopes(kind, r, z)) @ inner
 
 
+def phases_objective(kind, X, r, weight, omegas, phases):
+    """The same by the phases omegas x of the landmark."""
+    angle = phases - X @ omegas.T
+    z = np.cos(angle).mean(axis=1)
+    share = weight / weight.sum()
+    return share @ row_losses(kind, r, z), -(share * row_slopes(kind, r, z)) @ np.sin(angle) / len(omegas)
+
+
 def component_losses(kind, X, r, weight, omegas, phases):
     """Losses of the single cosines of a landmark: the exponents of eq. 10, and of eq. 7 in 2019, up to constants."""
     z = np.cos(X @ omegas.T - phases)
@@ -132,3 +140,30 @@ def machine_objectives(features, sign, bound, squared, alpha):
     primal = 0.5 * w @ w + bound @ (slack**2 if squared else slack)
     dual = alpha.sum() - 0.5 * w @ w - (0.25 * alpha**2 / bound).sum() * squared
     return primal, dual
+
+
+def replay_landmarks(kind, X, y, all_omegas, temperature, learning_rate, minimize, learners, scale_residuals=False):
+    """Algorithm 2 (exponential), or that of 2019 (squared), for standardised X, each round continuing from learners.
+
+    Yields per round the lowest landmark loss that `minimize` reaches and that at the given phases, the posterior for
+    the given phases, the step for the given learner, and the training loss after it.
+    """
+    exponential, weight = kind == "exponential", np.ones(len(y))
+    H = np.full(len(y), 0.5 * np.log((1 + y.mean()) / (1 - y.mean())) if exponential else y.mean())
+    for omegas, (phases, posterior, step) in zip(all_omegas, learners, strict=True):
+        r = residuals(H, y) if exponential else y - H
+        fitted = r / np.sqrt((r**2).mean()) if scale_residuals else r
+        objective = phases_objective if len(omegas) <= X.shape[1] else landmark_objective
+        lowest = minimize(lambda x, r=fitted, omegas=omegas, objective=objective: objective(
+            kind, X, r, weight, omegas, x))
+        mean_cosine = np.cos(X @ omegas.T - phases).mean(axis=1)
+        losses = component_losses(kind, X, fitted, weight, omegas, phases)
+        h = cosine_sum(X, omegas, phases, posterior)
+        if exponential:
+            w = np.exp(-y * H)
+            best_step = 0.5 * np.log(((1 + y * h) * w).sum() / ((1 - y * h) * w).sum())
+        else:
+            best_step = (r @ h) / (h @ h)
+        H = H + step * h
+        yield (lowest, row_losses(kind, fitted, mean_cosine).mean(), pseudo_posterior(losses, temperature),
+               learning_rate * best_step, np.exp(-y * H).mean() if exponential else ((y - H) ** 2).mean())

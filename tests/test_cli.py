@@ -229,7 +229,8 @@ def test_object_labels_into_npy(tmp_path, rng):
 
 def test_a_bare_expansion_has_no_labels(folder):
     save(load(folder / "m.npz").expansion_, folder / "e.npz")
-    assert "holds a FourierExpansion, which has nothing to predict" in run("predict", "e.npz", "test.csv", cwd=folder, expect=65).stderr
+    done = run("predict", "e.npz", "test.csv", cwd=folder, expect=65)
+    assert "holds a FourierExpansion, which has nothing to predict" in done.stderr
     assert "terms" in run("info", "e.npz", cwd=folder).stdout
 
 

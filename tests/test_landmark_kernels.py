@@ -185,5 +185,6 @@ def test_shrinking_residuals(problem):
     problem.residuals.boost(0.7)
     expected = problem.raw_prediction - 0.7 * reference.cosine_sum(problem.X, *problem.cosines)
     tolerance = TOLERANCE[problem.rows.dtype.type]
-    np.testing.assert_allclose(problem.flat(problem.residuals.r), expected, atol=tolerance * (1 + np.abs(expected).max()))
+    np.testing.assert_allclose(problem.flat(problem.residuals.r), expected,
+                               atol=tolerance * (1 + np.abs(expected).max()))
     assert problem.residuals.loss == pytest.approx(np.average(expected**2, weights=problem.weight), rel=20 * tolerance)

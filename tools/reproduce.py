@@ -1,12 +1,17 @@
-"""Rebuild the papers' tables, and the experiments behind the defaults, from the datasets in a folder.
+"""Rebuild the papers' tables and figures, and the experiments behind the defaults, from the datasets in a folder.
 
-    python tools/reproduce.py ecml --data DIR --seeds 1-5              Table 2 of the ECML paper, by its protocol
-    python tools/reproduce.py ecml --data DIR --seeds 1-5 --untuned    the same splits, GBRFF2Classifier() as it is
-    python tools/reproduce.py sampling --data DIR --seeds 1-5          descents on samples against descents on all rows
+    python tools/reproduce.py ecml --data DIR --seeds 1-5                  Table 2 of the ECML paper, by its protocol
+    python tools/reproduce.py ecml --data DIR --model gbrff1               also gbrff2 (the default) and pbrff
+    python tools/reproduce.py ecml --data DIR --seeds 1-5 --untuned        the same splits, default parameters
+    python tools/reproduce.py few --data DIR --plot few.png                its Figure 2: accuracy with few landmarks
+    python tools/reproduce.py components --data DIR --plot k.png           its Figure 3: GBRFF1 with K = 1, 5, 10, 20
+    python tools/reproduce.py squares --data DIR --seeds 1-5               Table 2 and Figure 2 of the 2019 paper
+    python tools/reproduce.py sampling --data DIR --seeds 1-5              descents on samples against all rows
 
-Splits are drawn as the authors drew theirs, from NumPy's global generator; --splits seeded draws others.
+Splits are drawn as the authors drew theirs, from NumPy's global generator; --splits seeded draws others.  Parameters
+are chosen by five-fold cross-validation on the training rows, for each number of landmarks.
 
-Needs scikit-learn for the splits.
+Needs scikit-learn for the splits, and matplotlib where --plot is given.
 """
 
 import argparse
@@ -15,94 +20,130 @@ import os
 import sys
 import time
 
-import numpy as np
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
 
-ECML_SETS = {  # name -> test accuracy of GBRFF2 in Table 2, mean of 20 splits
-    "wine": 98.5, "sonar": 83.0, "newthyroid": 96.9, "heart": 83.1, "bupa": 71.2, "iono": 89.2, "wdbc": 97.3,
-    "balance": 97.7, "australian": 86.9, "pima": 77.1, "vehicle": 97.1, "german": 74.0, "splice": 92.4,
-    "spambase": 92.8, "occupancy": 98.9,
-}
-GAMMA_FACTORS = [2.0**k for k in range(-2, 3)]  # times 1 / n_features
-REG_LAMBDAS = [0.0] + [2.0**k for k in range(-5, -1)]
+import numpy as np  # noqa: E402  (reads the variables set above)
+from protocols import CONTENDERS, load, split  # noqa: E402
+
+
+def published(names, **rows):
+    """Test accuracy in a paper, mean of 20 splits: {model: {data set: accuracy}}."""
+    return {model: dict(zip(names.split(), map(float, row.split()), strict=True)) for model, row in rows.items()}
+
+
+ECML = published(
+    "wine sonar newthyroid heart bupa iono wdbc balance australian pima vehicle german splice spambase occupancy",
+    gbrff2="98.5 83.0 96.9 83.1 71.2 89.2 97.3 97.7 86.9 77.1 97.1 74.0 92.4 92.8 98.9",
+    gbrff1="98.3 81.8 95.3 83.6 70.3 88.2 96.8 97.7 86.7 76.5 96.3 73.7 83.9 90.7 98.8",
+    pbrff="98.1 76.7 96.5 85.4 69.0 94.2 96.5 98.9 84.6 76.1 96.5 72.4 83.5 91.6 98.9")
+SQUARES = published(  # glass without its id column, which gives the label away
+    "wine sonar glass_noid newthyroid heart bupa iono wdbc balance australian pima german splice spambase",
+    gbrff_2019="96.80 76.10 75.70 93.18 82.54 67.58 85.55 96.40 94.77 85.72 75.66 72.36 88.16 92.33",
+    pbrff_2019="97.92 75.82 77.27 95.89 83.02 65.48 93.21 95.99 96.12 85.66 75.36 71.79 85.27 91.60")
+FEW = [1, 2, 3, 5, 10, 15, 20, 25, 50]
+FEW_2019 = [1, 3, 5, 10, 25, 200]
+ALL_COMPONENTS = [20, 40, 60, 100, 200, 500, 1000]  # numbers of cosines, T K
 
 SAMPLING_SETS = ["occupancy", "bankmarketing", "covtype_a", "covtype8_107k", "electricity", "sleep", "eeg_eye_state",
                  "pendigits", "higgs_11k", "blobs2_60k", "blobs8_60k", "blobs8_300k", "waves_30k", "waves_120k"]
 SAMPLE_SIZES = [16384, 8192, 4096, 2048, 1024]
 
 
-def load(folder, name):
-    kind, _, thousands = name.rpartition("_")
-    if kind in ("blobs2", "blobs8"):  # the data of bench.py, and some with 8 informative columns
-        from sklearn.datasets import make_classification
-
-        return make_classification(1000 * int(thousands[:-1]), 20, n_informative=int(kind[-1]), random_state=0)
-    if kind == "waves":
-        rng = np.random.default_rng(0)
-        X = rng.standard_normal((1000 * int(thousands[:-1]), 5))
-        return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.standard_normal(len(X)) > 0
-    with np.load(os.path.join(folder, f"{name}.npz"), allow_pickle=False) as archive:
-        return archive["X"], archive["y"]
-
-
-def split(X, y, seed, scheme="authors"):
-    """The split of the authors' protocol: NumPy's global generator, seeded once, serves split and folds."""
-    from sklearn.model_selection import train_test_split
-
-    if scheme == "seeded":
-        return train_test_split(X, y, test_size=0.3, stratify=y, random_state=seed)
-    np.random.seed(seed)  # noqa: NPY002  (that is the protocol)
-    return train_test_split(X, y, test_size=0.3, stratify=y)
+def run_tuned(job):
+    """Test accuracy per number of landmarks of one (folder, data set, seed, contender, sizes, options)."""
+    folder, name, seed, contender, sizes, (scheme, untuned, test_size) = job
+    X, y = load(folder, name)
+    if test_size == 0.7:  # the 2019 paper standardises all rows together
+        spread = X.std(axis=0)
+        X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    data = X_train, X_test, y_train, y_test = split(X, y, seed, scheme, test_size)
+    if untuned:
+        curve = CONTENDERS[contender].curve({"random_state": seed}, X_train, y_train, X_test, y_test, sizes)
+        return name, [accuracy for accuracy, _ in curve]
+    return name, CONTENDERS[contender].tuned_curve(data, sizes, seed if scheme == "seeded" else None)
 
 
-def tune(X, y, fold_seed):
-    """Parameters of best mean accuracy over five stratified folds; ties go to the smoother model."""
-    from sklearn.model_selection import StratifiedKFold
-
-    from rffkern import GBRFF2Classifier
-
-    folds = list(StratifiedKFold(5, shuffle=True, random_state=fold_seed).split(X, y))
-    best = None
-    for factor in GAMMA_FACTORS:
-        for reg_lambda in REG_LAMBDAS:
-            params = {"gamma": factor / X.shape[1], "reg_lambda": reg_lambda, "random_state": 1, "n_threads": 1}
-            accuracy = np.mean([GBRFF2Classifier(**params).fit(X[a], y[a]).score(X[b], y[b]) for a, b in folds])
-            if best is None or (accuracy, reg_lambda, -factor) > best[0]:
-                best = (accuracy, reg_lambda, -factor), params
-    return best[1]
+def tuned(arguments, contender, sizes, names, test_size=0.3):
+    """Accuracy in %, {data set: array (seeds, sizes)}."""
+    options = arguments.splits, arguments.untuned, test_size
+    jobs = [(arguments.data, name, seed, contender, sizes, options) for name in reversed(names)
+            for seed in arguments.seeds]
+    with multiprocessing.get_context("spawn").Pool(arguments.jobs) as pool:
+        results = pool.map(run_tuned, jobs, chunksize=1)
+    return {name: 100 * np.array([curve for found, curve in results if found == name]) for name in names}
 
 
-def run_ecml(job):
-    """Test accuracy in % of one (folder, data set, seed, scheme, untuned, overrides)."""
-    folder, name, seed, scheme, untuned, overrides = job
-    from rffkern import GBRFF2Classifier
-
-    X_train, X_test, y_train, y_test = split(*load(folder, name), seed, scheme)
-    fold_seed = seed if scheme == "seeded" else None
-    params = {"random_state": seed, "n_threads": 1} if untuned else tune(X_train, y_train, fold_seed)
-    model = GBRFF2Classifier(**params).set_params(**overrides).fit(X_train, y_train)
-    return name, seed, 100 * model.score(X_test, y_test)
+def print_table(paper, found):
+    print(f"{'data set':<12} {'paper':>6} {'ours':>6} {'+-':>5}")
+    for name, scores in found.items():
+        print(f"{name:<12} {paper[name]:6.1f} {scores[:, -1].mean():6.2f} {scores[:, -1].std():5.2f}")
+    print(f"{f'mean of {len(found)}':<12} {np.mean([paper[name] for name in found]):6.2f} "
+          f"{np.mean([scores[:, -1].mean() for scores in found.values()]):6.2f}", flush=True)
 
 
-def parse_seeds(text):
-    first, _, last = text.partition("-")
-    return list(range(int(first), int(last or first) + 1))
+def mean_curve(found):
+    return np.mean([scores.mean(axis=0) for scores in found.values()], axis=0)
+
+
+def print_curves(label, sizes, curves):
+    width = max(map(len, curves))
+    print(f"{label:<{width}} " + "".join(f"{size:>8}" for size in sizes))
+    for name, curve in curves.items():
+        print(f"{name:<{width}} " + "".join(f"{accuracy:8.2f}" for accuracy in curve), flush=True)
+
+
+def draw(path, label, curves):
+    """Curves as {name: (x, y)}."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    for name, (x, y) in curves.items():
+        axes.semilogx(x, y, marker="o", label=name)
+    ticks = sorted({value for x, _ in curves.values() for value in x})
+    axes.set(xlabel=label, ylabel="mean test accuracy in %", xticks=ticks, xticklabels=ticks)
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(path, dpi=120)
 
 
 def ecml(arguments):
-    overrides = {key: float(value) for key, value in (item.split("=") for item in arguments.set)}
-    jobs = [(arguments.data, name, seed, arguments.splits, arguments.untuned, overrides)
-            for name in reversed(ECML_SETS) for seed in arguments.seeds]
-    started = time.perf_counter()
-    with multiprocessing.get_context("spawn").Pool(arguments.jobs) as pool:
-        results = pool.map(run_ecml, jobs, chunksize=1)
-    means = []
-    print(f"{'data set':<12} {'paper':>6} {'ours':>6} {'+-':>5}   seeds {arguments.seeds[0]}-{arguments.seeds[-1]}")
-    for name, paper in ECML_SETS.items():
-        scores = [accuracy for found, _, accuracy in results if found == name]
-        means.append(np.mean(scores))
-        print(f"{name:<12} {paper:6.1f} {np.mean(scores):6.2f} {np.std(scores):5.2f}")
-    print(f"{'mean of 15':<12} {np.mean(list(ECML_SETS.values())):6.2f} {np.mean(means):6.2f}"
-          f"         {time.perf_counter() - started:.0f} s")
+    paper = ECML[arguments.model]
+    print_table(paper, tuned(arguments, arguments.model, [100], arguments.sets or list(paper)))
+
+
+def few(arguments):
+    names = arguments.sets or list(ECML["gbrff2"])[:12]
+    curves = {model: mean_curve(tuned(arguments, model, FEW, names)) for model in ECML}
+    print(f"Mean test accuracy over {len(names)} sets, seeds {arguments.seeds[0]}-{arguments.seeds[-1]}")
+    print_curves("landmarks", FEW, curves)
+    if arguments.plot:
+        draw(arguments.plot, "landmarks", {name: (FEW, curve) for name, curve in curves.items()})
+
+
+def components(arguments):
+    names = arguments.sets or list(ECML["gbrff2"])[:12]
+    curves = {}
+    for n_components in (1, 5, 10, 20):
+        sizes = [total // n_components for total in ALL_COMPONENTS]
+        curves[f"K = {n_components}"] = mean_curve(tuned(arguments, f"gbrff1_k{n_components}", sizes, names))
+    print(f"GBRFF1, mean test accuracy over {len(names)} sets, seeds {arguments.seeds[0]}-{arguments.seeds[-1]}")
+    print_curves("T K", ALL_COMPONENTS, curves)
+    if arguments.plot:
+        draw(arguments.plot, "cosines in the model, T K", {name: (ALL_COMPONENTS, y) for name, y in curves.items()})
+
+
+def squares(arguments):
+    curves = {}
+    for contender, paper in SQUARES.items():
+        found = tuned(arguments, contender, FEW_2019, arguments.sets or list(paper), test_size=0.7)
+        print(f"{contender}, 200 landmarks")
+        print_table(paper, found)
+        curves[contender] = mean_curve(found)
+    print_curves("landmarks", FEW_2019, curves | {"difference": np.subtract(*curves.values())})
+    if arguments.plot:
+        draw(arguments.plot, "landmarks", {name: (FEW_2019, curve) for name, curve in curves.items()})
 
 
 def run_sampling(job):
@@ -124,8 +165,8 @@ def run_sampling(job):
 
 
 def sampling(arguments):
-    sizes = arguments.sizes
-    jobs = [(arguments.data, name, seed, sizes) for name in arguments.sets for seed in arguments.seeds]
+    sizes, names = arguments.sizes, arguments.sets or SAMPLING_SETS
+    jobs = [(arguments.data, name, seed, sizes) for name in names for seed in arguments.seeds]
     with multiprocessing.get_context("spawn").Pool(arguments.jobs) as pool:
         results = pool.map(run_sampling, jobs, chunksize=1)
     print("With all rows: test error in %, exponential loss on test rows, CPU seconds of a fit.  Then per size of a\n"
@@ -133,7 +174,7 @@ def sampling(arguments):
     print(f"{'data set':<15}{'training':>9}{'error':>8}{'loss':>7}{'s':>7} "
           + "".join(f"{size:>31} " for size in sizes))
     pooled = []
-    for name in arguments.sets:
+    for name in names:
         n_train = next(n for found, n, _ in results if found == name)
         table = np.array([figures for found, _, figures in results if found == name])  # (seeds, 1 + sizes, 3)
         error = table[:, 1:, 0] - table[:, :1, 0]
@@ -148,19 +189,30 @@ def sampling(arguments):
                                      zip(*np.mean(pooled, axis=0), strict=True)))
 
 
+def parse_seeds(text):
+    first, _, last = text.partition("-")
+    return list(range(int(first), int(last or first) + 1))
+
+
+COMMANDS = {"ecml": ecml, "few": few, "components": components, "squares": squares, "sampling": sampling}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["ecml", "sampling"])
+    parser.add_argument("what", choices=list(COMMANDS))
     parser.add_argument("--data", required=True, help="folder of NAME.npz files")
     parser.add_argument("--seeds", type=parse_seeds, default=parse_seeds("1-5"), help="FIRST-LAST, default 1-5")
     parser.add_argument("--splits", choices=["authors", "seeded"], default="authors", help="how to draw the splits")
+    parser.add_argument("--model", choices=list(ECML), default="gbrff2", help="for ecml (default: gbrff2)")
     parser.add_argument("--untuned", action="store_true", help="default parameters instead of cross-validation")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER", help="override a parameter")
-    parser.add_argument("--sets", nargs="+", default=SAMPLING_SETS, metavar="NAME", help="data sets for sampling")
+    parser.add_argument("--sets", nargs="+", metavar="NAME", help="data sets, of those of the experiment")
     parser.add_argument("--sizes", type=int, nargs="+", default=SAMPLE_SIZES, help="sizes for sampling")
+    parser.add_argument("--plot", metavar="FILE", help="draw the curves there")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     arguments = parser.parse_args()
-    {"ecml": ecml, "sampling": sampling}[arguments.what](arguments)
+    started = time.perf_counter()
+    COMMANDS[arguments.what](arguments)
+    print(f"{time.perf_counter() - started:.0f} s", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Steps and updates of boosting: a weak learner on all rows, its step, the row weights or residuals after it.
 
-For the exponential loss lines 8, 9, 3 and 4 of Algorithms 2 and 3; for the squared loss lines 3 to 5 of the 2019 paper's
-Algorithm 1.  A weak learner is h(x) = sum over j of posterior_j cos(omega_j . x - phase_j).
+For the exponential loss lines 8, 9, 3 and 4 of Algorithms 2 and 3; for the squared loss lines 3 to 5 of Algorithm 1 of
+the 2019 paper.  A weak learner is h(x) = sum over j of posterior_j cos(omega_j . x - phase_j).
 """
 
 from cython.parallel cimport prange

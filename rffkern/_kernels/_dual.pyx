@@ -57,7 +57,7 @@ cdef void _descend_epoch(
     bint squared, double[::1] alpha, real[::1] coef, Py_ssize_t[::1] active, double lower_limit, double upper_limit,
     Epoch *epoch,
 ) noexcept nogil:
-    """One pass over the active rows; rows that sit at a bound beyond the limits of the last pass leave the active set."""
+    """One pass over the active rows; those at a bound, with gradients beyond the limits of the last pass, leave."""
     cdef Py_ssize_t i, s = 0, width = features.shape[1]
     cdef double diagonal, gradient, old, slack, step, upper
     epoch.lowest, epoch.highest, epoch.gap, epoch.primal_loss = INFINITY, -INFINITY, 0, 0

@@ -153,7 +153,7 @@ def landmark_objective(
     const real[:, :, ::1] waves,       # IN   (n_tiles, 2 n_components, TILE)
     const real[:, ::1] r,              # IN   (n_tiles, TILE) residuals, times log2(e) for the exponential loss
     const real[:, ::1] weight,         # IN   (n_tiles or 2, TILE)
-    const double[:, ::1] basis,        # IN   (n_features, padded) omegas transposed, or (0, padded) for search by phases
+    const double[:, ::1] basis,        # IN   (n_features, padded) omegas transposed, or (0, padded): search by phases
     const double[::1] x,               # IN   (n_features,) landmark, or (n_components,) phases where basis is empty
     double total_weight,
     double[::1] gradient,              # OUT  like x
@@ -176,7 +176,7 @@ def descend_landmark(
     const real[:, :, ::1] waves,       # IN   (n_tiles, 2 n_components, TILE)
     const real[:, ::1] r,              # IN   (n_tiles, TILE) residuals, times log2(e) for the exponential loss
     const real[:, ::1] weight,         # IN   (n_tiles or 2, TILE)
-    const double[:, ::1] basis,        # IN   (n_features, padded) omegas transposed, or (0, padded) for search by phases
+    const double[:, ::1] basis,        # IN   (n_features, padded) omegas transposed, or (0, padded): search by phases
     double[::1] x,                     # IN   where to start; OUT the end of the descent
     double total_weight,
     double first_length,

@@ -30,8 +30,8 @@ class GBRFF1Classifier(Classifier):
         Width of the kernel exp(-gamma |x - x'|^2), hence omega ~ N(0, 2 gamma I).  "scale" is 1 / n_features on
         standardised columns, and 1 / (n_features times their mean variance) without standardisation.
     beta : float >= 0, default 1
-        Inverse temperature of the pseudo-posterior; 0 weighs all cosines of a landmark alike.  In it n is the sum of the
-        sample weights.
+        Inverse temperature of the pseudo-posterior; 0 weighs all cosines of a landmark alike.  In it n is the sum of
+        the sample weights.
     landmarks : "learn" or "random", default "learn"
         "random" takes rows, drawn with replacement, instead.
     learning_rate : float in (0, 1], default 1
@@ -64,7 +64,8 @@ class GBRFF1Classifier(Classifier):
     expansion_ : FourierExpansion
         The trained function of a raw row: K terms of amplitude alpha_t q_tj for each landmark.
     landmarks_ : array of shape (n_estimators_, n_features), or (n_estimators_, n_classes, n_features)
-        In feature units; not kept in model files.  Where other points have the same phases it is the one next to the mean.
+        In feature units; not kept in model files.  Where other points have the same phases it is the one next to the
+        mean.
     n_estimators_ : int
         Rounds kept.
     n_iter_ : int

@@ -46,7 +46,8 @@ class GBRFFRegressor(Regressor):
         Number of cosines K of a landmark.
     gamma : "scale" or float in (0, 1e100], default "scale"
         Width of the kernel exp(-gamma |x - x'|^2), hence omega ~ N(0, 2 gamma I).  "scale" is 1 / n_features on
-        standardised columns, and 1 / (n_features times their mean variance) without standardisation.  The paper has 0.5.
+        standardised columns, and 1 / (n_features times their mean variance) without standardisation.  The paper has
+        0.5.
     c : float >= 0, default 16
         Inverse temperature of the pseudo-posterior; 0 weighs all cosines of a landmark alike.
     landmarks : "learn" or "random", default "learn"
@@ -88,8 +89,8 @@ class GBRFFRegressor(Regressor):
     n_iter_ : int
         L-BFGS iterations of all descents together; not kept in model files.
     train_loss_, eval_loss_ : arrays
-        Mean squared residual (over outputs too) before the first round and after each, in units of the variance of y; eval_loss_ is empty
-        without an `eval_set`.
+        Mean squared residual (over outputs too) before the first round and after each, in units of the variance of y;
+        eval_loss_ is empty without an `eval_set`.
     n_features_in_ : int
         Number of columns; `feature_names_in_` has their names where `fit` saw a data frame.
 
@@ -100,8 +101,8 @@ class GBRFFRegressor(Regressor):
     for what does not depend on n.  The cost of a landmark's descent does not depend on the number of features.
 
     Departures from the printed algorithm: the pseudo-posterior has the minus sign that the second line of eq. 7 lacks;
-    residuals are scaled (`scale_residuals`); for K <= n_features the descent is over the K phases of the landmark, which
-    reach every landmark.
+    residuals are scaled (`scale_residuals`); for K <= n_features the descent is over the K phases of the landmark,
+    which reach every landmark.
 
     Examples
     --------
@@ -117,8 +118,8 @@ class GBRFFRegressor(Regressor):
     fitted_curves = ("train_loss_", "eval_loss_")
 
     def __init__(self, n_estimators=200, *, n_components=100, gamma="scale", c=16.0, landmarks="learn",
-                 scale_residuals=True, learning_rate=0.5, max_iter=10, max_samples=16384, standardize=True, early_stopping_rounds=20,
-                 precision="single", random_state=None, n_threads=None, verbose=0):
+                 scale_residuals=True, learning_rate=0.5, max_iter=10, max_samples=16384, standardize=True,
+                 early_stopping_rounds=20, precision="single", random_state=None, n_threads=None, verbose=0):
         self.n_estimators = n_estimators
         self.n_components = n_components
         self.gamma = gamma
@@ -178,8 +179,8 @@ class GBRFFRegressor(Regressor):
 class GBRFFClassifier(Classifier):
     """Gradient boosting of learned landmarks for the squared error on labels -1 and +1.
 
-    As `GBRFFRegressor` with y in {-1, +1} as it is; H estimates the mean of y, so that P(y = +1 | x) = (1 + H) / 2, held
-    to [0, 1].  More than two classes are learned one against the rest, all in the same rounds.
+    As `GBRFFRegressor` with y in {-1, +1} as it is; H estimates the mean of y, so that P(y = +1 | x) = (1 + H) / 2,
+    held to [0, 1].  More than two classes are learned one against the rest, all in the same rounds.
 
     Parameters
     ----------
@@ -189,7 +190,8 @@ class GBRFFClassifier(Classifier):
         Number of cosines K of a landmark.
     gamma : "scale" or float in (0, 1e100], default "scale"
         Width of the kernel exp(-gamma |x - x'|^2), hence omega ~ N(0, 2 gamma I).  "scale" is 1 / n_features on
-        standardised columns, and 1 / (n_features times their mean variance) without standardisation.  The paper has 0.5.
+        standardised columns, and 1 / (n_features times their mean variance) without standardisation.  The paper has
+        0.5.
     c : float >= 0, default 16
         Inverse temperature of the pseudo-posterior; 0 weighs all cosines of a landmark alike.
     landmarks : "learn" or "random", default "learn"
@@ -256,8 +258,8 @@ class GBRFFClassifier(Classifier):
     fitted_curves = ("train_loss_", "eval_loss_")
 
     def __init__(self, n_estimators=200, *, n_components=100, gamma="scale", c=16.0, landmarks="learn",
-                 scale_residuals=True, learning_rate=0.1, max_iter=10, max_samples=16384, standardize=True, early_stopping_rounds=20,
-                 precision="single", random_state=None, n_threads=None, verbose=0):
+                 scale_residuals=True, learning_rate=0.1, max_iter=10, max_samples=16384, standardize=True,
+                 early_stopping_rounds=20, precision="single", random_state=None, n_threads=None, verbose=0):
         self.n_estimators = n_estimators
         self.n_components = n_components
         self.gamma = gamma

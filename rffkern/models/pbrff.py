@@ -1,58 +1,16 @@
 """PBRFF: a pseudo-Bayesian kernel for each of many landmarks, then a linear machine (Letarte et al., AISTATS 2019)."""
 
-import math
-from typing import NamedTuple
-
 import numpy as np
 
 from .. import _validation as check
 from .._base import Classifier, Model, check_labelled, register
-from .._boosted import check_common, kernel_width, needs_double
-from .._kernels import _features, _posterior
-from .._kmeans import kmeans
-from .._landmark_learner import draw_rows, pseudo_posterior
+from .._boosted import check_common
 from .._links import LogisticLink
-from .._row_blocks import take_rows
-from .._scaling import Scaling, measure_scaling
+from .._representation import LandmarkKernels, Representation
+from .._scaling import Scaling
 from .._svm import fit_machine, probability_slope
 from .._threads import check_n_threads
-from .._tiles import TILE, aligned, make_tiles, pack, tiled
-from ..errors import InvalidInputError
-from ..expansion import FourierExpansion
-
-# Rows of a class that k-means looks at.
-_KMEANS_ROWS = 16384
-
-
-class _Landmarks(NamedTuple):
-    """Points, the classes they stand for, and the part of their own weight that a sum over all rows holds."""
-
-    points: np.ndarray  # (n_landmarks, n_features), standardised
-    codes: np.ndarray  # (n_landmarks,)
-    own_weight: np.ndarray  # (n_landmarks,)
-
-
-class _Kernels(NamedTuple):
-    """One kernel for each landmark: h_l(x) = sum over j of posterior[l, j] cos(omegas[l, j] . x - phases[l, j])."""
-
-    omegas: np.ndarray  # (n_landmarks, n_components, n_features)
-    phases: np.ndarray  # (n_landmarks, n_components)
-    posterior: np.ndarray  # (n_landmarks, n_components)
-
-    def packed(self, dtype):
-        """Omegas and phases as the kernels read them: in half turns, padded to a multiple of terms."""
-        n_terms, multiple = self.phases.size, _features.TERM_MULTIPLES[0]
-        n_padded = -(-n_terms // multiple) * multiple + multiple  # the last landmark's terms may be read past a multiple
-        omegas, shifts = np.zeros((n_padded, self.omegas.shape[2]), dtype), np.zeros(n_padded, dtype)
-        omegas[:n_terms] = self.omegas.reshape(n_terms, -1) / np.pi
-        shifts[:n_terms] = self.phases.reshape(n_terms) / np.pi
-        return omegas, shifts
-
-    def features(self, tiles, out, n_threads):
-        """Write h_l of each row to out[:, l]."""
-        scratch = aligned((n_threads, len(self.posterior) * TILE), out.dtype)
-        _posterior.landmark_features(tiles, *self.packed(out.dtype), self.posterior.astype(out.dtype), out, scratch,
-                                     n_threads)
+from .._tiles import pack
 
 
 def _check_params(model):
@@ -63,117 +21,17 @@ def _check_params(model):
     check_common(model)
 
 
-def _random_landmarks(data, scaling, unit, n_landmarks, rng):
-    """Rows drawn with replacement.  `unit` is the weight of one row in the units of the given weights."""
-    indices = draw_rows(rng, n_landmarks, data.X.shape[0], data.weight)
-    points = (take_rows(data.X, indices) - scaling.center) * scaling.inverse_scale
-    weight = np.ones(n_landmarks) if data.weight is None else data.weight[indices]
-    # A row of integer weight stands for so many copies, of which the landmark is one.
-    return _Landmarks(points, data.codes[indices], np.minimum(weight, 1 / unit))
-
-
-def _kmeans_landmarks(data, scaling, n_landmarks, rng):
-    """Equally many centers for each class, the first classes taking what is left over."""
-    if n_landmarks < data.n_classes:
-        raise InvalidInputError(f"n_landmarks must be at least the number of classes, {data.n_classes}, where landmarks "
-                                f"are by k-means, got {n_landmarks}")
-    points, codes = [], []
-    for code in range(data.n_classes):
-        weight = np.ones(len(data.codes)) if data.weight is None else data.weight
-        members = np.flatnonzero((data.codes == code) & (weight > 0))
-        weight = weight[members]
-        if len(members) > _KMEANS_ROWS:
-            members, weight = members[draw_rows(rng, _KMEANS_ROWS, len(members), weight)], np.ones(_KMEANS_ROWS)
-        rows = (take_rows(data.X, members) - scaling.center) * scaling.inverse_scale
-        n_centers = n_landmarks // data.n_classes + (code < n_landmarks % data.n_classes)
-        points.append(kmeans(rows, weight, n_centers, rng))
-        codes.append(np.full(n_centers, code))
-    return _Landmarks(np.concatenate(points), np.concatenate(codes), np.zeros(n_landmarks))
-
-
-class _Representation:
-    """Landmarks, their kernels, and the packed rows they were learned from."""
-
-    def __init__(self, model, data, sample_weight, rng):
-        self.n_samples = n_samples = data.X.shape[0]
-        self.scaling = measure_scaling(data.X, data.weight, model.standardize, model.n_threads)
-        gamma = kernel_width(model, self.scaling)
-        n = check.total_weight(sample_weight, n_samples)
-        total = float(n_samples) if data.weight is None else data.weight.sum()
-        self.unit = n / total  # of the weights in `data`, whose mean is 1
-        if model.landmarks == "random":
-            landmarks = _random_landmarks(data, self.scaling, self.unit, model.n_landmarks, rng)
-        else:
-            landmarks = _kmeans_landmarks(data, self.scaling, model.n_landmarks, rng)
-        omegas = rng.standard_normal((model.n_landmarks, model.n_components, data.X.shape[1]))
-        omegas *= math.sqrt(2 * gamma)
-        self.points = landmarks.points
-        self.n_threads = check_n_threads(model.n_threads, n_samples * omegas.size)
-        self._pack(model, data, gamma)
-        phases = np.einsum("lkd,ld->lk", omegas, landmarks.points)
-        kernels = _Kernels(omegas, phases, np.empty(phases.shape))
-        agreement = self._agreements(kernels, landmarks, data)
-        agreement = (agreement - landmarks.own_weight[:, None]) / (total - landmarks.own_weight[:, None])
-        # The pseudo-posterior of losses 1/2 - agreement / 2.
-        self.kernels = kernels._replace(posterior=pseudo_posterior(0.5 * model.beta * math.sqrt(n) * agreement))
-
-    def _pack(self, model, data, gamma):
-        def tiles(dtype):
-            return make_tiles(data.X, self.scaling, np.dtype(dtype), self.n_threads, 0, None, data.weight)
-
-        self.store, self.dtype = tiles(np.float64 if model.precision == "double" else np.float32), np.float32
-        if needs_double(model, gamma, self.store.largest_length):
-            if model.precision == "single":
-                self.store = tiles(np.float64)
-            self.dtype = np.float64
-
-    def _agreements(self, kernels, landmarks, data):
-        """Sums over rows of weight y_l y_i cos(omega . (x_l - x_i)), with y_l y_i = 1 in one class and -1 in two."""
-        weight = np.ones(self.n_samples) if data.weight is None else data.weight
-        targets = np.stack([tiled(np.where(data.codes == code, weight, -weight), np.dtype(self.dtype))
-                            for code in range(data.n_classes)])
-        sums = np.zeros(kernels.phases.size)
-        for place, tiles in self.store.blocks():
-            n_blocks = -(-len(tiles) * TILE // _features.ROW_BLOCK)
-            _posterior.agreements(tiles, np.ascontiguousarray(targets[:, place]), landmarks.codes.astype(np.intp),
-                                  *kernels.packed(self.dtype), kernels.phases.shape[1], sums,
-                                  np.empty((n_blocks, sums.size)), self.n_threads)
-        return sums.reshape(kernels.phases.shape)
-
-    def features(self):
-        """Rows of landmark features, then a 1, padded with 0 to a whole number of vectors."""
-        n_landmarks = len(self.points)
-        width = -(-(n_landmarks + 1) // _features.LANE_COUNT) * _features.LANE_COUNT
-        out = aligned((self.n_samples, width), np.dtype(self.dtype))
-        out[:, n_landmarks:] = 0
-        out[:, n_landmarks] = 1
-        for place, tiles in self.store.blocks():
-            self.kernels.features(tiles, out[place.start * TILE : place.stop * TILE], self.n_threads)
-        return out
-
-    def landmarks_in_feature_units(self):
-        varies = self.scaling.inverse_scale > 0
-        return self.scaling.center + self.points * np.where(varies, 1 / np.where(varies, self.scaling.inverse_scale, 1.0),
-                                                            0.0)
-
-    def expansion(self, coef, intercept):
-        """Sum over landmarks l of coef[l, k] h_l, for outputs k."""
-        omegas, phases, posterior = self.kernels
-        amplitudes = posterior[:, :, None] * coef[:, None, :]
-        return FourierExpansion((omegas * self.scaling.inverse_scale).reshape(phases.size, -1), phases.reshape(-1),
-                                amplitudes.reshape(phases.size, -1), intercept, self.scaling.center)
-
-
 @register("pbrff")
 class PBRFFClassifier(Classifier):
     """Linear support vector machine on landmark features with pseudo-Bayesian kernels.
 
     Each landmark (x_l, y_l) draws K omegas from the spectral density of the Gaussian kernel and weighs their cosines by
     the pseudo-posterior q_lj proportional to exp(-beta sqrt(n) loss_lj), loss_lj = 1/2 - 1/2 (1 / (n - 1)) sum over
-    i != l of y_l y_i cos(omega_lj . (x_l - x_i)).  Feature l of a row is sum over j of q_lj cos(omega_lj . (x_l - x)), and
-    a linear machine of minimal 1/2 |w|^2 + C sum of losses is learned on the features and a constant (G. Letarte,
+    i != l of y_l y_i cos(omega_lj . (x_l - x_i)).  Feature l of a row is sum over j of q_lj cos(omega_lj . (x_l - x)),
+    and a linear machine of minimal 1/2 |w|^2 + C sum of losses is learned on the features and a constant (G. Letarte,
     E. Morvant, P. Germain, Pseudo-Bayesian Learning with Kernel Fourier Transform as Prior, AISTATS 2019).  With more
-    than two classes y_l y_i is 1 within a class and -1 otherwise, and there is a machine for each class against the rest.
+    than two classes y_l y_i is 1 within a class and -1 otherwise, and there is a machine for each class against the
+    rest.
 
     Parameters
     ----------
@@ -185,8 +43,8 @@ class PBRFFClassifier(Classifier):
         Width of the kernel exp(-gamma |x - x'|^2), hence omega ~ N(0, 2 gamma I).  "scale" is 1 / n_features on
         standardised columns, and 1 / (n_features times their mean variance) without standardisation.
     beta : float >= 0, default 1
-        Inverse temperature of the pseudo-posterior; 0 weighs all cosines of a landmark alike.  In it n is the sum of the
-        sample weights.
+        Inverse temperature of the pseudo-posterior; 0 weighs all cosines of a landmark alike.  In it n is the sum of
+        the sample weights.
     C : float in (0, 1e6], default 1
         Weight of the losses in the linear machine, further multiplied by a row's sample weight.
     landmarks : "random" or "kmeans", default "random"
@@ -202,8 +60,8 @@ class PBRFFClassifier(Classifier):
         omega . x may exceed 4000 radians, and where rounding keeps the machine from reaching tol.
     random_state : int >= 0, numpy.random.Generator or None, default None
         Taken from it are one `random` draw of n_landmarks numbers (k-means: for each class that many as it has centers,
-        after 16384 where it has more rows), one `standard_normal` draw of shape (n_landmarks, n_components, n_features),
-        and one `integers` draw of a seed for each machine.
+        after 16384 where it has more rows), one `standard_normal` draw of shape (n_landmarks, n_components,
+        n_features), and one `integers` draw of a seed for each machine.
     n_threads : int >= 1 or None, default None
         None for the CPUs this process may use.  The result is the same to the last bit for any number.
 
@@ -292,7 +150,7 @@ class PBRFFClassifier(Classifier):
         self._check_params()
         rng = check.check_rng(self.random_state)
         names, data, _, _, _, fitted = self._check_training(X, y, sample_weight)
-        learned = _Representation(self, data, sample_weight, rng)
+        learned = Representation(self, data, sample_weight, rng)
         features, weight, signs = learned.features(), data.weight, list(data.targets())
         if weight is not None and not weight.all():  # only streamed rows
             features, weight, signs = features[weight > 0], weight[weight > 0], [sign[weight > 0] for sign in signs]
@@ -303,7 +161,7 @@ class PBRFFClassifier(Classifier):
         coef = np.column_stack([machine.coef for machine in machines])
         margins = np.column_stack([machine.margins for machine in machines])
         self._keep(names, data.X.shape[1], **fitted, n_iter_=sum(machine.n_epochs for machine in machines),
-                   landmarks_=learned.landmarks_in_feature_units(),
+                   landmarks_=learned.landmarks(),
                    proba_slope_=np.array([probability_slope(margins, np.column_stack(signs), weight)]),
                    expansion_=learned.expansion(coef[: self.n_landmarks], coef[self.n_landmarks]))
         return self
@@ -328,8 +186,8 @@ class PBRFFTransformer(Model):
         Width of the kernel exp(-gamma |x - x'|^2), hence omega ~ N(0, 2 gamma I).  "scale" is 1 / n_features on
         standardised columns, and 1 / (n_features times their mean variance) without standardisation.
     beta : float >= 0, default 1
-        Inverse temperature of the pseudo-posterior; 0 weighs all cosines of a landmark alike.  In it n is the sum of the
-        sample weights.
+        Inverse temperature of the pseudo-posterior; 0 weighs all cosines of a landmark alike.  In it n is the sum of
+        the sample weights.
     landmarks : "random" or "kmeans", default "random"
         Rows drawn with replacement, or k-means centers, equally many for each class (of 16384 of its rows at most).
     standardize : bool, default True
@@ -386,8 +244,8 @@ class PBRFFTransformer(Model):
         """Learn landmarks and their kernels from rows X and labels y, as `PBRFFClassifier.fit` does."""
         self._check_params()
         names, data, _ = check_labelled(X, y, sample_weight)
-        learned = _Representation(self, data, sample_weight, check.check_rng(self.random_state))
-        self._keep(names, data.X.shape[1], landmarks_=learned.landmarks_in_feature_units(),
+        learned = Representation(self, data, sample_weight, check.check_rng(self.random_state))
+        self._keep(names, data.X.shape[1], landmarks_=learned.landmarks(),
                    expansion_=learned.expansion(np.ones((self.n_landmarks, 1)), np.zeros(1)))
         return self
 
@@ -417,7 +275,7 @@ class PBRFFTransformer(Model):
         expansion, given = self.expansion_, X.dtype
         X = X if expansion.fits_single() else X.astype(np.float64, copy=False)
         shape = -1, self.n_components
-        kernels = _Kernels(expansion.omegas.reshape(*shape, X.shape[1]), expansion.phases.reshape(shape),
+        kernels = LandmarkKernels(expansion.omegas.reshape(*shape, X.shape[1]), expansion.phases.reshape(shape),
                            expansion.amplitudes.reshape(shape))
         n_threads = check_n_threads(self.n_threads, X.shape[0] * expansion.omegas.size)
         out = np.empty((X.shape[0], len(kernels.posterior)), X.dtype)
@@ -428,7 +286,8 @@ class PBRFFTransformer(Model):
     def get_feature_names_out(self, input_features=None):
         """Return a name for each feature; `input_features` is there for scikit-learn and changes nothing."""
         self._check_fitted()
-        return np.array([f"{type(self).__name__.lower()}{m}" for m in range(self.expansion_.n_terms // self.n_components)], dtype=object)
+        n_features = self.expansion_.n_terms // self.n_components
+        return np.array([f"{type(self).__name__.lower()}{m}" for m in range(n_features)], dtype=object)
 
     def _restored(self, expansion, arrays):
         if expansion.n_outputs != 1 or expansion.n_terms != self.n_landmarks * self.n_components:
