@@ -1,9 +1,10 @@
 """Linear support vector machines on the features that the pseudo-Bayesian family makes.
 
 With sign y in {-1, +1} and bound U_i = C weight_i the primal problem is: minimise 1/2 |w|^2 + sum over rows of
-U_i max(0, 1 - y_i w . x_i), or its square; `_dual.pyx` states the dual.  Coordinate descent solves most; where C is
-large it crawls, and an interior point method, whose steps do not depend on C, takes over.  Either ends only when primal
-and dual objective agree.
+U_i max(0, 1 - y_i w . x_i), or its square; `_dual.pyx` states the dual.  Coordinate descent on the dual begins, and ends
+easy problems.  With many rows or a large C it crawls; then Newton's method goes on, on the primal for the squared hinge loss
+and between barriers on the dual for the hinge loss, whose steps depend on neither.  All end only when primal and dual
+objective agree.
 """
 
 import warnings
@@ -13,19 +14,20 @@ import numpy as np
 
 from ._kernels import _dual
 
-# Multiply-adds between two looks at the exact gap at most, so that an interrupt is heard within a second.
-_WORK = 5e8
-
-# Epochs of coordinate descent for each column, after which an interior point method is cheaper, and the widest it is
-# for.
-_EPOCHS_PER_COLUMN = 8
+# Passes of coordinate descent: for the squared hinge loss, and for each column for the hinge loss.  Newton's method wants
+# matrices of the size of w, up to this.
+_EPOCHS = 2
+_EPOCHS_PER_COLUMN = 3
 _WIDEST = 2000
 
-# Steps of the interior point method at most, of which it takes about 20, and chunks of rows its sums are made of.
-_MAX_STEPS = 200
+# Multiply-adds at a time at most, so that an interrupt is heard within a second.
+_WORK = 5e8
+
+# Steps of Newton's methods at most, of which they take 5 to 50, and chunks of rows their sums are made of.
+_MAX_STEPS = 300
 _CHUNKS = 8
 
-# Share of the way to the boundary that a step goes.
+# Share of the way to a barrier that a step goes.
 _BOLDNESS = 0.995
 
 # Of a probability in the score, in units of the largest margin: order is kept even where scores tell nothing.
@@ -33,42 +35,62 @@ _SMALLEST_SLOPE = 1e-3
 
 
 class Machine(NamedTuple):
-    """A separating direction w, what it makes of the rows, the epochs it took, the relative gap between its
-    objectives.
-    """
+    """A separating direction w, what it makes of the rows, the passes it took, the relative gap between its objectives."""
 
     coef: np.ndarray  # (width,) float64
     margins: np.ndarray  # (n_samples,) y w . x
-    n_epochs: int
+    n_passes: int
     gap: float
 
 
 class _Problem:
-    """Rows, signs and bounds, and the exact objectives at a point of the dual."""
+    """Rows, signs and bounds, with the sums over rows that all methods want."""
 
     def __init__(self, features, sign, bound, squared, n_threads):
         self.features, self.sign, self.bound, self.squared, self.n_threads = features, sign, bound, squared, n_threads
         self.n_samples, self.width = features.shape
         self.diagonal = 0.5 / bound if squared else np.zeros(self.n_samples)
-        self.coef, self.margins = np.zeros(self.width, features.dtype), np.zeros(self.n_samples)
         self.partial = np.empty((-(-self.n_samples // _dual.ROWS_PER_BLOCK), self.width))
+        self.gram = None
 
-    def apply(self, alpha):
-        """Set `coef` to sum of alpha y x and return `margins`, y x . coef."""
-        _dual.combine_rows(self.features, self.sign, alpha, self.coef, self.partial, self.n_threads)
-        _dual.project_rows(self.features, self.sign, self.coef, self.margins, self.n_threads)
-        return self.margins
+    def combine(self, alpha):
+        """Sum of alpha y x, in the precision of the features."""
+        coef = np.empty(self.width, self.features.dtype)
+        _dual.combine_rows(self.features, self.sign, alpha, coef, self.partial, self.n_threads)
+        return coef
 
-    def gap(self, alpha):
-        """(primal - dual) / primal."""
-        slack = np.maximum(0, 1 - self.apply(alpha))
-        length = 0.5 * (self.coef.astype(np.float64) ** 2).sum()
-        primal = length + (self.bound * (slack**2 if self.squared else slack)).sum()
-        dual = alpha.sum() - length - 0.5 * (self.diagonal * alpha**2).sum()
-        return (primal - dual) / primal
+    def project(self, coef):
+        """Margins y x . coef."""
+        margins = np.empty(self.n_samples)
+        _dual.project_rows(self.features, self.sign, coef.astype(self.features.dtype), margins, self.n_threads)
+        return margins
 
-    def machine(self, n_epochs, gap):
-        return Machine(self.coef.astype(np.float64), self.margins.copy(), n_epochs, gap)
+    def factorise(self, scale):
+        """Factor of I + sum of scale x x', or None where rounding left it no positive definite matrix."""
+        if self.gram is None:
+            self.gram = np.empty((_CHUNKS, self.width, self.width))
+            self.scratch = np.zeros((self.n_threads, _dual.gram_scratch(self.width)), self.features.dtype)
+        _dual.weighted_gram(self.features, scale, self.gram, self.scratch, self.n_threads)
+        self.gram[0].flat[:: self.width + 1] += 1
+        return self.gram[0] if _dual.factorise(self.gram[0]) else None
+
+    def losses(self, margins):
+        slack = np.maximum(0, 1 - margins)
+        return (self.bound * (slack**2 if self.squared else slack)).sum()
+
+    def primal(self, coef, margins):
+        return 0.5 * _squares(coef) + self.losses(margins)
+
+    def dual(self, alpha, coef):
+        """At alpha, whose combination of rows is coef."""
+        return alpha.sum() - 0.5 * _squares(coef) - 0.5 * (self.diagonal * alpha**2).sum()
+
+    def in_double(self):
+        return _Problem(self.features.astype(np.float64), self.sign, self.bound, self.squared, self.n_threads)
+
+
+def _squares(coef):
+    return (coef.astype(np.float64) ** 2).sum()
 
 
 def fit_machine(features, sign, bound, squared, tol, seed, n_threads):
@@ -89,100 +111,130 @@ def fit_machine(features, sign, bound, squared, tol, seed, n_threads):
     Machine
     """
     problem = _Problem(features, sign, bound, squared, n_threads)
-    alpha = np.zeros(problem.n_samples)
+    machine = _descend(problem, tol, seed)
+    if machine.gap > tol and squared:
+        machine = _newton(problem, machine, tol)
+    if machine.gap > tol:
+        problem = problem if features.dtype == np.float64 else problem.in_double()
+        machine = (_newton if squared else _interior_point)(problem, machine, tol)
+    if machine.gap > tol:
+        warnings.warn(f"rounding keeps the support vector machine from the relative gap tol = {tol:g} between its "
+                      f"objectives; it stopped at {machine.gap:.2g}", RuntimeWarning, stacklevel=3)
+    return machine
+
+
+def _descend(problem, tol, seed):
+    """Coordinate descent on the dual, for as long as Newton's method would not be quicker."""
+    features, alpha = problem.features, np.zeros(problem.n_samples)
     curvature = np.einsum("ij,ij->i", features, features, dtype=np.float64)
-    active, state = np.arange(problem.n_samples), np.array([seed], np.uint64)
+    coef, active = np.zeros(problem.width, features.dtype), np.arange(problem.n_samples)
+    state, goal, n_passes = np.array([seed], np.uint64), tol, 0
     at_a_time = int(max(1, min(1000, _WORK // features.size)))
-    goal, n_epochs = tol, 0
-    while problem.width > _WIDEST or n_epochs < _EPOCHS_PER_COLUMN * problem.width:
-        done = _dual.descend_dual(features, sign, bound, curvature, squared, goal, at_a_time, alpha, problem.coef,
-                                  active, state)
-        gap, n_epochs = problem.gap(alpha), n_epochs + done
-        if gap <= tol:
-            return problem.machine(n_epochs, gap)
-        if done < at_a_time:
+    at_most = np.inf if problem.width > _WIDEST else _EPOCHS if problem.squared else _EPOCHS_PER_COLUMN * problem.width
+    while True:
+        allowed = int(min(at_a_time, at_most - n_passes))
+        done = _dual.descend_dual(features, problem.sign, problem.bound, curvature, problem.squared, goal, allowed, alpha,
+                                  coef, active, state)
+        n_passes += done
+        coef = problem.combine(alpha)
+        margins = problem.project(coef)
+        primal = problem.primal(coef, margins)
+        gap = (primal - problem.dual(alpha, coef)) / primal
+        if gap <= tol or n_passes >= at_most:
+            return Machine(coef.astype(np.float64), margins, n_passes, gap)
+        if done < allowed:
             goal *= 0.5  # the gap that the rows met on the way was too sanguine
-    return _interior_point(_Problem(features.astype(np.float64), sign, bound, squared, n_threads), tol, n_epochs)
+
+
+def _newton(problem, machine, tol):
+    """Newton's method on the primal with the squared hinge loss, whose second derivative is that of the rows in error."""
+    coef, margins, n_passes, _ = machine
+    primal = problem.primal(coef, margins)
+    for _ in range(_MAX_STEPS):
+        alpha = 2 * problem.bound * np.maximum(0, 1 - margins)
+        combined = problem.combine(alpha).astype(np.float64)
+        gap = (primal - problem.dual(alpha, combined)) / primal
+        factor = None if gap <= tol else problem.factorise(2 * problem.bound * (margins < 1))
+        if factor is None:
+            break
+        direction = combined - coef
+        _dual.solve_factorised(factor, direction)
+        slope, along, step = direction @ (coef - combined), problem.project(direction), 1.0
+        while step > 1e-10:
+            trial = problem.primal(coef + step * direction, margins + step * along)
+            if trial < primal + 1e-4 * step * slope:
+                break
+            step *= 0.5
+        else:
+            break
+        coef, primal = coef + step * direction, trial
+        margins = problem.project(coef)
+        n_passes += 1
+    return Machine(coef, margins, n_passes, gap)
 
 
 class _Barrier:
-    """Interior point state: 0 < alpha < bound (squared hinge loss: no upper end), and the prices of both ends."""
+    """Interior point state for the hinge loss: 0 < alpha < bound, and the prices of both ends."""
 
     def __init__(self, problem):
         self.problem = problem
-        self.alpha = 0.5 * (np.minimum(problem.bound, 1) if problem.squared else problem.bound)
-        gradient = self._gradient()
-        self.low_price = np.maximum(gradient, 0) + 1
-        self.high_price = 0 * gradient if problem.squared else np.maximum(-gradient, 0) + 1
-        self.gram = np.empty((_CHUNKS, problem.width, problem.width))
-        self.direction = np.empty(problem.width)
-
-    def _gradient(self):
-        return self.problem.apply(self.alpha) + self.problem.diagonal * self.alpha - 1
+        self.alpha = 0.5 * problem.bound
+        gradient = problem.project(problem.combine(self.alpha)) - 1
+        self.low_price, self.high_price = np.maximum(gradient, 0) + 1, np.maximum(-gradient, 0) + 1
 
     @property
-    def _room(self):
-        return np.inf if self.problem.squared else self.problem.bound - self.alpha
+    def room(self):
+        return self.problem.bound - self.alpha
 
     def _products(self, step=0.0, moves=(0.0, 0.0, 0.0)):
         """Mean of the products of prices and distances after a step: 0 at the optimum."""
         alpha, low, high = (value + step * move for value, move in
                             zip((self.alpha, self.low_price, self.high_price), moves, strict=True))
-        if self.problem.squared:
-            return (alpha * low).mean()
         return 0.5 * ((alpha * low).mean() + ((self.problem.bound - alpha) * high).mean())
 
-    def _factorise(self):
-        """Factor of I + sum of x x' / theta, theta the diagonal of the reduced system."""
-        self.theta = self.problem.diagonal + self.low_price / self.alpha + self.high_price / self._room
-        _dual.weighted_gram(self.problem.features, 1 / self.theta, self.gram, self.problem.n_threads)
-        self.gram[0].flat[:: self.problem.width + 1] += 1
-        return _dual.factorise(self.gram[0])
-
-    def _moves(self, gradient, low_goal, high_goal):
+    def _moves(self, factor, theta, gradient, low_goal, high_goal):
         """Newton's moves of alpha and both prices towards price times distance = goal."""
         problem = self.problem
         low = low_goal / self.alpha - self.low_price
-        high = high_goal / self._room - self.high_price
+        high = high_goal / self.room - self.high_price
         right = -(gradient - self.low_price + self.high_price) + low - high
-        _dual.combine_rows(problem.features, problem.sign, right / self.theta, self.direction, problem.partial,
-                           problem.n_threads)
-        _dual.solve_factorised(self.gram[0], self.direction)
-        _dual.project_rows(problem.features, problem.sign, self.direction, problem.margins, problem.n_threads)
-        move = (right - problem.margins) / self.theta
-        return move, low - self.low_price / self.alpha * move, high + self.high_price / self._room * move
+        direction = problem.combine(right / theta)
+        _dual.solve_factorised(factor, direction)
+        move = (right - problem.project(direction)) / theta
+        return move, low - self.low_price / self.alpha * move, high + self.high_price / self.room * move
 
     def _longest(self, moves):
         """Longest step, 1 at most, on which nothing becomes negative."""
-        pairs = [(self.alpha, moves[0]), (self.low_price, moves[1])]
-        if not self.problem.squared:
-            pairs += [(self._room, -moves[0]), (self.high_price, moves[2])]
+        pairs = ((self.alpha, moves[0]), (self.low_price, moves[1]), (self.room, -moves[0]), (self.high_price, moves[2]))
         return min(1.0, *(1 / max(1e-300, (-move / value).max()) for value, move in pairs))
 
-    def advance(self):
+    def advance(self, gradient):
         """Predict, correct and step; return False where rounding allows no more."""
-        gradient = self._gradient()
-        if not self._factorise():
+        theta = self.low_price / self.alpha + self.high_price / self.room
+        factor = self.problem.factorise(1 / theta)
+        if factor is None:
             return False
-        moves = self._moves(gradient, 0.0, 0.0)
+        moves = self._moves(factor, theta, gradient, 0.0, 0.0)
         now = self._products()
         goal = (self._products(self._longest(moves), moves) / now) ** 3 * now
-        moves = self._moves(gradient, goal - moves[0] * moves[1], goal + moves[0] * moves[2])
+        moves = self._moves(factor, theta, gradient, goal - moves[0] * moves[1], goal + moves[0] * moves[2])
         step = _BOLDNESS * self._longest(moves)
         self.alpha, self.low_price, self.high_price = (value + step * move for value, move in zip(
             (self.alpha, self.low_price, self.high_price), moves, strict=True))
         return True
 
 
-def _interior_point(problem, tol, n_epochs):
-    """Mehrotra's predictor and corrector for the dual; its systems are of the size of w (Ferris and Munson, 2002)."""
-    barrier, n_steps = _Barrier(problem), 0
-    while (gap := problem.gap(barrier.alpha)) > tol and n_steps < _MAX_STEPS and barrier.advance():
-        n_steps += 1
-    if gap > tol:
-        warnings.warn(f"rounding keeps the support vector machine from the relative gap tol = {tol:g} between its "
-                      f"objectives; it stopped at {gap:.2g}", RuntimeWarning, stacklevel=4)
-    return problem.machine(n_epochs + n_steps, gap)
+def _interior_point(problem, machine, tol):
+    """Mehrotra's predictor and corrector on the dual; its systems are of the size of w (Ferris and Munson, 2002)."""
+    barrier, n_passes = _Barrier(problem), machine.n_passes
+    for n_steps in range(_MAX_STEPS + 1):
+        coef = problem.combine(barrier.alpha)
+        margins = problem.project(coef)
+        primal = problem.primal(coef, margins)
+        gap = (primal - problem.dual(barrier.alpha, coef)) / primal
+        if gap <= tol or n_steps == _MAX_STEPS or not barrier.advance(margins - 1):
+            break
+    return Machine(coef, margins, n_passes + n_steps, gap)
 
 
 def probability_slope(margins, signs, weight):

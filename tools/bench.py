@@ -4,6 +4,7 @@
     python tools/bench.py fit --sizes 220755 1117558 --only rffkern twin lightgbm
     python tools/bench.py predict                          scoring, many rows and one
     python tools/bench.py kernels                          one evaluation against the speed of memory
+    python tools/bench.py landmarks                        GBRFF1, GBRFF and PBRFF against NumPy/SciPy, and LinearSVC
     python tools/bench.py growth --plot time.png           time against n (sizes of Figure 4), d and T
     python tools/bench.py threads                          one and two threads
     python tools/bench.py memmap --folder DIR              rows that stay on disk
@@ -91,6 +92,62 @@ class Fit:
             seconds[name] *= self.factors[name]
             self.last[name] = seconds[name], n_samples
         return {"what": "fit", "n": n_samples, "seconds": seconds}
+
+
+def landmarks(sizes, repetitions):
+    """The landmark families against their twins, T = 100, d = 20; twins run fewer rounds and are scaled."""
+    from sklearn.svm import LinearSVC
+    from twins import BoostedTwin, LandmarkTwin
+
+    from rffkern import GBRFF1Classifier, GBRFFClassifier, PBRFFClassifier
+
+    common, results = {"standardize": False, "gamma": 1 / N_FEATURES, "n_threads": 1, "random_state": 0}, []
+    for n_samples in sizes:
+        X, y = make_data(n_samples)
+        rounds = max(2, min(N_ESTIMATORS, 400_000 // n_samples))
+        for label, make, squared, n_components in (("GBRFF1 K = 10", GBRFF1Classifier, False, 10),
+                                                   ("GBRFF K = 100", GBRFFClassifier, True, 100)):
+            models = {name: make(N_ESTIMATORS, n_components=n_components, max_samples=size, **common)
+                      for name, size in (("rffkern", None), ("rffkern sampled", 16384), ("sampled 4096", 4096))}
+            functions = {name: partial(model.fit, X, y) for name, model in models.items()}
+            n_rounds = max(1, rounds * 10 // n_components)
+            functions["twin"] = partial(BoostedTwin(n_rounds, n_components, squared).fit, X, y)
+            seconds = cpu_seconds(functions, repetitions)
+            seconds["twin"] *= N_ESTIMATORS / n_rounds
+            results.append(show({"what": label, "n": n_samples, "seconds": seconds}))
+        features = LandmarkTwin().features(X, y)
+        results.append(show({"what": "PBRFF, 100 landmarks, K = 10", "n": n_samples, "seconds": cpu_seconds({
+            "rffkern": partial(PBRFFClassifier(**common).fit, X, y),
+            "rffkern hinge": partial(PBRFFClassifier(loss="hinge", **common).fit, X, y),
+            "twin": partial(LandmarkTwin().fit, X, y),
+            "LinearSVC alone": partial(LinearSVC().fit, features, y)}, repetitions)}))
+    return results + [show(LandmarkEvaluation(d).measure(43520, repetitions)) for d in (5, 20, 60, 200)]
+
+
+class LandmarkEvaluation:
+    """One evaluation of a landmark's loss and gradient, K = 10, whose cost does not depend on the features."""
+
+    def __init__(self, n_features):
+        self.n_features = n_features
+
+    def measure(self, n_samples, repetitions):
+        from rffkern import _losses, _rows, _scaling
+        from rffkern._kernels import _landmarks
+        from rffkern._landmark_learner import LandmarkLearner
+
+        d = self.n_features
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((n_samples, d), dtype=np.float32)
+        rows = _rows.Rows(X, _scaling.Scaling(np.zeros(d), np.ones(d), 1.0), None, np.float32, 1, n_components=10)
+        state = _losses.Margins(rows, np.where(X[:, 0] > 0, 1, -1), 0.1)
+        learner = LandmarkLearner(rows, rng.standard_normal((1, 1, 10, d)) / np.sqrt(d), 1.0, 10, 1.0)
+        learner(state, 0, 0)
+        x, sample = np.full(learner.x.size, 0.1), rows.sample(0)
+        seconds = cpu_seconds({"evaluation": lambda: _landmarks.landmark_objective(
+            state.kernel_loss, learner.waves, state.r, sample.weight, learner.basis, x, sample.total_weight,
+            learner.gradient, learner.phases, learner.direction, learner.lanes, learner.partial, 1)}, repetitions)
+        print(f"{seconds['evaluation'] / n_samples * 1e9:.2f} ns per row")
+        return {"what": f"landmark evaluation K = 10 d = {d}", "n": n_samples, "seconds": seconds}
 
 
 class Predict:
@@ -320,8 +377,8 @@ def run_kernels(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", default="fit", choices=["fit", "predict", "kernels", "growth", "threads",
-                                                                   "memmap", "peak", "streamed"])
+    parser.add_argument("what", nargs="?", default="fit", choices=["fit", "predict", "kernels", "landmarks", "growth",
+                                                                   "threads", "memmap", "peak", "streamed"])
     parser.add_argument("--sizes", type=int, nargs="+", help="numbers of rows")
     parser.add_argument("--only", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS), help="contenders")
     parser.add_argument("--repeat", type=int, default=5, help="repetitions, of which the median counts")
@@ -335,6 +392,7 @@ def main():
     commands = {
         "fit": lambda: run_fit(arguments), "predict": lambda: run_predict(arguments),
         "kernels": lambda: run_kernels(arguments),
+        "landmarks": lambda: landmarks(arguments.sizes or [1702, 43606], arguments.repeat),
         "growth": lambda: growth(arguments.repeat, arguments.only, arguments.limit, arguments.plot),
         "threads": lambda: threads(arguments.sizes or [220755, 1117558], arguments.repeat),
         "memmap": lambda: memmap(arguments.sizes or [12729685], arguments.folder),

@@ -2,14 +2,14 @@
 
 With sign y in {-1, +1} and bound U_i = C weight_i the dual is: minimise 1/2 |w|^2 + 1/2 sum of D_i alpha_i^2 - sum of
 alpha_i over alpha_i >= 0, where w = sum of alpha_i y_i x_i.  Hinge loss: alpha_i <= U_i and D = 0.  Squared hinge loss:
-D_i = 1 / (2 U_i) and no upper bound.  The last functions serve an interior point method for the same problem.
+D_i = 1 / (2 U_i) and no upper bound.  The last functions serve Newton's methods for the same problems.
 """
 
-from cython.parallel cimport prange
+from cython.parallel cimport prange, threadid
 from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport uint64_t
 
-from ._common cimport LANES, add_scaled, dot, real
+from ._common cimport TERMS, TILE, add_scaled, dot, project_terms, real
 
 cdef extern from "vecmath.h" nogil:
     void vm_prefetch(const void *address, Py_ssize_t size) noexcept
@@ -17,6 +17,7 @@ cdef extern from "vecmath.h" nogil:
 cdef enum:
     LOOKAHEAD = 4       # rows that are fetched ahead, for they come in random order
     BLOCK = 2048        # rows whose sums are added before others'
+    PANEL = 32          # columns of a Gram matrix that are computed together: few are in vain beyond its diagonal
 
 # A projected gradient below this moves no coordinate.
 cdef double STILL = 1e-12
@@ -173,27 +174,66 @@ def project_rows(
         _block_margins(features, sign, coef, margins, b)
 
 
-cdef void _chunk_gram(const double[:, ::1] features, const double[::1] scale, double[:, ::1] gram, Py_ssize_t start,
-                      Py_ssize_t stop) noexcept nogil:
-    cdef Py_ssize_t i, j, width = features.shape[1]
-    for i in range(start, stop):
-        for j in range(width):
-            if features[i, j] != 0:   # up to the end of the vector that holds the diagonal
-                add_scaled(&features[i, 0], (j // LANES + 1) * LANES, scale[i] * features[i, j], &gram[j, 0])
+cdef Py_ssize_t _pack_block(const real[:, ::1] features, const double[::1] scale, Py_ssize_t *row, Py_ssize_t stop,
+                            real *panels, real *scaled) noexcept nogil:
+    """Take up to TILE rows of positive scale: by panels of PANEL columns, and transposed times their scale.
+
+    Return how many, with `row` after the last one looked at; rows that are lacking become 0.
+    """
+    cdef Py_ssize_t i, j, n_rows = 0, width = features.shape[1]
+    while row[0] < stop and n_rows < TILE:
+        if scale[row[0]] > 0:
+            for j in range(width):
+                panels[(j // PANEL * TILE + n_rows) * PANEL + j % PANEL] = features[row[0], j]
+                scaled[j * TILE + n_rows] = <real>scale[row[0]] * features[row[0], j]
+            n_rows += 1
+        row[0] += 1
+    for j in range(width if n_rows else 0):
+        for i in range(n_rows, TILE):
+            panels[(j // PANEL * TILE + i) * PANEL + j % PANEL] = 0
+            scaled[j * TILE + i] = 0
+    return n_rows
+
+
+cdef void _chunk_gram(const real[:, ::1] features, const double[::1] scale, double[:, ::1] gram, Py_ssize_t start,
+                      Py_ssize_t stop, real *panels) noexcept nogil:
+    cdef real products[TERMS * TILE]
+    cdef real shifts[TERMS]
+    cdef Py_ssize_t i, j, k, panel, row = start, width = features.shape[1], n_panels = (width + PANEL - 1) // PANEL
+    cdef real *scaled = panels + n_panels * TILE * PANEL
+    for k in range(TERMS):
+        shifts[k] = 0
+    while _pack_block(features, scale, &row, stop, panels, scaled):
+        for i in range(width // TERMS):
+            for panel in range(i * TERMS // PANEL + 1):   # up to that of the diagonal
+                project_terms(panels + panel * TILE * PANEL, TILE, PANEL, scaled + i * TERMS * TILE, shifts, products)
+                for k in range(TERMS):
+                    for j in range(min(<Py_ssize_t>PANEL, i * TERMS + k + 1 - panel * PANEL)):
+                        gram[i * TERMS + k, panel * PANEL + j] += products[k * TILE + j]
+
+
+def gram_scratch(Py_ssize_t width):
+    """Numbers of scratch that `weighted_gram` wants of each thread."""
+    return ((width + PANEL - 1) // PANEL * PANEL + width) * TILE
 
 
 def weighted_gram(
-    const double[:, ::1] features,      # IN   (n_samples, width a multiple of LANES)
-    const double[::1] scale,            # IN   (n_samples,)
-    double[:, :, ::1] partial,          # OUT  (n_chunks, width, width), of which the lower triangles of the first sum
+    const real[:, ::1] features,        # IN   (n_samples, width a multiple of LANES)
+    const double[::1] scale,            # IN   (n_samples,) not negative
+    double[:, :, ::1] partial,          # OUT  (n_chunks, width, width), the first of which gets the sum
+    real[:, ::1] scratch,               # TEMP (n_threads, gram_scratch), 0 beyond the width in its last panel
     int n_threads,
 ):
-    """partial[0] = sum of scale x x', in its lower triangle."""
+    """partial[0] = sum of scale x x', in its lower triangle; products of 128 rows are summed in `real`.
+
+    A block of rows is to its Gram matrix what a tile is to projections: four of its columns are the omegas.
+    """
     cdef Py_ssize_t c, i, j, n_chunks = partial.shape[0], n_samples = features.shape[0]
     with nogil:
         for c in prange(n_chunks, schedule='dynamic', num_threads=n_threads):
             partial[c] = 0
-            _chunk_gram(features, scale, partial[c], c * n_samples // n_chunks, (c + 1) * n_samples // n_chunks)
+            _chunk_gram(features, scale, partial[c], c * n_samples // n_chunks, (c + 1) * n_samples // n_chunks,
+                        &scratch[threadid(), 0])
         for c in range(1, n_chunks):
             for i in range(partial.shape[1]):
                 for j in range(i + 1):

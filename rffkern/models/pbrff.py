@@ -160,7 +160,7 @@ class PBRFFClassifier(Classifier):
                     for sign, seed in zip(signs, rng.integers(1, 2**63, len(signs)), strict=True)]
         coef = np.column_stack([machine.coef for machine in machines])
         margins = np.column_stack([machine.margins for machine in machines])
-        self._keep(names, data.X.shape[1], **fitted, n_iter_=sum(machine.n_epochs for machine in machines),
+        self._keep(names, data.X.shape[1], **fitted, n_iter_=sum(machine.n_passes for machine in machines),
                    landmarks_=learned.landmarks(),
                    proba_slope_=np.array([probability_slope(margins, np.column_stack(signs), weight)]),
                    expansion_=learned.expansion(coef[: self.n_landmarks], coef[self.n_landmarks]))
