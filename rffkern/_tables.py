@@ -172,8 +172,9 @@ class ArrayTable:
             raise InvalidInputError(f"{self.path}: expected an array named X, got {archive.files}")
         self.X = archive["X"]
         self.y = archive["y"] if "y" in archive.files else None
-        if self.y is not None and self.y.shape != self.X.shape[:1]:
-            raise InvalidInputError(f"{self.path}: expected y of shape {self.X.shape[:1]}, got {self.y.shape}")
+        if self.y is not None and (self.y.ndim not in (1, 2) or self.y.shape[0] != self.X.shape[0]):
+            raise InvalidInputError(f"{self.path}: expected y of shape {self.X.shape[:1]}, or a column for each target, "
+                                    f"got {self.y.shape}")
         if "feature_names" in archive.files and archive["feature_names"].shape == self.X.shape[1:]:
             self.columns = [str(name) for name in archive["feature_names"]]
             _check_names(self.path, self.columns)
@@ -196,8 +197,10 @@ class ArrayTable:
 def to_labels(parts):
     """Labels of all blocks as one array: words become integers or else numbers, where all are and none coincide."""
     labels = np.concatenate(parts)
+    if labels.dtype.kind != "U" or labels.ndim > 1:
+        return labels
     words = set(labels.tolist())
-    if labels.dtype.kind != "U" or not all(map(_is_number, words)):
+    if not all(map(_is_number, words)):
         return labels
     values = {word: float(word) for word in words}
     if len(set(values.values())) < len(words):
@@ -224,6 +227,12 @@ def _as_numbers(labels):
     return np.array([float(word) if _is_number(word) else np.nan for word in labels])
 
 
+def _check_shape(labels, predicted):
+    if labels.shape[1:] != predicted.shape[1:]:
+        raise InvalidInputError(f"expected {predicted.shape[1] if predicted.ndim > 1 else 1} target(s) for each row, got "
+                                f"{labels.shape[1] if labels.ndim > 1 else 1}")
+
+
 class Accuracy:
     """The share of labels that are those predicted, over blocks; a word that is no number never is one."""
 
@@ -231,6 +240,7 @@ class Accuracy:
         self.n_rows = self.n_right = 0
 
     def add(self, labels, predicted):
+        _check_shape(labels, predicted)
         if predicted.dtype.kind in "UOb":
             labels, predicted = labels.astype(str), predicted.astype(str)
         else:
@@ -249,6 +259,7 @@ class RSquared:
         self.n_rows, self.first, self.sums = 0, None, np.zeros(3)
 
     def add(self, labels, predicted):
+        _check_shape(labels, predicted)
         targets = _as_numbers(labels).astype(np.float64)
         known = np.isfinite(targets)
         targets, predicted = targets[known], predicted[known]

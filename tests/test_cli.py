@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from rffkern import GBRFF2Classifier, load, save
+from rffkern import GBRFF2Classifier, PBRFFTransformer, load, save
 
 COLUMNS = ["length", "width", "depth"]
 
@@ -407,3 +407,57 @@ def test_real_tables(real_data, tmp_path):
     run("fit", "train.csv", "-o", "m.npz", cwd=tmp_path)
     done = run("predict", "m.npz", "test.csv", "-o", "out.csv", "--target", "answer", cwd=tmp_path)
     assert float(done.stderr.split("rows: ")[1].split(" %")[0]) > 91
+
+
+def test_regression(tmp_path, table):
+    X, _ = table
+    y = (np.sin(X[:, 0]) + X[:, 1]).round(4)
+    write_csv(tmp_path / "train.csv", X[:200], y[:200])
+    write_csv(tmp_path / "test.csv", X[200:], y[200:])
+    done = run("fit", "train.csv", "-o", "m.npz", "--model", "gbrff_regressor", "--holdout", "0.2", cwd=tmp_path)
+    assert float(done.stderr.split("R^2 on 40 held-out rows: ")[1]) > 0.8
+    done = run("predict", "m.npz", "test.csv", "-o", "out.csv", "--target", "answer", cwd=tmp_path)
+    model = load(tmp_path / "m.npz")
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert lines[0] == "prediction"
+    np.testing.assert_array_equal(np.array(lines[1:], float), model.predict(X[200:]))
+    assert done.stderr == f"R^2 on 100 rows: {model.score(X[200:], y[200:]):.4f}\n"
+    run("predict", "m.npz", "test.csv", "--target", "answer", "-o", "out.npy", cwd=tmp_path)
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), model.predict(X[200:]))
+    assert "--proba needs a classifier" in run("predict", "m.npz", "test.csv", "--proba", "--target", "answer",
+                                               cwd=tmp_path, expect=2).stderr
+    assert "train loss" in run("info", "m.npz", cwd=tmp_path).stdout
+    write_csv(tmp_path / "words.csv", X, np.where(X[:, 0] > 0, "1.5", "much"))
+    done = run("fit", "words.csv", "-o", "n.npz", "--model", "gbrff_regressor", cwd=tmp_path, expect=65)
+    assert "words.csv: expected a number as the target of data row" in done.stderr
+
+
+def test_several_targets_from_an_archive(tmp_path, table):
+    X, _ = table
+    np.savez(tmp_path / "d.npz", X=X, y=np.column_stack([X[:, 0], X[:, 1] - X[:, 2]]))
+    run("fit", "d.npz", "-o", "m.npz", "--model", "gbrff_regressor", cwd=tmp_path)
+    done = run("predict", "m.npz", "d.npz", cwd=tmp_path)
+    assert done.stdout.splitlines()[0] == "prediction 0,prediction 1"
+    run("predict", "m.npz", "d.npz", "-o", "out.npy", cwd=tmp_path)
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), load(tmp_path / "m.npz").predict(X))
+    assert "y must be a 1d array" in run("fit", "d.npz", "-o", "n.npz", cwd=tmp_path, expect=65).stderr
+    np.savez(tmp_path / "e.npz", X=X, y=X[:, 0])
+    done = run("predict", "m.npz", "e.npz", cwd=tmp_path, expect=65)
+    assert "expected 2 target(s) for each row, got 1" in done.stderr
+
+
+@pytest.mark.parametrize("family", ["gbrff", "gbrff1", "pbrff"])
+def test_other_families(folder, family):
+    run("fit", "train.csv", "-o", "n.npz", "--model", family, "--seed", "3", cwd=folder)
+    lines = run("predict", "n.npz", "test.csv", "--proba", cwd=folder).stdout.splitlines()
+    assert lines[0] == "prediction,probability of no,probability of yes"
+    assert load(folder / "n.npz").family in run("info", "n.npz", "--json", cwd=folder).stdout.lower()
+
+
+def test_features_cannot_be_predicted(folder, table):
+    X, y = table
+    save(PBRFFTransformer(5, random_state=0).fit(X, y), folder / "t.npz")
+    done = run("predict", "t.npz", "test.csv", cwd=folder, expect=65)
+    assert "PBRFFTransformer, which has nothing to predict; its transform method gives numbers" in done.stderr
+    assert "invalid choice" in run("fit", "train.csv", "-o", "t.npz", "--model", "pbrff_transformer", cwd=folder,
+                                   expect=2).stderr
