@@ -131,7 +131,7 @@ class Representation:
         return sums.reshape(kernels.phases.shape)
 
     def features(self):
-        """Rows of landmark features, then a 1, padded with 0 to a whole number of vectors."""
+        """Rows of landmark features, then a 1, padded with 0 to a whole number of vectors; to be called once."""
         n_landmarks = len(self.points)
         width = -(-(n_landmarks + 1) // _features.LANE_COUNT) * _features.LANE_COUNT
         out = aligned((self.n_samples, width), np.dtype(self.dtype))
@@ -139,6 +139,7 @@ class Representation:
         out[:, n_landmarks] = 1
         for place, tiles in self.store.blocks():
             self.kernels.features(tiles, out[place.start * TILE : place.stop * TILE], self.n_threads)
+        self.store = None  # the rows give way to what is learned on their features
         return out
 
     def landmarks(self):

@@ -1,10 +1,10 @@
 """Linear support vector machines on the features that the pseudo-Bayesian family makes.
 
 With sign y in {-1, +1} and bound U_i = C weight_i the primal problem is: minimise 1/2 |w|^2 + sum over rows of
-U_i max(0, 1 - y_i w . x_i), or its square; `_dual.pyx` states the dual.  Coordinate descent on the dual begins, and ends
-easy problems.  With many rows or a large C it crawls; then Newton's method goes on, on the primal for the squared hinge loss
-and between barriers on the dual for the hinge loss, whose steps depend on neither.  All end only when primal and dual
-objective agree.
+U_i max(0, 1 - y_i w . x_i), or its square; `_dual.pyx` states the dual.  Coordinate descent on the dual begins, and
+ends easy problems.  With many rows or a large C it crawls; then Newton's method goes on, on the primal for the squared
+hinge loss and between barriers on the dual for the hinge loss, whose steps depend on neither.  All end only when primal
+and dual objective agree.
 """
 
 import warnings
@@ -14,8 +14,8 @@ import numpy as np
 
 from ._kernels import _dual
 
-# Passes of coordinate descent: for the squared hinge loss, and for each column for the hinge loss.  Newton's method wants
-# matrices of the size of w, up to this.
+# Passes of coordinate descent: for the squared hinge loss, and for each column for the hinge loss.  Newton's method
+# wants matrices of the size of w, up to this.
 _EPOCHS = 2
 _EPOCHS_PER_COLUMN = 3
 _WIDEST = 2000
@@ -35,7 +35,7 @@ _SMALLEST_SLOPE = 1e-3
 
 
 class Machine(NamedTuple):
-    """A separating direction w, what it makes of the rows, the passes it took, the relative gap between its objectives."""
+    """A separating direction w, what it makes of the rows, the passes it took, the relative gap of its objectives."""
 
     coef: np.ndarray  # (width,) float64
     margins: np.ndarray  # (n_samples,) y w . x
@@ -133,8 +133,8 @@ def _descend(problem, tol, seed):
     at_most = np.inf if problem.width > _WIDEST else _EPOCHS if problem.squared else _EPOCHS_PER_COLUMN * problem.width
     while True:
         allowed = int(min(at_a_time, at_most - n_passes))
-        done = _dual.descend_dual(features, problem.sign, problem.bound, curvature, problem.squared, goal, allowed, alpha,
-                                  coef, active, state)
+        done = _dual.descend_dual(features, problem.sign, problem.bound, curvature, problem.squared, goal, allowed,
+                                  alpha, coef, active, state)
         n_passes += done
         coef = problem.combine(alpha)
         margins = problem.project(coef)
@@ -147,7 +147,7 @@ def _descend(problem, tol, seed):
 
 
 def _newton(problem, machine, tol):
-    """Newton's method on the primal with the squared hinge loss, whose second derivative is that of the rows in error."""
+    """Newton's method on the primal with the squared hinge loss, whose curvature is that of the rows in error."""
     coef, margins, n_passes, _ = machine
     primal = problem.primal(coef, margins)
     for _ in range(_MAX_STEPS):
@@ -205,7 +205,8 @@ class _Barrier:
 
     def _longest(self, moves):
         """Longest step, 1 at most, on which nothing becomes negative."""
-        pairs = ((self.alpha, moves[0]), (self.low_price, moves[1]), (self.room, -moves[0]), (self.high_price, moves[2]))
+        pairs = ((self.alpha, moves[0]), (self.low_price, moves[1]), (self.room, -moves[0]),
+                 (self.high_price, moves[2]))
         return min(1.0, *(1 / max(1e-300, (-move / value).max()) for value, move in pairs))
 
     def advance(self, gradient):

@@ -173,8 +173,8 @@ class ArrayTable:
         self.X = archive["X"]
         self.y = archive["y"] if "y" in archive.files else None
         if self.y is not None and (self.y.ndim not in (1, 2) or self.y.shape[0] != self.X.shape[0]):
-            raise InvalidInputError(f"{self.path}: expected y of shape {self.X.shape[:1]}, or a column for each target, "
-                                    f"got {self.y.shape}")
+            raise InvalidInputError(f"{self.path}: expected y of shape {self.X.shape[:1]}, or a column for each "
+                                    f"target, got {self.y.shape}")
         if "feature_names" in archive.files and archive["feature_names"].shape == self.X.shape[1:]:
             self.columns = [str(name) for name in archive["feature_names"]]
             _check_names(self.path, self.columns)
@@ -229,8 +229,8 @@ def _as_numbers(labels):
 
 def _check_shape(labels, predicted):
     if labels.shape[1:] != predicted.shape[1:]:
-        raise InvalidInputError(f"expected {predicted.shape[1] if predicted.ndim > 1 else 1} target(s) for each row, got "
-                                f"{labels.shape[1] if labels.ndim > 1 else 1}")
+        raise InvalidInputError(f"expected {predicted.shape[1] if predicted.ndim > 1 else 1} target(s) for each row, "
+                                f"got {labels.shape[1] if labels.ndim > 1 else 1}")
 
 
 class Accuracy:

@@ -1,5 +1,7 @@
 """GBRFF1 and GBRFF by least squares: against their plain twins, and what their parameters promise."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import reference
@@ -218,6 +220,29 @@ def test_bad_parameters_are_named(rng, make, params, message):
     X, y = waves(rng, 50)
     with pytest.raises(InvalidInputError, match=message):
         make(**params).fit(X, y)
+
+
+@pytest.mark.parametrize("make", CLASSIFIERS)
+@pytest.mark.parametrize("max_samples", [None, 4096])
+def test_memory_is_what_the_docstring_says(make, max_samples):
+    n, d, n_components, unit = 60_000, 20, 20, 4
+    X = np.random.default_rng(0).standard_normal((n, d), dtype=np.float32)
+    y, peaks = X[:, 0] * X[:, 1] > 0, []
+    model = make(3, n_components=n_components, max_samples=max_samples, random_state=0, n_threads=1)
+    model.fit(X[:1000], y[:1000])  # what is imported late
+
+    def watch(_):
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.reset_peak()
+
+    tracemalloc.start()
+    model.fit(X, y, callback=watch)
+    tracemalloc.stop()
+    m = n if max_samples is None else max_samples
+    state = 8 + 3 * unit if make is GBRFF1Classifier else 8 + 2 * unit
+    rows = n * (unit * d + state + (0 if max_samples is None else 8))
+    assert rows + 2 * unit * n_components * (m - 200) < max(peaks[1:])
+    assert max(peaks[1:]) < rows + unit * m * (2 * n_components + 3) + 600_000
 
 
 def test_real_data(real_data):

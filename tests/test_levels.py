@@ -9,8 +9,11 @@ import pytest
 from packing import DTYPES, Problem
 from test_boosting_kernels import search_phase
 from test_descent_kernels import objective
+from test_landmark_kernels import Landmark
+from test_posterior_kernels import agreements
+from test_svm import problem as svm_problem
 
-from rffkern import FourierExpansion, InvalidInputError, show_config
+from rffkern import FourierExpansion, InvalidInputError, _svm, show_config
 from rffkern._kernels import _vecmath
 
 AGREEMENT = {np.float32: 1e-6, np.float64: 1e-12}
@@ -18,7 +21,7 @@ AGREEMENT = {np.float32: 1e-6, np.float64: 1e-12}
 
 def answers(dtype, weighted):
     """What every kernel says of one problem, each relative to its own scale."""
-    problem = Problem(3, 5000, 21, dtype, weighted, spread=0.3)
+    problem = Problem(3, 5000, 21, dtype, weighted, spread=0.3, n_components=7)
     loss, gradient = objective(problem, problem.omega, 0.1)
     total, agreeing = problem.margins.agreement(problem.cosine)
     found = {"loss": loss, "gradient": gradient / np.linalg.norm(gradient), "agreement": agreeing / total,
@@ -29,6 +32,17 @@ def answers(dtype, weighted):
     total, agreeing = problem.margins.agreement(problem.cosine)
     found["unbounded agreement"] = agreeing / total
     found["phase"] = search_phase(problem)
+    landmark = Landmark(problem, "squared")
+    value, gradient = landmark.objective(np.full(21, 0.1))
+    found |= {"landmark loss": value, "landmark gradient": gradient, "waves": landmark.waves,
+              "component losses": landmark.component_losses(problem.phases)}
+    product, square = problem.residuals.agreement(problem.cosines)
+    found |= {"product": product / 5000, "square": square / 5000, "cosines": problem.flat(problem.rows.h)}
+    problem.residuals.boost(0.4)
+    found |= {"residual loss": problem.residuals.loss, "agreements": agreements(problem, np.array([0]), 7) / 5000}
+    features, sign, bound = svm_problem(1, 700, 40, dtype)
+    machine = _svm.fit_machine(features, sign, bound, True, 1e-12 if dtype is np.float64 else 1e-6, 1, 1)
+    found["machine"] = machine.coef * (1e-2 if dtype is np.float32 else 1e-5)  # the gap bounds its square
     rng = np.random.default_rng(0)
     expansion = FourierExpansion(rng.standard_normal((70, 21)) / 5, rng.uniform(-3, 3, 70), np.full((70, 1), 1 / 70),
                                  [0.0], np.zeros(21))

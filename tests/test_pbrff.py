@@ -1,5 +1,7 @@
 """PBRFF: landmarks, pseudo-posterior and machine against their twins."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import reference
@@ -172,6 +174,23 @@ def test_files_keep_the_number_of_components(rng, tmp_path):
     loaded = load(tmp_path / "m.npz")
     np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
     assert loaded.get_feature_names_out().tolist() == [f"pbrfftransformer{k}" for k in range(4)]
+
+
+@pytest.mark.parametrize(("loss", "precision", "bytes_per_row"), [
+    ("squared_hinge", "single", 4 * (20 + 48) + 32), ("squared_hinge", "double", 8 * (20 + 48) + 32),
+    ("hinge", "single", 12 * 48 + 200), ("hinge", "double", 8 * 48 + 200),
+])
+def test_memory_is_what_the_docstring_says(loss, precision, bytes_per_row):
+    n = 40_000
+    X = np.random.default_rng(0).standard_normal((n, 20), dtype=np.float32)
+    y = X[:, 0] * X[:, 1] > 0
+    model = PBRFFClassifier(40, n_components=4, loss=loss, precision=precision, random_state=0, n_threads=1)
+    model.fit(X[:1000], y[:1000])
+    tracemalloc.start()
+    model.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.6 * n * bytes_per_row < peak < n * bytes_per_row + 1_000_000
 
 
 def test_real_data(real_data):

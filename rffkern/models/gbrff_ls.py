@@ -16,15 +16,14 @@ def _check_params(model):
     check_landmarks(model)
 
 
-def _fit(model, training, callback):
-    """All fitted attributes of either model."""
+def _learner_of(model):
+    """The function that makes the learner of either model, as `train` wants it."""
     def make_learner(rows, draws, gamma, scaling, data, rng):
         landmarks = None if model.landmarks == "learn" else drawn_landmarks(data, scaling, *draws.shape[:2], rng)
         return LandmarkLearner(rows, draws, model.c, model.max_iter, 1 / math.sqrt(2 * gamma), landmarks,
                                model.scale_residuals)
 
-    learner, rounds, scaling, fitted = train(model, Residuals, training, make_learner, callback, model.n_components)
-    return fitted | {"landmarks_": landmarks_of(learner, rounds, scaling)}
+    return make_learner
 
 
 @register("gbrff_regressor")
@@ -97,7 +96,7 @@ class GBRFFRegressor(Regressor):
     Notes
     -----
     Memory beside X, in bytes, with n rows, d columns, m rows in a part (n where there is one), and u = 4 in single
-    precision, 8 in double: n (u d + u + (8 + u) n_outputs) + 2 u m (K + 1), and as `GBRFF2Classifier` for RowBlocks and
+    precision, 8 in double: n (u d + u + (8 + u) n_outputs) + u m (2 K + 3), and as `GBRFF2Classifier` for RowBlocks and
     for what does not depend on n.  The cost of a landmark's descent does not depend on the number of features.
 
     Departures from the printed algorithm: the pseudo-posterior has the minus sign that the second line of eq. 7 lacks;
@@ -164,7 +163,10 @@ class GBRFFRegressor(Regressor):
             For bad arguments or parameters; the message names which.
         """
         self._check_params()
-        self._keep(**_fit(self, self._check_training(X, y, sample_weight, eval_set), callback))
+        learner, rounds, scaling, fitted = train(
+            self, Residuals, self._check_training(X, y, sample_weight, eval_set), _learner_of(self), callback,
+            self.n_components)
+        self._keep(**fitted, landmarks_=landmarks_of(learner, rounds, scaling))
         return self
 
     def _restored(self, expansion, arrays):
@@ -307,7 +309,10 @@ class GBRFFClassifier(Classifier):
             For bad arguments or parameters; the message names which.
         """
         self._check_params()
-        self._keep(**_fit(self, self._check_training(X, y, sample_weight, eval_set), callback))
+        learner, rounds, scaling, fitted = train(
+            self, Residuals, self._check_training(X, y, sample_weight, eval_set), _learner_of(self), callback,
+            self.n_components)
+        self._keep(**fitted, landmarks_=landmarks_of(learner, rounds, scaling))
         return self
 
     def _restored(self, expansion, arrays):

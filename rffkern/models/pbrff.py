@@ -12,6 +12,9 @@ from .._svm import fit_machine, probability_slope
 from .._threads import check_n_threads
 from .._tiles import pack
 
+# Of C times a row's weight: beyond, in double precision, a row counts for nothing, or must be right.
+_BOUNDS = 1e-12, 1e9
+
 
 def _check_params(model):
     check.check_scalar("n_landmarks", model.n_landmarks, int, low=1, high=10**8)
@@ -46,7 +49,8 @@ class PBRFFClassifier(Classifier):
         Inverse temperature of the pseudo-posterior; 0 weighs all cosines of a landmark alike.  In it n is the sum of
         the sample weights.
     C : float in (0, 1e6], default 1
-        Weight of the losses in the linear machine, further multiplied by a row's sample weight.
+        Weight of the losses in the linear machine, further multiplied by a row's sample weight; the product is held to
+        [1e-12, 1e9].
     landmarks : "random" or "kmeans", default "random"
         Rows drawn with replacement, or k-means centers, equally many for each class (of 16384 of its rows at most).
     loss : "squared_hinge" or "hinge", default "squared_hinge"
@@ -83,8 +87,10 @@ class PBRFFClassifier(Classifier):
 
     Notes
     -----
-    Memory beside X, in bytes, with n rows, d columns, L landmarks of K cosines, and u = 4 in single precision, 8 in
-    double: n u (d + L + 17 + n_classes) + 41 n + 8 L K n / 2048; rows in RowBlocks are not held, their features are.
+    Memory beside X, in bytes, with n rows, d columns, L landmarks of K cosines, W = L + 1 rounded up to a multiple of
+    16, and u = 4 in single precision, 8 in double: n (u (d + W) + 24 + 8 n_machines), or where that is more
+    n (u d + (2 u + 8) n_classes + L K / 256); with the hinge loss instead n (u W + 200), and 8 n W more in single
+    precision.  Rows in RowBlocks are not held, their features are.
 
     Departures from the printed algorithm: the landmark's own term is left out of its loss only where it is a row; the
     constant feature is regularised, as the dual descent needs it.
@@ -154,7 +160,7 @@ class PBRFFClassifier(Classifier):
         features, weight, signs = learned.features(), data.weight, list(data.targets())
         if weight is not None and not weight.all():  # only streamed rows
             features, weight, signs = features[weight > 0], weight[weight > 0], [sign[weight > 0] for sign in signs]
-        bound = self.C * np.clip(learned.unit * (np.ones(len(features)) if weight is None else weight), 1e-30, 1e30)
+        bound = self.C * np.clip(learned.unit * (np.ones(len(features)) if weight is None else weight), *_BOUNDS)
         machines = [fit_machine(features, sign, bound, self.loss == "squared_hinge", self.tol, int(seed),
                                 learned.n_threads)
                     for sign, seed in zip(signs, rng.integers(1, 2**63, len(signs)), strict=True)]

@@ -289,22 +289,24 @@ def test_not_fitted(family):
         save(family(), "nowhere")
 
 
-def test_staged_answers_end_in_the_answer(family, fitted):
-    if not is_boosted(family):
-        pytest.skip("this family is not learned in rounds")
+@pytest.fixture(params=sorted(family for family, cls in FAMILIES.items() if is_boosted(cls)))
+def boosted(request):
+    return FAMILIES[request.param]
+
+
+def test_staged_answers_end_in_the_answer(boosted):
+    fitted = fit(boosted)
     staged = getattr(fitted, "staged_decision_function", None) or fitted.staged_predict
     stages = list(staged(X))
     assert len(stages) == fitted.n_estimators_
     np.testing.assert_allclose(stages[-1], answers(fitted, X), atol=1e-9)
     with pytest.raises(rffkern.NotFittedError):
-        next(iter(getattr(family(), staged.__name__)(X)))
+        next(iter(getattr(boosted(), staged.__name__)(X)))
 
 
-def test_early_stopping_keeps_the_best_round(family):
-    if not is_boosted(family):
-        pytest.skip("this family is not learned in rounds")
-    target = target_of(family)
-    model = family(400, early_stopping_rounds=5, random_state=0)
+def test_early_stopping_keeps_the_best_round(boosted):
+    target = target_of(boosted)
+    model = boosted(400, early_stopping_rounds=5, random_state=0)
     model.fit(X[:200, :2], target[:200], eval_set=(X[200:, :2], target[200:]))
     assert model.n_estimators_ == model.eval_loss_.argmin() < len(model.eval_loss_) - 1
     seen = []
