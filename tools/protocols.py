@@ -49,14 +49,19 @@ def grid_pbrff(d):
             for c in range(-2, 3)]
 
 
+# Omegas of variance 1 / n_features, which give projections of variance 1.  With those of variance 1 that the 2019 paper
+# prints, 60 columns tell nothing (55 % on sonar); with these its figures come out set by set.
+def gamma_2019(d):
+    return 0.5 / d
+
+
 def grid_gbrff_2019(d):
-    """With gamma = 1 / n_features: omegas of unit variance, as the paper prints them, tell nothing in many columns."""
-    return [{"c": c, "learning_rate": rate} for c in [0.0] + [2.0**k for k in range(11)]
+    return [{"gamma": gamma_2019(d), "c": c, "learning_rate": rate} for c in [0.0] + [2.0**k for k in range(11)]
             for rate in (1.0, 0.5, 0.1, 0.05, 0.01)]
 
 
 def grid_pbrff_2019(d):
-    return [{"beta": 10.0**b, "C": 10.0**c} for b in range(-3, 4) for c in range(-3, 4)]
+    return [{"gamma": gamma_2019(d), "beta": 10.0**b, "C": 10.0**c} for b in range(-3, 4) for c in range(-3, 4)]
 
 
 def judge(scores, positive):
