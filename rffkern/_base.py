@@ -312,9 +312,11 @@ class Classifier(Model):
         return float(np.average(predicted == y, weights=weight))
 
 
-def _standardised(values, center, inverse_scale, name):
+def _standardised(values, weight, center, inverse_scale, name):
     """Targets in units of their spread, refused where their squares would overflow in single precision."""
     values = (values - center) * inverse_scale
+    if weight is not None:
+        values[weight == 0] = 0  # whatever stands there
     if np.abs(values).max() > _LARGEST_TARGET:
         raise InvalidInputError(f"{name} must lie within {_LARGEST_TARGET:g} standard deviations of the mean of y, "
                                 f"got {np.abs(values).max():.3g}")
@@ -338,14 +340,14 @@ class Regressor(Model):
         values = check.check_targets(y, X.shape[0])
         weight = check.check_weights(sample_weight, X.shape[0])
         center, inverse_scale, _ = measure_scaling(values, weight)
-        rows = TargetRows(X, _standardised(values, center, inverse_scale, "y"), weight).without_weightless()
+        rows = TargetRows(X, _standardised(values, weight, center, inverse_scale, "y"), weight).without_weightless()
         evaluation = _split_eval_set(eval_set)
         if evaluation is not None:
             X, weight = _check_eval_rows(evaluation[0], evaluation[2], X.shape[1], names)
             values = check.check_targets(evaluation[1], X.shape[0], "eval_set y")
             if values.shape[1] != center.size:
                 raise InvalidInputError(f"eval_set y must have {center.size} targets, got {values.shape[1]}")
-            values = _standardised(values, center, inverse_scale, "eval_set y")
+            values = _standardised(values, weight, center, inverse_scale, "eval_set y")
             evaluation = TargetRows(X, values, weight).without_weightless()
         scale = 1 / np.where(inverse_scale > 0, inverse_scale, 1.0)
         return Training(names, rows, evaluation, center, scale, {})

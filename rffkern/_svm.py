@@ -18,7 +18,10 @@ from ._kernels import _dual
 # wants matrices of the size of w, up to this.
 _EPOCHS = 2
 _EPOCHS_PER_COLUMN = 3
-_WIDEST = 2000
+_WIDEST = 1000
+
+# Looks at the gap without a smaller one, after which rounding is what keeps it from falling.
+_PATIENCE = 50
 
 # Multiply-adds at a time at most, so that an interrupt is heard within a second.
 _WORK = 5e8
@@ -68,7 +71,7 @@ class _Problem:
     def factorise(self, scale):
         """Factor of I + sum of scale x x', or None where rounding left it no positive definite matrix."""
         if self.gram is None:
-            self.gram = np.empty((_CHUNKS, self.width, self.width))
+            self.gram = np.empty((min(_CHUNKS, len(self.partial)), self.width, self.width))
             self.scratch = np.zeros((self.n_threads, _dual.gram_scratch(self.width)), self.features.dtype)
         _dual.weighted_gram(self.features, scale, self.gram, self.scratch, self.n_threads)
         self.gram[0].flat[:: self.width + 1] += 1
@@ -111,12 +114,14 @@ def fit_machine(features, sign, bound, squared, tol, seed, n_threads):
     Machine
     """
     problem = _Problem(features, sign, bound, squared, n_threads)
+    wide = problem.width > _WIDEST
     machine = _descend(problem, tol, seed)
-    if machine.gap > tol and squared:
+    if machine.gap > tol and squared and not wide:
         machine = _newton(problem, machine, tol)
-    if machine.gap > tol:
+    if machine.gap > tol and (features.dtype == np.float32 or not (squared or wide)):
         problem = problem if features.dtype == np.float64 else problem.in_double()
-        machine = (_newton if squared else _interior_point)(problem, machine, tol)
+        machine = (_descend(problem, tol, seed) if wide else
+                   (_newton if squared else _interior_point)(problem, machine, tol))
     if machine.gap > tol:
         warnings.warn(f"rounding keeps the support vector machine from the relative gap tol = {tol:g} between its "
                       f"objectives; it stopped at {machine.gap:.2g}", RuntimeWarning, stacklevel=3)
@@ -128,7 +133,7 @@ def _descend(problem, tol, seed):
     features, alpha = problem.features, np.zeros(problem.n_samples)
     curvature = np.einsum("ij,ij->i", features, features, dtype=np.float64)
     coef, active = np.zeros(problem.width, features.dtype), np.arange(problem.n_samples)
-    state, goal, n_passes = np.array([seed], np.uint64), tol, 0
+    state, goal, n_passes, best, since_best = np.array([seed], np.uint64), tol, 0, np.inf, 0
     at_a_time = int(max(1, min(1000, _WORK // features.size)))
     at_most = np.inf if problem.width > _WIDEST else _EPOCHS if problem.squared else _EPOCHS_PER_COLUMN * problem.width
     while True:
@@ -140,7 +145,8 @@ def _descend(problem, tol, seed):
         margins = problem.project(coef)
         primal = problem.primal(coef, margins)
         gap = (primal - problem.dual(alpha, coef)) / primal
-        if gap <= tol or n_passes >= at_most:
+        best, since_best = (gap, 0) if gap < best else (best, since_best + 1)
+        if gap <= tol or n_passes >= at_most or since_best == _PATIENCE:
             return Machine(coef.astype(np.float64), margins, n_passes, gap)
         if done < allowed:
             goal *= 0.5  # the gap that the rows met on the way was too sanguine

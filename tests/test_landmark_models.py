@@ -200,6 +200,15 @@ def test_bad_targets_are_named(rng, bad):
         GBRFFRegressor().fit(X, bad)
 
 
+def test_targets_without_weight_decide_nothing(rng):
+    X, y = waves(rng, 300)
+    weight, spoiled = np.ones(300), y.astype(float)
+    weight[:50], spoiled[:50] = 0, 1e300
+    models = [GBRFFRegressor(5, random_state=0).fit(X, target, weight, eval_set=(X, target, weight))
+              for target in (y, spoiled)]
+    np.testing.assert_array_equal(models[0].predict(X), models[1].predict(X))
+
+
 def test_bad_eval_targets_are_named(rng):
     X, y = waves(rng, 200)
     with pytest.raises(InvalidInputError, match="eval_set y must have 1 targets, got 2"):

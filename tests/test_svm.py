@@ -1,6 +1,8 @@
 """Dual coordinate descent and the interior point method: against their twins, each other and problems worked by
 hand."""
 
+import warnings
+
 import numpy as np
 import pytest
 import reference
@@ -103,6 +105,17 @@ def test_single_precision_goes_on_in_double():
     """A gap below the rounding of single precision is reached all the same."""
     features, sign, bound = problem(5, 300, 15, np.float32)
     assert solve(features, sign, bound, True, 1e-11).gap <= 1e-11
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_wide_problems_end(squared, monkeypatch):
+    """Beyond the widths of Newton's methods coordinate descent goes on alone, and rounding does not make it a hang."""
+    monkeypatch.setattr(_svm, "_WIDEST", 10)
+    features, sign, bound = problem(5, 200, 15, np.float32)
+    assert solve(features, sign, bound, squared, 1e-6).gap <= 1e-6
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "rounding keeps the support vector machine from the relative gap")
+        assert abs(solve(features, sign, bound, squared, 1e-18).gap) < 1e-9
 
 
 def test_the_order_of_rows_is_the_seed_s(rng):

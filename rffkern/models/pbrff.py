@@ -90,7 +90,7 @@ class PBRFFClassifier(Classifier):
     Memory beside X, in bytes, with n rows, d columns, L landmarks of K cosines, W = L + 1 rounded up to a multiple of
     16, and u = 4 in single precision, 8 in double: n (u (d + W) + 24 + 8 n_machines), or where that is more
     n (u d + (2 u + 8) n_classes + L K / 256); with the hinge loss instead n (u W + 200), and 8 n W more in single
-    precision.  Rows in RowBlocks are not held, their features are.
+    precision; 64 W^2 where W is 1000 at most.  Rows in RowBlocks are not held, their features are.
 
     Departures from the printed algorithm: the landmark's own term is left out of its loss only where it is a row; the
     constant feature is regularised, as the dual descent needs it.
