@@ -30,6 +30,9 @@ _WORK = 5e8
 _MAX_STEPS = 300
 _CHUNKS = 8
 
+# In single precision a gap is known to this.
+_SINGLE_TOLERANCE = 1e-6
+
 # Share of the way to a barrier that a step goes.
 _BOLDNESS = 0.995
 
@@ -113,6 +116,8 @@ def fit_machine(features, sign, bound, squared, tol, seed, n_threads):
     -------
     Machine
     """
+    if tol < _SINGLE_TOLERANCE:
+        features = features.astype(np.float64, copy=False)
     problem = _Problem(features, sign, bound, squared, n_threads)
     wide = problem.width > _WIDEST
     machine = _descend(problem, tol, seed)

@@ -133,6 +133,12 @@ def pbrff_losses(X, labels, weight, own_weight, landmarks, landmark_labels, omeg
     return losses
 
 
+def loss_along_step(y, weight, raw_prediction, h, step):
+    """Sum of w exp(-step y h) and its first two derivatives in the step."""
+    e = weight * np.exp(-y * (raw_prediction + step * h))
+    return e.sum(), -(e * y * h).sum(), (e * h**2).sum()
+
+
 def machine_objectives(features, sign, bound, squared, alpha):
     """Primal objective at w = sum of alpha y x, and dual objective at alpha, of a linear support vector machine."""
     w = features.T @ (alpha * sign)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packing import DTYPES, TOLERANCE, Problem, problems
 
-from rffkern._kernels import _features, _landmarks, _lbfgs
+from rffkern._kernels import _boosting, _features, _landmarks, _lbfgs
+from rffkern._losses import ExactMargins, Margins
 
 KINDS = {"exponential": _landmarks.EXPONENTIAL, "squared": _landmarks.SQUARED}
 
@@ -177,6 +178,28 @@ def test_learners_of_several_cosines(problem):
     size = 1 + np.abs(problem.raw_prediction).max()
     assert product == pytest.approx(problem.weight @ (problem.raw_prediction * expected), abs=tolerance * n * size)
     assert square == pytest.approx(problem.weight @ expected**2, abs=tolerance * n)
+
+
+@given(landmark_problems, st.floats(-2, 2))
+def test_loss_along_a_step(problem, step):
+    rows, margins = problem.rows, problem.margins
+    margins.agreement(problem.cosines)
+    found = _boosting.loss_along_step(margins.raw_prediction, margins.y, rows.weight, rows.h, step, rows.partial,
+                                      rows.n_threads)
+    h = reference.cosine_sum(problem.X, *problem.cosines)
+    expected = reference.loss_along_step(problem.y, problem.weight, problem.raw_prediction, h, step)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=4 * TOLERANCE[rows.dtype.type] * expected[0])
+
+
+@given(landmark_problems)
+def test_exact_steps_minimise_the_loss(problem):
+    state = ExactMargins(problem.rows, problem.y, 0.0)
+    step = state.best_step(problem.cosines)
+    h = reference.cosine_sum(problem.X, *problem.cosines)
+    value = lambda step: reference.loss_along_step(problem.y, problem.weight, 0.0, h, step)[0]
+    assert abs(step) <= 9.4
+    closed = Margins.best_step(state, problem.cosines)
+    assert value(step) <= min(map(value, (0.0, closed, step - 0.01, step + 0.01))) * (1 + 1e-5) or abs(step) > 9.3
 
 
 @given(landmark_problems)

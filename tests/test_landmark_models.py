@@ -102,6 +102,15 @@ def test_train_loss_is_that_of_the_expansion(rng):
     assert model.train_loss_[-1] == pytest.approx(1 - model.score(X, target), rel=1e-4)
 
 
+def test_exact_steps_go_further(rng):
+    X, y = waves(rng, 2000)
+    closed, exact = (GBRFF1Classifier(8, step=step, random_state=0).fit(X[:1000], y[:1000])
+                     for step in ("closed", "exact"))
+    assert exact.train_loss_[-1] < closed.train_loss_[-1] - 0.02
+    assert exact.score(X[1000:], y[1000:]) > closed.score(X[1000:], y[1000:])
+    assert (np.diff(exact.train_loss_) <= 1e-6 * exact.train_loss_[:-1]).all()
+
+
 @pytest.mark.parametrize("make", BOOSTED)
 @pytest.mark.parametrize("n_components", [3, 9])
 def test_landmarks_are_where_the_phases_say(rng, make, n_components):

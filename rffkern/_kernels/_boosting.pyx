@@ -9,7 +9,7 @@ from libc.math cimport M_LN2, M_PI
 
 from ._common cimport (
     TERMS, block_start, block_stop, boost, correlate, correlate_unbounded, evaluate, n_blocks, real, regress, shrink,
-    weight_tile,
+    step_slopes, weight_tile,
 )
 
 cdef extern from "vecmath.h" nogil:
@@ -95,6 +95,38 @@ def apply_exponential(
             total *= M_LN2
             agreement *= M_LN2
     return total, agreement
+
+
+cdef void _block_step_slopes(
+    const double[:, ::1] raw_prediction, const real[:, ::1] y, const real[:, ::1] weight, const real[:, ::1] h,
+    double step, Py_ssize_t block, double *sums,
+) noexcept nogil:
+    cdef Py_ssize_t t, n_tiles = y.shape[0]
+    sums[0] = sums[1] = sums[2] = 0
+    for t in range(block_start(block), block_stop(block, n_tiles)):
+        step_slopes(&raw_prediction[t, 0], &y[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], step, sums)
+
+
+def loss_along_step(
+    const double[:, ::1] raw_prediction,   # IN   (n_tiles, TILE)
+    const real[:, ::1] y,                  # IN   (n_tiles, TILE) -1 or +1, 0 in padding
+    const real[:, ::1] weight,             # IN   (n_tiles or 2, TILE)
+    const real[:, ::1] h,                  # IN   (n_tiles, TILE) the weak learner
+    double step,
+    double[:, ::1] partial,                # TEMP (n_blocks, >= 3)
+    int n_threads,
+):
+    """Sum of weight exp(-y (raw_prediction + step h)) over the rows, and its first two derivatives in the step."""
+    cdef Py_ssize_t b, blocks = n_blocks(y.shape[0])
+    cdef double value = 0, slope = 0, curvature = 0
+    with nogil:
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
+            _block_step_slopes(raw_prediction, y, weight, h, step, b, &partial[b, 0])
+        for b in range(blocks):
+            value += partial[b, 0]
+            slope -= partial[b, 1]
+            curvature += partial[b, 2]
+    return value, slope, curvature
 
 
 cdef void _block_boost(

@@ -121,6 +121,14 @@ cdef inline void boost(double *raw, const real *y, const real *weight, const rea
         table_f64.boost(raw, y, weight, h, step, r2, sums)
 
 
+cdef inline void step_slopes(const double *raw, const real *y, const real *weight, const real *h, double step,
+                             double *sums) noexcept nogil:
+    if real is float:
+        table_f32.step_slopes(raw, y, weight, h, step, sums)
+    else:
+        table_f64.step_slopes(raw, y, weight, h, step, sums)
+
+
 cdef inline double squared(const real *r, const real *weight, const real *z, real *v) noexcept nogil:
     if real is float:
         return table_f32.squared(r, weight, z, v)

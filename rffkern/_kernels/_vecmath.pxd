@@ -14,6 +14,7 @@ cdef extern from "vecmath.h" nogil:
         void correlate(const float *, const float *, const float *, double *) noexcept nogil
         void correlate_unbounded(const double *, const float *, const float *, const float *, double *) noexcept nogil
         void boost(double *, const float *, const float *, const float *, double, float *, double *) noexcept nogil
+        void step_slopes(const double *, const float *, const float *, const float *, double, double *) noexcept nogil
         float squared(const float *, const float *, const float *, float *) noexcept nogil
         void regress(const float *, const float *, const float *, double *) noexcept nogil
         void shrink(double *, const float *, const float *, double, float *, double *) noexcept nogil
@@ -36,6 +37,8 @@ cdef extern from "vecmath.h" nogil:
         void correlate_unbounded(const double *, const double *, const double *, const double *,
                                  double *) noexcept nogil
         void boost(double *, const double *, const double *, const double *, double, double *, double *) noexcept nogil
+        void step_slopes(const double *, const double *, const double *, const double *, double,
+                         double *) noexcept nogil
         double squared(const double *, const double *, const double *, double *) noexcept nogil
         void regress(const double *, const double *, const double *, double *) noexcept nogil
         void shrink(double *, const double *, const double *, double, double *, double *) noexcept nogil

@@ -46,6 +46,9 @@
            sums[0] += sum of weight w, sums[1] = max(sums[1], largest |r2| / log2(e)) */                               \
         void (*boost)(double *raw, const REAL *y, const REAL *weight, const REAL *h, double step, REAL *r2,            \
                       double *sums);                                                                                   \
+        /* With e = weight exp(-y (raw + step h)): sums[0] += sum of e, sums[1] += of y h e, sums[2] += of h^2 e */    \
+        void (*step_slopes)(const double *raw, const REAL *y, const REAL *weight, const REAL *h, double step,          \
+                            double *sums);                                                                             \
         /* v = weight (r - z), half the descent of the squared loss along z; returns sum of weight z (z - 2 r) */       \
         REAL (*squared)(const REAL *r, const REAL *weight, const REAL *z, REAL *v);                                    \
         /* sums[0] += sum of weight r h, sums[1] += sum of weight h^2 */                                               \

@@ -250,6 +250,27 @@ static void FN(correlate_unbounded)(const double *restrict raw, const REAL *rest
     sums[1] += agreement;
 }
 
+static void FN(step_slopes)(const double *restrict raw, const REAL *restrict y, const REAL *restrict weight,
+                            const REAL *restrict h, double step, double *restrict sums)
+{
+    double stepped[VM_TILE];
+    REAL whole[VM_TILE], fraction[VM_TILE], value = 0, slope = 0, curvature = 0;
+    ptrdiff_t i;
+#pragma omp simd
+    for (i = 0; i < VM_TILE; i++) stepped[i] = raw[i] + step * (double)h[i];
+    FN(split_margins)(stepped, y, whole, fraction);
+#pragma omp simd reduction(+ : value, slope, curvature)
+    for (i = 0; i < VM_TILE; i++) {
+        REAL e = weight[i] * FN(row_weight)(whole[i], fraction[i]), along = y[i] * h[i];
+        value += e;
+        slope += along * e;
+        curvature += along * (along * e);
+    }
+    sums[0] += value;
+    sums[1] += slope;
+    sums[2] += curvature;
+}
+
 static void FN(boost)(double *restrict raw, const REAL *restrict y, const REAL *restrict weight,
                       const REAL *restrict h, double step, REAL *restrict r2, double *restrict sums)
 {
@@ -387,6 +408,7 @@ const EXPAND2(vecmath, SUFFIX) EXPAND3(vecmath, SUFFIX, VM_LEVEL) = {
     .phase_slopes = FN(phase_slopes),
     .correlate = FN(correlate),
     .correlate_unbounded = FN(correlate_unbounded),
+    .step_slopes = FN(step_slopes),
     .boost = FN(boost),
     .squared = FN(squared),
     .regress = FN(regress),

@@ -6,7 +6,7 @@ from .. import _validation as check
 from .._base import Classifier, register
 from .._boosted import restored_rounds, staged_scores, train
 from .._landmark_learner import LandmarkLearner, check_landmarks, drawn_landmarks, landmarks_of
-from .._losses import Margins
+from .._losses import ExactMargins, Margins
 
 
 @register("gbrff1")
@@ -34,6 +34,10 @@ class GBRFF1Classifier(Classifier):
         the sample weights.
     landmarks : "learn" or "random", default "learn"
         "random" takes rows, drawn with replacement, instead.
+    step : "closed" or "exact", default "closed"
+        Size of a step: the closed form of the paper, which minimises a bound of the loss that is tight where |h| is 1,
+        or the minimum of the loss itself.  Means of K cosines are small, so that exact steps are much longer: better
+        with few landmarks, and with many where the learning rate is about 0.2.
     learning_rate : float in (0, 1], default 1
         Factor on every step.
     max_iter : int >= 0, default 10
@@ -99,13 +103,14 @@ class GBRFF1Classifier(Classifier):
     fitted_curves = ("train_loss_", "eval_loss_")
 
     def __init__(self, n_estimators=100, *, n_components=10, gamma="scale", beta=1.0, landmarks="learn",
-                 learning_rate=1.0, max_iter=10, max_samples=16384, standardize=True, early_stopping_rounds=20,
-                 precision="single", random_state=None, n_threads=None, verbose=0):
+                 step="closed", learning_rate=1.0, max_iter=10, max_samples=16384, standardize=True,
+                 early_stopping_rounds=20, precision="single", random_state=None, n_threads=None, verbose=0):
         self.n_estimators = n_estimators
         self.n_components = n_components
         self.gamma = gamma
         self.beta = beta
         self.landmarks = landmarks
+        self.step = step
         self.learning_rate = learning_rate
         self.max_iter = max_iter
         self.max_samples = max_samples
@@ -118,6 +123,7 @@ class GBRFF1Classifier(Classifier):
 
     def _check_params(self):
         check.check_scalar("beta", self.beta, float, low=0, high=1e100)
+        check.check_choice("step", self.step, ("closed", "exact"))
         check_landmarks(self)
 
     def fit(self, X, y, sample_weight=None, *, eval_set=None, callback=None):
@@ -151,9 +157,9 @@ class GBRFF1Classifier(Classifier):
             temperature = self.beta * math.sqrt(check.total_weight(sample_weight, rows.n_samples))
             return LandmarkLearner(rows, draws, temperature, self.max_iter, 1 / math.sqrt(2 * gamma), landmarks)
 
+        loss = Margins if self.step == "closed" else ExactMargins
         learner, rounds, scaling, fitted = train(
-            self, Margins, self._check_training(X, y, sample_weight, eval_set), make_learner, callback,
-            self.n_components)
+            self, loss, self._check_training(X, y, sample_weight, eval_set), make_learner, callback, self.n_components)
         self._keep(**fitted, landmarks_=landmarks_of(learner, rounds, scaling))
         return self
 

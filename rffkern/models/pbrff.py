@@ -61,7 +61,7 @@ class PBRFFClassifier(Classifier):
         Learn on columns of mean 0 and variance 1.  Prediction takes raw rows either way.
     precision : "single" or "double", default "single"
         Arithmetic of the training kernels; sums over tiles are double in both.  "single" becomes "double" where angles
-        omega . x may exceed 4000 radians, and where rounding keeps the machine from reaching tol.
+        omega . x may exceed 4000 radians, and for a machine that rounding keeps from tol, or with a tol below 1e-6.
     random_state : int >= 0, numpy.random.Generator or None, default None
         Taken from it are one `random` draw of n_landmarks numbers (k-means: for each class that many as it has centers,
         after 16384 where it has more rows), one `standard_normal` draw of shape (n_landmarks, n_components,
