@@ -117,6 +117,7 @@ class Contender:
 CONTENDERS = {
     "gbrff2": Contender("GBRFF2Classifier", grid_gbrff2),
     "gbrff1": Contender("GBRFF1Classifier", grid_gbrff1),
+    "gbrff1_exact": Contender("GBRFF1Classifier", grid_gbrff1, step="exact", learning_rate=0.5),
     "pbrff": Contender("PBRFFClassifier", grid_pbrff),
     **{f"gbrff1_k{k}": Contender("GBRFF1Classifier", grid_gbrff1, n_components=k) for k in (1, 5, 10, 20)},
     "gbrff_2019": Contender("GBRFFClassifier", grid_gbrff_2019, n_components=100),
