@@ -115,7 +115,8 @@ def ecml(arguments):
 
 def few(arguments):
     names = arguments.sets or list(ECML["gbrff2"])[:12]
-    curves = {model: mean_curve(tuned(arguments, model, FEW, names)) for model in ("gbrff2", "gbrff1", "gbrff1_exact", "pbrff")}
+    curves = {model: mean_curve(tuned(arguments, model, FEW, names))
+              for model in ("gbrff2", "gbrff1", "gbrff1_exact", "pbrff")}
     print(f"Mean test accuracy over {len(names)} sets, seeds {arguments.seeds[0]}-{arguments.seeds[-1]}")
     print_curves("landmarks", FEW, curves)
     if arguments.plot:
