@@ -159,7 +159,8 @@ def _descend(problem, tol, seed):
 
 def _newton(problem, machine, tol):
     """Newton's method on the primal with the squared hinge loss, whose curvature is that of the rows in error."""
-    coef, margins, n_passes, _ = machine
+    coef, n_passes = machine.coef, machine.n_passes
+    margins = problem.project(coef)  # anew, for those of the machine may be of lower precision
     primal = problem.primal(coef, margins)
     for _ in range(_MAX_STEPS):
         alpha = 2 * problem.bound * np.maximum(0, 1 - margins)

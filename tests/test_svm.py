@@ -118,6 +118,14 @@ def test_wide_problems_end(squared, monkeypatch):
         assert abs(solve(features, sign, bound, squared, 1e-18).gap) < 1e-9
 
 
+def test_newton_does_not_believe_margins_of_lower_precision():
+    """They come with rounding errors of 1e-7, which a large C turns into losses that no step can lower."""
+    features, sign, bound = problem(8, 42, 200)
+    machine = _svm._descend(_svm._Problem(features, sign, 1e3 * bound, True, 1), 1e-4, 1)
+    flattered = machine._replace(margins=machine.margins + 1e-2)
+    assert _svm._newton(_svm._Problem(features, sign, 1e3 * bound, True, 1), flattered, 1e-6).gap <= 1e-6
+
+
 def test_the_order_of_rows_is_the_seed_s(rng):
     features, sign, bound = problem(9, 400, 15)
     first, again, other = (solve(features, sign, bound, True, 1e-3, seed) for seed in (1, 1, 2))
