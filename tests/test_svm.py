@@ -119,11 +119,11 @@ def test_wide_problems_end(squared, monkeypatch):
 
 
 def test_newton_does_not_believe_margins_of_lower_precision():
-    """They come with rounding errors of 1e-7, which a large C turns into losses that no step can lower."""
+    """They come with rounding errors, which a large C turns into a loss below the lowest, that no step can reach."""
     features, sign, bound = problem(8, 42, 200)
-    machine = _svm._descend(_svm._Problem(features, sign, 1e3 * bound, True, 1), 1e-4, 1)
-    flattered = machine._replace(margins=machine.margins + 1e-2)
-    assert _svm._newton(_svm._Problem(features, sign, 1e3 * bound, True, 1), flattered, 1e-6).gap <= 1e-6
+    best = second_order(features, sign, 1e3 * bound, True, 1e-10)
+    start = best._replace(coef=best.coef * 0.999, margins=best.margins + 1e-3)
+    assert _svm._newton(_svm._Problem(features, sign, 1e3 * bound, True, 1), start, 1e-6).gap <= 1e-6
 
 
 def test_the_order_of_rows_is_the_seed_s(rng):
