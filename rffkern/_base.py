@@ -339,7 +339,7 @@ class Regressor(Model):
         X, names = check_rows(X, min_samples=2)
         values = check.check_targets(y, X.shape[0])
         weight = check.check_weights(sample_weight, X.shape[0])
-        center, inverse_scale, _ = measure_scaling(values, weight)
+        center, inverse_scale, _ = measure_scaling(values, weight, n_threads=self.n_threads)
         rows = TargetRows(X, _standardised(values, weight, center, inverse_scale, "y"), weight).without_weightless()
         evaluation = _split_eval_set(eval_set)
         if evaluation is not None:

@@ -110,6 +110,7 @@ def train(model, loss, training, make_learner, callback, n_components=1):
     rounds = boost(outputs, eval_outputs, learner, model.learning_rate, monitor)[: monitor.best_round]
     fitted |= {
         "names": names, "n_features": rows.n_features, "n_estimators_": monitor.best_round,
+        "n_components_": n_components,
         "n_iter_": learner.n_iterations, "train_loss_": np.array(monitor.train_loss),
         "eval_loss_": np.array(monitor.eval_loss),
         "expansion_": _to_expansion(rounds, center + scale * intercepts, scale, scaling, n_components),
@@ -157,15 +158,15 @@ def restored_rounds(expansion, curves, n_components=1):
     """Fitted attributes that follow from a file's expansion and loss curves; ValueError if they contradict."""
     n_rounds, left_over = divmod(expansion.n_terms, expansion.n_outputs * n_components)
     train, held_out = curves["train_loss_"], curves["eval_loss_"]
-    if (left_over or train.ndim != 1 or held_out.ndim != 1 or train.size <= n_rounds
-            or held_out.size not in (0, train.size)):
+    if (left_over or train.ndim != 1 or held_out.ndim != 1 or held_out.size not in (0, train.size)
+            or n_rounds != (held_out.argmin() if held_out.size else train.size - 1)):
         raise ValueError("rounds and loss curves do not agree in number")
-    return {"n_estimators_": n_rounds}
+    return {"n_estimators_": n_rounds, "n_components_": n_components}
 
 
-def staged_scores(model, X, n_components=1):
+def staged_scores(model, X):
     """Yield the scores after each round kept: (n_samples,) of one output, (n_samples, n_outputs) of more."""
     X = model._check_rows(X)
     expansion = model.expansion_
-    for scores in expansion.staged_score(X, expansion.n_outputs * n_components, n_threads=model.n_threads):
+    for scores in expansion.staged_score(X, expansion.n_outputs * model.n_components_, n_threads=model.n_threads):
         yield scores[:, 0] if expansion.n_outputs == 1 else scores

@@ -4,12 +4,20 @@ import numpy as np
 
 _MAX_ITERATIONS = 100
 
+# Rows whose distances to all centers are held at a time.
+_CHUNK = 1024
 
-def _squared_distances(X, centers):
-    """All of them, (n_samples, n_centers), without the BLAS, whose sums may depend on its number of threads."""
-    products = np.einsum("ij,kj->ik", X, centers)
-    lengths = np.einsum("ij,ij->i", X, X)[:, None] + np.einsum("kj,kj->k", centers, centers)
-    return np.maximum(lengths - 2 * products, 0.0)
+
+def _nearest(X, centers):
+    """Per row the nearest center and its squared distance; not by the BLAS, whose sums may depend on its threads."""
+    index, distance = np.empty(len(X), np.intp), np.empty(len(X))
+    lengths = np.einsum("kj,kj->k", centers, centers)
+    for start in range(0, len(X), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        squares = lengths - 2 * np.einsum("ij,kj->ik", X[part], centers)
+        index[part] = squares.argmin(axis=1)
+        distance[part] = squares.min(axis=1) + np.einsum("ij,ij->i", X[part], X[part])
+    return index, np.maximum(distance, 0.0)
 
 
 def _seed_centers(X, weight, n_centers, rng):
@@ -21,7 +29,7 @@ def _seed_centers(X, weight, n_centers, rng):
         cumulative = np.cumsum(odds)
         index = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
         centers[k] = X[min(index, len(X) - 1)]
-        nearest = np.minimum(nearest, _squared_distances(X, centers[k : k + 1])[:, 0])
+        nearest = np.minimum(nearest, _nearest(X, centers[k : k + 1])[1])
         odds = weight * nearest
         if not odds.any():  # every row is a center already
             odds = weight
@@ -45,7 +53,7 @@ def kmeans(X, weight, n_centers, rng):
     centers = _seed_centers(X, weight, n_centers, rng)
     members = None
     for _ in range(_MAX_ITERATIONS):
-        nearest = _squared_distances(X, centers).argmin(axis=1)
+        nearest, _ = _nearest(X, centers)
         if members is not None and np.array_equal(nearest, members):
             break
         members = nearest

@@ -48,9 +48,11 @@ def drawn_landmarks(data, scaling, n_rounds, n_outputs, rng):
 
 
 def feature_units(points, scaling):
-    """Standardised points in the units of the features; constant columns stand at their value."""
+    """Standardised points in the units of the features, held finite; constant columns stand at their value."""
     varies = scaling.inverse_scale > 0
-    return scaling.center + points * np.where(varies, 1 / np.where(varies, scaling.inverse_scale, 1.0), 0.0)
+    with np.errstate(over="ignore"):
+        points = scaling.center + points * np.where(varies, 1 / np.where(varies, scaling.inverse_scale, 1.0), 0.0)
+    return np.nan_to_num(points)
 
 
 class LandmarkLearner:
@@ -103,7 +105,8 @@ class LandmarkLearner:
             self._descend(common, omegas, sample.total_weight)
         else:
             self.found.append(self.landmarks[round_index, output])
-            self.phases[:n_components] = omegas @ self.found[-1]
+            # Not by the BLAS, whose sums may depend on its number of threads.
+            self.phases[:n_components] = np.einsum("kd,d->k", omegas, self.found[-1])
         phases = self.phases[:n_components].copy()
         if n_components == 1:
             return CosineSum(omegas, phases, np.ones(1))
@@ -140,10 +143,11 @@ def landmarks_of(learner, rounds, scaling):
     if learner.found:
         x = np.reshape(learner.found[: len(rounds) * n_outputs], (len(rounds), n_outputs, n_features))
     else:  # of all with the phases that were found, the landmark next to the mean of the rows
-        omegas = learner.draws[: len(rounds)]
+        unit = np.abs(learner.draws).max()
+        omegas = learner.draws[: len(rounds)] / unit
         phases = np.reshape([[cosines.phases for cosines, _ in this_round] for this_round in rounds],
                             (len(rounds), n_outputs, learner.n_components, 1))
         transposed = omegas.swapaxes(-1, -2)
-        x = (transposed @ np.linalg.solve(omegas @ transposed, phases))[..., 0]
+        x = (transposed @ np.linalg.solve(omegas @ transposed, phases))[..., 0] / unit
     landmarks = feature_units(x, scaling)
     return landmarks[:, 0] if n_outputs == 1 else landmarks

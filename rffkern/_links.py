@@ -13,7 +13,8 @@ class LogisticLink:
         self.slope = slope
 
     def positive(self, scores):
-        return 0.5 * (1 + np.tanh(0.5 * self.slope * scores))
+        with np.errstate(over="ignore"):  # whose tanh is 1
+            return 0.5 * (1 + np.tanh(0.5 * self.slope * scores))
 
     def log_positive(self, scores):
         return -np.logaddexp(0, -self.slope * scores)

@@ -38,6 +38,7 @@ def exponential_step(total, agreement):
     """
     if total == 0:
         return 0.0
+    agreement = min(max(agreement, -total), total)  # which a sum of cosines may miss by its rounding
     guard = _STEP_GUARD * total
     return 0.5 * math.log((total + agreement + guard) / (total - agreement + guard))
 

@@ -17,6 +17,9 @@ from ._tiles import TILE, aligned, make_tiles, tiled
 from .errors import InvalidInputError
 from .expansion import FourierExpansion
 
+# Of the weight, that rows besides a landmark must have to say anything of its cosines.
+_LEAST_SHARE = 1e-12
+
 # Rows of a class that k-means looks at.
 _KMEANS_ROWS = 16384
 
@@ -103,7 +106,8 @@ class Representation:
         phases = np.einsum("lkd,ld->lk", omegas, landmarks.points)
         kernels = LandmarkKernels(omegas, phases, np.empty(phases.shape))
         agreement = self._agreements(kernels, landmarks, data)
-        agreement = (agreement - landmarks.own_weight[:, None]) / (total - landmarks.own_weight[:, None])
+        own, least = landmarks.own_weight[:, None], _LEAST_SHARE * total
+        agreement = np.where(total - own > least, agreement - own, 0.0) / np.maximum(total - own, least)
         # The pseudo-posterior of losses 1/2 - agreement / 2.
         self.kernels = kernels._replace(posterior=pseudo_posterior(0.5 * model.beta * math.sqrt(n) * agreement))
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._kernels import _dual
+from ._threads import check_n_threads
 
 # Passes of coordinate descent: for the squared hinge loss, and for each column for the hinge loss.  Newton's method
 # wants matrices of the size of w, up to this.
@@ -20,7 +21,7 @@ _EPOCHS = 2
 _EPOCHS_PER_COLUMN = 3
 _WIDEST = 1000
 
-# Looks at the gap without a smaller one, after which rounding is what keeps it from falling.
+# Looks at the gap until it must have halved, else rounding is what keeps it from falling.
 _PATIENCE = 50
 
 # Multiply-adds at a time at most, so that an interrupt is heard within a second.
@@ -53,8 +54,9 @@ class _Problem:
     """Rows, signs and bounds, with the sums over rows that all methods want."""
 
     def __init__(self, features, sign, bound, squared, n_threads):
-        self.features, self.sign, self.bound, self.squared, self.n_threads = features, sign, bound, squared, n_threads
+        self.features, self.sign, self.bound, self.squared = features, sign, bound, squared
         self.n_samples, self.width = features.shape
+        self.wanted_threads, self.n_threads = n_threads, check_n_threads(n_threads, features.size)
         self.diagonal = 0.5 / bound if squared else np.zeros(self.n_samples)
         self.partial = np.empty((-(-self.n_samples // _dual.ROWS_PER_BLOCK), self.width))
         self.gram = None
@@ -75,8 +77,9 @@ class _Problem:
         """Factor of I + sum of scale x x', or None where rounding left it no positive definite matrix."""
         if self.gram is None:
             self.gram = np.empty((min(_CHUNKS, len(self.partial)), self.width, self.width))
-            self.scratch = np.zeros((self.n_threads, _dual.gram_scratch(self.width)), self.features.dtype)
-        _dual.weighted_gram(self.features, scale, self.gram, self.scratch, self.n_threads)
+            n_threads = check_n_threads(self.wanted_threads, self.features.size * self.width)
+            self.scratch = np.zeros((n_threads, _dual.gram_scratch(self.width)), self.features.dtype)
+        _dual.weighted_gram(self.features, scale, self.gram, self.scratch, len(self.scratch))
         self.gram[0].flat[:: self.width + 1] += 1
         return self.gram[0] if _dual.factorise(self.gram[0]) else None
 
@@ -92,7 +95,7 @@ class _Problem:
         return alpha.sum() - 0.5 * _squares(coef) - 0.5 * (self.diagonal * alpha**2).sum()
 
     def in_double(self):
-        return _Problem(self.features.astype(np.float64), self.sign, self.bound, self.squared, self.n_threads)
+        return _Problem(self.features.astype(np.float64), self.sign, self.bound, self.squared, self.wanted_threads)
 
 
 def _squares(coef):
@@ -110,7 +113,7 @@ def fit_machine(features, sign, bound, squared, tol, seed, n_threads):
     squared : bool
     tol : float, (primal - dual) / primal at which to stop
     seed : int > 0, decides the order in which rows are visited
-    n_threads : int
+    n_threads : int or None, as the parameter of models
 
     Returns
     -------
@@ -121,13 +124,13 @@ def fit_machine(features, sign, bound, squared, tol, seed, n_threads):
     problem = _Problem(features, sign, bound, squared, n_threads)
     wide = problem.width > _WIDEST
     machine = _descend(problem, tol, seed)
-    if machine.gap > tol and squared and not wide:
+    if not machine.gap <= tol and squared and not wide:
         machine = _newton(problem, machine, tol)
-    if machine.gap > tol and (features.dtype == np.float32 or not (squared or wide)):
+    if not machine.gap <= tol and (features.dtype == np.float32 or not (squared or wide)):
         problem = problem if features.dtype == np.float64 else problem.in_double()
         machine = (_descend(problem, tol, seed) if wide else
                    (_newton if squared else _interior_point)(problem, machine, tol))
-    if machine.gap > tol:
+    if not machine.gap <= tol:
         warnings.warn(f"rounding keeps the support vector machine from the relative gap tol = {tol:g} between its "
                       f"objectives; it stopped at {machine.gap:.2g}", RuntimeWarning, stacklevel=3)
     return machine
@@ -150,7 +153,7 @@ def _descend(problem, tol, seed):
         margins = problem.project(coef)
         primal = problem.primal(coef, margins)
         gap = (primal - problem.dual(alpha, coef)) / primal
-        best, since_best = (gap, 0) if gap < best else (best, since_best + 1)
+        best, since_best = (gap, 0) if gap < 0.5 * best else (best, since_best + 1)
         if gap <= tol or n_passes >= at_most or since_best == _PATIENCE:
             return Machine(coef.astype(np.float64), margins, n_passes, gap)
         if done < allowed:
@@ -223,6 +226,8 @@ class _Barrier:
 
     def advance(self, gradient):
         """Predict, correct and step; return False where rounding allows no more."""
+        if not (self.alpha.min() > 0 and self.room.min() > 0):
+            return False  # rounding has put a row on its barrier
         theta = self.low_price / self.alpha + self.high_price / self.room
         factor = self.problem.factorise(1 / theta)
         if factor is None:
@@ -232,6 +237,8 @@ class _Barrier:
         goal = (self._products(self._longest(moves), moves) / now) ** 3 * now
         moves = self._moves(factor, theta, gradient, goal - moves[0] * moves[1], goal + moves[0] * moves[2])
         step = _BOLDNESS * self._longest(moves)
+        if not (np.isfinite(moves).all() and np.isfinite(step)):
+            return False
         self.alpha, self.low_price, self.high_price = (value + step * move for value, move in zip(
             (self.alpha, self.low_price, self.high_price), moves, strict=True))
         return True
@@ -245,9 +252,12 @@ def _interior_point(problem, machine, tol):
         margins = problem.project(coef)
         primal = problem.primal(coef, margins)
         gap = (primal - problem.dual(barrier.alpha, coef)) / primal
-        if gap <= tol or n_steps == _MAX_STEPS or not barrier.advance(margins - 1):
-            break
-    return Machine(coef, margins, n_passes + n_steps, gap)
+        if gap < machine.gap or n_steps == 0:
+            machine = Machine(coef, margins, n_passes + n_steps, gap)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # at the end of what rounding allows
+            if gap <= tol or n_steps == _MAX_STEPS or not barrier.advance(margins - 1):
+                break
+    return machine
 
 
 def probability_slope(margins, signs, weight):
@@ -260,13 +270,14 @@ def probability_slope(margins, signs, weight):
     ----------
     margins : float64 array of shape (n_samples, n_machines), y score
     signs : int8 array of shape (n_samples, n_machines)
-    weight : float64 array of shape (n_samples,) or None
+    weight : float64 array of shape (n_samples,), of which a whole number stands for so many rows
     """
-    weight = np.ones(len(margins)) if weight is None else weight
+    if not margins.any():
+        return 1.0
     positive = weight @ (signs > 0)
     n_alike = np.where(signs > 0, positive, weight.sum() - positive)
     right = (n_alike + 1) / (n_alike + 2)
-    unit = np.abs(margins).max() or 1.0
+    unit = np.abs(margins).max()
     margins, weighted = margins / unit, weight[:, None] * margins / unit
     low, high, slope = 0.0, 1e6, 1.0
     for _ in range(100):

@@ -175,6 +175,8 @@ class ArrayTable:
         if self.y is not None and (self.y.ndim not in (1, 2) or self.y.shape[0] != self.X.shape[0]):
             raise InvalidInputError(f"{self.path}: expected y of shape {self.X.shape[:1]}, or a column for each "
                                     f"target, got {self.y.shape}")
+        if self.y is not None and self.y.shape[1:] == (1,):
+            self.y = self.y[:, 0]
         if "feature_names" in archive.files and archive["feature_names"].shape == self.X.shape[1:]:
             self.columns = [str(name) for name in archive["feature_names"]]
             _check_names(self.path, self.columns)
@@ -210,21 +212,23 @@ def to_labels(parts):
 
 
 def to_targets(parts, path):
-    """Real targets of all blocks as one array, refusing the first that is no number."""
+    """Real targets of all blocks as one array, refusing the first that is no finite number."""
     words = np.concatenate(parts)
-    if words.dtype.kind != "U":
-        return words
-    for i, word in enumerate(words.tolist()):
-        if not _is_number(word):
-            raise InvalidInputError(f"{path}: expected a number as the target of data row {i + 1}, got {word!r}")
-    return words.astype(np.float64)
+    targets = _as_numbers(words)
+    bad = ~np.isfinite(targets.reshape(len(targets), -1)).all(axis=1)
+    if bad.any():
+        row = int(bad.argmax())
+        raise InvalidInputError(f"{path}: expected a finite number as the target of data row {row + 1}, "
+                                f"got {words[row].tolist()!r}")
+    return targets
 
 
 def _as_numbers(labels):
-    """Words as numbers, nan where they are none."""
+    """Labels as numbers, nan for words that are none."""
     if labels.dtype.kind != "U":
-        return labels
-    return np.array([float(word) if _is_number(word) else np.nan for word in labels])
+        return labels.astype(np.float64)
+    numbers = [float(word) if _is_number(word) else np.nan for word in labels.ravel().tolist()]
+    return np.array(numbers).reshape(labels.shape)
 
 
 def _check_shape(labels, predicted):
@@ -256,23 +260,29 @@ class RSquared:
     """The share of the variance of targets that is predicted, over blocks; rows without a number are left out."""
 
     def __init__(self):
-        self.n_rows, self.first, self.sums = 0, None, np.zeros(3)
+        self.n_rows, self.first, self.sums = 0, None, 0.0
 
     def add(self, labels, predicted):
         _check_shape(labels, predicted)
-        targets = _as_numbers(labels).astype(np.float64)
-        known = np.isfinite(targets)
+        targets = _as_numbers(labels).reshape(len(labels), -1)
+        predicted = predicted.reshape(targets.shape)
+        known = np.isfinite(targets).all(axis=1)
         targets, predicted = targets[known], predicted[known]
-        if targets.size:
-            self.first = targets[0] if self.first is None else self.first
-            shifted = targets - self.first  # so that large means cost no digits
-            self.n_rows += targets.size
-            self.sums += shifted.sum(), (shifted**2).sum(), ((targets - predicted) ** 2).sum()
+        if not len(targets):
+            return
+        if self.first is None:
+            self.first, self.unit = targets[0], np.maximum(np.abs(targets).max(axis=0), 1e-300)
+        shifted = (targets - self.first) / self.unit  # so that large means cost no digits and squares do not overflow
+        missed = (targets - predicted) / self.unit
+        self.n_rows += len(targets)
+        self.sums = self.sums + np.array([shifted.sum(axis=0), (shifted**2).sum(axis=0), (missed**2).sum(axis=0)])
 
     def report(self):
+        """The mean over targets; one that does not vary counts as 1 where it is predicted exactly, else as 0."""
         total, squares, missed = self.sums
-        spread = squares - total**2 / max(1, self.n_rows)
-        return f"R^2 on {self.n_rows} rows: {1 - missed / spread:.4f}" if spread > 0 else "R^2: targets do not vary"
+        spread = squares - total**2 / self.n_rows
+        shares = np.where(spread > 0, 1 - missed / np.where(spread > 0, spread, 1.0), missed == 0)
+        return f"R^2 on {self.n_rows} rows: {shares.mean():.4f}"
 
 
 class CsvWriter:

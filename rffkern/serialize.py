@@ -102,6 +102,10 @@ def _describe(model):
         classes = _labels_to_json(model.classes_) if hasattr(model, "classes_") else None
         names = list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None
         curves = {name: getattr(model, name) for name in model.fitted_curves}
+        try:
+            model._restored(expansion, curves)  # as `load` will
+        except ValueError as error:
+            raise InvalidInputError(f"the parameters of the model must be those it was fitted with: {error}") from error
     else:
         raise InvalidInputError("model must be a fitted estimator of this package or a FourierExpansion, "
                                 f"got {type(model).__name__}")

@@ -429,7 +429,7 @@ def test_regression(tmp_path, table):
     assert "train loss" in run("info", "m.npz", cwd=tmp_path).stdout
     write_csv(tmp_path / "words.csv", X, np.where(X[:, 0] > 0, "1.5", "much"))
     done = run("fit", "words.csv", "-o", "n.npz", "--model", "gbrff_regressor", cwd=tmp_path, expect=65)
-    assert "words.csv: expected a number as the target of data row" in done.stderr
+    assert "words.csv: expected a finite number as the target of data row" in done.stderr
 
 
 def test_several_targets_from_an_archive(tmp_path, table):
@@ -440,6 +440,15 @@ def test_several_targets_from_an_archive(tmp_path, table):
     assert done.stdout.splitlines()[0] == "prediction 0,prediction 1"
     run("predict", "m.npz", "d.npz", "-o", "out.npy", cwd=tmp_path)
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), load(tmp_path / "m.npz").predict(X))
+    X, y = table[0], np.column_stack([table[0][:, 0], 1000 + table[0][:, 1] - table[0][:, 2]])
+    np.savez(tmp_path / "w.npz", X=X, y=y.astype(str))
+    run("fit", "w.npz", "-o", "w_model.npz", "--model", "gbrff_regressor", "--set", "n_estimators=3", cwd=tmp_path)
+    done = run("predict", "w_model.npz", "w.npz", "-o", "out.npy", cwd=tmp_path)
+    assert done.stderr == f"R^2 on 300 rows: {load(tmp_path / 'w_model.npz').score(X, y):.4f}\n"
+    np.savez(tmp_path / "huge.npz", X=X, y=1e200 * y)
+    run("fit", "huge.npz", "-o", "h_model.npz", "--model", "gbrff_regressor", "--set", "n_estimators=3", cwd=tmp_path)
+    done = run("predict", "h_model.npz", "huge.npz", "-o", "out.npy", cwd=tmp_path)
+    assert done.stderr == f"R^2 on 300 rows: {load(tmp_path / 'h_model.npz').score(X, 1e200 * y):.4f}\n"
     assert "y must be a 1d array" in run("fit", "d.npz", "-o", "n.npz", cwd=tmp_path, expect=65).stderr
     np.savez(tmp_path / "e.npz", X=X, y=X[:, 0])
     done = run("predict", "m.npz", "e.npz", cwd=tmp_path, expect=65)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import reference
 
-from rffkern import GBRFF1Classifier, GBRFFClassifier, GBRFFRegressor, InvalidInputError
+from rffkern import GBRFF1Classifier, GBRFFClassifier, GBRFFRegressor, InvalidInputError, save
 from rffkern._kernels._lbfgs import minimize
 
 CLASSIFIERS = [GBRFF1Classifier, GBRFFClassifier]
@@ -153,6 +153,36 @@ def test_integer_weights_are_repetition(rng, make):
     weighted, repeated = make(3, landmarks="random", **params).fit(X, y, repeats), make(
         3, landmarks="random", **params).fit(np.repeat(X, repeats, axis=0), np.repeat(y, repeats))
     np.testing.assert_allclose(weighted.landmarks_, repeated.landmarks_, atol=1e-12)
+
+
+def test_sums_of_cosines_beyond_one_by_rounding(rng):
+    """All rows equal and one class of no weight in single precision: the agreement may exceed the total by a bit."""
+    y = np.where(np.arange(300) % 2, 1, -1)
+    for n_components in (10, 20, 30):
+        model = GBRFF1Classifier(20, n_components=n_components, random_state=0)
+        model.fit(np.ones((300, 10)), y, np.where(y == 1, 1, 1e-46))
+        assert np.isfinite(model.train_loss_).all()
+
+
+@pytest.mark.parametrize("make", BOOSTED)
+def test_parameters_changed_after_fit(rng, tmp_path, make):
+    X, y = waves(rng, 200)
+    model = make(6, n_components=4, random_state=0).fit(X, y)
+    stages = getattr(model, "staged_decision_function", None) or model.staged_predict
+    expected = list(stages(X))
+    model.set_params(n_components=2)
+    assert len(list(stages(X))) == len(expected) == 6
+    with pytest.raises(InvalidInputError, match="must be those it was fitted with"):
+        save(model, tmp_path / "m.npz")
+
+
+@pytest.mark.parametrize("gamma", [5e-324, 1e-310, 1e-20])
+@pytest.mark.parametrize("n_components", [1, 3, 9])
+def test_landmarks_of_nearly_constant_kernels_are_finite(rng, gamma, n_components):
+    X, y = waves(rng, 100)
+    for unit in (1, 1e300):
+        model = GBRFFRegressor(4, n_components=n_components, gamma=gamma, random_state=0).fit(unit * X, y)
+        assert np.isfinite(model.landmarks_).all()
 
 
 @pytest.mark.parametrize("make", BOOSTED)

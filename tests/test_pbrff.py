@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import reference
 
-from rffkern import InvalidInputError, PBRFFClassifier, PBRFFTransformer, load, save
+from rffkern import InvalidInputError, PBRFFClassifier, PBRFFTransformer, RowBlocks, load, save
 
 
 def rings(rng, n_samples=400):
@@ -135,6 +135,50 @@ def test_integer_weights_are_repetition(rng):
     repeated = PBRFFClassifier(**params).fit(np.repeat(X, repeats, axis=0), np.repeat(y, repeats))
     np.testing.assert_allclose(weighted.landmarks_, repeated.landmarks_)
     np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-3)
+    assert weighted.proba_slope_ == pytest.approx(repeated.proba_slope_, rel=1e-3)
+    twice = PBRFFClassifier(**params).fit(X, y, np.full(150, 2))
+    assert twice.proba_slope_ != PBRFFClassifier(**params).fit(X, y).proba_slope_
+
+
+def test_one_row_that_weighs_nearly_all(rng):
+    X, y = rings(rng)
+    weight = np.full(400, 1e-20)
+    weight[0] = 1
+    for make in (PBRFFClassifier, PBRFFTransformer):
+        assert np.isfinite(make(random_state=0).fit(X, y, weight).expansion_.amplitudes).all()
+
+
+@pytest.mark.parametrize("C", [1e-310, 1e-50, 1e6])
+def test_the_product_of_C_and_weight_is_held(rng, C):
+    X, y = rings(rng)
+    weight = np.ones(400)
+    weight[:3] = 1e9
+    model = PBRFFClassifier(C=C, random_state=0).fit(X, y, weight)
+    if C < 1e-12:
+        smallest = PBRFFClassifier(C=1e-300, random_state=0).fit(X, y, weight)
+        np.testing.assert_array_equal(model.expansion_.amplitudes, smallest.expansion_.amplitudes)
+    assert (model.predict(X) != model.predict(X)[0]).any()
+
+
+@pytest.mark.parametrize("make", [PBRFFClassifier, PBRFFTransformer])
+def test_parameters_changed_after_fit(rng, tmp_path, make):
+    X, y = rings(rng)
+    model = make(6, n_components=4, random_state=0).fit(X, y)
+    expected = model.transform(X) if make is PBRFFTransformer else model.decision_function(X)
+    model.set_params(n_components=2)
+    found = model.transform(X) if make is PBRFFTransformer else model.decision_function(X)
+    np.testing.assert_array_equal(found, expected)
+    with pytest.raises(InvalidInputError, match="must be those it was fitted with"):
+        save(model, tmp_path / "m.npz")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_features_of_blocks_are_refused_before_the_fit(rng):
+    X, y = rings(rng)
+    model = PBRFFTransformer(3, random_state=0)
+    with pytest.raises(InvalidInputError, match="here an array is expected"):
+        model.fit_transform(RowBlocks([X]), y)
+    assert not hasattr(model, "expansion_")
 
 
 def test_kmeans_landmarks_stand_in_their_class(rng):

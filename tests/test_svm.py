@@ -126,6 +126,19 @@ def test_newton_does_not_believe_margins_of_lower_precision():
     assert _svm._newton(_svm._Problem(features, sign, 1e3 * bound, True, 1), start, 1e-6).gap <= 1e-6
 
 
+@pytest.mark.parametrize("C", [1.0, 1e4, 1e5])
+@pytest.mark.parametrize("squared", [False, True])
+def test_a_gap_beyond_rounding_ends_finite(C, squared):
+    """Where rounding puts a row on its barrier the best point so far is the answer, not nan."""
+    for seed in range(6):
+        features, sign, bound = problem(seed, 128, 20, overlap=5.0)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "rounding keeps the support vector machine from the relative gap")
+            machine = solve(features, sign, C * bound, squared, 1e-12)
+        assert np.isfinite(machine.coef).all()
+        assert machine.gap < 1e-6
+
+
 def test_the_order_of_rows_is_the_seed_s(rng):
     features, sign, bound = problem(9, 400, 15)
     first, again, other = (solve(features, sign, bound, True, 1e-3, seed) for seed in (1, 1, 2))
@@ -167,11 +180,13 @@ def test_weighted_gram(rng):
 def test_probability_slope_by_hand():
     """n rows of margin 1, all right: P(right) = (n + 1) / (n + 2), so the slope is ln(n + 1)."""
     signs = np.repeat([[1], [-1]], 50, axis=0).astype(np.int8)
-    assert _svm.probability_slope(np.ones((100, 1)), signs, None) == pytest.approx(np.log(51), rel=1e-6)
-    huge = _svm.probability_slope(1e200 * np.ones((100, 1)), signs, None)
+    alike = np.ones(100)
+    assert _svm.probability_slope(np.ones((100, 1)), signs, alike) == pytest.approx(np.log(51), rel=1e-6)
+    assert _svm.probability_slope(np.ones((100, 1)), signs, 2 * alike) == pytest.approx(np.log(101), rel=1e-6)
+    huge = _svm.probability_slope(1e200 * np.ones((100, 1)), signs, alike)
     assert huge == pytest.approx(1e-200 * np.log(51), rel=1e-6)
-    useless = _svm.probability_slope(np.where(np.arange(100) % 2, 1.0, -1.0)[:, None], signs, None)
+    useless = _svm.probability_slope(np.where(np.arange(100) % 2, 1.0, -1.0)[:, None], signs, alike)
     assert 0 < useless < 0.1
-    assert _svm.probability_slope(np.zeros((100, 1)), signs, None) > 0
+    assert _svm.probability_slope(np.zeros((100, 1)), signs, alike) == 1
     weighted = _svm.probability_slope(np.array([[1.0], [-1.0]]), np.array([[1], [-1]], np.int8), np.array([3.0, 1.0]))
     assert weighted > 0

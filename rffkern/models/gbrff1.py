@@ -72,6 +72,8 @@ class GBRFF1Classifier(Classifier):
         mean.
     n_estimators_ : int
         Rounds kept.
+    n_components_ : int
+        Cosines of each landmark.
     n_iter_ : int
         L-BFGS iterations of all descents together; not kept in model files.
     train_loss_, eval_loss_ : arrays
@@ -82,8 +84,9 @@ class GBRFF1Classifier(Classifier):
 
     Notes
     -----
-    Memory beside X as for `GBRFF2Classifier`, and 2 u K bytes for each row of a part, u = 4 in single precision and 8
-    in double.  The cost of a landmark's descent does not depend on the number of features.
+    Memory beside X as for `GBRFF2Classifier`, 2 u K bytes for each row of a part, u = 4 in single precision and 8 in
+    double, and 24 n_estimators n_outputs K d for draws and expansion.  The cost of a landmark's descent does not depend
+    on the number of features.
 
     Departures from the printed algorithm: those of `GBRFF2Classifier`; the gradient of the landmark has omega_j inside
     the sum over j, where the paper prints it outside; for K <= n_features the descent is over the K phases of the
@@ -168,4 +171,4 @@ class GBRFF1Classifier(Classifier):
 
     def staged_decision_function(self, X):
         """Yield `decision_function(X)` after each round kept; the last equals it up to rounding."""
-        return staged_scores(self, X, self.n_components)
+        return staged_scores(self, X)

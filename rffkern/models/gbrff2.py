@@ -99,6 +99,8 @@ class GBRFF2Classifier(Classifier):
         The trained function of a raw row.
     n_estimators_ : int
         Rounds kept.
+    n_components_ : int
+        Cosines of a round and an output: 1.
     n_iter_ : int
         L-BFGS iterations of all descents together; not kept in model files.
     train_loss_, eval_loss_ : arrays

@@ -85,6 +85,8 @@ class GBRFFRegressor(Regressor):
         In feature units; not kept in model files.
     n_estimators_ : int
         Rounds kept.
+    n_components_ : int
+        Cosines of each landmark.
     n_iter_ : int
         L-BFGS iterations of all descents together; not kept in model files.
     train_loss_, eval_loss_ : arrays
@@ -96,8 +98,9 @@ class GBRFFRegressor(Regressor):
     Notes
     -----
     Memory beside X, in bytes, with n rows, d columns, m rows in a part (n where there is one), and u = 4 in single
-    precision, 8 in double: n (u d + u + (8 + u) n_outputs) + u m (2 K + 3), and as `GBRFF2Classifier` for RowBlocks and
-    for what does not depend on n.  The cost of a landmark's descent does not depend on the number of features.
+    precision, 8 in double: n (u d + u + (8 + u) n_outputs) + u m (2 K + 3), 24 n_estimators n_outputs K d for draws and
+    expansion, and as `GBRFF2Classifier` for RowBlocks.  The cost of a landmark's descent does not depend on the number
+    of features.
 
     Departures from the printed algorithm: the pseudo-posterior has the minus sign that the second line of eq. 7 lacks;
     residuals are scaled (`scale_residuals`); for K <= n_features the descent is over the K phases of the landmark,
@@ -174,7 +177,7 @@ class GBRFFRegressor(Regressor):
 
     def staged_predict(self, X):
         """Yield `predict(X)` after each round kept; the last equals it up to rounding."""
-        return staged_scores(self, X, self.n_components)
+        return staged_scores(self, X)
 
 
 @register("gbrff")
@@ -234,6 +237,8 @@ class GBRFFClassifier(Classifier):
         In feature units; not kept in model files.
     n_estimators_ : int
         Rounds kept.
+    n_components_ : int
+        Cosines of each landmark.
     n_iter_ : int
         L-BFGS iterations of all descents together; not kept in model files.
     train_loss_, eval_loss_ : arrays
@@ -320,4 +325,4 @@ class GBRFFClassifier(Classifier):
 
     def staged_decision_function(self, X):
         """Yield `decision_function(X)` after each round kept; the last equals it up to rounding."""
-        return staged_scores(self, X, self.n_components)
+        return staged_scores(self, X)

@@ -7,13 +7,14 @@ from .._base import Classifier, Model, check_labelled, register
 from .._boosted import check_common
 from .._links import LogisticLink
 from .._representation import LandmarkKernels, Representation
+from .._row_blocks import RowBlocks
 from .._scaling import Scaling
 from .._svm import fit_machine, probability_slope
 from .._threads import check_n_threads
 from .._tiles import pack
 
 # Of C times a row's weight: beyond, in double precision, a row counts for nothing, or must be right.
-_BOUNDS = 1e-12, 1e9
+_BOUNDS = 1e-12, 1e8
 
 
 def _check_params(model):
@@ -50,7 +51,7 @@ class PBRFFClassifier(Classifier):
         the sample weights.
     C : float in (0, 1e6], default 1
         Weight of the losses in the linear machine, further multiplied by a row's sample weight; the product is held to
-        [1e-12, 1e9].
+        [1e-12, 1e8].
     landmarks : "random" or "kmeans", default "random"
         Rows drawn with replacement, or k-means centers, equally many for each class (of 16384 of its rows at most).
     loss : "squared_hinge" or "hinge", default "squared_hinge"
@@ -82,6 +83,8 @@ class PBRFFClassifier(Classifier):
         wrong with Platt's small odds.
     n_iter_ : int
         Passes of all machines over their rows; not kept in model files.
+    n_components_ : int
+        Cosines of each landmark.
     n_features_in_ : int
         Number of columns; `feature_names_in_` has their names where `fit` saw a data frame.
 
@@ -90,7 +93,8 @@ class PBRFFClassifier(Classifier):
     Memory beside X, in bytes, with n rows, d columns, L landmarks of K cosines, W = L + 1 rounded up to a multiple of
     16, and u = 4 in single precision, 8 in double: n (u (d + W) + 24 + 8 n_machines), or where that is more
     n (u d + (2 u + 8) n_classes + L K / 256); with the hinge loss instead n (u W + 200), and 8 n W more in single
-    precision; 64 W^2 where W is 1000 at most.  Rows in RowBlocks are not held, their features are.
+    precision; 64 W^2 where W is 1000 at most.  Rows in RowBlocks are not held, their features are,
+    twice where some rows have no weight.
 
     Departures from the printed algorithm: the landmark's own term is left out of its loss only where it is a row; the
     constant feature is regularised, as the dual descent needs it.
@@ -160,22 +164,27 @@ class PBRFFClassifier(Classifier):
         features, weight, signs = learned.features(), data.weight, list(data.targets())
         if weight is not None and not weight.all():  # only streamed rows
             features, weight, signs = features[weight > 0], weight[weight > 0], [sign[weight > 0] for sign in signs]
-        bound = self.C * np.clip(learned.unit * (np.ones(len(features)) if weight is None else weight), *_BOUNDS)
+        weight = learned.unit * (np.ones(len(features)) if weight is None else weight)
+        bound = np.clip(self.C * weight, *_BOUNDS)
         machines = [fit_machine(features, sign, bound, self.loss == "squared_hinge", self.tol, int(seed),
-                                learned.n_threads)
+                                self.n_threads)
                     for sign, seed in zip(signs, rng.integers(1, 2**63, len(signs)), strict=True)]
         coef = np.column_stack([machine.coef for machine in machines])
         margins = np.column_stack([machine.margins for machine in machines])
-        self._keep(names, data.X.shape[1], **fitted, n_iter_=sum(machine.n_passes for machine in machines),
+        self._keep(names, data.X.shape[1], **fitted, n_components_=self.n_components,
+                   n_iter_=sum(machine.n_passes for machine in machines),
                    landmarks_=learned.landmarks(),
                    proba_slope_=np.array([probability_slope(margins, np.column_stack(signs), weight)]),
                    expansion_=learned.expansion(coef[: self.n_landmarks], coef[self.n_landmarks]))
         return self
 
     def _restored(self, expansion, arrays):
-        if arrays["proba_slope_"].shape != (1,) or expansion.n_terms != self.n_landmarks * self.n_components:
-            raise ValueError("landmarks and terms do not agree in number, or the slope is not one number")
-        return super()._restored(expansion, arrays)
+        slope = arrays["proba_slope_"]
+        if slope.shape != (1,) or not slope[0] > 0:
+            raise ValueError("the slope of the probabilities is not one positive number")
+        if expansion.n_terms != self.n_landmarks * self.n_components:
+            raise ValueError("landmarks and terms do not agree in number")
+        return super()._restored(expansion, arrays) | {"n_components_": self.n_components}
 
 
 @register("pbrff_transformer")
@@ -212,6 +221,8 @@ class PBRFFTransformer(Model):
         The sum of all features: K terms of amplitude q_lj for each landmark.
     landmarks_ : array of shape (n_landmarks, n_features)
         In feature units; not kept in model files.
+    n_components_ : int
+        Cosines of each landmark.
     n_features_in_ : int
         Number of columns; `feature_names_in_` has their names where `fit` saw a data frame.
 
@@ -251,12 +262,14 @@ class PBRFFTransformer(Model):
         self._check_params()
         names, data, _ = check_labelled(X, y, sample_weight)
         learned = Representation(self, data, sample_weight, check.check_rng(self.random_state))
-        self._keep(names, data.X.shape[1], landmarks_=learned.landmarks(),
+        self._keep(names, data.X.shape[1], n_components_=self.n_components, landmarks_=learned.landmarks(),
                    expansion_=learned.expansion(np.ones((self.n_landmarks, 1)), np.zeros(1)))
         return self
 
     def fit_transform(self, X, y, sample_weight=None):
         """Return the features of the rows that are learned from."""
+        if isinstance(X, RowBlocks):
+            np.asarray(X)  # says that an array is expected, before the fit rather than after it
         return self.fit(X, y, sample_weight).transform(X)
 
     def transform(self, X):
@@ -280,7 +293,7 @@ class PBRFFTransformer(Model):
         X = self._check_rows(X)
         expansion, given = self.expansion_, X.dtype
         X = X if expansion.fits_single() else X.astype(np.float64, copy=False)
-        shape = -1, self.n_components
+        shape = -1, self.n_components_
         kernels = LandmarkKernels(expansion.omegas.reshape(*shape, X.shape[1]), expansion.phases.reshape(shape),
                            expansion.amplitudes.reshape(shape))
         n_threads = check_n_threads(self.n_threads, X.shape[0] * expansion.omegas.size)
@@ -292,10 +305,10 @@ class PBRFFTransformer(Model):
     def get_feature_names_out(self, input_features=None):
         """Return a name for each feature; `input_features` is there for scikit-learn and changes nothing."""
         self._check_fitted()
-        n_features = self.expansion_.n_terms // self.n_components
+        n_features = self.expansion_.n_terms // self.n_components_
         return np.array([f"{type(self).__name__.lower()}{m}" for m in range(n_features)], dtype=object)
 
     def _restored(self, expansion, arrays):
         if expansion.n_outputs != 1 or expansion.n_terms != self.n_landmarks * self.n_components:
             raise ValueError("landmarks and terms do not agree in number")
-        return super()._restored(expansion, arrays)
+        return super()._restored(expansion, arrays) | {"n_components_": self.n_components}
