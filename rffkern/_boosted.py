@@ -80,9 +80,9 @@ def train(model, loss, training, make_learner, callback, n_components=1):
     model : estimator with the parameters of `check_boosted`
     loss : class of the loss state, `Margins` or `Residuals`
     training : Training
-    make_learner : callable (rows, draws, gamma, scaling, data, rng) -> learner, as `boost` wants it; draws holds
-    omegas,
-        an array of shape (n_estimators, n_outputs, n_components, n_features), and data the rows of `training`
+    make_learner : callable (rows, draws, gamma, scaling, data, rng) -> learner, as `boost` wants it
+        draws holds omegas, an array of shape (n_estimators, n_outputs, n_components, n_features), and data the rows of
+        `training`
     callback : callable or None
     n_components : int, cosines in a weak learner
 

@@ -76,9 +76,7 @@ class Contender:
         self.class_name, self.grid, self.params = class_name, grid, params
 
     def curve(self, params, X, y, X_test, y_test, sizes):
-        """Per number of landmarks, largest last: test accuracy, and minus the mean squared error of scores held to
-        1.
-        """
+        """Per number of landmarks, largest last, what `judge` says of the test rows."""
         import rffkern
 
         make = getattr(rffkern, self.class_name)
