@@ -129,8 +129,8 @@ class CsvTable:
     def _labels(self, block, cells, target):
         for (number, _), row in zip(block, cells, strict=True):
             if not row[target]:
-                raise InvalidInputError(f"{self.path}: row {number}, column {self._name(target)}: expected a label, "
-                                        "got an empty cell")
+                raise InvalidInputError(f"{self.path}: row {number}, column {self._name(target)}: expected a label or "
+                                        "target, got an empty cell")
         return np.array([row[target] for row in cells])
 
     def _name(self, column):
@@ -225,9 +225,9 @@ def to_targets(parts, path):
 
 def _as_numbers(labels):
     """Labels as numbers, nan for words that are none."""
-    if labels.dtype.kind != "U":
+    if labels.dtype.kind not in "US":
         return labels.astype(np.float64)
-    numbers = [float(word) if _is_number(word) else np.nan for word in labels.ravel().tolist()]
+    numbers = [float(word) if _is_number(word) else np.nan for word in labels.astype(str).ravel().tolist()]
     return np.array(numbers).reshape(labels.shape)
 
 
