@@ -67,9 +67,9 @@ def kernel_width(model, scaling):
     return gamma
 
 
-def needs_double(model, gamma, largest_length):
+def needs_double(gamma, largest_length):
     """Whether angles may exceed what single precision resolves."""
-    return model.precision == "double" or 3 * math.sqrt(2 * gamma) * largest_length > _LARGEST_SINGLE_ANGLE
+    return 3 * math.sqrt(2 * gamma) * largest_length > _LARGEST_SINGLE_ANGLE
 
 
 def train(model, loss, training, make_learner, callback, n_components=1):
@@ -128,7 +128,7 @@ def _pack(model, data, scaling, gamma, rng, n_components):
     double = model.precision == "double"
     rows = Rows(data.X, scaling, data.weight, np.float64 if double else np.float32, model.n_threads, n_parts, order,
                 n_components)
-    if not double and needs_double(model, gamma, rows.store.largest_length):
+    if not double and needs_double(gamma, rows.store.largest_length):
         del rows  # before its successor is packed
         rows = Rows(data.X, scaling, data.weight, np.float64, model.n_threads, n_parts, order, n_components)
     return rows

@@ -40,7 +40,7 @@ def pseudo_posterior(log_weights):
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def drawn_landmarks(data, scaling, n_rounds, n_outputs, rng):
+def _drawn_landmarks(data, scaling, n_rounds, n_outputs, rng):
     """Standardised rows to serve as landmarks, (n_rounds, n_outputs, n_features)."""
     indices = draw_rows(rng, n_rounds * n_outputs, data.X.shape[0], data.weight)
     drawn = (take_rows(data.X, indices) - scaling.center) * scaling.inverse_scale
@@ -135,6 +135,16 @@ class LandmarkLearner:
         self.n_iterations += self.search.n_iterations
         if not self.over_phases:
             self.found.append(self.x.copy())
+
+
+def learner_maker(model, temperature, scale_residuals=False):
+    """The function that makes a model's LandmarkLearner, as `train` wants it; temperature is one of the rows."""
+    def make_learner(rows, draws, gamma, scaling, data, rng):
+        landmarks = None if model.landmarks == "learn" else _drawn_landmarks(data, scaling, *draws.shape[:2], rng)
+        return LandmarkLearner(rows, draws, temperature(rows), model.max_iter, 1 / math.sqrt(2 * gamma), landmarks,
+                               scale_residuals)
+
+    return make_learner
 
 
 def landmarks_of(learner, rounds, scaling):

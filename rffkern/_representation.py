@@ -112,14 +112,14 @@ class Representation:
         self.kernels = kernels._replace(posterior=pseudo_posterior(0.5 * model.beta * math.sqrt(n) * agreement))
 
     def _pack(self, model, data, gamma):
-        def tiles(dtype):
-            return make_tiles(data.X, self.scaling, np.dtype(dtype), self.n_threads, 0, None, data.weight)
+        def tiles():
+            return make_tiles(data.X, self.scaling, np.dtype(self.dtype), self.n_threads, 0, None, data.weight)
 
-        self.store, self.dtype = tiles(np.float64 if model.precision == "double" else np.float32), np.float32
-        if needs_double(model, gamma, self.store.largest_length):
-            if model.precision == "single":
-                self.store = tiles(np.float64)
+        self.dtype = np.float64 if model.precision == "double" else np.float32
+        self.store = tiles()
+        if self.dtype == np.float32 and needs_double(gamma, self.store.largest_length):
             self.dtype = np.float64
+            self.store = tiles()
 
     def _agreements(self, kernels, landmarks, data):
         """Sums over rows of weight y_l y_i cos(omega . (x_l - x_i)), with y_l y_i = 1 in one class and -1 in two."""

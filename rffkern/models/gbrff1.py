@@ -5,7 +5,7 @@ import math
 from .. import _validation as check
 from .._base import Classifier, register
 from .._boosted import restored_rounds, staged_scores, train
-from .._landmark_learner import LandmarkLearner, check_landmarks, drawn_landmarks, landmarks_of
+from .._landmark_learner import check_landmarks, landmarks_of, learner_maker
 from .._losses import ExactMargins, Margins
 
 
@@ -155,14 +155,13 @@ class GBRFF1Classifier(Classifier):
         """
         self._check_params()
 
-        def make_learner(rows, draws, gamma, scaling, data, rng):
-            landmarks = None if self.landmarks == "learn" else drawn_landmarks(data, scaling, *draws.shape[:2], rng)
-            temperature = self.beta * math.sqrt(check.total_weight(sample_weight, rows.n_samples))
-            return LandmarkLearner(rows, draws, temperature, self.max_iter, 1 / math.sqrt(2 * gamma), landmarks)
+        def temperature(rows):
+            return self.beta * math.sqrt(check.total_weight(sample_weight, rows.n_samples))
 
         loss = Margins if self.step == "closed" else ExactMargins
         learner, rounds, scaling, fitted = train(
-            self, loss, self._check_training(X, y, sample_weight, eval_set), make_learner, callback, self.n_components)
+            self, loss, self._check_training(X, y, sample_weight, eval_set), learner_maker(self, temperature), callback,
+            self.n_components)
         self._keep(**fitted, landmarks_=landmarks_of(learner, rounds, scaling))
         return self
 

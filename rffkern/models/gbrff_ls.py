@@ -1,11 +1,9 @@
 """GBRFF with least squares: boosting of landmark kernels that fit residuals (Gautheron et al., 2019)."""
 
-import math
-
 from .. import _validation as check
 from .._base import Classifier, Regressor, register
 from .._boosted import restored_rounds, staged_scores, train
-from .._landmark_learner import LandmarkLearner, check_landmarks, drawn_landmarks, landmarks_of
+from .._landmark_learner import check_landmarks, landmarks_of, learner_maker
 from .._links import LinearLink
 from .._losses import Residuals
 
@@ -17,13 +15,7 @@ def _check_params(model):
 
 
 def _learner_of(model):
-    """The function that makes the learner of either model, as `train` wants it."""
-    def make_learner(rows, draws, gamma, scaling, data, rng):
-        landmarks = None if model.landmarks == "learn" else drawn_landmarks(data, scaling, *draws.shape[:2], rng)
-        return LandmarkLearner(rows, draws, model.c, model.max_iter, 1 / math.sqrt(2 * gamma), landmarks,
-                               model.scale_residuals)
-
-    return make_learner
+    return learner_maker(model, lambda rows: model.c, model.scale_residuals)
 
 
 @register("gbrff_regressor")

@@ -295,7 +295,7 @@ class PBRFFTransformer(Model):
         X = X if expansion.fits_single() else X.astype(np.float64, copy=False)
         shape = -1, self.n_components_
         kernels = LandmarkKernels(expansion.omegas.reshape(*shape, X.shape[1]), expansion.phases.reshape(shape),
-                           expansion.amplitudes.reshape(shape))
+                                  expansion.amplitudes.reshape(shape))
         n_threads = check_n_threads(self.n_threads, X.shape[0] * expansion.omegas.size)
         out = np.empty((X.shape[0], len(kernels.posterior)), X.dtype)
         tiles, _ = pack(X, Scaling(expansion.center, np.ones(X.shape[1]), 1.0), X.dtype, n_threads)
