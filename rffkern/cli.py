@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import errno
 import json
+import math
 import os
 import signal
 import sys
@@ -31,10 +32,10 @@ class Progress:
     def __init__(self, label, total):
         self.label, self.total = label, max(1, total)
         self.shown = sys.stderr.isatty()
-        self.started = self.drawn = time.monotonic()
+        self.started, self.drawn = time.monotonic(), -math.inf
 
     def update(self, done, note=""):
-        """Draw the bar at `done` of `total`, at most ten times a second."""
+        """Draw the bar at `done` of `total`: the first time, the last, and between them at most ten times a second."""
         now = time.monotonic()
         if not self.shown or (now - self.drawn < 0.1 and done < self.total):
             return
