@@ -8,7 +8,7 @@ except ModuleNotFoundError as error:
 from ._config import show_config
 from ._row_blocks import RowBlocks
 from .errors import DataConversionWarning, FormatError, InvalidInputError, NotFittedError, RFFKernError
-from .expansion import FourierExpansion
+from .expansion import FourierExpansion, KernelExpansion
 from .models import (
     GBRFF1Classifier,
     GBRFF2Classifier,
@@ -16,6 +16,8 @@ from .models import (
     GBRFFRegressor,
     PBRFFClassifier,
     PBRFFTransformer,
+    SparseKernelClassifier,
+    SparseKernelRegressor,
 )
 from .serialize import load, save
 
@@ -28,11 +30,14 @@ __all__ = [
     "GBRFFClassifier",
     "GBRFFRegressor",
     "InvalidInputError",
+    "KernelExpansion",
     "NotFittedError",
     "PBRFFClassifier",
     "PBRFFTransformer",
     "RFFKernError",
     "RowBlocks",
+    "SparseKernelClassifier",
+    "SparseKernelRegressor",
     "__version__",
     "load",
     "save",

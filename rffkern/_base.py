@@ -11,6 +11,7 @@ from ._links import LogisticLink, probabilities
 from ._row_blocks import RowBlocks, check_rows
 from ._scaling import measure_scaling
 from .errors import InvalidInputError, NotFittedError
+from .expansion import FourierExpansion
 
 FAMILIES: dict[str, type] = {}
 
@@ -42,6 +43,7 @@ class Model:
     """
 
     family: str
+    expansion_form: type = FourierExpansion
     fitted_curves: tuple[str, ...] = ()  # names of fitted 1-D arrays that belong in a model file
     # Parameters that older versions of the file format lack: version that added them -> their values before it.
     params_since: dict[int, dict[str, object]] = {}

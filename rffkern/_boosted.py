@@ -29,10 +29,6 @@ NOISE = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-14}
 
 def check_common(model):
     """Check the parameters that every family has."""
-    if not (isinstance(model.gamma, str) and model.gamma == "scale"):
-        if isinstance(model.gamma, str):
-            raise InvalidInputError(f"gamma must be 'scale' or a number > 0, got {model.gamma!r}")
-        check.check_scalar("gamma", model.gamma, float, low=0, high=1e100, open_low=True)
     check.check_choice("standardize", model.standardize, (True, False))
     check.check_choice("precision", model.precision, ("single", "double"))
     check.check_rng(model.random_state)
@@ -40,17 +36,31 @@ def check_common(model):
         check.check_scalar("n_threads", model.n_threads, int, low=1, high=check.MAX_THREADS)
 
 
+def check_gamma(model):
+    """Check the width of the kernel whose features are drawn."""
+    if not (isinstance(model.gamma, str) and model.gamma == "scale"):
+        if isinstance(model.gamma, str):
+            raise InvalidInputError(f"gamma must be 'scale' or a number > 0, got {model.gamma!r}")
+        check.check_scalar("gamma", model.gamma, float, low=0, high=1e100, open_low=True)
+
+
 def check_boosted(model):
-    """Check the parameters that every boosted family has."""
-    check.check_scalar("n_estimators", model.n_estimators, int, low=1, high=10**8)
+    """Check the parameters that every boosted family of Fourier features has."""
+    check_rounds(model)
     check.check_scalar("learning_rate", model.learning_rate, float, low=0, high=1, open_low=True)
     check.check_scalar("max_iter", model.max_iter, int, low=0, high=10**6)
     if model.max_samples is not None:
         check.check_scalar("max_samples", model.max_samples, int, low=TILE)
+    check_gamma(model)
+    check_common(model)
+
+
+def check_rounds(model):
+    """Check the parameters of every family that learns in rounds."""
+    check.check_scalar("n_estimators", model.n_estimators, int, low=1, high=10**8)
     if model.early_stopping_rounds is not None:
         check.check_scalar("early_stopping_rounds", model.early_stopping_rounds, int, low=1)
     check.check_scalar("verbose", model.verbose, int, low=0)
-    check_common(model)
 
 
 def kernel_width(model, scaling):

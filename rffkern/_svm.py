@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._kernels import _dual
+from ._kernels import _cholesky, _dual
 from ._threads import check_n_threads
 
 # Passes of coordinate descent: for the squared hinge loss, and for each column for the hinge loss.  Newton's method
@@ -79,9 +79,10 @@ class _Problem:
             self.gram = np.empty((min(_CHUNKS, len(self.partial)), self.width, self.width))
             n_threads = check_n_threads(self.wanted_threads, self.features.size * self.width)
             self.scratch = np.zeros((n_threads, _dual.gram_scratch(self.width)), self.features.dtype)
+            self.factor_scratch = np.empty((n_threads, _cholesky.factor_scratch(self.width)))
         _dual.weighted_gram(self.features, scale, self.gram, self.scratch, len(self.scratch))
         self.gram[0].flat[:: self.width + 1] += 1
-        return self.gram[0] if _dual.factorise(self.gram[0]) else None
+        return self.gram[0] if _cholesky.factorise(self.gram[0], self.factor_scratch, len(self.scratch)) else None
 
     def losses(self, margins):
         slack = np.maximum(0, 1 - margins)
@@ -173,7 +174,7 @@ def _newton(problem, machine, tol):
         if factor is None:
             break
         direction = combined - coef
-        _dual.solve_factorised(factor, direction)
+        _cholesky.solve_factorised(factor, direction)
         slope, along, step = direction @ (coef - combined), problem.project(direction), 1.0
         while step > 1e-10:
             trial = problem.primal(coef + step * direction, margins + step * along)
@@ -214,7 +215,7 @@ class _Barrier:
         high = high_goal / self.room - self.high_price
         right = -(gradient - self.low_price + self.high_price) + low - high
         direction = problem.combine(right / theta)
-        _dual.solve_factorised(factor, direction)
+        _cholesky.solve_factorised(factor, direction)
         move = (right - problem.project(direction)) / theta
         return move, low - self.low_price / self.alpha * move, high + self.high_price / self.room * move
 

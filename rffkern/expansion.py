@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._kernels import _features
+from ._kernels import _features, _kernel_columns
 from ._threads import check_n_threads
 from ._validation import check_array
 from .errors import InvalidInputError
@@ -10,11 +10,92 @@ from .errors import InvalidInputError
 # Beyond this, numbers of an expansion are not trusted to single precision, whatever the precision of the rows.
 _LARGEST_SINGLE = 1e30
 
+# In lengthscales from the middle of all centers.  Farther out, single precision does not tell rows apart.
+_LARGEST_SINGLE_LENGTH = 1e3
+
+# A kernel expansion is scored in single precision if that moves its values by at most this share of the largest, at
+# about so many of its centers.
+_SINGLE_ERROR = 1e-4
+_N_PROBES = 200
+
 # Below so many rows, vectors over the terms beat vectors over the rows.
 _FEW = 8
 
 
-class FourierExpansion:
+class _Expansion:
+    """What both expansions are: read-only arrays that make a function of a row."""
+
+    kind: str  # in files
+    array_names: tuple[str, ...]
+    _dimensions: tuple[int, ...]
+
+    def __init__(self, *arrays):
+        for name, given, ndim in zip(self.array_names, arrays, self._dimensions, strict=True):
+            try:
+                array = np.array(given, dtype=np.float64, order="C")
+            except (ValueError, TypeError) as error:
+                raise InvalidInputError(f"{name} must be a finite {ndim}-D array: {error}") from error
+            if array.ndim != ndim or not np.isfinite(array).all():
+                raise InvalidInputError(f"{name} must be a finite {ndim}-D array, got shape {array.shape}"
+                                        + ("" if array.ndim != ndim else " with nan or inf"))
+            array.flags.writeable = False
+            self.__dict__[name] = array
+        self.__dict__["_packed"] = {}
+        if 0 in (self.n_features, self.n_outputs) or any(
+                array.shape != shape for array, shape in zip(self.arrays().values(), self._shapes(), strict=True)):
+            shapes = ", ".join(f"{name} {array.shape}" for name, array in self.arrays().items())
+            raise InvalidInputError(f"shapes must agree, got {shapes}")
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"a {type(self).__name__} is immutable: {name} cannot be set")
+
+    def __delattr__(self, name):
+        raise AttributeError(f"a {type(self).__name__} is immutable: {name} cannot be deleted")
+
+    def __reduce__(self):
+        return type(self), tuple(self.arrays().values())
+
+    n_outputs = property(lambda self: self.intercept.shape[0])
+
+    def __repr__(self):
+        return (f"{type(self).__name__}(n_terms={self.n_terms}, n_features={self.n_features}, "
+                f"n_outputs={self.n_outputs})")
+
+    def score(self, X, *, n_threads=None):
+        """Return H at the rows of X.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            float32 rows are scored in single precision, others in double.
+        n_threads : int or None, None for the CPUs this process may use
+
+        Returns
+        -------
+        array of shape (n_samples, n_outputs), float64
+
+        Raises
+        ------
+        InvalidInputError
+            If X is not a finite numeric array of n_features columns.
+        """
+        X = check_array(X)
+        if X.shape[1] != self.n_features:
+            raise InvalidInputError(f"X must have {self.n_features} features, got {X.shape[1]}")
+        return self.score_checked(X, n_threads)
+
+    def arrays(self):
+        """The arrays that make the expansion, by name."""
+        return {name: getattr(self, name) for name in self.array_names}
+
+    def fits_single(self):
+        """Whether single precision can hold the numbers of the expansion."""
+        if "single" not in self._packed:
+            self._packed["single"] = self._can_be_single()
+        return self._packed["single"]
+
+
+class FourierExpansion(_Expansion):
     """H(x) = intercept + sum over m of amplitudes[m] cos(omegas[m] . (x - center) - phases[m]).
 
     Parameters
@@ -42,66 +123,19 @@ class FourierExpansion:
            [-1.]])
     """
 
+    kind = "fourier_expansion"
     array_names = ("omegas", "phases", "amplitudes", "intercept", "center")
+    _dimensions = (2, 1, 2, 1, 1)
 
     def __init__(self, omegas, phases, amplitudes, intercept, center):
-        arrays = zip(self.array_names, (omegas, phases, amplitudes, intercept, center), (2, 1, 2, 1, 1), strict=True)
-        for name, given, ndim in arrays:
-            try:
-                array = np.array(given, dtype=np.float64, order="C")
-            except (ValueError, TypeError) as error:
-                raise InvalidInputError(f"{name} must be a finite {ndim}-D array: {error}") from error
-            if array.ndim != ndim or not np.isfinite(array).all():
-                raise InvalidInputError(f"{name} must be a finite {ndim}-D array, got shape {array.shape}"
-                                        + ("" if array.ndim != ndim else " with nan or inf"))
-            array.flags.writeable = False
-            self.__dict__[name] = array
-        self.__dict__["_packed"] = {}
-        (n_terms, n_features), n_outputs = self.omegas.shape, self.intercept.size
-        if (self.phases.shape, self.amplitudes.shape, self.center.shape) != (
-                (n_terms,), (n_terms, n_outputs), (n_features,)) or n_features == 0 or n_outputs == 0:
-            raise InvalidInputError(f"shapes must agree, got {self!r} with phases {self.phases.shape}, amplitudes "
-                                    f"{self.amplitudes.shape}, center {self.center.shape}")
+        super().__init__(omegas, phases, amplitudes, intercept, center)
 
-    def __setattr__(self, name, value):
-        raise AttributeError(f"a {type(self).__name__} is immutable: {name} cannot be set")
-
-    def __delattr__(self, name):
-        raise AttributeError(f"a {type(self).__name__} is immutable: {name} cannot be deleted")
-
-    def __reduce__(self):
-        return type(self), tuple(self.arrays().values())
+    def _shapes(self):
+        return ((self.n_terms, self.n_features), (self.n_terms,), (self.n_terms, self.n_outputs), (self.n_outputs,),
+                (self.n_features,))
 
     n_terms = property(lambda self: self.omegas.shape[0])
     n_features = property(lambda self: self.omegas.shape[1])
-    n_outputs = property(lambda self: self.intercept.shape[0])
-
-    def __repr__(self):
-        return f"FourierExpansion(n_terms={self.n_terms}, n_features={self.n_features}, n_outputs={self.n_outputs})"
-
-    def score(self, X, *, n_threads=None):
-        """Return H at the rows of X.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            float32 rows are scored in single precision, which resolves an angle of 1000 radians to 1e-4; others in
-            double.
-        n_threads : int or None, None for the CPUs this process may use
-
-        Returns
-        -------
-        array of shape (n_samples, n_outputs), float64
-
-        Raises
-        ------
-        InvalidInputError
-            If X is not a finite numeric array of n_features columns.
-        """
-        X = check_array(X)
-        if X.shape[1] != self.n_features:
-            raise InvalidInputError(f"X must have {self.n_features} features, got {X.shape[1]}")
-        return self.score_checked(X, n_threads)
 
     def score_checked(self, X, n_threads=None):
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
@@ -139,16 +173,8 @@ class FourierExpansion:
                 yield total + scores[:, stage]
             total = total + scores[:, -1]
 
-    def arrays(self):
-        """The arrays that make the expansion, by name."""
-        return {name: getattr(self, name) for name in self.array_names}
-
-    def fits_single(self):
-        """Whether single precision can hold the numbers of the expansion."""
-        if "single" not in self._packed:
-            self._packed["single"] = all(np.abs(array).max(initial=0) < _LARGEST_SINGLE
-                                         for array in self.arrays().values())
-        return self._packed["single"]
+    def _can_be_single(self):
+        return all(np.abs(array).max(initial=0) < _LARGEST_SINGLE for array in self.arrays().values())
 
     def _pack(self, dtype):
         """Arrays as the kernel reads them: angles in half turns, the number of terms padded to multiples."""
@@ -171,3 +197,97 @@ class FourierExpansion:
         terms = np.ascontiguousarray(terms.reshape(1 + self.n_features, -1, tile).transpose(1, 0, 2))
         self._packed[dtype.char] = terms, amplitudes
         return terms, amplitudes
+
+
+class KernelExpansion(_Expansion):
+    """H(x) = intercept + sum over m of weights[m] exp(-1/2 |(x - centers[m]) * inverse_lengthscales|^2).
+
+    Parameters
+    ----------
+    centers : array of shape (n_terms, n_features), feature units
+    weights : array of shape (n_terms, n_outputs)
+    intercept : array of shape (n_outputs,)
+    inverse_lengthscales : array of shape (n_features,), per unit of the feature; 0 for one that does not count
+
+    All are kept as read-only float64.  An expansion is immutable and may be scored from many threads at once.
+
+    Raises
+    ------
+    InvalidInputError
+        If an array is not finite or the shapes do not agree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rffkern import KernelExpansion
+    >>> bump = KernelExpansion([[0.0]], [[2.0]], [1.0], [1.0])
+    >>> bump.score([[0.0], [100.0]])
+    array([[3.],
+           [1.]])
+    """
+
+    kind = "kernel_expansion"
+    array_names = ("centers", "weights", "intercept", "inverse_lengthscales")
+    _dimensions = (2, 2, 1, 1)
+
+    def __init__(self, centers, weights, intercept, inverse_lengthscales):
+        super().__init__(centers, weights, intercept, inverse_lengthscales)
+
+    def _shapes(self):
+        return ((self.n_terms, self.n_features), (self.n_terms, self.n_outputs), (self.n_outputs,),
+                (self.n_features,))
+
+    n_terms = property(lambda self: self.centers.shape[0])
+    n_features = property(lambda self: self.centers.shape[1])
+
+    def score_checked(self, X, n_threads=None):
+        """`score` for rows that `check_array` has passed and whose number of columns is right."""
+        single = X.dtype == np.float32 and self.fits_single()
+        return self._score_in(X, np.dtype(np.float32 if single else np.float64), n_threads)
+
+    def _score_in(self, X, dtype, n_threads):
+        middle, scale, centers, weights = self._packed.get(dtype) or self._pack(dtype)
+        n_samples = X.shape[0]
+        n_threads = check_n_threads(n_threads, n_samples * (self.n_features + 2) * len(centers))
+        out = np.empty((n_samples, self.n_outputs))
+        scratch = np.empty((n_threads, self.n_features * _features.TILE_ROWS), dtype)
+        totals = np.empty((n_threads, self.n_outputs * _features.TILE_ROWS))
+        _kernel_columns.score_centers(X, middle, scale, centers, weights, self.intercept, out, scratch, totals,
+                                      n_threads)
+        return out
+
+    def _units(self):
+        """Middle of the centers, and what brings differences from it to the units of 2^-|x - z|^2."""
+        scale = _kernel_columns.UNIT * self.inverse_lengthscales
+        if not self.n_terms:
+            return np.zeros(self.n_features), scale
+        return 0.5 * self.centers.min(axis=0) + 0.5 * self.centers.max(axis=0), scale
+
+    def _can_be_single(self):
+        """Whether single precision tells centers apart and gives a few of them, as rows, nearly what double does.
+
+        Weights of smooth functions are often large and cancel: how much they lose is measured.
+        """
+        middle, scale = self._units()
+        with np.errstate(over="ignore"):
+            largest = np.sqrt((((self.centers - middle) * scale) ** 2).sum(axis=1)).max(initial=0)
+        if not (largest < _LARGEST_SINGLE_LENGTH and np.abs(self.weights).max(initial=0) < _LARGEST_SINGLE):
+            return False
+        rows = np.ascontiguousarray(self.centers[:: self.n_terms // _N_PROBES + 1])
+        exact, rounded = (self._score_in(rows, dtype, None) for dtype in (np.dtype(np.float64), np.dtype(np.float32)))
+        return bool((np.abs(rounded - exact) <= _SINGLE_ERROR * np.abs(exact - self.intercept).max(axis=0, initial=0))
+                    .all())
+
+    def _pack(self, dtype):
+        """Arrays as the kernel reads them, the number of centers padded to a multiple."""
+        middle, scale = self._units()
+        multiple = _kernel_columns.CENTER_MULTIPLE
+        padded = -(-self.n_terms // multiple) * multiple
+        centers, weights = np.zeros((padded, self.n_features), dtype), np.zeros((self.n_outputs, padded))
+        centers[: self.n_terms] = (self.centers - middle) * scale
+        weights[:, : self.n_terms] = self.weights.T
+        self._packed[dtype] = middle, scale, centers, weights
+        return self._packed[dtype]
+
+
+EXPANSIONS = {expansion.kind: expansion for expansion in (FourierExpansion, KernelExpansion)}

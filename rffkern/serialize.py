@@ -21,7 +21,7 @@ from ._base import FAMILIES
 from ._files import atomic_write
 from ._version import __version__
 from .errors import FormatError, InvalidInputError
-from .expansion import FourierExpansion
+from .expansion import EXPANSIONS
 
 FORMAT = "rffkern"
 FORMAT_VERSION = 2
@@ -29,18 +29,17 @@ FORMAT_VERSION = 2
 _MAX_HEADER = 1 << 24
 _DIGEST_MARK = b"sha256:"
 _DIGEST_SIZE = len(_DIGEST_MARK) + 64
-_BARE_EXPANSION = "fourier_expansion"
 _HEADER_KEYS = {"format", "version", "package", "family", "class", "params", "classes", "feature_names", "arrays"}
 _INT_DTYPES = ("|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8")
 _LABEL_DTYPES = {"|b1": bool, "<f4": float, "<f8": float, "O": object, **dict.fromkeys(_INT_DTYPES, int)}
 
 
 def save(model, path):
-    """Write a fitted model or a `FourierExpansion` to `path`, whole or not at all.
+    """Write a fitted model or an expansion to `path`, whole or not at all.
 
     Parameters
     ----------
-    model : fitted estimator of this package, or FourierExpansion
+    model : fitted estimator of this package, FourierExpansion or KernelExpansion
     path : str or os.PathLike; the name given is the name written
 
     Raises
@@ -68,7 +67,7 @@ def load(path, *, max_bytes=1 << 30):
 
     Returns
     -------
-    estimator of the class that was saved, or FourierExpansion; its predictions are the same to the last bit
+    estimator or expansion of the class that was saved; its predictions are the same to the last bit
 
     Raises
     ------
@@ -92,8 +91,8 @@ def load(path, *, max_bytes=1 << 30):
 
 def _describe(model):
     """Header and arrays of a model."""
-    if isinstance(model, FourierExpansion):
-        family, params, classes, names, curves, expansion = _BARE_EXPANSION, {}, None, None, {}, model
+    if type(model) in EXPANSIONS.values():
+        family, params, classes, names, curves, expansion = model.kind, {}, None, None, {}, model
     elif getattr(model, "family", None) in FAMILIES and type(model) is FAMILIES[model.family]:
         model._check_params()
         model._check_fitted()
@@ -107,7 +106,7 @@ def _describe(model):
         except ValueError as error:
             raise InvalidInputError(f"the parameters of the model must be those it was fitted with: {error}") from error
     else:
-        raise InvalidInputError("model must be a fitted estimator of this package or a FourierExpansion, "
+        raise InvalidInputError("model must be a fitted estimator or an expansion of this package, "
                                 f"got {type(model).__name__}")
     arrays = {name: np.ascontiguousarray(array, dtype="<f8") for name, array in (expansion.arrays() | curves).items()}
     header = {
@@ -122,7 +121,11 @@ def _plain(name, value):
     """A parameter as JSON has it; a Generator is kept as None, for its state belongs to the fit that used it."""
     if isinstance(value, np.random.Generator):
         return None
-    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, dict):
+        return {key: _plain(name, entry) for key, entry in value.items()}
+    value = value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
+    if isinstance(value, (list, tuple)):
+        return [_plain(name, entry) for entry in value]
     if value is not None and not isinstance(value, (bool, int, float, str)):
         raise InvalidInputError(f"parameter {name} cannot be stored, got {type(value).__name__}")
     return value
@@ -273,14 +276,15 @@ def _parse_array(data, name, shape):
 
 
 def _build(header, arrays):
-    cls = FAMILIES.get(header["family"])
-    bare = header["family"] == _BARE_EXPANSION
-    _require(bare or cls is not None, f"the family {header['family']!r} is not known")
-    _require(header["class"] == ("FourierExpansion" if bare else cls.__name__), "class and family do not agree")
+    bare = EXPANSIONS.get(header["family"])
+    cls = bare or FAMILIES.get(header["family"])
+    _require(cls is not None, f"the family {header['family']!r} is not known")
+    _require(header["class"] == cls.__name__, "class and family do not agree")
+    form = bare or cls.expansion_form
     curves = () if bare else cls.fitted_curves
-    expected = FourierExpansion.array_names + curves
+    expected = form.array_names + curves
     _require(tuple(arrays) == expected, f"the family must have arrays {expected}, got {tuple(arrays)}")
-    expansion = FourierExpansion(*(arrays[name] for name in FourierExpansion.array_names))
+    expansion = form(*(arrays[name] for name in form.array_names))
     if bare:
         return expansion
     params = header["params"]

@@ -153,19 +153,6 @@ def test_bits_do_not_depend_on_threads(squared):
         assert coefs[0] == coefs[1] == coefs[2]
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 33])
-def test_factorise_and_solve(rng, size):
-    root = rng.standard_normal((size, size + 2))
-    matrix, x = root @ root.T, rng.standard_normal(size)
-    factor = matrix.copy()
-    assert _dual.factorise(factor)
-    np.testing.assert_allclose(np.tril(factor), np.linalg.cholesky(matrix), atol=1e-10)
-    right = matrix @ x
-    _dual.solve_factorised(factor, right)
-    np.testing.assert_allclose(right, x, atol=1e-6)
-    assert not _dual.factorise(-matrix)
-
-
 def test_weighted_gram(rng):
     for dtype, width in ((np.float64, 32), (np.float32, 144), (np.float64, 272)):
         features, scale = rng.standard_normal((1500, width)).astype(dtype), rng.uniform(-1, 2, 1500).clip(0)

@@ -180,6 +180,36 @@ cdef inline real dot(const real *a, const real *b, Py_ssize_t width) noexcept no
         return table_f64.dot(a, b, width)
 
 
+cdef inline void distances(const real *tile, Py_ssize_t n_features, Py_ssize_t width, const real *centers,
+                           real *u) noexcept nogil:
+    if real is float:
+        table_f32.distances(tile, n_features, width, centers, u)
+    else:
+        table_f64.distances(tile, n_features, width, centers, u)
+
+
+cdef inline void decay(real *u, Py_ssize_t width) noexcept nogil:
+    if real is float:
+        table_f32.decay(u, width)
+    else:
+        table_f64.decay(u, width)
+
+
+cdef inline void dot_two(const real *column, const double *a, const double *b, Py_ssize_t width,
+                         double *sums) noexcept nogil:
+    if real is float:
+        table_f32.dot_two(column, a, b, width, sums)
+    else:
+        table_f64.dot_two(column, a, b, width, sums)
+
+
+cdef inline void add_column(const real *column, Py_ssize_t width, double step, double *total) noexcept nogil:
+    if real is float:
+        table_f32.add_column(column, width, step, total)
+    else:
+        table_f64.add_column(column, width, step, total)
+
+
 cdef inline void evaluate(const real *tile, Py_ssize_t n_features, const real *omegas, const real *shifts,
                           const real *posterior, Py_ssize_t n_components, real *h) noexcept nogil:
     """h = sum over j of posterior[j] cos(omegas[j] . x - shifts[j]) on a tile; angles in half turns.

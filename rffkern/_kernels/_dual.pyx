@@ -2,11 +2,11 @@
 
 With sign y in {-1, +1} and bound U_i = C weight_i the dual is: minimise 1/2 |w|^2 + 1/2 sum of D_i alpha_i^2 - sum of
 alpha_i over alpha_i >= 0, where w = sum of alpha_i y_i x_i.  Hinge loss: alpha_i <= U_i and D = 0.  Squared hinge loss:
-D_i = 1 / (2 U_i) and no upper bound.  The last functions serve Newton's methods for the same problems.
+D_i = 1 / (2 U_i) and no upper bound.  The last function serves Newton's methods for the same problems.
 """
 
 from cython.parallel cimport prange, threadid
-from libc.math cimport INFINITY, fabs, sqrt
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint64_t
 
 from ._common cimport TERMS, TILE, add_scaled, dot, project_terms, real
@@ -238,42 +238,3 @@ def weighted_gram(
             for i in range(partial.shape[1]):
                 for j in range(i + 1):
                     partial[0, i, j] += partial[c, i, j]
-
-
-def factorise(
-    double[:, ::1] matrix,              # IN   (size, size) lower triangle, positive definite; OUT Cholesky factor
-):
-    """Replace a lower triangle by its Cholesky factor; return whether it was positive definite."""
-    cdef Py_ssize_t i, j, k
-    cdef double total
-    with nogil:
-        for i in range(matrix.shape[0]):
-            for j in range(i + 1):
-                total = matrix[i, j]
-                for k in range(j):
-                    total -= matrix[i, k] * matrix[j, k]
-                if i > j:
-                    matrix[i, j] = total / matrix[j, j]
-                elif total > 0:
-                    matrix[i, i] = sqrt(total)
-                else:
-                    with gil:
-                        return False
-    return True
-
-
-def solve_factorised(
-    const double[:, ::1] factor,        # IN   (size, size) lower triangle of `factorise`
-    double[::1] x,                      # IN   (size,) right-hand side; OUT solution
-):
-    """Solve L L' x = b."""
-    cdef Py_ssize_t i, k
-    with nogil:
-        for i in range(x.shape[0]):
-            for k in range(i):
-                x[i] -= factor[i, k] * x[k]
-            x[i] /= factor[i, i]
-        for i in range(x.shape[0] - 1, -1, -1):
-            x[i] /= factor[i, i]
-            for k in range(i):
-                x[k] -= factor[i, k] * x[i]

@@ -22,6 +22,10 @@ cdef extern from "vecmath.h" nogil:
         float dot_terms(const float *, const float *) noexcept nogil
         void add_scaled(const float *, Py_ssize_t, float, float *) noexcept nogil
         float dot(const float *, const float *, Py_ssize_t) noexcept nogil
+        void distances(const float *, Py_ssize_t, Py_ssize_t, const float *, float *) noexcept nogil
+        void decay(float *, Py_ssize_t) noexcept nogil
+        void dot_two(const float *, const double *, const double *, Py_ssize_t, double *) noexcept nogil
+        void add_column(const float *, Py_ssize_t, double, double *) noexcept nogil
 
     ctypedef struct vecmath_f64:
         void project(const double *, Py_ssize_t, const double *, double, double *) noexcept nogil
@@ -47,6 +51,10 @@ cdef extern from "vecmath.h" nogil:
         double dot_terms(const double *, const double *) noexcept nogil
         void add_scaled(const double *, Py_ssize_t, double, double *) noexcept nogil
         double dot(const double *, const double *, Py_ssize_t) noexcept nogil
+        void distances(const double *, Py_ssize_t, Py_ssize_t, const double *, double *) noexcept nogil
+        void decay(double *, Py_ssize_t) noexcept nogil
+        void dot_two(const double *, const double *, const double *, Py_ssize_t, double *) noexcept nogil
+        void add_column(const double *, Py_ssize_t, double, double *) noexcept nogil
 
 cdef const vecmath_f32 *table_f32
 cdef const vecmath_f64 *table_f64

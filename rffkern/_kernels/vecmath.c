@@ -108,6 +108,11 @@ static inline float exponential_even_f32(float q)
 }
 
 /* FUSED is a product and a sum that a compiler must not round otherwise in one place than in another. */
+#ifdef __FP_FAST_FMA
+#define FUSED_DOUBLE(a, b, c) fma(a, b, c)
+#else
+#define FUSED_DOUBLE(a, b, c) ((a) * (b) + (c))
+#endif
 
 /* Adding 1.5 * 2^(mantissa bits) rounds to an integer whose low bits then stand at the bottom of the word: there they
    give the parity of a half turn and, shifted into the exponent field, a power of two.  It works from SSE2 on, and is
@@ -144,9 +149,5 @@ static inline float exponential_even_f32(float q)
 #define MAX_EXPONENT 900.0
 #define MIN_EXPONENT -900.0
 #define FABS fabs
-#ifdef __FP_FAST_FMA
-#define FUSED(a, b, c) fma(a, b, c)
-#else
-#define FUSED(a, b, c) ((a) * (b) + (c))
-#endif
+#define FUSED(a, b, c) FUSED_DOUBLE(a, b, c)
 #include "vecmath_tile.h"

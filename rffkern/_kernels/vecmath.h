@@ -65,6 +65,14 @@
         void (*add_scaled)(const REAL *h, ptrdiff_t width, REAL amplitude, REAL *total);                               \
         /* Sum of a[i] b[i], i < width, a multiple of VM_LANES */                                                      \
         REAL (*dot)(const REAL *a, const REAL *b, ptrdiff_t width);                                                    \
+        /* u[k * VM_TILE + i] = |tile[:, i] - centers[k]|^2 for VM_TERMS centers, in a tile as of `project_terms` */     \
+        void (*distances)(const REAL *tile, ptrdiff_t n_features, ptrdiff_t width, const REAL *centers, REAL *u);      \
+        /* u = 2^-u for u >= 0, held above the smallest power of two that is not slow */                              \
+        void (*decay)(REAL *u, ptrdiff_t width);                                                                       \
+        /* sums[0] += sum of column[i] a[i], sums[1] += sum of column[i] b[i], in double; width a multiple of VM_LANES */ \
+        void (*dot_two)(const REAL *column, const double *a, const double *b, ptrdiff_t width, double *sums);          \
+        /* total[i] += step column[i], in double */                                                                    \
+        void (*add_column)(const REAL *column, ptrdiff_t width, double step, double *total);                           \
     } vecmath_##SUFFIX;
 
 VM_TABLE(float, f32)

@@ -397,6 +397,69 @@ static REAL FN(dot)(const REAL *restrict a, const REAL *restrict b, ptrdiff_t wi
     return total;
 }
 
+static ALWAYS_INLINE void FN(distance_strip)(const REAL *restrict tile, ptrdiff_t n_features, ptrdiff_t width,
+                                             const REAL *restrict centers, REAL *restrict u, const int n_vectors)
+{
+    FN(vector) sums[VM_TERMS][TERM_VECTORS] = {0};
+    ptrdiff_t j;
+    int k, v;
+    for (j = 0; j < n_features; j++)
+        for (v = 0; v < n_vectors; v++) {
+            const FN(vector) x = *(const FN(vector) *)(tile + j * width + v * FN(lanes));
+            for (k = 0; k < VM_TERMS; k++) {
+                const FN(vector) apart = x - centers[k * n_features + j];
+                sums[k][v] += apart * apart;
+            }
+        }
+    for (k = 0; k < VM_TERMS; k++)
+        for (v = 0; v < n_vectors; v++) *(FN(vector) *)(u + k * VM_TILE + v * FN(lanes)) = sums[k][v];
+}
+
+/* Differences first: |x|^2 - 2 x . c + |c|^2 would lose what tells two rows apart that lie far from the origin. */
+static void FN(distances)(const REAL *restrict tile, ptrdiff_t n_features, ptrdiff_t width,
+                          const REAL *restrict centers, REAL *restrict u)
+{
+    ptrdiff_t row = 0;
+    for (; row + TERM_VECTORS * FN(lanes) <= width; row += TERM_VECTORS * FN(lanes))
+        FN(distance_strip)(tile + row, n_features, width, centers, u + row, TERM_VECTORS);
+    for (; row < width; row += FN(lanes)) FN(distance_strip)(tile + row, n_features, width, centers, u + row, 1);
+}
+
+static void FN(decay)(REAL *restrict u, ptrdiff_t width)
+{
+    ptrdiff_t i, k;
+    for (k = 0; k < width; k += VM_LANES)
+#pragma omp simd
+        for (i = 0; i < VM_LANES; i++) {
+            REAL x = u[k + i] < -MIN_EXPONENT ? -u[k + i] : MIN_EXPONENT; /* inf and nan are far away too */
+            REAL rounded = x + MAGIC, f = x - (rounded - MAGIC), q = f * f, scale = FN(power)(rounded);
+            u[k + i] = scale + scale * (f * POLY(exponential_odd)(q) + q * POLY(exponential_even)(q));
+        }
+}
+
+static void FN(dot_two)(const REAL *restrict column, const double *restrict a, const double *restrict b,
+                        ptrdiff_t width, double *restrict sums)
+{
+    double first = 0, second = 0;
+    ptrdiff_t i;
+#pragma omp simd reduction(+ : first, second)
+    for (i = 0; i < width; i++) {
+        const double value = (double)column[i];
+        first += value * a[i];
+        second += value * b[i];
+    }
+    sums[0] += first;
+    sums[1] += second;
+}
+
+static void FN(add_column)(const REAL *restrict column, ptrdiff_t width, double step, double *restrict total)
+{
+    ptrdiff_t i, k;
+    for (k = 0; k < width; k += VM_LANES)
+#pragma omp simd
+        for (i = 0; i < VM_LANES; i++) total[k + i] = FUSED_DOUBLE(step, (double)column[k + i], total[k + i]);
+}
+
 const EXPAND2(vecmath, SUFFIX) EXPAND3(vecmath, SUFFIX, VM_LEVEL) = {
     .project = FN(project),
     .cospi = FN(cospi),
@@ -417,6 +480,10 @@ const EXPAND2(vecmath, SUFFIX) EXPAND3(vecmath, SUFFIX, VM_LEVEL) = {
     .dot_terms = FN(dot_terms),
     .add_scaled = FN(add_scaled),
     .dot = FN(dot),
+    .distances = FN(distances),
+    .decay = FN(decay),
+    .dot_two = FN(dot_two),
+    .add_column = FN(add_column),
 };
 
 #undef FN

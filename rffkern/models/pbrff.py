@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import _validation as check
 from .._base import Classifier, Model, check_labelled, register
-from .._boosted import check_common
+from .._boosted import check_common, check_gamma
 from .._links import LogisticLink
 from .._representation import LandmarkKernels, Representation
 from .._row_blocks import RowBlocks
@@ -22,6 +22,7 @@ def _check_params(model):
     check.check_scalar("n_components", model.n_components, int, low=1, high=10**6)
     check.check_scalar("beta", model.beta, float, low=0, high=1e100)
     check.check_choice("landmarks", model.landmarks, ("random", "kmeans"))
+    check_gamma(model)
     check_common(model)
 
 

@@ -18,7 +18,8 @@ DATA = pathlib.Path(__file__).parent.parent / "data"
 
 # Version of the format in which a family's first files were written, where that is not the last.
 FIRST_VERSION = {"gbrff2": 1, **dict.fromkeys(
-    ["gbrff", "gbrff1", "gbrff_regressor", "pbrff", "pbrff_transformer"], 2)}
+    ["gbrff", "gbrff1", "gbrff_regressor", "pbrff", "pbrff_transformer", "sparse_kernel", "sparse_kernel_regressor"],
+    2)}
 
 X = np.random.default_rng(7).standard_normal((400, 6)) * [1, 10, 1e-3, 1, 1, 1] + [0, 1900, 0, 0, 0, 0]
 Y = np.where(np.sin(X[:, 0]) + X[:, 3] > 0, "up", "down")
@@ -158,9 +159,9 @@ def test_many_threads_share_one_model(fitted):
 
 def test_the_state_is_immutable(fitted):
     with pytest.raises(AttributeError, match="immutable"):
-        fitted.expansion_.omegas = np.zeros((1, 6))
+        fitted.expansion_.intercept = np.zeros(1)
     with pytest.raises(AttributeError, match="immutable"):
-        del fitted.expansion_.omegas
+        del fitted.expansion_.intercept
     for array in fitted.expansion_.arrays().values():
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
@@ -185,10 +186,10 @@ def test_scoring_holds_no_references(fitted):
     """No leak: reference counts of what goes in are what they were."""
     rows = X[:10].copy()
     answers(fitted, rows)
-    before = sys.getrefcount(rows), sys.getrefcount(fitted.expansion_.omegas)
+    before = sys.getrefcount(rows), sys.getrefcount(fitted.expansion_.intercept)
     for _ in range(100):
         answers(fitted, rows)
-    assert (sys.getrefcount(rows), sys.getrefcount(fitted.expansion_.omegas)) == before
+    assert (sys.getrefcount(rows), sys.getrefcount(fitted.expansion_.intercept)) == before
 
 
 class Frame:

@@ -1,0 +1,211 @@
+"""Sums of Gaussian kernels over centers, and least squares on columns of such sums.
+
+Rows and centers are in units in which the kernel is k(x, c) = 2^-|x - c|^2; the models bring amplitude and bias in.
+Numbers of centers are padded to a multiple of TERMS with centers of weight 0.
+"""
+
+from cython.parallel cimport prange, threadid
+from libc.math cimport log, sqrt
+
+from ._common cimport (
+    BLOCK_TILES, LANES, TERMS, TILE, add_column, block_start, block_stop, decay, distances, dot, dot_two, n_blocks,
+    real,
+)
+
+ctypedef fused source:
+    float
+    double
+
+cdef enum:
+    SCORE_BYTES = 20480   # of a tile in scoring
+
+CENTER_MULTIPLE = TERMS
+UNIT = sqrt(0.5 / log(2.0))   # exp(-1/2 r^2) = 2^-(UNIT r)^2
+
+
+cdef void _add_kernels(const real *tile, Py_ssize_t n_features, Py_ssize_t width, const real[:, ::1] centers,
+                       const double[:, ::1] weights, double *total) noexcept nogil:
+    """total[o * TILE + i] += sum over centers of weights[o] k(row i, center), for the rows of a tile."""
+    cdef real u[TERMS * TILE]
+    cdef Py_ssize_t k, o, group, term
+    for group in range(centers.shape[0] // TERMS):
+        term = group * TERMS
+        distances(tile, n_features, width, &centers[term, 0], u)
+        for k in range(TERMS):
+            decay(u + k * TILE, width)
+            for o in range(weights.shape[0]):
+                if weights[o, term + k] != 0:   # a center may serve one output of several
+                    add_column(u + k * TILE, width, weights[o, term + k], total + o * TILE)
+
+
+cdef void _block_correlations(const real[:, :, ::1] tiles, const double[:, ::1] v, const real[:, ::1] centers,
+                              Py_ssize_t block, double *sums) noexcept nogil:
+    cdef real u[TERMS * TILE]
+    cdef real rounded[TILE]
+    cdef Py_ssize_t i, k, t, group, term
+    for k in range(centers.shape[0]):
+        sums[k] = 0
+    for t in range(block_start(block), block_stop(block, tiles.shape[0])):
+        for i in range(TILE):
+            rounded[i] = <real>v[t, i]
+        for group in range(centers.shape[0] // TERMS):
+            term = group * TERMS
+            distances(&tiles[t, 0, 0], tiles.shape[1], TILE, &centers[term, 0], u)
+            for k in range(TERMS):
+                decay(u + k * TILE, TILE)
+                sums[term + k] += dot(u + k * TILE, rounded, TILE)
+
+
+def correlate_centers(
+    const real[:, :, ::1] tiles,     # IN   (n_tiles, n_features, TILE)
+    const double[:, ::1] v,          # IN   (n_tiles, TILE)
+    const real[:, ::1] centers,      # IN   (n_centers, n_features)
+    double[:, ::1] partial,          # TEMP (n_blocks, n_centers)
+    double[::1] sums,                # OUT  (n_centers,)
+    int n_threads,
+):
+    """sums = sum over rows of v k(row, center)."""
+    cdef Py_ssize_t b, k, blocks = n_blocks(tiles.shape[0])
+    with nogil:
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
+            _block_correlations(tiles, v, centers, b, &partial[b, 0])
+        for k in range(centers.shape[0]):
+            sums[k] = 0
+            for b in range(blocks):
+                sums[k] += partial[b, k]
+
+
+cdef void _fill_tile(const real[:, :, ::1] tiles, const real[:, ::1] centers, const double[:, ::1] weights,
+                     double constant, real[:, ::1] column, Py_ssize_t t) noexcept nogil:
+    cdef double total[TILE]
+    cdef Py_ssize_t i
+    for i in range(TILE):
+        total[i] = constant
+    _add_kernels(&tiles[t, 0, 0], tiles.shape[1], TILE, centers, weights, total)
+    for i in range(TILE):
+        column[t, i] = <real>total[i]
+
+
+def fill_column(
+    const real[:, :, ::1] tiles,     # IN   (n_tiles, n_features, TILE)
+    const real[:, ::1] centers,      # IN   (n_centers, n_features)
+    const double[:, ::1] weights,    # IN   (1, n_centers)
+    double constant,
+    real[:, ::1] column,             # OUT  (n_tiles, TILE)
+    int n_threads,
+):
+    """column = constant + sum over centers of weights k(row, center)."""
+    cdef Py_ssize_t t
+    for t in prange(tiles.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
+        _fill_tile(tiles, centers, weights, constant, column, t)
+
+
+cdef void _block_products(const real[:, :, ::1] columns, Py_ssize_t n_columns, const double[:, ::1] weight,
+                          const double[:, ::1] residual, Py_ssize_t block, double *sums) noexcept nogil:
+    cdef double last[BLOCK_TILES * TILE]
+    cdef double rest[BLOCK_TILES * TILE]
+    cdef Py_ssize_t i, j, t, start = block_start(block), size = 0
+    for t in range(start, block_stop(block, columns.shape[1])):
+        for i in range(TILE):
+            last[size] = weight[t, i] * columns[n_columns - 1, t, i]
+            rest[size] = weight[t, i] * residual[t, i]
+            size += 1
+    for j in range(n_columns):
+        sums[2 * j] = sums[2 * j + 1] = 0
+        dot_two(&columns[j, start, 0], last, rest, size, sums + 2 * j)
+
+
+def multiply_columns(
+    const real[:, :, ::1] columns,     # IN   (capacity, n_tiles, TILE)
+    Py_ssize_t n_columns,              # of which are in use
+    const double[:, ::1] weight,       # IN   (n_tiles, TILE), 0 for padding
+    const double[:, ::1] residual,     # IN   (n_tiles, TILE)
+    double[:, ::1] partial,            # TEMP (n_blocks, 2 n_columns or more)
+    double[:, ::1] products,           # OUT  (capacity, 2)
+    int n_threads,
+):
+    """products[j] = weighted sums over rows of column j times the last column, and times the residual."""
+    cdef Py_ssize_t b, j, blocks = n_blocks(columns.shape[1])
+    with nogil:
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
+            _block_products(columns, n_columns, weight, residual, b, &partial[b, 0])
+        for j in range(n_columns):
+            products[j, 0] = products[j, 1] = 0
+            for b in range(blocks):
+                products[j, 0] += partial[b, 2 * j]
+                products[j, 1] += partial[b, 2 * j + 1]
+
+
+cdef double _block_shrink(const real[:, :, ::1] columns, const double[::1] steps, const double[:, ::1] weight,
+                          double[:, ::1] residual, Py_ssize_t block) noexcept nogil:
+    cdef Py_ssize_t i, j, t, start = block_start(block), stop = block_stop(block, columns.shape[1])
+    cdef double total = 0
+    for j in range(steps.shape[0]):
+        add_column(&columns[j, start, 0], (stop - start) * TILE, -steps[j], &residual[start, 0])
+    for t in range(start, stop):
+        for i in range(TILE):
+            total += weight[t, i] * residual[t, i] * residual[t, i]
+    return total
+
+
+def shrink_residual(
+    const real[:, :, ::1] columns,     # IN   (capacity, n_tiles, TILE)
+    const double[::1] steps,           # IN   (n_columns,) of the first columns
+    const double[:, ::1] weight,       # IN   (n_tiles, TILE), 0 for padding
+    double[:, ::1] residual,           # IN   (n_tiles, TILE); OUT
+    double[:, ::1] partial,            # TEMP (n_blocks, 1 or more)
+    int n_threads,
+):
+    """residual -= columns . steps; return the weighted sum of its squares."""
+    cdef Py_ssize_t b, blocks = n_blocks(columns.shape[1])
+    cdef double total = 0
+    with nogil:
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
+            partial[b, 0] = _block_shrink(columns, steps, weight, residual, b)
+        for b in range(blocks):
+            total += partial[b, 0]
+    return total
+
+
+cdef void _score_tile(
+    const source[:, ::1] X, const double[::1] center, const double[::1] scale, const real[:, ::1] centers,
+    const double[:, ::1] weights, const double[::1] intercept, double[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows,
+    real *tile, double *total,
+) noexcept nogil:
+    cdef Py_ssize_t i, j, o, width = (n_rows + LANES - 1) // LANES * LANES
+    for j in range(X.shape[1]):
+        for i in range(n_rows):
+            tile[j * width + i] = <real>((X[row + i, j] - center[j]) * scale[j])
+        for i in range(n_rows, width):
+            tile[j * width + i] = 0
+    for o in range(weights.shape[0]):
+        for i in range(width):
+            total[o * TILE + i] = intercept[o]
+    _add_kernels(tile, X.shape[1], width, centers, weights, total)
+    for i in range(n_rows):
+        for o in range(weights.shape[0]):
+            out[row + i, o] = total[o * TILE + i]
+
+
+def score_centers(
+    const source[:, ::1] X,          # IN   (n_samples, n_features)
+    const double[::1] center,        # IN   (n_features,)
+    const double[::1] scale,         # IN   (n_features,) of the units in which the centers are
+    const real[:, ::1] centers,      # IN   (n_centers, n_features)
+    const double[:, ::1] weights,    # IN   (n_outputs, n_centers)
+    const double[::1] intercept,     # IN   (n_outputs,)
+    double[:, ::1] out,              # OUT  (n_samples, n_outputs)
+    real[:, ::1] scratch,            # TEMP (n_threads, n_features * TILE)
+    double[:, ::1] totals,           # TEMP (n_threads, n_outputs * TILE)
+    int n_threads,
+):
+    """out = intercept + sum over centers of weights k((x - center) scale, center).
+
+    A row's bits do not depend on the rows beside it.
+    """
+    # A tile is read again for every few centers: wide rows come in fewer per tile, so that it stays in the first cache.
+    cdef Py_ssize_t n_cached = SCORE_BYTES // (X.shape[1] * <Py_ssize_t>sizeof(real)) // LANES * LANES
+    cdef Py_ssize_t t, n_rows = min(<Py_ssize_t>TILE, max(<Py_ssize_t>LANES, n_cached))
+    for t in prange((X.shape[0] + n_rows - 1) // n_rows, nogil=True, schedule='dynamic', num_threads=n_threads):
+        _score_tile(X, center, scale, centers, weights, intercept, out, t * n_rows,
+                    min(n_rows, X.shape[0] - t * n_rows), &scratch[threadid(), 0], &totals[threadid(), 0])
