@@ -52,12 +52,12 @@ class GaussianKernel(NamedTuple):
 
 def check_kernel(kernel):
     """Check the parameter `kernel` but for the number of lengthscales."""
-    if isinstance(kernel, str) and kernel == "auto":
+    if isinstance(kernel, str) and kernel in ("auto", "likelihood"):
         return
     if not isinstance(kernel, dict) or not kernel.keys() <= {"lengthscales", "amplitude", "bias"} or (
             "lengthscales" not in kernel):
-        raise InvalidInputError("kernel must be 'auto' or a dict of lengthscales and, if wanted, amplitude and bias, "
-                                f"got {kernel!r}")
+        raise InvalidInputError("kernel must be 'auto', 'likelihood' or a dict of lengthscales and, if wanted, "
+                                f"amplitude and bias, got {kernel!r}")
     for length in np.ravel(np.asarray(kernel["lengthscales"], dtype=object)):
         check.check_scalar("kernel lengthscales", length, float, low=1e-100, high=1e100)
     check.check_scalar("kernel amplitude", kernel.get("amplitude", 1.0), float, low=1e-100, high=1e100)

@@ -14,9 +14,9 @@ import rffkern
 PACKAGE = pathlib.Path(rffkern.__file__).parent
 
 # From the top down; a module imports only what stands after it.
-LAYERS = ["__main__", "cli", "demo", "_tables", "__init__", "_config", "serialize", "models", "_representation",
-          "_landmark_learner", "_boosted", "_boosting_loop", "_sparse_ensemble", "_basis_selection", "_gaussian_kernel",
-          "_kernel_rows", "_losses", "_rows", "_tiles", "_svm", "_kmeans", "_base",
+LAYERS = ["__main__", "cli", "demo", "_tables", "__init__", "_config", "serialize", "models", "_sparse_training",
+          "_sparse_ensemble", "_basis_selection", "_gaussian_kernel", "_kernel_rows", "_representation",
+          "_landmark_learner", "_boosted", "_boosting_loop", "_losses", "_rows", "_tiles", "_svm", "_kmeans", "_base",
           "_links", "expansion", "_scaling", "_row_blocks", "_threads", "_validation", "_files", "errors", "_version",
           "_kernels"]
 

@@ -1,30 +1,13 @@
 """Sparse kernel machines by boosting: least squares on learners of many basis vectors (Sun and Yao, 2010)."""
 
-from typing import NamedTuple
-
-import numpy as np
-
 from .. import _validation as check
 from .._base import Classifier, Regressor, register
-from .._basis_selection import BasisSelection, Subsets
 from .._boosted import check_common, check_rounds
-from .._boosting_loop import Monitor
-from .._gaussian_kernel import GaussianKernel, check_kernel, given_kernel, likeliest_kernel, n_rows_wanted
-from .._kernel_rows import KernelRows
+from .._gaussian_kernel import check_kernel
 from .._kernels._selection import RULES
 from .._links import LinearLink
-from .._losses import Residuals
-from .._row_blocks import take_rows
-from .._scaling import measure_scaling
-from .._sparse_ensemble import Ensemble, combine, grow_all
-from .._tiles import tiled
-from ..errors import NotFittedError
+from .._sparse_training import CURVES, fit_sparse, restored_sparse, staged_sparse
 from ..expansion import KernelExpansion
-
-_CURVES = ("train_loss_", "eval_loss_", "kernel_parameters_")
-
-# In units of 2^-|x - z|^2.  Beyond this from the center of the data, single precision blurs distances.
-_LARGEST_SINGLE_LENGTH = 300.0
 
 
 def _check_params(model):
@@ -40,132 +23,6 @@ def _check_params(model):
     if not (isinstance(model.reg_lambda, str) and model.reg_lambda == "auto"):
         check.check_scalar("reg_lambda", model.reg_lambda, float, low=0, high=1e100, open_low=True)
     check_common(model)
-
-
-def _learn_kernel(model, data, targets, scaling, rng):
-    """Kernel and lambda, by marginal likelihood as far as they are not given."""
-    n_features = data.X.shape[1]
-    kernel = None if isinstance(model.kernel, str) else given_kernel(model.kernel, n_features)
-    reg_lambda = None if isinstance(model.reg_lambda, str) else float(model.reg_lambda)
-    if kernel is not None and reg_lambda is not None:
-        return kernel, reg_lambda
-    indices = Subsets(len(targets), n_rows_wanted(len(targets)), data.weight, rng).draw()
-    rows = (take_rows(data.X, indices) - scaling.center) * scaling.inverse_scale
-    return likeliest_kernel(rows, targets[indices], rng, kernel, reg_lambda, model.n_threads)
-
-
-def _pack(model, data, scaling):
-    double = model.precision == "double"
-    rows = KernelRows(data.X, scaling, data.weight, np.float64 if double else np.float32, model.n_threads)
-    if not double and rows.largest_length > _LARGEST_SINGLE_LENGTH:
-        del rows  # before its successor is packed
-        rows = KernelRows(data.X, scaling, data.weight, np.float64, model.n_threads)
-    return rows
-
-
-def _ensembles(model, rows, eval_rows, residuals, eval_residuals, kernel, reg_lambda, rng, signs):
-    capacity = {"full": model.n_estimators, "one": 1, "block": min(model.block_size, model.n_estimators)}[model.update]
-
-    def subsets(n_samples, weight):
-        return Subsets(n_samples, model.subset_size, weight, rng)
-
-    for k, residual in enumerate(residuals.T):
-        selection = BasisSelection(model.selection, kernel, reg_lambda, model.learner_size,
-                                   capacity if model.update == "block" else model.n_estimators, model.n_candidates)
-        held_out = eval_rows and (eval_rows, tiled(eval_residuals[:, k], np.dtype(np.float64)))
-        yield Ensemble(rows, tiled(residual, np.dtype(np.float64)), held_out, selection, subsets,
-                       None if signs is None else signs[:, k], model.update, capacity)
-
-
-def _fit(model, training, callback, leave_out=False):
-    """Fitted attributes of a model, from checked rows."""
-    rng = check.check_rng(model.random_state)
-    monitor = Monitor(model.n_estimators, model.early_stopping_rounds, callback, model.verbose)
-    names, data, evaluation, center, scale, fitted = training
-    scaling = measure_scaling(data.X, data.weight, model.standardize, model.n_threads)
-    targets = np.column_stack([np.asarray(target, np.float64) for target in data.targets()])
-    intercepts = np.array([Residuals.intercept(target, data.weight) for target in targets.T])
-    residuals = targets - intercepts
-    kernel, reg_lambda = _learn_kernel(model, data, residuals, scaling, rng)
-    in_lengths = kernel.scaling(scaling)
-    rows = _pack(model, data, in_lengths)
-    eval_rows = eval_residuals = None
-    if evaluation is not None:
-        eval_rows = KernelRows(evaluation.X, in_lengths, evaluation.weight, rows.dtype, model.n_threads)
-        eval_residuals = np.column_stack(list(evaluation.targets())) - intercepts
-    ensembles = list(_ensembles(model, rows, eval_rows, residuals, eval_residuals, kernel, reg_lambda, rng,
-                                targets if leave_out else None))
-    counts = grow_all(ensembles, monitor)[: monitor.best_round]
-    for ensemble in ensembles:
-        ensemble.refine()
-    inverse_lengthscales = scaling.inverse_scale / kernel.lengthscales
-    expansion, stages = _to_expansion(ensembles, counts, kernel, center + scale * intercepts, scale, data.X,
-                                      inverse_lengthscales)
-    return fitted | {
-        "names": names, "n_features": rows.n_features, "n_estimators_": len(counts), "expansion_": expansion,
-        "n_skipped_": sum(ensemble.n_skipped + ensemble.selection.n_skipped for ensemble in ensembles),
-        "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss),
-        "kernel_parameters_": np.array([reg_lambda, kernel.amplitude, kernel.bias, *kernel.lengthscales]),
-        "_stages": stages,
-    }
-
-
-class _Stages(NamedTuple):
-    """The learners of each output, their indices being those of the expansion's centers, and how they came to be."""
-
-    learners: list  # of lists of Learner
-    paths: list  # of CoefficientPath
-    counts: list  # after each round, the number of learners of each output
-    intercept: np.ndarray  # (n_outputs,)
-    kernel: GaussianKernel
-    scale: np.ndarray  # (n_outputs,)
-
-
-def _to_expansion(ensembles, counts, kernel, intercept, scale, X, inverse_lengthscales):
-    """The expansion on the distinct basis vectors of all outputs, and its stages."""
-    last = counts[-1] if counts else [0] * len(ensembles)
-    learners = [ensemble.learners[:n] for ensemble, n in zip(ensembles, last, strict=True)]
-    parts = [combine(kept, ensemble.path.at(len(kept))) for kept, ensemble in zip(learners, ensembles, strict=True)]
-    distinct = np.unique(np.concatenate([indices for indices, _ in parts]))
-    weights, total = np.zeros((len(distinct), len(ensembles))), intercept.copy()
-    for k, (indices, combined) in enumerate(parts):
-        weights[np.searchsorted(distinct, indices), k] = scale[k] * kernel.amplitude * combined
-        total[k] += scale[k] * kernel.bias * combined.sum()
-    expansion = KernelExpansion(take_rows(X, distinct), weights, total, inverse_lengthscales)
-    placed = [[learner._replace(indices=np.searchsorted(distinct, learner.indices)) for learner in kept]
-              for kept in learners]
-    return expansion, _Stages(placed, [ensemble.path for ensemble in ensembles], counts, intercept, kernel, scale)
-
-
-def _staged(model, X):
-    """Yield the scores after each round kept."""
-    X = model._check_rows(X)
-    if not hasattr(model, "_stages"):
-        raise NotFittedError(f"this {type(model).__name__} was read from a file, which keeps the trained function but "
-                             "not what it was after earlier rounds: fit again for staged answers")
-    stages, expansion = model._stages, model.expansion_
-    columns = [np.empty((0, len(X))) for _ in stages.learners]
-    for counts in stages.counts:
-        scores = np.tile(stages.intercept, (len(X), 1))
-        for k, count in enumerate(counts):
-            for learner in stages.learners[k][len(columns[k]) : count]:
-                alone = KernelExpansion(expansion.centers[learner.indices],
-                                        stages.kernel.amplitude * learner.weights[:, None],
-                                        [stages.kernel.bias * learner.weights.sum()], expansion.inverse_lengthscales)
-                columns[k] = np.vstack([columns[k], alone.score_checked(X, model.n_threads).T])
-            scores[:, k] += stages.scale[k] * (stages.paths[k].at(count) @ columns[k])
-        yield scores[:, 0] if scores.shape[1] == 1 else scores
-
-
-def _restored(expansion, arrays):
-    """Fitted attributes that follow from a file; ValueError if its parts contradict each other."""
-    train, held_out, parameters = (arrays[name] for name in _CURVES)
-    if train.ndim != 1 or train.size == 0 or held_out.ndim != 1 or held_out.size not in (0, train.size):
-        raise ValueError("loss curves do not agree in number")
-    if parameters.shape != (3 + expansion.n_features,) or not (parameters[[0, 1]] > 0).all() or parameters[2] < 0 or (
-            not (parameters[3:] > 0).all()):
-        raise ValueError("kernel parameters are malformed")
-    return {"n_estimators_": int(held_out.argmin()) if held_out.size else train.size - 1}
 
 
 def _as_parameter(kernel_parameters):
@@ -204,9 +61,12 @@ class SparseKernelRegressor(Regressor):
         Which coefficients are made optimal with a new learner: all, the newest, (31), or those of its block.
     block_size : int >= 1, default 50
         Learners L in a block.
-    kernel : "auto" or dict, default "auto"
-        "auto" maximises the marginal likelihood on up to 1000 rows.  A dict has "lengthscales", one number or one for
-        each column, and if wanted "amplitude" (1) and "bias" (0); `kernel_` of another model is one.
+    kernel : "auto", "likelihood" or dict, default "auto"
+        "likelihood" maximises the marginal likelihood on up to 1000 rows, as in the paper.  So few show the coarse of
+        the function only: with more rows, "auto" then shortens all lengths by the factor of 1, 0.7, 0.5, 0.35 or 0.25
+        that an ensemble of up to 100 learners on up to 16384 rows predicts others best with.  A dict has
+        "lengthscales", one number or one for each column, and if wanted "amplitude" (1) and "bias" (0); `kernel_` of
+        another model is one.
     reg_lambda : "auto" or float > 0, default "auto"
         Weight lambda of the regulariser; "auto" takes the noise of the likeliest Gaussian process, in units of
         the variance of y.
@@ -218,9 +78,10 @@ class SparseKernelRegressor(Regressor):
         In which kernels are computed and columns kept; sums over rows, coefficients and residuals are double in both.
         "single" becomes "double" where rows lie farther than 250 lengths from the center of the data.
     random_state : int >= 0, numpy.random.Generator or None, default None
-        Taken from it are, where something is "auto", one subset of rows and one `standard_normal` draw of shape
-        (2, 3 + n_features); then one subset for each learner.  A subset is one `choice`, or, where rows have weights,
-        one `random` draw and one `permutation`.
+        Taken from it are, where kernel or reg_lambda is learned, one subset of rows and one `standard_normal` draw of
+        shape (2, 3 + n_features); where lengths are then shortened, one `permutation` of the rows and one `integers`;
+        then one subset for each learner.  A subset is one `choice`, or, where rows have weights, one `random` draw and
+        one `permutation`.
     n_threads : int >= 1 or None, default None
         None for the CPUs this process may use.  The result is the same to the last bit for any number.
     verbose : int >= 0, default 0
@@ -270,7 +131,7 @@ class SparseKernelRegressor(Regressor):
     """
 
     expansion_form = KernelExpansion
-    fitted_curves = _CURVES
+    fitted_curves = CURVES
 
     def __init__(self, n_estimators=500, *, learner_size=50, subset_size=500, selection="max-res", n_candidates=60,
                  update="full", block_size=50, kernel="auto", reg_lambda="auto", standardize=True,
@@ -298,7 +159,7 @@ class SparseKernelRegressor(Regressor):
     reg_lambda_ = property(lambda self: float(self.kernel_parameters_[0]))
 
     def _restored(self, expansion, arrays):
-        return super()._restored(expansion, arrays) | _restored(expansion, arrays)
+        return super()._restored(expansion, arrays) | restored_sparse(expansion, arrays)
 
     def fit(self, X, y, sample_weight=None, *, eval_set=None, callback=None):
         """Learn from rows X and targets y.
@@ -325,12 +186,12 @@ class SparseKernelRegressor(Regressor):
             For bad arguments or parameters; the message names which.
         """
         self._check_params()
-        self._keep(**_fit(self, self._check_training(X, y, sample_weight, eval_set), callback))
+        self._keep(**fit_sparse(self, self._check_training(X, y, sample_weight, eval_set), callback))
         return self
 
     def staged_predict(self, X):
         """Yield `predict(X)` after each round kept; NotFittedError for a model read from a file."""
-        return _staged(self, X)
+        return staged_sparse(self, X)
 
 
 @register("sparse_kernel")
@@ -360,9 +221,12 @@ class SparseKernelClassifier(Classifier):
     exact : bool, default False
         Whether a block learns from all rows.  False, only for `update="block"`: every block but the first leaves out
         the rows that are fitted well, y F >= 0.5, and more of them where that leaves more than half of the rows.
-    kernel : "auto" or dict, default "auto"
-        "auto" maximises the marginal likelihood on up to 1000 rows.  A dict has "lengthscales", one number or one for
-        each column, and if wanted "amplitude" (1) and "bias" (0); `kernel_` of another model is one.
+    kernel : "auto", "likelihood" or dict, default "auto"
+        "likelihood" maximises the marginal likelihood on up to 1000 rows, as in the paper.  So few show the coarse of
+        the function only: with more rows, "auto" then shortens all lengths by the factor of 1, 0.7, 0.5, 0.35 or 0.25
+        that an ensemble of up to 100 learners on up to 16384 rows predicts others best with.  A dict has
+        "lengthscales", one number or one for each column, and if wanted "amplitude" (1) and "bias" (0); `kernel_` of
+        another model is one.
     reg_lambda : "auto" or float > 0, default "auto"
         Weight lambda of the regulariser; "auto" takes the noise of the likeliest Gaussian process.
     standardize : bool, default True
@@ -373,9 +237,10 @@ class SparseKernelClassifier(Classifier):
         In which kernels are computed and columns kept; sums over rows, coefficients and residuals are double in both.
         "single" becomes "double" where rows lie farther than 250 lengths from the center of the data.
     random_state : int >= 0, numpy.random.Generator or None, default None
-        Taken from it are, where something is "auto", one subset of rows and one `standard_normal` draw of shape
-        (2, 3 + n_features); then one subset for each learner.  A subset is one `choice`, or, where rows have weights,
-        one `random` draw and one `permutation`.
+        Taken from it are, where kernel or reg_lambda is learned, one subset of rows and one `standard_normal` draw of
+        shape (2, 3 + n_features); where lengths are then shortened, one `permutation` of the rows and one `integers`;
+        then one subset for each learner.  A subset is one `choice`, or, where rows have weights, one `random` draw and
+        one `permutation`.
     n_threads : int >= 1 or None, default None
         None for the CPUs this process may use.  The result is the same to the last bit for any number.
     verbose : int >= 0, default 0
@@ -421,7 +286,7 @@ class SparseKernelClassifier(Classifier):
     """
 
     expansion_form = KernelExpansion
-    fitted_curves = _CURVES
+    fitted_curves = CURVES
 
     def __init__(self, n_estimators=500, *, learner_size=50, subset_size=500, selection="max-res", n_candidates=60,
                  update="full", block_size=50, exact=False, kernel="auto", reg_lambda="auto", standardize=True,
@@ -451,7 +316,7 @@ class SparseKernelClassifier(Classifier):
     reg_lambda_ = property(lambda self: float(self.kernel_parameters_[0]))
 
     def _restored(self, expansion, arrays):
-        return super()._restored(expansion, arrays) | _restored(expansion, arrays)
+        return super()._restored(expansion, arrays) | restored_sparse(expansion, arrays)
 
     def _link(self):
         return LinearLink()
@@ -481,10 +346,10 @@ class SparseKernelClassifier(Classifier):
             For bad arguments or parameters; the message names which.
         """
         self._check_params()
-        self._keep(**_fit(self, self._check_training(X, y, sample_weight, eval_set), callback,
-                          leave_out=self.update == "block" and not self.exact))
+        self._keep(**fit_sparse(self, self._check_training(X, y, sample_weight, eval_set), callback,
+                                leave_out=self.update == "block" and not self.exact))
         return self
 
     def staged_decision_function(self, X):
         """Yield `decision_function(X)` after each round kept; NotFittedError for a model read from a file."""
-        return _staged(self, X)
+        return staged_sparse(self, X)

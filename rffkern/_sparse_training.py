@@ -1,0 +1,187 @@
+"""The way from checked rows to a sparse kernel machine, and what it was after each round."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from . import _validation as check
+from ._basis_selection import BasisSelection, Subsets
+from ._boosting_loop import Monitor
+from ._gaussian_kernel import GaussianKernel, given_kernel, likeliest_kernel, n_rows_wanted
+from ._kernel_rows import KernelRows
+from ._losses import Residuals
+from ._row_blocks import take_rows
+from ._scaling import measure_scaling
+from ._sparse_ensemble import Ensemble, combine, grow_all
+from ._tiles import tiled
+from .errors import NotFittedError
+from .expansion import KernelExpansion
+
+CURVES = ("train_loss_", "eval_loss_", "kernel_parameters_")
+
+# In units of 2^-|x - z|^2.  Beyond this from the center of the data, single precision blurs distances.
+_LARGEST_SINGLE_LENGTH = 300.0
+
+# Factors of all lengths that are tried in turn while they help, and the trial: learners, rows to learn from, and rows
+# for each held out.
+_FACTORS = 0.7, 0.5, 0.35, 0.25
+_TRIAL_LEARNERS = 100
+_TRIAL_ROWS = 16384
+_ROWS_PER_HELD_OUT = 4
+
+
+def _learn_kernel(model, data, targets, scaling, rng):
+    """Kernel and lambda, by marginal likelihood as far as they are not given."""
+    n_features = data.X.shape[1]
+    kernel = None if isinstance(model.kernel, str) else given_kernel(model.kernel, n_features)
+    reg_lambda = None if isinstance(model.reg_lambda, str) else float(model.reg_lambda)
+    if kernel is None or reg_lambda is None:
+        indices = Subsets(len(targets), n_rows_wanted(len(targets)), data.weight, rng).draw()
+        rows = (take_rows(data.X, indices) - scaling.center) * scaling.inverse_scale
+        kernel, reg_lambda = likeliest_kernel(rows, targets[indices], rng, kernel, reg_lambda, model.n_threads)
+        if isinstance(model.kernel, str) and model.kernel == "auto" and len(indices) < len(targets):
+            kernel = _shorten(model, data, targets, scaling, kernel, reg_lambda, rng)
+    return kernel, reg_lambda
+
+
+def _shorten(model, data, targets, scaling, kernel, reg_lambda, rng):
+    """The kernel with all its lengths shortened, as far as a trial on held-out rows finds that to help."""
+    weighty = np.arange(len(targets)) if data.weight is None else np.flatnonzero(data.weight)
+    order = rng.permutation(weighty)[: _TRIAL_ROWS * (1 + _ROWS_PER_HELD_OUT) // _ROWS_PER_HELD_OUT]
+    parts = np.split(order, [len(order) // (1 + _ROWS_PER_HELD_OUT)])
+    blocks = [take_rows(data.X, part) for part in parts]
+    weights = [None if data.weight is None else data.weight[part] for part in parts]
+    seed = int(rng.integers(2**63))
+
+    def trial(shortened):
+        """Loss on the held-out rows; every kernel sees the same draws."""
+        in_lengths = shortened.scaling(scaling)
+        eval_rows, rows = (KernelRows(block, in_lengths, weight, np.float64, model.n_threads)
+                           for block, weight in zip(blocks, weights, strict=True))
+        monitor = Monitor(min(model.n_estimators, _TRIAL_LEARNERS))
+        grow_all(list(_ensembles(model, rows, eval_rows, targets[parts[1]], targets[parts[0]], shortened, reg_lambda,
+                                 np.random.default_rng(seed), None)), monitor)
+        return min(monitor.eval_loss)
+
+    best, lowest = kernel, trial(kernel)
+    for factor in _FACTORS:
+        shortened = kernel._replace(lengthscales=factor * kernel.lengthscales)
+        loss = trial(shortened)
+        if loss >= lowest:
+            break
+        best, lowest = shortened, loss
+    return best
+
+
+def _pack(model, data, scaling):
+    double = model.precision == "double"
+    rows = KernelRows(data.X, scaling, data.weight, np.float64 if double else np.float32, model.n_threads)
+    if not double and rows.largest_length > _LARGEST_SINGLE_LENGTH:
+        del rows  # before its successor is packed
+        rows = KernelRows(data.X, scaling, data.weight, np.float64, model.n_threads)
+    return rows
+
+
+def _ensembles(model, rows, eval_rows, residuals, eval_residuals, kernel, reg_lambda, rng, signs):
+    capacity = {"full": model.n_estimators, "one": 1, "block": min(model.block_size, model.n_estimators)}[model.update]
+
+    def subsets(n_samples, weight):
+        return Subsets(n_samples, model.subset_size, weight, rng)
+
+    for k, residual in enumerate(residuals.T):
+        selection = BasisSelection(model.selection, kernel, reg_lambda, model.learner_size,
+                                   capacity if model.update == "block" else model.n_estimators, model.n_candidates)
+        held_out = eval_rows and (eval_rows, tiled(eval_residuals[:, k], np.dtype(np.float64)))
+        yield Ensemble(rows, tiled(residual, np.dtype(np.float64)), held_out, selection, subsets,
+                       None if signs is None else signs[:, k], model.update, capacity)
+
+
+def fit_sparse(model, training, callback, leave_out=False):
+    """Fitted attributes of a model, from checked rows."""
+    rng = check.check_rng(model.random_state)
+    monitor = Monitor(model.n_estimators, model.early_stopping_rounds, callback, model.verbose)
+    names, data, evaluation, center, scale, fitted = training
+    scaling = measure_scaling(data.X, data.weight, model.standardize, model.n_threads)
+    targets = np.column_stack([np.asarray(target, np.float64) for target in data.targets()])
+    intercepts = np.array([Residuals.intercept(target, data.weight) for target in targets.T])
+    residuals = targets - intercepts
+    kernel, reg_lambda = _learn_kernel(model, data, residuals, scaling, rng)
+    in_lengths = kernel.scaling(scaling)
+    rows = _pack(model, data, in_lengths)
+    eval_rows = eval_residuals = None
+    if evaluation is not None:
+        eval_rows = KernelRows(evaluation.X, in_lengths, evaluation.weight, rows.dtype, model.n_threads)
+        eval_residuals = np.column_stack(list(evaluation.targets())) - intercepts
+    ensembles = list(_ensembles(model, rows, eval_rows, residuals, eval_residuals, kernel, reg_lambda, rng,
+                                targets if leave_out else None))
+    counts = grow_all(ensembles, monitor)[: monitor.best_round]
+    for ensemble in ensembles:
+        ensemble.refine()
+    inverse_lengthscales = scaling.inverse_scale / kernel.lengthscales
+    expansion, stages = _to_expansion(ensembles, counts, kernel, center + scale * intercepts, scale, data.X,
+                                      inverse_lengthscales)
+    return fitted | {
+        "names": names, "n_features": rows.n_features, "n_estimators_": len(counts), "expansion_": expansion,
+        "n_skipped_": sum(ensemble.n_skipped + ensemble.selection.n_skipped for ensemble in ensembles),
+        "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss),
+        "kernel_parameters_": np.array([reg_lambda, kernel.amplitude, kernel.bias, *kernel.lengthscales]),
+        "_stages": stages,
+    }
+
+
+class _Stages(NamedTuple):
+    """The learners of each output, their indices being those of the expansion's centers, and how they came to be."""
+
+    learners: list  # of lists of Learner
+    paths: list  # of CoefficientPath
+    counts: list  # after each round, the number of learners of each output
+    intercept: np.ndarray  # (n_outputs,)
+    kernel: GaussianKernel
+    scale: np.ndarray  # (n_outputs,)
+
+
+def _to_expansion(ensembles, counts, kernel, intercept, scale, X, inverse_lengthscales):
+    """The expansion on the distinct basis vectors of all outputs, and its stages."""
+    last = counts[-1] if counts else [0] * len(ensembles)
+    learners = [ensemble.learners[:n] for ensemble, n in zip(ensembles, last, strict=True)]
+    parts = [combine(kept, ensemble.path.at(len(kept))) for kept, ensemble in zip(learners, ensembles, strict=True)]
+    distinct = np.unique(np.concatenate([indices for indices, _ in parts]))
+    weights, total = np.zeros((len(distinct), len(ensembles))), intercept.copy()
+    for k, (indices, combined) in enumerate(parts):
+        weights[np.searchsorted(distinct, indices), k] = scale[k] * kernel.amplitude * combined
+        total[k] += scale[k] * kernel.bias * combined.sum()
+    expansion = KernelExpansion(take_rows(X, distinct), weights, total, inverse_lengthscales)
+    placed = [[learner._replace(indices=np.searchsorted(distinct, learner.indices)) for learner in kept]
+              for kept in learners]
+    return expansion, _Stages(placed, [ensemble.path for ensemble in ensembles], counts, intercept, kernel, scale)
+
+
+def staged_sparse(model, X):
+    """Yield the scores after each round kept."""
+    X = model._check_rows(X)
+    if not hasattr(model, "_stages"):
+        raise NotFittedError(f"this {type(model).__name__} was read from a file, which keeps the trained function but "
+                             "not what it was after earlier rounds: fit again for staged answers")
+    stages, expansion = model._stages, model.expansion_
+    columns = [np.empty((0, len(X))) for _ in stages.learners]
+    for counts in stages.counts:
+        scores = np.tile(stages.intercept, (len(X), 1))
+        for k, count in enumerate(counts):
+            for learner in stages.learners[k][len(columns[k]) : count]:
+                alone = KernelExpansion(expansion.centers[learner.indices],
+                                        stages.kernel.amplitude * learner.weights[:, None],
+                                        [stages.kernel.bias * learner.weights.sum()], expansion.inverse_lengthscales)
+                columns[k] = np.vstack([columns[k], alone.score_checked(X, model.n_threads).T])
+            scores[:, k] += stages.scale[k] * (stages.paths[k].at(count) @ columns[k])
+        yield scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+def restored_sparse(expansion, arrays):
+    """Fitted attributes that follow from a file; ValueError if its parts contradict each other."""
+    train, held_out, parameters = (arrays[name] for name in CURVES)
+    if train.ndim != 1 or train.size == 0 or held_out.ndim != 1 or held_out.size not in (0, train.size):
+        raise ValueError("loss curves do not agree in number")
+    if parameters.shape != (3 + expansion.n_features,) or not (parameters[[0, 1]] > 0).all() or parameters[2] < 0 or (
+            not (parameters[3:] > 0).all()):
+        raise ValueError("kernel parameters are malformed")
+    return {"n_estimators_": int(held_out.argmin()) if held_out.size else train.size - 1}
