@@ -16,18 +16,21 @@ _DOUBLE = np.dtype(np.float64)
 
 
 class Subsets:
-    """Random subsets of the rows, in random order, drawn by weight where the rows have some."""
+    """Random subsets of the rows of positive weight, in random order, drawn by weight where the rows have some."""
 
     def __init__(self, n_samples, size, weight, rng):
-        self.n_samples, self.rng = n_samples, rng
-        self.size = n_samples if size is None else min(size, n_samples)
-        varied = weight is not None and (weight != weight[0]).any()
+        self.rng = rng
+        self.weighty = None if weight is None or weight.all() else np.flatnonzero(weight)
+        self.n_weighty = n_samples if self.weighty is None else len(self.weighty)
+        self.size = self.n_weighty if size is None else min(size, self.n_weighty)
+        varied = weight is not None and (weight[weight > 0] != weight.max()).any() and self.size < self.n_weighty
         self.cumulated = np.cumsum(weight) if varied else None
 
     def draw(self):
-        """Distinct indices of rows: one `choice` without weights, with them one `random` and one `permutation`."""
+        """Distinct indices of rows: one `choice`, or, by weight, one `random` and one `permutation`."""
         if self.cumulated is None:
-            return self.rng.choice(self.n_samples, self.size, replace=False)
+            drawn = self.rng.choice(self.n_weighty, self.size, replace=False)
+            return drawn if self.weighty is None else self.weighty[drawn]
         places = self.rng.random(self.size) * self.cumulated[-1]
         return self.rng.permutation(np.unique(np.searchsorted(self.cumulated[:-1], places, side="right")))
 

@@ -29,6 +29,9 @@ _ITERATIONS = 40, 60
 _PRIOR_SPREAD = 5.0
 _START_SPREAD = 1.0
 
+# Times the difference of two rows this may overflow, and tells that they are far apart, but not for equal ones.
+_LARGEST_INVERSE = 1e305
+
 # Noise below this share of the variance of the targets would leave Cholesky factors to rounding.
 _LEAST_NOISE = 1e-6
 
@@ -45,9 +48,14 @@ class GaussianKernel(NamedTuple):
         """k(x, x)."""
         return self.amplitude + self.bias
 
+    def inverse_lengths(self, scaling):
+        """Per unit of a raw column."""
+        with np.errstate(over="ignore"):
+            return np.minimum(scaling.inverse_scale / self.lengthscales, _LARGEST_INVERSE)
+
     def scaling(self, scaling):
         """From raw rows to units in which k is amplitude 2^-|x - z|^2 + bias."""
-        return Scaling(scaling.center, scaling.inverse_scale * (UNIT / self.lengthscales), scaling.mean_variance)
+        return Scaling(scaling.center, UNIT * self.inverse_lengths(scaling), scaling.mean_variance)
 
 
 def check_kernel(kernel):
@@ -84,7 +92,7 @@ class _Likelihood:
         self.rows, self.targets = rows, targets
         self.start, self.free = start, free
         self.n_rows, self.n_features = rows.shape
-        self.n_threads = check_n_threads(n_threads, self.n_rows**2 * 16)
+        self.n_threads = check_n_threads(n_threads, self.n_rows**2)
         self.matrix, self.covariance, self.inverse, self.transposed = np.empty((4, self.n_rows, self.n_rows))
         self.partial = np.empty((self.n_rows, self.n_features))
         self.scratch = np.empty((self.n_threads, _cholesky.factor_scratch(self.n_rows)))
@@ -97,12 +105,13 @@ class _Likelihood:
         _marginal.kernel_matrix(tiles, centers, self.matrix, self.n_threads)
 
     def __call__(self, logs):
-        """Value and gradient; inf where rounding leaves no factor."""
-        with np.errstate(over="ignore", under="ignore"):
-            amplitude, bias, noise, *inverse_lengths = np.exp(logs)
-        inverse_lengths = np.array(inverse_lengths)
-        if not (np.isfinite(amplitude + bias + noise) and np.isfinite(inverse_lengths).all()):
-            return math.inf, np.zeros(logs.size)
+        """Value and gradient; inf where rounding leaves no factor, or numbers overflow."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            value, gradient = self._evaluate(logs, *np.split(np.exp(logs), [1, 2, 3]))
+        good = np.isfinite(value) and np.isfinite(gradient).all()
+        return (value, gradient) if good else (math.inf, np.zeros(logs.size))
+
+    def _evaluate(self, logs, amplitude, bias, noise, inverse_lengths):
         self._fill_matrix(inverse_lengths)
         np.multiply(self.matrix, amplitude, out=self.covariance)
         self.covariance += bias
@@ -110,8 +119,7 @@ class _Likelihood:
         if not _cholesky.factorise(self.covariance, self.scratch, self.n_threads):
             return math.inf, np.zeros(logs.size)
         _cholesky.invert(self.covariance, self.inverse, self.transposed, self.scratch, self.n_threads)
-        away = np.zeros(logs.size)
-        away[self.free] = (logs - self.start)[self.free] / _PRIOR_SPREAD
+        away = np.subtract(logs, self.start, out=np.zeros(logs.size), where=self.free) / _PRIOR_SPREAD
         value = self.targets.shape[1] * np.log(self.covariance.diagonal()).sum() + 0.5 * (away**2).sum()
         slope = np.multiply(self.inverse, self.targets.shape[1], out=self.inverse)
         for target in self.targets.T:
@@ -119,9 +127,7 @@ class _Likelihood:
             _cholesky.solve_factorised(self.covariance, weights)
             value += 0.5 * (target * weights).sum()
             slope -= np.multiply.outer(weights, weights)
-        gradient = self._gradient(slope, amplitude, bias, noise, inverse_lengths) + away / _PRIOR_SPREAD
-        return (value, gradient) if np.isfinite(value) and np.isfinite(gradient).all() else (
-            math.inf, np.zeros(logs.size))
+        return value, self._gradient(slope, amplitude, bias, noise, inverse_lengths) + away / _PRIOR_SPREAD
 
     def _gradient(self, slope, amplitude, bias, noise, inverse_lengths):
         """From the derivatives `slope` along twice the entries of the covariance."""
@@ -130,7 +136,8 @@ class _Likelihood:
         _marginal.spread_along_features(slope, self.rows, self.partial, self.n_threads)
         # Half for `slope`, twice for the two triangles, and the exponent's -1/2 times the 2 of a square.
         lengths = -amplitude * inverse_lengths**2 * self.partial.sum(axis=0)
-        return np.array([0.5 * amplitude * slope.sum(), 0.5 * bias * along_bias, 0.5 * noise * along_noise, *lengths])
+        return np.concatenate([0.5 * amplitude * slope.sum(), 0.5 * bias * along_bias, 0.5 * noise * along_noise,
+                               lengths])
 
 
 def _minimise(likelihood, logs, free, max_iter):

@@ -69,8 +69,8 @@ class Targets:
     def shrink(self, steps):
         """Take the first columns times their steps from the residual."""
         rows = self.rows
-        self.loss = _kernel_columns.shrink_residual(self.columns, steps, rows.weight, self.residual, self.partial,
-                                                    rows.n_threads)
+        self.loss = _kernel_columns.shift_residual(self.columns, -steps, rows.weight, self.residual, self.partial,
+                                                   rows.n_threads)
 
 
 class LeastSquares:

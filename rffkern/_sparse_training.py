@@ -96,8 +96,17 @@ def _ensembles(model, rows, eval_rows, residuals, eval_residuals, kernel, reg_la
                        None if signs is None else signs[:, k], model.update, capacity)
 
 
-def fit_sparse(model, training, callback, leave_out=False):
-    """Fitted attributes of a model, from checked rows."""
+def _in_units_of_weight(reg_lambda, data, sample_weight):
+    """Lambda beside weights of mean 1, which make one of a sum of squares times weights that is given otherwise."""
+    n_weighty = data.X.shape[0] if data.weight is None else np.count_nonzero(data.weight)
+    return reg_lambda * n_weighty / check.total_weight(sample_weight, n_weighty)
+
+
+def fit_sparse(model, training, sample_weight, callback, leave_out=False):
+    """Fitted attributes of a model, from checked rows.
+
+    `leave_out` says whether the blocks of a classifier leave out rows that are fitted well.
+    """
     rng = check.check_rng(model.random_state)
     monitor = Monitor(model.n_estimators, model.early_stopping_rounds, callback, model.verbose)
     names, data, evaluation, center, scale, fitted = training
@@ -112,14 +121,14 @@ def fit_sparse(model, training, callback, leave_out=False):
     if evaluation is not None:
         eval_rows = KernelRows(evaluation.X, in_lengths, evaluation.weight, rows.dtype, model.n_threads)
         eval_residuals = np.column_stack(list(evaluation.targets())) - intercepts
-    ensembles = list(_ensembles(model, rows, eval_rows, residuals, eval_residuals, kernel, reg_lambda, rng,
+    ensembles = list(_ensembles(model, rows, eval_rows, residuals, eval_residuals, kernel,
+                                _in_units_of_weight(reg_lambda, data, sample_weight), rng,
                                 targets if leave_out else None))
     counts = grow_all(ensembles, monitor)[: monitor.best_round]
     for ensemble in ensembles:
         ensemble.refine()
-    inverse_lengthscales = scaling.inverse_scale / kernel.lengthscales
     expansion, stages = _to_expansion(ensembles, counts, kernel, center + scale * intercepts, scale, data.X,
-                                      inverse_lengthscales)
+                                      kernel.inverse_lengths(scaling))
     return fitted | {
         "names": names, "n_features": rows.n_features, "n_estimators_": len(counts), "expansion_": expansion,
         "n_skipped_": sum(ensemble.n_skipped + ensemble.selection.n_skipped for ensemble in ensembles),

@@ -173,3 +173,99 @@ def replay_landmarks(kind, X, y, all_omegas, temperature, learning_rate, minimiz
         H = H + step * h
         yield (lowest, row_losses(kind, fitted, mean_cosine).mean(), pseudo_posterior(losses, temperature),
                learning_rate * best_step, np.exp(-y * H).mean() if exponential else ((y - H) ** 2).mean())
+
+
+def gaussian_kernel(X, Z, lengthscales=1.0, amplitude=1.0, bias=0.0):
+    """k(x, z) = amplitude exp(-1/2 |(x - z) / lengthscales|^2) + bias for all pairs, Sun and Yao (33)."""
+    apart = (X[:, None, :] - Z[None, :, :]) / lengthscales
+    return amplitude * np.exp(-0.5 * (apart**2).sum(axis=2)) + bias
+
+
+def negative_log_likelihood(X, targets, lengthscales, amplitude, bias, noise):
+    """Of targets (n_rows, n_outputs) under a Gaussian process, but for its constant."""
+    covariance = gaussian_kernel(X, X, lengthscales, amplitude, bias) + noise * np.eye(len(X))
+    log_determinant = np.linalg.slogdet(covariance)[1]
+    return 0.5 * (targets.shape[1] * log_determinant + (targets * np.linalg.solve(covariance, targets)).sum())
+
+
+def select_basis(K, weight, target, pull, order, rule, n_wanted, reg_lambda, known=(), n_looks=60, smallest=1e-9,
+                 ran_threshold=1e-4):
+    """Rows of `order` that forward selection takes one by one, none of them in the span of the `known` ones."""
+    chosen, taken, position, left = [], set(), 0, target.copy()
+
+    def walk():
+        nonlocal position
+        for _ in range(len(order)):
+            row = order[position % len(order)]
+            position += 1
+            if row not in taken:
+                return row
+        raise AssertionError("all rows are taken")
+
+    def fall(row, square):
+        column = K[order, row]
+        slope = (weight[order] * column) @ left[order] - reg_lambda * (pull[row] + target[row] - left[row])
+        return 0.5 * slope**2 / (square + reg_lambda * K[row, row])
+
+    def exact_fall(row):
+        return fall(row, (weight[order] * K[order, row]) @ K[order, row])
+
+    while len(chosen) < n_wanted and len(taken) < len(order):
+        if rule in ("random", "ald", "ran"):
+            row = walk()
+        elif rule == "max-res":
+            row = max((row for row in order if row not in taken), key=lambda row: abs(left[row]))
+        else:
+            looks = []
+            while len(looks) < min(n_looks, len(order) - len(taken)):
+                looks.append(walk())
+            row = max(looks, key=exact_fall if rule == "mp" else lambda row: fall(row, 0))
+        taken.add(row)
+        span, distance = [*known, *chosen], K[row, row]
+        if span:
+            distance -= K[row, span] @ np.linalg.solve(K[np.ix_(span, span)], K[span, row])
+        if distance <= (1e-2 if rule == "ald" else smallest) * K[row, row]:
+            continue
+        if rule == "ran" and distance * exact_fall(row) <= ran_threshold:
+            continue
+        chosen.append(row)
+        if rule not in ("random", "ald"):
+            columns = K[np.ix_(order, chosen)]
+            normal = (columns.T * weight[order]) @ columns + reg_lambda * K[np.ix_(chosen, chosen)]
+            right = columns.T @ (weight * target)[order] - reg_lambda * pull[chosen]
+            left[order] = target[order] - columns @ np.linalg.solve(normal, right)
+    return chosen
+
+
+def sparse_boosting(K, weight, target, subsets, rule, learner_size, reg_lambda, update="full", block_size=None):
+    """Sun and Yao's ensemble on given subsets of rows: (values at the rows after each learner, learners, coefficients).
+
+    Every learner is a pair (rows, weights) of length 1 in the space of the kernel.
+    """
+    F, learners, coef, values = np.empty((len(K), 0)), [], np.empty(0), []
+    base = np.zeros(len(K))  # what earlier blocks, or learners that are kept as they are, make
+    for subset in subsets:
+        if update == "block" and F.shape[1] == block_size:
+            base, F, coef = base + F @ coef, np.empty((len(K), 0)), np.empty(0)
+        model = F @ coef if update != "one" else base
+        residual = target - base - F @ coef
+        alone = learner_size == 1  # then every vector is a learner, and differs from all before it
+        rows = select_basis(K, weight, residual, model if alone else np.zeros(len(K)), subset, rule, learner_size,
+                            reg_lambda, [j for rows, _ in learners for j in rows] if alone else ())
+        if not rows:
+            continue
+        u = K[:, rows].T @ (weight * residual) - reg_lambda * model[rows]
+        a = np.linalg.solve(K[np.ix_(rows, rows)], u)
+        a = a / np.sqrt(u @ a) if learner_size > 1 else np.full(1, 1 / np.sqrt(K[0, 0]))
+        learners.append((rows, a))
+        f = K[:, rows] @ a
+        if update == "one":
+            base = base + f * ((weight * f) @ residual - reg_lambda * a @ model[rows]) / ((weight * f) @ f + reg_lambda)
+            values.append(base)
+            continue
+        F = np.column_stack([F, f])
+        here = learners[-F.shape[1]:]
+        omega = np.array([[b @ K[np.ix_(j, k)] @ c for k, c in here] for j, b in here])
+        coef = np.linalg.solve((F.T * weight) @ F + reg_lambda * omega, F.T @ (weight * (target - base)))
+        values.append(base + F @ coef)
+    return values, learners, coef

@@ -195,19 +195,20 @@ cdef inline void decay(real *u, Py_ssize_t width) noexcept nogil:
         table_f64.decay(u, width)
 
 
-cdef inline void dot_two(const real *column, const double *a, const double *b, Py_ssize_t width,
-                         double *sums) noexcept nogil:
+cdef inline void column_products(const real *columns, Py_ssize_t stride, Py_ssize_t n_columns, const double *a,
+                                 const double *b, Py_ssize_t width, double *sums) noexcept nogil:
     if real is float:
-        table_f32.dot_two(column, a, b, width, sums)
+        table_f32.column_products(columns, stride, n_columns, a, b, width, sums)
     else:
-        table_f64.dot_two(column, a, b, width, sums)
+        table_f64.column_products(columns, stride, n_columns, a, b, width, sums)
 
 
-cdef inline void add_column(const real *column, Py_ssize_t width, double step, double *total) noexcept nogil:
+cdef inline void add_columns(const real *columns, Py_ssize_t stride, Py_ssize_t n_columns, const double *steps,
+                             Py_ssize_t width, double *total) noexcept nogil:
     if real is float:
-        table_f32.add_column(column, width, step, total)
+        table_f32.add_columns(columns, stride, n_columns, steps, width, total)
     else:
-        table_f64.add_column(column, width, step, total)
+        table_f64.add_columns(columns, stride, n_columns, steps, width, total)
 
 
 cdef inline void evaluate(const real *tile, Py_ssize_t n_features, const real *omegas, const real *shifts,

@@ -8,8 +8,8 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport log, sqrt
 
 from ._common cimport (
-    BLOCK_TILES, LANES, TERMS, TILE, add_column, block_start, block_stop, decay, distances, dot, dot_two, n_blocks,
-    real,
+    BLOCK_TILES, LANES, TERMS, TILE, add_columns, block_start, block_stop, column_products, decay, distances, dot,
+    n_blocks, real,
 )
 
 ctypedef fused source:
@@ -33,9 +33,8 @@ cdef void _add_kernels(const real *tile, Py_ssize_t n_features, Py_ssize_t width
         distances(tile, n_features, width, &centers[term, 0], u)
         for k in range(TERMS):
             decay(u + k * TILE, width)
-            for o in range(weights.shape[0]):
-                if weights[o, term + k] != 0:   # a center may serve one output of several
-                    add_column(u + k * TILE, width, weights[o, term + k], total + o * TILE)
+        for o in range(weights.shape[0]):
+            add_columns(u, TILE, TERMS, &weights[o, term], width, total + o * TILE)
 
 
 cdef void _block_correlations(const real[:, :, ::1] tiles, const double[:, ::1] v, const real[:, ::1] centers,
@@ -104,15 +103,13 @@ cdef void _block_products(const real[:, :, ::1] columns, Py_ssize_t n_columns, c
                           const double[:, ::1] residual, Py_ssize_t block, double *sums) noexcept nogil:
     cdef double last[BLOCK_TILES * TILE]
     cdef double rest[BLOCK_TILES * TILE]
-    cdef Py_ssize_t i, j, t, start = block_start(block), size = 0
+    cdef Py_ssize_t i, t, start = block_start(block), size = 0
     for t in range(start, block_stop(block, columns.shape[1])):
         for i in range(TILE):
             last[size] = weight[t, i] * columns[n_columns - 1, t, i]
             rest[size] = weight[t, i] * residual[t, i]
             size += 1
-    for j in range(n_columns):
-        sums[2 * j] = sums[2 * j + 1] = 0
-        dot_two(&columns[j, start, 0], last, rest, size, sums + 2 * j)
+    column_products(&columns[0, start, 0], columns.shape[1] * TILE, n_columns, last, rest, size, sums)
 
 
 def multiply_columns(
@@ -136,19 +133,20 @@ def multiply_columns(
                 products[j, 1] += partial[b, 2 * j + 1]
 
 
-cdef double _block_shrink(const real[:, :, ::1] columns, const double[::1] steps, const double[:, ::1] weight,
-                          double[:, ::1] residual, Py_ssize_t block) noexcept nogil:
-    cdef Py_ssize_t i, j, t, start = block_start(block), stop = block_stop(block, columns.shape[1])
+cdef double _block_shift(const real[:, :, ::1] columns, const double[::1] steps, const double[:, ::1] weight,
+                         double[:, ::1] residual, Py_ssize_t block) noexcept nogil:
+    cdef Py_ssize_t i, t, start = block_start(block), stop = block_stop(block, columns.shape[1])
     cdef double total = 0
-    for j in range(steps.shape[0]):
-        add_column(&columns[j, start, 0], (stop - start) * TILE, -steps[j], &residual[start, 0])
+    if steps.shape[0]:
+        add_columns(&columns[0, start, 0], columns.shape[1] * TILE, steps.shape[0], &steps[0], (stop - start) * TILE,
+                    &residual[start, 0])
     for t in range(start, stop):
         for i in range(TILE):
             total += weight[t, i] * residual[t, i] * residual[t, i]
     return total
 
 
-def shrink_residual(
+def shift_residual(
     const real[:, :, ::1] columns,     # IN   (capacity, n_tiles, TILE)
     const double[::1] steps,           # IN   (n_columns,) of the first columns
     const double[:, ::1] weight,       # IN   (n_tiles, TILE), 0 for padding
@@ -156,12 +154,12 @@ def shrink_residual(
     double[:, ::1] partial,            # TEMP (n_blocks, 1 or more)
     int n_threads,
 ):
-    """residual -= columns . steps; return the weighted sum of its squares."""
+    """residual += columns . steps; return the weighted sum of its squares."""
     cdef Py_ssize_t b, blocks = n_blocks(columns.shape[1])
     cdef double total = 0
     with nogil:
         for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            partial[b, 0] = _block_shrink(columns, steps, weight, residual, b)
+            partial[b, 0] = _block_shift(columns, steps, weight, residual, b)
         for b in range(blocks):
             total += partial[b, 0]
     return total

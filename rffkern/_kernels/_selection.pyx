@@ -10,7 +10,7 @@ from libc.math cimport exp2, fabs
 import numpy as np
 
 from ._cholesky cimport extend_row, solve
-from ._common cimport TERMS, TILE, add_column, decay, distances, dot
+from ._common cimport TERMS, TILE, add_columns, decay, distances, dot
 
 cdef enum:
     C_RANDOM, C_MAX_RES, C_MP, C_BOOST, C_ALD, C_RAN
@@ -31,7 +31,7 @@ cdef class Selector:
     cdef public Py_ssize_t n_basis, n_skipped
     cdef readonly double[:, ::1] factor   # (capacity, capacity) of Q, as far as n_basis
     cdef int rule
-    cdef Py_ssize_t n_looks, position
+    cdef Py_ssize_t n_looks, position, n_taken
     cdef double amplitude, bias, reg_lambda, smallest, threshold
     cdef double[:, ::1] basis             # (capacity, n_features)
     # Of one call: columns of the kernel, their normal equations, and what is left of the target.
@@ -70,7 +70,7 @@ cdef class Selector:
         self.right, self.coef = np.empty((2, n_wanted))
         self.left, self.weighted = np.array(target), np.empty(size)
         self.taken = np.zeros(size, np.intp)
-        self.position = 0
+        self.position = self.n_taken = 0
         with nogil:
             while found < n_wanted and self._choose_one(tiles, weight, target, pull, order, chosen, found):
                 found += 1
@@ -86,6 +86,7 @@ cdef class Selector:
             if row < 0:
                 return False
             self.taken[row] = 1
+            self.n_taken += 1
             pivot = self._pivot(tiles, row)
             if pivot <= 0:
                 self.n_skipped += self.rule != C_ALD
@@ -145,7 +146,8 @@ cdef class Selector:
         solve(self.gram, &self.coef[0], found + 1)
         self.left[:] = target
         for k in range(found + 1):
-            add_column(&self.columns[k, 0], size, -self.coef[k], &self.left[0])
+            self.coef[k] = -self.coef[k]
+        add_columns(&self.columns[0, 0], size, found + 1, &self.coef[0], size, &self.left[0])
         return True
 
     cdef Py_ssize_t _next(self, const Py_ssize_t[::1] order) noexcept nogil:
@@ -162,7 +164,7 @@ cdef class Selector:
                           const double[::1] pull, const Py_ssize_t[::1] order, double *fall) noexcept nogil:
         """The candidate that the rule puts first, and by how much the objective would fall with it alone, (28)."""
         cdef Py_ssize_t looks[TERMS]
-        cdef Py_ssize_t i, k, n_looks, looked, best = -1, limit = self.n_looks
+        cdef Py_ssize_t i, k, n_looks, best = -1, limit = order.shape[0] - self.n_taken
         cdef double value, highest = -1
         if self.rule == C_RANDOM or self.rule == C_ALD:
             return self._next(order)
@@ -172,24 +174,17 @@ cdef class Selector:
                 if not self.taken[i] and fabs(self.left[i]) > highest:
                     highest, best = fabs(self.left[i]), i
             return best
-        if self.rule == C_RAN:
-            limit = 1
-        looked = 0
-        while looked < limit:
-            n_looks = 0
-            while n_looks < min(<Py_ssize_t>TERMS, limit - looked):
-                looks[n_looks] = self._next(order)
-                if looks[n_looks] < 0 or (n_looks and looks[n_looks] == looks[0]):
-                    break
-                n_looks += 1
-            if n_looks == 0:
-                break
+        limit = min(limit, <Py_ssize_t>1 if self.rule == C_RAN else self.n_looks)
+        while limit > 0:
+            n_looks = min(<Py_ssize_t>TERMS, limit)
+            for k in range(n_looks):
+                looks[k] = self._next(order)
             self._make_columns(tiles, looks, n_looks, self.columns.shape[0] - TERMS)
             for k in range(n_looks):
                 value = self._value(weight, target, pull, looks[k], self.columns.shape[0] - TERMS + k)
                 if value > highest:
                     highest, best = value, looks[k]
-            looked += n_looks
+            limit -= n_looks
         fall[0] = highest
         return best
 

@@ -24,8 +24,9 @@ cdef extern from "vecmath.h" nogil:
         float dot(const float *, const float *, Py_ssize_t) noexcept nogil
         void distances(const float *, Py_ssize_t, Py_ssize_t, const float *, float *) noexcept nogil
         void decay(float *, Py_ssize_t) noexcept nogil
-        void dot_two(const float *, const double *, const double *, Py_ssize_t, double *) noexcept nogil
-        void add_column(const float *, Py_ssize_t, double, double *) noexcept nogil
+        void column_products(const float *, Py_ssize_t, Py_ssize_t, const double *, const double *, Py_ssize_t,
+                             double *) noexcept nogil
+        void add_columns(const float *, Py_ssize_t, Py_ssize_t, const double *, Py_ssize_t, double *) noexcept nogil
 
     ctypedef struct vecmath_f64:
         void project(const double *, Py_ssize_t, const double *, double, double *) noexcept nogil
@@ -53,8 +54,9 @@ cdef extern from "vecmath.h" nogil:
         double dot(const double *, const double *, Py_ssize_t) noexcept nogil
         void distances(const double *, Py_ssize_t, Py_ssize_t, const double *, double *) noexcept nogil
         void decay(double *, Py_ssize_t) noexcept nogil
-        void dot_two(const double *, const double *, const double *, Py_ssize_t, double *) noexcept nogil
-        void add_column(const double *, Py_ssize_t, double, double *) noexcept nogil
+        void column_products(const double *, Py_ssize_t, Py_ssize_t, const double *, const double *, Py_ssize_t,
+                             double *) noexcept nogil
+        void add_columns(const double *, Py_ssize_t, Py_ssize_t, const double *, Py_ssize_t, double *) noexcept nogil
 
 cdef const vecmath_f32 *table_f32
 cdef const vecmath_f64 *table_f64

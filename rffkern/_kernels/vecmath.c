@@ -16,6 +16,9 @@
 /* Vectors of rows that `project` and `accumulate` hold in registers. */
 #define STRIP_VECTORS 8
 
+/* Cache lines of a column that are asked for before it is read. */
+#define FETCHED_LINES 8
+
 /* A vector as wide as the registers of the level; wider ones are split through memory by some compilers. */
 #if defined(__AVX512F__)
 #define VECTOR_BYTES 64

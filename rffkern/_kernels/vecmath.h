@@ -69,10 +69,13 @@
         void (*distances)(const REAL *tile, ptrdiff_t n_features, ptrdiff_t width, const REAL *centers, REAL *u);      \
         /* u = 2^-u for u >= 0, held above the smallest power of two that is not slow */                              \
         void (*decay)(REAL *u, ptrdiff_t width);                                                                       \
-        /* sums[0] += sum of column[i] a[i], sums[1] += sum of column[i] b[i], in double; width a multiple of VM_LANES */ \
-        void (*dot_two)(const REAL *column, const double *a, const double *b, ptrdiff_t width, double *sums);          \
-        /* total[i] += step column[i], in double */                                                                    \
-        void (*add_column)(const REAL *column, ptrdiff_t width, double step, double *total);                           \
+        /* For columns[j * stride + i], i < width, a multiple of VM_LANES: sums[2 j] = sum of column j times a,              \
+           sums[2 j + 1] = sum of column j times b, in double */                                                       \
+        void (*column_products)(const REAL *columns, ptrdiff_t stride, ptrdiff_t n_columns, const double *a,           \
+                                const double *b, ptrdiff_t width, double *sums);                                       \
+        /* total[i] += sum over j of steps[j] columns[j * stride + i], in double */                                    \
+        void (*add_columns)(const REAL *columns, ptrdiff_t stride, ptrdiff_t n_columns, const double *steps,           \
+                            ptrdiff_t width, double *total);                                                           \
     } vecmath_##SUFFIX;
 
 VM_TABLE(float, f32)

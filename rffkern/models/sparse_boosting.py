@@ -171,6 +171,7 @@ class SparseKernelRegressor(Regressor):
             block by block; the rows are packed in memory.
         y : array of shape (n_samples,) or (n_samples, n_targets), finite numbers
         sample_weight : array of shape (n_samples,) or None, not negative
+            Factors on the squares of the objective: whole numbers are repetitions of a row.
         eval_set : (X, y) or (X, y, sample_weight) or None, with X as above
             Held-out rows on which to stop early; the round of lowest loss on them is kept.
         callback : callable or None
@@ -186,7 +187,7 @@ class SparseKernelRegressor(Regressor):
             For bad arguments or parameters; the message names which.
         """
         self._check_params()
-        self._keep(**fit_sparse(self, self._check_training(X, y, sample_weight, eval_set), callback))
+        self._keep(**fit_sparse(self, self._check_training(X, y, sample_weight, eval_set), sample_weight, callback))
         return self
 
     def staged_predict(self, X):
@@ -218,9 +219,10 @@ class SparseKernelClassifier(Classifier):
         Which coefficients are made optimal with a new learner: all, the newest, (31), or those of its block.
     block_size : int >= 1, default 50
         Learners L in a block.
-    exact : bool, default False
-        Whether a block learns from all rows.  False, only for `update="block"`: every block but the first leaves out
-        the rows that are fitted well, y F >= 0.5, and more of them where that leaves more than half of the rows.
+    exact : bool, default True
+        Whether every block learns from all rows.  False, for large data and with `update="block"` only: blocks after
+        the first leave out the rows that are fitted well, y F >= 0.5, and at least half of all rows, as the paper does
+        with classes that a narrow kernel separates; it harms where classes overlap.
     kernel : "auto", "likelihood" or dict, default "auto"
         "likelihood" maximises the marginal likelihood on up to 1000 rows, as in the paper.  So few show the coarse of
         the function only: with more rows, "auto" then shortens all lengths by the factor of 1, 0.7, 0.5, 0.35 or 0.25
@@ -271,8 +273,8 @@ class SparseKernelClassifier(Classifier):
 
     Notes
     -----
-    Memory and departures as for `SparseKernelRegressor`; and the mean of y, F_0, is part of F.  Of the rows with y F <
-    0.5 a block takes at most half of all rows, those of lowest y F.
+    Memory and departures as for `SparseKernelRegressor`; and the mean of y, F_0, is part of F.  `exact=False` leaves a
+    block the rows of lowest y F.
 
     Examples
     --------
@@ -289,7 +291,7 @@ class SparseKernelClassifier(Classifier):
     fitted_curves = CURVES
 
     def __init__(self, n_estimators=500, *, learner_size=50, subset_size=500, selection="max-res", n_candidates=60,
-                 update="full", block_size=50, exact=False, kernel="auto", reg_lambda="auto", standardize=True,
+                 update="full", block_size=50, exact=True, kernel="auto", reg_lambda="auto", standardize=True,
                  early_stopping_rounds=20, precision="double", random_state=None, n_threads=None, verbose=0):
         self.n_estimators = n_estimators
         self.learner_size = learner_size
@@ -331,6 +333,7 @@ class SparseKernelClassifier(Classifier):
             block by block; the rows are packed in memory.
         y : array of shape (n_samples,), labels of any sortable type
         sample_weight : array of shape (n_samples,) or None, not negative
+            Factors on the squares of the objective: whole numbers are repetitions of a row.
         eval_set : (X, y) or (X, y, sample_weight) or None, with X as above
             Held-out rows on which to stop early; the round of lowest loss on them is kept.
         callback : callable or None
@@ -346,7 +349,7 @@ class SparseKernelClassifier(Classifier):
             For bad arguments or parameters; the message names which.
         """
         self._check_params()
-        self._keep(**fit_sparse(self, self._check_training(X, y, sample_weight, eval_set), callback,
+        self._keep(**fit_sparse(self, self._check_training(X, y, sample_weight, eval_set), sample_weight, callback,
                                 leave_out=self.update == "block" and not self.exact))
         return self
 
