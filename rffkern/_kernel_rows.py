@@ -65,14 +65,15 @@ class KernelRows:
         padded = pad_centers(centers, self.dtype)
         sums = np.empty(len(padded))
         _kernel_columns.correlate_centers(self.tiles, v, padded, np.empty((self.n_blocks, len(padded))), sums,
-                                          self._threads(padded.size))
+                                          self.threads(padded.size))
         return sums[: len(centers)]
 
     def fill(self, column, centers, weights, constant):
         """Column = constant + sum over centers of weights 2^-|row - center|^2."""
         padded = pad_centers(centers, self.dtype)
         _kernel_columns.fill_column(self.tiles, padded, pad_weights(weights[None], len(padded)), constant, column,
-                                    self._threads(padded.size))
+                                    self.threads(padded.size))
 
-    def _threads(self, per_row):
+    def threads(self, per_row):
+        """Number of threads for a kernel over so many numbers a row."""
         return check_n_threads(self.wanted_threads, self.n_samples * per_row)

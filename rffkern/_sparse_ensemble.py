@@ -70,7 +70,7 @@ class Targets:
         """Take the first columns times their steps from the residual."""
         rows = self.rows
         self.loss = _kernel_columns.shift_residual(self.columns, -steps, rows.weight, self.residual, self.partial,
-                                                   rows.n_threads)
+                                                   rows.threads(len(steps)))
 
 
 class LeastSquares:
@@ -101,7 +101,7 @@ class LeastSquares:
         """Minus the derivatives of (9) along the coefficients; the products of the last column stay in `products`."""
         rows = self.training.rows
         _kernel_columns.multiply_columns(self.training.columns, n_learners, rows.weight, self.training.residual,
-                                         self.training.partial, self.products, rows.n_threads)
+                                         self.training.partial, self.products, rows.threads(n_learners))
         pull = (self.weights[:n_learners] * self.model_at(self.indices[:n_learners])).sum(axis=1)
         return self.products[:n_learners, 1] - self.reg_lambda * pull
 

@@ -305,10 +305,11 @@ def _run_info(arguments):
     if hasattr(model, "feature_names_in_"):
         facts["feature names"] = model.feature_names_in_.tolist()
     for name in getattr(model, "fitted_curves", ()):
-        curve = getattr(model, name)
-        if curve.size:
-            facts[name.strip("_").replace("_", " ")] = (
-                f"{curve[0]:.6g} before round 1, {curve[-1]:.6g} at the end" if curve.size > 1 else f"{curve[0]:.6g}")
+        values, fact = getattr(model, name), name.strip("_").replace("_", " ")
+        if not name.endswith("loss_"):
+            facts[fact] = [float(f"{value:.6g}") for value in values]
+        elif values.size:
+            facts[fact] = f"{values[0]:.6g} before round 1, {values[-1]:.6g} at the end"
     if hasattr(model, "get_params"):
         facts["parameters"] = model.get_params()
     if arguments.json:

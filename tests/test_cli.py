@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from rffkern import GBRFF2Classifier, PBRFFTransformer, cli, load, save
+from rffkern import GBRFF2Classifier, PBRFFTransformer, SparseKernelClassifier, cli, load, save
 
 COLUMNS = ["length", "width", "depth"]
 
@@ -293,6 +293,27 @@ def test_info(folder):
     facts = json.loads(run("info", "m.npz", "--json", cwd=folder).stdout)
     assert facts["classes"] == ["no", "yes"]
     assert facts["parameters"]["n_estimators"] == 100
+
+
+def test_info_of_a_kernel_machine(folder, table):
+    kernel = {"lengthscales": [1.0, 2.0, 3.0], "bias": 0.5}
+    save(SparseKernelClassifier(5, kernel=kernel, reg_lambda=0.25, random_state=0).fit(*table), folder / "k.npz")
+    facts = json.loads(run("info", "k.npz", "--json", cwd=folder).stdout)
+    assert facts["kernel parameters"] == [0.25, 1.0, 0.5, 1.0, 2.0, 3.0]
+    assert facts["parameters"]["kernel"] == kernel
+    text = run("info", "k.npz", cwd=folder).stdout
+    assert "kernel parameters 0.25, 1.0, 0.5, 1.0, 2.0, 3.0" in text
+    assert "kernel={'lengthscales': [1.0, 2.0, 3.0], 'bias': 0.5}" in text
+
+
+def test_kernel_machines_from_the_command_line(folder, table):
+    """A parameter that is a dict is given as JSON."""
+    write_csv(folder / "t.csv", table[0], table[0][:, 0] * 2, target="size")
+    run("fit", "t.csv", "-o", "k.npz", "--model", "sparse_kernel_regressor", "--target", "size", "--set",
+        'kernel={"lengthscales": 2.0}', "--set", "n_estimators=10", cwd=folder)
+    run("predict", "k.npz", "t.csv", "-o", "o.npy", "--target", "size", cwd=folder)
+    np.testing.assert_allclose(np.load(folder / "o.npy"), load(folder / "k.npz").predict(table[0]))
+    assert load(folder / "k.npz").kernel == {"lengthscales": 2.0}
 
 
 def test_demo(tmp_path):

@@ -31,7 +31,7 @@ class Columns:
         scaling = Scaling(np.zeros(n_features), _kernel_columns.UNIT / self.lengthscales, 1.0)
         self.rows = KernelRows(self.X, scaling, self.weight, dtype, None)
         self.rows.n_threads = n_threads
-        self.rows._threads = lambda per_row: n_threads
+        self.rows.threads = lambda per_row: n_threads
         indices = rng.integers(0, n_samples, n_centers)
         self.centers = self.rows.at(indices)
         self.K = reference.gaussian_kernel(self.X, self.X[indices], self.lengthscales)

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from packing import DTYPES, Problem
 from test_boosting_kernels import search_phase
+from test_column_kernels import Columns
 from test_descent_kernels import objective
 from test_landmark_kernels import Landmark
 from test_posterior_kernels import agreements
 from test_svm import problem as svm_problem
 
-from rffkern import FourierExpansion, InvalidInputError, _svm, show_config
+from rffkern import FourierExpansion, InvalidInputError, KernelExpansion, _svm, show_config
 from rffkern._kernels import _vecmath
 
 AGREEMENT = {np.float32: 1e-6, np.float64: 1e-12}
@@ -47,6 +48,11 @@ def answers(dtype, weighted):
     expansion = FourierExpansion(rng.standard_normal((70, 21)) / 5, rng.uniform(-3, 3, 70), np.full((70, 1), 1 / 70),
                                  [0.0], np.zeros(21))
     X = problem.X[:300].astype(dtype)
+    columns = Columns(4, 3000, 5, 7, dtype, weighted)
+    found |= {"correlations": columns.correlations() / 3000, "column": columns.filled() / 10,
+              "products": columns.products() / 3000, "shifted": columns.shrunk(np.ones(4))[1]}
+    bumps = KernelExpansion(rng.standard_normal((70, 21)), np.full((70, 1), 1 / 70), [0.0], np.full(21, 0.2))
+    found["kernel scores"] = bumps.score(X)
     return found | {"scores": expansion.score(X), "few scores": expansion.score(X[:3])}
 
 
