@@ -303,7 +303,7 @@ def test_info_of_a_kernel_machine(folder, table):
     assert facts["parameters"]["kernel"] == kernel
     text = run("info", "k.npz", cwd=folder).stdout
     assert "kernel parameters 0.25, 1.0, 0.5, 1.0, 2.0, 3.0" in text
-    assert "kernel={'lengthscales': [1.0, 2.0, 3.0], 'bias': 0.5}" in text
+    assert "kernel={'bias': 0.5, 'lengthscales': [1.0, 2.0, 3.0]}" in text
 
 
 def test_kernel_machines_from_the_command_line(folder, table):

@@ -5,6 +5,7 @@
     python tools/bench.py predict                          scoring, many rows and one
     python tools/bench.py kernels                          one evaluation against the speed of memory
     python tools/bench.py landmarks                        GBRFF1, GBRFF and PBRFF against NumPy/SciPy, and LinearSVC
+    python tools/bench.py sparse                           sparse kernel boosting against NumPy on BLAS, and its growth
     python tools/bench.py growth --plot time.png           time against n (sizes of Figure 4), d and T
     python tools/bench.py threads                          one and two threads
     python tools/bench.py memmap --folder DIR              rows that stay on disk
@@ -29,6 +30,7 @@ import contenders  # first: it sets the number of threads that the libraries rea
 import numpy as np
 from contenders import CONTENDERS, GROWTH, N_ESTIMATORS, N_FEATURES, make_data, rffkern_model
 from measure import compare, cpu_seconds, memory, show
+from sparse_bench import run_sparse
 
 FIGURE_4 = [1702, 3829, 8614, 19381, 43606, 98113, 220755, 496698, 1117558, 2514505, 5657638]
 
@@ -329,8 +331,8 @@ def run_kernels(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", default="fit", choices=["fit", "predict", "kernels", "landmarks", "growth",
-                                                                   "threads", "memmap", "peak", "streamed"])
+    parser.add_argument("what", nargs="?", default="fit", choices=["fit", "predict", "kernels", "landmarks", "sparse",
+                                                                   "growth", "threads", "memmap", "peak", "streamed"])
     parser.add_argument("--sizes", type=int, nargs="+", help="numbers of rows")
     parser.add_argument("--only", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS), help="contenders")
     parser.add_argument("--repeat", type=int, default=5, help="repetitions, of which the median counts")
@@ -345,6 +347,7 @@ def main():
         "fit": lambda: run_fit(arguments), "predict": lambda: run_predict(arguments),
         "kernels": lambda: run_kernels(arguments),
         "landmarks": lambda: landmarks(arguments.sizes or [1702, 43606], arguments.repeat),
+        "sparse": lambda: run_sparse(arguments.repeat),
         "growth": lambda: growth(arguments.repeat, arguments.only, arguments.limit, arguments.plot),
         "threads": lambda: threads(arguments.sizes or [220755, 1117558], arguments.repeat),
         "memmap": lambda: memmap(arguments.sizes or [12729685], arguments.folder),

@@ -7,9 +7,14 @@
     python tools/reproduce.py components --data DIR --plot k.png           its Figure 3: GBRFF1 with K = 1, 5, 10, 20
     python tools/reproduce.py squares --data DIR --seeds 1-5               Table 2 and Figure 2 of the 2019 paper
     python tools/reproduce.py sampling --data DIR --seeds 1-5              descents on samples against all rows
+    python tools/reproduce.py kin40k --data DIR --plot kin40k.png          Figure 2, Tables IV and V of Sun and Yao
+    python tools/reproduce.py kin40k --data DIR --kernel likelihood        the same with the paper's way to a kernel
+    python tools/reproduce.py sparse --data DIR --seeds 1-3                sparse kernel regression beside scikit-learn
+    python tools/reproduce.py covtype --data DIR --budget 600              classification by blocks of learners
 
 Splits are drawn as the authors drew theirs, from NumPy's global generator; --splits seeded draws others.  Parameters
-are chosen by five-fold cross-validation on the training rows, for each number of landmarks.
+are chosen by five-fold cross-validation on the training rows, for each number of landmarks.  The last four, which
+report CPU seconds, run in one process on one thread; their splits are permutations.
 
 Needs scikit-learn for the splits, and matplotlib where --plot is given.
 """
@@ -24,6 +29,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
 import numpy as np  # noqa: E402  (reads the variables set above)
+import sparse_protocols  # noqa: E402
 from protocols import CONTENDERS, load, split  # noqa: E402
 
 
@@ -195,22 +201,26 @@ def parse_seeds(text):
     return list(range(int(first), int(last or first) + 1))
 
 
-COMMANDS = {"ecml": ecml, "few": few, "components": components, "squares": squares, "sampling": sampling}
+COMMANDS = {"ecml": ecml, "few": few, "components": components, "squares": squares, "sampling": sampling,
+            **sparse_protocols.COMMANDS}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=list(COMMANDS))
     parser.add_argument("--data", required=True, help="folder of NAME.npz files")
-    parser.add_argument("--seeds", type=parse_seeds, default=parse_seeds("1-5"), help="FIRST-LAST, default 1-5")
+    parser.add_argument("--seeds", type=parse_seeds, help="FIRST-LAST, default 1-5, or 1-3 where kernels are sparse")
     parser.add_argument("--splits", choices=["authors", "seeded"], default="authors", help="how to draw the splits")
     parser.add_argument("--model", choices=list(ECML), default="gbrff2", help="for ecml (default: gbrff2)")
     parser.add_argument("--untuned", action="store_true", help="default parameters instead of cross-validation")
     parser.add_argument("--sets", nargs="+", metavar="NAME", help="data sets, of those of the experiment")
     parser.add_argument("--sizes", type=int, nargs="+", default=SAMPLE_SIZES, help="sizes for sampling")
+    parser.add_argument("--kernel", choices=["auto", "likelihood"], default="auto", help="for kin40k")
+    parser.add_argument("--budget", type=float, default=600, help="CPU seconds of a fit for covtype, about")
     parser.add_argument("--plot", metavar="FILE", help="draw the curves there")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     arguments = parser.parse_args()
+    arguments.seeds = arguments.seeds or parse_seeds("1-3" if arguments.what in sparse_protocols.COMMANDS else "1-5")
     started = time.perf_counter()
     COMMANDS[arguments.what](arguments)
     print(f"{time.perf_counter() - started:.0f} s", file=sys.stderr)
