@@ -82,7 +82,7 @@ class SparseTwin:
 
     def __init__(self, n_estimators, learner_size, subset_size, kernel, reg_lambda, seed=0):
         self.n_estimators, self.learner_size, self.subset_size = n_estimators, learner_size, subset_size
-        self.kernel, self.reg_lambda, self.rng = kernel, reg_lambda, np.random.default_rng(seed)
+        self.kernel, self.reg_lambda, self.seed = kernel, reg_lambda, seed
 
     def prepare(self, X):
         """Rows in lengths, and half their squares, which leave the exponent to one matrix product."""
@@ -133,11 +133,12 @@ class SparseTwin:
         from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
         self.prepare(X)
+        rng = np.random.default_rng(self.seed)
         target, M, S = (y - y.mean()) / y.std(), self.n_estimators, self.learner_size
         F, lower = np.empty((len(y), M), order="F"), np.zeros((M, M))
         indices, weights, slopes, r = np.empty((M, S), int), np.empty((M, S)), np.empty(M), target
         for m in range(M):
-            subset = self.rng.choice(len(y), self.subset_size, replace=False)
+            subset = rng.choice(len(y), self.subset_size, replace=False)
             chosen = indices[m] = self.choose(subset, r[subset])
             K = self.kernels(chosen)
             u = r @ K - self.reg_lambda * (target - r)[chosen]
