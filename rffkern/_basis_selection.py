@@ -25,6 +25,7 @@ class Subsets:
         self.size = self.n_weighty if size is None else min(size, self.n_weighty)
         varied = weight is not None and (weight[weight > 0] != weight.max()).any() and self.size < self.n_weighty
         self.cumulated = np.cumsum(weight) if varied else None
+        self.holds_all = self.size == self.n_weighty
 
     def draw(self):
         """Distinct indices of rows: one `choice`, or, by weight, one `random` and one `permutation`."""
@@ -42,10 +43,11 @@ class BasisSelection:
         self.rule, self.kernel, self.reg_lambda = rule, kernel, reg_lambda
         self.n_wanted, self.capacity, self.n_candidates = n_wanted, capacity, n_candidates
         self.keeps_dictionary = n_wanted == 1  # then each vector is a learner, and must differ from all before it
-        self.selector = None
+        self.selector = self.chosen_before = None
 
     def reset(self):
         """Forget the vectors chosen before."""
+        self.chosen_before = None
         if self.selector is not None:
             self.selector.reset()
 
@@ -77,7 +79,14 @@ class BasisSelection:
             self.selector = Selector(self.rule, self.capacity if self.keeps_dictionary else self.n_wanted,
                                      rows.n_features, self.kernel.amplitude, self.kernel.bias, self.reg_lambda,
                                      smallest, _RAN_THRESHOLD, self.n_candidates)
-        if not self.keeps_dictionary:
+        if self.keeps_dictionary:
+            if self.chosen_before is None:
+                self.chosen_before = np.zeros(rows.n_samples, dtype=bool)
+            new = ~self.chosen_before[indices]
+            indices, residual, pull = indices[new], residual[new], pull[new]
+            if not len(indices):
+                return indices
+        else:
             self.selector.reset()
             pull = np.zeros(len(indices))
         plain = Scaling(np.zeros(rows.n_features), np.ones(rows.n_features), 1.0)
@@ -86,4 +95,6 @@ class BasisSelection:
                                   for values in (rows.flat_weight[indices], residual, pull))
         chosen = np.empty(self.n_wanted, np.intp)
         found = self.selector.choose(tiles, weight, residual, pull, np.arange(len(indices)), chosen)
+        if self.keeps_dictionary:
+            self.chosen_before[indices[chosen[:found]]] = True
         return indices[chosen[:found]]

@@ -228,14 +228,14 @@ class Ensemble:
         return Learner(chosen, weights / np.sqrt(square)) if square > 0 and np.isfinite(square) else None
 
     def grow(self):
-        """Add a learner; False where ten subsets of rows hold none that is not made up of others."""
+        """Add a learner; False where all rows, or ten subsets, hold none that is not made up of others."""
         if self.block.learners and len(self.block.learners) == self.block_size:
             if self.update == "block":
                 self._finish()
                 self._begin(self.residual)
             else:
                 self.block.forget()
-        for _ in range(_MAX_TRIES):
+        for _ in range(1 if self.subsets.holds_all else _MAX_TRIES):
             learner = self._next_learner()
             if learner is not None and self.block.add(learner):
                 self.learners.append(learner if self.active is None

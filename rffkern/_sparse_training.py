@@ -25,7 +25,7 @@ _LARGEST_SINGLE_LENGTH = 300.0
 # Factors of all lengths that are tried in turn while they help, and the trial: learners, rows to learn from, and rows
 # for each held out.
 _FACTORS = 0.7, 0.5, 0.35, 0.25
-_TRIAL_LEARNERS = 100
+_TRIAL_LEARNERS = 300
 _TRIAL_ROWS = 16384
 _ROWS_PER_HELD_OUT = 4
 
@@ -172,17 +172,23 @@ def staged_sparse(model, X):
         raise NotFittedError(f"this {type(model).__name__} was read from a file, which keeps the trained function but "
                              "not what it was after earlier rounds: fit again for staged answers")
     stages, expansion = model._stages, model.expansion_
-    columns = [np.empty((0, len(X))) for _ in stages.learners]
+    columns = [np.empty((len(learners), len(X))) for learners in stages.learners]
+    done = [0] * len(columns)
     for counts in stages.counts:
         scores = np.tile(stages.intercept, (len(X), 1))
         for k, count in enumerate(counts):
-            for learner in stages.learners[k][len(columns[k]) : count]:
-                alone = KernelExpansion(expansion.centers[learner.indices],
-                                        stages.kernel.amplitude * learner.weights[:, None],
-                                        [stages.kernel.bias * learner.weights.sum()], expansion.inverse_lengthscales)
-                columns[k] = np.vstack([columns[k], alone.score_checked(X, model.n_threads).T])
-            scores[:, k] += stages.scale[k] * (stages.paths[k].at(count) @ columns[k])
+            for m in range(done[k], count):
+                columns[k][m] = _learner_values(stages.learners[k][m], stages.kernel, expansion, X, model.n_threads)
+            done[k] = count
+            scores[:, k] += stages.scale[k] * (stages.paths[k].at(count) @ columns[k][:count])
         yield scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+def _learner_values(learner, kernel, expansion, X, n_threads):
+    """Values of a learner at rows, its basis vectors being centers of an expansion."""
+    alone = KernelExpansion(expansion.centers[learner.indices], kernel.amplitude * learner.weights[:, None],
+                            [kernel.bias * learner.weights.sum()], expansion.inverse_lengthscales)
+    return alone.score_checked(X, n_threads)[:, 0]
 
 
 def restored_sparse(expansion, arrays):

@@ -250,8 +250,10 @@ def sparse_boosting(K, weight, target, subsets, rule, learner_size, reg_lambda, 
         model = F @ coef if update != "one" else base
         residual = target - base - F @ coef
         alone = learner_size == 1  # then every vector is a learner, and differs from all before it
-        rows = select_basis(K, weight, residual, model if alone else np.zeros(len(K)), subset, rule, learner_size,
-                            reg_lambda, [j for rows, _ in learners for j in rows] if alone else ())
+        known = [j for rows, _ in learners for j in rows] if alone else []
+        candidates = subset[~np.isin(subset, known)]
+        rows = select_basis(K, weight, residual, model if alone else np.zeros(len(K)), candidates, rule, learner_size,
+                            reg_lambda, known)
         if not rows:
             continue
         u = K[:, rows].T @ (weight * residual) - reg_lambda * model[rows]

@@ -61,6 +61,7 @@ def test_alone_a_vector_differs_from_all_before_it(rng):
     chooser, rows, target = selection("max-res", 2, 1), kernel_rows(X), rng.standard_normal(40)
     taken = [chooser.choose(rows, np.arange(40), target, np.zeros(40))[0] for _ in range(10)]
     assert taken == np.argsort(-np.abs(target))[:10].tolist()
+    assert chooser.n_skipped == 0  # those before are not looked at again
     chooser.reset()
     assert chooser.choose(rows, np.arange(40), target, np.zeros(40))[0] == taken[0]
 
@@ -90,6 +91,8 @@ def test_subsets(rng):
     assert len(np.unique(drawn)) == 50
     assert drawn.tolist() != sorted(drawn)
     assert sorted(Subsets(30, None, np.ones(30), rng).draw()) == list(range(30))
+    assert Subsets(30, None, np.ones(30), rng).holds_all
+    assert not Subsets(30, 29, np.ones(30), rng).holds_all
     weight = np.zeros(1000)
     weight[[3, 500]], weight[800:] = 100, 1e-3
     counts = np.zeros(1000)

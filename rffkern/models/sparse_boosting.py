@@ -64,7 +64,7 @@ class SparseKernelRegressor(Regressor):
     kernel : "auto", "likelihood" or dict, default "auto"
         "likelihood" maximises the marginal likelihood on up to 1000 rows, as in the paper.  So few show the coarse of
         the function only: with more rows, "auto" then shortens all lengths by the factor of 1, 0.7, 0.5, 0.35 or 0.25
-        that an ensemble of up to 100 learners on up to 16384 rows predicts others best with.  A dict has
+        that an ensemble of up to 300 learners on up to 16384 rows predicts others best with.  A dict has
         "lengthscales", one number or one for each column, and if wanted "amplitude" (1) and "bias" (0); `kernel_` of
         another model is one.
     reg_lambda : "auto" or float > 0, default "auto"
@@ -226,7 +226,7 @@ class SparseKernelClassifier(Classifier):
     kernel : "auto", "likelihood" or dict, default "auto"
         "likelihood" maximises the marginal likelihood on up to 1000 rows, as in the paper.  So few show the coarse of
         the function only: with more rows, "auto" then shortens all lengths by the factor of 1, 0.7, 0.5, 0.35 or 0.25
-        that an ensemble of up to 100 learners on up to 16384 rows predicts others best with.  A dict has
+        that an ensemble of up to 300 learners on up to 16384 rows predicts others best with.  A dict has
         "lengthscales", one number or one for each column, and if wanted "amplitude" (1) and "bias" (0); `kernel_` of
         another model is one.
     reg_lambda : "auto" or float > 0, default "auto"
