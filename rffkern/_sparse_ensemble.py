@@ -99,9 +99,10 @@ class LeastSquares:
 
     def _gradient(self, n_learners):
         """Minus the derivatives of (9) along the coefficients; the products of the last column stay in `products`."""
-        rows = self.training.rows
+        rows, n_threads = self.training.rows, self.training.rows.threads(n_learners)
         _kernel_columns.multiply_columns(self.training.columns, n_learners, rows.weight, self.training.residual,
-                                         self.training.partial, self.products, rows.threads(n_learners))
+                                         self.training.partial, np.empty((n_threads, _kernel_columns.PRODUCT_SCRATCH)),
+                                         self.products, n_threads)
         pull = (self.weights[:n_learners] * self.model_at(self.indices[:n_learners])).sum(axis=1)
         return self.products[:n_learners, 1] - self.reg_lambda * pull
 

@@ -45,7 +45,9 @@ class Columns:
     def products(self):
         rows, products = self.rows, np.full((5, 2), np.nan)
         _kernel_columns.multiply_columns(self.columns, 4, rows.weight, tiled(self.residual, DOUBLE),
-                                         np.empty((rows.n_blocks, 8)), products, rows.n_threads)
+                                         np.empty((rows.n_blocks, 8)),
+                                         np.empty((rows.n_threads, _kernel_columns.PRODUCT_SCRATCH)), products,
+                                         rows.n_threads)
         return products[:4]
 
     def shrunk(self, steps):
@@ -97,11 +99,20 @@ def test_shrink(problem, n_steps):
     np.testing.assert_allclose(loss, problem.weight @ expected**2, rtol=1e-12)
 
 
+def test_columns_longer_than_a_block():
+    problem = Columns(5, 20_000, 2, 3, np.float64, True)
+    F = problem.F * problem.weight
+    np.testing.assert_allclose(problem.products(), np.column_stack([F @ problem.F[3], F @ problem.residual]), rtol=1e-10)
+    loss, residual = problem.shrunk(np.ones(4))
+    np.testing.assert_allclose(residual, problem.residual - problem.F.sum(axis=0), atol=1e-13)
+    np.testing.assert_allclose(loss, problem.weight @ residual**2, rtol=1e-12)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_bits_do_not_depend_on_the_number_of_threads(dtype):
     found = []
     for n_threads in (1, 2, 3):
-        problem = Columns(5, 9000, 7, 10, dtype, True, n_threads)
+        problem = Columns(5, 30_000, 7, 10, dtype, True, n_threads)
         loss, residual = problem.shrunk(np.ones(4))
         found.append([problem.correlations(), problem.filled(), problem.products(), np.array(loss), residual])
     for other in found[1:]:

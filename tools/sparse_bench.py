@@ -71,7 +71,7 @@ class Parts:
 
         rows = self.rows
         _kernel_columns.multiply_columns(self.columns, len(self.columns), rows.weight, self.residual, self.partial,
-                                         self.products, 1)
+                                         np.empty((1, _kernel_columns.PRODUCT_SCRATCH)), self.products, 1)
         _kernel_columns.shift_residual(self.columns, self.steps, rows.weight, self.residual, self.partial, 1)
 
     def selection(self, subset, target):

@@ -8,8 +8,7 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport log, sqrt
 
 from ._common cimport (
-    BLOCK_TILES, LANES, TERMS, TILE, add_columns, block_start, block_stop, column_products, decay, distances, dot,
-    n_blocks, real,
+    LANES, TERMS, TILE, add_columns, block_start, block_stop, column_products, decay, distances, dot, n_blocks, real,
 )
 
 ctypedef fused source:
@@ -18,8 +17,10 @@ ctypedef fused source:
 
 cdef enum:
     SCORE_BYTES = 20480   # of a tile in scoring
+    LONG_TILES = 64       # in a block of columns: memory is read in longer runs than a block of rows has
 
 CENTER_MULTIPLE = TERMS
+PRODUCT_SCRATCH = 2 * LONG_TILES * TILE
 UNIT = sqrt(0.5 / log(2.0))   # exp(-1/2 r^2) = 2^-(UNIT r)^2
 
 
@@ -100,11 +101,12 @@ def fill_column(
 
 
 cdef void _block_products(const real[:, :, ::1] columns, Py_ssize_t n_columns, const double[:, ::1] weight,
-                          const double[:, ::1] residual, Py_ssize_t block, double *sums) noexcept nogil:
-    cdef double last[BLOCK_TILES * TILE]
-    cdef double rest[BLOCK_TILES * TILE]
-    cdef Py_ssize_t i, t, start = block_start(block), size = 0
-    for t in range(start, block_stop(block, columns.shape[1])):
+                          const double[:, ::1] residual, Py_ssize_t block, double *scratch,
+                          double *sums) noexcept nogil:
+    cdef double *last = scratch
+    cdef double *rest = scratch + LONG_TILES * TILE
+    cdef Py_ssize_t i, t, start = block * LONG_TILES, size = 0
+    for t in range(start, min(start + LONG_TILES, columns.shape[1])):
         for i in range(TILE):
             last[size] = weight[t, i] * columns[n_columns - 1, t, i]
             rest[size] = weight[t, i] * residual[t, i]
@@ -118,14 +120,15 @@ def multiply_columns(
     const double[:, ::1] weight,       # IN   (n_tiles, TILE), 0 for padding
     const double[:, ::1] residual,     # IN   (n_tiles, TILE)
     double[:, ::1] partial,            # TEMP (n_blocks, 2 n_columns or more)
+    double[:, ::1] scratch,            # TEMP (n_threads, PRODUCT_SCRATCH)
     double[:, ::1] products,           # OUT  (capacity, 2)
     int n_threads,
 ):
     """products[j] = weighted sums over rows of column j times the last column, and times the residual."""
-    cdef Py_ssize_t b, j, blocks = n_blocks(columns.shape[1])
+    cdef Py_ssize_t b, j, blocks = (columns.shape[1] + LONG_TILES - 1) // LONG_TILES
     with nogil:
         for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            _block_products(columns, n_columns, weight, residual, b, &partial[b, 0])
+            _block_products(columns, n_columns, weight, residual, b, &scratch[threadid(), 0], &partial[b, 0])
         for j in range(n_columns):
             products[j, 0] = products[j, 1] = 0
             for b in range(blocks):
@@ -135,7 +138,7 @@ def multiply_columns(
 
 cdef double _block_shift(const real[:, :, ::1] columns, const double[::1] steps, const double[:, ::1] weight,
                          double[:, ::1] residual, Py_ssize_t block) noexcept nogil:
-    cdef Py_ssize_t i, t, start = block_start(block), stop = block_stop(block, columns.shape[1])
+    cdef Py_ssize_t i, t, start = block * LONG_TILES, stop = min(start + LONG_TILES, columns.shape[1])
     cdef double total = 0
     if steps.shape[0]:
         add_columns(&columns[0, start, 0], columns.shape[1] * TILE, steps.shape[0], &steps[0], (stop - start) * TILE,
@@ -155,7 +158,7 @@ def shift_residual(
     int n_threads,
 ):
     """residual += columns . steps; return the weighted sum of its squares."""
-    cdef Py_ssize_t b, blocks = n_blocks(columns.shape[1])
+    cdef Py_ssize_t b, blocks = (columns.shape[1] + LONG_TILES - 1) // LONG_TILES
     cdef double total = 0
     with nogil:
         for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
