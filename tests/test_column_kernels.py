@@ -102,7 +102,8 @@ def test_shrink(problem, n_steps):
 def test_columns_longer_than_a_block():
     problem = Columns(5, 20_000, 2, 3, np.float64, True)
     F = problem.F * problem.weight
-    np.testing.assert_allclose(problem.products(), np.column_stack([F @ problem.F[3], F @ problem.residual]), rtol=1e-10)
+    expected = np.column_stack([F @ problem.F[3], F @ problem.residual])
+    np.testing.assert_allclose(problem.products(), expected, rtol=1e-10)
     loss, residual = problem.shrunk(np.ones(4))
     np.testing.assert_allclose(residual, problem.residual - problem.F.sum(axis=0), atol=1e-13)
     np.testing.assert_allclose(loss, problem.weight @ residual**2, rtol=1e-12)
