@@ -2,13 +2,14 @@
 
 import numpy as np
 
+from ._kernels import _cholesky
 from ._kernels._selection import Selector
 from ._scaling import Scaling
 from ._tiles import pack, tiled
 
 # Share of k(x, x) that the squared distance of a basis vector from the span of those before it must exceed: below,
 # the vector is a near-duplicate and is skipped.  "ald" and "ran" have thresholds of the paper's.
-_SMALLEST_DISTANCE = 1e-9
+_SMALLEST_DISTANCE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
 _ALD_THRESHOLD = 1e-2
 _RAN_THRESHOLD = 1e-4
 
@@ -37,17 +38,23 @@ class Subsets:
 
 
 class BasisSelection:
-    """Forward selection of `n_wanted` basis vectors at a time, by one of the rules of Sun and Yao."""
+    """Forward selection of `n_wanted` basis vectors at a time, by one of the rules of Sun and Yao.
+
+    Vectors that are chosen alone (n_wanted = 1) are not chosen again.  With a `capacity` beyond 1 those before are kept
+    in a dictionary too, whose span they must be outside of.
+    """
 
     def __init__(self, rule, kernel, reg_lambda, n_wanted, capacity, n_candidates):
         self.rule, self.kernel, self.reg_lambda = rule, kernel, reg_lambda
         self.n_wanted, self.capacity, self.n_candidates = n_wanted, capacity, n_candidates
-        self.keeps_dictionary = n_wanted == 1  # then each vector is a learner, and must differ from all before it
-        self.selector = self.chosen_before = None
+        self.alone = n_wanted == 1
+        self.keeps_dictionary = self.alone and capacity > 1
+        self.selector = None
+        self.reset()
 
     def reset(self):
         """Forget the vectors chosen before."""
-        self.chosen_before = None
+        self.dictionary, self.seen = [], None
         if self.selector is not None:
             self.selector.reset()
 
@@ -59,6 +66,20 @@ class BasisSelection:
     def factor(self):
         """Cholesky factor of the Gram matrix of the vectors in the dictionary."""
         return np.asarray(self.selector.factor)
+
+    def beyond_those_before(self):
+        """Indices, weights and `before` of the `Learner` that the last vector makes less its part in others' span."""
+        last = len(self.dictionary) - 1
+        *before, length = self.factor()[last, : last + 1].tolist()
+        weights = np.append(np.zeros(last), length)
+        _cholesky.solve_factorised(self.factor(), weights)
+        return np.array(self.dictionary), weights, np.array(before) / length
+
+    def refuse(self):
+        """Take the vector chosen last out of the dictionary."""
+        if self.keeps_dictionary:
+            self.dictionary.pop()
+            self.selector.n_basis -= 1
 
     def choose(self, rows, indices, residual, pull):
         """Choose among rows.
@@ -75,26 +96,27 @@ class BasisSelection:
         array of at most n_wanted of the indices
         """
         if self.selector is None:
-            smallest = _ALD_THRESHOLD if self.rule == "ald" else _SMALLEST_DISTANCE
-            self.selector = Selector(self.rule, self.capacity if self.keeps_dictionary else self.n_wanted,
-                                     rows.n_features, self.kernel.amplitude, self.kernel.bias, self.reg_lambda,
-                                     smallest, _RAN_THRESHOLD, self.n_candidates)
-        if self.keeps_dictionary:
-            if self.chosen_before is None:
-                self.chosen_before = np.zeros(rows.n_samples, dtype=bool)
-            new = ~self.chosen_before[indices]
-            indices, residual, pull = indices[new], residual[new], pull[new]
-            if not len(indices):
-                return indices
-        else:
+            smallest = _ALD_THRESHOLD if self.rule == "ald" else _SMALLEST_DISTANCE[rows.dtype]
+            self.selector = Selector(self.rule, self.capacity if self.alone else self.n_wanted, rows.n_features,
+                                     self.kernel.amplitude, self.kernel.bias, self.reg_lambda, smallest,
+                                     _RAN_THRESHOLD, self.n_candidates)
+        if not self.keeps_dictionary:
             self.selector.reset()
+        if self.alone:
+            self.seen = np.zeros(rows.n_samples, dtype=bool) if self.seen is None else self.seen
+            new = ~self.seen[indices]
+            indices, residual, pull = indices[new], residual[new], pull[new]
+        else:
             pull = np.zeros(len(indices))
+        if not len(indices):
+            return indices
         plain = Scaling(np.zeros(rows.n_features), np.ones(rows.n_features), 1.0)
         tiles, _ = pack(rows.at(indices), plain, _DOUBLE, 1)
         weight, residual, pull = (tiled(values, _DOUBLE).reshape(-1)
                                   for values in (rows.flat_weight[indices], residual, pull))
         chosen = np.empty(self.n_wanted, np.intp)
-        found = self.selector.choose(tiles, weight, residual, pull, np.arange(len(indices)), chosen)
-        if self.keeps_dictionary:
-            self.chosen_before[indices[chosen[:found]]] = True
-        return indices[chosen[:found]]
+        chosen = chosen[: self.selector.choose(tiles, weight, residual, pull, np.arange(len(indices)), chosen)]
+        if self.alone:
+            self.seen[indices[chosen]] = True
+            self.dictionary.extend(indices[chosen].tolist())
+        return indices[chosen]

@@ -48,6 +48,10 @@ class GaussianKernel(NamedTuple):
         """k(x, x)."""
         return self.amplitude + self.bias
 
+    def normalised(self):
+        """The kernel with k(x, x) = 1, which makes the same functions."""
+        return self._replace(amplitude=self.amplitude / self.at_zero, bias=self.bias / self.at_zero)
+
     def inverse_lengths(self, scaling):
         """Per unit of a raw column."""
         with np.errstate(over="ignore"):
@@ -66,7 +70,11 @@ def check_kernel(kernel):
             "lengthscales" not in kernel):
         raise InvalidInputError("kernel must be 'auto', 'likelihood' or a dict of lengthscales and, if wanted, "
                                 f"amplitude and bias, got {kernel!r}")
-    for length in np.ravel(np.asarray(kernel["lengthscales"], dtype=object)):
+    lengthscales = np.asarray(kernel["lengthscales"], dtype=object)
+    if lengthscales.ndim > 1 or not lengthscales.size:
+        raise InvalidInputError("kernel lengthscales must be a number, or one for each column, got shape "
+                                f"{lengthscales.shape}")
+    for length in lengthscales.ravel():
         check.check_scalar("kernel lengthscales", length, float, low=1e-100, high=1e100)
     check.check_scalar("kernel amplitude", kernel.get("amplitude", 1.0), float, low=1e-100, high=1e100)
     check.check_scalar("kernel bias", kernel.get("bias", 0.0), float, low=0, high=1e100)
@@ -159,7 +167,7 @@ def likeliest_kernel(rows, targets, rng, kernel, noise, n_threads):
 
     Parameters
     ----------
-    rows : array of shape (n_rows, n_features), standardised, in random order
+    rows : array of shape (n_rows, n_features), in random order
     targets : array of shape (n_rows, n_outputs); all outputs share one kernel
     rng : numpy.random.Generator
         Taken from it is one `standard_normal` draw of shape (2, 3 + n_features).
@@ -171,8 +179,9 @@ def likeliest_kernel(rows, targets, rng, kernel, noise, n_threads):
     -------
     (GaussianKernel, noise)
     """
-    n_features = rows.shape[1]
-    start = np.log([1.0, 0.1, 0.1, *np.full(n_features, 1 / math.sqrt(n_features))])
+    spread = rows.std(axis=0)
+    spread[spread == 0] = 1.0
+    start = np.log([1.0, 0.1, 0.1, *(1 / (math.sqrt(rows.shape[1]) * spread))])
     free = np.zeros(start.size, dtype=bool)
     free[:2], free[2], free[3:] = kernel is None, noise is None, kernel is None
     if kernel is not None:

@@ -19,36 +19,56 @@ from ._tiles import aligned, tiled
 
 _DOUBLE = np.dtype(np.float64)
 
-# A learner is skipped as a near-duplicate where less than this share of its squared length is its own.
-_SMALLEST_PIVOT = 1e-11
+# A learner is skipped as a near-duplicate where less than this share of its squared length is its own: below, rounding
+# of the inner products that are read off columns decides.
+_SMALLEST_PIVOT = {np.dtype(np.float64): 1e-11, np.dtype(np.float32): 1e-7}
 
 # Subsets that are tried before it is said that nothing is left to add.
 _MAX_TRIES = 10
 
-# After the last learner coefficients are refined until they move by less than this share, this often at most.
+# After the last learner coefficients are refined until they move by less than this share, this often at most, and as
+# long as they promise to lower the objective by no more than rounding can have raised it.
 _REFINED = 1e-13
 _MAX_REFINEMENTS = 4
+_ROUNDING = 1e-6
 
 # Rows whose margin y F is above this are left out of a classifier's block.
 _ACTIVE_MARGIN = 0.5
 
 
 class Learner(NamedTuple):
-    """f(x) = sum over s of weights[s] k(x, rows[indices[s]]), of length 1 in the space of the kernel."""
+    """f(x) = sum over s of weights[s] k(x, rows[indices[s]]), of length 1 in the space of the kernel.
+
+    Basis vectors that are chosen alone would make columns that are nearly parallel.  There each learner is what its
+    vector, the last of its indices, has beyond the vectors of the learners before it: `before` are the factors with
+    which their columns are taken from that of the vector.  Such learners are orthonormal.
+    """
 
     indices: np.ndarray  # (n_basis,) of rows
     weights: np.ndarray  # (n_basis,)
+    before: np.ndarray | None = None  # (n_learners before it,)
 
 
 class CoefficientPath:
     """Coefficients after each learner: those of its block, the blocks before it keeping what they ended with."""
 
-    def __init__(self, block_size):
-        self.block_size, self.steps = block_size, []
+    def __init__(self):
+        self.steps, self.ends = [], []
+
+    def end_block(self):
+        """The learners so far keep what they have."""
+        if self.ends[-1:] != [len(self.steps)]:
+            self.ends.append(len(self.steps))
+
+    def cut(self, n_learners):
+        """The path of the first learners."""
+        kept = CoefficientPath()
+        kept.steps, kept.ends = self.steps[:n_learners], [end for end in self.ends if end < n_learners]
+        return kept
 
     def at(self, n_learners):
         """Coefficients of the first learners, as they stood when there were no more."""
-        ends = [*range(self.block_size, n_learners, self.block_size), n_learners] if n_learners else []
+        ends = [*(end for end in self.ends if end < n_learners), n_learners] if n_learners else []
         return np.concatenate([np.empty(0), *(self.steps[end - 1] for end in ends)])
 
 
@@ -62,15 +82,22 @@ class Targets:
         self.shrink(np.empty(0))
 
     def fill(self, index, learner, centers, kernel):
-        """Evaluate a learner at the rows."""
-        self.rows.fill(self.columns[index], centers, kernel.amplitude * learner.weights,
-                       kernel.bias * learner.weights.sum())
+        """Evaluate a learner at the rows; `centers` are its basis vectors, or the last where others are `before` it."""
+        weights = learner.weights[-len(centers) :]
+        self.rows.fill(self.columns[index], centers, kernel.amplitude * weights, kernel.bias * weights.sum())
+        if learner.before is not None:
+            column = self.columns[index].astype(np.float64)
+            self._add(-learner.before, column)
+            self.columns[index] = column
+
+    def _add(self, steps, values):
+        """Add the first columns times their steps to values at the rows; return the weighted sum of squares."""
+        return _kernel_columns.shift_residual(self.columns, steps, self.rows.weight, values, self.partial,
+                                              self.rows.threads(len(steps)))
 
     def shrink(self, steps):
         """Take the first columns times their steps from the residual."""
-        rows = self.rows
-        self.loss = _kernel_columns.shift_residual(self.columns, -steps, rows.weight, self.residual, self.partial,
-                                                   rows.threads(len(steps)))
+        self.loss = self._add(-steps, self.residual)
 
 
 class LeastSquares:
@@ -83,8 +110,7 @@ class LeastSquares:
         self.weights = np.zeros((capacity, learner_size))
         self.factor = np.zeros((capacity, capacity))
         self.products = np.empty((capacity, 2))
-        self.coef = np.zeros(0)
-        self.learners = []
+        self.forget()
 
     def forget(self):
         """Begin anew with what is left of the target, the model staying as it is."""
@@ -97,48 +123,60 @@ class LeastSquares:
     def residual_at(self, indices):
         return self.training.residual.reshape(-1)[indices]
 
-    def _gradient(self, n_learners):
-        """Minus the derivatives of (9) along the coefficients; the products of the last column stay in `products`."""
-        rows, n_threads = self.training.rows, self.training.rows.threads(n_learners)
-        _kernel_columns.multiply_columns(self.training.columns, n_learners, rows.weight, self.training.residual,
-                                         self.training.partial, np.empty((n_threads, _kernel_columns.PRODUCT_SCRATCH)),
-                                         self.products, n_threads)
-        pull = (self.weights[:n_learners] * self.model_at(self.indices[:n_learners])).sum(axis=1)
-        return self.products[:n_learners, 1] - self.reg_lambda * pull
+    def _inner_products(self, learner, n_learners):
+        """Inner products with the first learners, the last of which is `learner`: of it, and of the model."""
+        if learner.before is not None:  # all are orthonormal
+            return np.eye(1, n_learners, n_learners - 1)[0], np.resize(np.append(self.coef, 0.0), n_learners)
+        weights, indices = self.weights[:n_learners], self.indices[:n_learners]
+        values = self.training.columns[n_learners - 1].reshape(-1)[indices]
+        return (weights * values).sum(axis=1), (weights * self.model_at(indices)).sum(axis=1)
 
-    def _move(self, gradient):
-        """Take the Newton step, which is exact, and return it."""
-        step = gradient
-        _cholesky.solve_factorised(self.factor, step)
+    def _products(self, n_learners):
+        """Weighted products of the first columns with the last of them, and with the residual."""
+        rows, n_threads = self.training.rows, self.training.rows.threads(n_learners)
+        scratch = np.empty((n_threads, _kernel_columns.PRODUCT_SCRATCH))
+        _kernel_columns.multiply_columns(self.training.columns, n_learners, rows.weight, self.training.residual,
+                                         self.training.partial, scratch, self.products, n_threads)
+        return self.products[:n_learners].T
+
+    def _move(self, step):
         self.coef = self.coef + step
         for targets in (self.training, *self.held_out):
             targets.shrink(step)
-        return step
 
     def add(self, learner):
         """Add a learner and make all coefficients optimal, (12); False for a learner that others make up."""
         last, size = len(self.learners), len(learner.indices)
-        centers = self.training.rows.at(learner.indices)
+        if learner.before is None:
+            self.indices[last], self.weights[last] = 0, 0
+            self.indices[last, :size], self.weights[last, :size] = learner.indices, learner.weights
+        centers = self.training.rows.at(learner.indices if learner.before is None else learner.indices[-1:])
         self.training.fill(last, learner, centers, self.kernel)
-        self.indices[last], self.weights[last] = 0, 0
-        self.indices[last, :size], self.weights[last, :size] = learner
-        gradient = self._gradient(last + 1)
-        values = self.training.columns[last].reshape(-1)[self.indices[: last + 1]]
-        inner_products = (self.weights[: last + 1] * values).sum(axis=1)
-        self.factor[last, : last + 1] = self.products[: last + 1, 0] + self.reg_lambda * inner_products
-        if not _cholesky.extend(self.factor, last, _SMALLEST_PIVOT):
+        with_last, with_residual = self._products(last + 1)
+        with_learner, with_model = self._inner_products(learner, last + 1)
+        self.factor[last, : last + 1] = with_last + self.reg_lambda * with_learner
+        if not _cholesky.extend(self.factor, last, _SMALLEST_PIVOT[self.training.rows.dtype]):
             return False
         for targets in self.held_out:
             targets.fill(last, learner, centers, self.kernel)
         self.learners.append(learner)
         self.coef = np.append(self.coef, 0.0)
-        self._move(gradient)
+        step = with_residual - self.reg_lambda * with_model
+        _cholesky.solve_factorised(self.factor, step)
+        self._move(step)
         return True
 
     def refine(self):
         """Correct the coefficients by what rounding has left of the gradient, until they stand."""
         for _ in range(_MAX_REFINEMENTS if self.learners else 0):
-            step = self._move(self._gradient(len(self.learners)))
+            with_model = self._inner_products(self.learners[-1], len(self.learners))[1]
+            gradient = self._products(len(self.learners))[1] - self.reg_lambda * with_model
+            step = gradient.copy()
+            _cholesky.solve_factorised(self.factor, step)
+            objective = self.training.loss + self.reg_lambda * np.abs(self.coef @ with_model)
+            if not 0 <= gradient @ step <= _ROUNDING * objective:
+                break
+            self._move(step)
             if np.abs(step).max() <= _REFINED * np.abs(self.coef).max():
                 break
 
@@ -163,21 +201,21 @@ class Ensemble:
         self.update, self.block_size = update, block_size
         self.residual = target
         self.held_out = [Targets(*held_out, block_size)] if held_out else []
-        self.learners, self.path, self.n_skipped = [], CoefficientPath(block_size), 0
+        self.learners, self.path, self.n_skipped, self.exhausted = [], CoefficientPath(), 0, False
         self.active = None  # rows of the block, or None for all
         self.idle_loss = 0.0  # of the others
-        self._begin(target)
+        self._begin()
 
-    def _begin(self, target):
+    def _begin(self):
         """Begin a block on the rows that are not yet fitted well."""
-        selection, rows = self.selection, self.rows
+        selection, rows, target = self.selection, self.rows, self.residual
         if self.sign is not None and self.learners:
-            margins = self.sign * (self.sign - self.residual.reshape(-1)[: rows.n_samples])
-            order = np.argsort(margins, kind="stable")
-            n_active = min(max(2, np.count_nonzero(margins < _ACTIVE_MARGIN)), max(2, rows.n_samples // 2))
-            self.active = np.sort(order[:n_active])
-            idle = order[n_active:]
-            self.idle_loss = float((rows.flat_weight[idle] * self.residual.reshape(-1)[idle] ** 2).sum())
+            weighty = np.flatnonzero(rows.flat_weight)
+            margins = self.sign[weighty] * (self.sign[weighty] - target.reshape(-1)[weighty])
+            order = weighty[np.argsort(margins, kind="stable")]
+            n_active = max(2, min(np.count_nonzero(margins < _ACTIVE_MARGIN), len(weighty) // 2))
+            self.active, idle = np.sort(order[:n_active]), order[n_active:]
+            self.idle_loss = float((rows.flat_weight[idle] * target.reshape(-1)[idle] ** 2).sum())
             rows, target = rows.part(self.active), tiled(target.reshape(-1)[self.active], _DOUBLE)
         self.block = LeastSquares(rows, target, self.block_size, selection.n_wanted, selection.kernel,
                                   selection.reg_lambda, self.held_out)
@@ -185,19 +223,19 @@ class Ensemble:
 
     def _finish(self):
         """End a block: the next one learns what it leaves of the target."""
-        block = self.block
         self.refine()
         if self.active is None:
-            self.residual = block.training.residual
+            self.residual = self.block.training.residual
         else:
             self.residual = self.residual - self._block_values()
-        self.active = None
+        self.active = self.block = None  # whose columns make room for the next
+        self.path.end_block()
         self.selection.reset()
 
     def _block_values(self):
         """Values of the block's model at all rows."""
         kernel, column = self.selection.kernel, aligned(self.residual.shape, self.rows.dtype)
-        indices, weights = combine(self.learners[-len(self.block.learners):], self.block.coef)
+        indices, weights = combine(self.learners[-len(self.block.learners) :], self.block.coef)
         self.rows.fill(column, self.rows.at(indices), kernel.amplitude * weights, kernel.bias * weights.sum())
         return column
 
@@ -219,6 +257,8 @@ class Ensemble:
         if not len(chosen):
             return None
         if self.selection.keeps_dictionary:
+            return Learner(*self.selection.beyond_those_before())
+        if self.selection.n_wanted == 1:
             return Learner(chosen, np.array([1 / np.sqrt(kernel.at_zero)]))
         v = rows.weight * residual
         u = kernel.amplitude * rows.correlate(v, rows.at(chosen)) + kernel.bias * v.sum()
@@ -229,27 +269,44 @@ class Ensemble:
         return Learner(chosen, weights / np.sqrt(square)) if square > 0 and np.isfinite(square) else None
 
     def grow(self):
+        """Add a learner; False where none is left to add."""
+        if self.exhausted:
+            return False
+        if self.update == "block" and len(self.block.learners) == self.block_size:
+            self._finish()
+            self._begin()
+        grown = self._add_one()
+        if not grown and self.update == "block" and self.block.learners:
+            self._finish()  # the next may have other rows, and may choose those of this one again
+            self._begin()
+            grown = self._add_one()
+        self.exhausted = not grown
+        return grown
+
+    def _add_one(self):
         """Add a learner; False where all rows, or ten subsets, hold none that is not made up of others."""
-        if self.block.learners and len(self.block.learners) == self.block_size:
-            if self.update == "block":
-                self._finish()
-                self._begin(self.residual)
-            else:
-                self.block.forget()
+        if self.update == "full" and len(self.block.learners) == self.block_size:
+            return False
         for _ in range(1 if self.subsets.holds_all else _MAX_TRIES):
             learner = self._next_learner()
-            if learner is not None and self.block.add(learner):
+            if learner is None:
+                continue
+            if self.update == "one" and self.learners:
+                self.block.forget()
+                self.path.end_block()
+            if self.block.add(learner):
                 self.learners.append(learner if self.active is None
                                      else learner._replace(indices=self.active[learner.indices]))
                 self.path.steps.append(self.block.coef)
                 return True
-            self.n_skipped += learner is not None
+            self.selection.refuse()
+            self.n_skipped += 1
         return False
 
     def refine(self):
         """Refine the coefficients of the last block."""
         self.block.refine()
-        if self.learners:
+        if self.block.learners:
             self.path.steps[-1] = self.block.coef
 
 

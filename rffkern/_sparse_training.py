@@ -14,13 +14,16 @@ from ._row_blocks import take_rows
 from ._scaling import measure_scaling
 from ._sparse_ensemble import Ensemble, combine, grow_all
 from ._tiles import tiled
-from .errors import NotFittedError
+from .errors import InvalidInputError, NotFittedError
 from .expansion import KernelExpansion
 
 CURVES = ("train_loss_", "eval_loss_", "kernel_parameters_")
 
 # In units of 2^-|x - z|^2.  Beyond this from the center of the data, single precision blurs distances.
 _LARGEST_SINGLE_LENGTH = 300.0
+
+# With more, nothing is learned.
+_LARGEST_LAMBDA = 1e200
 
 # Factors of all lengths that are tried in turn while they help, and the trial: learners, rows to learn from, and rows
 # for each held out.
@@ -83,14 +86,18 @@ def _pack(model, data, scaling):
 
 
 def _ensembles(model, rows, eval_rows, residuals, eval_residuals, kernel, reg_lambda, rng, signs):
-    capacity = {"full": model.n_estimators, "one": 1, "block": min(model.block_size, model.n_estimators)}[model.update]
+    """An ensemble for each output, with the kernel normalised, lest its values overflow in single precision."""
+    n_weighty = np.count_nonzero(rows.flat_weight)
+    n_learners = min(model.n_estimators, n_weighty)  # of which no more are independent
+    capacity = {"full": n_learners, "one": 1, "block": min(model.block_size, n_learners)}[model.update]
+    n_wanted = min(model.learner_size, model.subset_size or n_weighty, n_weighty)
 
     def subsets(n_samples, weight):
         return Subsets(n_samples, model.subset_size, weight, rng)
 
     for k, residual in enumerate(residuals.T):
-        selection = BasisSelection(model.selection, kernel, reg_lambda, model.learner_size,
-                                   capacity if model.update == "block" else model.n_estimators, model.n_candidates)
+        selection = BasisSelection(model.selection, kernel.normalised(), reg_lambda / kernel.at_zero, n_wanted,
+                                   capacity, min(model.n_candidates, n_weighty))
         held_out = eval_rows and (eval_rows, tiled(eval_residuals[:, k], np.dtype(np.float64)))
         yield Ensemble(rows, tiled(residual, np.dtype(np.float64)), held_out, selection, subsets,
                        None if signs is None else signs[:, k], model.update, capacity)
@@ -99,7 +106,7 @@ def _ensembles(model, rows, eval_rows, residuals, eval_residuals, kernel, reg_la
 def _in_units_of_weight(reg_lambda, data, sample_weight):
     """Lambda beside weights of mean 1, which make one of a sum of squares times weights that is given otherwise."""
     n_weighty = data.X.shape[0] if data.weight is None else np.count_nonzero(data.weight)
-    return reg_lambda * n_weighty / check.total_weight(sample_weight, n_weighty)
+    return min(reg_lambda * (n_weighty / check.total_weight(sample_weight, n_weighty)), _LARGEST_LAMBDA)
 
 
 def fit_sparse(model, training, sample_weight, callback, leave_out=False):
@@ -127,8 +134,8 @@ def fit_sparse(model, training, sample_weight, callback, leave_out=False):
     counts = grow_all(ensembles, monitor)[: monitor.best_round]
     for ensemble in ensembles:
         ensemble.refine()
-    expansion, stages = _to_expansion(ensembles, counts, kernel, center + scale * intercepts, scale, data.X,
-                                      kernel.inverse_lengths(scaling))
+    expansion, stages = _to_expansion(ensembles, counts, kernel.normalised(), center + scale * intercepts, scale,
+                                      data.X, kernel.inverse_lengths(scaling))
     return fitted | {
         "names": names, "n_features": rows.n_features, "n_estimators_": len(counts), "expansion_": expansion,
         "n_skipped_": sum(ensemble.n_skipped + ensemble.selection.n_skipped for ensemble in ensembles),
@@ -153,16 +160,21 @@ def _to_expansion(ensembles, counts, kernel, intercept, scale, X, inverse_length
     """The expansion on the distinct basis vectors of all outputs, and its stages."""
     last = counts[-1] if counts else [0] * len(ensembles)
     learners = [ensemble.learners[:n] for ensemble, n in zip(ensembles, last, strict=True)]
-    parts = [combine(kept, ensemble.path.at(len(kept))) for kept, ensemble in zip(learners, ensembles, strict=True)]
+    paths = [ensemble.path.cut(n) for ensemble, n in zip(ensembles, last, strict=True)]
+    parts = [combine(kept, path.at(len(kept))) for kept, path in zip(learners, paths, strict=True)]
     distinct = np.unique(np.concatenate([indices for indices, _ in parts]))
     weights, total = np.zeros((len(distinct), len(ensembles))), intercept.copy()
-    for k, (indices, combined) in enumerate(parts):
-        weights[np.searchsorted(distinct, indices), k] = scale[k] * kernel.amplitude * combined
-        total[k] += scale[k] * kernel.bias * combined.sum()
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k, (indices, combined) in enumerate(parts):
+            weights[np.searchsorted(distinct, indices), k] = scale[k] * (kernel.amplitude * combined)
+            total[k] += scale[k] * (kernel.bias * combined.sum())
+    if not (np.isfinite(weights).all() and np.isfinite(total).all()):
+        raise InvalidInputError("y must be smaller: the weights of its basis vectors overflow, got a spread of "
+                                f"{scale.max():.3g}")
     expansion = KernelExpansion(take_rows(X, distinct), weights, total, inverse_lengthscales)
     placed = [[learner._replace(indices=np.searchsorted(distinct, learner.indices)) for learner in kept]
               for kept in learners]
-    return expansion, _Stages(placed, [ensemble.path for ensemble in ensembles], counts, intercept, kernel, scale)
+    return expansion, _Stages(placed, paths, counts, intercept, kernel, scale)
 
 
 def staged_sparse(model, X):
@@ -191,12 +203,17 @@ def _learner_values(learner, kernel, expansion, X, n_threads):
     return alone.score_checked(X, n_threads)[:, 0]
 
 
-def restored_sparse(expansion, arrays):
+def restored_sparse(model, expansion, arrays):
     """Fitted attributes that follow from a file; ValueError if its parts contradict each other."""
     train, held_out, parameters = (arrays[name] for name in CURVES)
     if train.ndim != 1 or train.size == 0 or held_out.ndim != 1 or held_out.size not in (0, train.size):
         raise ValueError("loss curves do not agree in number")
+    n_rounds = int(held_out.argmin()) if held_out.size else train.size - 1
+    if expansion.n_terms > n_rounds * model.learner_size * expansion.n_outputs or n_rounds > model.n_estimators:
+        raise ValueError("centers, rounds and the size of learners do not agree")
     if parameters.shape != (3 + expansion.n_features,) or not (parameters[[0, 1]] > 0).all() or parameters[2] < 0 or (
             not (parameters[3:] > 0).all()):
         raise ValueError("kernel parameters are malformed")
-    return {"n_estimators_": int(held_out.argmin()) if held_out.size else train.size - 1}
+    if isinstance(model.kernel, dict):
+        given_kernel(model.kernel, expansion.n_features)
+    return {"n_estimators_": n_rounds}

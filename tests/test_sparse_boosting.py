@@ -11,6 +11,7 @@ from rffkern import (
     InvalidInputError,
     KernelExpansion,
     NotFittedError,
+    RowBlocks,
     SparseKernelClassifier,
     SparseKernelRegressor,
     load,
@@ -39,7 +40,7 @@ def twin(X, target, n_estimators, subset_size, weight=None, **scheme):
     subsets = [rng.choice(len(X), subset_size, replace=False) for _ in range(n_estimators)]
     K = reference.gaussian_kernel(X, X, np.array(KERNEL["lengthscales"]), 1.5, 0.2)
     weight = np.ones(len(X)) if weight is None else weight
-    return reference.sparse_boosting(K, weight, target, subsets, reg_lambda=0.02, **scheme)[0]
+    return reference.sparse_boosting(K / 1.7, weight, target, subsets, reg_lambda=0.02 / 1.7, **scheme)[0]
 
 
 @pytest.mark.parametrize("rule", sorted(RULES))
@@ -262,10 +263,113 @@ def test_early_stopping_on_held_out_rows(rng):
 
 def test_no_more_learners_than_rows_allow(rng):
     X = np.repeat(rng.standard_normal((6, 2)), 5, axis=0)
-    model = SparseKernelRegressor(50, learner_size=1, random_state=0).fit(X, np.repeat(rng.standard_normal(6), 5))
-    assert model.n_estimators_ <= 6
-    assert model.n_skipped_ > 0
-    assert model.score(X, model.predict(X)) == 1
+    y = np.repeat(rng.standard_normal(6), 5)
+    for update in ("full", "one"):
+        model = SparseKernelRegressor(50, learner_size=1, update=update, kernel={"lengthscales": 0.1}, reg_lambda=1e-6,
+                                      random_state=0).fit(X, y)
+        assert model.n_estimators_ <= (6 if update == "full" else 30)
+        assert model.score(X, y) > 0.999999
+    assert SparseKernelRegressor(50, learner_size=8, **WIDE).fit(X, y).n_skipped_ > 0
+
+
+WIDE = {"kernel": {"lengthscales": 1.0}, "reg_lambda": 1e-3, "random_state": 0}
+
+
+@pytest.mark.parametrize("update", ["full", "one", "block"])
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_basis_vectors_one_by_one_until_none_is_left(rng, rule, update):
+    """Smooth functions have few independent columns; the dictionary must not outgrow its room."""
+    X = rng.uniform(-1, 1, (120, 1))
+    y = np.sin(3 * X[:, 0])
+    for reg_lambda, n_estimators in itertools.product((1e-12, 1e-3), (5, 40)):
+        model = SparseKernelRegressor(n_estimators, learner_size=1, selection=rule, update=update, block_size=7,
+                                      **WIDE | {"reg_lambda": reg_lambda}).fit(X, y)
+        found = 1 - model.score(X, y)
+        assert found == pytest.approx(model.train_loss_[-1], rel=1e-3, abs=1e-7)
+
+
+def test_one_by_one_gets_as_far_as_many_at_a_time(rng):
+    """Columns of single vectors are nearly parallel for a smooth kernel, and must be told apart all the same."""
+    X = rng.uniform(-1, 1, (600, 2))
+    y = np.sin(3 * X[:, 0]) + X[:, 1] ** 2
+    losses = [SparseKernelRegressor(60, learner_size=size, **WIDE | {"reg_lambda": 1e-6}).fit(X, y).train_loss_[-1]
+              for size in (1, 5)]
+    assert losses[0] < losses[1] < 1e-4
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("reg_lambda", [1e-3, 1e4])
+def test_the_loss_is_that_of_the_expansion(rng, precision, reg_lambda):
+    X = rng.uniform(-1, 1, (600, 2))
+    y = np.sin(3 * X[:, 0])
+    model = SparseKernelRegressor(60, learner_size=5, subset_size=20, precision=precision, kernel={"lengthscales": 3.0},
+                                  reg_lambda=reg_lambda, random_state=0).fit(X, y)
+    assert 1 - model.score(X, y) == pytest.approx(model.train_loss_[-1], rel=0.1 if precision == "single" else 1e-6)
+
+
+def test_rows_without_weight_are_not_in_the_active_set(rng):
+    X, y = waves(rng, 600)
+    weight = (np.arange(600) % 2).astype(float)
+    blocks = RowBlocks([X[:300], X[300:]])
+    params = {"update": "block", "block_size": 3, "learner_size": 5, "exact": False, "subset_size": None}
+    scores = [SparseKernelClassifier(12, **params, **GIVEN).fit(rows, y > 0, weight).decision_function(X)
+              for rows in (X, blocks)]
+    np.testing.assert_allclose(scores[0], scores[1], atol=1e-9)
+    few = np.zeros(600)
+    few[:8] = 1
+    for seed in range(5):
+        model = SparseKernelClassifier(12, **params, **GIVEN | {"random_state": seed})
+        assert np.isfinite(model.fit(blocks, rng.random(600) < 0.5, few).decision_function(X)).all()
+
+
+def test_an_output_that_has_run_out_changes_no_other(rng):
+    X, y = waves(rng, 400)
+    alone = SparseKernelRegressor(30, learner_size=8, subset_size=100, **GIVEN).fit(X, y)
+    constant = np.ones(400)
+    both = SparseKernelRegressor(30, learner_size=8, subset_size=100, **GIVEN)
+    both.fit(X, np.column_stack([y, constant, constant]))
+    assert both.n_estimators_ == alone.n_estimators_
+    np.testing.assert_array_equal(both.predict(X)[:, 1:], 1)
+    assert abs(both.score(X, np.column_stack([y, constant, constant])) - (alone.score(X, y) + 2) / 3) < 0.01
+
+
+def test_sizes_beyond_the_rows_take_no_room(rng):
+    X, y = waves(rng, 100)
+    for params in ({"learner_size": 10**6, "subset_size": None}, {"n_estimators": 10**8, "learner_size": 10},
+                   {"n_candidates": 10**20, "selection": "mp"}, {"learner_size": 1, "update": "one"},
+                   {"block_size": 10**9, "update": "block"}):
+        model = SparseKernelRegressor(**{"n_estimators": 10, "subset_size": 10**6} | params | GIVEN)
+        model.fit(X, y, callback=lambda info: info.n_rounds == 10)
+        assert model.score(X, y) > 0.3
+
+
+def test_targets_and_kernels_of_any_size(rng):
+    X, y = waves(rng, 100)
+    for precision in ("single", "double"):
+        scores = [SparseKernelRegressor(10, learner_size=5, subset_size=50, precision=precision, random_state=0,
+                                        kernel={"lengthscales": 1.0, "amplitude": amplitude},
+                                        reg_lambda=1e-3 * amplitude).fit(X, unit * y).score(X, unit * y)
+                  for amplitude, unit in ((1.0, 1.0), (1e9, 1e300), (1e80, 1.0), (1e-80, 1.0))]
+        assert scores[0] > 0.5
+        np.testing.assert_allclose(scores, scores[0], rtol=1e-6)
+    with pytest.raises(InvalidInputError, match="y must be smaller: the weights of its basis vectors overflow"):
+        SparseKernelRegressor(50, kernel={"lengthscales": 5.0}, reg_lambda=1e-9, random_state=0).fit(X, 1e307 * y)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_lengths_are_found_in_any_unit(rng, unit):
+    X, y = waves(rng, 400)
+    model = SparseKernelRegressor(20, standardize=False, random_state=0).fit(unit * X[:300], y[:300])
+    assert model.score(unit * X[300:], y[300:]) > 0.9
+
+
+@pytest.mark.parametrize("change", [{"learner_size": 1}, {"n_estimators": 2}, {"kernel": {"lengthscales": [1.0]}},
+                                    {"kernel": {"lengthscales": []}}])
+def test_parameters_that_no_longer_fit_are_not_saved(rng, change, tmp_path):
+    X, y = waves(rng, 200)
+    model = SparseKernelRegressor(5, random_state=0).fit(X, y).set_params(**change)
+    with pytest.raises(InvalidInputError):
+        save(model, tmp_path / "m")
 
 
 @pytest.mark.parametrize(("params", "message"), [

@@ -72,7 +72,9 @@ cdef class Selector:
         self.taken = np.zeros(size, np.intp)
         self.position = self.n_taken = 0
         with nogil:
-            while found < n_wanted and self._choose_one(tiles, weight, target, pull, order, chosen, found):
+            while found < n_wanted and self.n_basis < self.factor.shape[0]:
+                if not self._choose_one(tiles, weight, target, pull, order, chosen, found):
+                    break
                 found += 1
         return found
 

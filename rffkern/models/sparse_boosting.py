@@ -80,8 +80,8 @@ class SparseKernelRegressor(Regressor):
     random_state : int >= 0, numpy.random.Generator or None, default None
         Taken from it are, where kernel or reg_lambda is learned, one subset of rows and one `standard_normal` draw of
         shape (2, 3 + n_features); where lengths are then shortened, one `permutation` of the rows and one `integers`;
-        then one subset for each learner.  A subset is one `choice`, or, where rows have weights, one `random` draw and
-        one `permutation`.
+        then one subset for each learner, and another, ten times at most, where it holds none.  A subset is one
+        `choice`, or, where rows have weights, one `random` draw and one `permutation`.
     n_threads : int >= 1 or None, default None
         None for the CPUs this process may use.  The result is the same to the last bit for any number.
     verbose : int >= 0, default 0
@@ -111,13 +111,15 @@ class SparseKernelRegressor(Regressor):
     Notes
     -----
     Memory beside X, in bytes, with n rows, d columns, u = 4 in single precision and 8 in double, and P the number of
-    columns kept, n_estimators ("full"), block_size ("block") or 1 ("one"): n (u d + 8 + n_outputs (16 + u P)) for
-    columns and rows, 16 P^2 n_outputs for factors, 8 (S + 4) T for a selection, twice that of the columns for blocks of
-    a classifier, and 24 MB for `kernel="auto"`.  No matrix of n x S kernels is ever stored: they are computed twice.
+    columns kept, n_estimators ("full"), block_size ("block") or 1 ("one"): n (u d + 8 + n_outputs (16 + u P)), the same
+    for held-out rows, n_outputs (16 P^2 + 8 (S + d + 10) T), 8 S P n_outputs, and up to 120 MB while `kernel="auto"`
+    learns.  Coefficients after every round, for staged answers: 4 M^2 n_outputs, with S = 1 three times that.  No
+    matrix of n x S kernels is ever stored: they are computed twice.
 
     Departures from the paper: learners have length 1 in the space of the kernel, where the paper scales them by a_0,
-    which has no effect on the model; near-duplicates are skipped; with S = 1 "ald" and "ran" compare a row with all
-    basis vectors, else with those of its learner.
+    which has no effect on the model, and so has the amplitude, but on the threshold of "ran": k(x, x) is 1 there;
+    near-duplicates are skipped; with S = 1 "ald" and "ran" compare a row with all basis vectors, else with those of its
+    learner, and learners are made orthonormal, which only rounding tells from those of the paper.
 
     Examples
     --------
@@ -159,7 +161,7 @@ class SparseKernelRegressor(Regressor):
     reg_lambda_ = property(lambda self: float(self.kernel_parameters_[0]))
 
     def _restored(self, expansion, arrays):
-        return super()._restored(expansion, arrays) | restored_sparse(expansion, arrays)
+        return super()._restored(expansion, arrays) | restored_sparse(self, expansion, arrays)
 
     def fit(self, X, y, sample_weight=None, *, eval_set=None, callback=None):
         """Learn from rows X and targets y.
@@ -241,8 +243,8 @@ class SparseKernelClassifier(Classifier):
     random_state : int >= 0, numpy.random.Generator or None, default None
         Taken from it are, where kernel or reg_lambda is learned, one subset of rows and one `standard_normal` draw of
         shape (2, 3 + n_features); where lengths are then shortened, one `permutation` of the rows and one `integers`;
-        then one subset for each learner.  A subset is one `choice`, or, where rows have weights, one `random` draw and
-        one `permutation`.
+        then one subset for each learner, and another, ten times at most, where it holds none.  A subset is one
+        `choice`, or, where rows have weights, one `random` draw and one `permutation`.
     n_threads : int >= 1 or None, default None
         None for the CPUs this process may use.  The result is the same to the last bit for any number.
     verbose : int >= 0, default 0
@@ -318,7 +320,7 @@ class SparseKernelClassifier(Classifier):
     reg_lambda_ = property(lambda self: float(self.kernel_parameters_[0]))
 
     def _restored(self, expansion, arrays):
-        return super()._restored(expansion, arrays) | restored_sparse(expansion, arrays)
+        return super()._restored(expansion, arrays) | restored_sparse(self, expansion, arrays)
 
     def _link(self):
         return LinearLink()
