@@ -33,17 +33,19 @@ _TRIAL_ROWS = 16384
 _ROWS_PER_HELD_OUT = 4
 
 
-def _learn_kernel(model, data, targets, scaling, rng):
+def _learn_kernel(model, data, sample_weight, targets, scaling, rng):
     """Kernel and lambda, by marginal likelihood as far as they are not given."""
     n_features = data.X.shape[1]
     kernel = None if isinstance(model.kernel, str) else given_kernel(model.kernel, n_features)
     reg_lambda = None if isinstance(model.reg_lambda, str) else float(model.reg_lambda)
     if kernel is None or reg_lambda is None:
-        indices = Subsets(len(targets), n_rows_wanted(len(targets)), data.weight, rng).draw()
+        subsets = Subsets(len(targets), n_rows_wanted(len(targets)), data.weight, rng)
+        indices = subsets.draw()
         rows = (take_rows(data.X, indices) - scaling.center) * scaling.inverse_scale
         kernel, reg_lambda = likeliest_kernel(rows, targets[indices], rng, kernel, reg_lambda, model.n_threads)
-        if isinstance(model.kernel, str) and model.kernel == "auto" and len(indices) < len(targets):
-            kernel = _shorten(model, data, targets, scaling, kernel, reg_lambda, rng)
+        if isinstance(model.kernel, str) and model.kernel == "auto" and not subsets.holds_all:
+            kernel = _shorten(model, data, targets, scaling, kernel,
+                              _in_units_of_weight(reg_lambda, data, sample_weight), rng)
     return kernel, reg_lambda
 
 
@@ -121,7 +123,7 @@ def fit_sparse(model, training, sample_weight, callback, leave_out=False):
     targets = np.column_stack([np.asarray(target, np.float64) for target in data.targets()])
     intercepts = np.array([Residuals.intercept(target, data.weight) for target in targets.T])
     residuals = targets - intercepts
-    kernel, reg_lambda = _learn_kernel(model, data, residuals, scaling, rng)
+    kernel, reg_lambda = _learn_kernel(model, data, sample_weight, residuals, scaling, rng)
     in_lengths = kernel.scaling(scaling)
     rows = _pack(model, data, in_lengths)
     eval_rows = eval_residuals = None

@@ -68,8 +68,8 @@ class SparseKernelRegressor(Regressor):
         "lengthscales", one number or one for each column, and if wanted "amplitude" (1) and "bias" (0); `kernel_` of
         another model is one.
     reg_lambda : "auto" or float > 0, default "auto"
-        Weight lambda of the regulariser; "auto" takes the noise of the likeliest Gaussian process, in units of
-        the variance of y.
+        Weight lambda of the regulariser; "auto" takes the noise of the likeliest Gaussian process, in units of the
+        variance of y.
     standardize : bool, default True
         Learn on columns of mean 0 and variance 1, to which lengthscales then refer.  Prediction takes raw rows.
     early_stopping_rounds : int >= 1 or None, default 20
@@ -100,9 +100,8 @@ class SparseKernelRegressor(Regressor):
     n_skipped_ : int
         Near-duplicates that were passed over: rows in selections, and whole learners; not kept in model files.
     train_loss_, eval_loss_ : arrays
-        Mean squared residual (over outputs too) before the first round and after each, in units of the
-        variance of y; eval_loss_ is
-        empty without an `eval_set`.
+        Mean squared residual (over outputs too) before the first round and after each, in units of the variance of y;
+        eval_loss_ is empty without an `eval_set`.
     kernel_parameters_ : array of shape (3 + n_features,)
         Lambda, amplitude, bias and lengthscales.
     n_features_in_ : int
@@ -265,9 +264,8 @@ class SparseKernelClassifier(Classifier):
     n_skipped_ : int
         Near-duplicates that were passed over: rows in selections, and whole learners; not kept in model files.
     train_loss_, eval_loss_ : arrays
-        Mean squared residual (over outputs too) before the first round and after each; eval_loss_ is
-        empty without an `eval_set`.  Rows that a block
-        leaves out count in train_loss_ with the residual they had when it began.
+        Mean squared residual (over outputs too) before the first round and after each; eval_loss_ is empty without an
+        `eval_set`.  Rows that a block leaves out count in train_loss_ with the residual they had when it began.
     kernel_parameters_ : array of shape (3 + n_features,)
         Lambda, amplitude, bias and lengthscales.
     n_features_in_ : int
