@@ -148,21 +148,18 @@ class _Likelihood:
                                lengths])
 
 
-def _minimise(likelihood, logs, free, max_iter):
-    """Logarithms from a start, of which the free ones may move, and the value there."""
-    logs = logs.copy()
+def _minimise(likelihood, start, directions, max_iter):
+    """Logarithms that are reached from a start along some directions, and the value there."""
+    def along(x):
+        value, gradient = likelihood(start + x @ directions)
+        return value, directions @ gradient
 
-    def restricted(x):
-        logs[free] = x
-        value, gradient = likelihood(logs)
-        return value, gradient[free]
-
-    logs[free], _, _ = _lbfgs.minimize(restricted, logs[free], max_iter, loss_tolerance=1e-6, gradient_tolerance=1e-4,
-                                       noise=1e-11)
-    return logs, likelihood(logs)[0]
+    x, _, _ = _lbfgs.minimize(along, np.zeros(len(directions)), max_iter, loss_tolerance=1e-6, gradient_tolerance=1e-4,
+                              noise=1e-11)
+    return start + x @ directions, likelihood(start + x @ directions)[0]
 
 
-def likeliest_kernel(rows, targets, rng, kernel, noise, n_threads):
+def likeliest_kernel(rows, targets, rng, kernel, noise, n_threads, one_length=False):
     """Maximise the marginal likelihood over what is not given.
 
     Parameters
@@ -174,6 +171,7 @@ def likeliest_kernel(rows, targets, rng, kernel, noise, n_threads):
     kernel : GaussianKernel or None
     noise : float or None
     n_threads : int or None
+    one_length : bool, whether lengths are all one multiple of the spread of their columns
 
     Returns
     -------
@@ -189,12 +187,16 @@ def likeliest_kernel(rows, targets, rng, kernel, noise, n_threads):
             start = np.log([kernel.amplitude, kernel.bias, 0.1, *(1 / kernel.lengthscales)])
     if noise is not None:
         start[2] = math.log(max(noise, 1e-300))
-    others = start + _START_SPREAD * free * rng.standard_normal((_N_STARTS - 1, start.size))
+    directions = np.eye(start.size)[free]
+    if one_length and kernel is None:
+        directions = np.vstack([directions[:-rows.shape[1]], directions[-rows.shape[1] :].sum(axis=0)])
+    draws = _START_SPREAD * rng.standard_normal((_N_STARTS - 1, start.size))
     few = _Likelihood(rows[:_FEW_ROWS], targets[:_FEW_ROWS], start, free, n_threads)
-    found = [_minimise(few, logs, free, _ITERATIONS[0]) for logs in (start, *others)]
+    found = [_minimise(few, logs, directions, _ITERATIONS[0])
+             for logs in (start, *(start + draw[: len(directions)] @ directions for draw in draws))]
     logs, _ = min(found, key=lambda pair: pair[1])
     if len(rows) > _FEW_ROWS:
-        logs, _ = _minimise(_Likelihood(rows, targets, start, free, n_threads), logs, free, _ITERATIONS[1])
+        logs, _ = _minimise(_Likelihood(rows, targets, start, free, n_threads), logs, directions, _ITERATIONS[1])
     amplitude, bias, found_noise, *inverse_lengths = np.exp(logs)
     kernel = GaussianKernel(1 / np.array(inverse_lengths), amplitude, bias) if kernel is None else kernel
     return kernel, found_noise + _LEAST_NOISE if noise is None else noise

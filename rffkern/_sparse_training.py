@@ -42,7 +42,8 @@ def _learn_kernel(model, data, sample_weight, targets, scaling, rng):
         subsets = Subsets(len(targets), n_rows_wanted(len(targets)), data.weight, rng)
         indices = subsets.draw()
         rows = (take_rows(data.X, indices) - scaling.center) * scaling.inverse_scale
-        kernel, reg_lambda = likeliest_kernel(rows, targets[indices], rng, kernel, reg_lambda, model.n_threads)
+        kernel, reg_lambda = likeliest_kernel(rows, targets[indices], rng, kernel, reg_lambda, model.n_threads,
+                                              model.one_length)
         if isinstance(model.kernel, str) and model.kernel == "auto" and not subsets.holds_all:
             kernel = _shorten(model, data, targets, scaling, kernel,
                               _in_units_of_weight(reg_lambda, data, sample_weight), rng)
@@ -95,7 +96,9 @@ def _ensembles(model, rows, eval_rows, residuals, eval_residuals, kernel, reg_la
     n_wanted = min(model.learner_size, model.subset_size or n_weighty, n_weighty)
 
     def subsets(n_samples, weight):
-        return Subsets(n_samples, model.subset_size, weight, rng)
+        # Among all rows, the rule would find much the same vectors again and again.
+        half = max(n_wanted, np.count_nonzero(weight) // 2)
+        return Subsets(n_samples, model.subset_size and min(model.subset_size, half), weight, rng)
 
     for k, residual in enumerate(residuals.T):
         selection = BasisSelection(model.selection, kernel.normalised(), reg_lambda / kernel.at_zero, n_wanted,

@@ -62,6 +62,18 @@ def test_recovers_what_made_the_data(rng):
     assert kernel.amplitude == pytest.approx(2.0, rel=0.7)
 
 
+def test_one_length_for_all_columns(rng):
+    """In units of their spread; the likelihood is lower than with one each."""
+    X, targets = sample(rng, 300, [1.0, 3.0], noise=0.05)
+    X = X * [1.0, 100.0]
+    found = [likeliest_kernel(X, targets, np.random.default_rng(0), None, None, None, one) for one in (True, False)]
+    lengths = found[0][0].lengthscales / X.std(axis=0)
+    assert lengths[0] == pytest.approx(lengths[1])
+    assert 1.0 < lengths[0] < 3.0
+    values = [reference.negative_log_likelihood(X, targets, *kernel, noise) for kernel, noise in found]
+    assert values[0] > values[1] + 10
+
+
 def test_what_is_given_stays(rng):
     X, targets = sample(rng, 300, [1.0, 3.0], noise=0.05)
     given = GaussianKernel(np.array([1.0, 3.0]), 2.0, 0.0)

@@ -231,6 +231,14 @@ def test_the_kernel_of_a_model_can_be_given_to_another(rng, tmp_path):
     assert load(tmp_path / "m").kernel == {"lengthscales": [1.0, 2.0, 3.0]}
 
 
+def test_a_classifier_learns_one_length(rng):
+    X, y = waves(rng, 400)
+    learned = [model(5, random_state=0).fit(X * [1, 10, 100], target).kernel_["lengthscales"]
+               for model, target in ((SparseKernelClassifier, y > 0), (SparseKernelRegressor, y))]
+    assert np.ptp(learned[0]) < 1e-9
+    assert np.ptp(learned[1]) > 0.1
+
+
 def test_lengths_are_shortened_where_rows_tell_more(rng):
     """A fine ripple on a coarse wave: 1000 rows hardly see it, 6000 do."""
     X = rng.uniform(-1, 1, (6000, 2))

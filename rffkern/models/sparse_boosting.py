@@ -51,7 +51,8 @@ class SparseKernelRegressor(Regressor):
     learner_size : int >= 1, default 50
         Basis vectors S of a learner; 1 selects them one by one.
     subset_size : int >= learner_size or None, default 500
-        Size T of the random subset of rows that the basis vectors of a learner are selected from; None for all rows.
+        Size T of the random subset of rows that the basis vectors of a learner are selected from, half of the rows at
+        most; None for all rows.
     selection : "max-res", "random", "mp", "boost", "ald" or "ran", default "max-res"
         The rule: the largest residual; any row; the largest fall of the objective, (28), or its gradient, (27), among
         `n_candidates` rows; rows that those before them approximate badly; the same times the fall of the objective.
@@ -133,6 +134,7 @@ class SparseKernelRegressor(Regressor):
 
     expansion_form = KernelExpansion
     fitted_curves = CURVES
+    one_length = False
 
     def __init__(self, n_estimators=500, *, learner_size=50, subset_size=500, selection="max-res", n_candidates=60,
                  update="full", block_size=50, kernel="auto", reg_lambda="auto", standardize=True,
@@ -210,7 +212,8 @@ class SparseKernelClassifier(Classifier):
     learner_size : int >= 1, default 50
         Basis vectors S of a learner; 1 selects them one by one.
     subset_size : int >= learner_size or None, default 500
-        Size T of the random subset of rows that the basis vectors of a learner are selected from; None for all rows.
+        Size T of the random subset of rows that the basis vectors of a learner are selected from, half of the rows at
+        most; None for all rows.
     selection : "max-res", "random", "mp", "boost", "ald" or "ran", default "max-res"
         The rule: the largest residual; any row; the largest fall of the objective, (28), or its gradient, (27), among
         `n_candidates` rows; rows that those before them approximate badly; the same times the fall of the objective.
@@ -225,11 +228,11 @@ class SparseKernelClassifier(Classifier):
         the first leave out the rows that are fitted well, y F >= 0.5, and at least half of all rows, as the paper does
         with classes that a narrow kernel separates; it harms where classes overlap.
     kernel : "auto", "likelihood" or dict, default "auto"
-        "likelihood" maximises the marginal likelihood on up to 1000 rows, as in the paper.  So few show the coarse of
-        the function only: with more rows, "auto" then shortens all lengths by the factor of 1, 0.7, 0.5, 0.35 or 0.25
-        that an ensemble of up to 300 learners on up to 16384 rows predicts others best with.  A dict has
-        "lengthscales", one number or one for each column, and if wanted "amplitude" (1) and "bias" (0); `kernel_` of
-        another model is one.
+        "likelihood" maximises the marginal likelihood on up to 1000 rows, with one length for all columns, in units of
+        their spread: labels tell too little for one each.  So few rows show the coarse of the function only: with more,
+        "auto" then shortens the length by the factor of 1, 0.7, 0.5, 0.35 or 0.25 that an ensemble of up to 300
+        learners on up to 16384 rows predicts others best with.  A dict has "lengthscales", one number or one for each
+        column, and if wanted "amplitude" (1) and "bias" (0); `kernel_` of another model is one.
     reg_lambda : "auto" or float > 0, default "auto"
         Weight lambda of the regulariser; "auto" takes the noise of the likeliest Gaussian process.
     standardize : bool, default True
@@ -289,6 +292,7 @@ class SparseKernelClassifier(Classifier):
 
     expansion_form = KernelExpansion
     fitted_curves = CURVES
+    one_length = True  # labels tell too little of many
 
     def __init__(self, n_estimators=500, *, learner_size=50, subset_size=500, selection="max-res", n_candidates=60,
                  update="full", block_size=50, exact=True, kernel="auto", reg_lambda="auto", standardize=True,
