@@ -35,23 +35,25 @@ _ROWS_PER_HELD_OUT = 4
 
 def _learn_kernel(model, data, sample_weight, targets, scaling, rng):
     """Kernel and lambda, by marginal likelihood as far as they are not given."""
-    n_features = data.X.shape[1]
-    kernel = None if isinstance(model.kernel, str) else given_kernel(model.kernel, n_features)
+    given = None if isinstance(model.kernel, str) else given_kernel(model.kernel, data.X.shape[1])
     reg_lambda = None if isinstance(model.reg_lambda, str) else float(model.reg_lambda)
-    if kernel is None or reg_lambda is None:
-        subsets = Subsets(len(targets), n_rows_wanted(len(targets)), data.weight, rng)
-        indices = subsets.draw()
-        rows = (take_rows(data.X, indices) - scaling.center) * scaling.inverse_scale
-        kernel, reg_lambda = likeliest_kernel(rows, targets[indices], rng, kernel, reg_lambda, model.n_threads,
-                                              model.one_length)
-        if isinstance(model.kernel, str) and model.kernel == "auto" and not subsets.holds_all:
-            kernel = _shorten(model, data, targets, scaling, kernel,
-                              _in_units_of_weight(reg_lambda, data, sample_weight), rng)
-    return kernel, reg_lambda
+    if given is not None and reg_lambda is not None:
+        return given, reg_lambda
+    subsets = Subsets(len(targets), n_rows_wanted(len(targets)), data.weight, rng)
+    indices = subsets.draw()
+    rows = (take_rows(data.X, indices) - scaling.center) * scaling.inverse_scale
+
+    def likeliest(one_length):
+        return likeliest_kernel(rows, targets[indices], rng, given, reg_lambda, model.n_threads, one_length)
+
+    if given is not None or model.kernel == "likelihood" or subsets.holds_all:
+        return likeliest(model.one_length)
+    candidates = [likeliest(one_length) for one_length in ([True, False] if model.one_length else [False])]
+    return _best_on_held_out_rows(model, data, sample_weight, targets, scaling, candidates, rng)
 
 
-def _shorten(model, data, targets, scaling, kernel, reg_lambda, rng):
-    """The kernel with all its lengths shortened, as far as a trial on held-out rows finds that to help."""
+def _best_on_held_out_rows(model, data, sample_weight, targets, scaling, candidates, rng):
+    """The candidate (kernel, lambda) that predicts held-out rows best, its lengths shortened as far as that helps."""
     weighty = np.arange(len(targets)) if data.weight is None else np.flatnonzero(data.weight)
     order = rng.permutation(weighty)[: _TRIAL_ROWS * (1 + _ROWS_PER_HELD_OUT) // _ROWS_PER_HELD_OUT]
     parts = np.split(order, [len(order) // (1 + _ROWS_PER_HELD_OUT)])
@@ -59,24 +61,28 @@ def _shorten(model, data, targets, scaling, kernel, reg_lambda, rng):
     weights = [None if data.weight is None else data.weight[part] for part in parts]
     seed = int(rng.integers(2**63))
 
-    def trial(shortened):
+    def trial(kernel, reg_lambda):
         """Loss on the held-out rows; every kernel sees the same draws."""
-        in_lengths = shortened.scaling(scaling)
+        in_lengths = kernel.scaling(scaling)
         eval_rows, rows = (KernelRows(block, in_lengths, weight, np.float64, model.n_threads)
                            for block, weight in zip(blocks, weights, strict=True))
         monitor = Monitor(min(model.n_estimators, _TRIAL_LEARNERS))
-        grow_all(list(_ensembles(model, rows, eval_rows, targets[parts[1]], targets[parts[0]], shortened, reg_lambda,
-                                 np.random.default_rng(seed), None)), monitor)
+        grow_all(list(_ensembles(model, rows, eval_rows, targets[parts[1]], targets[parts[0]], kernel,
+                                 _in_units_of_weight(reg_lambda, data, sample_weight), np.random.default_rng(seed),
+                                 None)), monitor)
         return min(monitor.eval_loss)
 
-    best, lowest = kernel, trial(kernel)
+    losses = [trial(*candidate) for candidate in candidates]
+    lowest = min(losses)
+    kernel, reg_lambda = candidates[losses.index(lowest)]
+    best = kernel
     for factor in _FACTORS:
         shortened = kernel._replace(lengthscales=factor * kernel.lengthscales)
-        loss = trial(shortened)
+        loss = trial(shortened, reg_lambda)
         if loss >= lowest:
             break
         best, lowest = shortened, loss
-    return best
+    return best, reg_lambda
 
 
 def _pack(model, data, scaling):

@@ -230,9 +230,10 @@ class SparseKernelClassifier(Classifier):
     kernel : "auto", "likelihood" or dict, default "auto"
         "likelihood" maximises the marginal likelihood on up to 1000 rows, with one length for all columns, in units of
         their spread: labels tell too little for one each.  So few rows show the coarse of the function only: with more,
-        "auto" then shortens the length by the factor of 1, 0.7, 0.5, 0.35 or 0.25 that an ensemble of up to 300
-        learners on up to 16384 rows predicts others best with.  A dict has "lengthscales", one number or one for each
-        column, and if wanted "amplitude" (1) and "bias" (0); `kernel_` of another model is one.
+        "auto" tries lengths of each column too, and then shortens the better ones by the factor of 1, 0.7, 0.5, 0.35 or
+        0.25, by what an ensemble of up to 300 learners on up to 16384 rows predicts of others.  A dict has
+        "lengthscales", one number or one for each column, and if wanted "amplitude" (1) and "bias" (0); `kernel_` of
+        another model is one.
     reg_lambda : "auto" or float > 0, default "auto"
         Weight lambda of the regulariser; "auto" takes the noise of the likeliest Gaussian process.
     standardize : bool, default True
@@ -243,10 +244,10 @@ class SparseKernelClassifier(Classifier):
         In which kernels are computed and columns kept; sums over rows, coefficients and residuals are double in both.
         "single" becomes "double" where rows lie farther than 250 lengths from the center of the data.
     random_state : int >= 0, numpy.random.Generator or None, default None
-        Taken from it are, where kernel or reg_lambda is learned, one subset of rows and one `standard_normal` draw of
-        shape (2, 3 + n_features); where lengths are then shortened, one `permutation` of the rows and one `integers`;
-        then one subset for each learner, and another, ten times at most, where it holds none.  A subset is one
-        `choice`, or, where rows have weights, one `random` draw and one `permutation`.
+        Taken from it are, where kernel or reg_lambda is learned, one subset of rows and a `standard_normal` draw of
+        shape (2, 3 + n_features) for each kind of lengths; where these are then tried, one `permutation` of the rows
+        and one `integers`; then one subset for each learner, and another, ten times at most, where it holds none.  A
+        subset is one `choice`, or, where rows have weights, one `random` draw and one `permutation`.
     n_threads : int >= 1 or None, default None
         None for the CPUs this process may use.  The result is the same to the last bit for any number.
     verbose : int >= 0, default 0
