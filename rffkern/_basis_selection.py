@@ -4,7 +4,7 @@ import numpy as np
 
 from ._kernels import _cholesky
 from ._kernels._selection import Selector
-from ._scaling import Scaling
+from ._scaling import no_scaling
 from ._tiles import pack, tiled
 
 # Share of k(x, x) that the squared distance of a basis vector from the span of those before it must exceed: below,
@@ -110,13 +110,13 @@ class BasisSelection:
             pull = np.zeros(len(indices))
         if not len(indices):
             return indices
-        plain = Scaling(np.zeros(rows.n_features), np.ones(rows.n_features), 1.0)
-        tiles, _ = pack(rows.at(indices), plain, _DOUBLE, 1)
+        tiles, _ = pack(rows.at(indices), no_scaling(rows.n_features), _DOUBLE, 1)
         weight, residual, pull = (tiled(values, _DOUBLE).reshape(-1)
                                   for values in (rows.flat_weight[indices], residual, pull))
         chosen = np.empty(self.n_wanted, np.intp)
         chosen = chosen[: self.selector.choose(tiles, weight, residual, pull, np.arange(len(indices)), chosen)]
         if self.alone:
             self.seen[indices[chosen]] = True
+        if self.keeps_dictionary:
             self.dictionary.extend(indices[chosen].tolist())
         return indices[chosen]

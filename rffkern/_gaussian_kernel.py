@@ -12,11 +12,12 @@ import numpy as np
 
 from . import _validation as check
 from ._kernels import _cholesky, _lbfgs, _marginal
-from ._kernels._kernel_columns import CENTER_MULTIPLE, UNIT
+from ._kernels._kernel_columns import UNIT
 from ._scaling import Scaling
 from ._threads import check_n_threads
 from ._tiles import pack
 from .errors import InvalidInputError
+from .expansion import pad_centers
 
 # Rows the likelihood is maximised on: several starts on few of them, then the best start on more.
 _FEW_ROWS = 256
@@ -108,8 +109,7 @@ class _Likelihood:
     def _fill_matrix(self, inverse_lengths):
         scaling = Scaling(np.zeros(self.n_features), UNIT * inverse_lengths, 1.0)
         tiles, _ = pack(self.rows, scaling, np.dtype(np.float64), 1)
-        centers = np.zeros((-(-self.n_rows // CENTER_MULTIPLE) * CENTER_MULTIPLE, self.n_features))
-        centers[: self.n_rows] = self.rows * scaling.inverse_scale
+        centers = pad_centers(self.rows * scaling.inverse_scale, np.float64)
         _marginal.kernel_matrix(tiles, centers, self.matrix, self.n_threads)
 
     def __call__(self, logs):

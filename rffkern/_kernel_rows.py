@@ -5,26 +5,12 @@ import numpy as np
 from ._kernels import _kernel_columns
 from ._kernels._features import ROW_BLOCK
 from ._row_blocks import chunks
-from ._scaling import Scaling
+from ._scaling import no_scaling
 from ._threads import check_n_threads
 from ._tiles import TILE, aligned, pack, tiled
+from .expansion import pad_centers, pad_weights
 
 _DOUBLE = np.dtype(np.float64)
-
-
-def pad_centers(centers, dtype):
-    """Centers padded with 0 to the multiple that kernels read."""
-    multiple = _kernel_columns.CENTER_MULTIPLE
-    padded = np.zeros((-(-len(centers) // multiple) * multiple, centers.shape[1]), dtype)
-    padded[: len(centers)] = centers
-    return padded
-
-
-def pad_weights(weights, n_centers):
-    """Weights (n_outputs, n_centers) padded with 0 likewise."""
-    padded = np.zeros((len(weights), n_centers))
-    padded[:, : weights.shape[1]] = weights
-    return padded
 
 
 class KernelRows:
@@ -53,8 +39,8 @@ class KernelRows:
 
     def part(self, indices):
         """KernelRows of some of the rows."""
-        plain = Scaling(np.zeros(self.n_features), np.ones(self.n_features), 1.0)
-        return KernelRows(self.at(indices), plain, self.flat_weight[indices], self.dtype, self.wanted_threads)
+        return KernelRows(self.at(indices), no_scaling(self.n_features), self.flat_weight[indices], self.dtype,
+                          self.wanted_threads)
 
     def at(self, indices):
         """Rows (n_indices, n_features), as they are packed."""

@@ -23,6 +23,11 @@ class Scaling(NamedTuple):
     mean_variance: float  # of the columns, as given
 
 
+def no_scaling(n_features):
+    """The scaling that leaves rows as they are."""
+    return Scaling(np.zeros(n_features), np.ones(n_features), 1.0)
+
+
 def measure_scaling(X, weight=None, standardize=True, n_threads=None):
     """Weighted mean and standard deviation of the columns of X, an array or RowBlocks.
 

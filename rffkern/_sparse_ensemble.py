@@ -258,7 +258,7 @@ class Ensemble:
             return None
         if self.selection.keeps_dictionary:
             return Learner(*self.selection.beyond_those_before())
-        if self.selection.n_wanted == 1:
+        if self.selection.alone:
             return Learner(chosen, np.array([1 / np.sqrt(kernel.at_zero)]))
         v = rows.weight * residual
         u = kernel.amplitude * rows.correlate(v, rows.at(chosen)) + kernel.bias * v.sum()

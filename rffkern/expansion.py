@@ -199,6 +199,21 @@ class FourierExpansion(_Expansion):
         return terms, amplitudes
 
 
+def pad_centers(centers, dtype):
+    """Centers padded with 0 to the multiple that kernels read."""
+    multiple = _kernel_columns.CENTER_MULTIPLE
+    padded = np.zeros((-(-len(centers) // multiple) * multiple, centers.shape[1]), dtype)
+    padded[: len(centers)] = centers
+    return padded
+
+
+def pad_weights(weights, n_centers):
+    """Weights (n_outputs, n_centers) padded with 0 likewise."""
+    padded = np.zeros((len(weights), n_centers))
+    padded[:, : weights.shape[1]] = weights
+    return padded
+
+
 class KernelExpansion(_Expansion):
     """H(x) = intercept + sum over m of weights[m] exp(-1/2 |(x - centers[m]) * inverse_lengthscales|^2).
 
@@ -281,12 +296,8 @@ class KernelExpansion(_Expansion):
     def _pack(self, dtype):
         """Arrays as the kernel reads them, the number of centers padded to a multiple."""
         middle, scale = self._units()
-        multiple = _kernel_columns.CENTER_MULTIPLE
-        padded = -(-self.n_terms // multiple) * multiple
-        centers, weights = np.zeros((padded, self.n_features), dtype), np.zeros((self.n_outputs, padded))
-        centers[: self.n_terms] = (self.centers - middle) * scale
-        weights[:, : self.n_terms] = self.weights.T
-        self._packed[dtype] = middle, scale, centers, weights
+        centers = pad_centers((self.centers - middle) * scale, dtype)
+        self._packed[dtype] = middle, scale, centers, pad_weights(self.weights.T, len(centers))
         return self._packed[dtype]
 
 
