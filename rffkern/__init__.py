@@ -16,6 +16,8 @@ from .models import (
     GBRFFRegressor,
     PBRFFClassifier,
     PBRFFTransformer,
+    RFFNetClassifier,
+    RFFNetRegressor,
     SparseKernelClassifier,
     SparseKernelRegressor,
 )
@@ -35,6 +37,8 @@ __all__ = [
     "PBRFFClassifier",
     "PBRFFTransformer",
     "RFFKernError",
+    "RFFNetClassifier",
+    "RFFNetRegressor",
     "RowBlocks",
     "SparseKernelClassifier",
     "SparseKernelRegressor",

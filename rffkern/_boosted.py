@@ -63,14 +63,19 @@ def check_rounds(model):
     check.check_scalar("verbose", model.verbose, int, low=0)
 
 
-def kernel_width(model, scaling):
-    """Gamma in the units learning takes place in, refused where omegas in the units of X would overflow."""
+def rows_variance(model, scaling):
+    """Mean variance of the columns that a model learns from, refused where it would over- or underflow."""
     if not model.standardize and scaling.inverse_scale.any():
         spread = math.sqrt(scaling.mean_variance)
         if not 1 / _LARGEST_SPREAD < spread < _LARGEST_SPREAD:
             raise InvalidInputError(f"X must have a spread between {1 / _LARGEST_SPREAD:g} and {_LARGEST_SPREAD:g} "
                                     f"where standardize is False, got {spread:.3g}")
-    variance = 1.0 if model.standardize or scaling.mean_variance == 0 else scaling.mean_variance
+    return 1.0 if model.standardize or scaling.mean_variance == 0 else scaling.mean_variance
+
+
+def kernel_width(model, scaling):
+    """Gamma in the units learning takes place in, refused where omegas in the units of X would overflow."""
+    variance = rows_variance(model, scaling)
     gamma = 1 / (scaling.center.size * variance) if model.gamma == "scale" else float(model.gamma)
     if math.sqrt(gamma) > _LARGEST_OMEGA / max(1.0, scaling.inverse_scale.max()):
         raise InvalidInputError(f"gamma must be smaller for columns of such small spread, got {model.gamma!r}")

@@ -23,10 +23,11 @@ class RoundInfo(NamedTuple):
 class Monitor:
     """Loss curves, the best round, and whether to go on."""
 
-    def __init__(self, n_estimators, patience=None, callback=None, verbose=0):
+    def __init__(self, n_estimators, patience=None, callback=None, verbose=0, unit="round"):
         if callback is not None and not callable(callback):
             raise InvalidInputError(f"callback must be callable or None, got {type(callback).__name__}")
         self.n_estimators, self.patience, self.callback, self.verbose = n_estimators, patience, callback, verbose
+        self.unit = unit
         self.train_loss, self.eval_loss = [], []
         self.started = time.perf_counter()
 
@@ -47,15 +48,15 @@ class Monitor:
         out_of_patience = bool(self.eval_loss and self.patience and n_rounds - self.best_round >= self.patience)
         finished = train_loss < _LOSS_FLOOR or out_of_patience or n_rounds == self.n_estimators
         if self.verbose and (n_rounds % self.verbose == 0 or finished):
-            print(_progress_line(info), file=sys.stderr)
+            print(_progress_line(info, self.unit), file=sys.stderr)
         asked_to_stop = self.callback is not None and bool(self.callback(info))
         return not (finished or asked_to_stop)
 
 
-def _progress_line(info):
+def _progress_line(info, unit):
     left = info.seconds / info.n_rounds * (info.n_estimators - info.n_rounds)
     eval_loss = "" if info.eval_loss is None else f"  eval loss {info.eval_loss:.6g}"
-    return f"round {info.n_rounds}/{info.n_estimators}  train loss {info.train_loss:.6g}{eval_loss}  {left:.1f} s left"
+    return f"{unit} {info.n_rounds}/{info.n_estimators}  train loss {info.train_loss:.6g}{eval_loss}  {left:.1f} s left"
 
 
 def boost(outputs, eval_outputs, fit_learner, learning_rate, monitor):

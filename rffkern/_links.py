@@ -20,6 +20,16 @@ class LogisticLink:
         return -np.logaddexp(0, -self.slope * scores)
 
 
+class SoftmaxLink(LogisticLink):
+    """P(class | x) in proportion to exp(score), and the logistic link for a single score."""
+
+    def __init__(self):
+        super().__init__(slope=1.0)
+
+    def log_positive(self, scores):
+        return scores
+
+
 class LinearLink:
     """P(y = +1 | x) = (1 + score) / 2, for a score that estimates the mean of y in {-1, +1}."""
 

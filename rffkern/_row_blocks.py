@@ -118,6 +118,15 @@ class RowBlocks:
         if start < n_samples:
             raise self._changed(start + filled, n_features)
 
+    def shuffled_chunks(self, rng):
+        """As `chunks`; those of an array or memmap come in random order."""
+        if not self._is_table():
+            return self.chunks()
+        size = _chunk_size(self.shape[1])
+        starts = range(0, self.shape[0], size)
+        return ((slice(starts[k], min(starts[k] + size, self.shape[0])),
+                 check_array(self._source[starts[k] : starts[k] + size])) for k in rng.permutation(len(starts)))
+
     def pieces(self):
         """Yield the blocks as the source gives them, but for empty ones."""
         try:
@@ -145,9 +154,12 @@ class RowBlocks:
             yield given, start, block
             start += block.shape[0]
 
+    def _is_table(self):
+        return hasattr(self._source, "dtype") and np.ndim(self._source) == 2
+
     def _cut(self):
         """The source, an array cut in chunks."""
-        if not hasattr(self._source, "dtype") or np.ndim(self._source) != 2:
+        if not self._is_table():
             return self._source
         size = _chunk_size(self._source.shape[1])
         return (self._source[start : start + size] for start in range(0, self._source.shape[0], size))

@@ -15,6 +15,7 @@ PACKAGE = pathlib.Path(rffkern.__file__).parent
 
 # From the top down; a module imports only what stands after it.
 LAYERS = ["__main__", "cli", "demo", "_tables", "__init__", "_config", "serialize", "models", "_sparse_training",
+          "_rffnet_training", "_network", "_relevance_selection", "_score_losses", "_spectral_densities",
           "_sparse_ensemble", "_basis_selection", "_gaussian_kernel", "_kernel_rows", "_representation",
           "_landmark_learner", "_boosted", "_boosting_loop", "_losses", "_rows", "_tiles", "_svm", "_kmeans", "_base",
           "_links", "expansion", "_scaling", "_row_blocks", "_threads", "_validation", "_files", "errors", "_version",
@@ -70,8 +71,8 @@ def test_import_loads_numpy_and_the_standard_library_alone(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["_boosting", "_cholesky", "_descent", "_dual", "_features", "_kernel_columns",
-                                  "_landmarks", "_lbfgs", "_marginal", "_phase", "_posterior", "_selection",
-                                  "_vecmath"])
+                                  "_landmarks", "_lbfgs", "_loss_functions", "_marginal", "_phase", "_posterior",
+                                  "_rffnet", "_selection", "_vecmath"])
 def test_stub_names_what_the_module_has(name):
     module = __import__(f"rffkern._kernels.{name}", fromlist=[name]).__dict__
     stub = ast.parse((PACKAGE / "_kernels" / f"{name}.pyi").read_text(encoding="utf-8"))

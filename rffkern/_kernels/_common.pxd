@@ -53,11 +53,11 @@ cdef inline void cospi(real *u, Py_ssize_t width) noexcept nogil:
         table_f64.cospi(u, width)
 
 
-cdef inline void sincospi(const real *u, real *s, real *c) noexcept nogil:
+cdef inline void sincospi(const real *u, Py_ssize_t width, real *s, real *c) noexcept nogil:
     if real is float:
-        table_f32.sincospi(u, s, c)
+        table_f32.sincospi(u, width, s, c)
     else:
-        table_f64.sincospi(u, s, c)
+        table_f64.sincospi(u, width, s, c)
 
 
 cdef inline double surrogate(const real *r2, const real *weight, const real *s, const real *c,
@@ -157,6 +157,30 @@ cdef inline void project_terms(const real *tile, Py_ssize_t n_features, Py_ssize
         table_f32.project_terms(tile, n_features, width, omegas, shifts, u)
     else:
         table_f64.project_terms(tile, n_features, width, omegas, shifts, u)
+
+
+cdef inline void combine(const real *tile, Py_ssize_t n_terms, Py_ssize_t width, const real *amplitudes,
+                         real *total) noexcept nogil:
+    if real is float:
+        table_f32.combine(tile, n_terms, width, amplitudes, total)
+    else:
+        table_f64.combine(tile, n_terms, width, amplitudes, total)
+
+
+cdef inline void products(const real *tile, Py_ssize_t n_terms, Py_ssize_t width, const real *v,
+                          real *sums) noexcept nogil:
+    if real is float:
+        table_f32.products(tile, n_terms, width, v, sums)
+    else:
+        table_f64.products(tile, n_terms, width, v, sums)
+
+
+cdef inline void weigh(real *tile, Py_ssize_t n_terms, Py_ssize_t width, const real *amplitudes, Py_ssize_t stride,
+                       Py_ssize_t n_outputs, const real *v) noexcept nogil:
+    if real is float:
+        table_f32.weigh(tile, n_terms, width, amplitudes, stride, n_outputs, v)
+    else:
+        table_f64.weigh(tile, n_terms, width, amplitudes, stride, n_outputs, v)
 
 
 cdef inline real dot_terms(const real *h, const real *amplitude) noexcept nogil:

@@ -23,7 +23,7 @@ cdef void _block_objective(
         sums[j] = 0
     for t in range(block_start(block), block_stop(block, n_tiles)):
         project(&tiles[t, 0, 0], n_features, &omega[0], shift, u)
-        sincospi(u, s, c)
+        sincospi(u, TILE, s, c)
         sums[0] += surrogate(&r2[t, 0], weight_tile(weight, t, n_tiles), s, c, v)
         accumulate(&tiles[t, 0, 0], n_features, v, lanes)
     flush(lanes, n_features, sums + 1)

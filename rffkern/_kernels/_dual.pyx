@@ -197,7 +197,7 @@ cdef Py_ssize_t _pack_block(const real[:, ::1] features, const double[::1] scale
 
 cdef void _chunk_gram(const real[:, ::1] features, const double[::1] scale, double[:, ::1] gram, Py_ssize_t start,
                       Py_ssize_t stop, real *panels) noexcept nogil:
-    cdef real products[TERMS * TILE]
+    cdef real products[TERMS * PANEL]
     cdef real shifts[TERMS]
     cdef Py_ssize_t i, j, k, panel, row = start, width = features.shape[1], n_panels = (width + PANEL - 1) // PANEL
     cdef real *scaled = panels + n_panels * TILE * PANEL
@@ -209,7 +209,7 @@ cdef void _chunk_gram(const real[:, ::1] features, const double[::1] scale, doub
                 project_terms(panels + panel * TILE * PANEL, TILE, PANEL, scaled + i * TERMS * TILE, shifts, products)
                 for k in range(TERMS):
                     for j in range(min(<Py_ssize_t>PANEL, i * TERMS + k + 1 - panel * PANEL)):
-                        gram[i * TERMS + k, panel * PANEL + j] += products[k * TILE + j]
+                        gram[i * TERMS + k, panel * PANEL + j] += products[k * PANEL + j]
 
 
 def gram_scratch(Py_ssize_t width):

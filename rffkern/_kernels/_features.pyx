@@ -156,15 +156,14 @@ cdef void _score_tile(
         n_block = min(<Py_ssize_t>TERM_BLOCK, n_terms - term)
         for k in range(n_block // TERMS):
             project_terms(tile, n_features, width, &omegas[term + k * TERMS, 0], &shifts[term + k * TERMS],
-                          h + k * TERMS * TILE)
-        for k in range(n_block):
-            cospi(h + k * TILE, width)
+                          h + k * TERMS * width)
+        cospi(h, n_block * width)
         for o in range(amplitudes.shape[0]):
             for i in range(width):
                 total[i] = 0
             for k in range(n_block):
                 if amplitudes[o, term + k] != 0:   # one-vs-rest: a term serves one output
-                    add_scaled(h + k * TILE, width, amplitudes[o, term + k], total)
+                    add_scaled(h + k * width, width, amplitudes[o, term + k], total)
             for i in range(n_rows):
                 out[row + i, o] += total[i]
 

@@ -38,7 +38,7 @@ cdef void _tile_waves(const real *tile, Py_ssize_t n_features, const real[:, ::1
         j = group * TERMS
         project_terms(tile, n_features, TILE, &scaled[j, 0], shifts, u)
         for k in range(min(<Py_ssize_t>TERMS, n_components - j)):
-            sincospi(u + k * TILE, waves + (2 * (j + k) + 1) * TILE, waves + 2 * (j + k) * TILE)
+            sincospi(u + k * TILE, TILE, waves + (2 * (j + k) + 1) * TILE, waves + 2 * (j + k) * TILE)
 
 
 def make_waves(
@@ -110,7 +110,7 @@ cdef void _set_direction(const double[::1] u, Py_ssize_t n_components, double le
         for j in range(n_here):   # reduced in double, for phases may be many turns
             angle = u[start + j] / M_PI
             half_turns[j] = <real>(angle - 2 * rint(0.5 * angle))
-        sincospi(half_turns, s, c)
+        sincospi(half_turns, TILE, s, c)
         for j in range(n_here):
             direction[2 * (start + j)] = <real>(length * c[j])
             direction[2 * (start + j) + 1] = <real>(length * s[j])

@@ -27,7 +27,7 @@ cdef void _block_phase_sums(
         sums[k] = 0
     for t in range(block_start(block), block_stop(block, n_tiles)):
         project(&tiles[t, 0, 0], tiles.shape[1], &omega[0], 0, u)
-        sincospi(u, &b[t, 0], &a[t, 0])
+        sincospi(u, TILE, &b[t, 0], &a[t, 0])
         for i in range(TILE):
             a[t, i] *= r2[t, i]
             b[t, i] *= r2[t, i]

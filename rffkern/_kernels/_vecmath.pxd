@@ -4,7 +4,7 @@ cdef extern from "vecmath.h" nogil:
     ctypedef struct vecmath_f32:
         void project(const float *, Py_ssize_t, const float *, float, float *) noexcept nogil
         void cospi(float *, Py_ssize_t) noexcept nogil
-        void sincospi(const float *, float *, float *) noexcept nogil
+        void sincospi(const float *, Py_ssize_t, float *, float *) noexcept nogil
         float surrogate(const float *, const float *, const float *, const float *, float *) noexcept nogil
         void accumulate(const float *, Py_ssize_t, const float *, float *) noexcept nogil
         void flush(float *, Py_ssize_t, double *) noexcept nogil
@@ -19,6 +19,9 @@ cdef extern from "vecmath.h" nogil:
         void regress(const float *, const float *, const float *, double *) noexcept nogil
         void shrink(double *, const float *, const float *, double, float *, double *) noexcept nogil
         void project_terms(const float *, Py_ssize_t, Py_ssize_t, const float *, const float *, float *) noexcept nogil
+        void combine(const float *, Py_ssize_t, Py_ssize_t, const float *, float *) noexcept nogil
+        void products(const float *, Py_ssize_t, Py_ssize_t, const float *, float *) noexcept nogil
+        void weigh(float *, Py_ssize_t, Py_ssize_t, const float *, Py_ssize_t, Py_ssize_t, const float *) noexcept nogil
         float dot_terms(const float *, const float *) noexcept nogil
         void add_scaled(const float *, Py_ssize_t, float, float *) noexcept nogil
         float dot(const float *, const float *, Py_ssize_t) noexcept nogil
@@ -31,7 +34,7 @@ cdef extern from "vecmath.h" nogil:
     ctypedef struct vecmath_f64:
         void project(const double *, Py_ssize_t, const double *, double, double *) noexcept nogil
         void cospi(double *, Py_ssize_t) noexcept nogil
-        void sincospi(const double *, double *, double *) noexcept nogil
+        void sincospi(const double *, Py_ssize_t, double *, double *) noexcept nogil
         double surrogate(const double *, const double *, const double *, const double *, double *) noexcept nogil
         void accumulate(const double *, Py_ssize_t, const double *, double *) noexcept nogil
         void flush(double *, Py_ssize_t, double *) noexcept nogil
@@ -49,6 +52,10 @@ cdef extern from "vecmath.h" nogil:
         void shrink(double *, const double *, const double *, double, double *, double *) noexcept nogil
         void project_terms(const double *, Py_ssize_t, Py_ssize_t, const double *, const double *,
                            double *) noexcept nogil
+        void combine(const double *, Py_ssize_t, Py_ssize_t, const double *, double *) noexcept nogil
+        void products(const double *, Py_ssize_t, Py_ssize_t, const double *, double *) noexcept nogil
+        void weigh(double *, Py_ssize_t, Py_ssize_t, const double *, Py_ssize_t, Py_ssize_t,
+                   const double *) noexcept nogil
         double dot_terms(const double *, const double *) noexcept nogil
         void add_scaled(const double *, Py_ssize_t, double, double *) noexcept nogil
         double dot(const double *, const double *, Py_ssize_t) noexcept nogil

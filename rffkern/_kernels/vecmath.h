@@ -24,7 +24,7 @@
         /* u[i] = omega . tile[:, i] - shift: half turns, when omega and shift were divided by pi */              \
         void (*project)(const REAL *tile, ptrdiff_t n_features, const REAL *omega, REAL shift, REAL *u);               \
         void (*cospi)(REAL *u, ptrdiff_t width);                                                                       \
-        void (*sincospi)(const REAL *u, REAL *s, REAL *c);                                                             \
+        void (*sincospi)(const REAL *u, ptrdiff_t width, REAL *s, REAL *c);                                            \
         /* v = weight r2 s 2^(-r2 c); returns sum of weight (2^(-r2 c) - 1) */                                         \
         REAL (*surrogate)(const REAL *r2, const REAL *weight, const REAL *s, const REAL *c, REAL *v);                  \
         /* The entries of lanes[j * VM_LANES ...] add up to tile[j] . v; `flush` moves such sums out and leaves 0 */      \
@@ -55,10 +55,17 @@
         void (*regress)(const REAL *r, const REAL *weight, const REAL *h, double *sums);                               \
         /* residual -= step h, r = residual; sums[0] += sum of weight r^2 */                                           \
         void (*shrink)(double *residual, const REAL *weight, const REAL *h, double step, REAL *r, double *sums);       \
-        /* u[k * VM_TILE + i] = omegas[k] . tile[:, i] - shifts[k] for VM_TERMS terms and i < width, in a tile of      \
+        /* u[k * width + i] = omegas[k] . tile[:, i] - shifts[k] for VM_TERMS terms and i < width, in a tile of      \
            width rows: tile[j * width + i] */                                                                          \
         void (*project_terms)(const REAL *tile, ptrdiff_t n_features, ptrdiff_t width, const REAL *omegas,             \
                               const REAL *shifts, REAL *u);                                                            \
+        /* total[i] = sum of amplitudes[k] tile[k * width + i] over n_terms, a multiple of VM_TERMS */                 \
+        void (*combine)(const REAL *tile, ptrdiff_t n_terms, ptrdiff_t width, const REAL *amplitudes, REAL *total);    \
+        /* sums[k] = sum of tile[k * width + i] v[i] over i < width */                                                 \
+        void (*products)(const REAL *tile, ptrdiff_t n_terms, ptrdiff_t width, const REAL *v, REAL *sums);             \
+        /* tile[k * width + i] *= sum of amplitudes[o * stride + k] v[o * width + i] over o < n_outputs */             \
+        void (*weigh)(REAL *tile, ptrdiff_t n_terms, ptrdiff_t width, const REAL *amplitudes, ptrdiff_t stride,        \
+                      ptrdiff_t n_outputs, const REAL *v);                                                             \
         /* Sum of amplitude[k] h[k] over VM_TERM_BLOCK terms, one after the other, as `add_scaled` would sum them */     \
         REAL (*dot_terms)(const REAL *h, const REAL *amplitude);                                                       \
         /* total[i] += amplitude h[i] */                                                                               \

@@ -86,16 +86,17 @@ static void FN(cospi)(REAL *restrict u, ptrdiff_t width)
         for (i = 0; i < VM_LANES; i++) u[k + i] = FN(cospi_point)(u[k + i]);
 }
 
-static void FN(sincospi)(const REAL *restrict u, REAL *restrict s, REAL *restrict c)
+static void FN(sincospi)(const REAL *restrict u, ptrdiff_t width, REAL *restrict s, REAL *restrict c)
 {
-    ptrdiff_t i;
+    ptrdiff_t i, k;
+    for (k = 0; k < width; k += VM_LANES)
 #pragma omp simd
-    for (i = 0; i < VM_TILE; i++) {
-        REAL x = FN(bounded)(u[i]), rounded = x + MAGIC, r = x - (rounded - MAGIC), z = r * r;
-        WORD flip = FN(sign_bit)(rounded);
-        s[i] = FN(from_bits)(FN(bits)(r * POLY(sine)(z)) ^ flip);
-        c[i] = FN(from_bits)(FN(bits)(1 + z * POLY(cosine)(z)) ^ flip);
-    }
+        for (i = k; i < k + VM_LANES; i++) {
+            REAL x = FN(bounded)(u[i]), rounded = x + MAGIC, r = x - (rounded - MAGIC), z = r * r;
+            WORD flip = FN(sign_bit)(rounded);
+            s[i] = FN(from_bits)(FN(bits)(r * POLY(sine)(z)) ^ flip);
+            c[i] = FN(from_bits)(FN(bits)(1 + z * POLY(cosine)(z)) ^ flip);
+        }
 }
 
 static REAL FN(surrogate)(const REAL *restrict r2, const REAL *restrict weight, const REAL *restrict s,
@@ -354,7 +355,7 @@ static ALWAYS_INLINE void FN(project_strip)(const REAL *restrict tile, ptrdiff_t
             for (k = 0; k < VM_TERMS; k++) sums[k][v] += omegas[k * n_features + j] * x;
         }
     for (k = 0; k < VM_TERMS; k++)
-        for (v = 0; v < n_vectors; v++) *(FN(vector) *)(u + k * VM_TILE + v * FN(lanes)) = sums[k][v];
+        for (v = 0; v < n_vectors; v++) *(FN(vector) *)(u + k * width + v * FN(lanes)) = sums[k][v];
 }
 
 static void FN(project_terms)(const REAL *restrict tile, ptrdiff_t n_features, ptrdiff_t width,
@@ -363,8 +364,53 @@ static void FN(project_terms)(const REAL *restrict tile, ptrdiff_t n_features, p
     ptrdiff_t row = 0;
     for (; row + TERM_VECTORS * FN(lanes) <= width; row += TERM_VECTORS * FN(lanes))
         FN(project_strip)(tile + row, n_features, width, omegas, shifts, u + row, TERM_VECTORS);
+    for (; row + 2 * FN(lanes) <= width; row += 2 * FN(lanes))
+        FN(project_strip)(tile + row, n_features, width, omegas, shifts, u + row, 2);
     for (; row < width; row += FN(lanes))
         FN(project_strip)(tile + row, n_features, width, omegas, shifts, u + row, 1);
+}
+
+/* Chains of sums that one term after the other goes to, so that no addition waits for the one before. */
+enum { FN(chains) = 4 };
+
+static void FN(combine)(const REAL *restrict tile, ptrdiff_t n_terms, ptrdiff_t width, const REAL *restrict amplitudes,
+                        REAL *restrict total)
+{
+    ptrdiff_t row, k;
+    int v;
+    for (row = 0; row < width; row += FN(lanes)) {
+        FN(vector) sums[FN(chains)] = {0};
+        for (k = 0; k < n_terms; k += FN(chains))
+            for (v = 0; v < FN(chains); v++)
+                sums[v] += amplitudes[k + v] * *(const FN(vector) *)(tile + (k + v) * width + row);
+        *(FN(vector) *)(total + row) = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
+}
+
+static void FN(products)(const REAL *restrict tile, ptrdiff_t n_terms, ptrdiff_t width, const REAL *restrict v,
+                         REAL *restrict sums)
+{
+    ptrdiff_t i, k;
+    for (k = 0; k < n_terms; k++) {
+        const REAL *h = tile + k * width;
+        REAL sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (i = 0; i < width; i++) sum += h[i] * v[i];
+        sums[k] = sum;
+    }
+}
+
+static void FN(weigh)(REAL *restrict tile, ptrdiff_t n_terms, ptrdiff_t width, const REAL *restrict amplitudes,
+                      ptrdiff_t stride, ptrdiff_t n_outputs, const REAL *restrict v)
+{
+    ptrdiff_t k, o, row;
+    for (k = 0; k < n_terms; k++)
+        for (row = 0; row < width; row += FN(lanes)) {
+            FN(vector) sum = {0};
+            for (o = 0; o < n_outputs; o++)
+                sum += amplitudes[o * stride + k] * *(const FN(vector) *)(v + o * width + row);
+            *(FN(vector) *)(tile + k * width + row) *= sum;
+        }
 }
 
 static REAL FN(dot_terms)(const REAL *restrict h, const REAL *restrict amplitude)
@@ -520,6 +566,9 @@ const EXPAND2(vecmath, SUFFIX) EXPAND3(vecmath, SUFFIX, VM_LEVEL) = {
     .regress = FN(regress),
     .shrink = FN(shrink),
     .project_terms = FN(project_terms),
+    .combine = FN(combine),
+    .products = FN(products),
+    .weigh = FN(weigh),
     .dot_terms = FN(dot_terms),
     .add_scaled = FN(add_scaled),
     .dot = FN(dot),

@@ -18,8 +18,8 @@ DATA = pathlib.Path(__file__).parent.parent / "data"
 
 # Version of the format in which a family's first files were written, where that is not the last.
 FIRST_VERSION = {"gbrff2": 1, **dict.fromkeys(
-    ["gbrff", "gbrff1", "gbrff_regressor", "pbrff", "pbrff_transformer", "sparse_kernel", "sparse_kernel_regressor"],
-    2)}
+    ["gbrff", "gbrff1", "gbrff_regressor", "pbrff", "pbrff_transformer", "rffnet", "rffnet_regressor", "sparse_kernel",
+     "sparse_kernel_regressor"], 2)}
 
 X = np.random.default_rng(7).standard_normal((400, 6)) * [1, 10, 1e-3, 1, 1, 1] + [0, 1900, 0, 0, 0, 0]
 Y = np.where(np.sin(X[:, 0]) + X[:, 3] > 0, "up", "down")
@@ -75,9 +75,10 @@ def test_same_bits_for_any_number_of_threads(family):
     rows = rng.standard_normal((70_000, 12))
     target = rows[:, 0] * rows[:, 1]
     target = target if issubclass(family, Regressor) else target > 0
-    small = {"n_estimators": 15} if is_boosted(family) else {"n_landmarks": 15}
-    if "n_components" in family._param_names():
-        small["n_components"] = 9
+    small = {"n_estimators": 15, "n_landmarks": 15, "n_components": 9}
+    if "max_epochs" in family._param_names():
+        small |= {"n_components": 99, "max_epochs": 2, "batch_size": 600}
+    small = {name: value for name, value in small.items() if name in family._param_names()}
     models = [fit(family, rows, target, n_threads=n, **small) for n in (1, 2, 3)]
     assert same_state(models[0], models[1])
     assert same_state(models[0], models[2])
@@ -102,7 +103,7 @@ def test_inputs_unmodified_and_read_only_accepted(family):
     rows, target, weight = X.copy(), target_of(family).copy(), np.linspace(0.5, 1.5, 400)
     for array in (rows, target, weight):
         array.flags.writeable = False
-    held_out = {"eval_set": (rows, target)} if is_boosted(family) else {}
+    held_out = {"eval_set": (rows, target)} if "verbose" in family._param_names() else {}
     model = family(random_state=0).fit(rows, target, weight, **held_out)
     answers(model, rows)
     for method in ("predict", "predict_proba"):

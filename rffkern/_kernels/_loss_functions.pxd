@@ -1,0 +1,6 @@
+"""Losses of a row, for kernels that descend on any of them."""
+
+cdef class Loss:
+    cdef double point(self, double score, double target, double *slope) noexcept nogil
+    cdef double row(self, const double *scores, const double *target, Py_ssize_t n_outputs,
+                    double *slopes) noexcept nogil

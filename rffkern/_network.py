@@ -1,0 +1,101 @@
+"""The network that RFFNet trains: its parameters as kernels read them, and passes over rows that change them."""
+
+import copy
+import math
+
+import numpy as np
+
+from ._kernels import _features, _rffnet
+from ._threads import check_n_threads
+from ._tiles import TILE, aligned
+from .expansion import FourierExpansion
+
+_NO_WEIGHT = np.empty(0)
+
+
+class Network:
+    """f(x) = constant + sum over k of b_k cos(omegas[k] . (relevances o x) + offsets[k]) of standardised rows.
+
+    The b_k are the paper's beta_k times sqrt(2 / s), the size of its features.  Adam's moments stand beside
+    coefficients and relevances, and the constant is the coefficient of a term of angle 0, the first after the others.
+    """
+
+    def __init__(self, omegas, offsets, relevances, start, dtype):
+        self.n_terms, self.n_features = omegas.shape
+        self.dtype = np.dtype(dtype)
+        padded = -(-(self.n_terms + 1) // _rffnet.TERM_GROUP) * _rffnet.TERM_GROUP
+        self.omegas = self._zeros((padded, self.n_features))
+        self.omegas[: self.n_terms] = omegas
+        self.shifts = self._zeros((padded,))  # half turns
+        self.shifts[: self.n_terms] = -offsets / math.pi
+        self.coefficients = self._zeros((3, len(start), padded))
+        self.coefficients[0, :, self.n_terms] = start
+        self.relevances = self._zeros((3, self.n_features))
+        self.relevances[0] = relevances
+        self.n_steps = 0
+
+    def _zeros(self, shape):
+        array = aligned(shape, self.dtype)
+        array[...] = 0
+        return array
+
+    n_outputs = property(lambda self: self.coefficients.shape[1])
+
+    def copy(self):
+        """Return another, with the same values and moments."""
+        return copy.deepcopy(self)
+
+    def values(self):
+        """Return a copy of coefficients and relevances, as `restore` takes them."""
+        return self.coefficients[0].copy(), self.relevances[0].copy()
+
+    def restore(self, values):
+        """Go back to earlier values, with the moments as they are."""
+        self.coefficients[0], self.relevances[0] = values
+
+    def scores(self, rows, n_threads):
+        """Return f at standardised rows of the network's dtype, shape (n_samples, n_outputs)."""
+        out = np.empty((len(rows), self.n_outputs))
+        n_threads = check_n_threads(n_threads, len(rows) * self.omegas.size)
+        scratch = aligned((n_threads, self.n_features * TILE), self.dtype)
+        omegas = self.omegas * (self.relevances[0] / math.pi).astype(self.dtype)
+        _features.score_rows(rows, np.zeros(self.n_features), omegas, self.shifts, self.coefficients[0],
+                             np.zeros(self.n_outputs), out, scratch, n_threads)
+        return out
+
+    def expansion(self, center, scale, scaling):
+        """Return the function of a raw row, of targets less `center` in units of `scale`."""
+        n, coefficients = self.n_terms, self.coefficients[0].astype(np.float64)
+        omegas = self.omegas[:n] * (self.relevances[0] * scaling.inverse_scale)
+        return FourierExpansion(omegas, math.pi * self.shifts[:n].astype(np.float64), coefficients[:, :n].T * scale,
+                                center + scale * coefficients[:, n], scaling.center)
+
+
+class Descent:
+    """Passes of mini-batch steps over a network, and the scratch they take."""
+
+    def __init__(self, network, loss, scaling, batch_size, joint, n_threads):
+        self.network, self._loss, self._scaling, self._joint = network, loss, scaling, joint
+        self.batch_size = batch_size
+        n_groups, group = len(network.omegas) // _rffnet.TERM_GROUP, _rffnet.TERM_GROUP
+        by_group = network.omegas.reshape(n_groups, group, network.n_features).transpose(0, 2, 1)
+        self._groups = aligned((n_groups, -(-network.n_features // 4) * 4, group), network.dtype)
+        self._groups[:, : network.n_features] = by_group
+        self._groups[:, network.n_features :] = 0
+        n_tiles = -(-batch_size // TILE)
+        n_reals, n_doubles = _rffnet.scratch_sizes(network.n_features, len(network.omegas), network.n_outputs)
+        self._work, self._sums = aligned((n_tiles, n_reals), network.dtype), np.empty((n_tiles, n_doubles))
+        self._n_threads = min(n_tiles, check_n_threads(n_threads, batch_size * network.omegas.size))
+
+    def take(self, X, order, targets, weight, learning_rate, ridge, lasso):
+        """Pass over the rows `order` of an array once; return the sum of their weighted losses."""
+        network = self.network
+        feature_size = math.sqrt(2 / network.n_terms)
+        total = _rffnet.train_rows(
+            self._loss.compiled, X, order, self._scaling.center, self._scaling.inverse_scale, targets,
+            _NO_WEIGHT if weight is None else weight, network.omegas, self._groups, network.shifts,
+            network.coefficients, network.relevances, network.n_terms, self.batch_size, network.n_steps,
+            learning_rate * feature_size, learning_rate, ridge / feature_size**2, lasso, self._joint, self._work,
+            self._sums, self._n_threads)
+        network.n_steps += -(-len(order) // self.batch_size)
+        return total
