@@ -98,12 +98,17 @@ class Model:
     def _check_rows(self, X):
         """Rows to score, checked against what `fit` saw."""
         self._check_fitted()
-        _check_names(check.feature_names(X), getattr(self, "feature_names_in_", None))
+        names = check.feature_names(X)
         X = check.check_array(X)
-        if X.shape[1] != self.n_features_in_:
-            raise InvalidInputError(f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
-                                    f"{self.n_features_in_} features as input")
+        self._check_columns(names, X.shape[1])
         return X
+
+    def _check_columns(self, names, n_features):
+        """Refuse columns that are not those of `fit`."""
+        _check_names(names, getattr(self, "feature_names_in_", None))
+        if n_features != self.n_features_in_:
+            raise InvalidInputError(f"X has {n_features} features, but {type(self).__name__} is expecting "
+                                    f"{self.n_features_in_} features as input")
 
     def _restored(self, expansion, arrays):
         """Fitted attributes of a model read from a file beyond the expansion and `arrays`, its `fitted_curves`.

@@ -10,6 +10,9 @@ from ._threads import check_n_threads
 from ._tiles import TILE, aligned
 from .expansion import FourierExpansion
 
+# Times the learning rate over the number of terms, all of which may move f together: the step of a coefficient.
+_COEFFICIENT_RATE = 23.0
+
 _NO_WEIGHT = np.empty(0)
 
 
@@ -91,11 +94,13 @@ class Descent:
         """Pass over the rows `order` of an array once; return the sum of their weighted losses."""
         network = self.network
         feature_size = math.sqrt(2 / network.n_terms)
+        coefficient_rate = _COEFFICIENT_RATE * learning_rate / network.n_terms
+        relevance_rate = learning_rate / math.sqrt(network.n_features)
         total = _rffnet.train_rows(
             self._loss.compiled, X, order, self._scaling.center, self._scaling.inverse_scale, targets,
             _NO_WEIGHT if weight is None else weight, network.omegas, self._groups, network.shifts,
             network.coefficients, network.relevances, network.n_terms, self.batch_size, network.n_steps,
-            learning_rate * feature_size, learning_rate, ridge / feature_size**2, lasso, self._joint, self._work,
-            self._sums, self._n_threads)
+            coefficient_rate, coefficient_rate / feature_size, relevance_rate, ridge / feature_size**2, lasso,
+            self._joint, self._work, self._sums, self._n_threads)
         network.n_steps += -(-len(order) // self.batch_size)
         return total

@@ -18,7 +18,7 @@ from .errors import InvalidInputError, NotFittedError
 CURVES = ("train_loss_", "eval_loss_", "relevances_")
 
 # Number of terms where it is not given: the paper's sqrt(n) ln n, within these.
-_FEWEST_TERMS, _MOST_TERMS = 64, 4096
+_FEWEST_TERMS, _MOST_TERMS = 100, 4096
 
 # Of the rows at hand no more are held out, and no more numbers.
 _MOST_HELD_OUT = 1 << 16
@@ -31,16 +31,17 @@ _START_ROWS = 4096
 _FIRST_RELEVANCE = 1.0
 
 # An epoch passes over few rows again and again, until it has taken so many steps.
-_STEPS_PER_EPOCH = 100
+_STEPS_PER_EPOCH = 32
 
-# After so many epochs without a better one, but for the first steps, the network goes back to the best, and on with
-# shorter steps and a lighter ridge, so many times.
-_EPOCHS_BEFORE_CUT = 4
-_FIRST_STEPS = 3000
-_MOST_CUTS = 4
-_STEP_CUT = 0.3
-_RIDGE_CUT = 0.1
-_FIRST_RIDGE = 1e-2
+# Penalties on the squared coefficients, times the number of rows: a heavy one finds the columns that matter, a light
+# one the function of them.  After so many epochs without a better one, the network goes back to the best, and on with a
+# lighter one; and when it is light enough, with shorter steps.
+_FIRST_RIDGE, _LAST_RIDGE, _RIDGE_CUT, _EPOCHS_PER_RIDGE = 50.0, 0.05, 0.1, 3
+_STEP_CUT, _MOST_STEP_CUTS, _EPOCHS_PER_STEP = 0.3, 2, 4
+
+# Before so many steps no epoch is too bad, unless the loss has fallen by such a share.
+_FIRST_STEPS = 2000
+_FIRST_FALL = 0.02
 
 # What stands for a loss that is none.
 _LARGEST_LOSS = 1e300
@@ -89,29 +90,31 @@ class State(NamedTuple):
 class _Schedule:
     """Which values of a network were best, and how long steps and how heavy a ridge are from here on."""
 
-    def __init__(self, network, ridge, patience):
-        self._network, self._patience, self._lightest = network, patience, ridge
-        self.step_factor, self.ridge = 1.0, max(ridge, _FIRST_RIDGE)
-        self.lowest, self._epoch, self._n_cuts, self._since = math.inf, -1, 0, 0
+    def __init__(self, network, first_ridge, last_ridge, patience):
+        self._network, self._patience, self._last_ridge = network, patience, last_ridge
+        self.step_factor, self.ridge = 1.0, first_ridge
+        self._n_cuts, self._since, self._first, self.lowest = 0, 0, None, math.inf
 
     def judge(self, loss):
         """Take the loss after an epoch (the first call: before any); say whether to go on."""
-        self._epoch += 1
-        if loss < self.lowest or self._epoch == 0:
+        self._first = loss if self._first is None else self._first
+        if loss < self.lowest:
             self.lowest, self._best, self._since = loss, self._network.values(), 0
-        elif self._network.n_steps >= _FIRST_STEPS:
+        elif self._network.n_steps >= _FIRST_STEPS or self.lowest < (1 - _FIRST_FALL) * self._first:
             self._since += 1
-        if self._n_cuts < _MOST_CUTS and self._since >= _EPOCHS_BEFORE_CUT:
-            self._n_cuts += 1
-            self._since = 0
+        if self.ridge > self._last_ridge and self._since >= _EPOCHS_PER_RIDGE:
+            self.ridge = max(self._last_ridge, self.ridge * _RIDGE_CUT)
+            self.go_back()
+        elif self.ridge == self._last_ridge and self._n_cuts < _MOST_STEP_CUTS and self._since >= _EPOCHS_PER_STEP:
             self.step_factor *= _STEP_CUT
-            self.ridge = max(self._lightest, self.ridge * _RIDGE_CUT)
+            self._n_cuts += 1
             self.go_back()
         return self._patience is None or self._since < self._patience
 
     def go_back(self):
         """Restore the best values."""
         self._network.restore(self._best)
+        self._since = 0
 
 
 def as_problem(rows, training, state=None):
@@ -128,7 +131,7 @@ def as_problem(rows, training, state=None):
 
 def fit_rffnet(model, training, loss, callback, state=None):
     """Fitted attributes of a model, from checked rows; `state` is where an earlier fit ended, to go on from."""
-    rng = check.check_rng(model.random_state)
+    rng, names = check.check_rng(model.random_state), _names(model, training, state)
     problem = as_problem(training.rows, training, state)
     members = np.arange(len(problem.targets)) if problem.weight is None else np.flatnonzero(problem.weight)
     n_samples, held_out = len(members), _held_out(model, problem, len(members), training.evaluation, rng, state)
@@ -153,7 +156,7 @@ def fit_rffnet(model, training, loss, callback, state=None):
             best = lowest, start, monitor
     _, state, monitor = best
     return training.fitted | fitted_network(state) | {
-        "names": training.names, "n_features": problem.X.shape[1], "train_loss_": np.array(monitor.train_loss),
+        "names": names, "n_features": problem.X.shape[1], "train_loss_": np.array(monitor.train_loss),
         "eval_loss_": np.array(monitor.eval_loss), **restored_epochs(monitor.train_loss, monitor.eval_loss),
     }
 
@@ -164,6 +167,11 @@ def fitted_network(state):
     relevances[state.scaling.inverse_scale == 0] = 0  # of columns that do not vary
     return {"expansion_": state.network.expansion(state.center, state.scale, state.scaling), "relevances_": relevances,
             "n_components_": state.network.n_terms, "_state": state}
+
+
+def _names(model, training, state):
+    """Names of the columns, which rows to go on with need not repeat."""
+    return getattr(model, "feature_names_in_", None) if state and training.names is None else training.names
 
 
 def restored_epochs(train_loss, eval_loss):
@@ -205,6 +213,13 @@ def new_network(model, problem, scaling, loss, rng):
     return Network(omegas, offsets, relevance, start, _dtype(model))
 
 
+def ridges(model, loss, n_samples):
+    """The first penalty on the squared coefficients, and the last."""
+    if not isinstance(model.reg_lambda, str):
+        return float(model.reg_lambda), float(model.reg_lambda)
+    return loss.ridge_size * _FIRST_RIDGE / n_samples, loss.ridge_size * _LAST_RIDGE / n_samples
+
+
 def new_descent(model, network, loss, scaling, n_samples):
     """What takes the steps of a model on so many rows."""
     return Descent(network, loss, scaling, min(model.batch_size, n_samples), model.solver == "joint", model.n_threads)
@@ -214,7 +229,8 @@ def _train(model, state, loss, problem, members, validation, monitor, rng):
     """Run epochs on a network, which ends at the best; return the loss there."""
     network = state.network
     descent = new_descent(model, network, loss, state.scaling, len(members))
-    schedule = _Schedule(network, model.reg_lambda, model.patience)
+    first_ridge, last_ridge = ridges(model, loss, len(members))
+    schedule = _Schedule(network, last_ridge if network.n_steps else first_ridge, last_ridge, model.patience)
     n_passes = -(-_STEPS_PER_EPOCH // -(-len(members) // descent.batch_size))
     total_weight = n_passes * float(len(members) if problem.weight is None else problem.weight[members].sum())
 
@@ -241,7 +257,7 @@ def _finite(loss):
 
 def partial_fit_rffnet(model, training, loss, state=None):
     """Fitted attributes after one more pass, or the first, over some rows; nothing is held out."""
-    rng = check.check_rng(model.random_state)
+    rng, names = check.check_rng(model.random_state), _names(model, training, state)
     problem = as_problem(training.rows, training, state)
     members = np.arange(len(problem.targets)) if problem.weight is None else np.flatnonzero(problem.weight)
     if state:
@@ -252,23 +268,21 @@ def partial_fit_rffnet(model, training, loss, state=None):
                       np.empty(0, np.intp))
     descent = new_descent(model, state.network, loss, state.scaling, len(members))
     for visit in problem.visits(members, rng):
-        descent.take(*visit, model.learning_rate, model.reg_lambda, model.reg_l1)
+        descent.take(*visit, model.learning_rate, ridges(model, loss, len(members))[1], model.reg_l1)
     return training.fitted | fitted_network(state) | {
-        "names": training.names, "n_features": problem.X.shape[1], "train_loss_": np.empty(0),
+        "names": names, "n_features": problem.X.shape[1], "train_loss_": np.empty(0),
         "eval_loss_": np.empty(0), **restored_epochs([], [])}
 
 
 def continued(model, training):
-    """Where the model's training ended, to go on from; None before any."""
+    """Where the model's training ended, to go on from; None before any.  InvalidInputError if it cannot."""
     if not hasattr(model, "expansion_"):
         return None
     if not hasattr(model, "_state"):
         raise NotFittedError(f"this {type(model).__name__} was read from a file, which keeps the trained function but "
                              "not what training goes on from: fit a new one")
-    network, n_features = model._state.network, training.rows.X.shape[1]
-    if n_features != network.n_features:
-        raise InvalidInputError(f"X must have the {network.n_features} features of the training that goes on, got "
-                                f"{n_features}")
+    model._check_columns(training.names, training.rows.X.shape[1])
+    network = model._state.network
     if model.n_components not in (None, network.n_terms):
         raise InvalidInputError(f"n_components must be {network.n_terms} or None in the training that goes on, got "
                                 f"{model.n_components}")

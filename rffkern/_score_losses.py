@@ -8,9 +8,14 @@ import numpy as np
 
 from ._kernels import _loss_functions
 
+# Losses of classes are flat where rows are far on the right side.
+_OF_CLASSES = 0.02
+
 
 class Loss:
     """A loss: what is compiled, and the best scores that do not look at the row."""
+
+    ridge_size = 1.0  # of penalties beside it
 
     def __init__(self, compiled):
         self.compiled = compiled
@@ -58,25 +63,28 @@ class Pinball(Loss):
 class Logistic(Loss):
     """ln(1 + exp(-y f)) for y in {-1, +1}."""
 
+    ridge_size = _OF_CLASSES
+
     def __init__(self):
         super().__init__(_loss_functions.Logistic())
 
     def start(self, targets, weight, n_outputs):
-        surest = 1 - 1 / len(targets)  # where all rows are of one class
-        return 2 * np.arctanh(np.clip(np.average(targets, axis=0, weights=weight), -surest, surest))
+        mean = np.average(targets, axis=0, weights=weight)
+        return 2 * np.arctanh(np.where(np.abs(mean) < 1, mean, 0))  # one class does not tell how rare the other is
 
 
 class Softmax(Loss):
     """Minus the logarithm of a class's share of exp(scores), for targets that count the classes from 0."""
+
+    ridge_size = _OF_CLASSES
 
     def __init__(self):
         super().__init__(_loss_functions.Softmax())
 
     def start(self, targets, weight, n_outputs):
         total = np.bincount(targets[:, 0].astype(np.intp), weight, n_outputs)
-        # A class that the rows lack is at half a row: no score is infinite.
-        logarithms = np.log(np.maximum(total, 0.5))
-        return logarithms - logarithms.mean()
+        logarithms = np.log(np.maximum(total, 0.5))  # of half a row, where there is hardly any weight
+        return logarithms - logarithms.mean() if total.all() else np.zeros(n_outputs)
 
 
 def _quantiles(targets, weight, quantile):

@@ -189,10 +189,10 @@ def _run_fit(arguments):
     held_out[order[: round(arguments.holdout * len(y))]] = True
     rows = X[~held_out] if held_out.any() else X
     started = time.perf_counter()
-    with Progress("training", getattr(model, "n_estimators", 1)) as bar, _naming(arguments.data):
-        watch = {"callback": lambda info: bar.update(info.n_rounds, f"train loss {info.train_loss:.4g}")}
-        model.fit(NamedRows(rows, names) if names else rows, y[~held_out],
-                  **(watch if hasattr(model, "n_estimators") else {}))
+    n_rounds = next((getattr(model, name) for name in ("n_estimators", "max_epochs") if hasattr(model, name)), None)
+    with Progress("training", n_rounds or 1) as bar, _naming(arguments.data):
+        watch = {"callback": lambda info: bar.update(info.n_rounds, _losses(info))} if n_rounds else {}
+        model.fit(NamedRows(rows, names) if names else rows, y[~held_out], **watch)
     save(model, arguments.output)
     print(f"trained {type(model).__name__} on {len(rows)} rows of {rows.shape[1]} columns in "
           f"{time.perf_counter() - started:.2f} s: {arguments.output}", file=sys.stderr)
@@ -200,6 +200,11 @@ def _run_fit(arguments):
         score = model.score(X[held_out], y[held_out])
         print(f"accuracy on {held_out.sum()} held-out rows: {100 * score:.2f} %" if hasattr(model, "predict_proba")
               else f"R^2 on {held_out.sum()} held-out rows: {score:.4f}", file=sys.stderr)
+
+
+def _losses(info):
+    return f"train loss {info.train_loss:.4g}" + ("" if info.eval_loss is None
+                                                  else f"  validation loss {info.eval_loss:.4g}")
 
 
 @contextlib.contextmanager
@@ -309,7 +314,7 @@ def _run_info(arguments):
         if not name.endswith("loss_"):
             facts[fact] = [float(f"{value:.6g}") for value in values]
         elif values.size:
-            facts[fact] = f"{values[0]:.6g} before round 1, {values[-1]:.6g} at the end"
+            facts[fact] = f"{values[0]:.6g} before training, {values[-1]:.6g} at the end"
     if hasattr(model, "get_params"):
         facts["parameters"] = model.get_params()
     if arguments.json:

@@ -288,7 +288,7 @@ def rffnet_pass(X, targets, weight, omegas, offsets, coefficients, relevances, s
     """Algorithm 1 of RFFNet over batches of consecutive rows: coefficients (3, n_outputs, n_terms + 1), the last of
     them constant, and relevances (3, n_features), with their moments, are changed in place.
 
-    slopes(scores, targets) are those of the losses.
+    slopes(scores, targets) are those of the losses, and rates those of coefficients, constant and relevances.
     """
     penalised = np.append(np.full(len(omegas), ridge), 0)
     for start in range(0, len(X), batch_size):
@@ -306,5 +306,6 @@ def rffnet_pass(X, targets, weight, omegas, offsets, coefficients, relevances, s
             return (x * (along_angles @ omegas)).sum(axis=0)
 
         early = relevance_slopes() if joint else None
-        proximal_step(coefficients, score_slopes().T @ waves, n_steps, rates[0], penalised, 0)
-        proximal_step(relevances, early if joint else relevance_slopes(), n_steps, rates[1], 0, lasso)
+        coefficient_rates = np.append(np.full(len(omegas), rates[0]), rates[1])
+        proximal_step(coefficients, score_slopes().T @ waves, n_steps, coefficient_rates, penalised, 0)
+        proximal_step(relevances, early if joint else relevance_slopes(), n_steps, rates[2], 0, lasso)

@@ -183,6 +183,14 @@ cdef inline void weigh(real *tile, Py_ssize_t n_terms, Py_ssize_t width, const r
         table_f64.weigh(tile, n_terms, width, amplitudes, stride, n_outputs, v)
 
 
+cdef inline void proximal_step(real *values, real *mean, real *square, const real *slope, Py_ssize_t size,
+                               double n_steps, real rate, real ridge, real lasso) noexcept nogil:
+    if real is float:
+        table_f32.proximal_step(values, mean, square, slope, size, n_steps, rate, ridge, lasso)
+    else:
+        table_f64.proximal_step(values, mean, square, slope, size, n_steps, rate, ridge, lasso)
+
+
 cdef inline real dot_terms(const real *h, const real *amplitude) noexcept nogil:
     if real is float:
         return table_f32.dot_terms(h, amplitude)

@@ -13,6 +13,6 @@ def train_rows(
     inverse_scale: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64],
     omegas: NDArray[Any], groups: NDArray[Any], shifts: NDArray[Any], coefficients: NDArray[Any],
     relevances: NDArray[Any], n_terms: int, batch_size: int, n_steps: float, coefficient_rate: float,
-    relevance_rate: float, ridge: float, lasso: float, joint: bool, work: NDArray[Any], sums: NDArray[np.float64],
-    n_threads: int,
+    constant_rate: float, relevance_rate: float, ridge: float, lasso: float, joint: bool, work: NDArray[Any],
+    sums: NDArray[np.float64], n_threads: int,
 ) -> float: ...

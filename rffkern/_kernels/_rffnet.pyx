@@ -7,9 +7,11 @@ features are the terms, and slopes along the angles another.
 """
 
 from cython.parallel cimport prange
-from libc.math cimport M_PI, sqrt, sqrtf
+from libc.math cimport M_PI
 
-from ._common cimport LANES, TERMS, TILE, combine, products, project_terms, real, sincospi, weigh
+from ._common cimport (
+    LANES, TERMS, TILE, add_scaled, combine, dot, products, project_terms, proximal_step, real, sincospi, weigh,
+)
 from ._loss_functions cimport Loss
 
 ctypedef fused source:
@@ -20,12 +22,6 @@ cdef enum:
     GROUP = 32   # terms whose slopes stay in the first cache while all features meet them
 
 TERM_GROUP = GROUP
-
-# Adam's decay rates, and what keeps its divisor from 0 (Kingma and Ba, 2014).
-cdef double MEAN_DECAY = 0.9
-cdef double SQUARE_DECAY = 0.999
-cdef double SMALLEST_ROOT = 1e-8
-
 
 cdef struct Layout:
     # Sizes, and where in the scratch of a tile stands what; `width` numbers there are one for each row.
@@ -140,12 +136,9 @@ cdef void _relevance_slopes(const Layout *at, real *work, Py_ssize_t n_rows, con
               work + at.slope)
         for j in range(at.padded_features // TERMS):
             project_terms(work + at.sine + k * width, GROUP, width, &groups[g, j * TERMS, 0], zeros, work + at.term)
-            for i in range(TERMS * width):
-                work[at.turned + j * TERMS * width + i] += work[at.term + i]
+            add_scaled(work + at.term, TERMS * width, 1, work + at.turned + j * TERMS * width)
     for j in range(at.n_features):
-        work[at.relevance_slope + j] = 0
-        for i in range(width):
-            work[at.relevance_slope + j] -= work[at.rows + j * width + i] * work[at.turned + j * width + i]
+        work[at.relevance_slope + j] = -dot(work + at.rows + j * width, work + at.turned + j * width, width)
 
 
 cdef void _add_tiles(real[:, ::1] work, Py_ssize_t start, Py_ssize_t size, Py_ssize_t n_tiles) noexcept nogil:
@@ -156,40 +149,17 @@ cdef void _add_tiles(real[:, ::1] work, Py_ssize_t start, Py_ssize_t size, Py_ss
             work[0, start + i] += work[t, start + i]
 
 
-cdef inline real _root(real x) noexcept nogil:
-    return sqrtf(x) if real is float else sqrt(x)
-
-
-cdef void _step(real *values, real *mean, real *square, const real *slope, Py_ssize_t size, double n_steps,
-                double rate, double ridge, double lasso) noexcept nogil:
-    """One proximal step of `ridge` |x|^2 + `lasso` |x|_1, in the metric of Adam's step."""
-    cdef real decay = <real>MEAN_DECAY, square_decay = <real>SQUARE_DECAY, tiny = <real>SMALLEST_ROOT
-    cdef real mean_unit = <real>(1 / (1 - MEAN_DECAY ** n_steps))
-    cdef real square_unit = <real>(1 / (1 - SQUARE_DECAY ** n_steps))
-    cdef real length = <real>rate, shrinkage = <real>(2 * ridge), threshold = <real>lasso
-    cdef real reach, moved, bound
-    cdef Py_ssize_t k
-    for k in range(size):
-        mean[k] = decay * mean[k] + (1 - decay) * slope[k]
-        square[k] = square_decay * square[k] + (1 - square_decay) * slope[k] * slope[k]
-        reach = length / (_root(square_unit * square[k]) + tiny)
-        moved = values[k] - reach * (mean_unit * mean[k])
-        bound = reach * threshold
-        moved -= min(max(moved, -bound), bound)
-        values[k] = moved / (1 + reach * shrinkage)
-
-
 cdef void _step_coefficients(const Layout *at, const real *work, real[:, :, ::1] coefficients, Py_ssize_t n_terms,
-                             double n_steps, double rate, double ridge) noexcept nogil:
+                             double n_steps, double rate, double constant_rate, double ridge) noexcept nogil:
     """The constant, which stands after the terms, is not shrunk."""
     cdef const real *slope
     cdef Py_ssize_t o
     for o in range(at.n_outputs):
         slope = work + at.coefficient_slope + o * at.padded_terms
-        _step(&coefficients[0, o, 0], &coefficients[1, o, 0], &coefficients[2, o, 0], slope, n_terms, n_steps, rate,
-              ridge, 0)
-        _step(&coefficients[0, o, n_terms], &coefficients[1, o, n_terms], &coefficients[2, o, n_terms],
-              slope + n_terms, 1, n_steps, rate, 0, 0)
+        proximal_step(&coefficients[0, o, 0], &coefficients[1, o, 0], &coefficients[2, o, 0], slope, n_terms, n_steps,
+                      <real>rate, <real>ridge, 0)
+        proximal_step(&coefficients[0, o, n_terms], &coefficients[1, o, n_terms], &coefficients[2, o, n_terms],
+                      slope + n_terms, 1, n_steps, <real>constant_rate, 0, 0)
 
 
 def train_rows(
@@ -209,6 +179,7 @@ def train_rows(
     Py_ssize_t batch_size,
     double n_steps,                     # taken before
     double coefficient_rate,
+    double constant_rate,
     double relevance_rate,
     double ridge,                       # mu
     double lasso,                       # penalty on |relevances|
@@ -242,7 +213,7 @@ def train_rows(
             for t in range(n_tiles):
                 total += sums[t, 0]
             _add_tiles(work, at.coefficient_slope, at.n_outputs * at.padded_terms, n_tiles)
-            _step_coefficients(&at, &work[0, 0], coefficients, n_terms, n_steps, coefficient_rate, ridge)
+            _step_coefficients(&at, &work[0, 0], coefficients, n_terms, n_steps, coefficient_rate, constant_rate, ridge)
             if not joint:
                 for t in prange(n_tiles, schedule='static', num_threads=n_threads):
                     n_rows = min(<Py_ssize_t>TILE, n_batch - t * TILE)
@@ -250,6 +221,6 @@ def train_rows(
                                     &coefficients[0, 0, 0], targets, weight, &sums[t, 1])
                     _relevance_slopes(&at, &work[t, 0], n_rows, &coefficients[0, 0, 0], groups)
             _add_tiles(work, at.relevance_slope, at.n_features, n_tiles)
-            _step(&relevances[0, 0], &relevances[1, 0], &relevances[2, 0], &work[0, at.relevance_slope],
-                  at.n_features, n_steps, relevance_rate, 0, lasso)
+            proximal_step(&relevances[0, 0], &relevances[1, 0], &relevances[2, 0], &work[0, at.relevance_slope],
+                          at.n_features, n_steps, <real>relevance_rate, 0, <real>lasso)
     return total

@@ -22,6 +22,8 @@ cdef extern from "vecmath.h" nogil:
         void combine(const float *, Py_ssize_t, Py_ssize_t, const float *, float *) noexcept nogil
         void products(const float *, Py_ssize_t, Py_ssize_t, const float *, float *) noexcept nogil
         void weigh(float *, Py_ssize_t, Py_ssize_t, const float *, Py_ssize_t, Py_ssize_t, const float *) noexcept nogil
+        void proximal_step(float *, float *, float *, const float *, Py_ssize_t, double, float, float,
+                           float) noexcept nogil
         float dot_terms(const float *, const float *) noexcept nogil
         void add_scaled(const float *, Py_ssize_t, float, float *) noexcept nogil
         float dot(const float *, const float *, Py_ssize_t) noexcept nogil
@@ -56,6 +58,8 @@ cdef extern from "vecmath.h" nogil:
         void products(const double *, Py_ssize_t, Py_ssize_t, const double *, double *) noexcept nogil
         void weigh(double *, Py_ssize_t, Py_ssize_t, const double *, Py_ssize_t, Py_ssize_t,
                    const double *) noexcept nogil
+        void proximal_step(double *, double *, double *, const double *, Py_ssize_t, double, double, double,
+                           double) noexcept nogil
         double dot_terms(const double *, const double *) noexcept nogil
         void add_scaled(const double *, Py_ssize_t, double, double *) noexcept nogil
         double dot(const double *, const double *, Py_ssize_t) noexcept nogil

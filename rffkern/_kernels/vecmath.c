@@ -50,6 +50,11 @@
 #define LOG2E 1.4426950408889634
 #define LN2 0.6931471805599453
 
+/* Adam's decay rates, and what keeps its divisor from 0 (Kingma and Ba, 2014). */
+#define MEAN_DECAY 0.9
+#define SQUARE_DECAY 0.999
+#define SMALLEST_ROOT 1e-8
+
 /* Polynomials of tools/vecmath_coefficients.py, by Estrin's scheme: short dependency chains. */
 
 static inline double sine_f64(double z)
@@ -133,6 +138,7 @@ static inline float exponential_even_f32(float q)
 #define MAX_EXPONENT 80.0f /* of 2: a tile still has a sum where one of 2^40 rows has all the weight */
 #define MIN_EXPONENT -110.0f
 #define FABS fabsf
+#define SQRT sqrtf
 #ifdef __FP_FAST_FMAF
 #define FUSED(a, b, c) fmaf(a, b, c)
 #else
@@ -152,5 +158,6 @@ static inline float exponential_even_f32(float q)
 #define MAX_EXPONENT 900.0
 #define MIN_EXPONENT -900.0
 #define FABS fabs
+#define SQRT sqrt
 #define FUSED(a, b, c) FUSED_DOUBLE(a, b, c)
 #include "vecmath_tile.h"

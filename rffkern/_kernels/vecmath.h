@@ -66,6 +66,10 @@
         /* tile[k * width + i] *= sum of amplitudes[o * stride + k] v[o * width + i] over o < n_outputs */             \
         void (*weigh)(REAL *tile, ptrdiff_t n_terms, ptrdiff_t width, const REAL *amplitudes, ptrdiff_t stride,        \
                       ptrdiff_t n_outputs, const REAL *v);                                                             \
+        /* Step n_steps of Adam on values, with its mean slopes and mean squares of them, and with ridge |x|^2 and         \
+           lasso |x|_1 by proximal steps in its metric */                                                              \
+        void (*proximal_step)(REAL *values, REAL *mean, REAL *square, const REAL *slope, ptrdiff_t size,               \
+                              double n_steps, REAL rate, REAL ridge, REAL lasso);                                      \
         /* Sum of amplitude[k] h[k] over VM_TERM_BLOCK terms, one after the other, as `add_scaled` would sum them */     \
         REAL (*dot_terms)(const REAL *h, const REAL *amplitude);                                                       \
         /* total[i] += amplitude h[i] */                                                                               \

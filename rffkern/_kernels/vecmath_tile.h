@@ -390,12 +390,16 @@ static void FN(combine)(const REAL *restrict tile, ptrdiff_t n_terms, ptrdiff_t 
 static void FN(products)(const REAL *restrict tile, ptrdiff_t n_terms, ptrdiff_t width, const REAL *restrict v,
                          REAL *restrict sums)
 {
-    ptrdiff_t i, k;
+    ptrdiff_t k, row;
+    int l;
     for (k = 0; k < n_terms; k++) {
         const REAL *h = tile + k * width;
+        FN(vector) products = {0};
         REAL sum = 0;
+        for (row = 0; row < width; row += FN(lanes))
+            products += *(const FN(vector) *)(h + row) * *(const FN(vector) *)(v + row);
 #pragma omp simd reduction(+ : sum)
-        for (i = 0; i < width; i++) sum += h[i] * v[i];
+        for (l = 0; l < FN(lanes); l++) sum += ((const REAL *)&products)[l];
         sums[k] = sum;
     }
 }
@@ -411,6 +415,27 @@ static void FN(weigh)(REAL *restrict tile, ptrdiff_t n_terms, ptrdiff_t width, c
                 sum += amplitudes[o * stride + k] * *(const FN(vector) *)(v + o * width + row);
             *(FN(vector) *)(tile + k * width + row) *= sum;
         }
+}
+
+static void FN(proximal_step)(REAL *restrict values, REAL *restrict mean, REAL *restrict square,
+                              const REAL *restrict slope, ptrdiff_t size, double n_steps, REAL rate, REAL ridge,
+                              REAL lasso)
+{
+    const REAL decay = (REAL)MEAN_DECAY, square_decay = (REAL)SQUARE_DECAY;
+    const REAL mean_unit = (REAL)(1 / (1 - pow(MEAN_DECAY, n_steps)));
+    const REAL square_unit = (REAL)(1 / (1 - pow(SQUARE_DECAY, n_steps)));
+    ptrdiff_t k;
+#pragma omp simd
+    for (k = 0; k < size; k++) {
+        REAL m = decay * mean[k] + (1 - decay) * slope[k];
+        REAL q = square_decay * square[k] + (1 - square_decay) * slope[k] * slope[k];
+        REAL reach = rate / (SQRT(square_unit * q) + (REAL)SMALLEST_ROOT), bound = reach * lasso;
+        REAL moved = values[k] - reach * (mean_unit * m), held = moved < bound ? moved : bound;
+        held = held > -bound ? held : -bound;
+        values[k] = (moved - held) / (1 + 2 * reach * ridge);
+        mean[k] = m;
+        square[k] = q;
+    }
 }
 
 static REAL FN(dot_terms)(const REAL *restrict h, const REAL *restrict amplitude)
@@ -569,6 +594,7 @@ const EXPAND2(vecmath, SUFFIX) EXPAND3(vecmath, SUFFIX, VM_LEVEL) = {
     .combine = FN(combine),
     .products = FN(products),
     .weigh = FN(weigh),
+    .proximal_step = FN(proximal_step),
     .dot_terms = FN(dot_terms),
     .add_scaled = FN(add_scaled),
     .dot = FN(dot),
@@ -592,4 +618,5 @@ const EXPAND2(vecmath, SUFFIX) EXPAND3(vecmath, SUFFIX, VM_LEVEL) = {
 #undef MAX_EXPONENT
 #undef MIN_EXPONENT
 #undef FABS
+#undef SQRT
 #undef FUSED

@@ -8,6 +8,7 @@ from .._relevance_selection import importances, selection_path, top_k
 from .._rffnet_training import CURVES, continued, fit_rffnet, more_labels, partial_fit_rffnet, restored_rffnet
 from .._score_losses import Huber, Logistic, Pinball, Softmax, Squared
 from .._spectral_densities import SPECTRAL_DENSITIES
+from ..errors import InvalidInputError
 
 
 def _check_params(model):
@@ -16,7 +17,10 @@ def _check_params(model):
     check.check_choice("kernel", model.kernel, tuple(SPECTRAL_DENSITIES))
     check.check_choice("solver", model.solver, ("alternating", "joint"))
     check.check_scalar("learning_rate", model.learning_rate, float, low=0, high=1, open_low=True)
-    check.check_scalar("reg_lambda", model.reg_lambda, float, low=0, high=1e10)
+    if isinstance(model.reg_lambda, str) and model.reg_lambda != "auto":
+        raise InvalidInputError(f"reg_lambda must be 'auto' or a number >= 0, got {model.reg_lambda!r}")
+    if not isinstance(model.reg_lambda, str):
+        check.check_scalar("reg_lambda", model.reg_lambda, float, low=0, high=1e10)
     check.check_scalar("reg_l1", model.reg_l1, float, low=0, high=1e10)
     check.check_scalar("batch_size", model.batch_size, int, low=1, high=1 << 16)
     check.check_scalar("max_epochs", model.max_epochs, int, low=1, high=10**8)
@@ -43,7 +47,7 @@ class RFFNetRegressor(Regressor):
     Parameters
     ----------
     n_components : int >= 1 or None, default None
-        Number of random features s; None for sqrt(n) ln(n) of n rows, rounded down, at least 64 and at most 4096.
+        Number of random features s; None for sqrt(n) ln(n) of n rows, rounded down, at least 100 and at most 4096.
     kernel : "gaussian", "laplace", "matern32" or "matern52", default "gaussian"
         The kernel h(relevances o (x - z)) whose spectral density omegas are drawn from: exp(-|.|^2 / 2), exp(-|.|_1),
         and those of Matern of smoothness 3/2 and 5/2.
@@ -56,24 +60,25 @@ class RFFNetRegressor(Regressor):
     solver : "alternating" or "joint", default "alternating"
         Whether a batch's step on the relevances is taken where that on the coefficients has led to, as in Algorithm 1,
         or both are taken from the same point, as in the authors' later code, at the same price.
-    learning_rate : float in (0, 1], default 0.01
-        Step size eta of both blocks at first.  After 4 epochs without a better one (and after 3000 steps) training goes
-        back to the best and on with 0.3 of it, four times.
-    reg_lambda : float >= 0, default 1e-5
-        Weight mu of the penalty on the squared coefficients.  It begins at 0.01 or more, and falls to a tenth of what
-        it was whenever steps are shortened, down to this.
+    learning_rate : float in (0, 1], default 0.03
+        Step size eta at first: eta / sqrt(n_features) of relevances, which begin at 1 over the root of the number of
+        columns that vary, and 16 eta / sqrt(s) of coefficients.  When 4 epochs have not been better, training goes back
+        to the best one and on with 0.3 of it, twice.
+    reg_lambda : "auto" or float >= 0, default "auto"
+        Weight mu of the penalty on the squared coefficients.  "auto" begins with 50 / n of n rows, and falls to a
+        tenth when 3 epochs have not been better, down to 0.05 / n, before steps are shortened.
     reg_l1 : float >= 0, default 0
         Weight of a penalty on the sum of |relevances|, which makes some of them 0.
     batch_size : int >= 1, default 32
         Rows in a mini-batch.
-    max_epochs : int >= 1, default 100
-        Passes over the rows at most; an epoch of fewer than 100 steps passes over them again until it has as many.
+    max_epochs : int >= 1, default 300
+        Passes over the rows at most; an epoch of fewer than 32 steps passes over them again until it has as many.
     patience : int >= 1 or None, default 10
-        Epochs without a lower validation loss after which to stop, when steps cannot be shortened any more; None for
-        all epochs.
-    validation_fraction : float in [0, 1), default 0.1
+        Epochs without a lower validation loss after which to stop, once penalty and steps are at their least; None for
+        all epochs.  Epochs count once the loss has fallen by 2 % from that of a constant, or after 2000 steps.
+    validation_fraction : float in [0, 0.9], default 0.1
         Share of the rows, 65536 at most, that are held out where there is no `eval_set`: the epoch of lowest loss on
-        them is kept.  With 0 the training loss decides.
+        them is kept.  Where none are, the training loss decides.
     n_restarts : int >= 1, default 1
         Number of trainings from other random features, of which the one of lowest loss is kept.
     warm_start : bool, default False
@@ -107,9 +112,9 @@ class RFFNetRegressor(Regressor):
     n_epochs_, best_epoch_ : int
         Epochs run, and the one that was kept.
     train_loss_, eval_loss_ : arrays
-        Mean loss before the first epoch (of up to 4096 rows) and during each, and that on the rows held out before the
-        first epoch and after each, summed over outputs, of targets in units of their spread; of the restart that was kept, and empty
-        after `partial_fit`.
+        Mean loss (summed over outputs, of targets in units of their spread) before the first epoch, of up to 4096 rows,
+        and during each; and that on the rows held out, before the first epoch and after each.  They are those of the
+        restart that was kept, and empty after `partial_fit`.
     n_features_in_ : int
         Number of columns; `feature_names_in_` has their names where `fit` saw a data frame.
 
@@ -121,8 +126,8 @@ class RFFNetRegressor(Regressor):
     those of one array or memmap come in random order too.
 
     Departures from the paper: proximal steps are taken in the metric of Adam's steps, so that they end where the
-    objective is least; a constant is learned, and not penalised; penalty and step size fall as validation asks for it,
-    for a heavy penalty finds the relevant columns first, and a light one the function of them.
+    objective is least; a constant is learned, and not penalised; and penalty and steps fall as validation asks for it,
+    for a heavy penalty finds the columns that matter, and a light one the function of them.
 
     Examples
     --------
@@ -140,9 +145,9 @@ class RFFNetRegressor(Regressor):
     fitted_curves = CURVES
 
     def __init__(self, n_components=None, *, kernel="gaussian", loss="squared", delta=1.35, quantile=0.5,
-                       solver="alternating", learning_rate=0.01, reg_lambda=1e-5, reg_l1=0.0, batch_size=32,
-                       max_epochs=100, patience=10, validation_fraction=0.1, n_restarts=1, warm_start=False,
-                       standardize=True, precision="single", random_state=None, n_threads=None, verbose=0):
+                 solver="alternating", learning_rate=0.03, reg_lambda="auto", reg_l1=0.0, batch_size=32,
+                 max_epochs=300, patience=10, validation_fraction=0.1, n_restarts=1, warm_start=False,
+                 standardize=True, precision="single", random_state=None, n_threads=None, verbose=0):
         self.n_components = n_components
         self.kernel = kernel
         self.loss = loss
@@ -268,83 +273,20 @@ class RFFNetClassifier(Classifier):
 
     Parameters
     ----------
-    n_components : int >= 1 or None, default None
-        Number of random features s; None for sqrt(n) ln(n) of n rows, rounded down, at least 64 and at most 4096.
-    kernel : "gaussian", "laplace", "matern32" or "matern52", default "gaussian"
-        The kernel h(relevances o (x - z)) whose spectral density omegas are drawn from: exp(-|.|^2 / 2), exp(-|.|_1),
-        and those of Matern of smoothness 3/2 and 5/2.
-    solver : "alternating" or "joint", default "alternating"
-        Whether a batch's step on the relevances is taken where that on the coefficients has led to, as in Algorithm 1,
-        or both are taken from the same point, as in the authors' later code, at the same price.
-    learning_rate : float in (0, 1], default 0.01
-        Step size eta of both blocks at first.  After 4 epochs without a better one (and after 3000 steps) training goes
-        back to the best and on with 0.3 of it, four times.
-    reg_lambda : float >= 0, default 1e-5
-        Weight mu of the penalty on the squared coefficients.  It begins at 0.01 or more, and falls to a tenth of what
-        it was whenever steps are shortened, down to this.
-    reg_l1 : float >= 0, default 0
-        Weight of a penalty on the sum of |relevances|, which makes some of them 0.
-    batch_size : int >= 1, default 32
-        Rows in a mini-batch.
-    max_epochs : int >= 1, default 100
-        Passes over the rows at most; an epoch of fewer than 100 steps passes over them again until it has as many.
-    patience : int >= 1 or None, default 10
-        Epochs without a lower validation loss after which to stop, when steps cannot be shortened any more; None for
-        all epochs.
-    validation_fraction : float in [0, 1), default 0.1
-        Share of the rows, 65536 at most, that are held out where there is no `eval_set`: the epoch of lowest loss on
-        them is kept.  With 0 the training loss decides.
-    n_restarts : int >= 1, default 1
-        Number of trainings from other random features, of which the one of lowest loss is kept.
-    warm_start : bool, default False
-        Whether `fit` goes on from where the last one ended.
-    standardize : bool, default True
-        Learn on columns of mean 0 and variance 1.  Prediction takes raw rows either way.  False keeps the ratios of
-        their spreads.
-    precision : "single" or "double", default "single"
-        Arithmetic of training.
-    random_state : int >= 0, numpy.random.Generator or None, default None
-        Taken from it are a `permutation` of the rows, whose first are held out; then for each restart omegas, as one
-        `standard_normal` or `standard_cauchy` draw of shape (s, n_features), for Matern kernels followed by a
-        `chisquare` draw of shape (s, 1); a `uniform` draw of s phases; and for each pass a `permutation` of the rows
-        (streamed: one of the chunks, where they are of an array, and one of the rows of each).
-    n_threads : int >= 1 or None, default None
-        None for the CPUs this process may use.  The result is the same to the last bit for any number.  Batches of more
-        than 128 rows are shared among threads.
-    verbose : int >= 0, default 0
-        Print a line on stderr every so many epochs.
+    n_components, kernel, solver, learning_rate, reg_l1, batch_size, max_epochs, patience, validation_fraction,
+    n_restarts, warm_start, standardize, precision, random_state, n_threads, verbose
+        As of `RFFNetRegressor`.
+    reg_lambda : "auto" or float >= 0, default "auto"
+        As there, but that "auto" begins with 1 / n and ends with 0.001 / n.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
         The labels, sorted.
-    expansion_ : FourierExpansion
-        The trained function of a raw row.
-    relevances_ : array of shape (n_features,)
-        |lambda|, for columns in units of their spread; 0 for columns that do not vary.
-    feature_importances_ : array of shape (n_features,)
-        `relevances_` over the largest of them.
-    n_components_ : int
-        Number of random features.
-    n_epochs_, best_epoch_ : int
-        Epochs run, and the one that was kept.
-    train_loss_, eval_loss_ : arrays
-        Mean loss before the first epoch (of up to 4096 rows) and during each, and that on the rows held out before the
-        first epoch and after each; of the restart that was kept, and empty
-        after `partial_fit`.
+    expansion_, relevances_, feature_importances_, n_components_, n_epochs_, best_epoch_, train_loss_, eval_loss_
+        As of `RFFNetRegressor`, in units of the loss.
     n_features_in_ : int
         Number of columns; `feature_names_in_` has their names where `fit` saw a data frame.
-
-    Notes
-    -----
-    A step costs O(batch_size s n_features).  Memory beside X in bytes, with u = 4 in single precision and 8 in double:
-    2 u s n_features, 2 u s for each row of a batch, and u n_features for each row held out.  Rows of arrays are
-    standardised as batches take them; `numpy.memmap` and RowBlocks are read chunk by chunk, and shuffled within chunks;
-    those of one array or memmap come in random order too.
-
-    Departures from the paper: proximal steps are taken in the metric of Adam's steps, so that they end where the
-    objective is least; a constant is learned, and not penalised; penalty and step size fall as validation asks for it,
-    for a heavy penalty finds the relevant columns first, and a light one the function of them.
 
     Examples
     --------
@@ -359,10 +301,10 @@ class RFFNetClassifier(Classifier):
 
     fitted_curves = CURVES
 
-    def __init__(self, n_components=None, *, kernel="gaussian", solver="alternating", learning_rate=0.01,
-                       reg_lambda=1e-5, reg_l1=0.0, batch_size=32, max_epochs=100, patience=10, validation_fraction=0.1,
-                       n_restarts=1, warm_start=False, standardize=True, precision="single", random_state=None,
-                       n_threads=None, verbose=0):
+    def __init__(self, n_components=None, *, kernel="gaussian", solver="alternating", learning_rate=0.03,
+                 reg_lambda="auto", reg_l1=0.0, batch_size=32, max_epochs=300, patience=10,
+                 validation_fraction=0.1, n_restarts=1, warm_start=False, standardize=True, precision="single",
+                 random_state=None, n_threads=None, verbose=0):
         self.n_components = n_components
         self.kernel = kernel
         self.solver = solver
@@ -396,32 +338,7 @@ class RFFNetClassifier(Classifier):
         return super()._restored(expansion, arrays) | restored_rffnet(expansion, arrays)
 
     def fit(self, X, y, sample_weight=None, *, eval_set=None, callback=None):
-        """Learn from rows X and labels y.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features), or RowBlocks
-            float32 and float64 are kept as given, others converted to float64.  RowBlocks and `numpy.memmap` are read
-            block by block in every pass.
-        y : array of shape (n_samples,), labels of any sortable type
-        sample_weight : array of shape (n_samples,) or None, not negative
-            Factors on the losses of rows.
-        eval_set : (X, y) or (X, y, sample_weight) or None, with X as above
-            Rows to validate on, instead of some that are held out.
-        callback : callable or None
-            Called with a `RoundInfo` after each epoch; returning True ends the training.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
-        NotFittedError
-            With `warm_start`, for a model read from a file.
-        """
+        """Learn from rows X and labels y of any sortable type; else as `RFFNetRegressor.fit`."""
         self._check_params()
         training = self._check_training(X, y, sample_weight, eval_set)
         state = continued(self, training) if self.warm_start else None
@@ -429,27 +346,9 @@ class RFFNetClassifier(Classifier):
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Pass over some more rows once, with steps of `learning_rate` and the penalty `reg_lambda`.
+        """Pass over some more rows once; else as `RFFNetRegressor.partial_fit`.
 
-        The first call, where there was no `fit`, chooses everything that depends on the rows: the number of features,
-        the scaling of columns.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as of `fit`
-        classes : array of labels, or None
-            All that will ever come, for the first call; None for those of y.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
-        NotFittedError
-            For a model read from a file.
+        `classes` are all labels that will ever come, for the first call; None for those of its y.
         """
         self._check_params()
         training = more_labels(self, X, y, classes, sample_weight)
@@ -461,17 +360,5 @@ class RFFNetClassifier(Classifier):
         return top_k(self, k)
 
     def selection_path(self, X, y, sizes=None, sample_weight=None):
-        """Score the model on its most relevant columns alone, the others held at their means, without training again.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as of `score`
-        sizes : iterable of int or None
-            Numbers of columns; None for 1, 2, ... up to all.
-
-        Returns
-        -------
-        SelectionPath
-            sizes, columns (all of them, the most relevant first) and the scores of the first so many.
-        """
+        """Accuracy on the most relevant columns alone; else as `RFFNetRegressor.selection_path`."""
         return selection_path(self, X, y, sizes, sample_weight)
