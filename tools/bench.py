@@ -6,6 +6,7 @@
     python tools/bench.py kernels                          one evaluation against the speed of memory
     python tools/bench.py landmarks                        GBRFF1, GBRFF and PBRFF against NumPy/SciPy, and LinearSVC
     python tools/bench.py sparse                           sparse kernel boosting against NumPy on BLAS, and its growth
+    python tools/bench.py rffnet --data DIR                RFFNet against PyTorch: an epoch, and time to equal loss
     python tools/bench.py growth --plot time.png           time against n (sizes of Figure 4), d and T
     python tools/bench.py threads                          one and two threads
     python tools/bench.py memmap --folder DIR              rows that stay on disk
@@ -13,8 +14,9 @@
 
 All contenders see the same data in one process on one thread, in turn; figures are medians of CPU seconds, and what
 counts is their ratio to the time of rffkern, in brackets.  rffkern descends on all rows unless it says "sampled".
-The twin runs fewer rounds on large data, and its time is scaled.  Needs scipy and scikit-learn; lightgbm, xgboost and
-matplotlib where they are asked for.  A contender that is missing, or would take longer than --limit, is left out.
+The twin runs fewer rounds on large data, and its time is scaled.  Needs scipy and scikit-learn; torch for rffnet;
+lightgbm, xgboost and matplotlib where they are asked for.  A contender that is missing, or would take longer than
+--limit, is left out.
 """
 
 import argparse
@@ -30,6 +32,7 @@ import contenders  # first: it sets the number of threads that the libraries rea
 import numpy as np
 from contenders import CONTENDERS, GROWTH, N_ESTIMATORS, N_FEATURES, make_data, rffkern_model
 from measure import compare, cpu_seconds, memory, show
+from rffnet_bench import run_rffnet
 from sparse_bench import run_sparse
 
 FIGURE_4 = [1702, 3829, 8614, 19381, 43606, 98113, 220755, 496698, 1117558, 2514505, 5657638]
@@ -332,14 +335,17 @@ def run_kernels(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", default="fit", choices=["fit", "predict", "kernels", "landmarks", "sparse",
-                                                                   "growth", "threads", "memmap", "peak", "streamed"])
+                                                                   "rffnet", "growth", "threads", "memmap", "peak",
+                                                                   "streamed"])
     parser.add_argument("--sizes", type=int, nargs="+", help="numbers of rows")
     parser.add_argument("--only", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS), help="contenders")
     parser.add_argument("--repeat", type=int, default=5, help="repetitions, of which the median counts")
-    parser.add_argument("--limit", type=float, default=60, help="seconds of a fit beyond which it is left out")
+    parser.add_argument("--limit", type=float, default=60, help="seconds of a fit beyond which it is left out; "
+                        "for rffnet, of all fits of a problem, beyond which no more are repeated")
     parser.add_argument("--memory", action="store_true", help="measure the memory of fits as well")
     parser.add_argument("--plot", metavar="FILE", help="draw time against n there")
     parser.add_argument("--folder", help="where memmap may write")
+    parser.add_argument("--data", metavar="DIR", help="folder of NAME.npz files, for rffnet on real data")
     parser.add_argument("--json", metavar="FILE", help="write the figures there too")
     parser.add_argument("--compare", nargs=2, metavar=("OLD", "NEW"), help="compare two files of figures instead")
     arguments = parser.parse_args()
@@ -348,6 +354,7 @@ def main():
         "kernels": lambda: run_kernels(arguments),
         "landmarks": lambda: landmarks(arguments.sizes or [1702, 43606], arguments.repeat),
         "sparse": lambda: run_sparse(arguments.repeat),
+        "rffnet": lambda: run_rffnet(arguments.sizes, arguments.data, arguments.repeat, arguments.limit),
         "growth": lambda: growth(arguments.repeat, arguments.only, arguments.limit, arguments.plot),
         "threads": lambda: threads(arguments.sizes or [220755, 1117558], arguments.repeat),
         "memmap": lambda: memmap(arguments.sizes or [12729685], arguments.folder),

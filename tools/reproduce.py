@@ -11,12 +11,14 @@
     python tools/reproduce.py kin40k --data DIR --kernel likelihood        the same with the paper's way to a kernel
     python tools/reproduce.py sparse --data DIR --seeds 1-3                sparse kernel regression beside scikit-learn
     python tools/reproduce.py covtype --data DIR --budget 600              classification by blocks of learners
+    python tools/reproduce.py se --plot se.png --seeds 1-3                 Figures 2 and 3, Table 2 of the RFFNet paper
+    python tools/reproduce.py rffnet --data DIR --plot higgs.png           its Tables 1 and 2 on real data, and Figure 5
 
 Splits are drawn as the authors drew theirs, from NumPy's global generator; --splits seeded draws others.  Parameters
-are chosen by five-fold cross-validation on the training rows, for each number of landmarks.  The last four, which
-report CPU seconds, run in one process on one thread; their splits are permutations.
+are chosen by five-fold cross-validation on the training rows, for each number of landmarks.  Those from kin40k on,
+which report CPU seconds, run in one process on one thread; their splits are permutations.
 
-Needs scikit-learn for the splits, and matplotlib where --plot is given.
+Needs scikit-learn for the splits, xgboost for rffnet, and matplotlib where --plot is given.
 """
 
 import argparse
@@ -29,6 +31,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
 import numpy as np  # noqa: E402  (reads the variables set above)
+import rffnet_protocols  # noqa: E402
 import sparse_protocols  # noqa: E402
 from protocols import CONTENDERS, load, split  # noqa: E402
 
@@ -172,7 +175,7 @@ def run_sampling(job):
 
 
 def sampling(arguments):
-    sizes, names = arguments.sizes, arguments.sets or SAMPLING_SETS
+    sizes, names = arguments.sizes or SAMPLE_SIZES, arguments.sets or SAMPLING_SETS
     jobs = [(arguments.data, name, seed, sizes) for name in names for seed in arguments.seeds]
     with multiprocessing.get_context("spawn").Pool(arguments.jobs) as pool:
         results = pool.map(run_sampling, jobs, chunksize=1)
@@ -201,26 +204,28 @@ def parse_seeds(text):
     return list(range(int(first), int(last or first) + 1))
 
 
-COMMANDS = {"ecml": ecml, "few": few, "components": components, "squares": squares, "sampling": sampling,
-            **sparse_protocols.COMMANDS}
+TIMED = {**sparse_protocols.COMMANDS, **rffnet_protocols.COMMANDS}
+COMMANDS = {"ecml": ecml, "few": few, "components": components, "squares": squares, "sampling": sampling, **TIMED}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=list(COMMANDS))
-    parser.add_argument("--data", required=True, help="folder of NAME.npz files")
-    parser.add_argument("--seeds", type=parse_seeds, help="FIRST-LAST, default 1-5, or 1-3 where kernels are sparse")
+    parser.add_argument("--data", help="folder of NAME.npz files, which all but se need")
+    parser.add_argument("--seeds", type=parse_seeds, help="FIRST-LAST, default 1-5, or 1-3 from kin40k on")
     parser.add_argument("--splits", choices=["authors", "seeded"], default="authors", help="how to draw the splits")
     parser.add_argument("--model", choices=list(ECML), default="gbrff2", help="for ecml (default: gbrff2)")
     parser.add_argument("--untuned", action="store_true", help="default parameters instead of cross-validation")
     parser.add_argument("--sets", nargs="+", metavar="NAME", help="data sets, of those of the experiment")
-    parser.add_argument("--sizes", type=int, nargs="+", default=SAMPLE_SIZES, help="sizes for sampling")
+    parser.add_argument("--sizes", type=int, nargs="+", help="of a sample for sampling, numbers of rows for se")
     parser.add_argument("--kernel", choices=["auto", "likelihood"], default="auto", help="for kin40k")
     parser.add_argument("--budget", type=float, default=600, help="CPU seconds of a fit for covtype, about")
     parser.add_argument("--plot", metavar="FILE", help="draw the curves there")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     arguments = parser.parse_args()
-    arguments.seeds = arguments.seeds or parse_seeds("1-3" if arguments.what in sparse_protocols.COMMANDS else "1-5")
+    if arguments.data is None and arguments.what != "se":
+        parser.error("--data must name the folder of the data sets")
+    arguments.seeds = arguments.seeds or parse_seeds("1-3" if arguments.what in TIMED else "1-5")
     started = time.perf_counter()
     COMMANDS[arguments.what](arguments)
     print(f"{time.perf_counter() - started:.0f} s", file=sys.stderr)
