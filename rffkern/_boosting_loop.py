@@ -27,8 +27,8 @@ class Monitor:
         if callback is not None and not callable(callback):
             raise InvalidInputError(f"callback must be callable or None, got {type(callback).__name__}")
         self.n_estimators, self.patience, self.callback, self.verbose = n_estimators, patience, callback, verbose
-        self.unit = unit
-        self.train_loss, self.eval_loss = [], []
+        self.unit = unit  # what a line of progress begins with
+        self.train_loss, self.eval_loss, self.asked_to_stop = [], [], False
         self.started = time.perf_counter()
 
     @property
@@ -49,8 +49,8 @@ class Monitor:
         finished = train_loss < _LOSS_FLOOR or out_of_patience or n_rounds == self.n_estimators
         if self.verbose and (n_rounds % self.verbose == 0 or finished):
             print(_progress_line(info, self.unit), file=sys.stderr)
-        asked_to_stop = self.callback is not None and bool(self.callback(info))
-        return not (finished or asked_to_stop)
+        self.asked_to_stop = self.callback is not None and bool(self.callback(info))
+        return not (finished or self.asked_to_stop)
 
 
 def _progress_line(info, unit):

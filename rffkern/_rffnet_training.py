@@ -27,6 +27,9 @@ _MOST_HELD_OUT_NUMBERS = 1 << 24
 # Rows on which the loss before any epoch is measured.
 _START_ROWS = 4096
 
+# Trainings of which the best is kept, where rows are few; on more, it costs more than it gains.
+_FEW_ROWS, _RESTARTS_OF_FEW = 10_000, 3
+
 # Relevances begin at this over the root of their number: typical rows are then as far apart as the kernel is wide.
 _FIRST_RELEVANCE = 1.0
 
@@ -141,7 +144,7 @@ def fit_rffnet(model, training, loss, callback, state=None):
     else:
         scaling = _measured_scaling(model, problem)
         starts = (State(new_network(model, problem, scaling, loss, rng), scaling, training.center, training.scale,
-                        n_samples, held_out) for _ in range(model.n_restarts))
+                        n_samples, held_out) for _ in range(_n_restarts(model, n_samples)))
     validation = None
     if training.evaluation is not None:
         evaluation = as_problem(training.evaluation, training, state)
@@ -149,11 +152,13 @@ def fit_rffnet(model, training, loss, callback, state=None):
     elif held_out.size:
         validation = problem.standardised(members[held_out], scaling, _dtype(model))
     members, best = np.delete(members, held_out), None
-    for start in starts:
-        monitor = Monitor(model.max_epochs, callback=callback, verbose=model.verbose, unit="epoch")
+    for index, start in enumerate(starts, 1):
+        monitor = Monitor(model.max_epochs, callback=callback, verbose=model.verbose, unit=f"restart {index}, epoch")
         lowest = _train(model, start, loss, problem, members, validation, monitor, rng)
         if best is None or lowest < best[0]:
             best = lowest, start, monitor
+        if monitor.asked_to_stop:
+            break
     _, state, monitor = best
     return training.fitted | fitted_network(state) | {
         "names": names, "n_features": problem.X.shape[1], "train_loss_": np.array(monitor.train_loss),
@@ -184,6 +189,12 @@ def _measured_scaling(model, problem):
     """Columns in units of their spread, or without `standardize` of the spread that they have on average."""
     scaling = measure_scaling(problem.X, problem.weight, model.standardize, model.n_threads)
     return scaling._replace(inverse_scale=scaling.inverse_scale / math.sqrt(rows_variance(model, scaling)))
+
+
+def _n_restarts(model, n_samples):
+    if model.n_restarts is None:
+        return _RESTARTS_OF_FEW if n_samples <= _FEW_ROWS else 1
+    return model.n_restarts
 
 
 def _dtype(model):

@@ -315,6 +315,9 @@ def _run_info(arguments):
             facts[fact] = [float(f"{value:.6g}") for value in values]
         elif values.size:
             facts[fact] = f"{values[0]:.6g} before training, {values[-1]:.6g} at the end"
+    if hasattr(model, "select_top_k"):
+        columns = facts.get("feature names", range(expansion.n_features))
+        facts["most relevant"] = [columns[j] for j in model.select_top_k(expansion.n_features)]
     if hasattr(model, "get_params"):
         facts["parameters"] = model.get_params()
     if arguments.json:

@@ -493,7 +493,31 @@ def test_several_targets_from_an_archive(tmp_path, table):
     assert "expected 2 target(s) for each row, got 1" in done.stderr
 
 
-@pytest.mark.parametrize("family", ["gbrff", "gbrff1", "pbrff"])
+def test_relevances_from_the_command_line(folder, table):
+    write_csv(folder / "t.csv", table[0], np.sin(table[0][:, 2]), target="size")
+    run("fit", "t.csv", "-o", "r.npz", "--model", "rffnet_regressor", "--target", "size", cwd=folder)
+    facts = json.loads(run("info", "r.npz", "--json", cwd=folder).stdout)
+    assert facts["most relevant"][0] == "depth"
+    assert facts["relevances"][2] == max(facts["relevances"])
+    assert "most relevant  depth, " in run("info", "r.npz", cwd=folder).stdout
+    np.savez(folder / "t.npz", X=table[0], y=table[0][:, 1])
+    run("fit", "t.npz", "-o", "n.npz", "--model", "rffnet_regressor", "--set", "max_epochs=20", cwd=folder)
+    assert json.loads(run("info", "n.npz", "--json", cwd=folder).stdout)["most relevant"][0] == 1
+
+
+def test_progress_of_training_tells_the_validation_loss(folder, monkeypatch):
+    stream = io.StringIO()
+    stream.isatty = lambda: True
+    monkeypatch.setattr(cli.sys, "stderr", stream)
+    arguments = ["fit", str(folder / "train.csv"), "-o", str(folder / "n.npz"), "--set", "max_epochs=3"]
+    assert cli.main([*arguments, "--model", "rffnet"]) == 0
+    drawn = stream.getvalue().split("\r")[1]
+    assert drawn.startswith("training [")
+    assert "s left  train loss" in drawn
+    assert "validation loss" in drawn
+
+
+@pytest.mark.parametrize("family", ["gbrff", "gbrff1", "pbrff", "rffnet"])
 def test_other_families(folder, family):
     run("fit", "train.csv", "-o", "n.npz", "--model", family, "--seed", "3", cwd=folder)
     lines = run("predict", "n.npz", "test.csv", "--proba", cwd=folder).stdout.splitlines()

@@ -123,7 +123,7 @@ def replay(X, y, model, n_epochs):
 def test_epochs_are_those_of_the_twin(solver):
     X, y = wavy(700, n_features=6)
     model = RFFNetRegressor(40, solver=solver, precision="double", random_state=3, max_epochs=4, batch_size=16,
-                            reg_lambda=1e-3, reg_l1=1e-3).fit(X, y)
+                            reg_lambda=1e-3, reg_l1=1e-3, n_restarts=1).fit(X, y)
     assert model.best_epoch_ == 4
     np.testing.assert_allclose(model.predict(X), replay(X, y, model, 4), rtol=1e-8, atol=1e-8)
 
@@ -156,9 +156,9 @@ def test_patience_and_callbacks(problem):
 
 
 def test_progress_is_printed(problem, capsys):
-    RFFNetRegressor(50, random_state=0, verbose=2, max_epochs=4).fit(*problem[:2])
+    RFFNetRegressor(50, random_state=0, verbose=2, max_epochs=4, n_restarts=2).fit(*problem[:2])
     lines = capsys.readouterr().err.splitlines()
-    assert [line.split("  ")[0] for line in lines] == ["epoch 2/4", "epoch 4/4"]
+    assert [line.split("  ")[0] for line in lines] == [f"restart {k}, epoch {n}/4" for k in (1, 2) for n in (2, 4)]
     assert all("train loss" in line and "eval loss" in line and "s left" in line for line in lines)
 
 
@@ -439,3 +439,11 @@ def test_names_are_kept_by_rows_without_any(problem):
     assert model.feature_names_in_.tolist() == names
     with pytest.raises(InvalidInputError, match="same order"):
         model.partial_fit(pd.DataFrame(X, columns=names[::-1]), y)
+
+
+@pytest.mark.parametrize(("n_samples", "expected"), [(100, 3), (10_001, 1)])
+def test_number_of_restarts(n_samples, expected):
+    X, y = wavy(n_samples)
+    epochs = []
+    RFFNetRegressor(10, max_epochs=2, batch_size=100).fit(X, y, callback=lambda info: epochs.append(info.n_rounds))
+    assert epochs == expected * [1, 2]

@@ -27,7 +27,8 @@ def _check_params(model):
     if model.patience is not None:
         check.check_scalar("patience", model.patience, int, low=1)
     check.check_scalar("validation_fraction", model.validation_fraction, float, low=0, high=0.9)
-    check.check_scalar("n_restarts", model.n_restarts, int, low=1, high=10**6)
+    if model.n_restarts is not None:
+        check.check_scalar("n_restarts", model.n_restarts, int, low=1, high=10**6)
     check.check_choice("warm_start", model.warm_start, (True, False))
     check.check_scalar("verbose", model.verbose, int, low=0)
     check_common(model)
@@ -79,8 +80,9 @@ class RFFNetRegressor(Regressor):
     validation_fraction : float in [0, 0.9], default 0.1
         Share of the rows, 65536 at most, that are held out where there is no `eval_set`: the epoch of lowest loss on
         them is kept.  Where none are, the training loss decides.
-    n_restarts : int >= 1, default 1
-        Number of trainings from other random features, of which the one of lowest loss is kept.
+    n_restarts : int >= 1 or None, default None
+        Number of trainings, each from other random features, of which the one of lowest loss is kept; None for 3 on up
+        to 10000 rows and 1 on more.
     warm_start : bool, default False
         Whether `fit` goes on from where the last one ended.
     standardize : bool, default True
@@ -146,7 +148,7 @@ class RFFNetRegressor(Regressor):
 
     def __init__(self, n_components=None, *, kernel="gaussian", loss="squared", delta=1.35, quantile=0.5,
                  solver="alternating", learning_rate=0.03, reg_lambda="auto", reg_l1=0.0, batch_size=32,
-                 max_epochs=300, patience=10, validation_fraction=0.1, n_restarts=1, warm_start=False,
+                 max_epochs=300, patience=10, validation_fraction=0.1, n_restarts=None, warm_start=False,
                  standardize=True, precision="single", random_state=None, n_threads=None, verbose=0):
         self.n_components = n_components
         self.kernel = kernel
@@ -303,7 +305,7 @@ class RFFNetClassifier(Classifier):
 
     def __init__(self, n_components=None, *, kernel="gaussian", solver="alternating", learning_rate=0.03,
                  reg_lambda="auto", reg_l1=0.0, batch_size=32, max_epochs=300, patience=10,
-                 validation_fraction=0.1, n_restarts=1, warm_start=False, standardize=True, precision="single",
+                 validation_fraction=0.1, n_restarts=None, warm_start=False, standardize=True, precision="single",
                  random_state=None, n_threads=None, verbose=0):
         self.n_components = n_components
         self.kernel = kernel
