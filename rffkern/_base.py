@@ -9,14 +9,11 @@ import numpy as np
 from . import _validation as check
 from ._links import LogisticLink, probabilities
 from ._row_blocks import RowBlocks, check_rows
-from ._scaling import measure_scaling
+from ._scaling import measure_scaling, standardised_targets
 from .errors import InvalidInputError, NotFittedError
 from .expansion import FourierExpansion
 
 FAMILIES: dict[str, type] = {}
-
-# In standard deviations.  Only rows of hardly any weight, or of another set, can lie that far out.
-_LARGEST_TARGET = 1e15
 
 
 def register(family):
@@ -319,17 +316,6 @@ class Classifier(Model):
         return float(np.average(predicted == y, weights=weight))
 
 
-def _standardised(values, weight, center, inverse_scale, name):
-    """Targets in units of their spread, refused where their squares would overflow in single precision."""
-    values = (values - center) * inverse_scale
-    if weight is not None:
-        values[weight == 0] = 0  # whatever stands there
-    if np.abs(values).max() > _LARGEST_TARGET:
-        raise InvalidInputError(f"{name} must lie within {_LARGEST_TARGET:g} standard deviations of the mean of y, "
-                                f"got {np.abs(values).max():.3g}")
-    return values
-
-
 class Regressor(Model):
     """Base of regressors: one real target, or several as the columns of y."""
 
@@ -347,14 +333,15 @@ class Regressor(Model):
         values = check.check_targets(y, X.shape[0])
         weight = check.check_weights(sample_weight, X.shape[0])
         center, inverse_scale, _ = measure_scaling(values, weight, n_threads=self.n_threads)
-        rows = TargetRows(X, _standardised(values, weight, center, inverse_scale, "y"), weight).without_weightless()
+        values = standardised_targets(values, weight, center, inverse_scale, "y")
+        rows = TargetRows(X, values, weight).without_weightless()
         evaluation = _split_eval_set(eval_set)
         if evaluation is not None:
             X, weight = _check_eval_rows(evaluation[0], evaluation[2], X.shape[1], names)
             values = check.check_targets(evaluation[1], X.shape[0], "eval_set y")
             if values.shape[1] != center.size:
                 raise InvalidInputError(f"eval_set y must have {center.size} targets, got {values.shape[1]}")
-            values = _standardised(values, weight, center, inverse_scale, "eval_set y")
+            values = standardised_targets(values, weight, center, inverse_scale, "eval_set y")
             evaluation = TargetRows(X, values, weight).without_weightless()
         scale = 1 / np.where(inverse_scale > 0, inverse_scale, 1.0)
         return Training(names, rows, evaluation, center, scale, {})

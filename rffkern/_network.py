@@ -13,6 +13,8 @@ from .expansion import FourierExpansion
 # Times the learning rate over the number of terms, all of which may move f together: the step of a coefficient.
 _COEFFICIENT_RATE = 23.0
 
+TERMS = _features.TERM_MULTIPLES[0]
+
 _NO_WEIGHT = np.empty(0)
 
 
@@ -82,7 +84,7 @@ class Descent:
         self.batch_size = batch_size
         n_groups, group = len(network.omegas) // _rffnet.TERM_GROUP, _rffnet.TERM_GROUP
         by_group = network.omegas.reshape(n_groups, group, network.n_features).transpose(0, 2, 1)
-        self._groups = aligned((n_groups, -(-network.n_features // 4) * 4, group), network.dtype)
+        self._groups = aligned((n_groups, -(-network.n_features // TERMS) * TERMS, group), network.dtype)
         self._groups[:, : network.n_features] = by_group
         self._groups[:, network.n_features :] = 0
         n_tiles = -(-batch_size // TILE)

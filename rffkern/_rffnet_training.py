@@ -11,7 +11,7 @@ from ._boosted import rows_variance
 from ._boosting_loop import Monitor
 from ._network import Descent, Network
 from ._row_blocks import RowBlocks, check_rows, take_rows
-from ._scaling import Scaling, measure_scaling
+from ._scaling import Scaling, measure_scaling, standardised_targets
 from ._spectral_densities import SPECTRAL_DENSITIES
 from .errors import InvalidInputError, NotFittedError
 
@@ -29,9 +29,6 @@ _START_ROWS = 4096
 
 # Trainings of which the best is kept, where rows are few; on more, it costs more than it gains.
 _FEW_ROWS, _RESTARTS_OF_FEW = 10_000, 3
-
-# Relevances begin at this over the root of their number: typical rows are then as far apart as the kernel is wide.
-_FIRST_RELEVANCE = 1.0
 
 # An epoch passes over few rows again and again, until it has taken so many steps.
 _STEPS_PER_EPOCH = 32
@@ -125,7 +122,8 @@ def as_problem(rows, training, state=None):
     if not isinstance(rows, LabelledRows):
         values = rows.values
         if state:
-            values = (values * training.scale + training.center - state.center) / state.scale
+            values = standardised_targets(values * training.scale + training.center, rows.weight, state.center,
+                                          1 / state.scale, "y")
         return Problem(rows.X, np.ascontiguousarray(values), rows.weight, values.shape[1])
     if rows.n_classes == 2:
         return Problem(rows.X, np.where(rows.codes == 1, 1.0, -1.0)[:, None], rows.weight, 1)
@@ -202,10 +200,10 @@ def _dtype(model):
 
 
 def _held_out(model, problem, n_samples, evaluation, rng, state):
-    """Which rows to validate on: the same as before, where rows are as many."""
+    """Which rows to validate on: the same as before, where there were any and rows are as many."""
     if evaluation is not None:
         return np.empty(0, np.intp)
-    if state and state.n_samples == n_samples:
+    if state and state.held_out.size and state.n_samples == n_samples:
         return state.held_out
     largest = min(_MOST_HELD_OUT, _MOST_HELD_OUT_NUMBERS // problem.X.shape[1])
     return np.sort(rng.permutation(n_samples)[: min(int(model.validation_fraction * n_samples), largest)])
@@ -219,7 +217,8 @@ def new_network(model, problem, scaling, loss, rng):
         n_terms = min(max(int(math.sqrt(n_samples) * math.log(n_samples)), _FEWEST_TERMS), _MOST_TERMS)
     omegas = SPECTRAL_DENSITIES[model.kernel](rng, (n_terms, n_features))
     offsets = rng.uniform(0, 2 * math.pi, n_terms)
-    relevance = _FIRST_RELEVANCE / math.sqrt(max(np.count_nonzero(scaling.inverse_scale), 1))
+    # Typical rows are then as far apart as the kernel is wide.
+    relevance = 1 / math.sqrt(max(np.count_nonzero(scaling.inverse_scale), 1))
     start = loss.start(problem.targets, problem.weight, problem.n_outputs)
     return Network(omegas, offsets, relevance, start, _dtype(model))
 

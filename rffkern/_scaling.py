@@ -8,9 +8,13 @@ import numpy as np
 from ._kernels import _features
 from ._row_blocks import chunks
 from ._threads import check_n_threads
+from .errors import InvalidInputError
 
 # A column whose spread is below one part in this counts as constant: its omegas would overflow in its own unit.
 _LARGEST_INVERSE = 1e305
+
+# In standard deviations.  Only rows of hardly any weight, or of another set, can lie that far out.
+_LARGEST_TARGET = 1e15
 
 _NO_WEIGHT = np.empty(0)
 
@@ -82,3 +86,15 @@ def _column_sums(X, unit, center, weight, power, n_threads):
         _features.column_moments(block, unit, center, block_weight, power, partial, n_threads)
         total += partial.sum(axis=0)
     return total
+
+
+def standardised_targets(values, weight, center, inverse_scale, name):
+    """Targets in units of a spread, refused where their squares would overflow in single precision."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = (values - center) * inverse_scale
+    if weight is not None:
+        values[weight == 0] = 0  # whatever stands there
+    if not np.abs(values).max() <= _LARGEST_TARGET:
+        raise InvalidInputError(f"{name} must lie within {_LARGEST_TARGET:g} standard deviations of the mean of y, "
+                                f"got {np.abs(values).max():.3g}")
+    return values

@@ -447,3 +447,18 @@ def test_number_of_restarts(n_samples, expected):
     epochs = []
     RFFNetRegressor(10, max_epochs=2, batch_size=100).fit(X, y, callback=lambda info: epochs.append(info.n_rounds))
     assert epochs == expected * [1, 2]
+
+
+def test_targets_of_another_scale_are_refused_where_training_goes_on(problem):
+    X, y = problem[:2]
+    model = RFFNetRegressor(20, random_state=0, max_epochs=1).fit(X, 1e-300 * y)
+    with pytest.raises(InvalidInputError, match="y must lie within 1e\\+15 standard deviations"):
+        model.partial_fit(X, 1e300 * y)
+
+
+def test_rows_are_held_out_where_an_eval_set_was_before(problem):
+    X, y = problem[:2]
+    model = RFFNetRegressor(20, random_state=0, max_epochs=2, warm_start=True).fit(X, y, eval_set=(X, y))
+    assert model._state.held_out.size == 0
+    assert model.fit(X, y).eval_loss_.size == 3
+    assert model._state.held_out.size == 200
