@@ -299,7 +299,8 @@ class Classifier(Model):
     def predict_proba(self, X):
         """Return class probabilities, shape (n_samples, n_classes), columns in the order of `classes_`.
 
-        With more than two classes the one-vs-rest probabilities are scaled to sum to 1.
+        With more than two classes they are those of one against the rest, scaled to sum to 1, or, of families that
+        learn all classes at once, the softmax of the scores.
         """
         scores = self._raw_scores(X)
         return probabilities(self._link(), scores)
@@ -328,8 +329,8 @@ class Regressor(Model):
         tags.target_tags.multi_output = True
         return tags
 
-    def _check_training(self, X, y, sample_weight, eval_set=None):
-        X, names = check_rows(X, min_samples=2)
+    def _check_training(self, X, y, sample_weight, eval_set=None, min_samples=2):
+        X, names = check_rows(X, min_samples=min_samples)
         values = check.check_targets(y, X.shape[0])
         weight = check.check_weights(sample_weight, X.shape[0])
         center, inverse_scale, _ = measure_scaling(values, weight, n_threads=self.n_threads)

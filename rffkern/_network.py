@@ -6,12 +6,17 @@ import math
 import numpy as np
 
 from ._kernels import _features, _rffnet
+from ._row_blocks import chunks
 from ._threads import check_n_threads
 from ._tiles import TILE, aligned
+from .errors import InvalidInputError
 from .expansion import FourierExpansion
 
 # Times the learning rate over the number of terms, all of which may move f together: the step of a coefficient.
 _COEFFICIENT_RATE = 23.0
+
+# Numbers of rows that are standardised together to be scored.
+_SCORED_NUMBERS = 1 << 18
 
 TERMS = _features.TERM_MULTIPLES[0]
 
@@ -58,20 +63,35 @@ class Network:
         """Go back to earlier values, with the moments as they are."""
         self.coefficients[0], self.relevances[0] = values
 
-    def scores(self, rows, n_threads):
-        """Return f at standardised rows of the network's dtype, shape (n_samples, n_outputs)."""
-        out = np.empty((len(rows), self.n_outputs))
-        n_threads = check_n_threads(n_threads, len(rows) * self.omegas.size)
-        scratch = aligned((n_threads, self.n_features * TILE), self.dtype)
+    def scores(self, X, scaling, n_threads):
+        """Return f at raw rows, an array or RowBlocks, shape (n_samples, n_outputs)."""
+        out = np.empty((X.shape[0], self.n_outputs))
         omegas = self.omegas * (self.relevances[0] / math.pi).astype(self.dtype)
-        _features.score_rows(rows, np.zeros(self.n_features), omegas, self.shifts, self.coefficients[0],
-                             np.zeros(self.n_outputs), out, scratch, n_threads)
+        size = max(TILE, _SCORED_NUMBERS // self.n_features)
+        n_threads = check_n_threads(n_threads, min(size, len(out)) * self.omegas.size)
+        scratch = aligned((n_threads, self.n_features * TILE), self.dtype)
+        for rows, block in chunks(X):
+            found = out[rows]
+            for start in range(0, len(block), size):
+                some = self._standardised(block[start : start + size], scaling)
+                _features.score_rows(some, np.zeros(self.n_features), omegas, self.shifts, self.coefficients[0],
+                                     np.zeros(self.n_outputs), found[start : start + size], scratch, n_threads)
         return out
+
+    def _standardised(self, X, scaling):
+        """Rows as training sees them."""
+        with np.errstate(over="ignore"):
+            rows = (X - scaling.center) * scaling.inverse_scale
+        return rows.clip(-_rffnet.LARGEST_VALUE, _rffnet.LARGEST_VALUE).astype(self.dtype)
 
     def expansion(self, center, scale, scaling):
         """Return the function of a raw row, of targets less `center` in units of `scale`."""
         n, coefficients = self.n_terms, self.coefficients[0].astype(np.float64)
-        omegas = self.omegas[:n] * (self.relevances[0] * scaling.inverse_scale)
+        with np.errstate(over="ignore"):
+            omegas = self.omegas[:n] * (self.relevances[0] * scaling.inverse_scale)
+        if not np.isfinite(omegas).all():
+            raise InvalidInputError("X must have columns of larger spread: omegas of its units overflow, got a spread "
+                                    f"of {1 / scaling.inverse_scale.max():.3g}")
         return FourierExpansion(omegas, math.pi * self.shifts[:n].astype(np.float64), coefficients[:, :n].T * scale,
                                 center + scale * coefficients[:, n], scaling.center)
 
@@ -88,7 +108,8 @@ class Descent:
         self._groups[:, : network.n_features] = by_group
         self._groups[:, network.n_features :] = 0
         n_tiles = -(-batch_size // TILE)
-        n_reals, n_doubles = _rffnet.scratch_sizes(network.n_features, len(network.omegas), network.n_outputs)
+        n_reals, n_doubles = _rffnet.scratch_sizes(network.n_features, len(network.omegas), network.n_outputs,
+                                                   batch_size)
         self._work, self._sums = aligned((n_tiles, n_reals), network.dtype), np.empty((n_tiles, n_doubles))
         self._n_threads = min(n_tiles, check_n_threads(n_threads, batch_size * network.omegas.size))
 

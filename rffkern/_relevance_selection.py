@@ -21,7 +21,7 @@ class SelectionPath(NamedTuple):
 def importances(relevances):
     """Relevances over the largest of them."""
     largest = relevances.max()
-    return relevances / largest if largest > 0 else relevances
+    return relevances / largest if largest > 0 else relevances.copy()
 
 
 def by_relevance(model):

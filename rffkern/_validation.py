@@ -152,6 +152,9 @@ def check_targets(y, n_samples, name="y"):
 def check_known_labels(y, classes, n_samples, name):
     """Indices into `classes` of the labels y, all of which must be known."""
     labels, codes = check_labels(y, n_samples, name)
+    if labels.dtype.kind == classes.dtype.kind == "M":  # perhaps of another unit
+        unit = np.promote_types(labels.dtype, classes.dtype)
+        labels, classes = labels.astype(unit), classes.astype(unit)
     position = {label: index for index, label in enumerate(classes.tolist())}
     unknown = [label for label in labels.tolist() if label not in position]
     if unknown:

@@ -6,7 +6,9 @@ import pathlib
 import numpy as np
 import pytest
 from hypothesis import settings
+from wavy_rows import wavy
 
+from rffkern import RFFNetRegressor
 from rffkern._kernels import _vecmath
 
 settings.register_profile("rffkern", deadline=None, max_examples=int(os.environ.get("RFFKERN_EXAMPLES", "60")),
@@ -28,6 +30,19 @@ def level(request):
     _vecmath.select(request.param)
     yield request.param
     _vecmath.select(before)
+
+
+@pytest.fixture(scope="session")
+def few_columns():
+    """Rows to train on and their targets, and others to test on: two of eight columns matter."""
+    X, y = wavy(3000)
+    return X[:2000], y[:2000], X[2000:], y[2000:]
+
+
+@pytest.fixture(scope="session")
+def rffnet(few_columns):
+    """A model trained on the first of them, for tests that do not change it."""
+    return RFFNetRegressor(random_state=0).fit(*few_columns[:2])
 
 
 @pytest.fixture(scope="session")

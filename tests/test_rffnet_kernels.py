@@ -146,10 +146,10 @@ def test_slopes_are_those_of_finite_differences(name, joint):
     """After one step from moments of 0, the mean slopes are a tenth of the slopes."""
     problem = Steps(5, 60, 6, 20, name, np.float64, True, 60, joint)
     problem.order = np.arange(60)
-    network, rows = problem.network, (problem.X - problem.center) * problem.unit
+    network, scaling = problem.network, Scaling(problem.center, problem.unit, 1.0)
 
     def loss():
-        scores = network.scores(rows, 1)
+        scores = network.scores(problem.X, scaling, 1)
         return np.average(values_and_slopes(LOSSES[name], scores, problem.targets)[0] * problem.weight)
 
     def differences(array):

@@ -6,8 +6,9 @@ from numpy.typing import NDArray
 from ._loss_functions import Loss
 
 TERM_GROUP: int
+LARGEST_VALUE: float
 
-def scratch_sizes(n_features: int, padded_terms: int, n_outputs: int) -> tuple[int, int]: ...
+def scratch_sizes(n_features: int, padded_terms: int, n_outputs: int, batch_size: int) -> tuple[int, int]: ...
 def train_rows(
     loss: Loss, X: NDArray[Any], order: NDArray[np.intp], center: NDArray[np.float64],
     inverse_scale: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64],

@@ -23,6 +23,12 @@ cdef enum:
 
 TERM_GROUP = GROUP
 
+# In units of the spread of a column.  Rows of equal weight lie within the root of their number; values farther out, of
+# other rows, would move Adam's mean squares for good.
+cdef double LARGEST = 1e4
+
+LARGEST_VALUE = LARGEST
+
 cdef struct Layout:
     # Sizes, and where in the scratch of a tile stands what; `width` numbers there are one for each row.
     Py_ssize_t n_features, padded_features, padded_terms, n_outputs
@@ -39,39 +45,43 @@ cdef struct Layout:
     Py_ssize_t end
 
 
-cdef Layout _layout(Py_ssize_t n_features, Py_ssize_t padded_terms, Py_ssize_t n_outputs) noexcept nogil:
+cdef inline Py_ssize_t _width(Py_ssize_t n_rows) noexcept nogil:
+    return (n_rows + LANES - 1) // LANES * LANES
+
+
+cdef Layout _layout(Py_ssize_t n_features, Py_ssize_t padded_terms, Py_ssize_t n_outputs,
+                    Py_ssize_t batch_size) noexcept nogil:
     cdef Layout at
+    cdef Py_ssize_t width = _width(min(<Py_ssize_t>TILE, batch_size))
     at.n_features, at.padded_terms, at.n_outputs = n_features, padded_terms, n_outputs
     at.padded_features = (n_features + TERMS - 1) // TERMS * TERMS
     at.rows = 0
-    at.scaled = at.rows + n_features * TILE
-    at.cosine = at.scaled + n_features * TILE
-    at.sine = at.cosine + padded_terms * TILE
-    at.score = at.sine + padded_terms * TILE
-    at.slope = at.score + n_outputs * TILE
-    at.turned = at.slope + n_outputs * TILE
-    at.term = at.turned + at.padded_features * TILE
-    at.coefficient_slope = at.term + TERMS * TILE
+    at.scaled = at.rows + n_features * width
+    at.cosine = at.scaled + n_features * width
+    at.sine = at.cosine + padded_terms * width
+    at.score = at.sine + padded_terms * width
+    at.slope = at.score + n_outputs * width
+    at.turned = at.slope + n_outputs * width
+    at.term = at.turned + at.padded_features * width
+    at.coefficient_slope = at.term + TERMS * width
     at.relevance_slope = at.coefficient_slope + n_outputs * padded_terms
     at.end = (at.relevance_slope + n_features + LANES - 1) // LANES * LANES
     return at
 
 
-def scratch_sizes(Py_ssize_t n_features, Py_ssize_t padded_terms, Py_ssize_t n_outputs):
+def scratch_sizes(Py_ssize_t n_features, Py_ssize_t padded_terms, Py_ssize_t n_outputs, Py_ssize_t batch_size):
     """Numbers of scratch that `train_rows` wants for every TILE rows of a batch, in `real` and in double."""
-    return _layout(n_features, padded_terms, n_outputs).end, 1 + 2 * n_outputs
-
-
-cdef inline Py_ssize_t _width(Py_ssize_t n_rows) noexcept nogil:
-    return (n_rows + LANES - 1) // LANES * LANES
+    return _layout(n_features, padded_terms, n_outputs, batch_size).end, 1 + 2 * n_outputs
 
 
 cdef void _pack(const source[:, ::1] X, const Py_ssize_t *order, Py_ssize_t n_rows, const double[::1] center,
                 const double[::1] inverse_scale, real *rows) noexcept nogil:
     cdef Py_ssize_t i, j, width = _width(n_rows)
+    cdef double value
     for i in range(n_rows):
         for j in range(X.shape[1]):
-            rows[j * width + i] = <real>((X[order[i], j] - center[j]) * inverse_scale[j])
+            value = (X[order[i], j] - center[j]) * inverse_scale[j]
+            rows[j * width + i] = <real>min(max(value, -LARGEST), LARGEST)
     for j in range(X.shape[1]):
         for i in range(n_rows, width):
             rows[j * width + i] = 0
@@ -194,7 +204,7 @@ def train_rows(
     """
     cdef Py_ssize_t b, t, start, n_batch, n_tiles, n_rows
     cdef double total = 0
-    cdef Layout at = _layout(X.shape[1], omegas.shape[0], coefficients.shape[1])
+    cdef Layout at = _layout(X.shape[1], omegas.shape[0], coefficients.shape[1], batch_size)
     with nogil:
         for b in range((order.shape[0] + batch_size - 1) // batch_size):
             start = b * batch_size

@@ -56,7 +56,7 @@ class RFFNetRegressor(Regressor):
         (y - f)^2; the same up to |y - f| = delta and a straight line on; or that of a quantile of y.
     delta : float > 0, default 1.35
         Where the Huber loss becomes straight, in units of the spread of y.
-    quantile : float in (0, 1), default 0.5
+    quantile : float in [1e-6, 1 - 1e-6], default 0.5
         Which quantile the pinball loss estimates.
     solver : "alternating" or "joint", default "alternating"
         Whether a batch's step on the relevances is taken where that on the coefficients has led to, as in Algorithm 1,
@@ -67,7 +67,8 @@ class RFFNetRegressor(Regressor):
         to the best one and on with 0.3 of it, twice.
     reg_lambda : "auto" or float >= 0, default "auto"
         Weight mu of the penalty on the squared coefficients.  "auto" begins with 50 / n of n rows, and falls to a
-        tenth when 3 epochs have not been better, down to 0.05 / n, before steps are shortened.
+        tenth when 3 epochs have not been better, down to 0.05 / n, before steps are shortened.  Training that goes on
+        has 0.05 / n, in `partial_fit` of the rows of all calls so far.
     reg_l1 : float >= 0, default 0
         Weight of a penalty on the sum of |relevances|, which makes some of them 0.
     batch_size : int >= 1, default 32
@@ -76,25 +77,26 @@ class RFFNetRegressor(Regressor):
         Passes over the rows at most; an epoch of fewer than 32 steps passes over them again until it has as many.
     patience : int >= 1 or None, default 10
         Epochs without a lower validation loss after which to stop, once penalty and steps are at their least; None for
-        all epochs.  Epochs count once the loss has fallen by 2 % from that of a constant, or after 2000 steps.
+        all epochs.  Epochs count once the loss has fallen by 2 % from where it began, or after 2000 steps.
     validation_fraction : float in [0, 0.9], default 0.1
-        Share of the rows, 65536 at most, that are held out where there is no `eval_set`: the epoch of lowest loss on
-        them is kept.  Where none are, the training loss decides.
+        Share of the rows that are held out where there is no `eval_set`, at most 65536 rows and 2^24 numbers: the epoch
+        of lowest loss on them is kept.  Where none are, the training loss decides.
     n_restarts : int >= 1 or None, default None
         Number of trainings, each from other random features, of which the one of lowest loss is kept; None for 3 on up
         to 10000 rows and 1 on more.
     warm_start : bool, default False
-        Whether `fit` goes on from where the last one ended.
+        Whether `fit` goes on from where the last call ended, once, with the same random features and units; the rows
+        held out stay the same where all are as many.
     standardize : bool, default True
         Learn on columns of mean 0 and variance 1.  Prediction takes raw rows either way.  False keeps the ratios of
         their spreads.
     precision : "single" or "double", default "single"
         Arithmetic of training.
     random_state : int >= 0, numpy.random.Generator or None, default None
-        Taken from it are a `permutation` of the rows, whose first are held out; then for each restart omegas, as one
-        `standard_normal` or `standard_cauchy` draw of shape (s, n_features), for Matern kernels followed by a
-        `chisquare` draw of shape (s, 1); a `uniform` draw of s phases; and for each pass a `permutation` of the rows
-        (streamed: one of the chunks, where they are of an array, and one of the rows of each).
+        Taken from it are, where rows are to be held out, a `permutation` of all, whose first they are; then for each
+        restart omegas, as one `standard_normal` or `standard_cauchy` draw of shape (s, n_features), for Matern kernels
+        followed by a `chisquare` draw of shape (s, 1); a `uniform` draw of s phases; and for each pass a `permutation`
+        of the rows (streamed: one of the chunks, where they are of an array, and one of the rows of each).
     n_threads : int >= 1 or None, default None
         None for the CPUs this process may use.  The result is the same to the last bit for any number.  Batches of more
         than 128 rows are shared among threads.
@@ -123,9 +125,10 @@ class RFFNetRegressor(Regressor):
     Notes
     -----
     A step costs O(batch_size s n_features).  Memory beside X in bytes, with u = 4 in single precision and 8 in double:
-    2 u s n_features, 2 u s for each row of a batch, and u n_features for each row held out.  Rows of arrays are
-    standardised as batches take them; `numpy.memmap` and RowBlocks are read chunk by chunk, and shuffled within chunks;
-    those of one array or memmap come in random order too.
+    (3 u + 16) s n_features, 2 u (s + 2 n_features) for each row of a batch, 8 n_features for each row held out, 40 for
+    each row, and about 8 MB.  Rows of arrays are standardised as batches take them; `numpy.memmap` and RowBlocks are
+    read chunk by chunk, and shuffled within chunks; those of one array or memmap come in random order too.  Values
+    beyond 10000 spreads of their column, of which rows of equal weight have none, count as there.
 
     Departures from the paper: proximal steps are taken in the metric of Adam's steps, so that they end where the
     objective is least; a constant is learned, and not penalised; and penalty and steps fall as validation asks for it,
@@ -200,7 +203,7 @@ class RFFNetRegressor(Regressor):
         eval_set : (X, y) or (X, y, sample_weight) or None, with X as above
             Rows to validate on, instead of some that are held out.
         callback : callable or None
-            Called with a `RoundInfo` after each epoch; returning True ends the training.
+            Called with a `RoundInfo` after each epoch, counted from 1 in each restart; returning True ends training.
 
         Returns
         -------
@@ -223,11 +226,12 @@ class RFFNetRegressor(Regressor):
         """Pass over some more rows once, with steps of `learning_rate` and the penalty `reg_lambda`.
 
         The first call, where there was no `fit`, chooses everything that depends on the rows: the number of features,
-        the scaling of columns and of targets.
+        the units of columns and of targets.  It should see many, shuffled.
 
         Parameters
         ----------
         X, y, sample_weight : as of `fit`
+            Weights are relative to the others of a call.
 
         Returns
         -------
@@ -241,7 +245,7 @@ class RFFNetRegressor(Regressor):
             For a model read from a file.
         """
         self._check_params()
-        training = self._check_training(X, y, sample_weight)
+        training = self._check_training(X, y, sample_weight, min_samples=1)
         self._keep(**partial_fit_rffnet(self, training, self._loss(training.rows), continued(self, training)))
         return self
 
@@ -256,7 +260,7 @@ class RFFNetRegressor(Regressor):
         ----------
         X, y, sample_weight : as of `score`
         sizes : iterable of int or None
-            Numbers of columns; None for 1, 2, ... up to all.
+            Numbers of columns, for each of which all rows are scored; None for 1, 2, ... up to all.
 
         Returns
         -------
