@@ -33,13 +33,16 @@ _FEW_ROWS, _RESTARTS_OF_FEW = 10_000, 3
 # An epoch passes over few rows again and again, until it has taken so many steps.
 _STEPS_PER_EPOCH = 32
 
-# Penalties on the squared coefficients, times the number of rows: a heavy one finds the columns that matter, a light
-# one the function of them.  After so many epochs without a better one, the network goes back to the best, and on with
-# the next; and after the last, with shorter steps.
-_RIDGES, _EPOCHS_PER_RIDGE = (50.0, 5.0, 0.5, 0.05), 3
-_STEP_CUT, _MOST_STEP_CUTS, _EPOCHS_PER_STEP = 0.3, 2, 4
+# One that takes more than so many is validated in parts.
+_STEPS_PER_PART = 500
 
-# Before so many steps no epoch is too bad, unless the loss has fallen by such a share.
+# Penalties on the squared coefficients, times the number of rows: a heavy one finds the columns that matter, a light
+# one the function of them.  After so many validations without a lower loss, the network goes back to the best, and on
+# with the next penalty; and after the last, with shorter steps.
+_RIDGES, _VALIDATIONS_PER_RIDGE = (50.0, 5.0, 0.5, 0.05), 3
+_STEP_CUT, _MOST_STEP_CUTS, _VALIDATIONS_PER_STEP = 0.3, 2, 6
+
+# Before so many steps no loss is too high, unless one has fallen by such a share.
 _FIRST_STEPS = 2000
 _FIRST_FALL = 0.02
 
@@ -109,19 +112,19 @@ class _Schedule:
     ridge = property(lambda self: self._ridges[0])
 
     def judge(self, loss):
-        """Take the loss after an epoch (the first call: before any); say whether to go on."""
+        """Take the loss after some steps (the first call: before any); say whether to go on."""
         self._first = loss if self._first is None else self._first
         if loss < self.lowest:
             self.lowest, self._best, self._since = loss, self._network.values(), 0
         elif self._network.n_steps >= _FIRST_STEPS or self.lowest < (1 - _FIRST_FALL) * self._first:
             self._since += 1
         if len(self._ridges) > 1:
-            if self._since >= _EPOCHS_PER_RIDGE:
+            if self._since >= _VALIDATIONS_PER_RIDGE:
                 del self._ridges[0]
                 self.go_back()
             return True
         if self._n_cuts < _MOST_STEP_CUTS:
-            if self._since >= _EPOCHS_PER_STEP:
+            if self._since >= _VALIDATIONS_PER_STEP:
                 self.step_factor *= _STEP_CUT
                 self._n_cuts += 1
                 self.go_back()
@@ -209,6 +212,8 @@ def _held_out(model, n_samples, training, rng, state):
     n_held_out = min(int(model.validation_fraction * n_samples), largest)
     if state and (state.n_samples, state.held_out.size) == (n_samples, n_held_out):
         return state.held_out
+    if n_held_out == 0:
+        return _NO_ROWS
     return np.sort(rng.permutation(n_samples)[:n_held_out])
 
 
@@ -251,22 +256,41 @@ def _train(model, state, loss, problem, members, validation, monitor, rng):
     descent = _new_descent(model, state, loss, len(members))
     ridges = _ridges(model, loss, len(members))
     schedule = _Schedule(network, ridges[-1:] if network.n_steps else ridges, model.patience)
-    n_passes = -(-_STEPS_PER_EPOCH // -(-len(members) // descent.batch_size))
-    total_weight = n_passes * float(len(members) if problem.weight is None else problem.weight[members].sum())
-
-    def go_on(train_loss):
-        eval_loss = None if validation is None else validation.mean_loss(loss, state, model.n_threads)
-        promising = schedule.judge(train_loss if eval_loss is None else eval_loss)
-        return monitor.record(train_loss, eval_loss) and promising
-
     n_first = max(1, _START_NUMBERS // network.n_features)
     train_loss = problem.taken(members[:: -(-len(members) // n_first)]).mean_loss(loss, state, model.n_threads)
-    while go_on(train_loss):
-        total = sum(descent.take(*visit, model.learning_rate * schedule.step_factor, schedule.ridge, model.reg_l1)
-                    for _ in range(n_passes) for visit in problem.visits(members, rng))
-        train_loss = _finite(total / total_weight)
+    eval_loss = None if validation is None else validation.mean_loss(loss, state, model.n_threads)
+    go_on = schedule.judge(train_loss if eval_loss is None else eval_loss)
+    while monitor.record(train_loss, eval_loss) and go_on:
+        total, total_weight, eval_losses = 0.0, 0.0, []
+        for visit, ends_part in _epoch(problem, members, descent.batch_size, rng):
+            total += descent.take(*visit, model.learning_rate * schedule.step_factor, schedule.ridge, model.reg_l1)
+            total_weight += len(visit[1]) if visit[3] is None else visit[3][visit[1]].sum()
+            if ends_part and validation is not None:
+                eval_losses.append(validation.mean_loss(loss, state, model.n_threads))
+                go_on = schedule.judge(eval_losses[-1])
+                if not go_on:
+                    break
+        train_loss, eval_loss = _finite(total / total_weight), min(eval_losses, default=None)
+        if validation is None:
+            go_on = schedule.judge(train_loss)
     schedule.go_back()
     return schedule.lowest
+
+
+def _epoch(problem, members, batch_size, rng):
+    """Yield (what `Problem.visits` yields, or a part of it, whether a part of the epoch ends there)."""
+    n_passes = -(-_STEPS_PER_EPOCH // -(-len(members) // batch_size))
+    n_parts = -(-len(members) // (_STEPS_PER_PART * batch_size))
+    part_size = -(-len(members) // (n_parts * batch_size)) * batch_size
+    n_taken, n_left = 0, n_passes * len(members)
+    for _ in range(n_passes):
+        for X, order, targets, weight in problem.visits(members, rng):
+            for start in range(0, len(order), part_size):
+                part = order[start : start + part_size]
+                n_taken, n_left = n_taken + len(part), n_left - len(part)
+                ends_part = n_left == 0 or (n_passes == 1 and n_taken >= part_size)
+                yield (X, part, targets, weight), ends_part
+                n_taken = 0 if ends_part else n_taken
 
 
 def _finite(loss):

@@ -12,6 +12,7 @@ from rffkern import InvalidInputError, NotFittedError, RFFNetClassifier, RFFNetR
 from rffkern import _row_blocks as row_blocks
 from rffkern._network import Descent
 from rffkern._rffnet_training import Problem
+from rffkern._score_losses import Squared
 
 
 def replay(X, y, model, n_epochs):
@@ -370,3 +371,22 @@ def test_whole_weights_are_repetitions():
     repeated = np.repeat(np.arange(60), weight.astype(int))
     many = RFFNetRegressor(**common).fit(X[repeated], y[repeated], eval_set=held_out)
     np.testing.assert_allclose(heavy.train_loss_[1:], many.train_loss_[1:], rtol=1e-6)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_long_epochs_are_validated_in_parts(streamed, monkeypatch):
+    """Of 5401 steps, in 11 parts; what has the lowest loss is kept, wherever in an epoch it was."""
+    X, y = wavy(6001, n_features=8)
+    monkeypatch.setattr(row_blocks, "BLOCK_ELEMENTS", 1)
+    losses, mean_loss = [], Problem.mean_loss
+    monkeypatch.setattr(Problem, "mean_loss", lambda *arguments: losses.append(mean_loss(*arguments)) or losses[-1])
+    model = RFFNetRegressor(20, random_state=0, batch_size=1, max_epochs=3, n_restarts=1)
+    model.fit(RowBlocks(X) if streamed else X, y)
+    assert model._state.network.n_steps == 3 * 5401
+    validations = losses[1:]  # but for the training loss before any step
+    per_epoch = (len(validations) - 1) // 3
+    assert 8 <= per_epoch <= 11 if streamed else per_epoch == 11
+    assert model.eval_loss_[0] == validations[0]
+    np.testing.assert_array_equal(model.eval_loss_[1:], np.min(np.reshape(validations[1:], (3, per_epoch)), axis=1))
+    assert mean_loss(Problem(X, (y - y.mean())[:, None] / y.std(), None, 1).taken(model._state.held_out),
+                     Squared(), model._state, 1) == pytest.approx(min(validations), rel=1e-6)

@@ -63,12 +63,12 @@ class RFFNetRegressor(Regressor):
         or both are taken from the same point, as in the authors' later code, at the same price.
     learning_rate : float in (0, 1], default 0.03
         Step size eta at first: eta / sqrt(n_features) of relevances, which begin at 1 over the root of the number of
-        columns that vary, and 16 eta / sqrt(s) of coefficients.  When 4 epochs have not been better, training goes back
-        to the best one and on with 0.3 of it, twice.
+        columns that vary, and 16 eta / sqrt(s) of coefficients.  When 6 validations have not been better, training goes
+        back to the best one and on with 0.3 of it, twice.
     reg_lambda : "auto" or float >= 0, default "auto"
         Weight mu of the penalty on the squared coefficients.  "auto" begins with 50 / n of n rows, and falls to a
-        tenth when 3 epochs have not been better, down to 0.05 / n, before steps are shortened.  Training that goes on
-        has 0.05 / n, in `partial_fit` of the rows of all calls so far.
+        tenth when 3 validations have not been better, down to 0.05 / n, before steps are shortened.  Training that
+        goes on has 0.05 / n, in `partial_fit` of the rows of all calls so far.
     reg_l1 : float >= 0, default 0
         Weight of a penalty on the sum of |relevances|, which makes some of them 0.
     batch_size : int >= 1, default 32
@@ -76,11 +76,12 @@ class RFFNetRegressor(Regressor):
     max_epochs : int >= 1, default 300
         Passes over the rows at most; an epoch of fewer than 32 steps passes over them again until it has as many.
     patience : int >= 1 or None, default 10
-        Epochs without a lower validation loss after which to stop, once penalty and steps are at their least; None for
-        all epochs.  Epochs count once the loss has fallen by 2 % from where it began, or after 2000 steps.
+        Validations without a lower loss after which to stop, once penalty and steps are at their least; None for all
+        epochs.  They take place after each epoch, and in one of more than 500 steps after each part of so many, and
+        count once the loss has fallen by 2 % from where it began, or after 2000 steps.
     validation_fraction : float in [0, 0.9], default 0.1
-        Share of the rows that are held out where there is no `eval_set`, at most 65536 rows and 2^24 numbers: the epoch
-        of lowest loss on them is kept.  Where none are, the training loss decides.
+        Share of the rows that are held out where there is no `eval_set`, at most 65536 rows and 2^24 numbers: what
+        has the lowest loss on them is kept.  Where none are, the training loss of whole epochs decides.
     n_restarts : int >= 1 or None, default None
         Number of trainings, each from other random features, of which the one of lowest loss is kept; None for 3 on up
         to 10000 rows and 1 on more.
@@ -108,17 +109,18 @@ class RFFNetRegressor(Regressor):
     expansion_ : FourierExpansion
         The trained function of a raw row.
     relevances_ : array of shape (n_features,)
-        |lambda|, for columns in units of their spread; 0 for columns that do not vary.
+        |lambda|, for columns in units of their spread (without `standardize`, of the root of their mean variance); 0
+        for columns that do not vary.
     feature_importances_ : array of shape (n_features,)
         `relevances_` over the largest of them.
     n_components_ : int
         Number of random features.
     n_epochs_, best_epoch_ : int
-        Epochs run, and the one that was kept.
+        Epochs run, the last perhaps in part, and the one whose best was kept.
     train_loss_, eval_loss_ : arrays
-        Mean loss (summed over outputs, of targets in units of their spread) before the first epoch, of up to 4096 rows,
-        and during each; and that on the rows held out, before the first epoch and after each.  They are those of the
-        restart that was kept, and empty after `partial_fit`.
+        Mean loss (summed over outputs, of targets in units of their spread) before the first epoch, of some rows, and
+        during each; and that on the rows held out, before the first epoch and the lowest of each.  They are those of
+        the restart that was kept, and empty after `partial_fit`.
     n_features_in_ : int
         Number of columns; `feature_names_in_` has their names where `fit` saw a data frame.
 
