@@ -157,6 +157,11 @@ class LabelledRows(NamedTuple):
         positive = range(1, 2) if self.n_classes == 2 else range(self.n_classes)
         return (np.where(self.codes == k, 1, -1).astype(np.int8) for k in positive)
 
+    @property
+    def n_outputs(self):
+        """Scores of a row: one for two classes, one per class for more."""
+        return 1 if self.n_classes == 2 else self.n_classes
+
     def present(self):
         """Codes of the classes with positive weight, sorted."""
         return np.unique(self.codes if self.weight is None else self.codes[self.weight > 0])
@@ -260,8 +265,8 @@ class Classifier(Model):
             X, weight = _check_eval_rows(evaluation[0], evaluation[2], rows.X.shape[1], names)
             codes = check.check_known_labels(evaluation[1], classes, X.shape[0], "eval_set y")
             evaluation = LabelledRows(X, codes, weight, len(classes)).without_weightless()
-        n_outputs = 1 if len(classes) == 2 else len(classes)
-        return Training(names, rows, evaluation, np.zeros(n_outputs), np.ones(n_outputs), {"classes_": classes})
+        return Training(names, rows, evaluation, np.zeros(rows.n_outputs), np.ones(rows.n_outputs),
+                        {"classes_": classes})
 
     def _restored(self, expansion, arrays):
         n_outputs = 1 if len(self.classes_) == 2 else len(self.classes_)

@@ -142,7 +142,8 @@ def fit_rffnet(model, training, loss, callback, state=None):
     rng, names = check.check_rng(model.random_state), _names(model, training, state)
     problem = _as_problem(training.rows, training, state)
     members = problem.members()
-    n_samples, held_out = len(members), _held_out(model, len(members), training, rng, state)
+    n_samples = len(members)
+    held_out = _held_out(model, n_samples, training, rng, state)
     if state:
         starts = [state._replace(network=state.network.copy(), n_seen=state.n_seen + n_samples, n_samples=n_samples,
                                  held_out=held_out)]
@@ -194,9 +195,8 @@ def _as_problem(rows, training, state):
                 values = values * training.scale + training.center
             values = standardised_targets(values, rows.weight, state.center, 1 / state.scale, "y")
         return Problem(rows.X, np.ascontiguousarray(values), rows.weight, values.shape[1])
-    if rows.n_classes == 2:
-        return Problem(rows.X, np.where(rows.codes == 1, 1.0, -1.0)[:, None], rows.weight, 1)
-    return Problem(rows.X, rows.codes[:, None].astype(np.float64), rows.weight, rows.n_classes)
+    targets = np.where(rows.codes == 1, 1.0, -1.0) if rows.n_classes == 2 else rows.codes.astype(np.float64)
+    return Problem(rows.X, targets[:, None], rows.weight, rows.n_outputs)
 
 
 def _names(model, training, state):
@@ -358,5 +358,4 @@ def more_labels(model, X, y, classes, sample_weight):
     position = np.zeros(len(labels), np.intp)  # of labels whose rows have no weight, whatever
     position[present] = check.check_known_labels(labels[present], known, len(present), "y")
     rows = LabelledRows(X, position[codes], weight, len(known)).without_weightless()
-    n_outputs = 1 if len(known) == 2 else len(known)
-    return Training(names, rows, None, np.zeros(n_outputs), np.ones(n_outputs), {"classes_": known})
+    return Training(names, rows, None, np.zeros(rows.n_outputs), np.ones(rows.n_outputs), {"classes_": known})

@@ -21,21 +21,21 @@
 
 #define VM_TABLE(REAL, SUFFIX)                                                                                         \
     typedef struct {                                                                                                   \
-        /* u[i] = omega . tile[:, i] - shift: half turns, when omega and shift were divided by pi */              \
+        /* u[i] = omega . tile[:, i] - shift: half turns, when omega and shift were divided by pi */                   \
         void (*project)(const REAL *tile, ptrdiff_t n_features, const REAL *omega, REAL shift, REAL *u);               \
         void (*cospi)(REAL *u, ptrdiff_t width);                                                                       \
         void (*sincospi)(const REAL *u, ptrdiff_t width, REAL *s, REAL *c);                                            \
         /* v = weight r2 s 2^(-r2 c); returns sum of weight (2^(-r2 c) - 1) */                                         \
         REAL (*surrogate)(const REAL *r2, const REAL *weight, const REAL *s, const REAL *c, REAL *v);                  \
-        /* The entries of lanes[j * VM_LANES ...] add up to tile[j] . v; `flush` moves such sums out and leaves 0 */      \
+        /* The entries of lanes[j * VM_LANES ...] add up to tile[j] . v; `flush` moves such sums out and leaves 0 */   \
         void (*accumulate)(const REAL *tile, ptrdiff_t n_features, const REAL *v, REAL *lanes);                        \
         void (*flush)(REAL *lanes, ptrdiff_t n_sums, double *sums);                                                    \
         /* sums[k] += sum of weight (2^-z_k - 1), sums[n_pairs + k] += sum of weight (2^z_k - 1),                      \
            z_k = a cosine[k] + b sine[k] */                                                                            \
         void (*phase_sums)(const REAL *a, const REAL *b, const REAL *weight, ptrdiff_t n_pairs, const REAL *cosine,    \
                            const REAL *sine, double *sums);                                                            \
-        /* Derivatives along the phase: with z = a cosine + b sine, z' = b cosine - a sine and e = 2^-z, sums[0] +=     \
-           sum of weight (e - 1), sums[1] += sum of weight z' e, sums[2] += sum of weight (z + ln(2) z'^2) e */         \
+        /* Derivatives along the phase: with z = a cosine + b sine, z' = b cosine - a sine and e = 2^-z, sums[0] +=    \
+           sum of weight (e - 1), sums[1] += sum of weight z' e, sums[2] += sum of weight (z + ln(2) z'^2) e */        \
         void (*phase_slopes)(const REAL *a, const REAL *b, const REAL *weight, REAL cosine, REAL sine, double *sums);  \
         /* sums[0] += sum of |r|, sums[1] += sum of r h, with r = weight r2 */                                         \
         void (*correlate)(const REAL *r2, const REAL *weight, const REAL *h, double *sums);                            \
@@ -49,13 +49,13 @@
         /* With e = weight exp(-y (raw + step h)): sums[0] += sum of e, sums[1] += of y h e, sums[2] += of h^2 e */    \
         void (*step_slopes)(const double *raw, const REAL *y, const REAL *weight, const REAL *h, double step,          \
                             double *sums);                                                                             \
-        /* v = weight (r - z), half the descent of the squared loss along z; returns sum of weight z (z - 2 r) */       \
+        /* v = weight (r - z), half the descent of the squared loss along z; returns sum of weight z (z - 2 r) */      \
         REAL (*squared)(const REAL *r, const REAL *weight, const REAL *z, REAL *v);                                    \
         /* sums[0] += sum of weight r h, sums[1] += sum of weight h^2 */                                               \
         void (*regress)(const REAL *r, const REAL *weight, const REAL *h, double *sums);                               \
         /* residual -= step h, r = residual; sums[0] += sum of weight r^2 */                                           \
         void (*shrink)(double *residual, const REAL *weight, const REAL *h, double step, REAL *r, double *sums);       \
-        /* u[k * width + i] = omegas[k] . tile[:, i] - shifts[k] for VM_TERMS terms and i < width, in a tile of      \
+        /* u[k * width + i] = omegas[k] . tile[:, i] - shifts[k] for VM_TERMS terms and i < width, in a tile of        \
            width rows: tile[j * width + i] */                                                                          \
         void (*project_terms)(const REAL *tile, ptrdiff_t n_features, ptrdiff_t width, const REAL *omegas,             \
                               const REAL *shifts, REAL *u);                                                            \
@@ -66,21 +66,21 @@
         /* tile[k * width + i] *= sum of amplitudes[o * stride + k] v[o * width + i] over o < n_outputs */             \
         void (*weigh)(REAL *tile, ptrdiff_t n_terms, ptrdiff_t width, const REAL *amplitudes, ptrdiff_t stride,        \
                       ptrdiff_t n_outputs, const REAL *v);                                                             \
-        /* Step n_steps of Adam on values, with its mean slopes and mean squares of them, and with ridge |x|^2 and         \
+        /* Step n_steps of Adam on values, with its mean slopes and mean squares of them, and with ridge |x|^2 and     \
            lasso |x|_1 by proximal steps in its metric */                                                              \
         void (*proximal_step)(REAL *values, REAL *mean, REAL *square, const REAL *slope, ptrdiff_t size,               \
                               double n_steps, REAL rate, REAL ridge, REAL lasso);                                      \
-        /* Sum of amplitude[k] h[k] over VM_TERM_BLOCK terms, one after the other, as `add_scaled` would sum them */     \
+        /* Sum of amplitude[k] h[k] over VM_TERM_BLOCK terms, one after the other, as `add_scaled` would sum them */   \
         REAL (*dot_terms)(const REAL *h, const REAL *amplitude);                                                       \
         /* total[i] += amplitude h[i] */                                                                               \
         void (*add_scaled)(const REAL *h, ptrdiff_t width, REAL amplitude, REAL *total);                               \
         /* Sum of a[i] b[i], i < width, a multiple of VM_LANES */                                                      \
         REAL (*dot)(const REAL *a, const REAL *b, ptrdiff_t width);                                                    \
-        /* u[k * VM_TILE + i] = |tile[:, i] - centers[k]|^2 for VM_TERMS centers, in a tile as of `project_terms` */     \
+        /* u[k * VM_TILE + i] = |tile[:, i] - centers[k]|^2 for VM_TERMS centers, in a tile as of `project_terms` */   \
         void (*distances)(const REAL *tile, ptrdiff_t n_features, ptrdiff_t width, const REAL *centers, REAL *u);      \
-        /* u = 2^-u for u >= 0, held above the smallest power of two that is not slow */                              \
+        /* u = 2^-u for u >= 0, held above the smallest power of two that is not slow */                               \
         void (*decay)(REAL *u, ptrdiff_t width);                                                                       \
-        /* For columns[j * stride + i], i < width, a multiple of VM_LANES: sums[2 j] = sum of column j times a,              \
+        /* For columns[j * stride + i], i < width, a multiple of VM_LANES: sums[2 j] = sum of column j times a,        \
            sums[2 j + 1] = sum of column j times b, in double */                                                       \
         void (*column_products)(const REAL *columns, ptrdiff_t stride, ptrdiff_t n_columns, const double *a,           \
                                 const double *b, ptrdiff_t width, double *sums);                                       \
