@@ -1,27 +1,37 @@
-"""Kernel learning by random Fourier features and boosting."""
+"""Kernel learning by random Fourier features and boosting.
+
+Names are loaded when they are first asked for: importing the package costs next to nothing, and a model of one family
+does not load the others.
+"""
+
+from importlib import import_module
+from typing import Any
 
 try:
     from ._version import __version__
 except ModuleNotFoundError as error:
     raise ImportError("rffkern is being imported from its source tree, which holds no compiled modules; change to "
                       "another folder, or install it with: pip install --no-build-isolation --editable .") from error
-from ._config import show_config
-from ._row_blocks import RowBlocks
-from .errors import DataConversionWarning, FormatError, InvalidInputError, NotFittedError, RFFKernError
-from .expansion import FourierExpansion, KernelExpansion
-from .models import (
-    GBRFF1Classifier,
-    GBRFF2Classifier,
-    GBRFFClassifier,
-    GBRFFRegressor,
-    PBRFFClassifier,
-    PBRFFTransformer,
-    RFFNetClassifier,
-    RFFNetRegressor,
-    SparseKernelClassifier,
-    SparseKernelRegressor,
+from ._estimator.registry import FAMILIES as _FAMILIES
+from .errors import (
+    DataConversionWarning,
+    FormatError,
+    InvalidInputError,
+    NotFittedError,
+    RFFKernError,
+    TrainingStateError,
 )
-from .serialize import load, save
+
+_MODULES = {
+    "FourierExpansion": "expansion",
+    "KernelExpansion": "expansion",
+    "RowBlocks": "_data.row_blocks",
+    "load": "serialize",
+    "save": "serialize",
+    "show_config": "_system.config",
+} | {family.class_name: family.module for family in _FAMILIES.values()}
+
+_SUBMODULES = ("errors", "expansion", "serialize")
 
 __all__ = [
     "DataConversionWarning",
@@ -42,8 +52,25 @@ __all__ = [
     "RowBlocks",
     "SparseKernelClassifier",
     "SparseKernelRegressor",
+    "TrainingStateError",
     "__version__",
     "load",
     "save",
     "show_config",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first asked for (PEP 562)."""
+    if name in _MODULES:
+        found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    elif name in _SUBMODULES:
+        found = import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_SUBMODULES})

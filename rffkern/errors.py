@@ -17,6 +17,10 @@ class NotFittedError(RFFKernError, ValueError, AttributeError):
     """A model was asked to predict before `fit`."""
 
 
+class TrainingStateError(RFFKernError, RuntimeError):
+    """A model read from a file was asked for something that only the process that trained it holds."""
+
+
 class FormatError(RFFKernError, ValueError):
     """A model file is damaged, foreign or written by a newer version."""
 

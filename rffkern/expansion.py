@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ._kernels import _features, _kernel_columns
-from ._threads import check_n_threads
-from ._validation import check_array
+from ._kernels import packing, scoring, sparse_columns
+from ._data.threads import check_n_threads
+from ._data.validation import check_array
 from .errors import InvalidInputError
 
 # Beyond this, numbers of an expansion are not trusted to single precision, whatever the precision of the rows.
@@ -22,7 +22,7 @@ _N_PROBES = 200
 _FEW = 8
 
 
-class _Expansion:
+class Expansion:
     """What both expansions are: read-only arrays that make a function of a row."""
 
     kind: str  # in files
@@ -95,7 +95,7 @@ class _Expansion:
         return self._packed["single"]
 
 
-class FourierExpansion(_Expansion):
+class FourierExpansion(Expansion):
     """H(x) = intercept + sum over m of amplitudes[m] cos(omegas[m] . (x - center) - phases[m]).
 
     Parameters
@@ -145,13 +145,13 @@ class FourierExpansion(_Expansion):
         out = np.empty((n_samples, self.intercept.size))
         if n_samples < _FEW:
             terms, amplitudes = self._packed.get(X.dtype.char) or self._pack_few(X.dtype)
-            _features.score_few(X, self.center, terms, amplitudes, self.intercept, out,
+            scoring.score_few(X, self.center, terms, amplitudes, self.intercept, out,
                                 np.empty(1 + n_features, X.dtype))
             return out
         omegas, shifts, amplitudes = self._packed.get(X.dtype) or self._pack(X.dtype)
         n_threads = check_n_threads(n_threads, n_samples * omegas.size)
-        scratch = np.empty((n_threads, n_features * _features.TILE_ROWS), X.dtype)
-        _features.score_rows(X, self.center, omegas, shifts, amplitudes, self.intercept, out, scratch, n_threads)
+        scratch = np.empty((n_threads, n_features * packing.TILE_ROWS), X.dtype)
+        scoring.score_rows(X, self.center, omegas, shifts, amplitudes, self.intercept, out, scratch, n_threads)
         return out
 
     def staged_score(self, X, terms_per_stage, *, n_threads=None):
@@ -160,7 +160,7 @@ class FourierExpansion(_Expansion):
         A few stages are scored together, as outputs of one expansion that differ in how many terms they have.
         """
         total = np.tile(self.intercept, (X.shape[0], 1))
-        per_group = max(1, _features.TERM_MULTIPLES[1] // terms_per_stage) * terms_per_stage
+        per_group = max(1, packing.TERM_MULTIPLES[1] // terms_per_stage) * terms_per_stage
         for start in range(0, self.n_terms, per_group):
             part = slice(start, start + per_group)
             stage_of_term = np.arange(len(self.phases[part])) // terms_per_stage
@@ -178,7 +178,7 @@ class FourierExpansion(_Expansion):
 
     def _pack(self, dtype):
         """Arrays as the kernel reads them: angles in half turns, the number of terms padded to multiples."""
-        n_omegas, n_amplitudes = (-(-self.n_terms // multiple) * multiple for multiple in _features.TERM_MULTIPLES)
+        n_omegas, n_amplitudes = (-(-self.n_terms // multiple) * multiple for multiple in packing.TERM_MULTIPLES)
         omegas, shifts = np.zeros((n_omegas, self.n_features), dtype), np.zeros(n_omegas, dtype)
         amplitudes = np.zeros((self.n_outputs, n_amplitudes), dtype)
         omegas[: self.n_terms] = self.omegas / np.pi
@@ -190,7 +190,7 @@ class FourierExpansion(_Expansion):
     def _pack_few(self, dtype):
         """The same for few rows: shifts and omegas in tiles of terms."""
         omegas, shifts, amplitudes = self._packed.get(dtype) or self._pack(dtype)
-        tile = _features.TILE_ROWS
+        tile = packing.TILE_ROWS
         terms = np.zeros((1 + self.n_features, -(-len(shifts) // tile) * tile), dtype)
         terms[0, : len(shifts)] = shifts
         terms[1:, : len(shifts)] = omegas.T
@@ -201,7 +201,7 @@ class FourierExpansion(_Expansion):
 
 def pad_centers(centers, dtype):
     """Centers padded with 0 to the multiple that kernels read."""
-    multiple = _kernel_columns.CENTER_MULTIPLE
+    multiple = sparse_columns.CENTER_MULTIPLE
     padded = np.zeros((-(-len(centers) // multiple) * multiple, centers.shape[1]), dtype)
     padded[: len(centers)] = centers
     return padded
@@ -214,7 +214,7 @@ def pad_weights(weights, n_centers):
     return padded
 
 
-class KernelExpansion(_Expansion):
+class KernelExpansion(Expansion):
     """H(x) = intercept + sum over m of weights[m] exp(-1/2 |(x - centers[m]) * inverse_lengthscales|^2).
 
     Parameters
@@ -265,15 +265,15 @@ class KernelExpansion(_Expansion):
         n_samples = X.shape[0]
         n_threads = check_n_threads(n_threads, n_samples * (self.n_features + 2) * len(centers))
         out = np.empty((n_samples, self.n_outputs))
-        scratch = np.empty((n_threads, self.n_features * _features.TILE_ROWS), dtype)
-        totals = np.empty((n_threads, self.n_outputs * _features.TILE_ROWS))
-        _kernel_columns.score_centers(X, middle, scale, centers, weights, self.intercept, out, scratch, totals,
+        scratch = np.empty((n_threads, self.n_features * packing.TILE_ROWS), dtype)
+        totals = np.empty((n_threads, self.n_outputs * packing.TILE_ROWS))
+        scoring.score_centers(X, middle, scale, centers, weights, self.intercept, out, scratch, totals,
                                       n_threads)
         return out
 
     def _units(self):
         """Middle of the centers, and what brings differences from it to the units of 2^-|x - z|^2."""
-        scale = _kernel_columns.UNIT * self.inverse_lengthscales
+        scale = sparse_columns.UNIT * self.inverse_lengthscales
         if not self.n_terms:
             return np.zeros(self.n_features), scale
         return 0.5 * self.centers.min(axis=0) + 0.5 * self.centers.max(axis=0), scale

@@ -16,9 +16,9 @@ import os
 
 import numpy as np
 
-from . import models  # noqa: F401  (registers the families)
-from ._base import FAMILIES
-from ._files import atomic_write
+from ._estimator.base import Fitted
+from ._estimator.registry import FAMILIES, family_of
+from ._system.atomic_file import atomic_write
 from ._version import __version__
 from .errors import FormatError, InvalidInputError
 from .expansion import EXPANSIONS
@@ -93,7 +93,7 @@ def _describe(model):
     """Header and arrays of a model."""
     if type(model) in EXPANSIONS.values():
         family, params, classes, names, curves, expansion = model.kind, {}, None, None, {}, model
-    elif getattr(model, "family", None) in FAMILIES and type(model) is FAMILIES[model.family]:
+    elif family_of(type(model)) is not None:
         model._check_params()
         model._check_fitted()
         family, expansion = model.family, model.expansion_
@@ -102,7 +102,7 @@ def _describe(model):
         names = list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None
         curves = {name: getattr(model, name) for name in model.fitted_curves}
         try:
-            model._restored(expansion, curves)  # as `load` will
+            model._restored(expansion, curves, getattr(model, "classes_", None))  # as `load` will
         except ValueError as error:
             raise InvalidInputError(f"the parameters of the model must be those it was fitted with: {error}") from error
     else:
@@ -276,10 +276,11 @@ def _parse_array(data, name, shape):
 
 
 def _build(header, arrays):
-    bare = EXPANSIONS.get(header["family"])
-    cls = bare or FAMILIES.get(header["family"])
-    _require(cls is not None, f"the family {header['family']!r} is not known")
-    _require(header["class"] == cls.__name__, "class and family do not agree")
+    bare = EXPANSIONS.get(header["family"]) if isinstance(header["family"], str) else None
+    family = FAMILIES.get(header["family"]) if isinstance(header["family"], str) else None
+    _require(bare or family, f"the family {header['family']!r} is not known")
+    _require(header["class"] == (bare.__name__ if bare else family.class_name), "class and family do not agree")
+    cls = bare or family.load()
     form = bare or cls.expansion_form
     curves = () if bare else cls.fitted_curves
     expected = form.array_names + curves
@@ -287,26 +288,31 @@ def _build(header, arrays):
     expansion = form(*(arrays[name] for name in form.array_names))
     if bare:
         return expansion
-    params = header["params"]
-    added = {name: value for since, values in cls.params_since.items() if header["version"] < since
-             for name, value in values.items()}
-    _require(isinstance(params, dict) and set(params) == set(cls._param_names()) - set(added),
-             "the parameters are not the class's")
-    model = cls(**params, **added)
+    model = cls(**_current_params(cls, header["params"], header["version"]))
     model._check_params()
-    _restore(model, header, expansion, {name: arrays[name] for name in curves})
+    model._keep(_fitted(model, header, expansion, {name: arrays[name] for name in curves}))
     return model
 
 
-def _restore(model, header, expansion, fitted):
-    """Set the fitted attributes, `fitted` holding the curves, checked against the shapes of the expansion."""
+def _current_params(cls, params, version):
+    """Parameters of a file of some version by the names, and as many, as they have now."""
+    _require(isinstance(params, dict), "the parameters are malformed")
+    for since, convert in sorted(cls.params_before.items()):
+        if version < since:
+            params = convert(params)
+    _require(set(params) == set(cls._param_names()), "the parameters are not the class's")
+    return params
+
+
+def _fitted(model, header, expansion, curves):
+    """The fitted attributes, checked against the shapes of the expansion."""
     names = header["feature_names"]
     _require(names is None or (isinstance(names, list) and len(names) == expansion.n_features
                                and all(isinstance(name, str) for name in names)), "the feature names are malformed")
+    classes = None
     if hasattr(type(model), "predict_proba"):
-        fitted["classes_"] = model.classes_ = _labels_from_json(header["classes"])
+        classes = _labels_from_json(header["classes"])
     else:
         _require(header["classes"] is None, "a model without classes holds some")
-    fitted |= model._restored(expansion, fitted)
-    model._keep(None if names is None else np.array(names, dtype=object), expansion.n_features, expansion_=expansion,
-                **fitted)
+    attributes = curves | model._restored(expansion, curves, classes)
+    return Fitted(None if names is None else np.array(names, dtype=object), classes, expansion, attributes)

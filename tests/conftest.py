@@ -6,10 +6,10 @@ import pathlib
 import numpy as np
 import pytest
 from hypothesis import settings
-from wavy_rows import wavy
+from helpers.wavy_rows import wavy
 
 from rffkern import RFFNetRegressor
-from rffkern._kernels import _vecmath
+from rffkern._kernels import simd
 
 settings.register_profile("rffkern", deadline=None, max_examples=int(os.environ.get("RFFKERN_EXAMPLES", "60")),
                           derandomize=True, print_blob=True)
@@ -23,13 +23,13 @@ def rng():
     return np.random.default_rng(20)
 
 
-@pytest.fixture(params=_vecmath.LEVELS)
+@pytest.fixture(params=simd.LEVELS)
 def level(request):
     """Run a test once per instruction-set level this machine has."""
-    before = _vecmath.selected()
-    _vecmath.select(request.param)
+    before = simd.selected()
+    simd.select(request.param)
     yield request.param
-    _vecmath.select(before)
+    simd.select(before)
 
 
 @pytest.fixture(scope="session")

@@ -115,7 +115,7 @@ class LandmarkEvaluation:
     def measure(self, n_samples, repetitions):
         from rffkern import _losses, _rows, _scaling
         from rffkern._kernels import _landmarks
-        from rffkern._landmark_learner import LandmarkLearner
+        from rffkern._gbrff.landmark_learner import LandmarkLearner
 
         d = self.n_features
         rng = np.random.default_rng(0)
@@ -125,7 +125,7 @@ class LandmarkEvaluation:
         learner = LandmarkLearner(rows, rng.standard_normal((1, 1, 10, d)) / np.sqrt(d), 1.0, 10, 1.0)
         learner(state, 0, 0)
         x, sample = np.full(learner.x.size, 0.1), rows.sample(0)
-        seconds = cpu_seconds({"evaluation": lambda: _landmarks.landmark_objective(
+        seconds = cpu_seconds({"evaluation": lambda: gbrff_landmark.landmark_objective(
             state.kernel_loss, learner.waves, state.r, sample.weight, learner.basis, x, sample.total_weight,
             learner.gradient, learner.phases, learner.direction, learner.lanes, learner.partial, 1)}, repetitions)
         print(f"{seconds['evaluation'] / n_samples * 1e9:.2f} ns per row")
@@ -187,9 +187,9 @@ class Evaluation:
 
     def measure(self, n_samples, repetitions):
         from rffkern._kernels import _descent
-        from rffkern._losses import Margins
-        from rffkern._rows import Rows
-        from rffkern._scaling import Scaling
+        from rffkern._gbrff.loss_states import Margins
+        from rffkern._gbrff.packed_rows import Rows
+        from rffkern._data.scaling import Scaling
 
         d = self.n_features
         rng = np.random.default_rng(0)
@@ -198,7 +198,7 @@ class Evaluation:
         r2, omega, gradient = Margins(rows, np.where(X[:, 0] > 0, 1, -1), 0.1).r, np.full(d, 0.1), np.empty(d)
         stream = rows.store.tiles.reshape(-1).view(np.int64)  # whose sum is the fastest way to read all of it
         functions = {
-            "evaluation": lambda: _descent.omega_objective(
+            "evaluation": lambda: gbrff_omega.omega_objective(
                 rows.store.tiles, r2, rows.weight, omega, 0.3, 0.0, rows.total_weight, gradient, rows.scaled,
                 rows.lanes, rows.partial, 1),
             "reading": stream.sum,

@@ -16,7 +16,7 @@ def check_sdist(path):
     with tarfile.open(path) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     for needed in ("LICENSE", "README.md", "meson.options", "rffkern/_kernels/vecmath.c",
-                   "rffkern/_kernels/_descent.pyx", "tests/conftest.py"):
+                   "rffkern/_kernels/gbrff_omega.pyx", "tests/conftest.py"):
         check(needed in names, f"{path}: {needed} is missing")
     check(not any(name.endswith((".so", ".pyx.c")) for name in names), f"{path}: holds built files")
     print(f"{path}: {len(names)} members")

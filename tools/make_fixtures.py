@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 from rffkern import save
-from rffkern._base import FAMILIES, Regressor
+from rffkern._estimator.base import FAMILIES, Regressor
 from rffkern.serialize import FORMAT_VERSION
 
 

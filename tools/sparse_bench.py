@@ -46,10 +46,10 @@ class Parts:
     """The steps of a round with half of the learners in place, in one precision."""
 
     def __init__(self, X, y, dtype):
-        from rffkern._gaussian_kernel import given_kernel
-        from rffkern._kernel_rows import KernelRows
-        from rffkern._scaling import Scaling
-        from rffkern._tiles import aligned, tiled
+        from rffkern._sparse.kernel import given_kernel
+        from rffkern._sparse.packed_rows import KernelRows
+        from rffkern._data.scaling import Scaling
+        from rffkern._data.tiles import aligned, tiled
 
         kernel = given_kernel(KERNEL, N_FEATURES)
         scaling = kernel.scaling(Scaling(X.mean(axis=0), np.ones(N_FEATURES), 1.0))
@@ -70,12 +70,12 @@ class Parts:
         from rffkern._kernels import _kernel_columns
 
         rows = self.rows
-        _kernel_columns.multiply_columns(self.columns, len(self.columns), rows.weight, self.residual, self.partial,
-                                         np.empty((1, _kernel_columns.PRODUCT_SCRATCH)), self.products, 1)
-        _kernel_columns.shift_residual(self.columns, self.steps, rows.weight, self.residual, self.partial, 1)
+        sparse_columns.multiply_columns(self.columns, len(self.columns), rows.weight, self.residual, self.partial,
+                                         np.empty((1, sparse_columns.PRODUCT_SCRATCH)), self.products, 1)
+        sparse_columns.shift_residual(self.columns, self.steps, rows.weight, self.residual, self.partial, 1)
 
     def selection(self, subset, target):
-        from rffkern._basis_selection import BasisSelection
+        from rffkern._sparse.basis import BasisSelection
 
         rule = BasisSelection("max-res", self.kernel, REG_LAMBDA, LEARNER_SIZE, N_ESTIMATORS, 60)
         return rule.choose(self.rows, subset, target, np.zeros(len(subset)))

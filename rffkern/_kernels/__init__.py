@@ -12,13 +12,13 @@ _policy_is_theirs = "OMP_WAIT_POLICY" in os.environ
 if not _policy_is_theirs:
     os.environ["OMP_WAIT_POLICY"] = "passive"
 try:
-    from . import _vecmath  # loads the OpenMP runtime
+    from . import simd  # loads the OpenMP runtime
 finally:
     if not _policy_is_theirs:
         del os.environ["OMP_WAIT_POLICY"]
 
 if _level := os.environ.get("RFFKERN_SIMD"):
     try:
-        _vecmath.select(_level)
+        simd.select(_level)
     except ValueError as error:
         raise ImportError(f"the environment variable RFFKERN_SIMD: {error}") from error

@@ -12,7 +12,7 @@ import pytest
 
 import rffkern
 from rffkern import load, save
-from rffkern._base import FAMILIES, Regressor
+from rffkern._estimator.base import FAMILIES, Regressor
 
 DATA = pathlib.Path(__file__).parent.parent / "data"
 

@@ -1,0 +1,24 @@
+from ._data.row_blocks import RowBlocks as RowBlocks
+from ._gbrff.gbrff1 import GBRFF1Classifier as GBRFF1Classifier
+from ._gbrff.gbrff2 import GBRFF2Classifier as GBRFF2Classifier
+from ._gbrff.least_squares import GBRFFClassifier as GBRFFClassifier
+from ._gbrff.least_squares import GBRFFRegressor as GBRFFRegressor
+from ._pbrff.estimators import PBRFFClassifier as PBRFFClassifier
+from ._pbrff.estimators import PBRFFTransformer as PBRFFTransformer
+from ._rffnet.estimators import RFFNetClassifier as RFFNetClassifier
+from ._rffnet.estimators import RFFNetRegressor as RFFNetRegressor
+from ._sparse.estimators import SparseKernelClassifier as SparseKernelClassifier
+from ._sparse.estimators import SparseKernelRegressor as SparseKernelRegressor
+from ._system.config import show_config as show_config
+from .errors import DataConversionWarning as DataConversionWarning
+from .errors import FormatError as FormatError
+from .errors import InvalidInputError as InvalidInputError
+from .errors import NotFittedError as NotFittedError
+from .errors import RFFKernError as RFFKernError
+from .errors import TrainingStateError as TrainingStateError
+from .expansion import FourierExpansion as FourierExpansion
+from .expansion import KernelExpansion as KernelExpansion
+from .serialize import load as load
+from .serialize import save as save
+
+__version__: str

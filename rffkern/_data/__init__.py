@@ -1,0 +1,1 @@
+"""Rows in: checks, blocks, scaling, weights, tiles, threads."""

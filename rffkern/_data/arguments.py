@@ -1,0 +1,136 @@
+"""Checks of plain arguments: numbers, choices, thread counts and random states.
+
+A check says which argument, what was expected and what came.  `Number` and `Choice` are checks that also say in words
+what they accept, so that a parameter's range stands in one place, for its check and for its documentation.
+"""
+
+import math
+import numbers
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ..errors import InvalidInputError
+
+MAX_THREADS = 1024
+
+_LARGEST_SCALAR = 1.7e308
+
+
+class Check(Protocol):
+    """A check of one argument by name, and what it accepts in words."""
+
+    @property
+    def domain(self) -> str:
+        """What is accepted."""
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise InvalidInputError unless the value is accepted."""
+
+
+class Number(NamedTuple):
+    """Accept numbers of one kind within [low, high] or (low, high], perhaps None, perhaps one word instead."""
+
+    kind: type
+    low: float = -math.inf
+    high: float = math.inf
+    open_low: bool = False
+    optional: bool = False
+    word: str | None = None
+
+    @property
+    def domain(self) -> str:
+        """What is accepted, as documentation says it."""
+        kind = self.kind.__name__
+        if math.isfinite(self.high) and math.isfinite(self.low):
+            text = f"{kind} in {'(' if self.open_low else '['}{self.low:.15g}, {self.high:.15g}]"
+        elif math.isfinite(self.low):
+            text = f"{kind} {'>' if self.open_low else '>='} {self.low:.15g}"
+        else:
+            text = kind
+        text = text if self.word is None else f'"{self.word}" or {text}'
+        return f"{text} or None" if self.optional else text
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise InvalidInputError unless the value is accepted."""
+        if (value is None and self.optional) or (self.word is not None and isinstance(value, str)
+                                                 and value == self.word):
+            return
+        if self.word is not None and isinstance(value, str):
+            bound = f" {'>' if self.open_low else '>='} {self.low:.15g}" if math.isfinite(self.low) else ""
+            raise InvalidInputError(f"{name} must be {self.word!r} or a number{bound}, got {value!r}")
+        check_scalar(name, value, self.kind, self.low, self.high, self.open_low)
+
+
+class Choice(NamedTuple):
+    """Accept one of some values."""
+
+    choices: tuple[str | bool, ...]
+
+    @property
+    def domain(self) -> str:
+        """What is accepted, as documentation says it."""
+        if self.choices == (True, False):
+            return "bool"
+        *most, last = (f'"{choice}"' for choice in self.choices)
+        return f"{', '.join(most)} or {last}"
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise InvalidInputError unless the value is accepted."""
+        check_choice(name, value, self.choices)
+
+
+class RandomState(NamedTuple):
+    """Accept a seed, a Generator or None."""
+
+    domain: str = "int >= 0, numpy.random.Generator or None"
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise InvalidInputError unless the value is accepted."""
+        if isinstance(value, np.random.Generator) or value is None:
+            return
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or value < 0:
+            raise InvalidInputError(f"{name} must be an integer >= 0, a numpy.random.Generator or None, got {value!r}")
+
+
+def check_all(checks: Iterable[tuple[str, Check]], owner: object) -> None:
+    """Check the attributes of an object that some (name, check) name, in their order."""
+    for name, check in checks:
+        check(name, getattr(owner, name))
+
+
+def check_rng(random_state: int | np.random.Generator | None) -> np.random.Generator:
+    """Return a numpy.random.Generator for an int >= 0, a Generator or None."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    RandomState()("random_state", random_state)
+    return np.random.default_rng(random_state)
+
+
+def check_scalar(name: str, value: Any, kind: type, low: float = -math.inf, high: float = math.inf,
+                 open_low: bool = False) -> Any:
+    """Return value as `kind` (int or float) within [low, high], or (low, high] where open_low."""
+    wanted = "an integer" if kind is int else "a finite number"
+    bounds = f"{'>' if open_low else '>='} {low}" if math.isfinite(low) else ""
+    if math.isfinite(high):
+        bounds += f"{' and ' if bounds else ''}<= {high}"
+    number = numbers.Integral if kind is int else numbers.Real
+    value = value.item() if isinstance(value, np.generic) else value
+    good = isinstance(value, number) and not isinstance(value, bool) and low <= value <= high
+    if not good or (open_low and value == low) or abs(value) > _LARGEST_SCALAR:
+        raise InvalidInputError(f"{name} must be {wanted} {bounds}".rstrip() + f", got {_shortened(value)}")
+    return kind(value)
+
+
+def _shortened(value: object) -> str:
+    text = repr(value) if not isinstance(value, int) or abs(value) < 10**20 else "an integer beyond 1e20"
+    return text if len(text) < 100 else text[:97] + "..."
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str | bool]) -> Any:
+    """Return value, one of `choices`."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if not any(type(value) is type(choice) and value == choice for choice in choices):
+        raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    return value

@@ -1,0 +1,105 @@
+"""Mean and spread of columns, by which rows and targets are standardised."""
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._kernels import packing
+from ..errors import InvalidInputError
+from .row_blocks import RowBlocks
+from .threads import check_n_threads
+from .weights import RowWeights
+
+Double = NDArray[np.float64]
+
+# A column whose spread is below one part in this counts as constant: its omegas would overflow in its own unit.
+_LARGEST_INVERSE = 1e305
+
+# In standard deviations.  Only rows of hardly any weight, or of another set, can lie that far out.
+_LARGEST_TARGET = 1e15
+
+
+class Scaling(NamedTuple):
+    """x -> (x - center) * inverse_scale, with inverse_scale 0 for columns that do not vary."""
+
+    center: Double  # (n_features,)
+    inverse_scale: Double  # (n_features,)
+    mean_variance: float  # of the columns, as given
+
+
+def no_scaling(n_features: int) -> Scaling:
+    """The scaling that leaves rows as they are."""
+    return Scaling(np.zeros(n_features), np.ones(n_features), 1.0)
+
+
+def measure_scaling(X: Any, weights: RowWeights, standardize: bool = True, n_threads: int | None = None) -> Scaling:
+    """Weighted mean and standard deviation of the columns of X, an array or RowBlocks.
+
+    Columns are first brought to magnitude 1 by a power of two, so that neither 1e300 nor 1e-300 over- or underflows.
+    """
+    n_threads = check_n_threads(n_threads, math.prod(X.shape))
+    low, high = _column_range(X, weights, n_threads)
+    exponent = np.clip(np.frexp(np.maximum(np.abs(low), np.abs(high)))[1], -1021, 1021)
+    unit = np.ldexp(1.0, -exponent)
+    total = weights.total
+    center = _column_sums(X, unit, np.zeros(X.shape[1]), weights, 1, n_threads) / total
+    variance = np.where(low == high, 0.0, _column_sums(X, unit, center, weights, 2, n_threads) / total)
+    with np.errstate(over="ignore", divide="ignore"):
+        inverse_scale = np.ldexp(1 / np.sqrt(variance), -exponent)
+        mean_variance = float(np.mean(np.ldexp(variance, 2 * exponent)))
+    varies = (variance > 0) & (inverse_scale < _LARGEST_INVERSE)
+    inverse_scale = np.where(varies, inverse_scale if standardize else 1.0, 0.0)
+    return Scaling(np.where(low == high, low, np.ldexp(center, exponent)), inverse_scale, mean_variance)
+
+
+def _n_sums(rows: NDArray[Any]) -> int:
+    """Number of partial sums over some rows."""
+    return -(-len(rows) // packing.ROW_BLOCK)
+
+
+def _counting_blocks(X: Any, weights: RowWeights) -> Iterator[tuple[NDArray[Any], Double]]:
+    """Yield (array, its weights as kernels take them) over the rows of positive weight."""
+    for rows, block in X.chunks() if isinstance(X, RowBlocks) else [(slice(0, len(X)), X)]:
+        weight = weights.for_kernel(rows)
+        keep = weight > 0
+        if keep.all():
+            yield block, weight
+        elif keep.any():
+            yield block[keep], weight[keep]
+
+
+def _column_range(X: Any, weights: RowWeights, n_threads: int) -> tuple[Double, Double]:
+    """Smallest and largest value of each column."""
+    lows, highs = [], []
+    for block, _ in _counting_blocks(X, weights):
+        low, high = np.empty((2, _n_sums(block), X.shape[1]))
+        packing.column_range(block, low, high, n_threads)
+        lows.append(low.min(axis=0))
+        highs.append(high.max(axis=0))
+    return np.min(lows, axis=0), np.max(highs, axis=0)
+
+
+def _column_sums(X: Any, unit: Double, center: Double, weights: RowWeights, power: int, n_threads: int) -> Double:
+    """Sums over rows of weight (X unit - center)^power."""
+    total = np.zeros(X.shape[1])
+    for block, weight in _counting_blocks(X, weights):
+        partial = np.empty((_n_sums(block), X.shape[1]))
+        packing.column_moments(block, unit, center, weight, power, partial, n_threads)
+        total += partial.sum(axis=0)
+    return total
+
+
+def standardised_targets(values: Double, weights: RowWeights, center: Double, inverse_scale: Double,
+                         name: str) -> Double:
+    """Targets in units of a spread, refused where their squares would overflow in single precision."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = (values - center) * inverse_scale
+    if weights.has_zeros:
+        values[weights.array() == 0] = 0  # arbitrary values stand there
+    if not np.abs(values).max() <= _LARGEST_TARGET:
+        raise InvalidInputError(f"{name} must lie within {_LARGEST_TARGET:g} standard deviations of the mean of y, "
+                                f"got {np.abs(values).max():.3g}")
+    return values

@@ -1,0 +1,52 @@
+"""How many threads a call may use."""
+
+import math
+import os
+
+from .arguments import MAX_THREADS, check_scalar
+
+# Waking a thread takes some ten microseconds; each must have many times that to do.
+_ELEMENTS_PER_THREAD = 1 << 18
+
+_CGROUP_V2 = "/sys/fs/cgroup/cpu.max"
+_CGROUP_V1 = "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us"
+
+_import_pid = os.getpid()
+
+
+def _read_words(path: str) -> list[str]:
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read().split()
+    except OSError:
+        return []
+
+
+def _quota() -> int | None:
+    """CPUs the container's quota is worth, rounded up, or None where there is no quota."""
+    words = _read_words(_CGROUP_V2) or [word for path in _CGROUP_V1 for word in _read_words(path)]
+    if len(words) == 2 and all(word.isdigit() and int(word) > 0 for word in words):
+        return math.ceil(int(words[0]) / int(words[1]))
+    return None
+
+
+def available_cpus() -> int:
+    """CPUs this process may use: its CPU set, the container's quota and OMP_NUM_THREADS, whichever is least."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    count = len(affinity(0)) if affinity else os.cpu_count() or 1
+    limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if limit.isdigit() and int(limit) > 0:
+        count = min(count, int(limit))
+    return min(count, _quota() or count)
+
+
+def check_n_threads(n_threads: int | None, n_elements: int) -> int:
+    """Number of threads for a kernel over `n_elements` numbers.
+
+    None means the CPUs this process may use.  A forked child gets one: OpenMP runtimes do not survive a fork.
+    """
+    if n_threads is not None:
+        n_threads = check_scalar("n_threads", n_threads, int, low=1, high=MAX_THREADS)
+    if n_elements < 2 * _ELEMENTS_PER_THREAD or os.getpid() != _import_pid:
+        return 1
+    return min(available_cpus() if n_threads is None else n_threads, n_elements // _ELEMENTS_PER_THREAD)

@@ -1,0 +1,161 @@
+"""Checked rows to learn from, with labels or targets, and rows held out beside them."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError
+from .row_blocks import RowBlocks, check_rows
+from .scaling import measure_scaling, standardised_targets
+from .validation import check_known_labels, check_labels, check_names, check_targets
+from .weights import RowWeights, check_weights
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+class LabelledRows(NamedTuple):
+    """Checked rows with one class index and one weight each; rows of weight 0 are gone, unless they are streamed."""
+
+    X: NDArray[Any] | RowBlocks  # (n_samples, n_features)
+    codes: Indices  # (n_samples,) index into the classes
+    weights: RowWeights
+    n_classes: int
+
+    def targets(self) -> Iterator[NDArray[np.int8]]:
+        """Signs in {-1, +1} for each output: one for two classes, one against the rest for each of more."""
+        positive = range(1, 2) if self.n_classes == 2 else range(self.n_classes)
+        return (np.where(self.codes == k, 1, -1).astype(np.int8) for k in positive)
+
+    @property
+    def n_outputs(self) -> int:
+        """Scores of a row: one for two classes, one per class for more."""
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    def present(self) -> Indices:
+        """Codes of the classes with positive weight, sorted."""
+        return np.unique(self.codes[self.weights.positive()] if self.weights.has_zeros else self.codes)
+
+    def taken(self, rows: Indices) -> "LabelledRows":
+        """Some of the rows, which are in memory."""
+        return self._replace(X=self.X[rows], codes=self.codes[rows], weights=self.weights.of(rows))
+
+
+class TargetRows(NamedTuple):
+    """Checked rows with real targets in units of their own spread, and one weight each; else like `LabelledRows`."""
+
+    X: NDArray[Any] | RowBlocks  # (n_samples, n_features)
+    values: Double  # (n_samples, n_outputs)
+    weights: RowWeights
+
+    def targets(self) -> Iterator[Double]:
+        """Values of each output."""
+        return iter(self.values.T)
+
+    def taken(self, rows: Indices) -> "TargetRows":
+        """Some of the rows, which are in memory."""
+        return self._replace(X=self.X[rows], values=self.values[rows], weights=self.weights.of(rows))
+
+
+class Training(NamedTuple):
+    """What `fit` has checked."""
+
+    names: NDArray[np.object_] | None  # of the columns
+    rows: Any  # LabelledRows or TargetRows
+    evaluation: Any  # held-out rows of the same kind, or None
+    center: Double  # (n_outputs,) of the targets that `rows` holds in units of `scale`
+    scale: Double  # (n_outputs,)
+    inverse_scale: Double  # (n_outputs,) 1 / scale, but 0 for a target that does not vary
+    classes: NDArray[Any] | None  # labels, sorted, of a classifier
+
+
+SomeRows = TypeVar("SomeRows", LabelledRows, TargetRows)
+
+
+def _without_weightless(rows: SomeRows) -> SomeRows:
+    """The rows that count, or all where they are streamed."""
+    if isinstance(rows.X, RowBlocks) or not rows.weights.has_zeros:
+        return rows
+    return rows.taken(rows.weights.positive())
+
+
+def check_labelled(X: Any, y: Any, sample_weight: Any) -> Training:
+    """Rows with labels, of which at least two classes have positive weight."""
+    X, names = check_rows(X, min_samples=2)
+    classes, codes = check_labels(y, X.shape[0])
+    rows = _without_weightless(LabelledRows(X, codes, check_weights(sample_weight, X.shape[0]), len(classes)))
+    present = rows.present()
+    if present.size < 2:
+        raise InvalidInputError(f"y must hold at least two classes, got 1 class with positive weight: "
+                                f"{classes[present].tolist()!r}")
+    rows = rows._replace(codes=np.searchsorted(present, rows.codes), n_classes=len(present))
+    return _labelled_training(names, rows, classes[present])
+
+
+def _labelled_training(names: NDArray[np.object_] | None, rows: LabelledRows, classes: NDArray[Any]) -> Training:
+    one = np.ones(rows.n_outputs)
+    return Training(names, rows, None, np.zeros(rows.n_outputs), one, one, classes)
+
+
+def check_more_labels(X: Any, y: Any, classes: Any, sample_weight: Any, known: NDArray[Any] | None) -> Training:
+    """Rows that need not show all classes: the `known` ones of a model, else the given `classes`, else those of y."""
+    X, names = check_rows(X)
+    labels, codes = check_labels(y, X.shape[0])
+    weights = check_weights(sample_weight, X.shape[0])
+    present = np.unique(codes[weights.positive()] if weights.has_zeros else codes)
+    stated = None if classes is None else check_labels(classes, np.size(classes), "classes")[0]
+    if known is None:
+        known = labels[present] if stated is None else stated
+    if stated is not None and not np.array_equal(stated, known):
+        raise InvalidInputError(f"classes must be those of the training that goes on, {known.tolist()!r}, got "
+                                f"{stated.tolist()!r}")
+    if len(known) < 2:
+        raise InvalidInputError(f"y must hold at least two classes, or `classes` name them, got {known.tolist()!r}")
+    position = np.zeros(len(labels), np.intp)  # arbitrary for labels whose rows have no weight
+    position[present] = check_known_labels(labels[present], known, len(present), "y")
+    rows = _without_weightless(LabelledRows(X, position[codes], weights, len(known)))
+    return _labelled_training(names, rows, known)
+
+
+def check_with_targets(X: Any, y: Any, sample_weight: Any, n_threads: int | None, min_samples: int = 2) -> Training:
+    """Rows with real targets."""
+    X, names = check_rows(X, min_samples=min_samples)
+    values = check_targets(y, X.shape[0])
+    weights = check_weights(sample_weight, X.shape[0])
+    center, inverse_scale, _ = measure_scaling(values, weights, n_threads=n_threads)
+    values = standardised_targets(values, weights, center, inverse_scale, "y")
+    scale = 1 / np.where(inverse_scale > 0, inverse_scale, 1.0)
+    rows = _without_weightless(TargetRows(X, values, weights))
+    return Training(names, rows, None, center, scale, inverse_scale, None)
+
+
+def with_evaluation(training: Training, eval_set: Any) -> Training:
+    """The same with the held-out rows of an eval_set, if there is one."""
+    if isinstance(eval_set, list) and len(eval_set) == 1:
+        eval_set = eval_set[0]
+    if eval_set is None:
+        return training
+    if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
+        raise InvalidInputError("eval_set must be a tuple (X, y) or (X, y, sample_weight), "
+                                f"got {type(eval_set).__name__}")
+    X, y, sample_weight = (*eval_set, None)[:3]
+    n_features = training.rows.X.shape[1]
+    X, names = check_rows(X, "eval_set X")
+    check_names(names, training.names)
+    if X.shape[1] != n_features:
+        raise InvalidInputError(f"eval_set X must have {n_features} features, got {X.shape[1]}")
+    weights = check_weights(sample_weight, X.shape[0], "eval_set sample_weight")
+    return training._replace(evaluation=_without_weightless(_evaluation_rows(training, X, y, weights)))
+
+
+def _evaluation_rows(training: Training, X: Any, y: Any, weights: RowWeights) -> Any:
+    if training.classes is not None:
+        codes = check_known_labels(y, training.classes, X.shape[0], "eval_set y")
+        return LabelledRows(X, codes, weights, len(training.classes))
+    values = check_targets(y, X.shape[0], "eval_set y")
+    if values.shape[1] != training.center.size:
+        raise InvalidInputError(f"eval_set y must have {training.center.size} targets, got {values.shape[1]}")
+    values = standardised_targets(values, weights, training.center, training.inverse_scale, "eval_set y")
+    return TargetRows(X, values, weights)

@@ -1,0 +1,172 @@
+"""Checks of everything that enters from outside.  Each says which argument, what was expected and what came."""
+
+import math
+import sys
+import warnings
+
+import numpy as np
+
+from .._kernels import packing
+from ..errors import DataConversionWarning, InvalidInputError, InvalidTypeError
+
+# Twice this still is a finite double: differences of any two accepted values are.
+LARGEST_VALUE = 2.0**1022
+_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+
+_PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+def feature_names(X):
+    """Column names of a data frame as an object array, or None where there are none or not all are strings."""
+    # pyarrow's `columns` are the data, so its `column_names` come first.
+    names = getattr(X, "column_names", None)
+    names = getattr(X, "columns", None) if names is None else names
+    if names is None or callable(names):
+        return None
+    names = list(names)
+    if names and all(isinstance(name, str) for name in names):
+        return np.array(names, dtype=object)
+    return None
+
+
+def as_numeric(data, name):
+    if hasattr(data, "toarray") and hasattr(data, "nnz"):
+        raise InvalidTypeError(f"{name} must be a dense array, got a sparse {type(data).__name__}; "
+                               f"sparse data is not supported, convert it with {name}.toarray()")
+    try:
+        array = np.asarray(data)
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(f"{name} must be a rectangular numeric array: {error}") from error
+    if array.dtype.kind == "c":
+        raise InvalidInputError(f"{name} must be real. Complex data not supported, got dtype {array.dtype}")
+    if array.dtype.kind in "biu" or (array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8)):
+        array = array.astype(np.float64)
+    elif array.dtype.kind == "O":
+        try:
+            array = array.astype(np.float64)
+        except (ValueError, TypeError, OverflowError) as error:
+            kind = InvalidTypeError if isinstance(error, TypeError) else InvalidInputError
+            raise kind(f"{name} must be numeric, got an object array: {error}") from error
+    elif array.dtype.kind != "f":
+        raise InvalidInputError(f"{name} must be numeric, got dtype {array.dtype}")
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def check_finite(array, name):
+    """Refuse nan, inf and magnitudes whose differences overflow in a C-contiguous 2-D array, naming the first."""
+    limit = LARGEST_VALUE if array.dtype == np.float64 else _LARGEST_FLOAT32
+    index = packing.find_unbounded(array.reshape(-1), limit)
+    if index >= 0:
+        i, j = divmod(index, array.shape[1])
+        value = array[i, j]
+        found = "NaN" if math.isnan(value) else "infinity" if math.isinf(value) else f"{value:.3g}"
+        raise InvalidInputError(f"{name} must be finite (below {LARGEST_VALUE:.2g} in magnitude), "
+                                f"got {found} at row {i}, column {j}")
+
+
+def check_array(X, name="X", min_samples=1):
+    """Return X as a finite C-contiguous float32 or float64 array of shape (n_samples, n_features)."""
+    # Scoring one row must not cost more for its checks than for its cosines.
+    array = X if type(X) is np.ndarray and X.dtype in _PLAIN else as_numeric(X, name)
+    if array.ndim != 2:
+        hint = (". Reshape your data with .reshape(-1, 1) if it has one feature or .reshape(1, -1) if it is one sample"
+                if array.ndim == 1 else "")
+        raise InvalidInputError(f"{name} must be a 2D array (n_samples, n_features): "
+                                f"Expected 2D array, got {array.ndim}D array of shape {array.shape}{hint}")
+    if array.shape[0] < min_samples:
+        raise InvalidInputError(f"{name}: Found array with {array.shape[0]} sample(s) (shape={array.shape}) "
+                                f"while a minimum of {min_samples} is required.")
+    if array.shape[1] < 1:
+        raise InvalidInputError(f"{name}: Found array with 0 feature(s) (shape={array.shape}) "
+                                "while a minimum of 1 is required.")
+    array = np.ascontiguousarray(array)
+    check_finite(array, name)
+    return array
+
+
+def as_column(values, name, n_samples):
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        module = sys.modules.get("sklearn.exceptions")
+        warnings.warn(f"A column-vector {name} was passed when a 1d array was expected; "
+                      f"use {name}.ravel() to avoid this warning",
+                      module.DataConversionWarning if module else DataConversionWarning, stacklevel=4)
+        array = array.ravel()
+    if array.ndim != 1:
+        raise InvalidInputError(f"{name} must be a 1d array of shape ({n_samples},), got shape {array.shape}")
+    if array.shape[0] != n_samples:
+        raise InvalidInputError(f"{name} must have one entry per row of X ({n_samples}), got {array.shape[0]}")
+    return array
+
+
+def _is_missing(label):
+    """None, NaN, and what compares with itself as neither true nor false, like pandas' NA."""
+    same = label == label
+    return label is None or not (isinstance(same, (bool, np.bool_)) and same)
+
+
+def check_labels(y, n_samples, name="y"):
+    """Return (classes, codes): the sorted distinct labels and, per row, the index of its label."""
+    if y is None:
+        raise InvalidInputError(f"{name} must hold one label per row: the estimator requires y to be passed, "
+                                f"but the target {name} is None")
+    array = as_column(y, name, n_samples)
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            raise InvalidInputError(f"{name} must be finite, got NaN or infinity")
+        if (array != np.round(array)).any():
+            raise InvalidInputError(f"{name} must hold class labels. Unknown label type: continuous values "
+                                    f"such as {array[array != np.round(array)][0]}")
+    elif array.dtype.kind not in "biuUSTMmO":
+        raise InvalidInputError(f"{name} must hold class labels. Unknown label type: dtype {array.dtype}")
+    elif any(_is_missing(label) for label in array) if array.dtype.kind == "O" else (
+            array.dtype.kind in "Mm" and np.isnat(array).any()):
+        raise InvalidInputError(f"{name} must hold class labels, got a missing value")
+    try:
+        return np.unique(array, return_inverse=True)
+    except TypeError as error:
+        raise InvalidInputError(f"{name} must hold labels that can be sorted: {error}") from error
+
+
+def check_targets(y, n_samples, name="y"):
+    """Return real targets as a float64 array of shape (n_samples, n_targets)."""
+    if y is None:
+        raise InvalidInputError(f"{name} must hold one number or more per row: the estimator requires y to be passed, "
+                                f"but the target {name} is None")
+    array = as_numeric(y, name)
+    if array.ndim not in (1, 2) or 0 in array.shape[1:]:
+        raise InvalidInputError(f"{name} must be a 1-D or 2-D array (n_samples,) or (n_samples, n_targets), "
+                                f"got shape {array.shape}")
+    if array.shape[0] != n_samples:
+        raise InvalidInputError(f"{name} must have one entry per row of X ({n_samples}), got {array.shape[0]}")
+    array = np.ascontiguousarray(array.reshape(n_samples, -1), dtype=np.float64)
+    check_finite(array, name)
+    return array
+
+
+def check_known_labels(y, classes, n_samples, name):
+    """Indices into `classes` of the labels y, all of which must be known."""
+    labels, codes = check_labels(y, n_samples, name)
+    if labels.dtype.kind == classes.dtype.kind == "M":  # perhaps of another unit
+        unit = np.promote_types(labels.dtype, classes.dtype)
+        labels, classes = labels.astype(unit), classes.astype(unit)
+    position = {label: index for index, label in enumerate(classes.tolist())}
+    unknown = [label for label in labels.tolist() if label not in position]
+    if unknown:
+        raise InvalidInputError(f"{name} must hold labels seen in y, got {unknown[0]!r}")
+    return np.array([position[label] for label in labels.tolist()], dtype=np.intp)[codes]
+
+
+def check_names(names, expected):
+    """Refuse a data frame whose columns are not those of `fit`, in their order."""
+    if names is None or expected is None or list(names) == list(expected):
+        return
+    message = "The feature names should match those that were passed during fit.\n"
+    unseen, missing = sorted(set(names) - set(expected)), sorted(set(expected) - set(names))
+    if unseen:
+        message += "Feature names unseen at fit time:\n" + "".join(f"- {name}\n" for name in unseen[:5])
+    if missing:
+        message += "Feature names seen at fit time, yet now missing:\n" + "".join(f"- {name}\n" for name in missing[:5])
+    if not unseen and not missing:
+        message += "Feature names must be in the same order as they were in fit.\n"
+    raise InvalidInputError(message)

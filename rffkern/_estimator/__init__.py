@@ -1,0 +1,1 @@
+"""The estimator protocol: base classes, registry, parameters, progress, links."""

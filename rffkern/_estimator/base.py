@@ -1,0 +1,297 @@
+"""What every estimator shares: parameters, scoring and the scikit-learn protocol by duck typing."""
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._data.row_blocks import RowBlocks
+from .._data.training_rows import Training, check_labelled, check_with_targets, with_evaluation
+from .._data.validation import check_array, check_names, check_targets, feature_names
+from .._data.weights import check_weights
+from ..errors import InvalidInputError, NotFittedError, TrainingStateError
+from ..expansion import Expansion, FourierExpansion
+from .links import Link, LogisticLink, probabilities
+from .parameters import Attribute, Parameter, check_parameters, describe
+from .registry import family_of
+
+Double = NDArray[np.float64]
+
+
+class Fitted(NamedTuple):
+    """What training leaves, to be kept by an estimator."""
+
+    names: NDArray[np.object_] | None  # of the columns
+    classes: NDArray[Any] | None  # of a classifier
+    expansion: Expansion
+    attributes: Mapping[str, Any]  # fitted attributes of the family, by name
+    training_state: Any = None  # what training goes on from, or earlier rounds are told from; not in model files
+
+
+def _not_fitted(name: str) -> NotFittedError:
+    """NotFittedError, which is also scikit-learn's where that is loaded."""
+    theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
+    kind = type("NotFittedError", (NotFittedError, theirs), {}) if theirs else NotFittedError
+    return kind(f"this {name} instance is not fitted yet: call fit before asking it to predict")
+
+
+class Model:
+    """Base of all estimators.
+
+    A subclass stores its parameters unchanged in `__init__` and lists them, with their checks, in `parameters`; `fit`
+    ends in `_keep`, so that an interrupted fit leaves the object as it was.
+    """
+
+    family: ClassVar[str]
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
+    attributes: ClassVar[tuple[Attribute, ...]] = ()
+    expansion_form: ClassVar[type[Expansion]] = FourierExpansion
+    fitted_curves: ClassVar[tuple[str, ...]] = ()  # names of fitted 1-D arrays that belong in a model file
+    # How the parameters of older files become those of today: format version -> function of the parameters of files
+    # before it.  A file passes through all functions of versions after its own, in their order.
+    params_before: ClassVar[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
+
+    expansion_: Any
+    n_features_in_: int
+    n_threads: int | None
+
+    def __init_subclass__(cls) -> None:
+        """Name the family that the registry has for a class, and describe its parameters."""
+        family = family_of(cls)
+        if family is not None:
+            cls.family = family
+            describe(cls)
+
+    @classmethod
+    def _param_names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; `deep` is there for scikit-learn and changes nothing."""
+        return {name: getattr(self, name) for name in self._param_names()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name and return self; InvalidInputError names one that does not exist."""
+        known = self._param_names()
+        for name, value in params.items():
+            if name not in known:
+                raise InvalidInputError(f"Invalid parameter {name!r} for estimator {type(self).__name__}. "
+                                        f"Valid parameters are: {known!r}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        """Show the parameters that differ from their defaults."""
+        defaults = inspect.signature(type(self).__init__).parameters
+        changed = (f"{name}={value!r}" for name, value in self.get_params().items()
+                   if not _same(value, defaults[name].default))
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether `fit` has ended."""
+        return hasattr(self, "expansion_")
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of an estimator."""
+        from sklearn.utils import InputTags, Tags, TargetTags  # only scikit-learn itself asks
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=True), input_tags=InputTags())
+
+    def _check_params(self) -> None:
+        """Check all parameters; a family whose parameters depend on each other extends this."""
+        check_parameters(self)
+
+    def _keep(self, fitted: Fitted) -> None:
+        """Set all fitted attributes at once: an interrupt finds either the old model or the new one."""
+        new = {"expansion_": fitted.expansion, "n_features_in_": fitted.expansion.n_features, **fitted.attributes}
+        for name, value in (("feature_names_in_", fitted.names), ("classes_", fitted.classes),
+                            ("_training_state", fitted.training_state)):
+            if value is None:
+                vars(self).pop(name, None)
+            else:
+                new[name] = value
+        vars(self).update(new)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "expansion_"):
+            raise _not_fitted(type(self).__name__)
+
+    def _require_training_state(self, purpose: str) -> Any:
+        """What training left beside the function; TrainingStateError for a model read from a file."""
+        self._check_fitted()
+        if not hasattr(self, "_training_state"):
+            raise TrainingStateError(f"this {type(self).__name__} was read from a file, which keeps the trained "
+                                     f"function but not what is needed {purpose}: call fit again")
+        return self._training_state
+
+    def _check_rows(self, X: Any) -> NDArray[Any]:
+        """Rows to score, checked against what `fit` saw."""
+        self._check_fitted()
+        names = feature_names(X)
+        X = check_array(X)
+        self._check_columns(names, X.shape[1])
+        return X
+
+    def _check_columns(self, names: NDArray[np.object_] | None, n_features: int) -> None:
+        """Refuse columns that are not those of `fit`."""
+        check_names(names, getattr(self, "feature_names_in_", None))
+        if n_features != self.n_features_in_:
+            raise InvalidInputError(f"X has {n_features} features, but {type(self).__name__} is expecting "
+                                    f"{self.n_features_in_} features as input")
+
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
+                  classes: NDArray[Any] | None) -> dict[str, Any]:
+        """Fitted attributes of a model read from a file beyond the expansion and `arrays`, its `fitted_curves`.
+
+        ValueError if the parts contradict each other.
+        """
+        return {}
+
+    def _raw_scores(self, X: Any) -> Double:
+        """Scores of the expansion, shape (n_samples, n_outputs)."""
+        if isinstance(X, RowBlocks):
+            scores = [self._raw_scores(block) for block in X.pieces()]
+            if not scores:
+                raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
+            return np.concatenate(scores)
+        X = self._check_rows(X)
+        scored: Double = self.expansion_.score_checked(X, self.n_threads)
+        return scored
+
+
+def _same(value: object, default: object) -> bool:
+    return value is default or (type(value) is type(default) and value == default)
+
+
+class Classifier(Model):
+    """Base of classifiers: labels of any sortable type, one output for two classes and one per class for more."""
+
+    classes_: NDArray[Any]
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of an estimator."""
+        from sklearn.utils import ClassifierTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier"
+        tags.classifier_tags = ClassifierTags()
+        return tags
+
+    def _link(self) -> Link:
+        """From scores to probabilities."""
+        return LogisticLink()
+
+    def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None) -> Training:
+        return with_evaluation(check_labelled(X, y, sample_weight), eval_set)
+
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
+                  classes: NDArray[Any] | None) -> dict[str, Any]:
+        if classes is None or expansion.n_outputs != (1 if len(classes) == 2 else len(classes)):
+            raise ValueError("labels and outputs do not agree in number")
+        return super()._restored(expansion, arrays, classes)
+
+    def decision_function(self, X: Any) -> Double:
+        """Return H at the rows of X.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or RowBlocks
+
+        Returns
+        -------
+        float64 array: (n_samples,) for two classes, positive for `classes_[1]`; (n_samples, n_classes) for more
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            If X is not finite and numeric, or its columns are not those of `fit`.
+        """
+        scores = self._raw_scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most likely label of each row of X, in the dtype of the labels given to `fit`."""
+        scores = self._raw_scores(X)
+        chosen = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return self.classes_[chosen.astype(np.intp)]
+
+    def predict_proba(self, X: Any) -> Double:
+        """Return class probabilities, shape (n_samples, n_classes), columns in the order of `classes_`.
+
+        With more than two classes they are those of one against the rest, scaled to sum to 1, or, of families that
+        learn all classes at once, the softmax of the scores.
+        """
+        scores = self._raw_scores(X)
+        return probabilities(self._link(), scores)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the (weighted) share of rows of X whose label in y is predicted."""
+        predicted = self.predict(X)
+        y = np.asarray(y)
+        if y.shape != predicted.shape:
+            raise InvalidInputError(f"y must have shape {predicted.shape}, got {y.shape}")
+        if not np.isin(y, self.classes_).any():
+            raise InvalidInputError(f"y must hold labels of the model, such as {self.classes_[0]!r}, got {y[0]!r}")
+        return float(check_weights(sample_weight, y.size).mean(predicted == y))
+
+
+class Regressor(Model):
+    """Base of regressors: one real target, or several as the columns of y."""
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of an estimator."""
+        from sklearn.utils import RegressorTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "regressor"
+        tags.regressor_tags = RegressorTags()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
+                        min_samples: int = 2) -> Training:
+        return with_evaluation(check_with_targets(X, y, sample_weight, self.n_threads, min_samples), eval_set)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted targets at the rows of X.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or RowBlocks
+
+        Returns
+        -------
+        float64 array: (n_samples,) for one target, (n_samples, n_targets) for more
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            If X is not finite and numeric, or its columns are not those of `fit`.
+        """
+        scores = self._raw_scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R^2, the (weighted) share of the variance of y that is predicted, its mean over several targets.
+
+        It is 1 for a constant target predicted exactly, and 0 for one that is not.
+        """
+        predicted = self._raw_scores(X)
+        values = check_targets(y, predicted.shape[0])
+        if values.shape != predicted.shape:
+            raise InvalidInputError(f"y must have {predicted.shape[1]} targets, got {values.shape[1]}")
+        weights = check_weights(sample_weight, predicted.shape[0])
+        unit = np.maximum(np.abs(values).max(axis=0), np.abs(predicted).max(axis=0))
+        unit[unit == 0] = 1.0
+        values, predicted = values / unit, predicted / unit  # whose squares cannot overflow
+        missed = weights.mean((values - predicted) ** 2)
+        spread = weights.mean((values - weights.mean(values)) ** 2)
+        constant = spread == 0
+        return float(np.where(constant, missed == 0, 1 - missed / np.where(constant, 1.0, spread)).mean())

@@ -1,0 +1,68 @@
+"""From the scores of a classifier to probabilities: one link for each way of learning."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Double = NDArray[np.float64]
+
+# Where the squared loss predicts less than this above the surest "no", its probability falls off exponentially.
+_TAIL = 1e-3
+
+
+class Link(Protocol):
+    """From scores of one output to the probability of its class."""
+
+    def positive(self, scores: Double) -> Double:
+        """P(y = +1 | x) of two classes."""
+
+    def log_positive(self, scores: Double) -> Double:
+        """Logarithm of what the probabilities of several classes are proportional to."""
+
+
+class LogisticLink:
+    """P(y = +1 | x) = 1 / (1 + exp(-slope score)); the exponential loss has slope 2."""
+
+    def __init__(self, slope: float = 2.0) -> None:
+        self.slope = slope
+
+    def positive(self, scores: Double) -> Double:
+        with np.errstate(over="ignore"):  # whose tanh is 1
+            return 0.5 * (1 + np.tanh(0.5 * self.slope * scores))
+
+    def log_positive(self, scores: Double) -> Double:
+        return -np.logaddexp(0, -self.slope * scores)
+
+
+class SoftmaxLink(LogisticLink):
+    """P(class | x) in proportion to exp(score), and the logistic link for a single score."""
+
+    def __init__(self) -> None:
+        super().__init__(slope=1.0)
+
+    def log_positive(self, scores: Double) -> Double:
+        return scores
+
+
+class LinearLink:
+    """P(y = +1 | x) = (1 + score) / 2, for a score that estimates the mean of y in {-1, +1}."""
+
+    def positive(self, scores: Double) -> Double:
+        return np.clip(0.5 * (1 + scores), 0, 1)
+
+    def log_positive(self, scores: Double) -> Double:
+        """Not held to 1, and with a tail below 0, so that the order of classes is that of their scores."""
+        above = 1 + scores
+        return np.log(0.5 * np.maximum(above, _TAIL)) + np.minimum(above / _TAIL - 1, 0)
+
+
+def probabilities(link: Link, scores: Double) -> Double:
+    """Class probabilities (n_samples, n_classes) from scores of one output, or one per class against the rest."""
+    if scores.shape[1] == 1:
+        positive = link.positive(scores[:, 0])
+        return np.column_stack([1 - positive, positive])
+    # In logarithms, so that a row that every class rejects still gets finite probabilities.
+    log_odds = link.log_positive(scores)
+    odds = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
+    return odds / odds.sum(axis=1, keepdims=True)

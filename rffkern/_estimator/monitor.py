@@ -1,0 +1,68 @@
+"""Loss curves, early stopping and progress of training in rounds or epochs."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..errors import InvalidInputError
+
+# Mean loss below which every row is fitted beyond any doubt, and more rounds would fit rounding errors.
+_LOSS_FLOOR = 1e-30
+
+
+class RoundInfo(NamedTuple):
+    """What a callback is told after each round; returning anything true ends the fit."""
+
+    n_rounds: int
+    n_estimators: int
+    train_loss: float
+    eval_loss: float | None
+    seconds: float
+
+
+class Monitor:
+    """Loss curves, the best round, and whether to go on."""
+
+    def __init__(self, n_estimators: int, early_stopping_rounds: int | None = None,
+                 callback: Callable[[RoundInfo], Any] | None = None, verbose: int = 0, unit: str = "round") -> None:
+        if callback is not None and not callable(callback):
+            raise InvalidInputError(f"callback must be callable or None, got {type(callback).__name__}")
+        self.n_estimators, self.early_stopping_rounds = n_estimators, early_stopping_rounds
+        self.callback, self.verbose = callback, verbose
+        self.unit = unit  # what a line of progress begins with
+        self.train_loss: list[float] = []
+        self.eval_loss: list[float] = []
+        self.asked_to_stop = False
+        self.started = time.perf_counter()
+
+    @property
+    def best_round(self) -> int:
+        """Number of rounds to keep: those up to the lowest evaluation loss, or all."""
+        return self.eval_loss.index(min(self.eval_loss)) if self.eval_loss else len(self.train_loss) - 1
+
+    def record(self, train_loss: float, eval_loss: float | None) -> bool:
+        """Take the losses after a round (the first call: before any); say whether to go on."""
+        self.train_loss.append(train_loss)
+        if eval_loss is not None:
+            self.eval_loss.append(eval_loss)
+        n_rounds = len(self.train_loss) - 1
+        if n_rounds == 0:
+            return True
+        info = RoundInfo(n_rounds, self.n_estimators, train_loss, eval_loss, time.perf_counter() - self.started)
+        finished = train_loss < _LOSS_FLOOR or self._has_stalled(n_rounds) or n_rounds == self.n_estimators
+        if self.verbose and (n_rounds % self.verbose == 0 or finished):
+            print(_progress_line(info, self.unit), file=sys.stderr)
+        self.asked_to_stop = self.callback is not None and bool(self.callback(info))
+        return not (finished or self.asked_to_stop)
+
+    def _has_stalled(self, n_rounds: int) -> bool:
+        """Whether the evaluation loss has not improved for as many rounds as are allowed."""
+        return bool(self.eval_loss and self.early_stopping_rounds
+                    and n_rounds - self.best_round >= self.early_stopping_rounds)
+
+
+def _progress_line(info: RoundInfo, unit: str) -> str:
+    left = info.seconds / info.n_rounds * (info.n_estimators - info.n_rounds)
+    eval_loss = "" if info.eval_loss is None else f"  eval loss {info.eval_loss:.6g}"
+    return f"{unit} {info.n_rounds}/{info.n_estimators}  train loss {info.train_loss:.6g}{eval_loss}  {left:.1f} s left"

@@ -1,0 +1,137 @@
+"""Parameters of estimators: name, check and description in one place; those that several families have.
+
+A class lists its parameters in `parameters`.  `check_parameters` checks the values an estimator holds, and `describe`
+writes the list into the docstring, in the order of the constructor and with its defaults.  Constructors themselves stay
+written out, so that signatures are what they seem.
+"""
+
+import inspect
+import re
+import textwrap
+from typing import Any, NamedTuple
+
+from .._data.arguments import MAX_THREADS, Check, Choice, Number, RandomState, check_all
+from .._data.tiles import TILE
+
+_WIDTH = 116
+
+
+class Parameter(NamedTuple):
+    """One parameter of a constructor."""
+
+    name: str
+    check: Check
+    text: str
+
+    def described(self, text: str) -> "Parameter":
+        """The same with another description."""
+        return self._replace(text=text)
+
+    def entry(self, default: object) -> str:
+        """The lines of a numpydoc section."""
+        shown = f'"{default}"' if isinstance(default, str) else repr(default)
+        return _entry(self.name, f"{self.check.domain}, default {shown}", self.text)
+
+
+class Attribute(NamedTuple):
+    """One fitted attribute, or several of one kind, for documentation."""
+
+    name: str
+    kind: str
+    text: str
+
+    def described(self, text: str) -> "Attribute":
+        """The same with another description."""
+        return self._replace(text=text)
+
+    def entry(self) -> str:
+        """The lines of a numpydoc section."""
+        return _entry(self.name, self.kind, self.text)
+
+
+def _entry(name: str, kind: str, text: str) -> str:
+    body = textwrap.fill(" ".join(text.split()), _WIDTH - 4, initial_indent="    ", subsequent_indent="    ",
+                         break_on_hyphens=False, break_long_words=False)
+    return f"{name} : {kind}\n{body}"
+
+
+def check_parameters(model: Any) -> None:
+    """Check the values that an estimator holds, in the order in which its class lists them."""
+    check_all(((name, check) for name, check, _ in model.parameters), model)
+
+
+def describe(cls: Any) -> None:
+    """Fill in the docstrings of a class and of its methods.
+
+    A line that holds only {parameters} or {attributes} gives way to what the class lists; one that holds only a name of
+    `ARGUMENTS`, as {sample_weight}, to the description of that argument.
+    """
+    defaults = {name: value.default for name, value in inspect.signature(cls.__init__).parameters.items()}
+    sections = {
+        "parameters": "\n".join(parameter.entry(defaults[parameter.name]) for parameter in cls.parameters),
+        "attributes": "\n".join(attribute.entry() for attribute in cls.attributes),
+    }
+    for item in (cls, *vars(cls).values()):
+        if getattr(item, "__doc__", None) and (item is cls or inspect.isfunction(item)):
+            item.__doc__ = re.sub(r"^( *)\{(\w+)\}$", lambda line: _filled(line, sections), item.__doc__, flags=re.M)
+
+
+def _filled(line: re.Match[str], sections: dict[str, str]) -> str:
+    indent, name = line.groups()
+    return textwrap.indent(sections[name] if name in sections else ARGUMENTS[name].entry(), indent)
+
+
+# Arguments of methods, by the name that stands in braces.
+ARGUMENTS = {
+    "X": Attribute("X", "array of shape (n_samples, n_features), or RowBlocks",
+                   "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and "
+                   "`numpy.memmap` are read block by block in every pass and never held whole."),
+    "X_scored": Attribute("X", "array of shape (n_samples, n_features), or RowBlocks",
+                          "Rows with the columns of `fit`.  float32 rows are scored in single precision where it "
+                          "suffices, others in double."),
+    "labels": Attribute("y", "array of shape (n_samples,)", "Labels of any sortable type."),
+    "targets": Attribute("y", "array of shape (n_samples,) or (n_samples, n_targets)", "Finite numbers."),
+    "sample_weight": Attribute("sample_weight", "array of shape (n_samples,) or None",
+                               "Weights >= 0 that multiply a row's term in every sum, so that an integer weight equals "
+                               "repetition."),
+    "eval_set": Attribute("eval_set", "(X, y) or (X, y, sample_weight) or None",
+                          "Held-out rows, in the forms of X and y, on which to stop early; the round of lowest loss on "
+                          "them is kept."),
+    "callback": Attribute("callback", "callable or None",
+                          "Called with a `RoundInfo` after each round; returning True ends the fit."),
+}
+
+GAMMA = Parameter("gamma", Number(float, 0, 1e100, open_low=True, word="scale"),
+                  'Inverse squared width of the kernel exp(-gamma |x - x\'|^2), hence omega ~ N(0, 2 gamma I).  "scale" '
+                  "is 1 / n_features on standardised columns, and 1 / (n_features times their mean variance) without "
+                  "standardisation.")
+LEARNING_RATE = Parameter("learning_rate", Number(float, 0, 1, open_low=True), "Factor on every step.")
+MAX_ITER = Parameter("max_iter", Number(int, 0, 10**6), "L-BFGS iterations per round.")
+MAX_SAMPLES = Parameter("max_samples", Number(int, TILE, optional=True),
+                        "Largest number of rows that one round's search uses; the step uses all rows.  More rows than "
+                        "this are shuffled once and divided into equal subsets, which the rounds take in turn.  None: "
+                        "all rows.")
+N_ESTIMATORS = Parameter("n_estimators", Number(int, 1, 10**8), "Number of boosting rounds T.")
+N_COMPONENTS = Parameter("n_components", Number(int, 1, 10**6), "Number of cosines K of a landmark.")
+BETA = Parameter("beta", Number(float, 0, 1e100),
+                 "Inverse temperature of the pseudo-posterior; 0 gives all cosines of a landmark equal weights.")
+STANDARDIZE = Parameter("standardize", Choice((True, False)),
+                        "Learn on columns of mean 0 and variance 1.  Prediction takes raw rows either way.")
+EARLY_STOPPING_ROUNDS = Parameter("early_stopping_rounds", Number(int, 1, optional=True),
+                                  "Rounds without a lower evaluation loss after which to stop; used only with an "
+                                  "`eval_set`.")
+PRECISION = Parameter("precision", Choice(("single", "double")),
+                      "Arithmetic of the training kernels.  Sums over tiles and predictions kept in training are "
+                      'double in both.  "single" becomes "double" where angles omega . x may exceed 4000 radians.')
+RANDOM_STATE = Parameter("random_state", RandomState(), "Source of the random draws.")
+N_THREADS = Parameter("n_threads", Number(int, 1, MAX_THREADS, optional=True),
+                      "Number of threads; None for the CPUs this process may use.  The result is the same to the last "
+                      "bit for any number.")
+VERBOSE = Parameter("verbose", Number(int, 0), "Print a line on stderr every so many rounds; 0 for none.")
+
+CLASSES_ = Attribute("classes_", "array of shape (n_classes,)", "The labels, sorted.")
+EXPANSION_ = Attribute("expansion_", "FourierExpansion", "The trained function of a raw row, immutable.")
+N_FEATURES_IN_ = Attribute("n_features_in_", "int",
+                           "Number of columns; `feature_names_in_` has their names where `fit` saw a data frame.")
+N_ESTIMATORS_ = Attribute("n_estimators_", "int", "Number of rounds kept.")
+N_COMPONENTS_ = Attribute("n_components_", "int", "Number of cosines of each landmark.")

@@ -1,0 +1,44 @@
+"""The families by the names that files and the command line know; their code is loaded when it is first asked for."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .base import Model
+
+_PACKAGE = __name__.split(".", 1)[0]
+
+
+class Family(NamedTuple):
+    """Where the class of a family is."""
+
+    class_name: str
+    module: str
+    task: str  # "classifier", "regressor" or "transformer"
+
+    def load(self) -> "type[Model]":
+        """The class."""
+        found: type[Model] = getattr(import_module(f"{_PACKAGE}.{self.module}"), self.class_name)
+        return found
+
+
+FAMILIES = {
+    "gbrff": Family("GBRFFClassifier", "_gbrff.least_squares", "classifier"),
+    "gbrff1": Family("GBRFF1Classifier", "_gbrff.gbrff1", "classifier"),
+    "gbrff2": Family("GBRFF2Classifier", "_gbrff.gbrff2", "classifier"),
+    "gbrff_regressor": Family("GBRFFRegressor", "_gbrff.least_squares", "regressor"),
+    "pbrff": Family("PBRFFClassifier", "_pbrff.estimators", "classifier"),
+    "pbrff_transformer": Family("PBRFFTransformer", "_pbrff.estimators", "transformer"),
+    "rffnet": Family("RFFNetClassifier", "_rffnet.estimators", "classifier"),
+    "rffnet_regressor": Family("RFFNetRegressor", "_rffnet.estimators", "regressor"),
+    "sparse_kernel": Family("SparseKernelClassifier", "_sparse.estimators", "classifier"),
+    "sparse_kernel_regressor": Family("SparseKernelRegressor", "_sparse.estimators", "regressor"),
+}
+
+
+def family_of(cls: type) -> str | None:
+    """The name of the family whose class this is, or None."""
+    for name, family in FAMILIES.items():
+        if family.class_name == cls.__name__ and cls.__module__ == f"{_PACKAGE}.{family.module}":
+            return name
+    return None

@@ -1,0 +1,1 @@
+"""Mathematics of random Fourier features that several families share."""

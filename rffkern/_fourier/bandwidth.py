@@ -1,0 +1,39 @@
+"""The bandwidth parameter gamma of the kernel whose random features are drawn, and the precision its angles need."""
+
+import math
+
+from .._data.scaling import Scaling
+from ..errors import InvalidInputError
+
+# Single precision is for angles up to this many radians; it resolves them to 2e-4 there.
+_LARGEST_SINGLE_ANGLE = 4000.0
+
+# Without standardisation, the spread of the rows must lie within this factor of 1.
+_LARGEST_SPREAD = 1e100
+
+# Omegas drawn around this, in the unit of X, still have room to grow in a descent.
+_LARGEST_OMEGA = 1e306
+
+
+def rows_variance(standardize: bool, scaling: Scaling) -> float:
+    """Mean variance of the columns that a model learns from, refused where it would over- or underflow."""
+    if not standardize and scaling.inverse_scale.any():
+        spread = math.sqrt(scaling.mean_variance)
+        if not 1 / _LARGEST_SPREAD < spread < _LARGEST_SPREAD:
+            raise InvalidInputError(f"X must have a spread between {1 / _LARGEST_SPREAD:g} and {_LARGEST_SPREAD:g} "
+                                    f"where standardize is False, got {spread:.3g}")
+    return 1.0 if standardize or scaling.mean_variance == 0 else scaling.mean_variance
+
+
+def kernel_width(gamma: str | float, standardize: bool, scaling: Scaling) -> float:
+    """Gamma in the units learning takes place in, refused where omegas in the units of X would overflow."""
+    variance = rows_variance(standardize, scaling)
+    found = 1 / (scaling.center.size * variance) if isinstance(gamma, str) else float(gamma)
+    if math.sqrt(found) > _LARGEST_OMEGA / max(1.0, scaling.inverse_scale.max()):
+        raise InvalidInputError(f"gamma must be smaller for columns of such small spread, got {gamma!r}")
+    return found
+
+
+def needs_double(gamma: float, largest_length: float) -> bool:
+    """Whether angles may exceed what single precision resolves."""
+    return 3 * math.sqrt(2 * gamma) * largest_length > _LARGEST_SINGLE_ANGLE

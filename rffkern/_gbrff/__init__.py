@@ -1,0 +1,1 @@
+"""Gradient boosting with random Fourier features: GBRFF1, GBRFF2 and GBRFF."""

@@ -1,0 +1,248 @@
+"""Landmark descent and pseudo-posterior of a boosted learner: lines 6 and 7 of Algorithm 2, eqs. 5 to 7 of 2019.
+
+A landmark x acts only through the phases u = omegas x.  With the waves cos(omega_j . x_i) and sin(omega_j . x_i) of all
+rows computed once a round, cos(omega_j . (x - x_i)) is cos(u_j) cos(omega_j . x_i) + sin(u_j) sin(omega_j . x_i): a
+trial costs two dot products of 2 K numbers a row, whatever the number of features.
+"""
+
+from cython.parallel cimport prange, threadid
+from libc.math cimport M_LN2, M_PI, rint
+
+from .tiles cimport (
+    TERMS, TILE, accumulate, add_scaled, block_start, block_stop, dot, flush, n_blocks, project, project_terms,
+    real, sincospi, squared, surrogate, weight_tile,
+)
+from .lbfgs cimport LBFGS
+
+# Losses of a learner's value z at a row of residual r: exp(-r z), and (r - z)^2.
+EXPONENTIAL, SQUARED = 0, 1
+
+
+cdef inline double _row_losses(int loss, const real *r, const real *weight, const real *ones, const real *z,
+                               real *v) noexcept nogil:
+    """Sum over a tile of weight (loss at z - loss at 0); v = -weight slope along z, over the factor of `_slope`."""
+    if loss == 0:   # r holds log2(e) times the residual
+        return surrogate(r, weight, ones, z, v)
+    return squared(r, weight, z, v)
+
+
+cdef inline double _slope(int loss) noexcept nogil:
+    return M_LN2 if loss == 0 else 2.0
+
+
+cdef void _tile_waves(const real *tile, Py_ssize_t n_features, const real[:, ::1] scaled, const real *shifts,
+                      Py_ssize_t n_components, real *waves) noexcept nogil:
+    cdef real u[TERMS * TILE]
+    cdef Py_ssize_t j, k, group
+    for group in range((n_components + TERMS - 1) // TERMS):
+        j = group * TERMS
+        project_terms(tile, n_features, TILE, &scaled[j, 0], shifts, u)
+        for k in range(min(<Py_ssize_t>TERMS, n_components - j)):
+            sincospi(u + k * TILE, TILE, waves + (2 * (j + k) + 1) * TILE, waves + 2 * (j + k) * TILE)
+
+
+def make_waves(
+    const real[:, :, ::1] tiles,     # IN   (n_tiles, n_features, TILE)
+    const double[:, ::1] omegas,     # IN   (n_components, n_features)
+    real[:, :, ::1] waves,           # OUT  (n_tiles, 2 n_components, TILE) cosine and sine of each omega . x
+    real[:, ::1] scaled,             # TEMP (n_components padded to a multiple of TERMS, n_features)
+    int n_threads,
+):
+    """The only pass over the features in a round."""
+    cdef real shifts[TERMS]
+    cdef Py_ssize_t b, j, k, t, n_tiles = tiles.shape[0], n_components = omegas.shape[0]
+    with nogil:
+        for k in range(TERMS):
+            shifts[k] = 0
+        for j in range(scaled.shape[0]):
+            for k in range(omegas.shape[1]):
+                scaled[j, k] = <real>(omegas[j, k] / M_PI) if j < n_components else 0
+        for b in prange(n_blocks(n_tiles), schedule='dynamic', num_threads=n_threads):
+            for t in range(block_start(b), block_stop(b, n_tiles)):
+                _tile_waves(&tiles[t, 0, 0], tiles.shape[1], scaled, &shifts[0], n_components, &waves[t, 0, 0])
+
+
+cdef void _block_landmark(
+    int loss, const real[:, :, ::1] waves, const real[:, ::1] r, const real[:, ::1] weight, const real[::1] direction,
+    real *lanes, Py_ssize_t block, double *sums,
+) noexcept nogil:
+    """Over the rows of one block: sums = [sum of losses, minus its gradient in `direction` over the slope factor]."""
+    cdef real ones[TILE]
+    cdef real z[TILE]
+    cdef real v[TILE]
+    cdef Py_ssize_t i, t, n_tiles = waves.shape[0], n_waves = waves.shape[1]
+    for i in range(TILE):
+        ones[i] = 1
+    for i in range(n_waves + 1):
+        sums[i] = 0
+    for t in range(block_start(block), block_stop(block, n_tiles)):
+        project(&waves[t, 0, 0], n_waves, &direction[0], 0, z)
+        sums[0] += _row_losses(loss, &r[t, 0], weight_tile(weight, t, n_tiles), ones, z, v)
+        accumulate(&waves[t, 0, 0], n_waves, v, lanes)
+    flush(lanes, n_waves, sums + 1)
+
+
+cdef void _phases(const double[:, ::1] basis, const double[::1] x, double[::1] u) noexcept nogil:
+    """u = omegas x, with the transpose of omegas as basis; an empty one stands for u = x."""
+    cdef Py_ssize_t j, k
+    if basis.shape[0] == 0:
+        for j in range(x.shape[0]):
+            u[j] = x[j]
+        return
+    for j in range(u.shape[0]):
+        u[j] = 0
+    for k in range(x.shape[0]):
+        add_scaled(&basis[k, 0], u.shape[0], x[k], &u[0])
+
+
+cdef void _set_direction(const double[::1] u, Py_ssize_t n_components, double length,
+                         real[::1] direction) noexcept nogil:
+    """direction[2 j], direction[2 j + 1] = length cos(u_j), length sin(u_j)."""
+    cdef real half_turns[TILE]
+    cdef real s[TILE]
+    cdef real c[TILE]
+    cdef double angle
+    cdef Py_ssize_t j, start, n_here
+    for j in range(TILE):
+        half_turns[j] = 0
+    for start in range(0, n_components, 128):
+        n_here = min(<Py_ssize_t>TILE, n_components - start)
+        for j in range(n_here):   # reduced in double, for phases may be many turns
+            angle = u[start + j] / M_PI
+            half_turns[j] = <real>(angle - 2 * rint(0.5 * angle))
+        sincospi(half_turns, TILE, s, c)
+        for j in range(n_here):
+            direction[2 * (start + j)] = <real>(length * c[j])
+            direction[2 * (start + j) + 1] = <real>(length * s[j])
+
+
+cdef double _objective(
+    int loss, const real[:, :, ::1] waves, const real[:, ::1] r, const real[:, ::1] weight,
+    const double[:, ::1] basis, const double[::1] x, double total_weight, double[::1] gradient, double[::1] u,
+    real[::1] direction, real[:, ::1] lanes, double[:, ::1] partial, int n_threads,
+) noexcept nogil:
+    cdef Py_ssize_t b, j, k, n_components = waves.shape[1] // 2, blocks = n_blocks(waves.shape[0])
+    cdef double value = 0, factor = -_slope(loss) / total_weight, along_cosine, along_sine
+    _phases(basis, x, u)
+    _set_direction(u, n_components, 1.0 / n_components, direction)
+    if n_threads == 1:   # as in `_descent`: no parallel region where it would cost more than the work
+        for b in range(blocks):
+            _block_landmark(loss, waves, r, weight, direction, &lanes[0, 0], b, &partial[b, 0])
+    else:
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
+            _block_landmark(loss, waves, r, weight, direction, &lanes[threadid(), 0], b, &partial[b, 0])
+    for b in range(blocks):
+        value += partial[b, 0]
+    for j in range(n_components):
+        along_cosine = along_sine = 0
+        for b in range(blocks):
+            along_cosine += partial[b, 1 + 2 * j]
+            along_sine += partial[b, 2 + 2 * j]
+        u[j] = factor * (along_sine * direction[2 * j] - along_cosine * direction[2 * j + 1])
+    if basis.shape[0] == 0:
+        for j in range(n_components):
+            gradient[j] = u[j]
+    else:
+        for k in range(basis.shape[0]):
+            gradient[k] = dot(&basis[k, 0], &u[0], u.shape[0])
+    return value / total_weight
+
+
+def landmark_objective(
+    int loss,                          # EXPONENTIAL or SQUARED
+    const real[:, :, ::1] waves,       # IN   (n_tiles, 2 n_components, TILE)
+    const real[:, ::1] r,              # IN   (n_tiles, TILE) residuals, times log2(e) for the exponential loss
+    const real[:, ::1] weight,         # IN   (n_tiles or 2, TILE)
+    const double[:, ::1] basis,        # IN   (n_features, padded) omegas transposed, or (0, padded): search by phases
+    const double[::1] x,               # IN   (n_features,) landmark, or (n_components,) phases where basis is empty
+    double total_weight,
+    double[::1] gradient,              # OUT  like x
+    double[::1] u,                     # TEMP (padded,) n_components padded with 0 to a multiple of LANES
+    real[::1] direction,               # TEMP (2 n_components,)
+    real[:, ::1] lanes,                # TEMP (n_threads, 2 n_components * LANES), 0 and left 0
+    double[:, ::1] partial,            # TEMP (n_blocks, >= 1 + 2 n_components)
+    int n_threads,
+):
+    """Weighted mean of loss(r, mean over j of cos(omega_j . (x - x_i))) - loss(r, 0), and its gradient in x."""
+    with nogil:
+        value = _objective(loss, waves, r, weight, basis, x, total_weight, gradient, u, direction, lanes, partial,
+                           n_threads)
+    return value
+
+
+def descend_landmark(
+    LBFGS search,                      # TEMP for as many variables as x has
+    int loss,                          # EXPONENTIAL or SQUARED
+    const real[:, :, ::1] waves,       # IN   (n_tiles, 2 n_components, TILE)
+    const real[:, ::1] r,              # IN   (n_tiles, TILE) residuals, times log2(e) for the exponential loss
+    const real[:, ::1] weight,         # IN   (n_tiles or 2, TILE)
+    const double[:, ::1] basis,        # IN   (n_features, padded) omegas transposed, or (0, padded): search by phases
+    double[::1] x,                     # IN   where to start; OUT the end of the descent
+    double total_weight,
+    double first_length,
+    double[::1] u,                     # OUT  (padded,) phases of the landmark
+    real[::1] direction,               # TEMP (2 n_components,)
+    real[:, ::1] lanes,                # TEMP (n_threads, 2 n_components * LANES), 0 and left 0
+    double[:, ::1] partial,            # TEMP (n_blocks, >= 1 + 2 n_components)
+    int n_threads,
+):
+    """Minimise `landmark_objective` over x from where it stands; return the number of evaluations."""
+    cdef double value
+    with nogil:
+        search.reset(x, first_length)
+        while True:
+            value = _objective(loss, waves, r, weight, basis, search.x, total_weight, search.gradient, u, direction,
+                               lanes, partial, n_threads)
+            if not search.advance(value):
+                break
+        x[:] = search.x
+        _phases(basis, x, u)
+    return search.n_evaluations
+
+
+cdef void _block_component_losses(
+    int loss, const real[:, :, ::1] waves, const real[:, ::1] r, const real[:, ::1] weight, const real[::1] direction,
+    Py_ssize_t block, double *sums,
+) noexcept nogil:
+    cdef real ones[TILE]
+    cdef real z[TILE]
+    cdef real v[TILE]
+    cdef Py_ssize_t j, t, n_tiles = waves.shape[0], n_components = waves.shape[1] // 2
+    for j in range(TILE):
+        ones[j] = 1
+    for j in range(n_components):
+        sums[j] = 0
+    for t in range(block_start(block), block_stop(block, n_tiles)):
+        for j in range(n_components):
+            project(&waves[t, 2 * j, 0], 2, &direction[2 * j], 0, z)
+            sums[j] += _row_losses(loss, &r[t, 0], weight_tile(weight, t, n_tiles), ones, z, v)
+
+
+def component_losses(
+    int loss,                          # EXPONENTIAL or SQUARED
+    const real[:, :, ::1] waves,       # IN   (n_tiles, 2 n_components, TILE)
+    const real[:, ::1] r,              # IN   (n_tiles, TILE) residuals, times log2(e) for the exponential loss
+    const real[:, ::1] weight,         # IN   (n_tiles or 2, TILE)
+    const double[::1] u,               # IN   (>= n_components,) phases of the landmark
+    double total_weight,
+    double[::1] losses,                # OUT  (n_components,)
+    real[::1] direction,               # TEMP (2 n_components,)
+    double[:, ::1] partial,            # TEMP (n_blocks, >= n_components)
+    int n_threads,
+):
+    """Weighted mean of loss(r, cos(omega_j . (x - x_i))) - loss(r, 0) for each component j of a landmark x.
+
+    The differences from loss(r, 0) shift all components alike, so that they make the same pseudo-posterior.
+    """
+    cdef Py_ssize_t b, j, blocks = n_blocks(waves.shape[0])
+    with nogil:
+        _set_direction(u, losses.shape[0], 1.0, direction)
+        for j in range(losses.shape[0]):
+            losses[j] = 0
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
+            _block_component_losses(loss, waves, r, weight, direction, b, &partial[b, 0])
+        for b in range(blocks):
+            for j in range(losses.shape[0]):
+                losses[j] += partial[b, j]
+        for j in range(losses.shape[0]):
+            losses[j] /= total_weight

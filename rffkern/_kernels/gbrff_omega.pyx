@@ -1,0 +1,106 @@
+"""Descent over omega: line 7 of Algorithm 3 (GBRFF2)."""
+
+from cython.parallel cimport prange, threadid
+from libc.math cimport M_LN2, M_PI
+
+from .tiles cimport (
+    TILE, accumulate, block_start, block_stop, flush, n_blocks, project, real, sincospi, surrogate, weight_tile,
+)
+from .lbfgs cimport LBFGS
+
+
+cdef void _block_objective(
+    const real[:, :, ::1] tiles, const real[:, ::1] r2, const real[:, ::1] weight, const real[::1] omega, real shift,
+    real *lanes, Py_ssize_t block, double *sums,
+) noexcept nogil:
+    """Over the rows of one block: sums = [sum of weight (exp(-y_tilde cos) - 1), its gradient in omega / ln 2]."""
+    cdef real u[TILE]
+    cdef real s[TILE]
+    cdef real c[TILE]
+    cdef real v[TILE]
+    cdef Py_ssize_t j, t, n_tiles = tiles.shape[0], n_features = tiles.shape[1]
+    for j in range(n_features + 1):
+        sums[j] = 0
+    for t in range(block_start(block), block_stop(block, n_tiles)):
+        project(&tiles[t, 0, 0], n_features, &omega[0], shift, u)
+        sincospi(u, TILE, s, c)
+        sums[0] += surrogate(&r2[t, 0], weight_tile(weight, t, n_tiles), s, c, v)
+        accumulate(&tiles[t, 0, 0], n_features, v, lanes)
+    flush(lanes, n_features, sums + 1)
+
+
+cdef double _objective(
+    const real[:, :, ::1] tiles, const real[:, ::1] r2, const real[:, ::1] weight, const double[::1] omega,
+    double phase, double reg_lambda, double total_weight, double[::1] gradient, real[::1] scaled,
+    real[:, ::1] lanes, double[:, ::1] partial, int n_threads,
+) noexcept nogil:
+    cdef Py_ssize_t b, j, n_features = omega.shape[0], blocks = n_blocks(tiles.shape[0])
+    cdef real shift = <real>(phase / M_PI)
+    cdef double loss = 0
+    for j in range(n_features):
+        scaled[j] = <real>(omega[j] / M_PI)
+        gradient[j] = 0
+    if n_threads == 1:   # a parallel region costs a microsecond even where it is one thread: a fifth of a small fit
+        for b in range(blocks):
+            _block_objective(tiles, r2, weight, scaled, shift, &lanes[0, 0], b, &partial[b, 0])
+    else:
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
+            _block_objective(tiles, r2, weight, scaled, shift, &lanes[threadid(), 0], b, &partial[b, 0])
+    for b in range(blocks):
+        loss += partial[b, 0]
+        for j in range(n_features):
+            gradient[j] += partial[b, 1 + j]
+    loss /= total_weight
+    for j in range(n_features):
+        gradient[j] = gradient[j] * (M_LN2 / total_weight) + 2 * reg_lambda * omega[j]
+        loss += reg_lambda * omega[j] * omega[j]
+    return loss
+
+
+def omega_objective(
+    const real[:, :, ::1] tiles,   # IN   (n_tiles, n_features, TILE)
+    const real[:, ::1] r2,         # IN   (n_tiles, TILE) log2(e) y_tilde, 0 in padding
+    const real[:, ::1] weight,     # IN   (n_tiles or 2, TILE)
+    const double[::1] omega,       # IN   (n_features,)
+    double phase,
+    double reg_lambda,
+    double total_weight,
+    double[::1] gradient,          # OUT  (n_features,)
+    real[::1] scaled,              # TEMP (n_features,)
+    real[:, ::1] lanes,            # TEMP (n_threads, n_features * LANES), 0 and left 0
+    double[:, ::1] partial,        # TEMP (n_blocks, >= 1 + n_features)
+    int n_threads,
+):
+    """Weighted mean of exp(-y_tilde cos(omega . x - phase)) - 1, plus reg_lambda |omega|^2, and its gradient."""
+    with nogil:
+        loss = _objective(tiles, r2, weight, omega, phase, reg_lambda, total_weight, gradient, scaled, lanes,
+                          partial, n_threads)
+    return loss
+
+
+def descend_omega(
+    LBFGS search,                  # TEMP for n_features variables
+    const real[:, :, ::1] tiles,   # IN   (n_tiles, n_features, TILE)
+    const real[:, ::1] r2,         # IN   (n_tiles, TILE) log2(e) y_tilde, 0 in padding
+    const real[:, ::1] weight,     # IN   (n_tiles or 2, TILE)
+    double[::1] omega,             # IN   (n_features,) where to start; OUT the end of the descent
+    double phase,
+    double reg_lambda,
+    double total_weight,
+    double first_length,
+    real[::1] scaled,              # TEMP (n_features,)
+    real[:, ::1] lanes,            # TEMP (n_threads, n_features * LANES), 0 and left 0
+    double[:, ::1] partial,        # TEMP (n_blocks, >= 1 + n_features)
+    int n_threads,
+):
+    """Minimise `omega_objective` over omega from where it stands; return the number of evaluations."""
+    cdef double loss
+    with nogil:
+        search.reset(omega, first_length)
+        while True:
+            loss = _objective(tiles, r2, weight, search.x, phase, reg_lambda, total_weight, search.gradient, scaled,
+                              lanes, partial, n_threads)
+            if not search.advance(loss):
+                break
+        omega[:] = search.x
+    return search.n_evaluations

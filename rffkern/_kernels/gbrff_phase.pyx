@@ -1,0 +1,165 @@
+"""Search for the phase of a single Fourier feature: line 6 of Algorithm 3, and of Algorithm 2 where K = 1."""
+
+from cython.parallel cimport prange
+from libc.math cimport M_LN2, M_PI, cos, fabs, log1p, sin
+
+from .tiles cimport (
+    TILE, block_start, block_stop, n_blocks, phase_slopes, phase_sums, project, real, sincospi, weight_tile,
+)
+
+cdef enum:
+    MAX_SAMPLES = 64
+    MAX_NEWTON_STEPS = 20
+
+# A row of residual r makes bumps of width 1 / sqrt(r) in the loss along the phase; the samples must not step over one.
+cdef double MAX_RESIDUAL_16 = 8
+cdef double MAX_RESIDUAL_32 = 24
+
+
+cdef void _block_phase_sums(
+    const real[:, :, ::1] tiles, const real[:, ::1] r2, const real[:, ::1] weight, const real[::1] omega,
+    const real[:, ::1] circle, Py_ssize_t n_samples, real[:, ::1] a, real[:, ::1] b, Py_ssize_t block, double *sums,
+) noexcept nogil:
+    """sums[k] = sum over the block of weight (exp(-y_tilde cos(omega . x - 2 pi k / n_samples)) - 1)."""
+    cdef real u[TILE]
+    cdef Py_ssize_t i, k, t, n_tiles = tiles.shape[0]
+    for k in range(n_samples):
+        sums[k] = 0
+    for t in range(block_start(block), block_stop(block, n_tiles)):
+        project(&tiles[t, 0, 0], tiles.shape[1], &omega[0], 0, u)
+        sincospi(u, TILE, &b[t, 0], &a[t, 0])
+        for i in range(TILE):
+            a[t, i] *= r2[t, i]
+            b[t, i] *= r2[t, i]
+        phase_sums(&a[t, 0], &b[t, 0], weight_tile(weight, t, n_tiles), n_samples // 2, &circle[0, 0], &circle[1, 0],
+                   sums)
+
+
+cdef void _block_phase_slopes(
+    const real[:, ::1] a, const real[:, ::1] b, const real[:, ::1] weight, double phase, Py_ssize_t block, double *sums,
+) noexcept nogil:
+    cdef Py_ssize_t t, n_tiles = a.shape[0]
+    cdef real cosine = <real>cos(phase), sine = <real>sin(phase)
+    sums[0] = sums[1] = sums[2] = 0
+    for t in range(block_start(block), block_stop(block, n_tiles)):
+        phase_slopes(&a[t, 0], &b[t, 0], weight_tile(weight, t, n_tiles), cosine, sine, sums)
+
+
+cdef double _polish(
+    const real[:, ::1] a, const real[:, ::1] b, const real[:, ::1] weight, double total_weight, double phase,
+    double width, double[:, ::1] partial, int n_threads, double *log_loss,
+) noexcept nogil:
+    """Minimise the log of the loss within `width` of a phase: Newton's rule, bisection where it leaves the bracket.
+
+    The logarithm, because the loss itself may span twenty orders of magnitude, over which Newton's rule crawls.
+    """
+    cdef Py_ssize_t k, blocks = n_blocks(a.shape[0])
+    cdef int iteration
+    cdef double left = phase - width, right = phase + width, trial, value, slope, curvature, best = phase
+    for iteration in range(MAX_NEWTON_STEPS):
+        if n_threads == 1:   # as in `_descent`: no parallel region where it would cost more than the work
+            for k in range(blocks):
+                _block_phase_slopes(a, b, weight, phase, k, &partial[k, 0])
+        else:
+            for k in prange(blocks, schedule='dynamic', num_threads=n_threads):
+                _block_phase_slopes(a, b, weight, phase, k, &partial[k, 0])
+        value = slope = curvature = 0
+        for k in range(blocks):
+            value += partial[k, 0]
+            slope -= M_LN2 * partial[k, 1]
+            curvature += M_LN2 * partial[k, 2]
+        slope /= total_weight + value
+        curvature = curvature / (total_weight + value) - slope * slope
+        value = log1p(value / total_weight)
+        if iteration == 0 or value < log_loss[0]:
+            log_loss[0] = value
+            best = phase
+        if slope > 0:
+            right = phase
+        else:
+            left = phase
+        trial = phase - slope / curvature if curvature > 0 else right
+        if not left < trial < right:
+            trial = 0.5 * (left + right)
+        # The rule squares the error: after a step this small nothing is left to gain.
+        if fabs(trial - phase) < 1e-6:
+            return trial if best == phase else best
+        phase = trial
+    return best
+
+
+cdef double _best_phase(
+    const double *samples, Py_ssize_t n_samples, const real[:, ::1] a, const real[:, ::1] b,
+    const real[:, ::1] weight, double total_weight, double largest_residual, double[:, ::1] partial, int n_threads,
+) noexcept nogil:
+    """Polish every valley among the sampled log losses that may hold the global minimum; return the best phase.
+
+    The log loss changes by at most `largest_residual` per radian, so a valley whose sample lies more than half a
+    sample width times that above the best point found cannot.
+    """
+    cdef double width = 2 * M_PI / n_samples, best = 0, phase, left, right, bend, lowest, log_loss = 0
+    cdef bint done[MAX_SAMPLES]
+    cdef Py_ssize_t i, k, first = 0
+    for k in range(n_samples):
+        done[k] = False
+        if samples[k] < samples[first]:
+            first = k
+    lowest = samples[first]
+    best = first * width
+    while True:
+        k = -1
+        for i in range(n_samples):
+            if (not done[i] and samples[i] <= samples[(i + 1) % n_samples]
+                    and samples[i] < samples[(i + n_samples - 1) % n_samples]
+                    and samples[i] - 0.5 * width * largest_residual < lowest
+                    and (k < 0 or samples[i] < samples[k])):
+                k = i
+        if k < 0:
+            break
+        done[k] = True
+        left, right = samples[(k + n_samples - 1) % n_samples] - samples[k], samples[(k + 1) % n_samples] - samples[k]
+        bend = left + right
+        phase = width * (k + (0.5 * (left - right) / bend if bend > 0 else 0))
+        phase = _polish(a, b, weight, total_weight, phase, width, partial, n_threads, &log_loss)
+        if log_loss < lowest:
+            best, lowest = phase, log_loss
+    return best if best <= M_PI else best - 2 * M_PI
+
+
+def search_phase(
+    const real[:, :, ::1] tiles,   # IN   (n_tiles, n_features, TILE)
+    const real[:, ::1] r2,         # IN   (n_tiles, TILE) log2(e) y_tilde, 0 in padding
+    const real[:, ::1] weight,     # IN   (n_tiles or 2, TILE)
+    const double[::1] omega,       # IN   (n_features,)
+    double total_weight,
+    double largest_residual,       # largest |y_tilde|
+    real[:, ::1] a,                # TEMP (n_tiles, TILE)
+    real[:, ::1] b,                # TEMP (n_tiles, TILE)
+    real[::1] scaled,              # TEMP (n_features,)
+    real[:, ::1] circle,           # TEMP (2, 32)
+    double[:, ::1] partial,        # TEMP (n_blocks, >= 64)
+    int n_threads,
+):
+    """Line 6 of Algorithm 3: the phase in [-pi, pi] with the globally smallest surrogate loss.
+
+    One pass over the rows reads the loss at 16, 32 or 64 phases; the valleys are polished on r cos and r sin alone.
+    """
+    cdef Py_ssize_t j, k, block, blocks = n_blocks(tiles.shape[0]), n_samples = 64
+    cdef double samples[MAX_SAMPLES]
+    if largest_residual <= MAX_RESIDUAL_32:
+        n_samples = 16 if largest_residual <= MAX_RESIDUAL_16 else 32
+    with nogil:
+        for j in range(omega.shape[0]):
+            scaled[j] = <real>(omega[j] / M_PI)
+        for k in range(n_samples // 2):
+            circle[0, k] = <real>cos(2 * M_PI * k / n_samples)
+            circle[1, k] = <real>sin(2 * M_PI * k / n_samples)
+        for block in prange(blocks, schedule='dynamic', num_threads=n_threads):
+            _block_phase_sums(tiles, r2, weight, scaled, circle, n_samples, a, b, block, &partial[block, 0])
+        for k in range(n_samples):
+            samples[k] = 0
+            for block in range(blocks):
+                samples[k] += partial[block, k]
+            samples[k] = log1p(samples[k] / total_weight)
+        phase = _best_phase(samples, n_samples, a, b, weight, total_weight, largest_residual, partial, n_threads)
+    return phase

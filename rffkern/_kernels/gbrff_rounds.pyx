@@ -1,0 +1,227 @@
+"""Steps and updates of boosting: a weak learner on all rows, its step, the row weights or residuals after it.
+
+For the exponential loss lines 8, 9, 3 and 4 of Algorithms 2 and 3; for the squared loss lines 3 to 5 of Algorithm 1 of
+the 2019 paper.  A weak learner is h(x) = sum over j of posterior_j cos(omega_j . x - phase_j).
+"""
+
+from cython.parallel cimport prange
+from libc.math cimport M_LN2, M_PI
+
+from .tiles cimport (
+    TERMS, block_start, block_stop, boost, correlate, correlate_unbounded, evaluate, n_blocks, real, regress, shrink,
+    step_slopes, weight_tile,
+)
+
+cdef extern from "vecmath.h" nogil:
+    double VM_MAX_RESIDUAL
+
+# |y_tilde| is held to this inside the surrogate loss.
+LARGEST_RESIDUAL = VM_MAX_RESIDUAL
+
+
+def terms_size(Py_ssize_t n_components, Py_ssize_t n_features):
+    """Numbers in the TEMP array `terms` of a weak learner: its omegas, phases and posterior as kernels read them."""
+    return (n_features + 2) * ((n_components + TERMS - 1) // TERMS * TERMS)
+
+
+cdef void _pack_terms(const double[:, ::1] omegas, const double[::1] phases, const double[::1] posterior,
+                      real *terms) noexcept nogil:
+    """Omegas and phases in half turns, padded with 0 to a multiple of TERMS, then the posterior."""
+    cdef Py_ssize_t j, k, n_features = omegas.shape[1], n_padded = (omegas.shape[0] + TERMS - 1) // TERMS * TERMS
+    cdef real *shifts = terms + n_padded * n_features
+    for j in range(n_padded * (n_features + 2)):
+        terms[j] = 0
+    for j in range(omegas.shape[0]):
+        for k in range(n_features):
+            terms[j * n_features + k] = <real>(omegas[j, k] / M_PI)
+        shifts[j] = <real>(phases[j] / M_PI)
+        shifts[n_padded + j] = <real>posterior[j]
+
+
+cdef inline void _evaluate_terms(const real *tile, Py_ssize_t n_features, const real *terms, Py_ssize_t n_components,
+                                 real *h) noexcept nogil:
+    cdef Py_ssize_t n_padded = (n_components + TERMS - 1) // TERMS * TERMS
+    cdef const real *shifts = terms + n_padded * n_features
+    evaluate(tile, n_features, terms, shifts, shifts + n_padded, n_components, h)
+
+
+cdef void _block_exponential(
+    const real[:, :, ::1] tiles, const double[:, ::1] raw_prediction, const real[:, ::1] y, const real[:, ::1] r2,
+    const real[:, ::1] weight, const real *terms, Py_ssize_t n_components, bint bounded, real[:, ::1] h,
+    Py_ssize_t block, double *sums,
+) noexcept nogil:
+    cdef Py_ssize_t t, n_tiles = tiles.shape[0]
+    cdef const real *w
+    sums[0] = sums[1] = 0
+    for t in range(block_start(block), block_stop(block, n_tiles)):
+        _evaluate_terms(&tiles[t, 0, 0], tiles.shape[1], terms, n_components, &h[t, 0])
+        w = weight_tile(weight, t, n_tiles)
+        if bounded:
+            correlate_unbounded(&raw_prediction[t, 0], &y[t, 0], w, &h[t, 0], sums)
+        else:
+            correlate(&r2[t, 0], w, &h[t, 0], sums)
+
+
+def apply_exponential(
+    const real[:, :, ::1] tiles,             # IN   (n_tiles, n_features, TILE)
+    const double[:, ::1] raw_prediction,     # IN   (n_tiles, TILE)
+    const real[:, ::1] y,                    # IN   (n_tiles, TILE) -1 or +1, 0 in padding
+    const real[:, ::1] r2,                   # IN   (n_tiles, TILE) log2(e) y_tilde, 0 in padding
+    const real[:, ::1] weight,               # IN   (n_tiles or 2, TILE)
+    const double[:, ::1] omegas,             # IN   (n_components, n_features)
+    const double[::1] phases,                # IN   (n_components,)
+    const double[::1] posterior,             # IN   (n_components,)
+    bint bounded,                            # whether some |y_tilde| was held to its bound
+    real[:, ::1] h,                          # OUT  (n_tiles, TILE) the weak learner
+    real[::1] terms,                         # TEMP (terms_size,)
+    double[:, ::1] partial,                  # TEMP (n_blocks, >= 2)
+    int n_threads,
+):
+    """Evaluate a weak learner; return the sums over rows of w and of w y h, with w = weight exp(-y raw_prediction).
+
+    Where no residual was held to its bound, w is read from r2 and costs no exponential.
+    """
+    cdef Py_ssize_t b, blocks = n_blocks(tiles.shape[0]), n_components = omegas.shape[0]
+    cdef double total = 0, agreement = 0
+    with nogil:
+        _pack_terms(omegas, phases, posterior, &terms[0])
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
+            _block_exponential(tiles, raw_prediction, y, r2, weight, &terms[0], n_components, bounded, h, b,
+                               &partial[b, 0])
+        for b in range(blocks):
+            total += partial[b, 0]
+            agreement += partial[b, 1]
+        if not bounded:
+            total *= M_LN2
+            agreement *= M_LN2
+    return total, agreement
+
+
+cdef void _block_step_slopes(
+    const double[:, ::1] raw_prediction, const real[:, ::1] y, const real[:, ::1] weight, const real[:, ::1] h,
+    double step, Py_ssize_t block, double *sums,
+) noexcept nogil:
+    cdef Py_ssize_t t, n_tiles = y.shape[0]
+    sums[0] = sums[1] = sums[2] = 0
+    for t in range(block_start(block), block_stop(block, n_tiles)):
+        step_slopes(&raw_prediction[t, 0], &y[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], step, sums)
+
+
+def loss_along_step(
+    const double[:, ::1] raw_prediction,   # IN   (n_tiles, TILE)
+    const real[:, ::1] y,                  # IN   (n_tiles, TILE) -1 or +1, 0 in padding
+    const real[:, ::1] weight,             # IN   (n_tiles or 2, TILE)
+    const real[:, ::1] h,                  # IN   (n_tiles, TILE) the weak learner
+    double step,
+    double[:, ::1] partial,                # TEMP (n_blocks, >= 3)
+    int n_threads,
+):
+    """Sum of weight exp(-y (raw_prediction + step h)) over the rows, and its first two derivatives in the step."""
+    cdef Py_ssize_t b, blocks = n_blocks(y.shape[0])
+    cdef double value = 0, slope = 0, curvature = 0
+    with nogil:
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
+            _block_step_slopes(raw_prediction, y, weight, h, step, b, &partial[b, 0])
+        for b in range(blocks):
+            value += partial[b, 0]
+            slope -= partial[b, 1]
+            curvature += partial[b, 2]
+    return value, slope, curvature
+
+
+cdef void _block_boost(
+    double[:, ::1] raw_prediction, const real[:, ::1] y, const real[:, ::1] weight, const real[:, ::1] h, double step,
+    real[:, ::1] r2, Py_ssize_t block, double *sums,
+) noexcept nogil:
+    cdef Py_ssize_t t, n_tiles = y.shape[0]
+    sums[0] = sums[1] = 0
+    for t in range(block_start(block), block_stop(block, n_tiles)):
+        boost(&raw_prediction[t, 0], &y[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], step, &r2[t, 0], sums)
+
+
+def boost_rows(
+    double[:, ::1] raw_prediction,   # IN   (n_tiles, TILE); OUT increased by step h
+    const real[:, ::1] y,            # IN   (n_tiles, TILE) -1 or +1, 0 in padding
+    const real[:, ::1] weight,       # IN   (n_tiles or 2, TILE)
+    const real[:, ::1] h,            # IN   (n_tiles, TILE)
+    double step,
+    real[:, ::1] r2,                 # OUT  (n_tiles, TILE) log2(e) y_tilde, |y_tilde| held to 64
+    double[:, ::1] partial,          # TEMP (n_blocks, >= 2)
+    int n_threads,
+):
+    """Lines 9, 3 and 4 of Algorithm 3; return the sum of weight exp(-y raw_prediction) and the largest |y_tilde|."""
+    cdef Py_ssize_t b, blocks = n_blocks(y.shape[0])
+    cdef double loss = 0, largest = 0
+    with nogil:
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
+            _block_boost(raw_prediction, y, weight, h, step, r2, b, &partial[b, 0])
+        for b in range(blocks):
+            loss += partial[b, 0]
+            largest = max(largest, partial[b, 1])
+    return loss, largest
+
+
+cdef void _block_squared(
+    const real[:, :, ::1] tiles, const real[:, ::1] r, const real[:, ::1] weight, const real *terms,
+    Py_ssize_t n_components, real[:, ::1] h, Py_ssize_t block, double *sums,
+) noexcept nogil:
+    cdef Py_ssize_t t, n_tiles = tiles.shape[0]
+    sums[0] = sums[1] = 0
+    for t in range(block_start(block), block_stop(block, n_tiles)):
+        _evaluate_terms(&tiles[t, 0, 0], tiles.shape[1], terms, n_components, &h[t, 0])
+        regress(&r[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], sums)
+
+
+def apply_squared(
+    const real[:, :, ::1] tiles,      # IN   (n_tiles, n_features, TILE)
+    const real[:, ::1] r,             # IN   (n_tiles, TILE) y - raw_prediction
+    const real[:, ::1] weight,        # IN   (n_tiles or 2, TILE)
+    const double[:, ::1] omegas,      # IN   (n_components, n_features)
+    const double[::1] phases,         # IN   (n_components,)
+    const double[::1] posterior,      # IN   (n_components,)
+    real[:, ::1] h,                   # OUT  (n_tiles, TILE) the weak learner
+    real[::1] terms,                  # TEMP (terms_size,)
+    double[:, ::1] partial,           # TEMP (n_blocks, >= 2)
+    int n_threads,
+):
+    """Evaluate a weak learner; return the sums over rows of weight r h and of weight h^2 (2019 paper, eq. 8)."""
+    cdef Py_ssize_t b, blocks = n_blocks(tiles.shape[0]), n_components = omegas.shape[0]
+    cdef double product = 0, square = 0
+    with nogil:
+        _pack_terms(omegas, phases, posterior, &terms[0])
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
+            _block_squared(tiles, r, weight, &terms[0], n_components, h, b, &partial[b, 0])
+        for b in range(blocks):
+            product += partial[b, 0]
+            square += partial[b, 1]
+    return product, square
+
+
+cdef void _block_shrink(
+    double[:, ::1] residual, const real[:, ::1] weight, const real[:, ::1] h, double step, real[:, ::1] r,
+    Py_ssize_t block, double *sums,
+) noexcept nogil:
+    cdef Py_ssize_t t, n_tiles = h.shape[0]
+    sums[0] = 0
+    for t in range(block_start(block), block_stop(block, n_tiles)):
+        shrink(&residual[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], step, &r[t, 0], sums)
+
+
+def shrink_rows(
+    double[:, ::1] residual,      # IN   (n_tiles, TILE); OUT decreased by step h
+    const real[:, ::1] weight,    # IN   (n_tiles or 2, TILE)
+    const real[:, ::1] h,         # IN   (n_tiles, TILE)
+    double step,
+    real[:, ::1] r,               # OUT  (n_tiles, TILE) the residual
+    double[:, ::1] partial,       # TEMP (n_blocks, >= 1)
+    int n_threads,
+):
+    """Lines 5 and 3 of the 2019 paper's Algorithm 1; return the sum of weight residual^2."""
+    cdef Py_ssize_t b, blocks = n_blocks(h.shape[0])
+    cdef double loss = 0
+    with nogil:
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
+            _block_shrink(residual, weight, h, step, r, b, &partial[b, 0])
+        for b in range(blocks):
+            loss += partial[b, 0]
+    return loss

@@ -1,0 +1,198 @@
+"""Cholesky factors: of a whole matrix, row by row as it grows, and what is solved with them.
+
+The work is done on panels of TILE columns: to the rows that a product runs over, a panel is what a tile of rows is to
+its features, and four rows of the other factor are the omegas of `project_terms`.
+"""
+
+from cython.parallel cimport prange, threadid
+from libc.math cimport sqrt
+
+from .tiles cimport LANES, TERMS, TILE, dot, project_terms
+
+
+cdef double _dot(const double *a, const double *b, Py_ssize_t size) noexcept nogil:
+    cdef Py_ssize_t k = size // LANES * LANES
+    cdef double total = dot(a, b, k)
+    while k < size:
+        total += a[k] * b[k]
+        k += 1
+    return total
+
+
+cdef void _multiply(const double[:, ::1] left, Py_ssize_t row, Py_ssize_t start, Py_ssize_t size, const double *panel,
+                    double *rows, double *products) noexcept nogil:
+    """products[r * TILE + i] = left[row + r, start:start + size] . panel[:, i] for TERMS rows, 0 beyond the last."""
+    cdef double zeros[TERMS]
+    cdef Py_ssize_t r, k
+    for r in range(TERMS):
+        zeros[r] = 0
+        for k in range(size):
+            rows[r * size + k] = left[row + r, start + k] if row + r < left.shape[0] else 0
+    project_terms(panel, size, TILE, rows, zeros, products)
+
+
+def factor_scratch(Py_ssize_t size):
+    """Numbers of scratch that `factorise` and `invert` want of each thread."""
+    return size * (TILE + TERMS)
+
+
+cdef void _finish_row(double[:, ::1] matrix, Py_ssize_t i, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """Entries of a row in a panel, given those of the columns before it, and the panel's own factor."""
+    cdef Py_ssize_t j
+    for j in range(start, min(stop, i)):
+        matrix[i, j] = (matrix[i, j] - _dot(&matrix[i, start], &matrix[j, start], j - start)) / matrix[j, j]
+
+
+cdef void _subtract_before(double[:, ::1] matrix, Py_ssize_t row, Py_ssize_t start, Py_ssize_t stop,
+                           const double *panel, double *rows) noexcept nogil:
+    """Take from TERMS rows in a panel what the columns before it make of them."""
+    cdef double products[TERMS * TILE]
+    cdef Py_ssize_t i, j
+    _multiply(matrix, row, 0, start, panel, rows, products)
+    for i in range(row, min(row + TERMS, matrix.shape[0])):
+        for j in range(start, min(stop, i + 1)):
+            matrix[i, j] -= products[(i - row) * TILE + j - start]
+
+
+cdef void _finish_below(double[:, ::1] matrix, Py_ssize_t row, Py_ssize_t start, Py_ssize_t stop, const double *panel,
+                        double *rows) noexcept nogil:
+    cdef Py_ssize_t i
+    _subtract_before(matrix, row, start, stop, panel, rows)
+    for i in range(row, min(row + TERMS, matrix.shape[0])):
+        _finish_row(matrix, i, start, stop)
+
+
+cdef bint _factorise_panel(double[:, ::1] matrix, Py_ssize_t start, double[:, ::1] scratch,
+                           int n_threads) noexcept nogil:
+    cdef Py_ssize_t i, k, size = matrix.shape[0], stop = min(start + TILE, size)
+    cdef double *panel = &scratch[0, 0]
+    cdef double pivot
+    for i in range(TILE):
+        for k in range(start):
+            panel[k * TILE + i] = matrix[start + i, k] if start + i < stop else 0
+    for k in range((stop - start + TERMS - 1) // TERMS):
+        _subtract_before(matrix, start + k * TERMS, start, stop, panel, panel + size * TILE)
+    for i in range(start, stop):
+        _finish_row(matrix, i, start, stop)
+        pivot = matrix[i, i] - _dot(&matrix[i, start], &matrix[i, start], i - start)
+        if not pivot > 0:
+            return False
+        matrix[i, i] = sqrt(pivot)
+    for k in prange((size - stop + TERMS - 1) // TERMS, schedule='dynamic', num_threads=n_threads):
+        _finish_below(matrix, stop + k * TERMS, start, stop, panel, &scratch[threadid(), 0] + size * TILE)
+    return True
+
+
+def factorise(
+    double[:, ::1] matrix,              # IN   (size, size) lower triangle, positive definite; OUT Cholesky factor
+    double[:, ::1] scratch,             # TEMP (n_threads, factor_scratch)
+    int n_threads,
+):
+    """Replace a lower triangle by its Cholesky factor; return whether it was positive definite."""
+    cdef Py_ssize_t panel, size = matrix.shape[0]
+    cdef bint good = True
+    with nogil:
+        for panel in range((size + TILE - 1) // TILE):
+            if good:
+                good = _factorise_panel(matrix, panel * TILE, scratch, n_threads)
+    return good
+
+
+cdef void _invert_panel(const double[:, ::1] factor, Py_ssize_t start, double[:, ::1] transposed,
+                        double *panel) noexcept nogil:
+    """Columns of L^-1 from `start` on, found row by row in `panel` and laid down as rows."""
+    cdef double products[TERMS * TILE]
+    cdef Py_ssize_t i, j, k, row, group, size = factor.shape[0], stop = min(start + TILE, size)
+    for group in range((size - start + TERMS - 1) // TERMS):
+        row = start + group * TERMS
+        _multiply(factor, row, start, row - start, panel, panel + size * TILE, products)
+        for i in range(row, min(row + TERMS, size)):
+            for j in range(TILE):
+                panel[(i - start) * TILE + j] = (i == start + j) - products[(i - row) * TILE + j]
+            for k in range(row, i):
+                for j in range(TILE):
+                    panel[(i - start) * TILE + j] -= factor[i, k] * panel[(k - start) * TILE + j]
+            for j in range(TILE):
+                panel[(i - start) * TILE + j] /= factor[i, i]
+    for j in range(start, stop):
+        for i in range(size):
+            transposed[j, i] = panel[(i - start) * TILE + j - start] if i >= j else 0
+
+
+cdef void _square_panel(const double[:, ::1] transposed, Py_ssize_t start, double[:, ::1] inverse,
+                        double *panel) noexcept nogil:
+    """Columns of L^-T L^-1 from `start` on, and the rows that mirror them."""
+    cdef double products[TERMS * TILE]
+    cdef Py_ssize_t i, j, k, row, group, size = transposed.shape[0], stop = min(start + TILE, size)
+    for i in range(TILE):
+        for k in range(start, size):
+            panel[(k - start) * TILE + i] = transposed[start + i, k] if start + i < stop else 0
+    for group in range((stop + TERMS - 1) // TERMS):
+        row = group * TERMS
+        _multiply(transposed, row, start, size - start, panel, panel + size * TILE, products)
+        for i in range(row, min(row + TERMS, stop)):
+            for j in range(max(start, i), stop):
+                inverse[i, j] = inverse[j, i] = products[(i - row) * TILE + j - start]
+
+
+def invert(
+    const double[:, ::1] factor,        # IN   (size, size) lower triangle of `factorise`
+    double[:, ::1] inverse,             # OUT  (size, size)
+    double[:, ::1] transposed,          # TEMP (size, size)
+    double[:, ::1] scratch,             # TEMP (n_threads, factor_scratch)
+    int n_threads,
+):
+    """inverse = (L L')^-1."""
+    cdef Py_ssize_t p, panels = (factor.shape[0] + TILE - 1) // TILE
+    with nogil:
+        for p in prange(panels, schedule='dynamic', num_threads=n_threads):
+            _invert_panel(factor, p * TILE, transposed, &scratch[threadid(), 0])
+        for p in prange(panels, schedule='dynamic', num_threads=n_threads):
+            _square_panel(transposed, p * TILE, inverse, &scratch[threadid(), 0])
+
+
+cdef double extend_row(double[:, ::1] factor, Py_ssize_t size, double smallest) noexcept nogil:
+    """Turn row `size` from one of the matrix into one of its factor; return its pivot.
+
+    A pivot that is not above `smallest` times the diagonal entry tells of a row that others make up: it has no factor.
+    """
+    cdef Py_ssize_t i
+    cdef double pivot, diagonal = factor[size, size]
+    for i in range(size):
+        factor[size, i] = (factor[size, i] - _dot(&factor[i, 0], &factor[size, 0], i)) / factor[i, i]
+    pivot = diagonal - _dot(&factor[size, 0], &factor[size, 0], size)
+    if pivot > smallest * diagonal:
+        factor[size, size] = sqrt(pivot)
+        return pivot
+    return 0
+
+
+def extend(
+    double[:, ::1] factor,              # IN   row `size` one of the matrix, up to the diagonal; OUT one of its factor
+    Py_ssize_t size,                    # of the factor so far
+    double smallest,                    # share of the diagonal entry that its pivot must be above
+):
+    """Extend a Cholesky factor by a row; return whether the row has a pivot."""
+    cdef double pivot
+    with nogil:
+        pivot = extend_row(factor, size, smallest)
+    return pivot > 0
+
+
+cdef void solve(const double[:, ::1] factor, double *x, Py_ssize_t size) noexcept nogil:
+    cdef Py_ssize_t i, k
+    for i in range(size):
+        x[i] = (x[i] - _dot(&factor[i, 0], x, i)) / factor[i, i]
+    for i in range(size - 1, -1, -1):
+        x[i] /= factor[i, i]
+        for k in range(i):
+            x[k] -= factor[i, k] * x[i]
+
+
+def solve_factorised(
+    const double[:, ::1] factor,        # IN   (size or more, size or more) lower triangle
+    double[::1] x,                      # IN   (size,) right-hand side; OUT solution
+):
+    """Solve L L' x = b."""
+    with nogil:
+        solve(factor, &x[0], x.shape[0])

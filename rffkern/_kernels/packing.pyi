@@ -1,0 +1,20 @@
+import numpy as np
+from numpy.typing import NDArray
+
+Real = NDArray[np.float32] | NDArray[np.float64]
+Double = NDArray[np.float64]
+
+TILE_ROWS: int
+LANE_COUNT: int
+ROW_BLOCK: int
+TERM_MULTIPLES: tuple[int, int]
+
+def find_unbounded(values: Real, limit: float) -> int: ...
+def column_range(X: Real, low: Double, high: Double, n_threads: int) -> None: ...
+def column_moments(
+    X: Real, unit: Double, center: Double, weight: Double, power: int, partial: Double, n_threads: int,
+) -> None: ...
+def pack_rows(
+    X: Real, order: NDArray[np.intp], center: Double, inverse_scale: Double, tiles: Real, lengths: Double,
+    n_threads: int,
+) -> None: ...

@@ -1,0 +1,131 @@
+"""Checks and statistics of rows, and their packing into tiles."""
+
+from cython.parallel cimport prange, threadid
+from libc.math cimport fabs
+
+from .tiles cimport BLOCK_TILES, LANES, TERM_BLOCK, TERMS, TILE, real
+
+ctypedef fused source:
+    float
+    double
+
+cdef extern from "vecmath.h" nogil:
+    void vm_prefetch(const void *address, Py_ssize_t size) noexcept
+
+cdef enum:
+    LOOKAHEAD = 8         # rows that are fetched ahead where they are packed in random order
+
+TILE_ROWS = TILE
+LANE_COUNT = LANES
+ROW_BLOCK = TILE * BLOCK_TILES
+TERM_MULTIPLES = TERMS, TERM_BLOCK   # of the numbers of omegas and of amplitudes
+
+
+def find_unbounded(
+    const source[::1] values,   # IN   (size,)
+    double limit,
+):
+    """Index of the first value that is nan or beyond the limit in magnitude, or -1."""
+    cdef Py_ssize_t i, size = values.shape[0]
+    cdef bint found = False
+    with nogil:
+        for i in range(size):   # without a way out, so that it is done in vectors
+            found |= not fabs(values[i]) <= limit
+        i = -1
+        if found:
+            i = 0
+            while fabs(values[i]) <= limit:
+                i += 1
+    return i
+
+
+cdef void _block_range(const source[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, double *low,
+                       double *high) noexcept nogil:
+    cdef Py_ssize_t i, j
+    cdef double value
+    for j in range(X.shape[1]):
+        low[j] = high[j] = X[start, j]
+    for i in range(start + 1, stop):
+        for j in range(X.shape[1]):
+            value = X[i, j]
+            low[j] = value if value < low[j] else low[j]
+            high[j] = value if value > high[j] else high[j]
+
+
+def column_range(
+    const source[:, ::1] X,   # IN   (n_samples, n_features)
+    double[:, ::1] low,       # OUT  (n_blocks, n_features) smallest values in each block of ROW_BLOCK rows
+    double[:, ::1] high,      # OUT  (n_blocks, n_features)
+    int n_threads,
+):
+    """Smallest and largest values of the columns."""
+    cdef Py_ssize_t b, rows = TILE * BLOCK_TILES
+    for b in prange(low.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
+        _block_range(X, b * rows, min((b + 1) * rows, X.shape[0]), &low[b, 0], &high[b, 0])
+
+
+cdef void _block_moments(const source[:, ::1] X, const double[::1] unit, const double[::1] center,
+                         const double[::1] weight, int power, Py_ssize_t start, Py_ssize_t stop,
+                         double *sums) noexcept nogil:
+    cdef Py_ssize_t i, j
+    cdef double value, w = 1
+    for j in range(X.shape[1]):
+        sums[j] = 0
+    for i in range(start, stop):
+        if weight.shape[0]:
+            w = weight[i]
+        for j in range(X.shape[1]):
+            value = X[i, j] * unit[j] - center[j]
+            sums[j] += w * value * value if power == 2 else w * value
+
+
+def column_moments(
+    const source[:, ::1] X,      # IN   (n_samples, n_features)
+    const double[::1] unit,      # IN   (n_features,)
+    const double[::1] center,    # IN   (n_features,)
+    const double[::1] weight,    # IN   (n_samples,), or (0,) for 1
+    int power,                   # 1 or 2
+    double[:, ::1] partial,      # OUT  (n_blocks, n_features) sums over each block of ROW_BLOCK rows
+    int n_threads,
+):
+    """Sums over rows of weight (X unit - center)^power."""
+    cdef Py_ssize_t b, rows = TILE * BLOCK_TILES
+    for b in prange(partial.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
+        _block_moments(X, unit, center, weight, power, b * rows, min((b + 1) * rows, X.shape[0]), &partial[b, 0])
+
+
+cdef double _pack_tile(const source[:, ::1] X, const Py_ssize_t[::1] order, const double[::1] center,
+                       const double[::1] inverse_scale, real[:, :, ::1] tiles, Py_ssize_t tile) noexcept nogil:
+    cdef Py_ssize_t i, j, row, n_rows = min(<Py_ssize_t>TILE, X.shape[0] - tile * TILE)
+    cdef double value, length, largest = 0
+    for i in range(n_rows):
+        row = tile * TILE + i
+        if order.shape[0]:
+            if row + LOOKAHEAD < order.shape[0]:
+                vm_prefetch(&X[order[row + LOOKAHEAD], 0], X.shape[1] * sizeof(source))
+            row = order[row]
+        length = 0
+        for j in range(X.shape[1]):
+            value = (X[row, j] - center[j]) * inverse_scale[j]
+            length += value * value
+            tiles[tile, j, i] = <real>value
+        largest = max(largest, length)
+    for j in range(X.shape[1]):
+        for i in range(n_rows, TILE):
+            tiles[tile, j, i] = 0
+    return largest
+
+
+def pack_rows(
+    const source[:, ::1] X,            # IN   (n_samples, n_features)
+    const Py_ssize_t[::1] order,       # IN   (n_samples,) which row of X goes where, or (0,) for each in its place
+    const double[::1] center,          # IN   (n_features,)
+    const double[::1] inverse_scale,   # IN   (n_features,) 0 for constant columns
+    real[:, :, ::1] tiles,             # OUT  (n_tiles, n_features, TILE), padded with 0
+    double[::1] lengths,               # OUT  (n_tiles,) largest squared length among the packed rows of a tile
+    int n_threads,
+):
+    """Standardise rows and lay them out feature-major in tiles."""
+    cdef Py_ssize_t t
+    for t in prange(tiles.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
+        lengths[t] = _pack_tile(X, order, center, inverse_scale, tiles, t)

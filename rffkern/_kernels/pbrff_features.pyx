@@ -1,0 +1,75 @@
+"""Landmark features with pseudo-posterior weights (PBRFF): their losses, and the features themselves."""
+
+from cython.parallel cimport prange, threadid
+
+from .tiles cimport (
+    TERMS, TILE, block_start, block_stop, cospi, dot, evaluate, n_blocks, project_terms, real,
+)
+
+
+cdef void _block_agreements(
+    const real[:, :, ::1] tiles, const real[:, :, ::1] targets, const Py_ssize_t[::1] group,
+    const real[:, ::1] omegas, const real[::1] shifts, Py_ssize_t n_components, Py_ssize_t block, double *sums,
+) noexcept nogil:
+    cdef real h[TERMS * TILE]
+    cdef Py_ssize_t j, k, m, q, t, n_features = tiles.shape[1], n_terms = group.shape[0] * n_components
+    for m in range(n_terms):
+        sums[m] = 0
+    for t in range(block_start(block), block_stop(block, tiles.shape[0])):
+        for q in range((n_terms + TERMS - 1) // TERMS):
+            m = q * TERMS
+            project_terms(&tiles[t, 0, 0], n_features, TILE, &omegas[m, 0], &shifts[m], h)
+            cospi(h, min(<Py_ssize_t>TERMS, n_terms - m) * TILE)
+            for k in range(min(<Py_ssize_t>TERMS, n_terms - m)):
+                j = group[(m + k) // n_components]
+                sums[m + k] += dot(h + k * TILE, &targets[j, t, 0], TILE)
+
+
+def agreements(
+    const real[:, :, ::1] tiles,      # IN   (n_tiles, n_features, TILE)
+    const real[:, :, ::1] targets,    # IN   (n_groups, n_tiles, TILE) weight y for each label y of a landmark, 0 padded
+    const Py_ssize_t[::1] group,      # IN   (n_landmarks,) which targets belong to the label of a landmark
+    const real[:, ::1] omegas,        # IN   (n_terms padded with 0 to a multiple of TERMS, n_features) half turns
+    const real[::1] shifts,           # IN   (as many,) half turns
+    Py_ssize_t n_components,          # terms of each landmark
+    double[::1] sums,                 # OUT  (n_terms,) increased
+    double[:, ::1] partial,           # TEMP (n_blocks, >= n_terms)
+    int n_threads,
+):
+    """Add the sums over rows of target cos(omega . (x - x_l)), from which the losses of all terms follow."""
+    cdef Py_ssize_t b, m, blocks = n_blocks(tiles.shape[0])
+    with nogil:
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
+            _block_agreements(tiles, targets, group, omegas, shifts, n_components, b, &partial[b, 0])
+        for b in range(blocks):
+            for m in range(sums.shape[0]):
+                sums[m] += partial[b, m]
+
+
+cdef void _tile_features(
+    const real *tile, Py_ssize_t n_features, const real[:, ::1] omegas, const real[::1] shifts,
+    const real[:, ::1] posterior, real[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows, real *h,
+) noexcept nogil:
+    cdef Py_ssize_t i, m, n_landmarks = posterior.shape[0], n_components = posterior.shape[1]
+    for m in range(n_landmarks):
+        evaluate(tile, n_features, &omegas[m * n_components, 0], &shifts[m * n_components], &posterior[m, 0],
+                 n_components, h + m * TILE)
+    for i in range(n_rows):
+        for m in range(n_landmarks):
+            out[row + i, m] = h[m * TILE + i]
+
+
+def landmark_features(
+    const real[:, :, ::1] tiles,     # IN   (n_tiles, n_features, TILE)
+    const real[:, ::1] omegas,       # IN   (n_terms padded with 0 to a multiple of TERMS, n_features) half turns
+    const real[::1] shifts,          # IN   (as many,) half turns
+    const real[:, ::1] posterior,    # IN   (n_landmarks, n_components), rows sum to 1
+    real[:, ::1] out,                # OUT  (n_samples, >= n_landmarks)
+    real[:, ::1] scratch,            # TEMP (n_threads, n_landmarks * TILE)
+    int n_threads,
+):
+    """out[i, l] = sum over j of posterior[l, j] cos(omega_lj . (x_l - x_i))."""
+    cdef Py_ssize_t t
+    for t in prange(tiles.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
+        _tile_features(&tiles[t, 0, 0], tiles.shape[1], omegas, shifts, posterior, out, t * TILE,
+                       min(<Py_ssize_t>TILE, out.shape[0] - t * TILE), &scratch[threadid(), 0])

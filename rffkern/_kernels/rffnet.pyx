@@ -1,0 +1,236 @@
+"""Mini-batch steps of RFFNet, Algorithm 1: coefficients, then relevances, by proximal steps with Adam's moments.
+
+The network is f(x) = sum over k of coefficients[k] cos(omegas[k] . (relevances o x) - shifts[k]).  Cosines and sines of
+a batch are computed once and stay in cache: neither block of parameters moves the angles before both have stepped.
+Rows of a batch stand in tiles as of `project_terms`, and every product is one of a tile: cosines are a tile whose
+features are the terms, and slopes along the angles another.
+"""
+
+from cython.parallel cimport prange
+from libc.math cimport M_PI
+
+from .tiles cimport (
+    LANES, TERMS, TILE, add_scaled, combine, dot, products, project_terms, proximal_step, real, sincospi, weigh,
+)
+from .rffnet_losses cimport Loss
+
+ctypedef fused source:
+    float
+    double
+
+cdef enum:
+    GROUP = 32   # terms whose slopes stay in the first cache while all features meet them
+
+TERM_GROUP = GROUP
+
+# In units of the spread of a column.  Rows of equal weight lie within the root of their number; values farther out, of
+# other rows, would move Adam's mean squares for good.
+cdef double LARGEST = 1e4
+
+LARGEST_VALUE = LARGEST
+
+cdef struct Layout:
+    # Sizes, and where in the scratch of a tile stands what; `width` numbers there are one for each row.
+    Py_ssize_t n_features, padded_features, padded_terms, n_outputs
+    Py_ssize_t rows               # (n_features, width) standardised
+    Py_ssize_t scaled             # (n_features, width) times relevance over pi
+    Py_ssize_t cosine             # (padded_terms, width)
+    Py_ssize_t sine               # (padded_terms, width), and then minus the slopes along the angles
+    Py_ssize_t score              # (n_outputs, width)
+    Py_ssize_t slope              # (n_outputs, width) of the mean loss of the batch along the scores
+    Py_ssize_t turned             # (padded_features, width) minus the slopes along relevance times feature
+    Py_ssize_t term               # (TERMS, width)
+    Py_ssize_t coefficient_slope  # (n_outputs, padded_terms)
+    Py_ssize_t relevance_slope    # (n_features,)
+    Py_ssize_t end
+
+
+cdef inline Py_ssize_t _width(Py_ssize_t n_rows) noexcept nogil:
+    return (n_rows + LANES - 1) // LANES * LANES
+
+
+cdef Layout _layout(Py_ssize_t n_features, Py_ssize_t padded_terms, Py_ssize_t n_outputs,
+                    Py_ssize_t batch_size) noexcept nogil:
+    cdef Layout at
+    cdef Py_ssize_t width = _width(min(<Py_ssize_t>TILE, batch_size))
+    at.n_features, at.padded_terms, at.n_outputs = n_features, padded_terms, n_outputs
+    at.padded_features = (n_features + TERMS - 1) // TERMS * TERMS
+    at.rows = 0
+    at.scaled = at.rows + n_features * width
+    at.cosine = at.scaled + n_features * width
+    at.sine = at.cosine + padded_terms * width
+    at.score = at.sine + padded_terms * width
+    at.slope = at.score + n_outputs * width
+    at.turned = at.slope + n_outputs * width
+    at.term = at.turned + at.padded_features * width
+    at.coefficient_slope = at.term + TERMS * width
+    at.relevance_slope = at.coefficient_slope + n_outputs * padded_terms
+    at.end = (at.relevance_slope + n_features + LANES - 1) // LANES * LANES
+    return at
+
+
+def scratch_sizes(Py_ssize_t n_features, Py_ssize_t padded_terms, Py_ssize_t n_outputs, Py_ssize_t batch_size):
+    """Numbers of scratch that `train_rows` wants for every TILE rows of a batch, in `real` and in double."""
+    return _layout(n_features, padded_terms, n_outputs, batch_size).end, 1 + 2 * n_outputs
+
+
+cdef void _pack(const source[:, ::1] X, const Py_ssize_t *order, Py_ssize_t n_rows, const double[::1] center,
+                const double[::1] inverse_scale, real *rows) noexcept nogil:
+    cdef Py_ssize_t i, j, width = _width(n_rows)
+    cdef double value
+    for i in range(n_rows):
+        for j in range(X.shape[1]):
+            value = (X[order[i], j] - center[j]) * inverse_scale[j]
+            rows[j * width + i] = <real>min(max(value, -LARGEST), LARGEST)
+    for j in range(X.shape[1]):
+        for i in range(n_rows, width):
+            rows[j * width + i] = 0
+
+
+cdef void _project(const Layout *at, real *work, Py_ssize_t n_rows, const real[:, ::1] omegas,
+                   const real[::1] shifts, const real *relevances) noexcept nogil:
+    """Cosines and sines of all terms."""
+    cdef Py_ssize_t i, j, k, group, width = _width(n_rows)
+    cdef real factor
+    for j in range(at.n_features):
+        factor = <real>(relevances[j] / M_PI)
+        for i in range(width):
+            work[at.scaled + j * width + i] = factor * work[at.rows + j * width + i]
+    for group in range(at.padded_terms // TERMS):
+        k = group * TERMS
+        project_terms(work + at.scaled, at.n_features, width, &omegas[k, 0], &shifts[k], work + at.term)
+        sincospi(work + at.term, TERMS * width, work + at.sine + k * width, work + at.cosine + k * width)
+
+
+cdef double _descend_scores(Loss loss, const Layout *at, real *work, const Py_ssize_t *order, Py_ssize_t n_rows,
+                            Py_ssize_t n_batch, const real *coefficients, const double[:, ::1] targets,
+                            const double[::1] weight, double *row) noexcept nogil:
+    """Scores of all rows, and the slopes along them; return the sum of weighted losses."""
+    cdef Py_ssize_t i, o, width = _width(n_rows)
+    cdef double total = 0, row_weight = 1
+    for o in range(at.n_outputs):
+        combine(work + at.cosine, at.padded_terms, width, coefficients + o * at.padded_terms,
+                work + at.score + o * width)
+        for i in range(n_rows, width):
+            work[at.slope + o * width + i] = 0
+    for i in range(n_rows):
+        for o in range(at.n_outputs):
+            row[o] = work[at.score + o * width + i]
+        if weight.shape[0]:
+            row_weight = weight[order[i]]
+        total += row_weight * loss.row(row, &targets[order[i], 0], at.n_outputs, row + at.n_outputs)
+        for o in range(at.n_outputs):
+            work[at.slope + o * width + i] = <real>(row_weight / n_batch * row[at.n_outputs + o])
+    return total
+
+
+cdef void _coefficient_slopes(const Layout *at, real *work, Py_ssize_t n_rows) noexcept nogil:
+    cdef Py_ssize_t o, width = _width(n_rows)
+    for o in range(at.n_outputs):
+        products(work + at.cosine, at.padded_terms, width, work + at.slope + o * width,
+                 work + at.coefficient_slope + o * at.padded_terms)
+
+
+cdef void _relevance_slopes(const Layout *at, real *work, Py_ssize_t n_rows, const real *coefficients,
+                            const real[:, :, ::1] groups) noexcept nogil:
+    """Through the slopes along all angles, and those along each relevance times feature."""
+    cdef real zeros[TERMS]
+    cdef Py_ssize_t i, j, k, g, width = _width(n_rows)
+    for k in range(TERMS):
+        zeros[k] = 0
+    for i in range(at.padded_features * width):
+        work[at.turned + i] = 0
+    for g in range(at.padded_terms // GROUP):
+        k = g * GROUP
+        weigh(work + at.sine + k * width, GROUP, width, coefficients + k, at.padded_terms, at.n_outputs,
+              work + at.slope)
+        for j in range(at.padded_features // TERMS):
+            project_terms(work + at.sine + k * width, GROUP, width, &groups[g, j * TERMS, 0], zeros, work + at.term)
+            add_scaled(work + at.term, TERMS * width, 1, work + at.turned + j * TERMS * width)
+    for j in range(at.n_features):
+        work[at.relevance_slope + j] = -dot(work + at.rows + j * width, work + at.turned + j * width, width)
+
+
+cdef void _add_tiles(real[:, ::1] work, Py_ssize_t start, Py_ssize_t size, Py_ssize_t n_tiles) noexcept nogil:
+    """Sums over tiles, in their order, into the first."""
+    cdef Py_ssize_t t, i
+    for t in range(1, n_tiles):
+        for i in range(size):
+            work[0, start + i] += work[t, start + i]
+
+
+cdef void _step_coefficients(const Layout *at, const real *work, real[:, :, ::1] coefficients, Py_ssize_t n_terms,
+                             double n_steps, double rate, double constant_rate, double ridge) noexcept nogil:
+    """The constant, which stands after the terms, is not shrunk."""
+    cdef const real *slope
+    cdef Py_ssize_t o
+    for o in range(at.n_outputs):
+        slope = work + at.coefficient_slope + o * at.padded_terms
+        proximal_step(&coefficients[0, o, 0], &coefficients[1, o, 0], &coefficients[2, o, 0], slope, n_terms, n_steps,
+                      <real>rate, <real>ridge, 0)
+        proximal_step(&coefficients[0, o, n_terms], &coefficients[1, o, n_terms], &coefficients[2, o, n_terms],
+                      slope + n_terms, 1, n_steps, <real>constant_rate, 0, 0)
+
+
+def train_rows(
+    Loss loss,
+    const source[:, ::1] X,             # IN    (n_samples, n_features)
+    const Py_ssize_t[::1] order,        # IN    (n_visited,) rows in the order in which batches take them
+    const double[::1] center,           # IN    (n_features,)
+    const double[::1] inverse_scale,    # IN    (n_features,)
+    const double[:, ::1] targets,       # IN    (n_samples, n_targets)
+    const double[::1] weight,           # IN    (n_samples,), or (0,) for 1
+    const real[:, ::1] omegas,          # IN    (padded_terms, n_features)
+    const real[:, :, ::1] groups,       # IN    (padded_terms / GROUP, padded_features, GROUP) omegas, transposed
+    const real[::1] shifts,             # IN    (padded_terms,) half turns
+    real[:, :, ::1] coefficients,       # INOUT (3, n_outputs, padded_terms) values, mean slopes, mean squares of them
+    real[:, ::1] relevances,            # INOUT (3, n_features) the same
+    Py_ssize_t n_terms,                 # the next of the terms is constant, and others are not looked at
+    Py_ssize_t batch_size,
+    double n_steps,                     # taken before
+    double coefficient_rate,
+    double constant_rate,
+    double relevance_rate,
+    double ridge,                       # mu
+    double lasso,                       # penalty on |relevances|
+    bint joint,                         # slopes along relevances are taken before coefficients have stepped
+    real[:, ::1] work,                  # TEMP  (tiles of a batch, scratch_sizes[0])
+    double[:, ::1] sums,                # TEMP  (tiles of a batch, scratch_sizes[1])
+    int n_threads,
+):
+    """One pass over rows, a batch at a time, the last of which may be smaller; return the sum of weighted losses.
+
+    A row's loss is that of the coefficients which meet it.  Bits do not depend on the number of threads.
+    """
+    cdef Py_ssize_t b, t, start, n_batch, n_tiles, n_rows
+    cdef double total = 0
+    cdef Layout at = _layout(X.shape[1], omegas.shape[0], coefficients.shape[1], batch_size)
+    with nogil:
+        for b in range((order.shape[0] + batch_size - 1) // batch_size):
+            start = b * batch_size
+            n_batch = min(batch_size, order.shape[0] - start)
+            n_tiles = (n_batch + TILE - 1) // TILE
+            n_steps += 1
+            for t in prange(n_tiles, schedule='static', num_threads=n_threads):
+                n_rows = min(<Py_ssize_t>TILE, n_batch - t * TILE)
+                _pack(X, &order[start + t * TILE], n_rows, center, inverse_scale, &work[t, at.rows])
+                _project(&at, &work[t, 0], n_rows, omegas, shifts, &relevances[0, 0])
+                sums[t, 0] = _descend_scores(loss, &at, &work[t, 0], &order[start + t * TILE], n_rows, n_batch,
+                                             &coefficients[0, 0, 0], targets, weight, &sums[t, 1])
+                _coefficient_slopes(&at, &work[t, 0], n_rows)
+                if joint:
+                    _relevance_slopes(&at, &work[t, 0], n_rows, &coefficients[0, 0, 0], groups)
+            for t in range(n_tiles):
+                total += sums[t, 0]
+            _add_tiles(work, at.coefficient_slope, at.n_outputs * at.padded_terms, n_tiles)
+            _step_coefficients(&at, &work[0, 0], coefficients, n_terms, n_steps, coefficient_rate, constant_rate, ridge)
+            if not joint:
+                for t in prange(n_tiles, schedule='static', num_threads=n_threads):
+                    n_rows = min(<Py_ssize_t>TILE, n_batch - t * TILE)
+                    _descend_scores(loss, &at, &work[t, 0], &order[start + t * TILE], n_rows, n_batch,
+                                    &coefficients[0, 0, 0], targets, weight, &sums[t, 1])
+                    _relevance_slopes(&at, &work[t, 0], n_rows, &coefficients[0, 0, 0], groups)
+            _add_tiles(work, at.relevance_slope, at.n_features, n_tiles)
+            proximal_step(&relevances[0, 0], &relevances[1, 0], &relevances[2, 0], &work[0, at.relevance_slope],
+                          at.n_features, n_steps, <real>relevance_rate, 0, <real>lasso)
+    return total

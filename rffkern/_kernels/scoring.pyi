@@ -1,0 +1,15 @@
+import numpy as np
+from numpy.typing import NDArray
+
+Real = NDArray[np.float32] | NDArray[np.float64]
+Double = NDArray[np.float64]
+
+def score_rows(
+    X: Real, center: Double, omegas: Real, shifts: Real, amplitudes: Real, intercept: Double, out: Double,
+    scratch: Real, n_threads: int,
+) -> None: ...
+def score_few(
+    X: Real, center: Double, terms: Real, amplitudes: Real, intercept: Double, out: Double, row: Real,
+) -> None: ...
+def score_centers(X: Real, center: Double, scale: Double, centers: Real, weights: Double, intercept: Double,
+                  out: Double, scratch: Real, totals: Double, n_threads: int) -> None: ...

@@ -1,0 +1,143 @@
+"""Scoring of raw rows: Fourier expansions of many rows or few, and kernel expansions."""
+
+from cython.parallel cimport prange, threadid
+
+from .tiles cimport (
+    LANES, TERM_BLOCK, TERMS, TILE, add_kernels, add_scaled, cospi, dot_terms, project, project_terms, real,
+)
+
+ctypedef fused source:
+    float
+    double
+
+cdef enum:
+    SCORE_BYTES = 20480   # of a tile
+
+
+cdef void _score_tile(
+    const real[:, ::1] X, const double[::1] center, const real[:, ::1] omegas, const real[::1] shifts,
+    const real[:, ::1] amplitudes, const double[::1] intercept, double[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows,
+    real *tile,
+) noexcept nogil:
+    cdef real h[TERM_BLOCK * TILE]
+    cdef real total[TILE]
+    cdef Py_ssize_t i, j, k, o, block, term, n_terms = omegas.shape[0], n_features = X.shape[1], n_block
+    cdef Py_ssize_t width = (n_rows + LANES - 1) // LANES * LANES
+    for j in range(n_features):
+        for i in range(n_rows):
+            tile[j * width + i] = <real>(X[row + i, j] - center[j])
+        for i in range(n_rows, width):
+            tile[j * width + i] = 0
+    for i in range(n_rows):
+        for o in range(amplitudes.shape[0]):
+            out[row + i, o] = intercept[o]
+    for block in range(amplitudes.shape[1] // TERM_BLOCK):
+        term = block * TERM_BLOCK
+        n_block = min(<Py_ssize_t>TERM_BLOCK, n_terms - term)
+        for k in range(n_block // TERMS):
+            project_terms(tile, n_features, width, &omegas[term + k * TERMS, 0], &shifts[term + k * TERMS],
+                          h + k * TERMS * width)
+        cospi(h, n_block * width)
+        for o in range(amplitudes.shape[0]):
+            for i in range(width):
+                total[i] = 0
+            for k in range(n_block):
+                if amplitudes[o, term + k] != 0:   # one-vs-rest: a term serves one output
+                    add_scaled(h + k * width, width, amplitudes[o, term + k], total)
+            for i in range(n_rows):
+                out[row + i, o] += total[i]
+
+
+def score_rows(
+    const real[:, ::1] X,            # IN   (n_samples, n_features)
+    const double[::1] center,        # IN   (n_features,)
+    const real[:, ::1] omegas,       # IN   (n_terms, n_features) half turns; n_terms a multiple of TERMS
+    const real[::1] shifts,          # IN   (n_terms,) half turns
+    const real[:, ::1] amplitudes,   # IN   (n_outputs, n_terms padded with 0 to a multiple of TERM_BLOCK)
+    const double[::1] intercept,     # IN   (n_outputs,)
+    double[:, ::1] out,              # OUT  (n_samples, n_outputs)
+    real[:, ::1] scratch,            # TEMP (n_threads, n_features * TILE)
+    int n_threads,
+):
+    """out = intercept + amplitudes . cos(omegas . (x - center) - shifts).
+
+    A row's bits do not depend on the rows beside it, and are those of `score_few`.
+    """
+    # A tile is read again for every few terms: wide rows come in fewer per tile, so that it stays in the first cache.
+    cdef Py_ssize_t n_cached = SCORE_BYTES // (X.shape[1] * <Py_ssize_t>sizeof(real)) // LANES * LANES
+    cdef Py_ssize_t t, n_rows = min(<Py_ssize_t>TILE, max(<Py_ssize_t>LANES, n_cached))
+    for t in prange((X.shape[0] + n_rows - 1) // n_rows, nogil=True, schedule='dynamic', num_threads=n_threads):
+        _score_tile(X, center, omegas, shifts, amplitudes, intercept, out, t * n_rows,
+                    min(n_rows, X.shape[0] - t * n_rows), &scratch[threadid(), 0])
+
+
+def score_few(
+    const real[:, ::1] X,            # IN   (n_samples, n_features)
+    const double[::1] center,        # IN   (n_features,)
+    const real[:, :, ::1] terms,     # IN   (n_tiles, 1 + n_features, TILE) shifts, then omegas, of TILE terms
+    const real[:, ::1] amplitudes,   # IN   (n_outputs, n_terms padded with 0 to a multiple of TERM_BLOCK)
+    const double[::1] intercept,     # IN   (n_outputs,)
+    double[:, ::1] out,              # OUT  (n_samples, n_outputs)
+    real[::1] row,                   # TEMP (1 + n_features,)
+):
+    """`score_rows` for few rows: vectors run over the terms, and a row is one term of the product."""
+    cdef real u[TILE]
+    cdef Py_ssize_t block, i, j, o, term
+    with nogil:
+        row[0] = -1
+        for i in range(X.shape[0]):
+            for j in range(X.shape[1]):
+                row[1 + j] = <real>(X[i, j] - center[j])
+            for o in range(amplitudes.shape[0]):
+                out[i, o] = intercept[o]
+            for block in range(amplitudes.shape[1] // TERM_BLOCK):
+                term = block * TERM_BLOCK
+                if term % TILE == 0:
+                    project(&terms[term // TILE, 0, 0], terms.shape[1], &row[0], 0, u)
+                    cospi(u, TILE)
+                for o in range(amplitudes.shape[0]):
+                    out[i, o] += dot_terms(u + term % TILE, &amplitudes[o, term])
+
+
+cdef void _score_kernel_tile(
+    const source[:, ::1] X, const double[::1] center, const double[::1] scale, const real[:, ::1] centers,
+    const double[:, ::1] weights, const double[::1] intercept, double[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows,
+    real *tile, double *total,
+) noexcept nogil:
+    cdef Py_ssize_t i, j, o, width = (n_rows + LANES - 1) // LANES * LANES
+    for j in range(X.shape[1]):
+        for i in range(n_rows):
+            tile[j * width + i] = <real>((X[row + i, j] - center[j]) * scale[j])
+        for i in range(n_rows, width):
+            tile[j * width + i] = 0
+    for o in range(weights.shape[0]):
+        for i in range(width):
+            total[o * TILE + i] = intercept[o]
+    add_kernels(tile, X.shape[1], width, centers, weights, total)
+    for i in range(n_rows):
+        for o in range(weights.shape[0]):
+            out[row + i, o] = total[o * TILE + i]
+
+
+def score_centers(
+    const source[:, ::1] X,          # IN   (n_samples, n_features)
+    const double[::1] center,        # IN   (n_features,)
+    const double[::1] scale,         # IN   (n_features,) of the units in which the centers are
+    const real[:, ::1] centers,      # IN   (n_centers, n_features)
+    const double[:, ::1] weights,    # IN   (n_outputs, n_centers)
+    const double[::1] intercept,     # IN   (n_outputs,)
+    double[:, ::1] out,              # OUT  (n_samples, n_outputs)
+    real[:, ::1] scratch,            # TEMP (n_threads, n_features * TILE)
+    double[:, ::1] totals,           # TEMP (n_threads, n_outputs * TILE)
+    int n_threads,
+):
+    """out = intercept + sum over centers of weights k((x - center) scale, center).
+
+    A row's bits do not depend on the rows beside it.
+    """
+    # A tile is read again for every few centers: wide rows come in fewer per tile, so that it stays in the first cache.
+    cdef Py_ssize_t n_cached = SCORE_BYTES // (X.shape[1] * <Py_ssize_t>sizeof(real)) // LANES * LANES
+    cdef Py_ssize_t t, n_rows = min(<Py_ssize_t>TILE, max(<Py_ssize_t>LANES, n_cached))
+    for t in prange((X.shape[0] + n_rows - 1) // n_rows, nogil=True, schedule='dynamic', num_threads=n_threads):
+        _score_kernel_tile(X, center, scale, centers, weights, intercept, out, t * n_rows,
+                    min(n_rows, X.shape[0] - t * n_rows), &scratch[threadid(), 0], &totals[threadid(), 0])

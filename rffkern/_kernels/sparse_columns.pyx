@@ -1,0 +1,149 @@
+"""Sums of Gaussian kernels over centers, and least squares on columns of such sums.
+
+Rows and centers are in units in which the kernel is k(x, c) = 2^-|x - c|^2; the models bring amplitude and bias in.
+Numbers of centers are padded to a multiple of TERMS with centers of weight 0.
+"""
+
+from cython.parallel cimport prange, threadid
+from libc.math cimport log, sqrt
+
+from .tiles cimport (
+    TERMS, TILE, add_columns, add_kernels, block_start, block_stop, column_products, decay, distances, dot, n_blocks, real,
+)
+
+cdef enum:
+    LONG_TILES = 64       # in a block of columns: memory is read in longer runs than a block of rows has
+
+CENTER_MULTIPLE = TERMS
+PRODUCT_SCRATCH = 2 * LONG_TILES * TILE
+UNIT = sqrt(0.5 / log(2.0))   # exp(-1/2 r^2) = 2^-(UNIT r)^2
+
+
+cdef void _block_correlations(const real[:, :, ::1] tiles, const double[:, ::1] v, const real[:, ::1] centers,
+                              Py_ssize_t block, double *sums) noexcept nogil:
+    cdef real u[TERMS * TILE]
+    cdef real rounded[TILE]
+    cdef Py_ssize_t i, k, t, group, term
+    for k in range(centers.shape[0]):
+        sums[k] = 0
+    for t in range(block_start(block), block_stop(block, tiles.shape[0])):
+        for i in range(TILE):
+            rounded[i] = <real>v[t, i]
+        for group in range(centers.shape[0] // TERMS):
+            term = group * TERMS
+            distances(&tiles[t, 0, 0], tiles.shape[1], TILE, &centers[term, 0], u)
+            for k in range(TERMS):
+                decay(u + k * TILE, TILE)
+                sums[term + k] += dot(u + k * TILE, rounded, TILE)
+
+
+def correlate_centers(
+    const real[:, :, ::1] tiles,     # IN   (n_tiles, n_features, TILE)
+    const double[:, ::1] v,          # IN   (n_tiles, TILE)
+    const real[:, ::1] centers,      # IN   (n_centers, n_features)
+    double[:, ::1] partial,          # TEMP (n_blocks, n_centers)
+    double[::1] sums,                # OUT  (n_centers,)
+    int n_threads,
+):
+    """sums = sum over rows of v k(row, center)."""
+    cdef Py_ssize_t b, k, blocks = n_blocks(tiles.shape[0])
+    with nogil:
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
+            _block_correlations(tiles, v, centers, b, &partial[b, 0])
+        for k in range(centers.shape[0]):
+            sums[k] = 0
+            for b in range(blocks):
+                sums[k] += partial[b, k]
+
+
+cdef void _fill_tile(const real[:, :, ::1] tiles, const real[:, ::1] centers, const double[:, ::1] weights,
+                     double constant, real[:, ::1] column, Py_ssize_t t) noexcept nogil:
+    cdef double total[TILE]
+    cdef Py_ssize_t i
+    for i in range(TILE):
+        total[i] = constant
+    add_kernels(&tiles[t, 0, 0], tiles.shape[1], TILE, centers, weights, total)
+    for i in range(TILE):
+        column[t, i] = <real>total[i]
+
+
+def fill_column(
+    const real[:, :, ::1] tiles,     # IN   (n_tiles, n_features, TILE)
+    const real[:, ::1] centers,      # IN   (n_centers, n_features)
+    const double[:, ::1] weights,    # IN   (1, n_centers)
+    double constant,
+    real[:, ::1] column,             # OUT  (n_tiles, TILE)
+    int n_threads,
+):
+    """column = constant + sum over centers of weights k(row, center)."""
+    cdef Py_ssize_t t
+    for t in prange(tiles.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
+        _fill_tile(tiles, centers, weights, constant, column, t)
+
+
+cdef void _block_products(const real[:, :, ::1] columns, Py_ssize_t n_columns, const double[:, ::1] weight,
+                          const double[:, ::1] residual, Py_ssize_t block, double *scratch,
+                          double *sums) noexcept nogil:
+    cdef double *last = scratch
+    cdef double *rest = scratch + LONG_TILES * TILE
+    cdef Py_ssize_t i, t, start = block * LONG_TILES, size = 0
+    for t in range(start, min(start + LONG_TILES, columns.shape[1])):
+        for i in range(TILE):
+            last[size] = weight[t, i] * columns[n_columns - 1, t, i]
+            rest[size] = weight[t, i] * residual[t, i]
+            size += 1
+    column_products(&columns[0, start, 0], columns.shape[1] * TILE, n_columns, last, rest, size, sums)
+
+
+def multiply_columns(
+    const real[:, :, ::1] columns,     # IN   (capacity, n_tiles, TILE)
+    Py_ssize_t n_columns,              # of which are in use
+    const double[:, ::1] weight,       # IN   (n_tiles, TILE), 0 for padding
+    const double[:, ::1] residual,     # IN   (n_tiles, TILE)
+    double[:, ::1] partial,            # TEMP (n_blocks, 2 n_columns or more)
+    double[:, ::1] scratch,            # TEMP (n_threads, PRODUCT_SCRATCH)
+    double[:, ::1] products,           # OUT  (capacity, 2)
+    int n_threads,
+):
+    """products[j] = weighted sums over rows of column j times the last column, and times the residual."""
+    cdef Py_ssize_t b, j, blocks = (columns.shape[1] + LONG_TILES - 1) // LONG_TILES
+    with nogil:
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
+            _block_products(columns, n_columns, weight, residual, b, &scratch[threadid(), 0], &partial[b, 0])
+        for j in range(n_columns):
+            products[j, 0] = products[j, 1] = 0
+            for b in range(blocks):
+                products[j, 0] += partial[b, 2 * j]
+                products[j, 1] += partial[b, 2 * j + 1]
+
+
+cdef double _block_shift(const real[:, :, ::1] columns, const double[::1] steps, const double[:, ::1] weight,
+                         double[:, ::1] residual, Py_ssize_t block) noexcept nogil:
+    cdef Py_ssize_t i, t, start = block * LONG_TILES, stop = min(start + LONG_TILES, columns.shape[1])
+    cdef double total = 0
+    if steps.shape[0]:
+        add_columns(&columns[0, start, 0], columns.shape[1] * TILE, steps.shape[0], &steps[0], (stop - start) * TILE,
+                    &residual[start, 0])
+    for t in range(start, stop):
+        for i in range(TILE):
+            total += weight[t, i] * residual[t, i] * residual[t, i]
+    return total
+
+
+def shift_residual(
+    const real[:, :, ::1] columns,     # IN   (capacity, n_tiles, TILE)
+    const double[::1] steps,           # IN   (n_columns,) of the first columns
+    const double[:, ::1] weight,       # IN   (n_tiles, TILE), 0 for padding
+    double[:, ::1] residual,           # IN   (n_tiles, TILE); OUT
+    double[:, ::1] partial,            # TEMP (n_blocks, 1 or more)
+    int n_threads,
+):
+    """residual += columns . steps; return the weighted sum of its squares."""
+    cdef Py_ssize_t b, blocks = (columns.shape[1] + LONG_TILES - 1) // LONG_TILES
+    cdef double total = 0
+    with nogil:
+        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
+            partial[b, 0] = _block_shift(columns, steps, weight, residual, b)
+        for b in range(blocks):
+            total += partial[b, 0]
+    return total

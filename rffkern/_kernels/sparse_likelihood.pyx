@@ -1,0 +1,54 @@
+"""Kernel matrices of some rows, and their derivatives, for the marginal likelihood of a Gaussian process."""
+
+from cython.parallel cimport prange
+
+from .tiles cimport TERMS, TILE, decay, distances
+
+
+cdef void _matrix_rows(const double[:, :, ::1] tiles, const double[:, ::1] centers, double[:, ::1] matrix,
+                       Py_ssize_t first) noexcept nogil:
+    cdef double u[TERMS * TILE]
+    cdef Py_ssize_t i, k, t
+    for t in range(tiles.shape[0]):
+        distances(&tiles[t, 0, 0], tiles.shape[1], TILE, &centers[first, 0], u)
+        for k in range(min(<Py_ssize_t>TERMS, matrix.shape[0] - first)):
+            decay(u + k * TILE, TILE)
+            for i in range(min(<Py_ssize_t>TILE, matrix.shape[1] - t * TILE)):
+                matrix[first + k, t * TILE + i] = u[k * TILE + i]
+
+
+def kernel_matrix(
+    const double[:, :, ::1] tiles,     # IN   (n_tiles, n_features, TILE) rows
+    const double[:, ::1] centers,      # IN   (n_centers padded to a multiple of TERMS, n_features)
+    double[:, ::1] matrix,             # OUT  (n_centers, n_samples)
+    int n_threads,
+):
+    """matrix = 2^-|center - row|^2."""
+    cdef Py_ssize_t k
+    for k in prange((matrix.shape[0] + TERMS - 1) // TERMS, nogil=True, schedule='dynamic', num_threads=n_threads):
+        _matrix_rows(tiles, centers, matrix, k * TERMS)
+
+
+cdef void _row_spread(const double[:, ::1] matrix, const double[:, ::1] rows, Py_ssize_t i,
+                      double *sums) noexcept nogil:
+    cdef Py_ssize_t j, k
+    cdef double apart, entry
+    for k in range(rows.shape[1]):
+        sums[k] = 0
+    for j in range(i):
+        entry = matrix[i, j]
+        for k in range(rows.shape[1]):
+            apart = rows[i, k] - rows[j, k]
+            sums[k] += entry * apart * apart
+
+
+def spread_along_features(
+    const double[:, ::1] matrix,     # IN   (n_samples, n_samples) symmetric
+    const double[:, ::1] rows,       # IN   (n_samples, n_features)
+    double[:, ::1] partial,          # OUT  (n_samples, n_features)
+    int n_threads,
+):
+    """partial[i, k] = sum over j < i of matrix[i, j] (rows[i, k] - rows[j, k])^2."""
+    cdef Py_ssize_t i
+    for i in prange(rows.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
+        _row_spread(matrix, rows, i, &partial[i, 0])

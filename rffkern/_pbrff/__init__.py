@@ -1,0 +1,1 @@
+"""Pseudo-Bayesian landmark features and the linear machine on them: PBRFF."""

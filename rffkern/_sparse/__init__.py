@@ -1,0 +1,1 @@
+"""Sparse kernel machines by boosting (Sun and Yao, 2010)."""

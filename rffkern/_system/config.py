@@ -1,0 +1,50 @@
+"""What this installation computes with."""
+
+import sys
+
+import numpy as np
+
+from .._kernels import simd
+from .._data.threads import available_cpus
+from .._data.validation import check_choice
+from .._version import __version__
+
+
+def show_config(mode="stdout"):
+    """Tell the versions, the instruction-set level, OpenMP and the number of threads in use.
+
+    Parameters
+    ----------
+    mode : "stdout" or "dicts", default "stdout"
+        Print, or return the same as a dict.
+
+    Returns
+    -------
+    dict or None
+
+    Raises
+    ------
+    InvalidInputError
+        For another mode.
+
+    Examples
+    --------
+    >>> from rffkern import show_config
+    >>> sorted(show_config("dicts"))
+    ['numpy', 'openmp', 'python', 'rffkern', 'simd', 'simd_available', 'threads']
+    """
+    check_choice("mode", mode, ("stdout", "dicts"))
+    config = {
+        "rffkern": __version__,
+        "python": sys.version.split()[0],
+        "numpy": np.__version__,
+        "simd": simd.selected(),
+        "simd_available": list(simd.LEVELS),
+        "openmp": simd.HAS_OPENMP,
+        "threads": available_cpus() if simd.HAS_OPENMP else 1,
+    }
+    if mode == "dicts":
+        return config
+    print(f"rffkern {config['rffkern']}, numpy {config['numpy']}, Python {config['python']}")
+    print(f"instruction set: {config['simd']} (here: {', '.join(config['simd_available'])}; RFFKERN_SIMD chooses)")
+    print(f"OpenMP: {'yes' if config['openmp'] else 'no'}; threads: {config['threads']} by default")

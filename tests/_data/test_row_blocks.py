@@ -1,0 +1,328 @@
+"""Descents on samples of the rows, and rows that are read block by block."""
+
+import subprocess
+import sys
+import tracemalloc
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rffkern import GBRFF2Classifier, InvalidInputError, RowBlocks
+from rffkern._data import row_blocks as _row_blocks
+from rffkern._gbrff.packed_rows import Rows
+from rffkern._data.scaling import measure_scaling
+
+
+def waves(seed, n_samples, n_features=5):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_samples, n_features))
+    return X, np.where(np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.standard_normal(n_samples) > 0, 1, -1)
+
+
+def cut(X, sizes):
+    """RowBlocks over X cut after the given numbers of rows, then whole."""
+    return RowBlocks(lambda: np.split(X, np.cumsum(sizes)))
+
+
+def small_chunks():
+    """2048 rows each, so that a few thousand make several."""
+    return mock.patch.object(_row_blocks, "BLOCK_ELEMENTS", 1)
+
+
+def same(a, b, atol=0.0):
+    for name in ("omegas", "phases", "amplitudes", "intercept", "center"):
+        np.testing.assert_allclose(getattr(a.expansion_, name), getattr(b.expansion_, name), rtol=0, atol=atol)
+
+
+# --- samples
+
+def test_parts_hold_every_row_once():
+    X, _ = waves(0, 1000)
+    order = np.random.default_rng(1).permutation(1000)
+    for weight in (None, np.random.default_rng(2).uniform(0.5, 2, 1000)):
+        for source in (X, RowBlocks([X]).check()):
+            scaling = measure_scaling(X, weight)
+            rows = Rows(source, scaling, weight, np.float64, 1, 3, order)
+            samples = []
+            for part in range(3):
+                samples.append(rows.sample(part))
+                samples[-1].tiles = samples[-1].tiles.copy()  # streamed ones hold until the next sample
+            found = np.concatenate([s.tiles.transpose(0, 2, 1).reshape(-1, 5) for s in samples])
+            given_weight = np.concatenate([np.resize(s.weight, (len(s.tiles), 128)) if len(s.weight) == len(s.tiles)
+                                           else np.vstack([np.tile(s.weight[:1], (len(s.tiles) - 1, 1)), s.weight[1:]])
+                                           for s in samples]).reshape(-1)
+            present = given_weight > 0
+            expected = (X - scaling.center) * scaling.inverse_scale
+            assert present.sum() == 1000
+            assert sum(s.total_weight for s in samples) == pytest.approx(1000 if weight is None else weight.sum())
+            np.testing.assert_array_equal(np.sort(found[present], axis=0), np.sort(expected, axis=0))
+            np.testing.assert_array_equal(rows.sample(4).tiles, samples[1].tiles)
+
+
+@pytest.mark.parametrize(("n_samples", "max_samples"),
+                         [(1000, 334), (1000, 128), (1025, 256), (1000, 1000), (300, 299)])
+def test_no_part_is_larger_than_allowed(monkeypatch, n_samples, max_samples):
+    sizes = []
+    sample = Rows.sample
+
+    def watch(rows, round_index):
+        found = sample(rows, round_index)
+        sizes.append(found.total_weight)
+        return found
+
+    monkeypatch.setattr(Rows, "sample", watch)
+    X, y = waves(0, n_samples)
+    GBRFF2Classifier(40, max_samples=max_samples, random_state=0).fit(X, y)
+    assert max_samples / 3 < max(sizes) <= max_samples
+
+
+def test_a_round_descends_on_its_part_alone():
+    """Other labels for the rows of the second part change the first step, but neither omega nor phase."""
+    X, y = waves(0, 1024)
+    order = np.random.default_rng(5)
+    order.standard_normal((1, 1, 5))
+    second = order.permutation(1024)[512:]
+    other = y.copy()
+    other[second] = y[second[::-1]]
+    models = [GBRFF2Classifier(1, max_samples=512, random_state=5).fit(X, labels).expansion_ for labels in (y, other)]
+    np.testing.assert_array_equal(models[0].omegas, models[1].omegas)
+    np.testing.assert_array_equal(models[0].phases, models[1].phases)
+    assert models[0].amplitudes[0, 0] != models[1].amplitudes[0, 0]
+
+
+def test_a_sample_of_all_rows_is_no_sample():
+    X, y = waves(0, 700)
+    same(*(GBRFF2Classifier(10, max_samples=m, random_state=0).fit(X, y) for m in (700, None)))
+
+
+def test_samples_learn_almost_as_well():
+    """A sixteenth of the rows in each descent; step and update use all, so that the loss over all rows falls."""
+    X, y = waves(0, 25000)
+    held_out = {}
+    for max_samples in (1250, None):
+        models = [GBRFF2Classifier(60, max_samples=max_samples, random_state=seed).fit(X[:20000], y[:20000])
+                  for seed in range(3)]
+        held_out[max_samples] = np.mean([np.exp(-y * model.decision_function(X))[20000:].mean() for model in models])
+        assert (np.diff(models[0].train_loss_) <= 1e-6 * models[0].train_loss_[:-1]).all()
+        assert models[0].train_loss_[-1] == pytest.approx(
+            np.exp(-y * models[0].decision_function(X))[:20000].mean(), rel=1e-5)
+    assert held_out[1250] < 1.15 * held_out[None] < 0.65
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_bits_of_samples_do_not_depend_on_threads(streamed):
+    X, y = waves(0, 300_000, 4)
+    X = RowBlocks([X]) if streamed else X
+    same(*(GBRFF2Classifier(3, max_samples=100_000, random_state=0, n_threads=n).fit(X, y) for n in (1, 3)))
+
+
+def test_samples_of_a_sorted_file():
+    """Rows sorted by class: parts are drawn at random, not cut from the file."""
+    X, y = waves(0, 4000)
+    order = np.argsort(y)
+    model = GBRFF2Classifier(50, max_samples=500, random_state=0).fit(X[order], y[order])
+    assert model.score(X, y) > 0.85
+
+
+# --- streaming
+
+@given(st.lists(st.integers(0, 900), max_size=6), st.integers(0, 2**32 - 1))
+def test_cuts_make_no_difference(sizes, seed):
+    X, y = waves(seed, 5000, 3)
+    model = GBRFF2Classifier(2, max_iter=2, max_samples=2000, random_state=0)
+    with small_chunks():
+        assert [rows.stop for rows, _ in cut(X, sizes).check().chunks()] == [2048, 4096, 5000]
+        whole = model.fit(RowBlocks([X]), y).expansion_
+        cut_model = model.fit(cut(X, sizes), y)
+    np.testing.assert_array_equal(whole.omegas, cut_model.expansion_.omegas)
+    np.testing.assert_array_equal(whole.amplitudes, cut_model.expansion_.amplitudes)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("max_samples", [1000, 10000])
+def test_streamed_is_packed_up_to_rounding(weighted, max_samples):
+    """The same samples, the same sums in another order; over many rounds the rounding would grow."""
+    X, y = waves(3, 6000)
+    y = np.where(X[:, 3] > 1, 2, y)
+    weight = np.random.default_rng(0).integers(0, 3, 6000) if weighted else None
+    eval_weight = None if weight is None else 1 + weight[:5000]
+    with small_chunks():
+        packed, streamed = (GBRFF2Classifier(4, max_samples=max_samples, precision="double", random_state=0).fit(
+            source, y, weight, eval_set=(evaluation, y[:5000], eval_weight)) for source, evaluation in (
+                (X, X[:5000]), (cut(X, [17, 3000]), cut(X[:5000], [100]))))
+    same(packed, streamed, atol=1e-6)
+    np.testing.assert_allclose(packed.train_loss_, streamed.train_loss_, rtol=1e-9)
+    np.testing.assert_allclose(packed.eval_loss_, streamed.eval_loss_, rtol=1e-9)
+
+
+def test_memmap_trains_by_streaming(tmp_path):
+    X, y = waves(1, 3000)
+    np.save(tmp_path / "X.npy", X.astype(np.float32))
+    memmap = np.load(tmp_path / "X.npy", mmap_mode="r")
+    model = GBRFF2Classifier(5, max_samples=1000, random_state=0).fit(memmap, y)
+    same(model, GBRFF2Classifier(5, max_samples=1000, random_state=0).fit(RowBlocks([np.asarray(memmap)]), y))
+    np.testing.assert_array_equal(model.decision_function(memmap), model.decision_function(np.asarray(memmap)))
+
+
+def test_rows_are_scored_block_by_block():
+    X, y = waves(1, 3000)
+    model = GBRFF2Classifier(5, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(cut(X, [1, 0, 2000])), model.predict_proba(X))
+    assert model.score(cut(X, [1500]), y) == model.score(X, y)
+
+
+def test_integers_stream_too():
+    X = np.random.default_rng(0).integers(0, 9, (600, 3))
+    y = X[:, 0] > X[:, 1]
+    same(*(GBRFF2Classifier(5, random_state=0).fit(source, y) for source in (RowBlocks([X[:50], X[50:]]), X)))
+
+
+class Shrinking:
+    """Gives fewer rows in its second pass."""
+
+    passes = 0
+
+    def __iter__(self):
+        self.passes += 1
+        yield waves(0, 200 if self.passes == 1 else 150)[0]
+
+
+@pytest.mark.parametrize(("source", "message"), [
+    (iter([np.zeros((3, 2))]), "read more than once, got an iterator"), (3, "source must be a function"),
+    (lambda: [np.zeros((3, 2)), np.zeros((3, 4))], "X must be blocks of equally many columns, got 2, then 4"),
+    (lambda: [np.zeros((3, 2)), np.full((3, 2), np.nan)], "got NaN at row 0, column 0 .in the block from row 3"),
+    (lambda: [np.zeros(3)], "Expected 2D array"), (lambda: [], "Found blocks with 0 sample"),
+    (Shrinking(), "X must give the same rows in every pass, got .200, 5. in the first and .150, 5. by now"),
+    (lambda: None, "source must give blocks of rows"), (np.array(3.0), "source must give blocks of rows"),
+    (lambda: [[[1, 2], [3]]], "X must be a rectangular numeric array"), (lambda: [4.0], "Expected 2D array, got 0D"),
+])
+def test_bad_blocks(source, message):
+    with pytest.raises(InvalidInputError, match=message):
+        GBRFF2Classifier(2).fit(RowBlocks(source), np.arange(200) % 2)
+
+
+def test_row_blocks_are_no_array():
+    X, y = waves(0, 300)
+    model = GBRFF2Classifier(3, random_state=0).fit(X, y)
+    for read in (model.expansion_.score, lambda rows: next(model.staged_decision_function(rows))):
+        with pytest.raises(InvalidInputError, match="RowBlocks are read by fit, predict"):
+            read(RowBlocks([X]))
+    with pytest.raises(InvalidInputError, match="Found blocks with 0 sample"):
+        model.predict(RowBlocks([[]]))
+
+
+def test_mapped_files_of_other_shapes_are_refused_as_arrays_are(tmp_path):
+    for shape in ((60,), (3, 10, 2)):
+        np.save(tmp_path / "X.npy", np.zeros(shape))
+        with pytest.raises(InvalidInputError, match=f"got {len(shape)}D array of shape"):
+            GBRFF2Classifier(2).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), np.arange(shape[0]) % 2)
+
+
+class Frame:
+    """Rows with column names."""
+
+    def __init__(self, array, columns):
+        self.array, self.columns = array, columns
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+    def __len__(self):
+        return len(self.array)
+
+
+def test_column_names_of_blocks_are_kept_and_checked():
+    X, y = waves(0, 300)
+    right, wrong = Frame(X, list("abcde")), Frame(X, list("bacde"))
+    model = GBRFF2Classifier(3, random_state=0).fit(RowBlocks([right]), y)
+    assert model.feature_names_in_.tolist() == list("abcde")
+    np.testing.assert_array_equal(model.predict(RowBlocks(right)), model.predict(right))
+    for read in (lambda: model.predict(RowBlocks([right, wrong])),
+                 lambda: GBRFF2Classifier(3).fit(right, y, eval_set=(RowBlocks([wrong]), y))):
+        with pytest.raises(InvalidInputError, match="feature names should match"):
+            read()
+    with pytest.raises(InvalidInputError, match="X must be blocks of the same columns"):
+        GBRFF2Classifier(3).fit(RowBlocks([right, wrong]), np.r_[y, y])
+
+
+@pytest.mark.parametrize("other", [5.0, 1e200])
+def test_rows_without_weight_decide_nothing(other):
+    """Neither which columns vary, nor their unit, nor the precision: as in memory, where such rows are dropped."""
+    X, y = waves(0, 3000)
+    weight = np.ones(3000)
+    weight[100:200] = 0
+    X[:, 3] = 0.1
+    X[100:200, 2:4] = other
+    with small_chunks():
+        packed, streamed = (GBRFF2Classifier(10, max_samples=1000, precision="double", random_state=0)
+                            .fit(source, y, weight) for source in (X, RowBlocks([X])))
+    assert not streamed.expansion_.omegas[:, 3].any()
+    np.testing.assert_allclose(streamed.decision_function(X), packed.decision_function(X), atol=1e-6)
+
+
+def test_labels_must_be_as_many_as_rows():
+    with pytest.raises(InvalidInputError, match=r"y must have one entry per row of X \(300\), got 299"):
+        GBRFF2Classifier(2).fit(RowBlocks([waves(0, 300)[0]]), np.arange(299) % 2)
+
+
+# --- memory
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_memory_is_what_the_docstring_says(precision):
+    """Peak of the rounds beside X, as numpy reports it, against the formulas of the docstring."""
+    n, d, m = 120_000, 30, 4096
+    X = np.random.default_rng(0).standard_normal((n, d), dtype=np.float32)
+    y = X[:, 0] * X[:, 1] > 0
+    peaks = {}
+    blocks = RowBlocks(lambda: np.array_split(X, 99))
+    for name, source, max_samples in (("packed", X, None), ("sampled", X, m), ("streamed", blocks, m)):
+        model = GBRFF2Classifier(3, max_samples=max_samples, precision=precision, random_state=0, n_threads=1)
+        model.fit(X[:1000], y[:1000])  # what is imported late
+        seen = []
+
+        def watch(_, seen=seen):
+            seen.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.reset_peak()
+
+        tracemalloc.start()
+        model.fit(source, y, callback=watch)
+        tracemalloc.stop()
+        peaks[name] = max(seen[1:])  # the first holds the preparations too
+    unit = 4 if precision == "single" else 8
+    state = 8 + 3 * unit  # predictions, y, residuals, learner
+    slack = 400_000
+    assert n * (unit * d + state) < peaks["packed"] < n * (unit * d + state + 2 * unit) + slack
+    assert peaks["sampled"] < n * (unit * d + state + 8) + 2 * unit * m + slack
+    assert peaks["streamed"] < n * (state + 8) + m * ((8 + unit) * d + 2 * unit) + (8 + unit) * 2**20 + slack
+
+
+LIMITED = """
+import resource, sys
+import numpy as np
+from rffkern import GBRFF2Classifier
+X = np.load(sys.argv[1], mmap_mode="r")
+y = np.load(sys.argv[2])
+used = int(next(line for line in open("/proc/self/status") if line.startswith("VmData")).split()[1]) * 1024
+resource.setrlimit(resource.RLIMIT_DATA, (used + 80 * 2**20,) * 2)
+model = GBRFF2Classifier(3, random_state=0, n_threads=1)
+try:
+    model.fit(np.asarray(X), y)
+except MemoryError:
+    print("not in memory", flush=True)
+print(model.fit(X, y).score(X[:1000], y[:1000]) > 0.6)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="RLIMIT_DATA limits what it should on Linux alone")
+def test_training_on_more_than_the_memory_limit(tmp_path):
+    """160 MB of rows, 80 MB to work in: packing them all fails, streaming them does not."""
+    X = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", np.float32, (400_000, 100))
+    for start in range(0, 400_000, 50_000):
+        X[start : start + 50_000] = np.random.default_rng(start).standard_normal((50_000, 100), dtype=np.float32)
+    np.save(tmp_path / "y.npy", X[:, 0] > 0)
+    done = subprocess.run([sys.executable, "-c", LIMITED, tmp_path / "X.npy", tmp_path / "y.npy"], cwd=tmp_path,
+                          capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["not in memory", "True"]

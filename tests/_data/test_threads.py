@@ -1,0 +1,134 @@
+"""How many threads are used, forks, and many callers at once."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from rffkern import GBRFF2Classifier, InvalidInputError
+from rffkern._data import threads as _threads
+from rffkern._kernels import simd
+from rffkern._data.threads import available_cpus, check_n_threads
+
+LARGE = 1 << 30
+
+
+def test_small_work_stays_on_the_calling_thread():
+    assert check_n_threads(8, 1000) == 1
+    assert check_n_threads(8, LARGE) == 8
+    assert check_n_threads(8, 3 << 18) == 3
+
+
+def test_bad_counts():
+    for value in (0, -1, 1.5, True, "2"):
+        with pytest.raises(InvalidInputError, match="n_threads must be an integer >= 1"):
+            check_n_threads(value, LARGE)
+
+
+@pytest.fixture
+def sixteen_cpus(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(_threads, "_CGROUP_V2", "/nonexistent")
+    monkeypatch.setattr(_threads, "_CGROUP_V1", ())
+
+
+@pytest.mark.parametrize(("quota", "expected"), [
+    ("200000 100000", 2), ("150000 100000", 2), ("10000 100000", 1), ("max 100000", 16), ("9900000 100000", 16),
+    ("nonsense", 16), ("", 16), ("0 0", 16),
+])
+def test_container_quota(sixteen_cpus, monkeypatch, tmp_path, quota, expected):
+    (tmp_path / "cpu.max").write_text(quota)
+    monkeypatch.setattr(_threads, "_CGROUP_V2", str(tmp_path / "cpu.max"))
+    assert available_cpus() == expected
+    assert check_n_threads(None, LARGE) == expected
+
+
+@pytest.mark.parametrize(("quota", "expected"), [("300000", 3), ("-1", 16)])
+def test_container_quota_of_version_1(sixteen_cpus, monkeypatch, tmp_path, quota, expected):
+    (tmp_path / "quota").write_text(quota)
+    (tmp_path / "period").write_text("100000")
+    monkeypatch.setattr(_threads, "_CGROUP_V1", (str(tmp_path / "quota"), str(tmp_path / "period")))
+    assert available_cpus() == expected
+
+
+@pytest.mark.parametrize(("value", "expected"), [("4", 4), ("2,8", 2), ("99", 16), ("0", 16), ("many", 16), ("", 16)])
+def test_omp_num_threads(sixteen_cpus, monkeypatch, value, expected):
+    monkeypatch.setenv("OMP_NUM_THREADS", value)
+    assert available_cpus() == expected
+
+
+def test_affinity(sixteen_cpus, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5, 7})
+    assert available_cpus() == 3
+
+
+FORK = """
+import os, signal, sys
+import numpy as np
+from rffkern import GBRFF2Classifier
+rng = np.random.default_rng(0)
+X = rng.standard_normal((70_000, 12))
+y = X[:, 0] > 0
+model = GBRFF2Classifier(3, random_state=0, n_threads=2).fit(X, y)
+expected = model.decision_function(X)
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    again = GBRFF2Classifier(3, random_state=0, n_threads=2).fit(X, y)
+    os._exit(0 if np.array_equal(again.decision_function(X), expected) else 1)
+sys.exit(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_child_fits_and_scores(tmp_path):
+    """GNU OpenMP hangs in a child forked after its threads were started, unless the child uses one thread."""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORK], cwd=tmp_path, timeout=120, check=False)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("given", [None, "active"])
+def test_waiting_threads_sleep_unless_told_otherwise(tmp_path, given):
+    """GNU OpenMP would let them spin, on CPUs that others need; the environment is left as it was."""
+    env = {key: value for key, value in os.environ.items() if key != "OMP_WAIT_POLICY"} | {"OMP_DISPLAY_ENV": "true"}
+    if given:
+        env["OMP_WAIT_POLICY"] = given
+    program = "import os, rffkern; print(os.environ.get('OMP_WAIT_POLICY'))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=env, capture_output=True, text=True,
+                          check=True)
+    assert done.stdout.strip() == str(given)
+    if "OMP_WAIT_POLICY" not in done.stderr:
+        pytest.skip("built without OpenMP, or with one that tells no policy")
+    assert f"OMP_WAIT_POLICY = '{(given or 'passive').upper()}'" in done.stderr
+
+
+def test_many_fits_at_once():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 5))
+    y = X[:, 0] * X[:, 1] > 0
+    expected = [GBRFF2Classifier(5, random_state=seed).fit(X, y).decision_function(X) for seed in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda seed: GBRFF2Classifier(5, random_state=seed).fit(X, y).decision_function(X),
+                              range(8)))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_levels():
+    assert simd.LEVELS[0] == "baseline"
+    assert simd.selected() == simd.LEVELS[-1]
+    with pytest.raises(ValueError, match="level must be one of"):
+        simd.select("x86-64-v9")
+
+
+def test_fits_agree_between_levels(level, rng):
+    X = rng.standard_normal((500, 6))
+    y = X[:, 0] * X[:, 1] > 0
+    model = GBRFF2Classifier(3, precision="double", random_state=0).fit(X, y)
+    simd.select("baseline")
+    baseline = GBRFF2Classifier(3, precision="double", random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), baseline.decision_function(X), atol=1e-6)

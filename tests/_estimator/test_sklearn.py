@@ -1,0 +1,122 @@
+"""The scikit-learn protocol, where that library is installed."""
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import rffkern
+from rffkern._estimator.base import FAMILIES
+
+pytest.importorskip("sklearn")
+
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import BaggingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+WEIGHTS = "check_sample_weight_equivalence_on_dense_data"  # compares to 1e-7
+DRAWN = "rows are drawn by weight; the tests of the family compare selections among all rows"
+STEPS = "a step on a batch is not two steps on halves of it"
+GROWS = "rounding errors grow over the rounds of landmark descents; the tests of the families compare a few rounds"
+NOT_EXPECTED_TO_PASS = {
+    ("single", "gbrff2"): "descents in single precision; the double-precision run passes",
+    ("single", "gbrff1"): GROWS, ("double", "gbrff1"): GROWS,
+    ("single", "gbrff"): GROWS, ("double", "gbrff"): GROWS,
+    ("single", "gbrff_regressor"): GROWS, ("double", "gbrff_regressor"): GROWS,
+    ("single", "pbrff"): "landmarks are drawn from shuffled rows", ("double", "pbrff"): "the same",
+    ("single", "pbrff_transformer"): "the same", ("double", "pbrff_transformer"): "the same",
+    ("single", "rffnet"): STEPS, ("double", "rffnet"): STEPS,
+    ("single", "rffnet_regressor"): STEPS, ("double", "rffnet_regressor"): STEPS,
+    ("single", "sparse_kernel"): DRAWN, ("double", "sparse_kernel"): DRAWN,
+    ("single", "sparse_kernel_regressor"): DRAWN, ("double", "sparse_kernel_regressor"): DRAWN,
+}
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_public_estimator_checks(family, precision):
+    reason = NOT_EXPECTED_TO_PASS.get((precision, family))
+    expected = {} if reason is None else {WEIGHTS: reason}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(FAMILIES[family](precision=precision, random_state=0),
+                                  expected_failed_checks=expected, on_fail=None)
+    failed = {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
+    assert failed == {}
+    assert sum(result["status"] == "passed" for result in results) > 40
+
+
+@pytest.fixture(params=sorted(family for family, cls in FAMILIES.items() if hasattr(cls, "predict_proba")))
+def model(request):
+    cls = FAMILIES[request.param]
+    return cls(20 if "n_estimators" in cls._param_names() else 100, random_state=0)
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.standard_normal((240, 4))
+    return X, np.where(X[:, 0] * X[:, 1] > 0, "p", "q")
+
+
+def widths(model):
+    """Values of the parameter that sets the kernel."""
+    if hasattr(model, "gamma"):
+        return {"gamma": [0.1, 1.0]}
+    if hasattr(model, "solver"):
+        return {"kernel": ["gaussian", "matern52"]}
+    return {"kernel": ["likelihood", {"lengthscales": [1.0] * 4}]}
+
+
+def test_composition(model, data):
+    X, y = data
+    assert is_classifier(model)
+    copied = clone(model.set_params(**{name: values[1] for name, values in widths(model).items()}))
+    assert copied.get_params() == model.get_params()
+    assert cross_val_score(make_pipeline(StandardScaler(), model), X, y, cv=3).mean() > 0.75
+    search = GridSearchCV(model, widths(model) | {"standardize": [True, False]}, cv=2).fit(X, y)
+    assert search.best_score_ > 0.75
+    assert BaggingClassifier(model, 3, random_state=0).fit(X, y).score(X, y) > 0.8
+    assert CalibratedClassifierCV(model, cv=2).fit(X, y).predict_proba(X).shape == (240, 2)
+
+
+def test_regressors_and_transformers_compose(data):
+    X, y = data
+    target = X[:, 0] * X[:, 1]
+    regressor = rffkern.GBRFFRegressor(100, n_components=20, random_state=0)
+    assert is_regressor(regressor)
+    assert cross_val_score(make_pipeline(StandardScaler(), regressor), X, target, cv=3).mean() > 0.4
+    both = regressor.fit(X, np.column_stack([target, X[:, 2]])).predict(X)
+    assert both.shape == (240, 2)
+    features = rffkern.PBRFFTransformer(60, random_state=0)
+    pipeline = make_pipeline(features, LogisticRegression(C=100, max_iter=1000))
+    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.75
+    assert features.fit(X, y).get_feature_names_out()[[0, -1]].tolist() == ["pbrfftransformer0", "pbrfftransformer59"]
+
+
+def test_weights_reach_the_search(model, data):
+    X, y = data
+    GridSearchCV(model, widths(model), cv=2).fit(X, y, sample_weight=np.linspace(0.5, 1.5, 240))
+
+
+def test_not_fitted_is_theirs_too(model, data):
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    with pytest.raises(NotFittedError):
+        model.predict(data[0])
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+    check_is_fitted(model.fit(*data))
+
+
+def test_no_import_of_sklearn_by_us(tmp_path):
+    program = ("import sys, numpy as np, rffkern; m = rffkern.GBRFF2Classifier(2).fit(np.eye(4), [0, 1, 0, 1]);"
+               "m.predict(np.eye(4)); sys.exit('sklearn' in sys.modules)")
+    assert subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=False).returncode == 0

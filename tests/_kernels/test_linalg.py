@@ -1,0 +1,66 @@
+"""Cholesky factors, whole and growing."""
+
+import numpy as np
+import pytest
+
+from rffkern._kernels import linalg
+
+SIZES = [1, 2, 5, 33, 127, 128, 129, 300]
+
+
+def definite(rng, size):
+    root = rng.standard_normal((size, size + 2))
+    return root @ root.T / size + 0.1 * np.eye(size)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_factorise_solve_and_invert(rng, size):
+    matrix, x = definite(rng, size), rng.standard_normal(size)
+    scratch = np.full((2, linalg.factor_scratch(size)), np.nan)
+    factor = np.tril(matrix)
+    assert linalg.factorise(factor, scratch, 2)
+    np.testing.assert_allclose(np.tril(factor), np.linalg.cholesky(matrix), atol=1e-12)
+    right = matrix @ x
+    linalg.solve_factorised(factor, right)
+    np.testing.assert_allclose(right, x, atol=1e-10)
+    inverse = np.full((size, size), np.nan)
+    linalg.invert(factor, inverse, np.full((size, size), np.nan), scratch, 2)
+    np.testing.assert_allclose(inverse, np.linalg.inv(matrix), atol=1e-10)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_indefinite_matrices_have_no_factor(rng, size):
+    matrix = definite(rng, size)
+    matrix[-1, -1] = matrix[-1, :-1] @ np.linalg.solve(matrix[:-1, :-1], matrix[:-1, -1]) - 0.1 if size > 1 else 0.0
+    scratch = np.empty((1, linalg.factor_scratch(size)))
+    assert not linalg.factorise(matrix, scratch, 1)
+    assert not linalg.factorise(np.full((size, size), np.nan), scratch, 1)
+
+
+def test_bits_do_not_depend_on_the_number_of_threads(rng):
+    matrix = definite(rng, 400)
+    found = []
+    for n_threads in (1, 2, 3):
+        factor, inverse = np.tril(matrix), np.empty((400, 400))
+        scratch = np.empty((n_threads, linalg.factor_scratch(400)))
+        assert linalg.factorise(factor, scratch, n_threads)
+        linalg.invert(factor, inverse, np.empty((400, 400)), scratch, n_threads)
+        found.append(factor.tobytes() + inverse.tobytes())
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_extend(rng, size):
+    """Row by row, the factor of the whole; a row that others make up has no pivot, and leaves the factor as it is."""
+    matrix = definite(rng, size)
+    factor = np.zeros((size + 1, size + 1))
+    for i in range(size):
+        factor[i, : i + 1] = matrix[i, : i + 1]
+        assert linalg.extend(factor, i, 1e-12)
+    np.testing.assert_allclose(factor[:size, :size], np.linalg.cholesky(matrix), atol=1e-12)
+    mixture = rng.standard_normal(size)
+    factor[size] = np.append(mixture @ matrix, mixture @ matrix @ mixture)
+    assert not linalg.extend(factor, size, 1e-11)
+    right = matrix @ mixture
+    linalg.solve_factorised(factor, right)
+    np.testing.assert_allclose(right, mixture, atol=1e-10)

@@ -1,0 +1,213 @@
+"""RFFNet as its users meet it: what it learns, with which losses and kernels, and which columns it finds."""
+
+import math
+
+import numpy as np
+import pytest
+from helpers.wavy_rows import wavy
+
+from rffkern import InvalidInputError, RFFNetClassifier, RFFNetRegressor
+from rffkern import _spectral_densities as densities
+
+
+def test_finds_the_columns_that_matter(rffnet, few_columns):
+    assert rffnet.score(*few_columns[2:]) > 0.97
+    assert sorted(rffnet.select_top_k(2).tolist()) == [2, 5]
+    assert rffnet.feature_importances_.max() == 1
+    assert np.sort(rffnet.feature_importances_)[-3] < 0.2
+    np.testing.assert_allclose(rffnet.feature_importances_, rffnet.relevances_ / rffnet.relevances_.max())
+
+
+def test_selection_path(rffnet, few_columns):
+    path = rffnet.selection_path(*few_columns[2:])
+    assert path.sizes.tolist() == list(range(1, 9))
+    np.testing.assert_array_equal(path.columns, np.argsort(-rffnet.relevances_, kind="stable"))
+    assert path.scores[0] < 0.8 < path.scores[1]
+    assert path.scores[-1] == rffnet.score(*few_columns[2:])
+    few = rffnet.selection_path(*few_columns[2:], sizes=[0, 2])
+    assert few.scores[0] < 0.1
+    assert few.scores[1] == path.scores[1]
+    np.testing.assert_array_equal(rffnet.select_top_k(3), path.columns[:3])
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda model: model.select_top_k(0), "k must be an integer >= 1 and <= 8, got 0"),
+    (lambda model: model.select_top_k(2.5), "k must be an integer"),
+    (lambda model: model.selection_path(np.eye(8), np.ones(8), sizes=[9]), "sizes must be an integer >= 0 and <= 8"),
+    (lambda model: model.selection_path(np.eye(8), np.ones(8), sizes=3), "sizes must be an iterable"),
+])
+def test_bad_selections(rffnet, call, message):
+    with pytest.raises(InvalidInputError, match=message):
+        call(rffnet)
+
+
+@pytest.mark.parametrize(("n_samples", "expected"), [(50, 100), (2000, int(math.sqrt(2000) * math.log(2000)))])
+def test_number_of_terms(n_samples, expected):
+    model = RFFNetClassifier(max_epochs=1).fit(*(wavy(n_samples)[0], np.arange(n_samples) % 2))
+    assert model.n_components_ == model.expansion_.n_terms == expected
+
+
+def test_most_terms():
+    X = np.random.default_rng(0).standard_normal((140_000, 1)).astype(np.float32)
+    assert RFFNetRegressor(max_epochs=1, batch_size=8192).fit(X, X[:, 0]).n_components_ == 4096
+
+
+KERNELS = {
+    "gaussian": lambda x: np.exp(-0.5 * (x**2).sum(axis=1)),
+    "laplace": lambda x: np.exp(-np.abs(x).sum(axis=1)),
+    "matern32": lambda x: (1 + np.sqrt(3 * (x**2).sum(axis=1))) * np.exp(-np.sqrt(3 * (x**2).sum(axis=1))),
+    "matern52": lambda x: (1 + np.sqrt(5 * (x**2).sum(axis=1)) + 5 / 3 * (x**2).sum(axis=1))
+    * np.exp(-np.sqrt(5 * (x**2).sum(axis=1))),
+}
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_omegas_are_of_the_spectral_density(kernel, rng):
+    omegas = densities.SPECTRAL_DENSITIES[kernel](rng, (200_000, 3))
+    x = rng.standard_normal((20, 3)) * rng.uniform(0.1, 2, (20, 1))
+    np.testing.assert_allclose(np.cos(x @ omegas.T).mean(axis=1), KERNELS[kernel](x), atol=5 / math.sqrt(200_000))
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_learns_with_every_kernel(kernel, precision, few_columns):
+    model = RFFNetRegressor(kernel=kernel, precision=precision, random_state=0).fit(*few_columns[:2])
+    assert model.score(*few_columns[2:]) > 0.9
+
+
+def test_solvers_differ(few_columns):
+    models = [RFFNetRegressor(solver=solver, random_state=0, max_epochs=3).fit(*few_columns[:2])
+              for solver in ("alternating", "joint")]
+    assert models[0].predict(few_columns[2][:1]) != models[1].predict(few_columns[2][:1])
+    assert RFFNetRegressor(solver="joint", random_state=0).fit(*few_columns[:2]).score(*few_columns[2:]) > 0.97
+
+
+def test_l1_penalty_makes_relevances_zero(few_columns):
+    model = RFFNetRegressor(random_state=0, reg_l1=0.02).fit(*few_columns[:2])
+    assert np.flatnonzero(model.relevances_).tolist() == [2, 5]
+
+
+def test_huber_loss_resists_outliers(few_columns):
+    X, y, X_new, y_new = few_columns
+    spoiled = y.copy()
+    spoiled[::10] += 50
+    errors = {}
+    for loss in ("squared", "huber"):
+        model = RFFNetRegressor(loss=loss, delta=0.1, random_state=0).fit(X, spoiled)
+        errors[loss] = np.median(np.abs(model.predict(X_new) - y_new))
+    assert errors["huber"] < 0.25 < 2 * errors["huber"] < errors["squared"]
+
+
+@pytest.mark.parametrize("quantile", [0.1, 0.5, 0.9])
+def test_pinball_loss_estimates_quantiles(quantile, rng):
+    X = rng.standard_normal((13_000, 3))
+    y = X[:, 0] + np.exp(0.5 * X[:, 1]) * rng.standard_normal(13_000)
+    model = RFFNetRegressor(loss="pinball", quantile=quantile, random_state=0).fit(X[:3000], y[:3000])
+
+    def loss(predicted):
+        return np.mean(np.maximum(quantile * (y[3000:] - predicted), (quantile - 1) * (y[3000:] - predicted)))
+
+    predicted = model.predict(X[3000:])
+    assert np.mean(y[3000:] < predicted) == pytest.approx(quantile, abs=0.07)
+    assert loss(predicted) < 0.8 * loss(np.quantile(y[:3000], quantile))
+
+
+def test_several_targets_share_relevances(few_columns):
+    X, y, X_new, y_new = few_columns
+    both = RFFNetRegressor(random_state=0).fit(X, np.column_stack([y, 1000 * X[:, 2] + 7]))
+    assert both.score(X_new, np.column_stack([y_new, 1000 * X_new[:, 2] + 7])) > 0.95
+    assert both.relevances_.shape == (8,)
+
+
+def test_several_classes(few_columns):
+    X, y, X_new, y_new = few_columns
+    edges = np.quantile(y, [0.25, 0.5, 0.75])
+    labels, labels_new = (np.array(["a", "b", "c", "d"])[np.digitize(values, edges)] for values in (y, y_new))
+    model = RFFNetClassifier(random_state=0).fit(X, labels)
+    assert model.score(X_new, labels_new) > 0.85
+    scores, proba = model.decision_function(X_new), model.predict_proba(X_new)
+    np.testing.assert_allclose(proba, np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True), rtol=1e-12)
+    assert sorted(model.select_top_k(2).tolist()) == [2, 5]
+    loss = -np.mean(np.log(proba[np.arange(1000), np.searchsorted(model.classes_, labels_new)]))
+    assert loss < 0.5
+
+
+def test_two_classes(few_columns):
+    X, y, X_new, y_new = few_columns
+    model = RFFNetClassifier(random_state=0).fit(X, y > 1)
+    scores = model.decision_function(X_new)
+    np.testing.assert_allclose(model.predict_proba(X_new)[:, 1], 1 / (1 + np.exp(-scores)), rtol=0, atol=1e-12)
+    assert model.score(X_new, y_new > 1) > 0.9
+
+
+def test_weights_decide_between_contradictions(few_columns):
+    X = few_columns[0]
+    rows, labels = np.vstack([X, X]), np.repeat([0, 1], 2000)
+    weight = np.where(np.concatenate([X[:, 0] > 0, X[:, 0] <= 0]), 20.0, 1.0)
+    model = RFFNetClassifier(random_state=0).fit(rows, labels, weight)
+    assert model.score(X, X[:, 0] <= 0) > 0.95
+
+
+def test_nothing_is_learned_from_noise(rng):
+    X, y = rng.standard_normal((1000, 20)), rng.standard_normal(1000)
+    model = RFFNetRegressor(random_state=0).fit(X[:500], y[:500], eval_set=(X[500:], y[500:]))
+    assert np.mean((model.predict(X[500:]) - y[500:]) ** 2) <= np.mean((y[500:] - y[:500].mean()) ** 2) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("params", [{"learning_rate": 1.0}, {"reg_lambda": 0.0}, {"reg_lambda": 1e10},
+                                    {"reg_l1": 1e10}, {"kernel": "laplace"}])
+def test_extremes_are_finite(params, few_columns):
+    X, y = few_columns[0].copy(), few_columns[1] * 1e20
+    X[0, 0] = 1e6  # an outlier: the cosines of a column that begins at its range would alias
+    model = RFFNetRegressor(random_state=0, max_epochs=10, **params).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    assert np.isfinite(model.eval_loss_).all()
+    assert np.isfinite(model.train_loss_).all()
+
+
+def test_columns_that_do_not_vary_do_not_matter(few_columns):
+    X, y = few_columns[:2]
+    X = np.column_stack([X, np.full(2000, 7.0)])
+    model = RFFNetRegressor(random_state=0, max_epochs=5).fit(X, y)
+    assert model.relevances_[8] == 0
+    assert model.feature_importances_[8] == 0
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_ratios_of_spreads_are_kept_without_standardisation(standardize, few_columns):
+    X, y, X_new, y_new = few_columns
+    unit = np.array([1, 1, 10, 1, 1, 1, 1, 1]) * 1000.0
+    model = RFFNetRegressor(random_state=0, standardize=standardize).fit(X * unit, y)
+    assert model.score(X_new * unit, y_new) > 0.9
+    ratio = model.relevances_[5] / model.relevances_[2]
+    assert ratio > 3 if not standardize else ratio < 3
+
+
+@pytest.mark.parametrize(("params", "message"), [
+    ({"n_components": 0}, "n_components must be an integer >= 1"),
+    ({"kernel": "rbf"}, "kernel must be one of 'gaussian', 'laplace', 'matern32', 'matern52', got 'rbf'"),
+    ({"loss": "absolute"}, "loss must be one of 'squared', 'huber', 'pinball', got 'absolute'"),
+    ({"delta": 0}, "delta must be a finite number > 0"),
+    ({"quantile": 1}, "quantile must be a finite number"),
+    ({"solver": "adam"}, "solver must be one of 'alternating', 'joint', got 'adam'"),
+    ({"learning_rate": 0}, "learning_rate must be a finite number > 0 and <= 1, got 0"),
+    ({"reg_lambda": -1}, "reg_lambda must be a finite number >= 0"),
+    ({"reg_lambda": "scale"}, "reg_lambda must be 'auto' or a number >= 0, got 'scale'"),
+    ({"reg_l1": -1}, "reg_l1 must be a finite number >= 0"),
+    ({"batch_size": 0}, "batch_size must be an integer >= 1"),
+    ({"max_epochs": 0}, "max_epochs must be an integer >= 1"),
+    ({"patience": 0}, "patience must be an integer >= 1"),
+    ({"validation_fraction": 1}, "validation_fraction must be a finite number >= 0 and <= 0.9, got 1"),
+    ({"n_restarts": 0}, "n_restarts must be an integer >= 1"),
+    ({"warm_start": 1}, "warm_start must be one of True, False, got 1"),
+])
+def test_bad_parameters(params, message, few_columns):
+    with pytest.raises(InvalidInputError, match=message):
+        RFFNetRegressor(**params).fit(*few_columns[:2])
+
+
+def test_omegas_that_overflow_are_refused(rng):
+    X = rng.standard_normal((200, 50)) * 2e-305
+    model = RFFNetRegressor(20_000, kernel="laplace", random_state=0, max_epochs=1)
+    with pytest.raises(InvalidInputError, match="X must have columns of larger spread"):
+        model.fit(X, X[:, 0] * 1e305)
