@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ._kernels import packing, scoring, sparse_columns
 from ._data.threads import check_n_threads
 from ._data.validation import check_array
+from ._kernels import packing, scoring, sparse_columns
 from .errors import InvalidInputError
 
 # Beyond this, numbers of an expansion are not trusted to single precision, whatever the precision of the rows.

@@ -5,8 +5,8 @@ import pathlib
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from helpers.wavy_rows import wavy
+from hypothesis import settings
 
 from rffkern import RFFNetRegressor
 from rffkern._kernels import simd

@@ -6,9 +6,7 @@ import time
 
 import numpy as np
 
-from .. import GBRFF2Classifier
-from .. import load
-from .. import save
+from .. import GBRFF2Classifier, load, save
 
 
 def make_rings(n_samples, rng):

@@ -12,14 +12,12 @@ import time
 
 import numpy as np
 
-from .. import __version__
-from .. import load
-from .. import save
+from .. import __version__, load, save
+from .._data.validation import MAX_THREADS
 from .._estimator.base import FAMILIES
 from .._system.atomic_file import atomic_write
-from .readers import Accuracy, CsvWriter, NamedRows, NpyWriter, RSquared, open_table, to_labels, to_targets
-from .._data.validation import MAX_THREADS
 from ..errors import FormatError, InvalidInputError
+from .readers import Accuracy, CsvWriter, NamedRows, NpyWriter, RSquared, open_table, to_labels, to_targets
 
 EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 65, 66, 74  # as in sysexits.h; argparse itself ends bad usage with 2
 

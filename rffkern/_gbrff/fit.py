@@ -5,14 +5,14 @@ import math
 import numpy as np
 
 from .._data.arguments import check_rng
+from .._data.scaling import measure_scaling
+from .._data.tiles import TILE, in_precision
 from .._estimator.base import Fitted
 from .._estimator.monitor import Monitor
 from .._fourier.bandwidth import kernel_width, needs_double
-from .rounds import boost
-from .packed_rows import Rows
-from .._data.scaling import measure_scaling
-from .._data.tiles import TILE, in_precision
 from ..expansion import FourierExpansion
+from .packed_rows import Rows
+from .rounds import boost
 
 
 def train(model, loss, training, make_learner, callback, n_components=1):

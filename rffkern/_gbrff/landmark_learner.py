@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from .._fourier.landmarks import feature_units, pseudo_posterior, standardised_rows
-from .tolerances import GRADIENT_TOLERANCE, LOSS_TOLERANCE, NOISE
-from .._kernels import packing, gbrff_landmark, lbfgs, gbrff_phase
-from .loss_states import CosineSum
 from .._data.tiles import aligned
+from .._fourier.landmarks import feature_units, pseudo_posterior, standardised_rows
+from .._kernels import gbrff_landmark, gbrff_phase, lbfgs, packing
+from .loss_states import CosineSum
+from .tolerances import GRADIENT_TOLERANCE, LOSS_TOLERANCE, NOISE
 
 # Residuals of a smaller mean square are not scaled up any further.
 _SMALLEST_LOSS = 1e-30

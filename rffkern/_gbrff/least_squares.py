@@ -2,9 +2,9 @@
 
 from .._data import validation as check
 from .._estimator.base import Classifier, Regressor, register
+from .._estimator.links import LinearLink
 from .fit import restored_rounds, staged_scores, train
 from .landmark_learner import check_landmarks, landmarks_of, learner_maker
-from .._estimator.links import LinearLink
 from .loss_states import Residuals
 
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._kernels import gbrff_rounds, gbrff_landmark
 from .._data.tiles import aligned
+from .._kernels import gbrff_landmark, gbrff_rounds
 
 # A learner that separates all weight would get an infinite step.  In single precision the weight it misses is known to
 # about 2^-24 of the total; half of that bounds a step at 9.4.

@@ -9,9 +9,9 @@ live elsewhere.
 import numpy as np
 
 from .._data.row_blocks import RowBlocks
-from .._kernels import gbrff_rounds, packing
 from .._data.threads import check_n_threads
 from .._data.tiles import TILE, aligned, tile_rows, tiled
+from .._kernels import gbrff_rounds, packing
 from .subsets import divide_rows
 
 

@@ -3,15 +3,15 @@
 import numpy as np
 
 from .._data import validation as check
-from .._estimator.base import Classifier, Model, check_labelled, register
-from .._gbrff.fit import check_common, check_gamma
-from .._estimator.links import LogisticLink
-from .landmark_features import LandmarkKernels, Representation
 from .._data.row_blocks import RowBlocks
 from .._data.scaling import Scaling
-from .linear_svm import fit_machine, probability_slope
 from .._data.threads import check_n_threads
 from .._data.tiles import pack
+from .._estimator.base import Classifier, Model, check_labelled, register
+from .._estimator.links import LogisticLink
+from .._gbrff.fit import check_common, check_gamma
+from .landmark_features import LandmarkKernels, Representation
+from .linear_svm import fit_machine, probability_slope
 
 # Of C times a row's weight: beyond, in double precision, a row counts for nothing, or must be right.
 _BOUNDS = 1e-12, 1e8

@@ -6,16 +6,16 @@ from typing import NamedTuple
 import numpy as np
 
 from .._data import validation as check
-from .._gbrff.fit import kernel_width, needs_double
-from .._kernels import packing, pbrff_features
-from .kmeans import kmeans
-from .._gbrff.landmark_learner import draw_rows, feature_units, pseudo_posterior
 from .._data.row_blocks import take_rows
 from .._data.scaling import measure_scaling
 from .._data.threads import check_n_threads
 from .._data.tiles import TILE, aligned, make_tiles, tiled
+from .._gbrff.fit import kernel_width, needs_double
+from .._gbrff.landmark_learner import draw_rows, feature_units, pseudo_posterior
+from .._kernels import packing, pbrff_features
 from ..errors import InvalidInputError
 from ..expansion import FourierExpansion
+from .kmeans import kmeans
 
 # Of the weight, that rows besides a landmark must have to say anything of its cosines.
 _LEAST_SHARE = 1e-12

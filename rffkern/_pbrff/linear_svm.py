@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._kernels import linalg, linear_svm
 from .._data.threads import check_n_threads
+from .._kernels import linalg, linear_svm
 
 # Passes of coordinate descent: for the squared hinge loss, and for each column for the hinge loss.  Newton's method
 # wants matrices of the size of w, up to this.

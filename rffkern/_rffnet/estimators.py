@@ -2,13 +2,13 @@
 
 from .._data import validation as check
 from .._estimator.base import Classifier, Regressor, register
-from .._gbrff.fit import check_common
 from .._estimator.links import SoftmaxLink
+from .._fourier.spectral_densities import SPECTRAL_DENSITIES
+from .._gbrff.fit import check_common
+from ..errors import InvalidInputError
+from .losses import Huber, Logistic, Pinball, Softmax, Squared
 from .relevance import importances, selection_path, top_k
 from .training import CURVES, continued, fit_rffnet, more_labels, partial_fit_rffnet, restored_rffnet
-from .losses import Huber, Logistic, Pinball, Softmax, Squared
-from .._fourier.spectral_densities import SPECTRAL_DENSITIES
-from ..errors import InvalidInputError
 
 
 def _check_params(model):

@@ -5,10 +5,10 @@ import math
 
 import numpy as np
 
-from .._kernels import packing, rffnet, scoring
 from .._data.row_blocks import chunks
 from .._data.threads import check_n_threads
 from .._data.tiles import TILE, aligned
+from .._kernels import packing, rffnet, scoring
 from ..errors import InvalidInputError
 from ..expansion import FourierExpansion
 

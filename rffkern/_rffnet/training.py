@@ -6,14 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from .._data import validation as check
-from .._estimator.base import LabelledRows, Training
-from .._gbrff.fit import rows_variance
-from .._estimator.monitor import Monitor
-from .network import Descent, Network
 from .._data.row_blocks import RowBlocks, check_rows, take_rows
 from .._data.scaling import Scaling, measure_scaling, standardised_targets
+from .._estimator.base import LabelledRows, Training
+from .._estimator.monitor import Monitor
 from .._fourier.spectral_densities import SPECTRAL_DENSITIES
+from .._gbrff.fit import rows_variance
 from ..errors import InvalidInputError, NotFittedError
+from .network import Descent, Network
 
 CURVES = ("train_loss_", "eval_loss_", "relevances_")
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from .._kernels import linalg
-from .._kernels.sparse_selection import Selector
 from .._data.scaling import no_scaling
 from .._data.tiles import pack, tiled
+from .._kernels import linalg
+from .._kernels.sparse_selection import Selector
 
 # Share of k(x, x) that the squared distance of a basis vector from the span of those before it must exceed: below,
 # the vector is a near-duplicate and is skipped.  "ald" and "ran" have thresholds of the paper's.

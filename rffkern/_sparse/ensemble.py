@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._kernels import linalg, sparse_columns
 from .._data.tiles import aligned, tiled
+from .._kernels import linalg, sparse_columns
 
 _DOUBLE = np.dtype(np.float64)
 

@@ -2,12 +2,12 @@
 
 from .._data import validation as check
 from .._estimator.base import Classifier, Regressor, register
-from .._gbrff.fit import check_common, check_rounds
-from .kernel import check_kernel
-from .._kernels.sparse_selection import RULES
 from .._estimator.links import LinearLink
-from .training import CURVES, fit_sparse, restored_sparse, staged_sparse
+from .._gbrff.fit import check_common, check_rounds
+from .._kernels.sparse_selection import RULES
 from ..expansion import KernelExpansion
+from .kernel import check_kernel
+from .training import CURVES, fit_sparse, restored_sparse, staged_sparse
 
 
 def _check_params(model):

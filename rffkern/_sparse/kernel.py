@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .._data import validation as check
-from .._kernels import linalg, lbfgs, sparse_likelihood
-from .._kernels.sparse_columns import UNIT
 from .._data.scaling import Scaling
 from .._data.threads import check_n_threads
 from .._data.tiles import pack
+from .._kernels import lbfgs, linalg, sparse_likelihood
+from .._kernels.sparse_columns import UNIT
 from ..errors import InvalidInputError
 from ..expansion import pad_centers
 

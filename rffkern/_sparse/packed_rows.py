@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from .._kernels import sparse_columns
-from .._kernels.packing import ROW_BLOCK
 from .._data.row_blocks import chunks
 from .._data.scaling import no_scaling
 from .._data.threads import check_n_threads
 from .._data.tiles import TILE, aligned, pack, tiled
+from .._kernels import sparse_columns
+from .._kernels.packing import ROW_BLOCK
 from ..expansion import pad_centers, pad_weights
 
 _DOUBLE = np.dtype(np.float64)

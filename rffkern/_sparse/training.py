@@ -5,17 +5,17 @@ from typing import NamedTuple
 import numpy as np
 
 from .._data import validation as check
-from .basis import BasisSelection, Subsets
-from .._estimator.monitor import Monitor
-from .kernel import GaussianKernel, given_kernel, likeliest_kernel, n_rows_wanted
-from .packed_rows import KernelRows
-from .._gbrff.loss_states import Residuals
 from .._data.row_blocks import take_rows
 from .._data.scaling import measure_scaling
-from .ensemble import Ensemble, combine, grow_all
 from .._data.tiles import tiled
+from .._estimator.monitor import Monitor
+from .._gbrff.loss_states import Residuals
 from ..errors import InvalidInputError, NotFittedError
 from ..expansion import KernelExpansion
+from .basis import BasisSelection, Subsets
+from .ensemble import Ensemble, combine, grow_all
+from .kernel import GaussianKernel, given_kernel, likeliest_kernel, n_rows_wanted
+from .packed_rows import KernelRows
 
 CURVES = ("train_loss_", "eval_loss_", "kernel_parameters_")
 

@@ -4,9 +4,9 @@ import sys
 
 import numpy as np
 
-from .._kernels import simd
 from .._data.threads import available_cpus
 from .._data.validation import check_choice
+from .._kernels import simd
 from .._version import __version__
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from rffkern import GBRFF2Classifier, InvalidInputError, RowBlocks
 from rffkern._data import row_blocks as _row_blocks
-from rffkern._gbrff.packed_rows import Rows
 from rffkern._data.scaling import measure_scaling
+from rffkern._gbrff.packed_rows import Rows
 
 
 def waves(seed, n_samples, n_features=5):

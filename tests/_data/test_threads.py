@@ -10,8 +10,8 @@ import pytest
 
 from rffkern import GBRFF2Classifier, InvalidInputError
 from rffkern._data import threads as _threads
-from rffkern._kernels import simd
 from rffkern._data.threads import available_cpus, check_n_threads
+from rffkern._kernels import simd
 
 LARGE = 1 << 30
 

@@ -5,8 +5,8 @@ import pytest
 import reference
 
 from rffkern import GBRFF2Classifier
-from rffkern._kernels.lbfgs import minimize
 from rffkern._gbrff.loss_states import exponential_step
+from rffkern._kernels.lbfgs import minimize
 
 
 def waves(rng, n_samples=500, n_features=4):

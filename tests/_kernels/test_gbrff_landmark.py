@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import reference
+from helpers.packing import DTYPES, TOLERANCE, Problem, problems
 from hypothesis import given
 from hypothesis import strategies as st
-from helpers.packing import DTYPES, TOLERANCE, Problem, problems
 
-from rffkern._kernels import gbrff_rounds, packing, gbrff_landmark, lbfgs
 from rffkern._gbrff.loss_states import ExactMargins, Margins
+from rffkern._kernels import gbrff_landmark, gbrff_rounds, lbfgs, packing
 
 KINDS = {"exponential": gbrff_landmark.EXPONENTIAL, "squared": gbrff_landmark.SQUARED}
 

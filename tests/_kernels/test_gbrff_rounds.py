@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import reference
-from hypothesis import given
 from helpers.packing import DTYPES, TOLERANCE, Problem, problems
+from hypothesis import given
 
 from rffkern._kernels import gbrff_phase
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 import reference
+from helpers.packing import DTYPES, SIZES
 from hypothesis import given
 from hypothesis import strategies as st
-from helpers.packing import DTYPES, SIZES
 
 from rffkern import FourierExpansion
-from rffkern._kernels import packing
-from rffkern._gbrff.packed_rows import Rows
 from rffkern._data.scaling import measure_scaling
 from rffkern._data.tiles import pack
+from rffkern._gbrff.packed_rows import Rows
+from rffkern._kernels import packing
 
 
 def random_expansion(rng, n_terms, n_features, n_outputs):

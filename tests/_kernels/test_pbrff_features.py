@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 import reference
+from helpers.packing import TOLERANCE, problems
 from hypothesis import given
 from hypothesis import strategies as st
-from helpers.packing import TOLERANCE, problems
 
+from rffkern._data.tiles import tiled
+from rffkern._gbrff.landmark_learner import draw_rows, pseudo_posterior
 from rffkern._kernels import pbrff_features
 from rffkern._pbrff.kmeans import kmeans
-from rffkern._gbrff.landmark_learner import draw_rows, pseudo_posterior
-from rffkern._data.tiles import tiled
 
 landmark_problems = problems(n_components=st.sampled_from([1, 2, 3, 4, 6, 10, 15]))
 

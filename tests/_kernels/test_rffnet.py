@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 import reference
+from helpers.packing import DTYPES
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from helpers.packing import DTYPES
 
-from rffkern._rffnet import losses as _score_losses
-from rffkern._kernels import rffnet_losses, rffnet
-from rffkern._rffnet.network import Descent, Network
 from rffkern._data.scaling import Scaling
+from rffkern._kernels import rffnet, rffnet_losses
+from rffkern._rffnet import losses as _score_losses
+from rffkern._rffnet.network import Descent, Network
 
 # Adam's steps have the sign of a slope, which may be lost to rounding: tolerances are of the size of a step or two.
 TOLERANCE = {np.float32: 2e-3, np.float64: 1e-9}

@@ -16,8 +16,8 @@ from test_rffnet_kernels import Steps
 from test_svm import problem as svm_problem
 
 from rffkern import FourierExpansion, InvalidInputError, KernelExpansion, show_config
-from rffkern._pbrff import linear_svm as _svm
 from rffkern._kernels import simd
+from rffkern._pbrff import linear_svm as _svm
 
 AGREEMENT = {np.float32: 1e-6, np.float64: 1e-12}
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 import reference
+from helpers.packing import DTYPES, SIZES
 from hypothesis import given
 from hypothesis import strategies as st
-from helpers.packing import DTYPES, SIZES
 
 from rffkern import InvalidInputError, KernelExpansion, load, save
-from rffkern._sparse.packed_rows import KernelRows
-from rffkern._kernels import sparse_columns, sparse_likelihood
 from rffkern._data.scaling import Scaling
 from rffkern._data.tiles import aligned, pack, tiled
+from rffkern._kernels import sparse_columns, sparse_likelihood
+from rffkern._sparse.packed_rows import KernelRows
 
 TOLERANCE = {np.float32: 3e-5, np.float64: 1e-12}
 DOUBLE = np.dtype(np.float64)

@@ -6,12 +6,12 @@ import reference
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from rffkern._data.scaling import Scaling
+from rffkern._kernels.sparse_columns import UNIT
+from rffkern._kernels.sparse_selection import RULES
 from rffkern._sparse.basis import BasisSelection, Subsets
 from rffkern._sparse.kernel import GaussianKernel
 from rffkern._sparse.packed_rows import KernelRows
-from rffkern._kernels.sparse_columns import UNIT
-from rffkern._kernels.sparse_selection import RULES
-from rffkern._data.scaling import Scaling
 
 LAMBDA = 0.05
 

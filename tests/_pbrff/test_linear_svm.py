@@ -6,12 +6,12 @@ import warnings
 import numpy as np
 import pytest
 import reference
+from helpers.packing import DTYPES
 from hypothesis import given
 from hypothesis import strategies as st
-from helpers.packing import DTYPES
 
-from rffkern._pbrff import linear_svm as _svm
 from rffkern._kernels import linear_svm
+from rffkern._pbrff import linear_svm as _svm
 
 
 def problem(seed, n_samples, n_features, dtype=np.float64, overlap=1.0):

@@ -10,9 +10,9 @@ from helpers.wavy_rows import wavy
 
 from rffkern import InvalidInputError, NotFittedError, RFFNetClassifier, RFFNetRegressor, RowBlocks, load, save
 from rffkern import _row_blocks as row_blocks
+from rffkern._rffnet.losses import Squared
 from rffkern._rffnet.network import Descent
 from rffkern._rffnet.training import Problem
-from rffkern._rffnet.losses import Squared
 
 
 def replay(X, y, model, n_epochs):

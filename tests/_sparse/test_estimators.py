@@ -17,13 +17,13 @@ from rffkern import (
     load,
     save,
 )
+from rffkern._data.scaling import Scaling
+from rffkern._data.tiles import tiled
+from rffkern._kernels.sparse_selection import RULES
 from rffkern._sparse.basis import BasisSelection, Subsets
+from rffkern._sparse.ensemble import Ensemble
 from rffkern._sparse.kernel import GaussianKernel
 from rffkern._sparse.packed_rows import KernelRows
-from rffkern._kernels.sparse_selection import RULES
-from rffkern._data.scaling import Scaling
-from rffkern._sparse.ensemble import Ensemble
-from rffkern._data.tiles import tiled
 
 KERNEL = {"lengthscales": [1.0, 2.0, 4.0], "amplitude": 1.5, "bias": 0.2}
 GIVEN = {"kernel": KERNEL, "reg_lambda": 0.02, "standardize": False, "random_state": 0}

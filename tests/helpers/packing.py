@@ -3,10 +3,10 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from rffkern._kernels import lbfgs
+from rffkern._data.scaling import Scaling
 from rffkern._gbrff.loss_states import CosineSum, Margins, Residuals
 from rffkern._gbrff.packed_rows import Rows
-from rffkern._data.scaling import Scaling
+from rffkern._kernels import lbfgs
 
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-11}
 DTYPES = (np.float32, np.float64)
