@@ -94,9 +94,9 @@ class RandomState(NamedTuple):
             raise InvalidInputError(f"{name} must be an integer >= 0, a numpy.random.Generator or None, got {value!r}")
 
 
-def check_all(checks: Iterable[tuple[str, Check]], owner: object) -> None:
-    """Check the attributes of an object that some (name, check) name, in their order."""
-    for name, check in checks:
+def check_all(checks: Iterable[tuple[str, Check, Any]], owner: object) -> None:
+    """Check attributes of an object, in the order of some (name, check, anything)."""
+    for name, check, _ in checks:
         check(name, getattr(owner, name))
 
 

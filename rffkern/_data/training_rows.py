@@ -1,6 +1,5 @@
 """Checked rows to learn from, with labels or targets, and rows held out beside them."""
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -24,10 +23,10 @@ class LabelledRows(NamedTuple):
     weights: RowWeights
     n_classes: int
 
-    def targets(self) -> Iterator[NDArray[np.int8]]:
+    def targets(self) -> list[NDArray[np.int8]]:
         """Signs in {-1, +1} for each output: one for two classes, one against the rest for each of more."""
         positive = range(1, 2) if self.n_classes == 2 else range(self.n_classes)
-        return (np.where(self.codes == k, 1, -1).astype(np.int8) for k in positive)
+        return [np.where(self.codes == k, 1, -1).astype(np.int8) for k in positive]
 
     @property
     def n_outputs(self) -> int:
@@ -50,9 +49,9 @@ class TargetRows(NamedTuple):
     values: Double  # (n_samples, n_outputs)
     weights: RowWeights
 
-    def targets(self) -> Iterator[Double]:
+    def targets(self) -> list[Double]:
         """Values of each output."""
-        return iter(self.values.T)
+        return list(self.values.T)
 
     def taken(self, rows: Indices) -> "TargetRows":
         """Some of the rows, which are in memory."""

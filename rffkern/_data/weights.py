@@ -27,31 +27,15 @@ class RowWeights:
     def __init__(self, n_samples: int, values: Double | None = None, given_total: float | None = None) -> None:
         self.n_samples, self.values = n_samples, values
         self.given_total = float(n_samples) if given_total is None else given_total
-
-    @property
-    def is_uniform(self) -> bool:
-        """Whether all rows count alike."""
-        return self.values is None
-
-    @property
-    def has_zeros(self) -> bool:
-        """Whether some rows count for nothing."""
-        return self.values is not None and not self.values.all()
-
-    @property
-    def total(self) -> float:
-        """Sum of the weights."""
-        return float(self.n_samples) if self.values is None else float(self.values.sum())
+        self.is_uniform = values is None  # whether all rows count alike
+        self.total = float(n_samples) if values is None else float(values.sum())
+        self.n_positive = n_samples if values is None else int(np.count_nonzero(values))  # rows that count
+        self.has_zeros = self.n_positive < n_samples  # whether some rows count for nothing
 
     @property
     def unit(self) -> float:
         """Weight of a row in the units in which the weights were given, over its weight here."""
         return self.given_total / self.total
-
-    @property
-    def n_positive(self) -> int:
-        """Number of rows that count."""
-        return self.n_samples if self.values is None else int(np.count_nonzero(self.values))
 
     def positive(self) -> Indices:
         """Indices of the rows that count, sorted."""

@@ -1,8 +1,8 @@
 """Parameters of estimators: name, check and description in one place; those that several families have.
 
-A class lists its parameters in `parameters`.  `check_parameters` checks the values an estimator holds, and `describe`
-writes the list into the docstring, in the order of the constructor and with its defaults.  Constructors themselves stay
-written out, so that signatures are what they seem.
+A class lists its parameters in `parameters`.  Its base checks the values that an estimator holds against this list, and
+`describe` writes it into the docstring, with the defaults of the constructor.  Constructors themselves stay written out,
+so that a signature is what it seems to be.
 """
 
 import inspect
@@ -10,7 +10,7 @@ import re
 import textwrap
 from typing import Any, NamedTuple
 
-from .._data.arguments import MAX_THREADS, Check, Choice, Number, RandomState, check_all
+from .._data.arguments import MAX_THREADS, Check, Choice, Number, RandomState
 from .._data.tiles import TILE
 
 _WIDTH = 116
@@ -53,11 +53,6 @@ def _entry(name: str, kind: str, text: str) -> str:
     body = textwrap.fill(" ".join(text.split()), _WIDTH - 4, initial_indent="    ", subsequent_indent="    ",
                          break_on_hyphens=False, break_long_words=False)
     return f"{name} : {kind}\n{body}"
-
-
-def check_parameters(model: Any) -> None:
-    """Check the values that an estimator holds, in the order in which its class lists them."""
-    check_all(((name, check) for name, check, _ in model.parameters), model)
 
 
 def describe(cls: Any) -> None:
