@@ -115,7 +115,7 @@ def check_scalar(name: str, value: Any, kind: type, low: float = -math.inf, high
     bounds = f"{'>' if open_low else '>='} {low}" if math.isfinite(low) else ""
     if math.isfinite(high):
         bounds += f"{' and ' if bounds else ''}<= {high}"
-    number = numbers.Integral if kind is int else numbers.Real
+    number: Any = numbers.Integral if kind is int else numbers.Real
     value = value.item() if isinstance(value, np.generic) else value
     good = isinstance(value, number) and not isinstance(value, bool) and low <= value <= high
     if not good or (open_low and value == low) or abs(value) > _LARGEST_SCALAR:

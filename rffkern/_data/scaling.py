@@ -63,9 +63,9 @@ def _n_sums(rows: NDArray[Any]) -> int:
 
 
 def _counting_blocks(X: Any, weights: RowWeights) -> Blocks:
-    """A function that yields (array, its weights as kernels take them) over the rows of positive weight, again and again.
+    """A function that yields (array, its weights as kernels take them) over the rows of positive weight, at every call.
 
-    An array is taken apart once, RowBlocks are in every pass.
+    The rows of an array are selected once, those of RowBlocks in every pass.
     """
     if isinstance(X, RowBlocks):
         return lambda: (found for rows, block in X.chunks() for found in _counting(block, weights.for_kernel(rows)))

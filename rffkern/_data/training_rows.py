@@ -18,7 +18,7 @@ Indices = NDArray[np.intp]
 class LabelledRows(NamedTuple):
     """Checked rows with one class index and one weight each; rows of weight 0 are gone, unless they are streamed."""
 
-    X: NDArray[Any] | RowBlocks  # (n_samples, n_features)
+    X: Any  # array of shape (n_samples, n_features), or RowBlocks
     codes: Indices  # (n_samples,) index into the classes
     weights: RowWeights
     n_classes: int
@@ -45,7 +45,7 @@ class LabelledRows(NamedTuple):
 class TargetRows(NamedTuple):
     """Checked rows with real targets in units of their own spread, and one weight each; else like `LabelledRows`."""
 
-    X: NDArray[Any] | RowBlocks  # (n_samples, n_features)
+    X: Any  # array of shape (n_samples, n_features), or RowBlocks
     values: Double  # (n_samples, n_outputs)
     weights: RowWeights
 
