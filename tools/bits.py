@@ -17,7 +17,6 @@ import rffkern
 from rffkern import RowBlocks
 
 
-
 def table(n_samples, n_features=6, seed=7):
     """Rows with columns of several scales, labels in two and three classes, and a target."""
     rng = np.random.default_rng(seed)
