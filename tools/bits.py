@@ -5,9 +5,9 @@
     python tools/bits.py OUT.json --only SparseKernel      only the classes whose names begin so
 
 A case trains a model in single or double precision on an array or on blocks of rows, with or without weights and
-held-out rows, and hashes its scores, loss curves and landmarks.  Only public names are used, so that the tool runs on any
-commit of the package.  Hashes depend on the machine and the versions of numpy and the compiler: compare two commits on
-one machine.  The exit status is 1 if a hash differs.
+held-out rows, and hashes its scores, loss curves and landmarks.  Only public names are used, so that the tool runs on
+any commit of the package.  Hashes depend on the machine and the versions of numpy and the compiler: compare two commits
+on one machine.  The exit status is 1 if a hash differs.
 """
 
 import argparse
