@@ -24,7 +24,7 @@ class Arguments:
         self.n_samples, self.dtype = n_samples, np.dtype(dtype)
         self.tiles, _ = pack(X, no_scaling(n_features), self.dtype, 1)
         self.residual = tiled(math.log2(math.e) * y * np.exp(-INTERCEPT * y), self.dtype)
-        self.weight = tiled(np.ones(n_samples), self.dtype)
+        self.weight = tiled(np.ones(n_samples), self.dtype)[[0, -1]]  # of a full tile and of the last one
         self.n_blocks = -(-n_samples // packing.ROW_BLOCK)
         self.lane_count, self.tile_size = packing.LANE_COUNT, TILE
 
