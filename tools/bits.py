@@ -1,15 +1,20 @@
-"""Hash the scores of every family, to see whether a change keeps their bits.
+"""Hash the results of every family, to show whether a change of the code keeps every bit of them.
 
-    python tools/bits.py OUT.json                 write the hashes of the installed package
-    python tools/bits.py OUT.json --compare OLD   the same, then name every case whose hash differs from OLD
+    python tools/bits.py OUT.json                          write the hashes of the installed package
+    python tools/bits.py OUT.json --compare OLD.json       the same, then print every case whose hash is not that in OLD
+    python tools/bits.py OUT.json --only SparseKernel      only the classes whose names begin so
 
-Uses public names alone, so that it runs on any commit of the package.
+A case trains a model in single or double precision on an array or on blocks of rows, with or without weights and
+held-out rows, and hashes its scores, loss curves and landmarks.  Only public names are used, so that the tool runs on
+any commit of the package.  Hashes depend on the machine and the versions of numpy and the compiler: compare two commits
+on one machine.  The exit status is 1 if a hash differs.
 """
 
 import argparse
 import hashlib
 import json
 import sys
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,9 +22,8 @@ import rffkern
 from rffkern import RowBlocks
 
 
-
 def table(n_samples, n_features=6, seed=7):
-    """Rows with columns of several scales, labels in two and three classes, and a target."""
+    """Rows whose columns differ in scale; labels of two classes; labels of three classes; a real target."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_samples, n_features))
     signal = np.sin(X[:, 0]) + X[:, 3] + 0.3 * X[:, 1] * X[:, 2]
@@ -29,7 +33,6 @@ def table(n_samples, n_features=6, seed=7):
     return X, labels, np.digitize(signal, [-0.7, 0.7]), signal + 0.1 * rng.standard_normal(n_samples)
 
 
-BOOSTED = {"GBRFF2Classifier": {}, "GBRFF1Classifier": {}, "GBRFFClassifier": {}, "GBRFFRegressor": {}}
 SMALL = {
     "GBRFF2Classifier": {"n_estimators": 30}, "GBRFF1Classifier": {"n_estimators": 20},
     "GBRFFClassifier": {"n_estimators": 20, "n_components": 20}, "GBRFFRegressor": {"n_estimators": 20},
@@ -55,8 +58,8 @@ VARIANTS = {
 }
 
 
-def answers(model, rows):
-    """All numbers that a model gives for rows."""
+def results(model, rows):
+    """All scores of a model at some rows, and its fitted arrays."""
     names = ("decision_function", "predict_proba", "transform") + (() if hasattr(model, "classes_") else ("predict",))
     found = [np.asarray(getattr(model, name)(rows)) for name in names if hasattr(model, name)]
     found += [np.asarray(getattr(model, name)) for name in ("train_loss_", "eval_loss_", "landmarks_")
@@ -65,60 +68,82 @@ def answers(model, rows):
 
 
 def digest(arrays):
+    """A hash of the shapes and values of arrays."""
     text = hashlib.sha256()
     for array in arrays:
         text.update(str(array.shape).encode() + np.ascontiguousarray(array, np.float64).tobytes())
     return text.hexdigest()[:16]
 
 
-def cases():
-    """Yield (name, class name, parameters, rows, target, weight, evaluation)."""
+class Case(NamedTuple):
+    """One training."""
+
+    name: str
+    class_name: str
+    params: dict
+    rows: object
+    target: np.ndarray
+    weight: np.ndarray | None = None
+    held_out: tuple | None = None
+
+    def digest(self, scored):
+        """A hash of the results of the trained model."""
+        model = getattr(rffkern, self.class_name)(random_state=0, **self.params)
+        more = {} if self.held_out is None else {"eval_set": self.held_out}
+        model.fit(self.rows, self.target, self.weight, **more)
+        return digest(results(model, scored) + results(model, scored.astype(np.float32)))
+
+
+def small_cases(name, precision):
+    """Every kind of rows and every variant of the parameters, on 900 rows."""
     X, labels, three, target = table(900)
-    large, large_labels, _, large_target = table(20_000)
     weight = np.random.default_rng(3).integers(0, 4, len(X)).astype(float)
-    for name, small in SMALL.items():
-        regression = name.endswith("Regressor")
-        y = target if regression else labels
-        boosted = name in BOOSTED or name.startswith("Sparse")
-        for precision in ("single", "double"):
-            params = small | {"precision": precision}
-            yield f"{name} {precision}", name, params, X, y, None, None
-            yield f"{name} {precision} float32", name, params, X.astype(np.float32), y, None, None
-            yield f"{name} {precision} weights", name, params, X, y, weight, None
-            yield f"{name} {precision} blocks", name, params, RowBlocks([X[:333], X[333:]]), y, None, None
-            yield f"{name} {precision} weighted blocks", name, params, RowBlocks([X[:333], X[333:]]), y, weight, None
-            several = np.column_stack([target, X[:, 0] ** 2]) if regression else three
-            if name != "PBRFFTransformer":
-                yield f"{name} {precision} several", name, params, X, several, None, None
-            if boosted or name.startswith("RFFNet"):
-                yield f"{name} {precision} held out", name, params, X[:600], y[:600], None, (X[600:], y[600:])
-            for variant in VARIANTS[name]:
-                yield f"{name} {precision} {variant}", name, params | variant, X, y, None, None
-        y = large_target if regression else large_labels
-        fewer = small | ({"max_epochs": 3} if "max_epochs" in small else {})
-        yield f"{name} large", name, fewer, large, y, None, None
-        if not name.startswith("Sparse"):
-            yield f"{name} large blocks", name, fewer, RowBlocks([large[:7000], large[7000:]]), y, None, None
-        if name.startswith(("GBRFF", "Sparse")):
-            heavy = np.where(np.arange(len(large)) % 5, 1.0, 0.0)
-            yield f"{name} large weights", name, fewer, large, y, heavy, None
+    regression = name.endswith("Regressor")
+    y, several = (target, np.column_stack([target, X[:, 0] ** 2])) if regression else (labels, three)
+    params, begin = SMALL[name] | {"precision": precision}, f"{name} {precision}"
+    blocks = RowBlocks([X[:333], X[333:]])
+    yield Case(begin, name, params, X, y)
+    yield Case(f"{begin} float32", name, params, X.astype(np.float32), y)
+    yield Case(f"{begin} weights", name, params, X, y, weight)
+    yield Case(f"{begin} blocks", name, params, blocks, y)
+    yield Case(f"{begin} weighted blocks", name, params, blocks, y, weight)
+    if name != "PBRFFTransformer":
+        yield Case(f"{begin} several", name, params, X, several)
+    if not name.startswith("PBRFF"):
+        yield Case(f"{begin} held out", name, params, X[:600], y[:600], None, (X[600:], y[600:]))
+    for variant in VARIANTS[name]:
+        yield Case(f"{begin} {variant}", name, params | variant, X, y)
+
+
+def large_cases(name):
+    """20,000 rows: several subsets, and threads where there are some."""
+    X, labels, _, target = table(20_000)
+    y = target if name.endswith("Regressor") else labels
+    params = SMALL[name] | ({"max_epochs": 3} if "max_epochs" in SMALL[name] else {})
+    yield Case(f"{name} large", name, params, X, y)
+    if not name.startswith("Sparse"):
+        yield Case(f"{name} large blocks", name, params, RowBlocks([X[:7000], X[7000:]]), y)
+    if name.startswith(("GBRFF", "Sparse")):
+        yield Case(f"{name} large weights", name, params, X, y, np.where(np.arange(len(X)) % 5, 1.0, 0.0))
+
+
+def cases(prefix):
+    """All cases of the classes whose names begin with a prefix."""
+    for name in SMALL:
+        if name.startswith(prefix):
+            for precision in ("single", "double"):
+                yield from small_cases(name, precision)
+            yield from large_cases(name)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("output")
-    parser.add_argument("--compare")
-    parser.add_argument("--only", default="", help="class names that begin so")
+    parser.add_argument("output", metavar="OUT.json")
+    parser.add_argument("--compare", metavar="OLD.json", help="hashes of another commit")
+    parser.add_argument("--only", default="", metavar="PREFIX", help="of the names of classes")
     arguments = parser.parse_args()
-    found = {}
-    for name, cls, params, rows, y, weight, held_out in cases():
-        if not cls.startswith(arguments.only):
-            continue
-        model = getattr(rffkern, cls)(random_state=0, **params)
-        more = {} if held_out is None else {"eval_set": held_out}
-        model.fit(rows, y, weight, **more)
-        scored = table(200, seed=8)[0]
-        found[name] = digest(answers(model, scored) + answers(model, scored.astype(np.float32)))
+    scored = table(200, seed=8)[0]
+    found = {case.name: case.digest(scored) for case in cases(arguments.only)}
     with open(arguments.output, "w", encoding="utf-8") as file:
         json.dump(found, file, indent=1)
     print(f"{len(found)} cases")

@@ -4,7 +4,9 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from protocols import load
+from common.contenders import GAMMAS, RIDGE_ROWS, SEARCH_ROWS, ridge_parameters
+from common.measure import cpu
+from common.protocols import load, permuted_split, standardised
 
 ALONE = {"learner_size": 1, "subset_size": None, "n_estimators": 1000}  # basis vectors one by one, from all rows
 METHODS = {"ensemble": {"learner_size": 50, "subset_size": 500, "n_estimators": 500},
@@ -13,55 +15,39 @@ LEVEL = 0.03  # of Table V
 TIMES = [1, 2, 5, 10, 20, 30, 50, 100]
 SETS = ["sarcos_test", "ailerons", "cpu_act", "protein", "california", "power_plant"]
 STAGES = [10, 20, 50, 100, 200, 300, 400, 500, 700, 1000]
-BLOCK = {"n_estimators": STAGES[-1], "update": "block", "block_size": 50, "subset_size": 2000, "selection": "mp",
-         "exact": False}
+GROUPS = {"n_estimators": STAGES[-1], "update": "group", "group_size": 50, "subset_size": 2000, "selection": "mp",
+          "all_rows": False}
 COVTYPE_KERNEL = {"kernel": {"lengthscales": 5000**0.5}, "reg_lambda": 1e-4, "standardize": False}  # beta = 10,000
-
-# The grid of scikit-learn's machines, gammas times 1 / n_features, and the rows it is searched on.
-GAMMAS = [0.1, 0.3, 1.0, 3.0, 10.0]
-ALPHAS = [0.001, 0.01, 0.1, 1.0]
-SEARCH_ROWS = 2000
-RIDGE_ROWS = 8000
-MOST_COMPONENTS = 2000
+MOST_COMPONENTS = 2000  # of Nystroem
 
 
 class Curve(NamedTuple):
-    """CPU seconds and test NMSE after each round, index 0 before any; the basis vectors of learners up to the best."""
+    """CPU seconds and test NMSE after each round, index 0 before any; basis vectors when the NMSE is first at LEVEL."""
 
     seconds: np.ndarray
     nmse: np.ndarray
-    learners: list
+    n_basis: float  # nan if it never is
 
     def at(self, seconds):
         """NMSE at a time; nan beyond the last round."""
         return np.interp(seconds, self.seconds, self.nmse, right=np.nan)
 
     def reach(self, level):
-        """CPU seconds and number of basis vectors when the NMSE is first as low; nan if it never is."""
-        low = np.flatnonzero(self.nmse <= level)
-        if not low.size:
-            return np.nan, np.nan
-        after = low[0]
-        seconds = np.interp(-level, -self.nmse[after - 1 : after + 1], self.seconds[after - 1 : after + 1])
-        return seconds, len(np.unique(np.concatenate(self.learners[:after])))
+        """CPU seconds when the NMSE is first as low; nan if it never is."""
+        after = first_at(self.nmse, level)
+        if after is None:
+            return np.nan
+        return np.interp(-level, -self.nmse[after - 1 : after + 1], self.seconds[after - 1 : after + 1])
 
 
-def permuted_split(X, y, seed, n_test):
-    """Training rows, test rows and the targets of both, by a permutation."""
-    order = np.random.default_rng(seed).permutation(len(y))
-    test, train = order[:n_test], order[n_test:]
-    return X[train], X[test], y[train], y[test]
-
-
-def cpu(function, *arguments):
-    """What a function returns, and its CPU seconds."""
-    started = time.process_time()
-    result = function(*arguments)
-    return result, time.process_time() - started
+def first_at(nmse, level):
+    """The first round whose NMSE is at most the level, or None."""
+    low = np.flatnonzero(nmse <= level)
+    return low[0] if low.size else None
 
 
 def learned_kernel(model, X, y):
-    """Parameters that stand for the kernel and lambda a model learns, and the CPU seconds of learning them."""
+    """The kernel and lambda that a model learns, as parameters, and the CPU seconds of learning them."""
     _, seconds = cpu(lambda: model.fit(X, y, callback=lambda _: True))
     return {"kernel": model.kernel_, "reg_lambda": model.reg_lambda_}, seconds
 
@@ -73,7 +59,12 @@ def learning_curve(params, X, X_test, y, y_test):
     started, seconds = time.process_time(), [0.0]
     model = SparseKernelRegressor(**params, early_stopping_rounds=None, n_threads=1).fit(
         X, y, eval_set=(X_test, y_test), callback=lambda _: seconds.append(time.process_time() - started))
-    return Curve(np.array(seconds), model.eval_loss_, [learner.indices for learner in model._stages.learners[0]])
+    n_rounds = first_at(model.eval_loss_, LEVEL)
+    n_basis = np.nan
+    if n_rounds is not None:  # a fit of so many rounds draws the same subsets
+        few = params | {"n_estimators": int(n_rounds)}
+        n_basis = SparseKernelRegressor(**few, n_threads=1).fit(X, y).expansion_.n_terms
+    return Curve(np.array(seconds), model.eval_loss_, n_basis)
 
 
 def cell(values, form):
@@ -115,10 +106,10 @@ def show_curves(curves):
             + f"{cell([len(curve.nmse) - 1 for curve in found], '.0f'):>10}")
     print(f"\nCPU seconds (and basis vectors) when NMSE first is {100 * LEVEL:g} % (Table V)")
     for name, found in curves.items():
-        seconds, n_basis = np.transpose([curve.reach(LEVEL) for curve in found])
-        print(f"{name:<10}{cell(seconds, '.2f'):>8} ({cell(n_basis, '.0f')})")
+        print(f"{name:<10}{cell([curve.reach(LEVEL) for curve in found], '.2f'):>8} "
+              f"({cell([curve.n_basis for curve in found], '.0f')})")
     for label, level in ((f"{100 * LEVEL:g} %", lambda _: LEVEL), ("the NMSE max-res ends at", lambda c: c.nmse[-1])):
-        pairs = [(one.reach(level(one))[0], many.reach(level(one))[0])
+        pairs = [(one.reach(level(one)), many.reach(level(one)))
                  for one, many in zip(curves["max-res"], curves["ensemble"], strict=True)]
         print(f"max-res : ensemble in time to {label}: {cell([one / many for one, many in pairs], '.2f')}")
 
@@ -137,23 +128,6 @@ def draw_curves(path, curves):
     axes.grid(alpha=0.3)
     axes.legend()
     figure.savefig(path, dpi=120)
-
-
-def standardised(X, *others):
-    """All arrays less the mean of the columns of the first, divided by their spread."""
-    spread = X.std(axis=0)
-    return [(array - X.mean(axis=0)) / np.where(spread > 0, spread, 1) for array in (X, *others)]
-
-
-def ridge_parameters(X, y, seed):
-    """Gamma and alpha of kernel ridge regression by three-fold cross-validation on a sample of the rows."""
-    from sklearn.kernel_ridge import KernelRidge
-    from sklearn.model_selection import GridSearchCV
-
-    sample = np.random.default_rng(seed).permutation(len(y))[:SEARCH_ROWS]
-    grid = {"gamma": [gamma / X.shape[1] for gamma in GAMMAS], "alpha": ALPHAS}
-    search = GridSearchCV(KernelRidge(kernel="rbf"), grid, cv=3, scoring="neg_mean_squared_error", refit=False)
-    return search.fit(X[sample], y[sample]).best_params_
 
 
 def run_peers(X, X_test, y, y_test, n_components, seed):
@@ -182,11 +156,11 @@ def sparse(arguments):
     from rffkern import SparseKernelRegressor
 
     first, last = arguments.seeds[0], arguments.seeds[-1]
-    print(f"Test NMSE in % and CPU seconds of fit and prediction, mean of seeds {first}-{last}.  Ours: defaults, with\n"
-          f"learning the kernel.  KernelRidge: at most {RIDGE_ROWS} rows.  Nystroem: as many components as ours has\n"
-          f"basis vectors, at most {MOST_COMPONENTS}.  Last, the search for the gamma and alpha of both, on "
-          f"{SEARCH_ROWS} rows.\n"
-          f"{'data set':<13}{'training':>9}{'vectors':>9}{'ours':>8}{'s':>7}{'KernelRidge':>13}{'s':>7}"
+    print(f"Test NMSE in % and CPU seconds of fit and prediction, mean of seeds {first}-{last}.  rffkern: defaults,\n"
+          f"with learning the kernel.  KernelRidge: at most {RIDGE_ROWS} rows.  Nystroem: as many components as\n"
+          f"rffkern has basis vectors, at most {MOST_COMPONENTS}.  Last, the search for the gamma and alpha of both,\n"
+          f"on {SEARCH_ROWS} rows.\n"
+          f"{'data set':<13}{'training':>9}{'vectors':>9}{'rffkern':>8}{'s':>7}{'KernelRidge':>13}{'s':>7}"
           f"{'Nystroem':>10}{'s':>7}{'HistGB':>9}{'s':>6}{'search s':>10}", flush=True)
     for name in arguments.sets or SETS:
         rows = []
@@ -227,17 +201,17 @@ def show_stages(params, data, budget):
 
 
 def covtype(arguments):
-    """Errors of blocks of learners against CPU time, beside support vectors and trees."""
+    """Errors of groups of learners against CPU time, beside support vectors and trees."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     seed = arguments.seeds[0]
     X, y = load(arguments.data, "covtype_a")
     data = X, X_test, y, y_test = permuted_split(X.astype(np.float64), y, seed, len(y) // 10)
     print(f"covtype_a, {len(y)} training and {len(y_test)} test rows, seed {seed}; CPU seconds of training")
-    for label, params in (("as in the paper: its kernel, blocks that leave out fitted rows", BLOCK | COVTYPE_KERNEL),
-                          ("the same, blocks of all rows", BLOCK | COVTYPE_KERNEL | {"exact": True}),
+    for label, params in (("as in the paper: its kernel, groups that leave out fitted rows", GROUPS | COVTYPE_KERNEL),
+                          ("the same, groups on all rows", GROUPS | COVTYPE_KERNEL | {"all_rows": True}),
                           ("the same, all coefficients", COVTYPE_KERNEL),
-                          ("default parameters; learning the kernel counts", {})):
+                          ("default parameters, with learning the kernel", {})):
         print(label)
         show_stages(params | {"random_state": seed, "n_threads": 1}, data, arguments.budget)
     X, X_test = standardised(X, X_test)

@@ -4,16 +4,17 @@ import os
 from typing import NamedTuple
 
 import numpy as np
-from protocols import load
-from sparse_protocols import RIDGE_ROWS, cpu, permuted_split, ridge_parameters, standardised
+from common.contenders import RIDGE_ROWS, ridge_parameters
+from common.measure import cpu
+from common.protocols import feature_names, load, permuted_split, standardised
 
 
 class Synthetic(NamedTuple):
-    """An experiment of the paper on normal columns, a few of which tell the target."""
+    """An experiment of the paper on normal columns, a few of which determine the target."""
 
     n_features: int
     relevant: tuple
-    function: object  # of rows
+    function: object  # from rows to the target without noise
     paper: float  # its test MSE, trained on 50,000 rows
 
     def draw(self, n_samples, rng):
@@ -48,12 +49,12 @@ def rffnet_regressor(seed):
 
 
 def hits(model, relevant):
-    """How many of the relevant columns are among as many most relevant ones."""
+    """How many of the relevant columns are among the same number of columns of largest relevance."""
     return np.isin(model.select_top_k(len(relevant)), relevant).sum()
 
 
 def run_synthetic(experiment, n_samples, seed):
-    """Test MSE, relevant columns on top, best epoch and CPU seconds of one training; the importances it finds."""
+    """Test MSE, relevant columns found, best epoch and CPU seconds of one training; the importances it learns."""
     rng = np.random.default_rng(seed)
     X, y = experiment.draw(n_samples, rng)
     X_test, y_test = experiment.draw(TEST_ROWS, rng)
@@ -70,13 +71,13 @@ def se(arguments):
         variance = experiment.draw(200_000, np.random.default_rng(0))[1].var()
         print(f"{name}: {experiment.n_features} columns, the target depends on {len(experiment.relevant)}; noise "
               f"{NOISE**2:.2g}, variance {variance:.3g}; the paper's MSE at n = 50,000 is {experiment.paper}\n"
-              f"{'n':>7}{'test MSE':>10}{'on top':>8}{'best epoch':>12}{'CPU s':>8}   each seed: MSE (on top)")
+              f"{'n':>7}{'test MSE':>10}{'found':>8}{'best epoch':>12}{'CPU s':>8}   each seed: MSE (found)")
         for n_samples in arguments.sizes or SIZES:
             runs = [run_synthetic(experiment, n_samples, seed) for seed in arguments.seeds]
             table = np.array([figures for figures, _ in runs])
             importances[n_samples] = np.mean([found for _, found in runs], axis=0)
             print("{:>7}{:10.4f}{:8.1f}{:12.0f}{:8.1f}   ".format(n_samples, *table.mean(axis=0))
-                  + ", ".join(f"{mse:.4f} ({on_top:.0f})" for mse, on_top, *_ in table), flush=True)
+                  + ", ".join(f"{mse:.4f} ({found:.0f})" for mse, found, *_ in table), flush=True)
         if arguments.plot:
             root, extension = os.path.splitext(arguments.plot)
             draw_relevances(f"{root}_{name.lower()}{extension}", name, experiment, importances)
@@ -107,7 +108,7 @@ def rffnet(arguments):
     print(f"Mean of seeds {first}-{last}, a fifth of the rows for testing; CPU seconds of fit and prediction")
     if regression:
         print(f"Test MSE.  KernelRidge: at most {RIDGE_ROWS} rows, gamma and alpha searched on fewer in the seconds "
-              f"of the last column\n{'data set':<11}{'training':>9}{'paper':>9}{'paper KRR':>11}{'ours':>10}{'+-':>9}"
+              f"of the last column\n{'data set':<11}{'training':>9}{'paper':>9}{'paper KRR':>11}{'RFFNet':>10}{'+-':>9}"
               f"{'s':>7}{'KernelRidge':>13}{'s':>7}{'HistGB':>10}{'s':>6}{'search s':>10}", flush=True)
     for name in regression:
         rows = np.array([run_regression(arguments.data, name, seed) for seed in arguments.seeds])
@@ -122,7 +123,7 @@ def rffnet(arguments):
 
 
 def run_regression(folder, name, seed):
-    """Training rows; MSE and CPU seconds of ours, kernel ridge and trees; seconds of the search for the second."""
+    """Training rows; MSE and CPU seconds of RFFNet, kernel ridge and trees; seconds of the search for the second."""
     from sklearn.ensemble import HistGradientBoostingRegressor
     from sklearn.kernel_ridge import KernelRidge
 
@@ -149,14 +150,14 @@ def classifiers(seed):
 
     from rffkern import RFFNetClassifier
 
-    return {"ours": RFFNetClassifier(random_state=seed, n_threads=1),
+    return {"RFFNet": RFFNetClassifier(random_state=seed, n_threads=1),
             "logistic": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
             "XGBoost": XGBClassifier(n_jobs=1, random_state=seed),
             "HistGB": HistGradientBoostingClassifier(random_state=seed)}
 
 
 def run_classifiers(folder, name, seed):
-    """For each classifier accuracy, F1, AUC and CPU seconds; the importances of ours and of XGBoost's."""
+    """For each classifier accuracy, F1, AUC and CPU seconds; the importances of RFFNet and of XGBoost."""
     from sklearn.metrics import f1_score, roc_auc_score
 
     X, y = load(folder, name)
@@ -167,7 +168,7 @@ def run_classifiers(folder, name, seed):
         predicted = scores > 0.5
         figures[label] = (np.mean(predicted == y_test), f1_score(y_test, predicted), roc_auc_score(y_test, scores),
                           seconds)
-    return figures, [models[label].feature_importances_ for label in ("ours", "XGBoost")]
+    return figures, [models[label].feature_importances_ for label in ("RFFNet", "XGBoost")]
 
 
 def compare_classifiers(arguments, name):
@@ -184,16 +185,11 @@ def compare_classifiers(arguments, name):
                             arguments.plot)
 
 
-def feature_names(folder, name):
-    with np.load(os.path.join(folder, f"{name}.npz"), allow_pickle=False) as archive:
-        return archive["feature_names"].tolist()
-
-
 def compare_importances(names, ours, trees, plot):
     from scipy.stats import spearmanr
 
     both = [np.argsort(-found, kind="stable")[:TOP] for found in (ours, trees)]
-    print(f"importances of ours and of XGBoost's: Spearman correlation {spearmanr(ours, trees).statistic:.2f}, "
+    print(f"importances of RFFNet and of XGBoost: Spearman correlation {spearmanr(ours, trees).statistic:.2f}, "
           f"{np.intersect1d(*both).size} of the first {TOP} in common")
     for place, (j, k) in enumerate(zip(*both, strict=True), 1):
         print(f"{place:3}  {names[j]:<26}{ours[j]:.3f}   {names[k]:<26}{trees[k]:.3f}")

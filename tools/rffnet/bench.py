@@ -1,24 +1,24 @@
-"""What `bench.py` measures of RFFNet, against a PyTorch twin of the authors' training."""
+"""Time of training RFFNet, against a twin in PyTorch that trains as the authors do."""
 
 import statistics
 import time
 
 import numpy as np
-from measure import show
-from protocols import load
-from rffnet_protocols import SYNTHETIC
-from rffnet_twin import RFFNetTwin
-from sparse_protocols import permuted_split, standardised
+from common.measure import result, show
+from common.protocols import load, permuted_split, standardised
+
+from rffnet.protocols import SYNTHETIC
+from rffnet.twin import TWINS, JointTwin
 
 BATCH_SIZE = 32
 SIZES = [5000, 50_000]
 SETS = ["ailerons", "cpu_act"]
-TIMED_EPOCHS = 3  # of ours in a turn
-FORMS = ["joint", "alternating"]
+TIMED_EPOCHS = 3  # of rffkern in a turn
+STEPS_PER_EPOCH = 32  # at least: an epoch of rffkern passes over few rows several times
 
 # Trained to the end with the defaults of the authors' code, and with what they chose for SE1 and SE2.
-TWINS = {**{form: {"form": form} for form in FORMS},
-         "tuned": {"form": "joint", "n_components": 300, "reg_lambda": 0.1, "batch_size": 128}}
+RACES = {**{form: (form, {}) for form in TWINS},
+         "tuned": ("joint", {"n_components": 300, "reg_lambda": 0.1, "batch_size": 128})}
 
 
 def n_components(n_samples):
@@ -26,26 +26,26 @@ def n_components(n_samples):
     return int(np.sqrt(n_samples) * np.log(n_samples))
 
 
-def our_epoch(X, y, **params):
+def epoch_timer(X, y, **params):
     """A function that trains for a few epochs and returns the CPU seconds of one pass over the rows."""
     from rffkern import RFFNetRegressor
 
-    model = RFFNetRegressor(n_components(len(y)), max_epochs=1 + TIMED_EPOCHS, patience=None, validation_fraction=0,
-                            random_state=0, n_threads=1, **params)
+    model = RFFNetRegressor(n_components(len(y)), max_epochs=1 + TIMED_EPOCHS, early_stopping_rounds=None,
+                            validation_fraction=0, random_state=0, n_threads=1, **params)
 
     def measure():
         times = []
         model.fit(X, y, callback=lambda _: times.append(time.process_time()))
         n_batches = -(-len(y) // model.batch_size)
-        passes = model._state.network.n_steps / n_batches / model.n_epochs_  # one epoch, of few rows, is several
+        passes = -(-STEPS_PER_EPOCH // n_batches)
         return (times[-1] - times[0]) / (len(times) - 1) / passes
 
     return measure
 
 
-def twin_epoch(X, y, form, **params):
+def twin_timer(X, y, make_twin, **params):
     """A function that passes over the rows once and returns the CPU seconds."""
-    twin = RFFNetTwin(form, n_components(len(y)), batch_size=BATCH_SIZE, **params).prepare(X, y)
+    twin = make_twin(n_components(len(y)), batch_size=BATCH_SIZE, **params).prepare(X, y)
 
     def measure():
         started = time.process_time()
@@ -61,24 +61,24 @@ def epochs(name, n_samples, repetitions):
 
     X, y = SYNTHETIC[name].draw(n_samples, np.random.default_rng(0))
     default = RFFNetRegressor().batch_size
-    measures = {"rffkern": our_epoch(X, y, batch_size=BATCH_SIZE),
-                "rffkern joint": our_epoch(X, y, batch_size=BATCH_SIZE, solver="joint")}
+    measures = {"rffkern": epoch_timer(X, y, batch_size=BATCH_SIZE),
+                "rffkern joint": epoch_timer(X, y, batch_size=BATCH_SIZE, solver="joint")}
     if default != BATCH_SIZE:
-        measures[f"rffkern batch {default}"] = our_epoch(X, y)
-    measures |= {f"twin {form}": twin_epoch(X, y, form) for form in FORMS}
-    measures["twin joint, loader"] = twin_epoch(X, y, "joint", loader=True)
+        measures[f"rffkern batch {default}"] = epoch_timer(X, y)
+    measures |= {f"twin {form}": twin_timer(X, y, make_twin) for form, make_twin in TWINS.items()}
+    measures["twin joint, loader"] = twin_timer(X, y, JointTwin, loader=True)
     times = {name: [] for name in measures}
     for turn in range(1 + repetitions):
         for label, measure in measures.items():
             seconds = measure()
             if turn:
                 times[label].append(seconds)
-    return {"what": f"epoch {name} p = {X.shape[1]} s = {n_components(n_samples)} batch {BATCH_SIZE}",
-            "n": n_samples, "seconds": {label: statistics.median(values) for label, values in times.items()}}
+    return result(f"epoch {name} p = {X.shape[1]} s = {n_components(n_samples)} batch {BATCH_SIZE}", n_samples,
+                  {label: statistics.median(values) for label, values in times.items()})
 
 
 def rows_of(name, n_samples, folder, seed):
-    """Training and validation rows: those of the experiments as they are, real ones standardised, targets too."""
+    """Training and validation rows: generated ones as they are; real rows and their targets are standardised."""
     if name in SYNTHETIC:
         X, y = SYNTHETIC[name].draw(n_samples, np.random.default_rng(seed))
         return permuted_split(X, y, seed, n_samples // 10)
@@ -87,14 +87,14 @@ def rows_of(name, n_samples, folder, seed):
     return *standardised(X, X_eval), *standardised(y, y_eval)
 
 
-def our_curve(X, X_eval, y, y_eval, seed, level):
+def learning_curve(X, X_eval, y, y_eval, seed, level):
     """Validation MSE and CPU seconds after each epoch, with defaults, until the loss is as low."""
     from rffkern import RFFNetRegressor
 
     losses, seconds, variance = [], [], y.var()
 
     def watch(info):
-        losses.append(variance * info.eval_loss)  # which ours measures in units of the spread of y
+        losses.append(variance * info.eval_loss)  # which is in units of the variance of y
         seconds.append(time.process_time() - started)
         return losses[-1] <= level
 
@@ -104,45 +104,48 @@ def our_curve(X, X_eval, y, y_eval, seed, level):
 
 
 def race(name, n_samples, folder, seed):
-    """For each twin CPU seconds of ours and of the twin to the lowest validation loss of the latter."""
+    """For each twin: CPU seconds until rffkern and until the twin reach the twin's lowest validation loss."""
     X, X_eval, y, y_eval = rows = rows_of(name, n_samples, folder, seed)
     common = {"n_components": n_components(len(y)), "seed": seed}
-    twins = {label: RFFNetTwin(**common | params).fit(X, y, X_eval, y_eval) for label, params in TWINS.items()}
-    losses, seconds = our_curve(*rows, seed, min(twin.eval_loss.min() for twin in twins.values()))
+    twins = {label: TWINS[form](**common | params).fit(X, y, X_eval, y_eval) for label, (form, params) in RACES.items()}
+    losses, seconds = learning_curve(*rows, seed, min(twin.eval_loss.min() for twin in twins.values()))
     found = {}
     for label, twin in twins.items():
         level, reached = twin.eval_loss.min(), np.flatnonzero(losses <= twin.eval_loss.min())
         ours = seconds[reached[0]] if reached.size else np.inf
         found[label] = ours, twin.seconds[twin.best]
         print(f"  seed {seed}, twin {label}: loss {level:.5g} ({level / y_eval.var():.3f} of the variance) in epoch "
-              f"{twin.best + 1} of {len(twin.eval_loss)}, {twin.seconds[-1]:.1f} s in all; ours "
+              f"{twin.best + 1} of {len(twin.eval_loss)}, {twin.seconds[-1]:.1f} s in all; rffkern "
               + (f"in epoch {reached[0] + 1}" if reached.size
                  else f"does not get below {losses.min():.5g}, in {seconds[-1]:.1f} s"), flush=True)
     return found
 
 
 def races(name, n_samples, folder, repetitions, limit):
-    """Medians over seeds, until their time is used up, and the ratio for each seed: 0 where ours gets there never."""
+    """Medians over seeds, until their time is used up; prints the ratio of each seed, 0 if the loss is not reached."""
     started, found = time.process_time(), []
     for seed in range(repetitions):
         found.append(race(name, n_samples, folder, seed))
         if time.process_time() - started > limit:
             break
-    for label in TWINS:
+    for label in RACES:
         ours, twin = np.transpose([pairs[label] for pairs in found])
         print(f"  ratios to twin {label}: " + ", ".join(f"{ratio:.1f}" for ratio in twin / ours))
-        yield {"what": f"{name} to the loss of twin {label}", "n": n_samples,
-               "seconds": {"rffkern": float(np.median(ours)), "twin": float(np.median(twin))}}
+        yield result(f"{name} to the loss of twin {label}", n_samples,
+                     {"rffkern": float(np.median(ours)), "twin": float(np.median(twin))})
 
 
-def run_rffnet(sizes, folder, repetitions, limit):
+def rffnet(arguments):
     """One pass over the rows, then whole trainings to equal validation loss."""
-    for form in FORMS:
-        RFFNetTwin(form, 2).prepare(np.eye(BATCH_SIZE), np.ones(BATCH_SIZE)).epoch()  # what PyTorch loads, it loads now
-    problems = [(name, n) for n in sizes or SIZES for name in SYNTHETIC]
-    results = [show(epochs(name, n, repetitions)) for name, n in problems]
-    if folder:
-        problems += [(name, len(load(folder, name)[1])) for name in SETS]
+    for make_twin in TWINS.values():  # loads what PyTorch loads late
+        make_twin(2).prepare(np.eye(BATCH_SIZE), np.ones(BATCH_SIZE)).epoch()
+    problems = [(name, n) for n in arguments.sizes or SIZES for name in SYNTHETIC]
+    results = [show(epochs(name, n, arguments.repeat)) for name, n in problems]
+    if arguments.data:
+        problems += [(name, len(load(arguments.data, name)[1])) for name in SETS]
     for name, n in problems:
-        results += [show(result) for result in races(name, n, folder, repetitions, limit)]
+        results += map(show, races(name, n, arguments.data, arguments.repeat, arguments.limit))
     return results
+
+
+COMMANDS = {"rffnet": rffnet}

@@ -1,0 +1,1 @@
+"""What the benchmarks and experiments of several families share."""

@@ -1,0 +1,78 @@
+"""Measure time and memory, print the figures, compare two files of them."""
+
+import json
+import statistics
+import time
+
+
+def cpu(function, *arguments):
+    """What a function returns, and its CPU seconds."""
+    started = time.process_time()
+    result = function(*arguments)
+    return result, time.process_time() - started
+
+
+def cpu_seconds(functions, repetitions, clock=time.process_time, budget=30.0):
+    """Median time of each function: {name: seconds}.
+
+    All functions are called in turn after a first round that warms up.  Short ones are called several times in a row.
+    A function that has used up its budget of seconds is not called again.
+    """
+    inner, times = {}, {name: [] for name in functions}
+    for name, function in functions.items():
+        started = clock()
+        function()
+        first = max(clock() - started, 1e-6)
+        inner[name] = max(1, min(10000, int(0.1 / first)))
+        if first > 1:
+            times[name].append(first)
+    for _ in range(repetitions):
+        for name, function in functions.items():
+            if len(times[name]) < repetitions and sum(times[name]) < budget:
+                started = clock()
+                for _ in range(inner[name]):
+                    function()
+                times[name].append((clock() - started) / inner[name])
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def result(what, n_samples, seconds):
+    """One measurement: what was done on how many rows, and {contender: seconds}."""
+    return {"what": what, "n": n_samples, "seconds": seconds}
+
+
+def show(measured):
+    """Print a measurement, with each contender's time over that of rffkern, and return it."""
+    seconds = measured["seconds"]
+    base = seconds.get("rffkern") or next(iter(seconds.values()), None)
+    cells = (f"{name} {value:.4g} s" + (f" ({value / base:.2f}x)" if value != base else "")
+             for name, value in seconds.items())
+    print(f"{measured['what']} n = {measured['n']}: " + ", ".join(cells), flush=True)
+    return measured
+
+
+def show_power(what, seconds):
+    """Print {size: seconds}, and the power of the size that fits them."""
+    import numpy as np
+
+    power = np.polyfit(np.log(list(seconds)), np.log(list(seconds.values())), 1)[0]
+    print(", ".join(f"{what} = {size}: {value:.3g} s" for size, value in seconds.items())
+          + f"; time ~ {what}^{power:.2f}", flush=True)
+
+
+def compare(old_path, new_path):
+    """Print every figure that two files written with --json have in common."""
+    tables = []
+    for path in (old_path, new_path):
+        with open(path, encoding="utf-8") as file:
+            tables.append({(row["what"], row["n"]): row["seconds"] for row in json.load(file)})
+    for key in (key for key in tables[0] if key in tables[1]):
+        for name in (name for name in tables[0][key] if name in tables[1][key]):
+            old, new = tables[0][key][name], tables[1][key][name]
+            print(f"{key[0]:<8} n = {key[1]:<8} {name:<16} {old:.4g} s -> {new:.4g} s  ({old / new:.2f}x faster)")
+
+
+def memory(field):
+    """A field of the process's status in MB: RssAnon counts no pages of files, VmHWM is the peak of VmRSS."""
+    with open("/proc/self/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) / 1000 for line in file if line.startswith(field))

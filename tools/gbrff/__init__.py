@@ -1,0 +1,1 @@
+"""Benchmarks and experiments on GBRFF1, GBRFF2 and GBRFF."""
