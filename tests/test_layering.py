@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+import rffkern
+
 TESTS = pathlib.Path(__file__).parent
 PACKAGE = TESTS.parent / "rffkern"
 
@@ -129,3 +131,10 @@ def test_no_test_module_imports_another():
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
             origin = [getattr(node, "module", None) or ""]
             assert not any(part.startswith("test_") for name in names + origin for part in name.split(".")), path
+
+
+def test_the_stub_of_public_names_has_them_all():
+    """Editors read the stub, Python the table."""
+    stub = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
+    names = {alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert names | {"__version__"} == set(rffkern.__all__)
