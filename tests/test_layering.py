@@ -1,87 +1,112 @@
-"""Who may import whom, read from the sources, and what `import rffkern` loads."""
+"""The layers of the package, read from its sources, and the sizes that keep them readable."""
 
 import ast
-import inspect
 import pathlib
-import re
 import subprocess
 import sys
 
 import pytest
 
-import rffkern
+TESTS = pathlib.Path(__file__).parent
+PACKAGE = TESTS.parent / "rffkern"
 
-PACKAGE = pathlib.Path(rffkern.__file__).parent
-
-# From the top down; a module imports only what stands after it.
-LAYERS = ["__main__", "cli", "demo", "_tables", "__init__", "_config", "serialize", "models", "_sparse_training",
-          "_rffnet_training", "_network", "_relevance_selection", "_score_losses", "_spectral_densities",
-          "_sparse_ensemble", "_basis_selection", "_gaussian_kernel", "_kernel_rows", "_representation",
-          "_landmark_learner", "_boosted", "_boosting_loop", "_losses", "_rows", "_tiles", "_svm", "_kmeans", "_base",
-          "_links", "expansion", "_scaling", "_row_blocks", "_threads", "_validation", "_files", "errors", "_version",
-          "_kernels"]
-
-
-def layer(path):
-    relative = path.relative_to(PACKAGE)
-    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
-
-
-def imported_layers(path):
-    """Layers of this package that a module imports, at any depth of its code."""
-    depth = len(path.relative_to(PACKAGE).parts) - 1
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            inside = depth - node.level + 1
-            if inside < 0 or (inside > 0 and node.module is None):
-                continue
-            names = [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
-            if inside == 0:
-                yield from (name if name in LAYERS else "__init__" for name in names)
-
+# From the top down; modules beside the folders go by their names.  A wing imports neither another wing nor upwards.
+WINGS = {"_gbrff", "_pbrff", "_rffnet", "_sparse"}
+NAMES = "__init__"  # the table of public names, which loads what it names when asked
+GROUPS = [{"__main__"}, {"_cli"}, {NAMES}, {"serialize"}, WINGS, {"_system"}, {"_estimator"}, {"expansion"},
+          {"_fourier"}, {"_data"}, {"_kernels"}, {"errors", "_version"}]
+RANK = {layer: rank for rank, layers in enumerate(GROUPS) for layer in layers}
 
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_go_down(path):
-    own = LAYERS.index(layer(path))
-    for name in imported_layers(path):
-        assert LAYERS.index(name) > own, f"{layer(path)} imports {name}"
+def name_of(path):
+    return path.relative_to(PACKAGE).as_posix()
 
 
-def test_every_module_has_a_layer():
-    assert {layer(path) for path in SOURCES} <= set(LAYERS)
+def layer(path):
+    """The folder that a module is in, or its own name where it stands beside the folders."""
+    first, *inside = path.relative_to(PACKAGE).parts
+    return first if inside else path.stem
 
 
-def test_models_do_not_import_each_other():
-    for path in (PACKAGE / "models").glob("[!_]*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            assert not (isinstance(node, ast.ImportFrom) and node.level == 1), path
+def imports(path):
+    """Full names of what a module imports at any depth of its code, as ["rffkern", "_data", "tiles", "pack"]."""
+    folder = ["rffkern", *path.relative_to(PACKAGE).parts[:-1]]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = folder[: len(folder) + 1 - node.level] if node.level else []
+            yield from ([*start, *(node.module or "").split("."), alias.name] if node.module else [*start, alias.name]
+                        for alias in node.names)
+
+
+def layers_imported(path):
+    """Layers of the package that a module imports; a public name comes from the table of names."""
+    return {name[1] if name[1:2] and name[1] in RANK else NAMES for name in imports(path) if name[0] == "rffkern"}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_arrows_point_down(path):
+    own = layer(path)
+    assert {other for other in layers_imported(path) - {own} if RANK[other] <= RANK[own]} == set()
+
+
+def test_every_module_belongs_to_a_layer():
+    assert {layer(path) for path in SOURCES} <= set(RANK)
+
+
+def test_the_table_of_names_imports_no_family():
+    assert layers_imported(PACKAGE / "__init__.py") <= {"_version", "errors", "_estimator"}
+
+
+def test_kernels_import_kernels_alone():
+    """Typed sources; `test_arrows_point_down` reads the others."""
+    cimports = {line.split()[1] for path in PACKAGE.rglob("*.p[xy][xd]")
+                for line in path.read_text(encoding="utf-8").splitlines() if line.startswith(("from .", "import ."))}
+    assert ".tiles" in cimports
+    assert {module for module in cimports if module.startswith("..")} == set()
+
+
+LOADED = "import sys, rffkern; rffkern.GBRFF2Classifier, rffkern.load; print(*sys.modules)"
 
 
 def test_import_loads_numpy_and_the_standard_library_alone(tmp_path):
-    program = "import sys, rffkern; print(*sorted({name.split('.')[0] for name in sys.modules}))"
-    out = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True,
-                         check=True).stdout
-    foreign = set(out.split()) - set(sys.stdlib_module_names) - {"rffkern", "numpy"}
+    out = subprocess.run([sys.executable, "-c", LOADED], cwd=tmp_path, capture_output=True, text=True, check=True)
+    foreign = {name.split(".")[0] for name in out.stdout.split()} - {*sys.stdlib_module_names, "rffkern", "numpy"}
     # Start-up hooks of the environment and Cython's shared types are no packages anyone installs.
     assert not {name for name in foreign if not name.startswith(("_", "cython_runtime", "sitecustomize"))
                 and not name.endswith("_virtualenv")}
 
 
-@pytest.mark.parametrize("name", ["_boosting", "_cholesky", "_descent", "_dual", "_features", "_kernel_columns",
-                                  "_landmarks", "_lbfgs", "_loss_functions", "_marginal", "_phase", "_posterior",
-                                  "_rffnet", "_selection", "_vecmath"])
-def test_stub_names_what_the_module_has(name):
-    module = __import__(f"rffkern._kernels.{name}", fromlist=[name]).__dict__
-    stub = ast.parse((PACKAGE / "_kernels" / f"{name}.pyi").read_text(encoding="utf-8"))
-    for node in stub.body:
-        if isinstance(node, ast.FunctionDef):
-            stated = [argument.arg for argument in node.args.args + node.args.kwonlyargs]
-            # Fused functions carry their signature in the docstring alone.
-            first_line = module[node.name].__doc__.splitlines()[0]
-            assert re.findall(r"(\w+)(?=\s*[,=)])", first_line.split("(", 1)[1].split(" -> ")[0])[: len(stated)] \
-                == stated or list(inspect.signature(module[node.name]).parameters) == stated
-        elif isinstance(node, ast.AnnAssign) and node.target.id not in ("Real", "Double"):
-            assert node.target.id in module
+@pytest.mark.parametrize(("suffix", "longest"), [("py", 400), ("pyx", 300)])
+def test_no_file_is_long(suffix, longest):
+    lengths = {name_of(path): len(path.read_text(encoding="utf-8").splitlines())
+               for path in PACKAGE.rglob(f"*.{suffix}")}
+    assert len(lengths) > 5
+    assert {name: length for name, length in lengths.items() if length > longest} == {}
+
+
+def length(function):
+    """Lines of a function without its docstring."""
+    lines = function.end_lineno - function.lineno + 1
+    if ast.get_docstring(function) is None:
+        return lines
+    docstring = function.body[0]
+    return lines - (docstring.end_lineno - docstring.lineno + 1)
+
+
+def test_no_function_is_long():
+    functions = {f"{name_of(path)}:{node.name}": length(node) for path in SOURCES
+                 for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.FunctionDef)}
+    assert len(functions) > 100
+    assert {name: lines for name, lines in functions.items() if lines > 60} == {}
+
+
+def test_no_test_module_imports_another():
+    for path in TESTS.rglob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            origin = [getattr(node, "module", None) or ""]
+            assert not any(part.startswith("test_") for name in names + origin for part in name.split(".")), path
