@@ -8,7 +8,7 @@ import pytest
 from helpers.wavy_rows import wavy
 from hypothesis import settings
 
-from rffkern import RFFNetRegressor
+import rffkern
 from rffkern._kernels import simd
 
 settings.register_profile("rffkern", deadline=None, max_examples=int(os.environ.get("RFFKERN_EXAMPLES", "60")),
@@ -42,7 +42,7 @@ def few_columns():
 @pytest.fixture(scope="session")
 def rffnet(few_columns):
     """A model trained on the first of them, for tests that do not change it."""
-    return RFFNetRegressor(random_state=0).fit(*few_columns[:2])
+    return rffkern.RFFNetRegressor(random_state=0).fit(*few_columns[:2])
 
 
 @pytest.fixture(scope="session")

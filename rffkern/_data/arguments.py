@@ -100,7 +100,8 @@ def check_all(checks: Iterable[tuple[str, Check]], owner: object) -> None:
         check(name, getattr(owner, name))
 
 
-def check_rng(random_state: int | np.random.Generator | None) -> np.random.Generator:
+# Annotations with np.random are strings: evaluated at import they would load numpy.random, which scoring does not need.
+def check_rng(random_state: "int | np.random.Generator | None") -> "np.random.Generator":
     """Return a numpy.random.Generator for an int >= 0, a Generator or None."""
     if isinstance(random_state, np.random.Generator):
         return random_state

@@ -11,8 +11,9 @@ import time
 import numpy as np
 import pytest
 
-from rffkern import GBRFF2Classifier, PBRFFTransformer, SparseKernelClassifier, load, save
-from rffkern._cli import main as cli
+import rffkern
+from rffkern import GBRFF2Classifier, load, save
+from rffkern._cli.main import main
 
 COLUMNS = ["length", "width", "depth"]
 
@@ -298,7 +299,8 @@ def test_info(folder):
 
 def test_info_of_a_kernel_machine(folder, table):
     kernel = {"lengthscales": [1.0, 2.0, 3.0], "bias": 0.5}
-    save(SparseKernelClassifier(5, kernel=kernel, reg_lambda=0.25, random_state=0).fit(*table), folder / "k.npz")
+    model = rffkern.SparseKernelClassifier(5, kernel=kernel, reg_lambda=0.25, random_state=0)
+    save(model.fit(*table), folder / "k.npz")
     facts = json.loads(run("info", "k.npz", "--json", cwd=folder).stdout)
     assert facts["kernel parameters"] == [0.25, 1.0, 0.5, 1.0, 2.0, 3.0]
     assert facts["parameters"]["kernel"] == kernel
@@ -337,22 +339,6 @@ def test_a_reader_that_leaves_early(folder, table):
     done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout == "prediction\n"
     assert done.stderr == ""
-
-
-def test_progress_is_drawn_ten_times_a_second(monkeypatch):
-    """The first and the last update draw, and between them those a tenth of a second later, by a false clock."""
-    clock, stream = [0.0], io.StringIO()
-    stream.isatty = lambda: True
-    monkeypatch.setattr(cli.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(cli.sys, "stderr", stream)
-    with cli.Progress("scoring", 100) as bar:
-        for done in range(1, 101):
-            clock[0] = done / 32
-            bar.update(done)
-    drawn = stream.getvalue().split("\r")[1:-1]
-    assert [piece.split("]")[1].split("%")[0].strip() for piece in drawn][:3] == ["1", "5", "9"]
-    assert len(drawn) == 26
-    assert "100 %" in drawn[-1]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
@@ -509,9 +495,9 @@ def test_relevances_from_the_command_line(folder, table):
 def test_progress_of_training_tells_the_validation_loss(folder, monkeypatch):
     stream = io.StringIO()
     stream.isatty = lambda: True
-    monkeypatch.setattr(cli.sys, "stderr", stream)
+    monkeypatch.setattr(sys, "stderr", stream)
     arguments = ["fit", str(folder / "train.csv"), "-o", str(folder / "n.npz"), "--set", "max_epochs=3"]
-    assert cli.main([*arguments, "--model", "rffnet"]) == 0
+    assert main([*arguments, "--model", "rffnet"]) == 0
     drawn = stream.getvalue().split("\r")[1]
     assert drawn.startswith("training [")
     assert "s left  train loss" in drawn
@@ -528,7 +514,7 @@ def test_other_families(folder, family):
 
 def test_features_cannot_be_predicted(folder, table):
     X, y = table
-    save(PBRFFTransformer(5, random_state=0).fit(X, y), folder / "t.npz")
+    save(rffkern.PBRFFTransformer(5, random_state=0).fit(X, y), folder / "t.npz")
     done = run("predict", "t.npz", "test.csv", cwd=folder, expect=65)
     assert "PBRFFTransformer, which has nothing to predict; its transform method gives numbers" in done.stderr
     assert "invalid choice" in run("fit", "train.csv", "-o", "t.npz", "--model", "pbrff_transformer", cwd=folder,
