@@ -88,9 +88,9 @@ class RandomState(NamedTuple):
 
     def __call__(self, name: str, value: Any) -> None:
         """Raise InvalidInputError unless the value is accepted."""
-        if isinstance(value, np.random.Generator) or value is None:
+        if value is None or (isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= 0):
             return
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or value < 0:
+        if not isinstance(value, np.random.Generator):
             raise InvalidInputError(f"{name} must be an integer >= 0, a numpy.random.Generator or None, got {value!r}")
 
 
