@@ -160,6 +160,8 @@ class _PackedCosines(NamedTuple):
 class FourierExpansion(Expansion):
     """H(x) = intercept + sum over m of amplitudes[m] cos(omegas[m] . (x - center) - phases[m]).
 
+    The arrays are kept as read-only float64 copies.  An expansion is immutable, and many threads may score it at once.
+
     Parameters
     ----------
     omegas : array of shape (n_terms, n_features), radians per unit of the feature
@@ -167,8 +169,6 @@ class FourierExpansion(Expansion):
     amplitudes : array of shape (n_terms, n_outputs)
     intercept : array of shape (n_outputs,)
     center : array of shape (n_features,), feature units
-
-    All are kept as read-only float64 copies.  An expansion is immutable, and many threads may score it at once.
 
     Raises
     ------
@@ -296,6 +296,8 @@ class _PackedCenters(NamedTuple):
 class KernelExpansion(Expansion):
     """H(x) = intercept + sum over m of weights[m] exp(-1/2 |(x - centers[m]) * inverse_lengthscales|^2).
 
+    The arrays are kept as read-only float64 copies.  An expansion is immutable, and many threads may score it at once.
+
     Parameters
     ----------
     centers : array of shape (n_terms, n_features), feature units
@@ -303,8 +305,6 @@ class KernelExpansion(Expansion):
     intercept : array of shape (n_outputs,)
     inverse_lengthscales : array of shape (n_features,), per unit of the feature; 0 for a feature that has no
         influence
-
-    All are kept as read-only float64 copies.  An expansion is immutable, and many threads may score it at once.
 
     Raises
     ------

@@ -87,10 +87,10 @@ def test_every_parameter_accepts_its_default(cls):
 
 
 def test_the_domain_of_a_parameter_is_what_its_check_accepts(cls):
-    """Bounds in the text are bounds in the code: the end of a closed interval is accepted, what is beyond it refused."""
+    """Bounds in the text are bounds in the code: the ends of an interval are accepted, what is beyond is refused."""
     n_checked = 0
     for name, check, _ in cls.parameters:
-        bounds = re.search(r"(int|float) in ([[(])([^,]+), ([^\]]+)\]", check.domain)
+        bounds = re.search(r"(int|float) in ([\[(])([^,]+), ([^\]]+)\]", check.domain)
         if not bounds:
             continue
         kind, opening, low, high = bounds.groups()
@@ -174,7 +174,9 @@ def test_the_reader_of_sections_sees_what_is_wrong():
     d_ : array
         The last.
     """
-    assert section(doc, "Parameters") == [(["a"], "int, default 1", "The first, in two lines."), (["b", "c"], "floats", "")]
+    first, second = section(doc, "Parameters")
+    assert first == (["a"], "int, default 1", "The first, in two lines.")
+    assert second == (["b", "c"], "floats", "")
     assert names_in(doc, "Attributes") == ["d_"]
     assert names_in(doc, "Returns") == []
 
