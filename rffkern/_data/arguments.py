@@ -88,7 +88,7 @@ class RandomState(NamedTuple):
 
     def __call__(self, name: str, value: Any) -> None:
         """Raise InvalidInputError unless the value is accepted."""
-        if value is None or (isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= 0):
+        if value is None or (isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 0):
             return
         if not isinstance(value, np.random.Generator):
             raise InvalidInputError(f"{name} must be an integer >= 0, a numpy.random.Generator or None, got {value!r}")

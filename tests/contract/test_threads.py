@@ -4,9 +4,12 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from helpers.families import X, answers, fit, same_state
+import pytest
+from helpers.families import TARGET, X, answers, fit, same_state
 
+import rffkern
 from rffkern._estimator.base import Regressor
+from rffkern._estimator.registry import FAMILIES
 
 
 def test_same_bits_for_any_number_of_threads(family):
@@ -31,6 +34,23 @@ def test_many_threads_share_one_model(fitted):
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda i: answers(fitted, X[i % 50 : i % 50 + 50]), range(400)))
     assert all(np.array_equal(answer, expected[i % 50 : i % 50 + 50]) for i, answer in enumerate(found))
+
+
+@pytest.mark.parametrize("name", sorted(name for name, entry in FAMILIES.items() if entry.task != "transformer"))
+def test_a_call_scores_with_one_model(name):
+    """A model that is fitted again while its rows are read gives the answers of the model that was asked."""
+    family = FAMILIES[name].load()
+    model = fit(family)
+    expected = model.predict(X)
+    other = -TARGET if issubclass(family, Regressor) else np.where(TARGET > 0.5, "other", "labels")
+
+    def read():
+        yield X[:250]
+        model.fit(X, other)
+        yield X[250:]
+
+    np.testing.assert_array_equal(model.predict(rffkern.RowBlocks(read)), expected)
+    assert not np.array_equal(model.predict(X), expected)
 
 
 def test_scoring_holds_no_references(fitted):
