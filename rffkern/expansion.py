@@ -102,11 +102,12 @@ class Expansion:
         Raises
         ------
         InvalidInputError
-            If X is not a finite numeric array of n_features columns.
+            If X is not a finite numeric array of n_features columns, or n_threads is not what is said above.
         """
         X = check_array(X)
         if X.shape[1] != self.n_features:
             raise InvalidInputError(f"X must have {self.n_features} features, got {X.shape[1]}")
+        check_n_threads(n_threads, 0)  # also where so few rows are scored that no thread is started
         return self.score_checked(X, n_threads)
 
     def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
