@@ -18,8 +18,9 @@ def cosines(rng, n_terms=37, n_features=4, n_outputs=2, scale=1.0):
 
 
 def bumps(rng, n_terms=37, n_features=4, n_outputs=2, scale=1.0):
-    return KernelExpansion(rng.standard_normal((n_terms, n_features)),
-                           scale * rng.standard_normal((n_terms, n_outputs)), rng.standard_normal(n_outputs), rng.uniform(0, 1, n_features))
+    weights = scale * rng.standard_normal((n_terms, n_outputs))
+    return KernelExpansion(rng.standard_normal((n_terms, n_features)), weights, rng.standard_normal(n_outputs),
+                           rng.uniform(0, 1, n_features))
 
 
 def value_at(expansion, X):
