@@ -1,8 +1,8 @@
 """GBRFF2: gradient boosting of single Fourier features whose frequencies are learned (ECML 2020, Algorithm 3)."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
