@@ -1,7 +1,7 @@
 """Kernel learning by random Fourier features and boosting.
 
-Names are loaded when they are first asked for: importing the package costs next to nothing, and a model of one family
-does not load the others.
+The code of a public name is loaded when the name is first used: importing the package takes about a millisecond, and a
+model of one family does not load the others.
 """
 
 from importlib import import_module
@@ -22,6 +22,7 @@ from .errors import (
     TrainingStateError,
 )
 
+# The module in which each name is, below this package.
 _MODULES = {
     "FourierExpansion": "expansion",
     "KernelExpansion": "expansion",
@@ -31,6 +32,7 @@ _MODULES = {
     "show_config": "_system.config",
 } | {family.class_name: family.module for family in _FAMILIES.values()}
 
+# Public modules, which `import rffkern` makes available without loading them.
 _SUBMODULES = ("errors", "expansion", "serialize")
 
 __all__ = [
@@ -73,4 +75,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
+    """All public names, whether their code is loaded or not."""
     return sorted({*globals(), *__all__, *_SUBMODULES})

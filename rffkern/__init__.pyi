@@ -1,3 +1,6 @@
+from . import errors as errors
+from . import expansion as expansion
+from . import serialize as serialize
 from ._data.row_blocks import RowBlocks as RowBlocks
 from ._gbrff.gbrff1 import GBRFF1Classifier as GBRFF1Classifier
 from ._gbrff.gbrff2 import GBRFF2Classifier as GBRFF2Classifier
@@ -10,6 +13,7 @@ from ._rffnet.estimators import RFFNetRegressor as RFFNetRegressor
 from ._sparse.estimators import SparseKernelClassifier as SparseKernelClassifier
 from ._sparse.estimators import SparseKernelRegressor as SparseKernelRegressor
 from ._system.config import show_config as show_config
+from ._version import __version__ as __version__
 from .errors import DataConversionWarning as DataConversionWarning
 from .errors import FormatError as FormatError
 from .errors import InvalidInputError as InvalidInputError
@@ -21,4 +25,28 @@ from .expansion import KernelExpansion as KernelExpansion
 from .serialize import load as load
 from .serialize import save as save
 
-__version__: str
+__all__ = [
+    "DataConversionWarning",
+    "FormatError",
+    "FourierExpansion",
+    "GBRFF1Classifier",
+    "GBRFF2Classifier",
+    "GBRFFClassifier",
+    "GBRFFRegressor",
+    "InvalidInputError",
+    "KernelExpansion",
+    "NotFittedError",
+    "PBRFFClassifier",
+    "PBRFFTransformer",
+    "RFFKernError",
+    "RFFNetClassifier",
+    "RFFNetRegressor",
+    "RowBlocks",
+    "SparseKernelClassifier",
+    "SparseKernelRegressor",
+    "TrainingStateError",
+    "__version__",
+    "load",
+    "save",
+    "show_config",
+]

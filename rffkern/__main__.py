@@ -1,4 +1,4 @@
-"""python -m rffkern"""
+"""The command line as `python -m rffkern`."""
 
 import sys
 

@@ -2,27 +2,27 @@
 
 
 class RFFKernError(Exception):
-    """Base of every exception the package raises on purpose."""
+    """Base of every exception that the package raises on purpose."""
 
 
 class InvalidInputError(RFFKernError, ValueError):
-    """An argument is not what was expected; the message names it, says what was expected and what came."""
+    """An argument is not what was expected; the message names it and says what was expected and what came."""
 
 
 class InvalidTypeError(InvalidInputError, TypeError):
-    """The same, where the type of the argument is at fault."""
+    """An argument has a type that is not accepted; the message names it and says what was expected and what came."""
 
 
 class NotFittedError(RFFKernError, ValueError, AttributeError):
-    """A model was asked to predict before `fit`."""
+    """A model was asked for predictions, or to be saved, before `fit`."""
 
 
 class TrainingStateError(RFFKernError, RuntimeError):
-    """A model read from a file was asked for something that only the process that trained it holds."""
+    """A model read from a file was asked for what files do not keep: to go on with training, or for earlier rounds."""
 
 
 class FormatError(RFFKernError, ValueError):
-    """A model file is damaged, foreign or written by a newer version."""
+    """A model file is damaged, of another format or written by a newer version."""
 
 
 class DataConversionWarning(UserWarning):

@@ -1,16 +1,23 @@
 """Frozen states of trained models, and scoring."""
 
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple, NoReturn
+
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ._data.threads import check_n_threads
 from ._data.validation import check_array
-from ._kernels import packing, scoring, sparse_columns
+from ._kernels import packing, scoring
 from .errors import InvalidInputError
 
-# Beyond this, numbers of an expansion are not trusted to single precision, whatever the precision of the rows.
+Double = NDArray[np.float64]
+Real = NDArray[Any]  # float32 or float64
+
+# Larger numbers of an expansion are not trusted to single precision, whatever the precision of the rows.
 _LARGEST_SINGLE = 1e30
 
-# In lengthscales from the middle of all centers.  Farther out, single precision does not tell rows apart.
+# In length scales from the middle of all centers.  Farther out, single precision does not tell rows apart.
 _LARGEST_SINGLE_LENGTH = 1e3
 
 # A kernel expansion is scored in single precision if that moves its values by at most this share of the largest, at
@@ -18,57 +25,75 @@ _LARGEST_SINGLE_LENGTH = 1e3
 _SINGLE_ERROR = 1e-4
 _N_PROBES = 200
 
-# Below so many rows, vectors over the terms beat vectors over the rows.
+# For fewer rows, vectors over the terms are faster than vectors over the rows.
 _FEW = 8
 
 
 class Expansion:
-    """What both expansions are: read-only arrays that make a function of a row."""
+    """Base of both expansions: read-only arrays that make a function of a row.
 
-    kind: str  # in files
-    array_names: tuple[str, ...]
-    _dimensions: tuple[int, ...]
+    The forms in which kernels read the arrays are made when they are first needed, and kept in dicts.  No lock guards
+    these dicts and none is needed: an entry depends on the read-only arrays alone, so that two threads that make it at
+    the same time make equal ones; it is complete before it is stored; and dicts store and find an entry atomically,
+    with the global interpreter lock and without it.  The arrays themselves never change, so that a call of `score` sees
+    one function from beginning to end.
+    """
 
-    def __init__(self, *arrays):
+    kind: ClassVar[str]  # the name of the form in files
+    array_names: ClassVar[tuple[str, ...]]  # that of shape (n_terms, n_features) first
+    _dimensions: ClassVar[tuple[int, ...]]
+
+    intercept: Double
+    _packed: dict[np.dtype[Any], Any]  # by dtype: the arrays as kernels read them
+    _fits_single: dict[str, bool]  # one entry, once it is known
+
+    def __init__(self, *arrays: ArrayLike) -> None:
         for name, given, ndim in zip(self.array_names, arrays, self._dimensions, strict=True):
-            try:
-                array = np.array(given, dtype=np.float64, order="C")
-            except (ValueError, TypeError) as error:
-                raise InvalidInputError(f"{name} must be a finite {ndim}-D array: {error}") from error
-            if array.ndim != ndim or not np.isfinite(array).all():
-                raise InvalidInputError(f"{name} must be a finite {ndim}-D array, got shape {array.shape}"
-                                        + ("" if array.ndim != ndim else " with nan or inf"))
-            array.flags.writeable = False
-            self.__dict__[name] = array
-        self.__dict__["_packed"] = {}
+            vars(self)[name] = _frozen(name, given, ndim)
+        vars(self).update(_packed={}, _fits_single={})
         if 0 in (self.n_features, self.n_outputs) or any(
                 array.shape != shape for array, shape in zip(self.arrays().values(), self._shapes(), strict=True)):
             shapes = ", ".join(f"{name} {array.shape}" for name, array in self.arrays().items())
             raise InvalidInputError(f"shapes must agree, got {shapes}")
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a {type(self).__name__} is immutable: {name} cannot be set")
 
-    def __delattr__(self, name):
+    def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"a {type(self).__name__} is immutable: {name} cannot be deleted")
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(self.arrays().values())
 
-    n_outputs = property(lambda self: self.intercept.shape[0])
+    @property
+    def n_terms(self) -> int:
+        """Number of terms."""
+        return self._first().shape[0]
 
-    def __repr__(self):
+    @property
+    def n_features(self) -> int:
+        """Number of columns of a row."""
+        return self._first().shape[1]
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of values at a row."""
+        return self.intercept.shape[0]
+
+    def __repr__(self) -> str:
         return (f"{type(self).__name__}(n_terms={self.n_terms}, n_features={self.n_features}, "
                 f"n_outputs={self.n_outputs})")
 
-    def score(self, X, *, n_threads=None):
+    def score(self, X: Any, *, n_threads: int | None = None) -> Double:
         """Return H at the rows of X.
 
         Parameters
         ----------
         X : array of shape (n_samples, n_features)
-            float32 rows are scored in single precision, others in double.
-        n_threads : int or None, None for the CPUs this process may use
+            float32 rows are scored in single precision where it suffices, others in double.
+        n_threads : int in [1, 1024] or None, default None
+            Number of threads; None for the CPUs this process may use.  The result is the same to the last bit for any
+            number.
 
         Returns
         -------
@@ -77,26 +102,66 @@ class Expansion:
         Raises
         ------
         InvalidInputError
-            If X is not a finite numeric array of n_features columns.
+            If X is not a finite numeric array of n_features columns, or n_threads is not what is said above.
         """
         X = check_array(X)
         if X.shape[1] != self.n_features:
             raise InvalidInputError(f"X must have {self.n_features} features, got {X.shape[1]}")
+        check_n_threads(n_threads, 0)  # also where so few rows are scored that no thread is started
         return self.score_checked(X, n_threads)
 
-    def arrays(self):
+    def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
+        """`score` for rows that `check_array` has passed and whose number of columns is right."""
+        raise NotImplementedError
+
+    def arrays(self) -> dict[str, Double]:
         """The arrays that make the expansion, by name."""
         return {name: getattr(self, name) for name in self.array_names}
 
-    def fits_single(self):
-        """Whether single precision can hold the numbers of the expansion."""
-        if "single" not in self._packed:
-            self._packed["single"] = self._can_be_single()
-        return self._packed["single"]
+    def fits_single(self) -> bool:
+        """Whether single precision suffices for float32 rows."""
+        if "known" not in self._fits_single:
+            self._fits_single["known"] = self._can_be_single()
+        return self._fits_single["known"]
+
+    def _can_be_single(self) -> bool:
+        raise NotImplementedError
+
+    def _first(self) -> Double:
+        """The array of shape (n_terms, n_features)."""
+        first: Double = vars(self)[self.array_names[0]]
+        return first
+
+    def _shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes that the arrays must have."""
+        raise NotImplementedError
+
+
+def _frozen(name: str, given: ArrayLike, ndim: int) -> Double:
+    """A read-only copy of a finite array."""
+    try:
+        array = np.array(given, dtype=np.float64, order="C")
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(f"{name} must be a finite {ndim}-D array: {error}") from error
+    if array.ndim != ndim or not np.isfinite(array).all():
+        raise InvalidInputError(f"{name} must be a finite {ndim}-D array, got shape {array.shape}"
+                                + ("" if array.ndim != ndim else " with nan or inf"))
+    array.flags.writeable = False
+    return array
+
+
+class _PackedCosines(NamedTuple):
+    """Terms as kernels read them: angles in half turns, and the number of terms padded with zeros to a multiple."""
+
+    omegas: Real  # (n_padded, n_features)
+    shifts: Real  # (n_padded,)
+    amplitudes: Real  # (n_outputs, n_padded)
 
 
 class FourierExpansion(Expansion):
     """H(x) = intercept + sum over m of amplitudes[m] cos(omegas[m] . (x - center) - phases[m]).
+
+    The arrays are kept as read-only float64 copies.  An expansion is immutable, and many threads may score it at once.
 
     Parameters
     ----------
@@ -105,8 +170,6 @@ class FourierExpansion(Expansion):
     amplitudes : array of shape (n_terms, n_outputs)
     intercept : array of shape (n_outputs,)
     center : array of shape (n_features,), feature units
-
-    All are kept as read-only float64.  An expansion is immutable and may be scored from many threads at once.
 
     Raises
     ------
@@ -127,26 +190,31 @@ class FourierExpansion(Expansion):
     array_names = ("omegas", "phases", "amplitudes", "intercept", "center")
     _dimensions = (2, 1, 2, 1, 1)
 
-    def __init__(self, omegas, phases, amplitudes, intercept, center):
-        super().__init__(omegas, phases, amplitudes, intercept, center)
+    omegas: Double
+    phases: Double
+    amplitudes: Double
+    center: Double
+    _packed_few: dict[np.dtype[Any], tuple[Real, Real]]  # by dtype: shifts and omegas in tiles of terms, amplitudes
 
-    def _shapes(self):
+    def __init__(self, omegas: ArrayLike, phases: ArrayLike, amplitudes: ArrayLike, intercept: ArrayLike,
+                 center: ArrayLike) -> None:
+        super().__init__(omegas, phases, amplitudes, intercept, center)
+        vars(self).update(_packed_few={})
+
+    def _shapes(self) -> tuple[tuple[int, ...], ...]:
         return ((self.n_terms, self.n_features), (self.n_terms,), (self.n_terms, self.n_outputs), (self.n_outputs,),
                 (self.n_features,))
 
-    n_terms = property(lambda self: self.omegas.shape[0])
-    n_features = property(lambda self: self.omegas.shape[1])
-
-    def score_checked(self, X, n_threads=None):
+    def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
         if X.dtype == np.float32 and not self.fits_single():
             X = X.astype(np.float64)
         n_samples, n_features = X.shape
         out = np.empty((n_samples, self.intercept.size))
         if n_samples < _FEW:
-            terms, amplitudes = self._packed.get(X.dtype.char) or self._pack_few(X.dtype)
+            terms, amplitudes = self._packed_few.get(X.dtype) or self._pack_few(X.dtype)
             scoring.score_few(X, self.center, terms, amplitudes, self.intercept, out,
-                                np.empty(1 + n_features, X.dtype))
+                              np.empty(1 + n_features, X.dtype))
             return out
         omegas, shifts, amplitudes = self._packed.get(X.dtype) or self._pack(X.dtype)
         n_threads = check_n_threads(n_threads, n_samples * omegas.size)
@@ -154,7 +222,7 @@ class FourierExpansion(Expansion):
         scoring.score_rows(X, self.center, omegas, shifts, amplitudes, self.intercept, out, scratch, n_threads)
         return out
 
-    def staged_score(self, X, terms_per_stage, *, n_threads=None):
+    def staged_score(self, X: Real, terms_per_stage: int, *, n_threads: int | None = None) -> Iterator[Double]:
         """Yield H after each further `terms_per_stage` terms, for rows that `check_array` has passed.
 
         A few stages are scored together, as outputs of one expansion that differ in how many terms they have.
@@ -162,69 +230,82 @@ class FourierExpansion(Expansion):
         total = np.tile(self.intercept, (X.shape[0], 1))
         per_group = max(1, packing.TERM_MULTIPLES[1] // terms_per_stage) * terms_per_stage
         for start in range(0, self.n_terms, per_group):
-            part = slice(start, start + per_group)
-            stage_of_term = np.arange(len(self.phases[part])) // terms_per_stage
+            terms = slice(start, start + per_group)
+            stage_of_term = np.arange(len(self.phases[terms])) // terms_per_stage
             reached = stage_of_term[:, None] <= np.arange(stage_of_term[-1] + 1)
-            amplitudes = (self.amplitudes[part][:, None, :] * reached[:, :, None]).reshape(len(stage_of_term), -1)
-            group = FourierExpansion(self.omegas[part], self.phases[part], amplitudes,
+            amplitudes = (self.amplitudes[terms][:, None, :] * reached[:, :, None]).reshape(len(stage_of_term), -1)
+            group = FourierExpansion(self.omegas[terms], self.phases[terms], amplitudes,
                                      np.zeros(amplitudes.shape[1]), self.center)
             scores = group.score_checked(X, n_threads).reshape(X.shape[0], -1, self.n_outputs)
             for stage in range(scores.shape[1]):
                 yield total + scores[:, stage]
             total = total + scores[:, -1]
 
-    def _can_be_single(self):
-        return all(np.abs(array).max(initial=0) < _LARGEST_SINGLE for array in self.arrays().values())
+    def _can_be_single(self) -> bool:
+        """Whether single precision can hold all numbers."""
+        return all(bool(np.abs(array).max(initial=0) < _LARGEST_SINGLE) for array in self.arrays().values())
 
-    def _pack(self, dtype):
-        """Arrays as the kernel reads them: angles in half turns, the number of terms padded to multiples."""
+    def _pack(self, dtype: DTypeLike) -> _PackedCosines:
+        """Make and keep the terms as kernels read them."""
         n_omegas, n_amplitudes = (-(-self.n_terms // multiple) * multiple for multiple in packing.TERM_MULTIPLES)
         omegas, shifts = np.zeros((n_omegas, self.n_features), dtype), np.zeros(n_omegas, dtype)
         amplitudes = np.zeros((self.n_outputs, n_amplitudes), dtype)
         omegas[: self.n_terms] = self.omegas / np.pi
         shifts[: self.n_terms] = self.phases / np.pi
         amplitudes[:, : self.n_terms] = self.amplitudes.T
-        self._packed[dtype] = omegas, shifts, amplitudes
-        return omegas, shifts, amplitudes
+        packed = self._packed[np.dtype(dtype)] = _PackedCosines(omegas, shifts, amplitudes)
+        return packed
 
-    def _pack_few(self, dtype):
+    def _pack_few(self, dtype: DTypeLike) -> tuple[Real, Real]:
         """The same for few rows: shifts and omegas in tiles of terms."""
-        omegas, shifts, amplitudes = self._packed.get(dtype) or self._pack(dtype)
+        omegas, shifts, amplitudes = self._packed.get(np.dtype(dtype)) or self._pack(dtype)
         tile = packing.TILE_ROWS
         terms = np.zeros((1 + self.n_features, -(-len(shifts) // tile) * tile), dtype)
         terms[0, : len(shifts)] = shifts
         terms[1:, : len(shifts)] = omegas.T
         terms = np.ascontiguousarray(terms.reshape(1 + self.n_features, -1, tile).transpose(1, 0, 2))
-        self._packed[dtype.char] = terms, amplitudes
-        return terms, amplitudes
+        packed = self._packed_few[np.dtype(dtype)] = terms, amplitudes
+        return packed
 
 
-def pad_centers(centers, dtype):
-    """Centers padded with 0 to the multiple that kernels read."""
+def pad_centers(centers: Real, dtype: DTypeLike) -> Real:
+    """Centers, padded with 0 to the multiple that kernels read."""
+    from ._kernels import sparse_columns  # here, so that a model of cosines does not load it
+
     multiple = sparse_columns.CENTER_MULTIPLE
     padded = np.zeros((-(-len(centers) // multiple) * multiple, centers.shape[1]), dtype)
     padded[: len(centers)] = centers
     return padded
 
 
-def pad_weights(weights, n_centers):
-    """Weights (n_outputs, n_centers) padded with 0 likewise."""
+def pad_weights(weights: Double, n_centers: int) -> Double:
+    """Weights (n_outputs, n_centers), padded with 0 to a number of centers."""
     padded = np.zeros((len(weights), n_centers))
     padded[:, : weights.shape[1]] = weights
     return padded
 
 
+class _PackedCenters(NamedTuple):
+    """Centers and weights as kernels read them: in units of 2^-|x - z|^2, padded with zeros to a multiple."""
+
+    middle: Double  # (n_features,) from which rows and centers are measured
+    scale: Double  # (n_features,) factor on a difference of rows
+    centers: Real  # (n_padded, n_features)
+    weights: Double  # (n_outputs, n_padded)
+
+
 class KernelExpansion(Expansion):
     """H(x) = intercept + sum over m of weights[m] exp(-1/2 |(x - centers[m]) * inverse_lengthscales|^2).
+
+    The arrays are kept as read-only float64 copies.  An expansion is immutable, and many threads may score it at once.
 
     Parameters
     ----------
     centers : array of shape (n_terms, n_features), feature units
     weights : array of shape (n_terms, n_outputs)
     intercept : array of shape (n_outputs,)
-    inverse_lengthscales : array of shape (n_features,), per unit of the feature; 0 for one that does not count
-
-    All are kept as read-only float64.  An expansion is immutable and may be scored from many threads at once.
+    inverse_lengthscales : array of shape (n_features,), per unit of the feature; 0 for a feature that has no
+        influence
 
     Raises
     ------
@@ -245,43 +326,46 @@ class KernelExpansion(Expansion):
     array_names = ("centers", "weights", "intercept", "inverse_lengthscales")
     _dimensions = (2, 2, 1, 1)
 
-    def __init__(self, centers, weights, intercept, inverse_lengthscales):
+    centers: Double
+    weights: Double
+    inverse_lengthscales: Double
+
+    def __init__(self, centers: ArrayLike, weights: ArrayLike, intercept: ArrayLike,
+                 inverse_lengthscales: ArrayLike) -> None:
         super().__init__(centers, weights, intercept, inverse_lengthscales)
 
-    def _shapes(self):
+    def _shapes(self) -> tuple[tuple[int, ...], ...]:
         return ((self.n_terms, self.n_features), (self.n_terms, self.n_outputs), (self.n_outputs,),
                 (self.n_features,))
 
-    n_terms = property(lambda self: self.centers.shape[0])
-    n_features = property(lambda self: self.centers.shape[1])
-
-    def score_checked(self, X, n_threads=None):
+    def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
         single = X.dtype == np.float32 and self.fits_single()
         return self._score_in(X, np.dtype(np.float32 if single else np.float64), n_threads)
 
-    def _score_in(self, X, dtype, n_threads):
+    def _score_in(self, X: Real, dtype: np.dtype[Any], n_threads: int | None) -> Double:
         middle, scale, centers, weights = self._packed.get(dtype) or self._pack(dtype)
         n_samples = X.shape[0]
         n_threads = check_n_threads(n_threads, n_samples * (self.n_features + 2) * len(centers))
         out = np.empty((n_samples, self.n_outputs))
         scratch = np.empty((n_threads, self.n_features * packing.TILE_ROWS), dtype)
         totals = np.empty((n_threads, self.n_outputs * packing.TILE_ROWS))
-        scoring.score_centers(X, middle, scale, centers, weights, self.intercept, out, scratch, totals,
-                                      n_threads)
+        scoring.score_centers(X, middle, scale, centers, weights, self.intercept, out, scratch, totals, n_threads)
         return out
 
-    def _units(self):
-        """Middle of the centers, and what brings differences from it to the units of 2^-|x - z|^2."""
+    def _units(self) -> tuple[Double, Double]:
+        """Middle of the centers, and the factor that brings differences from it to the units of 2^-|x - z|^2."""
+        from ._kernels import sparse_columns
+
         scale = sparse_columns.UNIT * self.inverse_lengthscales
         if not self.n_terms:
             return np.zeros(self.n_features), scale
         return 0.5 * self.centers.min(axis=0) + 0.5 * self.centers.max(axis=0), scale
 
-    def _can_be_single(self):
-        """Whether single precision tells centers apart and gives a few of them, as rows, nearly what double does.
+    def _can_be_single(self) -> bool:
+        """Whether single precision tells centers apart and scores a few of them nearly as double precision does.
 
-        Weights of smooth functions are often large and cancel: how much they lose is measured.
+        The weights of smooth functions are often large and cancel, so the loss of precision is measured.
         """
         middle, scale = self._units()
         with np.errstate(over="ignore"):
@@ -293,12 +377,12 @@ class KernelExpansion(Expansion):
         return bool((np.abs(rounded - exact) <= _SINGLE_ERROR * np.abs(exact - self.intercept).max(axis=0, initial=0))
                     .all())
 
-    def _pack(self, dtype):
-        """Arrays as the kernel reads them, the number of centers padded to a multiple."""
+    def _pack(self, dtype: np.dtype[Any]) -> _PackedCenters:
+        """Make and keep the centers and weights as kernels read them."""
         middle, scale = self._units()
         centers = pad_centers((self.centers - middle) * scale, dtype)
-        self._packed[dtype] = middle, scale, centers, pad_weights(self.weights.T, len(centers))
-        return self._packed[dtype]
+        packed = self._packed[dtype] = _PackedCenters(middle, scale, centers, pad_weights(self.weights.T, len(centers)))
+        return packed
 
 
-EXPANSIONS = {expansion.kind: expansion for expansion in (FourierExpansion, KernelExpansion)}
+EXPANSIONS: dict[str, type[Expansion]] = {form.kind: form for form in (FourierExpansion, KernelExpansion)}

@@ -1,16 +1,21 @@
-"""Examples in docstrings and in the README run and print what they say."""
+"""Documentation says what is true: examples run, and parameters, attributes and arguments are those that there are."""
 
 import doctest
 import importlib
+import inspect
 import pathlib
 import pkgutil
 import re
 
+import numpy as np
 import pytest
 
 import rffkern
+from rffkern._estimator.registry import FAMILIES
 
 README = pathlib.Path(__file__).parent.parent / "README.md"
+PUBLIC = [name for name in rffkern.__all__ if name[0].isupper()]
+SECTIONS = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Notes", "Examples", "References")
 
 
 def modules():
@@ -19,19 +24,161 @@ def modules():
             yield importlib.import_module(info.name)
 
 
+def section(doc, title):
+    """The entries of a numpydoc section as (names, kind, text); none where there is no such section."""
+    match = re.search(rf"^{title}\n-+\n(.*?)(?=^(?:{'|'.join(SECTIONS)})\n-+$|\Z)", inspect.cleandoc(doc), re.S | re.M)
+    entries = re.split(r"^(?=\S)", match.group(1), flags=re.M) if match else []
+    found = []
+    for entry in filter(str.strip, entries):
+        head, _, text = entry.partition("\n")
+        names, _, kind = head.partition(" : ")
+        found.append(([name.strip() for name in names.split(",")], kind, " ".join(text.split())))
+    return found
+
+
+def names_in(doc, title):
+    """Names that a section describes, in its order."""
+    return [name for names, *_ in section(doc, title) for name in names]
+
+
+def public_methods(cls):
+    """Methods that a class shows in `help()`, by name."""
+    return {name: method for name, method in inspect.getmembers(cls, inspect.isfunction) if not name.startswith("_")}
+
+
+def arguments_of(function):
+    return [name for name in inspect.signature(function).parameters if name != "self"]
+
+
+@pytest.fixture(params=sorted(FAMILIES))
+def cls(request):
+    return FAMILIES[request.param].load()
+
+
 def test_docstring_examples():
     results = [doctest.testmod(module) for module in modules()]
     assert sum(result.attempted for result in results) >= 9
     assert sum(result.failed for result in results) == 0
 
 
-@pytest.mark.parametrize("name", [name for name in rffkern.__all__ if name[0].isupper()])
+@pytest.mark.parametrize("name", PUBLIC)
 def test_public_classes_are_documented(name):
     item = getattr(rffkern, name)
-    assert item.__doc__
+    assert inspect.cleandoc(item.__doc__).splitlines()[0].endswith(".")
     if not issubclass(item, (Exception, Warning)):
-        assert "Examples\n" in item.__doc__
-        assert "Parameters\n" in item.__doc__
+        assert ">>> " in item.__doc__.partition("Examples\n")[2]
+        assert names_in(item.__doc__, "Parameters") == arguments_of(item.__init__)
+
+
+def test_every_parameter_has_its_true_default(cls):
+    for name, parameter in inspect.signature(cls.__init__).parameters.items():
+        if name == "self":
+            continue
+        ((_, kind, text),) = [entry for entry in section(cls.__doc__, "Parameters") if name in entry[0]]
+        stated = kind.rpartition(", default ")[2]
+        assert stated == (f'"{parameter.default}"' if isinstance(parameter.default, str) else repr(parameter.default))
+        assert len(text) > 20
+        assert text.endswith(".")
+
+
+def test_every_parameter_accepts_its_default(cls):
+    cls()._check_params()
+    assert [parameter.name for parameter in cls.parameters] == arguments_of(cls.__init__)
+
+
+def test_the_domain_of_a_parameter_is_what_its_check_accepts(cls):
+    """Bounds in the text are bounds in the code: the ends of an interval are accepted, what is beyond is refused."""
+    n_checked = 0
+    for name, check, _ in cls.parameters:
+        bounds = re.search(r"(int|float) in ([\[(])([^,]+), ([^\]]+)\]", check.domain)
+        if not bounds:
+            continue
+        kind, opening, low, high = bounds.groups()
+        low, high = (int(float(low)), int(float(high))) if kind == "int" else (float(low), float(high))
+        check(name, high)
+        refused = [high * 2 + 1, low if opening == "(" else low - 1]
+        for value in refused:
+            with pytest.raises(rffkern.InvalidInputError, match=f"^{name} must be"):
+                check(name, value)
+        if opening == "[":
+            check(name, low)
+        n_checked += 1
+    assert n_checked >= 3
+
+
+def small_fit(cls):
+    """A model of a few terms, with every kind of attribute: column names, and losses on an `eval_set`."""
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    y = X[:, 0] if FAMILIES[cls.family].task == "regressor" else np.where(X[:, 0] > 0, "a", "b")
+    small = {"n_estimators": 3, "n_landmarks": 3, "n_components": 4, "max_epochs": 2}
+    model = cls(random_state=0, **{name: value for name, value in small.items() if name in arguments_of(cls.__init__)})
+    held_out = {"eval_set": (X, y)} if "eval_set" in arguments_of(cls.fit) else {}
+    return model.fit(X, y, **held_out)
+
+
+def test_attributes_are_those_that_a_fit_leaves(cls):
+    left = {name for name in vars(small_fit(cls)) if name.endswith("_") and not name.startswith("_")}
+    assert set(names_in(cls.__doc__, "Attributes")) - {"feature_names_in_"} == left
+    assert "feature_names_in_" in cls.__doc__  # which is there only where `fit` saw column names
+
+
+def test_every_attribute_is_described(cls):
+    for _, kind, text in section(cls.__doc__, "Attributes"):
+        assert kind
+        assert len(text) > 10
+        assert text.endswith(".")
+
+
+def test_methods_list_their_arguments(cls):
+    """All of them in their order, or none where the summary says it all."""
+    for name, method in public_methods(cls).items():
+        assert method.__doc__, f"{cls.__name__}.{name} has no docstring"
+        described = names_in(method.__doc__, "Parameters")
+        assert described in ([], arguments_of(method)), f"{cls.__name__}.{name}"
+    for name in ("fit", "partial_fit"):
+        if hasattr(cls, name):
+            assert names_in(getattr(cls, name).__doc__, "Parameters") == arguments_of(getattr(cls, name))
+
+
+@pytest.mark.parametrize("name", [name for name in rffkern.__all__ if not name.startswith("__")])
+def test_docstrings_are_finished(name):
+    """No placeholder is left in them, and no class sends its reader to another class for what a parameter is."""
+    item = getattr(rffkern, name)
+    functions = public_methods(item).values() if inspect.isclass(item) else []
+    for doc in [item.__doc__, *(function.__doc__ for function in functions)]:
+        if doc is None:
+            continue
+        assert not re.search(r"^\s*\{\w+\}\s*$", doc, re.M)
+        assert "As of" not in doc
+        assert "as of `" not in doc.lower()
+
+
+def test_functions_list_their_arguments():
+    for function in (rffkern.load, rffkern.save, rffkern.show_config, rffkern.FourierExpansion.score):
+        assert names_in(function.__doc__, "Parameters") == arguments_of(function)
+
+
+def test_the_reader_of_sections_sees_what_is_wrong():
+    """The functions above find entries, kinds and texts; else every test here would pass for nothing."""
+    doc = """Summary.
+
+    Parameters
+    ----------
+    a : int, default 1
+        The first,
+        in two lines.
+    b, c : floats
+
+    Attributes
+    ----------
+    d_ : array
+        The last.
+    """
+    first, second = section(doc, "Parameters")
+    assert first == (["a"], "int, default 1", "The first, in two lines.")
+    assert second == (["b", "c"], "floats", "")
+    assert names_in(doc, "Attributes") == ["d_"]
+    assert names_in(doc, "Returns") == []
 
 
 def test_readme_example(tmp_path, monkeypatch, capsys):

@@ -7,12 +7,14 @@ import zipfile
 LARGEST_WHEEL = 1_000_000  # bytes
 
 
-def check(condition, message):
+def check(condition: object, message: str) -> None:
+    """End with a message unless a condition holds."""
     if not condition:
         sys.exit(message)
 
 
-def check_sdist(path):
+def check_sdist(path: str) -> None:
+    """A source archive holds the sources and nothing that was built."""
     with tarfile.open(path) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     for needed in ("LICENSE", "README.md", "meson.options", "rffkern/_kernels/vecmath.c",
@@ -22,7 +24,8 @@ def check_sdist(path):
     print(f"{path}: {len(names)} members")
 
 
-def check_wheel(path):
+def check_wheel(path: str) -> None:
+    """A wheel is small, complete, needs numpy alone and holds no sources of the compiled modules."""
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         metadata = archive.read(next(name for name in names if name.endswith("METADATA"))).decode()
@@ -34,6 +37,9 @@ def check_wheel(path):
     check(requirements == ["Requires-Dist: numpy>=2.0"], f"{path}: requires {requirements}")
     check("License-Expression: BSD-3-Clause" in metadata, f"{path}: no licence expression")
     check(any(name.endswith("py.typed") for name in names), f"{path}: py.typed is missing")
+    modules = {name.removeprefix("rffkern/") for name in names}
+    missing = {"__init__.py", "__init__.pyi", "serialize.py", "_cli/main.py", "_system/archive.py"} - modules
+    check(not missing, f"{path}: {sorted(missing)} are missing")
     stray = [name for name in names if name.startswith("tests") or name.endswith((".pyx", ".c", ".build", ".in"))]
     check(not stray, f"{path}: holds {stray}")
     print(f"{path}: {packed} bytes, {size} installed")

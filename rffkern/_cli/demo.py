@@ -1,16 +1,20 @@
 """`rffkern demo`: the main job on generated data, in a few seconds and without a file."""
 
+import argparse
 import os
 import tempfile
 import time
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .. import GBRFF2Classifier, load, save
+from .._gbrff.gbrff2 import GBRFF2Classifier
+from ..serialize import load, save
 
 
-def make_rings(n_samples, rng):
-    """Points of the square labelled by alternating rings, one label in twenty wrong, and three columns of noise."""
+def make_rings(n_samples: int, rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Points of a square labelled by alternating rings, one label in twenty wrong, and three columns of noise."""
     X = np.column_stack([rng.uniform(-3, 3, (n_samples, 2)), rng.standard_normal((n_samples, 3))])
     y = np.where(np.floor(np.hypot(X[:, 0], X[:, 1]) / 1.2).astype(int) % 2 == 0, "inner", "outer")
     wrong = rng.random(n_samples) < 0.05
@@ -18,7 +22,7 @@ def make_rings(n_samples, rng):
     return X, y
 
 
-def draw_map(model, width=48, height=20):
+def draw_map(model: GBRFF2Classifier, width: int = 48, height: int = 20) -> str:
     """The learned classes over the square, as text."""
     x, y = np.meshgrid(np.linspace(-3, 3, width), np.linspace(3, -3, height))
     grid = np.column_stack([x.ravel(), y.ravel(), np.zeros((x.size, 3))])
@@ -26,13 +30,13 @@ def draw_map(model, width=48, height=20):
     return "\n".join("    " + "".join(row) for row in marks)
 
 
-def run_demo():
+def run_demo(_: argparse.Namespace) -> None:
     """Train, show accuracy, size and speed, and name the next step."""
     rng = np.random.default_rng(0)
     X, y = make_rings(20_000, rng)
     X_test, y_test = make_rings(20_000, rng)
-    print("Rings with 5 % wrong labels and three columns of noise: 20,000 rows to learn from, 20,000 to be judged by.")
-    print("No classifier can be right on more than 95 % of them.\n")
+    print("Rings with 5 % wrong labels and three columns of noise: 20,000 rows for training, 20,000 for testing.")
+    print("No classifier can be right on more than 95 % of the test rows.\n")
     model = GBRFF2Classifier(n_estimators=200, gamma=1.0, reg_lambda=2**-8, random_state=0)
     print(f"model = {model}")
     started = time.perf_counter()

@@ -65,7 +65,7 @@ class RowWeights:
         """Sum of the weights of the rows of a mask."""
         return float(mask.sum() if self.values is None else self.values[mask].sum())
 
-    def draw(self, rng: np.random.Generator, n_draws: int) -> Indices:
+    def draw(self, rng: "np.random.Generator", n_draws: int) -> Indices:
         """Indices of rows drawn with replacement, as often as their weight says; uses n_draws uniform numbers."""
         uniform = rng.random(n_draws)
         if self.values is None:

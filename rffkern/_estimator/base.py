@@ -151,10 +151,20 @@ class Model:
         """
         return {}
 
+    def _snapshot(self) -> Self:
+        """A copy that stays as it is now, for a call that needs more than one attribute, or one of them repeatedly.
+
+        Another thread may fit this model again in the meantime.
+        """
+        copied = object.__new__(type(self))
+        vars(copied).update(vars(self))
+        return copied
+
     def _raw_scores(self, X: Any) -> Double:
         """Scores of the expansion, shape (n_samples, n_outputs)."""
         if isinstance(X, RowBlocks):
-            scores = [self._raw_scores(block) for block in X.pieces()]
+            now = self._snapshot()
+            scores = [now._raw_scores(block) for block in X.pieces()]
             if not scores:
                 raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
             return np.concatenate(scores)
@@ -217,9 +227,10 @@ class Classifier(Model):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most likely label of each row of X, in the dtype of the labels given to `fit`."""
-        scores = self._raw_scores(X)
+        now = self._snapshot()
+        scores = now._raw_scores(X)
         chosen = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return self.classes_[chosen.astype(np.intp)]
+        return now.classes_[chosen.astype(np.intp)]
 
     def predict_proba(self, X: Any) -> Double:
         """Return class probabilities, shape (n_samples, n_classes), columns in the order of `classes_`.

@@ -2,10 +2,12 @@
 
 import contextlib
 import os
+from collections.abc import Iterator
+from typing import BinaryIO
 
 
 @contextlib.contextmanager
-def atomic_write(path):
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a new file beside `path` for binary writing; move it into place once the block ends without an exception."""
     path = os.path.realpath(os.fspath(path))
     folder, name = os.path.split(path)
@@ -23,8 +25,8 @@ def atomic_write(path):
     _sync_folder(folder)
 
 
-def _sync_folder(folder):
-    """Make the rename itself survive a power cut; not every system lets a folder be opened."""
+def _sync_folder(folder: str) -> None:
+    """Write the new name to the disk too, so that it survives a power cut; not every system lets a folder be opened."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

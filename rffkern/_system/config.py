@@ -1,17 +1,18 @@
 """What this installation computes with."""
 
 import sys
+from typing import Any
 
 import numpy as np
 
+from .._data.arguments import check_choice
 from .._data.threads import available_cpus
-from .._data.validation import check_choice
 from .._kernels import simd
 from .._version import __version__
 
 
-def show_config(mode="stdout"):
-    """Tell the versions, the instruction-set level, OpenMP and the number of threads in use.
+def show_config(mode: str = "stdout") -> dict[str, Any] | None:
+    """Show the versions, the instruction-set level, OpenMP and the default number of threads.
 
     Parameters
     ----------
@@ -45,6 +46,9 @@ def show_config(mode="stdout"):
     }
     if mode == "dicts":
         return config
+    available = ", ".join(simd.LEVELS)
     print(f"rffkern {config['rffkern']}, numpy {config['numpy']}, Python {config['python']}")
-    print(f"instruction set: {config['simd']} (here: {', '.join(config['simd_available'])}; RFFKERN_SIMD chooses)")
+    print(f"instruction set: {config['simd']} (this machine has {available}; the environment variable "
+          "RFFKERN_SIMD chooses)")
     print(f"OpenMP: {'yes' if config['openmp'] else 'no'}; threads: {config['threads']} by default")
+    return None

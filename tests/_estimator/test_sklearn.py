@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rffkern
-from rffkern._estimator.base import FAMILIES
+from rffkern._estimator.registry import FAMILIES
 
 pytest.importorskip("sklearn")
 
@@ -46,16 +46,16 @@ def test_public_estimator_checks(family, precision):
     expected = {} if reason is None else {WEIGHTS: reason}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        results = check_estimator(FAMILIES[family](precision=precision, random_state=0),
+        results = check_estimator(FAMILIES[family].load()(precision=precision, random_state=0),
                                   expected_failed_checks=expected, on_fail=None)
     failed = {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
     assert failed == {}
     assert sum(result["status"] == "passed" for result in results) > 40
 
 
-@pytest.fixture(params=sorted(family for family, cls in FAMILIES.items() if hasattr(cls, "predict_proba")))
+@pytest.fixture(params=sorted(name for name, family in FAMILIES.items() if family.task == "classifier"))
 def model(request):
-    cls = FAMILIES[request.param]
+    cls = FAMILIES[request.param].load()
     return cls(20 if "n_estimators" in cls._param_names() else 100, random_state=0)
 
 
@@ -65,7 +65,7 @@ def data(rng):
     return X, np.where(X[:, 0] * X[:, 1] > 0, "p", "q")
 
 
-def widths(model):
+def kernels(model):
     """Values of the parameter that sets the kernel."""
     if hasattr(model, "gamma"):
         return {"gamma": [0.1, 1.0]}
@@ -77,10 +77,10 @@ def widths(model):
 def test_composition(model, data):
     X, y = data
     assert is_classifier(model)
-    copied = clone(model.set_params(**{name: values[1] for name, values in widths(model).items()}))
+    copied = clone(model.set_params(**{name: values[1] for name, values in kernels(model).items()}))
     assert copied.get_params() == model.get_params()
     assert cross_val_score(make_pipeline(StandardScaler(), model), X, y, cv=3).mean() > 0.75
-    search = GridSearchCV(model, widths(model) | {"standardize": [True, False]}, cv=2).fit(X, y)
+    search = GridSearchCV(model, kernels(model) | {"standardize": [True, False]}, cv=2).fit(X, y)
     assert search.best_score_ > 0.75
     assert BaggingClassifier(model, 3, random_state=0).fit(X, y).score(X, y) > 0.8
     assert CalibratedClassifierCV(model, cv=2).fit(X, y).predict_proba(X).shape == (240, 2)
@@ -102,7 +102,7 @@ def test_regressors_and_transformers_compose(data):
 
 def test_weights_reach_the_search(model, data):
     X, y = data
-    GridSearchCV(model, widths(model), cv=2).fit(X, y, sample_weight=np.linspace(0.5, 1.5, 240))
+    GridSearchCV(model, kernels(model), cv=2).fit(X, y, sample_weight=np.linspace(0.5, 1.5, 240))
 
 
 def test_not_fitted_is_theirs_too(model, data):

@@ -1,0 +1,76 @@
+"""Tables in NumPy files: rows of a .npy file, or X (and y) of a .npz archive."""
+
+import zipfile
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._data.validation import check_finite
+from ..errors import InvalidInputError
+from .table import BLOCK_ROWS, Block, check_column_names
+
+
+class _Arrays(NamedTuple):
+    X: NDArray[Any]
+    y: NDArray[Any] | None = None
+    columns: list[str] | None = None
+
+
+class ArrayTable:
+    """Rows of a .npy file, which stay in the file until they are read, or of an archive, which is read at once."""
+
+    guessed_data = False
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        try:
+            self.X, self.y, self.columns = _read(path)
+        except (ValueError, EOFError, KeyError, MemoryError, zipfile.BadZipFile) as error:
+            raise InvalidInputError(f"{path}: not a NumPy file of plain arrays: {error}") from error
+        if self.X.ndim != 2 or self.X.dtype.kind not in "fiub":
+            raise InvalidInputError(f"{path}: expected a 2-D numeric array, got dtype {self.X.dtype} of shape "
+                                    f"{self.X.shape}")
+        self.n_columns: int = self.X.shape[1]
+        self.total: int = self.X.nbytes
+        self.has_labels = self.y is not None
+
+    def blocks(self, features: Sequence[int], target: int | None = None) -> Iterator[Block]:
+        """Yield all rows; labels come from column `target` or else from y, as they are, and `done` counts bytes."""
+        for start in range(0, self.X.shape[0], BLOCK_ROWS):
+            rows = self.X[start : start + BLOCK_ROWS]
+            labels = rows[:, target] if target is not None else self.y[start : start + BLOCK_ROWS] \
+                if self.y is not None else None
+            X = np.ascontiguousarray(rows[:, features])
+            X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+            try:
+                check_finite(X, "X")
+            except InvalidInputError as error:
+                raise InvalidInputError(f"{self.path}: in the block from row {start}: {error}") from error
+            yield Block(X, labels, self.X.itemsize * self.n_columns * min(start + BLOCK_ROWS, self.X.shape[0]))
+
+
+def _read(path: str) -> _Arrays:
+    loaded = np.load(path, mmap_mode="r", allow_pickle=False)
+    if not isinstance(loaded, np.lib.npyio.NpzFile):
+        return _Arrays(loaded)
+    with loaded:
+        return _read_archive(path, loaded)
+
+
+def _read_archive(path: str, archive: Any) -> _Arrays:
+    if "X" not in archive.files:
+        raise InvalidInputError(f"{path}: expected an array named X, got {archive.files}")
+    X = archive["X"]
+    y = archive["y"] if "y" in archive.files else None
+    if y is not None and (y.ndim not in (1, 2) or y.shape[0] != X.shape[0]):
+        raise InvalidInputError(f"{path}: expected y of shape {X.shape[:1]}, or a column for each target, "
+                                f"got {y.shape}")
+    if y is not None and y.shape[1:] == (1,):
+        y = y[:, 0]
+    columns = None
+    if "feature_names" in archive.files and archive["feature_names"].shape == X.shape[1:]:
+        columns = [str(name) for name in archive["feature_names"]]
+        check_column_names(path, columns)
+    return _Arrays(X, y, columns)

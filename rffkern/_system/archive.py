@@ -1,0 +1,175 @@
+"""The bytes of a model file: a `.npz` archive that is checked from the first byte to the last.
+
+Layout: stored (not compressed) members, each a `.npy` of fixed little-endian dtype; the first, `header.npy`, holds
+UTF-8 JSON; the others are the arrays it lists, in its order.  The comment that ends the archive is "sha256:" and the
+digest of every byte before it.  `numpy.load(path, allow_pickle=False)` reads such a file too.
+
+Modules that only files need (zipfile, hashlib, json) are imported in the functions that use them: together they would
+cost twice as much at start-up as the rest of the package.
+"""
+
+import io
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._version import __version__
+from ..errors import FormatError, InvalidInputError
+
+Double = NDArray[np.float64]
+Header = Mapping[str, Any]
+
+FORMAT = "rffkern"
+FORMAT_VERSION = 3
+
+_MAX_HEADER = 1 << 24
+_DIGEST_MARK = b"sha256:"
+_DIGEST_SIZE = len(_DIGEST_MARK) + 64
+_HEADER_KEYS = {"format", "version", "package", "family", "class", "params", "classes", "feature_names", "arrays"}
+
+
+class Contents(NamedTuple):
+    """What a file holds."""
+
+    header: Header
+    arrays: dict[str, Double]
+
+
+def require(condition: object, message: str) -> None:
+    """Raise FormatError with a message unless a condition holds."""
+    if not condition:
+        raise FormatError(message)
+
+
+def make_header(family: str, class_name: str, *, params: Mapping[str, Any], classes: Mapping[str, Any] | None,
+                feature_names: Sequence[str] | None, arrays: Mapping[str, Double]) -> Header:
+    """The header of a file of the current version."""
+    return {
+        "format": FORMAT, "version": FORMAT_VERSION, "package": __version__, "family": family, "class": class_name,
+        "params": params, "classes": classes, "feature_names": feature_names,
+        "arrays": [[name, list(array.shape)] for name, array in arrays.items()],
+    }
+
+
+def read_bytes(path: str | os.PathLike[str], max_bytes: int) -> bytes:
+    """The bytes of a file, read in pieces: to ask for max_bytes at once would allocate them."""
+    content = bytearray()
+    with open(path, "rb") as file:
+        while piece := file.read(1 << 20):
+            content += piece
+            if len(content) > max_bytes:
+                raise FormatError(f"{os.fspath(path)}: larger than max_bytes = {max_bytes}")
+    return bytes(content)
+
+
+def encode(header: Header, arrays: Mapping[str, Double]) -> bytes:
+    """The bytes of a file; the same contents give the same bytes."""
+    import hashlib
+    import json
+    import zipfile
+
+    text = json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    try:
+        header_bytes = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(f"labels and column names must be storable as UTF-8: {error}") from error
+    if len(header_bytes) > _MAX_HEADER:
+        raise InvalidInputError(f"the labels and names of the model must take at most {_MAX_HEADER} bytes, "
+                                f"got {len(header_bytes)}")
+    members = {"header": npy_prefix("|u1", (len(header_bytes),)) + header_bytes}
+    members |= {name: npy_prefix("<f8", array.shape) + np.ascontiguousarray(array, "<f8").tobytes()
+                for name, array in arrays.items()}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in members.items():
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0)), data)
+        archive.comment = _DIGEST_MARK + b"0" * 64
+    content = buffer.getvalue()[:-64]
+    return content + hashlib.sha256(content).hexdigest().encode("ascii")
+
+
+def decode(content: bytes) -> Contents:
+    """Header and arrays of a file.
+
+    A fault raises FormatError, or the ValueError, TypeError, KeyError, OverflowError, RecursionError or MemoryError in
+    which reading ends.  Sizes are compared with the number of bytes before an array is made, so that a small file
+    cannot ask for much memory.
+    """
+    import hashlib
+    import zipfile
+
+    require(content[:4] == b"PK\x03\x04", "not a model file: it does not begin as a .npz archive")
+    require(content[-_DIGEST_SIZE:-64] == _DIGEST_MARK, "damaged, cut off or not a model file: no checksum at its end")
+    digest = hashlib.sha256(content[:-64]).hexdigest().encode("ascii")
+    require(digest == content[-64:], "damaged: the checksum differs")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return _decode_members(archive, len(content))
+    except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
+        raise FormatError(f"not a valid model: {error}") from error
+
+
+def _decode_members(archive: Any, n_bytes: int) -> Contents:
+    members = archive.infolist()
+    # 0 is zipfile.ZIP_STORED, and bit 1 of the flags says that a member is encrypted.
+    require(all(item.compress_type == 0 and item.file_size == item.compress_size and not item.flag_bits & 1
+                for item in members), "members must be stored, not compressed")
+    require(sum(item.file_size for item in members) <= n_bytes, "members overlap")
+    names = [item.filename for item in members]
+    require(names[:1] == ["header.npy"] and len(set(names)) == len(names), "members are missing or repeated")
+    header = _parse_header(archive.read(members[0]))
+    expected = ["header.npy"] + [f"{name}.npy" for name, _ in header["arrays"]]
+    require(names == expected, f"members must be {expected}, got {names}")
+    return Contents(header, {name: _parse_array(archive.read(f"{name}.npy"), name, shape)
+                             for name, shape in header["arrays"]})
+
+
+def npy_prefix(dtype: str, shape: Iterable[int]) -> bytes:
+    """The bytes before the data in a `.npy` of version 1.0, written here so that they never change."""
+    text = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
+    length = -(-(10 + len(text) + 1) // 64) * 64 - 10
+    return b"\x93NUMPY\x01\x00" + length.to_bytes(2, "little") + text.ljust(length - 1).encode("ascii") + b"\n"
+
+
+def _parse_header(data: bytes) -> Header:
+    import json
+
+    size = len(data) - 10 - int.from_bytes(data[8:10], "little")  # what the .npy says is left for its data
+    prefix = npy_prefix("|u1", (size,))
+    require(data.startswith(prefix) and size <= _MAX_HEADER, "the header is malformed")
+    text = data[len(prefix):].decode("utf-8")
+    header = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+    require(isinstance(header, dict) and header.get("format") == FORMAT, "not a model file of this package")
+    version = header.get("version")
+    require(type(version) is int and version >= 1, "the format version is malformed")
+    require(version <= FORMAT_VERSION,
+            f"format version {version} is newer than rffkern {__version__} can read; upgrade it")
+    require(set(header) == _HEADER_KEYS, f"the header must have keys {sorted(_HEADER_KEYS)}")
+    entries = header["arrays"]
+    require(isinstance(entries, list) and all(
+        isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str) and isinstance(entry[1], list)
+        and all(type(n) is int and n >= 0 for n in entry[1]) for entry in entries), "the list of arrays is malformed")
+    found: Header = header
+    return found
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    require(len({key for key, _ in pairs}) == len(pairs), "a key of the header is repeated")
+    return dict(pairs)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise FormatError(f"the header holds {name}")
+
+
+def _parse_array(data: bytes, name: str, shape: list[int]) -> Double:
+    prefix = npy_prefix("<f8", shape)
+    require(len(shape) <= 2 and data.startswith(prefix) and len(data) - len(prefix) == 8 * math.prod(shape),
+            f"array {name} does not have the declared shape {shape}")
+    array = np.frombuffer(data, dtype="<f8", offset=len(prefix)).astype(np.float64).reshape(shape)
+    require(np.isfinite(array).all(), f"array {name} holds nan or inf")
+    return array

@@ -1,0 +1,22 @@
+"""A small table, and a folder with it and a model trained on it."""
+
+import numpy as np
+import pytest
+from helpers.command_line import run, write_csv
+
+
+@pytest.fixture
+def table(rng):
+    """Rows of three columns and their labels."""
+    X = rng.standard_normal((300, 3)).round(4)
+    return X, np.where(X[:, 0] * X[:, 1] > 0, "yes", "no")
+
+
+@pytest.fixture
+def folder(tmp_path, table):
+    """A folder with train.csv, test.csv and a model trained on the first."""
+    X, y = table
+    write_csv(tmp_path / "train.csv", X[:200], y[:200])
+    write_csv(tmp_path / "test.csv", X[200:], y[200:])
+    run("fit", "train.csv", "-o", "m.npz", cwd=tmp_path)
+    return tmp_path

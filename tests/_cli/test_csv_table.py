@@ -1,0 +1,112 @@
+"""Parsing of CSV files."""
+
+import numpy as np
+import pytest
+
+from rffkern import InvalidInputError
+from rffkern._cli import csv_table
+from rffkern._cli.csv_table import CsvTable, looks_like_header
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A function that writes text, or bytes, to a file and opens it as a table."""
+    path = tmp_path / "t.csv"
+
+    def open_text(content, header="auto", delimiter=","):
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return CsvTable(str(path), header, delimiter)
+
+    return open_text
+
+
+def rows_of(table, features, target=None):
+    blocks = list(table.blocks(features, target))
+    labels = None if target is None else np.concatenate([block.labels for block in blocks]).tolist()
+    return np.concatenate([block.X for block in blocks]).tolist(), labels
+
+
+@pytest.mark.parametrize(("first", "second", "expected"), [
+    (["a", "b"], ["1", "2"], True), (["1", "2"], ["3", "4"], False), (["2019", "y"], ["1", "2"], True),
+    (["1", "yes"], ["2", "no"], False), (["a", "b"], (), True), (["1", "x"], (), False),
+    (["nan", "b"], ["1", "b"], False),
+])
+def test_headers(first, second, expected):
+    assert looks_like_header(first, second) is expected
+
+
+def test_columns_and_their_names(table):
+    found = table("a,b,c\n1,2,x\n3,4,y\n")
+    assert (found.columns, found.n_columns, found.has_labels, found.guessed_data) == (["a", "b", "c"], 3, False, False)
+    assert rows_of(found, [1, 0], 2) == ([[2.0, 1.0], [4.0, 3.0]], ["x", "y"])
+    assert rows_of(found, [0]) == ([[1.0], [3.0]], None)
+    bare = table("1,2\n3,4\n")
+    assert (bare.columns, bare.guessed_data) == (None, True)
+    assert rows_of(bare, [0, 1]) == ([[1.0, 2.0], [3.0, 4.0]], None)
+
+
+def test_the_header_may_be_said(table):
+    assert table("1,2\n3,4\n", header="yes").columns == ["1", "2"]
+    said = table("a,b\nc,d\n", header="no")
+    assert (said.columns, said.guessed_data) == (None, False)
+
+
+def test_quotes_blanks_empty_lines_and_byte_order_mark(table):
+    found = table(b'\xef\xbb\xbf"a",b,c\r\n\r\n "1.5", 2 ,"x, y"\r\n   \r\n3,4,"z ""q"""\r\n')
+    assert found.columns == ["a", "b", "c"]
+    assert rows_of(found, [0, 1], 2) == ([[1.5, 2.0], [3.0, 4.0]], ["x, y", 'z "q"'])
+
+
+def test_another_delimiter(table):
+    assert rows_of(table("1;2,5\n3;4\n", delimiter=";", header="no"), [0], 1) == ([[1.0], [3.0]], ["2,5", "4"])
+
+
+def test_numbers_that_only_python_reads(table):
+    """loadtxt refuses 1_0; the cell-by-cell reader takes it as `float` does."""
+    assert rows_of(table("1_0,2\n3,4\n"), [0, 1]) == ([[10.0, 2.0], [3.0, 4.0]], None)
+
+
+def test_both_readers_agree(table, rng):
+    X = rng.standard_normal((50, 4))
+    found = table("\n".join(",".join(map(repr, row)) for row in X.tolist()))
+    (block,) = found.blocks([3, 1], 0)
+    lines = [(i + 1, ",".join(map(repr, row))) for i, row in enumerate(X.tolist())]
+    by_cell, labels = found._parse_cells(lines, [3, 1], 0)
+    np.testing.assert_array_equal(block.X, X[:, [3, 1]])
+    np.testing.assert_array_equal(by_cell, block.X)
+    np.testing.assert_array_equal(labels, block.labels)
+
+
+def test_blocks(table, monkeypatch):
+    monkeypatch.setattr(csv_table, "BLOCK_ROWS", 3)
+    text = "".join(f"{i},{i * i}\n" for i in range(8))
+    found = table(text)
+    blocks = list(found.blocks([1]))
+    assert [len(block.X) for block in blocks] == [3, 3, 2]
+    assert [block.done for block in blocks] == [12, 26, len(text)]
+    assert found.total == len(text)
+    assert np.concatenate([block.X for block in blocks]).ravel().tolist() == [i * i for i in range(8)]
+
+
+@pytest.mark.parametrize(("line", "message"), [
+    ("1,x,a", "row 4, column 2 (q): expected a finite number, got 'x'"),
+    ("1,inf,a", "row 4, column 2 (q): expected a finite number, got 'inf'"),
+    ("1,2", "row 4: expected 3 columns, got 2"), ("1,2,a,b", "row 4: expected 3 columns, got 4"),
+    ("1,2,", "row 4, column 3 (r): expected a label or target, got an empty cell"),
+    ('1,2,"a', "row 2 or after: a quoted cell spans lines; line breaks inside cells are not supported"),
+])
+def test_faults_are_located(table, line, message):
+    found = table(f"p,q,r\n1,2,a\n\n{line}\n5,6,b\n")
+    with pytest.raises(InvalidInputError) as caught:
+        list(found.blocks([0, 1], 2))
+    assert str(caught.value) == f"{found.path}: {message}"
+
+
+@pytest.mark.parametrize(("content", "message"), [
+    ("", "the file holds no rows"), ("\n \n", "the file holds no rows"),
+    ("a,a\n1,2\n", "column names must be distinct"),
+    (b"\xff\xfe\x00", "not a text file in UTF-8"), ('1,"' + "x" * 200_000 + '"\n', "row 1 or after: field larger"),
+])
+def test_files_that_are_no_tables(table, content, message):
+    with pytest.raises(InvalidInputError, match=message):
+        table(content)

@@ -1,0 +1,42 @@
+"""`rffkern info`."""
+
+import json
+
+import numpy as np
+from helpers.command_line import run, write_csv
+
+import rffkern
+from rffkern import save
+
+
+def test_info(folder):
+    text = run("info", "m.npz", cwd=folder).stdout
+    assert "GBRFF2Classifier" in text
+    assert "length, width, depth" in text
+    facts = json.loads(run("info", "m.npz", "--json", cwd=folder).stdout)
+    assert facts["classes"] == ["no", "yes"]
+    assert facts["parameters"]["n_estimators"] == 100
+
+
+def test_info_of_a_kernel_machine(folder, table):
+    kernel = {"lengthscales": [1.0, 2.0, 3.0], "bias": 0.5}
+    model = rffkern.SparseKernelClassifier(5, kernel=kernel, reg_lambda=0.25, random_state=0)
+    save(model.fit(*table), folder / "k.npz")
+    facts = json.loads(run("info", "k.npz", "--json", cwd=folder).stdout)
+    assert facts["kernel parameters"] == [0.25, 1.0, 0.5, 1.0, 2.0, 3.0]
+    assert facts["parameters"]["kernel"] == kernel
+    text = run("info", "k.npz", cwd=folder).stdout
+    assert "kernel parameters 0.25, 1.0, 0.5, 1.0, 2.0, 3.0" in text
+    assert "kernel={'bias': 0.5, 'lengthscales': [1.0, 2.0, 3.0]}" in text
+
+
+def test_relevances_from_the_command_line(folder, table):
+    write_csv(folder / "t.csv", table[0], np.sin(table[0][:, 2]), target="size")
+    run("fit", "t.csv", "-o", "r.npz", "--model", "rffnet_regressor", "--target", "size", cwd=folder)
+    facts = json.loads(run("info", "r.npz", "--json", cwd=folder).stdout)
+    assert facts["most relevant"][0] == "depth"
+    assert facts["relevances"][2] == max(facts["relevances"])
+    assert "most relevant  depth, " in run("info", "r.npz", cwd=folder).stdout
+    np.savez(folder / "t.npz", X=table[0], y=table[0][:, 1])
+    run("fit", "t.npz", "-o", "n.npz", "--model", "rffnet_regressor", "--set", "max_epochs=20", cwd=folder)
+    assert json.loads(run("info", "n.npz", "--json", cwd=folder).stdout)["most relevant"][0] == 1

@@ -1,0 +1,51 @@
+"""Labels and targets out of the words of a file."""
+
+import numpy as np
+import pytest
+
+from rffkern import InvalidInputError
+from rffkern._cli.labels import as_numbers, is_number, to_labels, to_targets
+
+
+@pytest.mark.parametrize(("text", "expected"), [("1", True), (" 1e-3 ", True), ("nan", True), ("", False),
+                                                ("1,5", False)])
+def test_is_number(text, expected):
+    assert is_number(text) is expected
+
+
+@pytest.mark.parametrize(("words", "expected"), [
+    (["1", "2", "1"], [1, 2, 1]), (["1.0", "2"], [1, 2]), (["0.5", "2"], [0.5, 2.0]), (["1", "b"], ["1", "b"]),
+    (["1", "1.0"], ["1", "1.0"]), (["9007199254740993", "9007199254740992"], ["9007199254740993", "9007199254740992"]),
+    (["1e300", "2"], [1e300, 2.0]), (["True", "False"], ["True", "False"]), (["nan", "1"], [np.nan, 1.0]),
+    (["inf", "1"], [np.inf, 1.0]),
+])
+def test_words(words, expected):
+    found = to_labels([np.array(words[:1]), np.array(words[1:])])
+    np.testing.assert_array_equal(found, np.array(expected))
+    assert found.dtype.kind == np.array(expected).dtype.kind
+
+
+def test_the_type_is_that_of_all_blocks():
+    assert to_labels([np.array(["1"]), np.array(["2", "x"])]).tolist() == ["1", "2", "x"]
+
+
+def test_labels_of_an_array_are_kept():
+    for labels in (np.array([3, 1], np.uint8), np.array([True, False]), np.array([["1", "2"]])):
+        found = to_labels([labels])
+        assert found.dtype == labels.dtype
+        np.testing.assert_array_equal(found, labels)
+
+
+def test_as_numbers():
+    np.testing.assert_array_equal(as_numbers(np.array([["1", "x"], ["-2.5", ""]])), [[1, np.nan], [-2.5, np.nan]])
+    np.testing.assert_array_equal(as_numbers(np.array([b"1", b"x"])), [1, np.nan])
+    assert as_numbers(np.array([1, 2], np.int8)).dtype == np.float64
+
+
+def test_targets():
+    found = to_targets([np.array(["1", "2.5"]), np.array(["-3"])], "t.csv")
+    assert found.tolist() == [1, 2.5, -3]
+    with pytest.raises(InvalidInputError, match=r"t\.csv: expected a finite number .* of data row 3, got 'x'"):
+        to_targets([np.array(["1", "2"]), np.array(["x"])], "t.csv")
+    with pytest.raises(InvalidInputError, match=r"target of data row 2, got \[2\.0, nan\]"):
+        to_targets([np.array([[1.0, 2.0], [2.0, np.nan]])], "t.npz")

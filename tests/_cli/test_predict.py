@@ -1,0 +1,182 @@
+"""`rffkern predict`: columns, outputs, scores, and constant memory."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from helpers.command_line import COLUMNS, run, write_csv
+
+import rffkern
+from rffkern import GBRFF2Classifier, load, save
+
+
+def test_fit_and_predict(folder, table):
+    X, y = table
+    model = load(folder / "m.npz")
+    assert model.feature_names_in_.tolist() == COLUMNS
+    assert model.classes_.tolist() == ["no", "yes"]
+    done = run("predict", "m.npz", "test.csv", "-o", "out.csv", "--target", "answer", cwd=folder)
+    lines = (folder / "out.csv").read_text().splitlines()
+    assert lines[0] == "prediction"
+    assert lines[1:] == model.predict(X[200:]).tolist()
+    assert done.stdout == ""
+    assert done.stderr == f"accuracy on 100 rows: {100 * np.mean(np.array(lines[1:]) == y[200:]):.2f} %\n"
+    assert sorted(item.name for item in folder.iterdir()) == ["m.npz", "out.csv", "test.csv", "train.csv"]
+
+
+def test_stdout_and_probabilities(folder, table):
+    done = run("predict", "m.npz", "test.csv", "--proba", cwd=folder)
+    lines = [line.split(",") for line in done.stdout.splitlines()]
+    assert lines[0] == ["prediction", "probability of no", "probability of yes"]
+    proba = load(folder / "m.npz").predict_proba(table[0][200:])
+    np.testing.assert_array_equal(np.array([line[1:] for line in lines[1:]], dtype=float), proba)
+
+
+def test_npy_in_and_out(folder, table):
+    X, _ = table
+    np.save(folder / "X.npy", X)
+    run("predict", "m.npz", "X.npy", "-o", "labels.npy", cwd=folder)
+    run("predict", "m.npz", "X.npy", "-o", "proba.npy", "--proba", cwd=folder)
+    model = load(folder / "m.npz")
+    np.testing.assert_array_equal(np.load(folder / "labels.npy", allow_pickle=False), model.predict(X))
+    np.testing.assert_array_equal(np.load(folder / "proba.npy", allow_pickle=False), model.predict_proba(X))
+
+
+def test_columns_are_found_by_name(folder, table):
+    X, y = table
+    write_csv(folder / "shuffled.csv", np.column_stack([X[200:, 2], np.arange(100), X[200:, 0], X[200:, 1]]), y[200:],
+              header=["depth", "id", "length", "width"])
+    done = run("predict", "m.npz", "shuffled.csv", cwd=folder)
+    assert done.stdout == run("predict", "m.npz", "test.csv", cwd=folder).stdout
+
+
+def test_columns_that_do_not_fit(folder, table):
+    write_csv(folder / "two.csv", table[0][:, :2], header=COLUMNS[:2])
+    assert "column 'depth' of the model is missing" in run("predict", "m.npz", "two.csv", cwd=folder, expect=65).stderr
+    np.save(folder / "two.npy", table[0][:, :2])
+    assert "expected 3 columns" in run("predict", "m.npz", "two.npy", cwd=folder, expect=65).stderr
+    assert "no column 'other'" in run("fit", "train.csv", "-o", "n.npz", "--target", "other", cwd=folder,
+                                      expect=65).stderr
+
+
+def test_object_labels_into_npy(tmp_path, rng):
+    """Labels of different lengths in different blocks: none is cut to the width of the first."""
+    X = np.sort(rng.standard_normal((9000, 1)), axis=0)
+    y = np.where(X[:, 0] > 1.4, "longer", "a").astype(object)
+    save(GBRFF2Classifier(30, random_state=0).fit(X, y), tmp_path / "m.npz")
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "none.npy", X[:0])
+    run("predict", "m.npz", "X.npy", "-o", "o.npy", cwd=tmp_path)
+    assert sorted(set(np.load(tmp_path / "o.npy").tolist())) == ["a", "longer"]
+    run("predict", "m.npz", "none.npy", "-o", "o.npy", cwd=tmp_path)
+    assert np.load(tmp_path / "o.npy").dtype == "<U6"
+
+
+def test_a_bare_expansion_has_no_labels(folder):
+    save(load(folder / "m.npz").expansion_, folder / "e.npz")
+    done = run("predict", "e.npz", "test.csv", cwd=folder, expect=65)
+    assert "holds a FourierExpansion, which has nothing to predict" in done.stderr
+    assert "terms" in run("info", "e.npz", cwd=folder).stdout
+
+
+def test_features_cannot_be_predicted(folder, table):
+    X, y = table
+    save(rffkern.PBRFFTransformer(5, random_state=0).fit(X, y), folder / "t.npz")
+    done = run("predict", "t.npz", "test.csv", cwd=folder, expect=65)
+    assert "PBRFFTransformer, which has nothing to predict; its transform method gives numbers" in done.stderr
+    assert "invalid choice" in run("fit", "train.csv", "-o", "t.npz", "--model", "pbrff_transformer", cwd=folder,
+                                   expect=2).stderr
+
+
+def test_regression(tmp_path, table):
+    X, _ = table
+    y = (np.sin(X[:, 0]) + X[:, 1]).round(4)
+    write_csv(tmp_path / "train.csv", X[:200], y[:200])
+    write_csv(tmp_path / "test.csv", X[200:], y[200:])
+    done = run("fit", "train.csv", "-o", "m.npz", "--model", "gbrff_regressor", "--holdout", "0.2", cwd=tmp_path)
+    assert float(done.stderr.split("R^2 on 40 held-out rows: ")[1]) > 0.8
+    done = run("predict", "m.npz", "test.csv", "-o", "out.csv", "--target", "answer", cwd=tmp_path)
+    model = load(tmp_path / "m.npz")
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert lines[0] == "prediction"
+    np.testing.assert_array_equal(np.array(lines[1:], float), model.predict(X[200:]))
+    assert done.stderr == f"R^2 on 100 rows: {model.score(X[200:], y[200:]):.4f}\n"
+    run("predict", "m.npz", "test.csv", "--target", "answer", "-o", "out.npy", cwd=tmp_path)
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), model.predict(X[200:]))
+    assert "--proba needs a classifier" in run("predict", "m.npz", "test.csv", "--proba", "--target", "answer",
+                                               cwd=tmp_path, expect=2).stderr
+    assert "train loss" in run("info", "m.npz", cwd=tmp_path).stdout
+    write_csv(tmp_path / "words.csv", X, np.where(X[:, 0] > 0, "1.5", "much"))
+    done = run("fit", "words.csv", "-o", "n.npz", "--model", "gbrff_regressor", cwd=tmp_path, expect=65)
+    assert "words.csv: expected a finite number as the target of data row" in done.stderr
+
+
+def test_several_targets_from_an_archive(tmp_path, table):
+    X, _ = table
+    np.savez(tmp_path / "d.npz", X=X, y=np.column_stack([X[:, 0], X[:, 1] - X[:, 2]]))
+    run("fit", "d.npz", "-o", "m.npz", "--model", "gbrff_regressor", cwd=tmp_path)
+    done = run("predict", "m.npz", "d.npz", cwd=tmp_path)
+    assert done.stdout.splitlines()[0] == "prediction 0,prediction 1"
+    run("predict", "m.npz", "d.npz", "-o", "out.npy", cwd=tmp_path)
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), load(tmp_path / "m.npz").predict(X))
+    X, y = table[0], np.column_stack([table[0][:, 0], 1000 + table[0][:, 1] - table[0][:, 2]])
+    np.savez(tmp_path / "w.npz", X=X, y=y.astype(str))
+    run("fit", "w.npz", "-o", "w_model.npz", "--model", "gbrff_regressor", "--set", "n_estimators=3", cwd=tmp_path)
+    done = run("predict", "w_model.npz", "w.npz", "-o", "out.npy", cwd=tmp_path)
+    assert done.stderr == f"R^2 on 300 rows: {load(tmp_path / 'w_model.npz').score(X, y):.4f}\n"
+    np.savez(tmp_path / "huge.npz", X=X, y=1e200 * y)
+    run("fit", "huge.npz", "-o", "h_model.npz", "--model", "gbrff_regressor", "--set", "n_estimators=3", cwd=tmp_path)
+    done = run("predict", "h_model.npz", "huge.npz", "-o", "out.npy", cwd=tmp_path)
+    assert done.stderr == f"R^2 on 300 rows: {load(tmp_path / 'h_model.npz').score(X, 1e200 * y):.4f}\n"
+    assert "y must be a 1d array" in run("fit", "d.npz", "-o", "n.npz", cwd=tmp_path, expect=65).stderr
+    np.savez(tmp_path / "e.npz", X=X, y=X[:, 0])
+    done = run("predict", "m.npz", "e.npz", cwd=tmp_path, expect=65)
+    assert "expected 2 target(s) for each row, got 1" in done.stderr
+
+
+def test_a_reader_that_leaves_early(folder, table):
+    np.save(folder / "X.npy", np.tile(table[0], (300, 1)))
+    command = f"{sys.executable} -m rffkern predict m.npz X.npy | head -n 1"
+    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "prediction\n"
+    assert done.stderr == ""
+
+
+def test_real_tables(real_data, tmp_path):
+    X, y = real_data("spambase")
+    order = np.random.default_rng(0).permutation(len(y))
+    for name, rows in (("train.csv", order[:3000]), ("test.csv", order[3000:])):
+        write_csv(tmp_path / name, X[rows], np.where(y[rows] > 0, "spam", "mail"),
+                  header=[f"c{j}" for j in range(X.shape[1])])
+    run("fit", "train.csv", "-o", "m.npz", cwd=tmp_path)
+    done = run("predict", "m.npz", "test.csv", "-o", "out.csv", "--target", "answer", cwd=tmp_path)
+    assert float(done.stderr.split("rows: ")[1].split(" %")[0]) > 91
+
+
+MEASURE = """
+import sys
+from rffkern._cli.main import main
+code = main(sys.argv[1:])
+with open("/proc/self/status") as status:
+    print(*(line.split()[1] for line in status if line.startswith("VmHWM")), file=sys.stderr)
+sys.exit(code)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs Linux's account of a process's memory")
+def test_memory_does_not_grow_with_the_rows(tmp_path, rng):
+    X = rng.standard_normal((300, 60)).round(3)
+    np.savez(tmp_path / "t.npz", X=X, y=X[:, 0] > 0)
+    run("fit", "t.npz", "-o", "m.npz", "--set", "n_estimators=5", cwd=tmp_path)
+    block = "\n".join(",".join(map(str, row)) for row in X.tolist()) + "\n"
+    peaks = []
+    for n in (40, 240):
+        (tmp_path / "big.csv").write_text(block * n)
+        done = subprocess.run([sys.executable, "-c", MEASURE, "predict", "m.npz", "big.csv", "-o", "o.npy"],
+                              cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True,
+                              env=os.environ | {"OMP_NUM_THREADS": "1"})
+        peaks.append(int(done.stderr.split()[-1]))
+        assert len(np.load(tmp_path / "o.npy", mmap_mode="r")) == 300 * n
+    assert peaks[1] - peaks[0] < 10_000, "KiB, for 29 MB more of numbers"

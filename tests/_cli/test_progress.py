@@ -1,0 +1,66 @@
+"""The progress bar, by a false clock and a false terminal."""
+
+import io
+import sys
+import time
+
+import pytest
+
+from rffkern._cli.progress import Progress
+
+
+class Stream(io.StringIO):
+    """Text that may be a terminal's."""
+
+    def __init__(self, is_terminal):
+        super().__init__()
+        self.isatty = lambda: is_terminal
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A list whose one entry is the time."""
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_it_is_drawn_ten_times_a_second(monkeypatch, clock):
+    """The first and the last update draw, and between them those a tenth of a second later."""
+    stream = Stream(True)
+    monkeypatch.setattr(sys, "stderr", stream)
+    with Progress("scoring", 100) as bar:
+        for done in range(1, 101):
+            clock[0] = done / 32
+            bar.update(done)
+    drawn = stream.getvalue().split("\r")[1:-1]
+    assert [piece.split("]")[1].split("%")[0].strip() for piece in drawn][:3] == ["1", "5", "9"]
+    assert len(drawn) == 26
+    assert "100 %" in drawn[-1]
+
+
+def test_a_line(monkeypatch, clock):
+    stream = Stream(True)
+    monkeypatch.setattr(sys, "stderr", stream)
+    with Progress("training", 8) as bar:
+        clock[0] = 3.0
+        bar.update(2, "train loss 0.5")
+    assert stream.getvalue() == ("\rtraining [######                  ]  25 %     9 s left  train loss 0.5\x1b[K"
+                                 "\r\x1b[K")
+
+
+def test_nothing_is_drawn_elsewhere(monkeypatch):
+    stream = Stream(False)
+    monkeypatch.setattr(sys, "stderr", stream)
+    with Progress("scoring", 10) as bar:
+        bar.update(10)
+    assert stream.getvalue() == ""
+
+
+def test_an_empty_table_and_more_than_all(monkeypatch, clock):
+    stream = Stream(True)
+    monkeypatch.setattr(sys, "stderr", stream)
+    with Progress("scoring", 0) as bar:
+        bar.update(0)
+        bar.update(5)
+    assert stream.getvalue().count("100 %") == 1

@@ -1,0 +1,68 @@
+"""Loss curves, early stopping and progress."""
+
+import pytest
+
+from rffkern import InvalidInputError
+from rffkern._estimator.monitor import Monitor, RoundInfo
+
+
+def run(monitor, train, held_out=None):
+    """Record losses until the monitor says to stop; return how many were taken."""
+    for n, loss in enumerate(train):
+        if not monitor.record(loss, None if held_out is None else held_out[n]):
+            return n + 1
+    return len(train)
+
+
+def test_all_rounds_without_held_out_rows():
+    monitor = Monitor(3, early_stopping_rounds=1)
+    assert run(monitor, [1.0, 0.9, 2.0, 3.0, 4.0]) == 4  # before any round, and after each of three
+    assert monitor.best_round == 3
+    assert monitor.train_loss == [1.0, 0.9, 2.0, 3.0]
+    assert monitor.eval_loss == []
+
+
+def test_early_stopping():
+    monitor = Monitor(100, early_stopping_rounds=2)
+    assert run(monitor, [1.0] * 9, [5.0, 4.0, 3.0, 3.5, 3.0, 1.0]) == 5  # the same loss again is no improvement
+    assert monitor.best_round == 2
+
+
+def test_no_early_stopping():
+    monitor = Monitor(5, early_stopping_rounds=None)
+    assert run(monitor, [1.0] * 9, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]) == 6
+    assert monitor.best_round == 0
+
+
+def test_rows_that_are_fitted():
+    monitor = Monitor(100)
+    assert run(monitor, [1.0, 1e-31, 1e-32]) == 2
+    assert not monitor.asked_to_stop
+    assert Monitor(100).record(1e-31, None), "before the first round nothing is finished"
+
+
+def test_callback():
+    seen = []
+    monitor = Monitor(10, callback=lambda info: seen.append(info) or info.n_rounds == 2)
+    assert run(monitor, [3.0, 2.0, 1.0, 0.5], [6.0, 5.0, 4.0, 3.0]) == 3
+    assert monitor.asked_to_stop
+    assert [info[:4] for info in seen] == [(1, 10, 2.0, 5.0), (2, 10, 1.0, 4.0)]
+    assert all(isinstance(info, RoundInfo) and info.seconds >= 0 for info in seen)
+    with pytest.raises(InvalidInputError, match=r"^callback must be callable or None, got str$"):
+        Monitor(10, callback="print")
+
+
+@pytest.mark.parametrize(("verbose", "shown"), [(0, []), (1, [1, 2, 3, 4, 5]), (2, [2, 4, 5]), (9, [5])])
+def test_verbose(capsys, verbose, shown):
+    run(Monitor(5, verbose=verbose, unit="epoch"), [1.0] * 6)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert [line.split()[:2] for line in err.splitlines()] == [["epoch", f"{n}/5"] for n in shown]
+
+
+def test_a_line_of_progress(capsys):
+    monitor = Monitor(4, verbose=1)
+    run(monitor, [1.0, 0.25], [1.0, 0.5])
+    line = capsys.readouterr().err
+    assert line.startswith("round 1/4  train loss 0.25  eval loss 0.5  ")
+    assert line.endswith(" s left\n")

@@ -1,0 +1,128 @@
+"""Descriptions and checks of parameters, from one list."""
+
+import re
+
+import pytest
+
+from rffkern import InvalidInputError
+from rffkern._data.arguments import Choice, Number, RandomState
+from rffkern._estimator import parameters
+from rffkern._estimator.parameters import ARGUMENTS, Attribute, Parameter, check_parameters, describe
+
+SIZE = Parameter("size", Number(int, 1, 9), "How large.")
+KIND = Parameter("kind", Choice(("round", "square")), "Which shape.")
+
+
+def make_class():
+    class Thing:
+        """Something.
+
+        Parameters
+        ----------
+        {parameters}
+
+        Attributes
+        ----------
+        {attributes}
+        """
+
+        parameters = (SIZE, KIND)
+        attributes = (Attribute("area_", "float", "Its area."),)
+
+        def __init__(self, size=2, *, kind="round"):
+            self.size, self.kind = size, kind
+
+        def fit(self, X, y):
+            """Learn.
+
+            Parameters
+            ----------
+            {X}
+            {labels}
+            """
+
+        def plain(self):
+            """Not a {placeholder} but text, and a set: {1, 2}."""
+
+        def silent(self):
+            pass
+
+    return Thing
+
+
+def test_describe_fills_in_the_class():
+    thing = make_class()
+    describe(thing)
+    lines = [line.strip() for line in thing.__doc__.splitlines()]
+    assert lines[4:8] == ["size : int in [1, 9], default 2", "How large.",
+                          'kind : "round" or "square", default "round"', "Which shape."]
+    assert lines[-3:-1] == ["area_ : float", "Its area."]
+    assert re.search(r"^        size : .*\n            How large\.$", thing.__doc__, re.M), "the indent is kept"
+
+
+def test_describe_fills_in_methods():
+    thing = make_class()
+    describe(thing)
+    assert "X : array of shape (n_samples, n_features), or RowBlocks\n" in thing.fit.__doc__
+    assert "y : array of shape (n_samples,)\n" in thing.fit.__doc__
+    assert thing.plain.__doc__ == "Not a {placeholder} but text, and a set: {1, 2}."
+    assert thing.silent.__doc__ is None
+
+
+def test_a_name_that_is_nowhere_is_an_error():
+    thing = make_class()
+    thing.fit.__doc__ = "Learn.\n\n    {nothing}\n"
+    with pytest.raises(KeyError, match="nothing"):
+        describe(thing)
+
+
+def test_long_descriptions_are_wrapped():
+    lines = SIZE.described("word " * 60).entry(1).splitlines()
+    assert len(lines) > 2
+    assert all(line.startswith("    ") and len(line) <= 116 for line in lines[1:])
+    assert " ".join(line.strip() for line in lines[1:]) == " ".join(["word"] * 60)
+
+
+def test_described_changes_the_text_alone():
+    assert SIZE.described("Other.") == Parameter("size", SIZE.check, "Other.")
+    assert Attribute("a", "int", "One.").described("Two.") == Attribute("a", "int", "Two.")
+
+
+def test_check_parameters():
+    thing = make_class()
+    check_parameters(thing())
+    with pytest.raises(InvalidInputError, match=r"^size must be an integer >= 1 and <= 9, got 10$"):
+        check_parameters(thing(10, kind="oval"))  # the first that is wrong
+    with pytest.raises(InvalidInputError, match=r"^kind must be one of 'round', 'square', got 'oval'$"):
+        check_parameters(thing(kind="oval"))
+
+
+@pytest.mark.parametrize(("check", "domain"), [
+    (Number(int, 1), "int >= 1"), (Number(int, 1, 10**8), "int in [1, 100000000]"), (Number(float, 0), "float >= 0"),
+    (Number(float, 0, open_low=True), "float > 0"), (Number(float, 0, 1, open_low=True), "float in (0, 1]"),
+    (Number(int, 128, optional=True), "int >= 128 or None"), (Number(float), "float"),
+    (Number(float, 0, 1e100, open_low=True, word="scale"), '"scale" or float in (0, 1e+100]'),
+    (Choice((True, False)), "bool"), (Choice(("a", "b", "c")), '"a", "b" or "c"'),
+    (RandomState(), "int >= 0, numpy.random.Generator or None"),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_domains(check, domain):
+    assert check.domain == domain
+
+
+SHARED = [value for value in vars(parameters).values() if isinstance(value, Parameter)]
+
+
+@pytest.mark.parametrize("parameter", SHARED, ids=lambda parameter: parameter.name)
+def test_shared_parameters(parameter):
+    assert parameter.name.isidentifier()
+    assert parameter.check.domain
+    assert parameter.text.endswith(".")
+    with pytest.raises(InvalidInputError, match=f"^{parameter.name} must be"):
+        parameter.check(parameter.name, object())
+
+
+def test_shared_arguments():
+    assert len({id(argument) for argument in ARGUMENTS.values()}) == len(ARGUMENTS)
+    for argument in ARGUMENTS.values():
+        assert argument.kind
+        assert argument.text.endswith(".")

@@ -1,0 +1,68 @@
+"""The table of families agrees with the classes that it names."""
+
+import importlib
+import inspect
+
+import pytest
+from helpers.families import BOOSTED
+
+import rffkern
+from rffkern._estimator.base import Classifier, Model, Regressor
+from rffkern._estimator.registry import FAMILIES, family_of
+
+
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+def test_the_class_is_where_the_table_says(name):
+    entry = FAMILIES[name]
+    cls = entry.load()
+    assert cls.__name__ == entry.class_name
+    assert cls.__module__ == f"rffkern.{entry.module}"
+    assert cls.family == name == family_of(cls)
+    assert entry.load() is cls is getattr(rffkern, entry.class_name)
+
+
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+def test_the_task_is_what_the_class_does(name):
+    cls = FAMILIES[name].load()
+    task = next(task for base, task in ((Classifier, "classifier"), (Regressor, "regressor"), (Model, "transformer"))
+                if issubclass(cls, base))
+    assert FAMILIES[name].task == task
+    assert hasattr(cls, "predict_proba") == (task == "classifier")
+    assert hasattr(cls, "predict") == (task != "transformer")
+    assert hasattr(cls, "transform") or task != "transformer"
+
+
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+def test_families_that_learn_in_rounds(name):
+    assert ("n_estimators" in FAMILIES[name].load()._param_names()) == (name in BOOSTED)
+
+
+def test_class_names_and_places_are_distinct():
+    assert len({entry.class_name for entry in FAMILIES.values()}) == len(FAMILIES)
+    assert {entry.class_name for entry in FAMILIES.values()} <= set(rffkern.__all__)
+
+
+@pytest.mark.parametrize("module", sorted({entry.module for entry in FAMILIES.values()}))
+def test_every_public_estimator_is_in_the_table(module):
+    """A class with a constructor of its own that is forgotten in the table could be neither saved nor chosen."""
+    found = importlib.import_module(f"rffkern.{module}")
+    own = {name for name, cls in inspect.getmembers(found, inspect.isclass)
+           if issubclass(cls, Model) and cls.__module__ == found.__name__ and not name.startswith("_")}
+    assert own == {entry.class_name for entry in FAMILIES.values() if entry.module == module}
+
+
+def test_other_classes_have_no_family():
+    class GBRFF2Classifier(Classifier):
+        """The name of a family, but elsewhere."""
+
+    assert family_of(GBRFF2Classifier) is None
+    assert family_of(Classifier) is None
+    assert family_of(dict) is None
+    assert not hasattr(GBRFF2Classifier, "family")
+    with pytest.raises(rffkern.InvalidInputError, match="model must be a fitted estimator or an exp"):
+        rffkern.save(GBRFF2Classifier(), "nowhere")
+
+
+def test_a_subclass_of_a_family_has_no_family_of_its_own():
+    cls = type("Mine", (rffkern.GBRFF2Classifier,), {})
+    assert family_of(cls) is None

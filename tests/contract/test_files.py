@@ -1,0 +1,126 @@
+"""Model files of every family, and of every version of the format."""
+
+import json
+import pathlib
+
+import numpy as np
+import pytest
+from helpers.families import X, answers, fit, same_state, target_of
+
+from rffkern import NotFittedError, TrainingStateError, load, save
+from rffkern._estimator.registry import FAMILIES
+from rffkern.serialize import FORMAT_VERSION
+
+DATA = pathlib.Path(__file__).parent.parent / "data"
+
+# The version of the format in which a family first wrote files; a family that is not here began with the current one.
+FIRST_VERSION = {"gbrff2": 1, **dict.fromkeys(
+    ["gbrff", "gbrff1", "gbrff_regressor", "pbrff", "pbrff_transformer", "rffnet", "rffnet_regressor", "sparse_kernel",
+     "sparse_kernel_regressor"], 2)}
+
+
+def test_save_and_load(fitted, tmp_path):
+    path = tmp_path / "model.anything"
+    save(fitted, path)
+    assert [item.name for item in tmp_path.iterdir()] == ["model.anything"]
+    loaded = load(path)
+    assert type(loaded) is type(fitted)
+    assert same_state(fitted, loaded)
+    for method in ("decision_function", "predict", "predict_proba", "transform"):
+        if hasattr(fitted, method):
+            ours, theirs = getattr(fitted, method)(X), getattr(loaded, method)(X)
+            np.testing.assert_array_equal(ours, theirs)
+            assert ours.dtype == theirs.dtype
+    assert loaded.get_params() == fitted.get_params()
+    for name in fitted.fitted_curves:
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(fitted, name))
+    save(loaded, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
+
+
+def test_every_version_has_its_files():
+    """`tools/make_fixtures.py` writes those of the current version once, for all families."""
+    folders = sorted(folder.name for folder in DATA.iterdir() if folder.is_dir())
+    assert folders == [str(version) for version in range(1, FORMAT_VERSION + 1)]
+    for folder in folders:
+        expected = {name for name in FAMILIES if FIRST_VERSION.get(name, FORMAT_VERSION) <= int(folder)}
+        assert {path.stem for path in (DATA / folder).glob("*.npz")} == expected
+        assert {path.stem for path in (DATA / folder).glob("*.json")} == expected
+
+
+@pytest.mark.parametrize(("version", "name"), [
+    (version, name) for name in sorted(FAMILIES)
+    for version in range(FIRST_VERSION.get(name, FORMAT_VERSION), FORMAT_VERSION + 1)])
+def test_frozen_files_load(version, name):
+    """A file gives the predictions that the version of the package gave that wrote it."""
+    path = DATA / str(version) / f"{name}.npz"
+    expected = json.loads(path.with_suffix(".json").read_text())
+    model = load(path)
+    assert type(model) is FAMILIES[name].load()
+    model._check_params()
+    rows = np.array(expected["rows"])
+    np.testing.assert_allclose(np.ravel(answers(model, rows)), expected["answers"], rtol=0, atol=1e-12)
+    if hasattr(model, "classes_"):
+        assert model.predict(rows).tolist() == expected["labels"]
+
+
+@pytest.mark.parametrize("version", range(1, FORMAT_VERSION + 1))
+def test_a_frozen_file_is_saved_in_the_current_version(version, tmp_path):
+    """The parameters of an older file become those of today, and are written under their names of today."""
+    for path in (DATA / str(version)).glob("*.npz"):
+        model = load(path)
+        save(model, tmp_path / path.name)
+        again = load(tmp_path / path.name)
+        assert again.get_params() == model.get_params()
+        assert same_state(again, model)
+        with np.load(tmp_path / path.name) as archive:
+            header = json.loads(archive["header"].tobytes())
+        assert header["version"] == FORMAT_VERSION
+        assert set(header["params"]) == set(type(model)._param_names())
+
+
+# --- what a file does not keep
+
+def _partial_fit(model, target):
+    model.partial_fit(X, target)
+
+
+def _warm_start(model, target):
+    model.set_params(warm_start=True).fit(X, target)
+
+
+def _staged(model, target):
+    staged = getattr(model, "staged_decision_function", None) or model.staged_predict
+    assert len(list(staged(X))) == model.n_estimators_
+
+
+@pytest.mark.parametrize(("name", "go_on"), [
+    ("rffnet", _partial_fit), ("rffnet", _warm_start), ("rffnet_regressor", _partial_fit),
+    ("rffnet_regressor", _warm_start), ("sparse_kernel", _staged), ("sparse_kernel_regressor", _staged),
+])
+def test_a_loaded_model_says_that_it_has_no_training_state(name, go_on, tmp_path):
+    family = FAMILIES[name].load()
+    small = {"max_epochs": 2} if "max_epochs" in family._param_names() else {"n_estimators": 3}
+    fitted = fit(family, **small)
+    save(fitted, tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    before = answers(loaded, X)
+    go_on(fitted, target_of(family))
+    message = rf"this {family.__name__} was read from a file.*call fit again"
+    with pytest.raises(TrainingStateError, match=message) as error:
+        go_on(loaded, target_of(family))
+    assert not isinstance(error.value, NotFittedError)
+    np.testing.assert_array_equal(answers(loaded, X), before)  # nothing has changed
+    go_on(loaded.set_params(**({"warm_start": False} if "max_epochs" in small else {})).fit(X, target_of(family)),
+          target_of(family))
+
+
+@pytest.mark.parametrize("name", ["gbrff", "gbrff1", "gbrff2", "gbrff_regressor"])
+def test_staged_answers_of_a_loaded_model(name, tmp_path):
+    """A sum of rounds is in the file, so that nothing is missing."""
+    fitted = fit(FAMILIES[name].load(), n_estimators=3)
+    save(fitted, tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    method = "staged_decision_function" if hasattr(fitted, "classes_") else "staged_predict"
+    for ours, theirs in zip(getattr(fitted, method)(X), getattr(loaded, method)(X), strict=True):
+        np.testing.assert_array_equal(ours, theirs)

@@ -1,0 +1,63 @@
+"""What every family learns and keeps, whatever it learns."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from helpers.families import X, Y, answers, fit, same_state, target_of
+
+import rffkern
+
+
+def test_learns(family, fitted):
+    if hasattr(family, "transform"):
+        features = np.column_stack([fitted.transform(X), np.ones(len(X))])
+        signs = np.where(Y == "up", 1, -1)
+        assert np.mean(np.sign(features @ np.linalg.lstsq(features, signs, rcond=1e-6)[0]) == signs) > 0.9
+    else:
+        assert fitted.score(X, target_of(family)) > 0.9
+
+
+def test_same_seed_same_state(family, fitted):
+    assert same_state(fitted, fit(family))
+    assert same_state(fitted, fit(family, random_state=np.random.default_rng(0)))
+    assert not same_state(fitted, fit(family, random_state=1))
+
+
+def test_refit_forgets(family, fitted):
+    other = fit(family, X[:, :3])
+    assert same_state(fitted, other.fit(X, target_of(family)))
+    assert other.n_features_in_ == 6
+
+
+def test_the_state_is_immutable(fitted):
+    with pytest.raises(AttributeError, match="immutable"):
+        fitted.expansion_.intercept = np.zeros(1)
+    with pytest.raises(AttributeError, match="immutable"):
+        del fitted.expansion_.intercept
+    for array in fitted.expansion_.arrays().values():
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+
+
+def test_parameters(family):
+    model = family(random_state=3)
+    params = model.get_params()
+    assert params["random_state"] == 3
+    assert family(**params).get_params() == params
+    assert model.set_params(random_state=4) is model
+    assert repr(model) == f"{family.__name__}(random_state=4)"
+    assert repr(family()) == f"{family.__name__}()"
+
+
+def test_copies(fitted):
+    for copied in (copy.copy(fitted), copy.deepcopy(fitted), pickle.loads(pickle.dumps(fitted))):
+        np.testing.assert_array_equal(answers(copied, X), answers(fitted, X))
+
+
+def test_not_fitted(family):
+    with pytest.raises(rffkern.NotFittedError, match=family.__name__):
+        answers(family(), X)
+    with pytest.raises(rffkern.NotFittedError, match=family.__name__):
+        rffkern.save(family(), "nowhere")

@@ -1,0 +1,63 @@
+"""Threads change no bit, and many of them may share a model."""
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from helpers.families import TARGET, X, answers, fit, same_state
+
+import rffkern
+from rffkern._estimator.base import Regressor
+from rffkern._estimator.registry import FAMILIES
+
+
+def test_same_bits_for_any_number_of_threads(family):
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((70_000, 12))
+    target = rows[:, 0] * rows[:, 1]
+    target = target if issubclass(family, Regressor) else target > 0
+    small = {"n_estimators": 15, "n_landmarks": 15, "n_components": 9}
+    if "max_epochs" in family._param_names():
+        small |= {"n_components": 99, "max_epochs": 2, "batch_size": 600}
+    small = {name: value for name, value in small.items() if name in family._param_names()}
+    models = [fit(family, rows, target, n_threads=n, **small) for n in (1, 2, 3)]
+    assert same_state(models[0], models[1])
+    assert same_state(models[0], models[2])
+    found = [answers(model, rows) for model in models]
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+def test_many_threads_share_one_model(fitted):
+    expected = answers(fitted, X)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda i: answers(fitted, X[i % 50 : i % 50 + 50]), range(400)))
+    assert all(np.array_equal(answer, expected[i % 50 : i % 50 + 50]) for i, answer in enumerate(found))
+
+
+@pytest.mark.parametrize("name", sorted(name for name, entry in FAMILIES.items() if entry.task != "transformer"))
+def test_a_call_scores_with_one_model(name):
+    """A model that is fitted again while its rows are read gives the answers of the model that was asked."""
+    family = FAMILIES[name].load()
+    model = fit(family)
+    expected = model.predict(X)
+    other = -TARGET if issubclass(family, Regressor) else np.where(TARGET > 0.5, "other", "labels")
+
+    def read():
+        yield X[:250]
+        model.fit(X, other)
+        yield X[250:]
+
+    np.testing.assert_array_equal(model.predict(rffkern.RowBlocks(read)), expected)
+    assert not np.array_equal(model.predict(X), expected)
+
+
+def test_scoring_holds_no_references(fitted):
+    """No leak: reference counts of what goes in are what they were."""
+    rows = X[:10].copy()
+    answers(fitted, rows)
+    before = sys.getrefcount(rows), sys.getrefcount(fitted.expansion_.intercept)
+    for _ in range(100):
+        answers(fitted, rows)
+    assert (sys.getrefcount(rows), sys.getrefcount(fitted.expansion_.intercept)) == before

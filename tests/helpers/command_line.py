@@ -1,0 +1,24 @@
+"""The command line through a subprocess, as a person or a script would use it."""
+
+import subprocess
+import sys
+
+COLUMNS = ["length", "width", "depth"]
+
+
+def run(*arguments, cwd, expect=0):
+    """Run `rffkern` with some arguments; its exit code must be `expect`, and no traceback may be shown."""
+    done = subprocess.run([sys.executable, "-m", "rffkern", *map(str, arguments)], cwd=cwd, capture_output=True,
+                          text=True, stdin=subprocess.DEVNULL, timeout=120, check=False)
+    assert done.returncode == expect, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def write_csv(path, X, y=None, header=COLUMNS, target="answer"):
+    """Write rows, and labels where there are some, under column names where there are some."""
+    with open(path, "w", encoding="utf-8") as file:
+        if header:
+            print(*header, *([target] if y is not None else []), sep=",", file=file)
+        for i, row in enumerate(X):
+            print(*row, *([y[i]] if y is not None else []), sep=",", file=file)

@@ -1,0 +1,45 @@
+"""Rows that every family can learn from, and what the contract asks of a model of any family."""
+
+import numpy as np
+
+from rffkern._estimator.base import Regressor
+
+X = np.random.default_rng(7).standard_normal((400, 6)) * [1, 10, 1e-3, 1, 1, 1] + [0, 1900, 0, 0, 0, 0]
+Y = np.where(np.sin(X[:, 0]) + X[:, 3] > 0, "up", "down")
+TARGET = np.sin(X[:, 0]) + 0.5 * X[:, 3]
+NAMES = [f"f{j}" for j in range(6)]
+
+# Families that learn in rounds, each of which adds a term or several.
+BOOSTED = ("gbrff", "gbrff1", "gbrff2", "gbrff_regressor", "sparse_kernel", "sparse_kernel_regressor")
+
+
+class Frame:
+    """The little of a data frame that is looked at."""
+
+    def __init__(self, array, columns):
+        self.array, self.columns = array, columns
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.array, dtype=dtype)
+
+
+def answers(model, rows):
+    """What a family gives for rows: scores, predictions or features."""
+    name = next(name for name in ("decision_function", "predict", "transform") if hasattr(model, name))
+    return getattr(model, name)(rows)
+
+
+def target_of(family):
+    """Labels or targets of `X`, as the family needs them."""
+    return TARGET if issubclass(family, Regressor) else Y
+
+
+def fit(family, rows=X, target=None, weight=None, **params):
+    """A model of a family, trained with seed 0."""
+    return family(**{"random_state": 0} | params).fit(rows, target_of(family) if target is None else target, weight)
+
+
+def same_state(a, b):
+    """Whether two models are the same function, to the last bit."""
+    return all(np.array_equal(x, y) for x, y in zip(a.expansion_.arrays().values(), b.expansion_.arrays().values(),
+                                                    strict=True))

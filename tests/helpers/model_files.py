@@ -1,0 +1,45 @@
+"""Model files that a test makes, alters and has refused."""
+
+import hashlib
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+from rffkern import FormatError, GBRFF2Classifier, load
+
+
+def small_model():
+    """A trained model of two classes and three columns."""
+    X = np.random.default_rng(0).standard_normal((200, 3))
+    return GBRFF2Classifier(6, random_state=0).fit(X, np.where(X[:, 0] > 0, "b", "a"))
+
+
+def assert_refused(path, data, match=None):
+    """Assert that some bytes are refused as a model file, by a message that names the file."""
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match=match) as caught:
+        load(path)
+    assert str(path) in str(caught.value)
+
+
+def sign(data):
+    """Give altered bytes a right digest, as a hostile writer would."""
+    return data[:-64] + hashlib.sha256(data[:-64]).hexdigest().encode()
+
+
+def archive(members, *, compression=zipfile.ZIP_STORED, comment=b"sha256:" + b"0" * 64):
+    """The bytes of an archive of some (name, data), with a right digest."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as file:
+        for name, data in members:
+            file.writestr(zipfile.ZipInfo(name), data, compress_type=compression)
+        file.comment = comment
+    return sign(buffer.getvalue())
+
+
+def members_of(content):
+    """Names and data of the members of an archive, in their order."""
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        return [(name, file.read(name)) for name in file.namelist()]
