@@ -31,13 +31,7 @@ from .._estimator.parameters import (
 )
 from .._fourier.bandwidth import kernel_width
 from ..expansion import Expansion, FourierExpansion
-from .landmark_features import (
-    KernelSettings,
-    LandmarkKernels,
-    learn_representation,
-    machine_features,
-    machine_width,
-)
+from .landmark_features import KernelSettings, LandmarkKernels, learn_representation, machine_features
 from .linear_svm import LOSSES, MachineSettings, MachineThreads, fit_machines, probability_slope
 
 Double = NDArray[np.float64]
@@ -135,6 +129,8 @@ class PBRFFClassifier(Classifier):
     )
     fitted_curves = ("proba_slope_",)
 
+    proba_slope_: Double
+
     def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
                  beta: float = 1.0, C: float = 1.0, landmarks: str = "random", loss: str = "squared_hinge",
                  tol: float = 1e-4, standardize: bool = True, precision: str = "single",
@@ -177,11 +173,11 @@ class PBRFFClassifier(Classifier):
         rng = check_rng(self.random_state)
         training = check_labelled(X, y, sample_weight)
         rows = training.rows
-        signs, weight = list(rows.targets()), rows.weights.unit * rows.weights.array()
-        n_samples, width = len(weight), machine_width(self.n_landmarks)
-        threads = MachineThreads(check_n_threads(self.n_threads, n_samples * width),
-                                 check_n_threads(self.n_threads, n_samples * width**2))
-        n_threads = check_n_threads(self.n_threads, n_samples * self.n_landmarks * self.n_components * rows.X.shape[1])
+        signs, weight = list(rows.targets()), rows.weights.unit * rows.weights.each
+        n_samples, n_features = rows.X.shape
+        threads = MachineThreads(check_n_threads(self.n_threads, n_samples * self.n_landmarks),
+                                 check_n_threads(self.n_threads, n_samples * self.n_landmarks**2))
+        n_threads = check_n_threads(self.n_threads, n_samples * self.n_landmarks * self.n_components * n_features)
         scaling = measure_scaling(rows.X, rows.weights, self.standardize, self.n_threads)
         settings = KernelSettings(self.n_landmarks, self.n_components,
                                   kernel_width(self.gamma, self.standardize, scaling), self.beta, self.landmarks,
@@ -194,16 +190,14 @@ class PBRFFClassifier(Classifier):
             features, weight, signs = features[positive], weight[positive], [sign[positive] for sign in signs]
         bound, seeds = np.clip(self.C * weight, *_BOUNDS), rng.integers(1, 2**63, len(signs))
         machines = fit_machines(features, signs, bound, seeds, MachineSettings(LOSSES[self.loss], self.tol, threads))
-        coef = np.column_stack([machine.coef for machine in machines])
-        margins = np.column_stack([machine.margins for machine in machines])
-        amplitudes = learned.kernels.posterior[:, :, None] * coef[: self.n_landmarks, None, :]
+        amplitudes = learned.kernels.posterior[:, :, None] * machines.coef[: self.n_landmarks, None, :]
         attributes = {
-            "n_components_": self.n_components, "n_iter_": sum(machine.n_passes for machine in machines),
+            "n_components_": self.n_components, "n_iter_": machines.n_passes,
             "landmarks_": learned.landmarks,
-            "proba_slope_": np.array([probability_slope(margins, np.column_stack(signs), weight)]),
+            "proba_slope_": np.array([probability_slope(machines.margins, np.column_stack(signs), weight)]),
         }
         expansion = FourierExpansion(learned.omegas, learned.phases, amplitudes.reshape(learned.phases.size, -1),
-                                     coef[self.n_landmarks], scaling.center)
+                                     machines.coef[self.n_landmarks], scaling.center)
         self._keep(Fitted(training.names, training.classes, expansion, attributes))
         return self
 
@@ -250,6 +244,8 @@ class PBRFFTransformer(Model):
         EXPANSION_.described("The sum of all features, immutable: K terms of amplitude q_lj for each landmark."),
         *_KERNEL_ATTRIBUTES,
     )
+
+    n_components_: int
 
     def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
                  beta: float = 1.0, landmarks: str = "random", standardize: bool = True, precision: str = "single",

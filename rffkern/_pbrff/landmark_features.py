@@ -89,7 +89,7 @@ def _random_landmarks(rows: LabelledRows, scaling: Scaling, n_landmarks: int, rn
     """Rows drawn with replacement."""
     indices = rows.weights.draw(rng, n_landmarks)
     # A row of integer weight equals so many copies, of which the landmark is one.
-    own_weight = np.minimum(rows.weights.array()[indices], 1 / rows.weights.unit)
+    own_weight = np.minimum(rows.weights.each[indices], 1 / rows.weights.unit)
     return Landmarks(standardised_rows(rows.X, indices, scaling), rows.codes[indices], own_weight)
 
 
@@ -100,7 +100,7 @@ def _kmeans_landmarks(rows: LabelledRows, scaling: Scaling, n_landmarks: int, rn
         raise InvalidInputError(f"n_landmarks must be at least the number of classes, {n_classes}, where "
                                 f"landmarks are by k-means, got {n_landmarks}")
     n_centers = [n_landmarks // n_classes + (code < n_landmarks % n_classes) for code in range(n_classes)]
-    weight = rows.weights.array()
+    weight = rows.weights.each
     points = [_class_centers(rows, scaling, np.flatnonzero((rows.codes == code) & (weight > 0)), n_centers[code], rng)
               for code in range(n_classes)]
     return Landmarks(np.concatenate(points), np.repeat(np.arange(n_classes), n_centers), np.zeros(n_landmarks))
@@ -140,7 +140,7 @@ def _mean_cosines(tiles: Tiles, rows: LabelledRows, landmarks: Landmarks, omegas
                   n_threads: int) -> Double:
     """Mean over the other rows of y_l y_i cos(omega . (x_l - x_i)), y_l y_i = 1 in one class and -1 in two."""
     padded, shifts = _half_turns(omegas, phases, tiles.dtype)
-    sums, weight = np.zeros(phases.size), rows.weights.array()
+    sums, weight = np.zeros(phases.size), rows.weights.each
     targets = np.stack([tiled(np.where(rows.codes == code, weight, -weight), tiles.dtype)
                         for code in range(rows.n_classes)])
     for place, block in tiles.blocks():
@@ -153,15 +153,11 @@ def _mean_cosines(tiles: Tiles, rows: LabelledRows, landmarks: Landmarks, omegas
     return np.where(total - own > smallest, sums.reshape(phases.shape) - own, 0.0) / others
 
 
-def machine_width(n_landmarks: int) -> int:
-    """Columns of the features of a linear machine: one per landmark, a constant one, and zeros up to whole vectors."""
-    return -(-(n_landmarks + 1) // packing.LANE_COUNT) * packing.LANE_COUNT
-
-
 def machine_features(kernels: LandmarkKernels, tiles: Tiles, n_samples: int, n_threads: int) -> NDArray[Any]:
-    """Features of the packed rows as a linear machine takes them: then a 1, then zeros."""
+    """Features of the packed rows, then a column of ones, then zeros up to a whole number of vectors."""
     n_landmarks = len(kernels.posterior)
-    features = kernels.features(tiles, (n_samples, machine_width(n_landmarks)), n_threads)
+    width = -(-(n_landmarks + 1) // packing.LANE_COUNT) * packing.LANE_COUNT
+    features = kernels.features(tiles, (n_samples, width), n_threads)
     features[:, n_landmarks] = 1
     features[:, n_landmarks + 1 :] = 0
     return features

@@ -50,12 +50,20 @@ _SMALLEST_SLOPE = 1e-3
 
 
 class Machine(NamedTuple):
-    """A direction w that separates the classes, and how it was found."""
+    """A direction w that separates two classes, and how it was found."""
 
     coef: Double  # (width,)
     margins: Double  # (n_samples,) y w . x
     n_passes: int  # over the rows
     gap: float  # (primal - dual) / primal
+
+
+class Machines(NamedTuple):
+    """One machine for each array of signs."""
+
+    coef: Double  # (width, n_machines)
+    margins: Double  # (n_samples, n_machines)
+    n_passes: int  # of all together
 
 
 class MachineThreads(NamedTuple):
@@ -85,54 +93,47 @@ class Loss(Protocol):
         """Go on from a machine by Newton's method, at last in double precision."""
 
 
-class HingeLoss:
+class _HingeLoss:
     """U max(0, 1 - margin)."""
 
     in_kernel = linear_svm.HingeLoss()
 
     def losses(self, slack: Double, bound: Double) -> Double:
-        """Losses of rows of slack max(0, 1 - margin)."""
         return bound * slack
 
     def diagonal(self, bound: Double) -> Double:
-        """What the dual has on its diagonal beside x . x."""
         return np.zeros(len(bound))
 
     def n_epochs(self, width: int) -> int:
-        """Passes after which coordinate descent is slower than Newton's method."""
         return _EPOCHS_PER_COLUMN * width
 
     def finish(self, problem: "_Problem", machine: Machine, tol: float) -> Machine:
-        """Go on by an interior point method, whose systems are too ill-conditioned for single precision."""
+        # Its systems are too ill-conditioned for single precision.
         return _interior_point(problem.in_double(), machine, tol)
 
 
-class SquaredHingeLoss:
+class _SquaredHingeLoss:
     """U max(0, 1 - margin)^2."""
 
     in_kernel = linear_svm.SquaredHingeLoss()
 
     def losses(self, slack: Double, bound: Double) -> Double:
-        """Losses of rows of slack max(0, 1 - margin)."""
         return bound * slack**2
 
     def diagonal(self, bound: Double) -> Double:
-        """What the dual has on its diagonal beside x . x."""
         return 0.5 / bound
 
     def n_epochs(self, width: int) -> int:
-        """Passes after which coordinate descent is slower than Newton's method."""
         return _EPOCHS
 
     def finish(self, problem: "_Problem", machine: Machine, tol: float) -> Machine:
-        """Go on by Newton's method on the primal, in the precision of the features and then in double."""
         machine = _newton(problem, machine, tol)
         if machine.gap <= tol or problem.is_double:
             return machine
         return _newton(problem.in_double(), machine, tol)
 
 
-LOSSES: dict[str, Loss] = {"squared_hinge": SquaredHingeLoss(), "hinge": HingeLoss()}
+LOSSES: dict[str, Loss] = {"squared_hinge": _SquaredHingeLoss(), "hinge": _HingeLoss()}
 
 
 class MachineSettings(NamedTuple):
@@ -201,8 +202,8 @@ def _squares(coef: NDArray[Any]) -> float:
 
 
 def fit_machines(features: NDArray[Any], signs: list[Signs], bound: Double, seeds: NDArray[np.int64],
-                 settings: MachineSettings) -> list[Machine]:
-    """One machine for each array of signs, to a relative gap of settings.tol.
+                 settings: MachineSettings) -> Machines:
+    """Solve a problem for each array of signs, to a relative gap of settings.tol.
 
     Parameters
     ----------
@@ -218,7 +219,9 @@ def fit_machines(features: NDArray[Any], signs: list[Signs], bound: Double, seed
     for sign, seed in zip(signs, seeds, strict=True):
         problem = _Problem(features, sign, bound, settings.loss, settings.threads)
         machines.append(_solve(problem, settings.tol, int(seed)))
-    return machines
+    return Machines(np.column_stack([machine.coef for machine in machines]),
+                    np.column_stack([machine.margins for machine in machines]),
+                    sum(machine.n_passes for machine in machines))
 
 
 def _solve(problem: _Problem, tol: float, seed: int) -> Machine:
