@@ -1,6 +1,6 @@
 """Rows that are read block by block, for training on more than fits in memory.
 
-A source gives blocks of any number of rows, the given blocks.  Training reads blocks of a fixed number of rows, which is
+A source gives blocks of any number of rows, the given blocks.  Training reads blocks of a fixed number of rows.  It is
 a multiple of the number that kernels add up together, so that the cuts of the source change no result.
 """
 
