@@ -226,7 +226,7 @@ cdef Py_ssize_t _pack_block(const real[:, ::1] features, const double[::1] scale
     return n_rows
 
 
-cdef void _share_gram(const real[:, ::1] features, const double[::1] scale, double[:, ::1] gram, Py_ssize_t start,
+cdef void _chunk_gram(const real[:, ::1] features, const double[::1] scale, double[:, ::1] gram, Py_ssize_t start,
                       Py_ssize_t stop, real *panels) noexcept nogil:
     cdef real products[TERMS * PANEL]
     cdef real shifts[TERMS]
@@ -244,28 +244,28 @@ cdef void _share_gram(const real[:, ::1] features, const double[::1] scale, doub
 
 
 def gram_scratch(Py_ssize_t width):
-    """Numbers of scratch that `weighted_gram` needs for each thread."""
+    """Numbers of scratch that `weighted_gram` wants of each thread."""
     return ((width + PANEL - 1) // PANEL * PANEL + width) * TILE
 
 
 def weighted_gram(
     const real[:, ::1] features,        # IN   (n_samples, width a multiple of LANES)
     const double[::1] scale,            # IN   (n_samples,) not negative
-    double[:, :, ::1] partial,          # OUT  (n_shares, width, width), the first of which gets the sum
+    double[:, :, ::1] partial,          # OUT  (n_chunks, width, width), the first of which gets the sum
     real[:, ::1] scratch,               # TEMP (n_threads, gram_scratch), 0 beyond the width in its last panel
     int n_threads,
 ):
     """partial[0] = sum of scale x x', in its lower triangle; products of 128 rows are summed in `real`.
 
-    `project_terms` computes the products: four columns take the place of the omegas, and a panel that of a tile.
+    A block of rows is to its Gram matrix what a tile is to projections: four of its columns are the omegas.
     """
-    cdef Py_ssize_t c, i, j, n_shares = partial.shape[0], n_samples = features.shape[0]
+    cdef Py_ssize_t c, i, j, n_chunks = partial.shape[0], n_samples = features.shape[0]
     with nogil:
-        for c in prange(n_shares, schedule='dynamic', num_threads=n_threads):
+        for c in prange(n_chunks, schedule='dynamic', num_threads=n_threads):
             partial[c] = 0
-            _share_gram(features, scale, partial[c], c * n_samples // n_shares, (c + 1) * n_samples // n_shares,
+            _chunk_gram(features, scale, partial[c], c * n_samples // n_chunks, (c + 1) * n_samples // n_chunks,
                         &scratch[threadid(), 0])
-        for c in range(1, n_shares):
+        for c in range(1, n_chunks):
             for i in range(partial.shape[1]):
                 for j in range(i + 1):
                     partial[0, i, j] += partial[c, i, j]

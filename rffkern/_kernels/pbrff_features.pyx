@@ -36,10 +36,7 @@ def weighted_cosines(
     double[:, ::1] partial,           # TEMP (n_blocks, >= n_terms)
     int n_threads,
 ):
-    """sums[m] += sum over rows of target cos(omega_m . (x - x_l)).
-
-    The losses of all terms follow from these sums.
-    """
+    """Add the sums over rows of target cos(omega . (x - x_l)), from which the losses of all terms follow."""
     cdef Py_ssize_t b, m, blocks = n_blocks(tiles.shape[0])
     with nogil:
         for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
