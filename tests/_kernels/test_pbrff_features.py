@@ -1,100 +1,102 @@
-"""Weighted cosines and features of pseudo-Bayesian landmarks against their NumPy twins."""
-
-from typing import NamedTuple
+"""Agreements and features of pseudo-Bayesian landmarks against their NumPy twins; k-means."""
 
 import numpy as np
 import pytest
+import reference
+from helpers.packing import TOLERANCE, problems
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern._data.scaling import no_scaling
-from rffkern._data.tiles import pack, tiled
-from rffkern._kernels import packing, pbrff_features
+from rffkern._data.tiles import tiled
+from rffkern._gbrff.landmark_learner import draw_rows, pseudo_posterior
+from rffkern._kernels import pbrff_features
+from rffkern._pbrff.kmeans import kmeans
 
-TOLERANCE = {np.float32: 2e-5, np.float64: 1e-11}
-
-
-class Problem(NamedTuple):
-    """Random rows with signs and weights, and the terms of some landmarks."""
-
-    X: np.ndarray
-    signed_weight: np.ndarray
-    omegas: np.ndarray
-    phases: np.ndarray
-    n_landmarks: int
-    dtype: type
-
-    @property
-    def n_components(self):
-        return len(self.omegas) // self.n_landmarks
-
-    @property
-    def tiles(self):
-        return pack(self.X, no_scaling(self.X.shape[1]), np.dtype(self.dtype), 1)[0]
-
-    @property
-    def cosines(self):
-        return np.cos(self.X @ self.omegas.T - self.phases)
+landmark_problems = problems(n_components=st.sampled_from([1, 2, 3, 4, 6, 10, 15]))
 
 
-def make_problem(seed, n_samples, n_features, n_landmarks, n_components, dtype):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n_samples, n_features)).astype(dtype).astype(np.float64)
-    signed_weight = (rng.choice([-1, 1], n_samples) * rng.uniform(0.1, 2, n_samples)).astype(dtype).astype(np.float64)
-    n_terms = n_landmarks * n_components
-    omegas = rng.standard_normal((n_terms, n_features)) * np.sqrt(2 / n_features)
-    return Problem(X, signed_weight, omegas, rng.uniform(-np.pi, np.pi, n_terms), n_landmarks, dtype)
-
-
-# Rows around the edges of a tile (128) and of a sum (2048).
-problems = st.builds(make_problem, st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 127, 128, 129, 2047, 2048, 2049]),
-                     st.integers(1, 23), st.sampled_from([1, 2, 3, 5]), st.sampled_from([1, 2, 3, 4, 6, 10]),
-                     st.sampled_from([np.float32, np.float64]))
-
-
-def padded(problem):
-    """Omegas and phases in half turns, with zeros after the last term."""
-    n_terms, n_features = problem.omegas.shape
-    n_padded = -(-n_terms // 4) * 4 + 4
-    half_turns, shifts = np.zeros((n_padded, n_features), problem.dtype), np.zeros(n_padded, problem.dtype)
-    half_turns[:n_terms], shifts[:n_terms] = problem.omegas / np.pi, problem.phases / np.pi
+def padded(omegas, phases, dtype):
+    n_padded = -(-len(omegas) // 4) * 4 + 4
+    half_turns, shifts = np.zeros((n_padded, omegas.shape[1]), dtype), np.zeros(n_padded, dtype)
+    half_turns[: len(omegas)], shifts[: len(phases)] = omegas / np.pi, phases / np.pi
     return half_turns, shifts
 
 
-def weighted_cosines(problem, group, sums, n_threads=1):
-    targets = np.stack([tiled(sign * problem.signed_weight, np.dtype(problem.dtype)) for sign in (1, -1)])
-    partial = np.zeros((-(-len(problem.X) // packing.ROW_BLOCK), sums.size))
-    pbrff_features.weighted_cosines(problem.tiles, targets, group, *padded(problem), problem.n_components, sums,
-                                    partial, n_threads)
+def agreements(problem, group, n_components, n_threads=1):
+    rows = problem.rows
+    targets = np.stack([tiled(problem.weight * sign, rows.dtype) for sign in (problem.y, -problem.y)])
+    sums = np.zeros(len(problem.omegas))
+    pbrff_features.agreements(rows.store.tiles, targets, group, *padded(problem.omegas, problem.phases, rows.dtype),
+                          n_components, sums, np.zeros((len(rows.partial), sums.size)), n_threads)
     return sums
 
 
-@given(problems)
-def test_weighted_cosines_are_added(problem):
-    group = np.arange(problem.n_landmarks) % 2
-    sign = np.where(np.repeat(group, problem.n_components) == 0, 1, -1)
-    expected = 3 + sign * (problem.signed_weight @ problem.cosines)
-    found = weighted_cosines(problem, group, np.full(len(problem.omegas), 3.0))
-    total = np.abs(problem.signed_weight).sum()
-    np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE[problem.dtype] * total)
+@given(landmark_problems, st.sampled_from([1, 2, 3, 5]))
+def test_agreements(problem, n_landmarks):
+    n_terms = len(problem.omegas)
+    if n_terms % n_landmarks:
+        n_landmarks = 1
+    n_components = n_terms // n_landmarks
+    group = np.arange(n_landmarks) % 2
+    sign = np.where(np.repeat(group, n_components) == 0, 1, -1)
+    expected = sign * ((problem.weight * problem.y) @ np.cos(problem.X @ problem.omegas.T - problem.phases))
+    np.testing.assert_allclose(agreements(problem, group, n_components), expected, rtol=0,
+                               atol=TOLERANCE[problem.rows.dtype.type] * problem.weight.sum())
 
 
-@given(problems)
-def test_features(problem):
-    """Columns beyond the landmarks are left as they are."""
-    shape = problem.n_landmarks, problem.n_components
-    posterior = np.random.default_rng(shape).dirichlet(np.ones(shape[1]), shape[0])
-    out = np.full((len(problem.X), problem.n_landmarks + 2), -7.0, problem.dtype)
-    pbrff_features.landmark_features(problem.tiles, *padded(problem), posterior.astype(problem.dtype), out,
-                                     np.zeros((1, problem.n_landmarks * 128), problem.dtype), 1)
-    expected = (problem.cosines.reshape(-1, *shape) * posterior).sum(axis=2)
-    np.testing.assert_allclose(out[:, : problem.n_landmarks], expected, atol=TOLERANCE[problem.dtype])
-    assert (out[:, problem.n_landmarks :] == -7).all()
+@given(landmark_problems, st.sampled_from([1, 2, 3, 5]))
+def test_features(problem, n_landmarks):
+    rows, n_terms = problem.rows, len(problem.omegas)
+    if n_terms % n_landmarks:
+        n_landmarks = 1
+    shape = n_landmarks, n_terms // n_landmarks
+    posterior = np.random.default_rng(n_terms).dirichlet(np.ones(shape[1]), n_landmarks)
+    out = np.full((len(problem.X), n_landmarks + 2), -7.0, rows.dtype)
+    pbrff_features.landmark_features(rows.store.tiles, *padded(problem.omegas, problem.phases, rows.dtype),
+                                 posterior.astype(rows.dtype), out, np.zeros((1, n_landmarks * 128), rows.dtype), 1)
+    cosines = np.cos(problem.X @ problem.omegas.T - problem.phases).reshape(-1, *shape)
+    np.testing.assert_allclose(out[:, :n_landmarks], (cosines * posterior).sum(axis=2),
+                               atol=TOLERANCE[rows.dtype.type])
+    assert (out[:, n_landmarks:] == -7).all()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_bits_do_not_depend_on_threads(dtype):
-    problem = make_problem(0, 20_000, 5, 2, 5, dtype)
-    group, sums = np.array([0, 1]), [np.zeros(10) for _ in range(3)]
-    found = [weighted_cosines(problem, group, sums[n], n + 1).tobytes() for n in range(3)]
+@given(problems(n_samples=4500, n_components=st.just(10)))
+def test_bits_do_not_depend_on_threads(problem):
+    found = [agreements(problem, np.array([0, 1]), 5, n).tobytes() for n in (1, 2, 3)]
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0, 1e6, 1e300])
+def test_pseudo_posterior(rng, temperature):
+    losses = rng.standard_normal((3, 7))
+    found = pseudo_posterior(-temperature * losses)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    for k in range(3):
+        np.testing.assert_allclose(found[k], reference.pseudo_posterior(losses[k], temperature))
+    if temperature == 0:
+        np.testing.assert_array_equal(found, 1 / 7)
+
+
+def test_rows_are_drawn_as_often_as_they_weigh():
+    weight = np.array([0.0, 1.0, 3.0, 0.0])
+    drawn = np.bincount(draw_rows(np.random.default_rng(0), 40_000, 4, weight), minlength=4)
+    assert drawn[[0, 3]].tolist() == [0, 0]
+    assert drawn[2] / drawn[1] == pytest.approx(3, rel=0.05)
+    alike = draw_rows(np.random.default_rng(0), 1000, 4, None)
+    np.testing.assert_array_equal(alike, draw_rows(np.random.default_rng(0), 1000, 4, np.ones(4)))
+
+
+def test_kmeans_finds_clusters(rng):
+    centers = np.array([[0.0, 0], [10, 0], [0, 10], [10, 10]])
+    X = np.repeat(centers, 50, axis=0) + 0.1 * rng.standard_normal((200, 2))
+    found = kmeans(X, np.ones(200), 4, rng)
+    distances = np.linalg.norm(found[:, None] - centers, axis=2)
+    assert sorted(distances.argmin(axis=1)) == [0, 1, 2, 3]
+    assert distances.min(axis=1).max() < 0.1
+    np.testing.assert_allclose(found[distances[:, 0].argmin()], X[:50].mean(axis=0))
+
+
+def test_kmeans_weighs_rows_and_survives_few(rng):
+    found = kmeans(np.array([[0.0], [1.0]]), np.array([1.0, 3.0]), 1, rng)
+    assert found.tolist() == [[0.75]]
+    assert sorted(set(np.ravel(kmeans(np.array([[2.0], [2.0], [5.0]]), np.ones(3), 6, rng)))) == [2.0, 5.0]
