@@ -132,7 +132,7 @@ class RowBlocks:
         if start < n_samples:
             raise self._changed(start + filled, n_features)
 
-    def shuffled_chunks(self, rng: np.random.Generator) -> PlacedBlocks:
+    def shuffled_chunks(self, rng: "np.random.Generator") -> PlacedBlocks:
         """Yield the same; the blocks of an array or memmap come in random order."""
         if not self._is_table():
             return self.chunks()

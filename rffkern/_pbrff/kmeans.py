@@ -27,7 +27,7 @@ def _nearest(X: Double, centers: Double) -> tuple[Indices, Double]:
     return index, np.maximum(distance, 0.0)
 
 
-def _seed_centers(X: Double, weight: Double, n_centers: int, rng: np.random.Generator) -> Double:
+def _seed_centers(X: Double, weight: Double, n_centers: int, rng: "np.random.Generator") -> Double:
     """K-means++: rows drawn with a probability proportional to weight times squared distance to the centers before."""
     centers = np.empty((n_centers, X.shape[1]))
     odds = weight
@@ -43,7 +43,7 @@ def _seed_centers(X: Double, weight: Double, n_centers: int, rng: np.random.Gene
     return centers
 
 
-def kmeans(X: Double, weight: Double, n_centers: int, rng: np.random.Generator) -> Double:
+def kmeans(X: Double, weight: Double, n_centers: int, rng: "np.random.Generator") -> Double:
     """Return cluster centers by Lloyd's iterations until no row changes its cluster, 100 at most.
 
     Parameters

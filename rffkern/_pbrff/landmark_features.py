@@ -85,7 +85,7 @@ def _half_turns(omegas: Double, phases: Double, dtype: np.dtype[Any]) -> tuple[N
     return padded, shifts
 
 
-def _random_landmarks(rows: LabelledRows, scaling: Scaling, n_landmarks: int, rng: np.random.Generator) -> Landmarks:
+def _random_landmarks(rows: LabelledRows, scaling: Scaling, n_landmarks: int, rng: "np.random.Generator") -> Landmarks:
     """Rows drawn with replacement."""
     indices = rows.weights.draw(rng, n_landmarks)
     # A row of integer weight equals so many copies, of which the landmark is one.
@@ -93,7 +93,7 @@ def _random_landmarks(rows: LabelledRows, scaling: Scaling, n_landmarks: int, rn
     return Landmarks(standardised_rows(rows.X, indices, scaling), rows.codes[indices], own_weight)
 
 
-def _kmeans_landmarks(rows: LabelledRows, scaling: Scaling, n_landmarks: int, rng: np.random.Generator) -> Landmarks:
+def _kmeans_landmarks(rows: LabelledRows, scaling: Scaling, n_landmarks: int, rng: "np.random.Generator") -> Landmarks:
     """Centers, equally many for each class; the first classes take what is left over."""
     n_classes = rows.n_classes
     if n_landmarks < n_classes:
@@ -107,7 +107,7 @@ def _kmeans_landmarks(rows: LabelledRows, scaling: Scaling, n_landmarks: int, rn
 
 
 def _class_centers(rows: LabelledRows, scaling: Scaling, members: Indices, n_centers: int,
-                   rng: np.random.Generator) -> Double:
+                   rng: "np.random.Generator") -> Double:
     """Centers of the rows of one class, by k-means."""
     weights = rows.weights.of(members)
     weight = weights.array()
@@ -120,7 +120,7 @@ _CHOOSE = {"random": _random_landmarks, "kmeans": _kmeans_landmarks}
 
 
 def learn_representation(rows: LabelledRows, scaling: Scaling, settings: KernelSettings,
-                         rng: np.random.Generator) -> tuple[Representation, Tiles]:
+                         rng: "np.random.Generator") -> tuple[Representation, Tiles]:
     """Choose landmarks and learn their kernels; return them and the packed rows."""
     landmarks = _CHOOSE[settings.landmarks](rows, scaling, settings.n_landmarks, rng)
     omegas = rng.standard_normal((settings.n_landmarks, settings.n_components, rows.X.shape[1]))
