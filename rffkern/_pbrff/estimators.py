@@ -109,8 +109,8 @@ class PBRFFClassifier(Classifier):
                   "The machine is learned until (primal - dual) / primal, the relative gap of its objectives, is at "
                   "most this."),
         STANDARDIZE,
-        PRECISION.described(PRECISION.text + "  It also does for a machine whose gap rounding keeps above tol, and for "
-                            "a tol below 1e-6."),
+        PRECISION.described(PRECISION.text + "  A machine is also learned in double precision where rounding keeps its "
+                            "gap above tol, or where tol is below 1e-6."),
         RANDOM_STATE.described(
             "Source of one `random` draw of n_landmarks numbers (k-means: for each class as many as it has centers, "
             "after 16384 where it has more rows), one `standard_normal` draw of shape (n_landmarks, n_components, "
