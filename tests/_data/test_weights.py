@@ -88,6 +88,15 @@ def test_rows_are_drawn_as_often_as_they_weigh():
     assert rng.random() == other.random()
 
 
+def test_the_smallest_and_largest_uniform_number_draw_rows_that_count():
+    class Fixed:
+        def random(self, n_draws):
+            return np.array([0.0, 1 - 2**-53])
+
+    assert check_weights([0, 1, 3, 0], 4).draw(Fixed(), 2).tolist() == [1, 2]
+    assert RowWeights(4).draw(Fixed(), 2).tolist() == [0, 3]
+
+
 def test_rows_without_weight_are_hidden():
     block, stand_in = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([-1.0, -2.0])
     weights = check_weights([1, 1, 0, 5], 4)
