@@ -5,7 +5,7 @@ import os
 
 from .arguments import MAX_THREADS, check_scalar
 
-# Waking a thread takes about ten microseconds; its share of the work must take many times longer.
+# Waking a thread takes some ten microseconds; each must have many times that to do.
 _ELEMENTS_PER_THREAD = 1 << 18
 
 _CGROUP_V2 = "/sys/fs/cgroup/cpu.max"
