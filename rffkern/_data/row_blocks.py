@@ -1,22 +1,33 @@
-"""Rows that are read block by block, for training on more than fits in memory."""
+"""Rows that are read block by block, for training on more than fits in memory.
+
+A source gives blocks of any number of rows, the given blocks.  Training reads blocks of a fixed number of rows.  It is
+a multiple of the number that kernels add up together, so that the cuts of the source change no result.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._kernels import packing
 from ..errors import InvalidInputError, InvalidTypeError
 from .validation import check_array, feature_names
 
-# Streamed rows are looked at in chunks of about this many numbers.
+Double = NDArray[np.float64]
+PlacedBlocks = Iterator[tuple[slice, NDArray[Any]]]  # (slice of rows, array)
+
+# About how many numbers a block holds.
 BLOCK_ELEMENTS = 1 << 20
 
 
-def _chunk_size(n_features):
-    """Rows in a chunk: a whole number of row blocks of the kernels, of some BLOCK_ELEMENTS numbers."""
+def _block_size(n_features: int) -> int:
+    """Number of rows in a block."""
     return max(1, BLOCK_ELEMENTS // (max(1, n_features) * packing.ROW_BLOCK)) * packing.ROW_BLOCK
 
 
-def _holds_rows(block):
-    """False for a block of no rows; what is no block at all is left for `check_array` to refuse."""
+def _holds_rows(block: Any) -> bool:
+    """False for a block of no rows; what is not a block at all is left for `check_array` to refuse."""
     try:
         return len(block) > 0
     except TypeError:
@@ -26,22 +37,22 @@ def _holds_rows(block):
 class RowBlocks:
     """Rows in blocks, read again in every pass over the data, so that training never holds them all.
 
-    `fit`, `predict`, `predict_proba`, `decision_function` and `score` take it in place of X, and `eval_set` too; `fit`
-    wraps a 2-D `numpy.memmap` in one.  Where the blocks are tables, their column names are kept and checked.
+    `fit`, `predict`, `predict_proba`, `decision_function`, `score` and `eval_set` accept it in place of X.  `fit` wraps
+    a 2-D `numpy.memmap` in one.  Where the blocks are tables, their column names are kept and checked.
 
     Parameters
     ----------
     source : callable, iterable or array
-        Where the blocks come from, each an array of shape (n_rows, n_features), of any number of rows: a function that
-        returns a new iterator over them, or an iterable that can be iterated again and again (a list, or an object of
-        your own with `__iter__`), or one 2-D array or memmap.  Every pass must give the same rows in the same order;
-        how they are cut into blocks makes no difference.
+        Where the blocks come from: a function that returns a new iterator over them, an iterable that can be iterated
+        several times (a list, or an object of your own with `__iter__`), or one 2-D array or memmap.  Each block is an
+        array of shape (n_rows, n_features), of any number of rows.  Every pass must give the same rows in the same
+        order; how they are cut into blocks makes no difference.
 
     Raises
     ------
     InvalidInputError
-        If the source can be iterated only once, or, from `fit`, if a block is not a finite numeric 2-D array, the
-        blocks do not agree on the number of columns, or a pass gives another number of rows than the first.
+        If the source can be iterated only once.  From `fit`: if a block is not a finite numeric 2-D array, if blocks
+        have different numbers of columns, or if a pass gives another number of rows than the first.
 
     Examples
     --------
@@ -55,7 +66,7 @@ class RowBlocks:
     True
     """
 
-    def __init__(self, source):
+    def __init__(self, source: Any) -> None:
         if getattr(source, "columns", None) is not None:
             source = [source]  # a table is one block
         if not callable(source) and not hasattr(source, "__iter__"):
@@ -65,17 +76,18 @@ class RowBlocks:
             raise InvalidInputError("source must be one that can be read more than once, got an iterator "
                                     f"({type(source).__name__}): pass a function that returns a new one")
         self._source = source
-        self.shape = None  # (n_samples, n_features), once a first pass has checked the rows
-        self.columns = None  # their names, where the blocks are tables
+        self.shape: Any = None  # (n_samples, n_features), once a first pass has checked the rows
+        self.columns: Any = None  # their names, where the blocks are tables
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"RowBlocks({type(self._source).__name__}, shape={self.shape})"
 
-    def check(self, name="X", min_samples=1):
+    def check(self, name: str = "X", min_samples: int = 1) -> Self:
         """Read all rows once, refusing what `check_array` refuses, and find the shape."""
-        n_samples, n_features, columns = 0, None, None
-        for given, start, block in self._blocks(name):
-            names = feature_names(given)
+        n_samples, n_features = 0, None
+        columns: Any = None
+        for given, start, block in self._checked_blocks(name):
+            names: Any = feature_names(given)
             if n_features is None:
                 n_features, columns = block.shape[1], names
             if n_features != block.shape[1]:
@@ -91,59 +103,61 @@ class RowBlocks:
         self.shape, self.columns = (n_samples, n_features), columns
         return self
 
-    def chunks(self):
-        """Yield (slice of rows, array) for all rows, in chunks of a whole number of row blocks of the kernels.
+    def chunks(self) -> PlacedBlocks:
+        """Yield (slice of rows, array) for all rows, block by block.
 
         An array holds until the next is asked for.
         """
         n_samples, n_features = self.shape
-        size = _chunk_size(n_features)
-        buffer, start, filled = None, 0, 0
-        for _, first, block in self._blocks("X"):
+        size = _block_size(n_features)
+        buffer: Any = None
+        full: Any
+        start = filled = 0
+        for _, first, block in self._checked_blocks("X"):
             if block.shape[1] != n_features or first + block.shape[0] > n_samples:
                 raise self._changed(first + block.shape[0], block.shape[1])
             while block.shape[0]:
                 if filled == 0 and (block.shape[0] >= size or start + block.shape[0] == n_samples):
-                    taken = chunk = block[:size]
+                    taken = full = block[:size]
                 else:
                     buffer = np.empty((min(size, n_samples), n_features)) if buffer is None else buffer
                     taken = block[: len(buffer) - filled]
                     buffer[filled : filled + len(taken)] = taken
                     filled += len(taken)
-                    chunk = buffer[:filled] if filled == size or start + filled == n_samples else None
+                    full = buffer[:filled] if filled == size or start + filled == n_samples else None
                 block = block[len(taken) :]
-                if chunk is not None:
-                    yield slice(start, start + len(chunk)), chunk
-                    start, filled = start + len(chunk), 0
+                if full is not None:
+                    yield slice(start, start + len(full)), full
+                    start, filled = start + len(full), 0
         if start < n_samples:
             raise self._changed(start + filled, n_features)
 
-    def shuffled_chunks(self, rng):
-        """As `chunks`; those of an array or memmap come in random order."""
+    def shuffled_chunks(self, rng: "np.random.Generator") -> PlacedBlocks:
+        """Yield the same; the blocks of an array or memmap come in random order."""
         if not self._is_table():
             return self.chunks()
-        size = _chunk_size(self.shape[1])
+        size = _block_size(self.shape[1])
         starts = range(0, self.shape[0], size)
         return ((slice(starts[k], min(starts[k] + size, self.shape[0])),
                  check_array(self._source[starts[k] : starts[k] + size])) for k in rng.permutation(len(starts)))
 
-    def pieces(self):
-        """Yield the blocks as the source gives them, but for empty ones."""
+    def pieces(self) -> Iterator[Any]:
+        """Yield the given blocks, without empty ones."""
         try:
-            blocks = iter(self._source() if callable(self._source) else self._cut())
+            blocks = iter(self._source() if callable(self._source) else self._given_blocks())
         except TypeError as error:
             raise InvalidTypeError(f"source must give blocks of rows, one after the other: {error}") from error
         return filter(_holds_rows, blocks)
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
         raise InvalidTypeError("RowBlocks are read by fit, predict, predict_proba, decision_function and score; here "
                                "an array is expected")
 
-    def _changed(self, n_samples, n_features):
+    def _changed(self, n_samples: int, n_features: int) -> InvalidInputError:
         return InvalidInputError(f"X must give the same rows in every pass, got {self.shape} in the first and "
                                  f"{(n_samples, n_features)} by now in a later one")
 
-    def _blocks(self, name):
+    def _checked_blocks(self, name: str) -> Iterator[tuple[Any, int, NDArray[Any]]]:
         """Yield (block as given, index of its first row, checked array) for every block that holds a row."""
         start = 0
         for given in self.pieces():
@@ -154,36 +168,36 @@ class RowBlocks:
             yield given, start, block
             start += block.shape[0]
 
-    def _is_table(self):
+    def _is_table(self) -> bool:
         return hasattr(self._source, "dtype") and np.ndim(self._source) == 2
 
-    def _cut(self):
-        """The source, an array cut in chunks."""
+    def _given_blocks(self) -> Any:
+        """The source, or slices of it where it is one array."""
         if not self._is_table():
             return self._source
-        size = _chunk_size(self._source.shape[1])
+        size = _block_size(self._source.shape[1])
         return (self._source[start : start + size] for start in range(0, self._source.shape[0], size))
 
 
-def chunks(X):
-    """Yield (slice of rows, array) over RowBlocks, or an array as one."""
+def chunks(X: Any) -> PlacedBlocks:
+    """Yield (slice of rows, array): the blocks of RowBlocks, or an array as one block."""
     return X.chunks() if isinstance(X, RowBlocks) else iter([(slice(0, len(X)), X)])
 
 
-def check_rows(X, name="X", min_samples=1):
-    """Return (rows, column names or None): rows as `check_array` gives them, or RowBlocks.
+def check_rows(X: Any, name: str = "X", min_samples: int = 1) -> tuple[Any, NDArray[np.object_] | None]:
+    """Return (rows, column names or None): rows as `check_array` returns them, or RowBlocks.
 
-    X that is RowBlocks, or a table in a mapped file, is checked and stays where it is.
+    RowBlocks and 2-D arrays in mapped files are checked block by block, and not read into memory.
     """
-    if isinstance(X, np.memmap) and X._mmap is not None and X.ndim == 2:
+    if isinstance(X, np.memmap) and getattr(X, "_mmap", None) is not None and X.ndim == 2:
         X = RowBlocks(X)
     if isinstance(X, RowBlocks):
         return X.check(name, min_samples), feature_names(X)
     return check_array(X, name, min_samples), feature_names(X)
 
 
-def take_rows(X, indices):
-    """Return some rows of an array or RowBlocks, in the order of their indices, which may repeat, as float64."""
+def take_rows(X: Any, indices: NDArray[np.intp]) -> Double:
+    """Return rows of an array or of RowBlocks as float64, in the order of the indices, which may repeat."""
     taken = np.empty((len(indices), X.shape[1]))
     for rows, block in chunks(X):
         here = (indices >= rows.start) & (indices < rows.stop)

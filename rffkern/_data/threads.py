@@ -1,4 +1,4 @@
-"""How many threads a call may use."""
+"""Number of threads that a call may use."""
 
 import math
 import os
@@ -23,7 +23,7 @@ def _read_words(path: str) -> list[str]:
 
 
 def _quota() -> int | None:
-    """CPUs the container's quota is worth, rounded up, or None where there is no quota."""
+    """Number of CPUs that the quota of the container amounts to, rounded up, or None where there is no quota."""
     words = _read_words(_CGROUP_V2) or [word for path in _CGROUP_V1 for word in _read_words(path)]
     if len(words) == 2 and all(word.isdigit() and int(word) > 0 for word in words):
         return math.ceil(int(words[0]) / int(words[1]))
@@ -31,7 +31,7 @@ def _quota() -> int | None:
 
 
 def available_cpus() -> int:
-    """CPUs this process may use: its CPU set, the container's quota and OMP_NUM_THREADS, whichever is least."""
+    """Number of CPUs this process may use: the smallest of its CPU set, its container's quota and OMP_NUM_THREADS."""
     affinity = getattr(os, "sched_getaffinity", None)
     count = len(affinity(0)) if affinity else os.cpu_count() or 1
     limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()

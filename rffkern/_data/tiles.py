@@ -51,6 +51,8 @@ def pack(X: NDArray[Any], scaling: Scaling, dtype: np.dtype[Any], n_threads: int
 class Tiles(Protocol):
     """Tiles of all rows, to be passed over again and again."""
 
+    dtype: np.dtype[Any]
+
     def blocks(self) -> Iterator[tuple[slice, NDArray[Any]]]:
         """Yield (slice of tiles, tiles) over all rows; the tiles hold until the next are asked for."""
 
@@ -59,7 +61,7 @@ class PackedTiles:
     """All rows in memory."""
 
     def __init__(self, tiles: NDArray[Any]) -> None:
-        self.tiles = tiles
+        self.tiles, self.dtype = tiles, tiles.dtype
 
     def blocks(self) -> Iterator[tuple[slice, NDArray[Any]]]:
         """Yield (slice of tiles, tiles) over all rows."""
@@ -71,8 +73,8 @@ class StreamedTiles:
 
     def __init__(self, X: RowBlocks, scaling: Scaling, dtype: np.dtype[Any], n_threads: int,
                  weights: RowWeights) -> None:
-        self._X, self._scaling, self._dtype, self._n_threads = X, scaling, dtype, n_threads
-        self._weights = weights
+        self._X, self._scaling, self._n_threads, self._weights = X, scaling, n_threads, weights
+        self.dtype = dtype
 
     def blocks(self) -> Iterator[tuple[slice, NDArray[Any]]]:
         """Yield (slice of tiles, tiles) over all rows; the tiles hold until the next are asked for."""
@@ -88,7 +90,7 @@ class StreamedTiles:
                 watch(rows, block)
             # Rows without weight must neither overflow nor decide on the precision.
             block = self._weights.hide(rows, block, self._scaling.center)
-            tiles, length = pack(block, self._scaling, self._dtype, self._n_threads, out=buffer)
+            tiles, length = pack(block, self._scaling, self.dtype, self._n_threads, out=buffer)
             buffer = tiles if buffer is None else buffer
             start = rows.start // TILE
             yield slice(start, start + len(tiles)), tiles, length

@@ -3,22 +3,27 @@
 import math
 import sys
 import warnings
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._kernels import packing
 from ..errors import DataConversionWarning, InvalidInputError, InvalidTypeError
 
-# Twice this still is a finite double: differences of any two accepted values are.
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# Twice this is a finite double, so that the difference of any two accepted values is finite.
 LARGEST_VALUE = 2.0**1022
 _LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 
 _PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
 
 
-def feature_names(X):
+def feature_names(X: Any) -> NDArray[np.object_] | None:
     """Column names of a data frame as an object array, or None where there are none or not all are strings."""
-    # pyarrow's `columns` are the data, so its `column_names` come first.
+    # In pyarrow `columns` are the data and `column_names` the names.
     names = getattr(X, "column_names", None)
     names = getattr(X, "columns", None) if names is None else names
     if names is None or callable(names):
@@ -29,7 +34,8 @@ def feature_names(X):
     return None
 
 
-def as_numeric(data, name):
+def as_numeric(data: Any, name: str) -> NDArray[Any]:
+    """Return real numbers as an array of float32 or float64 in native byte order, of any shape."""
     if hasattr(data, "toarray") and hasattr(data, "nnz"):
         raise InvalidTypeError(f"{name} must be a dense array, got a sparse {type(data).__name__}; "
                                f"sparse data is not supported, convert it with {name}.toarray()")
@@ -52,8 +58,8 @@ def as_numeric(data, name):
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def check_finite(array, name):
-    """Refuse nan, inf and magnitudes whose differences overflow in a C-contiguous 2-D array, naming the first."""
+def check_finite(array: NDArray[Any], name: str) -> None:
+    """Refuse a C-contiguous 2-D array with nan, inf or magnitudes whose differences overflow; name the first."""
     limit = LARGEST_VALUE if array.dtype == np.float64 else _LARGEST_FLOAT32
     index = packing.find_unbounded(array.reshape(-1), limit)
     if index >= 0:
@@ -64,9 +70,9 @@ def check_finite(array, name):
                                 f"got {found} at row {i}, column {j}")
 
 
-def check_array(X, name="X", min_samples=1):
+def check_array(X: Any, name: str = "X", min_samples: int = 1) -> NDArray[Any]:
     """Return X as a finite C-contiguous float32 or float64 array of shape (n_samples, n_features)."""
-    # Scoring one row must not cost more for its checks than for its cosines.
+    # A fast way for plain arrays: checking one row must not cost more than scoring it.
     array = X if type(X) is np.ndarray and X.dtype in _PLAIN else as_numeric(X, name)
     if array.ndim != 2:
         hint = (". Reshape your data with .reshape(-1, 1) if it has one feature or .reshape(1, -1) if it is one sample"
@@ -84,7 +90,8 @@ def check_array(X, name="X", min_samples=1):
     return array
 
 
-def as_column(values, name, n_samples):
+def as_column(values: Any, name: str, n_samples: int) -> NDArray[Any]:
+    """Return one value per row as a 1-D array; warn where it is given as a column of a 2-D array."""
     array = np.asarray(values)
     if array.ndim == 2 and array.shape[1] == 1:
         module = sys.modules.get("sklearn.exceptions")
@@ -99,13 +106,13 @@ def as_column(values, name, n_samples):
     return array
 
 
-def _is_missing(label):
-    """None, NaN, and what compares with itself as neither true nor false, like pandas' NA."""
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN, or like pandas' NA: equal to itself is then neither true nor false."""
     same = label == label
     return label is None or not (isinstance(same, (bool, np.bool_)) and same)
 
 
-def check_labels(y, n_samples, name="y"):
+def check_labels(y: Any, n_samples: int, name: str = "y") -> tuple[NDArray[Any], Indices]:
     """Return (classes, codes): the sorted distinct labels and, per row, the index of its label."""
     if y is None:
         raise InvalidInputError(f"{name} must hold one label per row: the estimator requires y to be passed, "
@@ -128,7 +135,7 @@ def check_labels(y, n_samples, name="y"):
         raise InvalidInputError(f"{name} must hold labels that can be sorted: {error}") from error
 
 
-def check_targets(y, n_samples, name="y"):
+def check_targets(y: Any, n_samples: int, name: str = "y") -> Double:
     """Return real targets as a float64 array of shape (n_samples, n_targets)."""
     if y is None:
         raise InvalidInputError(f"{name} must hold one number or more per row: the estimator requires y to be passed, "
@@ -144,10 +151,10 @@ def check_targets(y, n_samples, name="y"):
     return array
 
 
-def check_known_labels(y, classes, n_samples, name):
-    """Indices into `classes` of the labels y, all of which must be known."""
+def check_known_labels(y: Any, classes: NDArray[Any], n_samples: int, name: str) -> Indices:
+    """Return the index into `classes` of each label in y; refuse labels that are not there."""
     labels, codes = check_labels(y, n_samples, name)
-    if labels.dtype.kind == classes.dtype.kind == "M":  # perhaps of another unit
+    if labels.dtype.kind == classes.dtype.kind == "M":  # their units may differ
         unit = np.promote_types(labels.dtype, classes.dtype)
         labels, classes = labels.astype(unit), classes.astype(unit)
     position = {label: index for index, label in enumerate(classes.tolist())}
@@ -157,8 +164,8 @@ def check_known_labels(y, classes, n_samples, name):
     return np.array([position[label] for label in labels.tolist()], dtype=np.intp)[codes]
 
 
-def check_names(names, expected):
-    """Refuse a data frame whose columns are not those of `fit`, in their order."""
+def check_names(names: Any, expected: Any) -> None:
+    """Refuse a data frame whose columns are not those of `fit` in the same order."""
     if names is None or expected is None or list(names) == list(expected):
         return
     message = "The feature names should match those that were passed during fit.\n"

@@ -25,6 +25,8 @@ class RowWeights:
     """
 
     def __init__(self, n_samples: int, values: Double | None = None, given_total: float | None = None) -> None:
+        # `each` has the weights of all rows, shape (n_samples,), read-only; equal ones take no memory.
+        self.each = np.broadcast_to(1.0, n_samples) if values is None else values
         self.n_samples, self.values = n_samples, values
         self.given_total = float(n_samples) if given_total is None else given_total
         self.is_uniform = values is None  # whether all rows count alike

@@ -5,13 +5,13 @@ import math
 from .._data.scaling import Scaling
 from ..errors import InvalidInputError
 
-# Single precision is for angles up to this many radians; it resolves them to 2e-4 there.
+# Largest angle in radians for which single precision is used; it resolves such an angle to 2e-4.
 _LARGEST_SINGLE_ANGLE = 4000.0
 
-# Without standardisation, the spread of the rows must lie within this factor of 1.
+# Without standardisation, the spread of the rows must lie between 1 over this number and this number.
 _LARGEST_SPREAD = 1e100
 
-# Omegas drawn around this, in the unit of X, still have room to grow in a descent.
+# Largest scale of omegas in the unit of X; a descent may make them some times larger before they overflow.
 _LARGEST_OMEGA = 1e306
 
 

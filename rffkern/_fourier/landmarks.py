@@ -12,7 +12,7 @@ Double = NDArray[np.float64]
 
 
 def pseudo_posterior(log_weights: Double) -> Double:
-    """Weights proportional to exp(log_weights), summing to 1 along the last axis; no number of any size overflows."""
+    """Weights proportional to exp(log_weights), summing to 1 along the last axis; no exponential overflows."""
     weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
     return weights / weights.sum(axis=-1, keepdims=True)
 

@@ -6,9 +6,14 @@ Double = NDArray[np.float64]
 
 ROWS_PER_BLOCK: int
 
+class HingeLoss: ...
+
+class SquaredHingeLoss: ...
+
 def descend_dual(
-    features: Real, sign: NDArray[np.int8], bound: Double, curvature: Double, squared: bool, tolerance: float,
-    n_epochs: int, alpha: Double, coef: Real, active: NDArray[np.intp], random_state: NDArray[np.uint64],
+    features: Real, sign: NDArray[np.int8], bound: Double, curvature: Double, loss: HingeLoss | SquaredHingeLoss,
+    tolerance: float, n_epochs: int, alpha: Double, coef: Real, active: NDArray[np.intp],
+    random_state: NDArray[np.uint64],
 ) -> int: ...
 def combine_rows(
     features: Real, sign: NDArray[np.int8], alpha: Double, coef: Real, partial: Double, n_threads: int,

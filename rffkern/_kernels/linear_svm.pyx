@@ -17,10 +17,10 @@ cdef extern from "vecmath.h" nogil:
 cdef enum:
     LOOKAHEAD = 4       # rows that are fetched ahead, for they come in random order
     BLOCK = 2048        # rows whose sums are added before others'
-    PANEL = 32          # columns of a Gram matrix that are computed together: few are in vain beyond its diagonal
+    PANEL = 32          # columns of a Gram matrix that are computed together: few lie beyond its diagonal, unused
 
 # A projected gradient below this moves no coordinate.
-cdef double STILL = 1e-12
+cdef double SMALLEST_GRADIENT = 1e-12
 
 ROWS_PER_BLOCK = BLOCK
 
@@ -46,16 +46,48 @@ cdef struct Epoch:
     double gap, primal_loss  # duality gap and sum of losses at the w that each row met
 
 
-cdef inline double _row_loss(double slack, double bound, bint squared) noexcept nogil:
-    """Loss of a row with slack 1 - y w . x, times its bound."""
+cdef class HingeLoss:
+    """U max(0, 1 - y w . x) of a row, whose bound U is C times its weight."""
+
+
+cdef class SquaredHingeLoss:
+    """U max(0, 1 - y w . x)^2 of a row, whose bound U is C times its weight."""
+
+
+ctypedef fused Loss:
+    HingeLoss
+    SquaredHingeLoss
+
+
+cdef inline double _row_loss(Loss loss, double slack, double bound) noexcept nogil:
+    """Loss of a row with slack 1 - y w . x."""
     if slack <= 0:
         return 0
-    return bound * slack * slack if squared else bound * slack
+    if Loss is HingeLoss:
+        return bound * slack
+    else:
+        return bound * slack * slack
+
+
+cdef inline double _diagonal(Loss loss, double bound) noexcept nogil:
+    """D_i of the dual."""
+    if Loss is HingeLoss:
+        return 0
+    else:
+        return 0.5 / bound
+
+
+cdef inline double _upper(Loss loss, double bound) noexcept nogil:
+    """Largest alpha_i of the dual."""
+    if Loss is HingeLoss:
+        return bound
+    else:
+        return INFINITY
 
 
 cdef void _descend_epoch(
     const real[:, ::1] features, const signed char[::1] sign, const double[::1] bound, const double[::1] curvature,
-    bint squared, double[::1] alpha, real[::1] coef, Py_ssize_t[::1] active, double lower_limit, double upper_limit,
+    Loss loss, double[::1] alpha, real[::1] coef, Py_ssize_t[::1] active, double lower_limit, double upper_limit,
     Epoch *epoch,
 ) noexcept nogil:
     """One pass over the active rows; those at a bound, with gradients beyond the limits of the last pass, leave."""
@@ -67,12 +99,11 @@ cdef void _descend_epoch(
         if s + LOOKAHEAD < epoch.n_active:
             vm_prefetch(&features[active[s + LOOKAHEAD], 0], width * sizeof(real))
         old = alpha[i]
-        diagonal = 0.5 / bound[i] if squared else 0
-        upper = INFINITY if squared else bound[i]
+        diagonal, upper = _diagonal(loss, bound[i]), _upper(loss, bound[i])
         slack = 1 - sign[i] * <double>dot(&features[i, 0], &coef[0], width)
         gradient = diagonal * old - slack
-        epoch.gap += _row_loss(slack, bound[i], squared) + old * (0.5 * diagonal * old - slack)
-        epoch.primal_loss += _row_loss(slack, bound[i], squared)
+        epoch.gap += _row_loss(loss, slack, bound[i]) + old * (0.5 * diagonal * old - slack)
+        epoch.primal_loss += _row_loss(loss, slack, bound[i])
         if (old == 0 and gradient > upper_limit) or (old == upper and gradient < lower_limit):
             epoch.n_active -= 1
             active[s], active[epoch.n_active] = active[epoch.n_active], i
@@ -81,7 +112,7 @@ cdef void _descend_epoch(
             epoch.lowest, epoch.highest = min(epoch.lowest, 0.0), max(epoch.highest, 0.0)
         else:
             epoch.lowest, epoch.highest = min(epoch.lowest, gradient), max(epoch.highest, gradient)
-            if fabs(gradient) > STILL:
+            if fabs(gradient) > SMALLEST_GRADIENT:
                 alpha[i] = min(max(old - gradient / (curvature[i] + diagonal), 0.0), upper)
                 step = (alpha[i] - old) * sign[i]
                 add_scaled(&features[i, 0], width, <real>step, &coef[0])
@@ -93,7 +124,7 @@ def descend_dual(
     const signed char[::1] sign,        # IN   (n_samples,) -1 or +1
     const double[::1] bound,            # IN   (n_samples,) C weight, positive
     const double[::1] curvature,        # IN   (n_samples,) squared lengths of the rows, positive
-    bint squared,                       # squared hinge loss instead of hinge loss
+    Loss loss,
     double tolerance,                   # of the gap, as a share of the primal objective
     Py_ssize_t n_epochs,                # at most
     double[::1] alpha,                  # IN   (n_samples,); OUT after the descent
@@ -109,7 +140,7 @@ def descend_dual(
         epoch.n_active = n_samples
         while done < n_epochs:
             _shuffle(active, epoch.n_active, &random_state[0])
-            _descend_epoch(features, sign, bound, curvature, squared, alpha, coef, active, lower_limit, upper_limit,
+            _descend_epoch(features, sign, bound, curvature, loss, alpha, coef, active, lower_limit, upper_limit,
                            &epoch)
             done += 1
             primal = epoch.primal_loss + 0.5 * dot(&coef[0], &coef[0], features.shape[1])

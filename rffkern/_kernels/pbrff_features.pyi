@@ -4,7 +4,7 @@ from numpy.typing import NDArray
 Real = NDArray[np.float32] | NDArray[np.float64]
 Double = NDArray[np.float64]
 
-def agreements(
+def weighted_cosines(
     tiles: Real, targets: Real, group: NDArray[np.intp], omegas: Real, shifts: Real, n_components: int, sums: Double,
     partial: Double, n_threads: int,
 ) -> None: ...

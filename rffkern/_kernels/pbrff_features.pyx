@@ -1,4 +1,4 @@
-"""Landmark features with pseudo-posterior weights (PBRFF): their losses, and the features themselves."""
+"""Landmark features of PBRFF: the sums from which their pseudo-posterior follows, and the features themselves."""
 
 from cython.parallel cimport prange, threadid
 
@@ -7,7 +7,7 @@ from .tiles cimport (
 )
 
 
-cdef void _block_agreements(
+cdef void _block_cosines(
     const real[:, :, ::1] tiles, const real[:, :, ::1] targets, const Py_ssize_t[::1] group,
     const real[:, ::1] omegas, const real[::1] shifts, Py_ssize_t n_components, Py_ssize_t block, double *sums,
 ) noexcept nogil:
@@ -25,7 +25,7 @@ cdef void _block_agreements(
                 sums[m + k] += dot(h + k * TILE, &targets[j, t, 0], TILE)
 
 
-def agreements(
+def weighted_cosines(
     const real[:, :, ::1] tiles,      # IN   (n_tiles, n_features, TILE)
     const real[:, :, ::1] targets,    # IN   (n_groups, n_tiles, TILE) weight y for each label y of a landmark, 0 padded
     const Py_ssize_t[::1] group,      # IN   (n_landmarks,) which targets belong to the label of a landmark
@@ -40,7 +40,7 @@ def agreements(
     cdef Py_ssize_t b, m, blocks = n_blocks(tiles.shape[0])
     with nogil:
         for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            _block_agreements(tiles, targets, group, omegas, shifts, n_components, b, &partial[b, 0])
+            _block_cosines(tiles, targets, group, omegas, shifts, n_components, b, &partial[b, 0])
         for b in range(blocks):
             for m in range(sums.shape[0]):
                 sums[m] += partial[b, m]

@@ -1,101 +1,88 @@
 """PBRFF: a pseudo-Bayesian kernel for each of many landmarks, then a linear machine (Letarte et al., AISTATS 2019)."""
 
+from collections.abc import Mapping
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import NDArray
 
-from .._data import validation as check
+from .._data.arguments import Choice, Number, check_rng
 from .._data.row_blocks import RowBlocks
-from .._data.scaling import Scaling
+from .._data.scaling import Scaling, measure_scaling
 from .._data.threads import check_n_threads
-from .._data.tiles import pack
-from .._estimator.base import Classifier, Model, check_labelled, register
-from .._estimator.links import LogisticLink
-from .._gbrff.fit import check_common, check_gamma
-from .landmark_features import LandmarkKernels, Representation
-from .linear_svm import fit_machine, probability_slope
+from .._data.tiles import PackedTiles, pack
+from .._data.training_rows import check_labelled
+from .._estimator.base import Classifier, Fitted, Model
+from .._estimator.links import Link, LogisticLink
+from .._estimator.parameters import (
+    BETA,
+    CLASSES_,
+    EXPANSION_,
+    GAMMA,
+    N_COMPONENTS,
+    N_COMPONENTS_,
+    N_FEATURES_IN_,
+    N_THREADS,
+    PRECISION,
+    RANDOM_STATE,
+    STANDARDIZE,
+    Attribute,
+    Parameter,
+)
+from .._fourier.bandwidth import kernel_width
+from ..expansion import Expansion, FourierExpansion
+from .landmark_features import KernelSettings, LandmarkKernels, learn_representation, machine_features
+from .linear_svm import LOSSES, MachineSettings, MachineThreads, fit_machines, probability_slope
 
-# Of C times a row's weight: beyond, in double precision, a row counts for nothing, or must be right.
+Double = NDArray[np.float64]
+
+# Of C times the weight of a row: beyond these, in double precision, a row has no influence, or must be right.
 _BOUNDS = 1e-12, 1e8
 
+# Parameters and attributes of both classes, in the order of their constructors; the classifier has more in between.
+_KERNEL_PARAMETERS = (
+    Parameter("n_landmarks", Number(int, 1, 10**8), "Number of landmarks, and of features."),
+    N_COMPONENTS,
+    GAMMA,
+    BETA.described(BETA.text + "  The posterior is proportional to exp(-beta sqrt(n) loss), where n is the sum of the "
+                   "sample weights."),
+)
+_LANDMARKS = Parameter("landmarks", Choice(("random", "kmeans")),
+                       "Rows drawn with replacement, or k-means centers, equally many for each class and computed from "
+                       "at most 16384 of its rows.")
+_KERNEL_ATTRIBUTES = (
+    Attribute("landmarks_", "array of shape (n_landmarks, n_features)", "In feature units; not kept in model files."),
+    N_COMPONENTS_,
+    N_FEATURES_IN_,
+)
 
-def _check_params(model):
-    check.check_scalar("n_landmarks", model.n_landmarks, int, low=1, high=10**8)
-    check.check_scalar("n_components", model.n_components, int, low=1, high=10**6)
-    check.check_scalar("beta", model.beta, float, low=0, high=1e100)
-    check.check_choice("landmarks", model.landmarks, ("random", "kmeans"))
-    check_gamma(model)
-    check_common(model)
 
-
-@register("pbrff")
 class PBRFFClassifier(Classifier):
     """Linear support vector machine on landmark features with pseudo-Bayesian kernels.
 
-    Each landmark (x_l, y_l) draws K omegas from the spectral density of the Gaussian kernel and weighs their cosines by
-    the pseudo-posterior q_lj proportional to exp(-beta sqrt(n) loss_lj), loss_lj = 1/2 - 1/2 (1 / (n - 1)) sum over
-    i != l of y_l y_i cos(omega_lj . (x_l - x_i)).  Feature l of a row is sum over j of q_lj cos(omega_lj . (x_l - x)),
-    and a linear machine of minimal 1/2 |w|^2 + C sum of losses is learned on the features and a constant (G. Letarte,
-    E. Morvant, P. Germain, Pseudo-Bayesian Learning with Kernel Fourier Transform as Prior, AISTATS 2019).  With more
-    than two classes y_l y_i is 1 within a class and -1 otherwise, and there is a machine for each class against the
-    rest.
+    For each landmark (x_l, y_l) K omegas are drawn from the spectral density of the Gaussian kernel.  Their cosines are
+    weighted by the pseudo-posterior q_lj proportional to exp(-beta sqrt(n) loss_lj), with loss_lj = 1/2 - 1/2
+    (1 / (n - 1)) sum over i != l of y_l y_i cos(omega_lj . (x_l - x_i)).  Feature l of a row is sum over j of
+    q_lj cos(omega_lj . (x_l - x)).  A linear machine that minimises 1/2 |w|^2 + C sum of losses is learned on the
+    features and a constant (G. Letarte, E. Morvant, P. Germain, Pseudo-Bayesian Learning with Kernel Fourier Transform
+    as Prior, AISTATS 2019).  With more than two classes y_l y_i is 1 within a class and -1 otherwise, and there is a
+    machine for each class against the rest.
 
     Parameters
     ----------
-    n_landmarks : int >= 1, default 100
-        Number of landmarks, and of features.
-    n_components : int >= 1, default 10
-        Number of cosines K of a landmark.
-    gamma : "scale" or float in (0, 1e100], default "scale"
-        Width of the kernel exp(-gamma |x - x'|^2), hence omega ~ N(0, 2 gamma I).  "scale" is 1 / n_features on
-        standardised columns, and 1 / (n_features times their mean variance) without standardisation.
-    beta : float >= 0, default 1
-        Inverse temperature of the pseudo-posterior; 0 weighs all cosines of a landmark alike.  In it n is the sum of
-        the sample weights.
-    C : float in (0, 1e6], default 1
-        Weight of the losses in the linear machine, further multiplied by a row's sample weight; the product is held to
-        [1e-12, 1e8].
-    landmarks : "random" or "kmeans", default "random"
-        Rows drawn with replacement, or k-means centers, equally many for each class (of 16384 of its rows at most).
-    loss : "squared_hinge" or "hinge", default "squared_hinge"
-        Of the linear machine.
-    tol : float in [1e-12, 1), default 1e-4
-        The machine is learned until primal and dual objective differ by this share.
-    standardize : bool, default True
-        Learn on columns of mean 0 and variance 1.  Prediction takes raw rows either way.
-    precision : "single" or "double", default "single"
-        Arithmetic of the training kernels; sums over tiles are double in both.  "single" becomes "double" where angles
-        omega . x may exceed 4000 radians, and for a machine that rounding keeps from tol, or with a tol below 1e-6.
-    random_state : int >= 0, numpy.random.Generator or None, default None
-        Taken from it are one `random` draw of n_landmarks numbers (k-means: for each class that many as it has centers,
-        after 16384 where it has more rows), one `standard_normal` draw of shape (n_landmarks, n_components,
-        n_features), and one `integers` draw of a seed for each machine.
-    n_threads : int >= 1 or None, default None
-        None for the CPUs this process may use.  The result is the same to the last bit for any number.
+    {parameters}
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels, sorted.
-    expansion_ : FourierExpansion
-        The trained function of a raw row: K terms of amplitude w_l q_lj for each landmark.
-    landmarks_ : array of shape (n_landmarks, n_features)
-        In feature units; not kept in model files.
-    proba_slope_ : array of shape (1,)
-        P(y = +1 | x) = 1 / (1 + exp(-slope score)); of highest likelihood on the training rows, whose labels count as
-        wrong with Platt's small odds.
-    n_iter_ : int
-        Passes of all machines over their rows; not kept in model files.
-    n_components_ : int
-        Cosines of each landmark.
-    n_features_in_ : int
-        Number of columns; `feature_names_in_` has their names where `fit` saw a data frame.
+    {attributes}
 
     Notes
     -----
     Memory beside X, in bytes, with n rows, d columns, L landmarks of K cosines, W = L + 1 rounded up to a multiple of
     16, and u = 4 in single precision, 8 in double: n (u (d + W) + 24 + 8 n_machines), or where that is more
     n (u d + (2 u + 8) n_classes + L K / 256); with the hinge loss instead n (u W + 200), and 8 n W more in single
-    precision; 64 W^2 where W is 1000 at most.  Rows in RowBlocks are not held, their features are,
-    twice where some rows have no weight.
+    precision; 64 W^2 where W is 1000 at most.  Rows in RowBlocks are not held in memory.  Their features are, and twice
+    where some rows have weight 0.
 
     Departures from the printed algorithm: the landmark's own term is left out of its loss only where it is a row; the
     constant feature is regularised, as the dual descent needs it.
@@ -111,11 +98,43 @@ class PBRFFClassifier(Classifier):
     True
     """
 
+    parameters = (
+        *_KERNEL_PARAMETERS,
+        Parameter("C", Number(float, 0, 1e6, open_low=True),
+                  "Weight of the losses in the linear machine.  It is multiplied by the sample weight of a row; the "
+                  "product is clipped to [1e-12, 1e8]."),
+        _LANDMARKS,
+        Parameter("loss", Choice(("squared_hinge", "hinge")), "Loss of the linear machine."),
+        Parameter("tol", Number(float, 1e-12, 1),
+                  "The machine is learned until (primal - dual) / primal, the relative gap of its objectives, is at "
+                  "most this."),
+        STANDARDIZE,
+        PRECISION.described(PRECISION.text + "  A machine is also learned in double precision where rounding keeps its "
+                            "gap above tol, or where tol is below 1e-6."),
+        RANDOM_STATE.described(
+            "Source of one `random` draw of n_landmarks numbers (k-means: for each class as many as it has centers, "
+            "after 16384 where it has more rows), one `standard_normal` draw of shape (n_landmarks, n_components, "
+            "n_features), and one `integers` draw of a seed for each machine."),
+        N_THREADS,
+    )
+    attributes = (
+        CLASSES_,
+        EXPANSION_.described("The trained function of a raw row, immutable: K terms of amplitude w_l q_lj for each "
+                             "landmark."),
+        Attribute("proba_slope_", "array of shape (1,)",
+                  "P(y = +1 | x) = 1 / (1 + exp(-slope score)); the slope of highest likelihood on the training rows, "
+                  "whose labels count as wrong with the small probabilities of J. Platt."),
+        Attribute("n_iter_", "int", "Passes of all machines over their rows; not kept in model files."),
+        *_KERNEL_ATTRIBUTES,
+    )
     fitted_curves = ("proba_slope_",)
 
-    def __init__(self, n_landmarks=100, *, n_components=10, gamma="scale", beta=1.0, C=1.0, landmarks="random",
-                 loss="squared_hinge", tol=1e-4, standardize=True, precision="single", random_state=None,
-                 n_threads=None):
+    proba_slope_: Double
+
+    def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
+                 beta: float = 1.0, C: float = 1.0, landmarks: str = "random", loss: str = "squared_hinge",
+                 tol: float = 1e-4, standardize: bool = True, precision: str = "single",
+                 random_state: "int | np.random.Generator | None" = None, n_threads: int | None = None) -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma
@@ -129,25 +148,17 @@ class PBRFFClassifier(Classifier):
         self.random_state = random_state
         self.n_threads = n_threads
 
-    def _check_params(self):
-        check.check_scalar("C", self.C, float, low=0, high=1e6, open_low=True)
-        check.check_choice("loss", self.loss, ("squared_hinge", "hinge"))
-        check.check_scalar("tol", self.tol, float, low=1e-12, high=1)
-        _check_params(self)
-
-    def _link(self):
+    def _link(self) -> Link:
         return LogisticLink(self.proba_slope_[0])
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X and labels y.
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), or RowBlocks
-            float32 and float64 are kept as given, others converted to float64.  RowBlocks and `numpy.memmap` are read
-            block by block in every pass, never held whole; their landmark features are.
-        y : array of shape (n_samples,), labels of any sortable type
-        sample_weight : array of shape (n_samples,) or None, not negative
+        {X}
+        {labels}
+        {sample_weight}
 
         Returns
         -------
@@ -159,73 +170,55 @@ class PBRFFClassifier(Classifier):
             For bad arguments or parameters; the message names which.
         """
         self._check_params()
-        rng = check.check_rng(self.random_state)
-        names, data, _, _, _, fitted = self._check_training(X, y, sample_weight)
-        learned = Representation(self, data, sample_weight, rng)
-        features, weight, signs = learned.features(), data.weight, list(data.targets())
-        if weight is not None and not weight.all():  # only streamed rows
-            features, weight, signs = features[weight > 0], weight[weight > 0], [sign[weight > 0] for sign in signs]
-        weight = learned.unit * (np.ones(len(features)) if weight is None else weight)
-        bound = np.clip(self.C * weight, *_BOUNDS)
-        machines = [fit_machine(features, sign, bound, self.loss == "squared_hinge", self.tol, int(seed),
-                                self.n_threads)
-                    for sign, seed in zip(signs, rng.integers(1, 2**63, len(signs)), strict=True)]
-        coef = np.column_stack([machine.coef for machine in machines])
-        margins = np.column_stack([machine.margins for machine in machines])
-        self._keep(names, data.X.shape[1], **fitted, n_components_=self.n_components,
-                   n_iter_=sum(machine.n_passes for machine in machines),
-                   landmarks_=learned.landmarks(),
-                   proba_slope_=np.array([probability_slope(margins, np.column_stack(signs), weight)]),
-                   expansion_=learned.expansion(coef[: self.n_landmarks], coef[self.n_landmarks]))
+        rng = check_rng(self.random_state)
+        training = check_labelled(X, y, sample_weight)
+        rows = training.rows
+        signs, weight = list(rows.targets()), rows.weights.unit * rows.weights.each
+        n_samples, n_features = rows.X.shape
+        threads = MachineThreads(check_n_threads(self.n_threads, n_samples * self.n_landmarks),
+                                 check_n_threads(self.n_threads, n_samples * self.n_landmarks**2))
+        n_threads = check_n_threads(self.n_threads, n_samples * self.n_landmarks * self.n_components * n_features)
+        scaling = measure_scaling(rows.X, rows.weights, self.standardize, self.n_threads)
+        settings = KernelSettings(self.n_landmarks, self.n_components,
+                                  kernel_width(self.gamma, self.standardize, scaling), self.beta, self.landmarks,
+                                  self.precision, n_threads)
+        learned, tiles = learn_representation(rows, scaling, settings, rng)
+        features = machine_features(learned.kernels, tiles, n_samples, n_threads)
+        del tiles  # the rows give way to what is learned on their features
+        if rows.weights.has_zeros:  # only streamed rows
+            positive = weight > 0
+            features, weight, signs = features[positive], weight[positive], [sign[positive] for sign in signs]
+        bound, seeds = np.clip(self.C * weight, *_BOUNDS), rng.integers(1, 2**63, len(signs))
+        machines = fit_machines(features, signs, bound, seeds, MachineSettings(LOSSES[self.loss], self.tol, threads))
+        amplitudes = learned.kernels.posterior[:, :, None] * machines.coef[: self.n_landmarks, None, :]
+        attributes = {
+            "n_components_": self.n_components, "n_iter_": machines.n_passes,
+            "landmarks_": learned.landmarks,
+            "proba_slope_": np.array([probability_slope(machines.margins, np.column_stack(signs), weight)]),
+        }
+        expansion = FourierExpansion(learned.omegas, learned.phases, amplitudes.reshape(learned.phases.size, -1),
+                                     machines.coef[self.n_landmarks], scaling.center)
+        self._keep(Fitted(training.names, training.classes, expansion, attributes))
         return self
 
-    def _restored(self, expansion, arrays):
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
+                  classes: NDArray[Any] | None) -> dict[str, Any]:
         slope = arrays["proba_slope_"]
         if slope.shape != (1,) or not slope[0] > 0:
             raise ValueError("the slope of the probabilities is not one positive number")
-        if expansion.n_terms != self.n_landmarks * self.n_components:
-            raise ValueError("landmarks and terms do not agree in number")
-        return super()._restored(expansion, arrays) | {"n_components_": self.n_components}
+        return super()._restored(expansion, arrays, classes) | _restored_components(self, expansion)
 
 
-@register("pbrff_transformer")
 class PBRFFTransformer(Model):
     """The landmark features of `PBRFFClassifier`, for any linear method.
 
     Parameters
     ----------
-    n_landmarks : int >= 1, default 100
-        Number of landmarks, and of features.
-    n_components : int >= 1, default 10
-        Number of cosines K of a landmark.
-    gamma : "scale" or float in (0, 1e100], default "scale"
-        Width of the kernel exp(-gamma |x - x'|^2), hence omega ~ N(0, 2 gamma I).  "scale" is 1 / n_features on
-        standardised columns, and 1 / (n_features times their mean variance) without standardisation.
-    beta : float >= 0, default 1
-        Inverse temperature of the pseudo-posterior; 0 weighs all cosines of a landmark alike.  In it n is the sum of
-        the sample weights.
-    landmarks : "random" or "kmeans", default "random"
-        Rows drawn with replacement, or k-means centers, equally many for each class (of 16384 of its rows at most).
-    standardize : bool, default True
-        Learn on columns of mean 0 and variance 1.  `transform` takes raw rows either way.
-    precision : "single" or "double", default "single"
-        Arithmetic of the training kernels; sums over tiles are double in both.  "single" becomes "double" where angles
-        omega . x may exceed 4000 radians.
-    random_state : int >= 0, numpy.random.Generator or None, default None
-        Taken from it are the first two draws of `PBRFFClassifier`.
-    n_threads : int >= 1 or None, default None
-        None for the CPUs this process may use.  The result is the same to the last bit for any number.
+    {parameters}
 
     Attributes
     ----------
-    expansion_ : FourierExpansion
-        The sum of all features: K terms of amplitude q_lj for each landmark.
-    landmarks_ : array of shape (n_landmarks, n_features)
-        In feature units; not kept in model files.
-    n_components_ : int
-        Cosines of each landmark.
-    n_features_in_ : int
-        Number of columns; `feature_names_in_` has their names where `fit` saw a data frame.
+    {attributes}
 
     Examples
     --------
@@ -236,8 +229,27 @@ class PBRFFTransformer(Model):
     (10, 50)
     """
 
-    def __init__(self, n_landmarks=100, *, n_components=10, gamma="scale", beta=1.0, landmarks="random",
-                 standardize=True, precision="single", random_state=None, n_threads=None):
+    parameters = (
+        *_KERNEL_PARAMETERS,
+        _LANDMARKS,
+        STANDARDIZE.described("Learn on columns of mean 0 and variance 1.  `transform` takes raw rows either way."),
+        PRECISION,
+        RANDOM_STATE.described(
+            "Source of one `random` draw of n_landmarks numbers (k-means: for each class as many as it has centers, "
+            "after 16384 where it has more rows), then one `standard_normal` draw of shape (n_landmarks, n_components, "
+            "n_features)."),
+        N_THREADS,
+    )
+    attributes = (
+        EXPANSION_.described("The sum of all features, immutable: K terms of amplitude q_lj for each landmark."),
+        *_KERNEL_ATTRIBUTES,
+    )
+
+    n_components_: int
+
+    def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
+                 beta: float = 1.0, landmarks: str = "random", standardize: bool = True, precision: str = "single",
+                 random_state: "int | np.random.Generator | None" = None, n_threads: int | None = None) -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma
@@ -248,32 +260,56 @@ class PBRFFTransformer(Model):
         self.random_state = random_state
         self.n_threads = n_threads
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of an estimator."""
         from sklearn.utils import TransformerTags
 
         tags = super().__sklearn_tags__()
         tags.transformer_tags = TransformerTags(preserves_dtype=["float64", "float32"])
         return tags
 
-    def _check_params(self):
-        _check_params(self)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn landmarks and their kernels from rows X and labels y.
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn landmarks and their kernels from rows X and labels y, as `PBRFFClassifier.fit` does."""
+        Parameters
+        ----------
+        {X}
+        {labels}
+        {sample_weight}
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInputError
+            For bad arguments or parameters; the message names which.
+        """
         self._check_params()
-        names, data, _ = check_labelled(X, y, sample_weight)
-        learned = Representation(self, data, sample_weight, check.check_rng(self.random_state))
-        self._keep(names, data.X.shape[1], n_components_=self.n_components, landmarks_=learned.landmarks(),
-                   expansion_=learned.expansion(np.ones((self.n_landmarks, 1)), np.zeros(1)))
+        rng = check_rng(self.random_state)
+        training = check_labelled(X, y, sample_weight)
+        rows = training.rows
+        scaling = measure_scaling(rows.X, rows.weights, self.standardize, self.n_threads)
+        n_samples, n_features = rows.X.shape
+        settings = KernelSettings(
+            self.n_landmarks, self.n_components, kernel_width(self.gamma, self.standardize, scaling), self.beta,
+            self.landmarks, self.precision,
+            check_n_threads(self.n_threads, n_samples * self.n_landmarks * self.n_components * n_features))
+        learned, _ = learn_representation(rows, scaling, settings, rng)
+        expansion = FourierExpansion(learned.omegas, learned.phases, learned.kernels.posterior.reshape(-1, 1),
+                                     np.zeros(1), scaling.center)
+        attributes = {"n_components_": self.n_components, "landmarks_": learned.landmarks}
+        self._keep(Fitted(training.names, None, expansion, attributes))
         return self
 
-    def fit_transform(self, X, y, sample_weight=None):
+    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[Any]:
         """Return the features of the rows that are learned from."""
         if isinstance(X, RowBlocks):
-            np.asarray(X)  # says that an array is expected, before the fit rather than after it
+            np.asarray(X)  # raises, before the fit rather than after it: `transform` needs an array
         return self.fit(X, y, sample_weight).transform(X)
 
-    def transform(self, X):
+    def transform(self, X: Any) -> NDArray[Any]:
         """Return the features of rows X.
 
         Parameters
@@ -298,18 +334,26 @@ class PBRFFTransformer(Model):
         kernels = LandmarkKernels(expansion.omegas.reshape(*shape, X.shape[1]), expansion.phases.reshape(shape),
                                   expansion.amplitudes.reshape(shape))
         n_threads = check_n_threads(self.n_threads, X.shape[0] * expansion.omegas.size)
-        out = np.empty((X.shape[0], len(kernels.posterior)), X.dtype)
-        tiles, _ = pack(X, Scaling(expansion.center, np.ones(X.shape[1]), 1.0), X.dtype, n_threads)
-        kernels.features(tiles, out, n_threads)
-        return out.astype(given, copy=False)
+        scaling = Scaling(expansion.center, np.ones(X.shape[1]), 1.0)
+        tiles, _ = pack(X, scaling, X.dtype, n_threads)
+        features = kernels.features(PackedTiles(tiles), (X.shape[0], len(kernels.posterior)), n_threads)
+        return features.astype(given, copy=False)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name for each feature; `input_features` is there for scikit-learn and changes nothing."""
         self._check_fitted()
         n_features = self.expansion_.n_terms // self.n_components_
         return np.array([f"{type(self).__name__.lower()}{m}" for m in range(n_features)], dtype=object)
 
-    def _restored(self, expansion, arrays):
-        if expansion.n_outputs != 1 or expansion.n_terms != self.n_landmarks * self.n_components:
-            raise ValueError("landmarks and terms do not agree in number")
-        return super()._restored(expansion, arrays) | {"n_components_": self.n_components}
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
+                  classes: NDArray[Any] | None) -> dict[str, Any]:
+        if expansion.n_outputs != 1:
+            raise ValueError("features are the terms of one output")
+        return super()._restored(expansion, arrays, classes) | _restored_components(self, expansion)
+
+
+def _restored_components(model: "PBRFFClassifier | PBRFFTransformer", expansion: Any) -> dict[str, int]:
+    """The number of cosines of a landmark of a model read from a file."""
+    if expansion.n_terms != model.n_landmarks * model.n_components:
+        raise ValueError("landmarks and terms do not agree in number")
+    return {"n_components_": model.n_components}

@@ -1,27 +1,34 @@
-"""K-means clustering, for landmarks that stand for many rows."""
+"""K-means clustering, for landmarks that represent many rows."""
 
 import numpy as np
+from numpy.typing import NDArray
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 _MAX_ITERATIONS = 100
 
-# Rows whose distances to all centers are held at a time.
-_CHUNK = 1024
+# Number of rows whose distances to all centers are held at a time.
+_ROWS_AT_A_TIME = 1024
 
 
-def _nearest(X, centers):
-    """Per row the nearest center and its squared distance; not by the BLAS, whose sums may depend on its threads."""
+def _nearest(X: Double, centers: Double) -> tuple[Indices, Double]:
+    """Index of the nearest center of each row, and its squared distance.
+
+    Not by the BLAS, whose sums may depend on its number of threads.
+    """
     index, distance = np.empty(len(X), np.intp), np.empty(len(X))
     lengths = np.einsum("kj,kj->k", centers, centers)
-    for start in range(0, len(X), _CHUNK):
-        part = slice(start, start + _CHUNK)
-        squares = lengths - 2 * np.einsum("ij,kj->ik", X[part], centers)
-        index[part] = squares.argmin(axis=1)
-        distance[part] = squares.min(axis=1) + np.einsum("ij,ij->i", X[part], X[part])
+    for start in range(0, len(X), _ROWS_AT_A_TIME):
+        rows = slice(start, start + _ROWS_AT_A_TIME)
+        squares = lengths - 2 * np.einsum("ij,kj->ik", X[rows], centers)
+        index[rows] = squares.argmin(axis=1)
+        distance[rows] = squares.min(axis=1) + np.einsum("ij,ij->i", X[rows], X[rows])
     return index, np.maximum(distance, 0.0)
 
 
-def _seed_centers(X, weight, n_centers, rng):
-    """K-means++: each center is a row drawn with odds weight times its squared distance to the centers before."""
+def _seed_centers(X: Double, weight: Double, n_centers: int, rng: "np.random.Generator") -> Double:
+    """K-means++: rows drawn with a probability proportional to weight times squared distance to the centers before."""
     centers = np.empty((n_centers, X.shape[1]))
     odds = weight
     nearest = np.full(len(X), np.inf)
@@ -36,7 +43,7 @@ def _seed_centers(X, weight, n_centers, rng):
     return centers
 
 
-def kmeans(X, weight, n_centers, rng):
+def kmeans(X: Double, weight: Double, n_centers: int, rng: "np.random.Generator") -> Double:
     """Return cluster centers by Lloyd's iterations until no row changes its cluster, 100 at most.
 
     Parameters
@@ -51,10 +58,10 @@ def kmeans(X, weight, n_centers, rng):
     float64 array of shape (n_centers, n_features)
     """
     centers = _seed_centers(X, weight, n_centers, rng)
-    members = None
+    members = np.full(len(X), -1)
     for _ in range(_MAX_ITERATIONS):
         nearest, _ = _nearest(X, centers)
-        if members is not None and np.array_equal(nearest, members):
+        if np.array_equal(nearest, members):
             break
         members = nearest
         mass = np.bincount(members, weight, n_centers)

@@ -1,158 +1,163 @@
 """Landmarks with pseudo-Bayesian kernels, learned from labelled rows: the representation of PBRFF."""
 
 import math
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._data import validation as check
-from .._data.row_blocks import take_rows
-from .._data.scaling import measure_scaling
-from .._data.threads import check_n_threads
-from .._data.tiles import TILE, aligned, make_tiles, tiled
-from .._gbrff.fit import kernel_width, needs_double
-from .._gbrff.landmark_learner import draw_rows, feature_units, pseudo_posterior
+from .._data.scaling import Scaling
+from .._data.tiles import TILE, Tiles, aligned, in_precision, tile_rows, tiled
+from .._data.training_rows import LabelledRows
+from .._fourier.bandwidth import needs_double
+from .._fourier.landmarks import feature_units, pseudo_posterior, standardised_rows
 from .._kernels import packing, pbrff_features
 from ..errors import InvalidInputError
-from ..expansion import FourierExpansion
 from .kmeans import kmeans
 
-# Of the weight, that rows besides a landmark must have to say anything of its cosines.
-_LEAST_SHARE = 1e-12
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
-# Rows of a class that k-means looks at.
+# Share of all weight that the rows other than a landmark must have for its losses to mean anything.
+_SMALLEST_SHARE = 1e-12
+
+# Largest number of rows of a class that k-means uses.
 _KMEANS_ROWS = 16384
 
 
-class Landmarks(NamedTuple):
-    """Points, the classes they stand for, and the part of their own weight that a sum over all rows holds."""
+class KernelSettings(NamedTuple):
+    """What the kernels of landmarks depend on beside the rows."""
 
-    points: np.ndarray  # (n_landmarks, n_features), standardised
-    codes: np.ndarray  # (n_landmarks,)
-    own_weight: np.ndarray  # (n_landmarks,)
+    n_landmarks: int
+    n_components: int
+    gamma: float  # in the units learning takes place in
+    beta: float
+    landmarks: str  # "random" or "kmeans"
+    precision: str
+    n_threads: int
+
+
+class Landmarks(NamedTuple):
+    """Points, the classes they belong to, and the part of their own weight that a sum over all rows contains."""
+
+    points: Double  # (n_landmarks, n_features), standardised
+    codes: Indices  # (n_landmarks,)
+    own_weight: Double  # (n_landmarks,)
 
 
 class LandmarkKernels(NamedTuple):
     """One kernel for each landmark: h_l(x) = sum over j of posterior[l, j] cos(omegas[l, j] . x - phases[l, j])."""
 
-    omegas: np.ndarray  # (n_landmarks, n_components, n_features)
-    phases: np.ndarray  # (n_landmarks, n_components)
-    posterior: np.ndarray  # (n_landmarks, n_components)
+    omegas: Double  # (n_landmarks, n_components, n_features)
+    phases: Double  # (n_landmarks, n_components)
+    posterior: Double  # (n_landmarks, n_components)
 
-    def packed(self, dtype):
-        """Omegas and phases as the kernels read them: in half turns, padded to a multiple of terms."""
-        n_terms, multiple = self.phases.size, packing.TERM_MULTIPLES[0]
-        # The last landmark's terms may begin between two multiples, and are read in whole ones.
-        n_padded = -(-n_terms // multiple) * multiple + multiple
-        omegas, shifts = np.zeros((n_padded, self.omegas.shape[2]), dtype), np.zeros(n_padded, dtype)
-        omegas[:n_terms] = self.omegas.reshape(n_terms, -1) / np.pi
-        shifts[:n_terms] = self.phases.reshape(n_terms) / np.pi
-        return omegas, shifts
-
-    def features(self, tiles, out, n_threads):
-        """Write h_l of each row to out[:, l]."""
-        scratch = aligned((n_threads, len(self.posterior) * TILE), out.dtype)
-        pbrff_features.landmark_features(tiles, *self.packed(out.dtype), self.posterior.astype(out.dtype), out, scratch,
-                                     n_threads)
-
-
-def _random_landmarks(data, scaling, unit, n_landmarks, rng):
-    """Rows drawn with replacement.  `unit` is the weight of one row in the units of the given weights."""
-    indices = draw_rows(rng, n_landmarks, data.X.shape[0], data.weight)
-    points = (take_rows(data.X, indices) - scaling.center) * scaling.inverse_scale
-    weight = np.ones(n_landmarks) if data.weight is None else data.weight[indices]
-    # A row of integer weight stands for so many copies, of which the landmark is one.
-    return Landmarks(points, data.codes[indices], np.minimum(weight, 1 / unit))
-
-
-def _kmeans_landmarks(data, scaling, n_landmarks, rng):
-    """Equally many centers for each class, the first classes taking what is left over."""
-    if n_landmarks < data.n_classes:
-        raise InvalidInputError(f"n_landmarks must be at least the number of classes, {data.n_classes}, where "
-                                f"landmarks are by k-means, got {n_landmarks}")
-    points, codes = [], []
-    for code in range(data.n_classes):
-        weight = np.ones(len(data.codes)) if data.weight is None else data.weight
-        members = np.flatnonzero((data.codes == code) & (weight > 0))
-        weight = weight[members]
-        if len(members) > _KMEANS_ROWS:
-            members, weight = members[draw_rows(rng, _KMEANS_ROWS, len(members), weight)], np.ones(_KMEANS_ROWS)
-        rows = (take_rows(data.X, members) - scaling.center) * scaling.inverse_scale
-        n_centers = n_landmarks // data.n_classes + (code < n_landmarks % data.n_classes)
-        points.append(kmeans(rows, weight, n_centers, rng))
-        codes.append(np.full(n_centers, code))
-    return Landmarks(np.concatenate(points), np.concatenate(codes), np.zeros(n_landmarks))
-
-
-class Representation:
-    """Landmarks, their kernels, and the packed rows they were learned from."""
-
-    def __init__(self, model, data, sample_weight, rng):
-        self.n_samples = n_samples = data.X.shape[0]
-        self.scaling = measure_scaling(data.X, data.weight, model.standardize, model.n_threads)
-        gamma = kernel_width(model, self.scaling)
-        n = check.total_weight(sample_weight, n_samples)
-        total = float(n_samples) if data.weight is None else data.weight.sum()
-        self.unit = n / total  # of the weights in `data`, whose mean is 1
-        if model.landmarks == "random":
-            landmarks = _random_landmarks(data, self.scaling, self.unit, model.n_landmarks, rng)
-        else:
-            landmarks = _kmeans_landmarks(data, self.scaling, model.n_landmarks, rng)
-        omegas = rng.standard_normal((model.n_landmarks, model.n_components, data.X.shape[1]))
-        omegas *= math.sqrt(2 * gamma)
-        self.points = landmarks.points
-        self.n_threads = check_n_threads(model.n_threads, n_samples * omegas.size)
-        self._pack(model, data, gamma)
-        phases = np.einsum("lkd,ld->lk", omegas, landmarks.points)
-        kernels = LandmarkKernels(omegas, phases, np.empty(phases.shape))
-        agreement = self._agreements(kernels, landmarks, data)
-        own, least = landmarks.own_weight[:, None], _LEAST_SHARE * total
-        agreement = np.where(total - own > least, agreement - own, 0.0) / np.maximum(total - own, least)
-        # The pseudo-posterior of losses 1/2 - agreement / 2.
-        self.kernels = kernels._replace(posterior=pseudo_posterior(0.5 * model.beta * math.sqrt(n) * agreement))
-
-    def _pack(self, model, data, gamma):
-        def tiles():
-            return make_tiles(data.X, self.scaling, np.dtype(self.dtype), self.n_threads, 0, None, data.weight)
-
-        self.dtype = np.float64 if model.precision == "double" else np.float32
-        self.store = tiles()
-        if self.dtype == np.float32 and needs_double(gamma, self.store.largest_length):
-            self.dtype = np.float64
-            self.store = tiles()
-
-    def _agreements(self, kernels, landmarks, data):
-        """Sums over rows of weight y_l y_i cos(omega . (x_l - x_i)), with y_l y_i = 1 in one class and -1 in two."""
-        weight = np.ones(self.n_samples) if data.weight is None else data.weight
-        targets = np.stack([tiled(np.where(data.codes == code, weight, -weight), np.dtype(self.dtype))
-                            for code in range(data.n_classes)])
-        sums = np.zeros(kernels.phases.size)
-        for place, tiles in self.store.blocks():
-            n_blocks = -(-len(tiles) * TILE // packing.ROW_BLOCK)
-            pbrff_features.agreements(tiles, np.ascontiguousarray(targets[:, place]), landmarks.codes.astype(np.intp),
-                                  *kernels.packed(self.dtype), kernels.phases.shape[1], sums,
-                                  np.empty((n_blocks, sums.size)), self.n_threads)
-        return sums.reshape(kernels.phases.shape)
-
-    def features(self):
-        """Rows of landmark features, then a 1, padded with 0 to a whole number of vectors; to be called once."""
-        n_landmarks = len(self.points)
-        width = -(-(n_landmarks + 1) // packing.LANE_COUNT) * packing.LANE_COUNT
-        out = aligned((self.n_samples, width), np.dtype(self.dtype))
-        out[:, n_landmarks:] = 0
-        out[:, n_landmarks] = 1
-        for place, tiles in self.store.blocks():
-            self.kernels.features(tiles, out[place.start * TILE : place.stop * TILE], self.n_threads)
-        self.store = None  # the rows give way to what is learned on their features
+    def features(self, tiles: Tiles, shape: tuple[int, int], n_threads: int) -> NDArray[Any]:
+        """An array of a shape (n_samples, >= n_landmarks) with h_l of each row in column l; other columns are empty."""
+        omegas, shifts = _half_turns(self.omegas, self.phases, tiles.dtype)
+        posterior = self.posterior.astype(tiles.dtype)
+        out = aligned(shape, tiles.dtype)
+        scratch = aligned((n_threads, len(posterior) * TILE), tiles.dtype)
+        for place, block in tiles.blocks():
+            pbrff_features.landmark_features(block, omegas, shifts, posterior,
+                                             out[place.start * TILE : place.stop * TILE], scratch, n_threads)
         return out
 
-    def landmarks(self):
-        """In feature units."""
-        return feature_units(self.points, self.scaling)
 
-    def expansion(self, coef, intercept):
-        """Sum over landmarks l of coef[l, k] h_l, for outputs k."""
-        omegas, phases, posterior = self.kernels
-        amplitudes = posterior[:, :, None] * coef[:, None, :]
-        return FourierExpansion((omegas * self.scaling.inverse_scale).reshape(phases.size, -1), phases.reshape(-1),
-                                amplitudes.reshape(phases.size, -1), intercept, self.scaling.center)
+class Representation(NamedTuple):
+    """Landmarks and their kernels, as learned and as a function of raw rows."""
+
+    kernels: LandmarkKernels  # of standardised rows
+    landmarks: Double  # (n_landmarks, n_features), feature units
+    omegas: Double  # (n_landmarks n_components, n_features), radians per unit of the feature
+    phases: Double  # (n_landmarks n_components,)
+
+
+def _half_turns(omegas: Double, phases: Double, dtype: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Omegas and phases of all terms as kernels read them: in half turns, padded to a multiple of terms."""
+    n_terms, multiple = phases.size, packing.TERM_MULTIPLES[0]
+    # The terms of the last landmark may begin between two multiples, and are read in whole ones.
+    n_padded = -(-n_terms // multiple) * multiple + multiple
+    padded, shifts = np.zeros((n_padded, omegas.shape[2]), dtype), np.zeros(n_padded, dtype)
+    padded[:n_terms] = omegas.reshape(n_terms, -1) / np.pi
+    shifts[:n_terms] = phases.reshape(n_terms) / np.pi
+    return padded, shifts
+
+
+def _random_landmarks(rows: LabelledRows, scaling: Scaling, n_landmarks: int, rng: "np.random.Generator") -> Landmarks:
+    """Rows drawn with replacement."""
+    indices = rows.weights.draw(rng, n_landmarks)
+    # A row of integer weight equals so many copies, of which the landmark is one.
+    own_weight = np.minimum(rows.weights.each[indices], 1 / rows.weights.unit)
+    return Landmarks(standardised_rows(rows.X, indices, scaling), rows.codes[indices], own_weight)
+
+
+def _kmeans_landmarks(rows: LabelledRows, scaling: Scaling, n_landmarks: int, rng: "np.random.Generator") -> Landmarks:
+    """Centers, equally many for each class; the first classes take what is left over."""
+    n_classes = rows.n_classes
+    if n_landmarks < n_classes:
+        raise InvalidInputError(f"n_landmarks must be at least the number of classes, {n_classes}, where "
+                                f"landmarks are by k-means, got {n_landmarks}")
+    n_centers = [n_landmarks // n_classes + (code < n_landmarks % n_classes) for code in range(n_classes)]
+    weight = rows.weights.each
+    points = [_class_centers(rows, scaling, np.flatnonzero((rows.codes == code) & (weight > 0)), n_centers[code], rng)
+              for code in range(n_classes)]
+    return Landmarks(np.concatenate(points), np.repeat(np.arange(n_classes), n_centers), np.zeros(n_landmarks))
+
+
+def _class_centers(rows: LabelledRows, scaling: Scaling, members: Indices, n_centers: int,
+                   rng: "np.random.Generator") -> Double:
+    """Centers of the rows of one class, by k-means."""
+    weights = rows.weights.of(members)
+    weight = weights.array()
+    if len(members) > _KMEANS_ROWS:
+        members, weight = members[weights.draw(rng, _KMEANS_ROWS)], np.ones(_KMEANS_ROWS)
+    return kmeans(standardised_rows(rows.X, members, scaling), weight, n_centers, rng)
+
+
+_CHOOSE = {"random": _random_landmarks, "kmeans": _kmeans_landmarks}
+
+
+def learn_representation(rows: LabelledRows, scaling: Scaling, settings: KernelSettings,
+                         rng: "np.random.Generator") -> tuple[Representation, Tiles]:
+    """Choose landmarks and learn their kernels; return them and the packed rows."""
+    landmarks = _CHOOSE[settings.landmarks](rows, scaling, settings.n_landmarks, rng)
+    omegas = rng.standard_normal((settings.n_landmarks, settings.n_components, rows.X.shape[1]))
+    omegas *= math.sqrt(2 * settings.gamma)
+    phases = np.einsum("lkd,ld->lk", omegas, landmarks.points)
+    pack_in = partial(tile_rows, rows.X, scaling, n_threads=settings.n_threads, weights=rows.weights)
+    tiles = in_precision(pack_in, settings.precision, partial(needs_double, settings.gamma))
+    cosines = _mean_cosines(tiles, rows, landmarks, omegas, phases, settings.n_threads)
+    # The losses of the terms are 1/2 - cosines / 2.
+    posterior = pseudo_posterior(0.5 * settings.beta * math.sqrt(rows.weights.given_total) * cosines)
+    found = Representation(LandmarkKernels(omegas, phases, posterior), feature_units(landmarks.points, scaling),
+                           (omegas * scaling.inverse_scale).reshape(phases.size, -1), phases.reshape(-1))
+    return found, tiles
+
+
+def _mean_cosines(tiles: Tiles, rows: LabelledRows, landmarks: Landmarks, omegas: Double, phases: Double,
+                  n_threads: int) -> Double:
+    """Mean over the other rows of y_l y_i cos(omega . (x_l - x_i)), y_l y_i = 1 in one class and -1 in two."""
+    padded, shifts = _half_turns(omegas, phases, tiles.dtype)
+    sums, weight = np.zeros(phases.size), rows.weights.each
+    targets = np.stack([tiled(np.where(rows.codes == code, weight, -weight), tiles.dtype)
+                        for code in range(rows.n_classes)])
+    for place, block in tiles.blocks():
+        partial_sums = np.empty((-(-len(block) * TILE // packing.ROW_BLOCK), sums.size))
+        pbrff_features.weighted_cosines(block, np.ascontiguousarray(targets[:, place]), landmarks.codes, padded, shifts,
+                                        phases.shape[1], sums, partial_sums, n_threads)
+    total, own = rows.weights.total, landmarks.own_weight[:, None]
+    smallest = _SMALLEST_SHARE * total
+    others = np.maximum(total - own, smallest)
+    return np.where(total - own > smallest, sums.reshape(phases.shape) - own, 0.0) / others
+
+
+def machine_features(kernels: LandmarkKernels, tiles: Tiles, n_samples: int, n_threads: int) -> NDArray[Any]:
+    """Features of the packed rows, then a column of ones, then zeros up to a whole number of vectors."""
+    n_landmarks = len(kernels.posterior)
+    width = -(-(n_landmarks + 1) // packing.LANE_COUNT) * packing.LANE_COUNT
+    features = kernels.features(tiles, (n_samples, width), n_threads)
+    features[:, n_landmarks] = 1
+    features[:, n_landmarks + 1 :] = 0
+    return features

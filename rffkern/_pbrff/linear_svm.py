@@ -1,176 +1,276 @@
 """Linear support vector machines on the features that the pseudo-Bayesian family makes.
 
 With sign y in {-1, +1} and bound U_i = C weight_i the primal problem is: minimise 1/2 |w|^2 + sum over rows of
-U_i max(0, 1 - y_i w . x_i), or its square; `linear_svm.pyx` states the dual.  Coordinate descent on the dual begins, and
-ends easy problems.  With many rows or a large C it crawls; then Newton's method goes on, on the primal for the squared
-hinge loss and between barriers on the dual for the hinge loss, whose steps depend on neither.  All end only when primal
-and dual objective agree.
+U_i max(0, 1 - y_i w . x_i), or its square; `linear_svm.pyx` states the dual.  Coordinate descent on the dual comes
+first, and is all that easy problems need.  It is slow with many rows or a large C.  Then Newton's method goes on: on
+the primal for the squared hinge loss, between barriers on the dual for the hinge loss.  The number of its steps depends
+on neither.  Every method stops only when primal and dual objective agree.
 """
 
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._data.threads import check_n_threads
 from .._kernels import linalg, linear_svm
 
-# Passes of coordinate descent: for the squared hinge loss, and for each column for the hinge loss.  Newton's method
-# wants matrices of the size of w, up to this.
+Double = NDArray[np.float64]
+Signs = NDArray[np.int8]
+Moves = tuple[Double, Double, Double]
+
+# Passes of coordinate descent before Newton's method: of the squared hinge loss, and per column of the hinge loss.
 _EPOCHS = 2
 _EPOCHS_PER_COLUMN = 3
+
+# Newton's method needs matrices of the size of w; beyond this many columns coordinate descent goes on alone.
 _WIDEST = 1000
 
-# Looks at the gap until it must have halved, else rounding is what keeps it from falling.
-_PATIENCE = 50
+# Checks of the gap within which it must halve; else rounding keeps it from falling.
+_CHECKS_TO_HALVE = 50
 
-# Multiply-adds at a time at most, so that an interrupt is heard within a second.
-_WORK = 5e8
+# Largest number of multiply-adds between two checks, so that an interrupt is noticed within a second.
+_WORK_BETWEEN_CHECKS = 5e8
 
-# Steps of Newton's methods at most, of which they take 5 to 50, and chunks of rows their sums are made of.
+# Largest number of Newton steps; 5 to 50 are usual.
 _MAX_STEPS = 300
-_CHUNKS = 8
 
-# In single precision a gap is known to this.
+# Parts of the rows whose Gram matrices are computed in parallel.
+_GRAM_SHARES = 8
+
+# Single precision resolves a relative gap down to this.
 _SINGLE_TOLERANCE = 1e-6
 
-# Share of the way to a barrier that a step goes.
-_BOLDNESS = 0.995
+# Fraction of the way to the nearest barrier that a step takes.
+_FRACTION_TO_BOUNDARY = 0.995
 
-# Of a probability in the score, in units of the largest margin: order is kept even where scores tell nothing.
+# Smallest slope of the probability in the score, in units of the largest margin: the order of scores stays visible even
+# where scores are useless.
 _SMALLEST_SLOPE = 1e-3
 
 
 class Machine(NamedTuple):
-    """A separating direction w, what it makes of the rows, the passes it took, the relative gap of its objectives."""
+    """A direction w that separates two classes, and how it was found."""
 
-    coef: np.ndarray  # (width,) float64
-    margins: np.ndarray  # (n_samples,) y w . x
-    n_passes: int
-    gap: float
+    coef: Double  # (width,)
+    margins: Double  # (n_samples,) y w . x
+    n_passes: int  # over the rows
+    gap: float  # (primal - dual) / primal
+
+
+class Machines(NamedTuple):
+    """One machine for each array of signs."""
+
+    coef: Double  # (width, n_machines)
+    margins: Double  # (n_samples, n_machines)
+    n_passes: int  # of all together
+
+
+class MachineThreads(NamedTuple):
+    """Numbers of threads: for sums over rows, and for Gram matrices, which are more work."""
+
+    rows: int
+    gram: int
+
+
+class Loss(Protocol):
+    """What the two losses of a row differ in."""
+
+    @property
+    def in_kernel(self) -> linear_svm.HingeLoss | linear_svm.SquaredHingeLoss:
+        """The same loss for `descend_dual`."""
+
+    def losses(self, slack: Double, bound: Double) -> Double:
+        """Losses of rows of slack max(0, 1 - margin)."""
+
+    def diagonal(self, bound: Double) -> Double:
+        """What the dual has on its diagonal beside x . x."""
+
+    def n_epochs(self, width: int) -> int:
+        """Passes after which coordinate descent is slower than Newton's method."""
+
+    def finish(self, problem: "_Problem", machine: Machine, tol: float) -> Machine:
+        """Go on from a machine by Newton's method, at last in double precision."""
+
+
+class _HingeLoss:
+    """U max(0, 1 - margin)."""
+
+    in_kernel = linear_svm.HingeLoss()
+
+    def losses(self, slack: Double, bound: Double) -> Double:
+        return bound * slack
+
+    def diagonal(self, bound: Double) -> Double:
+        return np.zeros(len(bound))
+
+    def n_epochs(self, width: int) -> int:
+        return _EPOCHS_PER_COLUMN * width
+
+    def finish(self, problem: "_Problem", machine: Machine, tol: float) -> Machine:
+        # Its systems are too ill-conditioned for single precision.
+        return _interior_point(problem.in_double(), machine, tol)
+
+
+class _SquaredHingeLoss:
+    """U max(0, 1 - margin)^2."""
+
+    in_kernel = linear_svm.SquaredHingeLoss()
+
+    def losses(self, slack: Double, bound: Double) -> Double:
+        return bound * slack**2
+
+    def diagonal(self, bound: Double) -> Double:
+        return 0.5 / bound
+
+    def n_epochs(self, width: int) -> int:
+        return _EPOCHS
+
+    def finish(self, problem: "_Problem", machine: Machine, tol: float) -> Machine:
+        machine = _newton(problem, machine, tol)
+        if machine.gap <= tol or problem.is_double:
+            return machine
+        return _newton(problem.in_double(), machine, tol)
+
+
+LOSSES: dict[str, Loss] = {"squared_hinge": _SquaredHingeLoss(), "hinge": _HingeLoss()}
+
+
+class MachineSettings(NamedTuple):
+    """What machines have in common beside their rows."""
+
+    loss: Loss
+    tol: float  # relative gap at which to stop
+    threads: MachineThreads
 
 
 class _Problem:
-    """Rows, signs and bounds, with the sums over rows that all methods want."""
+    """Rows, signs and bounds, with the sums over rows that all methods need."""
 
-    def __init__(self, features, sign, bound, squared, n_threads):
-        self.features, self.sign, self.bound, self.squared = features, sign, bound, squared
+    def __init__(self, features: NDArray[Any], sign: Signs, bound: Double, loss: Loss, threads: MachineThreads) -> None:
+        self.features, self.sign, self.bound, self.loss, self.threads = features, sign, bound, loss, threads
         self.n_samples, self.width = features.shape
-        self.wanted_threads, self.n_threads = n_threads, check_n_threads(n_threads, features.size)
-        self.diagonal = 0.5 / bound if squared else np.zeros(self.n_samples)
+        self.is_double = features.dtype == np.float64
+        self.diagonal = loss.diagonal(bound)
         self.partial = np.empty((-(-self.n_samples // linear_svm.ROWS_PER_BLOCK), self.width))
-        self.gram = None
 
-    def combine(self, alpha):
+    def combine(self, alpha: Double) -> NDArray[Any]:
         """Sum of alpha y x, in the precision of the features."""
         coef = np.empty(self.width, self.features.dtype)
-        linear_svm.combine_rows(self.features, self.sign, alpha, coef, self.partial, self.n_threads)
+        linear_svm.combine_rows(self.features, self.sign, alpha, coef, self.partial, self.threads.rows)
         return coef
 
-    def project(self, coef):
+    def project(self, coef: NDArray[Any]) -> Double:
         """Margins y x . coef."""
         margins = np.empty(self.n_samples)
-        linear_svm.project_rows(self.features, self.sign, coef.astype(self.features.dtype), margins, self.n_threads)
+        linear_svm.project_rows(self.features, self.sign, coef.astype(self.features.dtype), margins, self.threads.rows)
         return margins
 
-    def factorise(self, scale):
-        """Factor of I + sum of scale x x', or None where rounding left it no positive definite matrix."""
-        if self.gram is None:
-            self.gram = np.empty((min(_CHUNKS, len(self.partial)), self.width, self.width))
-            n_threads = check_n_threads(self.wanted_threads, self.features.size * self.width)
-            self.scratch = np.zeros((n_threads, linear_svm.gram_scratch(self.width)), self.features.dtype)
-            self.factor_scratch = np.empty((n_threads, linalg.factor_scratch(self.width)))
-        linear_svm.weighted_gram(self.features, scale, self.gram, self.scratch, len(self.scratch))
-        self.gram[0].flat[:: self.width + 1] += 1
-        return self.gram[0] if linalg.factorise(self.gram[0], self.factor_scratch, len(self.scratch)) else None
+    def primal(self, coef: NDArray[Any], margins: Double) -> float:
+        """Primal objective at coef, which gives the rows these margins."""
+        return 0.5 * _squares(coef) + self.loss.losses(np.maximum(0, 1 - margins), self.bound).sum()
 
-    def losses(self, margins):
-        slack = np.maximum(0, 1 - margins)
-        return (self.bound * (slack**2 if self.squared else slack)).sum()
-
-    def primal(self, coef, margins):
-        return 0.5 * _squares(coef) + self.losses(margins)
-
-    def dual(self, alpha, coef):
-        """At alpha, whose combination of rows is coef."""
+    def dual(self, alpha: Double, coef: NDArray[Any]) -> float:
+        """Dual objective at alpha, whose combination of rows is coef."""
         return alpha.sum() - 0.5 * _squares(coef) - 0.5 * (self.diagonal * alpha**2).sum()
 
-    def in_double(self):
-        return _Problem(self.features.astype(np.float64), self.sign, self.bound, self.squared, self.wanted_threads)
+    def in_double(self) -> "_Problem":
+        """The same problem in double precision."""
+        if self.is_double:
+            return self
+        return _Problem(self.features.astype(np.float64), self.sign, self.bound, self.loss, self.threads)
 
 
-def _squares(coef):
+class _NewtonSystem:
+    """Matrices I + sum of scale x x' of a problem, and the memory that they need."""
+
+    def __init__(self, problem: _Problem) -> None:
+        self.features, self.width, self.n_threads = problem.features, problem.width, problem.threads.gram
+        self.gram = np.empty((min(_GRAM_SHARES, len(problem.partial)), self.width, self.width))
+        self.scratch = np.zeros((self.n_threads, linear_svm.gram_scratch(self.width)), self.features.dtype)
+        self.factor_scratch = np.empty((self.n_threads, linalg.factor_scratch(self.width)))
+
+    def factorise(self, scale: Double) -> Double | None:
+        """Factor of the matrix, or None where rounding makes it not positive definite; it holds until the next."""
+        linear_svm.weighted_gram(self.features, scale, self.gram, self.scratch, self.n_threads)
+        self.gram[0].flat[:: self.width + 1] += 1
+        return self.gram[0] if linalg.factorise(self.gram[0], self.factor_scratch, self.n_threads) else None
+
+
+def _squares(coef: NDArray[Any]) -> float:
     return (coef.astype(np.float64) ** 2).sum()
 
 
-def fit_machine(features, sign, bound, squared, tol, seed, n_threads):
-    """Solve the problem to a relative gap of tol.
+def fit_machines(features: NDArray[Any], signs: list[Signs], bound: Double, seeds: NDArray[np.int64],
+                 settings: MachineSettings) -> Machines:
+    """Solve a problem for each array of signs, to a relative gap of settings.tol.
 
     Parameters
     ----------
     features : float32 or float64 array of shape (n_samples, width), width a multiple of LANE_COUNT, padded with 0
-    sign : int8 array of shape (n_samples,), -1 or +1
+    signs : int8 arrays of shape (n_samples,), -1 or +1
     bound : float64 array of shape (n_samples,), positive
-    squared : bool
-    tol : float, (primal - dual) / primal at which to stop
-    seed : int > 0, decides the order in which rows are visited
-    n_threads : int or None, as the parameter of models
-
-    Returns
-    -------
-    Machine
+    seeds : integers > 0, one for each machine; they decide the order in which rows are visited
+    settings : MachineSettings
     """
-    if tol < _SINGLE_TOLERANCE:
+    if settings.tol < _SINGLE_TOLERANCE:
         features = features.astype(np.float64, copy=False)
-    problem = _Problem(features, sign, bound, squared, n_threads)
-    wide = problem.width > _WIDEST
+    machines = []
+    for sign, seed in zip(signs, seeds, strict=True):
+        problem = _Problem(features, sign, bound, settings.loss, settings.threads)
+        machines.append(_solve(problem, settings.tol, int(seed)))
+    return Machines(np.column_stack([machine.coef for machine in machines]),
+                    np.column_stack([machine.margins for machine in machines]),
+                    sum(machine.n_passes for machine in machines))
+
+
+def _solve(problem: _Problem, tol: float, seed: int) -> Machine:
     machine = _descend(problem, tol, seed)
-    if not machine.gap <= tol and squared and not wide:
-        machine = _newton(problem, machine, tol)
-    if not machine.gap <= tol and (features.dtype == np.float32 or not (squared or wide)):
-        problem = problem if features.dtype == np.float64 else problem.in_double()
-        machine = (_descend(problem, tol, seed) if wide else
-                   (_newton if squared else _interior_point)(problem, machine, tol))
+    if not machine.gap <= tol:
+        if problem.width <= _WIDEST:
+            machine = problem.loss.finish(problem, machine, tol)
+        elif not problem.is_double:
+            machine = _descend(problem.in_double(), tol, seed)
     if not machine.gap <= tol:
         warnings.warn(f"rounding keeps the support vector machine from the relative gap tol = {tol:g} between its "
-                      f"objectives; it stopped at {machine.gap:.2g}", RuntimeWarning, stacklevel=3)
+                      f"objectives; it stopped at {machine.gap:.2g}", RuntimeWarning, stacklevel=4)
     return machine
 
 
-def _descend(problem, tol, seed):
-    """Coordinate descent on the dual, for as long as Newton's method would not be quicker."""
+def _descend(problem: _Problem, tol: float, seed: int) -> Machine:
+    """Coordinate descent on the dual, for as long as Newton's method would not be faster."""
     features, alpha = problem.features, np.zeros(problem.n_samples)
     curvature = np.einsum("ij,ij->i", features, features, dtype=np.float64)
     coef, active = np.zeros(problem.width, features.dtype), np.arange(problem.n_samples)
     state, goal, n_passes, best, since_best = np.array([seed], np.uint64), tol, 0, np.inf, 0
-    at_a_time = int(max(1, min(1000, _WORK // features.size)))
-    at_most = np.inf if problem.width > _WIDEST else _EPOCHS if problem.squared else _EPOCHS_PER_COLUMN * problem.width
+    at_a_time = int(max(1, min(1000, _WORK_BETWEEN_CHECKS // features.size)))
+    at_most = np.inf if problem.width > _WIDEST else problem.loss.n_epochs(problem.width)
     while True:
         allowed = int(min(at_a_time, at_most - n_passes))
-        done = linear_svm.descend_dual(features, problem.sign, problem.bound, curvature, problem.squared, goal, allowed,
-                                  alpha, coef, active, state)
+        done = linear_svm.descend_dual(features, problem.sign, problem.bound, curvature, problem.loss.in_kernel, goal,
+                                       allowed, alpha, coef, active, state)
         n_passes += done
         coef = problem.combine(alpha)
         margins = problem.project(coef)
         primal = problem.primal(coef, margins)
         gap = (primal - problem.dual(alpha, coef)) / primal
         best, since_best = (gap, 0) if gap < 0.5 * best else (best, since_best + 1)
-        if gap <= tol or n_passes >= at_most or since_best == _PATIENCE:
+        if gap <= tol or n_passes >= at_most or since_best == _CHECKS_TO_HALVE:
             return Machine(coef.astype(np.float64), margins, n_passes, gap)
         if done < allowed:
-            goal *= 0.5  # the gap that the rows met on the way was too sanguine
+            goal *= 0.5  # the gap that the rows met on the way was too optimistic
 
 
-def _newton(problem, machine, tol):
-    """Newton's method on the primal with the squared hinge loss, whose curvature is that of the rows in error."""
-    coef, n_passes = machine.coef, machine.n_passes
-    margins = problem.project(coef)  # anew, for those of the machine may be of lower precision
+def _newton(problem: _Problem, machine: Machine, tol: float) -> Machine:
+    """Newton's method on the primal of the squared hinge loss, whose curvature is that of the rows with a loss."""
+    system, coef, n_passes = _NewtonSystem(problem), machine.coef, machine.n_passes
+    margins = problem.project(coef)  # computed again, because those of the machine may be of lower precision
     primal = problem.primal(coef, margins)
     for _ in range(_MAX_STEPS):
         alpha = 2 * problem.bound * np.maximum(0, 1 - margins)
         combined = problem.combine(alpha).astype(np.float64)
         gap = (primal - problem.dual(alpha, combined)) / primal
-        factor = None if gap <= tol else problem.factorise(2 * problem.bound * (margins < 1))
+        factor = None if gap <= tol else system.factorise(2 * problem.bound * (margins < 1))
         if factor is None:
             break
         direction = combined - coef
@@ -190,62 +290,65 @@ def _newton(problem, machine, tol):
 
 
 class _Barrier:
-    """Interior point state for the hinge loss: 0 < alpha < bound, and the prices of both ends."""
+    """Interior point state for the hinge loss: 0 < alpha < bound, and the multipliers of both constraints."""
 
-    def __init__(self, problem):
-        self.problem = problem
+    def __init__(self, problem: _Problem) -> None:
+        self.problem, self.system = problem, _NewtonSystem(problem)
         self.alpha = 0.5 * problem.bound
         gradient = problem.project(problem.combine(self.alpha)) - 1
-        self.low_price, self.high_price = np.maximum(gradient, 0) + 1, np.maximum(-gradient, 0) + 1
+        self.low_multiplier, self.high_multiplier = np.maximum(gradient, 0) + 1, np.maximum(-gradient, 0) + 1
 
     @property
-    def room(self):
+    def distance(self) -> Double:
+        """From alpha up to the bound."""
         return self.problem.bound - self.alpha
 
-    def _products(self, step=0.0, moves=(0.0, 0.0, 0.0)):
-        """Mean of the products of prices and distances after a step: 0 at the optimum."""
-        alpha, low, high = (value + step * move for value, move in
-                            zip((self.alpha, self.low_price, self.high_price), moves, strict=True))
+    def _after(self, step: float, moves: Moves) -> Moves:
+        """Alpha and both multipliers after a step."""
+        return (self.alpha + step * moves[0], self.low_multiplier + step * moves[1],
+                self.high_multiplier + step * moves[2])
+
+    def _products(self, alpha: Double, low: Double, high: Double) -> float:
+        """Mean of the products of multipliers and distances: 0 at the optimum."""
         return 0.5 * ((alpha * low).mean() + ((self.problem.bound - alpha) * high).mean())
 
-    def _moves(self, factor, theta, gradient, low_goal, high_goal):
-        """Newton's moves of alpha and both prices towards price times distance = goal."""
+    def _moves(self, factor: Double, theta: Double, gradient: Double, low_goal: Any, high_goal: Any) -> Moves:
+        """Newton's moves of alpha and both multipliers towards multiplier times distance = goal."""
         problem = self.problem
-        low = low_goal / self.alpha - self.low_price
-        high = high_goal / self.room - self.high_price
-        right = -(gradient - self.low_price + self.high_price) + low - high
+        low = low_goal / self.alpha - self.low_multiplier
+        high = high_goal / self.distance - self.high_multiplier
+        right = -(gradient - self.low_multiplier + self.high_multiplier) + low - high
         direction = problem.combine(right / theta)
         linalg.solve_factorised(factor, direction)
         move = (right - problem.project(direction)) / theta
-        return move, low - self.low_price / self.alpha * move, high + self.high_price / self.room * move
+        return move, low - self.low_multiplier / self.alpha * move, high + self.high_multiplier / self.distance * move
 
-    def _longest(self, moves):
+    def _longest(self, moves: Moves) -> float:
         """Longest step, 1 at most, on which nothing becomes negative."""
-        pairs = ((self.alpha, moves[0]), (self.low_price, moves[1]), (self.room, -moves[0]),
-                 (self.high_price, moves[2]))
+        pairs = ((self.alpha, moves[0]), (self.low_multiplier, moves[1]), (self.distance, -moves[0]),
+                 (self.high_multiplier, moves[2]))
         return min(1.0, *(1 / max(1e-300, (-move / value).max()) for value, move in pairs))
 
-    def advance(self, gradient):
+    def advance(self, gradient: Double) -> bool:
         """Predict, correct and step; return False where rounding allows no more."""
-        if not (self.alpha.min() > 0 and self.room.min() > 0):
+        if not (self.alpha.min() > 0 and self.distance.min() > 0):
             return False  # rounding has put a row on its barrier
-        theta = self.low_price / self.alpha + self.high_price / self.room
-        factor = self.problem.factorise(1 / theta)
+        theta = self.low_multiplier / self.alpha + self.high_multiplier / self.distance
+        factor = self.system.factorise(1 / theta)
         if factor is None:
             return False
         moves = self._moves(factor, theta, gradient, 0.0, 0.0)
-        now = self._products()
-        goal = (self._products(self._longest(moves), moves) / now) ** 3 * now
+        now = self._products(self.alpha, self.low_multiplier, self.high_multiplier)
+        goal = (self._products(*self._after(self._longest(moves), moves)) / now) ** 3 * now
         moves = self._moves(factor, theta, gradient, goal - moves[0] * moves[1], goal + moves[0] * moves[2])
-        step = _BOLDNESS * self._longest(moves)
+        step = _FRACTION_TO_BOUNDARY * self._longest(moves)
         if not (np.isfinite(moves).all() and np.isfinite(step)):
             return False
-        self.alpha, self.low_price, self.high_price = (value + step * move for value, move in zip(
-            (self.alpha, self.low_price, self.high_price), moves, strict=True))
+        self.alpha, self.low_multiplier, self.high_multiplier = self._after(step, moves)
         return True
 
 
-def _interior_point(problem, machine, tol):
+def _interior_point(problem: _Problem, machine: Machine, tol: float) -> Machine:
     """Mehrotra's predictor and corrector on the dual; its systems are of the size of w (Ferris and Munson, 2002)."""
     barrier, n_passes = _Barrier(problem), machine.n_passes
     for n_steps in range(_MAX_STEPS + 1):
@@ -261,11 +364,11 @@ def _interior_point(problem, machine, tol):
     return machine
 
 
-def probability_slope(margins, signs, weight):
-    """Slope A of highest likelihood where a row of margin m is right with probability 1 / (1 + exp(-A m)).
+def probability_slope(margins: Double, signs: Signs, weight: Double) -> float:
+    """Slope A of highest likelihood, where a row of margin m is right with probability 1 / (1 + exp(-A m)).
 
     Each row counts as right with the odds of J. Platt (1999), (n + 1) / (n + 2) with n the rows of its sign, so that
-    margins without a fault do not make the slope infinite.
+    margins that are all positive do not make the slope infinite.
 
     Parameters
     ----------

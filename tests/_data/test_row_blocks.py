@@ -27,7 +27,7 @@ def cut(X, sizes):
     return RowBlocks(lambda: np.split(X, np.cumsum(sizes)))
 
 
-def small_chunks():
+def small_blocks():
     """2048 rows each, so that a few thousand make several."""
     return mock.patch.object(_row_blocks, "BLOCK_ELEMENTS", 1)
 
@@ -133,7 +133,7 @@ def test_samples_of_a_sorted_file():
 def test_cuts_make_no_difference(sizes, seed):
     X, y = waves(seed, 5000, 3)
     model = GBRFF2Classifier(2, max_iter=2, max_samples=2000, random_state=0)
-    with small_chunks():
+    with small_blocks():
         assert [rows.stop for rows, _ in cut(X, sizes).check().chunks()] == [2048, 4096, 5000]
         whole = model.fit(RowBlocks([X]), y).expansion_
         cut_model = model.fit(cut(X, sizes), y)
@@ -149,7 +149,7 @@ def test_streamed_is_packed_up_to_rounding(weighted, max_samples):
     y = np.where(X[:, 3] > 1, 2, y)
     weight = np.random.default_rng(0).integers(0, 3, 6000) if weighted else None
     eval_weight = None if weight is None else 1 + weight[:5000]
-    with small_chunks():
+    with small_blocks():
         packed, streamed = (GBRFF2Classifier(4, max_samples=max_samples, precision="double", random_state=0).fit(
             source, y, weight, eval_set=(evaluation, y[:5000], eval_weight)) for source, evaluation in (
                 (X, X[:5000]), (cut(X, [17, 3000]), cut(X[:5000], [100]))))
@@ -256,7 +256,7 @@ def test_rows_without_weight_decide_nothing(other):
     weight[100:200] = 0
     X[:, 3] = 0.1
     X[100:200, 2:4] = other
-    with small_chunks():
+    with small_blocks():
         packed, streamed = (GBRFF2Classifier(10, max_samples=1000, precision="double", random_state=0)
                             .fit(source, y, weight) for source in (X, RowBlocks([X])))
     assert not streamed.expansion_.omegas[:, 3].any()
@@ -266,6 +266,72 @@ def test_rows_without_weight_decide_nothing(other):
 def test_labels_must_be_as_many_as_rows():
     with pytest.raises(InvalidInputError, match=r"y must have one entry per row of X \(300\), got 299"):
         GBRFF2Classifier(2).fit(RowBlocks([waves(0, 300)[0]]), np.arange(299) % 2)
+
+
+# --- the object itself
+
+@pytest.mark.parametrize("sizes", [[], [0, 10, 10], [2048], [5000], [2047, 2049, 4097], [1] * 20])
+def test_blocks_cover_all_rows_in_order(sizes):
+    X, _ = waves(0, 5000)
+    with small_blocks():
+        found = [(rows, block.copy()) for rows, block in cut(X, sizes).check().chunks()]
+    assert [(rows.start, rows.stop) for rows, _ in found] == [(0, 2048), (2048, 4096), (4096, 5000)]
+    np.testing.assert_array_equal(np.concatenate([block for _, block in found]), X)
+
+
+def test_blocks_of_an_array_can_come_in_random_order():
+    X, _ = waves(0, 7000)
+    with small_blocks():
+        rows = RowBlocks(X).check()
+        found = [(place.start, block.copy()) for place, block in rows.shuffled_chunks(np.random.default_rng(1))]
+        listed = [place.start for place, _ in RowBlocks([X]).check().shuffled_chunks(np.random.default_rng(1))]
+    starts = [start for start, _ in found]
+    assert starts == [2048 * k for k in np.random.default_rng(1).permutation(4)]
+    assert listed == [0, 2048, 4096, 6144]
+    np.testing.assert_array_equal(np.concatenate([block for _, block in sorted(found, key=lambda pair: pair[0])]), X)
+
+
+def test_an_array_is_one_block():
+    X, _ = waves(0, 50)
+    (rows, block), = _row_blocks.chunks(X)
+    assert block is X
+    assert (rows.start, rows.stop) == (0, 50)
+
+
+def test_given_blocks_are_as_given_without_empty_ones():
+    first, empty, last = np.zeros((2, 3), np.float32), np.zeros((0, 3)), [[1, 2, 3]]
+    assert [id(block) for block in RowBlocks([first, empty, last]).pieces()] == [id(first), id(last)]
+
+
+def test_rows_are_taken_by_index():
+    X, _ = waves(0, 5000)
+    indices = np.array([4999, 0, 2048, 0, 2047])
+    with small_blocks():
+        for source in (X, cut(X, [100]).check()):
+            np.testing.assert_array_equal(_row_blocks.take_rows(source, indices), X[indices])
+
+
+def test_shape_and_names_are_known_after_a_first_pass():
+    X, _ = waves(0, 30)
+    blocks = RowBlocks([Frame(X, list("abcde"))] * 2)
+    assert blocks.shape is None
+    assert repr(blocks) == "RowBlocks(list, shape=None)"
+    assert blocks.check() is blocks
+    assert blocks.shape == (60, 5)
+    assert list(blocks.columns) == list("abcde")
+    with pytest.raises(InvalidInputError, match=r"Found blocks with 60 sample\(s\) in all while a minimum of 61"):
+        blocks.check(min_samples=61)
+
+
+def test_checked_rows_stay_where_they_are(tmp_path):
+    X, _ = waves(0, 30)
+    np.save(tmp_path / "X.npy", X)
+    mapped, names = _row_blocks.check_rows(np.load(tmp_path / "X.npy", mmap_mode="r"))
+    assert isinstance(mapped, RowBlocks)
+    assert names is None
+    blocks = RowBlocks([X])
+    assert _row_blocks.check_rows(blocks)[0] is blocks
+    assert _row_blocks.check_rows(X)[0] is X
 
 
 # --- memory

@@ -22,6 +22,13 @@ def test_small_work_stays_on_the_calling_thread():
     assert check_n_threads(8, 3 << 18) == 3
 
 
+def test_a_child_of_a_fork_uses_one_thread(monkeypatch):
+    monkeypatch.setattr(_threads, "_import_pid", os.getpid() + 1)
+    assert check_n_threads(8, LARGE) == 1
+    with pytest.raises(InvalidInputError, match="n_threads must be an integer >= 1"):
+        check_n_threads(0, LARGE)
+
+
 def test_bad_counts():
     for value in (0, -1, 1.5, True, "2"):
         with pytest.raises(InvalidInputError, match="n_threads must be an integer >= 1"):
@@ -116,6 +123,21 @@ def test_many_fits_at_once():
                               range(8)))
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_fits_at_once_with_teams_of_threads():
+    """Each caller starts a team of its own, for there are more than 2^19 numbers."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150_000, 4), dtype=np.float32)
+    y = X[:, 0] * X[:, 1] > 0
+    assert check_n_threads(2, X.size) == 2
+
+    def fit(seed):
+        return GBRFF2Classifier(2, random_state=seed, n_threads=2).fit(X, y).expansion_.amplitudes.tobytes()
+
+    expected = [fit(seed) for seed in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(fit, range(3))) == expected
 
 
 def test_levels():

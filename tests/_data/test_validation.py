@@ -1,4 +1,4 @@
-"""Bad input: every argument, through the public classes, names itself in the message."""
+"""Bad input: every argument names itself in the message, through the public classes and in the single checks."""
 
 import re
 
@@ -6,6 +6,16 @@ import numpy as np
 import pytest
 
 from rffkern import FourierExpansion, GBRFF2Classifier, InvalidInputError, NotFittedError
+from rffkern._data.validation import (
+    as_column,
+    as_numeric,
+    check_array,
+    check_known_labels,
+    check_labels,
+    check_names,
+    check_targets,
+    feature_names,
+)
 
 X = np.random.default_rng(0).standard_normal((40, 3))
 y = np.where(X[:, 0] > 0, 1, -1)
@@ -183,3 +193,95 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
     with pytest.raises(InvalidInputError):
         model.fit(with_value(np.nan), y)
     np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+# --- the single checks
+
+def test_good_rows_are_kept_as_they_are():
+    for dtype in (np.float32, np.float64):
+        rows = X.astype(dtype)
+        assert check_array(rows) is rows
+    read_only = X.copy()
+    read_only.flags.writeable = False
+    assert check_array(read_only) is read_only
+    assert check_array(X[:, ::2]).flags.c_contiguous
+
+
+@pytest.mark.parametrize("given", [
+    X.astype(int), X > 0, X.astype(np.float16), X.astype(object), X.astype(np.longdouble), X.astype(">f8"), X.tolist()])
+def test_other_numbers_become_double(given):
+    found = check_array(given)
+    assert found.dtype == np.float64
+    assert found.dtype.isnative
+    np.testing.assert_array_equal(found, np.asarray(given, dtype=np.float64))
+
+
+def test_single_precision_of_another_byte_order_stays_single():
+    assert as_numeric(X.astype(">f4"), "X").dtype == np.dtype("=f4")
+
+
+def test_sparse_rows_say_how_to_convert_them():
+    class Sparse:
+        nnz = 1
+
+        def toarray(self):
+            return X
+
+    with pytest.raises(InvalidInputError, match=r"got a sparse Sparse; .* convert it with X\.toarray"):
+        check_array(Sparse())
+
+
+def test_columns_are_flattened_with_a_warning():
+    with pytest.warns(UserWarning, match="A column-vector y was passed"):
+        assert as_column(np.ones((3, 1)), "y", 3).shape == (3,)
+
+
+class Table:
+    def __init__(self, **attributes):
+        vars(self).update(attributes)
+
+
+def test_names_of_columns():
+    assert feature_names(X) is None
+    assert feature_names(Table(columns=["a", "b"])).tolist() == ["a", "b"]
+    assert feature_names(Table(columns=["a", 3])) is None
+    assert feature_names(Table(columns=[[1], [2]], column_names=["a", "b"])).tolist() == ["a", "b"]
+    assert feature_names(Table(columns=lambda: ["a"])) is None
+
+
+@pytest.mark.parametrize(("names", "message"), [
+    (["b", "a"], "must be in the same order"), (["a", "x"], "unseen at fit time:\n- x\n.*now missing:\n- b"),
+    (["a"], "now missing:\n- b"),
+])
+def test_names_that_are_not_those_of_fit(names, message):
+    with pytest.raises(InvalidInputError, match=f"(?s){message}"):
+        check_names(names, ["a", "b"])
+    check_names(["a", "b"], np.array(["a", "b"], dtype=object))
+    check_names(None, ["a", "b"])
+    check_names(names, None)
+
+
+@pytest.mark.parametrize("labels", [["b", "a", "b"], [2.0, 1.0, 2.0], [True, False, True],
+                                    np.array(["2021", "2020", "2021"], "M8[Y]"), np.array(["b", "a", "b"], object)])
+def test_labels_are_sorted_and_coded(labels):
+    classes, codes = check_labels(labels, 3)
+    assert codes.tolist() == [1, 0, 1]
+    np.testing.assert_array_equal(classes[codes], labels)
+
+
+def test_known_labels_have_their_codes():
+    classes = np.array(["a", "b", "c"])
+    assert check_known_labels(["c", "a", "c"], classes, 3, "y").tolist() == [2, 0, 2]
+    with pytest.raises(InvalidInputError, match="y must hold labels seen in y, got 'd'"):
+        check_known_labels(["c", "d"], classes, 2, "y")
+    days = np.array(["2020-01-01", "2021-01-01"], "M8[D]")
+    assert check_known_labels(np.array(["2021"], "M8[Y]"), days, 1, "y").tolist() == [1]
+
+
+def test_targets_are_columns_of_doubles():
+    assert check_targets([1, 2, 3], 3).tolist() == [[1.0], [2.0], [3.0]]
+    assert check_targets(X.astype(np.float32), 40).dtype == np.float64
+    for given, message in ((None, "target y is None"), (X[None], "1-D or 2-D"), (X[:, :0], "1-D or 2-D"),
+                           (X[:9], r"one entry per row of X \(40\), got 9"), (with_value(np.inf), "got infinity")):
+        with pytest.raises(InvalidInputError, match=message):
+            check_targets(given, 40)

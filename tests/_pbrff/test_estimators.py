@@ -1,6 +1,7 @@
 """PBRFF: landmarks, pseudo-posterior and machine against their twins."""
 
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -243,3 +244,28 @@ def test_real_data(real_data):
     order = np.random.default_rng(0).permutation(len(y))
     train, test = order[: int(0.7 * len(y))], order[int(0.7 * len(y)) :]
     assert PBRFFClassifier(random_state=0).fit(X[train], y[train]).score(X[test], y[test]) > 0.92
+
+
+@pytest.mark.parametrize("make", [PBRFFClassifier, PBRFFTransformer])
+def test_fits_at_once_with_teams_of_threads(make):
+    """Two callers, each with two threads, on enough numbers that every kernel starts its own team."""
+    X = np.random.default_rng(0).standard_normal((75_000, 8), dtype=np.float32)
+    y = X[:, 0] * X[:, 1] > 0
+
+    def fit(seed):
+        return make(12, n_components=4, random_state=seed, n_threads=2).fit(X, y).expansion_
+
+    expected = [fit(seed) for seed in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(fit, range(2)))
+    for a, b in zip(found, expected, strict=True):
+        for name, array in a.arrays().items():
+            assert array.tobytes() == b.arrays()[name].tobytes()
+
+
+def test_the_docstring_describes_every_parameter():
+    for make in (PBRFFClassifier, PBRFFTransformer):
+        for name in make().get_params():
+            assert f"    {name} : " in make.__doc__
+        assert "{" not in make.__doc__
+        assert "{" not in make.fit.__doc__

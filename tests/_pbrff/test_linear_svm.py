@@ -6,12 +6,19 @@ import warnings
 import numpy as np
 import pytest
 import reference
-from helpers.packing import DTYPES
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rffkern import PBRFFClassifier
 from rffkern._kernels import linear_svm
 from rffkern._pbrff import linear_svm as _svm
+
+DTYPES = (np.float32, np.float64)
+ALONE = _svm.MachineThreads(1, 1)
+HINGE, SQUARED = _svm.LOSSES["hinge"], _svm.LOSSES["squared_hinge"]
+
+losses = pytest.mark.parametrize("loss", [HINGE, SQUARED], ids=["hinge", "squared_hinge"])
+any_loss = st.sampled_from([HINGE, SQUARED])
 
 
 def problem(seed, n_samples, n_features, dtype=np.float64, overlap=1.0):
@@ -25,131 +32,164 @@ def problem(seed, n_samples, n_features, dtype=np.float64, overlap=1.0):
     return features, np.where(score > 0, 1, -1).astype(np.int8), rng.uniform(0.5, 2, n_samples)
 
 
-def solve(features, sign, bound, squared, tol=1e-6, seed=1, n_threads=1):
-    return _svm.fit_machine(features, sign, bound, squared, tol, seed, n_threads)
+def solve(features, sign, bound, loss, tol=1e-6, seed=1, n_threads=1):
+    if tol < 1e-6:
+        features = features.astype(np.float64)
+    return _svm._solve(_svm._Problem(features, sign, bound, loss, _svm.MachineThreads(n_threads, n_threads)), tol, seed)
 
 
-def second_order(features, sign, bound, squared, tol):
-    problem = _svm._Problem(features.astype(np.float64), sign, bound, squared, 1)
+def second_order(features, sign, bound, loss, tol):
+    problem = _svm._Problem(features.astype(np.float64), sign, bound, loss, ALONE)
     start = _svm.Machine(np.zeros(problem.width), np.zeros(problem.n_samples), 0, 1.0)
-    return (_svm._newton if squared else _svm._interior_point)(problem, start, tol)
+    return loss.finish(problem, start, tol)
 
 
 sizes = st.tuples(st.integers(0, 10**6), st.sampled_from([2, 3, 17, 200, 2100]), st.sampled_from([1, 3, 15, 40]))
 
 
-@given(sizes, st.sampled_from(DTYPES), st.booleans(), st.sampled_from([0.01, 1.0, 30.0]))
-def test_the_gap_is_reached(size, dtype, squared, C):
-    """Weak duality makes the gap a proof: whatever the path, w is within tol of the best."""
+@given(sizes, st.sampled_from(DTYPES), any_loss, st.sampled_from([0.01, 1.0, 30.0]))
+def test_the_gap_is_reached(size, dtype, loss, C):
+    """Weak duality makes the gap a proof that w is within tol of the best."""
     features, sign, bound = problem(*size, dtype)
-    machine = solve(features, sign, C * bound, squared, 1e-4)
+    squared = loss is SQUARED
+    machine = solve(features, sign, C * bound, loss, 1e-4)
     slack = np.maximum(0, 1 - sign * (features @ machine.coef))
     primal = 0.5 * machine.coef @ machine.coef + C * bound @ (slack**2 if squared else slack)
-    best = second_order(features, sign, C * bound, squared, 1e-9)
+    best = second_order(features, sign, C * bound, loss, 1e-9)
     slack = np.maximum(0, 1 - best.margins)
     lowest = 0.5 * best.coef @ best.coef + C * bound @ (slack**2 if squared else slack)
     assert lowest * (1 - 1e-6) <= primal <= lowest * (1 + 2e-4)
     np.testing.assert_allclose(machine.margins, sign * (features @ machine.coef), atol=1e-4)
 
 
-@given(sizes, st.booleans())
-def test_objectives_are_those_of_the_twin(size, squared):
+@given(sizes, any_loss)
+def test_objectives_are_those_of_the_twin(size, loss):
     features, sign, bound = problem(*size)
     alpha = np.random.default_rng(size[0]).uniform(0, 1, len(sign)) * bound
-    primal, dual = reference.machine_objectives(features, sign, bound, squared, alpha)
-    problem_ = _svm._Problem(features, sign, bound, squared, 1)
+    primal, dual = reference.machine_objectives(features, sign, bound, loss is SQUARED, alpha)
+    problem_ = _svm._Problem(features, sign, bound, loss, ALONE)
     coef = problem_.combine(alpha)
     assert problem_.primal(coef, problem_.project(coef)) == pytest.approx(primal, rel=1e-12)
     assert problem_.dual(alpha, coef) == pytest.approx(dual, rel=1e-12, abs=1e-12)
 
 
-@given(sizes, st.sampled_from(DTYPES), st.booleans())
-def test_an_epoch_raises_the_dual_and_stays_feasible(size, dtype, squared):
+@given(sizes, st.sampled_from(DTYPES), any_loss)
+def test_an_epoch_raises_the_dual_and_stays_feasible(size, dtype, loss):
     features, sign, bound = problem(*size, dtype)
     curvature = (features.astype(np.float64) ** 2).sum(axis=1)
     alpha, coef, active = np.zeros(len(sign)), np.zeros(features.shape[1], dtype), np.arange(len(sign))
     state, duals = np.array([7], np.uint64), [0.0]
     for _ in range(5):
-        done = linear_svm.descend_dual(features, sign, bound, curvature, squared, 0.0, 1, alpha, coef, active, state)
+        done = linear_svm.descend_dual(features, sign, bound, curvature, loss.in_kernel, 0.0, 1, alpha, coef, active,
+                                       state)
         assert done == 1
         assert (alpha >= 0).all()
-        assert squared or (alpha <= bound).all()
+        assert loss is SQUARED or (alpha <= bound).all()
         assert sorted(active) == list(range(len(sign)))
-        duals.append(reference.machine_objectives(features.astype(np.float64), sign, bound, squared, alpha)[1])
+        duals.append(reference.machine_objectives(features.astype(np.float64), sign, bound, loss is SQUARED,
+                                                  alpha)[1])
     assert (np.diff(duals) >= -1e-5 * np.abs(duals[1:])).all()
     np.testing.assert_allclose(coef, features.T.astype(np.float64) @ (alpha * sign), atol=2e-4)
 
 
-@pytest.mark.parametrize("squared", [False, True])
+@losses
 @pytest.mark.parametrize("C", [0.1, 1e3, 1e6])
-def test_converged_not_capped_for_any_C(C, squared):
+def test_converged_not_capped_for_any_C(C, loss):
     """Overlapping classes and a large C are what coordinate descent crawls on."""
     features, sign, bound = problem(3, 3000, 20)
-    machine = solve(features, sign, C * bound, squared, 1e-6)
+    machine = solve(features, sign, C * bound, loss, 1e-6)
     assert machine.gap <= 1e-6
     assert machine.n_passes < 1500
     assert np.mean(machine.margins > 0) > 0.6
 
 
-@pytest.mark.parametrize(("squared", "expected"), [(False, 1.0), (True, 0.8)])
-def test_two_rows_by_hand(squared, expected):
+@pytest.mark.parametrize(("loss", "expected"), [(HINGE, 1.0), (SQUARED, 0.8)])
+def test_two_rows_by_hand(loss, expected):
     """x = +-1, no constant: w minimises w^2 / 2 + 2 max(0, 1 - w) -> 1; squared: w + 4 (w - 1) = 0 -> 0.8."""
     features = np.zeros((2, 16))
     features[:, 0] = 1, -1
     for method in (solve, second_order):
-        machine = method(features, np.array([1, -1], np.int8), np.ones(2), squared, 1e-12)
+        machine = method(features, np.array([1, -1], np.int8), np.ones(2), loss, 1e-12)
         assert machine.coef[0] == pytest.approx(expected, abs=1e-5)
 
 
 def test_single_precision_goes_on_in_double():
     """A gap below the rounding of single precision is reached all the same."""
     features, sign, bound = problem(5, 300, 15, np.float32)
-    assert solve(features, sign, bound, True, 1e-11).gap <= 1e-11
+    assert solve(features, sign, bound, SQUARED, 1e-11).gap <= 1e-11
 
 
-@pytest.mark.parametrize("squared", [False, True])
-def test_wide_problems_end(squared, monkeypatch):
-    """Beyond the widths of Newton's methods coordinate descent goes on alone, and rounding does not make it a hang."""
+@losses
+def test_wide_problems_end(loss, monkeypatch):
+    """Beyond the widths of Newton's method coordinate descent goes on alone, and stops where rounding ends it."""
     monkeypatch.setattr(_svm, "_WIDEST", 10)
     features, sign, bound = problem(5, 200, 15, np.float32)
-    assert solve(features, sign, bound, squared, 1e-6).gap <= 1e-6
+    assert solve(features, sign, bound, loss, 1e-6).gap <= 1e-6
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "rounding keeps the support vector machine from the relative gap")
-        assert abs(solve(features, sign, bound, squared, 1e-18).gap) < 1e-9
+        assert abs(solve(features, sign, bound, loss, 1e-18).gap) < 1e-9
 
 
 def test_newton_does_not_believe_margins_of_lower_precision():
     """They come with rounding errors, which a large C turns into a loss below the lowest, that no step can reach."""
     features, sign, bound = problem(8, 42, 200)
-    best = second_order(features, sign, 1e3 * bound, True, 1e-10)
+    best = second_order(features, sign, 1e3 * bound, SQUARED, 1e-10)
     start = best._replace(coef=best.coef * 0.999, margins=best.margins + 1e-3)
-    assert _svm._newton(_svm._Problem(features, sign, 1e3 * bound, True, 1), start, 1e-6).gap <= 1e-6
+    assert _svm._newton(_svm._Problem(features, sign, 1e3 * bound, SQUARED, ALONE), start, 1e-6).gap <= 1e-6
 
 
 @pytest.mark.parametrize("C", [1.0, 1e4, 1e5])
-@pytest.mark.parametrize("squared", [False, True])
-def test_a_gap_beyond_rounding_ends_finite(C, squared):
-    """Where rounding puts a row on its barrier the best point so far is the answer, not nan."""
+@losses
+def test_a_gap_beyond_rounding_ends_finite(C, loss):
+    """Where rounding puts a row on its barrier the best point so far is returned, not nan."""
     for seed in range(6):
         features, sign, bound = problem(seed, 128, 20, overlap=5.0)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "rounding keeps the support vector machine from the relative gap")
-            machine = solve(features, sign, C * bound, squared, 1e-12)
+            machine = solve(features, sign, C * bound, loss, 1e-12)
         assert np.isfinite(machine.coef).all()
         assert machine.gap < 1e-6
 
 
+def test_machines_of_several_signs_are_those_of_each_alone():
+    features, sign, bound = problem(4, 300, 15)
+    other = np.where(features[:, 1] > 0, 1, -1).astype(np.int8)
+    settings = _svm.MachineSettings(SQUARED, 1e-5, ALONE)
+    both = _svm.fit_machines(features, [sign, other], bound, np.array([3, 4]), settings)
+    single = [solve(features, s, bound, SQUARED, 1e-5, seed) for s, seed in ((sign, 3), (other, 4))]
+    np.testing.assert_array_equal(both.coef, np.column_stack([machine.coef for machine in single]))
+    np.testing.assert_array_equal(both.margins, np.column_stack([machine.margins for machine in single]))
+    assert both.n_passes == sum(machine.n_passes for machine in single)
+
+
+def test_the_warning_points_at_the_caller_of_fit(monkeypatch):
+    monkeypatch.setattr(_svm, "_MAX_STEPS", 1)
+    X, y = np.random.default_rng(0).standard_normal((60, 2)), np.arange(60) % 2
+    with pytest.warns(RuntimeWarning, match="rounding keeps the support vector machine") as caught:
+        PBRFFClassifier(5, C=1e6, loss="hinge", tol=1e-9, random_state=0).fit(X, y)
+    assert caught[0].filename == __file__
+
+
+@losses
+def test_losses_by_hand(loss):
+    """Slack 3 of bound 2: 6 or 18; the squared loss adds 1 / (2 U) to the diagonal of the dual."""
+    squared = loss is SQUARED
+    assert loss.losses(np.array([3.0, 0.0]), np.array([2.0, 5.0])).tolist() == [18.0 if squared else 6.0, 0.0]
+    assert loss.diagonal(np.array([2.0])).tolist() == [0.25 if squared else 0.0]
+    assert isinstance(loss.in_kernel, linear_svm.SquaredHingeLoss if squared else linear_svm.HingeLoss)
+
+
 def test_the_order_of_rows_is_the_seed_s(rng):
     features, sign, bound = problem(9, 400, 15)
-    first, again, other = (solve(features, sign, bound, True, 1e-3, seed) for seed in (1, 1, 2))
+    first, again, other = (solve(features, sign, bound, SQUARED, 1e-3, seed) for seed in (1, 1, 2))
     assert first.coef.tobytes() == again.coef.tobytes() != other.coef.tobytes()
 
 
-@pytest.mark.parametrize("squared", [False, True])
-def test_bits_do_not_depend_on_threads(squared):
+@losses
+def test_bits_do_not_depend_on_threads(loss):
     features, sign, bound = problem(2, 5000, 20)
     for C in (0.1, 1e3):  # by coordinate descent, and beyond it
-        coefs = [solve(features, sign, C * bound, squared, 1e-4, n_threads=n).coef.tobytes() for n in (1, 2, 3)]
+        coefs = [solve(features, sign, C * bound, loss, 1e-4, n_threads=n).coef.tobytes() for n in (1, 2, 3)]
         assert coefs[0] == coefs[1] == coefs[2]
 
 

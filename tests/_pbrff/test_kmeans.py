@@ -1,0 +1,37 @@
+"""K-means: clusters that are known, weights, few distinct rows."""
+
+import numpy as np
+
+from rffkern._pbrff.kmeans import kmeans
+
+
+def test_kmeans_finds_clusters(rng):
+    centers = np.array([[0.0, 0], [10, 0], [0, 10], [10, 10]])
+    X = np.repeat(centers, 50, axis=0) + 0.1 * rng.standard_normal((200, 2))
+    found = kmeans(X, np.ones(200), 4, rng)
+    distances = np.linalg.norm(found[:, None] - centers, axis=2)
+    assert sorted(distances.argmin(axis=1)) == [0, 1, 2, 3]
+    assert distances.min(axis=1).max() < 0.1
+    np.testing.assert_allclose(found[distances[:, 0].argmin()], X[:50].mean(axis=0))
+
+
+def test_kmeans_weighs_rows_and_survives_few(rng):
+    found = kmeans(np.array([[0.0], [1.0]]), np.array([1.0, 3.0]), 1, rng)
+    assert found.tolist() == [[0.75]]
+    assert sorted(set(np.ravel(kmeans(np.array([[2.0], [2.0], [5.0]]), np.ones(3), 6, rng)))) == [2.0, 5.0]
+
+
+def test_no_row_is_nearer_to_another_center_than_to_its_own(rng):
+    """At the end of Lloyd's iterations every center is the weighted mean of the rows nearest to it."""
+    X, weight = rng.standard_normal((1500, 3)), rng.uniform(0.5, 2, 1500)
+    centers = kmeans(X, weight, 7, rng)
+    nearest = np.linalg.norm(X[:, None] - centers, axis=2).argmin(axis=1)
+    for k in range(7):
+        np.testing.assert_allclose(centers[k], np.average(X[nearest == k], axis=0, weights=weight[nearest == k]))
+
+
+def test_seeds_use_one_uniform_number_for_each_center():
+    rng, other = np.random.default_rng(5), np.random.default_rng(5)
+    kmeans(np.random.default_rng(1).standard_normal((50, 2)), np.ones(50), 4, rng)
+    other.random(4)
+    assert rng.random() == other.random()
