@@ -4,10 +4,11 @@ import re
 
 import pytest
 
+import rffkern
 from rffkern import InvalidInputError
 from rffkern._data.arguments import Choice, Number, RandomState
 from rffkern._estimator import parameters
-from rffkern._estimator.parameters import ARGUMENTS, Attribute, Parameter, check_parameters, describe
+from rffkern._estimator.parameters import ARGUMENTS, Attribute, Parameter, describe
 
 SIZE = Parameter("size", Number(int, 1, 9), "How large.")
 KIND = Parameter("kind", Choice(("round", "square")), "Which shape.")
@@ -88,13 +89,13 @@ def test_described_changes_the_text_alone():
     assert Attribute("a", "int", "One.").described("Two.") == Attribute("a", "int", "Two.")
 
 
-def test_check_parameters():
-    thing = make_class()
-    check_parameters(thing())
-    with pytest.raises(InvalidInputError, match=r"^size must be an integer >= 1 and <= 9, got 10$"):
-        check_parameters(thing(10, kind="oval"))  # the first that is wrong
-    with pytest.raises(InvalidInputError, match=r"^kind must be one of 'round', 'square', got 'oval'$"):
-        check_parameters(thing(kind="oval"))
+def test_parameters_are_checked_in_their_order():
+    model = rffkern.GBRFF2Classifier()
+    model._check_params()
+    with pytest.raises(InvalidInputError, match=r"^n_estimators must be an integer >= 1 and <= 100000000, got 0$"):
+        model.set_params(n_estimators=0, precision="half")._check_params()  # the first that is wrong
+    with pytest.raises(InvalidInputError, match=r"^precision must be one of 'single', 'double', got 'half'$"):
+        model.set_params(n_estimators=1)._check_params()
 
 
 @pytest.mark.parametrize(("check", "domain"), [
