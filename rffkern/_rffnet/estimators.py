@@ -50,7 +50,7 @@ class RFFNetRegressor(Regressor):
 
     Departures from the paper: proximal steps use the metric of Adam's steps, so that they end where the objective is
     minimal; a constant is learned and not penalised; penalty and step size fall when the validation loss stops
-    falling, for a heavy penalty finds the columns that matter, and a light one the function of them.
+    falling, because a heavy penalty finds the columns that matter and a light one the function of them.
 
     Examples
     --------

@@ -38,7 +38,7 @@ LOSS = (
 )
 STEPS = (
     Parameter("solver", Choice(tuple(STEP_ORDERS)),
-              'How each mini-batch changes the model.  "alternating" takes a step on the coefficients, and from there a '
+              'How a mini-batch changes the model.  "alternating" takes a step on the coefficients, and from there a '
               'step on the relevances, as in Algorithm 1.  "joint" takes both steps from the same point, as in the '
               "authors' later code.  Both take the same time."),
     LEARNING_RATE.described(
