@@ -46,7 +46,8 @@ def test_losses_of_extreme_scores(name):
 steps = st.builds(Steps, seed=st.integers(0, 2**32 - 1), n_samples=st.sampled_from([1, 2, 31, 33, 100, 300]),
                   n_features=st.integers(1, 23), n_terms=st.integers(1, 70), name=st.sampled_from(sorted(LOSSES)),
                   dtype=st.sampled_from(DTYPES), weighted=st.booleans(),
-                  batch_size=st.sampled_from([1, 5, 32, 128, 150, 300]), solver=st.sampled_from(["alternating", "joint"]))
+                  batch_size=st.sampled_from([1, 5, 32, 128, 150, 300]),
+                  solver=st.sampled_from(["alternating", "joint"]))
 
 
 @given(steps)

@@ -1,12 +1,14 @@
 """RFFNet as its users meet it: what it learns, with which losses and kernels, and which columns it finds."""
 
+import inspect
 import math
+import re
 
 import numpy as np
 import pytest
 from helpers.wavy_rows import wavy
 
-from rffkern import InvalidInputError, RFFNetClassifier, RFFNetRegressor
+from rffkern import InvalidInputError, RFFNetClassifier, RFFNetRegressor, load
 
 
 def test_finds_the_columns_that_matter(rffnet, few_columns):
@@ -171,3 +173,24 @@ def test_omegas_that_overflow_are_refused(rng):
     model = RFFNetRegressor(20_000, kernel="laplace", random_state=0, max_epochs=1)
     with pytest.raises(InvalidInputError, match="X must have columns of larger spread"):
         model.fit(X, X[:, 0] * 1e305)
+
+
+@pytest.mark.parametrize("cls", [RFFNetClassifier, RFFNetRegressor])
+def test_every_parameter_is_described_where_help_shows_it(cls):
+    section = cls.__doc__.split("Parameters\n    ----------\n")[1].split("Attributes\n")[0]
+    entries = dict(re.findall(r"^    (\w+) : (.*)$", section, re.MULTILINE))
+    assert list(entries) == list(cls().get_params())
+    for name, value in cls().get_params().items():
+        assert entries[name].endswith(f'default "{value}"' if isinstance(value, str) else f"default {value!r}")
+    assert "As of" not in cls.__doc__
+    for method in (cls.fit, cls.partial_fit, cls.select_top_k, cls.selection_path):
+        for name in list(inspect.signature(method).parameters)[1:]:
+            assert re.search(rf"^ +{name} : ", method.__doc__, re.MULTILINE), (method, name)
+
+
+@pytest.mark.parametrize("family", ["rffnet", "rffnet_regressor"])
+def test_files_that_say_patience_are_read(family, request):
+    """Of format version 2."""
+    model = load(request.config.rootpath / "tests" / "data" / "2" / f"{family}.npz")
+    assert "patience" not in model.get_params()
+    assert model.early_stopping_rounds == 10

@@ -119,7 +119,7 @@ def test_relevances_of_columns_that_do_not_vary_are_zero():
 def test_omegas_that_overflow_are_refused():
     network = Network(np.full((3, 1), 1e3), np.zeros(3), 1.0, np.zeros(1), np.float64)
     one = np.ones(1)
-    with pytest.raises(InvalidInputError, match="X must have columns of larger spread: .* got a spread of 1e-306"):
+    with pytest.raises(InvalidInputError, match=r"X must have columns of larger spread: .* got a spread of 1e-306"):
         network.expansion(one, one, Scaling(np.zeros(1), np.array([1e306]), 1.0))
 
 

@@ -1,18 +1,21 @@
-"""How RFFNet trains: epochs, penalties and steps, restarts, rows held out and rows streamed, and going on."""
+"""How RFFNet trains: epochs, penalties and steps, restarts, rows held out, rows streamed, threads."""
 
 import copy
 import math
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import reference
 from helpers.wavy_rows import wavy
 
-from rffkern import InvalidInputError, RFFNetClassifier, RFFNetRegressor, RowBlocks, load, save
+from rffkern import InvalidInputError, RFFNetClassifier, RFFNetRegressor, RowBlocks
 from rffkern._data import row_blocks
+from rffkern._data.weights import RowWeights
 from rffkern._rffnet import training
-from rffkern._rffnet.network import Network
-from rffkern.errors import TrainingStateError
+from rffkern._rffnet.losses import Squared
+from rffkern._rffnet.network import STEP_ORDERS, Network, StepPlan, Workspace
 
 
 def replay(X, y, model, n_epochs):
@@ -118,42 +121,6 @@ def test_partial_fit_after_fit_starts_there(rffnet, few_columns):
     assert model.score(*few_columns[2:]) > 0.95
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    (lambda m, X, y: m.partial_fit(X[:, :3], y), "X has 3 features, but RFFNetRegressor is expecting 8 features"),
-    (lambda m, X, y: m.set_params(n_components=7).partial_fit(X, y), "n_components must be 332 or None .*, got 7"),
-    (lambda m, X, y: m.partial_fit(X, np.column_stack([y, y])), "y must have the targets or classes"),
-    (lambda m, X, y: m.set_params(precision="double").partial_fit(X, y), "precision must be that of the training"),
-])
-def test_training_that_cannot_go_on(few_columns, change, message):
-    X, y = few_columns[:2]
-    model = RFFNetRegressor(random_state=0, max_epochs=1, n_components=332).fit(X, y)
-    before = model.predict(X)
-    with pytest.raises(InvalidInputError, match=message):
-        change(model.set_params(n_components=None), X, y)
-    np.testing.assert_array_equal(model.predict(X), before)
-
-
-def test_labels_that_cannot_come(few_columns):
-    X = few_columns[0]
-    with pytest.raises(InvalidInputError, match="at least two classes"):
-        RFFNetClassifier().partial_fit(X[:5], [1] * 5)
-    model = RFFNetClassifier(20, random_state=0).partial_fit(X[:4], [0, 1, 0, 1])
-    with pytest.raises(InvalidInputError, match="y must hold labels seen in y, got 2"):
-        model.partial_fit(X[:2], [2, 0])
-
-
-def test_a_model_from_a_file_cannot_go_on(rffnet, few_columns, tmp_path):
-    save(rffnet, tmp_path / "m")
-    loaded = load(tmp_path / "m")
-    np.testing.assert_array_equal(loaded.relevances_, rffnet.relevances_)
-    assert (loaded.best_epoch_, loaded.n_epochs_) == (rffnet.best_epoch_, rffnet.n_epochs_)
-    with pytest.raises(TrainingStateError, match="was read from a file"):
-        loaded.partial_fit(*few_columns[:2])
-    with pytest.raises(TrainingStateError, match="was read from a file"):
-        loaded.set_params(warm_start=True).fit(*few_columns[:2])
-    assert loaded.set_params(warm_start=False).fit(*few_columns[:2]).score(*few_columns[2:]) > 0.9
-
-
 @pytest.mark.parametrize("n_samples", [2, 3, 9, 10, 31])
 @pytest.mark.parametrize("batch_size", [1, 32, 5000])
 def test_few_rows_train(n_samples, batch_size):
@@ -216,29 +183,12 @@ class TestStreams:
         assert streamed._training_state.held_out.size == 200
 
 
-def test_names_are_kept_by_rows_without_any(few_columns):
-    pd = pytest.importorskip("pandas")
-    X, y = few_columns[:2]
-    names = [f"f{j}" for j in range(8)]
-    model = RFFNetRegressor(20, random_state=0).partial_fit(pd.DataFrame(X, columns=names), y).partial_fit(X, y)
-    assert model.feature_names_in_.tolist() == names
-    with pytest.raises(InvalidInputError, match="same order"):
-        model.partial_fit(pd.DataFrame(X, columns=names[::-1]), y)
-
-
 @pytest.mark.parametrize(("n_samples", "expected"), [(100, 3), (10_001, 1)])
 def test_number_of_restarts(n_samples, expected):
     X, y = wavy(n_samples)
     epochs = []
     RFFNetRegressor(10, max_epochs=2, batch_size=100).fit(X, y, callback=lambda info: epochs.append(info.n_rounds))
     assert epochs == expected * [1, 2]
-
-
-def test_targets_of_another_scale_are_refused_where_training_goes_on(few_columns):
-    X, y = few_columns[:2]
-    model = RFFNetRegressor(20, random_state=0, max_epochs=1).fit(X, 1e-300 * y)
-    with pytest.raises(InvalidInputError, match="y must lie within 1e\\+15 standard deviations"):
-        model.partial_fit(X, 1e300 * y)
 
 
 def test_rows_are_held_out_where_an_eval_set_was_before(few_columns):
@@ -378,6 +328,44 @@ def test_long_epochs_are_validated_in_parts(streamed, monkeypatch):
     assert 8 <= per_epoch <= 11 if streamed else per_epoch == 11
     assert model.eval_loss_[0] == validations[0]
     np.testing.assert_array_equal(model.eval_loss_[1:], np.min(np.reshape(validations[1:], (3, per_epoch)), axis=1))
-    held_out = X[state.held_out], y[state.held_out]
-    assert np.mean((model.predict(held_out[0]) - held_out[1]) ** 2) / np.var(y) == pytest.approx(min(validations),
-                                                                                              rel=1e-4)
+    rows, targets = X[state.held_out], ((y - y.mean()) / y.std())[state.held_out, None]
+    workspace = Workspace(state.network, StepPlan(Squared(), state.scaling, 1, STEP_ORDERS["alternating"], 1), 600)
+    assert mean_loss(state.network, rows, targets, RowWeights(600), workspace) == pytest.approx(min(validations),
+                                                                                              rel=1e-6)
+
+
+def answers_of_threads(fit, n_calls):
+    """What calls return that run at the same time."""
+    barrier = threading.Barrier(n_calls)
+
+    def call(_):
+        barrier.wait()
+        return fit()
+
+    with ThreadPoolExecutor(n_calls) as pool:
+        return list(pool.map(call, range(n_calls)))
+
+
+@pytest.mark.parametrize("solver", ["alternating", "joint"])
+def test_concurrent_fits_with_teams_of_threads_have_the_bits_of_one_alone(solver, monkeypatch):
+    """Batches of 700 rows of 100 columns: large enough for a second thread in every step and every validation."""
+    X, y = wavy(1600, n_features=100)
+    teams, init = [], Workspace.__init__
+
+    def spy(self, *arguments):
+        init(self, *arguments)
+        teams.append((self.scratch.n_threads, len(self.scored)))
+
+    monkeypatch.setattr(Workspace, "__init__", spy)
+
+    def fit(n_threads=2):
+        model = RFFNetRegressor(256, solver=solver, batch_size=700, max_epochs=3, n_restarts=1, random_state=0,
+                                n_threads=n_threads, validation_fraction=0.1)
+        return model.fit(X, y).predict(X)
+
+    alone = fit(n_threads=1)
+    assert teams == [(1, 1)]
+    found = answers_of_threads(fit, 4)
+    assert teams[1:] == [(2, 2)] * 4
+    for predicted in found:
+        np.testing.assert_array_equal(predicted, alone)
