@@ -8,8 +8,7 @@ from .rffnet_losses import Loss
 TERM_GROUP: int
 LARGEST_VALUE: float
 
-class StepOrder:
-    def __init__(self, before: int, after: int) -> None: ...
+class StepOrder: ...
 
 ALTERNATING: StepOrder
 JOINT: StepOrder

@@ -12,6 +12,7 @@ from .network import Visit
 from .problem import Problem
 
 Indices = NDArray[np.intp]
+_Shuffled = tuple[NDArray[Any], NDArray[np.float64], RowWeights, list[Indices]]
 
 # An epoch passes over few rows several times, until it has taken so many steps.
 _STEPS_PER_EPOCH = 32
@@ -55,8 +56,7 @@ def visits(problem: Problem, members: Indices, n_passes: int, part_size: int,
             yield Visit(X, targets, weight, parts, total_weight)
 
 
-def _shuffled(problem: Problem, members: Indices, n_passes: int, rng: np.random.Generator) -> Iterator[
-        tuple[NDArray[Any], NDArray[np.float64], RowWeights, list[Indices]]]:
+def _shuffled(problem: Problem, members: Indices, n_passes: int, rng: np.random.Generator) -> Iterator[_Shuffled]:
     """Yield (array, targets, weights, orders of the members in it); rows of a stream are shuffled within blocks."""
     X, targets, weights, _ = problem
     if not isinstance(X, RowBlocks):

@@ -12,7 +12,7 @@ from .network import Network, StepSettings, Values
 # Penalties on the squared coefficients, times the number of rows.
 _RIDGES, _VALIDATIONS_PER_RIDGE = (50.0, 5.0, 0.5, 0.05), 3
 
-# With the last penalty, training shortens its steps so often, each time by this factor.
+# With the last penalty, training shortens its steps this many times, each time by this factor.
 _STEP_FACTOR, _N_STEP_CUTS, _VALIDATIONS_PER_STEP = 0.3, 2, 6
 
 # Validations count from this number of steps on, or once the loss has fallen by this share.
@@ -36,20 +36,30 @@ class Stage(NamedTuple):
     n_validations: int | None
 
 
-def make_stages(parameters: ScheduleSettings, ridge_scale: float, n_samples: int, goes_on: bool) -> list[Stage]:
-    """Return the stages of a training on so many rows; one that goes on begins with the last penalty."""
-    ridges = [parameters.reg_lambda]
-    if isinstance(parameters.reg_lambda, str):
-        ridges = [ridge_scale * ridge / n_samples for ridge in _RIDGES]
-    rate, lasso = parameters.learning_rate, parameters.reg_l1
-    stages = [] if goes_on else [Stage(StepSettings(rate, float(ridge), lasso), _VALIDATIONS_PER_RIDGE)
-                                 for ridge in ridges[:-1]]
-    factor = 1.0
-    for _ in range(_N_STEP_CUTS):
-        stages.append(Stage(StepSettings(rate * factor, float(ridges[-1]), lasso), _VALIDATIONS_PER_STEP))
+def stages_from_start(parameters: ScheduleSettings, ridge_scale: float, n_samples: int) -> list[Stage]:
+    """Return the stages of a new training on so many rows: the penalties in turn, then shorter steps."""
+    *heavier, _ = _ridges(parameters, ridge_scale, n_samples)
+    first = [Stage(StepSettings(parameters.learning_rate, ridge, parameters.reg_l1), _VALIDATIONS_PER_RIDGE)
+             for ridge in heavier]
+    return first + stages_to_go_on(parameters, ridge_scale, n_samples)
+
+
+def stages_to_go_on(parameters: ScheduleSettings, ridge_scale: float, n_samples: int) -> list[Stage]:
+    """Return the stages of a training that goes on: the last penalty, with shorter and shorter steps."""
+    rate, ridge = parameters.learning_rate, _ridges(parameters, ridge_scale, n_samples)[-1]
+    n_validations = [_VALIDATIONS_PER_STEP] * _N_STEP_CUTS + [parameters.early_stopping_rounds]
+    factor, stages = 1.0, []
+    for n_allowed in n_validations:
+        stages.append(Stage(StepSettings(rate * factor, ridge, parameters.reg_l1), n_allowed))
         factor *= _STEP_FACTOR
-    stages.append(Stage(StepSettings(rate * factor, float(ridges[-1]), lasso), parameters.early_stopping_rounds))
     return stages
+
+
+def _ridges(parameters: ScheduleSettings, ridge_scale: float, n_samples: int) -> list[float]:
+    """The penalties on the squared coefficients, in their order."""
+    if isinstance(parameters.reg_lambda, str):
+        return [ridge_scale * ridge / n_samples for ridge in _RIDGES]
+    return [float(parameters.reg_lambda)]
 
 
 class Schedule:

@@ -19,7 +19,7 @@ from .epochs import epochs, visits
 from .losses import Loss
 from .network import LARGEST_LOSS, STEP_ORDERS, Network, StepPlan, Values, Workspace
 from .problem import Division, Problem, divide, pose
-from .schedule import Schedule, ScheduleSettings, make_stages
+from .schedule import Schedule, ScheduleSettings, Stage, stages_from_start, stages_to_go_on
 from .training_state import TrainingState
 
 Double = NDArray[np.float64]
@@ -61,7 +61,7 @@ class _Task(NamedTuple):
     division: Division
     rng: np.random.Generator
     callback: Callable[..., Any] | None
-    goes_on: bool
+    make_stages: Callable[[ScheduleSettings, float, int], list[Stage]]
 
 
 class _Outcome(NamedTuple):
@@ -80,7 +80,8 @@ def fit_network(settings: Settings, training: Training, loss: Loss, callback: Ca
     problem = pose(training.rows, training, state)
     eval_problem = None if training.evaluation is None else pose(training.evaluation, training, state)
     division = divide(problem, eval_problem, settings.validation_fraction, rng, state)
-    task = _Task(settings, loss, problem, division, rng, callback, state is not None)
+    make_stages = stages_from_start if state is None else stages_to_go_on
+    task = _Task(settings, loss, problem, division, rng, callback, make_stages)
     best = None
     for unit, start in _starts(task, training, state):
         outcome = _train(task, start, unit)
@@ -88,7 +89,7 @@ def fit_network(settings: Settings, training: Training, loss: Loss, callback: Ca
             best = outcome
         if outcome.monitor.asked_to_stop:
             break
-    assert best is not None  # there is at least one start
+    assert best is not None  # there is always a start
     return _fitted(training, best.state, best.best, best.monitor.train_loss, best.monitor.eval_loss)
 
 
@@ -103,7 +104,7 @@ def partial_fit_network(settings: Settings, training: Training, loss: Loss, stat
     else:
         state = state.to_go_on(training, len(members))
     workspace = _workspace(settings, state, loss, len(members), 0)
-    stage = make_stages(settings, loss.ridge_scale, state.n_seen, goes_on=True)[0]
+    stage = stages_to_go_on(settings, loss.ridge_scale, state.n_seen)[0]
     for visit in visits(problem, members, 1, len(members), rng):
         state.network.descend(visit, stage.settings, workspace)
     return _fitted(training, state, state.network.values(), [], [])
@@ -154,7 +155,7 @@ def _workspace(settings: Settings, state: TrainingState, loss: Loss, n_samples: 
 
 def _train(task: _Task, state: TrainingState, unit: str) -> _Outcome:
     """Run epochs on a network until its schedule or its monitor ends them."""
-    settings, loss, problem, division, rng, callback, goes_on = task
+    settings, loss, problem, division, rng, callback, make_stages = task
     _, _, members, probe, validation, n_measured = division
     network = state.network
     workspace = _workspace(settings, state, loss, len(members), n_measured)
@@ -162,7 +163,7 @@ def _train(task: _Task, state: TrainingState, unit: str) -> _Outcome:
     eval_loss = None
     if validation is not None:
         eval_loss = network.mean_loss(validation.X, validation.targets, validation.weights, workspace)
-    schedule = Schedule(network, make_stages(settings, loss.ridge_scale, len(members), goes_on),
+    schedule = Schedule(network, make_stages(settings, loss.ridge_scale, len(members)),
                         train_loss if eval_loss is None else eval_loss)
     monitor = Monitor(settings.max_epochs, callback=callback, verbose=settings.verbose, unit=unit)
     monitor.record(train_loss, eval_loss)

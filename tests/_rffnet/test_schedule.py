@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from rffkern._rffnet.network import StepSettings
-from rffkern._rffnet.schedule import Schedule, Stage, make_stages
+from rffkern._rffnet.schedule import Schedule, Stage, stages_from_start, stages_to_go_on
 
 
 class Values:
@@ -36,7 +36,7 @@ def stages(*n_validations):
 
 
 def test_stages_of_a_training():
-    found = make_stages(parameters(), 0.02, 100, goes_on=False)
+    found = stages_from_start(parameters(), 0.02, 100)
     assert [stage.n_validations for stage in found] == [3, 3, 3, 6, 6, 4]
     assert [stage.settings.ridge for stage in found] == pytest.approx([1e-2, 1e-3, 1e-4, 1e-5, 1e-5, 1e-5])
     assert [stage.settings.learning_rate for stage in found] == pytest.approx([0.1, 0.1, 0.1, 0.1, 0.03, 0.009])
@@ -44,12 +44,12 @@ def test_stages_of_a_training():
 
 
 def test_training_that_goes_on_has_the_last_penalty():
-    assert make_stages(parameters(), 1.0, 100, goes_on=True) == make_stages(parameters(), 1.0, 100, goes_on=False)[3:]
+    assert stages_to_go_on(parameters(), 1.0, 100) == stages_from_start(parameters(), 1.0, 100)[3:]
 
 
-@pytest.mark.parametrize("goes_on", [False, True])
-def test_a_given_penalty_stays(goes_on):
-    found = make_stages(parameters(0), 0.02, 100, goes_on)
+@pytest.mark.parametrize("make_stages", [stages_from_start, stages_to_go_on])
+def test_a_given_penalty_stays(make_stages):
+    found = make_stages(parameters(0), 0.02, 100)
     assert [stage.settings.ridge for stage in found] == [0.0] * 3
     assert [stage.n_validations for stage in found] == [6, 6, 4]
 
