@@ -19,7 +19,7 @@ ctypedef fused source:
     double
 
 cdef enum:
-    GROUP = 32   # terms whose slopes stay in the first cache while all features meet them
+    GROUP = 32   # terms whose slopes stay in the first-level cache while all features are multiplied with them
 
 TERM_GROUP = GROUP
 
@@ -46,7 +46,7 @@ ALTERNATING = StepOrder(COEFFICIENTS, RELEVANCES)
 JOINT = StepOrder(COEFFICIENTS | RELEVANCES, 0)
 
 cdef struct Layout:
-    # Sizes, and where in the scratch of a tile stands what; `width` numbers there are one for each row.
+    # Sizes, and offsets into the scratch of a tile, where `width` is the number of rows, padded.
     Py_ssize_t n_features, padded_features, padded_terms, n_outputs
     Py_ssize_t rows               # (n_features, width) standardised
     Py_ssize_t scaled             # (n_features, width) times relevance over pi
@@ -177,7 +177,7 @@ cdef void _add_tiles(real[:, ::1] work, Py_ssize_t start, Py_ssize_t size, Py_ss
 
 cdef void _step_coefficients(const Layout *at, const real *work, real[:, :, ::1] coefficients, Py_ssize_t n_terms,
                              double n_steps, double rate, double constant_rate, double ridge) noexcept nogil:
-    """The constant, which stands after the terms, is not shrunk."""
+    """The constant, which follows the terms, has no penalty."""
     cdef const real *slope
     cdef Py_ssize_t o
     for o in range(at.n_outputs):
@@ -201,7 +201,7 @@ def train_rows(
     const real[::1] shifts,             # IN    (padded_terms,) half turns
     real[:, :, ::1] coefficients,       # INOUT (3, n_outputs, padded_terms) values, mean slopes, mean squares of them
     real[:, ::1] relevances,            # INOUT (3, n_features) the same
-    Py_ssize_t n_terms,                 # the next of the terms is constant, and others are not looked at
+    Py_ssize_t n_terms,                 # the term after these is constant, and later ones are padding
     Py_ssize_t batch_size,
     double n_steps,                     # taken before
     double coefficient_rate,
@@ -216,7 +216,7 @@ def train_rows(
 ):
     """One pass over rows, a batch at a time, the last of which may be smaller; return the sum of weighted losses.
 
-    A row's loss is that of the coefficients which meet it.  Bits do not depend on the number of threads.
+    The loss of a row is measured before its batch's step.  Bits do not depend on the number of threads.
     """
     cdef Py_ssize_t b, t, start, n_batch, n_tiles, n_rows
     cdef double total = 0
