@@ -30,15 +30,14 @@ def our_epoch(X, y, **params):
     """A function that trains for a few epochs and returns the CPU seconds of one pass over the rows."""
     from rffkern import RFFNetRegressor
 
-    model = RFFNetRegressor(n_components(len(y)), max_epochs=1 + TIMED_EPOCHS, early_stopping_rounds=None,
-                            validation_fraction=0, random_state=0, n_threads=1, **params)
+    model = RFFNetRegressor(n_components(len(y)), max_epochs=1 + TIMED_EPOCHS, patience=None, validation_fraction=0,
+                            random_state=0, n_threads=1, **params)
 
     def measure():
         times = []
         model.fit(X, y, callback=lambda _: times.append(time.process_time()))
         n_batches = -(-len(y) // model.batch_size)
-        # An epoch of few rows is several passes.
-        passes = model._training_state.network.n_steps / n_batches / model.n_epochs_
+        passes = model._state.network.n_steps / n_batches / model.n_epochs_  # one epoch, of few rows, is several
         return (times[-1] - times[0]) / (len(times) - 1) / passes
 
     return measure
