@@ -2,8 +2,8 @@
 
 The network is f(x) = sum over k of coefficients[k] cos(omegas[k] . (relevances o x) - shifts[k]).  Cosines and sines of
 a batch are computed once and stay in cache: neither block of parameters moves the angles before both have stepped.
-Rows of a batch stand in tiles as of `project_terms`, and every product is one of a tile: cosines are a tile whose
-features are the terms, and slopes along the angles another.
+Rows of a batch are stored in tiles, in the layout of `project_terms`, and every product is one of a tile: cosines are a
+tile whose features are the terms, and slopes along the angles another.
 """
 
 from cython.parallel cimport prange
@@ -19,7 +19,7 @@ ctypedef fused source:
     double
 
 cdef enum:
-    GROUP = 32   # terms whose slopes stay in the first cache while all features meet them
+    GROUP = 32   # terms whose slopes stay in the first-level cache while all features are multiplied with them
 
 TERM_GROUP = GROUP
 
@@ -29,8 +29,24 @@ cdef double LARGEST = 1e4
 
 LARGEST_VALUE = LARGEST
 
+cdef enum:
+    COEFFICIENTS = 1
+    RELEVANCES = 2
+
+cdef class StepOrder:
+    """Which slopes of a batch are computed before its step on the coefficients, and which after it."""
+
+    cdef int before, after
+
+    def __cinit__(self, int before, int after):
+        self.before, self.after = before, after
+
+# As in Algorithm 1, and from one point for both steps, as in the authors' later code.
+ALTERNATING = StepOrder(COEFFICIENTS, RELEVANCES)
+JOINT = StepOrder(COEFFICIENTS | RELEVANCES, 0)
+
 cdef struct Layout:
-    # Sizes, and where in the scratch of a tile stands what; `width` numbers there are one for each row.
+    # Sizes, and offsets into the scratch of a tile, where `width` is the number of rows, padded.
     Py_ssize_t n_features, padded_features, padded_terms, n_outputs
     Py_ssize_t rows               # (n_features, width) standardised
     Py_ssize_t scaled             # (n_features, width) times relevance over pi
@@ -161,7 +177,7 @@ cdef void _add_tiles(real[:, ::1] work, Py_ssize_t start, Py_ssize_t size, Py_ss
 
 cdef void _step_coefficients(const Layout *at, const real *work, real[:, :, ::1] coefficients, Py_ssize_t n_terms,
                              double n_steps, double rate, double constant_rate, double ridge) noexcept nogil:
-    """The constant, which stands after the terms, is not shrunk."""
+    """The constant, which follows the terms, has no penalty."""
     cdef const real *slope
     cdef Py_ssize_t o
     for o in range(at.n_outputs):
@@ -185,7 +201,7 @@ def train_rows(
     const real[::1] shifts,             # IN    (padded_terms,) half turns
     real[:, :, ::1] coefficients,       # INOUT (3, n_outputs, padded_terms) values, mean slopes, mean squares of them
     real[:, ::1] relevances,            # INOUT (3, n_features) the same
-    Py_ssize_t n_terms,                 # the next of the terms is constant, and others are not looked at
+    Py_ssize_t n_terms,                 # the term after these is constant, and later ones are padding
     Py_ssize_t batch_size,
     double n_steps,                     # taken before
     double coefficient_rate,
@@ -193,14 +209,14 @@ def train_rows(
     double relevance_rate,
     double ridge,                       # mu
     double lasso,                       # penalty on |relevances|
-    bint joint,                         # slopes along relevances are taken before coefficients have stepped
+    StepOrder step_order not None,
     real[:, ::1] work,                  # TEMP  (tiles of a batch, scratch_sizes[0])
     double[:, ::1] sums,                # TEMP  (tiles of a batch, scratch_sizes[1])
     int n_threads,
 ):
     """One pass over rows, a batch at a time, the last of which may be smaller; return the sum of weighted losses.
 
-    A row's loss is that of the coefficients which meet it.  Bits do not depend on the number of threads.
+    The loss of a row is measured before its batch's step.  Bits do not depend on the number of threads.
     """
     cdef Py_ssize_t b, t, start, n_batch, n_tiles, n_rows
     cdef double total = 0
@@ -218,13 +234,13 @@ def train_rows(
                 sums[t, 0] = _descend_scores(loss, &at, &work[t, 0], &order[start + t * TILE], n_rows, n_batch,
                                              &coefficients[0, 0, 0], targets, weight, &sums[t, 1])
                 _coefficient_slopes(&at, &work[t, 0], n_rows)
-                if joint:
+                if step_order.before & RELEVANCES:
                     _relevance_slopes(&at, &work[t, 0], n_rows, &coefficients[0, 0, 0], groups)
             for t in range(n_tiles):
                 total += sums[t, 0]
             _add_tiles(work, at.coefficient_slope, at.n_outputs * at.padded_terms, n_tiles)
             _step_coefficients(&at, &work[0, 0], coefficients, n_terms, n_steps, coefficient_rate, constant_rate, ridge)
-            if not joint:
+            if step_order.after & RELEVANCES:
                 for t in prange(n_tiles, schedule='static', num_threads=n_threads):
                     n_rows = min(<Py_ssize_t>TILE, n_batch - t * TILE)
                     _descend_scores(loss, &at, &work[t, 0], &order[start + t * TILE], n_rows, n_batch,

@@ -1,7 +1,7 @@
 """Losses of scores at targets, one compiled object each, for the mini-batch steps of RFFNet.
 
 A loss of every output on its own overrides `point`, one that sees all outputs of a row at once overrides `row`; both
-return the loss and set its slopes along the scores.  `rffkern._score_losses` gives it a name.
+return the loss and set its slopes along the scores.  `rffkern/_rffnet/losses.py` gives it a name.
 """
 
 from libc.math cimport exp, fabs, log, log1p
@@ -32,7 +32,7 @@ cdef class Squared(Loss):
 
 
 cdef class Huber(Loss):
-    """The squared loss up to `delta`, and beyond it a straight line on."""
+    """The squared loss up to |target - score| = `delta`, and linear beyond."""
 
     cdef double delta
 
@@ -46,7 +46,7 @@ cdef class Huber(Loss):
 
 
 cdef class Pinball(Loss):
-    """(target - score) times `quantile`, or times `quantile` - 1 where the score is the larger."""
+    """(target - score) times `quantile`, or times `quantile` - 1 where the score is larger."""
 
     cdef double quantile
 

@@ -1,97 +1,97 @@
-"""Losses of scores at targets, as RFFNet descends on them: each is compiled in `_kernels._loss_functions`.
+"""Losses of scores at targets, as RFFNet minimises them; each has a compiled class in `_kernels.rffnet_losses`.
 
-To add one: give it a compiled class there, and here the constant scores at which it starts; then name it where a model
-chooses among losses.
+To add one: give it a compiled class there, and here the constant scores at which training starts; then name it in
+`estimators.py`.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
+from .._data.weights import RowWeights
 from .._kernels import rffnet_losses
 
-# Losses of classes are flat where rows are far on the right side.
-_OF_CLASSES = 0.02
+Double = NDArray[np.float64]
+
+# Losses of classes are flat for rows that are classified with confidence.
+_SCALE_OF_CLASSES = 0.02
 
 
 class Loss:
-    """A loss: what is compiled, and the best scores that do not look at the row."""
+    """A loss: the compiled object, and the best constant scores."""
 
-    ridge_size = 1.0  # of penalties beside it
+    ridge_scale = 1.0  # factor on the penalties of the schedule
 
-    def __init__(self, compiled):
+    def __init__(self, compiled: rffnet_losses.Loss) -> None:
         self.compiled = compiled
 
-    def start(self, targets, weight, n_outputs):
-        """Return constant scores, shape (n_outputs,), near the best ones."""
-        return np.average(targets, axis=0, weights=weight)
-
-    def mean(self, scores, targets, weight):
-        """Return the weighted mean over rows; inf where scores are too large to be told."""
-        losses, slopes = np.empty(len(scores)), np.empty(scores.shape)
-        rffnet_losses.row_losses(self.compiled, scores, targets, losses, slopes)
-        mean = float(np.average(losses, weights=weight))
-        return mean if np.isfinite(mean) else np.inf
+    def start(self, targets: Double, weights: RowWeights, n_outputs: int) -> Double:
+        """Return constant scores near the best ones, shape (n_outputs,)."""
+        found: Double = weights.mean(targets)
+        return found
 
 
 class Squared(Loss):
     """(y - f)^2"""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(rffnet_losses.Squared())
 
 
 class Huber(Loss):
-    """(y - f)^2 up to |y - f| = delta, and beyond it a straight line on (Huber, 1964)."""
+    """(y - f)^2 up to |y - f| = delta, and linear beyond (Huber, 1964)."""
 
-    def __init__(self, delta):
+    def __init__(self, delta: float) -> None:
         super().__init__(rffnet_losses.Huber(delta))
 
-    def start(self, targets, weight, n_outputs):
-        return _quantiles(targets, weight, 0.5)
+    def start(self, targets: Double, weights: RowWeights, n_outputs: int) -> Double:
+        """The medians, which are near the best scores."""
+        return _quantiles(targets, weights, 0.5)
 
 
 class Pinball(Loss):
-    """(y - f) times quantile, or quantile - 1 where f is larger: least where f is that quantile of y."""
+    """(y - f) quantile where f < y, else (y - f) (quantile - 1): least where f is that quantile of y."""
 
-    def __init__(self, quantile):
+    def __init__(self, quantile: float) -> None:
         super().__init__(rffnet_losses.Pinball(quantile))
         self._quantile = quantile
 
-    def start(self, targets, weight, n_outputs):
-        return _quantiles(targets, weight, self._quantile)
+    def start(self, targets: Double, weights: RowWeights, n_outputs: int) -> Double:
+        """The quantiles."""
+        return _quantiles(targets, weights, self._quantile)
 
 
 class Logistic(Loss):
     """ln(1 + exp(-y f)) for y in {-1, +1}."""
 
-    ridge_size = _OF_CLASSES
+    ridge_scale = _SCALE_OF_CLASSES
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(rffnet_losses.Logistic())
 
-    def start(self, targets, weight, n_outputs):
-        mean = np.average(targets, axis=0, weights=weight)
-        return 2 * np.arctanh(np.where(np.abs(mean) < 1, mean, 0))  # one class does not tell how rare the other is
+    def start(self, targets: Double, weights: RowWeights, n_outputs: int) -> Double:
+        """The log-odds; 0 where a class is missing, for nothing is known about how rare it is."""
+        mean: Double = weights.mean(targets)
+        return 2 * np.arctanh(np.where(np.abs(mean) < 1, mean, 0))
 
 
 class Softmax(Loss):
-    """Minus the logarithm of a class's share of exp(scores), for targets that count the classes from 0."""
+    """Minus the logarithm of exp(f_k) / sum of exp(f), for targets that are the class index k."""
 
-    ridge_size = _OF_CLASSES
+    ridge_scale = _SCALE_OF_CLASSES
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(rffnet_losses.Softmax())
 
-    def start(self, targets, weight, n_outputs):
-        total = np.bincount(targets[:, 0].astype(np.intp), weight, n_outputs)
-        logarithms = np.log(np.maximum(total, 0.5))  # of half a row, where there is hardly any weight
+    def start(self, targets: Double, weights: RowWeights, n_outputs: int) -> Double:
+        """The logarithms of the classes' shares; 0 where a class is missing."""
+        total = np.bincount(targets[:, 0].astype(np.intp), weights.values, n_outputs)
+        logarithms = np.log(np.maximum(total, 0.5))  # half a row stands for a class of hardly any weight
         return logarithms - logarithms.mean() if total.all() else np.zeros(n_outputs)
 
 
-def _quantiles(targets, weight, quantile):
-    """The smallest values that reach a share of the weight, of each column."""
-    if weight is None:
-        weight = np.ones(len(targets))
-    found = []
+def _quantiles(targets: Double, weights: RowWeights, quantile: float) -> Double:
+    """The smallest value of each column at which the cumulative weight reaches a share of the total."""
+    weight, found = weights.array(), []
     for column in targets.T:
         order = np.argsort(column, kind="stable")
         reached = np.cumsum(weight[order])

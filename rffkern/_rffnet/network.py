@@ -1,16 +1,30 @@
-"""The network that RFFNet trains: its parameters as kernels read them, and passes over rows that change them."""
+"""The network that RFFNet trains: its parameters as kernels read them, and the mini-batch steps that change them."""
 
 import copy
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._data.row_blocks import chunks
+from .._data.row_blocks import RowBlocks
+from .._data.scaling import Scaling
 from .._data.threads import check_n_threads
 from .._data.tiles import TILE, aligned
-from .._kernels import packing, rffnet, scoring
+from .._data.weights import RowWeights
+from .._kernels import packing, rffnet, rffnet_losses, scoring
 from ..errors import InvalidInputError
 from ..expansion import FourierExpansion
+from .losses import Loss
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Values = tuple[NDArray[Any], NDArray[Any]]  # coefficients and relevances, without moments
+
+STEP_ORDERS = {"alternating": rffnet.ALTERNATING, "joint": rffnet.JOINT}
+
+# Stands for a loss that overflows or is not a number.
+LARGEST_LOSS = 1e300
 
 # Times the learning rate over the number of terms, all of which may move f together: the step of a coefficient.
 _COEFFICIENT_RATE = 23.0
@@ -18,112 +32,161 @@ _COEFFICIENT_RATE = 23.0
 # Numbers of rows that are standardised together to be scored.
 _SCORED_NUMBERS = 1 << 18
 
-TERMS = packing.TERM_MULTIPLES[0]
+_TERMS = packing.TERM_MULTIPLES[0]
 
-_NO_WEIGHT = np.empty(0)
+
+class Visit(NamedTuple):
+    """Rows of one array that training passes over, once in each of some orders."""
+
+    X: NDArray[Any]  # (n_rows, n_features)
+    targets: Double  # (n_rows, n_targets)
+    weight: Double  # (n_rows,), or (0,) for equal weights
+    orders: list[Indices]  # of rows to visit
+    total_weight: float  # of all rows visited
+
+
+class StepSettings(NamedTuple):
+    """The learning rate and the penalties of mini-batch steps."""
+
+    learning_rate: float
+    ridge: float  # mu, of the squared coefficients
+    lasso: float  # of |relevances|
+
+
+class StepPlan(NamedTuple):
+    """What stays the same through all mini-batch steps of a training."""
+
+    loss: Loss
+    scaling: Scaling
+    batch_size: int
+    order: rffnet.StepOrder
+    n_threads: int | None
+
+
+class _Rates(NamedTuple):
+    """Step settings in the units of the kernel, in the order of its arguments."""
+
+    coefficients: float
+    constant: float
+    relevances: float
+    ridge: float
+    lasso: float
 
 
 class Network:
     """f(x) = constant + sum over k of b_k cos(omegas[k] . (relevances o x) + offsets[k]) of standardised rows.
 
-    The b_k are the paper's beta_k times sqrt(2 / s), the size of its features.  Adam's moments stand beside
-    coefficients and relevances, and the constant is the coefficient of a term of angle 0, the first after the others.
+    The b_k are the paper's beta_k times sqrt(2 / s), the size of its features.  Adam's moments are stored with the
+    coefficients and the relevances.  The constant is the coefficient of a term of angle 0, the first after the others.
     """
 
-    def __init__(self, omegas, offsets, relevances, start, dtype):
+    def __init__(self, omegas: Double, offsets: Double, relevance: float, start: Double, dtype: type) -> None:
         self.n_terms, self.n_features = omegas.shape
-        self.dtype = np.dtype(dtype)
+        self.n_outputs, self.dtype, self.n_steps = len(start), np.dtype(dtype), 0
         padded = -(-(self.n_terms + 1) // rffnet.TERM_GROUP) * rffnet.TERM_GROUP
-        self.omegas = self._zeros((padded, self.n_features))
+        shapes = ((padded, self.n_features), (padded,), (3, self.n_outputs, padded), (3, self.n_features))
+        arrays = list(map(aligned, shapes, 4 * [self.dtype]))
+        for array in arrays:
+            array[...] = 0
+        self.omegas, self.shifts, self.coefficients, self.relevances = arrays
         self.omegas[: self.n_terms] = omegas
-        self.shifts = self._zeros((padded,))  # half turns
-        self.shifts[: self.n_terms] = -offsets / math.pi
-        self.coefficients = self._zeros((3, len(start), padded))
+        self.shifts[: self.n_terms] = -offsets / math.pi  # half turns
         self.coefficients[0, :, self.n_terms] = start
-        self.relevances = self._zeros((3, self.n_features))
-        self.relevances[0] = relevances
-        self.n_steps = 0
+        self.relevances[0] = relevance
 
-    def _zeros(self, shape):
-        array = aligned(shape, self.dtype)
-        array[...] = 0
-        return array
-
-    n_outputs = property(lambda self: self.coefficients.shape[1])
-
-    def copy(self):
+    def copy(self) -> "Network":
         """Return another, with the same values and moments."""
         return copy.deepcopy(self)
 
-    def values(self):
+    def values(self) -> Values:
         """Return a copy of coefficients and relevances, as `restore` takes them."""
         return self.coefficients[0].copy(), self.relevances[0].copy()
 
-    def restore(self, values):
-        """Go back to earlier values, with the moments as they are."""
+    def restore(self, values: Values) -> None:
+        """Set coefficients and relevances to earlier values; the moments stay."""
         self.coefficients[0], self.relevances[0] = values
 
-    def scores(self, X, scaling, n_threads):
+    def descend(self, visit: Visit, settings: StepSettings, workspace: "Workspace") -> float:
+        """Take a step on every mini-batch of the rows visited; return the sum of their weighted losses."""
+        plan, total = workspace.plan, 0.0
+        feature_size = math.sqrt(2 / self.n_terms)
+        rate = _COEFFICIENT_RATE * settings.learning_rate / self.n_terms
+        rates = _Rates(rate, rate / feature_size, settings.learning_rate / math.sqrt(self.n_features),
+                       settings.ridge / feature_size**2, settings.lasso)
+        for order in visit.orders:
+            total += rffnet.train_rows(
+                plan.loss.compiled, visit.X, order, plan.scaling.center, plan.scaling.inverse_scale, visit.targets,
+                visit.weight, self.omegas, workspace.groups, self.shifts, self.coefficients, self.relevances,
+                self.n_terms, plan.batch_size, self.n_steps, *rates, plan.order, *workspace.scratch)
+            self.n_steps += -(-len(order) // plan.batch_size)
+        return total
+
+    def scores(self, X: Any, workspace: "Workspace") -> Double:
         """Return f at raw rows, an array or RowBlocks, shape (n_samples, n_outputs)."""
         out = np.empty((X.shape[0], self.n_outputs))
         omegas = self.omegas * (self.relevances[0] / math.pi).astype(self.dtype)
-        size = max(TILE, _SCORED_NUMBERS // self.n_features)
-        n_threads = check_n_threads(n_threads, min(size, len(out)) * self.omegas.size)
-        scratch = aligned((n_threads, self.n_features * TILE), self.dtype)
-        for rows, block in chunks(X):
+        size, center, intercept = workspace.scored_size, np.zeros(self.n_features), np.zeros(self.n_outputs)
+        scaling, scratch = workspace.plan.scaling, workspace.scored
+        for rows, block in X.chunks() if isinstance(X, RowBlocks) else [(slice(0, len(X)), X)]:
             found = out[rows]
             for start in range(0, len(block), size):
-                some = self._standardised(block[start : start + size], scaling)
-                scoring.score_rows(some, np.zeros(self.n_features), omegas, self.shifts, self.coefficients[0],
-                                     np.zeros(self.n_outputs), found[start : start + size], scratch, n_threads)
+                with np.errstate(over="ignore"):
+                    some = (block[start : start + size] - scaling.center) * scaling.inverse_scale
+                some = some.clip(-rffnet.LARGEST_VALUE, rffnet.LARGEST_VALUE).astype(self.dtype)  # as training does
+                scoring.score_rows(some, center, omegas, self.shifts, self.coefficients[0], intercept,
+                                   found[start : start + size], scratch, len(scratch))
         return out
 
-    def _standardised(self, X, scaling):
-        """Rows as training sees them."""
-        with np.errstate(over="ignore"):
-            rows = (X - scaling.center) * scaling.inverse_scale
-        return rows.clip(-rffnet.LARGEST_VALUE, rffnet.LARGEST_VALUE).astype(self.dtype)
+    def mean_loss(self, X: Any, targets: Double, weights: RowWeights, workspace: "Workspace") -> float:
+        """Return the weighted mean of the losses of raw rows, at most LARGEST_LOSS."""
+        scores = self.scores(X, workspace)
+        losses, slopes = np.empty(len(scores)), np.empty(scores.shape)
+        rffnet_losses.row_losses(workspace.plan.loss.compiled, scores, targets, losses, slopes)
+        return min(LARGEST_LOSS, float(np.average(losses, weights=weights.values)))  # in this order, also for nan
 
-    def expansion(self, center, scale, scaling):
-        """Return the function of a raw row, of targets less `center` in units of `scale`."""
+    def relevances_of(self, scaling: Scaling) -> Double:
+        """Return |relevances| of the columns, 0 for those that do not vary."""
+        return np.where(scaling.inverse_scale > 0, np.abs(self.relevances[0].astype(np.float64)), 0.0)
+
+    def expansion(self, center: Double, scale: Double, scaling: Scaling) -> FourierExpansion:
+        """Return the function of a raw row, for targets less `center` in units of `scale`."""
         n, coefficients = self.n_terms, self.coefficients[0].astype(np.float64)
         with np.errstate(over="ignore"):
             omegas = self.omegas[:n] * (self.relevances[0] * scaling.inverse_scale)
         if not np.isfinite(omegas).all():
-            raise InvalidInputError("X must have columns of larger spread: omegas of its units overflow, got a spread "
+            raise InvalidInputError("X must have columns of larger spread: omegas in its units overflow, got a spread "
                                     f"of {1 / scaling.inverse_scale.max():.3g}")
         return FourierExpansion(omegas, math.pi * self.shifts[:n].astype(np.float64), coefficients[:, :n].T * scale,
                                 center + scale * coefficients[:, n], scaling.center)
 
 
-class Descent:
-    """Passes of mini-batch steps over a network, and the scratch they take."""
+class Scratch(NamedTuple):
+    """Scratch of mini-batch steps, in the order of the kernel's arguments."""
 
-    def __init__(self, network, loss, scaling, batch_size, joint, n_threads):
-        self.network, self._loss, self._scaling, self._joint = network, loss, scaling, joint
-        self.batch_size = batch_size
-        n_groups, group = len(network.omegas) // rffnet.TERM_GROUP, rffnet.TERM_GROUP
-        by_group = network.omegas.reshape(n_groups, group, network.n_features).transpose(0, 2, 1)
-        self._groups = aligned((n_groups, -(-network.n_features // TERMS) * TERMS, group), network.dtype)
-        self._groups[:, : network.n_features] = by_group
-        self._groups[:, network.n_features :] = 0
-        n_tiles = -(-batch_size // TILE)
-        n_reals, n_doubles = rffnet.scratch_sizes(network.n_features, len(network.omegas), network.n_outputs,
-                                                   batch_size)
-        self._work, self._sums = aligned((n_tiles, n_reals), network.dtype), np.empty((n_tiles, n_doubles))
-        self._n_threads = min(n_tiles, check_n_threads(n_threads, batch_size * network.omegas.size))
+    work: NDArray[Any]  # (tiles of a batch, scratch_sizes[0])
+    sums: Double  # (tiles of a batch, scratch_sizes[1])
+    n_threads: int
 
-    def take(self, X, order, targets, weight, learning_rate, ridge, lasso):
-        """Pass over the rows `order` of an array once; return the sum of their weighted losses."""
-        network = self.network
-        feature_size = math.sqrt(2 / network.n_terms)
-        coefficient_rate = _COEFFICIENT_RATE * learning_rate / network.n_terms
-        relevance_rate = learning_rate / math.sqrt(network.n_features)
-        total = rffnet.train_rows(
-            self._loss.compiled, X, order, self._scaling.center, self._scaling.inverse_scale, targets,
-            _NO_WEIGHT if weight is None else weight, network.omegas, self._groups, network.shifts,
-            network.coefficients, network.relevances, network.n_terms, self.batch_size, network.n_steps,
-            coefficient_rate, coefficient_rate / feature_size, relevance_rate, ridge / feature_size**2, lasso,
-            self._joint, self._work, self._sums, self._n_threads)
-        network.n_steps += -(-len(order) // self.batch_size)
-        return total
+
+class Workspace:
+    """The plan and the memory of a network's steps and scores, beside its parameters.
+
+    `n_scored` is the largest number of rows that will be scored in one call.
+    """
+
+    def __init__(self, network: Network, plan: StepPlan, n_scored: int) -> None:
+        self.plan = plan
+        padded, n_features, dtype = len(network.omegas), network.n_features, network.dtype
+        n_groups, group = padded // rffnet.TERM_GROUP, rffnet.TERM_GROUP
+        n_tiles = -(-plan.batch_size // TILE)
+        n_reals, n_doubles = rffnet.scratch_sizes(n_features, padded, network.n_outputs, plan.batch_size)
+        self.scored_size = max(TILE, _SCORED_NUMBERS // n_features)
+        step_threads = check_n_threads(plan.n_threads, plan.batch_size * network.omegas.size)
+        score_threads = check_n_threads(plan.n_threads, min(self.scored_size, n_scored) * network.omegas.size)
+        # The omegas, transposed within each group of terms.
+        self.groups = aligned((n_groups, -(-n_features // _TERMS) * _TERMS, group), dtype)
+        self.scored = aligned((score_threads, n_features * TILE), dtype)
+        work = aligned((n_tiles, n_reals), dtype)
+        self.groups[:, :n_features] = network.omegas.reshape(n_groups, group, n_features).transpose(0, 2, 1)
+        self.groups[:, n_features:] = 0
+        self.scratch = Scratch(work, np.empty((n_tiles, n_doubles)), min(n_tiles, step_threads))

@@ -1,58 +1,64 @@
 """Which columns matter, by the relevances of an ARD kernel."""
 
-import copy
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._data import validation as check
+from .._data.arguments import check_scalar
+from .._estimator.base import Fitted
 from ..errors import InvalidInputError
 from ..expansion import FourierExpansion
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 
 class SelectionPath(NamedTuple):
     """How well the columns of largest relevance predict alone."""
 
-    sizes: np.ndarray  # (n_sizes,) numbers of columns
-    columns: np.ndarray  # (n_features,) indices of all columns, the most relevant first
-    scores: np.ndarray  # (n_sizes,) of the model on the first so many of them
+    sizes: Indices  # (n_sizes,) numbers of columns
+    columns: Indices  # (n_features,) indices of all columns, the most relevant first
+    scores: Double  # (n_sizes,) of the model on the first so many of them
 
 
-def importances(relevances):
+def importances(relevances: Double) -> Double:
     """Relevances over the largest of them."""
     largest = relevances.max()
     return relevances / largest if largest > 0 else relevances.copy()
 
 
-def by_relevance(model):
-    """Indices of columns, the most relevant first, and equal ones in their order."""
+def columns_by_relevance(model: Any) -> Indices:
+    """Indices of columns, the most relevant first; equal ones in their order."""
     model._check_fitted()
     return np.argsort(-model.relevances_, kind="stable")
 
 
-def top_k(model, k):
-    """The first k of `by_relevance`."""
-    order = by_relevance(model)
-    return order[: check.check_scalar("k", k, int, low=1, high=len(order))]
+def top_k(model: Any, k: int) -> Indices:
+    """The first k of `columns_by_relevance`."""
+    order = columns_by_relevance(model)
+    return order[: check_scalar("k", k, int, low=1, high=len(order))]
 
 
-def selection_path(model, X, y, sizes, sample_weight):
-    """Score the model with ever more of its columns, the others held at their means."""
-    order = by_relevance(model)
+def score_columns(model: Any, X: Any, y: Any, sizes: Iterable[int] | None, sample_weight: Any) -> SelectionPath:
+    """Score a model on more and more of its columns, with the others held at their means."""
+    order = columns_by_relevance(model)
     if sizes is None:
         sizes = range(1, len(order) + 1)
     if not np.iterable(sizes) or isinstance(sizes, str):
         raise InvalidInputError(f"sizes must be an iterable of numbers of columns, got {sizes!r}")
-    sizes = [check.check_scalar("sizes", size, int, low=0, high=len(order)) for size in sizes]
-    scores = [_restricted(model, order[:size]).score(X, y, sample_weight) for size in sizes]
-    return SelectionPath(np.array(sizes, np.intp), order, np.array(scores))
+    checked = [check_scalar("sizes", size, int, low=0, high=len(order)) for size in sizes]
+    scores = [restricted(model, order[:size]).score(X, y, sample_weight) for size in checked]
+    return SelectionPath(np.array(checked, np.intp), order, np.array(scores))
 
 
-def _restricted(model, columns):
-    """The model that looks at some columns only."""
+def restricted(model: Any, columns: Indices) -> Any:
+    """A new model of the same class that predicts from some columns only."""
     arrays = model.expansion_.arrays()
     omegas = np.zeros_like(arrays["omegas"])
     omegas[:, columns] = arrays["omegas"][:, columns]
-    restricted = copy.copy(model)
-    restricted.expansion_ = FourierExpansion(**arrays | {"omegas": omegas})
-    return restricted
+    found = type(model)(**model.get_params())
+    found._keep(Fitted(getattr(model, "feature_names_in_", None), getattr(model, "classes_", None),
+                       FourierExpansion(**arrays | {"omegas": omegas}), {}))
+    return found

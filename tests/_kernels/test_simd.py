@@ -12,7 +12,7 @@ from test_column_kernels import Columns
 from test_descent_kernels import objective
 from test_landmark_kernels import Landmark
 from test_posterior_kernels import agreements
-from test_rffnet_kernels import Steps
+from helpers.rffnet_steps import Steps
 from test_svm import problem as svm_problem
 
 from rffkern import FourierExpansion, InvalidInputError, KernelExpansion, show_config
@@ -55,7 +55,7 @@ def answers(dtype, weighted):
               "products": columns.products() / 3000, "shifted": columns.shrunk(np.ones(4))[1]}
     bumps = KernelExpansion(rng.standard_normal((70, 21)), np.full((70, 1), 1 / 70), [0.0], np.full(21, 0.2))
     found["kernel scores"] = bumps.score(X)
-    network = Steps(6, 300, 21, 50, "logistic", dtype, weighted, 100, False)
+    network = Steps(6, 300, 21, 50, "logistic", dtype, weighted, 100, "alternating")
     found["coefficients"], found["relevances"] = (0.1 * values for values in network.taken())
     return found | {"scores": expansion.score(X), "few scores": expansion.score(X[:3])}
 

@@ -1,13 +1,14 @@
 """RFFNet as its users meet it: what it learns, with which losses and kernels, and which columns it finds."""
 
+import inspect
 import math
+import re
 
 import numpy as np
 import pytest
 from helpers.wavy_rows import wavy
 
-from rffkern import InvalidInputError, RFFNetClassifier, RFFNetRegressor
-from rffkern import _spectral_densities as densities
+from rffkern import InvalidInputError, RFFNetClassifier, RFFNetRegressor, load
 
 
 def test_finds_the_columns_that_matter(rffnet, few_columns):
@@ -16,29 +17,6 @@ def test_finds_the_columns_that_matter(rffnet, few_columns):
     assert rffnet.feature_importances_.max() == 1
     assert np.sort(rffnet.feature_importances_)[-3] < 0.2
     np.testing.assert_allclose(rffnet.feature_importances_, rffnet.relevances_ / rffnet.relevances_.max())
-
-
-def test_selection_path(rffnet, few_columns):
-    path = rffnet.selection_path(*few_columns[2:])
-    assert path.sizes.tolist() == list(range(1, 9))
-    np.testing.assert_array_equal(path.columns, np.argsort(-rffnet.relevances_, kind="stable"))
-    assert path.scores[0] < 0.8 < path.scores[1]
-    assert path.scores[-1] == rffnet.score(*few_columns[2:])
-    few = rffnet.selection_path(*few_columns[2:], sizes=[0, 2])
-    assert few.scores[0] < 0.1
-    assert few.scores[1] == path.scores[1]
-    np.testing.assert_array_equal(rffnet.select_top_k(3), path.columns[:3])
-
-
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda model: model.select_top_k(0), "k must be an integer >= 1 and <= 8, got 0"),
-    (lambda model: model.select_top_k(2.5), "k must be an integer"),
-    (lambda model: model.selection_path(np.eye(8), np.ones(8), sizes=[9]), "sizes must be an integer >= 0 and <= 8"),
-    (lambda model: model.selection_path(np.eye(8), np.ones(8), sizes=3), "sizes must be an iterable"),
-])
-def test_bad_selections(rffnet, call, message):
-    with pytest.raises(InvalidInputError, match=message):
-        call(rffnet)
 
 
 @pytest.mark.parametrize(("n_samples", "expected"), [(50, 100), (2000, int(math.sqrt(2000) * math.log(2000)))])
@@ -52,24 +30,8 @@ def test_most_terms():
     assert RFFNetRegressor(max_epochs=1, batch_size=8192).fit(X, X[:, 0]).n_components_ == 4096
 
 
-KERNELS = {
-    "gaussian": lambda x: np.exp(-0.5 * (x**2).sum(axis=1)),
-    "laplace": lambda x: np.exp(-np.abs(x).sum(axis=1)),
-    "matern32": lambda x: (1 + np.sqrt(3 * (x**2).sum(axis=1))) * np.exp(-np.sqrt(3 * (x**2).sum(axis=1))),
-    "matern52": lambda x: (1 + np.sqrt(5 * (x**2).sum(axis=1)) + 5 / 3 * (x**2).sum(axis=1))
-    * np.exp(-np.sqrt(5 * (x**2).sum(axis=1))),
-}
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_omegas_are_of_the_spectral_density(kernel, rng):
-    omegas = densities.SPECTRAL_DENSITIES[kernel](rng, (200_000, 3))
-    x = rng.standard_normal((20, 3)) * rng.uniform(0.1, 2, (20, 1))
-    np.testing.assert_allclose(np.cos(x @ omegas.T).mean(axis=1), KERNELS[kernel](x), atol=5 / math.sqrt(200_000))
-
-
 @pytest.mark.parametrize("precision", ["single", "double"])
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", ["gaussian", "laplace", "matern32", "matern52"])
 def test_learns_with_every_kernel(kernel, precision, few_columns):
     model = RFFNetRegressor(kernel=kernel, precision=precision, random_state=0).fit(*few_columns[:2])
     assert model.score(*few_columns[2:]) > 0.9
@@ -196,7 +158,7 @@ def test_ratios_of_spreads_are_kept_without_standardisation(standardize, few_col
     ({"reg_l1": -1}, "reg_l1 must be a finite number >= 0"),
     ({"batch_size": 0}, "batch_size must be an integer >= 1"),
     ({"max_epochs": 0}, "max_epochs must be an integer >= 1"),
-    ({"patience": 0}, "patience must be an integer >= 1"),
+    ({"early_stopping_rounds": 0}, "early_stopping_rounds must be an integer >= 1"),
     ({"validation_fraction": 1}, "validation_fraction must be a finite number >= 0 and <= 0.9, got 1"),
     ({"n_restarts": 0}, "n_restarts must be an integer >= 1"),
     ({"warm_start": 1}, "warm_start must be one of True, False, got 1"),
@@ -211,3 +173,24 @@ def test_omegas_that_overflow_are_refused(rng):
     model = RFFNetRegressor(20_000, kernel="laplace", random_state=0, max_epochs=1)
     with pytest.raises(InvalidInputError, match="X must have columns of larger spread"):
         model.fit(X, X[:, 0] * 1e305)
+
+
+@pytest.mark.parametrize("cls", [RFFNetClassifier, RFFNetRegressor])
+def test_every_parameter_is_described_where_help_shows_it(cls):
+    section = cls.__doc__.split("Parameters\n    ----------\n")[1].split("Attributes\n")[0]
+    entries = dict(re.findall(r"^    (\w+) : (.*)$", section, re.MULTILINE))
+    assert list(entries) == list(cls().get_params())
+    for name, value in cls().get_params().items():
+        assert entries[name].endswith(f'default "{value}"' if isinstance(value, str) else f"default {value!r}")
+    assert "As of" not in cls.__doc__
+    for method in (cls.fit, cls.partial_fit, cls.select_top_k, cls.selection_path):
+        for name in list(inspect.signature(method).parameters)[1:]:
+            assert re.search(rf"^ +{name} : ", method.__doc__, re.MULTILINE), (method, name)
+
+
+@pytest.mark.parametrize("family", ["rffnet", "rffnet_regressor"])
+def test_files_that_say_patience_are_read(family, request):
+    """Of format version 2."""
+    model = load(request.config.rootpath / "tests" / "data" / "2" / f"{family}.npz")
+    assert "patience" not in model.get_params()
+    assert model.early_stopping_rounds == 10

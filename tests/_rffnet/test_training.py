@@ -1,18 +1,21 @@
-"""How RFFNet trains: epochs, penalties and steps, restarts, rows held out and rows streamed, and going on."""
+"""How RFFNet trains: epochs, penalties and steps, restarts, rows held out, rows streamed, threads."""
 
 import copy
 import math
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import reference
 from helpers.wavy_rows import wavy
 
-from rffkern import InvalidInputError, NotFittedError, RFFNetClassifier, RFFNetRegressor, RowBlocks, load, save
-from rffkern import _row_blocks as row_blocks
+from rffkern import InvalidInputError, RFFNetClassifier, RFFNetRegressor, RowBlocks
+from rffkern._data import row_blocks
+from rffkern._data.weights import RowWeights
+from rffkern._rffnet import training
 from rffkern._rffnet.losses import Squared
-from rffkern._rffnet.network import Descent
-from rffkern._rffnet.training import Problem
+from rffkern._rffnet.network import STEP_ORDERS, Network, StepPlan, Workspace
 
 
 def replay(X, y, model, n_epochs):
@@ -56,10 +59,10 @@ def test_the_best_epoch_is_kept(few_columns):
     assert model.eval_loss_[0] == pytest.approx(np.mean((y_new - y.mean()) ** 2) / np.var(y), rel=1e-5)
 
 
-def test_patience_and_callbacks(few_columns):
+def test_early_stopping_and_callbacks(few_columns):
     X, y = few_columns[:2]
-    patient = RFFNetRegressor(50, random_state=0, patience=None, max_epochs=60).fit(X, y)
-    assert patient.n_epochs_ == 60
+    steady = RFFNetRegressor(50, random_state=0, early_stopping_rounds=None, max_epochs=60).fit(X, y)
+    assert steady.n_epochs_ == 60
     seen = []
     model = RFFNetRegressor(50, random_state=0)
     model.fit(X, y, callback=lambda info: seen.append((info.n_rounds, info.n_estimators)) or len(seen) == 3)
@@ -86,11 +89,11 @@ def test_the_best_restart_is_kept(few_columns):
 def test_warm_start_goes_on(few_columns):
     X, y = few_columns[:2]
     model = RFFNetRegressor(random_state=0, warm_start=True, max_epochs=5).fit(X, y)
-    lowest, first, steps = model.eval_loss_.min(), model.predict(X), model._state.network.n_steps
+    lowest, first, steps = model.eval_loss_.min(), model.predict(X), model._training_state.network.n_steps
     model.fit(X, y)
     assert model.eval_loss_[0] == lowest
     assert model.eval_loss_.min() <= lowest
-    assert model._state.network.n_steps == 2 * steps
+    assert model._training_state.network.n_steps == 2 * steps
     fresh = RFFNetRegressor(random_state=0, max_epochs=5).fit(X, y)
     np.testing.assert_array_equal(fresh.predict(X), first)
     score = model.score(*few_columns[2:])
@@ -114,44 +117,8 @@ def test_partial_fit_learns_from_pieces(few_columns):
 
 def test_partial_fit_after_fit_starts_there(rffnet, few_columns):
     model = copy.deepcopy(rffnet).partial_fit(*few_columns[:2])
-    assert model._state.network.n_steps == rffnet._state.network.n_steps + 63
+    assert model._training_state.network.n_steps == rffnet._training_state.network.n_steps + 63
     assert model.score(*few_columns[2:]) > 0.95
-
-
-@pytest.mark.parametrize(("change", "message"), [
-    (lambda m, X, y: m.partial_fit(X[:, :3], y), "X has 3 features, but RFFNetRegressor is expecting 8 features"),
-    (lambda m, X, y: m.set_params(n_components=7).partial_fit(X, y), "n_components must be 332 or None .*, got 7"),
-    (lambda m, X, y: m.partial_fit(X, np.column_stack([y, y])), "y must have the targets or classes"),
-    (lambda m, X, y: m.set_params(precision="double").partial_fit(X, y), "precision must be that of the training"),
-])
-def test_training_that_cannot_go_on(few_columns, change, message):
-    X, y = few_columns[:2]
-    model = RFFNetRegressor(random_state=0, max_epochs=1, n_components=332).fit(X, y)
-    before = model.predict(X)
-    with pytest.raises(InvalidInputError, match=message):
-        change(model.set_params(n_components=None), X, y)
-    np.testing.assert_array_equal(model.predict(X), before)
-
-
-def test_labels_that_cannot_come(few_columns):
-    X = few_columns[0]
-    with pytest.raises(InvalidInputError, match="at least two classes"):
-        RFFNetClassifier().partial_fit(X[:5], [1] * 5)
-    model = RFFNetClassifier(20, random_state=0).partial_fit(X[:4], [0, 1, 0, 1])
-    with pytest.raises(InvalidInputError, match="y must hold labels seen in y, got 2"):
-        model.partial_fit(X[:2], [2, 0])
-
-
-def test_a_model_from_a_file_cannot_go_on(rffnet, few_columns, tmp_path):
-    save(rffnet, tmp_path / "m")
-    loaded = load(tmp_path / "m")
-    np.testing.assert_array_equal(loaded.relevances_, rffnet.relevances_)
-    assert (loaded.best_epoch_, loaded.n_epochs_) == (rffnet.best_epoch_, rffnet.n_epochs_)
-    with pytest.raises(NotFittedError, match="was read from a file"):
-        loaded.partial_fit(*few_columns[:2])
-    with pytest.raises(NotFittedError, match="was read from a file"):
-        loaded.set_params(warm_start=True).fit(*few_columns[:2])
-    assert loaded.set_params(warm_start=False).fit(*few_columns[:2]).score(*few_columns[2:]) > 0.9
 
 
 @pytest.mark.parametrize("n_samples", [2, 3, 9, 10, 31])
@@ -166,7 +133,7 @@ def test_few_rows_train(n_samples, batch_size):
 def test_the_last_batch_is_used():
     X, y = wavy(1000)
     model = RFFNetRegressor(random_state=0, max_epochs=1, batch_size=32).fit(X, y)
-    assert model._state.network.n_steps == 58  # 29 steps for 900 rows, twice to make 32
+    assert model._training_state.network.n_steps == 58  # 29 steps for 900 rows, twice to make 32
 
 
 class TestStreams:
@@ -182,23 +149,6 @@ class TestStreams:
         np.save(tmp_path / "X.npy", X)
         return np.load(tmp_path / "X.npy", mmap_mode="r"), y
 
-    def test_every_row_is_visited_once_in_random_order(self, mapped, rng):
-        rows, _ = row_blocks.check_rows(mapped[0])
-        members = np.flatnonzero(rng.random(7000) < 0.6)
-        targets, weight = np.arange(7000.0)[:, None], rng.random(7000)
-        visits = list(Problem(rows, targets, weight, 1).visits(members, rng))
-        assert len(visits) == 4
-        found = np.concatenate([visit_targets[order, 0] for _, order, visit_targets, _ in visits]).astype(int)
-        np.testing.assert_array_equal(np.sort(found), members)
-        assert not (np.diff(found) > 0).all()
-        for X, order, visit_targets, visit_weight in visits:
-            places = visit_targets[order, 0].astype(int)
-            np.testing.assert_array_equal(X[order], mapped[0][places])
-            np.testing.assert_array_equal(visit_weight[order], weight[places])
-        firsts = {tuple(visit[2][0, 0] for visit in Problem(rows, targets, None, 1).visits(members, rng))
-                  for _ in range(20)}
-        assert len(firsts) > 5  # chunks come in random order
-
     def test_streams_learn(self, mapped):
         X, y = mapped
         X_new, y_new = wavy(1000, seed=1)
@@ -209,11 +159,13 @@ class TestStreams:
 
     def test_validation_rows_are_not_learned(self, mapped, monkeypatch):
         X, y = mapped
-        seen, visits = [], Problem.visits
-        monkeypatch.setattr(Problem, "visits", lambda *arguments: seen.append(arguments[1]) or visits(*arguments))
+        seen, epochs = [], training.epochs
+        monkeypatch.setattr(training, "epochs", lambda *arguments: seen.append(arguments[1]) or epochs(*arguments))
         model = RFFNetRegressor(random_state=0, max_epochs=2).fit(X, y)
-        assert len(model._state.held_out) == 700
-        assert all(np.array_equal(members, np.setdiff1d(np.arange(7000), model._state.held_out)) for members in seen)
+        held_out = model._training_state.held_out
+        assert len(held_out) == 700
+        assert len(seen) == 3
+        assert all(np.array_equal(members, np.setdiff1d(np.arange(7000), held_out)) for members in seen)
 
     def test_an_eval_set_is_streamed(self, mapped):
         X, y = mapped
@@ -228,17 +180,7 @@ class TestStreams:
         weight = (np.arange(7000) < 2000).astype(float)
         streamed = RFFNetRegressor(random_state=0, max_epochs=2).fit(X, y, weight)
         assert streamed.n_components_ == int(math.sqrt(2000) * math.log(2000))
-        assert streamed._state.held_out.size == 200
-
-
-def test_names_are_kept_by_rows_without_any(few_columns):
-    pd = pytest.importorskip("pandas")
-    X, y = few_columns[:2]
-    names = [f"f{j}" for j in range(8)]
-    model = RFFNetRegressor(20, random_state=0).partial_fit(pd.DataFrame(X, columns=names), y).partial_fit(X, y)
-    assert model.feature_names_in_.tolist() == names
-    with pytest.raises(InvalidInputError, match="same order"):
-        model.partial_fit(pd.DataFrame(X, columns=names[::-1]), y)
+        assert streamed._training_state.held_out.size == 200
 
 
 @pytest.mark.parametrize(("n_samples", "expected"), [(100, 3), (10_001, 1)])
@@ -249,41 +191,33 @@ def test_number_of_restarts(n_samples, expected):
     assert epochs == expected * [1, 2]
 
 
-def test_targets_of_another_scale_are_refused_where_training_goes_on(few_columns):
-    X, y = few_columns[:2]
-    model = RFFNetRegressor(20, random_state=0, max_epochs=1).fit(X, 1e-300 * y)
-    with pytest.raises(InvalidInputError, match="y must lie within 1e\\+15 standard deviations"):
-        model.partial_fit(X, 1e300 * y)
-
-
 def test_rows_are_held_out_where_an_eval_set_was_before(few_columns):
     X, y = few_columns[:2]
     model = RFFNetRegressor(20, random_state=0, max_epochs=2, warm_start=True).fit(X, y, eval_set=(X, y))
-    assert model._state.held_out.size == 0
+    assert model._training_state.held_out.size == 0
     assert model.fit(X, y).eval_loss_.size == 3
-    assert model._state.held_out.size == 200
+    assert model._training_state.held_out.size == 200
 
 
-@pytest.mark.parametrize("patience", [1, 2, 3, 5])
+@pytest.mark.parametrize("rounds", [1, 2, 3, 5])
 @pytest.mark.parametrize("reg_lambda", ["auto", 1e-4])
-def test_penalty_and_steps_come_down_before_patience_counts(patience, reg_lambda, few_columns, monkeypatch):
+def test_penalty_and_steps_fall_before_early_stopping_counts(rounds, reg_lambda, few_columns, monkeypatch):
     """Each of the penalties, then each of the steps, has had its epochs; no penalty comes twice."""
-    seen = []
-    take = Descent.take
+    seen, descend = [], Network.descend
 
-    def spy(self, X, order, targets, weight, rate, ridge, lasso):
-        seen.append((round(rate / 0.03, 3), ridge))
-        return take(self, X, order, targets, weight, rate, ridge, lasso)
+    def spy(self, visit, settings, workspace):
+        seen.append((round(settings.learning_rate / 0.03, 3), settings.ridge))
+        return descend(self, visit, settings, workspace)
 
-    monkeypatch.setattr(Descent, "take", spy)
-    model = RFFNetRegressor(30, random_state=0, patience=patience, n_restarts=1, reg_lambda=reg_lambda)
+    monkeypatch.setattr(Network, "descend", spy)
+    model = RFFNetRegressor(30, random_state=0, early_stopping_rounds=rounds, n_restarts=1, reg_lambda=reg_lambda)
     model.fit(*few_columns[:2])
     phases = list(dict.fromkeys(seen))
     ridges = [50 / 1800, 5 / 1800, 0.5 / 1800, 0.05 / 1800] if reg_lambda == "auto" else [1e-4]
     expected = [(1.0, ridge) for ridge in ridges] + [(0.3, ridges[-1]), (0.09, ridges[-1])]
     np.testing.assert_allclose(phases, expected, rtol=1e-3)
     assert all(seen.count(phase) >= 3 for phase in phases[:-1])
-    assert model.n_epochs_ - model.best_epoch_ >= patience
+    assert model.n_epochs_ - model.best_epoch_ >= rounds
 
 
 def test_sorted_rows_train_without_validation():
@@ -316,7 +250,7 @@ def test_small_pieces_do_not_undo_what_was_learned(rffnet, few_columns):
     for start in range(0, 2000, 20):
         model.partial_fit(X[start : start + 20], y[start : start + 20])
     assert model.score(X_new, y_new) > 0.95
-    assert model._state.n_seen == 4000
+    assert model._training_state.n_seen == 4000
     model.partial_fit(X[:1], y[:1])  # one row will do
 
 
@@ -338,9 +272,9 @@ def test_classes_that_are_stated(few_columns):
 def test_warm_start_holds_other_rows_out_where_asked(few_columns):
     X, y = few_columns[:2]
     model = RFFNetRegressor(20, random_state=0, max_epochs=2, warm_start=True).fit(X, y)
-    held_out = model._state.held_out
-    assert model.fit(X, y)._state.held_out is held_out
-    assert model.set_params(validation_fraction=0.3).fit(X, y)._state.held_out.size == 600
+    held_out = model._training_state.held_out
+    assert model.fit(X, y)._training_state.held_out is held_out
+    assert model.set_params(validation_fraction=0.3).fit(X, y)._training_state.held_out.size == 600
     assert model.set_params(validation_fraction=0).fit(X, y).eval_loss_.size == 0
 
 
@@ -348,7 +282,7 @@ def test_warm_start_holds_other_rows_out_where_asked(few_columns):
 def test_an_interrupt_leaves_the_old_model(goes_on, few_columns):
     X, y = few_columns[:2]
     model = RFFNetRegressor(20, random_state=0, max_epochs=3, warm_start=goes_on).fit(X, y)
-    before, steps = model.predict(X), model._state.network.n_steps
+    before, steps = model.predict(X), model._training_state.network.n_steps
 
     def interrupt(info):
         if info.n_rounds == 2:
@@ -357,7 +291,7 @@ def test_an_interrupt_leaves_the_old_model(goes_on, few_columns):
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y, callback=interrupt)
     np.testing.assert_array_equal(model.predict(X), before)
-    assert model._state.network.n_steps == steps
+    assert model._training_state.network.n_steps == steps
 
 
 def test_whole_weights_are_repetitions():
@@ -378,15 +312,60 @@ def test_long_epochs_are_validated_in_parts(streamed, monkeypatch):
     """Of 5401 steps, in 11 parts; what has the lowest loss is kept, wherever in an epoch it was."""
     X, y = wavy(6001, n_features=8)
     monkeypatch.setattr(row_blocks, "BLOCK_ELEMENTS", 1)
-    losses, mean_loss = [], Problem.mean_loss
-    monkeypatch.setattr(Problem, "mean_loss", lambda *arguments: losses.append(mean_loss(*arguments)) or losses[-1])
+    losses, mean_loss = [], Network.mean_loss
+
+    def spy(*arguments):
+        losses.append(mean_loss(*arguments))
+        return losses[-1]
+
+    monkeypatch.setattr(Network, "mean_loss", spy)
     model = RFFNetRegressor(20, random_state=0, batch_size=1, max_epochs=3, n_restarts=1)
     model.fit(RowBlocks(X) if streamed else X, y)
-    assert model._state.network.n_steps == 3 * 5401
+    state = model._training_state
+    assert state.network.n_steps == 3 * 5401
     validations = losses[1:]  # but for the training loss before any step
     per_epoch = (len(validations) - 1) // 3
     assert 8 <= per_epoch <= 11 if streamed else per_epoch == 11
     assert model.eval_loss_[0] == validations[0]
     np.testing.assert_array_equal(model.eval_loss_[1:], np.min(np.reshape(validations[1:], (3, per_epoch)), axis=1))
-    assert mean_loss(Problem(X, (y - y.mean())[:, None] / y.std(), None, 1).taken(model._state.held_out),
-                     Squared(), model._state, 1) == pytest.approx(min(validations), rel=1e-6)
+    rows, targets = X[state.held_out], ((y - y.mean()) / y.std())[state.held_out, None]
+    workspace = Workspace(state.network, StepPlan(Squared(), state.scaling, 1, STEP_ORDERS["alternating"], 1), 600)
+    assert mean_loss(state.network, rows, targets, RowWeights(600), workspace) == pytest.approx(min(validations),
+                                                                                              rel=1e-6)
+
+
+def answers_of_threads(fit, n_calls):
+    """What calls return that run at the same time."""
+    barrier = threading.Barrier(n_calls)
+
+    def call(_):
+        barrier.wait()
+        return fit()
+
+    with ThreadPoolExecutor(n_calls) as pool:
+        return list(pool.map(call, range(n_calls)))
+
+
+@pytest.mark.parametrize("solver", ["alternating", "joint"])
+def test_concurrent_fits_with_teams_of_threads_have_the_bits_of_one_alone(solver, monkeypatch):
+    """Batches of 700 rows of 100 columns: large enough for a second thread in every step and every validation."""
+    X, y = wavy(1600, n_features=100)
+    teams, init = [], Workspace.__init__
+
+    def spy(self, *arguments):
+        init(self, *arguments)
+        teams.append((self.scratch.n_threads, len(self.scored)))
+
+    monkeypatch.setattr(Workspace, "__init__", spy)
+
+    def fit(n_threads=2):
+        model = RFFNetRegressor(256, solver=solver, batch_size=700, max_epochs=3, n_restarts=1, random_state=0,
+                                n_threads=n_threads, validation_fraction=0.1)
+        return model.fit(X, y).predict(X)
+
+    alone = fit(n_threads=1)
+    assert teams == [(1, 1)]
+    found = answers_of_threads(fit, 4)
+    assert teams[1:] == [(2, 2)] * 4
+    for predicted in found:
+        np.testing.assert_array_equal(predicted, alone)

@@ -1,0 +1,92 @@
+"""Training that goes on: which rows and parameters it accepts, and which models keep its state."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from rffkern import InvalidInputError, RFFNetClassifier, RFFNetRegressor, load, save
+from rffkern.errors import TrainingStateError
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda m, X, y: m.partial_fit(X[:, :3], y), "X has 3 features, but RFFNetRegressor is expecting 8 features"),
+    (lambda m, X, y: m.set_params(n_components=7).partial_fit(X, y), "n_components must be 332 or None .*, got 7"),
+    (lambda m, X, y: m.partial_fit(X, np.column_stack([y, y])), "y must have the targets or classes"),
+    (lambda m, X, y: m.set_params(precision="double").partial_fit(X, y), "precision must be that of the training"),
+])
+def test_training_that_cannot_go_on(few_columns, change, message):
+    X, y = few_columns[:2]
+    model = RFFNetRegressor(random_state=0, max_epochs=1, n_components=332).fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(InvalidInputError, match=message):
+        change(model.set_params(n_components=None), X, y)
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_labels_that_cannot_come(few_columns):
+    X = few_columns[0]
+    with pytest.raises(InvalidInputError, match="at least two classes"):
+        RFFNetClassifier().partial_fit(X[:5], [1] * 5)
+    model = RFFNetClassifier(20, random_state=0).partial_fit(X[:4], [0, 1, 0, 1])
+    with pytest.raises(InvalidInputError, match="y must hold labels seen in y, got 2"):
+        model.partial_fit(X[:2], [2, 0])
+
+
+def test_a_model_from_a_file_cannot_go_on(rffnet, few_columns, tmp_path):
+    save(rffnet, tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.relevances_, rffnet.relevances_)
+    assert (loaded.best_epoch_, loaded.n_epochs_) == (rffnet.best_epoch_, rffnet.n_epochs_)
+    with pytest.raises(TrainingStateError, match="was read from a file"):
+        loaded.partial_fit(*few_columns[:2])
+    with pytest.raises(TrainingStateError, match="was read from a file"):
+        loaded.set_params(warm_start=True).fit(*few_columns[:2])
+    assert loaded.set_params(warm_start=False).fit(*few_columns[:2]).score(*few_columns[2:]) > 0.9
+
+
+def test_names_are_kept_by_rows_without_any(few_columns):
+    pd = pytest.importorskip("pandas")
+    X, y = few_columns[:2]
+    names = [f"f{j}" for j in range(8)]
+    model = RFFNetRegressor(20, random_state=0).partial_fit(pd.DataFrame(X, columns=names), y).partial_fit(X, y)
+    assert model.feature_names_in_.tolist() == names
+    with pytest.raises(InvalidInputError, match="same order"):
+        model.partial_fit(pd.DataFrame(X, columns=names[::-1]), y)
+
+
+def test_targets_of_another_scale_are_refused_where_training_goes_on(few_columns):
+    X, y = few_columns[:2]
+    model = RFFNetRegressor(20, random_state=0, max_epochs=1).fit(X, 1e-300 * y)
+    with pytest.raises(InvalidInputError, match="y must lie within 1e\\+15 standard deviations"):
+        model.partial_fit(X, 1e300 * y)
+
+
+def test_a_pickled_model_goes_on(few_columns):
+    X, y = few_columns[:2]
+    model = RFFNetRegressor(20, random_state=0, max_epochs=2).fit(X, y)
+    other = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(other.partial_fit(X, y).predict(X), copy.deepcopy(model).partial_fit(X, y).predict(X))
+    assert other._training_state.network.n_steps == model._training_state.network.n_steps + 63
+
+
+def test_an_older_model_is_not_changed_by_training_that_goes_on(few_columns):
+    X, y = few_columns[:2]
+    model = RFFNetRegressor(20, random_state=0, max_epochs=2).fit(X, y)
+    before, state = model.predict(X), model._training_state
+    values, n_seen = state.network.values(), state.n_seen
+    model.partial_fit(X, y)
+    assert model._training_state is not state
+    np.testing.assert_array_equal(state.network.values()[0], values[0])
+    assert (state.n_seen, model._training_state.n_seen) == (n_seen, n_seen + 2000)
+    assert (model.predict(X) != before).any()
+
+
+def test_another_set_of_classes_cannot_go_on(few_columns):
+    X, y = few_columns[:2]
+    model = RFFNetClassifier(20, random_state=0, max_epochs=2, warm_start=True).fit(X, y > 1)
+    with pytest.raises(InvalidInputError, match="y must have the targets or classes"):
+        model.fit(X, np.digitize(y, [0, 1]))
+    with pytest.raises(InvalidInputError, match="y must have the targets or classes"):
+        model.fit(X, np.where(y > 1, "yes", "no"))
