@@ -36,11 +36,15 @@ def no_scaling(n_features: int) -> Scaling:
 
 
 def measure_scaling(X: Any, weights: RowWeights, standardize: bool = True, n_threads: int | None = None) -> Scaling:
-    """Weighted mean and standard deviation of the columns of X, an array or RowBlocks.
+    """Weighted mean and standard deviation of the columns of X, an array or RowBlocks."""
+    return scaling_in_threads(X, weights, standardize, check_n_threads(n_threads, math.prod(X.shape)))
+
+
+def scaling_in_threads(X: Any, weights: RowWeights, standardize: bool, n_threads: int) -> Scaling:
+    """The same with a number of threads that suits X.
 
     Columns are first brought to magnitude 1 by a power of two, so that neither 1e300 nor 1e-300 over- or underflows.
     """
-    n_threads = check_n_threads(n_threads, math.prod(X.shape))
     low, high = _column_range(X, weights, n_threads)
     exponent = np.clip(np.frexp(np.maximum(np.abs(low), np.abs(high)))[1], -1021, 1021)
     unit = np.ldexp(1.0, -exponent)
@@ -63,7 +67,7 @@ def _n_sums(rows: NDArray[Any]) -> int:
 def _counting_blocks(X: Any, weights: RowWeights) -> Iterator[tuple[NDArray[Any], Double]]:
     """Yield (array, its weights as kernels take them) over the rows of positive weight."""
     for rows, block in X.chunks() if isinstance(X, RowBlocks) else [(slice(0, len(X)), X)]:
-        weight = weights.for_kernel(rows)
+        weight = weights.kernel_values[rows]
         keep = weight > 0
         if keep.all():
             yield block, weight

@@ -26,8 +26,11 @@ class LabelledRows(NamedTuple):
 
     def targets(self) -> Iterator[NDArray[np.int8]]:
         """Signs in {-1, +1} for each output: one for two classes, one against the rest for each of more."""
-        positive = range(1, 2) if self.n_classes == 2 else range(self.n_classes)
-        return (np.where(self.codes == k, 1, -1).astype(np.int8) for k in positive)
+        return (self.target(output) for output in range(self.n_outputs))
+
+    def target(self, output: int) -> NDArray[np.int8]:
+        """Signs in {-1, +1} for one output."""
+        return np.where(self.codes == (1 if self.n_classes == 2 else output), 1, -1).astype(np.int8)
 
     @property
     def n_outputs(self) -> int:
@@ -53,6 +56,15 @@ class TargetRows(NamedTuple):
     def targets(self) -> Iterator[Double]:
         """Values of each output."""
         return iter(self.values.T)
+
+    def target(self, output: int) -> Double:
+        """Values of one output."""
+        return self.values[:, output]
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of targets."""
+        return self.values.shape[1]
 
     def taken(self, rows: Indices) -> "TargetRows":
         """Some of the rows, which are in memory."""

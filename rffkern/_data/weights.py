@@ -21,37 +21,23 @@ class RowWeights:
     """Weights of n rows, of mean 1 over those of positive weight.
 
     `values` holds them as float64 of shape (n_samples,), or is None where all are equal.  `given_total` is the sum of
-    the weights as they were given, the n of a formula that counts rows; without any it is the number of rows.
+    the weights as they were given, the n of a formula that counts rows; without any it is the number of rows.  `total`
+    is the sum of the weights here, and `n_positive` the number of rows that count.
     """
 
     def __init__(self, n_samples: int, values: Double | None = None, given_total: float | None = None) -> None:
         self.n_samples, self.values = n_samples, values
         self.given_total = float(n_samples) if given_total is None else given_total
-
-    @property
-    def is_uniform(self) -> bool:
-        """Whether all rows count alike."""
-        return self.values is None
-
-    @property
-    def has_zeros(self) -> bool:
-        """Whether some rows count for nothing."""
-        return self.values is not None and not self.values.all()
-
-    @property
-    def total(self) -> float:
-        """Sum of the weights."""
-        return float(self.n_samples) if self.values is None else float(self.values.sum())
+        self.is_uniform = values is None
+        self.kernel_values = _NONE if values is None else values  # for kernels an empty array stands for equal weights
+        self.total = float(n_samples) if values is None else float(values.sum())
+        self.n_positive = n_samples if values is None else int(np.count_nonzero(values))
+        self.has_zeros = self.n_positive < n_samples  # whether some rows count for nothing
 
     @property
     def unit(self) -> float:
         """Weight of a row in the units in which the weights were given, over its weight here."""
         return self.given_total / self.total
-
-    @property
-    def n_positive(self) -> int:
-        """Number of rows that count."""
-        return self.n_samples if self.values is None else int(np.count_nonzero(self.values))
 
     def positive(self) -> Indices:
         """Indices of the rows that count, sorted."""
@@ -63,7 +49,7 @@ class RowWeights:
 
     def for_kernel(self, rows: slice | Indices = slice(None)) -> Double:
         """The weights of some rows as kernels take them: an empty array stands for equal ones."""
-        return _NONE if self.values is None else self.values[rows]
+        return self.kernel_values if self.values is None else self.values[rows]
 
     def of(self, rows: slice | Indices) -> "RowWeights":
         """The weights of some of the rows, in the same units."""
