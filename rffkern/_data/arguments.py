@@ -94,9 +94,9 @@ class RandomState(NamedTuple):
             raise InvalidInputError(f"{name} must be an integer >= 0, a numpy.random.Generator or None, got {value!r}")
 
 
-def check_all(checks: Iterable[tuple[str, Check]], owner: object) -> None:
-    """Check the attributes of an object that some (name, check) name, in their order."""
-    for name, check in checks:
+def check_all(checks: Iterable[tuple[str, Check, Any]], owner: object) -> None:
+    """Check attributes of an object, in the order of some (name, check, anything)."""
+    for name, check, _ in checks:
         check(name, getattr(owner, name))
 
 
@@ -115,7 +115,7 @@ def check_scalar(name: str, value: Any, kind: type, low: float = -math.inf, high
     bounds = f"{'>' if open_low else '>='} {low}" if math.isfinite(low) else ""
     if math.isfinite(high):
         bounds += f"{' and ' if bounds else ''}<= {high}"
-    number = numbers.Integral if kind is int else numbers.Real
+    number: Any = numbers.Integral if kind is int else numbers.Real
     value = value.item() if isinstance(value, np.generic) else value
     good = isinstance(value, number) and not isinstance(value, bool) and low <= value <= high
     if not good or (open_low and value == low) or abs(value) > _LARGEST_SCALAR:

@@ -1,7 +1,7 @@
 """Mean and spread of columns, by which rows and targets are standardised."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from .threads import check_n_threads
 from .weights import RowWeights
 
 Double = NDArray[np.float64]
+Blocks = Callable[[], Iterable[tuple[NDArray[Any], Double]]]
 
 # A column whose spread is below one part in this counts as constant: its omegas would overflow in its own unit.
 _LARGEST_INVERSE = 1e305
@@ -36,21 +37,18 @@ def no_scaling(n_features: int) -> Scaling:
 
 
 def measure_scaling(X: Any, weights: RowWeights, standardize: bool = True, n_threads: int | None = None) -> Scaling:
-    """Weighted mean and standard deviation of the columns of X, an array or RowBlocks."""
-    return scaling_in_threads(X, weights, standardize, check_n_threads(n_threads, math.prod(X.shape)))
-
-
-def scaling_in_threads(X: Any, weights: RowWeights, standardize: bool, n_threads: int) -> Scaling:
-    """The same with a number of threads that suits X.
+    """Weighted mean and standard deviation of the columns of X, an array or RowBlocks.
 
     Columns are first brought to magnitude 1 by a power of two, so that neither 1e300 nor 1e-300 over- or underflows.
     """
-    low, high = _column_range(X, weights, n_threads)
+    n_threads = check_n_threads(n_threads, math.prod(X.shape))
+    counting = _counting_blocks(X, weights)
+    low, high = _column_range(counting, X.shape[1], n_threads)
     exponent = np.clip(np.frexp(np.maximum(np.abs(low), np.abs(high)))[1], -1021, 1021)
     unit = np.ldexp(1.0, -exponent)
     total = weights.total
-    center = _column_sums(X, unit, np.zeros(X.shape[1]), weights, 1, n_threads) / total
-    variance = np.where(low == high, 0.0, _column_sums(X, unit, center, weights, 2, n_threads) / total)
+    center = _column_sums(counting, unit, np.zeros(X.shape[1]), 1, n_threads) / total
+    variance = np.where(low == high, 0.0, _column_sums(counting, unit, center, 2, n_threads) / total)
     with np.errstate(over="ignore", divide="ignore"):
         inverse_scale = np.ldexp(1 / np.sqrt(variance), -exponent)
         mean_variance = float(np.mean(np.ldexp(variance, 2 * exponent)))
@@ -64,33 +62,41 @@ def _n_sums(rows: NDArray[Any]) -> int:
     return -(-len(rows) // packing.ROW_BLOCK)
 
 
-def _counting_blocks(X: Any, weights: RowWeights) -> Iterator[tuple[NDArray[Any], Double]]:
-    """Yield (array, its weights as kernels take them) over the rows of positive weight."""
-    for rows, block in X.chunks() if isinstance(X, RowBlocks) else [(slice(0, len(X)), X)]:
-        weight = weights.kernel_values[rows]
-        keep = weight > 0
-        if keep.all():
-            yield block, weight
-        elif keep.any():
-            yield block[keep], weight[keep]
+def _counting_blocks(X: Any, weights: RowWeights) -> Blocks:
+    """A function that yields (array, its weights as kernels take them) over the rows of positive weight, at every call.
+
+    The rows of an array are selected once, those of RowBlocks in every pass.
+    """
+    if isinstance(X, RowBlocks):
+        return lambda: (found for rows, block in X.chunks() for found in _counting(block, weights.for_kernel(rows)))
+    found = _counting(X, weights.for_kernel())
+    return lambda: found
 
 
-def _column_range(X: Any, weights: RowWeights, n_threads: int) -> tuple[Double, Double]:
+def _counting(block: NDArray[Any], weight: Double) -> list[tuple[NDArray[Any], Double]]:
+    """The rows of positive weight, in a list that is empty where there are none."""
+    keep = weight > 0
+    if keep.all():
+        return [(block, weight)]
+    return [(block[keep], weight[keep])] if keep.any() else []
+
+
+def _column_range(counting: Blocks, n_features: int, n_threads: int) -> tuple[Double, Double]:
     """Smallest and largest value of each column."""
     lows, highs = [], []
-    for block, _ in _counting_blocks(X, weights):
-        low, high = np.empty((2, _n_sums(block), X.shape[1]))
+    for block, _ in counting():
+        low, high = np.empty((2, _n_sums(block), n_features))
         packing.column_range(block, low, high, n_threads)
         lows.append(low.min(axis=0))
         highs.append(high.max(axis=0))
     return np.min(lows, axis=0), np.max(highs, axis=0)
 
 
-def _column_sums(X: Any, unit: Double, center: Double, weights: RowWeights, power: int, n_threads: int) -> Double:
+def _column_sums(counting: Blocks, unit: Double, center: Double, power: int, n_threads: int) -> Double:
     """Sums over rows of weight (X unit - center)^power."""
-    total = np.zeros(X.shape[1])
-    for block, weight in _counting_blocks(X, weights):
-        partial = np.empty((_n_sums(block), X.shape[1]))
+    total = np.zeros(center.size)
+    for block, weight in counting():
+        partial = np.empty((_n_sums(block), center.size))
         packing.column_moments(block, unit, center, weight, power, partial, n_threads)
         total += partial.sum(axis=0)
     return total

@@ -1,6 +1,5 @@
 """Checked rows to learn from, with labels or targets, and rows held out beside them."""
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -19,18 +18,15 @@ Indices = NDArray[np.intp]
 class LabelledRows(NamedTuple):
     """Checked rows with one class index and one weight each; rows of weight 0 are gone, unless they are streamed."""
 
-    X: NDArray[Any] | RowBlocks  # (n_samples, n_features)
+    X: Any  # array of shape (n_samples, n_features), or RowBlocks
     codes: Indices  # (n_samples,) index into the classes
     weights: RowWeights
     n_classes: int
 
-    def targets(self) -> Iterator[NDArray[np.int8]]:
+    def targets(self) -> list[NDArray[np.int8]]:
         """Signs in {-1, +1} for each output: one for two classes, one against the rest for each of more."""
-        return (self.target(output) for output in range(self.n_outputs))
-
-    def target(self, output: int) -> NDArray[np.int8]:
-        """Signs in {-1, +1} for one output."""
-        return np.where(self.codes == (1 if self.n_classes == 2 else output), 1, -1).astype(np.int8)
+        positive = range(1, 2) if self.n_classes == 2 else range(self.n_classes)
+        return [np.where(self.codes == k, 1, -1).astype(np.int8) for k in positive]
 
     @property
     def n_outputs(self) -> int:
@@ -49,22 +45,13 @@ class LabelledRows(NamedTuple):
 class TargetRows(NamedTuple):
     """Checked rows with real targets in units of their own spread, and one weight each; else like `LabelledRows`."""
 
-    X: NDArray[Any] | RowBlocks  # (n_samples, n_features)
+    X: Any  # array of shape (n_samples, n_features), or RowBlocks
     values: Double  # (n_samples, n_outputs)
     weights: RowWeights
 
-    def targets(self) -> Iterator[Double]:
+    def targets(self) -> list[Double]:
         """Values of each output."""
-        return iter(self.values.T)
-
-    def target(self, output: int) -> Double:
-        """Values of one output."""
-        return self.values[:, output]
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of targets."""
-        return self.values.shape[1]
+        return list(self.values.T)
 
     def taken(self, rows: Indices) -> "TargetRows":
         """Some of the rows, which are in memory."""

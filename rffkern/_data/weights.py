@@ -21,17 +21,15 @@ class RowWeights:
     """Weights of n rows, of mean 1 over those of positive weight.
 
     `values` holds them as float64 of shape (n_samples,), or is None where all are equal.  `given_total` is the sum of
-    the weights as they were given, the n of a formula that counts rows; without any it is the number of rows.  `total`
-    is the sum of the weights here, and `n_positive` the number of rows that count.
+    the weights as they were given, the n of a formula that counts rows; without any it is the number of rows.
     """
 
     def __init__(self, n_samples: int, values: Double | None = None, given_total: float | None = None) -> None:
         self.n_samples, self.values = n_samples, values
         self.given_total = float(n_samples) if given_total is None else given_total
-        self.is_uniform = values is None
-        self.kernel_values = _NONE if values is None else values  # for kernels an empty array stands for equal weights
+        self.is_uniform = values is None  # whether all rows count alike
         self.total = float(n_samples) if values is None else float(values.sum())
-        self.n_positive = n_samples if values is None else int(np.count_nonzero(values))
+        self.n_positive = n_samples if values is None else int(np.count_nonzero(values))  # rows that count
         self.has_zeros = self.n_positive < n_samples  # whether some rows count for nothing
 
     @property
@@ -49,7 +47,7 @@ class RowWeights:
 
     def for_kernel(self, rows: slice | Indices = slice(None)) -> Double:
         """The weights of some rows as kernels take them: an empty array stands for equal ones."""
-        return self.kernel_values if self.values is None else self.values[rows]
+        return _NONE if self.values is None else self.values[rows]
 
     def of(self, rows: slice | Indices) -> "RowWeights":
         """The weights of some of the rows, in the same units."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arguments import check_all
 from .._data.row_blocks import RowBlocks
 from .._data.training_rows import Training, check_labelled, check_with_targets, with_evaluation
 from .._data.validation import check_array, check_names, check_targets, feature_names
@@ -15,7 +16,7 @@ from .._data.weights import check_weights
 from ..errors import InvalidInputError, NotFittedError, TrainingStateError
 from ..expansion import Expansion, FourierExpansion
 from .links import Link, LogisticLink, probabilities
-from .parameters import Attribute, Parameter, check_parameters, describe
+from .parameters import Attribute, Parameter, describe
 from .registry import family_of
 
 Double = NDArray[np.float64]
@@ -102,7 +103,7 @@ class Model:
 
     def _check_params(self) -> None:
         """Check all parameters; a family whose parameters depend on each other extends this."""
-        check_parameters(self)
+        check_all(self.parameters, self)
 
     def _keep(self, fitted: Fitted) -> None:
         """Set all fitted attributes at once: an interrupt finds either the old model or the new one."""

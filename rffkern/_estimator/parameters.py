@@ -1,8 +1,8 @@
 """Parameters of estimators: name, check and description in one place; those that several families have.
 
-A class lists its parameters in `parameters`.  `check_parameters` checks the values an estimator holds, and `describe`
-writes the list into the docstring, in the order of the constructor and with its defaults.  Constructors themselves stay
-written out, so that signatures are what they seem.
+A class lists its parameters in `parameters`.  Its base checks the values that an estimator holds against this list.
+`describe` writes the list into the docstring, with the defaults of the constructor.  Constructors stay written out, so
+that a signature can be read where it stands.
 """
 
 import inspect
@@ -10,7 +10,7 @@ import re
 import textwrap
 from typing import Any, NamedTuple
 
-from .._data.arguments import MAX_THREADS, Check, Choice, Number, RandomState, check_all
+from .._data.arguments import MAX_THREADS, Check, Choice, Number, RandomState
 from .._data.tiles import TILE
 
 _WIDTH = 116
@@ -55,11 +55,6 @@ def _entry(name: str, kind: str, text: str) -> str:
     return f"{name} : {kind}\n{body}"
 
 
-def check_parameters(model: Any) -> None:
-    """Check the values that an estimator holds, in the order in which its class lists them."""
-    check_all(((name, check) for name, check, _ in model.parameters), model)
-
-
 def describe(cls: Any) -> None:
     """Fill in the docstrings of a class and of its methods.
 
@@ -71,8 +66,8 @@ def describe(cls: Any) -> None:
         "parameters": "\n".join(parameter.entry(defaults[parameter.name]) for parameter in cls.parameters),
         "attributes": "\n".join(attribute.entry() for attribute in cls.attributes),
     }
-    for item in (cls, *vars(cls).values()):
-        if getattr(item, "__doc__", None) and (item is cls or inspect.isfunction(item)):
+    for item in (cls, *filter(inspect.isfunction, vars(cls).values())):
+        if item.__doc__:  # which `python -OO` takes away
             item.__doc__ = re.sub(r"^( *)\{(\w+)\}$", lambda line: _filled(line, sections), item.__doc__, flags=re.M)
 
 
@@ -102,9 +97,9 @@ ARGUMENTS = {
 }
 
 GAMMA = Parameter("gamma", Number(float, 0, 1e100, open_low=True, word="scale"),
-                  'Inverse squared width of the kernel exp(-gamma |x - x\'|^2), hence omega ~ N(0, 2 gamma I).  "scale" '
-                  "is 1 / n_features on standardised columns, and 1 / (n_features times their mean variance) without "
-                  "standardisation.")
+                  "Inverse squared width of the kernel exp(-gamma |x - x'|^2), hence omega ~ N(0, 2 gamma I).  "
+                  '"scale" is 1 / n_features on standardised columns, and 1 / (n_features times their mean variance) '
+                  "without standardisation.")
 LEARNING_RATE = Parameter("learning_rate", Number(float, 0, 1, open_low=True), "Factor on every step.")
 MAX_ITER = Parameter("max_iter", Number(int, 0, 10**6), "L-BFGS iterations per round.")
 MAX_SAMPLES = Parameter("max_samples", Number(int, TILE, optional=True),
