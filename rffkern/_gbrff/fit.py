@@ -2,25 +2,24 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._data.scaling import Scaling, scaling_in_threads
 from .._data.threads import check_n_threads
-from .._data.tiles import TILE, in_precision
+from .._data.tiles import TILE
 from .._data.training_rows import Training
 from .._estimator.base import Fitted
 from .._estimator.monitor import Monitor, RoundInfo
-from .._fourier.bandwidth import kernel_width, needs_double
+from .._fourier.bandwidth import kernel_width, largest_single_length
 from ..expansion import FourierExpansion
 from .loss_states import LossState
 from .packed_rows import PackedRows, RowSource, pack_rows
 from .rounds import Addition, Search, boost
 from .subsets import Division, Subsets, divide_rows
-from .workspace import EvaluationWorkspace, TrainingWorkspace
+from .workspace import EvaluationWorkspace, Sizes, TrainingWorkspace
 
 Double = NDArray[np.float64]
 Callback = Callable[[RoundInfo], Any]
@@ -41,11 +40,14 @@ class BoostedModel(Protocol):
     verbose: int
 
 
-class SearchSetting(NamedTuple):
+Workspace = TypeVar("Workspace", bound=TrainingWorkspace)
+
+
+class SearchSetting(NamedTuple, Generic[Workspace]):
     """What weak learners are fitted with."""
 
     subsets: Subsets  # taken in turn by the rounds
-    workspace: TrainingWorkspace
+    workspace: Workspace
     draws: Double  # (n_estimators, n_outputs, n_components, n_features) omegas
     gamma: float
 
@@ -55,63 +57,70 @@ class FittedRounds(NamedTuple):
 
     rounds: Sequence[Sequence[Addition]]  # for each round, what it adds to each output
     scaling: Scaling
+    draws: Double  # (n_estimators, n_outputs, n_components, n_features) omegas of all rounds
 
 
-class FamilySearch(Search, Protocol):
-    """Fits weak learners, and knows what they leave beside the expansion."""
+class Boosted(NamedTuple):
+    """What training returns."""
 
-    @property
-    def n_iterations(self) -> int:
-        """L-BFGS iterations so far."""
-
-    def attributes(self, kept: FittedRounds) -> dict[str, Any]:
-        """Fitted attributes of the family alone."""
+    fitted: Fitted
+    kept: FittedRounds
 
 
-class Recipe(NamedTuple):
+class Recipe(NamedTuple, Generic[Workspace]):
     """What a family brings to training.
 
     `make_search` may draw landmarks from the source of the rows, which is not kept afterwards.
     """
 
     loss: type[LossState]
-    make_search: Callable[[SearchSetting, RowSource, np.random.Generator], FamilySearch]
+    make_workspace: Callable[[PackedRows, Sizes], Workspace]
+    make_search: Callable[[SearchSetting[Workspace], RowSource, np.random.Generator], Search]
     n_components: int = 1  # cosines in a weak learner
 
 
-def train(model: BoostedModel, recipe: Recipe, training: Training, callback: Callback | None) -> Fitted:
+def train(model: BoostedModel, training: Training, recipe: Recipe[Any], callback: Callback | None) -> Boosted:
     """Boost a model on checked rows.
 
     The order of random draws is documented and stays: omegas, the order of the rows, landmarks.
     """
     rng = np.random.default_rng(model.random_state)
+    n_subsets, largest_subset = _subset_sizes(model.max_samples, training.rows.weights.n_positive)
     monitor = Monitor(model.n_estimators, model.early_stopping_rounds, callback, model.verbose)
     names, data, evaluation, center, scale, _, classes = training
     del training
     X, weights, n_components = data.X, data.weights, recipe.n_components
-    n_subsets, largest_subset = _subset_sizes(model.max_samples, weights.n_positive)
     n_threads = check_n_threads(model.n_threads, math.prod(X.shape))
     search_threads = min(n_threads, check_n_threads(model.n_threads, largest_subset * TILE * X.shape[1]))
     scaling = scaling_in_threads(X, weights, model.standardize, n_threads)
     gamma = kernel_width(model.gamma, model.standardize, scaling)
+    single_length = largest_single_length(gamma)
     draws = rng.standard_normal((model.n_estimators, len(center), n_components, X.shape[1]))
     draws *= math.sqrt(2 * gamma)
     source = RowSource(X, weights, scaling, n_threads)
     division = Division(n_subsets, rng.permutation(weights.n_positive) if n_subsets > 1 else None)
-    rows, subsets = in_precision(partial(divide_rows, source, division), model.precision, partial(needs_double, gamma))
-    workspace = TrainingWorkspace(rows, n_components, n_threads, largest_subset, search_threads)
-    intercepts, outputs = _start(recipe.loss, data, rows, workspace)
+    rows, subsets = divide_rows(source, division, model.precision, single_length)
+    workspace = recipe.make_workspace(rows, Sizes(n_components, n_threads, largest_subset, search_threads))
+    intercepts = np.empty(len(center))
+    outputs: list[LossState] = []
     eval_outputs: list[LossState] = []
+    for k, target in enumerate(data.targets()):
+        intercepts[k] = recipe.loss.intercept(target, weights)
+        outputs.append(recipe.loss(rows, target, intercepts[k], workspace))
+    del target
     if evaluation is not None:
-        eval_outputs = _start_evaluation(recipe, evaluation, intercepts, source, workspace)
+        eval_threads = check_n_threads(model.n_threads, math.prod(evaluation.X.shape))
+        held_out = RowSource(evaluation.X, evaluation.weights, scaling, eval_threads)
+        eval_outputs = _start_evaluation(recipe, evaluation.targets(), intercepts, held_out, rows.dtype)
+        del held_out
     search = recipe.make_search(SearchSetting(subsets, workspace, draws, gamma), source, rng)
     del X, weights, data, evaluation, source, division  # only the packed rows are needed from here on
     rounds = boost(outputs, eval_outputs, search, model.learning_rate, monitor)[: monitor.best_round]
     attributes = {"n_estimators_": len(rounds), "n_components_": n_components, "n_lbfgs_iter_": search.n_iterations,
                   "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss)}
-    kept = FittedRounds(rounds, scaling)
-    expansion = _to_expansion(kept, center + scale * intercepts, scale, n_components)
-    return Fitted(names, classes, expansion, attributes | search.attributes(kept))
+    kept = FittedRounds(rounds, scaling, draws)
+    expansion = _to_expansion(kept, center + scale * intercepts, scale)
+    return Boosted(Fitted(names, classes, expansion, attributes), kept)
 
 
 def _subset_sizes(max_samples: int | None, n_rows: int) -> tuple[int, int]:
@@ -123,30 +132,18 @@ def _subset_sizes(max_samples: int | None, n_rows: int) -> tuple[int, int]:
     return n_subsets, -(-n_tiles // n_subsets)
 
 
-def _start(loss: type[LossState], data: Any, rows: PackedRows,
-           workspace: EvaluationWorkspace) -> tuple[list[float], list[LossState]]:
-    """Intercept and loss state of each output before the first round."""
-    intercepts, states = [], []
-    for k in range(data.n_outputs):
-        target = data.target(k)
-        intercept = loss.intercept(target, data.weights)
-        intercepts.append(intercept)
-        states.append(loss(rows, target, intercept, workspace))
-    return intercepts, states
-
-
-def _start_evaluation(recipe: Recipe, evaluation: Any, intercepts: list[float], source: RowSource,
-                      workspace: TrainingWorkspace) -> list[LossState]:
+def _start_evaluation(recipe: Recipe[Any], targets: list[NDArray[Any]], intercepts: Double, held_out: RowSource,
+                      dtype: np.dtype[Any]) -> list[LossState]:
     """Loss state of each output on held-out rows before the first round."""
-    held_out = RowSource(evaluation.X, evaluation.weights, source.scaling, source.n_threads)
-    rows = pack_rows(held_out, workspace.h.dtype)
-    scratch = EvaluationWorkspace(rows, recipe.n_components, source.n_threads)
-    return [recipe.loss(rows, evaluation.target(k), intercept, scratch) for k, intercept in enumerate(intercepts)]
+    rows = pack_rows(held_out, dtype)
+    workspace = EvaluationWorkspace(rows, Sizes(recipe.n_components, held_out.n_threads))
+    return [recipe.loss(rows, target, intercept, workspace)
+            for target, intercept in zip(targets, intercepts, strict=True)]
 
 
-def _to_expansion(kept: FittedRounds, intercepts: Double, scale: Double, n_components: int) -> FourierExpansion:
+def _to_expansion(kept: FittedRounds, intercepts: Double, scale: Double) -> FourierExpansion:
     """Terms in the order of the rounds, within a round of the outputs, within an output of the components."""
-    n_outputs, n_features = len(intercepts), kept.scaling.center.size
+    n_outputs, n_components, n_features = kept.draws.shape[1:]
     shape = len(kept.rounds), n_outputs, n_components
     omegas, phases, amplitudes = np.zeros((*shape, n_features)), np.zeros(shape), np.zeros((*shape, n_outputs))
     for t, additions in enumerate(kept.rounds):

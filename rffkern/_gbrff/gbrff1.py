@@ -29,7 +29,7 @@ from .._estimator.parameters import (
 )
 from ..expansion import Expansion
 from .fit import Callback, Recipe, restored_rounds, staged_scores, train
-from .landmark_learner import LandmarkOptions, as_printed, landmark_learner
+from .landmark_learner import LandmarkOptions, PhaseLearner, as_printed, landmark_learner, with_landmarks
 from .loss_states import ExactStepLossState, ExponentialLossState, LossState
 from .parameters import (
     LANDMARK_MAX_ITER,
@@ -41,6 +41,7 @@ from .parameters import (
     N_LBFGS_ITER_,
     loss_curves,
 )
+from .workspace import LandmarkWorkspace, TrainingWorkspace
 
 
 class GBRFF1Classifier(Classifier):
@@ -167,14 +168,17 @@ class GBRFF1Classifier(Classifier):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        self._check_params()
-        training = self._check_training(X, y, sample_weight, eval_set)
-        loss: type[LossState] = ExponentialLossState if self.step == "closed" else ExactStepLossState
-        temperature = self.beta * math.sqrt(training.rows.weights.given_total)
-        options = LandmarkOptions(self.landmarks == "random", temperature, self.max_iter, as_printed)
-        recipe = Recipe(loss, partial(landmark_learner, loss, options), self.n_components)
-        self._keep(train(self, recipe, training, callback))
+        boosted = train(self, self._check_training(X, y, sample_weight, eval_set), self._recipe(), callback)
+        self._keep(with_landmarks(boosted))
         return self
+
+    def _recipe(self) -> Recipe[Any]:
+        """What training does for the parameters."""
+        loss: type[LossState] = ExponentialLossState if self.step == "closed" else ExactStepLossState
+        if self.n_components == 1 and self.landmarks == "learn":  # a phase has a search of its own
+            return Recipe(loss, TrainingWorkspace, PhaseLearner)
+        options = LandmarkOptions(self.landmarks == "random", self.beta, math.sqrt, self.max_iter, as_printed)
+        return Recipe(loss, LandmarkWorkspace, partial(landmark_learner, loss.kernel_loss, options), self.n_components)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, NDArray[np.float64]],
                   classes: NDArray[Any] | None) -> dict[str, Any]:

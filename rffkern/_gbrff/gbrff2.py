@@ -30,16 +30,17 @@ from .._estimator.parameters import (
 )
 from .._kernels import gbrff_omega, gbrff_phase, lbfgs
 from ..expansion import Expansion
-from .fit import Callback, FittedRounds, Recipe, SearchSetting, restored_rounds, staged_scores, train
+from .fit import Callback, Recipe, SearchSetting, restored_rounds, staged_scores, train
 from .loss_states import CosineSum, ExponentialLossState, ExponentialState
 from .parameters import N_LBFGS_ITER_, loss_curves
 from .tolerances import GRADIENT_TOLERANCE, LOSS_TOLERANCE, NOISE
+from .workspace import TrainingWorkspace
 
 
 class _CosineSearch:
     """Fits one weak learner cos(omega . x - phase) to residuals: lines 6 and 7 of Algorithm 3."""
 
-    def __init__(self, reg_lambda: float, max_iter: int, setting: SearchSetting) -> None:
+    def __init__(self, reg_lambda: float, max_iter: int, setting: SearchSetting[TrainingWorkspace]) -> None:
         n_features, dtype = setting.draws.shape[-1], setting.workspace.h.dtype
         self.n_iterations = 0
         self._reg_lambda, self._setting = reg_lambda, setting
@@ -59,10 +60,6 @@ class _CosineSearch:
             self._first_length, work.scaled, work.lanes, work.partial, work.search_threads)
         self.n_iterations += self._search.n_iterations
         return CosineSum(omega[None], np.array([phase]), _ALONE)
-
-    def attributes(self, kept: FittedRounds) -> dict[str, Any]:
-        """None beside those of all boosted families."""
-        return {}
 
 
 _ALONE = np.ones(1)  # the posterior of a single cosine
@@ -181,13 +178,12 @@ class GBRFF2Classifier(Classifier):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        self._check_params()
 
-        def make_search(setting: SearchSetting, *_: Any) -> _CosineSearch:
+        def make_search(setting: SearchSetting[TrainingWorkspace], *_: Any) -> _CosineSearch:
             return _CosineSearch(self.reg_lambda, self.max_iter, setting)
 
-        recipe = Recipe(ExponentialLossState, make_search)
-        self._keep(train(self, recipe, self._check_training(X, y, sample_weight, eval_set), callback))
+        recipe = Recipe(ExponentialLossState, TrainingWorkspace, make_search)
+        self._keep(train(self, self._check_training(X, y, sample_weight, eval_set), recipe, callback).fitted)
         return self
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, NDArray[np.float64]],

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .._estimator.base import Fitted
 from .._fourier.landmarks import feature_units, pseudo_posterior, standardised_rows
 from .._kernels import gbrff_landmark, gbrff_phase, lbfgs
-from .fit import FittedRounds, SearchSetting
-from .loss_states import CosineSum, ExponentialLossState, ExponentialState, LossState
+from .fit import Boosted, FittedRounds, SearchSetting
+from .loss_states import CosineSum, ExponentialState, LossState
 from .packed_rows import RowSource
 from .tolerances import GRADIENT_TOLERANCE, LOSS_TOLERANCE, NOISE
-from .workspace import LandmarkWorkspace
+from .workspace import LandmarkWorkspace, TrainingWorkspace
 
 Double = NDArray[np.float64]
 
@@ -33,7 +34,8 @@ class LandmarkOptions(NamedTuple):
     """The parameters of a model that say how its landmarks are found."""
 
     drawn: bool  # landmarks are rows, instead of learned
-    temperature: float  # inverse temperature of the pseudo-posterior
+    beta: float
+    rows_factor: Callable[[float], float]  # of n rows, the inverse temperature for mean losses over beta
     max_iter: int
     scale: ResidualScale
 
@@ -53,12 +55,11 @@ class Found(NamedTuple):
 
     phases: Double  # (n_components,) omega . landmark
     landmark: Double | None  # (n_features,), or None where only its phases are known
+    n_iterations: int  # of L-BFGS
 
 
 class LandmarkSearch(Protocol):
     """Finds the landmark of a round."""
-
-    n_iterations: int  # L-BFGS iterations so far
 
     def find(self, waves: Waves, round_index: int, output: int) -> Found:
         """The landmark of an output in a round."""
@@ -67,6 +68,11 @@ class LandmarkSearch(Protocol):
 def as_printed(r: NDArray[Any], loss: float) -> NDArray[Any]:
     """Residuals as they are."""
     return r
+
+
+def for_any_number(n_rows: float) -> float:
+    """The factor where the inverse temperature does not depend on the number of rows."""
+    return 1.0
 
 
 def in_root_mean_squares(r: NDArray[Any], loss: float) -> NDArray[Any]:
@@ -78,8 +84,6 @@ def in_root_mean_squares(r: NDArray[Any], loss: float) -> NDArray[Any]:
 class DrawnLandmarks:
     """Landmarks that were drawn beforehand."""
 
-    n_iterations = 0
-
     def __init__(self, landmarks: Double) -> None:
         self._landmarks = landmarks  # (n_rounds, n_outputs, n_features) standardised
 
@@ -87,7 +91,7 @@ class DrawnLandmarks:
         """The landmark that was drawn for an output in a round."""
         landmark = self._landmarks[round_index, output]
         # Not by the BLAS, whose sums may depend on its number of threads.
-        return Found(np.einsum("kd,d->k", waves.omegas, landmark), landmark)
+        return Found(np.einsum("kd,d->k", waves.omegas, landmark), landmark, 0)
 
 
 class _Descent:
@@ -95,18 +99,16 @@ class _Descent:
 
     def __init__(self, loss: gbrff_landmark.Loss, work: LandmarkWorkspace, max_iter: int, n_variables: int,
                  first_length: float) -> None:
-        self.n_iterations = 0
         self._loss, self._work, self._first_length = loss, work, first_length
         self._search = lbfgs.LBFGS(n_variables, max_iter, LOSS_TOLERANCE, GRADIENT_TOLERANCE, NOISE[work.waves.dtype])
 
-    def _descend(self, waves: Waves, basis: Double, start: Double) -> tuple[Double, Double]:
-        """The end of the descent, and the phases there."""
+    def _descend(self, waves: Waves, basis: Double, start: Double) -> Found:
+        """The landmark that the descent ends at: its coordinates where there is a basis, else its phases alone."""
         work, x = self._work, start.copy()
         gbrff_landmark.descend_landmark(
             self._search, self._loss, waves.waves, waves.r, waves.weight, basis, x, waves.total_weight,
-            self._first_length, work.phases, work.direction, work.lanes, work.partial, work.n_threads)
-        self.n_iterations += self._search.n_iterations
-        return x, work.phases[: len(waves.omegas)].copy()
+            self._first_length, work.phases, work.direction, work.wave_lanes, work.wave_partial, work.search_threads)
+        return Found(work.phases[: len(waves.omegas)].copy(), x if len(basis) else None, self._search.n_iterations)
 
 
 class CoordinateSearch(_Descent):
@@ -121,8 +123,7 @@ class CoordinateSearch(_Descent):
     def find(self, waves: Waves, round_index: int, output: int) -> Found:
         """The landmark that the descent ends at."""
         self._basis[:, : len(waves.omegas)] = waves.omegas.T
-        landmark, phases = self._descend(waves, self._basis, self._start)
-        return Found(phases, landmark)
+        return self._descend(waves, self._basis, self._start)
 
 
 class PhasesSearch(_Descent):
@@ -136,7 +137,7 @@ class PhasesSearch(_Descent):
 
     def find(self, waves: Waves, round_index: int, output: int) -> Found:
         """The phases that the descent ends at."""
-        return Found(self._descend(waves, self._basis, self._start)[1], None)
+        return self._descend(waves, self._basis, self._start)
 
 
 class OnePhaseSearch(PhasesSearch):
@@ -151,42 +152,35 @@ class OnePhaseSearch(PhasesSearch):
         work = self._work
         losses = [gbrff_landmark.landmark_objective(
             self._loss, waves.waves, waves.r, waves.weight, self._basis, np.array([start]), waves.total_weight,
-            self._gradient, work.phases, work.direction, work.lanes, work.partial, work.n_threads) for start in _STARTS]
-        return Found(self._descend(waves, self._basis, _STARTS[[np.argmin(losses)]])[1], None)
+            self._gradient, work.phases, work.direction, work.wave_lanes, work.wave_partial, work.search_threads)
+            for start in _STARTS]
+        return self._descend(waves, self._basis, _STARTS[[np.argmin(losses)]])
 
 
 class LandmarkLearner:
     """Fits the landmark of K given omegas to residuals, and the pseudo-posterior of its cosines."""
 
-    def __init__(self, loss: gbrff_landmark.Loss, setting: SearchSetting, work: LandmarkWorkspace,
-                 search: LandmarkSearch, options: LandmarkOptions) -> None:
-        self._loss, self._setting, self._work = loss, setting, work
-        self._search, self._options = search, options
-
-    @property
-    def n_iterations(self) -> int:
-        """L-BFGS iterations so far."""
-        return self._search.n_iterations
+    def __init__(self, loss: gbrff_landmark.Loss, setting: SearchSetting[LandmarkWorkspace], search: LandmarkSearch,
+                 temperature: float, scale: ResidualScale) -> None:
+        self.n_iterations = 0
+        self._loss, self._setting, self._search = loss, setting, search
+        self._temperature, self._scale = temperature, scale
 
     def __call__(self, state: LossState, round_index: int, output: int) -> CosineSum:
         """The weak learner for the residuals of a loss state."""
-        setting, work = self._setting, self._work
+        setting, work = self._setting, self._setting.workspace
         subset, omegas = setting.subsets[round_index % len(setting.subsets)], setting.draws[round_index, output]
-        r = self._options.scale(subset.take(state.r), state.loss)
+        r = self._scale(subset.take(state.r), state.loss)
         tiles = work.waves[: len(subset.tiles)]
-        gbrff_landmark.make_waves(subset.tiles, omegas, tiles, work.padded_omegas, work.n_threads)
+        gbrff_landmark.make_waves(subset.tiles, omegas, tiles, work.padded_omegas, work.search_threads)
         waves = Waves(omegas, tiles, r, subset.weight, subset.total_weight)
-        phases, landmark = self._search.find(waves, round_index, output)
+        phases, landmark, n_iterations = self._search.find(waves, round_index, output)
+        self.n_iterations += n_iterations
         if len(phases) == 1:
             return CosineSum(omegas, phases, _ALONE, landmark)
         gbrff_landmark.component_losses(self._loss, tiles, r, subset.weight, phases, subset.total_weight, work.losses,
-                                        work.direction, work.partial, work.n_threads)
-        posterior = pseudo_posterior(-self._options.temperature * work.losses)
-        return CosineSum(omegas, phases, posterior, landmark)
-
-    def attributes(self, kept: FittedRounds) -> dict[str, Any]:
-        """The landmarks of the rounds kept."""
-        return {"landmarks_": landmarks_of(kept, self._setting.draws)}
+                                        work.direction, work.wave_partial, work.search_threads)
+        return CosineSum(omegas, phases, pseudo_posterior(-self._temperature * work.losses), landmark)
 
 
 class PhaseLearner:
@@ -194,7 +188,7 @@ class PhaseLearner:
 
     n_iterations = 0
 
-    def __init__(self, setting: SearchSetting) -> None:
+    def __init__(self, setting: SearchSetting[TrainingWorkspace], *_: Any) -> None:
         self._setting = setting
 
     def __call__(self, state: ExponentialState, round_index: int, output: int) -> CosineSum:
@@ -207,30 +201,23 @@ class PhaseLearner:
             work.cosine[:n_tiles], work.sine[:n_tiles], work.scaled, work.circle, work.partial, work.search_threads)
         return CosineSum(omegas, np.array([phase]), _ALONE)
 
-    def attributes(self, kept: FittedRounds) -> dict[str, Any]:
-        """The landmarks of the rounds kept."""
-        return {"landmarks_": landmarks_of(kept, self._setting.draws)}
 
-
-def landmark_learner(loss: type[LossState], options: LandmarkOptions, setting: SearchSetting, source: RowSource,
-                     rng: np.random.Generator) -> LandmarkLearner | PhaseLearner:
-    """What fits the weak learners of a model."""
+def landmark_learner(loss: gbrff_landmark.Loss, options: LandmarkOptions, setting: SearchSetting[LandmarkWorkspace],
+                     source: RowSource, rng: np.random.Generator) -> LandmarkLearner:
+    """What fits the weak learners of a landmark family."""
     n_components, n_features = setting.draws.shape[2:]
-    if n_components == 1 and not options.drawn and issubclass(loss, ExponentialLossState):
-        return PhaseLearner(setting)
-    shared = setting.workspace
-    work = LandmarkWorkspace(n_components, n_features, shared.h.dtype, shared.largest_subset, shared.search_threads)
+    work, max_iter = setting.workspace, options.max_iter
     search: LandmarkSearch
     if options.drawn:
         search = DrawnLandmarks(_drawn_landmarks(source, rng, *setting.draws.shape[:2]))
     elif n_components == 1:
-        search = OnePhaseSearch(loss.kernel_loss, work, options.max_iter)
+        search = OnePhaseSearch(loss, work, max_iter)
     elif n_components <= n_features:
-        search = PhasesSearch(loss.kernel_loss, work, options.max_iter, n_components)
+        search = PhasesSearch(loss, work, max_iter, n_components)
     else:
-        search = CoordinateSearch(loss.kernel_loss, work, options.max_iter, n_features,
-                                  1 / math.sqrt(2 * setting.gamma))
-    return LandmarkLearner(loss.kernel_loss, setting, work, search, options)
+        search = CoordinateSearch(loss, work, max_iter, n_features, 1 / math.sqrt(2 * setting.gamma))
+    temperature = options.beta * options.rows_factor(source.weights.given_total)
+    return LandmarkLearner(loss, setting, search, temperature, options.scale)
 
 
 def _drawn_landmarks(source: RowSource, rng: np.random.Generator, n_rounds: int, n_outputs: int) -> Double:
@@ -239,15 +226,21 @@ def _drawn_landmarks(source: RowSource, rng: np.random.Generator, n_rounds: int,
     return standardised_rows(source.X, indices, source.scaling).reshape(n_rounds, n_outputs, -1)
 
 
-def landmarks_of(kept: FittedRounds, draws: Double) -> Double:
+def with_landmarks(boosted: Boosted) -> Fitted:
+    """What training leaves, the landmarks of the rounds kept among it."""
+    fitted, kept = boosted
+    return fitted._replace(attributes={**fitted.attributes, "landmarks_": landmarks_of(kept)})
+
+
+def landmarks_of(kept: FittedRounds) -> Double:
     """Landmarks in feature units, (n_rounds, n_features) or (n_rounds, n_outputs, n_features)."""
-    n_rounds, (n_outputs, n_components, n_features) = len(kept.rounds), draws.shape[1:]
+    n_rounds, (n_outputs, n_components, n_features) = len(kept.rounds), kept.draws.shape[1:]
     learners = [addition.learner for additions in kept.rounds for addition in additions]
     if all(learner.landmark is not None for learner in learners):
         x = np.reshape([learner.landmark for learner in learners], (n_rounds, n_outputs, n_features))
     else:
         phases = np.reshape([learner.phases for learner in learners], (n_rounds, n_outputs, n_components, 1))
-        x = _next_to_mean(draws[:n_rounds], phases, np.abs(draws).max())
+        x = _next_to_mean(kept.draws[:n_rounds], phases, np.abs(kept.draws).max())
     landmarks = feature_units(x, kept.scaling)
     return landmarks[:, 0] if n_outputs == 1 else landmarks
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arguments import Choice
-from .._data.training_rows import Training
-from .._estimator.base import Classifier, Fitted, Regressor
+from .._estimator.base import Classifier, Regressor
 from .._estimator.links import LinearLink, Link
 from .._estimator.parameters import (
     BETA,
@@ -30,7 +29,14 @@ from .._estimator.parameters import (
 )
 from ..expansion import Expansion
 from .fit import Callback, Recipe, restored_rounds, staged_scores, train
-from .landmark_learner import LandmarkOptions, as_printed, in_root_mean_squares, landmark_learner
+from .landmark_learner import (
+    LandmarkOptions,
+    as_printed,
+    for_any_number,
+    in_root_mean_squares,
+    landmark_learner,
+    with_landmarks,
+)
 from .loss_states import SquaredLossState
 from .parameters import (
     LANDMARK_MAX_ITER,
@@ -42,6 +48,7 @@ from .parameters import (
     N_LBFGS_ITER_,
     loss_curves,
 )
+from .workspace import LandmarkWorkspace
 
 _PARAMETERS = (
     N_LANDMARKS,
@@ -82,11 +89,12 @@ def _params_before_3(params: dict[str, Any]) -> dict[str, Any]:
 _PARAMS_BEFORE: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {3: _params_before_3}
 
 
-def _trained(model: "GBRFFRegressor | GBRFFClassifier", training: Training, callback: Callback | None) -> Fitted:
+def _recipe(model: "GBRFFRegressor | GBRFFClassifier") -> Recipe[LandmarkWorkspace]:
+    """What training does for the parameters."""
     scale = in_root_mean_squares if model.scale_residuals else as_printed
-    options = LandmarkOptions(model.landmarks == "random", model.beta, model.max_iter, scale)
-    recipe = Recipe(SquaredLossState, partial(landmark_learner, SquaredLossState, options), model.n_components)
-    return train(model, recipe, training, callback)
+    options = LandmarkOptions(model.landmarks == "random", model.beta, for_any_number, model.max_iter, scale)
+    make_search = partial(landmark_learner, SquaredLossState.kernel_loss, options)
+    return Recipe(SquaredLossState, LandmarkWorkspace, make_search, model.n_components)
 
 
 class GBRFFRegressor(Regressor):
@@ -180,8 +188,8 @@ class GBRFFRegressor(Regressor):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        self._check_params()
-        self._keep(_trained(self, self._check_training(X, y, sample_weight, eval_set), callback))
+        boosted = train(self, self._check_training(X, y, sample_weight, eval_set), _recipe(self), callback)
+        self._keep(with_landmarks(boosted))
         return self
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, NDArray[np.float64]],
@@ -275,8 +283,8 @@ class GBRFFClassifier(Classifier):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        self._check_params()
-        self._keep(_trained(self, self._check_training(X, y, sample_weight, eval_set), callback))
+        boosted = train(self, self._check_training(X, y, sample_weight, eval_set), _recipe(self), callback)
+        self._keep(with_landmarks(boosted))
         return self
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, NDArray[np.float64]],

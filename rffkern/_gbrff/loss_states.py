@@ -99,7 +99,10 @@ class ExponentialLossState:
         self.raw_prediction[:] = intercept
         self.r = aligned(self.y.shape, rows.dtype)  # log2(e) y_tilde
         # A step of 0 along the labels leaves the predictions at the intercept.
-        self.loss, self.largest_residual = self._added(self.y, 0.0)
+        loss, self.largest_residual = gbrff_rounds.boost_rows(
+            self.raw_prediction, self.y, rows.weights.tiled, self.y, 0.0, self.r, workspace.partial,
+            workspace.n_threads)
+        self.loss = loss / rows.weights.total
 
     @staticmethod
     def intercept(sign: NDArray[np.int8], weights: RowWeights) -> float:
@@ -124,14 +127,10 @@ class ExponentialLossState:
 
     def update(self, evaluation: Evaluation, step: float) -> None:
         """Add step times a weak learner to the predictions."""
-        self.loss, self.largest_residual = self._added(evaluation.h, step)
-
-    def _added(self, h: NDArray[Any], step: float) -> tuple[float, float]:
-        """Add step h to the predictions and renew the residuals; return the mean loss and the largest |y_tilde|."""
         weights, work = self.rows.weights, self.workspace
-        loss, largest = gbrff_rounds.boost_rows(self.raw_prediction, self.y, weights.tiled, h, step, self.r,
-                                                work.partial, work.n_threads)
-        return loss / weights.total, largest
+        loss, self.largest_residual = gbrff_rounds.boost_rows(
+            self.raw_prediction, self.y, weights.tiled, evaluation.h, step, self.r, work.partial, work.n_threads)
+        self.loss = loss / weights.total
 
 
 class ExactStepLossState(ExponentialLossState):
@@ -165,7 +164,9 @@ class SquaredLossState:
         self.residual -= intercept
         self.r = aligned(self.residual.shape, rows.dtype)
         # A step of 0 along the targets leaves the residuals as they are.
-        self.loss = self._subtracted(tiled(target[rows.order], rows.dtype), 0.0)
+        along = tiled(target[rows.order], rows.dtype)
+        self.loss = gbrff_rounds.shrink_rows(self.residual, rows.weights.tiled, along, 0.0, self.r, workspace.partial,
+                                             workspace.n_threads) / rows.weights.total
 
     @staticmethod
     def intercept(target: NDArray[Any], weights: RowWeights) -> float:
@@ -189,10 +190,6 @@ class SquaredLossState:
 
     def update(self, evaluation: Evaluation, step: float) -> None:
         """Add step times a weak learner to the predictions."""
-        self.loss = self._subtracted(evaluation.h, step)
-
-    def _subtracted(self, h: NDArray[Any], step: float) -> float:
-        """Subtract step h from the residuals; return the mean loss."""
         weights, work = self.rows.weights, self.workspace
-        return gbrff_rounds.shrink_rows(self.residual, weights.tiled, h, step, self.r, work.partial,
-                                        work.n_threads) / weights.total
+        self.loss = gbrff_rounds.shrink_rows(self.residual, weights.tiled, evaluation.h, step, self.r, work.partial,
+                                             work.n_threads) / weights.total

@@ -20,6 +20,10 @@ class Addition(NamedTuple):
 class Search(Protocol):
     """Fits weak learners."""
 
+    @property
+    def n_iterations(self) -> int:
+        """L-BFGS iterations so far."""
+
     def __call__(self, state: Any, round_index: int, output: int) -> CosineSum:
         """The weak learner for the residuals of a loss state."""
 

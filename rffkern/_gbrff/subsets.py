@@ -1,17 +1,17 @@
 """Subsets of the rows that the rounds search in turn, beside tiles of all rows to evaluate weak learners on."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from operator import itemgetter
+from operator import itemgetter, lt
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._data.row_blocks import RowBlocks
-from .._data.tiles import TILE, StreamedTiles, aligned, pack, tiled
-from .packed_rows import SOURCE_ORDER, Indices, PackedRows, RowsInMemory, RowSource, StreamedRows, Take, TileWeights
+from .._data.tiles import TILE, StreamedTiles, aligned, in_precision, pack, tiled
+from .packed_rows import Indices, PackedRows, RowsInMemory, RowSource, StreamedRows, Take, TileWeights
 
 
 class Subset(NamedTuple):
@@ -58,33 +58,34 @@ class DividedRows(NamedTuple):
     subsets: Subsets
 
 
-def divide_rows(source: RowSource, division: Division, dtype: np.dtype[Any]) -> tuple[DividedRows, float]:
-    """Pack rows in tiles, divided into subsets; return the largest length of a row too.
+def divide_rows(source: RowSource, division: Division, precision: str, single_length: float) -> DividedRows:
+    """Pack rows in tiles, divided into subsets.
 
-    RowBlocks are passed over once, and those of their rows without weight belong to no subset.
+    "single" precision becomes double where a row is longer than `single_length`.  RowBlocks are passed over once in
+    each precision, and those of their rows without weight belong to no subset.
     """
+    needs_double = partial(lt, single_length)
     if isinstance(source.X, RowBlocks):
-        return _streamed_subsets(source, division, dtype)
-    return _subsets_in_memory(source, division, dtype)
+        return in_precision(partial(_streamed_subsets, source, division), precision, needs_double)
+    return _subsets_in_memory(source, division, precision, needs_double)
 
 
-def _subsets_in_memory(source: RowSource, division: Division,
-                       dtype: np.dtype[Any]) -> tuple[DividedRows, float]:
+def _subsets_in_memory(source: RowSource, division: Division, precision: str,
+                       needs_double: Callable[[float], bool]) -> DividedRows:
     """Subsets that are consecutive tiles: rows are packed in the order of the division."""
     X, weights, scaling, n_threads = source
-    edges = division.edges(len(X))
+    edges, pack_in = division.edges(len(X)), partial(pack, X, scaling, n_threads=n_threads)
     if division.order is None:
-        tiles, length = pack(X, scaling, dtype, n_threads)
-        rows = RowsInMemory(tiles, weights, SOURCE_ORDER)
+        rows = RowsInMemory(in_precision(pack_in, precision, needs_double), weights)
     else:
-        tiles, length = pack(X, scaling, dtype, n_threads, division.order)
+        tiles = in_precision(partial(pack_in, order=division.order), precision, needs_double)
         rows = RowsInMemory(tiles, weights, division.order)
     subsets = []
     for start, stop in itertools.pairwise(edges):
         take = itemgetter(slice(start, stop))
         n_rows = min(stop * TILE, len(X)) - start * TILE
-        subsets.append(Subset(tiles[start:stop], *rows.weights.of_subset(n_rows, take), take))
-    return DividedRows(rows, subsets), length
+        subsets.append(Subset(rows.tiles[start:stop], *rows.weights.of_subset(n_rows, take), take))
+    return DividedRows(rows, subsets)
 
 
 def _streamed_subsets(source: RowSource, division: Division, dtype: np.dtype[Any]) -> tuple[DividedRows, float]:

@@ -75,7 +75,7 @@ def test_single_precision_descends_as_far(rng):
     for seed in range(10):
         single, double = (GBRFF2Classifier(1, reg_lambda=0, precision=precision, random_state=seed).fit(X, y)
                           for precision in ("single", "double"))
-        assert abs(single.n_iter_ - double.n_iter_) <= 2
+        assert abs(single.n_lbfgs_iter_ - double.n_lbfgs_iter_) <= 2
         assert single.train_loss_[1] == pytest.approx(double.train_loss_[1], rel=1e-3)
 
 
@@ -90,7 +90,7 @@ def test_without_descent_the_drawn_omegas_are_kept(rng):
     model = GBRFF2Classifier(7, max_iter=0, standardize=False, gamma=0.5, random_state=4).fit(X, y)
     np.testing.assert_array_equal(model.expansion_.omegas,
                                   np.random.default_rng(4).standard_normal((7, 1, 4))[:, 0])
-    assert model.n_iter_ == 0
+    assert model.n_lbfgs_iter_ == 0
 
 
 def test_step_by_hand():
@@ -163,7 +163,7 @@ def test_early_stopping_keeps_the_best_round(rng):
     assert model.eval_loss_[best] == pytest.approx(np.exp(-y_eval * model.decision_function(X_eval)).mean(), rel=1e-4)
 
 
-def test_without_patience_all_rounds_run_and_the_best_is_kept(rng):
+def test_without_early_stopping_all_rounds_run_and_the_best_is_kept(rng):
     X, y = waves(rng, 200)
     model = GBRFF2Classifier(80, reg_lambda=0, gamma=8.0, early_stopping_rounds=None, random_state=0)
     model.fit(X, y, eval_set=[waves(rng, 200)])
