@@ -3,19 +3,10 @@
 import numpy as np
 import pytest
 import reference
+from helpers.boosted import standardised, waves
 
 from rffkern import GBRFF2Classifier
-from rffkern._gbrff.loss_states import exponential_step
 from rffkern._kernels.lbfgs import minimize
-
-
-def waves(rng, n_samples=500, n_features=4):
-    X = rng.standard_normal((n_samples, n_features))
-    return X, np.where(np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.standard_normal(n_samples) > 0, 1, -1)
-
-
-def standardised(X):
-    return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
 @pytest.mark.parametrize("reg_lambda", [0.0, 2**-5])
@@ -91,13 +82,6 @@ def test_without_descent_the_drawn_omegas_are_kept(rng):
     np.testing.assert_array_equal(model.expansion_.omegas,
                                   np.random.default_rng(4).standard_normal((7, 1, 4))[:, 0])
     assert model.n_lbfgs_iter_ == 0
-
-
-def test_step_by_hand():
-    """Weights 3 right against 1 wrong with h = +-1: alpha = 1/2 ln 3."""
-    assert exponential_step(4.0, 2.0) == pytest.approx(0.5 * np.log(3))
-    assert exponential_step(1.0, 0.0) == 0
-    assert exponential_step(5.0, 5.0) == -exponential_step(5.0, -5.0) == pytest.approx(0.5 * np.log(2**27 + 1))
 
 
 def test_gamma_scale_adapts_to_raw_columns(rng):
@@ -282,7 +266,7 @@ def test_probabilities_are_those_of_the_exponential_loss(rng):
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-2 * H)), rtol=1e-10)
 
 
-# --- the dangers of the published code
+# --- inputs that broke the published code
 
 def test_a_perfect_learner_on_two_rows_gets_a_finite_step():
     for seed in range(200):

@@ -45,9 +45,8 @@ def test_subsets_hold_every_row_once(rng, streamed, weighted):
     weights = RowWeights(1000, rng.uniform(0.5, 2, 1000) if weighted else None)
     scaling = measure_scaling(X, weights)
     source = RowSource(RowBlocks([X]).check() if streamed else X, weights, scaling, 1)
-    (rows, subsets), length = divide_rows(source, Division(3, order), DOUBLE)
+    _, subsets = divide_rows(source, Division(3, order), "double", 0.0)
     standardised = (X - scaling.center) * scaling.inverse_scale
-    assert length == pytest.approx(np.sqrt((standardised**2).sum(axis=1)).max())
     assert len(subsets) == 3
     found, totals = [], []
     for index in range(3):
@@ -55,8 +54,9 @@ def test_subsets_hold_every_row_once(rng, streamed, weighted):
         found.append(rows_of(subset))
         totals.append(subset.total_weight)
         assert subset.total_weight == pytest.approx(weight_of_rows(subset).sum())
-        members = order[np.array([0, 3 * 128, 6 * 128])[index] if index < 2 else 5 * 128 :]
-        assert len(found[-1]) <= len(members)
+        # A tile has rows that are together in the order, and a subset 2 or 3 of the 8 tiles.
+        members = order[[0, 2 * 128, 5 * 128][index] : [2 * 128, 5 * 128, 1000][index]]
+        np.testing.assert_array_equal(np.sort(found[-1], axis=0), np.sort(standardised[members], axis=0))
     np.testing.assert_array_equal(np.sort(np.concatenate(found), axis=0), np.sort(standardised, axis=0))
     assert sum(totals) == pytest.approx(weights.total)
     np.testing.assert_array_equal(rows_of(subsets[1]), found[1])
@@ -68,7 +68,7 @@ def test_take_gives_the_entries_of_the_rows_of_a_subset(rng, streamed):
     X, order = rng.standard_normal((700, 2)), rng.permutation(700)
     source = RowSource(RowBlocks([X]).check() if streamed else X, RowWeights(700),
                        Scaling(np.zeros(2), np.ones(2), 1.0), 1)
-    (rows, subsets), _ = divide_rows(source, Division(2, order), DOUBLE)
+    rows, subsets = divide_rows(source, Division(2, order), "double", 0.0)
     column = np.concatenate([block.tiles[:, 0].copy() for block in rows.blocks])
     for index in (0, 1, 0):
         subset = subsets[index]
@@ -92,10 +92,21 @@ def test_blocks_cover_all_rows_with_their_weights(rng, streamed):
         assert total == weights.total
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+def test_long_rows_are_packed_in_double_precision(rng, streamed):
+    X = rng.standard_normal((300, 2))
+    X[7] = [30.0, 40.0]
+    source = RowSource(RowBlocks([X]).check() if streamed else X, RowWeights(300),
+                       Scaling(np.zeros(2), np.ones(2), 1.0), 1)
+    found = [divide_rows(source, Division(1, None), precision, length).rows.dtype
+             for precision, length in (("single", 50.1), ("single", 49.9), ("double", 50.1))]
+    assert found == [np.float32, np.float64, np.float64]
+
+
 def test_rows_without_weight_belong_to_no_streamed_subset(rng):
     X, values = rng.standard_normal((600, 2)), np.repeat([0.0, 2.0], 300)
     source = RowSource(RowBlocks([X]).check(), RowWeights(600, values), Scaling(np.zeros(2), np.ones(2), 1.0), 1)
-    (_, subsets), _ = divide_rows(source, Division(2, rng.permutation(300)), DOUBLE)
+    _, subsets = divide_rows(source, Division(2, rng.permutation(300)), "double", 0.0)
     found = np.concatenate([rows_of(subsets[index]).copy() for index in range(2)])
     np.testing.assert_array_equal(np.sort(found, axis=0), np.sort(X[300:], axis=0))
 
@@ -154,7 +165,7 @@ def test_no_subset_is_larger_than_allowed(monkeypatch, rng, n_samples, max_sampl
     monkeypatch.setattr(fit, "divide_rows", watch)
     X = rng.standard_normal((n_samples, 5))
     GBRFF2Classifier(2, max_samples=max_samples, random_state=0).fit(X, X[:, 0] > 0)
-    sizes = [subset.total_weight for subset in divided[0][0].subsets]
+    sizes = [subset.total_weight for subset in divided[0].subsets]
     assert sum(sizes) == n_samples
     assert max_samples / 3 < max(sizes) <= max_samples
 

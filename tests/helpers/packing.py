@@ -8,7 +8,7 @@ from rffkern._data.weights import RowWeights
 from rffkern._gbrff.loss_states import CosineSum, Evaluation, ExponentialLossState, SquaredLossState
 from rffkern._gbrff.packed_rows import RowSource
 from rffkern._gbrff.subsets import Division, divide_rows
-from rffkern._gbrff.workspace import TrainingWorkspace
+from rffkern._gbrff.workspace import Sizes, TrainingWorkspace
 from rffkern._kernels import lbfgs
 
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-11}
@@ -33,7 +33,8 @@ class Problem:
         scaling = Scaling(np.zeros(n_features), np.ones(n_features), 1.0)
         weights = RowWeights(n_samples, self.weight if weighted else None)
         source = RowSource(self.X, weights, scaling, 1)
-        self.rows, self.subsets = divide_rows(source, Division(1, None), np.dtype(dtype))[0]
+        precision = "single" if dtype is np.float32 else "double"
+        self.rows, self.subsets = divide_rows(source, Division(1, None), precision, np.inf)
         self.tiles, self.weight_tiles = self.rows.tiles, self.rows.weights.tiled
         self.n_components = n_components
         self.use_threads(n_threads)
@@ -45,7 +46,7 @@ class Problem:
 
     def use_threads(self, n_threads):
         """Have the kernels use this many, however small the rows."""
-        self.work = TrainingWorkspace(self.rows, self.n_components, n_threads, self.rows.n_tiles, n_threads)
+        self.work = TrainingWorkspace(self.rows, Sizes(self.n_components, n_threads, self.rows.n_tiles, n_threads))
         self.margins = ExponentialLossState(self.rows, self.y, 0.0, self.work)
         self.margins.raw_prediction.reshape(-1)[: len(self.y)] = self.raw_prediction
         self.renew(self.margins)
