@@ -190,7 +190,7 @@ cdef double _objective(
 
 
 def landmark_objective(
-    Loss loss,
+    Loss loss not None,
     const real[:, :, ::1] waves,       # IN   (n_tiles, 2 n_components, TILE)
     const real[:, ::1] r,              # IN   (n_tiles, TILE) residuals, times log2(e) for the exponential loss
     const real[:, ::1] weight,         # IN   (n_tiles or 2, TILE)
@@ -213,7 +213,7 @@ def landmark_objective(
 
 def descend_landmark(
     LBFGS search,                      # TEMP for as many variables as x has
-    Loss loss,
+    Loss loss not None,
     const real[:, :, ::1] waves,       # IN   (n_tiles, 2 n_components, TILE)
     const real[:, ::1] r,              # IN   (n_tiles, TILE) residuals, times log2(e) for the exponential loss
     const real[:, ::1] weight,         # IN   (n_tiles or 2, TILE)
@@ -260,7 +260,7 @@ cdef void _block_component_losses(
 
 
 def component_losses(
-    Loss loss,
+    Loss loss not None,
     const real[:, :, ::1] waves,       # IN   (n_tiles, 2 n_components, TILE)
     const real[:, ::1] r,              # IN   (n_tiles, TILE) residuals, times log2(e) for the exponential loss
     const real[:, ::1] weight,         # IN   (n_tiles or 2, TILE)

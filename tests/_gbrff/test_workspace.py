@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.boosted import waves
-from helpers.packing import DTYPES, Problem
+from helpers.boosted import DTYPES, PackedProblem, waves
 
 from rffkern import GBRFF1Classifier, GBRFF2Classifier, GBRFFRegressor
 from rffkern._gbrff import gbrff1, gbrff2, least_squares
@@ -12,7 +11,7 @@ from rffkern._gbrff.workspace import EvaluationWorkspace, LandmarkWorkspace, Siz
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_sizes(dtype):
-    rows = Problem(0, 5000, 7, dtype, False).rows
+    rows = PackedProblem(0, 5000, 7, dtype, False).rows
     evaluation = EvaluationWorkspace(rows, Sizes(9, 3))
     assert evaluation.h.shape == (40, 128)
     assert evaluation.partial.shape == (3, 8)
@@ -33,7 +32,7 @@ def test_sizes(dtype):
 
 
 def test_columns_beyond_sixty_four_widen_the_sums():
-    rows = Problem(0, 100, 90, np.float32, False).rows
+    rows = PackedProblem(0, 100, 90, np.float32, False).rows
     assert TrainingWorkspace(rows, Sizes(1, 1, 1, 1)).partial.shape == (1, 96)
 
 

@@ -7,10 +7,10 @@ from helpers.packing import DTYPES, TOLERANCE, Problem, problems
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern._gbrff.loss_states import ExactStepLossState, ExponentialLossState
+from rffkern._gbrff.loss_states import ExactMargins, Margins
 from rffkern._kernels import gbrff_landmark, gbrff_rounds, lbfgs, packing
 
-KINDS = {"exponential": gbrff_landmark.ExponentialLoss(), "squared": gbrff_landmark.SquaredLoss()}
+KINDS = {"exponential": gbrff_landmark.EXPONENTIAL, "squared": gbrff_landmark.SQUARED}
 
 landmark_problems = problems(n_components=st.sampled_from([1, 2, 3, 4, 5, 9, 17, 130]))
 
@@ -24,16 +24,16 @@ class Landmark:
         state = problem.margins if kind == "exponential" else problem.residuals
         self.r = state.r
         self.flat_r = problem.y_tilde if kind == "exponential" else problem.flat(state.r)
-        self.waves = np.zeros((rows.n_tiles, 2 * n_components, packing.TILE_ROWS), rows.dtype)
+        self.waves = np.zeros((rows.n_tiles, 2 * n_components, rows.tile_size), rows.dtype)
         padded = np.zeros((-(-n_components // 4) * 4, rows.n_features), rows.dtype)
-        gbrff_landmark.make_waves(problem.tiles, problem.omegas, self.waves, padded, n_threads)
+        gbrff_landmark.make_waves(rows.store.tiles, problem.omegas, self.waves, padded, n_threads)
         n_padded = -(-n_components // 16) * 16
         self.basis = np.zeros((0 if over_phases else rows.n_features, n_padded))
         if not over_phases:
             self.basis[:, :n_components] = problem.omegas.T
         self.u, self.direction = np.zeros(n_padded), np.zeros(2 * n_components, rows.dtype)
         self.lanes = np.zeros((n_threads, 2 * n_components * packing.LANE_COUNT), rows.dtype)
-        self.partial = np.zeros((len(problem.work.partial), 1 + 2 * n_components))
+        self.partial = np.zeros((len(rows.partial), 1 + 2 * n_components))
 
     @property
     def scratch(self):
@@ -41,25 +41,24 @@ class Landmark:
 
     def objective(self, x):
         gradient = np.zeros_like(x)
-        value = gbrff_landmark.landmark_objective(self.loss, self.waves, self.r, self.problem.weight_tiles, self.basis,
-                                                  x, self.problem.rows.weights.total, gradient, *self.scratch)
+        value = gbrff_landmark.landmark_objective(self.loss, self.waves, self.r, self.problem.rows.weight, self.basis, x,
+                                              self.problem.rows.total_weight, gradient, *self.scratch)
         return value, gradient
 
     def descend(self, x, max_iter=10):
         x = x.copy()
         search = lbfgs.LBFGS(x.size, max_iter, 2e-9, 1e-5, 1e-6)
-        evaluations = gbrff_landmark.descend_landmark(
-            search, self.loss, self.waves, self.r, self.problem.weight_tiles, self.basis, x,
-            self.problem.rows.weights.total, 1.0, *self.scratch)
+        evaluations = gbrff_landmark.descend_landmark(search, self.loss, self.waves, self.r, self.problem.rows.weight,
+                                                  self.basis, x, self.problem.rows.total_weight, 1.0, *self.scratch)
         return x, evaluations
 
     def component_losses(self, phases):
         losses = np.zeros(len(phases))
         u = np.zeros(self.u.size)
         u[: len(phases)] = phases
-        gbrff_landmark.component_losses(self.loss, self.waves, self.r, self.problem.weight_tiles, u,
-                                        self.problem.rows.weights.total, losses, self.direction, self.partial,
-                                        self.n_threads)
+        gbrff_landmark.component_losses(self.loss, self.waves, self.r, self.problem.rows.weight, u,
+                                    self.problem.rows.total_weight, losses, self.direction, self.partial,
+                                    self.n_threads)
         return losses
 
     def expected(self, x):
@@ -143,7 +142,7 @@ def test_phases_of_many_turns(dtype):
 def test_landmark_by_hand():
     """One row at 0 of residual 1/2, omega = 2: (1/2 - cos(2 x))^2 is lowest at x = pi / 6."""
     problem = Problem(0, 1, 1, np.float64, False)
-    problem.tiles[0, 0, 0] = 0.0
+    problem.rows.store.tiles[0, 0, 0] = 0.0
     problem.residuals.r[0, 0] = 0.5
     problem.omegas[:] = 2.0
     landmark = Landmark(problem, "squared")
@@ -166,16 +165,16 @@ def test_bits_do_not_depend_on_threads(problem, kind):
 @given(landmark_problems)
 def test_learners_of_several_cosines(problem):
     """Both losses evaluate the same learner, and answer with their own sums."""
-    expected = reference.cosine_sum(problem.X, *problem.cosines[:3])
+    expected = reference.cosine_sum(problem.X, *problem.cosines)
     tolerance = TOLERANCE[problem.rows.dtype.type]
     n = problem.weight.sum()
-    h, (total, agreement) = problem.margins.evaluate(problem.cosines)
-    np.testing.assert_allclose(problem.flat(h), expected, atol=tolerance)
+    total, agreeing = problem.margins.agreement(problem.cosines)
+    np.testing.assert_allclose(problem.flat(problem.rows.h), expected, atol=tolerance)
     w = problem.weight * np.exp(-problem.y * problem.raw_prediction)
     assert total == pytest.approx(w.sum(), rel=tolerance)
-    assert agreement == pytest.approx(w @ (problem.y * expected), abs=tolerance * w.sum())
-    h, (product, square) = problem.residuals.evaluate(problem.cosines)
-    np.testing.assert_allclose(problem.flat(h), expected, atol=tolerance)
+    assert agreeing == pytest.approx(w @ (problem.y * expected), abs=tolerance * w.sum())
+    product, square = problem.residuals.agreement(problem.cosines)
+    np.testing.assert_allclose(problem.flat(problem.rows.h), expected, atol=tolerance)
     size = 1 + np.abs(problem.raw_prediction).max()
     assert product == pytest.approx(problem.weight @ (problem.raw_prediction * expected), abs=tolerance * n * size)
     assert square == pytest.approx(problem.weight @ expected**2, abs=tolerance * n)
@@ -183,30 +182,31 @@ def test_learners_of_several_cosines(problem):
 
 @given(landmark_problems, st.floats(-2, 2))
 def test_loss_along_a_step(problem, step):
-    margins, work = problem.margins, problem.work
-    found = gbrff_rounds.loss_along_step(margins.raw_prediction, margins.y, problem.weight_tiles,
-                                         margins.evaluate(problem.cosines).h, step, work.partial, work.n_threads)
-    h = reference.cosine_sum(problem.X, *problem.cosines[:3])
+    rows, margins = problem.rows, problem.margins
+    margins.agreement(problem.cosines)
+    found = gbrff_rounds.loss_along_step(margins.raw_prediction, margins.y, rows.weight, rows.h, step, rows.partial,
+                                      rows.n_threads)
+    h = reference.cosine_sum(problem.X, *problem.cosines)
     expected = reference.loss_along_step(problem.y, problem.weight, problem.raw_prediction, h, step)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=4 * TOLERANCE[problem.rows.dtype.type] * expected[0])
+    np.testing.assert_allclose(found, expected, rtol=0, atol=4 * TOLERANCE[rows.dtype.type] * expected[0])
 
 
 @given(landmark_problems)
 def test_exact_steps_minimise_the_loss(problem):
-    state = ExactStepLossState(problem.rows, problem.y, 0.0, problem.work)
-    evaluation = state.evaluate(problem.cosines)
-    step = state.step(evaluation)
-    h = reference.cosine_sum(problem.X, *problem.cosines[:3])
+    state = ExactMargins(problem.rows, problem.y, 0.0)
+    step = state.best_step(problem.cosines)
+    h = reference.cosine_sum(problem.X, *problem.cosines)
     value = lambda step: reference.loss_along_step(problem.y, problem.weight, 0.0, h, step)[0]
     assert abs(step) <= 9.4
-    closed = ExponentialLossState.step(state, evaluation)
+    closed = Margins.best_step(state, problem.cosines)
     assert value(step) <= min(map(value, (0.0, closed, step - 0.01, step + 0.01))) * (1 + 1e-5) or abs(step) > 9.3
 
 
 @given(landmark_problems)
 def test_shrinking_residuals(problem):
-    problem.residuals.update(problem.residuals.evaluate(problem.cosines), 0.7)
-    expected = problem.raw_prediction - 0.7 * reference.cosine_sum(problem.X, *problem.cosines[:3])
+    problem.residuals.agreement(problem.cosines)
+    problem.residuals.boost(0.7)
+    expected = problem.raw_prediction - 0.7 * reference.cosine_sum(problem.X, *problem.cosines)
     tolerance = TOLERANCE[problem.rows.dtype.type]
     np.testing.assert_allclose(problem.flat(problem.residuals.r), expected,
                                atol=tolerance * (1 + np.abs(expected).max()))

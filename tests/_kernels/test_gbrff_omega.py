@@ -10,18 +10,18 @@ from rffkern._kernels import gbrff_omega
 
 
 def objective(problem, omega, reg_lambda):
-    work, gradient = problem.work, np.empty(problem.rows.n_features)
-    loss = gbrff_omega.omega_objective(problem.tiles, problem.margins.r, problem.weight_tiles, omega, problem.phase,
-                                       reg_lambda, problem.rows.weights.total, gradient, work.scaled, work.lanes,
-                                       work.partial, work.n_threads)
+    rows, gradient = problem.rows, np.empty(problem.rows.n_features)
+    loss = gbrff_omega.omega_objective(rows.store.tiles, problem.margins.r, rows.weight, omega, problem.phase, reg_lambda,
+                                    rows.total_weight, gradient, rows.scaled, rows.lanes, rows.partial,
+                                    rows.n_threads)
     return loss, gradient
 
 
 def descend(problem, reg_lambda=0.0):
-    work, omega = problem.work, problem.omega.copy()
-    evaluations = gbrff_omega.descend_omega(problem.search, problem.tiles, problem.margins.r, problem.weight_tiles,
-                                            omega, problem.phase, reg_lambda, problem.rows.weights.total, 1.0,
-                                            work.scaled, work.lanes, work.partial, work.n_threads)
+    rows, omega = problem.rows, problem.omega.copy()
+    evaluations = gbrff_omega.descend_omega(problem.search, rows.store.tiles, problem.margins.r, rows.weight, omega,
+                                         problem.phase, reg_lambda, rows.total_weight, 1.0, rows.scaled, rows.lanes,
+                                         rows.partial, rows.n_threads)
     return omega, evaluations
 
 

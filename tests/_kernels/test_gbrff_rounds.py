@@ -10,10 +10,10 @@ from rffkern._kernels import gbrff_phase
 
 
 def search_phase(problem):
-    margins, work = problem.margins, problem.work
-    return gbrff_phase.search_phase(problem.tiles, margins.r, problem.weight_tiles, problem.omega,
-                                    problem.rows.weights.total, margins.largest_residual, work.cosine, work.sine,
-                                    work.scaled, work.circle, work.partial, work.n_threads)
+    rows, margins = problem.rows, problem.margins
+    return gbrff_phase.search_phase(rows.store.tiles, margins.r, rows.weight, problem.omega, rows.total_weight,
+                                  margins.largest_residual, rows.cosine, rows.sine, rows.scaled, rows.circle,
+                                  rows.partial, rows.n_threads)
 
 
 @given(problems())
@@ -31,7 +31,7 @@ def test_phase_is_the_global_minimum(problem):
 def test_phase_by_hand(dtype):
     """One row of class +1 at angle theta: the loss exp(-r cos(theta - b)) is lowest at b = theta."""
     problem = Problem(0, 1, 1, dtype, False)
-    problem.tiles[0, 0, 0] = 1.25
+    problem.rows.store.tiles[0, 0, 0] = 1.25
     problem.margins.r[0, 0] = 0.75
     problem.margins.largest_residual = 0.75 * np.log(2)
     problem.omega[:] = 2.0
@@ -43,7 +43,7 @@ def test_two_deep_valleys_of_which_the_second_is_deeper(largest):
     """Two opposite heavy rows leave two valleys; a third, slightly heavier side decides between them."""
     problem = Problem(0, 3, 1, np.float64, False)
     angles, r = np.array([0.1, 0.1 + np.pi, 0.1 + np.pi / 2]), np.array([largest, largest, 0.01])
-    problem.tiles[0, 0, :3] = angles
+    problem.rows.store.tiles[0, 0, :3] = angles
     problem.margins.r[0, :3] = r / np.log(2)
     problem.margins.largest_residual = largest
     problem.omega[:] = 1.0
@@ -52,22 +52,23 @@ def test_two_deep_valleys_of_which_the_second_is_deeper(largest):
 
 
 @given(problems())
-def test_weighted_products(problem):
-    h, (total, agreement) = problem.margins.evaluate(problem.cosine)
+def test_agreement(problem):
+    total, agreeing = problem.margins.agreement(problem.cosine)
     expected = reference.agreement(problem.X, problem.y, problem.weight, problem.raw_prediction, problem.omega,
                                    problem.phase)
     tolerance = TOLERANCE[problem.rows.dtype.type]
     assert total == pytest.approx(expected[0], rel=tolerance)
-    assert abs(agreement - expected[1]) <= tolerance * total
-    np.testing.assert_allclose(problem.flat(h), np.cos(problem.X @ problem.omega - problem.phase),
+    assert abs(agreeing - expected[1]) <= tolerance * total
+    np.testing.assert_allclose(problem.flat(problem.rows.h), np.cos(problem.X @ problem.omega - problem.phase),
                                atol=tolerance)
 
 
 @given(problems())
 def test_boost(problem):
-    evaluation = problem.margins.evaluate(problem.cosine)
-    raw_prediction = problem.raw_prediction + 0.3 * problem.flat(evaluation.h)
-    problem.margins.update(evaluation, 0.3)
+    problem.margins.agreement(problem.cosine)
+    h = problem.flat(problem.rows.h)
+    problem.margins.boost(0.3)
+    raw_prediction = problem.raw_prediction + 0.3 * h
     tolerance = TOLERANCE[problem.rows.dtype.type]
     np.testing.assert_allclose(problem.flat(problem.margins.raw_prediction), raw_prediction, rtol=0, atol=1e-14)
     np.testing.assert_allclose(problem.y_tilde, reference.residuals(raw_prediction, problem.y), rtol=tolerance)
@@ -85,10 +86,10 @@ def test_extreme_margins_stay_finite(dtype):
     problem.y[:] = [1, 1, -1, -1]
     problem.margins.y[0, :4] = problem.y
     problem.margins.raw_prediction[0, :4] = [1e4, -1e4, 1e4, -1e4]
-    problem.renew(problem.margins)
+    problem.margins.boost(0.0)
     np.testing.assert_allclose(problem.y_tilde, [0, 64, -64, 0], rtol=1e-6)
     assert np.isfinite(problem.margins.loss)
-    assert np.isfinite(problem.margins.evaluate(problem.cosine).products).all()
+    assert np.isfinite(problem.margins.agreement(problem.cosine)).all()
 
 
 @given(problems(n_samples=4500))
@@ -96,7 +97,7 @@ def test_bits_do_not_depend_on_threads(problem):
     answers = []
     for n_threads in (1, 2, 3):
         problem.use_threads(n_threads)
-        answers.append((search_phase(problem), *problem.margins.evaluate(problem.cosine).products))
+        answers.append((search_phase(problem), *problem.margins.agreement(problem.cosine)))
     assert answers[0] == answers[1] == answers[2]
 
 
@@ -104,10 +105,10 @@ def test_bits_do_not_depend_on_threads(problem):
 def test_levels_agree(level, dtype):
     """Every instruction-set level gives what the twin gives."""
     problem = Problem(3, 2049, 17, dtype, True)
-    products = problem.margins.evaluate(problem.cosine).products
+    total, agreeing = problem.margins.agreement(problem.cosine)
     expected = reference.agreement(problem.X, problem.y, problem.weight, problem.raw_prediction, problem.omega,
                                    problem.phase)
     tolerance = 1e-6 if dtype is np.float32 else 1e-13
-    assert products == pytest.approx(expected, rel=0, abs=tolerance * expected[0])
+    assert (total, agreeing) == pytest.approx(expected, rel=0, abs=tolerance * expected[0])
     best = reference.best_phase(problem.X, problem.y_tilde, problem.weight, problem.omega)
     assert search_phase(problem) == pytest.approx(best, abs=1e-4 if dtype is np.float32 else 1e-6)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rffkern import FourierExpansion
 from rffkern._data.scaling import measure_scaling
 from rffkern._data.tiles import pack
-from rffkern._data.weights import RowWeights
+from rffkern._gbrff.packed_rows import Rows
 from rffkern._kernels import packing
 
 
@@ -79,35 +79,34 @@ def test_years_in_single_precision(rng):
 def test_packing(rng, source, dtype):
     X = (5 + 3 * rng.standard_normal((300, 7))).astype(source)
     X[:, 2] = 4
-    scaling = measure_scaling(X, RowWeights(300))
-    tiles, largest_length = pack(X, scaling, np.dtype(dtype), 1)
-    packed = tiles.transpose(0, 2, 1).reshape(-1, 7)
+    scaling = measure_scaling(X)
+    rows = Rows(X, scaling, None, dtype, 1)
+    packed = rows.store.tiles.transpose(0, 2, 1).reshape(-1, 7)
     spread = X.astype(np.float64).std(axis=0)
     spread[2] = np.inf
     expected = (X - X.astype(np.float64).mean(axis=0)) / spread
     np.testing.assert_allclose(packed[:300], expected, atol=1e-5 if np.float32 in (source, dtype) else 1e-12)
     assert not packed[300:].any()
-    assert largest_length == pytest.approx(np.sqrt((expected**2).sum(axis=1)).max(), rel=1e-5)
+    assert rows.store.largest_length == pytest.approx(np.sqrt((expected**2).sum(axis=1)).max(), rel=1e-5)
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-30, 1.0, 1e30, 1e300])
 def test_scaling_at_the_ends_of_the_range(rng, unit):
     X = rng.standard_normal((500, 3)) + np.array([0, 5, -5])
-    scaling = measure_scaling(X * unit, RowWeights(500))
+    scaling = measure_scaling(X * unit)
     np.testing.assert_allclose(scaling.center, X.mean(axis=0) * unit, rtol=1e-9)
     np.testing.assert_allclose(scaling.inverse_scale, 1 / X.std(axis=0) / unit, rtol=1e-9)
 
 
 def test_a_spread_whose_inverse_would_overflow_counts_as_none(rng):
-    scaling = measure_scaling(rng.standard_normal((50, 2)) * np.array([1e-307, 1.0]), RowWeights(50))
+    scaling = measure_scaling(rng.standard_normal((50, 2)) * np.array([1e-307, 1.0]))
     assert scaling.inverse_scale[0] == 0
     assert scaling.inverse_scale[1] == pytest.approx(1, rel=0.3)
 
 
 def test_weighted_scaling_is_that_of_repeated_rows(rng):
     X, repeats = rng.standard_normal((60, 4)), rng.integers(1, 5, 60)
-    weighted = measure_scaling(X, RowWeights(len(X), repeats.astype(float)))
-    repeated = measure_scaling(np.repeat(X, repeats, axis=0), RowWeights(repeats.sum()))
+    weighted, repeated = measure_scaling(X, repeats.astype(float)), measure_scaling(np.repeat(X, repeats, axis=0))
     np.testing.assert_allclose(weighted.center, repeated.center, atol=1e-14)
     np.testing.assert_allclose(weighted.inverse_scale, repeated.inverse_scale, rtol=1e-12)
 
@@ -147,7 +146,7 @@ def test_columns(dtype, n_samples, n_features, weighted, seed):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_packing_in_an_order(rng, dtype):
     X, order = rng.standard_normal((3000, 5)), rng.permutation(3000)
-    scaling = measure_scaling(X, RowWeights(len(X)))
+    scaling = measure_scaling(X)
     tiles, length = pack(X, scaling, np.dtype(dtype), 2, order)
     straight, same_length = pack(X[order], scaling, np.dtype(dtype), 1)
     np.testing.assert_array_equal(tiles, straight)

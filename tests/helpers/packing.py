@@ -4,11 +4,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from rffkern._data.scaling import Scaling
-from rffkern._data.weights import RowWeights
-from rffkern._gbrff.loss_states import CosineSum, Evaluation, ExponentialLossState, SquaredLossState
-from rffkern._gbrff.packed_rows import RowSource
-from rffkern._gbrff.subsets import Division, divide_rows
-from rffkern._gbrff.workspace import Sizes, TrainingWorkspace
+from rffkern._gbrff.loss_states import CosineSum, Margins, Residuals
+from rffkern._gbrff.packed_rows import Rows
 from rffkern._kernels import lbfgs
 
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-11}
@@ -31,14 +28,14 @@ class Problem:
         self.omega = rng.standard_normal(n_features) * np.sqrt(2 / n_features)
         self.phase = rng.uniform(-np.pi, np.pi)
         scaling = Scaling(np.zeros(n_features), np.ones(n_features), 1.0)
-        weights = RowWeights(n_samples, self.weight if weighted else None)
-        source = RowSource(self.X, weights, scaling, 1)
-        precision = "single" if dtype is np.float32 else "double"
-        self.rows, self.subsets = divide_rows(source, Division(1, None), precision, np.inf)
-        self.tiles, self.weight_tiles = self.rows.tiles, self.rows.weights.tiled
-        self.n_components = n_components
+        self.rows = Rows(self.X, scaling, self.weight if weighted else None, dtype, None,
+                         n_components=n_components)
         self.use_threads(n_threads)
-        self.residuals = SquaredLossState(self.rows, self.raw_prediction, 0.0, self.work)
+        self.margins = Margins(self.rows, self.y, 0.0)
+        self.margins.raw_prediction.reshape(-1)[:n_samples] = self.raw_prediction
+        self.rows.h[:] = 0
+        self.margins.boost(0.0)
+        self.residuals = Residuals(self.rows, self.raw_prediction, 0.0)
         self.omegas = rng.standard_normal((n_components, n_features)) * np.sqrt(2 / n_features)
         self.phases = rng.uniform(-np.pi, np.pi, n_components)
         self.posterior = rng.dirichlet(np.ones(n_components))
@@ -46,15 +43,8 @@ class Problem:
 
     def use_threads(self, n_threads):
         """Have the kernels use this many, however small the rows."""
-        self.work = TrainingWorkspace(self.rows, Sizes(self.n_components, n_threads, self.rows.n_tiles, n_threads))
-        self.margins = ExponentialLossState(self.rows, self.y, 0.0, self.work)
-        self.margins.raw_prediction.reshape(-1)[: len(self.y)] = self.raw_prediction
-        self.renew(self.margins)
-
-    @staticmethod
-    def renew(state):
-        """Have an exponential state read its predictions anew."""
-        state.update(Evaluation(np.zeros_like(state.r), (0.0, 0.0)), 0.0)
+        self.rows.n_threads = n_threads
+        self.rows.lanes = np.zeros((n_threads, self.rows.lanes.shape[1]), self.rows.dtype)
 
     def flat(self, tiled):
         """Values of the rows alone, without padding."""
