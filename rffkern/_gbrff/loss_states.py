@@ -73,17 +73,17 @@ class ExponentialState(LossState, Protocol):
     largest_residual: float  # largest |y_tilde|
 
 
-def exponential_step(total: float, agreement: float) -> float:
+def exponential_step(total: float, product: float) -> float:
     """Alpha = 1/2 ln(sum (1 + y h) w / sum (1 - y h) w), held finite for a perfect weak learner.
 
-    `total` is the sum of w and `agreement` that of w y h.  Where all residuals are too small to be told from 0, the
+    `total` is the sum of w and `product` that of w y h.  Where all residuals are too small to be told from 0, the
     total is 0 and so is the step.
     """
     if total == 0:
         return 0.0
-    agreement = min(max(agreement, -total), total)  # a sum of cosines may exceed the total by its rounding
+    product = min(max(product, -total), total)  # a sum of cosines may exceed the total by its rounding
     guard = _STEP_GUARD * total
-    return 0.5 * math.log((total + agreement + guard) / (total - agreement + guard))
+    return 0.5 * math.log((total + product + guard) / (total - product + guard))
 
 
 class ExponentialLossState:
@@ -112,14 +112,14 @@ class ExponentialLossState:
 
     def evaluate(self, learner: CosineSum) -> Evaluation:
         """Evaluate h; the products are the sums of w and of w y h, w = weight exp(-y prediction)."""
-        work, total, agreement = self.workspace, 0.0, 0.0
+        work, total, product = self.workspace, 0.0, 0.0
         bounded = self.largest_residual >= gbrff_rounds.LARGEST_RESIDUAL
         for place, tiles, weight in self.rows.blocks:
             sums = gbrff_rounds.apply_exponential(
                 tiles, self.raw_prediction[place], self.y[place], self.r[place], weight, learner.omegas, learner.phases,
                 learner.posterior, bounded, work.h[place], work.terms, work.partial, work.n_threads)
-            total, agreement = total + sums[0], agreement + sums[1]
-        return Evaluation(work.h, (total, agreement))
+            total, product = total + sums[0], product + sums[1]
+        return Evaluation(work.h, (total, product))
 
     def step(self, evaluation: Evaluation) -> float:
         """The closed form, line 8 of Algorithms 2 and 3."""
