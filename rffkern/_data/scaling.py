@@ -37,11 +37,15 @@ def no_scaling(n_features: int) -> Scaling:
 
 
 def measure_scaling(X: Any, weights: RowWeights, standardize: bool = True, n_threads: int | None = None) -> Scaling:
-    """Weighted mean and standard deviation of the columns of X, an array or RowBlocks.
+    """Weighted mean and standard deviation of the columns of X, an array or RowBlocks."""
+    return scaling_in_threads(X, weights, standardize, check_n_threads(n_threads, math.prod(X.shape)))
+
+
+def scaling_in_threads(X: Any, weights: RowWeights, standardize: bool, n_threads: int) -> Scaling:
+    """The same with a number of threads that suits X.
 
     Columns are first brought to magnitude 1 by a power of two, so that neither 1e300 nor 1e-300 over- or underflows.
     """
-    n_threads = check_n_threads(n_threads, math.prod(X.shape))
     counting = _counting_blocks(X, weights)
     low, high = _column_range(counting, X.shape[1], n_threads)
     exponent = np.clip(np.frexp(np.maximum(np.abs(low), np.abs(high)))[1], -1021, 1021)
@@ -69,7 +73,7 @@ def _counting_blocks(X: Any, weights: RowWeights) -> Blocks:
     """
     if isinstance(X, RowBlocks):
         return lambda: (found for rows, block in X.chunks() for found in _counting(block, weights.for_kernel(rows)))
-    found = _counting(X, weights.for_kernel())
+    found = _counting(X, weights.kernel_values)
     return lambda: found
 
 

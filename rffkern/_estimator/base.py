@@ -196,6 +196,8 @@ class Classifier(Model):
         return LogisticLink()
 
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None) -> Training:
+        """Check parameters and rows."""
+        self._check_params()
         return with_evaluation(check_labelled(X, y, sample_weight), eval_set)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
@@ -267,6 +269,8 @@ class Regressor(Model):
 
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
                         min_samples: int = 2) -> Training:
+        """Check parameters and rows."""
+        self._check_params()
         return with_evaluation(check_with_targets(X, y, sample_weight, self.n_threads, min_samples), eval_set)
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -36,4 +36,9 @@ def kernel_width(gamma: str | float, standardize: bool, scaling: Scaling) -> flo
 
 def needs_double(gamma: float, largest_length: float) -> bool:
     """Whether angles may exceed what single precision resolves."""
-    return 3 * math.sqrt(2 * gamma) * largest_length > _LARGEST_SINGLE_ANGLE
+    return largest_length > largest_single_length(gamma)
+
+
+def largest_single_length(gamma: float) -> float:
+    """Length of a row up to which single precision resolves its angles."""
+    return _LARGEST_SINGLE_ANGLE / (3 * math.sqrt(2 * gamma))

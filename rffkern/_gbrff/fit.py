@@ -1,108 +1,172 @@
-"""What the boosted families share: their parameters, and the way from checked rows to an expansion."""
+"""The way from checked rows to a fitted model, which the boosted families share."""
 
 import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._data.arguments import check_rng
-from .._data.scaling import measure_scaling
-from .._data.tiles import TILE, in_precision
+from .._data.scaling import Scaling, scaling_in_threads
+from .._data.threads import check_n_threads
+from .._data.tiles import TILE
+from .._data.training_rows import Training
 from .._estimator.base import Fitted
-from .._estimator.monitor import Monitor
-from .._fourier.bandwidth import kernel_width, needs_double
+from .._estimator.monitor import Monitor, RoundInfo
+from .._fourier.bandwidth import kernel_width, largest_single_length
 from ..expansion import FourierExpansion
-from .packed_rows import Rows
-from .rounds import boost
+from .loss_states import LossState
+from .packed_rows import PackedRows, RowSource, pack_rows
+from .rounds import Addition, Search, boost
+from .subsets import Division, Subsets, divide_rows
+from .workspace import EvaluationWorkspace, Sizes, TrainingWorkspace
+
+Double = NDArray[np.float64]
+Callback = Callable[[RoundInfo], Any]
 
 
-def train(model, loss, training, make_learner, callback, n_components=1):
+class BoostedModel(Protocol):
+    """An estimator with the parameters that all boosted families have."""
+
+    n_estimators: int
+    gamma: str | float
+    learning_rate: float
+    max_samples: int | None
+    standardize: bool
+    early_stopping_rounds: int | None
+    precision: str
+    random_state: Any
+    n_threads: int | None
+    verbose: int
+
+
+Workspace = TypeVar("Workspace", bound=TrainingWorkspace)
+
+
+class SearchSetting(NamedTuple, Generic[Workspace]):
+    """What weak learners are fitted with."""
+
+    subsets: Subsets  # taken in turn by the rounds
+    workspace: Workspace
+    draws: Double  # (n_estimators, n_outputs, n_components, n_features) omegas
+    gamma: float
+
+
+class FittedRounds(NamedTuple):
+    """The rounds that a fitted model keeps."""
+
+    rounds: Sequence[Sequence[Addition]]  # for each round, what it adds to each output
+    scaling: Scaling
+    draws: Double  # (n_estimators, n_outputs, n_components, n_features) omegas of all rounds
+
+
+class Boosted(NamedTuple):
+    """What training returns."""
+
+    fitted: Fitted
+    kept: FittedRounds
+
+
+class Recipe(NamedTuple, Generic[Workspace]):
+    """What a family brings to training.
+
+    `make_search` may draw landmarks from the source of the rows, which is not kept afterwards.
+    """
+
+    loss: type[LossState]
+    make_workspace: Callable[[PackedRows, Sizes], Workspace]
+    make_search: Callable[[SearchSetting[Workspace], RowSource, np.random.Generator], Search]
+    n_components: int = 1  # cosines in a weak learner
+
+
+def train(model: BoostedModel, training: Training, recipe: Recipe[Any], callback: Callback | None) -> Boosted:
     """Boost a model on checked rows.
 
-    Parameters
-    ----------
-    model : estimator with the parameters of `check_boosted`
-    loss : class of the loss state, `Margins` or `Residuals`
-    training : Training
-    make_learner : callable (rows, draws, gamma, scaling, data, rng) -> learner, as `boost` wants it
-        draws holds omegas, an array of shape (n_estimators, n_outputs, n_components, n_features), and data the rows of
-        `training`
-    callback : callable or None
-    n_components : int, cosines in a weak learner
-
-    Returns
-    -------
-    (learner, rounds kept, scaling, dict of all fitted attributes)
+    The order of random draws is documented and stays: omegas, the order of the rows, landmarks.
     """
-    rng = check_rng(model.random_state)
+    rng = np.random.default_rng(model.random_state)
+    n_subsets, largest_subset = _subset_sizes(model.max_samples, training.rows.weights.n_positive)
     monitor = Monitor(model.n_estimators, model.early_stopping_rounds, callback, model.verbose)
     names, data, evaluation, center, scale, _, classes = training
     del training
-    scaling = measure_scaling(data.X, data.weights, model.standardize, model.n_threads)
+    X, weights, n_components = data.X, data.weights, recipe.n_components
+    n_threads = check_n_threads(model.n_threads, math.prod(X.shape))
+    search_threads = min(n_threads, check_n_threads(model.n_threads, largest_subset * TILE * X.shape[1]))
+    scaling = scaling_in_threads(X, weights, model.standardize, n_threads)
     gamma = kernel_width(model.gamma, model.standardize, scaling)
-    intercepts = [loss.intercept(target, data.weights) for target in data.targets()]
-    draws = rng.standard_normal((model.n_estimators, len(intercepts), n_components, data.X.shape[1]))
+    single_length = largest_single_length(gamma)
+    draws = rng.standard_normal((model.n_estimators, len(center), n_components, X.shape[1]))
     draws *= math.sqrt(2 * gamma)
-    rows = _pack(model, data, scaling, gamma, rng, n_components)
-    outputs = _start(loss, rows, data, intercepts)
-    eval_outputs = []
+    source = RowSource(X, weights, scaling, n_threads)
+    division = Division(n_subsets, rng.permutation(weights.n_positive) if n_subsets > 1 else None)
+    rows, subsets = divide_rows(source, division, model.precision, single_length)
+    workspace = recipe.make_workspace(rows, Sizes(n_components, n_threads, largest_subset, search_threads))
+    intercepts = np.empty(len(center))
+    outputs: list[LossState] = []
+    eval_outputs: list[LossState] = []
+    for k, target in enumerate(data.targets()):
+        intercepts[k] = recipe.loss.intercept(target, weights)
+        outputs.append(recipe.loss(rows, target, intercepts[k], workspace))
+    del target
     if evaluation is not None:
-        eval_rows = Rows(evaluation.X, scaling, evaluation.weights, rows.dtype, model.n_threads, 0, None, n_components)
-        eval_outputs = _start(loss, eval_rows, evaluation, intercepts)
-    learner = make_learner(rows, draws, gamma, scaling, data, rng)
-    del data, evaluation  # only the packed rows are needed from here on
-    rounds = boost(outputs, eval_outputs, learner, model.learning_rate, monitor)[: monitor.best_round]
-    attributes = {
-        "n_estimators_": monitor.best_round, "n_components_": n_components, "n_iter_": learner.n_iterations,
-        "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss),
-    }
-    expansion = _to_expansion(rounds, center + scale * intercepts, scale, scaling, n_components)
-    return learner, rounds, scaling, Fitted(names, classes, expansion, attributes)
+        eval_threads = check_n_threads(model.n_threads, math.prod(evaluation.X.shape))
+        held_out = RowSource(evaluation.X, evaluation.weights, scaling, eval_threads)
+        eval_outputs = _start_evaluation(recipe, evaluation.targets(), intercepts, held_out, rows.dtype)
+        del held_out
+    search = recipe.make_search(SearchSetting(subsets, workspace, draws, gamma), source, rng)
+    del X, weights, data, evaluation, source, division  # only the packed rows are needed from here on
+    rounds = boost(outputs, eval_outputs, search, model.learning_rate, monitor)[: monitor.best_round]
+    attributes = {"n_estimators_": len(rounds), "n_components_": n_components, "n_lbfgs_iter_": search.n_iterations,
+                  "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss)}
+    kept = FittedRounds(rounds, scaling, draws)
+    expansion = _to_expansion(kept, center + scale * intercepts, scale)
+    return Boosted(Fitted(names, classes, expansion, attributes), kept)
 
 
-def _pack(model, data, scaling, gamma, rng, n_components):
-    n_weighty = data.weights.n_positive
-    n_parts = 1
-    if model.max_samples is not None and n_weighty > model.max_samples:
-        n_parts = -(-n_weighty // (model.max_samples // TILE * TILE))
-    order = rng.permutation(n_weighty) if n_parts > 1 else None
-    def pack_in(dtype):
-        rows = Rows(data.X, scaling, data.weights, dtype, model.n_threads, n_parts, order, n_components)
-        return rows, rows.largest_length
-
-    return in_precision(pack_in, model.precision, lambda length: needs_double(gamma, length))
+def _subset_sizes(max_samples: int | None, n_rows: int) -> tuple[int, int]:
+    """Number of subsets that rows are divided into, and the tiles of the largest."""
+    n_tiles = -(-n_rows // TILE)
+    if max_samples is None or n_rows <= max_samples:
+        return 1, n_tiles
+    n_subsets = -(-n_rows // (max_samples // TILE * TILE))
+    return n_subsets, -(-n_tiles // n_subsets)
 
 
-def _start(loss, rows, data, intercepts):
-    """The state of each output before the first round."""
-    return [loss(rows, target, intercept) for target, intercept in zip(data.targets(), intercepts, strict=True)]
+def _start_evaluation(recipe: Recipe[Any], targets: list[NDArray[Any]], intercepts: Double, held_out: RowSource,
+                      dtype: np.dtype[Any]) -> list[LossState]:
+    """Loss state of each output on held-out rows before the first round."""
+    rows = pack_rows(held_out, dtype)
+    workspace = EvaluationWorkspace(rows, Sizes(recipe.n_components, held_out.n_threads))
+    return [recipe.loss(rows, target, intercept, workspace)
+            for target, intercept in zip(targets, intercepts, strict=True)]
 
 
-def _to_expansion(rounds, intercepts, scale, scaling, n_components):
+def _to_expansion(kept: FittedRounds, intercepts: Double, scale: Double) -> FourierExpansion:
     """Terms in the order of the rounds, within a round of the outputs, within an output of the components."""
-    n_outputs, n_features = len(intercepts), scaling.center.size
-    shape = len(rounds), n_outputs, n_components
+    n_outputs, n_components, n_features = kept.draws.shape[1:]
+    shape = len(kept.rounds), n_outputs, n_components
     omegas, phases, amplitudes = np.zeros((*shape, n_features)), np.zeros(shape), np.zeros((*shape, n_outputs))
-    for t, this_round in enumerate(rounds):
-        for k, (learner, step) in enumerate(this_round):
-            omegas[t, k] = learner.omegas * scaling.inverse_scale
+    for t, additions in enumerate(kept.rounds):
+        for k, (learner, step) in enumerate(additions):
+            omegas[t, k] = learner.omegas * kept.scaling.inverse_scale
             phases[t, k] = learner.phases
             amplitudes[t, k, :, k] = scale[k] * step * learner.posterior
     n_terms = math.prod(shape)
     return FourierExpansion(omegas.reshape(n_terms, n_features), phases.reshape(n_terms),
-                            amplitudes.reshape(n_terms, n_outputs), intercepts, scaling.center)
+                            amplitudes.reshape(n_terms, n_outputs), intercepts, kept.scaling.center)
 
 
-def restored_rounds(expansion, curves, n_components=1):
+def restored_rounds(expansion: Any, curves: Mapping[str, Double], n_components: int = 1) -> dict[str, Any]:
     """Fitted attributes that follow from a file's expansion and loss curves; ValueError if they contradict."""
     n_rounds, left_over = divmod(expansion.n_terms, expansion.n_outputs * n_components)
-    train, held_out = curves["train_loss_"], curves["eval_loss_"]
-    if (left_over or train.ndim != 1 or held_out.ndim != 1 or held_out.size not in (0, train.size)
-            or n_rounds != (held_out.argmin() if held_out.size else train.size - 1)):
+    train_loss, eval_loss = curves["train_loss_"], curves["eval_loss_"]
+    if (left_over or train_loss.ndim != 1 or eval_loss.ndim != 1 or eval_loss.size not in (0, train_loss.size)
+            or n_rounds != (eval_loss.argmin() if eval_loss.size else train_loss.size - 1)):
         raise ValueError("rounds and loss curves do not agree in number")
     return {"n_estimators_": n_rounds, "n_components_": n_components}
 
 
-def staged_scores(model, X):
+def staged_scores(model: Any, X: Any) -> Iterator[Double]:
     """Yield the scores after each round kept: (n_samples,) of one output, (n_samples, n_outputs) of more."""
     X = model._check_rows(X)
     expansion = model.expansion_

@@ -1,14 +1,22 @@
 """The weak learner of the landmark families: a landmark and a pseudo-posterior over K cosines (Algorithm 2, 2019)."""
 
 import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._data.tiles import aligned
+from .._estimator.base import Fitted
 from .._fourier.landmarks import feature_units, pseudo_posterior, standardised_rows
-from .._kernels import gbrff_landmark, gbrff_phase, lbfgs, packing
-from .loss_states import CosineSum
+from .._kernels import gbrff_landmark, gbrff_phase, lbfgs
+from .fit import Boosted, FittedRounds, SearchSetting
+from .loss_states import CosineSum, ExponentialState, LossState
+from .packed_rows import RowSource
 from .tolerances import GRADIENT_TOLERANCE, LOSS_TOLERANCE, NOISE
+from .workspace import LandmarkWorkspace, TrainingWorkspace
+
+Double = NDArray[np.float64]
 
 # Residuals of a smaller mean square are not scaled up any further.
 _SMALLEST_LOSS = 1e-30
@@ -16,116 +24,230 @@ _SMALLEST_LOSS = 1e-30
 # Phases from which the descent of a single squared-loss cosine may start: its loss has two valleys at most.
 _STARTS = np.linspace(-np.pi, np.pi, 8, endpoint=False)
 
+_ALONE = np.ones(1)  # the posterior of a single cosine
 
-def _drawn_landmarks(data, scaling, n_rounds, n_outputs, rng):
-    """Standardised rows to serve as landmarks, (n_rounds, n_outputs, n_features)."""
-    indices = data.weights.draw(rng, n_rounds * n_outputs)
-    return standardised_rows(data.X, indices, scaling).reshape(n_rounds, n_outputs, -1)
+# Returns residuals as a search is to fit them, of residuals and their loss.
+ResidualScale = Callable[[NDArray[Any], float], NDArray[Any]]
+
+
+class LandmarkOptions(NamedTuple):
+    """The parameters of a model that say how its landmarks are found."""
+
+    drawn: bool  # landmarks are rows, instead of learned
+    beta: float
+    rows_factor: Callable[[float], float]  # of n rows, the inverse temperature for mean losses over beta
+    max_iter: int
+    scale: ResidualScale
+
+
+class Waves(NamedTuple):
+    """What the kernels of one landmark read: omegas, residuals and weights of a subset."""
+
+    omegas: Double  # (n_components, n_features)
+    waves: NDArray[Any]  # (n_tiles, 2 n_components, 128) cosine and sine of omega . x
+    r: NDArray[Any]  # (n_tiles, 128)
+    weight: NDArray[Any]  # (n_tiles or 2, 128)
+    total_weight: float
+
+
+class Found(NamedTuple):
+    """A landmark that was found."""
+
+    phases: Double  # (n_components,) omega . landmark
+    landmark: Double | None  # (n_features,), or None where only its phases are known
+    n_iterations: int  # of L-BFGS
+
+
+class LandmarkSearch(Protocol):
+    """Finds the landmark of a round."""
+
+    def find(self, waves: Waves, round_index: int, output: int) -> Found:
+        """The landmark of an output in a round."""
+
+
+def as_printed(r: NDArray[Any], loss: float) -> NDArray[Any]:
+    """Residuals as they are."""
+    return r
+
+
+def for_any_number(n_rows: float) -> float:
+    """The factor where the inverse temperature does not depend on the number of rows."""
+    return 1.0
+
+
+def in_root_mean_squares(r: NDArray[Any], loss: float) -> NDArray[Any]:
+    """Residuals of the squared loss in units of their root mean square."""
+    scaled: NDArray[Any] = r * r.dtype.type(1 / math.sqrt(max(loss, _SMALLEST_LOSS)))
+    return scaled
+
+
+class DrawnLandmarks:
+    """Landmarks that were drawn beforehand."""
+
+    def __init__(self, landmarks: Double) -> None:
+        self._landmarks = landmarks  # (n_rounds, n_outputs, n_features) standardised
+
+    def find(self, waves: Waves, round_index: int, output: int) -> Found:
+        """The landmark that was drawn for an output in a round."""
+        landmark = self._landmarks[round_index, output]
+        # Not by the BLAS, whose sums may depend on its number of threads.
+        return Found(np.einsum("kd,d->k", waves.omegas, landmark), landmark, 0)
+
+
+class _Descent:
+    """What the searches share: L-BFGS on the loss of a landmark's mean cosine (line 6 of Algorithm 2)."""
+
+    def __init__(self, loss: gbrff_landmark.Loss, work: LandmarkWorkspace, max_iter: int, n_variables: int,
+                 first_length: float) -> None:
+        self._loss, self._work, self._first_length = loss, work, first_length
+        self._search = lbfgs.LBFGS(n_variables, max_iter, LOSS_TOLERANCE, GRADIENT_TOLERANCE, NOISE[work.waves.dtype])
+
+    def _descend(self, waves: Waves, basis: Double, start: Double) -> Found:
+        """The landmark that the descent ends at: its coordinates where there is a basis, else its phases alone."""
+        work, x = self._work, start.copy()
+        gbrff_landmark.descend_landmark(
+            self._search, self._loss, waves.waves, waves.r, waves.weight, basis, x, waves.total_weight,
+            self._first_length, work.phases, work.direction, work.wave_lanes, work.wave_partial, work.search_threads)
+        return Found(work.phases[: len(waves.omegas)].copy(), x if len(basis) else None, self._search.n_iterations)
+
+
+class CoordinateSearch(_Descent):
+    """Learns landmarks by descents over their coordinates, from 0 on."""
+
+    def __init__(self, loss: gbrff_landmark.Loss, work: LandmarkWorkspace, max_iter: int, n_features: int,
+                 first_length: float) -> None:
+        super().__init__(loss, work, max_iter, n_features, first_length)
+        self._basis = np.zeros((n_features, work.phases.size))
+        self._start = np.zeros(n_features)
+
+    def find(self, waves: Waves, round_index: int, output: int) -> Found:
+        """The landmark that the descent ends at."""
+        self._basis[:, : len(waves.omegas)] = waves.omegas.T
+        return self._descend(waves, self._basis, self._start)
+
+
+class PhasesSearch(_Descent):
+    """Learns landmarks by descents over their K phases, which reach every landmark where K <= n_features."""
+
+    def __init__(self, loss: gbrff_landmark.Loss, work: LandmarkWorkspace, max_iter: int, n_components: int) -> None:
+        # A landmark that moves by one length scale of the kernel turns its phases by a radian or so.
+        super().__init__(loss, work, max_iter, n_components, math.sqrt(n_components))
+        self._basis = np.zeros((0, work.phases.size))  # none: the variables are the phases
+        self._start = np.zeros(n_components)
+
+    def find(self, waves: Waves, round_index: int, output: int) -> Found:
+        """The phases that the descent ends at."""
+        return self._descend(waves, self._basis, self._start)
+
+
+class OnePhaseSearch(PhasesSearch):
+    """Learns the phase of a single cosine, by a descent from the best of a few."""
+
+    def __init__(self, loss: gbrff_landmark.Loss, work: LandmarkWorkspace, max_iter: int) -> None:
+        super().__init__(loss, work, max_iter, 1)
+        self._gradient = np.zeros(1)
+
+    def find(self, waves: Waves, round_index: int, output: int) -> Found:
+        """The phase that the descent ends at."""
+        work = self._work
+        losses = [gbrff_landmark.landmark_objective(
+            self._loss, waves.waves, waves.r, waves.weight, self._basis, np.array([start]), waves.total_weight,
+            self._gradient, work.phases, work.direction, work.wave_lanes, work.wave_partial, work.search_threads)
+            for start in _STARTS]
+        return self._descend(waves, self._basis, _STARTS[[np.argmin(losses)]])
 
 
 class LandmarkLearner:
-    """Fits the landmark of K given omegas to residuals, and the pseudo-posterior of its cosines.
+    """Fits the landmark of K given omegas to residuals, and the pseudo-posterior of its cosines."""
 
-    The posterior is proportional to exp(-temperature loss_j).  Landmarks that are not given are learned from 0 on: over
-    their K phases where K is at most the number of features, else over their coordinates.  With `scale_residuals` the
-    residuals count in units of their root mean square.
-
-    Memory: 2 K numbers of the precision for each row of a part.
-    """
-
-    def __init__(self, rows, draws, temperature, max_iter, first_length, landmarks=None, scale_residuals=False):
-        self.rows, self.draws, self.temperature, self.landmarks = rows, draws, temperature, landmarks
-        self.scale_residuals = scale_residuals
-        self.n_components = n_components = draws.shape[2]
+    def __init__(self, loss: gbrff_landmark.Loss, setting: SearchSetting[LandmarkWorkspace], search: LandmarkSearch,
+                 temperature: float, scale: ResidualScale) -> None:
         self.n_iterations = 0
-        self.found = []  # landmarks in the order they were used, unless only their phases are known
-        self.over_phases = n_components <= rows.n_features
-        # A landmark that moves by one width of the kernel turns its phases by a radian or so.
-        self.first_length = math.sqrt(n_components) if self.over_phases else first_length
-        n_variables = n_components if self.over_phases else rows.n_features
-        self.search = lbfgs.LBFGS(n_variables, max_iter, LOSS_TOLERANCE, GRADIENT_TOLERANCE, NOISE[rows.dtype])
-        self.x, self.gradient = np.zeros((2, n_variables))
-        self.phases = np.zeros(-(-n_components // packing.LANE_COUNT) * packing.LANE_COUNT)
-        self.basis = np.zeros((0 if self.over_phases else rows.n_features, self.phases.size))
-        self.losses = np.zeros(n_components)
-        self.direction = np.zeros(2 * n_components, rows.dtype)
-        self.padded = np.zeros((-(-n_components // packing.TERM_MULTIPLES[0]) * packing.TERM_MULTIPLES[0],
-                                rows.n_features), rows.dtype)
-        self.waves = aligned((rows.largest_subset, 2 * n_components, rows.tile_size), rows.dtype)
-        self.lanes = aligned((rows.part_threads, 2 * n_components * packing.LANE_COUNT), rows.dtype)
-        self.lanes[:] = 0
-        n_blocks = -(-rows.largest_subset * rows.tile_size // packing.ROW_BLOCK)
-        self.partial = np.zeros((n_blocks, 1 + 2 * n_components))
+        self._loss, self._setting, self._search = loss, setting, search
+        self._temperature, self._scale = temperature, scale
 
-    def __call__(self, state, round_index, output):
-        """Return the learner, a CosineSum, for the residuals of a loss state."""
-        sample = self.rows.sample(round_index)
-        r, omegas = sample.of(state.r), self.draws[round_index, output]
-        if self.scale_residuals:
-            r = r * r.dtype.type(1 / math.sqrt(max(state.loss, _SMALLEST_LOSS)))
-        n_components = self.n_components
-        if n_components == 1 and self.landmarks is None and state.kernel_loss == gbrff_landmark.EXPONENTIAL:
-            return CosineSum(omegas, self._search_phase(state, sample, r, omegas[0]), np.ones(1))
-        waves = self.waves[: len(sample.tiles)]
-        gbrff_landmark.make_waves(sample.tiles, omegas, waves, self.padded, self.rows.part_threads)
-        common = state.kernel_loss, waves, r, sample.weight
-        if self.landmarks is None:
-            self._descend(common, omegas, sample.total_weight)
-        else:
-            self.found.append(self.landmarks[round_index, output])
-            # Not by the BLAS, whose sums may depend on its number of threads.
-            self.phases[:n_components] = np.einsum("kd,d->k", omegas, self.found[-1])
-        phases = self.phases[:n_components].copy()
-        if n_components == 1:
-            return CosineSum(omegas, phases, np.ones(1))
-        gbrff_landmark.component_losses(*common, self.phases, sample.total_weight, self.losses, self.direction,
-                                    self.partial, self.rows.part_threads)
-        return CosineSum(omegas, phases, pseudo_posterior(-self.temperature * self.losses))
-
-    def _search_phase(self, state, sample, r, omega):
-        rows, n_tiles = self.rows, len(sample.tiles)
-        return np.array([gbrff_phase.search_phase(
-            sample.tiles, r, sample.weight, omega, sample.total_weight, state.largest_residual, rows.cosine[:n_tiles],
-            rows.sine[:n_tiles], rows.scaled, rows.circle, rows.partial, rows.part_threads)])
-
-    def _descend(self, common, omegas, total_weight):
-        """Line 6 of Algorithm 2: set `phases` to those of the landmark the descent ends at."""
-        if not self.over_phases:
-            self.basis[:, : self.n_components] = omegas.T
-        scratch = self.direction, self.lanes, self.partial, self.rows.part_threads
-        self.x[:] = 0
-        if self.n_components == 1:
-            values = [gbrff_landmark.landmark_objective(*common, self.basis, np.array([start]), total_weight, self.gradient,
-                                                    self.phases, *scratch) for start in _STARTS]
-            self.x[0] = _STARTS[np.argmin(values)]
-        gbrff_landmark.descend_landmark(self.search, *common, self.basis, self.x, total_weight, self.first_length,
-                                    self.phases, *scratch)
-        self.n_iterations += self.search.n_iterations
-        if not self.over_phases:
-            self.found.append(self.x.copy())
+    def __call__(self, state: LossState, round_index: int, output: int) -> CosineSum:
+        """The weak learner for the residuals of a loss state."""
+        setting, work = self._setting, self._setting.workspace
+        subset, omegas = setting.subsets[round_index % len(setting.subsets)], setting.draws[round_index, output]
+        r = self._scale(subset.take(state.r), state.loss)
+        tiles = work.waves[: len(subset.tiles)]
+        gbrff_landmark.make_waves(subset.tiles, omegas, tiles, work.padded_omegas, work.search_threads)
+        waves = Waves(omegas, tiles, r, subset.weight, subset.total_weight)
+        phases, landmark, n_iterations = self._search.find(waves, round_index, output)
+        self.n_iterations += n_iterations
+        if len(phases) == 1:
+            return CosineSum(omegas, phases, _ALONE, landmark)
+        gbrff_landmark.component_losses(self._loss, tiles, r, subset.weight, phases, subset.total_weight, work.losses,
+                                        work.direction, work.wave_partial, work.search_threads)
+        return CosineSum(omegas, phases, pseudo_posterior(-self._temperature * work.losses), landmark)
 
 
-def learner_maker(model, temperature, scale_residuals=False):
-    """The function that makes a model's LandmarkLearner, as `train` wants it; temperature is one of the rows."""
-    def make_learner(rows, draws, gamma, scaling, data, rng):
-        landmarks = None if model.landmarks == "learn" else _drawn_landmarks(data, scaling, *draws.shape[:2], rng)
-        return LandmarkLearner(rows, draws, temperature(rows), model.max_iter, 1 / math.sqrt(2 * gamma), landmarks,
-                               scale_residuals)
+class PhaseLearner:
+    """Fits the phase of a single given cosine to residuals of the exponential loss, at the global minimum."""
 
-    return make_learner
+    n_iterations = 0
+
+    def __init__(self, setting: SearchSetting[TrainingWorkspace], *_: Any) -> None:
+        self._setting = setting
+
+    def __call__(self, state: ExponentialState, round_index: int, output: int) -> CosineSum:
+        """The weak learner for the residuals of a loss state."""
+        setting, work = self._setting, self._setting.workspace
+        subset, omegas = setting.subsets[round_index % len(setting.subsets)], setting.draws[round_index, output]
+        n_tiles = len(subset.tiles)
+        phase = gbrff_phase.search_phase(
+            subset.tiles, subset.take(state.r), subset.weight, omegas[0], subset.total_weight, state.largest_residual,
+            work.cosine[:n_tiles], work.sine[:n_tiles], work.scaled, work.circle, work.partial, work.search_threads)
+        return CosineSum(omegas, np.array([phase]), _ALONE)
 
 
-def landmarks_of(learner, rounds, scaling):
+def landmark_learner(loss: gbrff_landmark.Loss, options: LandmarkOptions, setting: SearchSetting[LandmarkWorkspace],
+                     source: RowSource, rng: np.random.Generator) -> LandmarkLearner:
+    """What fits the weak learners of a landmark family."""
+    n_components, n_features = setting.draws.shape[2:]
+    work, max_iter = setting.workspace, options.max_iter
+    search: LandmarkSearch
+    if options.drawn:
+        search = DrawnLandmarks(_drawn_landmarks(source, rng, *setting.draws.shape[:2]))
+    elif n_components == 1:
+        search = OnePhaseSearch(loss, work, max_iter)
+    elif n_components <= n_features:
+        search = PhasesSearch(loss, work, max_iter, n_components)
+    else:
+        search = CoordinateSearch(loss, work, max_iter, n_features, 1 / math.sqrt(2 * setting.gamma))
+    temperature = options.beta * options.rows_factor(source.weights.given_total)
+    return LandmarkLearner(loss, setting, search, temperature, options.scale)
+
+
+def _drawn_landmarks(source: RowSource, rng: np.random.Generator, n_rounds: int, n_outputs: int) -> Double:
+    """Standardised rows to serve as landmarks, (n_rounds, n_outputs, n_features)."""
+    indices = source.weights.draw(rng, n_rounds * n_outputs)
+    return standardised_rows(source.X, indices, source.scaling).reshape(n_rounds, n_outputs, -1)
+
+
+def with_landmarks(boosted: Boosted) -> Fitted:
+    """What training leaves, the landmarks of the rounds kept among it."""
+    fitted, kept = boosted
+    return fitted._replace(attributes={**fitted.attributes, "landmarks_": landmarks_of(kept)})
+
+
+def landmarks_of(kept: FittedRounds) -> Double:
     """Landmarks in feature units, (n_rounds, n_features) or (n_rounds, n_outputs, n_features)."""
-    n_outputs, n_features = learner.draws.shape[1], scaling.center.size
-    if learner.found:
-        x = np.reshape(learner.found[: len(rounds) * n_outputs], (len(rounds), n_outputs, n_features))
-    else:  # of all with the phases that were found, the landmark next to the mean of the rows
-        unit = np.abs(learner.draws).max()
-        omegas = learner.draws[: len(rounds)] / unit
-        phases = np.reshape([[cosines.phases for cosines, _ in this_round] for this_round in rounds],
-                            (len(rounds), n_outputs, learner.n_components, 1))
-        transposed = omegas.swapaxes(-1, -2)
-        x = (transposed @ np.linalg.solve(omegas @ transposed, phases))[..., 0] / unit
-    landmarks = feature_units(x, scaling)
+    n_rounds, (n_outputs, n_components, n_features) = len(kept.rounds), kept.draws.shape[1:]
+    learners = [addition.learner for additions in kept.rounds for addition in additions]
+    if all(learner.landmark is not None for learner in learners):
+        x = np.reshape([learner.landmark for learner in learners], (n_rounds, n_outputs, n_features))
+    else:
+        phases = np.reshape([learner.phases for learner in learners], (n_rounds, n_outputs, n_components, 1))
+        x = _next_to_mean(kept.draws[:n_rounds], phases, np.abs(kept.draws).max())
+    landmarks = feature_units(x, kept.scaling)
     return landmarks[:, 0] if n_outputs == 1 else landmarks
+
+
+def _next_to_mean(omegas: Double, phases: Double, unit: float) -> Double:
+    """Of all landmarks with the phases that were found, those closest to the mean of the rows."""
+    omegas = omegas / unit
+    transposed = omegas.swapaxes(-1, -2)
+    x: Double = (transposed @ np.linalg.solve(omegas @ transposed, phases))[..., 0] / unit
+    return x

@@ -1,98 +1,129 @@
 """GBRFF with least squares: boosting of landmark kernels that fit residuals (Gautheron et al., 2019)."""
 
-from .._data import validation as check
-from .._estimator.base import Classifier, Regressor, register
-from .._estimator.links import LinearLink
-from .fit import restored_rounds, staged_scores, train
-from .landmark_learner import check_landmarks, landmarks_of, learner_maker
-from .loss_states import Residuals
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._data.arguments import Choice
+from .._estimator.base import Classifier, Regressor
+from .._estimator.links import LinearLink, Link
+from .._estimator.parameters import (
+    BETA,
+    CLASSES_,
+    EARLY_STOPPING_ROUNDS,
+    EXPANSION_,
+    GAMMA,
+    LEARNING_RATE,
+    N_COMPONENTS,
+    N_COMPONENTS_,
+    N_ESTIMATORS_,
+    N_FEATURES_IN_,
+    N_THREADS,
+    PRECISION,
+    STANDARDIZE,
+    VERBOSE,
+    Parameter,
+)
+from ..expansion import Expansion
+from .fit import Callback, Recipe, restored_rounds, staged_scores, train
+from .landmark_learner import (
+    LandmarkOptions,
+    as_printed,
+    for_any_number,
+    in_root_mean_squares,
+    landmark_learner,
+    with_landmarks,
+)
+from .loss_states import SquaredLossState
+from .parameters import (
+    LANDMARK_MAX_ITER,
+    LANDMARK_MAX_SAMPLES,
+    LANDMARK_RANDOM_STATE,
+    LANDMARKS,
+    LANDMARKS_,
+    N_LANDMARKS,
+    N_LBFGS_ITER_,
+    loss_curves,
+)
+from .workspace import LandmarkWorkspace
+
+_PARAMETERS = (
+    N_LANDMARKS,
+    N_COMPONENTS,
+    GAMMA.described(GAMMA.text + "  The paper has 0.5."),
+    BETA,
+    LANDMARKS,
+    Parameter("scale_residuals", Choice((True, False)),
+              "Fit landmark and pseudo-posterior to residuals in units of their root mean square, because a cosine has "
+              "size 1 and residuals shrink round by round.  False fits them as they are, as the paper prints it."),
+    LEARNING_RATE.described("Factor v on every step."),
+    LANDMARK_MAX_ITER,
+    LANDMARK_MAX_SAMPLES,
+    STANDARDIZE,
+    EARLY_STOPPING_ROUNDS,
+    PRECISION.described(PRECISION.text.replace("predictions kept", "residuals kept")),
+    LANDMARK_RANDOM_STATE,
+    N_THREADS,
+    VERBOSE,
+)
+_ATTRIBUTES = (
+    EXPANSION_.described("The trained function of a raw row, immutable: K terms of amplitude v alpha_t q_tj for each "
+                         "landmark."),
+    LANDMARKS_,
+    N_ESTIMATORS_,
+    N_COMPONENTS_,
+    N_LBFGS_ITER_,
+    loss_curves("squared residual (over outputs too), of a regressor in units of the variance of y,"),
+    N_FEATURES_IN_,
+)
 
 
-def _check_params(model):
-    check.check_choice("scale_residuals", model.scale_residuals, (True, False))
-    check.check_scalar("c", model.c, float, low=0, high=1e100)
-    check_landmarks(model)
+def _params_before_3(params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of files in which beta was called c."""
+    return {"beta" if name == "c" else name: value for name, value in params.items()}
 
 
-def _learner_of(model):
-    return learner_maker(model, lambda rows: model.c, model.scale_residuals)
+_PARAMS_BEFORE: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {3: _params_before_3}
 
 
-@register("gbrff_regressor")
+def _recipe(model: "GBRFFRegressor | GBRFFClassifier") -> Recipe[LandmarkWorkspace]:
+    """What training does for the parameters."""
+    scale = in_root_mean_squares if model.scale_residuals else as_printed
+    options = LandmarkOptions(model.landmarks == "random", model.beta, for_any_number, model.max_iter, scale)
+    make_search = partial(landmark_learner, SquaredLossState.kernel_loss, options)
+    return Recipe(SquaredLossState, LandmarkWorkspace, make_search, model.n_components)
+
+
 class GBRFFRegressor(Regressor):
     """Gradient boosting of learned landmarks for the squared error.
 
     The model is H(x) = H_0 + sum over t of v alpha_t sum over j of q_tj cos(omega_tj . (x_t - x)).  Each round draws K
-    omegas from the spectral density of the Gaussian kernel, learns the landmark x_t whose mean cosine is next to the
-    residuals r = y - H in the mean square, weighs the cosines by the pseudo-posterior q_tj proportional to exp(-(c / n)
-    sum over i of (r_i - cos(omega_tj . (x_t - x_i)))^2), and adds their sum with its least-squares step (L. Gautheron
-    et al., Learning Landmark-Based Ensembles with Random Fourier Features and Gradient Boosting, 2019).  Targets are
-    learned in units of their spread; several are learned one by one, all in the same rounds.
+    omegas from the spectral density of the Gaussian kernel and learns the landmark x_t whose mean cosine minimises the
+    squared error to the residuals r = y - H.  It weights the cosines by the pseudo-posterior q_tj proportional to
+    exp(-(beta / n) sum over i of (r_i - cos(omega_tj . (x_t - x_i)))^2), and adds their sum with its least-squares step
+    (L. Gautheron et al., Learning Landmark-Based Ensembles with Random Fourier Features and Gradient Boosting, 2019,
+    which calls beta c).  Targets are learned in units of their standard deviation; several are learned one by one, all
+    in the same rounds.
 
     Parameters
     ----------
-    n_estimators : int >= 1, default 200
-        Number of boosting rounds T, and of landmarks.
-    n_components : int >= 1, default 100
-        Number of cosines K of a landmark.
-    gamma : "scale" or float in (0, 1e100], default "scale"
-        Width of the kernel exp(-gamma |x - x'|^2), hence omega ~ N(0, 2 gamma I).  "scale" is 1 / n_features on
-        standardised columns, and 1 / (n_features times their mean variance) without standardisation.  The paper has
-        0.5.
-    c : float >= 0, default 16
-        Inverse temperature of the pseudo-posterior; 0 weighs all cosines of a landmark alike.
-    landmarks : "learn" or "random", default "learn"
-        "random" takes rows, drawn with replacement, instead.
-    scale_residuals : bool, default True
-        Fit landmark and pseudo-posterior to residuals in units of their root mean square, for a cosine has size 1 and
-        residuals shrink round by round.  False fits them as they are, as the paper prints it.
-    learning_rate : float in (0, 1], default 0.5
-        Factor v on every step.
-    max_iter : int >= 0, default 10
-        L-BFGS iterations per landmark, which starts from the mean of the rows.
-    max_samples : int >= 128 or None, default 16384
-        Largest number of rows that one round's landmark and pseudo-posterior are learned on; the step uses all.  More
-        rows than this are shuffled once and divided in equal parts, which the rounds take in turn.  None: all rows.
-    standardize : bool, default True
-        Learn on columns of mean 0 and variance 1.  Prediction takes raw rows either way.
-    early_stopping_rounds : int >= 1 or None, default 20
-        Rounds without a lower evaluation loss after which to stop; used only with an `eval_set`.
-    precision : "single" or "double", default "single"
-        Arithmetic of the training kernels.  Sums over tiles and residuals kept in training are double in both.
-        "single" becomes "double" where angles omega . x may exceed 4000 radians.
-    random_state : int >= 0, numpy.random.Generator or None, default None
-        Taken from it are one `standard_normal` draw of shape (n_estimators, n_outputs, n_components, n_features), where
-        there are more than `max_samples` rows one `permutation` of those with positive weight, and for random landmarks
-        one `random` draw of n_estimators n_outputs numbers.
-    n_threads : int >= 1 or None, default None
-        None for the CPUs this process may use.  The result is the same to the last bit for any number.
-    verbose : int >= 0, default 0
-        Print a line on stderr every so many rounds.
+    {parameters}
 
     Attributes
     ----------
-    expansion_ : FourierExpansion
-        The trained function of a raw row: K terms of amplitude v alpha_t q_tj for each landmark.
-    landmarks_ : array of shape (n_estimators_, n_features), or (n_estimators_, n_outputs, n_features)
-        In feature units; not kept in model files.
-    n_estimators_ : int
-        Rounds kept.
-    n_components_ : int
-        Cosines of each landmark.
-    n_iter_ : int
-        L-BFGS iterations of all descents together; not kept in model files.
-    train_loss_, eval_loss_ : arrays
-        Mean squared residual (over outputs too) before the first round and after each, in units of the variance of y;
-        eval_loss_ is empty without an `eval_set`.
-    n_features_in_ : int
-        Number of columns; `feature_names_in_` has their names where `fit` saw a data frame.
+    {attributes}
 
     Notes
     -----
-    Memory beside X, in bytes, with n rows, d columns, m rows in a part (n where there is one), and u = 4 in single
-    precision, 8 in double: n (u d + u + (8 + u) n_outputs) + u m (2 K + 3), 24 n_estimators n_outputs K d for draws and
-    expansion, and as `GBRFF2Classifier` for RowBlocks.  The cost of a landmark's descent does not depend on the number
-    of features.
+    Memory beside X, in bytes, with n rows, d columns, k outputs, m rows in a subset (n where there is one), and u = 4
+    in single precision, 8 in double: n (u d + u + (8 + u) k) + u m (2 K + 3), 8 n for the order where there are
+    subsets, and u n with sample weights; 24 n_estimators k K d for draws and expansion.  A `RowBlocks` or
+    `numpy.memmap` X is packed anew in every pass instead: n (u + (8 + u) k) + m ((8 + u) d + u (2 K + 3)), the order,
+    and (8 + u) max(2^20, 2048 d) of buffers.  The time of a landmark's descent does not depend on the number of
+    features.
 
     Departures from the printed algorithm: the pseudo-posterior has the minus sign that the second line of eq. 7 lacks;
     residuals are scaled (`scale_residuals`); for K <= n_features the descent is over the K phases of the landmark,
@@ -109,15 +140,21 @@ class GBRFFRegressor(Regressor):
     True
     """
 
+    parameters = _PARAMETERS
+    attributes = _ATTRIBUTES
     fitted_curves = ("train_loss_", "eval_loss_")
+    params_before = _PARAMS_BEFORE
 
-    def __init__(self, n_estimators=200, *, n_components=100, gamma="scale", c=16.0, landmarks="learn",
-                 scale_residuals=True, learning_rate=0.5, max_iter=10, max_samples=16384, standardize=True,
-                 early_stopping_rounds=20, precision="single", random_state=None, n_threads=None, verbose=0):
+    def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: str | float = "scale",
+                 beta: float = 16.0, landmarks: str = "learn", scale_residuals: bool = True,
+                 learning_rate: float = 0.5, max_iter: int = 10, max_samples: int | None = 16384,
+                 standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "single",
+                 random_state: int | np.random.Generator | None = None, n_threads: int | None = None,
+                 verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components
         self.gamma = gamma
-        self.c = c
+        self.beta = beta
         self.landmarks = landmarks
         self.scale_residuals = scale_residuals
         self.learning_rate = learning_rate
@@ -130,23 +167,17 @@ class GBRFFRegressor(Regressor):
         self.n_threads = n_threads
         self.verbose = verbose
 
-    def _check_params(self):
-        _check_params(self)
-
-    def fit(self, X, y, sample_weight=None, *, eval_set=None, callback=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
+            callback: Callback | None = None) -> Self:
         """Learn from rows X and targets y.
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), or RowBlocks
-            float32 and float64 are kept as given, others converted to float64.  RowBlocks and `numpy.memmap` are read
-            block by block in every pass, never held whole.
-        y : array of shape (n_samples,) or (n_samples, n_targets), finite numbers
-        sample_weight : array of shape (n_samples,) or None, not negative
-        eval_set : (X, y) or (X, y, sample_weight) or None, with X as above
-            Held-out rows on which to stop early; the round of lowest loss on them is kept.
-        callback : callable or None
-            Called with a `RoundInfo` after each round; returning True ends the fit.
+        {X}
+        {targets}
+        {sample_weight}
+        {eval_set}
+        {callback}
 
         Returns
         -------
@@ -157,91 +188,38 @@ class GBRFFRegressor(Regressor):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        self._check_params()
-        learner, rounds, scaling, fitted = train(
-            self, Residuals, self._check_training(X, y, sample_weight, eval_set), _learner_of(self), callback,
-            self.n_components)
-        self._keep(**fitted, landmarks_=landmarks_of(learner, rounds, scaling))
+        boosted = train(self, self._check_training(X, y, sample_weight, eval_set), _recipe(self), callback)
+        self._keep(with_landmarks(boosted))
         return self
 
-    def _restored(self, expansion, arrays):
-        return super()._restored(expansion, arrays) | restored_rounds(expansion, arrays, self.n_components)
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, NDArray[np.float64]],
+                  classes: NDArray[Any] | None) -> dict[str, Any]:
+        restored = super()._restored(expansion, arrays, classes)
+        return restored | restored_rounds(expansion, arrays, self.n_components)
 
-    def staged_predict(self, X):
+    def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Yield `predict(X)` after each round kept; the last equals it up to rounding."""
         return staged_scores(self, X)
 
 
-@register("gbrff")
 class GBRFFClassifier(Classifier):
     """Gradient boosting of learned landmarks for the squared error on labels -1 and +1.
 
-    As `GBRFFRegressor` with y in {-1, +1} as it is; H estimates the mean of y, so that P(y = +1 | x) = (1 + H) / 2,
-    held to [0, 1].  More than two classes are learned one against the rest, all in the same rounds.
+    The algorithm is that of `GBRFFRegressor` on y in {-1, +1}, which is not standardised.  H estimates the mean of y,
+    so that P(y = +1 | x) = (1 + H) / 2, held to [0, 1].  More than two classes are learned one against the rest, all in
+    the same rounds.
 
     Parameters
     ----------
-    n_estimators : int >= 1, default 200
-        Number of boosting rounds T, and of landmarks.
-    n_components : int >= 1, default 100
-        Number of cosines K of a landmark.
-    gamma : "scale" or float in (0, 1e100], default "scale"
-        Width of the kernel exp(-gamma |x - x'|^2), hence omega ~ N(0, 2 gamma I).  "scale" is 1 / n_features on
-        standardised columns, and 1 / (n_features times their mean variance) without standardisation.  The paper has
-        0.5.
-    c : float >= 0, default 16
-        Inverse temperature of the pseudo-posterior; 0 weighs all cosines of a landmark alike.
-    landmarks : "learn" or "random", default "learn"
-        "random" takes rows, drawn with replacement, instead.
-    scale_residuals : bool, default True
-        Fit landmark and pseudo-posterior to residuals in units of their root mean square, for a cosine has size 1 and
-        residuals shrink round by round.  False fits them as they are, as the paper prints it.
-    learning_rate : float in (0, 1], default 0.1
-        Factor v on every step.
-    max_iter : int >= 0, default 10
-        L-BFGS iterations per landmark, which starts from the mean of the rows.
-    max_samples : int >= 128 or None, default 16384
-        Largest number of rows that one round's landmark and pseudo-posterior are learned on; the step uses all.  More
-        rows than this are shuffled once and divided in equal parts, which the rounds take in turn.  None: all rows.
-    standardize : bool, default True
-        Learn on columns of mean 0 and variance 1.  Prediction takes raw rows either way.
-    early_stopping_rounds : int >= 1 or None, default 20
-        Rounds without a lower evaluation loss after which to stop; used only with an `eval_set`.
-    precision : "single" or "double", default "single"
-        Arithmetic of the training kernels.  Sums over tiles and residuals kept in training are double in both.
-        "single" becomes "double" where angles omega . x may exceed 4000 radians.
-    random_state : int >= 0, numpy.random.Generator or None, default None
-        Taken from it are one `standard_normal` draw of shape (n_estimators, n_outputs, n_components, n_features), where
-        there are more than `max_samples` rows one `permutation` of those with positive weight, and for random landmarks
-        one `random` draw of n_estimators n_outputs numbers.
-    n_threads : int >= 1 or None, default None
-        None for the CPUs this process may use.  The result is the same to the last bit for any number.
-    verbose : int >= 0, default 0
-        Print a line on stderr every so many rounds.
+    {parameters}
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels, sorted.
-    expansion_ : FourierExpansion
-        The trained function of a raw row: K terms of amplitude v alpha_t q_tj for each landmark.
-    landmarks_ : array of shape (n_estimators_, n_features), or (n_estimators_, n_outputs, n_features)
-        In feature units; not kept in model files.
-    n_estimators_ : int
-        Rounds kept.
-    n_components_ : int
-        Cosines of each landmark.
-    n_iter_ : int
-        L-BFGS iterations of all descents together; not kept in model files.
-    train_loss_, eval_loss_ : arrays
-        Mean squared residual (over outputs too) before the first round and after each; eval_loss_ is empty
-        without an `eval_set`.
-    n_features_in_ : int
-        Number of columns; `feature_names_in_` has their names where `fit` saw a data frame.
+    {attributes}
 
     Notes
     -----
-    Memory and departures as for `GBRFFRegressor`.
+    Memory and departures from the printed algorithm are those of `GBRFFRegressor`.
 
     Examples
     --------
@@ -254,15 +232,21 @@ class GBRFFClassifier(Classifier):
     True
     """
 
+    parameters = _PARAMETERS
+    attributes = (CLASSES_, *_ATTRIBUTES)
     fitted_curves = ("train_loss_", "eval_loss_")
+    params_before = _PARAMS_BEFORE
 
-    def __init__(self, n_estimators=200, *, n_components=100, gamma="scale", c=16.0, landmarks="learn",
-                 scale_residuals=True, learning_rate=0.1, max_iter=10, max_samples=16384, standardize=True,
-                 early_stopping_rounds=20, precision="single", random_state=None, n_threads=None, verbose=0):
+    def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: str | float = "scale",
+                 beta: float = 16.0, landmarks: str = "learn", scale_residuals: bool = True,
+                 learning_rate: float = 0.1, max_iter: int = 10, max_samples: int | None = 16384,
+                 standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "single",
+                 random_state: int | np.random.Generator | None = None, n_threads: int | None = None,
+                 verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components
         self.gamma = gamma
-        self.c = c
+        self.beta = beta
         self.landmarks = landmarks
         self.scale_residuals = scale_residuals
         self.learning_rate = learning_rate
@@ -275,26 +259,20 @@ class GBRFFClassifier(Classifier):
         self.n_threads = n_threads
         self.verbose = verbose
 
-    def _check_params(self):
-        _check_params(self)
-
-    def _link(self):
+    def _link(self) -> Link:
         return LinearLink()
 
-    def fit(self, X, y, sample_weight=None, *, eval_set=None, callback=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
+            callback: Callback | None = None) -> Self:
         """Learn from rows X and labels y.
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), or RowBlocks
-            float32 and float64 are kept as given, others converted to float64.  RowBlocks and `numpy.memmap` are read
-            block by block in every pass, never held whole.
-        y : array of shape (n_samples,), labels of any sortable type
-        sample_weight : array of shape (n_samples,) or None, not negative
-        eval_set : (X, y) or (X, y, sample_weight) or None, with X as above
-            Held-out rows on which to stop early; the round of lowest loss on them is kept.
-        callback : callable or None
-            Called with a `RoundInfo` after each round; returning True ends the fit.
+        {X}
+        {labels}
+        {sample_weight}
+        {eval_set}
+        {callback}
 
         Returns
         -------
@@ -305,16 +283,15 @@ class GBRFFClassifier(Classifier):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        self._check_params()
-        learner, rounds, scaling, fitted = train(
-            self, Residuals, self._check_training(X, y, sample_weight, eval_set), _learner_of(self), callback,
-            self.n_components)
-        self._keep(**fitted, landmarks_=landmarks_of(learner, rounds, scaling))
+        boosted = train(self, self._check_training(X, y, sample_weight, eval_set), _recipe(self), callback)
+        self._keep(with_landmarks(boosted))
         return self
 
-    def _restored(self, expansion, arrays):
-        return super()._restored(expansion, arrays) | restored_rounds(expansion, arrays, self.n_components)
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, NDArray[np.float64]],
+                  classes: NDArray[Any] | None) -> dict[str, Any]:
+        restored = super()._restored(expansion, arrays, classes)
+        return restored | restored_rounds(expansion, arrays, self.n_components)
 
-    def staged_decision_function(self, X):
+    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Yield `decision_function(X)` after each round kept; the last equals it up to rounding."""
         return staged_scores(self, X)

@@ -1,36 +1,51 @@
 """The boosting loop: rounds of weak learners and steps for every output (Algorithm 1)."""
 
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple, Protocol
 
-def boost(outputs, eval_outputs, fit_learner, learning_rate, monitor):
-    """Boost all outputs round by round.
+from .._estimator.monitor import Monitor
+from .loss_states import CosineSum, LossState
 
-    Parameters
-    ----------
-    outputs, eval_outputs : lists of loss states, one per output; eval_outputs may be empty
-    fit_learner : callable (state, round index, output index) -> CosineSum
-    learning_rate : factor on each step
-    monitor : Monitor
+_loss_of = attrgetter("loss")
 
-    Returns
-    -------
-    list over rounds of a list over outputs of (CosineSum, step)
+
+class Addition(NamedTuple):
+    """What a round adds to the predictions of one output."""
+
+    learner: CosineSum
+    step: float
+
+
+class Search(Protocol):
+    """Fits weak learners."""
+
+    @property
+    def n_iterations(self) -> int:
+        """L-BFGS iterations so far."""
+
+    def __call__(self, state: Any, round_index: int, output: int) -> CosineSum:
+        """The weak learner for the residuals of a loss state."""
+
+
+def boost(outputs: Sequence[LossState], eval_outputs: Sequence[LossState], search: Search, learning_rate: float,
+          monitor: Monitor) -> list[list[Addition]]:
+    """Boost all outputs round by round, until the monitor ends it.
+
+    `outputs` and `eval_outputs` hold a loss state for each output; `eval_outputs` may be empty.  Returns, for each
+    round, what it adds to each output.
     """
-    rounds = []
-    go_on = monitor.record(_mean_loss(outputs), _mean_loss(eval_outputs))
-    while go_on:
-        this_round = []
+    rounds: list[list[Addition]] = []
+    while monitor.record(sum(map(_loss_of, outputs)) / len(outputs),
+                         sum(map(_loss_of, eval_outputs)) / len(eval_outputs) if eval_outputs else None):
+        additions = []
         for k, state in enumerate(outputs):
-            learner = fit_learner(state, len(rounds), k)
-            step = learning_rate * state.best_step(learner)
-            state.boost(step)
+            learner = search(state, len(rounds), k)
+            evaluation = state.evaluate(learner)
+            step = learning_rate * state.step(evaluation)
+            state.update(evaluation, step)
             for held_out in eval_outputs[k : k + 1]:
-                held_out.agreement(learner)
-                held_out.boost(step)
-            this_round.append((learner, step))
-        rounds.append(this_round)
-        go_on = monitor.record(_mean_loss(outputs), _mean_loss(eval_outputs))
+                held_out.update(held_out.evaluate(learner), step)
+            additions.append(Addition(learner, step))
+        rounds.append(additions)
     return rounds
-
-
-def _mean_loss(outputs):
-    return sum(state.loss for state in outputs) / len(outputs) if outputs else None

@@ -14,20 +14,61 @@ from .tiles cimport (
 )
 from .lbfgs cimport LBFGS
 
-# Losses of a learner's value z at a row of residual r: exp(-r z), and (r - z)^2.
-EXPONENTIAL, SQUARED = 0, 1
+
+cdef class Loss:
+    """Loss of a weak learner's value z at a row of residual r.
+
+    A method for each precision gives the sum over a tile of weight (loss at z - loss at 0), and sets v to -weight
+    slope along z, over `slope_factor`.
+    """
+
+    cdef double slope_factor
+
+    cdef double tile_single(self, const float *r, const float *weight, const float *ones, const float *z,
+                            float *v) noexcept nogil:
+        return 0
+
+    cdef double tile_double(self, const double *r, const double *weight, const double *ones, const double *z,
+                            double *v) noexcept nogil:
+        return 0
 
 
-cdef inline double _row_losses(int loss, const real *r, const real *weight, const real *ones, const real *z,
-                               real *v) noexcept nogil:
-    """Sum over a tile of weight (loss at z - loss at 0); v = -weight slope along z, over the factor of `_slope`."""
-    if loss == 0:   # r holds log2(e) times the residual
+cdef class ExponentialLoss(Loss):
+    """exp(-r z); r holds log2(e) times the residual."""
+
+    def __cinit__(self):
+        self.slope_factor = M_LN2
+
+    cdef double tile_single(self, const float *r, const float *weight, const float *ones, const float *z,
+                            float *v) noexcept nogil:
         return surrogate(r, weight, ones, z, v)
-    return squared(r, weight, z, v)
+
+    cdef double tile_double(self, const double *r, const double *weight, const double *ones, const double *z,
+                            double *v) noexcept nogil:
+        return surrogate(r, weight, ones, z, v)
 
 
-cdef inline double _slope(int loss) noexcept nogil:
-    return M_LN2 if loss == 0 else 2.0
+cdef class SquaredLoss(Loss):
+    """(r - z)^2"""
+
+    def __cinit__(self):
+        self.slope_factor = 2.0
+
+    cdef double tile_single(self, const float *r, const float *weight, const float *ones, const float *z,
+                            float *v) noexcept nogil:
+        return squared(r, weight, z, v)
+
+    cdef double tile_double(self, const double *r, const double *weight, const double *ones, const double *z,
+                            double *v) noexcept nogil:
+        return squared(r, weight, z, v)
+
+
+cdef inline double _tile_loss(Loss loss, const real *r, const real *weight, const real *ones, const real *z,
+                              real *v) noexcept nogil:
+    if real is float:
+        return loss.tile_single(r, weight, ones, z, v)
+    else:
+        return loss.tile_double(r, weight, ones, z, v)
 
 
 cdef void _tile_waves(const real *tile, Py_ssize_t n_features, const real[:, ::1] scaled, const real *shifts,
@@ -63,7 +104,7 @@ def make_waves(
 
 
 cdef void _block_landmark(
-    int loss, const real[:, :, ::1] waves, const real[:, ::1] r, const real[:, ::1] weight, const real[::1] direction,
+    Loss loss, const real[:, :, ::1] waves, const real[:, ::1] r, const real[:, ::1] weight, const real[::1] direction,
     real *lanes, Py_ssize_t block, double *sums,
 ) noexcept nogil:
     """Over the rows of one block: sums = [sum of losses, minus its gradient in `direction` over the slope factor]."""
@@ -77,7 +118,7 @@ cdef void _block_landmark(
         sums[i] = 0
     for t in range(block_start(block), block_stop(block, n_tiles)):
         project(&waves[t, 0, 0], n_waves, &direction[0], 0, z)
-        sums[0] += _row_losses(loss, &r[t, 0], weight_tile(weight, t, n_tiles), ones, z, v)
+        sums[0] += _tile_loss(loss, &r[t, 0], weight_tile(weight, t, n_tiles), ones, z, v)
         accumulate(&waves[t, 0, 0], n_waves, v, lanes)
     flush(lanes, n_waves, sums + 1)
 
@@ -117,12 +158,12 @@ cdef void _set_direction(const double[::1] u, Py_ssize_t n_components, double le
 
 
 cdef double _objective(
-    int loss, const real[:, :, ::1] waves, const real[:, ::1] r, const real[:, ::1] weight,
+    Loss loss, const real[:, :, ::1] waves, const real[:, ::1] r, const real[:, ::1] weight,
     const double[:, ::1] basis, const double[::1] x, double total_weight, double[::1] gradient, double[::1] u,
     real[::1] direction, real[:, ::1] lanes, double[:, ::1] partial, int n_threads,
 ) noexcept nogil:
     cdef Py_ssize_t b, j, k, n_components = waves.shape[1] // 2, blocks = n_blocks(waves.shape[0])
-    cdef double value = 0, factor = -_slope(loss) / total_weight, along_cosine, along_sine
+    cdef double value = 0, factor = -loss.slope_factor / total_weight, along_cosine, along_sine
     _phases(basis, x, u)
     _set_direction(u, n_components, 1.0 / n_components, direction)
     if n_threads == 1:   # as in `_descent`: no parallel region where it would cost more than the work
@@ -149,7 +190,7 @@ cdef double _objective(
 
 
 def landmark_objective(
-    int loss,                          # EXPONENTIAL or SQUARED
+    Loss loss not None,
     const real[:, :, ::1] waves,       # IN   (n_tiles, 2 n_components, TILE)
     const real[:, ::1] r,              # IN   (n_tiles, TILE) residuals, times log2(e) for the exponential loss
     const real[:, ::1] weight,         # IN   (n_tiles or 2, TILE)
@@ -172,7 +213,7 @@ def landmark_objective(
 
 def descend_landmark(
     LBFGS search,                      # TEMP for as many variables as x has
-    int loss,                          # EXPONENTIAL or SQUARED
+    Loss loss not None,
     const real[:, :, ::1] waves,       # IN   (n_tiles, 2 n_components, TILE)
     const real[:, ::1] r,              # IN   (n_tiles, TILE) residuals, times log2(e) for the exponential loss
     const real[:, ::1] weight,         # IN   (n_tiles or 2, TILE)
@@ -201,7 +242,7 @@ def descend_landmark(
 
 
 cdef void _block_component_losses(
-    int loss, const real[:, :, ::1] waves, const real[:, ::1] r, const real[:, ::1] weight, const real[::1] direction,
+    Loss loss, const real[:, :, ::1] waves, const real[:, ::1] r, const real[:, ::1] weight, const real[::1] direction,
     Py_ssize_t block, double *sums,
 ) noexcept nogil:
     cdef real ones[TILE]
@@ -215,11 +256,11 @@ cdef void _block_component_losses(
     for t in range(block_start(block), block_stop(block, n_tiles)):
         for j in range(n_components):
             project(&waves[t, 2 * j, 0], 2, &direction[2 * j], 0, z)
-            sums[j] += _row_losses(loss, &r[t, 0], weight_tile(weight, t, n_tiles), ones, z, v)
+            sums[j] += _tile_loss(loss, &r[t, 0], weight_tile(weight, t, n_tiles), ones, z, v)
 
 
 def component_losses(
-    int loss,                          # EXPONENTIAL or SQUARED
+    Loss loss not None,
     const real[:, :, ::1] waves,       # IN   (n_tiles, 2 n_components, TILE)
     const real[:, ::1] r,              # IN   (n_tiles, TILE) residuals, times log2(e) for the exponential loss
     const real[:, ::1] weight,         # IN   (n_tiles or 2, TILE)

@@ -1,4 +1,4 @@
-"""Descents on samples of the rows, and rows that are read block by block."""
+"""Searches on subsets of the rows, and rows that are read block by block."""
 
 import subprocess
 import sys
@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from rffkern import GBRFF2Classifier, InvalidInputError, RowBlocks
 from rffkern._data import row_blocks as _row_blocks
-from rffkern._data.scaling import measure_scaling
-from rffkern._gbrff.packed_rows import Rows
 
 
 def waves(seed, n_samples, n_features=5):
@@ -37,47 +35,7 @@ def same(a, b, atol=0.0):
         np.testing.assert_allclose(getattr(a.expansion_, name), getattr(b.expansion_, name), rtol=0, atol=atol)
 
 
-# --- samples
-
-def test_parts_hold_every_row_once():
-    X, _ = waves(0, 1000)
-    order = np.random.default_rng(1).permutation(1000)
-    for weight in (None, np.random.default_rng(2).uniform(0.5, 2, 1000)):
-        for source in (X, RowBlocks([X]).check()):
-            scaling = measure_scaling(X, weight)
-            rows = Rows(source, scaling, weight, np.float64, 1, 3, order)
-            samples = []
-            for part in range(3):
-                samples.append(rows.sample(part))
-                samples[-1].tiles = samples[-1].tiles.copy()  # streamed ones hold until the next sample
-            found = np.concatenate([s.tiles.transpose(0, 2, 1).reshape(-1, 5) for s in samples])
-            given_weight = np.concatenate([np.resize(s.weight, (len(s.tiles), 128)) if len(s.weight) == len(s.tiles)
-                                           else np.vstack([np.tile(s.weight[:1], (len(s.tiles) - 1, 1)), s.weight[1:]])
-                                           for s in samples]).reshape(-1)
-            present = given_weight > 0
-            expected = (X - scaling.center) * scaling.inverse_scale
-            assert present.sum() == 1000
-            assert sum(s.total_weight for s in samples) == pytest.approx(1000 if weight is None else weight.sum())
-            np.testing.assert_array_equal(np.sort(found[present], axis=0), np.sort(expected, axis=0))
-            np.testing.assert_array_equal(rows.sample(4).tiles, samples[1].tiles)
-
-
-@pytest.mark.parametrize(("n_samples", "max_samples"),
-                         [(1000, 334), (1000, 128), (1025, 256), (1000, 1000), (300, 299)])
-def test_no_part_is_larger_than_allowed(monkeypatch, n_samples, max_samples):
-    sizes = []
-    sample = Rows.sample
-
-    def watch(rows, round_index):
-        found = sample(rows, round_index)
-        sizes.append(found.total_weight)
-        return found
-
-    monkeypatch.setattr(Rows, "sample", watch)
-    X, y = waves(0, n_samples)
-    GBRFF2Classifier(40, max_samples=max_samples, random_state=0).fit(X, y)
-    assert max_samples / 3 < max(sizes) <= max_samples
-
+# --- subsets
 
 def test_a_round_descends_on_its_part_alone():
     """Other labels for the rows of the second part change the first step, but neither omega nor phase."""

@@ -3,19 +3,10 @@
 import numpy as np
 import pytest
 import reference
+from helpers.boosted import standardised, waves
 
 from rffkern import GBRFF2Classifier
-from rffkern._gbrff.loss_states import exponential_step
 from rffkern._kernels.lbfgs import minimize
-
-
-def waves(rng, n_samples=500, n_features=4):
-    X = rng.standard_normal((n_samples, n_features))
-    return X, np.where(np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.standard_normal(n_samples) > 0, 1, -1)
-
-
-def standardised(X):
-    return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
 @pytest.mark.parametrize("reg_lambda", [0.0, 2**-5])
@@ -75,7 +66,7 @@ def test_single_precision_descends_as_far(rng):
     for seed in range(10):
         single, double = (GBRFF2Classifier(1, reg_lambda=0, precision=precision, random_state=seed).fit(X, y)
                           for precision in ("single", "double"))
-        assert abs(single.n_iter_ - double.n_iter_) <= 2
+        assert abs(single.n_lbfgs_iter_ - double.n_lbfgs_iter_) <= 2
         assert single.train_loss_[1] == pytest.approx(double.train_loss_[1], rel=1e-3)
 
 
@@ -90,14 +81,7 @@ def test_without_descent_the_drawn_omegas_are_kept(rng):
     model = GBRFF2Classifier(7, max_iter=0, standardize=False, gamma=0.5, random_state=4).fit(X, y)
     np.testing.assert_array_equal(model.expansion_.omegas,
                                   np.random.default_rng(4).standard_normal((7, 1, 4))[:, 0])
-    assert model.n_iter_ == 0
-
-
-def test_step_by_hand():
-    """Weights 3 right against 1 wrong with h = +-1: alpha = 1/2 ln 3."""
-    assert exponential_step(4.0, 2.0) == pytest.approx(0.5 * np.log(3))
-    assert exponential_step(1.0, 0.0) == 0
-    assert exponential_step(5.0, 5.0) == -exponential_step(5.0, -5.0) == pytest.approx(0.5 * np.log(2**27 + 1))
+    assert model.n_lbfgs_iter_ == 0
 
 
 def test_gamma_scale_adapts_to_raw_columns(rng):
@@ -163,7 +147,7 @@ def test_early_stopping_keeps_the_best_round(rng):
     assert model.eval_loss_[best] == pytest.approx(np.exp(-y_eval * model.decision_function(X_eval)).mean(), rel=1e-4)
 
 
-def test_without_patience_all_rounds_run_and_the_best_is_kept(rng):
+def test_without_early_stopping_all_rounds_run_and_the_best_is_kept(rng):
     X, y = waves(rng, 200)
     model = GBRFF2Classifier(80, reg_lambda=0, gamma=8.0, early_stopping_rounds=None, random_state=0)
     model.fit(X, y, eval_set=[waves(rng, 200)])
@@ -282,7 +266,7 @@ def test_probabilities_are_those_of_the_exponential_loss(rng):
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-2 * H)), rtol=1e-10)
 
 
-# --- the dangers of the published code
+# --- inputs that broke the published code
 
 def test_a_perfect_learner_on_two_rows_gets_a_finite_step():
     for seed in range(200):

@@ -1,0 +1,102 @@
+"""GBRFF by least squares: its steps, its losses and its targets."""
+
+import numpy as np
+import pytest
+from helpers.boosted import mean_score, standardised, waves
+
+from rffkern import GBRFFClassifier, GBRFFRegressor, InvalidInputError
+
+
+def test_one_cosine_of_least_squares_finds_the_lower_valley(rng):
+    X, y = waves(rng)
+    model = GBRFFRegressor(1, n_components=1, precision="double", max_iter=50, random_state=5).fit(X, y)
+    theta = standardised(X) @ (model.expansion_.omegas[0] * X.std(axis=0))
+    r = standardised(y[:, None].astype(float))[:, 0]
+    grid = np.linspace(-np.pi, np.pi, 4001)
+    losses = ((r[:, None] - np.cos(theta[:, None] - grid)) ** 2).mean(axis=0)
+    assert np.cos(model.expansion_.phases[0] - grid[losses.argmin()]) == pytest.approx(1, abs=1e-5)
+
+
+def test_train_loss_is_that_of_the_expansion(rng):
+    X, y = waves(rng)
+    model = GBRFFClassifier(30, random_state=0).fit(X, y)
+    assert model.train_loss_[-1] == pytest.approx(((y - model.decision_function(X)) ** 2).mean(), rel=1e-5)
+    target = 1e6 + 1e3 * (X[:, 0] + np.sin(X[:, 1]))
+    model = GBRFFRegressor(30, random_state=0).fit(X, target)
+    assert model.train_loss_[0] == pytest.approx(1)
+    assert model.train_loss_[-1] == pytest.approx(1 - model.score(X, target), rel=1e-4)
+
+
+def test_several_targets_in_any_unit(rng):
+    X, _ = waves(rng, 800)
+    targets = np.column_stack([np.sin(X[:, 0]), 1e8 + 1e3 * X[:, 1], 1e-100 * X[:, 2], np.full(800, 7.0)])
+    model = GBRFFRegressor(100, random_state=0).fit(X[:600], targets[:600])
+    predicted = model.predict(X)
+    assert predicted.shape == (800, 4)
+    for k in range(3):
+        missed, spread = predicted[600:, k] - targets[600:, k], targets[600:, k].std()
+        assert (missed / spread).std() < 0.3
+    np.testing.assert_array_equal(predicted[:, 3], 7)
+    assert 0.9 < model.score(X[600:], targets[600:]) < 1
+    single = GBRFFRegressor(100, random_state=0).fit(X[:600], targets[:600, :1])
+    assert single.predict(X).shape == (800,)
+    stages = list(single.staged_predict(X[:5]))
+    assert stages[0].shape == (5,)
+
+
+def test_score_is_the_weighted_share_of_the_variance(rng):
+    X, _ = waves(rng, 200)
+    y = X[:, 0] + 0.5 * rng.standard_normal(200)
+    model, weight = GBRFFRegressor(20, random_state=0).fit(X, y), rng.integers(0, 3, 200)
+    missed = weight @ (y - model.predict(X)) ** 2
+    spread = weight @ (y - np.average(y, weights=weight)) ** 2
+    assert model.score(X, y, weight) == pytest.approx(1 - missed / spread)
+    assert model.score(X, 1e200 * y, weight) == pytest.approx(
+        1 - weight @ (y - 1e-200 * model.predict(X)) ** 2 / spread)
+
+
+@pytest.mark.parametrize("bad", [None, "words", [[1, 2]] * 3, np.full(200, np.nan), np.ones((200, 0)),
+                                 np.ones((200, 2, 2)), np.ones(199)])
+def test_bad_targets_are_named(rng, bad):
+    X, _ = waves(rng, 200)
+    with pytest.raises(InvalidInputError, match=r"^y "):
+        GBRFFRegressor().fit(X, bad)
+
+
+def test_targets_without_weight_decide_nothing(rng):
+    X, y = waves(rng, 300)
+    weight, spoiled = np.ones(300), y.astype(float)
+    weight[:50], spoiled[:50] = 0, 1e300
+    models = [GBRFFRegressor(5, random_state=0).fit(X, target, weight, eval_set=(X, target, weight))
+              for target in (y, spoiled)]
+    np.testing.assert_array_equal(models[0].predict(X), models[1].predict(X))
+
+
+def test_bad_eval_targets_are_named(rng):
+    X, y = waves(rng, 200)
+    with pytest.raises(InvalidInputError, match="eval_set y must have 1 targets, got 2"):
+        GBRFFRegressor().fit(X, y, eval_set=(X, np.column_stack([y, y])))
+    with pytest.raises(InvalidInputError, match=r"eval_set y must lie within 1e\+15 standard deviations"):
+        GBRFFRegressor().fit(X, y, eval_set=(X, 1e20 * y))
+
+
+@pytest.mark.parametrize(("make", "params", "message"), [
+    (GBRFFClassifier, {"beta": np.nan}, "beta must be a finite number >= 0"),
+    (GBRFFRegressor, {"scale_residuals": 1}, "scale_residuals must be one of True, False"),
+    (GBRFFRegressor, {"learning_rate": 0}, "learning_rate must be a finite number > 0"),
+])
+def test_bad_parameters_are_named(rng, make, params, message):
+    X, y = waves(rng, 50)
+    with pytest.raises(InvalidInputError, match=message):
+        make(**params).fit(X, y)
+
+
+@pytest.mark.parametrize("make", [GBRFFClassifier, GBRFFRegressor])
+def test_parameters_of_older_files_become_those_of_today(make):
+    convert = make.params_before[3]
+    assert convert({"c": 4.0, "n_estimators": 7}) == {"beta": 4.0, "n_estimators": 7}
+    assert convert({"beta": 4.0}) == {"beta": 4.0}
+
+
+def test_real_targets(real_data):
+    assert mean_score(GBRFFRegressor, *real_data("energy"), 500, 2) > 0.93
