@@ -2,6 +2,7 @@
 
 from cython.parallel cimport prange, threadid
 
+from .checks cimport agree, has_shape, holds
 from .tiles cimport (
     LANES, TERM_BLOCK, TERMS, TILE, add_kernels, add_scaled, cospi, dot_terms, project, project_terms, real,
 )
@@ -63,6 +64,17 @@ def score_rows(
 
     A row's bits do not depend on the rows beside it, and are those of `score_few`.
     """
+    agree(X.shape[1] >= 1, "X must have columns")
+    agree(center.shape[0] == X.shape[1], "center must have shape (n_features,)")
+    agree(omegas.shape[0] % TERMS == 0 and omegas.shape[1] == X.shape[1],
+          "omegas must have shape (n_terms padded to a multiple of TERM_MULTIPLES[0], n_features)")
+    agree(shifts.shape[0] == omegas.shape[0], "shifts must have an entry per row of omegas")
+    agree(amplitudes.shape[1] == (omegas.shape[0] + TERM_BLOCK - 1) // TERM_BLOCK * TERM_BLOCK,
+          "amplitudes must have shape (n_outputs, n_terms padded to a multiple of TERM_MULTIPLES[1])")
+    agree(intercept.shape[0] == amplitudes.shape[0], "intercept must have shape (n_outputs,)")
+    agree(has_shape(out, X.shape[0], amplitudes.shape[0]), "out must have shape (n_samples, n_outputs)")
+    agree(holds(scratch, n_threads, X.shape[1] * TILE), "scratch must have shape (n_threads, n_features * 128)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     # A tile is read again for every few terms: wide rows come in fewer per tile, so that it stays in the first cache.
     cdef Py_ssize_t n_cached = SCORE_BYTES // (X.shape[1] * <Py_ssize_t>sizeof(real)) // LANES * LANES
     cdef Py_ssize_t t, n_rows = min(<Py_ssize_t>TILE, max(<Py_ssize_t>LANES, n_cached))
@@ -81,6 +93,14 @@ def score_few(
     real[::1] row,                   # TEMP (1 + n_features,)
 ):
     """`score_rows` for few rows: vectors run over the terms, and a row is one term of the product."""
+    agree(center.shape[0] == X.shape[1], "center must have shape (n_features,)")
+    agree(terms.shape[1] == 1 + X.shape[1] and terms.shape[2] == TILE,
+          "terms must have shape (n_tiles, 1 + n_features, 128)")
+    agree(amplitudes.shape[1] % TERM_BLOCK == 0 and terms.shape[0] == (amplitudes.shape[1] + TILE - 1) // TILE,
+          "amplitudes must have shape (n_outputs, n_terms padded to a multiple of TERM_MULTIPLES[1])")
+    agree(intercept.shape[0] == amplitudes.shape[0], "intercept must have shape (n_outputs,)")
+    agree(has_shape(out, X.shape[0], amplitudes.shape[0]), "out must have shape (n_samples, n_outputs)")
+    agree(row.shape[0] >= 1 + X.shape[1], "row must have shape (1 + n_features,)")
     cdef real u[TILE]
     cdef Py_ssize_t block, i, j, o, term
     with nogil:
@@ -135,6 +155,17 @@ def score_centers(
 
     A row's bits do not depend on the rows beside it.
     """
+    agree(X.shape[1] >= 1, "X must have columns")
+    agree(center.shape[0] == X.shape[1], "center must have shape (n_features,)")
+    agree(scale.shape[0] == X.shape[1], "scale must have shape (n_features,)")
+    agree(centers.shape[0] % TERMS == 0 and centers.shape[1] == X.shape[1],
+          "centers must have shape (n_centers padded to a multiple of CENTER_MULTIPLE, n_features)")
+    agree(weights.shape[1] == centers.shape[0], "weights must have shape (n_outputs, n_centers)")
+    agree(intercept.shape[0] == weights.shape[0], "intercept must have shape (n_outputs,)")
+    agree(has_shape(out, X.shape[0], weights.shape[0]), "out must have shape (n_samples, n_outputs)")
+    agree(holds(scratch, n_threads, X.shape[1] * TILE), "scratch must have shape (n_threads, n_features * 128)")
+    agree(holds(totals, n_threads, weights.shape[0] * TILE), "totals must have shape (n_threads, n_outputs * 128)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     # A tile is read again for every few centers: wide rows come in fewer per tile, so that it stays in the first cache.
     cdef Py_ssize_t n_cached = SCORE_BYTES // (X.shape[1] * <Py_ssize_t>sizeof(real)) // LANES * LANES
     cdef Py_ssize_t t, n_rows = min(<Py_ssize_t>TILE, max(<Py_ssize_t>LANES, n_cached))
