@@ -9,7 +9,7 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport M_LN2, M_PI, rint
 
 from .tiles cimport (
-    LANES, TERMS, TILE, accumulate, add_scaled, block_start, block_stop, dot, flush, n_blocks, project, project_terms,
+    LANES, TERMS, TILE, accumulate, add_scaled, block_start, block_stop, dot, flush, n_blocks, next_tile, project, project_terms,
     real, sincospi, squared, surrogate, weight_tile,
 )
 from .checks cimport agree, has_shape, holds, is_tiled, weighs_tiles
@@ -110,9 +110,9 @@ cdef void _block_landmark(
     for i in range(n_waves + 1):
         sums[i] = 0
     for t in range(block_start(block), block_stop(block, n_tiles)):
-        project(&waves[t, 0, 0], n_waves, &direction[0], 0, z)
+        project(&waves[t, 0, 0], next_tile(waves, t), n_waves, &direction[0], 0, z)
         sums[0] += _row_losses(loss, &r[t, 0], weight_tile(weight, t, n_tiles), ones, z, v)
-        accumulate(&waves[t, 0, 0], n_waves, v, lanes)
+        accumulate(&waves[t, 0, 0], next_tile(waves, t), n_waves, v, lanes)
     flush(lanes, n_waves, sums + 1)
 
 
@@ -254,7 +254,7 @@ cdef void _block_component_losses(
         sums[j] = 0
     for t in range(block_start(block), block_stop(block, n_tiles)):
         for j in range(n_components):
-            project(&waves[t, 2 * j, 0], 2, &direction[2 * j], 0, z)
+            project(&waves[t, 2 * j, 0], &waves[t, 2 * j, 0], 2, &direction[2 * j], 0, z)
             sums[j] += _row_losses(loss, &r[t, 0], weight_tile(weight, t, n_tiles), ones, z, v)
 
 

@@ -4,7 +4,7 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport M_LN2, M_PI
 
 from .tiles cimport (
-    LANES, TILE, accumulate, block_start, block_stop, flush, n_blocks, project, real, sincospi, surrogate, weight_tile,
+    LANES, TILE, accumulate, block_start, block_stop, flush, n_blocks, next_tile, project, real, sincospi, surrogate, weight_tile,
 )
 from .checks cimport agree, holds, is_tiled, weighs_tiles
 from .lbfgs cimport LBFGS
@@ -23,10 +23,10 @@ cdef void _block_objective(
     for j in range(n_features + 1):
         sums[j] = 0
     for t in range(block_start(block), block_stop(block, n_tiles)):
-        project(&tiles[t, 0, 0], n_features, &omega[0], shift, u)
+        project(&tiles[t, 0, 0], next_tile(tiles, t), n_features, &omega[0], shift, u)
         sincospi(u, TILE, s, c)
         sums[0] += surrogate(&r2[t, 0], weight_tile(weight, t, n_tiles), s, c, v)
-        accumulate(&tiles[t, 0, 0], n_features, v, lanes)
+        accumulate(&tiles[t, 0, 0], next_tile(tiles, t), n_features, v, lanes)
     flush(lanes, n_features, sums + 1)
 
 

@@ -5,7 +5,7 @@ from libc.math cimport M_LN2, M_PI, cos, fabs, log1p, sin
 
 from .checks cimport agree, holds, is_tiled, weighs_tiles
 from .tiles cimport (
-    TILE, block_start, block_stop, n_blocks, phase_slopes, phase_sums, project, real, sincospi, weight_tile,
+    TILE, block_start, block_stop, n_blocks, next_tile, phase_slopes, phase_sums, project, real, sincospi, weight_tile,
 )
 
 cdef enum:
@@ -27,7 +27,7 @@ cdef void _block_phase_sums(
     for k in range(n_samples):
         sums[k] = 0
     for t in range(block_start(block), block_stop(block, n_tiles)):
-        project(&tiles[t, 0, 0], tiles.shape[1], &omega[0], 0, u)
+        project(&tiles[t, 0, 0], next_tile(tiles, t), tiles.shape[1], &omega[0], 0, u)
         sincospi(u, TILE, &b[t, 0], &a[t, 0])
         for i in range(TILE):
             a[t, i] *= r2[t, i]

@@ -9,7 +9,7 @@ from libc.math cimport M_LN2, M_PI
 
 from .checks cimport agree, holds, is_tiled, weighs_tiles
 from .tiles cimport (
-    TERMS, TILE, block_start, block_stop, boost, correlate, correlate_unbounded, evaluate, n_blocks, real, regress, shrink,
+    TERMS, TILE, block_start, block_stop, boost, correlate, correlate_unbounded, evaluate, n_blocks, next_tile, real, regress, shrink,
     step_slopes, weight_tile,
 )
 
@@ -67,11 +67,11 @@ cdef void _pack_terms(const double[:, ::1] omegas, const double[::1] phases, con
         shifts[n_padded + j] = <real>posterior[j]
 
 
-cdef inline void _evaluate_terms(const real *tile, Py_ssize_t n_features, const real *terms, Py_ssize_t n_components,
+cdef inline void _evaluate_terms(const real[:, :, ::1] tiles, Py_ssize_t t, const real *terms, Py_ssize_t n_components,
                                  real *h) noexcept nogil:
-    cdef Py_ssize_t n_padded = (n_components + TERMS - 1) // TERMS * TERMS
+    cdef Py_ssize_t n_features = tiles.shape[1], n_padded = (n_components + TERMS - 1) // TERMS * TERMS
     cdef const real *shifts = terms + n_padded * n_features
-    evaluate(tile, n_features, terms, shifts, shifts + n_padded, n_components, h)
+    evaluate(&tiles[t, 0, 0], next_tile(tiles, t), n_features, terms, shifts, shifts + n_padded, n_components, h)
 
 
 cdef void _block_exponential(
@@ -83,7 +83,7 @@ cdef void _block_exponential(
     cdef const real *w
     sums[0] = sums[1] = 0
     for t in range(block_start(block), block_stop(block, n_tiles)):
-        _evaluate_terms(&tiles[t, 0, 0], tiles.shape[1], terms, n_components, &h[t, 0])
+        _evaluate_terms(tiles, t, terms, n_components, &h[t, 0])
         w = weight_tile(weight, t, n_tiles)
         if bounded:
             correlate_unbounded(&raw_prediction[t, 0], &y[t, 0], w, &h[t, 0], sums)
@@ -214,7 +214,7 @@ cdef void _block_squared(
     cdef Py_ssize_t t, n_tiles = tiles.shape[0]
     sums[0] = sums[1] = 0
     for t in range(block_start(block), block_stop(block, n_tiles)):
-        _evaluate_terms(&tiles[t, 0, 0], tiles.shape[1], terms, n_components, &h[t, 0])
+        _evaluate_terms(tiles, t, terms, n_components, &h[t, 0])
         regress(&r[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], sums)
 
 

@@ -75,7 +75,7 @@ cdef void _tile_features(
 ) noexcept nogil:
     cdef Py_ssize_t i, m, n_landmarks = posterior.shape[0], n_components = posterior.shape[1]
     for m in range(n_landmarks):
-        evaluate(tile, n_features, &omegas[m * n_components, 0], &shifts[m * n_components], &posterior[m, 0],
+        evaluate(tile, tile, n_features, &omegas[m * n_components, 0], &shifts[m * n_components], &posterior[m, 0],
                  n_components, h + m * TILE)
     for i in range(n_rows):
         for m in range(n_landmarks):

@@ -4,7 +4,7 @@ from cython.parallel cimport prange, threadid
 
 from .checks cimport agree, has_shape, holds
 from .tiles cimport (
-    LANES, TERM_BLOCK, TERMS, TILE, add_kernels, add_scaled, cospi, dot_terms, project, project_terms, real,
+    LANES, TERM_BLOCK, TERMS, TILE, add_kernels, add_scaled, cospi, dot_terms, next_tile, project, project_terms, real,
 )
 
 ctypedef fused source:
@@ -113,7 +113,7 @@ def score_few(
             for block in range(amplitudes.shape[1] // TERM_BLOCK):
                 term = block * TERM_BLOCK
                 if term % TILE == 0:
-                    project(&terms[term // TILE, 0, 0], terms.shape[1], &row[0], 0, u)
+                    project(&terms[term // TILE, 0, 0], next_tile(terms, term // TILE), terms.shape[1], &row[0], 0, u)
                     cospi(u, TILE)
                 for o in range(amplitudes.shape[0]):
                     out[i, o] += dot_terms(u + term % TILE, &amplitudes[o, term])

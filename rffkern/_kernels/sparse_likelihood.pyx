@@ -2,7 +2,7 @@
 
 from cython.parallel cimport prange
 
-from .checks cimport agree, has_shape, holds
+from .checks cimport agree, has_shape
 from .tiles cimport TERMS, TILE, decay, distances
 
 
@@ -26,7 +26,7 @@ def kernel_matrix(
 ):
     """matrix = 2^-|center - row|^2."""
     agree(tiles.shape[1] >= 1 and tiles.shape[2] == TILE, "tiles must have shape (n_tiles, n_features, 128)")
-    agree(holds(centers, (matrix.shape[0] + TERMS - 1) // TERMS * TERMS, 1) and centers.shape[1] == tiles.shape[1],
+    agree(has_shape(centers, (matrix.shape[0] + TERMS - 1) // TERMS * TERMS, tiles.shape[1]),
           "centers must have shape (n_centers padded to a multiple of CENTER_MULTIPLE, n_features)")
     agree((matrix.shape[1] + TILE - 1) // TILE == tiles.shape[0], "matrix must have shape (n_centers, n_samples)")
     agree(n_threads >= 1, "n_threads must be at least 1")
