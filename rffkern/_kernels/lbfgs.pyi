@@ -2,13 +2,15 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Self, disjoint_base
 
+@disjoint_base
 class LBFGS:
     n_iterations: int
     n_evaluations: int
-    def __init__(
-        self, size: int, max_iter: int, loss_tolerance: float, gradient_tolerance: float, noise: float
-    ) -> None: ...
+    def __new__(
+        cls, size: int, max_iter: int, loss_tolerance: float, gradient_tolerance: float, noise: float
+    ) -> Self: ...
 
 def minimize(
     function: Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]],

@@ -308,7 +308,7 @@ WITHOUT_ENTRY = {
 # Axes that say how much there is to do: a shorter one asks for less, of arrays that may be longer than needed.
 COUNTS = {
     ("solve_factorised", "x", 0), ("landmark_features", "posterior", 0), ("landmark_features", "posterior", 1),
-    ("train_rows", "order", 0), ("shift_residual", "steps", 0), ("choose", 4, 0), ("choose", 5, 0),
+    ("train_rows", "order", 0), ("train_rows", "coefficients", 1), ("shift_residual", "steps", 0), ("choose", 4, 0), ("choose", 5, 0),
 }
 
 KERNELS = [pytest.param(module, build, id=build.__name__) for module, builds in ENTRIES.items() for build in builds]
