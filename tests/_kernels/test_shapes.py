@@ -220,8 +220,8 @@ def row_losses(real):
 
 
 def score_rows(real):
-    return {"X": np.ones((5, N_FEATURES), real), "center": np.ones(N_FEATURES), "omegas": np.ones((20, N_FEATURES), real),
-            "shifts": np.ones(20, real), "amplitudes": np.ones((2, 32), real), "intercept": np.ones(2),
+    return {"X": np.ones((5, N_FEATURES), real), "center": np.ones(N_FEATURES),
+            "omegas": np.ones((20, N_FEATURES), real), "shifts": np.ones(20, real), "amplitudes": np.ones((2, 32), real), "intercept": np.ones(2),
             "out": np.ones((5, 2)), "scratch": np.ones((1, N_FEATURES * TILE), real), "n_threads": 1}
 
 
@@ -239,8 +239,8 @@ def score_centers(real):
 
 
 def correlate_centers(real):
-    return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "v": tiled(), "centers": np.ones((8, N_FEATURES), real),
-            "partial": np.ones((1, 8)), "sums": np.ones(8), "n_threads": 1}
+    return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "v": tiled(),
+            "centers": np.ones((8, N_FEATURES), real), "partial": np.ones((1, 8)), "sums": np.ones(8), "n_threads": 1}
 
 
 def fill_column(real):
@@ -308,10 +308,18 @@ WITHOUT_ENTRY = {
 # Axes that say how much there is to do: a shorter one asks for less, of arrays that may be longer than needed.
 COUNTS = {
     ("solve_factorised", "x", 0), ("landmark_features", "posterior", 0), ("landmark_features", "posterior", 1),
-    ("train_rows", "order", 0), ("train_rows", "coefficients", 1), ("shift_residual", "steps", 0), ("choose", 4, 0), ("choose", 5, 0),
+    ("train_rows", "order", 0), ("train_rows", "coefficients", 1), ("shift_residual", "steps", 0), ("choose", 4, 0),
+    ("choose", 5, 0),
 }
 
 KERNELS = [pytest.param(module, build, id=build.__name__) for module, builds in ENTRIES.items() for build in builds]
+
+
+def having(argument):
+    """Entries of the kernels with an argument of this name."""
+    return [entry for entry in KERNELS if argument in entry.values[1](np.float64)]
+
+
 PRECISIONS = pytest.mark.parametrize("real", [np.float32, np.float64])
 
 
@@ -336,14 +344,24 @@ def public_functions(module):
 
 
 def test_the_table_is_complete():
-    compiled = [importlib.import_module(f"rffkern._kernels.{found.name}")
-                for found in pkgutil.iter_modules(_kernels.__path__) if not found.name.startswith("_")]
+    modules = [importlib.import_module(f"rffkern._kernels.{found.name}")
+               for found in pkgutil.iter_modules(_kernels.__path__) if not found.name.startswith("_")]
+    compiled = [module for module in modules if not module.__file__.endswith(".py")]
     assert len(compiled) >= 16
     found = {name for module in compiled for name in public_functions(module)}
     covered = {f"{module.__name__.rpartition('.')[2]}.{build.__name__}".replace(".choose", ".Selector.choose")
                for module, builds in ENTRIES.items() for build in builds}
     assert found == covered | WITHOUT_ENTRY
     assert not covered & WITHOUT_ENTRY
+
+
+def refusal(module, name, arguments):
+    """The message of the ValueError that a kernel raises, or nothing."""
+    try:
+        call(module, name, arguments)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 @PRECISIONS
@@ -357,21 +375,18 @@ def test_arrays_that_are_one_too_short(module, build, real):
                 continue
             arguments = build(real)
             arguments[name] = np.ascontiguousarray(np.delete(value, -1, axis))
-            with pytest.raises(ValueError, match=r"must"):
-                call(module, build.__name__, arguments)
-                pytest.fail(f"{build.__name__} took {name} of shape {arguments[name].shape}")
+            assert "must" in refusal(module, build.__name__, arguments), (name, axis)
 
 
 @PRECISIONS
-@pytest.mark.parametrize(("module", "build"), [entry for entry in KERNELS if "n_threads" in entry.values[1](np.float64)])
+@pytest.mark.parametrize(("module", "build"), having("n_threads"))
 def test_fewer_than_one_thread(module, build, real):
     for n_threads in (0, -1):
         with pytest.raises(ValueError, match="n_threads must be at least 1"):
             call(module, build.__name__, build(real) | {"n_threads": n_threads})
 
 
-@pytest.mark.parametrize(("module", "build"), [entry for entry in KERNELS if "lanes" in entry.values[1](np.float64) or
-                                               "scratch" in entry.values[1](np.float64)])
+@pytest.mark.parametrize(("module", "build"), having("lanes") + having("scratch"))
 def test_scratch_for_every_thread(module, build):
     with pytest.raises(ValueError, match=r"(lanes|scratch) must have shape \(n_threads, "):
         call(module, build.__name__, build(np.float64) | {"n_threads": 2})
@@ -387,7 +402,8 @@ def test_scratch_for_every_thread(module, build):
     (rffnet_losses, row_losses, {"loss": None}),
     (linear_svm, descend_dual, {"active": np.array([0, 1, 2, 3, 4, 6])}),
     (linear_svm, descend_dual, {"active": np.array([0, 1, 2, 3, 4, -1])}),
-    (packing, pack_rows, {"order": np.full(TILE + 1, TILE + 1)}), (packing, pack_rows, {"order": np.full(TILE + 1, -1)}),
+    (packing, pack_rows, {"order": np.full(TILE + 1, TILE + 1)}),
+    (packing, pack_rows, {"order": np.full(TILE + 1, -1)}),
     (packing, column_moments, {"power": 3}), (linalg, extend, {"size": 5}), (linalg, extend, {"size": -1}),
     (sparse_columns, multiply_columns, {"n_columns": 0}), (sparse_columns, multiply_columns, {"n_columns": 4}),
     (gbrff_omega, descend_omega, {"search": None}),

@@ -58,7 +58,8 @@ def test_a_flag_taken_away_never_raises_the_level(level_counts):
 
 def test_this_machine(level_counts):
     assert 1 <= len(simd.LEVELS) <= level_counts[simd.detect()]
-    assert simd.LEVELS == ("baseline", "x86-64-v2", "x86-64-v3", "x86-64-v4")[: len(simd.LEVELS)]
+    names = ("baseline", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+    assert names[: len(simd.LEVELS)] == simd.LEVELS
 
 
 def test_detected_flags_are_those_of_the_operating_system():

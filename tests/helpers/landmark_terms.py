@@ -19,10 +19,10 @@ def padded(omegas, phases, dtype):
 
 
 def cosine_sums(problem, group, n_components, n_threads=1):
-    """Sums over rows of target cos(omega . x - phase); a landmark of group 0 has the targets y, one of group 1 has -y."""
+    """Sums over rows of target cos(omega . x - phase): targets are y for landmarks of group 0, and -y for group 1."""
     rows = problem.rows
     targets = np.stack([tiled(problem.weight * sign, rows.dtype) for sign in (problem.y, -problem.y)])
     sums = np.zeros(len(problem.omegas))
-    weighted_cosines(rows.tiles, targets, group, *padded(problem.omegas, problem.phases, rows.dtype), n_components, sums,
-                     np.zeros((len(rows.partial), sums.size)), n_threads)
+    weighted_cosines(rows.tiles, targets, group, *padded(problem.omegas, problem.phases, rows.dtype), n_components,
+                     sums, np.zeros((len(rows.partial), sums.size)), n_threads)
     return sums
