@@ -9,8 +9,8 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport M_LN2, M_PI, rint
 
 from .tiles cimport (
-    LANES, TERMS, TILE, accumulate, add_scaled, block_start, block_stop, dot, flush, n_blocks, next_tile, project, project_terms,
-    real, sincospi, squared, surrogate, weight_tile,
+    LANES, TERMS, TILE, accumulate, add_scaled, block_start, block_stop, dot, flush, n_blocks, next_tile, project,
+    project_terms, real, sincospi, squared, surrogate, weight_tile,
 )
 from .checks cimport agree, has_shape, holds, is_tiled, weighs_tiles
 from .lbfgs cimport LBFGS

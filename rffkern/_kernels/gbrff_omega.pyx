@@ -4,7 +4,8 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport M_LN2, M_PI
 
 from .tiles cimport (
-    LANES, TILE, accumulate, block_start, block_stop, flush, n_blocks, next_tile, project, real, sincospi, surrogate, weight_tile,
+    LANES, TILE, accumulate, block_start, block_stop, flush, n_blocks, next_tile, project, real, sincospi, surrogate,
+    weight_tile,
 )
 from .checks cimport agree, holds, is_tiled, weighs_tiles
 from .lbfgs cimport LBFGS

@@ -9,8 +9,8 @@ from libc.math cimport M_LN2, M_PI
 
 from .checks cimport agree, holds, is_tiled, weighs_tiles
 from .tiles cimport (
-    TERMS, TILE, block_start, block_stop, boost, correlate, correlate_unbounded, evaluate, n_blocks, next_tile, real, regress, shrink,
-    step_slopes, weight_tile,
+    TERMS, TILE, block_start, block_stop, boost, correlate, correlate_unbounded, evaluate, n_blocks, next_tile, real,
+    regress, shrink, step_slopes, weight_tile,
 )
 
 cdef extern from "vecmath.h" nogil:

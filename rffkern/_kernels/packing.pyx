@@ -1,6 +1,6 @@
 """Checks and statistics of rows, and their packing into tiles."""
 
-from cython.parallel cimport prange, threadid
+from cython.parallel cimport prange
 from libc.math cimport fabs
 
 from .checks cimport agree, are_indices, has_shape

@@ -84,7 +84,7 @@ cdef void _tile_features(
 
 def landmark_features(
     const real[:, :, ::1] tiles,     # IN   (n_tiles, n_features, TILE)
-    const real[:, ::1] omegas,       # IN   (n_terms padded with 0, TERMS beyond a multiple of TERMS, n_features) half turns
+    const real[:, ::1] omegas,       # IN   (n_terms and 2 TERMS or more of 0, n_features) half turns
     const real[::1] shifts,          # IN   (as many,) half turns
     const real[:, ::1] posterior,    # IN   (n_landmarks, n_components), rows sum to 1
     real[:, ::1] out,                # OUT  (n_samples, >= n_landmarks)
@@ -99,7 +99,8 @@ def landmark_features(
                  + (_padded(n_components) if n_components > 1 else 1))
     agree((out.shape[0] + TILE - 1) // TILE == tiles.shape[0] and out.shape[1] >= posterior.shape[0],
           "out must have a row per packed row and a column per landmark")
-    agree(holds(scratch, n_threads, posterior.shape[0] * TILE), "scratch must have shape (n_threads, n_landmarks * 128)")
+    agree(holds(scratch, n_threads, posterior.shape[0] * TILE),
+          "scratch must have shape (n_threads, n_landmarks * 128)")
     agree(n_threads >= 1, "n_threads must be at least 1")
     cdef Py_ssize_t t
     for t in prange(tiles.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):

@@ -74,7 +74,10 @@ cdef class Logistic(Loss):
 
 
 cdef class Softmax(Loss):
-    """ln(sum of exp(scores)) less the score of the class that the target counts, from 0; nan for a target that is no class."""
+    """ln(sum of exp(scores)) less the score of the class that the target counts, from 0.
+
+    A target that is no class has a loss of nan.
+    """
 
     cdef Py_ssize_t n_targets(self, Py_ssize_t n_outputs) noexcept nogil:
         return 1

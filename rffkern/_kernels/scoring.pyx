@@ -171,4 +171,4 @@ def score_centers(
     cdef Py_ssize_t t, n_rows = min(<Py_ssize_t>TILE, max(<Py_ssize_t>LANES, n_cached))
     for t in prange((X.shape[0] + n_rows - 1) // n_rows, nogil=True, schedule='dynamic', num_threads=n_threads):
         _score_kernel_tile(X, center, scale, centers, weights, intercept, out, t * n_rows,
-                    min(n_rows, X.shape[0] - t * n_rows), &scratch[threadid(), 0], &totals[threadid(), 0])
+                           min(n_rows, X.shape[0] - t * n_rows), &scratch[threadid(), 0], &totals[threadid(), 0])

@@ -9,7 +9,8 @@ from libc.math cimport log, sqrt
 
 from .checks cimport agree, holds, is_tiled
 from .tiles cimport (
-    TERMS, TILE, add_columns, add_kernels, block_start, block_stop, column_products, decay, distances, dot, n_blocks, real,
+    TERMS, TILE, add_columns, add_kernels, block_start, block_stop, column_products, decay, distances, dot,
+    n_blocks, real,
 )
 
 cdef enum:

@@ -73,7 +73,8 @@ cdef class Selector:
         agree(size == tiles.shape[0] * TILE, "target must have shape (n_tiles * 128,)")
         agree(weight.shape[0] == size, "weight must have shape (n_tiles * 128,)")
         agree(pull.shape[0] == size, "pull must have shape (n_tiles * 128,)")
-        agree(are_indices(order, size) and np.unique(order).size == order.shape[0], "order must hold distinct indices of rows")
+        agree(are_indices(order, size) and np.unique(order).size == order.shape[0],
+              "order must hold distinct indices of rows")
         agree(0 <= self.n_basis <= self.factor.shape[0], "n_basis must not exceed the capacity")
         self.columns = np.empty((n_wanted + TERMS, size))
         self.gram = np.zeros((n_wanted, n_wanted))

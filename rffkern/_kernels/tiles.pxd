@@ -116,7 +116,7 @@ cdef inline void evaluate(const real *tile, const real *next, Py_ssize_t n_featu
 
 
 cdef inline void add_kernels(const real *tile, Py_ssize_t n_features, Py_ssize_t width, const real[:, ::1] centers,
-                              const double[:, ::1] weights, double *total) noexcept nogil:
+                             const double[:, ::1] weights, double *total) noexcept nogil:
     """total[o * TILE + i] += sum over centers of weights[o] 2^-|row i - center|^2, for the rows of a tile."""
     cdef real u[TERMS * TILE]
     cdef Py_ssize_t k, o, group, term

@@ -221,8 +221,9 @@ def row_losses(real):
 
 def score_rows(real):
     return {"X": np.ones((5, N_FEATURES), real), "center": np.ones(N_FEATURES),
-            "omegas": np.ones((20, N_FEATURES), real), "shifts": np.ones(20, real), "amplitudes": np.ones((2, 32), real), "intercept": np.ones(2),
-            "out": np.ones((5, 2)), "scratch": np.ones((1, N_FEATURES * TILE), real), "n_threads": 1}
+            "omegas": np.ones((20, N_FEATURES), real), "shifts": np.ones(20, real),
+            "amplitudes": np.ones((2, 32), real), "intercept": np.ones(2), "out": np.ones((5, 2)),
+            "scratch": np.ones((1, N_FEATURES * TILE), real), "n_threads": 1}
 
 
 def score_few(real):
