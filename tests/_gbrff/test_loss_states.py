@@ -5,7 +5,7 @@ import pytest
 import reference
 from hypothesis import given
 from hypothesis import strategies as st
-from rffkern._gbrff.workspace import TrainingWorkspace
+from rffkern._gbrff.workspace import Sizes, TrainingWorkspace
 
 from rffkern._data.scaling import Scaling
 from rffkern._data.weights import RowWeights
@@ -25,8 +25,8 @@ def test_exact_steps_minimise_the_loss(dtype, seed, n_samples, n_components):
     learner = CosineSum(rng.standard_normal((n_components, 4)), rng.uniform(-np.pi, np.pi, n_components),
                         rng.dirichlet(np.ones(n_components)))
     source = RowSource(X, RowWeights(n_samples, weight), Scaling(np.zeros(4), np.ones(4), 1.0), 1)
-    rows, _ = divide_rows(source, Division(1, None), np.dtype(dtype))[0]
-    state = ExactStepLossState(rows, y, 0.0, TrainingWorkspace(rows, n_components, 1, rows.n_tiles, 1))
+    rows, _ = divide_rows(source, Division(1, None), "single" if dtype is np.float32 else "double", np.inf)
+    state = ExactStepLossState(rows, y, 0.0, TrainingWorkspace(rows, Sizes(n_components, 1, rows.n_tiles, 1)))
     evaluation = state.evaluate(learner)
     step, closed = state.step(evaluation), ExponentialLossState.step(state, evaluation)
     h = reference.cosine_sum(X, *learner)
