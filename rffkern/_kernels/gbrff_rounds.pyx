@@ -117,7 +117,7 @@ def apply_exponential(
     agree(is_tiled(r2, n_tiles), "r2 must have shape (n_tiles, 128)")
     _check_sums(weight, partial, n_tiles, 2, n_threads)
     cdef Py_ssize_t b, blocks = n_blocks(tiles.shape[0]), n_components = omegas.shape[0]
-    cdef double total = 0, agreement = 0
+    cdef double total = 0, product = 0
     with nogil:
         _pack_terms(omegas, phases, posterior, &terms[0])
         for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
@@ -125,11 +125,11 @@ def apply_exponential(
                                &partial[b, 0])
         for b in range(blocks):
             total += partial[b, 0]
-            agreement += partial[b, 1]
+            product += partial[b, 1]
         if not bounded:
             total *= M_LN2
-            agreement *= M_LN2
-    return total, agreement
+            product *= M_LN2
+    return total, product
 
 
 cdef void _block_step_slopes(

@@ -224,33 +224,33 @@ static inline REAL FN(row_weight)(REAL whole, REAL fraction)
 static void FN(correlate)(const REAL *restrict r2, const REAL *restrict weight, const REAL *restrict h,
                           double *restrict sums)
 {
-    REAL total = 0, agreement = 0;
+    REAL total = 0, product = 0;
     ptrdiff_t i;
     /* |h| <= 1, both sums round alike, and rounding keeps order: the first is never below the magnitude of the second. */
-#pragma omp simd reduction(+ : total, agreement)
+#pragma omp simd reduction(+ : total, product)
     for (i = 0; i < VM_TILE; i++) {
         REAL r = weight[i] * r2[i];
         total += FABS(r);
-        agreement += r * h[i];
+        product += r * h[i];
     }
     sums[0] += total;
-    sums[1] += agreement;
+    sums[1] += product;
 }
 
 static void FN(correlate_unbounded)(const double *restrict raw, const REAL *restrict y, const REAL *restrict weight,
                                     const REAL *restrict h, double *restrict sums)
 {
-    REAL whole[VM_TILE], fraction[VM_TILE], total = 0, agreement = 0;
+    REAL whole[VM_TILE], fraction[VM_TILE], total = 0, product = 0;
     ptrdiff_t i;
     FN(split_margins)(raw, y, whole, fraction);
-#pragma omp simd reduction(+ : total, agreement)
+#pragma omp simd reduction(+ : total, product)
     for (i = 0; i < VM_TILE; i++) {
         REAL w = weight[i] * FN(row_weight)(whole[i], fraction[i]);
         total += w;
-        agreement += w * (y[i] * h[i]);
+        product += w * (y[i] * h[i]);
     }
     sums[0] += total;
-    sums[1] += agreement;
+    sums[1] += product;
 }
 
 static void FN(step_slopes)(const double *restrict raw, const REAL *restrict y, const REAL *restrict weight,
