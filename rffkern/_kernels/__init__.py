@@ -17,8 +17,14 @@ finally:
     if not _policy_is_theirs:
         del os.environ["OMP_WAIT_POLICY"]
 
-if _level := os.environ.get("RFFKERN_SIMD"):
-    try:
-        simd.select(_level)
-    except ValueError as error:
-        raise ImportError(f"the environment variable RFFKERN_SIMD: {error}") from error
+
+def _use_level_of_the_environment() -> None:
+    level = os.environ.get("RFFKERN_SIMD")
+    if level:
+        try:
+            simd.select(level)
+        except ValueError as error:
+            raise ImportError(f"the environment variable RFFKERN_SIMD: {error}") from error
+
+
+_use_level_of_the_environment()

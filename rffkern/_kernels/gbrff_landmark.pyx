@@ -9,9 +9,10 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport M_LN2, M_PI, rint
 
 from .tiles cimport (
-    TERMS, TILE, accumulate, add_scaled, block_start, block_stop, dot, flush, n_blocks, project, project_terms,
-    real, sincospi, squared, surrogate, weight_tile,
+    LANES, TERMS, TILE, accumulate, add_scaled, block_start, block_stop, dot, flush, n_blocks, next_tile, project,
+    project_terms, real, sincospi, squared, surrogate, weight_tile,
 )
+from .checks cimport agree, has_shape, holds, is_tiled, weighs_tiles
 from .lbfgs cimport LBFGS
 
 
@@ -82,6 +83,32 @@ cdef void _tile_waves(const real *tile, Py_ssize_t n_features, const real[:, ::1
             sincospi(u + k * TILE, TILE, waves + (2 * (j + k) + 1) * TILE, waves + 2 * (j + k) * TILE)
 
 
+cdef int _check(const real[:, :, ::1] waves, const real[:, ::1] r, const real[:, ::1] weight, real[::1] direction,
+                double[:, ::1] partial, Py_ssize_t n_sums, int n_threads) except -1:
+    """Raise ValueError unless the arrays that the losses of a landmark are made of agree."""
+    cdef Py_ssize_t n_tiles = waves.shape[0]
+    agree(waves.shape[1] >= 2 and waves.shape[1] % 2 == 0 and waves.shape[2] == TILE,
+          "waves must have shape (n_tiles, 2 n_components, 128)")
+    agree(is_tiled(r, n_tiles), "r must have shape (n_tiles, 128)")
+    agree(weighs_tiles(weight, n_tiles), "weight must have shape (n_tiles, 128) or (2, 128)")
+    agree(direction.shape[0] >= waves.shape[1], "direction must have 2 n_components entries")
+    agree(holds(partial, n_blocks(n_tiles), n_sums), "partial must have a row per block, with an entry per sum")
+    return agree(n_threads >= 1, "n_threads must be at least 1")
+
+
+cdef int _check_landmark(const real[:, :, ::1] waves, const double[:, ::1] basis, const double[::1] x,
+                         double[::1] u, real[:, ::1] lanes, int n_threads) except -1:
+    """Raise ValueError unless a landmark, or its phases, agrees with the waves."""
+    cdef Py_ssize_t n_components = waves.shape[1] // 2
+    agree(u.shape[0] >= n_components and u.shape[0] % LANES == 0,
+          "u must have n_components entries, padded to a multiple of LANE_COUNT")
+    agree(basis.shape[0] == 0 or basis.shape[1] == u.shape[0], "basis must have shape (n_features, len(u)) or (0, any)")
+    agree(x.shape[0] == (basis.shape[0] if basis.shape[0] else n_components),
+          "x must have shape (n_features,), or (n_components,) where basis is empty")
+    return agree(holds(lanes, n_threads, waves.shape[1] * LANES),
+                 "lanes must have shape (n_threads, 2 n_components * LANE_COUNT)")
+
+
 def make_waves(
     const real[:, :, ::1] tiles,     # IN   (n_tiles, n_features, TILE)
     const double[:, ::1] omegas,     # IN   (n_components, n_features)
@@ -92,6 +119,13 @@ def make_waves(
     """The only pass over the features in a round."""
     cdef real shifts[TERMS]
     cdef Py_ssize_t b, j, k, t, n_tiles = tiles.shape[0], n_components = omegas.shape[0]
+    agree(tiles.shape[2] == TILE, "tiles must have shape (n_tiles, n_features, 128)")
+    agree(has_shape(omegas, n_components, tiles.shape[1]), "omegas must have shape (n_components, n_features)")
+    agree(waves.shape[0] == n_tiles and waves.shape[1] == 2 * n_components and waves.shape[2] == TILE,
+          "waves must have shape (n_tiles, 2 n_components, 128)")
+    agree(has_shape(scaled, (n_components + TERMS - 1) // TERMS * TERMS, tiles.shape[1]),
+          "scaled must have shape (n_components padded to a multiple of TERM_MULTIPLES[0], n_features)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     with nogil:
         for k in range(TERMS):
             shifts[k] = 0
@@ -117,9 +151,9 @@ cdef void _block_landmark(
     for i in range(n_waves + 1):
         sums[i] = 0
     for t in range(block_start(block), block_stop(block, n_tiles)):
-        project(&waves[t, 0, 0], n_waves, &direction[0], 0, z)
+        project(&waves[t, 0, 0], next_tile(waves, t), n_waves, &direction[0], 0, z)
         sums[0] += _tile_loss(loss, &r[t, 0], weight_tile(weight, t, n_tiles), ones, z, v)
-        accumulate(&waves[t, 0, 0], n_waves, v, lanes)
+        accumulate(&waves[t, 0, 0], next_tile(waves, t), n_waves, v, lanes)
     flush(lanes, n_waves, sums + 1)
 
 
@@ -205,6 +239,9 @@ def landmark_objective(
     int n_threads,
 ):
     """Weighted mean of loss(r, mean over j of cos(omega_j . (x - x_i))) - loss(r, 0), and its gradient in x."""
+    _check(waves, r, weight, direction, partial, 1 + waves.shape[1], n_threads)
+    _check_landmark(waves, basis, x, u, lanes, n_threads)
+    agree(gradient.shape[0] == x.shape[0], "gradient must have the shape of x")
     with nogil:
         value = _objective(loss, waves, r, weight, basis, x, total_weight, gradient, u, direction, lanes, partial,
                            n_threads)
@@ -228,6 +265,9 @@ def descend_landmark(
     int n_threads,
 ):
     """Minimise `landmark_objective` over x from where it stands; return the number of evaluations."""
+    _check(waves, r, weight, direction, partial, 1 + waves.shape[1], n_threads)
+    _check_landmark(waves, basis, x, u, lanes, n_threads)
+    agree(search is not None and search.size == x.shape[0], "search must be an LBFGS of as many variables as x has")
     cdef double value
     with nogil:
         search.reset(x, first_length)
@@ -255,7 +295,7 @@ cdef void _block_component_losses(
         sums[j] = 0
     for t in range(block_start(block), block_stop(block, n_tiles)):
         for j in range(n_components):
-            project(&waves[t, 2 * j, 0], 2, &direction[2 * j], 0, z)
+            project(&waves[t, 2 * j, 0], &waves[t, 2 * j, 0], 2, &direction[2 * j], 0, z)
             sums[j] += _tile_loss(loss, &r[t, 0], weight_tile(weight, t, n_tiles), ones, z, v)
 
 
@@ -275,6 +315,9 @@ def component_losses(
 
     The differences from loss(r, 0) shift all components alike, so that they make the same pseudo-posterior.
     """
+    _check(waves, r, weight, direction, partial, waves.shape[1] // 2, n_threads)
+    agree(u.shape[0] >= waves.shape[1] // 2, "u must have n_components entries")
+    agree(losses.shape[0] == waves.shape[1] // 2, "losses must have shape (n_components,)")
     cdef Py_ssize_t b, j, blocks = n_blocks(waves.shape[0])
     with nogil:
         _set_direction(u, losses.shape[0], 1.0, direction)

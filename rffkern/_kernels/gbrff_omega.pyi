@@ -1,10 +1,5 @@
-import numpy as np
-from numpy.typing import NDArray
-
+from .array_types import Double, Real
 from .lbfgs import LBFGS
-
-Real = NDArray[np.float32] | NDArray[np.float64]
-Double = NDArray[np.float64]
 
 def omega_objective(
     tiles: Real, r2: Real, weight: Real, omega: Double, phase: float, reg_lambda: float, total_weight: float,

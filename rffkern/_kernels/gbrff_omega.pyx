@@ -4,8 +4,10 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport M_LN2, M_PI
 
 from .tiles cimport (
-    TILE, accumulate, block_start, block_stop, flush, n_blocks, project, real, sincospi, surrogate, weight_tile,
+    LANES, TILE, accumulate, block_start, block_stop, flush, n_blocks, next_tile, project, real, sincospi, surrogate,
+    weight_tile,
 )
+from .checks cimport agree, holds, is_tiled, weighs_tiles
 from .lbfgs cimport LBFGS
 
 
@@ -22,10 +24,10 @@ cdef void _block_objective(
     for j in range(n_features + 1):
         sums[j] = 0
     for t in range(block_start(block), block_stop(block, n_tiles)):
-        project(&tiles[t, 0, 0], n_features, &omega[0], shift, u)
+        project(&tiles[t, 0, 0], next_tile(tiles, t), n_features, &omega[0], shift, u)
         sincospi(u, TILE, s, c)
         sums[0] += surrogate(&r2[t, 0], weight_tile(weight, t, n_tiles), s, c, v)
-        accumulate(&tiles[t, 0, 0], n_features, v, lanes)
+        accumulate(&tiles[t, 0, 0], next_tile(tiles, t), n_features, v, lanes)
     flush(lanes, n_features, sums + 1)
 
 
@@ -57,6 +59,22 @@ cdef double _objective(
     return loss
 
 
+cdef int _check(
+    const real[:, :, ::1] tiles, const real[:, ::1] r2, const real[:, ::1] weight, const double[::1] omega,
+    real[::1] scaled, real[:, ::1] lanes, double[:, ::1] partial, int n_threads,
+) except -1:
+    """Raise ValueError unless the arrays that both functions of Python read agree."""
+    cdef Py_ssize_t n_tiles = tiles.shape[0], n_features = tiles.shape[1]
+    agree(tiles.shape[2] == TILE, "tiles must have shape (n_tiles, n_features, 128)")
+    agree(is_tiled(r2, n_tiles), "r2 must have shape (n_tiles, 128)")
+    agree(weighs_tiles(weight, n_tiles), "weight must have shape (n_tiles, 128) or (2, 128)")
+    agree(omega.shape[0] == n_features, "omega must have shape (n_features,)")
+    agree(scaled.shape[0] >= n_features, "scaled must have n_features entries")
+    agree(holds(lanes, n_threads, n_features * LANES), "lanes must have shape (n_threads, n_features * LANE_COUNT)")
+    agree(holds(partial, n_blocks(n_tiles), 1 + n_features), "partial must have shape (n_blocks, 1 + n_features)")
+    return agree(n_threads >= 1, "n_threads must be at least 1")
+
+
 def omega_objective(
     const real[:, :, ::1] tiles,   # IN   (n_tiles, n_features, TILE)
     const real[:, ::1] r2,         # IN   (n_tiles, TILE) log2(e) y_tilde, 0 in padding
@@ -72,6 +90,8 @@ def omega_objective(
     int n_threads,
 ):
     """Weighted mean of exp(-y_tilde cos(omega . x - phase)) - 1, plus reg_lambda |omega|^2, and its gradient."""
+    _check(tiles, r2, weight, omega, scaled, lanes, partial, n_threads)
+    agree(gradient.shape[0] == omega.shape[0], "gradient must have shape (n_features,)")
     with nogil:
         loss = _objective(tiles, r2, weight, omega, phase, reg_lambda, total_weight, gradient, scaled, lanes,
                           partial, n_threads)
@@ -94,6 +114,8 @@ def descend_omega(
     int n_threads,
 ):
     """Minimise `omega_objective` over omega from where it stands; return the number of evaluations."""
+    agree(search is not None and search.size == omega.shape[0], "search must be an LBFGS of n_features variables")
+    _check(tiles, r2, weight, omega, scaled, lanes, partial, n_threads)
     cdef double loss
     with nogil:
         search.reset(omega, first_length)

@@ -3,8 +3,9 @@
 from cython.parallel cimport prange
 from libc.math cimport M_LN2, M_PI, cos, fabs, log1p, sin
 
+from .checks cimport agree, holds, is_tiled, weighs_tiles
 from .tiles cimport (
-    TILE, block_start, block_stop, n_blocks, phase_slopes, phase_sums, project, real, sincospi, weight_tile,
+    TILE, block_start, block_stop, n_blocks, next_tile, phase_slopes, phase_sums, project, real, sincospi, weight_tile,
 )
 
 cdef enum:
@@ -26,7 +27,7 @@ cdef void _block_phase_sums(
     for k in range(n_samples):
         sums[k] = 0
     for t in range(block_start(block), block_stop(block, n_tiles)):
-        project(&tiles[t, 0, 0], tiles.shape[1], &omega[0], 0, u)
+        project(&tiles[t, 0, 0], next_tile(tiles, t), tiles.shape[1], &omega[0], 0, u)
         sincospi(u, TILE, &b[t, 0], &a[t, 0])
         for i in range(TILE):
             a[t, i] *= r2[t, i]
@@ -144,6 +145,17 @@ def search_phase(
 
     One pass over the rows reads the loss at 16, 32 or 64 phases; the valleys are polished on r cos and r sin alone.
     """
+    cdef Py_ssize_t n_tiles = tiles.shape[0], n_features = tiles.shape[1]
+    agree(tiles.shape[2] == TILE, "tiles must have shape (n_tiles, n_features, 128)")
+    agree(is_tiled(r2, n_tiles), "r2 must have shape (n_tiles, 128)")
+    agree(weighs_tiles(weight, n_tiles), "weight must have shape (n_tiles, 128) or (2, 128)")
+    agree(omega.shape[0] == n_features, "omega must have shape (n_features,)")
+    agree(is_tiled(a, n_tiles), "a must have shape (n_tiles, 128)")
+    agree(is_tiled(b, n_tiles), "b must have shape (n_tiles, 128)")
+    agree(scaled.shape[0] >= n_features, "scaled must have n_features entries")
+    agree(holds(circle, 2, MAX_SAMPLES // 2), "circle must have shape (2, 32)")
+    agree(holds(partial, n_blocks(n_tiles), MAX_SAMPLES), "partial must have shape (n_blocks, 64)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     cdef Py_ssize_t j, k, block, blocks = n_blocks(tiles.shape[0]), n_samples = 64
     cdef double samples[MAX_SAMPLES]
     if largest_residual <= MAX_RESIDUAL_32:

@@ -7,9 +7,10 @@ the 2019 paper.  A weak learner is h(x) = sum over j of posterior_j cos(omega_j 
 from cython.parallel cimport prange
 from libc.math cimport M_LN2, M_PI
 
+from .checks cimport agree, holds, is_tiled, weighs_tiles
 from .tiles cimport (
-    TERMS, block_start, block_stop, boost, correlate, correlate_unbounded, evaluate, n_blocks, real, regress, shrink,
-    step_slopes, weight_tile,
+    TERMS, TILE, block_start, block_stop, boost, correlate, correlate_unbounded, evaluate, n_blocks, next_tile, real,
+    regress, shrink, step_slopes, weight_tile,
 )
 
 cdef extern from "vecmath.h" nogil:
@@ -19,9 +20,37 @@ cdef extern from "vecmath.h" nogil:
 LARGEST_RESIDUAL = VM_MAX_RESIDUAL
 
 
+cdef Py_ssize_t _terms_size(Py_ssize_t n_components, Py_ssize_t n_features) noexcept nogil:
+    return (n_features + 2) * ((n_components + TERMS - 1) // TERMS * TERMS)
+
+
 def terms_size(Py_ssize_t n_components, Py_ssize_t n_features):
     """Numbers in the TEMP array `terms` of a weak learner: its omegas, phases and posterior as kernels read them."""
-    return (n_features + 2) * ((n_components + TERMS - 1) // TERMS * TERMS)
+    agree(n_components >= 1, "n_components must be at least 1")
+    agree(n_features >= 1, "n_features must be at least 1")
+    return _terms_size(n_components, n_features)
+
+
+cdef int _check_learner(
+    const real[:, :, ::1] tiles, const double[:, ::1] omegas, const double[::1] phases, const double[::1] posterior,
+    real[:, ::1] h, real[::1] terms,
+) except -1:
+    """Raise ValueError unless the arrays that a weak learner is evaluated with agree."""
+    cdef Py_ssize_t n_components = omegas.shape[0]
+    agree(tiles.shape[2] == TILE, "tiles must have shape (n_tiles, n_features, 128)")
+    agree(n_components >= 1 and omegas.shape[1] == tiles.shape[1], "omegas must have shape (n_components, n_features)")
+    agree(phases.shape[0] == n_components, "phases must have shape (n_components,)")
+    agree(posterior.shape[0] == n_components, "posterior must have shape (n_components,)")
+    agree(is_tiled(h, tiles.shape[0]), "h must have shape (n_tiles, 128)")
+    return agree(terms.shape[0] >= _terms_size(n_components, tiles.shape[1]), "terms must have terms_size entries")
+
+
+cdef int _check_sums(const real[:, ::1] weight, double[:, ::1] partial, Py_ssize_t n_tiles, Py_ssize_t n_sums,
+                     int n_threads) except -1:
+    """Raise ValueError unless weights fit the tiles and the scratch holds the sums of each block."""
+    agree(weighs_tiles(weight, n_tiles), "weight must have shape (n_tiles, 128) or (2, 128)")
+    agree(holds(partial, n_blocks(n_tiles), n_sums), "partial must have a row per block, with an entry per sum")
+    return agree(n_threads >= 1, "n_threads must be at least 1")
 
 
 cdef void _pack_terms(const double[:, ::1] omegas, const double[::1] phases, const double[::1] posterior,
@@ -38,11 +67,11 @@ cdef void _pack_terms(const double[:, ::1] omegas, const double[::1] phases, con
         shifts[n_padded + j] = <real>posterior[j]
 
 
-cdef inline void _evaluate_terms(const real *tile, Py_ssize_t n_features, const real *terms, Py_ssize_t n_components,
+cdef inline void _evaluate_terms(const real[:, :, ::1] tiles, Py_ssize_t t, const real *terms, Py_ssize_t n_components,
                                  real *h) noexcept nogil:
-    cdef Py_ssize_t n_padded = (n_components + TERMS - 1) // TERMS * TERMS
+    cdef Py_ssize_t n_features = tiles.shape[1], n_padded = (n_components + TERMS - 1) // TERMS * TERMS
     cdef const real *shifts = terms + n_padded * n_features
-    evaluate(tile, n_features, terms, shifts, shifts + n_padded, n_components, h)
+    evaluate(&tiles[t, 0, 0], next_tile(tiles, t), n_features, terms, shifts, shifts + n_padded, n_components, h)
 
 
 cdef void _block_exponential(
@@ -54,7 +83,7 @@ cdef void _block_exponential(
     cdef const real *w
     sums[0] = sums[1] = 0
     for t in range(block_start(block), block_stop(block, n_tiles)):
-        _evaluate_terms(&tiles[t, 0, 0], tiles.shape[1], terms, n_components, &h[t, 0])
+        _evaluate_terms(tiles, t, terms, n_components, &h[t, 0])
         w = weight_tile(weight, t, n_tiles)
         if bounded:
             correlate_unbounded(&raw_prediction[t, 0], &y[t, 0], w, &h[t, 0], sums)
@@ -81,8 +110,14 @@ def apply_exponential(
 
     Where no residual was held to its bound, w is read from r2 and costs no exponential.
     """
+    cdef Py_ssize_t n_tiles = tiles.shape[0]
+    _check_learner(tiles, omegas, phases, posterior, h, terms)
+    agree(is_tiled(raw_prediction, n_tiles), "raw_prediction must have shape (n_tiles, 128)")
+    agree(is_tiled(y, n_tiles), "y must have shape (n_tiles, 128)")
+    agree(is_tiled(r2, n_tiles), "r2 must have shape (n_tiles, 128)")
+    _check_sums(weight, partial, n_tiles, 2, n_threads)
     cdef Py_ssize_t b, blocks = n_blocks(tiles.shape[0]), n_components = omegas.shape[0]
-    cdef double total = 0, agreement = 0
+    cdef double total = 0, product = 0
     with nogil:
         _pack_terms(omegas, phases, posterior, &terms[0])
         for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
@@ -90,11 +125,11 @@ def apply_exponential(
                                &partial[b, 0])
         for b in range(blocks):
             total += partial[b, 0]
-            agreement += partial[b, 1]
+            product += partial[b, 1]
         if not bounded:
             total *= M_LN2
-            agreement *= M_LN2
-    return total, agreement
+            product *= M_LN2
+    return total, product
 
 
 cdef void _block_step_slopes(
@@ -117,6 +152,11 @@ def loss_along_step(
     int n_threads,
 ):
     """Sum of weight exp(-y (raw_prediction + step h)) over the rows, and its first two derivatives in the step."""
+    cdef Py_ssize_t n_tiles = y.shape[0]
+    agree(is_tiled(raw_prediction, n_tiles), "raw_prediction must have shape (n_tiles, 128)")
+    agree(is_tiled(y, n_tiles), "y must have shape (n_tiles, 128)")
+    agree(is_tiled(h, n_tiles), "h must have shape (n_tiles, 128)")
+    _check_sums(weight, partial, n_tiles, 3, n_threads)
     cdef Py_ssize_t b, blocks = n_blocks(y.shape[0])
     cdef double value = 0, slope = 0, curvature = 0
     with nogil:
@@ -150,6 +190,12 @@ def boost_rows(
     int n_threads,
 ):
     """Lines 9, 3 and 4 of Algorithm 3; return the sum of weight exp(-y raw_prediction) and the largest |y_tilde|."""
+    cdef Py_ssize_t n_tiles = y.shape[0]
+    agree(is_tiled(raw_prediction, n_tiles), "raw_prediction must have shape (n_tiles, 128)")
+    agree(is_tiled(y, n_tiles), "y must have shape (n_tiles, 128)")
+    agree(is_tiled(h, n_tiles), "h must have shape (n_tiles, 128)")
+    agree(is_tiled(r2, n_tiles), "r2 must have shape (n_tiles, 128)")
+    _check_sums(weight, partial, n_tiles, 2, n_threads)
     cdef Py_ssize_t b, blocks = n_blocks(y.shape[0])
     cdef double loss = 0, largest = 0
     with nogil:
@@ -168,7 +214,7 @@ cdef void _block_squared(
     cdef Py_ssize_t t, n_tiles = tiles.shape[0]
     sums[0] = sums[1] = 0
     for t in range(block_start(block), block_stop(block, n_tiles)):
-        _evaluate_terms(&tiles[t, 0, 0], tiles.shape[1], terms, n_components, &h[t, 0])
+        _evaluate_terms(tiles, t, terms, n_components, &h[t, 0])
         regress(&r[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], sums)
 
 
@@ -185,6 +231,9 @@ def apply_squared(
     int n_threads,
 ):
     """Evaluate a weak learner; return the sums over rows of weight r h and of weight h^2 (2019 paper, eq. 8)."""
+    _check_learner(tiles, omegas, phases, posterior, h, terms)
+    agree(is_tiled(r, tiles.shape[0]), "r must have shape (n_tiles, 128)")
+    _check_sums(weight, partial, tiles.shape[0], 2, n_threads)
     cdef Py_ssize_t b, blocks = n_blocks(tiles.shape[0]), n_components = omegas.shape[0]
     cdef double product = 0, square = 0
     with nogil:
@@ -217,6 +266,11 @@ def shrink_rows(
     int n_threads,
 ):
     """Lines 5 and 3 of the 2019 paper's Algorithm 1; return the sum of weight residual^2."""
+    cdef Py_ssize_t n_tiles = h.shape[0]
+    agree(is_tiled(h, n_tiles), "h must have shape (n_tiles, 128)")
+    agree(is_tiled(residual, n_tiles), "residual must have shape (n_tiles, 128)")
+    agree(is_tiled(r, n_tiles), "r must have shape (n_tiles, 128)")
+    _check_sums(weight, partial, n_tiles, 1, n_threads)
     cdef Py_ssize_t b, blocks = n_blocks(h.shape[0])
     cdef double loss = 0
     with nogil:

@@ -1,14 +1,19 @@
 from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
+@disjoint_base
 class LBFGS:
-    n_iterations: int
-    n_evaluations: int
-    def __init__(
-        self, size: int, max_iter: int, loss_tolerance: float, gradient_tolerance: float, noise: float
-    ) -> None: ...
+    def __new__(
+        cls, size: int, max_iter: int, loss_tolerance: float, gradient_tolerance: float, noise: float
+    ) -> Self: ...
+    @property
+    def n_iterations(self) -> int: ...
+    @property
+    def n_evaluations(self) -> int: ...
 
 def minimize(
     function: Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]],

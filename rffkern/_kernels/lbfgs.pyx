@@ -8,6 +8,7 @@ from libc.math cimport fabs, isfinite, sqrt
 
 import numpy as np
 
+from .checks cimport agree
 cdef enum:
     MEMORY = 10
     MAX_TRIALS = 20
@@ -52,6 +53,7 @@ cdef class LBFGS:
 
     def __cinit__(self, Py_ssize_t size, Py_ssize_t max_iter, double loss_tolerance, double gradient_tolerance,
                   double noise):
+        agree(size >= 1, "size must be at least 1")
         self.size = size
         self.max_iter = max_iter
         self.loss_tolerance = loss_tolerance
@@ -203,6 +205,7 @@ def minimize(function, const double[::1] x0, Py_ssize_t max_iter=100, *, double 
     search.reset(x0, first_length)
     while True:
         loss, gradient = function(np.array(search.x))
+        agree(gradient.shape[0] == search.size, "function must return a gradient of the shape of x0")
         _copy(gradient, search.gradient)
         if not search.advance(loss):
             return np.array(search.x), search.n_iterations, search.n_evaluations

@@ -1,7 +1,4 @@
-import numpy as np
-from numpy.typing import NDArray
-
-Double = NDArray[np.float64]
+from .array_types import Double
 
 def factor_scratch(size: int) -> int: ...
 def factorise(matrix: Double, scratch: Double, n_threads: int) -> bool: ...

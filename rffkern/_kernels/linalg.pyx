@@ -7,6 +7,7 @@ its features, and four rows of the other factor are the omegas of `project_terms
 from cython.parallel cimport prange, threadid
 from libc.math cimport sqrt
 
+from .checks cimport agree, has_shape, holds
 from .tiles cimport LANES, TERMS, TILE, dot, project_terms
 
 
@@ -31,9 +32,14 @@ cdef void _multiply(const double[:, ::1] left, Py_ssize_t row, Py_ssize_t start,
     project_terms(panel, size, TILE, rows, zeros, products)
 
 
+cdef Py_ssize_t _factor_scratch(Py_ssize_t size) noexcept nogil:
+    return size * (TILE + TERMS)
+
+
 def factor_scratch(Py_ssize_t size):
     """Numbers of scratch that `factorise` and `invert` want of each thread."""
-    return size * (TILE + TERMS)
+    agree(size >= 0, "size must not be negative")
+    return _factor_scratch(size)
 
 
 cdef void _finish_row(double[:, ::1] matrix, Py_ssize_t i, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
@@ -90,6 +96,9 @@ def factorise(
 ):
     """Replace a lower triangle by its Cholesky factor; return whether it was positive definite."""
     cdef Py_ssize_t panel, size = matrix.shape[0]
+    agree(matrix.shape[1] == size, "matrix must have shape (size, size)")
+    agree(holds(scratch, n_threads, _factor_scratch(size)), "scratch must have shape (n_threads, factor_scratch(size))")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     cdef bint good = True
     with nogil:
         for panel in range((size + TILE - 1) // TILE):
@@ -143,6 +152,12 @@ def invert(
     int n_threads,
 ):
     """inverse = (L L')^-1."""
+    cdef Py_ssize_t size = factor.shape[0]
+    agree(factor.shape[1] == size, "factor must have shape (size, size)")
+    agree(has_shape(inverse, size, size), "inverse must have shape (size, size)")
+    agree(has_shape(transposed, size, size), "transposed must have shape (size, size)")
+    agree(holds(scratch, n_threads, _factor_scratch(size)), "scratch must have shape (n_threads, factor_scratch(size))")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     cdef Py_ssize_t p, panels = (factor.shape[0] + TILE - 1) // TILE
     with nogil:
         for p in prange(panels, schedule='dynamic', num_threads=n_threads):
@@ -173,6 +188,8 @@ def extend(
     double smallest,                    # share of the diagonal entry that its pivot must be above
 ):
     """Extend a Cholesky factor by a row; return whether the row has a pivot."""
+    agree(size >= 0, "size must not be negative")
+    agree(holds(factor, size + 1, size + 1), "factor must have more than `size` rows and columns")
     cdef double pivot
     with nogil:
         pivot = extend_row(factor, size, smallest)
@@ -194,5 +211,6 @@ def solve_factorised(
     double[::1] x,                      # IN   (size,) right-hand side; OUT solution
 ):
     """Solve L L' x = b."""
+    agree(holds(factor, x.shape[0], x.shape[0]), "factor must have at least as many rows and columns as x has entries")
     with nogil:
         solve(factor, &x[0], x.shape[0])

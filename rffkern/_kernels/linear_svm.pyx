@@ -9,7 +9,8 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint64_t
 
-from .tiles cimport TERMS, TILE, add_scaled, dot, project_terms, real
+from .checks cimport agree, are_indices, holds
+from .tiles cimport LANES, TERMS, TILE, add_scaled, dot, project_terms, real
 
 cdef extern from "vecmath.h" nogil:
     void vm_prefetch(const void *address, Py_ssize_t size) noexcept
@@ -119,6 +120,12 @@ cdef void _descend_epoch(
         s += 1
 
 
+cdef int _check(const real[:, ::1] features, const signed char[::1] sign) except -1:
+    agree(features.shape[1] >= 1 and features.shape[1] % LANES == 0,
+          "features must have a number of columns that is a multiple of LANE_COUNT")
+    return agree(sign.shape[0] == features.shape[0], "sign must have shape (n_samples,)")
+
+
 def descend_dual(
     const real[:, ::1] features,        # IN   (n_samples, width a multiple of LANES), padded with 0
     const signed char[::1] sign,        # IN   (n_samples,) -1 or +1
@@ -136,6 +143,13 @@ def descend_dual(
     cdef Epoch epoch
     cdef double lower_limit = -INFINITY, upper_limit = INFINITY, primal
     cdef Py_ssize_t done = 0, n_samples = features.shape[0]
+    _check(features, sign)
+    agree(bound.shape[0] == n_samples, "bound must have shape (n_samples,)")
+    agree(curvature.shape[0] == n_samples, "curvature must have shape (n_samples,)")
+    agree(alpha.shape[0] == n_samples, "alpha must have shape (n_samples,)")
+    agree(coef.shape[0] == features.shape[1], "coef must have shape (width,)")
+    agree(active.shape[0] == n_samples and are_indices(active, n_samples), "active must be a permutation of the rows")
+    agree(random_state.shape[0] >= 1, "random_state must have an entry")
     with nogil:
         epoch.n_active = n_samples
         while done < n_epochs:
@@ -174,6 +188,11 @@ def combine_rows(
 ):
     """coef = sum of alpha y x."""
     cdef Py_ssize_t b, j, blocks = (features.shape[0] + BLOCK - 1) // BLOCK
+    _check(features, sign)
+    agree(alpha.shape[0] == features.shape[0], "alpha must have shape (n_samples,)")
+    agree(coef.shape[0] == features.shape[1], "coef must have shape (width,)")
+    agree(holds(partial, blocks, features.shape[1]), "partial must have shape (n_blocks, width)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     cdef double total
     with nogil:
         for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
@@ -200,6 +219,10 @@ def project_rows(
     int n_threads,
 ):
     """margins = y x . coef."""
+    _check(features, sign)
+    agree(coef.shape[0] == features.shape[1], "coef must have shape (width,)")
+    agree(margins.shape[0] == features.shape[0], "margins must have shape (n_samples,)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     cdef Py_ssize_t b
     for b in prange((features.shape[0] + BLOCK - 1) // BLOCK, nogil=True, schedule='dynamic', num_threads=n_threads):
         _block_margins(features, sign, coef, margins, b)
@@ -243,9 +266,14 @@ cdef void _chunk_gram(const real[:, ::1] features, const double[::1] scale, doub
                         gram[i * TERMS + k, panel * PANEL + j] += products[k * PANEL + j]
 
 
+cdef Py_ssize_t _gram_scratch(Py_ssize_t width) noexcept nogil:
+    return ((width + PANEL - 1) // PANEL * PANEL + width) * TILE
+
+
 def gram_scratch(Py_ssize_t width):
     """Numbers of scratch that `weighted_gram` wants of each thread."""
-    return ((width + PANEL - 1) // PANEL * PANEL + width) * TILE
+    agree(width >= 1, "width must be at least 1")
+    return _gram_scratch(width)
 
 
 def weighted_gram(
@@ -260,6 +288,14 @@ def weighted_gram(
     A block of rows is to its Gram matrix what a tile is to projections: four of its columns are the omegas.
     """
     cdef Py_ssize_t c, i, j, n_chunks = partial.shape[0], n_samples = features.shape[0]
+    cdef Py_ssize_t width = features.shape[1]
+    agree(width >= 1 and width % LANES == 0,
+          "features must have a number of columns that is a multiple of LANE_COUNT")
+    agree(scale.shape[0] == n_samples, "scale must have shape (n_samples,)")
+    agree(n_chunks >= 1 and partial.shape[1] == width and partial.shape[2] == width,
+          "partial must have shape (n_chunks, width, width)")
+    agree(holds(scratch, n_threads, _gram_scratch(width)), "scratch must have shape (n_threads, gram_scratch(width))")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     with nogil:
         for c in prange(n_chunks, schedule='dynamic', num_threads=n_threads):
             partial[c] = 0

@@ -1,8 +1,9 @@
 """Checks and statistics of rows, and their packing into tiles."""
 
-from cython.parallel cimport prange, threadid
+from cython.parallel cimport prange
 from libc.math cimport fabs
 
+from .checks cimport agree, are_indices, has_shape
 from .tiles cimport BLOCK_TILES, LANES, TERM_BLOCK, TERMS, TILE, real
 
 ctypedef fused source:
@@ -39,6 +40,10 @@ def find_unbounded(
     return i
 
 
+cdef inline Py_ssize_t _row_blocks(Py_ssize_t n_samples) noexcept nogil:
+    return (n_samples + TILE * BLOCK_TILES - 1) // (TILE * BLOCK_TILES)
+
+
 cdef void _block_range(const source[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, double *low,
                        double *high) noexcept nogil:
     cdef Py_ssize_t i, j
@@ -59,6 +64,9 @@ def column_range(
     int n_threads,
 ):
     """Smallest and largest values of the columns."""
+    agree(has_shape(low, _row_blocks(X.shape[0]), X.shape[1]), "low must have shape (n_blocks, n_features)")
+    agree(has_shape(high, low.shape[0], X.shape[1]), "high must have shape (n_blocks, n_features)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     cdef Py_ssize_t b, rows = TILE * BLOCK_TILES
     for b in prange(low.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
         _block_range(X, b * rows, min((b + 1) * rows, X.shape[0]), &low[b, 0], &high[b, 0])
@@ -89,6 +97,12 @@ def column_moments(
     int n_threads,
 ):
     """Sums over rows of weight (X unit - center)^power."""
+    agree(unit.shape[0] == X.shape[1], "unit must have shape (n_features,)")
+    agree(center.shape[0] == X.shape[1], "center must have shape (n_features,)")
+    agree(weight.shape[0] == 0 or weight.shape[0] == X.shape[0], "weight must have shape (n_samples,) or (0,)")
+    agree(power == 1 or power == 2, "power must be 1 or 2")
+    agree(has_shape(partial, _row_blocks(X.shape[0]), X.shape[1]), "partial must have shape (n_blocks, n_features)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     cdef Py_ssize_t b, rows = TILE * BLOCK_TILES
     for b in prange(partial.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
         _block_moments(X, unit, center, weight, power, b * rows, min((b + 1) * rows, X.shape[0]), &partial[b, 0])
@@ -126,6 +140,15 @@ def pack_rows(
     int n_threads,
 ):
     """Standardise rows and lay them out feature-major in tiles."""
+    cdef Py_ssize_t n_samples = X.shape[0]
+    agree(order.shape[0] == 0 or (order.shape[0] == n_samples and are_indices(order, n_samples)),
+          "order must have shape (n_samples,) and hold indices of rows, or have shape (0,)")
+    agree(center.shape[0] == X.shape[1], "center must have shape (n_features,)")
+    agree(inverse_scale.shape[0] == X.shape[1], "inverse_scale must have shape (n_features,)")
+    agree(tiles.shape[0] == (n_samples + TILE - 1) // TILE and tiles.shape[1] == X.shape[1] and tiles.shape[2] == TILE,
+          "tiles must have shape (n_tiles, n_features, 128)")
+    agree(lengths.shape[0] == tiles.shape[0], "lengths must have shape (n_tiles,)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     cdef Py_ssize_t t
     for t in prange(tiles.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
         lengths[t] = _pack_tile(X, order, center, inverse_scale, tiles, t)

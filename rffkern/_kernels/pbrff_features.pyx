@@ -2,6 +2,7 @@
 
 from cython.parallel cimport prange, threadid
 
+from .checks cimport agree, are_indices, holds
 from .tiles cimport (
     TERMS, TILE, block_start, block_stop, cospi, dot, evaluate, n_blocks, project_terms, real,
 )
@@ -25,6 +26,19 @@ cdef void _block_cosines(
                 sums[m + k] += dot(h + k * TILE, &targets[j, t, 0], TILE)
 
 
+cdef inline Py_ssize_t _padded(Py_ssize_t n_terms) noexcept nogil:
+    return (n_terms + TERMS - 1) // TERMS * TERMS
+
+
+cdef int _check_terms(const real[:, :, ::1] tiles, const real[:, ::1] omegas, const real[::1] shifts,
+                      Py_ssize_t n_read) except -1:
+    """Raise ValueError unless there are as many terms as are read."""
+    agree(tiles.shape[1] >= 1 and tiles.shape[2] == TILE, "tiles must have shape (n_tiles, n_features, 128)")
+    agree(omegas.shape[0] >= n_read and omegas.shape[1] == tiles.shape[1],
+          "omegas must have shape (n_terms padded to a multiple of TERM_MULTIPLES[0], n_features)")
+    return agree(shifts.shape[0] == omegas.shape[0], "shifts must have an entry per row of omegas")
+
+
 def weighted_cosines(
     const real[:, :, ::1] tiles,      # IN   (n_tiles, n_features, TILE)
     const real[:, :, ::1] targets,    # IN   (n_groups, n_tiles, TILE) weight y for each label y of a landmark, 0 padded
@@ -37,6 +51,15 @@ def weighted_cosines(
     int n_threads,
 ):
     """Add the sums over rows of target cos(omega . (x - x_l)), from which the losses of all terms follow."""
+    cdef Py_ssize_t n_terms = group.shape[0] * n_components
+    agree(n_components >= 1, "n_components must be at least 1")
+    _check_terms(tiles, omegas, shifts, _padded(n_terms))
+    agree(targets.shape[1] == tiles.shape[0] and targets.shape[2] == TILE,
+          "targets must have shape (n_groups, n_tiles, 128)")
+    agree(are_indices(group, targets.shape[0]), "group must hold indices of targets")
+    agree(sums.shape[0] == n_terms, "sums must have shape (n_terms,)")
+    agree(holds(partial, n_blocks(tiles.shape[0]), n_terms), "partial must have shape (n_blocks, n_terms)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     cdef Py_ssize_t b, m, blocks = n_blocks(tiles.shape[0])
     with nogil:
         for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
@@ -52,7 +75,7 @@ cdef void _tile_features(
 ) noexcept nogil:
     cdef Py_ssize_t i, m, n_landmarks = posterior.shape[0], n_components = posterior.shape[1]
     for m in range(n_landmarks):
-        evaluate(tile, n_features, &omegas[m * n_components, 0], &shifts[m * n_components], &posterior[m, 0],
+        evaluate(tile, tile, n_features, &omegas[m * n_components, 0], &shifts[m * n_components], &posterior[m, 0],
                  n_components, h + m * TILE)
     for i in range(n_rows):
         for m in range(n_landmarks):
@@ -61,7 +84,7 @@ cdef void _tile_features(
 
 def landmark_features(
     const real[:, :, ::1] tiles,     # IN   (n_tiles, n_features, TILE)
-    const real[:, ::1] omegas,       # IN   (n_terms padded with 0 to a multiple of TERMS, n_features) half turns
+    const real[:, ::1] omegas,       # IN   (n_terms and 2 TERMS or more of 0, n_features) half turns
     const real[::1] shifts,          # IN   (as many,) half turns
     const real[:, ::1] posterior,    # IN   (n_landmarks, n_components), rows sum to 1
     real[:, ::1] out,                # OUT  (n_samples, >= n_landmarks)
@@ -69,6 +92,16 @@ def landmark_features(
     int n_threads,
 ):
     """out[i, l] = sum over j of posterior[l, j] cos(omega_lj . (x_l - x_i))."""
+    cdef Py_ssize_t n_components = posterior.shape[1]
+    agree(posterior.shape[0] >= 1 and n_components >= 1, "posterior must have shape (n_landmarks, n_components)")
+    # Several terms of a landmark are read in whole groups of TERMS, the last of which may end beyond its terms.
+    _check_terms(tiles, omegas, shifts, (posterior.shape[0] - 1) * n_components
+                 + (_padded(n_components) if n_components > 1 else 1))
+    agree((out.shape[0] + TILE - 1) // TILE == tiles.shape[0] and out.shape[1] >= posterior.shape[0],
+          "out must have a row per packed row and a column per landmark")
+    agree(holds(scratch, n_threads, posterior.shape[0] * TILE),
+          "scratch must have shape (n_threads, n_landmarks * 128)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     cdef Py_ssize_t t
     for t in prange(tiles.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
         _tile_features(&tiles[t, 0, 0], tiles.shape[1], omegas, shifts, posterior, out, t * TILE,

@@ -12,6 +12,7 @@ from libc.math cimport M_PI
 from .tiles cimport (
     LANES, TERMS, TILE, add_scaled, combine, dot, products, project_terms, proximal_step, real, sincospi, weigh,
 )
+from .checks cimport agree, are_indices, has_shape, holds
 from .rffnet_losses cimport Loss
 
 ctypedef fused source:
@@ -87,6 +88,7 @@ cdef Layout _layout(Py_ssize_t n_features, Py_ssize_t padded_terms, Py_ssize_t n
 
 def scratch_sizes(Py_ssize_t n_features, Py_ssize_t padded_terms, Py_ssize_t n_outputs, Py_ssize_t batch_size):
     """Numbers of scratch that `train_rows` wants for every TILE rows of a batch, in `real` and in double."""
+    agree(min(n_features, padded_terms, n_outputs, batch_size) >= 1, "sizes must be at least 1")
     return _layout(n_features, padded_terms, n_outputs, batch_size).end, 1 + 2 * n_outputs
 
 
@@ -188,6 +190,37 @@ cdef void _step_coefficients(const Layout *at, const real *work, real[:, :, ::1]
                       slope + n_terms, 1, n_steps, <real>constant_rate, 0, 0)
 
 
+cdef int _check_rows(
+    Loss loss, const source[:, ::1] X, const Py_ssize_t[::1] order, const double[::1] center,
+    const double[::1] inverse_scale, const double[:, ::1] targets, const double[::1] weight, Py_ssize_t n_outputs,
+) except -1:
+    """Raise ValueError unless what is read for every row agrees."""
+    agree(loss is not None, "loss must be a Loss")
+    agree(X.shape[1] >= 1, "X must have columns")
+    agree(are_indices(order, X.shape[0]), "order must hold indices of rows")
+    agree(center.shape[0] == X.shape[1], "center must have shape (n_features,)")
+    agree(inverse_scale.shape[0] == X.shape[1], "inverse_scale must have shape (n_features,)")
+    agree(targets.shape[0] == X.shape[0] and targets.shape[1] >= loss.n_targets(n_outputs),
+          "targets must have shape (n_samples, n_targets)")
+    return agree(weight.shape[0] == 0 or weight.shape[0] == X.shape[0], "weight must have shape (n_samples,) or (0,)")
+
+
+cdef int _check_network(const real[:, ::1] omegas, const real[:, :, ::1] groups, const real[::1] shifts,
+                        real[:, :, ::1] coefficients, real[:, ::1] relevances, Py_ssize_t n_features,
+                        Py_ssize_t n_terms) except -1:
+    """Raise ValueError unless the arrays of the network agree."""
+    cdef Py_ssize_t padded_terms = omegas.shape[0], padded_features = (n_features + TERMS - 1) // TERMS * TERMS
+    agree(padded_terms >= 1 and padded_terms % GROUP == 0 and omegas.shape[1] == n_features,
+          "omegas must have shape (n_terms + 1 padded to a multiple of TERM_GROUP, n_features)")
+    agree(groups.shape[0] == padded_terms // GROUP and groups.shape[1] == padded_features and groups.shape[2] == GROUP,
+          "groups must have shape (padded_terms // TERM_GROUP, padded_features, TERM_GROUP)")
+    agree(shifts.shape[0] == padded_terms, "shifts must have shape (padded_terms,)")
+    agree(coefficients.shape[0] == 3 and coefficients.shape[1] >= 1 and coefficients.shape[2] == padded_terms,
+          "coefficients must have shape (3, n_outputs, padded_terms)")
+    agree(has_shape(relevances, 3, n_features), "relevances must have shape (3, n_features)")
+    return agree(0 <= n_terms < padded_terms, "n_terms must be below the padded number of terms")
+
+
 def train_rows(
     Loss loss,
     const source[:, ::1] X,             # IN    (n_samples, n_features)
@@ -221,6 +254,13 @@ def train_rows(
     cdef Py_ssize_t b, t, start, n_batch, n_tiles, n_rows
     cdef double total = 0
     cdef Layout at = _layout(X.shape[1], omegas.shape[0], coefficients.shape[1], batch_size)
+    agree(batch_size >= 1, "batch_size must be at least 1")
+    _check_rows(loss, X, order, center, inverse_scale, targets, weight, coefficients.shape[1])
+    _check_network(omegas, groups, shifts, coefficients, relevances, X.shape[1], n_terms)
+    n_tiles = (min(batch_size, order.shape[0]) + TILE - 1) // TILE
+    agree(holds(work, n_tiles, at.end), "work must have shape (tiles of a batch, scratch_sizes[0])")
+    agree(holds(sums, n_tiles, 1 + 2 * at.n_outputs), "sums must have shape (tiles of a batch, scratch_sizes[1])")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     with nogil:
         for b in range((order.shape[0] + batch_size - 1) // batch_size):
             start = b * batch_size

@@ -4,11 +4,17 @@ A loss of every output on its own overrides `point`, one that sees all outputs o
 return the loss and set its slopes along the scores.  `rffkern/_rffnet/losses.py` gives it a name.
 """
 
-from libc.math cimport exp, fabs, log, log1p
+from libc.math cimport NAN, exp, fabs, log, log1p
+
+from .checks cimport agree, has_shape
 
 
 cdef class Loss:
     """A sum over outputs of losses of one score at one target."""
+
+    cdef Py_ssize_t n_targets(self, Py_ssize_t n_outputs) noexcept nogil:
+        """How many numbers the target of a row has."""
+        return n_outputs
 
     cdef double point(self, double score, double target, double *slope) noexcept nogil:
         slope[0] = 0
@@ -68,12 +74,18 @@ cdef class Logistic(Loss):
 
 
 cdef class Softmax(Loss):
-    """ln(sum of exp(scores)) less the score of the class that the target counts, from 0."""
+    """ln(sum of exp(scores)) less the score of the class that the target counts, from 0.
+
+    A target that is no class has a loss of nan.
+    """
+
+    cdef Py_ssize_t n_targets(self, Py_ssize_t n_outputs) noexcept nogil:
+        return 1
 
     cdef double row(self, const double *scores, const double *target, Py_ssize_t n_outputs,
                     double *slopes) noexcept nogil:
         cdef double largest = scores[0], total = 0
-        cdef Py_ssize_t o, label = <Py_ssize_t>target[0]
+        cdef Py_ssize_t o, label
         for o in range(1, n_outputs):
             largest = max(largest, scores[o])
         for o in range(n_outputs):
@@ -81,6 +93,9 @@ cdef class Softmax(Loss):
             total += slopes[o]
         for o in range(n_outputs):
             slopes[o] /= total
+        if not 0 <= target[0] < n_outputs:
+            return NAN
+        label = <Py_ssize_t>target[0]
         slopes[label] -= 1
         return log(total) + largest - scores[label]
 
@@ -93,6 +108,13 @@ def row_losses(
     double[:, ::1] slopes,          # OUT  (n_samples, n_outputs)
 ):
     """The loss of every row, and its slopes along the scores."""
+    cdef Py_ssize_t n_samples = scores.shape[0], n_outputs = scores.shape[1]
+    agree(loss is not None, "loss must be a Loss")
+    agree(n_outputs >= 1, "scores must have shape (n_samples, n_outputs)")
+    agree(targets.shape[0] == n_samples and targets.shape[1] >= loss.n_targets(n_outputs),
+          "targets must have shape (n_samples, n_targets)")
+    agree(losses.shape[0] == n_samples, "losses must have shape (n_samples,)")
+    agree(has_shape(slopes, n_samples, n_outputs), "slopes must have shape (n_samples, n_outputs)")
     cdef Py_ssize_t i
     with nogil:
         for i in range(scores.shape[0]):

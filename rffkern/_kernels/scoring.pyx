@@ -2,8 +2,9 @@
 
 from cython.parallel cimport prange, threadid
 
+from .checks cimport agree, has_shape, holds
 from .tiles cimport (
-    LANES, TERM_BLOCK, TERMS, TILE, add_kernels, add_scaled, cospi, dot_terms, project, project_terms, real,
+    LANES, TERM_BLOCK, TERMS, TILE, add_kernels, add_scaled, cospi, dot_terms, next_tile, project, project_terms, real,
 )
 
 ctypedef fused source:
@@ -63,6 +64,17 @@ def score_rows(
 
     A row's bits do not depend on the rows beside it, and are those of `score_few`.
     """
+    agree(X.shape[1] >= 1, "X must have columns")
+    agree(center.shape[0] == X.shape[1], "center must have shape (n_features,)")
+    agree(omegas.shape[0] % TERMS == 0 and omegas.shape[1] == X.shape[1],
+          "omegas must have shape (n_terms padded to a multiple of TERM_MULTIPLES[0], n_features)")
+    agree(shifts.shape[0] == omegas.shape[0], "shifts must have an entry per row of omegas")
+    agree(amplitudes.shape[1] == (omegas.shape[0] + TERM_BLOCK - 1) // TERM_BLOCK * TERM_BLOCK,
+          "amplitudes must have shape (n_outputs, n_terms padded to a multiple of TERM_MULTIPLES[1])")
+    agree(intercept.shape[0] == amplitudes.shape[0], "intercept must have shape (n_outputs,)")
+    agree(has_shape(out, X.shape[0], amplitudes.shape[0]), "out must have shape (n_samples, n_outputs)")
+    agree(holds(scratch, n_threads, X.shape[1] * TILE), "scratch must have shape (n_threads, n_features * 128)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     # A tile is read again for every few terms: wide rows come in fewer per tile, so that it stays in the first cache.
     cdef Py_ssize_t n_cached = SCORE_BYTES // (X.shape[1] * <Py_ssize_t>sizeof(real)) // LANES * LANES
     cdef Py_ssize_t t, n_rows = min(<Py_ssize_t>TILE, max(<Py_ssize_t>LANES, n_cached))
@@ -81,6 +93,14 @@ def score_few(
     real[::1] row,                   # TEMP (1 + n_features,)
 ):
     """`score_rows` for few rows: vectors run over the terms, and a row is one term of the product."""
+    agree(center.shape[0] == X.shape[1], "center must have shape (n_features,)")
+    agree(terms.shape[1] == 1 + X.shape[1] and terms.shape[2] == TILE,
+          "terms must have shape (n_tiles, 1 + n_features, 128)")
+    agree(amplitudes.shape[1] % TERM_BLOCK == 0 and terms.shape[0] == (amplitudes.shape[1] + TILE - 1) // TILE,
+          "amplitudes must have shape (n_outputs, n_terms padded to a multiple of TERM_MULTIPLES[1])")
+    agree(intercept.shape[0] == amplitudes.shape[0], "intercept must have shape (n_outputs,)")
+    agree(has_shape(out, X.shape[0], amplitudes.shape[0]), "out must have shape (n_samples, n_outputs)")
+    agree(row.shape[0] >= 1 + X.shape[1], "row must have shape (1 + n_features,)")
     cdef real u[TILE]
     cdef Py_ssize_t block, i, j, o, term
     with nogil:
@@ -93,7 +113,7 @@ def score_few(
             for block in range(amplitudes.shape[1] // TERM_BLOCK):
                 term = block * TERM_BLOCK
                 if term % TILE == 0:
-                    project(&terms[term // TILE, 0, 0], terms.shape[1], &row[0], 0, u)
+                    project(&terms[term // TILE, 0, 0], next_tile(terms, term // TILE), terms.shape[1], &row[0], 0, u)
                     cospi(u, TILE)
                 for o in range(amplitudes.shape[0]):
                     out[i, o] += dot_terms(u + term % TILE, &amplitudes[o, term])
@@ -135,9 +155,20 @@ def score_centers(
 
     A row's bits do not depend on the rows beside it.
     """
+    agree(X.shape[1] >= 1, "X must have columns")
+    agree(center.shape[0] == X.shape[1], "center must have shape (n_features,)")
+    agree(scale.shape[0] == X.shape[1], "scale must have shape (n_features,)")
+    agree(centers.shape[0] % TERMS == 0 and centers.shape[1] == X.shape[1],
+          "centers must have shape (n_centers padded to a multiple of CENTER_MULTIPLE, n_features)")
+    agree(weights.shape[1] == centers.shape[0], "weights must have shape (n_outputs, n_centers)")
+    agree(intercept.shape[0] == weights.shape[0], "intercept must have shape (n_outputs,)")
+    agree(has_shape(out, X.shape[0], weights.shape[0]), "out must have shape (n_samples, n_outputs)")
+    agree(holds(scratch, n_threads, X.shape[1] * TILE), "scratch must have shape (n_threads, n_features * 128)")
+    agree(holds(totals, n_threads, weights.shape[0] * TILE), "totals must have shape (n_threads, n_outputs * 128)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     # A tile is read again for every few centers: wide rows come in fewer per tile, so that it stays in the first cache.
     cdef Py_ssize_t n_cached = SCORE_BYTES // (X.shape[1] * <Py_ssize_t>sizeof(real)) // LANES * LANES
     cdef Py_ssize_t t, n_rows = min(<Py_ssize_t>TILE, max(<Py_ssize_t>LANES, n_cached))
     for t in prange((X.shape[0] + n_rows - 1) // n_rows, nogil=True, schedule='dynamic', num_threads=n_threads):
         _score_kernel_tile(X, center, scale, centers, weights, intercept, out, t * n_rows,
-                    min(n_rows, X.shape[0] - t * n_rows), &scratch[threadid(), 0], &totals[threadid(), 0])
+                           min(n_rows, X.shape[0] - t * n_rows), &scratch[threadid(), 0], &totals[threadid(), 0])

@@ -1,8 +1,4 @@
-import numpy as np
-from numpy.typing import NDArray
-
-Real = NDArray[np.float32] | NDArray[np.float64]
-Double = NDArray[np.float64]
+from .array_types import Double, Real
 
 CENTER_MULTIPLE: int
 PRODUCT_SCRATCH: int

@@ -7,8 +7,10 @@ Numbers of centers are padded to a multiple of TERMS with centers of weight 0.
 from cython.parallel cimport prange, threadid
 from libc.math cimport log, sqrt
 
+from .checks cimport agree, holds, is_tiled
 from .tiles cimport (
-    TERMS, TILE, add_columns, add_kernels, block_start, block_stop, column_products, decay, distances, dot, n_blocks, real,
+    TERMS, TILE, add_columns, add_kernels, block_start, block_stop, column_products, decay, distances, dot,
+    n_blocks, real,
 )
 
 cdef enum:
@@ -37,6 +39,12 @@ cdef void _block_correlations(const real[:, :, ::1] tiles, const double[:, ::1] 
                 sums[term + k] += dot(u + k * TILE, rounded, TILE)
 
 
+cdef int _check_centers(const real[:, :, ::1] tiles, const real[:, ::1] centers) except -1:
+    agree(tiles.shape[1] >= 1 and tiles.shape[2] == TILE, "tiles must have shape (n_tiles, n_features, 128)")
+    return agree(centers.shape[0] % TERMS == 0 and centers.shape[1] == tiles.shape[1],
+                 "centers must have shape (n_centers padded to a multiple of CENTER_MULTIPLE, n_features)")
+
+
 def correlate_centers(
     const real[:, :, ::1] tiles,     # IN   (n_tiles, n_features, TILE)
     const double[:, ::1] v,          # IN   (n_tiles, TILE)
@@ -46,6 +54,11 @@ def correlate_centers(
     int n_threads,
 ):
     """sums = sum over rows of v k(row, center)."""
+    _check_centers(tiles, centers)
+    agree(is_tiled(v, tiles.shape[0]), "v must have shape (n_tiles, 128)")
+    agree(holds(partial, n_blocks(tiles.shape[0]), centers.shape[0]), "partial must have shape (n_blocks, n_centers)")
+    agree(sums.shape[0] == centers.shape[0], "sums must have shape (n_centers,)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     cdef Py_ssize_t b, k, blocks = n_blocks(tiles.shape[0])
     with nogil:
         for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
@@ -76,6 +89,10 @@ def fill_column(
     int n_threads,
 ):
     """column = constant + sum over centers of weights k(row, center)."""
+    _check_centers(tiles, centers)
+    agree(weights.shape[0] == 1 and weights.shape[1] == centers.shape[0], "weights must have shape (1, n_centers)")
+    agree(is_tiled(column, tiles.shape[0]), "column must have shape (n_tiles, 128)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     cdef Py_ssize_t t
     for t in prange(tiles.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
         _fill_tile(tiles, centers, weights, constant, column, t)
@@ -95,6 +112,14 @@ cdef void _block_products(const real[:, :, ::1] columns, Py_ssize_t n_columns, c
     column_products(&columns[0, start, 0], columns.shape[1] * TILE, n_columns, last, rest, size, sums)
 
 
+cdef int _check_columns(const real[:, :, ::1] columns, const double[:, ::1] weight, const double[:, ::1] residual,
+                        Py_ssize_t n_columns) except -1:
+    agree(columns.shape[2] == TILE, "columns must have shape (capacity, n_tiles, 128)")
+    agree(n_columns <= columns.shape[0], "the number of columns in use must not exceed the capacity")
+    agree(is_tiled(weight, columns.shape[1]), "weight must have shape (n_tiles, 128)")
+    return agree(is_tiled(residual, columns.shape[1]), "residual must have shape (n_tiles, 128)")
+
+
 def multiply_columns(
     const real[:, :, ::1] columns,     # IN   (capacity, n_tiles, TILE)
     Py_ssize_t n_columns,              # of which are in use
@@ -107,6 +132,12 @@ def multiply_columns(
 ):
     """products[j] = weighted sums over rows of column j times the last column, and times the residual."""
     cdef Py_ssize_t b, j, blocks = (columns.shape[1] + LONG_TILES - 1) // LONG_TILES
+    agree(n_columns >= 1, "n_columns must be at least 1")
+    _check_columns(columns, weight, residual, n_columns)
+    agree(holds(partial, blocks, 2 * n_columns), "partial must have shape (n_blocks, 2 n_columns)")
+    agree(holds(scratch, n_threads, 2 * LONG_TILES * TILE), "scratch must have shape (n_threads, PRODUCT_SCRATCH)")
+    agree(holds(products, n_columns, 2), "products must have shape (capacity, 2)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     with nogil:
         for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
             _block_products(columns, n_columns, weight, residual, b, &scratch[threadid(), 0], &partial[b, 0])
@@ -140,6 +171,9 @@ def shift_residual(
 ):
     """residual += columns . steps; return the weighted sum of its squares."""
     cdef Py_ssize_t b, blocks = (columns.shape[1] + LONG_TILES - 1) // LONG_TILES
+    _check_columns(columns, weight, residual, steps.shape[0])
+    agree(holds(partial, blocks, 1), "partial must have shape (n_blocks, 1)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     cdef double total = 0
     with nogil:
         for b in prange(blocks, schedule='dynamic', num_threads=n_threads):

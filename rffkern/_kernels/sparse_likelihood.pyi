@@ -1,7 +1,4 @@
-import numpy as np
-from numpy.typing import NDArray
-
-Double = NDArray[np.float64]
+from .array_types import Double
 
 def kernel_matrix(tiles: Double, centers: Double, matrix: Double, n_threads: int) -> None: ...
 def spread_along_features(matrix: Double, rows: Double, partial: Double, n_threads: int) -> None: ...

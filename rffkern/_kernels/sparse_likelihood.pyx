@@ -2,6 +2,7 @@
 
 from cython.parallel cimport prange
 
+from .checks cimport agree, has_shape
 from .tiles cimport TERMS, TILE, decay, distances
 
 
@@ -24,6 +25,11 @@ def kernel_matrix(
     int n_threads,
 ):
     """matrix = 2^-|center - row|^2."""
+    agree(tiles.shape[1] >= 1 and tiles.shape[2] == TILE, "tiles must have shape (n_tiles, n_features, 128)")
+    agree(has_shape(centers, (matrix.shape[0] + TERMS - 1) // TERMS * TERMS, tiles.shape[1]),
+          "centers must have shape (n_centers padded to a multiple of CENTER_MULTIPLE, n_features)")
+    agree((matrix.shape[1] + TILE - 1) // TILE == tiles.shape[0], "matrix must have shape (n_centers, n_samples)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     cdef Py_ssize_t k
     for k in prange((matrix.shape[0] + TERMS - 1) // TERMS, nogil=True, schedule='dynamic', num_threads=n_threads):
         _matrix_rows(tiles, centers, matrix, k * TERMS)
@@ -49,6 +55,9 @@ def spread_along_features(
     int n_threads,
 ):
     """partial[i, k] = sum over j < i of matrix[i, j] (rows[i, k] - rows[j, k])^2."""
+    agree(has_shape(matrix, rows.shape[0], rows.shape[0]), "matrix must have shape (n_samples, n_samples)")
+    agree(has_shape(partial, rows.shape[0], rows.shape[1]), "partial must have shape (n_samples, n_features)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     cdef Py_ssize_t i
     for i in prange(rows.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
         _row_spread(matrix, rows, i, &partial[i, 0])

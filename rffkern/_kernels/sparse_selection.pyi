@@ -1,10 +1,12 @@
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
-Double = NDArray[np.float64]
+from .array_types import Double
 
 RULES: dict[str, int]
 
+@disjoint_base
 class Selector:
     n_basis: int
     n_skipped: int

@@ -9,6 +9,7 @@ from libc.math cimport exp2, fabs
 
 import numpy as np
 
+from .checks cimport agree, are_indices
 from .linalg cimport extend_row, solve
 from .tiles cimport TERMS, TILE, add_columns, decay, distances, dot
 
@@ -42,6 +43,8 @@ cdef class Selector:
 
     def __init__(self, str rule, Py_ssize_t capacity, Py_ssize_t n_features, double amplitude, double bias,
                  double reg_lambda, double smallest, double threshold, Py_ssize_t n_looks):
+        agree(capacity >= 0, "capacity must not be negative")
+        agree(n_features >= 1, "n_features must be at least 1")
         self.rule, self.n_looks = RULES[rule], n_looks
         self.amplitude, self.bias, self.reg_lambda = amplitude, bias, reg_lambda
         self.smallest, self.threshold = smallest, threshold
@@ -65,6 +68,14 @@ cdef class Selector:
     ):
         """Choose up to n_wanted rows that fit the target together; return how many were found."""
         cdef Py_ssize_t n_wanted = chosen.shape[0], size = target.shape[0], found = 0
+        agree(tiles.shape[1] == self.basis.shape[1] and tiles.shape[2] == TILE,
+              "tiles must have shape (n_tiles, n_features, 128)")
+        agree(size == tiles.shape[0] * TILE, "target must have shape (n_tiles * 128,)")
+        agree(weight.shape[0] == size, "weight must have shape (n_tiles * 128,)")
+        agree(pull.shape[0] == size, "pull must have shape (n_tiles * 128,)")
+        agree(are_indices(order, size) and np.unique(order).size == order.shape[0],
+              "order must hold distinct indices of rows")
+        agree(0 <= self.n_basis <= self.factor.shape[0], "n_basis must not exceed the capacity")
         self.columns = np.empty((n_wanted + TERMS, size))
         self.gram = np.zeros((n_wanted, n_wanted))
         self.right, self.coef = np.empty((2, n_wanted))

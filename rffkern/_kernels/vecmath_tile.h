@@ -3,6 +3,9 @@
 #define FN(name) EXPAND3(name, SUFFIX, VM_LEVEL)
 #define POLY(name) EXPAND2(name, SUFFIX)
 
+#define VM_PROTOTYPE(RESULT, name, arguments) static RESULT FN(name) arguments;
+VM_FUNCTIONS(VM_PROTOTYPE, REAL)
+
 typedef REAL FN(vector) VECTOR_OF(REAL);
 enum { FN(lanes) = sizeof(FN(vector)) / sizeof(REAL) };
 
@@ -49,10 +52,9 @@ static ALWAYS_INLINE void FN(fetch)(const REAL *half, ptrdiff_t piece)
     for (i = 0; i < FN(strip) / 2; i += 64 / (int)sizeof(REAL)) PREFETCH(half + piece * (FN(strip) / 2) + i);
 }
 
-static void FN(project)(const REAL *restrict tile, ptrdiff_t n_features, const REAL *restrict omega, REAL shift,
-                        REAL *restrict u)
+static void FN(project)(const REAL *restrict tile, const REAL *next, ptrdiff_t n_features, const REAL *restrict omega,
+                        REAL shift, REAL *restrict u)
 {
-    const REAL *next = tile + n_features * VM_TILE;
     ptrdiff_t j, row, piece = 0;
     int v;
     for (row = 0; row < VM_TILE; row += FN(strip)) {
@@ -116,10 +118,10 @@ static REAL FN(surrogate)(const REAL *restrict r2, const REAL *restrict weight, 
     return sum;
 }
 
-static void FN(accumulate)(const REAL *restrict tile, ptrdiff_t n_features, const REAL *restrict v,
+static void FN(accumulate)(const REAL *restrict tile, const REAL *next, ptrdiff_t n_features, const REAL *restrict v,
                            REAL *restrict lanes)
 {
-    const REAL *next = tile + n_features * VM_TILE + n_features * VM_TILE / 2;
+    const REAL *half = next + n_features * VM_TILE / 2;
     ptrdiff_t j, row, piece = 0;
     int k;
     for (row = 0; row < VM_TILE; row += FN(strip)) {
@@ -129,7 +131,7 @@ static void FN(accumulate)(const REAL *restrict tile, ptrdiff_t n_features, cons
             const REAL *x = tile + j * VM_TILE + row;
             FN(vector) *sum = (FN(vector) *)(lanes + j * VM_LANES);
             FN(vector) even = *sum, odd = {0};
-            FN(fetch)(next, piece++);
+            FN(fetch)(half, piece++);
             for (k = 0; k < STRIP_VECTORS; k += 2) {
                 even += held[k] * *(const FN(vector) *)(x + k * FN(lanes));
                 odd += held[k + 1] * *(const FN(vector) *)(x + (k + 1) * FN(lanes));
@@ -222,33 +224,33 @@ static inline REAL FN(row_weight)(REAL whole, REAL fraction)
 static void FN(correlate)(const REAL *restrict r2, const REAL *restrict weight, const REAL *restrict h,
                           double *restrict sums)
 {
-    REAL total = 0, agreement = 0;
+    REAL total = 0, product = 0;
     ptrdiff_t i;
     /* |h| <= 1, both sums round alike, and rounding keeps order: the first is never below the magnitude of the second. */
-#pragma omp simd reduction(+ : total, agreement)
+#pragma omp simd reduction(+ : total, product)
     for (i = 0; i < VM_TILE; i++) {
         REAL r = weight[i] * r2[i];
         total += FABS(r);
-        agreement += r * h[i];
+        product += r * h[i];
     }
     sums[0] += total;
-    sums[1] += agreement;
+    sums[1] += product;
 }
 
 static void FN(correlate_unbounded)(const double *restrict raw, const REAL *restrict y, const REAL *restrict weight,
                                     const REAL *restrict h, double *restrict sums)
 {
-    REAL whole[VM_TILE], fraction[VM_TILE], total = 0, agreement = 0;
+    REAL whole[VM_TILE], fraction[VM_TILE], total = 0, product = 0;
     ptrdiff_t i;
     FN(split_margins)(raw, y, whole, fraction);
-#pragma omp simd reduction(+ : total, agreement)
+#pragma omp simd reduction(+ : total, product)
     for (i = 0; i < VM_TILE; i++) {
         REAL w = weight[i] * FN(row_weight)(whole[i], fraction[i]);
         total += w;
-        agreement += w * (y[i] * h[i]);
+        product += w * (y[i] * h[i]);
     }
     sums[0] += total;
-    sums[1] += agreement;
+    sums[1] += product;
 }
 
 static void FN(step_slopes)(const double *restrict raw, const REAL *restrict y, const REAL *restrict weight,
@@ -515,13 +517,13 @@ static inline const REAL *FN(column)(const REAL *columns, ptrdiff_t stride, ptrd
 }
 
 /* Fetch where the next VM_TERMS columns begin, which the hardware does not foresee. */
-static ALWAYS_INLINE void FN(fetch_columns)(const REAL *columns, ptrdiff_t stride, ptrdiff_t n_columns, ptrdiff_t j)
+static ALWAYS_INLINE void FN(fetch_columns)(const REAL *columns, ptrdiff_t stride, ptrdiff_t n_columns, ptrdiff_t j,
+                                             ptrdiff_t width)
 {
-    ptrdiff_t k;
-    int line;
+    const ptrdiff_t line = 64 / (ptrdiff_t)sizeof(REAL), end = FETCHED_LINES * line;
+    ptrdiff_t i, k;
     for (k = j + VM_TERMS; k < n_columns && k < j + 2 * VM_TERMS; k++)
-        for (line = 0; line < FETCHED_LINES; line++)
-            PREFETCH(columns + k * stride + line * (64 / (ptrdiff_t)sizeof(REAL)));
+        for (i = 0; i < end && i < width; i += line) PREFETCH(columns + k * stride + i);
 }
 
 /* VM_TERMS columns at a time: fewer reads of a and b, and more sums than one addition waits for. */
@@ -534,7 +536,7 @@ static void FN(column_products)(const REAL *restrict columns, ptrdiff_t stride, 
     for (j = 0; j < n_columns; j += VM_TERMS) {
         const REAL *c0 = FN(column)(columns, stride, n_columns, j, 0), *c1 = FN(column)(columns, stride, n_columns, j, 1);
         const REAL *c2 = FN(column)(columns, stride, n_columns, j, 2), *c3 = FN(column)(columns, stride, n_columns, j, 3);
-        FN(fetch_columns)(columns, stride, n_columns, j);
+        FN(fetch_columns)(columns, stride, n_columns, j, width);
         double a0 = 0, a1 = 0, a2 = 0, a3 = 0, b0 = 0, b1 = 0, b2 = 0, b3 = 0;
 #pragma omp simd reduction(+ : a0, a1, a2, a3, b0, b1, b2, b3)
         for (i = 0; i < width; i++) {
@@ -564,7 +566,7 @@ static void FN(add_columns)(const REAL *restrict columns, ptrdiff_t stride, ptrd
         const REAL *c2 = FN(column)(columns, stride, n_columns, j, 2), *c3 = FN(column)(columns, stride, n_columns, j, 3);
         const double s0 = steps[j], s1 = j + 1 < n_columns ? steps[j + 1] : 0;
         const double s2 = j + 2 < n_columns ? steps[j + 2] : 0, s3 = j + 3 < n_columns ? steps[j + 3] : 0;
-        FN(fetch_columns)(columns, stride, n_columns, j);
+        FN(fetch_columns)(columns, stride, n_columns, j, width);
         for (start = 0; start < width; start += VM_LANES)
 #pragma omp simd
             for (i = start; i < start + VM_LANES; i++) {
@@ -574,36 +576,11 @@ static void FN(add_columns)(const REAL *restrict columns, ptrdiff_t stride, ptrd
     }
 }
 
-const EXPAND2(vecmath, SUFFIX) EXPAND3(vecmath, SUFFIX, VM_LEVEL) = {
-    .project = FN(project),
-    .cospi = FN(cospi),
-    .sincospi = FN(sincospi),
-    .surrogate = FN(surrogate),
-    .accumulate = FN(accumulate),
-    .flush = FN(flush),
-    .phase_sums = FN(phase_sums),
-    .phase_slopes = FN(phase_slopes),
-    .correlate = FN(correlate),
-    .correlate_unbounded = FN(correlate_unbounded),
-    .step_slopes = FN(step_slopes),
-    .boost = FN(boost),
-    .squared = FN(squared),
-    .regress = FN(regress),
-    .shrink = FN(shrink),
-    .project_terms = FN(project_terms),
-    .combine = FN(combine),
-    .products = FN(products),
-    .weigh = FN(weigh),
-    .proximal_step = FN(proximal_step),
-    .dot_terms = FN(dot_terms),
-    .add_scaled = FN(add_scaled),
-    .dot = FN(dot),
-    .distances = FN(distances),
-    .decay = FN(decay),
-    .column_products = FN(column_products),
-    .add_columns = FN(add_columns),
-};
+#define VM_ENTRY(RESULT, name, arguments) .name = FN(name),
+const EXPAND2(vecmath, SUFFIX) EXPAND3(vecmath, SUFFIX, VM_LEVEL) = {VM_FUNCTIONS(VM_ENTRY, REAL)};
 
+#undef VM_ENTRY
+#undef VM_PROTOTYPE
 #undef FN
 #undef POLY
 #undef REAL

@@ -3,23 +3,16 @@
 import numpy as np
 import pytest
 import reference
+from helpers.descent import omega_objective as objective
 from helpers.packing import DTYPES, TOLERANCE, Problem, problems
 from hypothesis import given
 
 from rffkern._kernels import gbrff_omega
 
 
-def objective(problem, omega, reg_lambda):
-    rows, gradient = problem.rows, np.empty(problem.rows.n_features)
-    loss = gbrff_omega.omega_objective(rows.store.tiles, problem.margins.r, rows.weight, omega, problem.phase, reg_lambda,
-                                    rows.total_weight, gradient, rows.scaled, rows.lanes, rows.partial,
-                                    rows.n_threads)
-    return loss, gradient
-
-
 def descend(problem, reg_lambda=0.0):
     rows, omega = problem.rows, problem.omega.copy()
-    evaluations = gbrff_omega.descend_omega(problem.search, rows.store.tiles, problem.margins.r, rows.weight, omega,
+    evaluations = gbrff_omega.descend_omega(problem.search, rows.tiles, problem.margins.r, rows.weight, omega,
                                          problem.phase, reg_lambda, rows.total_weight, 1.0, rows.scaled, rows.lanes,
                                          rows.partial, rows.n_threads)
     return omega, evaluations
@@ -85,7 +78,7 @@ def test_descent_is_blind_to_the_scale_of_residuals(dtype):
 def test_bits_do_not_depend_on_threads(problem):
     ends = []
     for n_threads in (1, 2, 3):
-        problem.use_threads(n_threads)
+        problem.rows.use_threads(n_threads)
         ends.append(descend(problem)[0].tobytes())
     assert ends[0] == ends[1] == ends[2]
 

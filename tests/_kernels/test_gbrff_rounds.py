@@ -1,59 +1,20 @@
-"""Phase search, weak-learner evaluation and the boosting update against their NumPy twins."""
+"""Evaluation of weak learners and the updates of boosting against their NumPy twins."""
 
 import numpy as np
 import pytest
 import reference
 from helpers.packing import DTYPES, TOLERANCE, Problem, problems
 from hypothesis import given
+from hypothesis import strategies as st
 
-from rffkern._kernels import gbrff_phase
+from rffkern._kernels import gbrff_rounds
 
-
-def search_phase(problem):
-    rows, margins = problem.rows, problem.margins
-    return gbrff_phase.search_phase(rows.store.tiles, margins.r, rows.weight, problem.omega, rows.total_weight,
-                                  margins.largest_residual, rows.cosine, rows.sine, rows.scaled, rows.circle,
-                                  rows.partial, rows.n_threads)
+many_cosines = problems(n_components=st.sampled_from([1, 2, 3, 4, 5, 9, 17, 130]))
 
 
 @given(problems())
-def test_phase_is_the_global_minimum(problem):
-    phase = search_phase(problem)
-    assert -np.pi <= phase <= np.pi
-    curve = lambda b: reference.phase_curve(problem.X, problem.y_tilde, problem.weight, problem.omega, np.array([b]))[0]
-    best = curve(reference.best_phase(problem.X, problem.y_tilde, problem.weight, problem.omega))
-    # What rounding does to the loss: an angle is known to eps, the exponent to eps times the largest residual.
-    rounding = np.finfo(problem.rows.dtype).eps * problem.margins.largest_residual * problem.rows.n_features
-    assert curve(phase) <= best + 10 * rounding * (1 + problem.margins.largest_residual * (best > 0))
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_phase_by_hand(dtype):
-    """One row of class +1 at angle theta: the loss exp(-r cos(theta - b)) is lowest at b = theta."""
-    problem = Problem(0, 1, 1, dtype, False)
-    problem.rows.store.tiles[0, 0, 0] = 1.25
-    problem.margins.r[0, 0] = 0.75
-    problem.margins.largest_residual = 0.75 * np.log(2)
-    problem.omega[:] = 2.0
-    assert search_phase(problem) == pytest.approx(2.5, abs=1e-6 if dtype is np.float32 else 1e-12)
-
-
-@pytest.mark.parametrize("largest", [1.0, 20.0, 64.0])
-def test_two_deep_valleys_of_which_the_second_is_deeper(largest):
-    """Two opposite heavy rows leave two valleys; a third, slightly heavier side decides between them."""
-    problem = Problem(0, 3, 1, np.float64, False)
-    angles, r = np.array([0.1, 0.1 + np.pi, 0.1 + np.pi / 2]), np.array([largest, largest, 0.01])
-    problem.rows.store.tiles[0, 0, :3] = angles
-    problem.margins.r[0, :3] = r / np.log(2)
-    problem.margins.largest_residual = largest
-    problem.omega[:] = 1.0
-    found = search_phase(problem)
-    assert found == pytest.approx(reference.best_phase(angles[:, None], r, np.ones(3), problem.omega), abs=1e-5)
-
-
-@given(problems())
-def test_agreement(problem):
-    total, agreeing = problem.margins.agreement(problem.cosine)
+def test_weighted_products(problem):
+    total, agreeing = problem.margins.apply(problem.cosine)
     expected = reference.agreement(problem.X, problem.y, problem.weight, problem.raw_prediction, problem.omega,
                                    problem.phase)
     tolerance = TOLERANCE[problem.rows.dtype.type]
@@ -65,7 +26,7 @@ def test_agreement(problem):
 
 @given(problems())
 def test_boost(problem):
-    problem.margins.agreement(problem.cosine)
+    problem.margins.apply(problem.cosine)
     h = problem.flat(problem.rows.h)
     problem.margins.boost(0.3)
     raw_prediction = problem.raw_prediction + 0.3 * h
@@ -89,26 +50,64 @@ def test_extreme_margins_stay_finite(dtype):
     problem.margins.boost(0.0)
     np.testing.assert_allclose(problem.y_tilde, [0, 64, -64, 0], rtol=1e-6)
     assert np.isfinite(problem.margins.loss)
-    assert np.isfinite(problem.margins.agreement(problem.cosine)).all()
+    assert np.isfinite(problem.margins.apply(problem.cosine)).all()
+
+
+@given(many_cosines)
+def test_weak_learners_of_several_cosines(problem):
+    """Both losses evaluate the same learner, and answer with their own sums."""
+    expected = reference.cosine_sum(problem.X, *problem.cosines)
+    tolerance = TOLERANCE[problem.rows.dtype.type]
+    n = problem.weight.sum()
+    total, agreeing = problem.margins.apply(problem.cosines)
+    np.testing.assert_allclose(problem.flat(problem.rows.h), expected, atol=tolerance)
+    w = problem.weight * np.exp(-problem.y * problem.raw_prediction)
+    assert total == pytest.approx(w.sum(), rel=tolerance)
+    assert agreeing == pytest.approx(w @ (problem.y * expected), abs=tolerance * w.sum())
+    product, square = problem.residuals.apply(problem.cosines)
+    np.testing.assert_allclose(problem.flat(problem.rows.h), expected, atol=tolerance)
+    size = 1 + np.abs(problem.raw_prediction).max()
+    assert product == pytest.approx(problem.weight @ (problem.raw_prediction * expected), abs=tolerance * n * size)
+    assert square == pytest.approx(problem.weight @ expected**2, abs=tolerance * n)
+
+
+@given(many_cosines, st.floats(-2, 2))
+def test_loss_along_a_step(problem, step):
+    rows, margins = problem.rows, problem.margins
+    margins.apply(problem.cosines)
+    found = gbrff_rounds.loss_along_step(margins.raw_prediction, margins.y, rows.weight, rows.h, step, rows.partial,
+                                      rows.n_threads)
+    h = reference.cosine_sum(problem.X, *problem.cosines)
+    expected = reference.loss_along_step(problem.y, problem.weight, problem.raw_prediction, h, step)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=4 * TOLERANCE[rows.dtype.type] * expected[0])
+
+
+@given(many_cosines)
+def test_shrinking_residuals(problem):
+    problem.residuals.apply(problem.cosines)
+    problem.residuals.boost(0.7)
+    expected = problem.raw_prediction - 0.7 * reference.cosine_sum(problem.X, *problem.cosines)
+    tolerance = TOLERANCE[problem.rows.dtype.type]
+    np.testing.assert_allclose(problem.flat(problem.residuals.r), expected,
+                               atol=tolerance * (1 + np.abs(expected).max()))
+    assert problem.residuals.loss == pytest.approx(np.average(expected**2, weights=problem.weight), rel=20 * tolerance)
 
 
 @given(problems(n_samples=4500))
 def test_bits_do_not_depend_on_threads(problem):
-    answers = []
+    found = []
     for n_threads in (1, 2, 3):
-        problem.use_threads(n_threads)
-        answers.append((search_phase(problem), *problem.margins.agreement(problem.cosine)))
-    assert answers[0] == answers[1] == answers[2]
+        problem.rows.use_threads(n_threads)
+        found.append((*problem.margins.apply(problem.cosine), *problem.residuals.apply(problem.cosine)))
+    assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_levels_agree(level, dtype):
     """Every instruction-set level gives what the twin gives."""
     problem = Problem(3, 2049, 17, dtype, True)
-    total, agreeing = problem.margins.agreement(problem.cosine)
+    total, agreeing = problem.margins.apply(problem.cosine)
     expected = reference.agreement(problem.X, problem.y, problem.weight, problem.raw_prediction, problem.omega,
                                    problem.phase)
     tolerance = 1e-6 if dtype is np.float32 else 1e-13
     assert (total, agreeing) == pytest.approx(expected, rel=0, abs=tolerance * expected[0])
-    best = reference.best_phase(problem.X, problem.y_tilde, problem.weight, problem.omega)
-    assert search_phase(problem) == pytest.approx(best, abs=1e-4 if dtype is np.float32 else 1e-6)

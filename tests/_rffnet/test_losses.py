@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.rffnet_steps import LOSSES, random_targets, values_and_slopes
+from helpers.networks import LOSSES, random_targets, values_and_slopes
 
 from rffkern._data.weights import RowWeights
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from helpers.packing import DTYPES
-from helpers.rffnet_steps import Steps, values_and_slopes
+from helpers.networks import Steps, values_and_slopes
 
 from rffkern import InvalidInputError, RowBlocks
 from rffkern._data.scaling import Scaling

@@ -1,18 +1,118 @@
-"""Kernel-side form of plain rows, for tests that compare kernels with their twins."""
+"""Kernel-side form of plain rows, made by NumPy alone, for tests that compare kernels with their twins."""
+
+from typing import NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 
-from rffkern._data.scaling import Scaling
-from rffkern._gbrff.loss_states import CosineSum, Margins, Residuals
-from rffkern._gbrff.packed_rows import Rows
-from rffkern._kernels import lbfgs
+from rffkern._kernels import gbrff_rounds, lbfgs, packing
 
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-11}
 DTYPES = (np.float32, np.float64)
+TILE = packing.TILE_ROWS
 
-# Around the edges of a tile (128 rows) and of a block of tiles (2048), and none of these.
+# Around the edges of a tile (128 rows) and of the rows whose sums are added together (2048), and none of these.
 SIZES = (1, 2, 3, 127, 128, 129, 300, 2047, 2048, 2049, 4500)
+
+
+def padded_size(size, multiple):
+    """The next multiple."""
+    return -(-size // multiple) * multiple
+
+
+def tiled(values, dtype=np.float64):
+    """A value per row in tiles, padded with 0."""
+    flat = np.zeros(padded_size(len(values), TILE), dtype)
+    flat[: len(values)] = values
+    return flat.reshape(-1, TILE)
+
+
+def packed(X, dtype=np.float64):
+    """Rows in tiles of shape (n_tiles, n_features, 128), padded with 0."""
+    flat = np.zeros((padded_size(len(X), TILE), X.shape[1]), dtype)
+    flat[: len(X)] = X
+    return np.ascontiguousarray(flat.reshape(-1, TILE, X.shape[1]).transpose(0, 2, 1))
+
+
+class CosineSum(NamedTuple):
+    """A weak learner h(x) = sum over j of posterior[j] cos(omegas[j] . x - phases[j])."""
+
+    omegas: np.ndarray
+    phases: np.ndarray
+    posterior: np.ndarray
+
+
+class PackedRows:
+    """Rows and weights in tiles, and the scratch of the kernels of boosting."""
+
+    def __init__(self, X, weight, dtype, n_components):
+        self.n_samples, self.n_features = X.shape
+        self.dtype = np.dtype(dtype)
+        self.tiles = packed(X, dtype)
+        self.n_tiles = len(self.tiles)
+        self.total_weight = float(len(X) if weight is None else weight.sum())
+        if weight is None:  # equal weights need the full tile and the last one
+            self.weight = np.ones((2, TILE), dtype)
+            self.weight[1] = tiled(np.ones(len(X)), dtype)[-1]
+        else:
+            self.weight = tiled(weight, dtype)
+        self.partial = np.zeros((padded_size(len(X), packing.ROW_BLOCK) // packing.ROW_BLOCK,
+                                 max(64, self.n_features + 1)))
+        self.scaled = np.zeros(self.n_features, dtype)
+        self.terms = np.zeros(gbrff_rounds.terms_size(n_components, self.n_features), dtype)
+        self.circle = np.zeros((2, 32), dtype)
+        self.h, self.cosine, self.sine = np.zeros((3, self.n_tiles, TILE), dtype)
+        self.use_threads(1)
+
+    def use_threads(self, n_threads):
+        """Have the kernels use this many, however small the rows."""
+        self.n_threads = n_threads
+        self.lanes = np.zeros((n_threads, self.n_features * packing.LANE_COUNT), self.dtype)
+
+
+class ExponentialRows:
+    """Predictions and pseudo-residuals of the exponential loss, as the kernels update them."""
+
+    def __init__(self, rows, sign, raw_prediction):
+        self.rows, self.y = rows, tiled(sign, rows.dtype)
+        self.raw_prediction = tiled(raw_prediction)
+        self.r = np.zeros((rows.n_tiles, TILE), rows.dtype)  # log2(e) times the pseudo-residuals
+        self.boost(0.0)
+
+    def apply(self, learner):
+        """Evaluate a weak learner; return the sums of w and of w y h."""
+        rows = self.rows
+        bounded = self.largest_residual >= gbrff_rounds.LARGEST_RESIDUAL
+        return gbrff_rounds.apply_exponential(rows.tiles, self.raw_prediction, self.y, self.r, rows.weight, *learner,
+                                              bounded, rows.h, rows.terms, rows.partial, rows.n_threads)
+
+    def boost(self, step):
+        """Add step times the learner evaluated last."""
+        rows = self.rows
+        loss, self.largest_residual = gbrff_rounds.boost_rows(self.raw_prediction, self.y, rows.weight, rows.h, step,
+                                                              self.r, rows.partial, rows.n_threads)
+        self.loss = loss / rows.total_weight
+
+
+class SquaredRows:
+    """Residuals of the squared loss, as the kernels update them."""
+
+    def __init__(self, rows, target):
+        self.rows, self.residual = rows, tiled(target)
+        self.r = np.zeros((rows.n_tiles, TILE), rows.dtype)
+        self.boost(0.0)
+
+    def apply(self, learner):
+        """Evaluate a weak learner; return the sums of weight r h and of weight h^2."""
+        rows = self.rows
+        return gbrff_rounds.apply_squared(rows.tiles, self.r, rows.weight, *learner, rows.h, rows.terms, rows.partial,
+                                          rows.n_threads)
+
+    def boost(self, step):
+        """Add step times the learner evaluated last."""
+        rows = self.rows
+        self.loss = gbrff_rounds.shrink_rows(self.residual, rows.weight, rows.h, step, self.r, rows.partial,
+                                             rows.n_threads) / rows.total_weight
 
 
 class Problem:
@@ -27,28 +127,18 @@ class Problem:
         self.raw_prediction = spread * rng.standard_normal(n_samples)
         self.omega = rng.standard_normal(n_features) * np.sqrt(2 / n_features)
         self.phase = rng.uniform(-np.pi, np.pi)
-        scaling = Scaling(np.zeros(n_features), np.ones(n_features), 1.0)
-        self.rows = Rows(self.X, scaling, self.weight if weighted else None, dtype, None,
-                         n_components=n_components)
-        self.use_threads(n_threads)
-        self.margins = Margins(self.rows, self.y, 0.0)
-        self.margins.raw_prediction.reshape(-1)[:n_samples] = self.raw_prediction
-        self.rows.h[:] = 0
-        self.margins.boost(0.0)
-        self.residuals = Residuals(self.rows, self.raw_prediction, 0.0)
+        self.rows = PackedRows(self.X, self.weight if weighted else None, dtype, n_components)
+        self.rows.use_threads(n_threads)
+        self.margins = ExponentialRows(self.rows, self.y, self.raw_prediction)
+        self.residuals = SquaredRows(self.rows, self.raw_prediction)
         self.omegas = rng.standard_normal((n_components, n_features)) * np.sqrt(2 / n_features)
         self.phases = rng.uniform(-np.pi, np.pi, n_components)
         self.posterior = rng.dirichlet(np.ones(n_components))
         self.search = lbfgs.LBFGS(n_features, 10, 2e-9, 1e-5, 1e-6 if dtype is np.float32 else 1e-14)
 
-    def use_threads(self, n_threads):
-        """Have the kernels use this many, however small the rows."""
-        self.rows.n_threads = n_threads
-        self.rows.lanes = np.zeros((n_threads, self.rows.lanes.shape[1]), self.rows.dtype)
-
-    def flat(self, tiled):
+    def flat(self, values):
         """Values of the rows alone, without padding."""
-        return np.asarray(tiled, dtype=np.float64).reshape(-1)[: len(self.y)]
+        return np.asarray(values, dtype=np.float64).reshape(-1)[: len(self.y)]
 
     @property
     def cosine(self):
@@ -62,7 +152,7 @@ class Problem:
 
     @property
     def y_tilde(self):
-        """The residuals as the kernels hold them."""
+        """The pseudo-residuals as the kernels hold them."""
         return self.flat(self.margins.r) * np.log(2)
 
 

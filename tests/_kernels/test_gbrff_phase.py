@@ -1,0 +1,60 @@
+"""The search for a phase against its NumPy twin."""
+
+import numpy as np
+import pytest
+import reference
+from helpers.descent import search_phase
+from helpers.packing import DTYPES, Problem, problems
+from hypothesis import given
+
+
+@given(problems())
+def test_phase_is_the_global_minimum(problem):
+    phase = search_phase(problem)
+    assert -np.pi <= phase <= np.pi
+    curve = lambda b: reference.phase_curve(problem.X, problem.y_tilde, problem.weight, problem.omega, np.array([b]))[0]
+    best = curve(reference.best_phase(problem.X, problem.y_tilde, problem.weight, problem.omega))
+    # What rounding does to the loss: an angle is known to eps, the exponent to eps times the largest residual.
+    rounding = np.finfo(problem.rows.dtype).eps * problem.margins.largest_residual * problem.rows.n_features
+    assert curve(phase) <= best + 10 * rounding * (1 + problem.margins.largest_residual * (best > 0))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_phase_by_hand(dtype):
+    """One row of class +1 at angle theta: the loss exp(-r cos(theta - b)) is lowest at b = theta."""
+    problem = Problem(0, 1, 1, dtype, False)
+    problem.rows.tiles[0, 0, 0] = 1.25
+    problem.margins.r[0, 0] = 0.75
+    problem.margins.largest_residual = 0.75 * np.log(2)
+    problem.omega[:] = 2.0
+    assert search_phase(problem) == pytest.approx(2.5, abs=1e-6 if dtype is np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize("largest", [1.0, 20.0, 64.0])
+def test_two_deep_valleys_of_which_the_second_is_deeper(largest):
+    """Two opposite heavy rows leave two valleys; a third, slightly heavier side decides between them."""
+    problem = Problem(0, 3, 1, np.float64, False)
+    angles, r = np.array([0.1, 0.1 + np.pi, 0.1 + np.pi / 2]), np.array([largest, largest, 0.01])
+    problem.rows.tiles[0, 0, :3] = angles
+    problem.margins.r[0, :3] = r / np.log(2)
+    problem.margins.largest_residual = largest
+    problem.omega[:] = 1.0
+    found = search_phase(problem)
+    assert found == pytest.approx(reference.best_phase(angles[:, None], r, np.ones(3), problem.omega), abs=1e-5)
+
+
+@given(problems(n_samples=4500))
+def test_bits_do_not_depend_on_threads(problem):
+    found = []
+    for n_threads in (1, 2, 3):
+        problem.rows.use_threads(n_threads)
+        found.append(search_phase(problem))
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_levels_agree(level, dtype):
+    """Every instruction-set level gives what the twin gives."""
+    problem = Problem(3, 2049, 17, dtype, True)
+    best = reference.best_phase(problem.X, problem.y_tilde, problem.weight, problem.omega)
+    assert search_phase(problem) == pytest.approx(best, abs=1e-4 if dtype is np.float32 else 1e-6)

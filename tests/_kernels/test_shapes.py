@@ -1,0 +1,447 @@
+"""Every kernel refuses arrays that are too short, numbers out of range and indices beyond the rows.
+
+Release builds run without bounds checks: what is not refused here would be read beyond its end.
+"""
+
+import importlib
+import inspect
+import pkgutil
+
+import numpy as np
+import pytest
+
+from rffkern import _kernels
+from rffkern._kernels import (
+    gbrff_landmark,
+    gbrff_omega,
+    gbrff_phase,
+    gbrff_rounds,
+    lbfgs,
+    linalg,
+    linear_svm,
+    packing,
+    pbrff_features,
+    rffnet,
+    rffnet_losses,
+    scoring,
+    simd,
+    sparse_columns,
+    sparse_likelihood,
+    sparse_selection,
+)
+
+TILE, LANES, TERMS = packing.TILE_ROWS, packing.LANE_COUNT, packing.TERM_MULTIPLES[0]
+N_TILES, N_FEATURES, N_COMPONENTS = 4, 3, 2
+
+
+def tiled(n_tiles=N_TILES, dtype=np.float64):
+    return np.ones((n_tiles, TILE), dtype)
+
+
+def omega_arguments(real):
+    return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "r2": tiled(dtype=real), "weight": tiled(dtype=real),
+            "omega": np.ones(N_FEATURES), "phase": 0.1, "reg_lambda": 0.0, "total_weight": 512.0,
+            "scaled": np.ones(N_FEATURES, real), "lanes": np.zeros((1, N_FEATURES * LANES), real),
+            "partial": np.ones((1, 1 + N_FEATURES)), "n_threads": 1}
+
+
+def omega_objective(real):
+    return omega_arguments(real) | {"gradient": np.ones(N_FEATURES)}
+
+
+def descend_omega(real):
+    return omega_arguments(real) | {"search": lbfgs.LBFGS(N_FEATURES, 3, 1e-9, 1e-5, 1e-6), "first_length": 1.0}
+
+
+def search_phase(real):
+    arguments = omega_arguments(real)
+    kept = {name: arguments[name] for name in ("tiles", "r2", "weight", "omega", "total_weight", "scaled", "n_threads")}
+    return kept | {"largest_residual": 1.0, "a": tiled(dtype=real), "b": tiled(dtype=real),
+                   "circle": np.ones((2, 32), real), "partial": np.ones((1, 64))}
+
+
+def make_waves(real):
+    return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "omegas": np.ones((N_COMPONENTS, N_FEATURES)),
+            "waves": np.ones((N_TILES, 2 * N_COMPONENTS, TILE), real), "scaled": np.ones((TERMS, N_FEATURES), real),
+            "n_threads": 1}
+
+
+def landmark_arguments(real):
+    return {"waves": np.ones((N_TILES, 2 * N_COMPONENTS, TILE), real), "r": tiled(dtype=real),
+            "weight": tiled(dtype=real), "basis": np.ones((N_FEATURES, LANES)), "x": np.ones(N_FEATURES),
+            "total_weight": 512.0, "u": np.ones(LANES), "direction": np.ones(2 * N_COMPONENTS, real),
+            "lanes": np.zeros((1, 2 * N_COMPONENTS * LANES), real), "partial": np.ones((1, 1 + 2 * N_COMPONENTS)),
+            "n_threads": 1} | FIRST_LOSS
+
+
+FIRST_LOSS = {"loss": gbrff_landmark.SQUARED if hasattr(gbrff_landmark, "SQUARED") else gbrff_landmark.SquaredLoss()}
+
+
+def landmark_objective(real):
+    return landmark_arguments(real) | {"gradient": np.ones(N_FEATURES)}
+
+
+def descend_landmark(real):
+    return landmark_arguments(real) | {"search": lbfgs.LBFGS(N_FEATURES, 3, 1e-9, 1e-5, 1e-6), "first_length": 1.0}
+
+
+def component_losses(real):
+    arguments = landmark_arguments(real)
+    for name in ("basis", "x", "lanes"):
+        del arguments[name]
+    return arguments | {"u": np.ones(N_COMPONENTS), "losses": np.ones(N_COMPONENTS),
+                        "partial": np.ones((1, N_COMPONENTS))}
+
+
+def learner_arguments(real):
+    return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "weight": tiled(dtype=real),
+            "omegas": np.ones((N_COMPONENTS, N_FEATURES)), "phases": np.ones(N_COMPONENTS),
+            "posterior": np.ones(N_COMPONENTS), "h": tiled(dtype=real),
+            "terms": np.ones(gbrff_rounds.terms_size(N_COMPONENTS, N_FEATURES), real), "partial": np.ones((1, 2)),
+            "n_threads": 1}
+
+
+def apply_exponential(real):
+    return learner_arguments(real) | {"raw_prediction": tiled(), "y": tiled(dtype=real), "r2": tiled(dtype=real),
+                                      "bounded": False}
+
+
+def apply_squared(real):
+    return learner_arguments(real) | {"r": tiled(dtype=real)}
+
+
+def loss_along_step(real):
+    return {"raw_prediction": tiled(), "y": tiled(dtype=real), "weight": tiled(dtype=real), "h": tiled(dtype=real),
+            "step": 0.1, "partial": np.ones((1, 3)), "n_threads": 1}
+
+
+def boost_rows(real):
+    return loss_along_step(real) | {"r2": tiled(dtype=real), "partial": np.ones((1, 2))}
+
+
+def shrink_rows(real):
+    return {"residual": tiled(), "weight": tiled(dtype=real), "h": tiled(dtype=real), "step": 0.1,
+            "r": tiled(dtype=real), "partial": np.ones((1, 1)), "n_threads": 1}
+
+
+def factorise(real):
+    return {"matrix": np.eye(5), "scratch": np.ones((1, linalg.factor_scratch(5))), "n_threads": 1}
+
+
+def invert(real):
+    return {"factor": np.eye(5), "inverse": np.ones((5, 5)), "transposed": np.ones((5, 5)),
+            "scratch": np.ones((1, linalg.factor_scratch(5))), "n_threads": 1}
+
+
+def extend(real):
+    return {"factor": np.eye(5), "size": 4, "smallest": 1e-9}
+
+
+def solve_factorised(real):
+    return {"factor": np.eye(5), "x": np.ones(5)}
+
+
+def svm_arguments(real, *names):
+    n_samples = 6
+    every = {"features": np.ones((n_samples, LANES), real), "sign": np.ones(n_samples, np.int8),
+             "bound": np.ones(n_samples), "curvature": np.ones(n_samples), "alpha": np.ones(n_samples),
+             "coef": np.ones(LANES, real), "active": np.arange(n_samples), "margins": np.ones(n_samples),
+             "scale": np.ones(n_samples), "random_state": np.ones(1, np.uint64), "n_threads": 1}
+    return {name: every[name] for name in ("features", *names)}
+
+
+def descend_dual(real):
+    return svm_arguments(real, "sign", "bound", "curvature", "alpha", "coef", "active", "random_state") | {
+        "tolerance": 0.1, "n_epochs": 2} | FIRST_HINGE
+
+
+FIRST_HINGE = {"loss": linear_svm.HingeLoss()} if hasattr(linear_svm, "HingeLoss") else {"squared": True}
+
+
+def combine_rows(real):
+    return svm_arguments(real, "sign", "alpha", "coef", "n_threads") | {"partial": np.ones((1, LANES))}
+
+
+def project_rows(real):
+    return svm_arguments(real, "sign", "coef", "margins", "n_threads")
+
+
+def weighted_gram(real):
+    return svm_arguments(real, "scale", "n_threads") | {
+        "partial": np.ones((1, LANES, LANES)), "scratch": np.zeros((1, linear_svm.gram_scratch(LANES)), real)}
+
+
+def column_range(real):
+    return {"X": np.ones((packing.ROW_BLOCK + 1, 2), real), "low": np.ones((2, 2)), "high": np.ones((2, 2)),
+            "n_threads": 1}
+
+
+def column_moments(real):
+    return {"X": np.ones((packing.ROW_BLOCK + 1, 2), real), "unit": np.ones(2), "center": np.ones(2),
+            "weight": np.ones(packing.ROW_BLOCK + 1), "power": 2, "partial": np.ones((2, 2)), "n_threads": 1}
+
+
+def pack_rows(real):
+    return {"X": np.ones((TILE + 1, 2)), "order": np.arange(TILE + 1), "center": np.ones(2),
+            "inverse_scale": np.ones(2), "tiles": np.ones((2, 2, TILE), real), "lengths": np.ones(2), "n_threads": 1}
+
+
+def agreements(real):
+    return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "targets": np.ones((2, N_TILES, TILE), real),
+            "group": np.array([0, 1]), "omegas": np.ones((8, N_FEATURES), real), "shifts": np.ones(8, real),
+            "n_components": 3, "sums": np.ones(6), "partial": np.ones((1, 6)), "n_threads": 1}
+
+
+def landmark_features(real):
+    return {"tiles": np.ones((2, N_FEATURES, TILE), real), "omegas": np.ones((13, N_FEATURES), real),
+            "shifts": np.ones(13, real), "posterior": np.ones((2, 5), real), "out": np.ones((TILE + 1, 2), real),
+            "scratch": np.ones((1, 2 * TILE), real), "n_threads": 1}
+
+
+def train_rows(real):
+    n_samples, n_outputs, padded_terms, batch_size = 200, 2, rffnet.TERM_GROUP, 150
+    sizes = rffnet.scratch_sizes(N_FEATURES, padded_terms, n_outputs, batch_size)
+    return {"loss": rffnet_losses.Squared(), "X": np.ones((n_samples, N_FEATURES)), "order": np.arange(n_samples),
+            "center": np.zeros(N_FEATURES), "inverse_scale": np.ones(N_FEATURES),
+            "targets": np.ones((n_samples, n_outputs)), "weight": np.ones(n_samples),
+            "omegas": np.ones((padded_terms, N_FEATURES), real), "groups": np.ones((1, TERMS, padded_terms), real),
+            "shifts": np.ones(padded_terms, real), "coefficients": np.ones((3, n_outputs, padded_terms), real),
+            "relevances": np.ones((3, N_FEATURES), real), "n_terms": 9, "batch_size": batch_size, "n_steps": 0.0,
+            "coefficient_rate": 0.1, "constant_rate": 0.1, "relevance_rate": 0.1, "ridge": 0.0, "lasso": 0.0,
+            "work": np.ones((2, sizes[0]), real), "sums": np.ones((2, sizes[1])), "n_threads": 1} | FIRST_SOLVER
+
+
+FIRST_SOLVER = {"step_order": rffnet.ALTERNATING} if hasattr(rffnet, "ALTERNATING") else {"joint": False}
+
+
+def row_losses(real):
+    return {"loss": rffnet_losses.Squared(), "scores": np.ones((5, 2)), "targets": np.ones((5, 2)),
+            "losses": np.ones(5), "slopes": np.ones((5, 2))}
+
+
+def score_rows(real):
+    return {"X": np.ones((5, N_FEATURES), real), "center": np.ones(N_FEATURES),
+            "omegas": np.ones((20, N_FEATURES), real), "shifts": np.ones(20, real),
+            "amplitudes": np.ones((2, 32), real), "intercept": np.ones(2), "out": np.ones((5, 2)),
+            "scratch": np.ones((1, N_FEATURES * TILE), real), "n_threads": 1}
+
+
+def score_few(real):
+    return {"X": np.ones((5, N_FEATURES), real), "center": np.ones(N_FEATURES),
+            "terms": np.ones((2, 1 + N_FEATURES, TILE), real), "amplitudes": np.ones((2, TILE + 16), real),
+            "intercept": np.ones(2), "out": np.ones((5, 2)), "row": np.ones(1 + N_FEATURES, real)}
+
+
+def score_centers(real):
+    return {"X": np.ones((5, N_FEATURES), real), "center": np.ones(N_FEATURES), "scale": np.ones(N_FEATURES),
+            "centers": np.ones((8, N_FEATURES), real), "weights": np.ones((2, 8)), "intercept": np.ones(2),
+            "out": np.ones((5, 2)), "scratch": np.ones((1, N_FEATURES * TILE), real), "totals": np.ones((1, 2 * TILE)),
+            "n_threads": 1}
+
+
+def correlate_centers(real):
+    return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "v": tiled(),
+            "centers": np.ones((8, N_FEATURES), real), "partial": np.ones((1, 8)), "sums": np.ones(8), "n_threads": 1}
+
+
+def fill_column(real):
+    return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "centers": np.ones((8, N_FEATURES), real),
+            "weights": np.ones((1, 8)), "constant": 0.0, "column": tiled(dtype=real), "n_threads": 1}
+
+
+def multiply_columns(real):
+    return {"columns": np.ones((3, N_TILES, TILE), real), "n_columns": 3, "weight": tiled(), "residual": tiled(),
+            "partial": np.ones((1, 6)), "scratch": np.ones((1, sparse_columns.PRODUCT_SCRATCH)),
+            "products": np.ones((3, 2)), "n_threads": 1}
+
+
+def shift_residual(real):
+    return {"columns": np.ones((3, N_TILES, TILE), real), "steps": np.ones(3), "weight": tiled(), "residual": tiled(),
+            "partial": np.ones((1, 1)), "n_threads": 1}
+
+
+def kernel_matrix(real):
+    return {"tiles": np.ones((2, N_FEATURES, TILE)), "centers": np.ones((8, N_FEATURES)),
+            "matrix": np.ones((5, TILE + 1)), "n_threads": 1}
+
+
+def spread_along_features(real):
+    return {"matrix": np.ones((5, 5)), "rows": np.ones((5, 2)), "partial": np.ones((5, 2)), "n_threads": 1}
+
+
+def choose(real):
+    rng = np.random.default_rng(0)
+    every = {"tiles": rng.standard_normal((1, N_FEATURES, TILE)), "n_rows": 9, "weight": np.ones(TILE),
+             "target": rng.standard_normal(TILE), "pull": np.zeros(TILE), "model": np.zeros(TILE),
+             "order": np.arange(9), "chosen": np.zeros(2, np.intp)}
+    return {name: every[name] for name in list(inspect.signature(sparse_selection.Selector.choose).parameters)[1:]}
+
+
+def fill_level_counts(real):
+    return {"counts": np.zeros(2 ** len(simd.FLAGS), np.uint8)}
+
+
+ENTRIES = {
+    gbrff_landmark: [make_waves, landmark_objective, descend_landmark, component_losses],
+    gbrff_omega: [omega_objective, descend_omega],
+    gbrff_phase: [search_phase],
+    gbrff_rounds: [apply_exponential, apply_squared, loss_along_step, boost_rows, shrink_rows],
+    linalg: [factorise, invert, extend, solve_factorised],
+    linear_svm: [descend_dual, combine_rows, project_rows, weighted_gram],
+    packing: [column_range, column_moments, pack_rows],
+    pbrff_features: [agreements, landmark_features],
+    rffnet: [train_rows],
+    rffnet_losses: [row_losses],
+    scoring: [score_rows, score_few, score_centers],
+    simd: [fill_level_counts],
+    sparse_columns: [correlate_centers, fill_column, multiply_columns, shift_residual],
+    sparse_likelihood: [kernel_matrix, spread_along_features],
+    sparse_selection: [choose],
+}
+
+# What takes no array, or one array of any length; `minimize` has a test of its own.
+WITHOUT_ENTRY = {
+    "gbrff_rounds.terms_size", "lbfgs.minimize", "linalg.factor_scratch", "linear_svm.gram_scratch",
+    "packing.find_unbounded", "rffnet.scratch_sizes", "simd.detect", "simd.select", "simd.selected",
+    "sparse_selection.Selector.reset",
+}
+
+# Axes that say how much there is to do: a shorter one asks for less, of arrays that may be longer than needed.
+COUNTS = {
+    ("solve_factorised", "x", 0), ("landmark_features", "posterior", 0), ("landmark_features", "posterior", 1),
+    ("train_rows", "order", 0), ("train_rows", "coefficients", 1), ("shift_residual", "steps", 0),
+    ("choose", "order", 0), ("choose", "chosen", 0),
+}
+
+KERNELS = [pytest.param(module, build, id=build.__name__) for module, builds in ENTRIES.items() for build in builds]
+
+
+def having(argument):
+    """Entries of the kernels with an argument of this name."""
+    return [entry for entry in KERNELS if argument in entry.values[1](np.float64)]
+
+
+PRECISIONS = pytest.mark.parametrize("real", [np.float32, np.float64])
+
+
+def call(module, name, arguments):
+    if name == "choose":
+        selector = sparse_selection.Selector("max-res", 4, N_FEATURES, 1.0, 0.0, 0.1, 1e-9, 0.0, 3)
+        return selector.choose(**arguments)
+    return getattr(module, name)(**arguments)
+
+
+def public_functions(module):
+    """Names of the functions and methods of a compiled module that Python sees."""
+    short = module.__name__.rpartition(".")[2]
+    for name, value in vars(module).items():
+        if name.startswith("_") or getattr(value, "__module__", None) != module.__name__:
+            continue
+        if inspect.isclass(value):
+            yield from (f"{short}.{name}.{method}" for method, found in vars(value).items()
+                        if callable(found) and not method.startswith("_"))
+        elif callable(value):
+            yield f"{short}.{name}"
+
+
+def test_the_table_is_complete():
+    modules = [importlib.import_module(f"rffkern._kernels.{found.name}")
+               for found in pkgutil.iter_modules(_kernels.__path__) if not found.name.startswith("_")]
+    compiled = [module for module in modules if not module.__file__.endswith(".py")]
+    assert len(compiled) >= 16
+    found = {name for module in compiled for name in public_functions(module)}
+    covered = {f"{module.__name__.rpartition('.')[2]}.{build.__name__}".replace(".choose", ".Selector.choose")
+               for module, builds in ENTRIES.items() for build in builds}
+    assert found == covered | WITHOUT_ENTRY
+    assert not covered & WITHOUT_ENTRY
+
+
+def refusal(module, name, arguments):
+    """The message of the ValueError that a kernel raises, or nothing."""
+    try:
+        call(module, name, arguments)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+@PRECISIONS
+@pytest.mark.parametrize(("module", "build"), KERNELS)
+def test_arrays_that_are_one_too_short(module, build, real):
+    call(module, build.__name__, build(real))
+    for name, value in build(real).items():
+        for axis in range(np.ndim(value)):
+            if (build.__name__, name, axis) in COUNTS:
+                continue
+            arguments = build(real)
+            arguments[name] = np.ascontiguousarray(np.delete(value, -1, axis))
+            assert "must" in refusal(module, build.__name__, arguments), (name, axis)
+
+
+@PRECISIONS
+@pytest.mark.parametrize(("module", "build"), having("n_threads"))
+def test_fewer_than_one_thread(module, build, real):
+    for n_threads in (0, -1):
+        with pytest.raises(ValueError, match="n_threads must be at least 1"):
+            call(module, build.__name__, build(real) | {"n_threads": n_threads})
+
+
+@pytest.mark.parametrize(("module", "build"), having("lanes") + having("scratch"))
+def test_scratch_for_every_thread(module, build):
+    with pytest.raises(ValueError, match=r"(lanes|scratch) must have shape \(n_threads, "):
+        call(module, build.__name__, build(np.float64) | {"n_threads": 2})
+
+
+@pytest.mark.parametrize(("module", "build", "changes"), [
+    (pbrff_features, agreements, {"n_components": 0}),
+    (pbrff_features, agreements, {"group": np.array([0, 2])}),
+    (pbrff_features, agreements, {"group": np.array([-1, 0])}),
+    (rffnet, train_rows, {"batch_size": 0}), (rffnet, train_rows, {"n_terms": rffnet.TERM_GROUP}),
+    (rffnet, train_rows, {"n_terms": -1}), (rffnet, train_rows, {"order": np.array([200])}),
+    (rffnet, train_rows, {"order": np.array([-1])}), (rffnet, train_rows, {"loss": None}),
+    (rffnet_losses, row_losses, {"loss": None}),
+    (linear_svm, descend_dual, {"active": np.array([0, 1, 2, 3, 4, 6])}),
+    (linear_svm, descend_dual, {"active": np.array([0, 1, 2, 3, 4, -1])}),
+    (packing, pack_rows, {"order": np.full(TILE + 1, TILE + 1)}),
+    (packing, pack_rows, {"order": np.full(TILE + 1, -1)}),
+    (packing, column_moments, {"power": 3}), (linalg, extend, {"size": 5}), (linalg, extend, {"size": -1}),
+    (sparse_columns, multiply_columns, {"n_columns": 0}), (sparse_columns, multiply_columns, {"n_columns": 4}),
+    (gbrff_omega, descend_omega, {"search": None}),
+    (gbrff_omega, descend_omega, {"search": lbfgs.LBFGS(N_FEATURES - 1, 3, 1e-9, 1e-5, 1e-6)}),
+    (gbrff_landmark, descend_landmark, {"search": None}),
+    (gbrff_landmark, descend_landmark, {"search": lbfgs.LBFGS(N_FEATURES + 1, 3, 1e-9, 1e-5, 1e-6)}),
+])
+def test_values_out_of_range(module, build, changes):
+    with pytest.raises(ValueError, match="must"):
+        call(module, build.__name__, build(np.float64) | changes)
+
+
+@pytest.mark.parametrize("order", [[0, 0], [-1, 3], [0, TILE]])
+def test_candidates_that_are_no_rows(order):
+    arguments = choose(np.float64)
+    with pytest.raises(ValueError, match="order must"):
+        call(sparse_selection, "choose", arguments | {"order": np.array(order)})
+
+
+@pytest.mark.parametrize(("function", "arguments"), [
+    (gbrff_rounds.terms_size, (0, 1)), (gbrff_rounds.terms_size, (1, 0)), (linalg.factor_scratch, (-1,)),
+    (linear_svm.gram_scratch, (0,)), (rffnet.scratch_sizes, (1, 1, 1, 0)), (rffnet.scratch_sizes, (0, 1, 1, 1)),
+    (lbfgs.LBFGS, (0, 3, 1e-9, 1e-5, 1e-6)), (sparse_selection.Selector, ("mp", -1, 1, 1.0, 0.0, 0.1, 0.1, 0.1, 1)),
+])
+def test_sizes_out_of_range(function, arguments):
+    with pytest.raises(ValueError, match="must"):
+        function(*arguments)
+
+
+def test_a_gradient_of_another_length():
+    with pytest.raises(ValueError, match="gradient of the shape of x0"):
+        lbfgs.minimize(lambda x: (0.0, np.ones(2)), np.ones(3))
+
+
+@pytest.mark.parametrize("target", [-1.0, 2.0, np.nan, np.inf])
+def test_a_target_that_is_no_class(target):
+    """It must not be written beyond the slopes of its row."""
+    losses, slopes = np.zeros(1), np.zeros((1, 2))
+    rffnet_losses.row_losses(rffnet_losses.Softmax(), np.ones((1, 2)), np.full((1, 1), target), losses, slopes)
+    assert np.isnan(losses[0])
+    np.testing.assert_array_equal(slopes, 0.5)

@@ -1,0 +1,65 @@
+"""Mini-batch steps of an RFFNet on random rows, by the package and by its twin."""
+
+import numpy as np
+import reference
+from helpers.rffnet_steps import random_targets
+
+from rffkern._data.scaling import Scaling
+from rffkern._data.weights import RowWeights
+from rffkern._kernels import rffnet_losses
+from rffkern._rffnet import losses
+from rffkern._rffnet.network import STEP_ORDERS, Network, StepPlan, StepSettings, Visit, Workspace
+
+LOSSES = {"squared": losses.Squared(), "huber": losses.Huber(0.7),
+          "pinball": losses.Pinball(0.3), "logistic": losses.Logistic(),
+          "softmax": losses.Softmax()}
+
+
+def values_and_slopes(loss, scores, targets):
+    losses, slopes = np.empty(len(scores)), np.empty(scores.shape)
+    rffnet_losses.row_losses(loss.compiled, scores, targets, losses, slopes)
+    return losses, slopes
+
+
+class Steps:
+    """A random network with rows to pass over, in both forms."""
+
+    def __init__(self, seed, n_samples, n_features, n_terms, name, dtype, weighted, batch_size, solver, n_threads=1):
+        rng = np.random.default_rng(seed)
+        self.dtype, self.name, self.batch_size, self.solver = dtype, name, batch_size, solver
+        self.n_outputs = {"softmax": 3, "squared": 2}.get(name, 1)
+        self.X = rng.standard_normal((n_samples, n_features)).astype(dtype)
+        self.targets = random_targets(name, rng, n_samples, self.n_outputs)
+        self.weight = rng.uniform(0.2, 2, n_samples) if weighted else None
+        self.order = rng.permutation(n_samples)[: max(1, n_samples - 3)]
+        self.center, self.unit = rng.standard_normal(n_features), rng.uniform(0.5, 2, n_features)
+        self.omegas = rng.standard_normal((n_terms, n_features)).astype(dtype).astype(float)
+        self.offsets = rng.uniform(0, 2 * np.pi, n_terms)
+        self.network = Network(self.omegas, self.offsets, 0.5, np.full(self.n_outputs, 0.1), dtype)
+        self.network.coefficients[0, :, :n_terms] = 0.3 * rng.standard_normal((self.n_outputs, n_terms))
+        plan = StepPlan(LOSSES[name], Scaling(self.center, self.unit, 1.0), batch_size, STEP_ORDERS[solver], None)
+        self.workspace = Workspace(self.network, plan, n_samples)
+        self.workspace.scratch = self.workspace.scratch._replace(n_threads=n_threads)  # for however little there is
+
+    def taken(self, ridge=1e-3, lasso=1e-3):
+        """Coefficients and relevances after a pass over the rows."""
+        weights = RowWeights(len(self.X), self.weight)
+        visit = Visit(self.X, self.targets, weights.for_kernel(), [self.order], weights.of(self.order).total)
+        self.network.descend(visit, StepSettings(0.01, ridge, lasso), self.workspace)
+        n_terms = len(self.omegas)
+        return self.network.coefficients[:, :, : n_terms + 1], self.network.relevances
+
+    def twin(self, ridge=1e-3, lasso=1e-3):
+        n_terms = len(self.omegas)
+        coefficients = self.network.coefficients[:, :, : n_terms + 1].astype(float)
+        relevances = self.network.relevances.astype(float)
+        rows = (self.X[self.order] - self.center) * self.unit
+        weight = np.ones(len(self.X)) if self.weight is None else self.weight
+        size = np.sqrt(2 / n_terms)
+        reference.rffnet_pass(
+            rows, self.targets[self.order], weight[self.order], self.omegas,
+            -np.pi * self.network.shifts[:n_terms].astype(float), coefficients, relevances,
+            lambda f, y: values_and_slopes(LOSSES[self.name], np.ascontiguousarray(f), y)[1], self.batch_size, 0,
+            (0.23 / n_terms, 0.23 / n_terms / size, 0.01 / np.sqrt(rows.shape[1])), ridge / size**2, lasso,
+            self.solver == "joint")
+        return coefficients, relevances

@@ -1,0 +1,62 @@
+"""Kernel expansions: their scores, their files, and arrays that make none."""
+
+import numpy as np
+import pytest
+import reference
+from helpers.packing import DTYPES
+
+from rffkern import InvalidInputError, KernelExpansion, load, save
+
+
+def random_expansion(seed, n_terms, n_outputs, n_features):
+    rng = np.random.default_rng(seed)
+    weights = rng.standard_normal((n_terms, n_outputs)) * (rng.random((n_terms, n_outputs)) < 0.6)
+    return KernelExpansion(rng.standard_normal((n_terms, n_features)), weights, rng.standard_normal(n_outputs),
+                           rng.uniform(0.1, 1, n_features))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("n_terms", "n_outputs", "n_features"), [(0, 2, 3), (1, 1, 1), (5, 3, 7), (70, 4, 33),
+                                                                  (300, 1, 150)])
+def test_scores_and_the_bits_of_a_row_alone(level, dtype, n_terms, n_outputs, n_features):
+    expansion = random_expansion(n_terms, n_terms, n_outputs, n_features)
+    X = np.random.default_rng(1).standard_normal((200, n_features)).astype(dtype)
+    together = expansion.score(X)
+    K = reference.gaussian_kernel(X.astype(np.float64), expansion.centers, 1 / expansion.inverse_lengthscales)
+    np.testing.assert_allclose(together, expansion.intercept + K @ expansion.weights,
+                               atol=1e-4 if dtype is np.float32 else 1e-11)
+    for size in (1, 3, 33):
+        np.testing.assert_array_equal(np.vstack([expansion.score(X[i : i + size]) for i in range(0, 200, size)]),
+                                      together)
+    np.testing.assert_array_equal(expansion.score(X, n_threads=2), together)
+
+
+def test_weights_that_cancel_are_scored_in_double():
+    centers = np.linspace(0, 1, 30)[:, None]
+    weights = np.linalg.solve(reference.gaussian_kernel(centers, centers) + 1e-11 * np.eye(30), np.sin(3 * centers))
+    expansion = KernelExpansion(centers, weights, [0.0], [1.0])
+    assert not expansion.fits_single()
+    rows = np.linspace(0, 1, 50, dtype=np.float32)[:, None]
+    np.testing.assert_array_equal(expansion.score(rows), expansion.score(rows.astype(np.float64)))
+    assert random_expansion(0, 30, 1, 2).fits_single()
+
+
+def test_a_bare_kernel_expansion_is_saved(tmp_path):
+    expansion = random_expansion(3, 20, 2, 4)
+    save(expansion, tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    assert type(loaded) is KernelExpansion
+    X = np.random.default_rng(0).standard_normal((50, 4))
+    np.testing.assert_array_equal(loaded.score(X), expansion.score(X))
+    assert repr(loaded) == "KernelExpansion(n_terms=20, n_features=4, n_outputs=2)"
+
+
+@pytest.mark.parametrize(("arrays", "message"), [
+    (([[1.0]], [[1.0], [2.0]], [0.0], [1.0]), r"shapes must agree, got centers \(1, 1\), weights \(2, 1\)"),
+    (([[np.nan]], [[1.0]], [0.0], [1.0]), r"centers must be a finite 2-D array, got shape \(1, 1\) with nan or inf"),
+    (([[1.0]], [[1.0]], [0.0], [[1.0]]), r"inverse_lengthscales must be a finite 1-D array, got shape \(1, 1\)"),
+    ((np.empty((1, 0)), [[1.0]], [0.0], []), "shapes must agree"),
+])
+def test_malformed_expansions(arrays, message):
+    with pytest.raises(InvalidInputError, match=message):
+        KernelExpansion(*arrays)
