@@ -36,9 +36,10 @@ class Subsets:
         self._size = self._n_rows if size is None else min(size, self._n_rows)
         self.holds_all = self._size == self._n_rows
         self._positive_weight = weights.positive() if weights.has_zeros else None  # or None for all rows
-        weight = weights.array()
-        differ = not self.holds_all and (weight[weight > 0] != weight.max()).any()
-        self._cumulated = np.cumsum(weight) if differ else None
+        self._cumulated: Double | None = None  # weights, or None for draws that do not depend on them
+        if not self.holds_all and not weights.is_uniform:
+            weight = weights.array()
+            self._cumulated = np.cumsum(weight) if (weight[weight > 0] != weight.max()).any() else None
 
     @classmethod
     def of_settings(cls, weights: RowWeights, settings: Settings, rng: np.random.Generator) -> "Subsets":
@@ -79,11 +80,7 @@ class Selection:
         self._rows, self._settings = rows, settings
         self._n_wanted = n_wanted
         self._selector = _make_selector(settings, rows, capacity)
-
-    @property
-    def n_skipped(self) -> int:
-        """Near-duplicates met so far."""
-        return self._selector.n_skipped
+        self.n_skipped = 0  # near-duplicates met so far
 
     def _choose(self, indices: Indices, residual: Double, model: Double) -> Indices:
         """At most `n_wanted` of the indices, given values at them."""
@@ -93,6 +90,7 @@ class Selection:
         chosen = np.empty(self._n_wanted, np.intp)
         n_chosen = self._selector.choose(subset.tiles, subset.n_rows, subset.weight, subset.residual, subset.model,
                                          chosen)
+        self.n_skipped = self._selector.n_skipped
         return indices[chosen[:n_chosen]]
 
     def propose(self, indices: Indices, target: Double, residual: Double) -> Proposal | None:

@@ -13,8 +13,8 @@ from .basis import Subsets, make_selection
 from .kernel import RegularisedKernel
 from .least_squares import Targets, make_least_squares
 from .packed_rows import KernelRows
-from .stages import CoefficientPath
-from .weak_learner import Proposal, Settings, WeakLearner, combine
+from .stages import CoefficientPath, combine
+from .weak_learner import Settings, WeakLearner
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -105,7 +105,7 @@ def group_of_all_rows(shared: Shared, target: Double) -> Group:
 
 
 def group_of_active_rows(sign: Double, shared: Shared, target: Double) -> ActiveGroup:
-    """A group that learns from the rows that are not yet fitted well, at most half of all; `sign` holds their labels."""
+    """A group that learns from the rows not yet fitted well, at most half of all; `sign` holds their labels."""
     counting = shared.rows.weights.positive()
     margins = sign[counting] * (sign[counting] - target.reshape(-1)[counting])
     order = counting[np.argsort(margins, kind="stable")]
@@ -136,7 +136,8 @@ class Ensemble:
     def __init__(self, shared: Shared, target: Double, later_group: GroupMaker) -> None:
         self._shared, self._later_group = shared, later_group
         self.group = group_of_all_rows(shared, target)
-        self.path = CoefficientPath()
+        self.learners: list[WeakLearner] = []
+        self.steps: list[Double] = []  # after each, the coefficients of its group
         self._n_skipped, self._exhausted = 0, False
 
     @property
@@ -174,21 +175,23 @@ class Ensemble:
             proposal = group.selection.propose(group.subsets.draw(), fit.target, fit.training.residual)
             if proposal is None:
                 continue
-            if self._add(proposal):
-                self.path.append(group.placed(proposal.learner), fit.coef)
+            if fit.add(proposal):
+                self.learners.append(group.placed(proposal.learner))
+                self.steps.append(fit.coef)
                 return True
             group.selection.refuse()
             self._n_skipped += 1
         return False
 
-    def _add(self, proposal: Proposal) -> bool:
-        return self.group.least_squares.add(proposal)
-
     def refine(self) -> None:
         """Refine the coefficients of the last group."""
         self.group.least_squares.refine()
         if self.group.least_squares.learners:
-            self.path.correct(self.group.least_squares.coef)
+            self.steps[-1] = self.group.least_squares.coef
+
+    def path(self, n_learners: int) -> CoefficientPath:
+        """The first weak learners and their coefficients after each was added."""
+        return CoefficientPath(self.learners[:n_learners], self.steps[:n_learners])
 
 
 class NewestOptimal(Ensemble):
@@ -196,12 +199,6 @@ class NewestOptimal(Ensemble):
 
     def _grow(self) -> bool:
         return self._add_one()
-
-    def _add(self, proposal: Proposal) -> bool:
-        if self.path.learners:
-            self.group.least_squares.forget()
-            self.path.end_group()
-        return super()._add(proposal)
 
 
 class GroupOptimal(Ensemble):
@@ -220,7 +217,6 @@ class GroupOptimal(Ensemble):
     def _begin_group(self) -> None:
         """Learn from now on what the groups so far leave of the targets."""
         self.refine()
-        self.path.end_group()
         self._n_skipped += self.group.selection.n_skipped
         self.group = self._later_group(self._shared, self.group.remainder())
 
@@ -247,15 +243,15 @@ class RowsWithTargets(NamedTuple):
 def make_ensembles(parameters: SparseParameters, learned: RowsWithTargets, held_out: RowsWithTargets | None,
                    machine: RegularisedKernel, later_groups: Sequence[GroupMaker],
                    rng: np.random.Generator) -> list[Ensemble]:
-    """An ensemble for each output; `machine` is meant for weights of mean 1."""
-    rows, (kernel, reg_lambda) = learned.rows, machine.normalised()
-    n_positive = rows.weights.n_positive
+    """An ensemble for each output; `machine` is normalised, and meant for weights of mean 1."""
+    rows, n_positive = learned.rows, learned.rows.weights.n_positive
     n_learners = min(parameters.n_estimators, n_positive)  # of which no more are independent
     scheme, capacity = {"full": (Ensemble, n_learners), "one": (NewestOptimal, 1),
                         "group": (GroupOptimal, min(parameters.group_size, n_learners))}[parameters.update]
     learner_size = min(parameters.learner_size, parameters.subset_size or n_positive, n_positive)
-    settings = Settings(kernel, reg_lambda, learner_size, capacity, parameters.selection,
-                        min(parameters.n_candidates, n_positive), parameters.subset_size)
+    settings = Settings(*machine, learner_size, capacity, parameters.selection,
+                        min(parameters.n_candidates, n_positive), parameters.subset_size,
+                        keeps_dictionary=learner_size == 1 and capacity > 1)
     ensembles = []
     for k, later_group in enumerate(later_groups):
         columns = aligned((capacity, rows.n_tiles, TILE), rows.dtype)
@@ -276,9 +272,19 @@ def grow_all(ensembles: Sequence[Ensemble], monitor: Monitor) -> list[list[int]]
         grown = [ensemble.grow() for ensemble in ensembles]
         if not any(grown):
             break
-        counts.append([len(ensemble.path.learners) for ensemble in ensembles])
+        counts.append([len(ensemble.learners) for ensemble in ensembles])
         go_on = monitor.record(*_mean_losses(ensembles))
     return counts
+
+
+def finish(ensembles: Sequence[Ensemble], counts: Sequence[int]) -> tuple[list[CoefficientPath], int]:
+    """Refine the last coefficients; return the paths of the first weak learners, and how many were skipped."""
+    paths, n_skipped = [], 0
+    for ensemble, n_learners in zip(ensembles, counts, strict=True):
+        ensemble.refine()
+        paths.append(ensemble.path(n_learners))
+        n_skipped += ensemble.n_skipped
+    return paths, n_skipped
 
 
 def _mean_losses(ensembles: Sequence[Ensemble]) -> tuple[float, float | None]:

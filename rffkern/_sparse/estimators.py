@@ -1,7 +1,7 @@
 """Sparse kernel machines by boosting: least squares on weak learners of many basis vectors (Sun and Yao, 2010)."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from .._estimator.parameters import (
 from ..expansion import KernelExpansion
 from .ensemble import learn_from_active_rows, learn_from_all_rows
 from .kernel import KernelParameter
-from .likelihood import one_for_all, one_per_column
+from .likelihood import LengthScales, one_for_all, one_per_column
 from .stages import staged_scores
 from .training import CURVES, restored, train
 
@@ -43,10 +43,11 @@ _BASIS = (
               "selected from, at most half of the rows; None for all rows."),
     Parameter("selection", Choice(("random", "max-res", "mp", "boost", "ald", "ran")),
               'Rule that selects a basis vector.  "random": any row.  "max-res": the row of largest residual.  "mp" '
-              "(matching pursuit): of `n_candidates` rows, the one that lowers the objective most, (28).  \"boost\": of "
-              '`n_candidates` rows, the one of largest gradient, (27).  "ald" (approximate linear dependence): a row '
-              "that the basis vectors before it approximate badly in the space of the kernel.  \"ran\" "
-              "(resource-allocating network): a row for which this distance times the fall of the objective is large."),
+              "(matching pursuit): of `n_candidates` rows, the one that lowers the objective most, (28).  "
+              '"boost" (boosting): of `n_candidates` rows, the one of largest gradient, (27).  "ald" (approximate '
+              "linear dependence): a row whose squared distance from the span of the basis vectors before it, in the "
+              'space of the kernel, exceeds a threshold.  "ran" (resource-allocating network): a row for which that '
+              "distance times the decrease of the objective exceeds a threshold."),
     Parameter("n_candidates", Number(int, 1),
               'Number of rows kappa that "mp" and "boost" compare for each basis vector.'),
     Parameter("update", Choice(("full", "one", "group")),
@@ -57,8 +58,8 @@ _BASIS = (
 _ALL_ROWS = Parameter("all_rows", Choice((True, False)),
                       'Whether every group learns from all rows.  False, for large data and with `update="group"` '
                       "only: groups after the first leave out rows that are fitted well, y F >= 0.5, and at least half "
-                      "of all rows, those of largest y F, as the paper does with classes that a narrow kernel separates. "
-                      "This costs accuracy where classes overlap.")
+                      "of all rows, those of largest y F, as the paper does with classes that a narrow kernel "
+                      "separates.  This costs accuracy where classes overlap.")
 _LAMBDA = Parameter("reg_lambda", Number(float, 0, 1e100, open_low=True, word="auto"),
                     'Weight lambda of the regulariser; "auto" takes the noise of the likeliest Gaussian process, in '
                     "units of the variance of y.")
@@ -83,16 +84,17 @@ _FITTED = (
               "Number of near-duplicates that were skipped: rows in selections, and whole weak learners; not kept in "
               "model files."),
     Attribute("train_loss_, eval_loss_", "arrays",
-              "Mean squared residual (over outputs too) before the first round and after each, in units of the variance "
-              "of y for a regressor; eval_loss_ is empty without an `eval_set`.  Rows that a group leaves out count in "
-              "train_loss_ with the residual they had when it began."),
+              "Mean squared residual (over outputs too) before the first round and after each, for a regressor in "
+              "units of the variance of y; eval_loss_ is empty without an `eval_set`.  Rows that a group leaves out count "
+              "in train_loss_ with the residual they had when it began."),
     Attribute("kernel_parameters_", "array of shape (3 + n_features,)", "Lambda, amplitude, bias and length scales."),
     N_FEATURES_IN_,
 )
-_DICT = (' A dict has "lengthscales", one number or one for each column, and optionally "amplitude" (1) and "bias" (0); '
+_DICT = ('  A dict has "lengthscales", one number or one for each column, and optionally "amplitude" (default 1) and '
+         '"bias" (default 0); '
          "`kernel_` of a model is such a dict.")
-_DRAWS = ("then one subset for each weak learner, and another, ten times at most, where it holds none.  A subset is one "
-          "`choice`, or, where weights of rows differ, one `random` draw and one `permutation`.")
+_DRAWS = ("then one subset for each weak learner, and another, ten times at most, where it holds none.  A subset is "
+          "one `choice`, or, where weights of rows differ, one `random` draw and one `permutation`.")
 
 
 def _before_version_3(params: dict[str, Any]) -> dict[str, Any]:
@@ -112,6 +114,7 @@ class _SparseKernelMachine(Model):
     learner_size: int
     subset_size: int | None
     kernel_parameters_: Double
+    length_scales: ClassVar[tuple[LengthScales, ...]]
 
     def _check_params(self) -> None:
         super()._check_params()
@@ -137,14 +140,14 @@ class _SparseKernelMachine(Model):
 class SparseKernelRegressor(_SparseKernelMachine, Regressor):
     """Least squares on a growing ensemble of sparse kernel learners.
 
-    The model is F(x) = F_0 + sum over m of c_m f_m(x) with weak learners f_m(x) = sum over s of a_ms k(x_ms, x), and the
-    kernel is k(x, z) = amplitude exp(-1/2 sum over l of ((x_l - z_l) / lengthscale_l)^2) + bias.  Each round draws a
-    random subset of the rows, selects S basis vectors among them by a rule that depends on the residual, combines them
-    along the gradient of the objective 1/2 |y - F|^2 + lambda/2 |F|^2 (norms over rows, and in the space of the kernel),
-    and makes all coefficients c optimal by a step of an incremental factorisation (P. Sun and X. Yao, Sparse
-    Approximation Through Boosting for Learning Large Scale Kernel Machines, IEEE Transactions on Neural Networks, 2010).
-    Targets are learned in units of their standard deviation, after subtracting their mean F_0.  Several targets are
-    learned one by one, with one kernel, all in the same rounds.
+    The model is F(x) = F_0 + sum over m of c_m f_m(x) with weak learners f_m(x) = sum over s of a_ms k(x_ms, x).  The
+    kernel is k(x, z) = amplitude exp(-1/2 sum over l of ((x_l - z_l) / lengthscale_l)^2) + bias.  The objective is
+    1/2 |y - F|^2 + lambda/2 |F|^2, with norms over rows and in the space of the kernel.  Each round draws a random
+    subset of the rows, selects S basis vectors among them, combines them along the gradient of the objective, and makes
+    all coefficients c optimal by a step of an incremental factorisation (P. Sun and X. Yao, Sparse Approximation
+    Through Boosting for Learning Large Scale Kernel Machines, IEEE Transactions on Neural Networks, 2010).  Targets are
+    learned in units of their standard deviation, after subtracting their mean F_0.  Several targets are learned one by
+    one, with one kernel, all in the same rounds.
 
     Parameters
     ----------
@@ -181,9 +184,9 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
     parameters = (
         *_BASIS,
         Parameter("kernel", KernelParameter(),
-                  'The kernel.  "likelihood" maximises the marginal likelihood on up to 1000 rows, as in the paper.  So '
-                  'few rows resolve only coarse structure.  With more rows, "auto" therefore shortens all length scales '
-                  "by the factor of 1, 0.7, 0.5, 0.35 or 0.25 with which an ensemble of up to 300 weak learners on up to "
+                  'The kernel.  "likelihood" maximises the marginal likelihood on up to 1000 rows, as in the paper.  '
+                  'So few rows resolve only coarse structure.  With more rows, "auto" multiplies all length scales by '
+                  "the factor of 1, 0.7, 0.5, 0.35 or 0.25 with which an ensemble of up to 300 weak learners on up to "
                   "16384 rows predicts other rows best." + _DICT),
         *_REST,
         RANDOM_STATE.described(
@@ -195,9 +198,12 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
     attributes = _FITTED
     length_scales = one_per_column,
 
-    def __init__(self, n_estimators=500, *, learner_size=50, subset_size=500, selection="max-res", n_candidates=60,
-                 update="full", group_size=50, kernel="auto", reg_lambda="auto", standardize=True,
-                 early_stopping_rounds=20, precision="double", random_state=None, n_threads=None, verbose=0):
+    def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
+                 selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
+                 kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto", standardize: bool = True,
+                 early_stopping_rounds: int | None = 20, precision: str = "double",
+                 random_state: int | np.random.Generator | None = None, n_threads: int | None = None,
+                 verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.learner_size = learner_size
         self.subset_size = subset_size
@@ -279,11 +285,12 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
         *_BASIS,
         _ALL_ROWS,
         Parameter("kernel", KernelParameter(),
-                  'The kernel.  "likelihood" maximises the marginal likelihood on up to 1000 rows, with one length scale '
-                  "for all columns in units of their standard deviations: labels do not determine one for each.  So few "
-                  'rows resolve only coarse structure.  With more rows, "auto" also tries a length scale per column, and '
-                  "then shortens the better ones by the factor of 1, 0.7, 0.5, 0.35 or 0.25, by how well an ensemble of "
-                  "up to 300 weak learners on up to 16384 rows predicts other rows." + _DICT),
+                  'The kernel.  "likelihood" maximises the marginal likelihood on up to 1000 rows, with one length '
+                  "scale for all columns in units of their standard deviations: labels do not determine one for each "
+                  'column.  So few rows resolve only coarse structure.  With more rows, "auto" also tries a length '
+                  "scale per column, and then multiplies the better ones by 1, 0.7, 0.5, 0.35 or 0.25.  What is better "
+                  "is decided by the loss of an ensemble of up to 300 weak learners, trained on up to 16384 rows, on "
+                  "other rows." + _DICT),
         *_REST,
         RANDOM_STATE.described(
             "Source of the random draws: where kernel or reg_lambda is learned, one subset of rows and a "
@@ -294,9 +301,12 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
     attributes = (CLASSES_, *_FITTED)
     length_scales = one_for_all, one_per_column  # labels hardly determine one for each column
 
-    def __init__(self, n_estimators=500, *, learner_size=50, subset_size=500, selection="max-res", n_candidates=60,
-                 update="full", group_size=50, all_rows=True, kernel="auto", reg_lambda="auto", standardize=True,
-                 early_stopping_rounds=20, precision="double", random_state=None, n_threads=None, verbose=0):
+    def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
+                 selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
+                 all_rows: bool = True, kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto",
+                 standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "double",
+                 random_state: int | np.random.Generator | None = None, n_threads: int | None = None,
+                 verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.learner_size = learner_size
         self.subset_size = subset_size

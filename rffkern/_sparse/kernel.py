@@ -61,14 +61,13 @@ class RegularisedKernel(NamedTuple):
     kernel: GaussianKernel
     reg_lambda: float
 
-    def normalised(self) -> "RegularisedKernel":
-        """The same machine with k(x, x) = 1, so that values do not overflow in single precision."""
-        return RegularisedKernel(self.kernel.normalised(), self.reg_lambda / self.kernel.at_zero)
+    def normalised_beside_mean_one(self, weights: RowWeights) -> "RegularisedKernel":
+        """The same machine for weights of mean 1 where lambda was meant for the weights as they were given.
 
-    def beside_mean_one(self, weights: RowWeights) -> "RegularisedKernel":
-        """The same machine for weights of mean 1 where lambda was meant for the weights as they were given."""
-        reg_lambda = self.reg_lambda * (weights.n_positive / weights.given_total)
-        return self._replace(reg_lambda=min(reg_lambda, _LARGEST_LAMBDA))
+        k(x, x) is 1 then, so that values do not overflow in single precision.
+        """
+        reg_lambda = min(self.reg_lambda * (weights.n_positive / weights.given_total), _LARGEST_LAMBDA)
+        return RegularisedKernel(self.kernel.normalised(), reg_lambda / self.kernel.at_zero)
 
 
 class KernelParameter(NamedTuple):

@@ -1,11 +1,11 @@
-"""The choice of kernel lengths and lambda: by marginal likelihood on some rows, then on held-out rows where there are more.
+"""The choice of kernel lengths and lambda: by marginal likelihood on some rows, then by the loss on held-out rows.
 
 A thousand rows, on which the likelihood is maximised, resolve only coarse structure.  With more rows, all length scales
 are shortened as long as an ensemble predicts held-out rows better with them.
 """
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,10 @@ class KernelParameters(SparseParameters, Protocol):
     kernel: Any
     reg_lambda: Any
     n_threads: int | None
-    length_scales: ClassVar[tuple[LengthScales, ...]]  # candidates; the first is that of kernel="likelihood"
+
+    @property
+    def length_scales(self) -> tuple[LengthScales, ...]:
+        """Candidates, of which the first is that of `kernel="likelihood"`."""
 
 
 def learn_kernel(parameters: KernelParameters, data: Any, targets: Double, scaling: Scaling,
@@ -92,7 +95,7 @@ class Trial:
         scaling = machine.kernel.scaling(self._scaling)
         ensembles = make_ensembles(
             self._parameters, self._packed(self._learned_X, self._learned, scaling),
-            self._packed(self._held_out_X, self._held_out, scaling), machine.beside_mean_one(self._weights),
+            self._packed(self._held_out_X, self._held_out, scaling), machine.normalised_beside_mean_one(self._weights),
             learn_from_all_rows(self._targets), np.random.default_rng(self._seed))
         monitor = Monitor(min(self._parameters.n_estimators, _TRIAL_LEARNERS))
         grow_all(ensembles, monitor)

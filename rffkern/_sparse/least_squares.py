@@ -46,6 +46,7 @@ class Targets:
         self.rows, self.residual, self.columns = rows, residual, columns
         self._partial = np.empty((rows.n_blocks, 2 * len(columns)))
         self._products = np.empty((len(columns), 2))
+        self._threads = rows.threads_up_to(len(columns))  # for a kernel over so many columns
         self.loss = self._add(np.empty(0), residual)  # weighted sum of squares of the residual
 
     def fill(self, index: int, proposal: Proposal, settings: Settings) -> None:
@@ -61,7 +62,7 @@ class Targets:
     def _add(self, steps: Double, values: Double) -> float:
         """Add the first columns times their steps to values at the rows; return the weighted sum of squares."""
         return sparse_columns.shift_residual(self.columns, steps, self.rows.weight, values, self._partial,
-                                             self.rows.threads(len(steps)))
+                                             self._threads[len(steps)])
 
     def shrink(self, steps: Double) -> None:
         """Take the first columns times their steps from the residual."""
@@ -69,7 +70,7 @@ class Targets:
 
     def products(self, n_learners: int) -> tuple[Double, Double]:
         """Weighted products of the first columns with the last of them, and with the residual."""
-        n_threads = self.rows.threads(n_learners)
+        n_threads = self._threads[n_learners]
         scratch = np.empty((n_threads, sparse_columns.PRODUCT_SCRATCH))
         sparse_columns.multiply_columns(self.columns, n_learners, self.rows.weight, self.residual, self._partial,
                                         scratch, self._products, n_threads)
@@ -94,13 +95,12 @@ class LeastSquares:
         self.coef = np.zeros(0)
         self._factor = np.zeros((settings.capacity, settings.capacity))
 
-    def forget(self) -> None:
-        """Begin anew with the residual, the model staying as it is."""
-        self.learners, self.coef = [], np.zeros(0)
-
     def _inner_products(self, learner: WeakLearner, n_learners: int) -> tuple[Double, Double]:
         """Inner products with the first weak learners, the last of which is `learner`: of it, and of the model."""
         raise NotImplementedError
+
+    def _store(self, learner: WeakLearner) -> None:
+        """Keep what inner products with a weak learner need, which will be the last."""
 
     def _move(self, step: Double) -> None:
         self.coef = self.coef + step
@@ -108,7 +108,13 @@ class LeastSquares:
             targets.shrink(step)
 
     def add(self, proposal: Proposal) -> bool:
-        """Add a weak learner and make all coefficients optimal, (12); False where the others span it already."""
+        """Add a weak learner and make all coefficients optimal, (12); False where the others span it already.
+
+        A full group first begins anew with the residual, and the model stays as it is.
+        """
+        if len(self.learners) == self.settings.capacity:
+            self.learners, self.coef = [], np.zeros(0)
+        self._store(proposal.learner)
         last, learner, reg_lambda = len(self.learners), proposal.learner, self.settings.reg_lambda
         self.training.fill(last, proposal, self.settings)
         with_last, with_residual = self.training.products(last + 1)
@@ -149,12 +155,10 @@ class SetLeastSquares(LeastSquares):
         self._indices = np.zeros((settings.capacity, settings.learner_size), np.intp)
         self._weights = np.zeros((settings.capacity, settings.learner_size))
 
-    def add(self, proposal: Proposal) -> bool:
-        """Add a weak learner and make all coefficients optimal, (12); False where the others span it already."""
-        last, (indices, weights, _) = len(self.learners), proposal.learner
+    def _store(self, learner: WeakLearner) -> None:
+        last, (indices, weights, _) = len(self.learners), learner
         self._indices[last], self._weights[last] = 0, 0
         self._indices[last, : len(indices)], self._weights[last, : len(indices)] = indices, weights
-        return super().add(proposal)
 
     def _inner_products(self, learner: WeakLearner, n_learners: int) -> tuple[Double, Double]:
         weights, indices = self._weights[:n_learners], self._indices[:n_learners]

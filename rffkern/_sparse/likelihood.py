@@ -39,8 +39,8 @@ _LEAST_NOISE = 1e-6
 class Likelihood:
     """Negative logarithm of the marginal likelihood of some targets, with that of the prior.
 
-    Its argument holds the logarithms of amplitude, bias, noise (beyond the least) and inverse length scales.  Those that
-    are `free` have a prior around `start`.
+    Its argument holds the logarithms of amplitude, bias, noise (beyond the least) and inverse length scales.  Those
+    that are `free` have a prior around `start`.
     """
 
     def __init__(self, rows: Double, targets: Double, start: Double, free: NDArray[np.bool_],

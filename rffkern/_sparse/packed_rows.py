@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from .._data.row_blocks import chunks
 from .._data.scaling import Scaling, no_scaling
 from .._data.threads import ELEMENTS_PER_THREAD, check_n_threads
-from .._data.tiles import DOUBLE, TILE, aligned, in_precision, pack, tiled
+from .._data.tiles import DOUBLE, TILE, aligned, pack, tiled
 from .._data.weights import RowWeights
 from .._kernels import sparse_columns
 from .._kernels.packing import ROW_BLOCK
-from ..expansion import pad_centers, pad_weights
+from .._kernels.sparse_columns import CENTER_MULTIPLE
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -48,21 +48,25 @@ class KernelRows:
         self.wanted_threads, self.most_threads = n_threads, check_n_threads(n_threads, sys.maxsize)
         self.n_tiles = -(-self.n_samples // TILE)
         self.n_blocks = -(-self.n_samples // ROW_BLOCK)
+        n_threads = self.threads(self.n_features)
+        self.weight = tiled(weights.array(), DOUBLE)
+        self.flat_weight = self.weight.reshape(-1)[: self.n_samples]
         self.tiles = aligned((self.n_tiles, self.n_features, TILE), self.dtype)
         self.largest_length = 0.0
         for rows, block in chunks(X):
             if weights.has_zeros:
                 block = weights.hide(rows, block, scaling.center)
-            _, length = pack(block, scaling, self.dtype, self.threads(self.n_features),
-                             out=self.tiles[rows.start // TILE :])
+            _, length = pack(block, scaling, self.dtype, n_threads, out=self.tiles[rows.start // TILE :])
             self.largest_length = max(self.largest_length, length)
-        self.weight = tiled(weights.array(), DOUBLE)
-        self.flat_weight = self.weight.reshape(-1)[: self.n_samples]
         self._no_scaling = no_scaling(self.n_features)
 
     def threads(self, per_row: int) -> int:
         """Number of threads for a kernel over so many numbers a row."""
         return min(self.most_threads, max(1, self.n_samples * per_row // ELEMENTS_PER_THREAD))
+
+    def threads_up_to(self, most: int) -> list[int]:
+        """Numbers of threads for kernels over none, one and so on up to `most` numbers a row."""
+        return [self.threads(per_row) for per_row in range(most + 1)]
 
     def taken(self, indices: Indices) -> "KernelRows":
         """Some of the rows."""
@@ -74,8 +78,8 @@ class KernelRows:
         return np.ascontiguousarray(self.tiles[indices // TILE, :, indices % TILE])
 
     def centers(self, indices: Indices) -> NDArray[Any]:
-        """Some of the rows as kernels take centers: padded with 0 to a multiple."""
-        return pad_centers(self._at(indices), self.dtype)
+        """Some of the rows as kernels take centers: in multiples of some number, the first ones again at the end."""
+        return self._at(np.resize(indices, -(-len(indices) // CENTER_MULTIPLE) * CENTER_MULTIPLE))
 
     def subset(self, indices: Indices, residual: Double, model: Double) -> Subset:
         """Some of the rows, with values at them, for a search."""
@@ -84,22 +88,26 @@ class KernelRows:
                       tiled(residual, DOUBLE).reshape(-1), tiled(model, DOUBLE).reshape(-1))
 
     def correlate(self, v: Double, centers: NDArray[Any]) -> Double:
-        """Sums over rows of v 2^-|row - center|^2, for each of the padded centers."""
+        """Sums over rows of v 2^-|row - center|^2, for each of `centers`."""
         sums = np.empty(len(centers))
         sparse_columns.correlate_centers(self.tiles, v, centers, np.empty((self.n_blocks, len(centers))), sums,
                                          self.threads(centers.size))
         return sums
 
     def fill(self, column: NDArray[Any], centers: NDArray[Any], weights: Double, constant: float) -> None:
-        """Column = constant + sum over centers of weights 2^-|row - center|^2; centers are padded."""
-        sparse_columns.fill_column(self.tiles, centers, pad_weights(weights[None], len(centers)), constant, column,
-                                   self.threads(centers.size))
+        """Column = constant + sum over centers of weights 2^-|row - center|^2; centers without a weight have 0."""
+        padded = np.zeros((1, len(centers)))
+        padded[0, : len(weights)] = weights
+        sparse_columns.fill_column(self.tiles, centers, padded, constant, column, self.threads(centers.size))
 
 
-def pack_rows(X: Any, scaling: Scaling, weights: RowWeights, precision: str, n_threads: int | None) -> KernelRows:
-    """Rows in a precision, in double instead of single where they lie too far apart for it."""
-    def pack_in(dtype: np.dtype[Any]) -> tuple[KernelRows, float]:
-        rows = KernelRows(X, scaling, weights, dtype, n_threads)
-        return rows, rows.largest_length
+def pack_rows(X: Any, scaling: Scaling, weights: RowWeights, n_threads: int | None,
+              dtype: np.dtype[Any]) -> tuple[KernelRows, float]:
+    """Rows, and the largest length of a row, as `in_precision` asks for them."""
+    rows = KernelRows(X, scaling, weights, dtype, n_threads)
+    return rows, rows.largest_length
 
-    return in_precision(pack_in, precision, lambda length: length > _LARGEST_SINGLE_LENGTH)
+
+def needs_double(largest_length: float) -> bool:
+    """Whether rows lie too far apart for single precision."""
+    return largest_length > _LARGEST_SINGLE_LENGTH

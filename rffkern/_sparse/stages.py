@@ -1,54 +1,44 @@
 """The weak learners of a machine round by round: their coefficients after each, and the scores that these give."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.row_blocks import take_rows
+from ..errors import InvalidInputError
 from ..expansion import KernelExpansion
 from .kernel import GaussianKernel
-from .weak_learner import WeakLearner, combine
+from .weak_learner import WeakLearner
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
-class CoefficientPath:
-    """The weak learners of one output, and their coefficients after each was added.
+def combine(learners: Sequence[WeakLearner], coef: Double) -> tuple[Indices, Double]:
+    """Distinct rows of some weak learners, sorted, and the weight of each in their sum."""
+    indices = np.concatenate([np.empty(0, np.intp), *(learner.indices for learner in learners)])
+    weights = np.concatenate([np.empty(0), *(c * learner.weights for c, learner in zip(coef, learners, strict=True))])
+    distinct, place = np.unique(indices, return_inverse=True)
+    combined = np.bincount(place, weights, len(distinct)).astype(np.float64, copy=False)
+    return distinct, combined
 
-    A step holds the coefficients of the last group alone; those of the groups before it keep what they ended with.
+
+class CoefficientPath(NamedTuple):
+    """The weak learners of one output, and coefficients after each was added.
+
+    A step holds the coefficients of the last group alone, one more than the step before; a single one begins a group.
+    The groups before it keep the coefficients they ended with.
     """
 
-    def __init__(self) -> None:
-        self.learners: list[WeakLearner] = []
-        self.steps: list[Double] = []
-        self._ends: list[int] = []  # numbers of weak learners at which groups end
-
-    def append(self, learner: WeakLearner, coef: Double) -> None:
-        """Add a weak learner, and the coefficients of its group with it."""
-        self.learners.append(learner)
-        self.steps.append(coef)
-
-    def correct(self, coef: Double) -> None:
-        """Replace the coefficients of the last group."""
-        self.steps[-1] = coef
-
-    def end_group(self) -> None:
-        """The weak learners so far keep the coefficients they have."""
-        if self._ends[-1:] != [len(self.steps)]:
-            self._ends.append(len(self.steps))
-
-    def cut(self, n_learners: int) -> "CoefficientPath":
-        """The path of the first weak learners."""
-        kept = CoefficientPath()
-        kept.learners, kept.steps = self.learners[:n_learners], self.steps[:n_learners]
-        kept._ends = [end for end in self._ends if end < n_learners]
-        return kept
+    learners: Sequence[WeakLearner]
+    steps: Sequence[Double]
 
     def at(self, n_learners: int) -> Double:
         """Coefficients of the first weak learners, as they were when there were no more."""
-        ends = [*(end for end in self._ends if end < n_learners), n_learners] if n_learners else []
+        ends = [m for m in range(1, n_learners) if len(self.steps[m]) == 1]
+        ends += [n_learners] if n_learners else []
         return np.concatenate([np.empty(0), *(self.steps[end - 1] for end in ends)])
 
     def combined(self) -> tuple[Indices, Double]:
@@ -59,14 +49,14 @@ class CoefficientPath:
 class Stages(NamedTuple):
     """What a machine was after each round."""
 
-    paths: list[CoefficientPath]  # of each output, indices being those of rows to learn from
-    counts: list[list[int]]  # after each round, the number of weak learners of each output
+    paths: Sequence[CoefficientPath]  # of each output, indices being those of rows to learn from
+    counts: Sequence[Sequence[int]]  # after each round, the number of weak learners of each output
     rows: Indices  # of the centers of the expansion, sorted
     intercept: Double  # (n_outputs,)
     scale: Double  # (n_outputs,)
     kernel: GaussianKernel
 
-    def weights(self) -> tuple[Double, Double]:
+    def _weights(self) -> tuple[Double, Double]:
         """Weights (n_terms, n_outputs) and intercept (n_outputs,) of the expansion after the last round."""
         weights, intercept = np.zeros((len(self.rows), len(self.paths))), self.intercept.copy()
         with np.errstate(over="ignore", invalid="ignore"):
@@ -76,7 +66,15 @@ class Stages(NamedTuple):
                 intercept[k] += self.scale[k] * (self.kernel.bias * combined.sum())
         return weights, intercept
 
-    def scores(self, expansion: KernelExpansion, X: NDArray[Any], n_threads: int | None) -> Iterator[Double]:
+    def expansion(self, X: Any, inverse_lengthscales: Double) -> KernelExpansion:
+        """The expansion after the last round, its centers taken from rows X."""
+        weights, intercept = self._weights()
+        if not (np.isfinite(weights).all() and np.isfinite(intercept).all()):
+            raise InvalidInputError("y must be smaller: the weights of its basis vectors overflow, got a spread of "
+                                    f"{self.scale.max():.3g}")
+        return KernelExpansion(take_rows(X, self.rows), weights, intercept, inverse_lengthscales)
+
+    def scores(self, expansion: Any, X: NDArray[Any], n_threads: int | None) -> Iterator[Double]:
         """Yield the scores after each round kept, shape (n_samples, n_outputs)."""
         columns = [np.empty((len(path.learners), len(X))) for path in self.paths]
         done = [0] * len(columns)
@@ -89,7 +87,7 @@ class Stages(NamedTuple):
                 scores[:, k] += self.scale[k] * (self.paths[k].at(count) @ columns[k][:count])
             yield scores
 
-    def _values(self, learner: WeakLearner, expansion: KernelExpansion, X: NDArray[Any],
+    def _values(self, learner: WeakLearner, expansion: Any, X: NDArray[Any],
                 n_threads: int | None) -> Double:
         """Values of a weak learner at rows."""
         centers = expansion.centers[np.searchsorted(self.rows, learner.indices)]
@@ -99,7 +97,7 @@ class Stages(NamedTuple):
         return values
 
 
-def make_stages(paths: list[CoefficientPath], counts: list[list[int]], intercept: Double, scale: Double,
+def make_stages(paths: Sequence[CoefficientPath], counts: Sequence[Sequence[int]], intercept: Double, scale: Double,
                 kernel: GaussianKernel) -> Stages:
     """The stages of a machine whose kernel is normalised."""
     indices = [learner.indices for path in paths for learner in path.learners]

@@ -1,24 +1,24 @@
 """The way from checked rows to a sparse kernel machine."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arguments import check_rng
-from .._data.row_blocks import take_rows
 from .._data.scaling import measure_scaling
+from .._data.tiles import in_precision
 from .._data.training_rows import Training
 from .._estimator.base import Fitted
 from .._estimator.monitor import Monitor
-from ..errors import InvalidInputError
 from ..expansion import KernelExpansion
-from .ensemble import GroupMaker, RowsWithTargets, grow_all, make_ensembles
+from .ensemble import GroupMaker, RowsWithTargets, finish, grow_all, make_ensembles
 from .kernel import given_kernel
 from .kernel_choice import KernelParameters, learn_kernel
-from .packed_rows import KernelRows, pack_rows
-from .stages import Stages, make_stages
+from .packed_rows import KernelRows, needs_double, pack_rows
+from .stages import make_stages
 
 Double = NDArray[np.float64]
 
@@ -54,38 +54,28 @@ def train(parameters: Parameters, training: Training, callback: Callable[..., An
     intercepts = np.array(list(map(data.weights.mean, targets.T)))
     residuals = targets - intercepts
     machine = learn_kernel(parameters, data, residuals, scaling, rng)
-    in_lengths = machine.kernel.scaling(scaling)
-    rows = pack_rows(data.X, in_lengths, data.weights, parameters.precision, n_threads)
+    in_lengths, inverse_lengths = machine.kernel.scaling(scaling), machine.kernel.inverse_lengths(scaling)
+    normalised = machine.normalised_beside_mean_one(data.weights)
+    rows = in_precision(partial(pack_rows, data.X, in_lengths, data.weights, n_threads), parameters.precision,
+                        needs_double)
     held_out = None
     if evaluation is not None:
         eval_rows = KernelRows(evaluation.X, in_lengths, evaluation.weights, rows.dtype, n_threads)
         held_out = RowsWithTargets(eval_rows, np.column_stack(evaluation.targets()) - intercepts)
-    ensembles = make_ensembles(parameters, RowsWithTargets(rows, residuals), held_out,
-                               machine.beside_mean_one(data.weights), later_groups(targets), rng)
+    ensembles = make_ensembles(parameters, RowsWithTargets(rows, residuals), held_out, normalised,
+                               later_groups(targets), rng)
     counts = grow_all(ensembles, monitor)[: monitor.best_round]
-    for ensemble in ensembles:
-        ensemble.refine()
-    last = counts[-1] if counts else [0] * len(ensembles)
-    paths = [ensemble.path.cut(n) for ensemble, n in zip(ensembles, last, strict=True)]
+    paths, n_skipped = finish(ensembles, counts[-1] if counts else [0] * len(ensembles))
     stages = make_stages(paths, counts, training.center + training.scale * intercepts, training.scale,
-                         machine.kernel.normalised())
-    expansion = _to_expansion(stages, data.X, machine.kernel.inverse_lengths(scaling))
+                         normalised.kernel)
+    expansion = stages.expansion(data.X, inverse_lengths)
     return Fitted(training.names, training.classes, expansion, {
         "n_estimators_": len(counts),
-        "n_skipped_": sum(ensemble.n_skipped for ensemble in ensembles),
+        "n_skipped_": n_skipped,
         "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss),
         "kernel_parameters_": np.array([machine.reg_lambda, machine.kernel.amplitude, machine.kernel.bias,
                                         *machine.kernel.lengthscales]),
     }, stages)
-
-
-def _to_expansion(stages: Stages, X: Any, inverse_lengthscales: Double) -> KernelExpansion:
-    """The expansion on the distinct basis vectors of all outputs."""
-    weights, intercept = stages.weights()
-    if not (np.isfinite(weights).all() and np.isfinite(intercept).all()):
-        raise InvalidInputError("y must be smaller: the weights of its basis vectors overflow, got a spread of "
-                                f"{stages.scale.max():.3g}")
-    return KernelExpansion(take_rows(X, stages.rows), weights, intercept, inverse_lengthscales)
 
 
 def restored(model: Any, expansion: KernelExpansion, arrays: Mapping[str, Double]) -> dict[str, Any]:

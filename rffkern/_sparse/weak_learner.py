@@ -1,6 +1,5 @@
-"""A weak learner: a sum of kernels over some rows, the basis vectors; and what all weak learners of an ensemble share."""
+"""Weak learners, which are sums of kernels over basis vectors, and the settings that those of an ensemble share."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,11 +21,7 @@ class Settings(NamedTuple):
     rule: str
     n_candidates: int
     subset_size: int | None  # rows that basis vectors are selected from; None for all
-
-    @property
-    def keeps_dictionary(self) -> bool:
-        """Whether a basis vector must lie outside of the span of all those before it."""
-        return self.learner_size == 1 and self.capacity > 1
+    keeps_dictionary: bool  # whether a basis vector must lie outside of the span of all those before it
 
 
 class WeakLearner(NamedTuple):
@@ -46,12 +41,4 @@ class Proposal(NamedTuple):
     """A weak learner that a selection proposes, and the rows that its column is computed from."""
 
     learner: WeakLearner
-    centers: NDArray[Any]  # its basis vectors as kernels take them, or the last where others are `before` it
-
-
-def combine(learners: Sequence[WeakLearner], coef: Double) -> tuple[Indices, Double]:
-    """Distinct rows of some weak learners, sorted, and the weight of each in their sum."""
-    indices = np.concatenate([np.empty(0, np.intp), *(learner.indices for learner in learners)])
-    weights = np.concatenate([np.empty(0), *(c * learner.weights for c, learner in zip(coef, learners, strict=True))])
-    distinct, place = np.unique(indices, return_inverse=True)
-    return distinct, np.bincount(place, weights, len(distinct))
+    centers: NDArray[Any]  # from `KernelRows.centers`: its basis vectors, or the last where others are `before` it
