@@ -85,8 +85,8 @@ _FITTED = (
               "model files."),
     Attribute("train_loss_, eval_loss_", "arrays",
               "Mean squared residual (over outputs too) before the first round and after each, for a regressor in "
-              "units of the variance of y; eval_loss_ is empty without an `eval_set`.  Rows that a group leaves out count "
-              "in train_loss_ with the residual they had when it began."),
+              "units of the variance of y; eval_loss_ is empty without an `eval_set`.  Rows that a group leaves "
+              "out count in train_loss_ with the residual they had when it began."),
     Attribute("kernel_parameters_", "array of shape (3 + n_features,)", "Lambda, amplitude, bias and length scales."),
     N_FEATURES_IN_,
 )

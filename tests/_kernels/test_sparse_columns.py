@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rffkern import InvalidInputError, KernelExpansion, load, save
 from rffkern._data.scaling import Scaling
 from rffkern._data.tiles import aligned, pack, tiled
+from rffkern._data.weights import RowWeights
 from rffkern._kernels import sparse_columns, sparse_likelihood
 from rffkern._sparse.packed_rows import KernelRows
 
@@ -29,11 +30,11 @@ class Columns:
         self.a = rng.standard_normal(n_centers)
         self.F = rng.standard_normal((4, n_samples)).astype(dtype)
         scaling = Scaling(np.zeros(n_features), sparse_columns.UNIT / self.lengthscales, 1.0)
-        self.rows = KernelRows(self.X, scaling, self.weight, dtype, None)
-        self.rows.n_threads = n_threads
+        self.rows = KernelRows(self.X, scaling, RowWeights(n_samples, self.weight), dtype, None)
         self.rows.threads = lambda per_row: n_threads
+        self.n_threads = n_threads
         indices = rng.integers(0, n_samples, n_centers)
-        self.centers = self.rows.at(indices)
+        self.centers = self.rows.centers(indices)
         self.K = reference.gaussian_kernel(self.X, self.X[indices], self.lengthscales)
         self.columns = aligned((5, self.rows.n_tiles, 128), np.dtype(dtype))
         for column, values in zip(self.columns, self.F, strict=False):
@@ -46,18 +47,18 @@ class Columns:
         rows, products = self.rows, np.full((5, 2), np.nan)
         sparse_columns.multiply_columns(self.columns, 4, rows.weight, tiled(self.residual, DOUBLE),
                                          np.empty((rows.n_blocks, 8)),
-                                         np.empty((rows.n_threads, sparse_columns.PRODUCT_SCRATCH)), products,
-                                         rows.n_threads)
+                                         np.empty((self.n_threads, sparse_columns.PRODUCT_SCRATCH)), products,
+                                         self.n_threads)
         return products[:4]
 
     def shrunk(self, steps):
         rows, residual = self.rows, tiled(self.residual, DOUBLE)
         loss = sparse_columns.shift_residual(self.columns, -steps, rows.weight, residual,
-                                              np.empty((rows.n_blocks, 1)), rows.n_threads)
+                                              np.empty((rows.n_blocks, 1)), self.n_threads)
         return loss, self.flat(residual)
 
     def correlations(self):
-        return self.rows.correlate(tiled(self.residual, DOUBLE), self.centers)
+        return self.rows.correlate(tiled(self.residual, DOUBLE), self.centers)[: len(self.a)]
 
     def filled(self):
         self.rows.fill(self.columns[4], self.centers, self.a, 0.5)
@@ -124,18 +125,18 @@ def test_bits_do_not_depend_on_the_number_of_threads(dtype):
 def test_rows_far_from_the_origin_are_told_apart():
     """Differences come before squares: |x|^2 - 2 x . z + |z|^2 would leave single precision nothing here."""
     X = 4000 + np.linspace(0, 1, 300)[:, None].astype(np.float32).astype(np.float64)
-    rows = KernelRows(X, Scaling(np.zeros(1), np.ones(1), 1.0), None, np.float32, 1)
-    centers = rows.at(np.array([0]))
+    rows = KernelRows(X, Scaling(np.zeros(1), np.ones(1), 1.0), RowWeights(300), np.float32, 1)
+    centers = rows.centers(np.array([0]))
     v = np.zeros((rows.n_tiles, 128))
     v.reshape(-1)[299] = 1
     np.testing.assert_allclose(rows.correlate(v, centers), 0.5, atol=1e-3)
 
 
 def test_extreme_distances_are_far_and_not_nan():
-    rows = KernelRows(np.array([[0.0], [1e300], [-1e300], [1.0]]), Scaling(np.zeros(1), np.ones(1), 1.0), None,
-                      np.float64, 1)
+    rows = KernelRows(np.array([[0.0], [1e300], [-1e300], [1.0]]), Scaling(np.zeros(1), np.ones(1), 1.0),
+                      RowWeights(4), np.float64, 1)
     column = np.empty((1, 128))
-    rows.fill(column, np.array([[0.0], [1e300]]), np.ones(2), 0.0)
+    rows.fill(column, rows.centers(np.array([0, 1])), np.ones(2), 0.0)
     np.testing.assert_allclose(column[0, :4], [1, 1, 0, 0.5], atol=1e-200)
 
 
