@@ -2,7 +2,9 @@
 
 Rows are in units in which the kernel is k(x, z) = amplitude 2^-|x - z|^2 + bias.  Each chosen row joins a dictionary,
 whose Gram matrix Q is factorised as it grows.  The pivot of a candidate is its squared distance, in the feature space
-of the kernel, from the span of those before it: what the rule "ald" looks at, and what tells near-duplicates.
+of the kernel, from the span of those before it.  The rule "ald" (approximate linear dependence) compares it with a
+threshold, and near-duplicates are recognised by it.  "mp" stands for matching pursuit, "ran" for resource-allocating
+network.
 """
 
 from libc.math cimport exp2, fabs
@@ -17,15 +19,15 @@ cdef enum:
 
 RULES = {"random": C_RANDOM, "max-res": C_MAX_RES, "mp": C_MP, "boost": C_BOOST, "ald": C_ALD, "ran": C_RAN}
 
-# Share of its diagonal entry that a pivot of the least-squares fit must be above, lest rounding has made it.
+# Share of its diagonal entry that a pivot of the least-squares fit must exceed: below, rounding has made it.
 cdef double SMALLEST_PIVOT = 1e-13
 
 
 cdef class Selector:
     """Chooses rows that are to be basis vectors, and keeps the dictionary of those chosen since `reset`.
 
-    `smallest` is the share of k(x, x) that a pivot must be above; `threshold` is what the rule "ran" asks of pivot
-    times the fall of the objective; `n_looks` is how many candidates "mp" and "boost" choose among.
+    `smallest` is the share of k(x, x) that a pivot must exceed; `threshold` is what the pivot times the decrease of the
+    objective must exceed under the rule "ran"; `n_looks` is how many candidates "mp" and "boost" choose among.
     """
 
     cdef readonly Py_ssize_t n_basis, n_skipped
@@ -34,7 +36,7 @@ cdef class Selector:
     cdef Py_ssize_t n_looks, position, n_taken
     cdef double amplitude, bias, reg_lambda, smallest, threshold
     cdef double[:, ::1] basis             # (capacity, n_features)
-    # Of one call: columns of the kernel, their normal equations, and what is left of the target.
+    # Of one call: columns of the kernel, their normal equations, and the residual of the target.
     cdef double[:, ::1] columns, gram
     cdef double[::1] right, coef, left, weighted
     cdef Py_ssize_t[::1] taken
@@ -64,7 +66,7 @@ cdef class Selector:
         Py_ssize_t n_rows,                  # of which are rows and no padding; looked at in their order
         const double[::1] weight,           # IN   (n_tiles * TILE,) 0 for padding
         const double[::1] target,           # IN   (n_tiles * TILE,)
-        const double[::1] model,             # IN   (n_tiles * TILE,) values of the model, its inner products with k(row, .)
+        const double[::1] model,            # IN   (n_tiles * TILE,) its values, which are inner products with k(row, .)
         Py_ssize_t[::1] chosen,             # OUT  (n_wanted,) indices of rows
     ):
         """Choose up to n_wanted rows that fit the target together; return how many were found."""

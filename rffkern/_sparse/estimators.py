@@ -24,6 +24,7 @@ from .._estimator.parameters import (
     Attribute,
     Parameter,
 )
+from .._kernels.sparse_selection import RULES
 from ..expansion import KernelExpansion
 from .ensemble import learn_from_active_rows, learn_from_all_rows
 from .kernel import KernelParameter
@@ -41,7 +42,7 @@ _BASIS = (
     Parameter("subset_size", Number(int, 1, optional=True),
               "Size T >= learner_size of the random subset of rows that the basis vectors of a weak learner are "
               "selected from, at most half of the rows; None for all rows."),
-    Parameter("selection", Choice(("random", "max-res", "mp", "boost", "ald", "ran")),
+    Parameter("selection", Choice(tuple(RULES)),
               'Rule that selects a basis vector.  "random": any row.  "max-res": the row of largest residual.  "mp" '
               "(matching pursuit): of `n_candidates` rows, the one that lowers the objective most, (28).  "
               '"boost" (boosting): of `n_candidates` rows, the one of largest gradient, (27).  "ald" (approximate '

@@ -95,8 +95,8 @@ def test_groups_of_a_classifier(rng, all_rows):
     assert model.score(X, y > 0) > 0.93
     assert model.n_estimators_ == 40
     # At the end of the last group, and there alone, the loss is known of all rows: the next would begin with it.
-    longer = SparseKernelClassifier(41, learner_size=5, subset_size=100, update="group", group_size=8, all_rows=all_rows,
-                                    **GIVEN).fit(X, y > 0)
+    longer = SparseKernelClassifier(41, learner_size=5, subset_size=100, update="group", group_size=8,
+                                    all_rows=all_rows, **GIVEN).fit(X, y > 0)
     np.testing.assert_allclose(longer.train_loss_[:41], model.train_loss_, rtol=1e-12)
     if all_rows:
         scores = model.decision_function(X)
