@@ -8,7 +8,8 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport log, sqrt
 
 from .tiles cimport (
-    TERMS, TILE, add_columns, add_kernels, block_start, block_stop, column_products, decay, distances, dot, n_blocks, real,
+    TERMS, TILE, add_columns, add_kernels, block_start, block_stop, column_products, decay, distances, dot, n_blocks,
+    real,
 )
 
 cdef enum:

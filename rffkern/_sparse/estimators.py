@@ -227,7 +227,9 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
 
         Parameters
         ----------
-        {X}
+        X : array of shape (n_samples, n_features), or RowBlocks
+            float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are
+            read block by block; the rows are packed in memory.
         {targets}
         {sample_weight}
         {eval_set}
@@ -334,7 +336,9 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
 
         Parameters
         ----------
-        {X}
+        X : array of shape (n_samples, n_features), or RowBlocks
+            float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are
+            read block by block; the rows are packed in memory.
         {labels}
         {sample_weight}
         {eval_set}
