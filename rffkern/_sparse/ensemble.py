@@ -153,9 +153,10 @@ class Ensemble:
     @property
     def eval_loss(self) -> float | None:
         """Mean squared residual of held-out rows, if there are any."""
-        for targets in self._shared.held_out:
-            return targets.loss / targets.rows.weights.total
-        return None
+        if not self._shared.held_out:
+            return None
+        (targets,) = self._shared.held_out
+        return targets.loss / targets.rows.weights.total
 
     def grow(self) -> bool:
         """Add a weak learner; False, from then on, where none is left to add."""

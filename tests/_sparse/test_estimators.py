@@ -18,6 +18,7 @@ from rffkern import (
     load,
     save,
 )
+from rffkern._data.threads import check_n_threads
 from rffkern._kernels.sparse_selection import RULES
 
 
@@ -348,6 +349,7 @@ def test_concurrent_fits_have_the_bits_of_one_alone(rng):
     """With teams of threads each: rows times columns are enough for two."""
     X = rng.standard_normal((100_000, 6))
     y = np.sin(X[:, 0]) + X[:, 1]
+    assert check_n_threads(2, X.size) == 2
     params = {"kernel": {"lengthscales": 2.0}, "reg_lambda": 0.1, "learner_size": 8, "subset_size": 60}
 
     def answers(seed):
