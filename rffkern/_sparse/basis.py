@@ -30,7 +30,7 @@ _RAN_THRESHOLD = 1e-4
 class Subsets:
     """Random subsets of the rows of positive weight, in random order, drawn by weight where weights differ."""
 
-    def __init__(self, weights: RowWeights, size: int | None, rng: np.random.Generator) -> None:
+    def __init__(self, weights: RowWeights, size: int | None, rng: "np.random.Generator") -> None:
         self._rng = rng
         self._n_rows = weights.n_positive
         self._size = self._n_rows if size is None else min(size, self._n_rows)
@@ -42,7 +42,7 @@ class Subsets:
             self._cumulated = np.cumsum(weight) if (weight[weight > 0] != weight.max()).any() else None
 
     @classmethod
-    def of_settings(cls, weights: RowWeights, settings: Settings, rng: np.random.Generator) -> "Subsets":
+    def of_settings(cls, weights: RowWeights, settings: Settings, rng: "np.random.Generator") -> "Subsets":
         """Subsets for the weak learners of an ensemble, of half of the rows at most.
 
         Among all rows, a rule would find much the same vectors again and again.

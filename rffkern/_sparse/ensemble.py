@@ -33,7 +33,7 @@ class Shared(NamedTuple):
     held_out: tuple[Targets, ...]  # one or none
     settings: Settings
     columns: NDArray[Any]  # (capacity, n_tiles, 128) memory for the columns of a group
-    rng: np.random.Generator
+    rng: "np.random.Generator"
 
 
 class Group:
@@ -243,7 +243,7 @@ class RowsWithTargets(NamedTuple):
 
 def make_ensembles(parameters: SparseParameters, learned: RowsWithTargets, held_out: RowsWithTargets | None,
                    machine: RegularisedKernel, later_groups: Sequence[GroupMaker],
-                   rng: np.random.Generator) -> list[Ensemble]:
+                   rng: "np.random.Generator") -> list[Ensemble]:
     """An ensemble for each output; `machine` is normalised, and meant for weights of mean 1."""
     rows, n_positive = learned.rows, learned.rows.weights.n_positive
     n_learners = min(parameters.n_estimators, n_positive)  # of which no more are independent

@@ -43,7 +43,7 @@ class KernelParameters(SparseParameters, Protocol):
 
 
 def learn_kernel(parameters: KernelParameters, data: Any, targets: Double, scaling: Scaling,
-                 rng: np.random.Generator) -> RegularisedKernel:
+                 rng: "np.random.Generator") -> RegularisedKernel:
     """Kernel and lambda, learned as far as they are not given.
 
     Parameters
@@ -78,7 +78,7 @@ class Trial:
     """
 
     def __init__(self, parameters: KernelParameters, data: Any, targets: Double, scaling: Scaling,
-                 rng: np.random.Generator) -> None:
+                 rng: "np.random.Generator") -> None:
         order = rng.permutation(data.weights.positive())
         order = order[: _TRIAL_ROWS * (1 + _ROWS_PER_HELD_OUT) // _ROWS_PER_HELD_OUT]
         self._held_out, self._learned = np.split(order, [len(order) // (1 + _ROWS_PER_HELD_OUT)])

@@ -143,7 +143,7 @@ def _start(rows: Double, given: Given) -> Double:
 
 
 def likeliest_kernel(rows: Double, targets: Double, given: Given, length_scales: LengthScales,
-                     rng: np.random.Generator, n_threads: int | None) -> RegularisedKernel:
+                     rng: "np.random.Generator", n_threads: int | None) -> RegularisedKernel:
     """Maximise the marginal likelihood over what is not given; lambda of the result is the noise.
 
     Parameters

@@ -74,25 +74,33 @@ class Stages(NamedTuple):
                                     f"{self.scale.max():.3g}")
         return KernelExpansion(take_rows(X, self.rows), weights, intercept, inverse_lengthscales)
 
-    def scores(self, expansion: Any, X: NDArray[Any], n_threads: int | None) -> Iterator[Double]:
+
+class StagedMachine(NamedTuple):
+    """A trained machine, and what it was after each round: the training state of an estimator."""
+
+    stages: Stages
+    expansion: Any  # KernelExpansion
+
+    def scores(self, X: NDArray[Any], n_threads: int | None) -> Iterator[Double]:
         """Yield the scores after each round kept, shape (n_samples, n_outputs)."""
-        columns = [np.empty((len(path.learners), len(X))) for path in self.paths]
+        paths, _, _, intercept, scale, _ = self.stages
+        columns = [np.empty((len(path.learners), len(X))) for path in paths]
         done = [0] * len(columns)
-        for counts in self.counts:
-            scores = np.tile(self.intercept, (len(X), 1))
+        for counts in self.stages.counts:
+            scores = np.tile(intercept, (len(X), 1))
             for k, count in enumerate(counts):
                 for m in range(done[k], count):
-                    columns[k][m] = self._values(self.paths[k].learners[m], expansion, X, n_threads)
+                    columns[k][m] = self._values(paths[k].learners[m], X, n_threads)
                 done[k] = count
-                scores[:, k] += self.scale[k] * (self.paths[k].at(count) @ columns[k][:count])
+                scores[:, k] += scale[k] * (paths[k].at(count) @ columns[k][:count])
             yield scores
 
-    def _values(self, learner: WeakLearner, expansion: Any, X: NDArray[Any],
-                n_threads: int | None) -> Double:
+    def _values(self, learner: WeakLearner, X: NDArray[Any], n_threads: int | None) -> Double:
         """Values of a weak learner at rows."""
-        centers = expansion.centers[np.searchsorted(self.rows, learner.indices)]
-        alone = KernelExpansion(centers, self.kernel.amplitude * learner.weights[:, None],
-                                [self.kernel.bias * learner.weights.sum()], expansion.inverse_lengthscales)
+        kernel = self.stages.kernel
+        centers = self.expansion.centers[np.searchsorted(self.stages.rows, learner.indices)]
+        alone = KernelExpansion(centers, kernel.amplitude * learner.weights[:, None],
+                                [kernel.bias * learner.weights.sum()], self.expansion.inverse_lengthscales)
         values: Double = alone.score_checked(X, n_threads)[:, 0]
         return values
 
@@ -107,6 +115,6 @@ def make_stages(paths: Sequence[CoefficientPath], counts: Sequence[Sequence[int]
 def staged_scores(model: Any, X: Any) -> Iterator[Double]:
     """Yield the scores of a fitted model after each round kept: (n_samples,) of one output, else two-dimensional."""
     X = model._check_rows(X)
-    stages: Stages = model._require_training_state("for staged answers")
-    for scores in stages.scores(model.expansion_, X, model.n_threads):
+    machine: StagedMachine = model._require_training_state("for staged answers")
+    for scores in machine.scores(X, model.n_threads):
         yield scores[:, 0] if scores.shape[1] == 1 else scores

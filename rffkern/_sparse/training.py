@@ -18,7 +18,7 @@ from .ensemble import GroupMaker, RowsWithTargets, finish, grow_all, make_ensemb
 from .kernel import given_kernel
 from .kernel_choice import KernelParameters, learn_kernel
 from .packed_rows import KernelRows, needs_double, pack_rows
-from .stages import make_stages
+from .stages import StagedMachine, make_stages
 
 Double = NDArray[np.float64]
 
@@ -75,7 +75,7 @@ def train(parameters: Parameters, training: Training, callback: Callable[..., An
         "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss),
         "kernel_parameters_": np.array([machine.reg_lambda, machine.kernel.amplitude, machine.kernel.bias,
                                         *machine.kernel.lengthscales]),
-    }, stages)
+    }, StagedMachine(stages, expansion))
 
 
 def restored(model: Any, expansion: KernelExpansion, arrays: Mapping[str, Double]) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def test_groups_of_a_classifier(rng, all_rows):
     X, y = waves(rng, 900)
     model = SparseKernelClassifier(40, learner_size=5, subset_size=100, update="group", group_size=8, all_rows=all_rows,
                                    **GIVEN).fit(X, y > 0)
-    sizes = {len(np.unique(learner.indices)) for learner in model._training_state.paths[0].learners}
+    sizes = {len(np.unique(learner.indices)) for learner in model._training_state.stages.paths[0].learners}
     assert sizes == {5}
     assert model.score(X, y > 0) > 0.93
     assert model.n_estimators_ == 40
