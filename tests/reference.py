@@ -237,15 +237,15 @@ def select_basis(K, weight, target, pull, order, rule, n_wanted, reg_lambda, kno
     return chosen
 
 
-def sparse_boosting(K, weight, target, subsets, rule, learner_size, reg_lambda, update="full", block_size=None):
+def sparse_boosting(K, weight, target, subsets, rule, learner_size, reg_lambda, update="full", group_size=None):
     """Sun and Yao's ensemble on given subsets of rows: (values at the rows after each learner, learners, coefficients).
 
     Every learner is a pair (rows, weights) of length 1 in the space of the kernel.
     """
     F, learners, coef, values = np.empty((len(K), 0)), [], np.empty(0), []
-    base = np.zeros(len(K))  # what earlier blocks, or learners that are kept as they are, make
+    base = np.zeros(len(K))  # what earlier groups, or learners that are kept as they are, make
     for subset in subsets:
-        if update == "block" and F.shape[1] == block_size:
+        if update == "group" and F.shape[1] == group_size:
             base, F, coef = base + F @ coef, np.empty((len(K), 0)), np.empty(0)
         model = F @ coef if update != "one" else base
         residual = target - base - F @ coef

@@ -6,7 +6,7 @@ import os
 from .arguments import MAX_THREADS, check_scalar
 
 # Waking a thread takes some ten microseconds; each must have many times that to do.
-_ELEMENTS_PER_THREAD = 1 << 18
+ELEMENTS_PER_THREAD = 1 << 18
 
 _CGROUP_V2 = "/sys/fs/cgroup/cpu.max"
 _CGROUP_V1 = "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us"
@@ -47,6 +47,6 @@ def check_n_threads(n_threads: int | None, n_elements: int) -> int:
     """
     if n_threads is not None:
         n_threads = check_scalar("n_threads", n_threads, int, low=1, high=MAX_THREADS)
-    if n_elements < 2 * _ELEMENTS_PER_THREAD or os.getpid() != _import_pid:
+    if n_elements < 2 * ELEMENTS_PER_THREAD or os.getpid() != _import_pid:
         return 1
-    return min(available_cpus() if n_threads is None else n_threads, n_elements // _ELEMENTS_PER_THREAD)
+    return min(available_cpus() if n_threads is None else n_threads, n_elements // ELEMENTS_PER_THREAD)

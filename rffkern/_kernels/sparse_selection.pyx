@@ -2,7 +2,9 @@
 
 Rows are in units in which the kernel is k(x, z) = amplitude 2^-|x - z|^2 + bias.  Each chosen row joins a dictionary,
 whose Gram matrix Q is factorised as it grows.  The pivot of a candidate is its squared distance, in the feature space
-of the kernel, from the span of those before it: what the rule "ald" looks at, and what tells near-duplicates.
+of the kernel, from the span of those before it.  The rule "ald" (approximate linear dependence) compares it with a
+threshold, and near-duplicates are recognised by it.  "mp" stands for matching pursuit, "ran" for resource-allocating
+network.
 """
 
 from libc.math cimport exp2, fabs
@@ -18,24 +20,24 @@ cdef enum:
 
 RULES = {"random": C_RANDOM, "max-res": C_MAX_RES, "mp": C_MP, "boost": C_BOOST, "ald": C_ALD, "ran": C_RAN}
 
-# Share of its diagonal entry that a pivot of the least-squares fit must be above, lest rounding has made it.
+# Share of its diagonal entry that a pivot of the least-squares fit must exceed: below, rounding has made it.
 cdef double SMALLEST_PIVOT = 1e-13
 
 
 cdef class Selector:
     """Chooses rows that are to be basis vectors, and keeps the dictionary of those chosen since `reset`.
 
-    `smallest` is the share of k(x, x) that a pivot must be above; `threshold` is what the rule "ran" asks of pivot
-    times the fall of the objective; `n_looks` is how many candidates "mp" and "boost" choose among.
+    `smallest` is the share of k(x, x) that a pivot must exceed; `threshold` is what the pivot times the decrease of the
+    objective must exceed under the rule "ran"; `n_looks` is how many candidates "mp" and "boost" choose among.
     """
 
-    cdef public Py_ssize_t n_basis, n_skipped
+    cdef readonly Py_ssize_t n_basis, n_skipped
     cdef readonly double[:, ::1] factor   # (capacity, capacity) of Q, as far as n_basis
     cdef int rule
     cdef Py_ssize_t n_looks, position, n_taken
     cdef double amplitude, bias, reg_lambda, smallest, threshold
     cdef double[:, ::1] basis             # (capacity, n_features)
-    # Of one call: columns of the kernel, their normal equations, and what is left of the target.
+    # Of one call: columns of the kernel, their normal equations, and the residual of the target.
     cdef double[:, ::1] columns, gram
     cdef double[::1] right, coef, left, weighted
     cdef Py_ssize_t[::1] taken
@@ -57,13 +59,17 @@ cdef class Selector:
         """Forget the dictionary."""
         self.n_basis = 0
 
+    def forget_last(self):
+        """Take the row chosen last out of the dictionary."""
+        self.n_basis = max(<Py_ssize_t>0, self.n_basis - 1)
+
     def choose(
         self,
         const double[:, :, ::1] tiles,      # IN   (n_tiles, n_features, TILE) candidate rows
+        Py_ssize_t n_rows,                  # of which are rows and no padding; looked at in their order
         const double[::1] weight,           # IN   (n_tiles * TILE,) 0 for padding
         const double[::1] target,           # IN   (n_tiles * TILE,)
-        const double[::1] pull,             # IN   (n_tiles * TILE,) inner products of the model with k(row, .)
-        const Py_ssize_t[::1] order,        # IN   (n_rows,) in which to look at the rows
+        const double[::1] model,            # IN   (n_tiles * TILE,) its values, which are inner products with k(row, .)
         Py_ssize_t[::1] chosen,             # OUT  (n_wanted,) indices of rows
     ):
         """Choose up to n_wanted rows that fit the target together; return how many were found."""
@@ -84,18 +90,18 @@ cdef class Selector:
         self.position = self.n_taken = 0
         with nogil:
             while found < n_wanted and self.n_basis < self.factor.shape[0]:
-                if not self._choose_one(tiles, weight, target, pull, order, chosen, found):
+                if not self._choose_one(tiles, weight, target, model, n_rows, chosen, found):
                     break
                 found += 1
         return found
 
     cdef bint _choose_one(self, const double[:, :, ::1] tiles, const double[::1] weight, const double[::1] target,
-                          const double[::1] pull, const Py_ssize_t[::1] order, Py_ssize_t[::1] chosen,
+                          const double[::1] model, Py_ssize_t n_rows, Py_ssize_t[::1] chosen,
                           Py_ssize_t found) noexcept nogil:
         cdef Py_ssize_t row
         cdef double pivot, fall = 0
         while True:
-            row = self._best(tiles, weight, target, pull, order, &fall)
+            row = self._best(tiles, weight, target, model, n_rows, &fall)
             if row < 0:
                 return False
             self.taken[row] = 1
@@ -105,7 +111,7 @@ cdef class Selector:
                 self.n_skipped += self.rule != C_ALD
             elif self.rule != C_RAN or pivot * fall > self.threshold:
                 chosen[found] = row
-                if found + 1 == chosen.shape[0] or self._refit(tiles, weight, target, pull, chosen, found):
+                if found + 1 == chosen.shape[0] or self._refit(tiles, weight, target, model, chosen, found):
                     self.n_basis += 1
                     return True
                 self.n_skipped += 1
@@ -141,7 +147,7 @@ cdef class Selector:
                     self.columns[first + k, t * TILE + i] = self.amplitude * u[k * TILE + i] + self.bias
 
     cdef bint _refit(self, const double[:, :, ::1] tiles, const double[::1] weight, const double[::1] target,
-                     const double[::1] pull, const Py_ssize_t[::1] chosen, Py_ssize_t found) noexcept nogil:
+                     const double[::1] model, const Py_ssize_t[::1] chosen, Py_ssize_t found) noexcept nogil:
         """Fit all rows chosen so far to the target; False where rounding leaves the last no part in it."""
         cdef Py_ssize_t i, k, row = chosen[found], size = target.shape[0]
         if self.rule == C_RANDOM or self.rule == C_ALD:
@@ -154,7 +160,7 @@ cdef class Selector:
                                    + self.reg_lambda * self.columns[found, chosen[k]])
         if extend_row(self.gram, found, SMALLEST_PIVOT) <= 0:
             return False
-        self.right[found] = dot(&self.weighted[0], &target[0], size) - self.reg_lambda * pull[row]
+        self.right[found] = dot(&self.weighted[0], &target[0], size) - self.reg_lambda * model[row]
         self.coef[:] = self.right
         solve(self.gram, &self.coef[0], found + 1)
         self.left[:] = target
@@ -163,27 +169,26 @@ cdef class Selector:
         add_columns(&self.columns[0, 0], size, found + 1, &self.coef[0], size, &self.left[0])
         return True
 
-    cdef Py_ssize_t _next(self, const Py_ssize_t[::1] order) noexcept nogil:
+    cdef Py_ssize_t _next(self, Py_ssize_t n_rows) noexcept nogil:
         """The next row in turn that is not taken, from the beginning again after the last; -1 where all are taken."""
         cdef Py_ssize_t _, row
-        for _ in range(order.shape[0]):
-            row = order[self.position % order.shape[0]]
+        for _ in range(n_rows):
+            row = self.position % n_rows
             self.position += 1
             if not self.taken[row]:
                 return row
         return -1
 
     cdef Py_ssize_t _best(self, const double[:, :, ::1] tiles, const double[::1] weight, const double[::1] target,
-                          const double[::1] pull, const Py_ssize_t[::1] order, double *fall) noexcept nogil:
+                          const double[::1] model, Py_ssize_t n_rows, double *fall) noexcept nogil:
         """The candidate that the rule puts first, and by how much the objective would fall with it alone, (28)."""
         cdef Py_ssize_t looks[TERMS]
-        cdef Py_ssize_t i, k, n_looks, best = -1, limit = order.shape[0] - self.n_taken
+        cdef Py_ssize_t i, k, n_looks, best = -1, limit = n_rows - self.n_taken
         cdef double value, highest = -1
         if self.rule == C_RANDOM or self.rule == C_ALD:
-            return self._next(order)
+            return self._next(n_rows)
         if self.rule == C_MAX_RES:
-            for k in range(order.shape[0]):
-                i = order[k]
+            for i in range(n_rows):
                 if not self.taken[i] and fabs(self.left[i]) > highest:
                     highest, best = fabs(self.left[i]), i
             return best
@@ -191,17 +196,17 @@ cdef class Selector:
         while limit > 0:
             n_looks = min(<Py_ssize_t>TERMS, limit)
             for k in range(n_looks):
-                looks[k] = self._next(order)
+                looks[k] = self._next(n_rows)
             self._make_columns(tiles, looks, n_looks, self.columns.shape[0] - TERMS)
             for k in range(n_looks):
-                value = self._value(weight, target, pull, looks[k], self.columns.shape[0] - TERMS + k)
+                value = self._value(weight, target, model, looks[k], self.columns.shape[0] - TERMS + k)
                 if value > highest:
                     highest, best = value, looks[k]
             limit -= n_looks
         fall[0] = highest
         return best
 
-    cdef double _value(self, const double[::1] weight, const double[::1] target, const double[::1] pull,
+    cdef double _value(self, const double[::1] weight, const double[::1] target, const double[::1] model,
                        Py_ssize_t row, Py_ssize_t column) noexcept nogil:
         """Equation (27) for the rule "boost", else (28)."""
         cdef Py_ssize_t i
@@ -209,7 +214,7 @@ cdef class Selector:
         for i in range(target.shape[0]):
             self.weighted[i] = weight[i] * self.columns[column, i]
         slope = dot(&self.weighted[0], &self.left[0], target.shape[0])
-        slope -= self.reg_lambda * (pull[row] + target[row] - self.left[row])
+        slope -= self.reg_lambda * (model[row] + target[row] - self.left[row])
         if self.rule == C_BOOST:
             return 0.5 * slope * slope / (self.amplitude + self.bias)
         square = dot(&self.weighted[0], &self.columns[column, 0], target.shape[0])

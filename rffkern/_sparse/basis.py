@@ -1,122 +1,190 @@
-"""Which rows become basis vectors: a random subset of the rows, and a forward selection among them."""
+"""Which rows become basis vectors: random subsets of the rows, and a forward selection in each.
+
+A selection proposes the weak learner (25) of Sun and Yao (2010) on the basis vectors that its rule selects: a set of
+them (`SetSelection`), or one that differs from all before it (`SingleSelection`), and that must lie outside of their
+span where the coefficients of all are kept optimal (`DictionarySelection`).
+"""
+
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._data.scaling import no_scaling
-from .._data.tiles import pack, tiled
+from .._data.weights import RowWeights
 from .._kernels import linalg
 from .._kernels.sparse_selection import Selector
+from .packed_rows import KernelRows
+from .weak_learner import Proposal, Settings, WeakLearner
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 # Share of k(x, x) that the squared distance of a basis vector from the span of those before it must exceed: below,
-# the vector is a near-duplicate and is skipped.  "ald" and "ran" have thresholds of the paper's.
-_SMALLEST_DISTANCE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
+# the vector is a near-duplicate and is skipped.
+_SMALLEST_DISTANCE: dict[np.dtype[Any], float] = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
+# Thresholds of the paper's, for approximate linear dependence and for the resource-allocating network.
 _ALD_THRESHOLD = 1e-2
 _RAN_THRESHOLD = 1e-4
 
-_DOUBLE = np.dtype(np.float64)
-
 
 class Subsets:
-    """Random subsets of the rows of positive weight, in random order, drawn by weight where the rows have some."""
+    """Random subsets of the rows of positive weight, in random order, drawn by weight where weights differ."""
 
-    def __init__(self, n_samples, size, weight, rng):
-        self.rng = rng
-        self.weighty = None if weight is None or weight.all() else np.flatnonzero(weight)
-        self.n_weighty = n_samples if self.weighty is None else len(self.weighty)
-        self.size = self.n_weighty if size is None else min(size, self.n_weighty)
-        varied = weight is not None and (weight[weight > 0] != weight.max()).any() and self.size < self.n_weighty
-        self.cumulated = np.cumsum(weight) if varied else None
-        self.holds_all = self.size == self.n_weighty
+    def __init__(self, weights: RowWeights, size: int | None, rng: "np.random.Generator") -> None:
+        self._rng = rng
+        self._n_rows = weights.n_positive
+        self._size = self._n_rows if size is None else min(size, self._n_rows)
+        self.holds_all = self._size == self._n_rows
+        self._positive_weight = weights.positive() if weights.has_zeros else None  # or None for all rows
+        self._cumulated: Double | None = None  # weights, or None for draws that do not depend on them
+        if not self.holds_all and not weights.is_uniform:
+            weight = weights.array()
+            self._cumulated = np.cumsum(weight) if (weight[weight > 0] != weight.max()).any() else None
 
-    def draw(self):
+    @classmethod
+    def of_settings(cls, weights: RowWeights, settings: Settings, rng: "np.random.Generator") -> "Subsets":
+        """Subsets for the weak learners of an ensemble, of half of the rows at most.
+
+        Among all rows, a rule would find much the same vectors again and again.
+        """
+        half = max(settings.learner_size, weights.n_positive // 2)
+        return cls(weights, None if settings.subset_size is None else min(settings.subset_size, half), rng)
+
+    def draw(self) -> Indices:
         """Distinct indices of rows: one `choice`, or, by weight, one `random` and one `permutation`."""
-        if self.cumulated is None:
-            drawn = self.rng.choice(self.n_weighty, self.size, replace=False)
-            return drawn if self.weighty is None else self.weighty[drawn]
-        places = self.rng.random(self.size) * self.cumulated[-1]
-        return self.rng.permutation(np.unique(np.searchsorted(self.cumulated[:-1], places, side="right")))
+        if self._cumulated is None:
+            drawn = self._rng.choice(self._n_rows, self._size, replace=False)
+            return drawn if self._positive_weight is None else self._positive_weight[drawn]
+        places = self._rng.random(self._size) * self._cumulated[-1]
+        return self._rng.permutation(np.unique(np.searchsorted(self._cumulated[:-1], places, side="right")))
 
 
-class BasisSelection:
-    """Forward selection of `n_wanted` basis vectors at a time, by one of the rules of Sun and Yao.
+def _make_selector(settings: Settings, rows: KernelRows, capacity: int) -> Selector:
+    smallest = _ALD_THRESHOLD if settings.rule == "ald" else _SMALLEST_DISTANCE[rows.dtype]
+    return Selector(settings.rule, capacity, rows.n_features, settings.kernel.amplitude, settings.kernel.bias,
+                    settings.reg_lambda, smallest, _RAN_THRESHOLD, settings.n_candidates)
 
-    Vectors that are chosen alone (n_wanted = 1) are not chosen again.  With a `capacity` beyond 1 those before are kept
-    in a dictionary too, whose span they must be outside of.
+
+class Selection:
+    """Selection of basis vectors among rows, by one of the rules of Sun and Yao.
+
+    Parameters
+    ----------
+    settings : Settings
+    rows : KernelRows
+    n_wanted : int, basis vectors of a weak learner
+    capacity : int, of the dictionary whose span they must lie outside of
     """
 
-    def __init__(self, rule, kernel, reg_lambda, n_wanted, capacity, n_candidates):
-        self.rule, self.kernel, self.reg_lambda = rule, kernel, reg_lambda
-        self.n_wanted, self.capacity, self.n_candidates = n_wanted, capacity, n_candidates
-        self.alone = n_wanted == 1
-        self.keeps_dictionary = self.alone and capacity > 1
-        self.selector = None
-        self.reset()
+    def __init__(self, settings: Settings, rows: KernelRows, n_wanted: int, capacity: int) -> None:
+        self._rows, self._settings = rows, settings
+        self._n_wanted = n_wanted
+        self._selector = _make_selector(settings, rows, capacity)
+        self.n_skipped = 0  # near-duplicates met so far
 
-    def reset(self):
-        """Forget the vectors chosen before."""
-        self.dictionary, self.seen = [], None
-        if self.selector is not None:
-            self.selector.reset()
+    def _choose(self, indices: Indices, residual: Double, model: Double) -> Indices:
+        """At most `n_wanted` of the indices, given values at them."""
+        if not len(indices):
+            return indices
+        subset = self._rows.subset(indices, residual, model)
+        chosen = np.empty(self._n_wanted, np.intp)
+        n_chosen = self._selector.choose(subset.tiles, subset.n_rows, subset.weight, subset.residual, subset.model,
+                                         chosen)
+        self.n_skipped = self._selector.n_skipped
+        return indices[chosen[:n_chosen]]
 
-    @property
-    def n_skipped(self):
-        """Near-duplicates met so far."""
-        return 0 if self.selector is None else self.selector.n_skipped
-
-    def factor(self):
-        """Cholesky factor of the Gram matrix of the vectors in the dictionary."""
-        return np.asarray(self.selector.factor)
-
-    def beyond_those_before(self):
-        """Indices, weights and `before` of the `Learner` that the last vector makes less its part in others' span."""
-        last = len(self.dictionary) - 1
-        *before, length = self.factor()[last, : last + 1].tolist()
-        weights = np.append(np.zeros(last), length)
-        linalg.solve_factorised(self.factor(), weights)
-        return np.array(self.dictionary), weights, np.array(before) / length
-
-    def refuse(self):
-        """Take the vector chosen last out of the dictionary."""
-        if self.keeps_dictionary:
-            self.dictionary.pop()
-            self.selector.n_basis -= 1
-
-    def choose(self, rows, indices, residual, pull):
-        """Choose among rows.
+    def propose(self, indices: Indices, target: Double, residual: Double) -> Proposal | None:
+        """A weak learner on basis vectors among some rows, or None where there is none.
 
         Parameters
         ----------
-        rows : KernelRows
         indices : array of shape (n_subset,), the candidates
-        residual : array of shape (n_subset,)
-        pull : array of shape (n_subset,), the model's values there
-
-        Returns
-        -------
-        array of at most n_wanted of the indices
+        target, residual : arrays of shape (n_tiles, 128) over all rows; their difference is the model
         """
-        if self.selector is None:
-            smallest = _ALD_THRESHOLD if self.rule == "ald" else _SMALLEST_DISTANCE[rows.dtype]
-            self.selector = Selector(self.rule, self.capacity if self.alone else self.n_wanted, rows.n_features,
-                                     self.kernel.amplitude, self.kernel.bias, self.reg_lambda, smallest,
-                                     _RAN_THRESHOLD, self.n_candidates)
-        if not self.keeps_dictionary:
-            self.selector.reset()
-        if self.alone:
-            self.seen = np.zeros(rows.n_samples, dtype=bool) if self.seen is None else self.seen
-            new = ~self.seen[indices]
-            indices, residual, pull = indices[new], residual[new], pull[new]
-        else:
-            pull = np.zeros(len(indices))
-        if not len(indices):
-            return indices
-        tiles, _ = pack(rows.at(indices), no_scaling(rows.n_features), _DOUBLE, 1)
-        weight, residual, pull = (tiled(values, _DOUBLE).reshape(-1)
-                                  for values in (rows.flat_weight[indices], residual, pull))
-        chosen = np.empty(self.n_wanted, np.intp)
-        chosen = chosen[: self.selector.choose(tiles, weight, residual, pull, np.arange(len(indices)), chosen)]
-        if self.alone:
-            self.seen[indices[chosen]] = True
-        if self.keeps_dictionary:
-            self.dictionary.extend(indices[chosen].tolist())
-        return indices[chosen]
+        raise NotImplementedError
+
+    def refuse(self) -> None:
+        """Forget the proposal made last."""
+
+
+class SetSelection(Selection):
+    """Selection of a set of basis vectors for each weak learner, independent of those before it."""
+
+    def __init__(self, settings: Settings, rows: KernelRows) -> None:
+        super().__init__(settings, rows, settings.learner_size, settings.learner_size)
+
+    def propose(self, indices: Indices, target: Double, residual: Double) -> Proposal | None:
+        """A weak learner along the gradient of the objective, (24) and (25)."""
+        rows, kernel = self._rows, self._settings.kernel
+        self._selector.reset()
+        chosen = self._choose(indices, residual.reshape(-1)[indices], np.zeros(len(indices)))
+        if not len(chosen):
+            return None
+        centers = rows.centers(chosen)
+        v = rows.weight * residual
+        u = kernel.amplitude * rows.correlate(v, centers)[: len(chosen)] + kernel.bias * v.sum()
+        u -= self._settings.reg_lambda * (target.reshape(-1)[chosen] - residual.reshape(-1)[chosen])
+        weights = u.copy()
+        linalg.solve_factorised(np.asarray(self._selector.factor), weights)
+        square = u @ weights
+        if not 0 < square < np.inf:
+            return None
+        return Proposal(WeakLearner(chosen, weights / np.sqrt(square)), centers)
+
+
+class SingleSelection(Selection):
+    """Selection of one basis vector for each weak learner, each row once."""
+
+    def __init__(self, settings: Settings, rows: KernelRows) -> None:
+        super().__init__(settings, rows, 1, settings.capacity)
+        self._seen = np.zeros(rows.n_samples, dtype=bool)
+        self._weight = np.array([1 / np.sqrt(settings.kernel.at_zero)])
+
+    def _choose_unseen(self, indices: Indices, target: Double, residual: Double) -> Indices:
+        indices = indices[~self._seen[indices]]
+        left = residual.reshape(-1)[indices]
+        chosen = self._choose(indices, left, target.reshape(-1)[indices] - left)
+        self._seen[chosen] = True
+        return chosen
+
+    def propose(self, indices: Indices, target: Double, residual: Double) -> Proposal | None:
+        """The weak learner of one vector."""
+        self._selector.reset()
+        chosen = self._choose_unseen(indices, target, residual)
+        return Proposal(WeakLearner(chosen, self._weight), self._rows.centers(chosen)) if len(chosen) else None
+
+
+class DictionarySelection(SingleSelection):
+    """Selection of one basis vector for each weak learner, outside of the span of all before it.
+
+    These are kept in a dictionary, which `factor`, a Cholesky factor of its Gram matrix, describes.
+    """
+
+    def __init__(self, settings: Settings, rows: KernelRows) -> None:
+        super().__init__(settings, rows)
+        self._dictionary: list[int] = []
+
+    def propose(self, indices: Indices, target: Double, residual: Double) -> Proposal | None:
+        """The weak learner of the part of a vector that is orthogonal to the dictionary."""
+        chosen = self._choose_unseen(indices, target, residual)
+        if not len(chosen):
+            return None
+        self._dictionary.append(int(chosen[0]))
+        last, factor = len(self._dictionary) - 1, np.asarray(self._selector.factor)
+        *before, length = factor[last, : last + 1].tolist()
+        weights = np.append(np.zeros(last), length)
+        linalg.solve_factorised(factor, weights)
+        learner = WeakLearner(np.array(self._dictionary), weights, np.array(before) / length)
+        return Proposal(learner, self._rows.centers(chosen))
+
+    def refuse(self) -> None:
+        """Take the vector chosen last out of the dictionary."""
+        self._dictionary.pop()
+        self._selector.forget_last()
+
+
+def make_selection(settings: Settings, rows: KernelRows) -> Selection:
+    """The selection that an ensemble uses."""
+    if settings.learner_size > 1:
+        return SetSelection(settings, rows)
+    return DictionarySelection(settings, rows) if settings.keeps_dictionary else SingleSelection(settings, rows)

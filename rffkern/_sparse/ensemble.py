@@ -1,326 +1,273 @@
-"""Ensembles of sparse kernel learners whose coefficients are kept optimal: Sun and Yao (2010), sections III A to E.
+"""Ensembles of weak learners, one for each output, that grow round by round by one of the update schemes."""
 
-A learner is f(x) = sum over s of weights[s] k(x, row s).  With the columns F of its values at the rows, the
-coefficients c minimise 1/2 |y - F c|^2 + lambda/2 c' Omega c, (9), Omega being the inner products of the learners.  A
-new learner adds a row to the Cholesky factor of F'F + lambda Omega, two passes over F give its products and the new
-residual, and c moves by the solution for the gradient of *all* coefficients.  The gradient of the old ones is 0 but for
-rounding, so that every step also refines what those before it left, and nothing drifts.
-
-Inner products need no kernels: the learner's value at a row is its inner product with k(row, .), so that those with
-another learner, or with the model, are sums of values that stand in a column already.
-"""
-
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._data.tiles import aligned, tiled
-from .._kernels import linalg, sparse_columns
+from .._data.tiles import DOUBLE, TILE, aligned, tiled
+from .._estimator.monitor import Monitor
+from .basis import Subsets, make_selection
+from .kernel import RegularisedKernel
+from .least_squares import Targets, make_least_squares
+from .packed_rows import KernelRows
+from .stages import CoefficientPath, combine
+from .weak_learner import Settings, WeakLearner
 
-_DOUBLE = np.dtype(np.float64)
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
-# A learner is skipped as a near-duplicate where less than this share of its squared length is its own: below, rounding
-# of the inner products that are read off columns decides.
-_SMALLEST_PIVOT = {np.dtype(np.float64): 1e-11, np.dtype(np.float32): 1e-7}
-
-# Subsets that are tried before it is said that nothing is left to add.
+# Subsets that are tried before the ensemble stops growing.
 _MAX_TRIES = 10
 
-# After the last learner coefficients are refined until they move by less than this share, this often at most, and as
-# long as they promise to lower the objective by no more than rounding can have raised it.
-_REFINED = 1e-13
-_MAX_REFINEMENTS = 4
-_ROUNDING = 1e-6
-
-# Rows whose margin y F is above this are left out of a classifier's block.
+# Rows whose margin y F is above this are left out of later groups of a classifier, where it is asked to.
 _ACTIVE_MARGIN = 0.5
 
 
-class Learner(NamedTuple):
-    """f(x) = sum over s of weights[s] k(x, rows[indices[s]]), of length 1 in the space of the kernel.
+class Shared(NamedTuple):
+    """What all groups of an ensemble share."""
 
-    Basis vectors that are chosen alone would make columns that are nearly parallel.  There each learner is what its
-    vector, the last of its indices, has beyond the vectors of the learners before it: `before` are the factors with
-    which their columns are taken from that of the vector.  Such learners are orthonormal.
-    """
-
-    indices: np.ndarray  # (n_basis,) of rows
-    weights: np.ndarray  # (n_basis,)
-    before: np.ndarray | None = None  # (n_learners before it,)
+    rows: KernelRows
+    held_out: tuple[Targets, ...]  # one or none
+    settings: Settings
+    columns: NDArray[Any]  # (capacity, n_tiles, 128) memory for the columns of a group
+    rng: "np.random.Generator"
 
 
-class CoefficientPath:
-    """Coefficients after each learner: those of its block, the blocks before it keeping what they ended with."""
-
-    def __init__(self):
-        self.steps, self.ends = [], []
-
-    def end_block(self):
-        """The learners so far keep what they have."""
-        if self.ends[-1:] != [len(self.steps)]:
-            self.ends.append(len(self.steps))
-
-    def cut(self, n_learners):
-        """The path of the first learners."""
-        kept = CoefficientPath()
-        kept.steps, kept.ends = self.steps[:n_learners], [end for end in self.ends if end < n_learners]
-        return kept
-
-    def at(self, n_learners):
-        """Coefficients of the first learners, as they stood when there were no more."""
-        ends = [*(end for end in self.ends if end < n_learners), n_learners] if n_learners else []
-        return np.concatenate([np.empty(0), *(self.steps[end - 1] for end in ends)])
-
-
-class Targets:
-    """What is left of the targets at some rows, and the columns of the learners there."""
-
-    def __init__(self, rows, residual, capacity):
-        self.rows, self.residual = rows, residual
-        self.columns = aligned((capacity, rows.n_tiles, residual.shape[1]), rows.dtype)
-        self.partial = np.empty((rows.n_blocks, 2 * capacity))
-        self.shrink(np.empty(0))
-
-    def fill(self, index, learner, centers, kernel):
-        """Evaluate a learner at the rows; `centers` are its basis vectors, or the last where others are `before` it."""
-        weights = learner.weights[-len(centers) :]
-        self.rows.fill(self.columns[index], centers, kernel.amplitude * weights, kernel.bias * weights.sum())
-        if learner.before is not None:
-            column = self.columns[index].astype(np.float64)
-            self._add(-learner.before, column)
-            self.columns[index] = column
-
-    def _add(self, steps, values):
-        """Add the first columns times their steps to values at the rows; return the weighted sum of squares."""
-        return sparse_columns.shift_residual(self.columns, steps, self.rows.weight, values, self.partial,
-                                              self.rows.threads(len(steps)))
-
-    def shrink(self, steps):
-        """Take the first columns times their steps from the residual."""
-        self.loss = self._add(-steps, self.residual)
-
-
-class LeastSquares:
-    """Learners on some rows, with their coefficients."""
-
-    def __init__(self, rows, target, capacity, learner_size, kernel, reg_lambda, held_out):
-        self.training, self.held_out = Targets(rows, target.copy(), capacity), held_out
-        self.target, self.kernel, self.reg_lambda = target, kernel, reg_lambda
-        self.indices = np.zeros((capacity, learner_size), np.intp)
-        self.weights = np.zeros((capacity, learner_size))
-        self.factor = np.zeros((capacity, capacity))
-        self.products = np.empty((capacity, 2))
-        self.forget()
-
-    def forget(self):
-        """Begin anew with what is left of the target, the model staying as it is."""
-        self.learners, self.coef = [], np.zeros(0)
-
-    def model_at(self, indices):
-        """Values of the model at rows, which are its inner products with k(row, .)."""
-        return self.target.reshape(-1)[indices] - self.training.residual.reshape(-1)[indices]
-
-    def residual_at(self, indices):
-        return self.training.residual.reshape(-1)[indices]
-
-    def _inner_products(self, learner, n_learners):
-        """Inner products with the first learners, the last of which is `learner`: of it, and of the model."""
-        if learner.before is not None:  # all are orthonormal
-            return np.eye(1, n_learners, n_learners - 1)[0], np.resize(np.append(self.coef, 0.0), n_learners)
-        weights, indices = self.weights[:n_learners], self.indices[:n_learners]
-        values = self.training.columns[n_learners - 1].reshape(-1)[indices]
-        return (weights * values).sum(axis=1), (weights * self.model_at(indices)).sum(axis=1)
-
-    def _products(self, n_learners):
-        """Weighted products of the first columns with the last of them, and with the residual."""
-        rows, n_threads = self.training.rows, self.training.rows.threads(n_learners)
-        scratch = np.empty((n_threads, sparse_columns.PRODUCT_SCRATCH))
-        sparse_columns.multiply_columns(self.training.columns, n_learners, rows.weight, self.training.residual,
-                                         self.training.partial, scratch, self.products, n_threads)
-        return self.products[:n_learners].T
-
-    def _move(self, step):
-        self.coef = self.coef + step
-        for targets in (self.training, *self.held_out):
-            targets.shrink(step)
-
-    def add(self, learner):
-        """Add a learner and make all coefficients optimal, (12); False for a learner that others make up."""
-        last, size = len(self.learners), len(learner.indices)
-        if learner.before is None:
-            self.indices[last], self.weights[last] = 0, 0
-            self.indices[last, :size], self.weights[last, :size] = learner.indices, learner.weights
-        centers = self.training.rows.at(learner.indices if learner.before is None else learner.indices[-1:])
-        self.training.fill(last, learner, centers, self.kernel)
-        with_last, with_residual = self._products(last + 1)
-        with_learner, with_model = self._inner_products(learner, last + 1)
-        self.factor[last, : last + 1] = with_last + self.reg_lambda * with_learner
-        if not linalg.extend(self.factor, last, _SMALLEST_PIVOT[self.training.rows.dtype]):
-            return False
-        for targets in self.held_out:
-            targets.fill(last, learner, centers, self.kernel)
-        self.learners.append(learner)
-        self.coef = np.append(self.coef, 0.0)
-        step = with_residual - self.reg_lambda * with_model
-        linalg.solve_factorised(self.factor, step)
-        self._move(step)
-        return True
-
-    def refine(self):
-        """Correct the coefficients by what rounding has left of the gradient, until they stand."""
-        for _ in range(_MAX_REFINEMENTS if self.learners else 0):
-            with_model = self._inner_products(self.learners[-1], len(self.learners))[1]
-            gradient = self._products(len(self.learners))[1] - self.reg_lambda * with_model
-            step = gradient.copy()
-            linalg.solve_factorised(self.factor, step)
-            objective = self.training.loss + self.reg_lambda * np.abs(self.coef @ with_model)
-            if not 0 <= gradient @ step <= _ROUNDING * objective:
-                break
-            self._move(step)
-            if np.abs(step).max() <= _REFINED * np.abs(self.coef).max():
-                break
-
-
-class Ensemble:
-    """The learners of one output, by one of the update schemes.
+class Group:
+    """Weak learners whose coefficients are optimal together, learned from all rows.
 
     Parameters
     ----------
-    rows, target : KernelRows, and their targets less the intercept in tiles
-    held_out : (KernelRows, targets) or None
-    selection : BasisSelection
-    subsets : callable (n_samples, weight) -> Subsets
-    sign : array of shape (n_samples,) or None
-        Labels -1 and +1, where blocks leave out rows that are fitted well.
-    update : "full", "one" or "block"
-    block_size : int, learners in a block
+    shared : Shared
+    rows : KernelRows
+    target : array of shape (n_tiles, 128), which becomes the residual
     """
 
-    def __init__(self, rows, target, held_out, selection, subsets, sign, update, block_size):
-        self.rows, self.selection, self.make_subsets, self.sign = rows, selection, subsets, sign
-        self.update, self.block_size = update, block_size
-        self.residual = target
-        self.held_out = [Targets(*held_out, block_size)] if held_out else []
-        self.learners, self.path, self.n_skipped, self.exhausted = [], CoefficientPath(), 0, False
-        self.active = None  # rows of the block, or None for all
-        self.idle_loss = 0.0  # of the others
-        self._begin()
+    idle_loss = 0.0  # weighted sum of squares of the residual at rows that are left out
 
-    def _begin(self):
-        """Begin a block on the rows that are not yet fitted well."""
-        selection, rows, target = self.selection, self.rows, self.residual
-        if self.sign is not None and self.learners:
-            weighty = np.flatnonzero(rows.flat_weight)
-            margins = self.sign[weighty] * (self.sign[weighty] - target.reshape(-1)[weighty])
-            order = weighty[np.argsort(margins, kind="stable")]
-            n_active = max(2, min(np.count_nonzero(margins < _ACTIVE_MARGIN), len(weighty) // 2))
-            self.active, idle = np.sort(order[:n_active]), order[n_active:]
-            self.idle_loss = float((rows.flat_weight[idle] * target.reshape(-1)[idle] ** 2).sum())
-            rows, target = rows.part(self.active), tiled(target.reshape(-1)[self.active], _DOUBLE)
-        self.block = LeastSquares(rows, target, self.block_size, selection.n_wanted, selection.kernel,
-                                  selection.reg_lambda, self.held_out)
-        self.subsets = self.make_subsets(rows.n_samples, rows.flat_weight)
+    def __init__(self, shared: Shared, rows: KernelRows, target: Double) -> None:
+        settings, capacity = shared.settings, len(shared.columns)
+        size = capacity * rows.n_tiles * TILE
+        columns = shared.columns.reshape(-1)[:size].reshape(capacity, rows.n_tiles, TILE)
+        self.least_squares = make_least_squares(Targets(rows, target, columns), shared.held_out, settings)
+        self.selection = make_selection(settings, rows)
+        self.subsets = Subsets.of_settings(rows.weights, settings, shared.rng)
 
-    def _finish(self):
-        """End a block: the next one learns what it leaves of the target."""
-        self.refine()
-        if self.active is None:
-            self.residual = self.block.training.residual
-        else:
-            self.residual = self.residual - self._block_values()
-        self.active = self.block = None  # whose columns make room for the next
-        self.path.end_block()
-        self.selection.reset()
+    def placed(self, learner: WeakLearner) -> WeakLearner:
+        """A weak learner of the group with the indices that its basis vectors have among all rows."""
+        return learner
 
-    def _block_values(self):
-        """Values of the block's model at all rows."""
-        kernel, column = self.selection.kernel, aligned(self.residual.shape, self.rows.dtype)
-        indices, weights = combine(self.learners[-len(self.block.learners) :], self.block.coef)
-        self.rows.fill(column, self.rows.at(indices), kernel.amplitude * weights, kernel.bias * weights.sum())
-        return column
+    def remainder(self) -> Double:
+        """What the group leaves of the targets of all rows, in tiles."""
+        return self.least_squares.training.residual
+
+
+class ActiveGroup(Group):
+    """The same, learned from the active rows alone.
+
+    Parameters
+    ----------
+    shared : Shared
+    target : array of shape (n_tiles, 128), of all rows
+    active, idle : arrays of indices
+    """
+
+    def __init__(self, shared: Shared, target: Double, active: Indices, idle: Indices) -> None:
+        flat = target.reshape(-1)
+        super().__init__(shared, shared.rows.taken(active), tiled(flat[active], DOUBLE))
+        self._shared, self._target = shared, target
+        self.active = active
+        self.idle_loss = float((shared.rows.flat_weight[idle] * flat[idle] ** 2).sum())
+
+    def placed(self, learner: WeakLearner) -> WeakLearner:
+        """A weak learner of the group with the indices that its basis vectors have among all rows."""
+        return learner._replace(indices=self.active[learner.indices])
+
+    def remainder(self) -> Double:
+        """What the group leaves of the targets of all rows, in tiles."""
+        rows, kernel = self._shared.rows, self._shared.settings.kernel
+        column = aligned(self._target.shape, rows.dtype)
+        indices, weights = combine(self.least_squares.learners, self.least_squares.coef)
+        rows.fill(column, rows.centers(self.active[indices]), kernel.amplitude * weights, kernel.bias * weights.sum())
+        return self._target - column
+
+
+# Makes a group of what the groups before it leave of the targets.
+GroupMaker = Callable[[Shared, Double], Group]
+
+
+def group_of_all_rows(shared: Shared, target: Double) -> Group:
+    """A group that learns from all rows."""
+    return Group(shared, shared.rows, target)
+
+
+def group_of_active_rows(sign: Double, shared: Shared, target: Double) -> ActiveGroup:
+    """A group that learns from the rows not yet fitted well, at most half of all; `sign` holds their labels."""
+    counting = shared.rows.weights.positive()
+    margins = sign[counting] * (sign[counting] - target.reshape(-1)[counting])
+    order = counting[np.argsort(margins, kind="stable")]
+    n_active = max(2, min(np.count_nonzero(margins < _ACTIVE_MARGIN), len(counting) // 2))
+    return ActiveGroup(shared, target, np.sort(order[:n_active]), order[n_active:])
+
+
+def learn_from_all_rows(targets: Double) -> list[GroupMaker]:
+    """For each output, a maker of groups that learn from all rows."""
+    return [group_of_all_rows] * targets.shape[1]
+
+
+def learn_from_active_rows(targets: Double) -> list[GroupMaker]:
+    """For each output, whose targets are labels -1 and +1, a maker of groups that learn from active rows."""
+    return [partial(group_of_active_rows, sign) for sign in targets.T]
+
+
+class Ensemble:
+    """The weak learners of one output, all of whose coefficients are kept optimal.
+
+    Parameters
+    ----------
+    shared : Shared
+    target : array of shape (n_tiles, 128), targets less the intercept, which becomes the residual
+    later_group : callable (shared, target) -> Group, for the groups after the first
+    """
+
+    def __init__(self, shared: Shared, target: Double, later_group: GroupMaker) -> None:
+        self._shared, self._later_group = shared, later_group
+        self.group = group_of_all_rows(shared, target)
+        self.learners: list[WeakLearner] = []
+        self.steps: list[Double] = []  # after each, the coefficients of its group
+        self._n_skipped, self._exhausted = 0, False
 
     @property
-    def loss(self):
-        """Mean squared residual; rows that a block leaves out count with what they had when it began."""
-        return (self.block.training.loss + self.idle_loss) / self.rows.total_weight
+    def n_skipped(self) -> int:
+        """Near-duplicates met so far: rows in selections, and whole weak learners."""
+        return self._n_skipped + self.group.selection.n_skipped
 
     @property
-    def eval_loss(self):
-        return self.held_out[0].loss / self.held_out[0].rows.total_weight if self.held_out else None
+    def loss(self) -> float:
+        """Mean squared residual; rows that a group leaves out count with what they had when it began."""
+        return (self.group.least_squares.training.loss + self.group.idle_loss) / self._shared.rows.weights.total
 
-    def _next_learner(self):
-        """The learner (25) on the basis vectors that the rule selects, or None where there is none."""
-        block, kernel = self.block, self.selection.kernel
-        rows, residual = block.training.rows, block.training.residual
-        indices = self.subsets.draw()
-        chosen = self.selection.choose(rows, indices, block.residual_at(indices), block.model_at(indices))
-        if not len(chosen):
+    @property
+    def eval_loss(self) -> float | None:
+        """Mean squared residual of held-out rows, if there are any."""
+        if not self._shared.held_out:
             return None
-        if self.selection.keeps_dictionary:
-            return Learner(*self.selection.beyond_those_before())
-        if self.selection.alone:
-            return Learner(chosen, np.array([1 / np.sqrt(kernel.at_zero)]))
-        v = rows.weight * residual
-        u = kernel.amplitude * rows.correlate(v, rows.at(chosen)) + kernel.bias * v.sum()
-        u -= self.selection.reg_lambda * block.model_at(chosen)  # (24)
-        weights = u.copy()
-        linalg.solve_factorised(self.selection.factor(), weights)
-        square = u @ weights
-        return Learner(chosen, weights / np.sqrt(square)) if square > 0 and np.isfinite(square) else None
+        (targets,) = self._shared.held_out
+        return targets.loss / targets.rows.weights.total
 
-    def grow(self):
-        """Add a learner; False where none is left to add."""
-        if self.exhausted:
-            return False
-        if self.update == "block" and len(self.block.learners) == self.block_size:
-            self._finish()
-            self._begin()
-        grown = self._add_one()
-        if not grown and self.update == "block" and self.block.learners:
-            self._finish()  # the next may have other rows, and may choose those of this one again
-            self._begin()
-            grown = self._add_one()
-        self.exhausted = not grown
-        return grown
+    def grow(self) -> bool:
+        """Add a weak learner; False, from then on, where none is left to add."""
+        self._exhausted = self._exhausted or not self._grow()
+        return not self._exhausted
 
-    def _add_one(self):
-        """Add a learner; False where all rows, or ten subsets, hold none that is not made up of others."""
-        if self.update == "full" and len(self.block.learners) == self.block_size:
-            return False
-        for _ in range(1 if self.subsets.holds_all else _MAX_TRIES):
-            learner = self._next_learner()
-            if learner is None:
+    def _is_full(self) -> bool:
+        return len(self.group.least_squares.learners) == self._shared.settings.capacity
+
+    def _grow(self) -> bool:
+        return not self._is_full() and self._add_one()
+
+    def _add_one(self) -> bool:
+        """Add a weak learner; False where all rows, or ten subsets, hold none that the others do not span."""
+        group, fit = self.group, self.group.least_squares
+        for _ in range(1 if group.subsets.holds_all else _MAX_TRIES):
+            proposal = group.selection.propose(group.subsets.draw(), fit.target, fit.training.residual)
+            if proposal is None:
                 continue
-            if self.update == "one" and self.learners:
-                self.block.forget()
-                self.path.end_block()
-            if self.block.add(learner):
-                self.learners.append(learner if self.active is None
-                                     else learner._replace(indices=self.active[learner.indices]))
-                self.path.steps.append(self.block.coef)
+            if fit.add(proposal):
+                self.learners.append(group.placed(proposal.learner))
+                self.steps.append(fit.coef)
                 return True
-            self.selection.refuse()
-            self.n_skipped += 1
+            group.selection.refuse()
+            self._n_skipped += 1
         return False
 
-    def refine(self):
-        """Refine the coefficients of the last block."""
-        self.block.refine()
-        if self.block.learners:
-            self.path.steps[-1] = self.block.coef
+    def refine(self) -> None:
+        """Refine the coefficients of the last group."""
+        self.group.least_squares.refine()
+        if self.group.least_squares.learners:
+            self.steps[-1] = self.group.least_squares.coef
+
+    def path(self, n_learners: int) -> CoefficientPath:
+        """The first weak learners and their coefficients after each was added."""
+        return CoefficientPath(self.learners[:n_learners], self.steps[:n_learners])
 
 
-def combine(learners, coef):
-    """Distinct rows of some learners, sorted, and the weight of each in their sum."""
-    indices = np.concatenate([np.empty(0, np.intp), *(learner.indices for learner in learners)])
-    weights = np.concatenate([np.empty(0), *(c * learner.weights for c, learner in zip(coef, learners, strict=True))])
-    distinct, place = np.unique(indices, return_inverse=True)
-    return distinct, np.bincount(place, weights, len(distinct))
+class NewestOptimal(Ensemble):
+    """The weak learners of one output, of which the newest gets the optimal coefficient, (31), and keeps it."""
+
+    def _grow(self) -> bool:
+        return self._add_one()
 
 
-def grow_all(ensembles, monitor):
-    """Grow the ensembles of all outputs round by round; return how many learners each had after each round."""
-    counts = []
+class GroupOptimal(Ensemble):
+    """The weak learners of one output, whose coefficients are optimal group by group."""
+
+    def _grow(self) -> bool:
+        if self._is_full():
+            self._begin_group()
+        if self._add_one():
+            return True
+        if not self.group.least_squares.learners:
+            return False
+        self._begin_group()  # which may have other rows, and may select those of the last group again
+        return self._add_one()
+
+    def _begin_group(self) -> None:
+        """Learn from now on what the groups so far leave of the targets."""
+        self.refine()
+        self._n_skipped += self.group.selection.n_skipped
+        self.group = self._later_group(self._shared, self.group.remainder())
+
+
+class SparseParameters(Protocol):
+    """Parameters of an estimator that its ensembles follow."""
+
+    n_estimators: int
+    learner_size: int
+    subset_size: int | None
+    selection: str
+    n_candidates: int
+    update: str
+    group_size: int
+
+
+class RowsWithTargets(NamedTuple):
+    """Packed rows, and their targets less the intercepts."""
+
+    rows: KernelRows
+    targets: Double  # (n_samples, n_outputs)
+
+
+def make_ensembles(parameters: SparseParameters, learned: RowsWithTargets, held_out: RowsWithTargets | None,
+                   machine: RegularisedKernel, later_groups: Sequence[GroupMaker],
+                   rng: "np.random.Generator") -> list[Ensemble]:
+    """An ensemble for each output; `machine` is normalised, and meant for weights of mean 1."""
+    rows, n_positive = learned.rows, learned.rows.weights.n_positive
+    n_learners = min(parameters.n_estimators, n_positive)  # of which no more are independent
+    scheme, capacity = {"full": (Ensemble, n_learners), "one": (NewestOptimal, 1),
+                        "group": (GroupOptimal, min(parameters.group_size, n_learners))}[parameters.update]
+    learner_size = min(parameters.learner_size, parameters.subset_size or n_positive, n_positive)
+    settings = Settings(*machine, learner_size, capacity, parameters.selection,
+                        min(parameters.n_candidates, n_positive), parameters.subset_size,
+                        keeps_dictionary=learner_size == 1 and capacity > 1)
+    ensembles = []
+    for k, later_group in enumerate(later_groups):
+        columns = aligned((capacity, rows.n_tiles, TILE), rows.dtype)
+        others: tuple[Targets, ...] = ()
+        if held_out is not None:
+            others = Targets(held_out.rows, tiled(held_out.targets[:, k], DOUBLE),
+                             aligned((capacity, held_out.rows.n_tiles, TILE), rows.dtype)),
+        ensembles.append(scheme(Shared(rows, others, settings, columns, rng), tiled(learned.targets[:, k], DOUBLE),
+                                later_group))
+    return ensembles
+
+
+def grow_all(ensembles: Sequence[Ensemble], monitor: Monitor) -> list[list[int]]:
+    """Grow the ensembles of all outputs round by round; return how many weak learners each had after each round."""
+    counts: list[list[int]] = []
     go_on = monitor.record(*_mean_losses(ensembles))
     while go_on:
         grown = [ensemble.grow() for ensemble in ensembles]
@@ -331,7 +278,17 @@ def grow_all(ensembles, monitor):
     return counts
 
 
-def _mean_losses(ensembles):
-    held_out = [ensemble.eval_loss for ensemble in ensembles]
+def finish(ensembles: Sequence[Ensemble], counts: Sequence[int]) -> tuple[list[CoefficientPath], int]:
+    """Refine the last coefficients; return the paths of the first weak learners, and how many were skipped."""
+    paths, n_skipped = [], 0
+    for ensemble, n_learners in zip(ensembles, counts, strict=True):
+        ensemble.refine()
+        paths.append(ensemble.path(n_learners))
+        n_skipped += ensemble.n_skipped
+    return paths, n_skipped
+
+
+def _mean_losses(ensembles: Sequence[Ensemble]) -> tuple[float, float | None]:
+    held_out = [loss for loss in (ensemble.eval_loss for ensemble in ensembles) if loss is not None]
     return (sum(ensemble.loss for ensemble in ensembles) / len(ensembles),
-            None if held_out[0] is None else sum(held_out) / len(held_out))
+            sum(held_out) / len(ensembles) if held_out else None)

@@ -1,125 +1,175 @@
-"""Sparse kernel machines by boosting: least squares on learners of many basis vectors (Sun and Yao, 2010)."""
+"""Sparse kernel machines by boosting: least squares on weak learners of many basis vectors (Sun and Yao, 2010)."""
 
-from .._data import validation as check
-from .._estimator.base import Classifier, Regressor, register
-from .._estimator.links import LinearLink
-from .._gbrff.fit import check_common, check_rounds
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._data.arguments import Choice, Number, check_scalar
+from .._estimator.base import Classifier, Model, Regressor
+from .._estimator.links import LinearLink, Link
+from .._estimator.parameters import (
+    CLASSES_,
+    EARLY_STOPPING_ROUNDS,
+    EXPANSION_,
+    N_ESTIMATORS,
+    N_ESTIMATORS_,
+    N_FEATURES_IN_,
+    N_THREADS,
+    PRECISION,
+    RANDOM_STATE,
+    STANDARDIZE,
+    VERBOSE,
+    Attribute,
+    Parameter,
+)
 from .._kernels.sparse_selection import RULES
 from ..expansion import KernelExpansion
-from .kernel import check_kernel
-from .training import CURVES, fit_sparse, restored_sparse, staged_sparse
+from .ensemble import learn_from_active_rows, learn_from_all_rows
+from .kernel import KernelParameter
+from .likelihood import LengthScales, one_for_all, one_per_column
+from .stages import staged_scores
+from .training import CURVES, restored, train
+
+Double = NDArray[np.float64]
+
+_BASIS = (
+    N_ESTIMATORS.described(
+        "Largest number of weak learners M; fewer where no row is linearly independent of the others."),
+    Parameter("learner_size", Number(int, 1, 10**6),
+              "Number of basis vectors S of a weak learner; 1 selects them one by one."),
+    Parameter("subset_size", Number(int, 1, optional=True),
+              "Size T >= learner_size of the random subset of rows that the basis vectors of a weak learner are "
+              "selected from, at most half of the rows; None for all rows."),
+    Parameter("selection", Choice(tuple(RULES)),
+              'Rule that selects a basis vector.  "random": any row.  "max-res": the row of largest residual.  "mp" '
+              "(matching pursuit): of `n_candidates` rows, the one that lowers the objective most, (28).  "
+              '"boost" (boosting): of `n_candidates` rows, the one of largest gradient, (27).  "ald" (approximate '
+              "linear dependence): a row whose squared distance from the span of the basis vectors before it, in the "
+              'space of the kernel, exceeds a threshold.  "ran" (resource-allocating network): a row for which that '
+              "distance times the decrease of the objective exceeds a threshold."),
+    Parameter("n_candidates", Number(int, 1),
+              'Number of rows kappa that "mp" and "boost" compare for each basis vector.'),
+    Parameter("update", Choice(("full", "one", "group")),
+              'Which coefficients are made optimal with a new weak learner.  "full": all.  "one": the newest, (31).  '
+              '"group": those of its group; a new group begins after every `group_size` weak learners.'),
+    Parameter("group_size", Number(int, 1), "Number of weak learners L of a group."),
+)
+_ALL_ROWS = Parameter("all_rows", Choice((True, False)),
+                      'Whether every group learns from all rows.  False, for large data and with `update="group"` '
+                      "only: groups after the first leave out rows that are fitted well, y F >= 0.5, and at least half "
+                      "of all rows, those of largest y F, as the paper does with classes that a narrow kernel "
+                      "separates.  This costs accuracy where classes overlap.")
+_LAMBDA = Parameter("reg_lambda", Number(float, 0, 1e100, open_low=True, word="auto"),
+                    'Weight lambda of the regulariser; "auto" takes the noise of the likeliest Gaussian process, in '
+                    "units of the variance of y.")
+_REST = (
+    _LAMBDA,
+    STANDARDIZE.described("Learn on columns of mean 0 and variance 1, in whose units length scales are then given.  "
+                          "Prediction takes raw rows either way."),
+    EARLY_STOPPING_ROUNDS,
+    PRECISION.described(
+        "Precision in which kernels are computed and columns are kept.  Sums over rows, coefficients and residuals are "
+        'double in both.  "single" becomes "double" where rows lie farther than 353 length scales from the center of '
+        "the data."),
+)
+_THREADS = (N_THREADS, VERBOSE)
+_FITTED = (
+    EXPANSION_.described("The trained function of a raw row, on the distinct basis vectors; immutable.")._replace(
+        kind="KernelExpansion"),
+    Attribute("kernel_", "dict", "The kernel, in the form of the parameter `kernel`."),
+    Attribute("reg_lambda_", "float", "The weight lambda of the regulariser."),
+    N_ESTIMATORS_.described("Number of weak learners kept."),
+    Attribute("n_skipped_", "int",
+              "Number of near-duplicates that were skipped: rows in selections, and whole weak learners; not kept in "
+              "model files."),
+    Attribute("train_loss_, eval_loss_", "arrays",
+              "Mean squared residual (over outputs too) before the first round and after each, for a regressor in "
+              "units of the variance of y; eval_loss_ is empty without an `eval_set`.  Rows that a group leaves "
+              "out count in train_loss_ with the residual they had when it began."),
+    Attribute("kernel_parameters_", "array of shape (3 + n_features,)", "Lambda, amplitude, bias and length scales."),
+    N_FEATURES_IN_,
+)
+_DICT = ('  A dict has "lengthscales", one number or one for each column, and optionally "amplitude" (default 1) and '
+         '"bias" (default 0); '
+         "`kernel_` of a model is such a dict.")
+_DRAWS = ("then one subset for each weak learner, and another, ten times at most, where it holds none.  A subset is "
+          "one `choice`, or, where weights of rows differ, one `random` draw and one `permutation`.")
 
 
-def _check_params(model):
-    check_rounds(model)
-    check.check_scalar("learner_size", model.learner_size, int, low=1, high=10**6)
-    if model.subset_size is not None:
-        check.check_scalar("subset_size", model.subset_size, int, low=model.learner_size)
-    check.check_choice("selection", model.selection, tuple(RULES))
-    check.check_scalar("n_candidates", model.n_candidates, int, low=1)
-    check.check_choice("update", model.update, ("full", "one", "block"))
-    check.check_scalar("block_size", model.block_size, int, low=1)
-    check_kernel(model.kernel)
-    if not (isinstance(model.reg_lambda, str) and model.reg_lambda == "auto"):
-        check.check_scalar("reg_lambda", model.reg_lambda, float, low=0, high=1e100, open_low=True)
-    check_common(model)
+def _before_version_3(params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of older files by the names of today."""
+    renamed = {"exact": "all_rows", "block_size": "group_size"}
+    params = {renamed.get(name, name): value for name, value in params.items()}
+    return params | {"update": "group"} if params.get("update") == "block" else params
 
 
-def _as_parameter(kernel_parameters):
-    """The parameter `kernel` that stands for some `kernel_parameters_`."""
-    _, amplitude, bias, *lengthscales = kernel_parameters.tolist()
-    return {"lengthscales": lengthscales, "amplitude": amplitude, "bias": bias}
+class _SparseKernelMachine(Model):
+    """What the regressor and the classifier share."""
+
+    expansion_form = KernelExpansion
+    fitted_curves = CURVES
+    params_before = {3: _before_version_3}
+
+    learner_size: int
+    subset_size: int | None
+    kernel_parameters_: Double
+    length_scales: ClassVar[tuple[LengthScales, ...]]
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.subset_size is not None:
+            check_scalar("subset_size", self.subset_size, int, low=self.learner_size)
+
+    @property
+    def kernel_(self) -> dict[str, Any]:
+        """The kernel, in the form of the parameter `kernel`."""
+        _, amplitude, bias, *lengthscales = self.kernel_parameters_.tolist()
+        return {"lengthscales": lengthscales, "amplitude": amplitude, "bias": bias}
+
+    @property
+    def reg_lambda_(self) -> float:
+        """The weight lambda of the regulariser."""
+        return float(self.kernel_parameters_[0])
+
+    def _restored(self, expansion: Any, arrays: Mapping[str, Double],
+                  classes: NDArray[Any] | None) -> dict[str, Any]:
+        return super()._restored(expansion, arrays, classes) | restored(self, expansion, arrays)
 
 
-@register("sparse_kernel_regressor")
-class SparseKernelRegressor(Regressor):
+class SparseKernelRegressor(_SparseKernelMachine, Regressor):
     """Least squares on a growing ensemble of sparse kernel learners.
 
-    The model is F(x) = F_0 + sum over m of c_m f_m(x) with f_m(x) = sum over s of a_ms k(x_ms, x), and the kernel is
-    k(x, z) = amplitude exp(-1/2 sum over l of ((x_l - z_l) / lengthscale_l)^2) + bias.  Each round draws a subset of
-    the rows, selects S basis vectors among them by a rule that looks at the residual, combines them along the gradient
-    of the objective 1/2 |y - F|^2 + lambda/2 |F|^2 (norms over rows, and in the space of the kernel), and makes all
-    coefficients c optimal by a step of an incremental factorisation (P. Sun and X. Yao, Sparse Approximation Through
-    Boosting for Learning Large Scale Kernel Machines, IEEE Transactions on Neural Networks, 2010).  Targets are learned
-    in units of their spread, less their mean F_0; several are learned one by one, with one kernel, all in the same
-    rounds.
+    The model is F(x) = F_0 + sum over m of c_m f_m(x) with weak learners f_m(x) = sum over s of a_ms k(x_ms, x).  The
+    kernel is k(x, z) = amplitude exp(-1/2 sum over l of ((x_l - z_l) / lengthscale_l)^2) + bias.  The objective is
+    1/2 |y - F|^2 + lambda/2 |F|^2, with norms over rows and in the space of the kernel.  Each round draws a random
+    subset of the rows, selects S basis vectors among them, combines them along the gradient of the objective, and makes
+    all coefficients c optimal by a step of an incremental factorisation (P. Sun and X. Yao, Sparse Approximation
+    Through Boosting for Learning Large Scale Kernel Machines, IEEE Transactions on Neural Networks, 2010).  Targets are
+    learned in units of their standard deviation, after subtracting their mean F_0.  Several targets are learned one by
+    one, with one kernel, all in the same rounds.
 
     Parameters
     ----------
-    n_estimators : int >= 1, default 500
-        Number of learners M at most; fewer where no row is left that others do not make up.
-    learner_size : int >= 1, default 50
-        Basis vectors S of a learner; 1 selects them one by one.
-    subset_size : int >= learner_size or None, default 500
-        Size T of the random subset of rows that the basis vectors of a learner are selected from, half of the rows at
-        most; None for all rows.
-    selection : "max-res", "random", "mp", "boost", "ald" or "ran", default "max-res"
-        The rule: the largest residual; any row; the largest fall of the objective, (28), or its gradient, (27), among
-        `n_candidates` rows; rows that those before them approximate badly; the same times the fall of the objective.
-    n_candidates : int >= 1, default 60
-        Rows kappa that "mp" and "boost" look at for each basis vector.
-    update : "full", "one" or "block", default "full"
-        Which coefficients are made optimal with a new learner: all, the newest, (31), or those of its block.
-    block_size : int >= 1, default 50
-        Learners L in a block.
-    kernel : "auto", "likelihood" or dict, default "auto"
-        "likelihood" maximises the marginal likelihood on up to 1000 rows, as in the paper.  So few show the coarse of
-        the function only: with more rows, "auto" then shortens all lengths by the factor of 1, 0.7, 0.5, 0.35 or 0.25
-        that an ensemble of up to 300 learners on up to 16384 rows predicts others best with.  A dict has
-        "lengthscales", one number or one for each column, and if wanted "amplitude" (1) and "bias" (0); `kernel_` of
-        another model is one.
-    reg_lambda : "auto" or float > 0, default "auto"
-        Weight lambda of the regulariser; "auto" takes the noise of the likeliest Gaussian process, in units of the
-        variance of y.
-    standardize : bool, default True
-        Learn on columns of mean 0 and variance 1, to which lengthscales then refer.  Prediction takes raw rows.
-    early_stopping_rounds : int >= 1 or None, default 20
-        Rounds without a lower evaluation loss after which to stop; used only with an `eval_set`.
-    precision : "single" or "double", default "double"
-        In which kernels are computed and columns kept; sums over rows, coefficients and residuals are double in both.
-        "single" becomes "double" where rows lie farther than 250 lengths from the center of the data.
-    random_state : int >= 0, numpy.random.Generator or None, default None
-        Taken from it are, where kernel or reg_lambda is learned, one subset of rows and one `standard_normal` draw of
-        shape (2, 3 + n_features); where lengths are then shortened, one `permutation` of the rows and one `integers`;
-        then one subset for each learner, and another, ten times at most, where it holds none.  A subset is one
-        `choice`, or, where rows have weights, one `random` draw and one `permutation`.
-    n_threads : int >= 1 or None, default None
-        None for the CPUs this process may use.  The result is the same to the last bit for any number.
-    verbose : int >= 0, default 0
-        Print a line on stderr every so many rounds.
+    {parameters}
 
     Attributes
     ----------
-    expansion_ : KernelExpansion
-        The trained function of a raw row, on the distinct basis vectors.
-    kernel_ : dict
-        The kernel, as the parameter `kernel` takes it.
-    reg_lambda_ : float
-        Lambda.
-    n_estimators_ : int
-        Learners kept.
-    n_skipped_ : int
-        Near-duplicates that were passed over: rows in selections, and whole learners; not kept in model files.
-    train_loss_, eval_loss_ : arrays
-        Mean squared residual (over outputs too) before the first round and after each, in units of the variance of y;
-        eval_loss_ is empty without an `eval_set`.
-    kernel_parameters_ : array of shape (3 + n_features,)
-        Lambda, amplitude, bias and lengthscales.
-    n_features_in_ : int
-        Number of columns; `feature_names_in_` has their names where `fit` saw a data frame.
+    {attributes}
 
     Notes
     -----
     Memory beside X, in bytes, with n rows, d columns, u = 4 in single precision and 8 in double, and P the number of
-    columns kept, n_estimators ("full"), block_size ("block") or 1 ("one"): n (u d + 8 + n_outputs (16 + u P)), the same
+    columns kept, n_estimators ("full"), group_size ("group") or 1 ("one"): n (u d + 8 + n_outputs (16 + u P)), the same
     for held-out rows, n_outputs (16 P^2 + 8 (S + d + 10) T), 8 S P n_outputs, and up to 120 MB while `kernel="auto"`
     learns.  Coefficients after every round, for staged answers: 4 M^2 n_outputs, with S = 1 three times that.  No
     matrix of n x S kernels is ever stored: they are computed twice.
 
-    Departures from the paper: learners have length 1 in the space of the kernel, where the paper scales them by a_0,
-    which has no effect on the model, and so has the amplitude, but on the threshold of "ran": k(x, x) is 1 there;
-    near-duplicates are skipped; with S = 1 "ald" and "ran" compare a row with all basis vectors, else with those of its
-    learner, and learners are made orthonormal, which only rounding tells from those of the paper.
+    Departures from the paper: weak learners have length 1 in the space of the kernel, where the paper scales them by
+    a_0.  This has no effect on the model, and neither has the amplitude, but for the threshold of "ran": k(x, x) is 1
+    there.  Near-duplicates are skipped.  With S = 1, "ald" and "ran" compare a row with all basis vectors, else with
+    those of its weak learner; and weak learners are made orthonormal, which changes the model by rounding errors only.
 
     Examples
     --------
@@ -132,20 +182,36 @@ class SparseKernelRegressor(Regressor):
     True
     """
 
-    expansion_form = KernelExpansion
-    fitted_curves = CURVES
-    one_length = False
+    parameters = (
+        *_BASIS,
+        Parameter("kernel", KernelParameter(),
+                  'The kernel.  "likelihood" maximises the marginal likelihood on up to 1000 rows, as in the paper.  '
+                  'So few rows resolve only coarse structure.  With more rows, "auto" multiplies all length scales by '
+                  "the factor of 1, 0.7, 0.5, 0.35 or 0.25 with which an ensemble of up to 300 weak learners on up to "
+                  "16384 rows predicts other rows best." + _DICT),
+        *_REST,
+        RANDOM_STATE.described(
+            "Source of the random draws: where kernel or reg_lambda is learned, one subset of rows and one "
+            "`standard_normal` draw of shape (2, 3 + n_features); where length scales are then shortened, one "
+            "`permutation` of the rows and one `integers`; " + _DRAWS),
+        *_THREADS,
+    )
+    attributes = _FITTED
+    length_scales = one_per_column,
 
-    def __init__(self, n_estimators=500, *, learner_size=50, subset_size=500, selection="max-res", n_candidates=60,
-                 update="full", block_size=50, kernel="auto", reg_lambda="auto", standardize=True,
-                 early_stopping_rounds=20, precision="double", random_state=None, n_threads=None, verbose=0):
+    def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
+                 selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
+                 kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto", standardize: bool = True,
+                 early_stopping_rounds: int | None = 20, precision: str = "double",
+                 random_state: "int | np.random.Generator | None" = None, n_threads: int | None = None,
+                 verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.learner_size = learner_size
         self.subset_size = subset_size
         self.selection = selection
         self.n_candidates = n_candidates
         self.update = update
-        self.block_size = block_size
+        self.group_size = group_size
         self.kernel = kernel
         self.reg_lambda = reg_lambda
         self.standardize = standardize
@@ -155,30 +221,19 @@ class SparseKernelRegressor(Regressor):
         self.n_threads = n_threads
         self.verbose = verbose
 
-    def _check_params(self):
-        _check_params(self)
-
-    kernel_ = property(lambda self: _as_parameter(self.kernel_parameters_))
-    reg_lambda_ = property(lambda self: float(self.kernel_parameters_[0]))
-
-    def _restored(self, expansion, arrays):
-        return super()._restored(expansion, arrays) | restored_sparse(self, expansion, arrays)
-
-    def fit(self, X, y, sample_weight=None, *, eval_set=None, callback=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
+            callback: Callable[..., Any] | None = None) -> Self:
         """Learn from rows X and targets y.
 
         Parameters
         ----------
         X : array of shape (n_samples, n_features), or RowBlocks
-            float32 and float64 are kept as given, others converted to float64.  RowBlocks and `numpy.memmap` are read
-            block by block; the rows are packed in memory.
-        y : array of shape (n_samples,) or (n_samples, n_targets), finite numbers
-        sample_weight : array of shape (n_samples,) or None, not negative
-            Factors on the squares of the objective: whole numbers are repetitions of a row.
-        eval_set : (X, y) or (X, y, sample_weight) or None, with X as above
-            Held-out rows on which to stop early; the round of lowest loss on them is kept.
-        callback : callable or None
-            Called with a `RoundInfo` after each round; returning True ends the fit.
+            float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are
+            read block by block; the rows are packed in memory.
+        {targets}
+        {sample_weight}
+        {eval_set}
+        {callback}
 
         Returns
         -------
@@ -190,95 +245,33 @@ class SparseKernelRegressor(Regressor):
             For bad arguments or parameters; the message names which.
         """
         self._check_params()
-        self._keep(**fit_sparse(self, self._check_training(X, y, sample_weight, eval_set), sample_weight, callback))
+        self._keep(train(self, self._check_training(X, y, sample_weight, eval_set), callback, learn_from_all_rows))
         return self
 
-    def staged_predict(self, X):
-        """Yield `predict(X)` after each round kept; NotFittedError for a model read from a file."""
-        return staged_sparse(self, X)
+    def staged_predict(self, X: Any) -> Iterator[Double]:
+        """Yield `predict(X)` after each round kept; TrainingStateError for a model read from a file."""
+        return staged_scores(self, X)
 
 
-@register("sparse_kernel")
-class SparseKernelClassifier(Classifier):
+class SparseKernelClassifier(_SparseKernelMachine, Classifier):
     """Least squares on labels -1 and +1 by a growing ensemble of sparse kernel learners.
 
-    As `SparseKernelRegressor` with y in {-1, +1}; F estimates the mean of y, so that P(y = +1 | x) = (1 + F) / 2, held
-    to [0, 1].  More than two classes are learned one against the rest, all in the same rounds.
+    The model F(x) = F_0 + sum over m of c_m f_m(x), with weak learners f_m(x) = sum over s of a_ms k(x_ms, x), is that
+    of `SparseKernelRegressor`, which describes the training, with y in {-1, +1}.  F estimates the mean of y, so that
+    P(y = +1 | x) = (1 + F) / 2, clipped to [0, 1].  More than two classes are learned one against the rest, all in the
+    same rounds.
 
     Parameters
     ----------
-    n_estimators : int >= 1, default 500
-        Number of learners M at most; fewer where no row is left that others do not make up.
-    learner_size : int >= 1, default 50
-        Basis vectors S of a learner; 1 selects them one by one.
-    subset_size : int >= learner_size or None, default 500
-        Size T of the random subset of rows that the basis vectors of a learner are selected from, half of the rows at
-        most; None for all rows.
-    selection : "max-res", "random", "mp", "boost", "ald" or "ran", default "max-res"
-        The rule: the largest residual; any row; the largest fall of the objective, (28), or its gradient, (27), among
-        `n_candidates` rows; rows that those before them approximate badly; the same times the fall of the objective.
-    n_candidates : int >= 1, default 60
-        Rows kappa that "mp" and "boost" look at for each basis vector.
-    update : "full", "one" or "block", default "full"
-        Which coefficients are made optimal with a new learner: all, the newest, (31), or those of its block.
-    block_size : int >= 1, default 50
-        Learners L in a block.
-    exact : bool, default True
-        Whether every block learns from all rows.  False, for large data and with `update="block"` only: blocks after
-        the first leave out the rows that are fitted well, y F >= 0.5, and at least half of all rows, as the paper does
-        with classes that a narrow kernel separates; it harms where classes overlap.
-    kernel : "auto", "likelihood" or dict, default "auto"
-        "likelihood" maximises the marginal likelihood on up to 1000 rows, with one length for all columns, in units of
-        their spread: labels tell too little for one each.  So few rows show the coarse of the function only: with more,
-        "auto" tries lengths of each column too, and then shortens the better ones by the factor of 1, 0.7, 0.5, 0.35 or
-        0.25, by what an ensemble of up to 300 learners on up to 16384 rows predicts of others.  A dict has
-        "lengthscales", one number or one for each column, and if wanted "amplitude" (1) and "bias" (0); `kernel_` of
-        another model is one.
-    reg_lambda : "auto" or float > 0, default "auto"
-        Weight lambda of the regulariser; "auto" takes the noise of the likeliest Gaussian process.
-    standardize : bool, default True
-        Learn on columns of mean 0 and variance 1, to which lengthscales then refer.  Prediction takes raw rows.
-    early_stopping_rounds : int >= 1 or None, default 20
-        Rounds without a lower evaluation loss after which to stop; used only with an `eval_set`.
-    precision : "single" or "double", default "double"
-        In which kernels are computed and columns kept; sums over rows, coefficients and residuals are double in both.
-        "single" becomes "double" where rows lie farther than 250 lengths from the center of the data.
-    random_state : int >= 0, numpy.random.Generator or None, default None
-        Taken from it are, where kernel or reg_lambda is learned, one subset of rows and a `standard_normal` draw of
-        shape (2, 3 + n_features) for each kind of lengths; where these are then tried, one `permutation` of the rows
-        and one `integers`; then one subset for each learner, and another, ten times at most, where it holds none.  A
-        subset is one `choice`, or, where rows have weights, one `random` draw and one `permutation`.
-    n_threads : int >= 1 or None, default None
-        None for the CPUs this process may use.  The result is the same to the last bit for any number.
-    verbose : int >= 0, default 0
-        Print a line on stderr every so many rounds.
+    {parameters}
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The labels, sorted.
-    expansion_ : KernelExpansion
-        The trained function of a raw row, on the distinct basis vectors.
-    kernel_ : dict
-        The kernel, as the parameter `kernel` takes it.
-    reg_lambda_ : float
-        Lambda.
-    n_estimators_ : int
-        Learners kept.
-    n_skipped_ : int
-        Near-duplicates that were passed over: rows in selections, and whole learners; not kept in model files.
-    train_loss_, eval_loss_ : arrays
-        Mean squared residual (over outputs too) before the first round and after each; eval_loss_ is empty without an
-        `eval_set`.  Rows that a block leaves out count in train_loss_ with the residual they had when it began.
-    kernel_parameters_ : array of shape (3 + n_features,)
-        Lambda, amplitude, bias and lengthscales.
-    n_features_in_ : int
-        Number of columns; `feature_names_in_` has their names where `fit` saw a data frame.
+    {attributes}
 
     Notes
     -----
-    Memory and departures as for `SparseKernelRegressor`; and the mean of y, F_0, is part of F.  `exact=False` leaves a
-    block the rows of lowest y F.
+    Memory and departures from the paper are those of `SparseKernelRegressor`.  The mean of y, F_0, is part of F.
 
     Examples
     --------
@@ -291,21 +284,40 @@ class SparseKernelClassifier(Classifier):
     True
     """
 
-    expansion_form = KernelExpansion
-    fitted_curves = CURVES
-    one_length = True  # labels tell too little of many
+    parameters = (
+        *_BASIS,
+        _ALL_ROWS,
+        Parameter("kernel", KernelParameter(),
+                  'The kernel.  "likelihood" maximises the marginal likelihood on up to 1000 rows, with one length '
+                  "scale for all columns in units of their standard deviations: labels do not determine one for each "
+                  'column.  So few rows resolve only coarse structure.  With more rows, "auto" also tries a length '
+                  "scale per column, and then multiplies the better ones by 1, 0.7, 0.5, 0.35 or 0.25.  What is better "
+                  "is decided by the loss of an ensemble of up to 300 weak learners, trained on up to 16384 rows, on "
+                  "other rows." + _DICT),
+        *_REST,
+        RANDOM_STATE.described(
+            "Source of the random draws: where kernel or reg_lambda is learned, one subset of rows and a "
+            "`standard_normal` draw of shape (2, 3 + n_features) for each kind of length scales; where these are then "
+            "tried, one `permutation` of the rows and one `integers`; " + _DRAWS),
+        *_THREADS,
+    )
+    attributes = (CLASSES_, *_FITTED)
+    length_scales = one_for_all, one_per_column  # labels hardly determine one for each column
 
-    def __init__(self, n_estimators=500, *, learner_size=50, subset_size=500, selection="max-res", n_candidates=60,
-                 update="full", block_size=50, exact=True, kernel="auto", reg_lambda="auto", standardize=True,
-                 early_stopping_rounds=20, precision="double", random_state=None, n_threads=None, verbose=0):
+    def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
+                 selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
+                 all_rows: bool = True, kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto",
+                 standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "double",
+                 random_state: "int | np.random.Generator | None" = None, n_threads: int | None = None,
+                 verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.learner_size = learner_size
         self.subset_size = subset_size
         self.selection = selection
         self.n_candidates = n_candidates
         self.update = update
-        self.block_size = block_size
-        self.exact = exact
+        self.group_size = group_size
+        self.all_rows = all_rows
         self.kernel = kernel
         self.reg_lambda = reg_lambda
         self.standardize = standardize
@@ -315,34 +327,22 @@ class SparseKernelClassifier(Classifier):
         self.n_threads = n_threads
         self.verbose = verbose
 
-    def _check_params(self):
-        check.check_choice("exact", self.exact, (True, False))
-        _check_params(self)
-
-    kernel_ = property(lambda self: _as_parameter(self.kernel_parameters_))
-    reg_lambda_ = property(lambda self: float(self.kernel_parameters_[0]))
-
-    def _restored(self, expansion, arrays):
-        return super()._restored(expansion, arrays) | restored_sparse(self, expansion, arrays)
-
-    def _link(self):
+    def _link(self) -> Link:
         return LinearLink()
 
-    def fit(self, X, y, sample_weight=None, *, eval_set=None, callback=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
+            callback: Callable[..., Any] | None = None) -> Self:
         """Learn from rows X and labels y.
 
         Parameters
         ----------
         X : array of shape (n_samples, n_features), or RowBlocks
-            float32 and float64 are kept as given, others converted to float64.  RowBlocks and `numpy.memmap` are read
-            block by block; the rows are packed in memory.
-        y : array of shape (n_samples,), labels of any sortable type
-        sample_weight : array of shape (n_samples,) or None, not negative
-            Factors on the squares of the objective: whole numbers are repetitions of a row.
-        eval_set : (X, y) or (X, y, sample_weight) or None, with X as above
-            Held-out rows on which to stop early; the round of lowest loss on them is kept.
-        callback : callable or None
-            Called with a `RoundInfo` after each round; returning True ends the fit.
+            float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are
+            read block by block; the rows are packed in memory.
+        {labels}
+        {sample_weight}
+        {eval_set}
+        {callback}
 
         Returns
         -------
@@ -354,10 +354,10 @@ class SparseKernelClassifier(Classifier):
             For bad arguments or parameters; the message names which.
         """
         self._check_params()
-        self._keep(**fit_sparse(self, self._check_training(X, y, sample_weight, eval_set), sample_weight, callback,
-                                leave_out=self.update == "block" and not self.exact))
+        later_groups = learn_from_all_rows if self.all_rows else learn_from_active_rows
+        self._keep(train(self, self._check_training(X, y, sample_weight, eval_set), callback, later_groups))
         return self
 
-    def staged_decision_function(self, X):
-        """Yield `decision_function(X)` after each round kept; NotFittedError for a model read from a file."""
-        return staged_sparse(self, X)
+    def staged_decision_function(self, X: Any) -> Iterator[Double]:
+        """Yield `decision_function(X)` after each round kept; TrainingStateError for a model read from a file."""
+        return staged_scores(self, X)

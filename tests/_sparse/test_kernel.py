@@ -1,95 +1,81 @@
-"""The marginal likelihood of a kernel, its gradient and its maximum."""
+"""The Gaussian kernel, the check of its parameter, and lambda beside it."""
 
 import numpy as np
 import pytest
 import reference
 
-from rffkern._sparse import kernel as _gaussian_kernel
-from rffkern._sparse.kernel import GaussianKernel, likeliest_kernel
+from rffkern import InvalidInputError
+from rffkern._data.scaling import Scaling
+from rffkern._data.weights import RowWeights, check_weights
+from rffkern._sparse.kernel import GaussianKernel, KernelParameter, RegularisedKernel, given_kernel
 
 
-def sample(rng, n_rows, lengthscales, amplitude=2.0, noise=0.01, n_outputs=1):
-    """Rows and a function of a Gaussian process at them, with noise."""
-    X = rng.standard_normal((n_rows, len(lengthscales)))
-    covariance = reference.gaussian_kernel(X, X, np.array(lengthscales), amplitude) + noise * np.eye(n_rows)
-    return X, np.linalg.cholesky(covariance) @ rng.standard_normal((n_rows, n_outputs))
+def test_units_in_which_the_kernel_is_a_power_of_two(rng):
+    X = rng.standard_normal((20, 3)) * [1, 10, 0.1]
+    kernel = GaussianKernel(np.array([0.5, 2.0, 3.0]), 1.5, 0.2)
+    scaling = Scaling(X.mean(axis=0), 1 / X.std(axis=0), 1.0)
+    units = kernel.scaling(scaling)
+    rows = (X - units.center) * units.inverse_scale
+    found = 1.5 * 2.0 ** -((rows[:, None] - rows) ** 2).sum(axis=2) + 0.2
+    lengths = kernel.lengthscales * X.std(axis=0)
+    np.testing.assert_allclose(found, reference.gaussian_kernel(X, X, lengths, 1.5, 0.2), rtol=1e-12)
+    np.testing.assert_allclose(kernel.inverse_lengths(scaling), 1 / lengths, rtol=1e-12)
 
 
-def likelihood(X, targets, logs, n_threads=1):
-    """Without a prior on what is free."""
-    problem = _gaussian_kernel._Likelihood(X, targets, logs, np.zeros(len(logs), bool), n_threads)
-    problem.n_threads = n_threads
-    problem.scratch = np.repeat(problem.scratch, n_threads, axis=0)
-    return problem
+def test_lengths_that_would_overflow_are_finite():
+    kernel = GaussianKernel(np.array([1e-100]), 1.0, 0.0)
+    assert np.isfinite(kernel.inverse_lengths(Scaling(np.zeros(1), np.array([1e300]), 1.0))).all()
 
 
-@pytest.mark.parametrize(("n_rows", "n_outputs"), [(2, 1), (40, 3), (150, 1)])
-def test_value_and_gradient(rng, n_rows, n_outputs):
-    X, targets = sample(rng, n_rows, [1.0, 3.0, 0.5], n_outputs=n_outputs)
-    logs = np.log([1.7, 0.3, 0.05, 0.8, 0.4, 2.0])
-    value, gradient = likelihood(X, targets, logs)(logs)
-    expected = reference.negative_log_likelihood(X, targets, np.exp(-logs[3:]), 1.7, 0.3, 0.05 + 1e-6)
-    assert value == pytest.approx(expected, rel=1e-10)
-    for i in range(len(logs)):
-        step = 1e-5 * np.eye(len(logs))[i]
-        slope = (likelihood(X, targets, logs)(logs + step)[0] - likelihood(X, targets, logs)(logs - step)[0]) / 2e-5
-        assert gradient[i] == pytest.approx(slope, rel=1e-5, abs=1e-5)
+def test_normalised_and_shortened():
+    kernel = GaussianKernel(np.array([1.0, 4.0]), 3.0, 1.0)
+    assert kernel.at_zero == 4.0
+    assert kernel.normalised()[1:] == (0.75, 0.25)
+    assert kernel.shortened(0.5).lengthscales.tolist() == [0.5, 2.0]
+    assert kernel.lengthscales.tolist() == [1.0, 4.0]
 
 
-def test_the_prior_is_in_value_and_gradient(rng):
-    X, targets = sample(rng, 30, [1.0, 2.0])
-    start, free = np.log([1.0, 0.1, 0.1, 1.0, 1.0]), np.ones(5, bool)
-    away = start + np.arange(5.0)
-    with_prior = _gaussian_kernel._Likelihood(X, targets, start, free, 1)(away)
-    without = likelihood(X, targets, start)(away)
-    assert with_prior[0] - without[0] == pytest.approx(0.5 * (np.arange(5.0) ** 2).sum() / 25)
-    np.testing.assert_allclose(with_prior[1] - without[1], np.arange(5) / 25, atol=1e-9)
+@pytest.mark.parametrize(("weights", "expected"), [
+    (RowWeights(4), 8.0), (check_weights([2, 2, 2, 2], 4), 4.0), (check_weights([1, 3, 0, 0], 4), 4.0)])
+def test_lambda_beside_weights_of_mean_one(weights, expected):
+    """A sum of squares times weights is as much as their mean times larger."""
+    kernel, reg_lambda = RegularisedKernel(GaussianKernel(np.ones(1), 3.0, 1.0),
+                                           32.0).normalised_beside_mean_one(weights)
+    assert reg_lambda == expected
+    assert kernel.at_zero == 1.0
 
 
-def test_bits_do_not_depend_on_the_number_of_threads(rng):
-    X, targets = sample(rng, 300, [1.0, 3.0, 0.5])
-    logs = np.log([1.7, 0.3, 0.05, 0.8, 0.4, 2.0])
-    found = [likelihood(X, targets, logs, n)(logs) for n in (1, 2, 3)]
-    assert len({(value, gradient.tobytes()) for value, gradient in found}) == 1
+def test_lambda_is_bounded():
+    machine = RegularisedKernel(GaussianKernel(np.ones(1), 1.0, 0.0), 1e100)
+    assert machine.normalised_beside_mean_one(RowWeights(2, None, 1e-200)).reg_lambda == 1e200
 
 
-def test_recovers_what_made_the_data(rng):
-    X, targets = sample(rng, 700, [1.0, 3.0, 30.0], noise=0.05, n_outputs=2)
-    kernel, noise = likeliest_kernel(X, targets, np.random.default_rng(0), None, None, None)
-    np.testing.assert_allclose(kernel.lengthscales[:2], [1.0, 3.0], rtol=0.25)
-    assert kernel.lengthscales[2] > 10
-    assert noise == pytest.approx(0.05, rel=0.25)
-    assert kernel.amplitude == pytest.approx(2.0, rel=0.7)
+@pytest.mark.parametrize("value", ["auto", "likelihood", {"lengthscales": 1}, {"lengthscales": [1.0, 2]},
+                                   {"lengthscales": np.ones(3), "amplitude": 2, "bias": 0}])
+def test_accepted(value):
+    KernelParameter()("kernel", value)
 
 
-def test_one_length_for_all_columns(rng):
-    """In units of their spread; the likelihood is lower than with one each."""
-    X, targets = sample(rng, 300, [1.0, 3.0], noise=0.05)
-    X = X * [1.0, 100.0]
-    found = [likeliest_kernel(X, targets, np.random.default_rng(0), None, None, None, one) for one in (True, False)]
-    lengths = found[0][0].lengthscales / X.std(axis=0)
-    assert lengths[0] == pytest.approx(lengths[1])
-    assert 1.0 < lengths[0] < 3.0
-    values = [reference.negative_log_likelihood(X, targets, *kernel, noise) for kernel, noise in found]
-    assert values[0] > values[1] + 10
+@pytest.mark.parametrize(("value", "message"), [
+    ("rbf", "kernel must be 'auto', 'likelihood' or a dict"), (None, "kernel must be 'auto'"),
+    ({"amplitude": 1.0}, "kernel must be 'auto', 'likelihood' or a dict with lengthscales"),
+    ({"lengthscales": 1.0, "scale": 1}, "kernel must be"),
+    ({"lengthscales": []}, "kernel lengthscales must be a number, or one for each column, got shape"),
+    ({"lengthscales": [[1.0]]}, "kernel lengthscales must be a number, or one for each column, got shape"),
+    ({"lengthscales": [1.0, -1.0]}, "kernel lengthscales must be a finite number >= 1e-100"),
+    ({"lengthscales": "wide"}, "kernel lengthscales must be a finite number"),
+    ({"lengthscales": 1.0, "amplitude": 0}, "kernel amplitude must be a finite number >= 1e-100"),
+    ({"lengthscales": 1.0, "bias": -1}, "kernel bias must be a finite number >= 0"),
+])
+def test_refused(value, message):
+    with pytest.raises(InvalidInputError, match=message):
+        KernelParameter()("kernel", value)
 
 
-def test_what_is_given_stays(rng):
-    X, targets = sample(rng, 300, [1.0, 3.0], noise=0.05)
-    given = GaussianKernel(np.array([1.0, 3.0]), 2.0, 0.0)
-    kernel, noise = likeliest_kernel(X, targets, rng, given, None, None)
-    assert kernel is given
-    assert noise == pytest.approx(0.05, rel=0.4)
-    kernel, noise = likeliest_kernel(X, targets, rng, None, 0.05, None)
-    assert noise == 0.05
-    np.testing.assert_allclose(kernel.lengthscales, [1.0, 3.0], rtol=0.4)
-
-
-def test_hopeless_parameters_are_inf_and_not_nan(rng):
-    X, targets = sample(rng, 20, [1.0])
-    problem = likelihood(X, targets, np.zeros(4))
-    for logs in (np.full(4, 800.0), np.array([700.0, 0, 0, 0]), np.array([0, 0, -800.0, 700.0])):
-        value, gradient = problem(logs)
-        assert value > 0
-        assert not np.isnan(value)
-        assert np.isfinite(gradient).all()
+def test_the_kernel_of_a_dict():
+    kernel = given_kernel({"lengthscales": 2}, 3)
+    assert kernel.lengthscales.tolist() == [2.0, 2.0, 2.0]
+    assert kernel[1:] == (1.0, 0.0)
+    assert given_kernel({"lengthscales": [1, 2], "amplitude": 3, "bias": 4}, 2)[1:] == (3.0, 4.0)
+    with pytest.raises(InvalidInputError, match="kernel lengthscales must be a number or 3 numbers"):
+        given_kernel({"lengthscales": [1, 2]}, 3)

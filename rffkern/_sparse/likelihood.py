@@ -1,0 +1,174 @@
+"""The marginal likelihood of a Gaussian process, and the kernel and noise that maximise it.
+
+A kernel machine that is regularised by lambda predicts what a Gaussian process predicts whose covariance is the kernel
+and whose noise has variance lambda.  The likelihood of the targets under that process is a measure of length scales.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._data.scaling import no_scaling
+from .._data.threads import check_n_threads
+from .._data.tiles import DOUBLE, aligned, pack
+from .._kernels import lbfgs, linalg, sparse_likelihood
+from .._kernels.sparse_columns import UNIT
+from ..expansion import pad_centers
+from .kernel import GaussianKernel, RegularisedKernel
+
+Double = NDArray[np.float64]
+
+# Rows the likelihood is maximised on: several starts on few of them, then the best start on more.
+_FEW_ROWS = 256
+MOST_ROWS = 1000
+_N_STARTS = 3
+_ITERATIONS = 40, 60
+
+# Logarithms of parameters have a normal prior of this deviation: a length scale that the rows do not determine stays
+# near its start instead of diverging.  A factor of e^5 = 150 either way costs half a unit of log-likelihood.
+_PRIOR_SPREAD = 5.0
+_START_SPREAD = 1.0
+
+# Noise below this share of the variance of the targets would leave Cholesky factors to rounding.
+_LEAST_NOISE = 1e-6
+
+
+class Likelihood:
+    """Negative logarithm of the marginal likelihood of some targets, with that of the prior.
+
+    Its argument holds the logarithms of amplitude, bias, noise (beyond the least) and inverse length scales.  Those
+    that are `free` have a prior around `start`.
+    """
+
+    def __init__(self, rows: Double, targets: Double, start: Double, free: NDArray[np.bool_],
+                 n_threads: int | None) -> None:
+        self._rows, self._targets = rows, targets
+        self._start, self._free = start, free
+        self._n_rows = len(rows)
+        self._n_threads = check_n_threads(n_threads, self._n_rows**2)
+        self._raw_centers = pad_centers(rows, DOUBLE)
+        self._raw_tiles, _ = pack(rows, no_scaling(rows.shape[1]), DOUBLE, 1)
+        self._tiles = aligned(self._raw_tiles.shape, DOUBLE)
+        self._matrix, self._covariance, self._inverse, self._transposed = np.empty((4, self._n_rows, self._n_rows))
+        self._partial = np.empty(rows.shape)
+        self._scratch = np.empty((self._n_threads, linalg.factor_scratch(self._n_rows)))
+
+    def __call__(self, logs: Double) -> tuple[float, Double]:
+        """Value and gradient; inf where rounding leaves no factor, or numbers overflow."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            value, gradient = self._evaluate(logs, *np.split(np.exp(logs), [1, 2, 3]))
+        good = np.isfinite(value) and np.isfinite(gradient).all()
+        return (float(value), gradient) if good else (math.inf, np.zeros(logs.size))
+
+    def _kernel_matrix(self, inverse_lengths: Double) -> Double:
+        scale = UNIT * inverse_lengths
+        np.multiply(self._raw_tiles, scale[:, None], out=self._tiles)
+        sparse_likelihood.kernel_matrix(self._tiles, self._raw_centers * scale, self._matrix, self._n_threads)
+        return self._matrix
+
+    def _evaluate(self, logs: Double, amplitude: Double, bias: Double, noise: Double,
+                  inverse_lengths: Double) -> tuple[float, Double]:
+        matrix = self._kernel_matrix(inverse_lengths)
+        covariance = np.multiply(matrix, amplitude, out=self._covariance)
+        covariance += bias
+        covariance.flat[:: self._n_rows + 1] += noise + _LEAST_NOISE
+        if not linalg.factorise(covariance, self._scratch, self._n_threads):
+            return math.inf, np.zeros(logs.size)
+        linalg.invert(covariance, self._inverse, self._transposed, self._scratch, self._n_threads)
+        away = np.subtract(logs, self._start, out=np.zeros(logs.size), where=self._free) / _PRIOR_SPREAD
+        value = self._targets.shape[1] * np.log(covariance.diagonal()).sum() + 0.5 * (away**2).sum()
+        slope = np.multiply(self._inverse, self._targets.shape[1], out=self._inverse)
+        for target in self._targets.T:
+            weights = target.copy()
+            linalg.solve_factorised(covariance, weights)
+            value += 0.5 * (target * weights).sum()
+            slope -= np.multiply.outer(weights, weights)
+        # `slope` holds the derivatives along twice the entries of the covariance.
+        along_noise, along_bias = slope.diagonal().sum(), slope.sum()
+        slope *= matrix
+        sparse_likelihood.spread_along_features(slope, self._rows, self._partial, self._n_threads)
+        # Half for `slope`, twice for the two triangles, and the exponent's -1/2 times the 2 of a square.
+        lengths = -amplitude * inverse_lengths**2 * self._partial.sum(axis=0)
+        gradient = np.concatenate([0.5 * amplitude * slope.sum(), 0.5 * bias * along_bias, 0.5 * noise * along_noise,
+                                   lengths])
+        return value, gradient + away / _PRIOR_SPREAD
+
+
+def _minimise(likelihood: Likelihood, start: Double, directions: Double, max_iter: int) -> tuple[Double, float]:
+    """Logarithms that are reached from a start along some directions, and the value there."""
+    def along(x: Double) -> tuple[float, Double]:
+        value, gradient = likelihood(start + x @ directions)
+        return value, directions @ gradient
+
+    x, _, _ = lbfgs.minimize(along, np.zeros(len(directions)), max_iter, loss_tolerance=1e-6, gradient_tolerance=1e-4,
+                              noise=1e-11)
+    return start + x @ directions, likelihood(start + x @ directions)[0]
+
+
+# What length scales may do: from directions in which each moves by itself to those in which they move.
+LengthScales = Callable[[Double, int], Double]
+
+
+def one_per_column(directions: Double, n_features: int) -> Double:
+    """A length scale per column."""
+    return directions
+
+
+def one_for_all(directions: Double, n_features: int) -> Double:
+    """Length scales that are all one multiple of the spread of their columns."""
+    return np.vstack([directions[:-n_features], directions[-n_features:].sum(axis=0)])
+
+
+class Given(NamedTuple):
+    """What is known before the likelihood is maximised; None for what is to be learned."""
+
+    kernel: GaussianKernel | None
+    noise: float | None
+
+
+def _start(rows: Double, given: Given) -> Double:
+    """Logarithms at which the search begins, among them those that are given."""
+    spread = rows.std(axis=0)
+    spread[spread == 0] = 1.0
+    start = np.log([1.0, 0.1, 0.1, *(1 / (math.sqrt(rows.shape[1]) * spread))])
+    if given.kernel is not None:
+        with np.errstate(divide="ignore"):
+            start = np.log([given.kernel.amplitude, given.kernel.bias, 0.1, *(1 / given.kernel.lengthscales)])
+    if given.noise is not None:
+        start[2] = math.log(max(given.noise, 1e-300))
+    return start
+
+
+def likeliest_kernel(rows: Double, targets: Double, given: Given, length_scales: LengthScales,
+                     rng: "np.random.Generator", n_threads: int | None) -> RegularisedKernel:
+    """Maximise the marginal likelihood over what is not given; lambda of the result is the noise.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_features), in random order
+    targets : array of shape (n_rows, n_outputs); all outputs share one kernel
+    given : Given
+    length_scales : `one_per_column` or `one_for_all`
+    rng : numpy.random.Generator
+        Source of one `standard_normal` draw of shape (2, 3 + n_features).
+    n_threads : int or None
+    """
+    start = _start(rows, given)
+    free = np.full(start.size, given.kernel is None)
+    free[2] = given.noise is None
+    directions = np.eye(start.size)[free]
+    if given.kernel is None:
+        directions = length_scales(directions, rows.shape[1])
+    draws = _START_SPREAD * rng.standard_normal((_N_STARTS - 1, start.size))
+    few = Likelihood(rows[:_FEW_ROWS], targets[:_FEW_ROWS], start, free, n_threads)
+    found = [_minimise(few, logs, directions, _ITERATIONS[0])
+             for logs in (start, *(start + draw[: len(directions)] @ directions for draw in draws))]
+    logs, _ = min(found, key=lambda pair: pair[1])
+    if len(rows) > _FEW_ROWS:
+        logs, _ = _minimise(Likelihood(rows, targets, start, free, n_threads), logs, directions, _ITERATIONS[1])
+    amplitude, bias, noise, *inverse_lengths = np.exp(logs)
+    kernel = GaussianKernel(1 / np.array(inverse_lengths), amplitude, bias) if given.kernel is None else given.kernel
+    return RegularisedKernel(kernel, noise + _LEAST_NOISE if given.noise is None else given.noise)

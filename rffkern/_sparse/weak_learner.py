@@ -1,0 +1,44 @@
+"""Weak learners, which are sums of kernels over basis vectors, and the settings that those of an ensemble share."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .kernel import GaussianKernel
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+class Settings(NamedTuple):
+    """What all weak learners of an ensemble share."""
+
+    kernel: GaussianKernel  # with k(x, x) = 1
+    reg_lambda: float  # beside that kernel and weights of mean 1
+    learner_size: int  # basis vectors of a weak learner
+    capacity: int  # weak learners of a group, whose coefficients are optimal together
+    rule: str
+    n_candidates: int
+    subset_size: int | None  # rows that basis vectors are selected from; None for all
+    keeps_dictionary: bool  # whether a basis vector must lie outside of the span of all those before it
+
+
+class WeakLearner(NamedTuple):
+    """f(x) = sum over s of weights[s] k(x, rows[indices[s]]), of length 1 in the space of the kernel.
+
+    Basis vectors that are selected one by one would make columns that are nearly parallel.  There each weak learner is
+    the part of its vector, the last of its indices, that is orthogonal to the weak learners before it: `before` are the
+    factors with which their columns are subtracted from that of the vector.  Such weak learners are orthonormal.
+    """
+
+    indices: Indices  # (n_basis,) of rows
+    weights: Double  # (n_basis,)
+    before: Double = np.empty(0)  # (n_learners before it,), or empty
+
+
+class Proposal(NamedTuple):
+    """A weak learner that a selection proposes, and the rows that its column is computed from."""
+
+    learner: WeakLearner
+    centers: NDArray[Any]  # from `KernelRows.centers`: its basis vectors, or the last where others are `before` it

@@ -1,0 +1,161 @@
+"""Ensembles that grow by the update schemes, group by group."""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import reference
+from helpers.sparse_rows import given_kernel, in_tiles, kernel_rows, make_settings, make_shared, waves
+
+from rffkern._estimator.monitor import Monitor
+from rffkern._sparse.ensemble import (
+    Ensemble,
+    GroupOptimal,
+    NewestOptimal,
+    RowsWithTargets,
+    finish,
+    group_of_active_rows,
+    group_of_all_rows,
+    grow_all,
+    learn_from_active_rows,
+    learn_from_all_rows,
+    make_ensembles,
+)
+from rffkern._sparse.kernel import RegularisedKernel
+
+KERNEL = given_kernel()
+
+
+class Parameters(NamedTuple):
+    n_estimators: int = 12
+    learner_size: int = 5
+    subset_size: int | None = 100
+    selection: str = "max-res"
+    n_candidates: int = 60
+    update: str = "full"
+    group_size: int = 4
+
+
+def values(X, learners, coef):
+    """Values of weak learners times their coefficients."""
+    return sum(c * reference.gaussian_kernel(X, X[f.indices], KERNEL.lengthscales, 1.5, 0.2) @ f.weights
+               for c, f in zip(coef, learners, strict=True))
+
+
+def make(scheme, X, target, later_group=group_of_all_rows, weight=None, **settings):
+    shared = make_shared(kernel_rows(X, KERNEL, weight), make_settings(KERNEL, **settings))
+    return scheme(shared, in_tiles(target), later_group)
+
+
+def test_the_active_set(rng):
+    """The second group learns from at most half of the rows, those of lowest margin."""
+    X, y = waves(rng, 600)
+    sign = np.where(y > 0, 1.0, -1.0)
+    ensemble = make(GroupOptimal, X, sign, partial(group_of_active_rows, sign))
+    for _ in range(5):
+        assert ensemble.grow()
+    margin = sign * values(X, ensemble.learners[:4], ensemble.steps[3])
+    n_active = min((margin < 0.5).sum(), 300)
+    assert n_active > 0
+    np.testing.assert_array_equal(ensemble.group.active, np.sort(np.argsort(margin)[:n_active]))
+    assert set(ensemble.learners[4].indices) <= set(ensemble.group.active)
+    idle = np.setdiff1d(np.arange(600), ensemble.group.active)
+    assert ensemble.group.idle_loss == pytest.approx(((1 - margin[idle]) ** 2).sum())
+
+
+@pytest.mark.parametrize("active", [False, True])
+def test_a_group_learns_what_those_before_it_leave(rng, active):
+    X, y = waves(rng, 400)
+    sign = np.where(y > 0, 1.0, -1.0)
+    ensemble = make(GroupOptimal, X, sign, partial(group_of_active_rows, sign) if active else group_of_all_rows)
+    for _ in range(9):
+        assert ensemble.grow()
+    model = sum(values(X, ensemble.learners[start : start + 4], ensemble.steps[min(start + 4, 9) - 1])
+                for start in (0, 4, 8))
+    np.testing.assert_allclose(ensemble.group.remainder().reshape(-1)[:400], sign - model, atol=1e-9)
+    assert [len(step) for step in ensemble.steps] == [1, 2, 3, 4, 1, 2, 3, 4, 1]
+    path = ensemble.path(9)
+    np.testing.assert_allclose(values(X, path.learners, path.at(9)), model, atol=1e-9)
+
+
+def test_rows_without_weight_are_in_no_group(rng):
+    X, y = waves(rng, 300)
+    sign = np.where(y > 0, 1.0, -1.0)
+    weight = (np.arange(300) % 2).astype(float)
+    ensemble = make(GroupOptimal, X, sign, partial(group_of_active_rows, sign), weight, subset_size=None)
+    for _ in range(6):
+        assert ensemble.grow()
+    assert (ensemble.group.active % 2 == 1).all()
+    assert all((learner.indices % 2 == 1).all() for learner in ensemble.learners)
+
+
+def test_the_newest_alone_moves(rng):
+    X, y = waves(rng, 300)
+    ensemble = make(NewestOptimal, X, y, capacity=1)
+    for n in range(1, 6):
+        assert ensemble.grow()
+        coef = ensemble.path(n).at(n)
+        np.testing.assert_allclose(ensemble.group.remainder().reshape(-1)[:300], y - values(X, ensemble.learners, coef),
+                                   atol=1e-9)
+    assert [len(step) for step in ensemble.steps] == [1] * 5
+
+
+def test_a_full_ensemble_stays_as_it_is(rng):
+    X, y = waves(rng, 300)
+    ensemble = make(Ensemble, X, y)
+    assert [ensemble.grow() for _ in range(6)] == [True] * 4 + [False] * 2
+    assert len(ensemble.learners) == len(ensemble.steps) == 4
+
+
+def test_an_ensemble_that_finds_nothing_stops(rng):
+    X, _ = waves(rng, 100)
+    for scheme in (Ensemble, NewestOptimal, GroupOptimal):
+        ensemble = make(scheme, X, np.zeros(100))
+        assert not ensemble.grow()
+        assert ensemble.loss == 0
+        ensemble.refine()
+        assert ensemble.steps == []
+
+
+@pytest.mark.parametrize(("changes", "scheme", "expected"), [
+    ({}, Ensemble, (5, 12, False)), ({"update": "one"}, NewestOptimal, (5, 1, False)),
+    ({"update": "group"}, GroupOptimal, (5, 4, False)), ({"learner_size": 1}, Ensemble, (1, 12, True)),
+    ({"learner_size": 1, "update": "one"}, NewestOptimal, (1, 1, False)),
+    ({"n_estimators": 10**8, "learner_size": 10**6, "subset_size": None}, Ensemble, (60, 60, False)),
+    ({"subset_size": 3}, Ensemble, (3, 12, False)), ({"update": "group", "group_size": 10**9}, GroupOptimal,
+                                                     (5, 12, False))])
+def test_settings_of_parameters(rng, changes, scheme, expected):
+    X, y = waves(rng, 60)
+    ensembles = make_ensembles(Parameters(**changes), RowsWithTargets(kernel_rows(X, KERNEL), np.column_stack([y, y])),
+                               None, RegularisedKernel(KERNEL, 0.02), learn_from_all_rows(np.empty((60, 2))), rng)
+    assert [type(ensemble) for ensemble in ensembles] == [scheme, scheme]
+    settings = ensembles[0]._shared.settings
+    assert (settings.learner_size, settings.capacity, settings.keeps_dictionary) == expected
+    assert settings.n_candidates == 60
+
+
+def test_growing_together_and_finishing(rng):
+    """An output that has run out changes no other; losses are means over outputs."""
+    X, y = waves(rng, 200)
+    learned = RowsWithTargets(kernel_rows(X, KERNEL), np.column_stack([y, np.zeros(200)]))
+    held_out = RowsWithTargets(kernel_rows(X[:50], KERNEL), np.column_stack([y[:50], np.zeros(50)]))
+    machine = RegularisedKernel(KERNEL, 0.02)
+    ensembles = make_ensembles(Parameters(n_estimators=5), learned, held_out, machine,
+                               learn_from_all_rows(learned.targets), rng)
+    monitor = Monitor(5)
+    counts = grow_all(ensembles, monitor)
+    assert counts == [[n, 0] for n in range(1, 6)]
+    assert monitor.train_loss[0] == pytest.approx((y @ y) / 400)
+    assert monitor.eval_loss[0] == pytest.approx((y[:50] @ y[:50]) / 100)
+    paths, n_skipped = finish(ensembles, counts[2])
+    assert [len(path.learners) for path in paths] == [3, 0]
+    assert n_skipped == sum(ensemble.n_skipped for ensemble in ensembles)
+
+
+def test_makers_of_groups_know_the_labels_of_their_output(rng):
+    signs = np.where(rng.standard_normal((100, 2)) > 0, 1.0, -1.0)
+    for maker, sign in zip(learn_from_active_rows(signs), signs.T, strict=True):
+        shared = make_shared(kernel_rows(rng.standard_normal((100, 3)), KERNEL), make_settings(KERNEL))
+        group = maker(shared, in_tiles(sign - sign * np.linspace(0, 1, 100)))
+        np.testing.assert_array_equal(group.active, np.arange(50))  # of lowest margin

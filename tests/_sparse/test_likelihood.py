@@ -1,0 +1,97 @@
+"""The marginal likelihood of a kernel, its gradient and its maximum."""
+
+import numpy as np
+import pytest
+import reference
+
+from rffkern._sparse import likelihood as likelihood_module
+from rffkern._sparse.kernel import GaussianKernel
+from rffkern._sparse.likelihood import Given, Likelihood, likeliest_kernel, one_for_all, one_per_column
+
+NOTHING = Given(None, None)
+
+
+def sample(rng, n_rows, lengthscales, amplitude=2.0, noise=0.01, n_outputs=1):
+    """Rows and a function of a Gaussian process at them, with noise."""
+    X = rng.standard_normal((n_rows, len(lengthscales)))
+    covariance = reference.gaussian_kernel(X, X, np.array(lengthscales), amplitude) + noise * np.eye(n_rows)
+    return X, np.linalg.cholesky(covariance) @ rng.standard_normal((n_rows, n_outputs))
+
+
+def likelihood(X, targets, logs, n_threads=1):
+    """Without a prior on what is free."""
+    return Likelihood(X, targets, logs, np.zeros(len(logs), bool), n_threads)
+
+
+@pytest.mark.parametrize(("n_rows", "n_outputs"), [(2, 1), (40, 3), (150, 1)])
+def test_value_and_gradient(rng, n_rows, n_outputs):
+    X, targets = sample(rng, n_rows, [1.0, 3.0, 0.5], n_outputs=n_outputs)
+    logs = np.log([1.7, 0.3, 0.05, 0.8, 0.4, 2.0])
+    value, gradient = likelihood(X, targets, logs)(logs)
+    expected = reference.negative_log_likelihood(X, targets, np.exp(-logs[3:]), 1.7, 0.3, 0.05 + 1e-6)
+    assert value == pytest.approx(expected, rel=1e-10)
+    for i in range(len(logs)):
+        step = 1e-5 * np.eye(len(logs))[i]
+        slope = (likelihood(X, targets, logs)(logs + step)[0] - likelihood(X, targets, logs)(logs - step)[0]) / 2e-5
+        assert gradient[i] == pytest.approx(slope, rel=1e-5, abs=1e-5)
+
+
+def test_the_prior_is_in_value_and_gradient(rng):
+    X, targets = sample(rng, 30, [1.0, 2.0])
+    start, free = np.log([1.0, 0.1, 0.1, 1.0, 1.0]), np.ones(5, bool)
+    away = start + np.arange(5.0)
+    with_prior = Likelihood(X, targets, start, free, 1)(away)
+    without = likelihood(X, targets, start)(away)
+    assert with_prior[0] - without[0] == pytest.approx(0.5 * (np.arange(5.0) ** 2).sum() / 25)
+    np.testing.assert_allclose(with_prior[1] - without[1], np.arange(5) / 25, atol=1e-9)
+
+
+def test_bits_do_not_depend_on_the_number_of_threads(rng, monkeypatch):
+    monkeypatch.setattr(likelihood_module, "check_n_threads", lambda n_threads, n_elements: n_threads)
+    X, targets = sample(rng, 300, [1.0, 3.0, 0.5])
+    logs = np.log([1.7, 0.3, 0.05, 0.8, 0.4, 2.0])
+    found = [likelihood(X, targets, logs, n)(logs) for n in (1, 2, 3)]
+    assert len({(value, gradient.tobytes()) for value, gradient in found}) == 1
+
+
+def test_recovers_what_made_the_data(rng):
+    X, targets = sample(rng, 700, [1.0, 3.0, 30.0], noise=0.05, n_outputs=2)
+    kernel, noise = likeliest_kernel(X, targets, NOTHING, one_per_column, np.random.default_rng(0), None)
+    np.testing.assert_allclose(kernel.lengthscales[:2], [1.0, 3.0], rtol=0.25)
+    assert kernel.lengthscales[2] > 10
+    assert noise == pytest.approx(0.05, rel=0.25)
+    assert kernel.amplitude == pytest.approx(2.0, rel=0.7)
+
+
+def test_one_length_for_all_columns(rng):
+    """In units of their spread; the likelihood is lower than with one each."""
+    X, targets = sample(rng, 300, [1.0, 3.0], noise=0.05)
+    X = X * [1.0, 100.0]
+    found = [likeliest_kernel(X, targets, NOTHING, kind, np.random.default_rng(0), None)
+             for kind in (one_for_all, one_per_column)]
+    lengths = found[0][0].lengthscales / X.std(axis=0)
+    assert lengths[0] == pytest.approx(lengths[1])
+    assert 1.0 < lengths[0] < 3.0
+    values = [reference.negative_log_likelihood(X, targets, *kernel, noise) for kernel, noise in found]
+    assert values[0] > values[1] + 10
+
+
+def test_what_is_given_stays(rng):
+    X, targets = sample(rng, 300, [1.0, 3.0], noise=0.05)
+    given = GaussianKernel(np.array([1.0, 3.0]), 2.0, 0.0)
+    kernel, noise = likeliest_kernel(X, targets, Given(given, None), one_for_all, rng, None)
+    assert kernel is given
+    assert noise == pytest.approx(0.05, rel=0.4)
+    kernel, noise = likeliest_kernel(X, targets, Given(None, 0.05), one_per_column, rng, None)
+    assert noise == 0.05
+    np.testing.assert_allclose(kernel.lengthscales, [1.0, 3.0], rtol=0.4)
+
+
+def test_hopeless_parameters_are_inf_and_not_nan(rng):
+    X, targets = sample(rng, 20, [1.0])
+    problem = likelihood(X, targets, np.zeros(4))
+    for logs in (np.full(4, 800.0), np.array([700.0, 0, 0, 0]), np.array([0, 0, -800.0, 700.0])):
+        value, gradient = problem(logs)
+        assert value > 0
+        assert not np.isnan(value)
+        assert np.isfinite(gradient).all()

@@ -1,0 +1,87 @@
+"""Rows as kernels read them: their weights, subsets, centers, precision and threads."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import reference
+from helpers.sparse_rows import DOUBLE, given_kernel, in_tiles, kernel_rows, waves
+
+from rffkern import RowBlocks
+from rffkern._data.scaling import no_scaling
+from rffkern._data.threads import ELEMENTS_PER_THREAD, check_n_threads
+from rffkern._data.tiles import in_precision
+from rffkern._data.weights import RowWeights
+from rffkern._sparse.packed_rows import KernelRows, needs_double, pack_rows
+
+
+@pytest.mark.parametrize("n_rows", [1, 128, 300])
+@pytest.mark.parametrize("n_centers", [1, 7, 8, 9])
+def test_sums_over_rows_and_centers(rng, n_rows, n_centers):
+    X, _ = waves(rng, n_rows)
+    kernel = given_kernel()
+    rows = kernel_rows(X, kernel)
+    indices = rng.integers(0, n_rows, n_centers)
+    K = reference.gaussian_kernel(X, X[indices], kernel.lengthscales)
+    v, weights = rng.standard_normal(n_rows), rng.standard_normal(n_centers)
+    np.testing.assert_allclose(rows.correlate(in_tiles(v), rows.centers(indices))[:n_centers], v @ K, atol=1e-10)
+    column = np.empty((rows.n_tiles, 128))
+    rows.fill(column, rows.centers(indices), weights, 0.5)
+    np.testing.assert_allclose(column.reshape(-1)[:n_rows], K @ weights + 0.5, atol=1e-12)
+
+
+def test_a_subset_is_in_tiles(rng):
+    X, y = waves(rng, 300)
+    weight = rng.uniform(0.5, 1.5, 300)
+    rows = kernel_rows(X, given_kernel(), weight, np.float32)
+    indices = rng.permutation(300)[:130]
+    subset = rows.subset(indices, y[indices], 2 * y[indices])
+    assert subset.n_rows == 130
+    assert subset.tiles.shape == (2, 3, 128)
+    assert subset.tiles.dtype == np.float64
+    for found, expected in ((subset.weight, weight), (subset.residual, y), (subset.model, 2 * y)):
+        np.testing.assert_array_equal(found[:130], expected[indices])
+        assert not found[130:].any()
+    lengths = np.array([1.0, 2.0, 4.0])
+    np.testing.assert_allclose(subset.tiles[1, :, 0] * lengths, X[indices[128]] * np.sqrt(0.5 / np.log(2)), rtol=1e-6)
+
+
+def test_some_of_the_rows(rng):
+    X, _ = waves(rng, 300)
+    rows = kernel_rows(X, given_kernel(), np.arange(300))
+    indices = np.array([5, 250, 7])
+    taken = rows.taken(indices)
+    np.testing.assert_array_equal(taken.centers(np.arange(3))[:3], rows.centers(indices)[:3])
+    assert taken.flat_weight.tolist() == [5, 250, 7]
+    assert taken.weights.total == 262
+
+
+def test_values_of_rows_without_weight_do_not_matter(rng):
+    X, _ = waves(rng, 200)
+    weights = RowWeights(200, (np.arange(200) % 2).astype(float))
+    changed = X.copy()
+    changed[::2] = 1e300
+    found = [KernelRows(RowBlocks([Z[:90], Z[90:]]).check(), no_scaling(3), weights, DOUBLE, 1) for Z in (X, changed)]
+    np.testing.assert_array_equal(found[0].tiles.transpose(0, 2, 1).reshape(-1, 3)[1:200:2],
+                                  found[1].tiles.transpose(0, 2, 1).reshape(-1, 3)[1:200:2])
+    assert found[1].largest_length < 10
+
+
+@pytest.mark.parametrize(("lengths", "dtype"), [(350, np.float32), (356, np.float64)])
+def test_single_becomes_double_beyond_353_length_scales(lengths, dtype):
+    X = np.zeros((3, 1))
+    X[2] = lengths
+    scaling = given_kernel()._replace(lengthscales=np.ones(1)).scaling(no_scaling(1))
+    pack_in = partial(pack_rows, X, scaling, RowWeights(3), 1)
+    assert in_precision(pack_in, "single", needs_double).dtype == dtype
+    assert in_precision(pack_in, "double", needs_double).dtype == np.float64
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+@pytest.mark.parametrize("per_row", [0, 1, 5000, 10**6, 10**9])
+def test_threads_are_those_of_the_rule_for_all_kernels(rng, n_threads, per_row):
+    rows = kernel_rows(rng.standard_normal((300, 2)), given_kernel()._replace(lengthscales=np.ones(2)),
+                       n_threads=n_threads)
+    assert rows.threads(per_row) == check_n_threads(n_threads, 300 * per_row)
+    assert rows.threads_up_to(3) == [1, 1, 1, 1]
+    assert rows.threads(2 * ELEMENTS_PER_THREAD // 300 + 1) == min(n_threads, 2)
