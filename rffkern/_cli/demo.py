@@ -13,7 +13,7 @@ from .._gbrff.gbrff2 import GBRFF2Classifier
 from ..serialize import load, save
 
 
-def make_rings(n_samples: int, rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[Any]]:
+def make_rings(n_samples: int, rng: "np.random.Generator") -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Points of a square labelled by alternating rings, one label in twenty wrong, and three columns of noise."""
     X = np.column_stack([rng.uniform(-3, 3, (n_samples, 2)), rng.standard_normal((n_samples, 3))])
     y = np.where(np.floor(np.hypot(X[:, 0], X[:, 1]) / 1.2).astype(int) % 2 == 0, "inner", "outer")

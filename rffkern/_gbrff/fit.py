@@ -75,7 +75,7 @@ class Recipe(NamedTuple, Generic[Workspace]):
 
     loss: type[LossState]
     make_workspace: Callable[[PackedRows, Sizes], Workspace]
-    make_search: Callable[[SearchSetting[Workspace], RowSource, np.random.Generator], Search]
+    make_search: Callable[[SearchSetting[Workspace], RowSource, "np.random.Generator"], Search]
     n_components: int = 1  # cosines in a weak learner
 
 

@@ -203,7 +203,7 @@ class PhaseLearner:
 
 
 def landmark_learner(loss: gbrff_landmark.Loss, options: LandmarkOptions, setting: SearchSetting[LandmarkWorkspace],
-                     source: RowSource, rng: np.random.Generator) -> LandmarkLearner:
+                     source: RowSource, rng: "np.random.Generator") -> LandmarkLearner:
     """What fits the weak learners of a landmark family."""
     n_components, n_features = setting.draws.shape[2:]
     work, max_iter = setting.workspace, options.max_iter
@@ -220,7 +220,7 @@ def landmark_learner(loss: gbrff_landmark.Loss, options: LandmarkOptions, settin
     return LandmarkLearner(loss, setting, search, temperature, options.scale)
 
 
-def _drawn_landmarks(source: RowSource, rng: np.random.Generator, n_rounds: int, n_outputs: int) -> Double:
+def _drawn_landmarks(source: RowSource, rng: "np.random.Generator", n_rounds: int, n_outputs: int) -> Double:
     """Standardised rows to serve as landmarks, (n_rounds, n_outputs, n_features)."""
     indices = source.weights.draw(rng, n_rounds * n_outputs)
     return standardised_rows(source.X, indices, source.scaling).reshape(n_rounds, n_outputs, -1)

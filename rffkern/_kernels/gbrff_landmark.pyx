@@ -6,14 +6,15 @@ trial costs two dot products of 2 K numbers a row, whatever the number of featur
 """
 
 from cython.parallel cimport prange, threadid
-from libc.math cimport M_LN2, M_PI, rint
+from libc.math cimport M_LN2, M_PI
 
-from .tiles cimport (
-    LANES, TERMS, TILE, accumulate, add_scaled, block_start, block_stop, dot, flush, n_blocks, next_tile, project,
-    project_terms, real, sincospi, squared, surrogate, weight_tile,
-)
 from .checks cimport agree, has_shape, holds, is_tiled, weighs_tiles
+from .gbrff_waves cimport landmark_phases, set_direction, tile_waves
 from .lbfgs cimport LBFGS
+from .tiles cimport (
+    LANES, TERMS, TILE, accumulate, block_start, block_stop, dot, flush, n_blocks, next_tile, project, real, squared,
+    surrogate, weight_tile,
+)
 
 
 cdef class Loss:
@@ -72,17 +73,6 @@ cdef inline double _tile_loss(Loss loss, const real *r, const real *weight, cons
         return loss.tile_double(r, weight, ones, z, v)
 
 
-cdef void _tile_waves(const real *tile, Py_ssize_t n_features, const real[:, ::1] scaled, const real *shifts,
-                      Py_ssize_t n_components, real *waves) noexcept nogil:
-    cdef real u[TERMS * TILE]
-    cdef Py_ssize_t j, k, group
-    for group in range((n_components + TERMS - 1) // TERMS):
-        j = group * TERMS
-        project_terms(tile, n_features, TILE, &scaled[j, 0], shifts, u)
-        for k in range(min(<Py_ssize_t>TERMS, n_components - j)):
-            sincospi(u + k * TILE, TILE, waves + (2 * (j + k) + 1) * TILE, waves + 2 * (j + k) * TILE)
-
-
 cdef int _check(const real[:, :, ::1] waves, const real[:, ::1] r, const real[:, ::1] weight, real[::1] direction,
                 double[:, ::1] partial, Py_ssize_t n_sums, int n_threads) except -1:
     """Raise ValueError unless the arrays that the losses of a landmark are made of agree."""
@@ -134,7 +124,7 @@ def make_waves(
                 scaled[j, k] = <real>(omegas[j, k] / M_PI) if j < n_components else 0
         for b in prange(n_blocks(n_tiles), schedule='dynamic', num_threads=n_threads):
             for t in range(block_start(b), block_stop(b, n_tiles)):
-                _tile_waves(&tiles[t, 0, 0], tiles.shape[1], scaled, &shifts[0], n_components, &waves[t, 0, 0])
+                tile_waves(&tiles[t, 0, 0], tiles.shape[1], scaled, &shifts[0], n_components, &waves[t, 0, 0])
 
 
 cdef void _block_landmark(
@@ -157,40 +147,6 @@ cdef void _block_landmark(
     flush(lanes, n_waves, sums + 1)
 
 
-cdef void _phases(const double[:, ::1] basis, const double[::1] x, double[::1] u) noexcept nogil:
-    """u = omegas x, with the transpose of omegas as basis; an empty one stands for u = x."""
-    cdef Py_ssize_t j, k
-    if basis.shape[0] == 0:
-        for j in range(x.shape[0]):
-            u[j] = x[j]
-        return
-    for j in range(u.shape[0]):
-        u[j] = 0
-    for k in range(x.shape[0]):
-        add_scaled(&basis[k, 0], u.shape[0], x[k], &u[0])
-
-
-cdef void _set_direction(const double[::1] u, Py_ssize_t n_components, double length,
-                         real[::1] direction) noexcept nogil:
-    """direction[2 j], direction[2 j + 1] = length cos(u_j), length sin(u_j)."""
-    cdef real half_turns[TILE]
-    cdef real s[TILE]
-    cdef real c[TILE]
-    cdef double angle
-    cdef Py_ssize_t j, start, n_here
-    for j in range(TILE):
-        half_turns[j] = 0
-    for start in range(0, n_components, 128):
-        n_here = min(<Py_ssize_t>TILE, n_components - start)
-        for j in range(n_here):   # reduced in double, for phases may be many turns
-            angle = u[start + j] / M_PI
-            half_turns[j] = <real>(angle - 2 * rint(0.5 * angle))
-        sincospi(half_turns, TILE, s, c)
-        for j in range(n_here):
-            direction[2 * (start + j)] = <real>(length * c[j])
-            direction[2 * (start + j) + 1] = <real>(length * s[j])
-
-
 cdef double _objective(
     Loss loss, const real[:, :, ::1] waves, const real[:, ::1] r, const real[:, ::1] weight,
     const double[:, ::1] basis, const double[::1] x, double total_weight, double[::1] gradient, double[::1] u,
@@ -198,8 +154,8 @@ cdef double _objective(
 ) noexcept nogil:
     cdef Py_ssize_t b, j, k, n_components = waves.shape[1] // 2, blocks = n_blocks(waves.shape[0])
     cdef double value = 0, factor = -loss.slope_factor / total_weight, along_cosine, along_sine
-    _phases(basis, x, u)
-    _set_direction(u, n_components, 1.0 / n_components, direction)
+    landmark_phases(basis, x, u)
+    set_direction(u, n_components, 1.0 / n_components, direction)
     if n_threads == 1:   # as in `_descent`: no parallel region where it would cost more than the work
         for b in range(blocks):
             _block_landmark(loss, waves, r, weight, direction, &lanes[0, 0], b, &partial[b, 0])
@@ -277,7 +233,7 @@ def descend_landmark(
             if not search.advance(value):
                 break
         x[:] = search.x
-        _phases(basis, x, u)
+        landmark_phases(basis, x, u)
     return search.n_evaluations
 
 
@@ -320,7 +276,7 @@ def component_losses(
     agree(losses.shape[0] == waves.shape[1] // 2, "losses must have shape (n_components,)")
     cdef Py_ssize_t b, j, blocks = n_blocks(waves.shape[0])
     with nogil:
-        _set_direction(u, losses.shape[0], 1.0, direction)
+        set_direction(u, losses.shape[0], 1.0, direction)
         for j in range(losses.shape[0]):
             losses[j] = 0
         for b in prange(blocks, schedule='dynamic', num_threads=n_threads):

@@ -10,6 +10,7 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint64_t
 
 from .checks cimport agree, are_indices, holds
+from .shuffle cimport shuffle
 from .tiles cimport LANES, TERMS, TILE, add_scaled, dot, project_terms, real
 
 cdef extern from "vecmath.h" nogil:
@@ -24,21 +25,6 @@ cdef enum:
 cdef double SMALLEST_GRADIENT = 1e-12
 
 ROWS_PER_BLOCK = BLOCK
-
-
-cdef inline uint64_t _next_random(uint64_t *state) noexcept nogil:
-    """Marsaglia's xorshift64*, seeded by the model; it only decides in which order rows are visited."""
-    state[0] ^= state[0] >> 12
-    state[0] ^= state[0] << 25
-    state[0] ^= state[0] >> 27
-    return state[0] * <uint64_t>2685821657736338717
-
-
-cdef void _shuffle(Py_ssize_t[::1] active, Py_ssize_t n_active, uint64_t *state) noexcept nogil:
-    cdef Py_ssize_t i, k
-    for k in range(n_active - 1, 0, -1):
-        i = <Py_ssize_t>((_next_random(state) >> 32) * <uint64_t>(k + 1) >> 32)
-        active[k], active[i] = active[i], active[k]
 
 
 cdef struct Epoch:
@@ -153,7 +139,7 @@ def descend_dual(
     with nogil:
         epoch.n_active = n_samples
         while done < n_epochs:
-            _shuffle(active, epoch.n_active, &random_state[0])
+            shuffle(active, epoch.n_active, &random_state[0])
             _descend_epoch(features, sign, bound, curvature, loss, alpha, coef, active, lower_limit, upper_limit,
                            &epoch)
             done += 1

@@ -11,7 +11,7 @@ from libc.math cimport exp2, fabs
 
 import numpy as np
 
-from .checks cimport agree, are_indices
+from .checks cimport agree
 from .linalg cimport extend_row, solve
 from .tiles cimport TERMS, TILE, add_columns, decay, distances, dot
 
@@ -78,9 +78,8 @@ cdef class Selector:
               "tiles must have shape (n_tiles, n_features, 128)")
         agree(size == tiles.shape[0] * TILE, "target must have shape (n_tiles * 128,)")
         agree(weight.shape[0] == size, "weight must have shape (n_tiles * 128,)")
-        agree(pull.shape[0] == size, "pull must have shape (n_tiles * 128,)")
-        agree(are_indices(order, size) and np.unique(order).size == order.shape[0],
-              "order must hold distinct indices of rows")
+        agree(model.shape[0] == size, "model must have shape (n_tiles * 128,)")
+        agree(0 <= n_rows <= size, "n_rows must not exceed the rows in the tiles")
         agree(0 <= self.n_basis <= self.factor.shape[0], "n_basis must not exceed the capacity")
         self.columns = np.empty((n_wanted + TERMS, size))
         self.gram = np.zeros((n_wanted, n_wanted))

@@ -29,7 +29,7 @@ class EpochVisit(NamedTuple):
     ends_epoch: bool
 
 
-def epochs(problem: Problem, members: Indices, batch_size: int, rng: np.random.Generator) -> Iterator[EpochVisit]:
+def epochs(problem: Problem, members: Indices, batch_size: int, rng: "np.random.Generator") -> Iterator[EpochVisit]:
     """Yield the visits of one epoch after the other, without end."""
     n_passes = -(-_STEPS_PER_EPOCH // -(-len(members) // batch_size))
     n_parts = -(-len(members) // (_STEPS_PER_PART * batch_size))
@@ -45,7 +45,7 @@ def epochs(problem: Problem, members: Indices, batch_size: int, rng: np.random.G
 
 
 def visits(problem: Problem, members: Indices, n_passes: int, part_size: int,
-           rng: np.random.Generator) -> Iterator[Visit]:
+           rng: "np.random.Generator") -> Iterator[Visit]:
     """Yield visits of at most `part_size` rows a pass, that together pass over some rows several times."""
     for X, targets, weights, orders in _shuffled(problem, members, n_passes, rng):
         for start in range(0, len(orders[0]), part_size):
@@ -56,7 +56,7 @@ def visits(problem: Problem, members: Indices, n_passes: int, part_size: int,
             yield Visit(X, targets, weight, parts, total_weight)
 
 
-def _shuffled(problem: Problem, members: Indices, n_passes: int, rng: np.random.Generator) -> Iterator[_Shuffled]:
+def _shuffled(problem: Problem, members: Indices, n_passes: int, rng: "np.random.Generator") -> Iterator[_Shuffled]:
     """Yield (array, targets, weights, orders of the members in it); rows of a stream are shuffled within blocks."""
     X, targets, weights, _ = problem
     if not isinstance(X, RowBlocks):

@@ -58,7 +58,7 @@ class Division(NamedTuple):
     n_measured: int  # the larger number of rows in these two
 
 
-def divide(problem: Problem, eval_problem: Problem | None, fraction: float, rng: np.random.Generator,
+def divide(problem: Problem, eval_problem: Problem | None, fraction: float, rng: "np.random.Generator",
            state: TrainingState | None) -> Division:
     """Hold out a fraction of the rows of positive weight, unless there are rows to validate on.
 

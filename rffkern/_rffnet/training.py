@@ -59,7 +59,7 @@ class _Task(NamedTuple):
     loss: Loss
     problem: Problem
     division: Division
-    rng: np.random.Generator
+    rng: "np.random.Generator"
     callback: Callable[..., Any] | None
     make_stages: Callable[[ScheduleSettings, float, int], list[Stage]]
 
@@ -132,7 +132,7 @@ def _measured_scaling(settings: Settings, problem: Problem) -> Scaling:
 
 
 def _initial_state(settings: Settings, problem: Problem, training: Training, scaling: Scaling, loss: Loss,
-                   rng: np.random.Generator) -> TrainingState:
+                   rng: "np.random.Generator") -> TrainingState:
     """A network with equal relevances, coefficients of 0 and constant scores."""
     n_samples, n_terms = problem.weights.n_positive, settings.n_components
     if n_terms is None:

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from helpers.packing import DTYPES
 from helpers.networks import Steps, values_and_slopes
+from helpers.packing import DTYPES
 
 from rffkern import InvalidInputError, RowBlocks
 from rffkern._data.scaling import Scaling

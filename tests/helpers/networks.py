@@ -2,8 +2,8 @@
 
 import numpy as np
 import reference
-from helpers.rffnet_steps import random_targets
 
+from helpers.rffnet_steps import random_targets
 from rffkern._data.scaling import Scaling
 from rffkern._data.weights import RowWeights
 from rffkern._kernels import rffnet_losses
