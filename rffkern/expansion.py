@@ -44,13 +44,18 @@ class Expansion:
     _dimensions: ClassVar[tuple[int, ...]]
 
     intercept: Double
+    n_terms: int
+    n_features: int  # columns of a row
+    n_outputs: int  # values at a row
     _packed: dict[np.dtype[Any], Any]  # by dtype: the arrays as kernels read them
     _fits_single: dict[str, bool]  # one entry, once it is known
 
     def __init__(self, *arrays: ArrayLike) -> None:
         for name, given, ndim in zip(self.array_names, arrays, self._dimensions, strict=True):
             vars(self)[name] = _frozen(name, given, ndim)
-        vars(self).update(_packed={}, _fits_single={})
+        n_terms, n_features = vars(self)[self.array_names[0]].shape
+        vars(self).update(n_terms=n_terms, n_features=n_features, n_outputs=self.intercept.shape[0], _packed={},
+                          _fits_single={})
         if 0 in (self.n_features, self.n_outputs) or any(
                 array.shape != shape for array, shape in zip(self.arrays().values(), self._shapes(), strict=True)):
             shapes = ", ".join(f"{name} {array.shape}" for name, array in self.arrays().items())
@@ -64,21 +69,6 @@ class Expansion:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(self.arrays().values())
-
-    @property
-    def n_terms(self) -> int:
-        """Number of terms."""
-        return self._first().shape[0]
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns of a row."""
-        return self._first().shape[1]
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of values at a row."""
-        return self.intercept.shape[0]
 
     def __repr__(self) -> str:
         return (f"{type(self).__name__}(n_terms={self.n_terms}, n_features={self.n_features}, "
@@ -126,11 +116,6 @@ class Expansion:
 
     def _can_be_single(self) -> bool:
         raise NotImplementedError
-
-    def _first(self) -> Double:
-        """The array of shape (n_terms, n_features)."""
-        first: Double = vars(self)[self.array_names[0]]
-        return first
 
     def _shapes(self) -> tuple[tuple[int, ...], ...]:
         """The shapes that the arrays must have."""

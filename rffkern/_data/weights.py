@@ -32,13 +32,9 @@ class RowWeights:
         self.kernel_values = _NONE if values is None else values  # for kernels an empty array stands for equal weights
         self.is_uniform = values is None  # whether all rows count alike
         self.total = float(n_samples) if values is None else float(values.sum())
+        self.unit = self.given_total / self.total  # weight of a row in the units given, over its weight here
         self.n_positive = n_samples if values is None else int(np.count_nonzero(values))  # rows that count
         self.has_zeros = self.n_positive < n_samples  # whether some rows count for nothing
-
-    @property
-    def unit(self) -> float:
-        """Weight of a row in the units in which the weights were given, over its weight here."""
-        return self.given_total / self.total
 
     def positive(self) -> Indices:
         """Indices of the rows that count, sorted."""

@@ -116,7 +116,7 @@ def train(model: BoostedModel, training: Training, recipe: Recipe[Any], callback
     search = recipe.make_search(SearchSetting(subsets, workspace, draws, gamma), source, rng)
     del X, weights, data, evaluation, source, division  # only the packed rows are needed from here on
     rounds = boost(outputs, eval_outputs, search, model.learning_rate, monitor)[: monitor.best_round]
-    attributes = {"n_estimators_": len(rounds), "n_components_": n_components, "n_lbfgs_iter_": search.n_iterations,
+    attributes = {"n_estimators_": len(rounds), "n_components_": n_components, "n_iter_": search.n_iterations,
                   "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss)}
     kept = FittedRounds(rounds, scaling, draws)
     expansion = _to_expansion(kept, center + scale * intercepts, scale)

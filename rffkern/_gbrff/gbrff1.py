@@ -129,7 +129,7 @@ class GBRFF1Classifier(Classifier):
                  beta: float = 1.0, landmarks: str = "learn", step: str = "closed", learning_rate: float = 1.0,
                  max_iter: int = 10, max_samples: int | None = 16384, standardize: bool = True,
                  early_stopping_rounds: int | None = 20, precision: str = "single",
-                 random_state: int | np.random.Generator | None = None, n_threads: int | None = None,
+                 random_state: "int | np.random.Generator | None" = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components

@@ -149,7 +149,7 @@ class GBRFFRegressor(Regressor):
                  beta: float = 16.0, landmarks: str = "learn", scale_residuals: bool = True,
                  learning_rate: float = 0.5, max_iter: int = 10, max_samples: int | None = 16384,
                  standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "single",
-                 random_state: int | np.random.Generator | None = None, n_threads: int | None = None,
+                 random_state: "int | np.random.Generator | None" = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components
@@ -241,7 +241,7 @@ class GBRFFClassifier(Classifier):
                  beta: float = 16.0, landmarks: str = "learn", scale_residuals: bool = True,
                  learning_rate: float = 0.1, max_iter: int = 10, max_samples: int | None = 16384,
                  standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "single",
-                 random_state: int | np.random.Generator | None = None, n_threads: int | None = None,
+                 random_state: "int | np.random.Generator | None" = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components

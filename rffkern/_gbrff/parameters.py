@@ -20,7 +20,7 @@ LANDMARKS_ = Attribute("landmarks_", "array of shape (n_estimators_, n_features)
                        "n_features) for several outputs",
                        "In feature units; not kept in model files.  Where several points have the same phases it is "
                        "the one closest to the mean of the rows.")
-N_LBFGS_ITER_ = Attribute("n_lbfgs_iter_", "int",
+N_LBFGS_ITER_ = Attribute("n_iter_", "int",
                           "L-BFGS iterations of all descents together; not kept in model files.")
 
 

@@ -107,7 +107,7 @@ class CollectingTiles:
     """
 
     def __init__(self, streamed: StreamedTiles, members: Sequence[Indices], n_features: int) -> None:
-        self.members = members
+        self.members, self.dtype = members, streamed.dtype
         self._streamed = streamed
         self._rows = np.empty((max(map(len, members)), n_features))
         self._collected: int | None = None  # subset whose rows are in `_rows`

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from .._data.arguments import Choice, Number, check_rng
 from .._data.row_blocks import RowBlocks
-from .._data.scaling import Scaling, measure_scaling
+from .._data.scaling import Scaling, measure_scaling, scaling_in_threads
 from .._data.threads import check_n_threads
 from .._data.tiles import PackedTiles, pack
 from .._data.training_rows import check_labelled
@@ -178,7 +178,8 @@ class PBRFFClassifier(Classifier):
         threads = MachineThreads(check_n_threads(self.n_threads, n_samples * self.n_landmarks),
                                  check_n_threads(self.n_threads, n_samples * self.n_landmarks**2))
         n_threads = check_n_threads(self.n_threads, n_samples * self.n_landmarks * self.n_components * n_features)
-        scaling = measure_scaling(rows.X, rows.weights, self.standardize, self.n_threads)
+        scaling = scaling_in_threads(rows.X, rows.weights, self.standardize,
+                                     check_n_threads(self.n_threads, n_samples * n_features))
         settings = KernelSettings(self.n_landmarks, self.n_components,
                                   kernel_width(self.gamma, self.standardize, scaling), self.beta, self.landmarks,
                                   self.precision, n_threads)

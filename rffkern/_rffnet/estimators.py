@@ -1,7 +1,7 @@
 """RFFNet: random Fourier features of an ARD kernel with learned relevances (Otto and Izbicki, 2022)."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from .training import CURVES, fit_network, partial_fit_network, restored_trainin
 from .training_state import state_to_go_on
 
 Double = NDArray[np.float64]
-RandomSource = int | np.random.Generator | None
+RandomSource: TypeAlias = "int | np.random.Generator | None"  # a string, for it would load numpy.random
 
 
 class RFFNetRegressor(Regressor):

@@ -47,7 +47,7 @@ class Settings(ScheduleSettings, Protocol):
     n_restarts: int | None
     standardize: bool
     precision: str
-    random_state: int | np.random.Generator | None
+    random_state: "int | np.random.Generator | None"
     n_threads: int | None
     verbose: int
 

@@ -66,7 +66,7 @@ def test_single_precision_descends_as_far(rng):
     for seed in range(10):
         single, double = (GBRFF2Classifier(1, reg_lambda=0, precision=precision, random_state=seed).fit(X, y)
                           for precision in ("single", "double"))
-        assert abs(single.n_lbfgs_iter_ - double.n_lbfgs_iter_) <= 2
+        assert abs(single.n_iter_ - double.n_iter_) <= 2
         assert single.train_loss_[1] == pytest.approx(double.train_loss_[1], rel=1e-3)
 
 
@@ -81,7 +81,7 @@ def test_without_descent_the_drawn_omegas_are_kept(rng):
     model = GBRFF2Classifier(7, max_iter=0, standardize=False, gamma=0.5, random_state=4).fit(X, y)
     np.testing.assert_array_equal(model.expansion_.omegas,
                                   np.random.default_rng(4).standard_normal((7, 1, 4))[:, 0])
-    assert model.n_lbfgs_iter_ == 0
+    assert model.n_iter_ == 0
 
 
 def test_gamma_scale_adapts_to_raw_columns(rng):

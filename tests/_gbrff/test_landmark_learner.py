@@ -184,5 +184,5 @@ def test_descents_are_counted(rng, make, n_components):
     X, y = waves(rng, 200)
     model = make(4, n_components=n_components, max_iter=3, random_state=0).fit(X, y)
     searched = n_components == 1 and make is GBRFF1Classifier
-    assert (model.n_lbfgs_iter_ == 0) if searched else (4 <= model.n_lbfgs_iter_ <= 12)
-    assert make(4, n_components=n_components, landmarks="random").fit(X, y).n_lbfgs_iter_ == 0
+    assert (model.n_iter_ == 0) if searched else (4 <= model.n_iter_ <= 12)
+    assert make(4, n_components=n_components, landmarks="random").fit(X, y).n_iter_ == 0

@@ -74,7 +74,7 @@ def landmark_arguments(real):
             "n_threads": 1} | FIRST_LOSS
 
 
-FIRST_LOSS = {"loss": gbrff_landmark.SQUARED if hasattr(gbrff_landmark, "SQUARED") else gbrff_landmark.SquaredLoss()}
+FIRST_LOSS = {"loss": gbrff_landmark.SquaredLoss()}
 
 
 def landmark_objective(real):
@@ -155,7 +155,7 @@ def descend_dual(real):
         "tolerance": 0.1, "n_epochs": 2} | FIRST_HINGE
 
 
-FIRST_HINGE = {"loss": linear_svm.HingeLoss()} if hasattr(linear_svm, "HingeLoss") else {"squared": True}
+FIRST_HINGE = {"loss": linear_svm.HingeLoss()}
 
 
 def combine_rows(real):
@@ -186,7 +186,7 @@ def pack_rows(real):
             "inverse_scale": np.ones(2), "tiles": np.ones((2, 2, TILE), real), "lengths": np.ones(2), "n_threads": 1}
 
 
-def agreements(real):
+def weighted_cosines(real):
     return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "targets": np.ones((2, N_TILES, TILE), real),
             "group": np.array([0, 1]), "omegas": np.ones((8, N_FEATURES), real), "shifts": np.ones(8, real),
             "n_components": 3, "sums": np.ones(6), "partial": np.ones((1, 6)), "n_threads": 1}
@@ -211,7 +211,7 @@ def train_rows(real):
             "work": np.ones((2, sizes[0]), real), "sums": np.ones((2, sizes[1])), "n_threads": 1} | FIRST_SOLVER
 
 
-FIRST_SOLVER = {"step_order": rffnet.ALTERNATING} if hasattr(rffnet, "ALTERNATING") else {"joint": False}
+FIRST_SOLVER = {"step_order": rffnet.ALTERNATING}
 
 
 def row_losses(real):
@@ -271,10 +271,8 @@ def spread_along_features(real):
 
 def choose(real):
     rng = np.random.default_rng(0)
-    every = {"tiles": rng.standard_normal((1, N_FEATURES, TILE)), "n_rows": 9, "weight": np.ones(TILE),
-             "target": rng.standard_normal(TILE), "pull": np.zeros(TILE), "model": np.zeros(TILE),
-             "order": np.arange(9), "chosen": np.zeros(2, np.intp)}
-    return {name: every[name] for name in list(inspect.signature(sparse_selection.Selector.choose).parameters)[1:]}
+    return {"tiles": rng.standard_normal((1, N_FEATURES, TILE)), "n_rows": 9, "weight": np.ones(TILE),
+            "target": rng.standard_normal(TILE), "model": np.zeros(TILE), "chosen": np.zeros(2, np.intp)}
 
 
 def fill_level_counts(real):
@@ -289,7 +287,7 @@ ENTRIES = {
     linalg: [factorise, invert, extend, solve_factorised],
     linear_svm: [descend_dual, combine_rows, project_rows, weighted_gram],
     packing: [column_range, column_moments, pack_rows],
-    pbrff_features: [agreements, landmark_features],
+    pbrff_features: [weighted_cosines, landmark_features],
     rffnet: [train_rows],
     rffnet_losses: [row_losses],
     scoring: [score_rows, score_few, score_centers],
@@ -303,14 +301,14 @@ ENTRIES = {
 WITHOUT_ENTRY = {
     "gbrff_rounds.terms_size", "lbfgs.minimize", "linalg.factor_scratch", "linear_svm.gram_scratch",
     "packing.find_unbounded", "rffnet.scratch_sizes", "simd.detect", "simd.select", "simd.selected",
-    "sparse_selection.Selector.reset",
+    "sparse_selection.Selector.forget_last", "sparse_selection.Selector.reset",
 }
 
 # Axes that say how much there is to do: a shorter one asks for less, of arrays that may be longer than needed.
 COUNTS = {
     ("solve_factorised", "x", 0), ("landmark_features", "posterior", 0), ("landmark_features", "posterior", 1),
     ("train_rows", "order", 0), ("train_rows", "coefficients", 1), ("shift_residual", "steps", 0),
-    ("choose", "order", 0), ("choose", "chosen", 0),
+    ("choose", "chosen", 0),
 }
 
 KERNELS = [pytest.param(module, build, id=build.__name__) for module, builds in ENTRIES.items() for build in builds]
@@ -393,9 +391,9 @@ def test_scratch_for_every_thread(module, build):
 
 
 @pytest.mark.parametrize(("module", "build", "changes"), [
-    (pbrff_features, agreements, {"n_components": 0}),
-    (pbrff_features, agreements, {"group": np.array([0, 2])}),
-    (pbrff_features, agreements, {"group": np.array([-1, 0])}),
+    (pbrff_features, weighted_cosines, {"n_components": 0}),
+    (pbrff_features, weighted_cosines, {"group": np.array([0, 2])}),
+    (pbrff_features, weighted_cosines, {"group": np.array([-1, 0])}),
     (rffnet, train_rows, {"batch_size": 0}), (rffnet, train_rows, {"n_terms": rffnet.TERM_GROUP}),
     (rffnet, train_rows, {"n_terms": -1}), (rffnet, train_rows, {"order": np.array([200])}),
     (rffnet, train_rows, {"order": np.array([-1])}), (rffnet, train_rows, {"loss": None}),
@@ -416,11 +414,10 @@ def test_values_out_of_range(module, build, changes):
         call(module, build.__name__, build(np.float64) | changes)
 
 
-@pytest.mark.parametrize("order", [[0, 0], [-1, 3], [0, TILE]])
-def test_candidates_that_are_no_rows(order):
-    arguments = choose(np.float64)
-    with pytest.raises(ValueError, match="order must"):
-        call(sparse_selection, "choose", arguments | {"order": np.array(order)})
+@pytest.mark.parametrize("n_rows", [-1, TILE + 1])
+def test_candidates_that_are_no_rows(n_rows):
+    with pytest.raises(ValueError, match="n_rows must"):
+        call(sparse_selection, "choose", choose(np.float64) | {"n_rows": n_rows})
 
 
 @pytest.mark.parametrize(("function", "arguments"), [

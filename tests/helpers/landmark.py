@@ -7,10 +7,7 @@ from rffkern._kernels import gbrff_landmark, lbfgs, packing
 
 from .packing import padded_size
 
-if hasattr(gbrff_landmark, "ExponentialLoss"):
-    LOSSES = {"exponential": gbrff_landmark.ExponentialLoss(), "squared": gbrff_landmark.SquaredLoss()}
-else:
-    LOSSES = {"exponential": gbrff_landmark.EXPONENTIAL, "squared": gbrff_landmark.SQUARED}
+LOSSES = {"exponential": gbrff_landmark.ExponentialLoss(), "squared": gbrff_landmark.SquaredLoss()}
 
 
 class Landmark:

@@ -6,8 +6,6 @@ from rffkern._kernels import packing, pbrff_features
 
 from .packing import padded_size, tiled
 
-weighted_cosines = getattr(pbrff_features, "weighted_cosines", None) or pbrff_features.agreements
-
 
 def padded(omegas, phases, dtype):
     """Omegas and phases in half turns; kernels read whole groups of terms, from any landmark's first one on."""
@@ -23,6 +21,6 @@ def cosine_sums(problem, group, n_components, n_threads=1):
     rows = problem.rows
     targets = np.stack([tiled(problem.weight * sign, rows.dtype) for sign in (problem.y, -problem.y)])
     sums = np.zeros(len(problem.omegas))
-    weighted_cosines(rows.tiles, targets, group, *padded(problem.omegas, problem.phases, rows.dtype), n_components,
-                     sums, np.zeros((len(rows.partial), sums.size)), n_threads)
+    pbrff_features.weighted_cosines(rows.tiles, targets, group, *padded(problem.omegas, problem.phases, rows.dtype),
+                                    n_components, sums, np.zeros((len(rows.partial), sums.size)), n_threads)
     return sums

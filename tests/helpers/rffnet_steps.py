@@ -35,12 +35,6 @@ def random_targets(name, rng, n_samples, n_outputs):
     return np.where(targets > 0, 1.0, -1.0) if name == "logistic" else targets
 
 
-def solver_argument(joint):
-    if hasattr(rffnet, "JOINT"):
-        return rffnet.JOINT if joint else rffnet.ALTERNATING
-    return joint
-
-
 class Steps:
     """A random network with rows to pass over, in both forms."""
 
@@ -79,7 +73,7 @@ class Steps:
         rffnet.train_rows(
             LOSSES[self.name], self.X, self.order, self.center, self.unit, self.targets, self.weight, self.omegas,
             self._groups(), self.shifts, self.coefficients, self.relevances, self.n_terms, self.batch_size, 0.0,
-            *self.rates, ridge / (2 / self.n_terms), lasso, solver_argument(self.joint),
+            *self.rates, ridge / (2 / self.n_terms), lasso, rffnet.JOINT if self.joint else rffnet.ALTERNATING,
             np.empty((n_tiles, n_reals), self.dtype), np.empty((n_tiles, n_doubles)), self.n_threads)
         return self.coefficients[:, :, : self.n_terms + 1], self.relevances
 
