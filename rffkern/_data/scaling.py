@@ -72,7 +72,7 @@ def _counting_blocks(X: Any, weights: RowWeights) -> Blocks:
     The rows of an array are selected once, those of RowBlocks in every pass.
     """
     if isinstance(X, RowBlocks):
-        return lambda: (found for rows, block in X.chunks() for found in _counting(block, weights.for_kernel(rows)))
+        return lambda: (found for rows, block in X.blocks() for found in _counting(block, weights.for_kernel(rows)))
     found = _counting(X, weights.kernel_values)
     return lambda: found
 

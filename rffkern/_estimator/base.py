@@ -164,7 +164,7 @@ class Model:
         """Scores of the expansion, shape (n_samples, n_outputs)."""
         if isinstance(X, RowBlocks):
             now = self._snapshot()
-            scores = [now._raw_scores(block) for block in X.pieces()]
+            scores = [now._raw_scores(block) for block in X.given_blocks()]
             if not scores:
                 raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
             return np.concatenate(scores)

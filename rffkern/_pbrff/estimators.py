@@ -29,7 +29,7 @@ from .._estimator.parameters import (
     Attribute,
     Parameter,
 )
-from .._fourier.bandwidth import kernel_width
+from .._fourier.bandwidth import resolved_gamma
 from ..expansion import Expansion, FourierExpansion
 from .landmark_features import KernelSettings, LandmarkKernels, learn_representation, machine_features
 from .linear_svm import LOSSES, MachineSettings, MachineThreads, fit_machines, probability_slope
@@ -181,7 +181,7 @@ class PBRFFClassifier(Classifier):
         scaling = scaling_in_threads(rows.X, rows.weights, self.standardize,
                                      check_n_threads(self.n_threads, n_samples * n_features))
         settings = KernelSettings(self.n_landmarks, self.n_components,
-                                  kernel_width(self.gamma, self.standardize, scaling), self.beta, self.landmarks,
+                                  resolved_gamma(self.gamma, self.standardize, scaling), self.beta, self.landmarks,
                                   self.precision, n_threads)
         learned, tiles = learn_representation(rows, scaling, settings, rng)
         features = machine_features(learned.kernels, tiles, n_samples, n_threads)
@@ -294,7 +294,7 @@ class PBRFFTransformer(Model):
         scaling = measure_scaling(rows.X, rows.weights, self.standardize, self.n_threads)
         n_samples, n_features = rows.X.shape
         settings = KernelSettings(
-            self.n_landmarks, self.n_components, kernel_width(self.gamma, self.standardize, scaling), self.beta,
+            self.n_landmarks, self.n_components, resolved_gamma(self.gamma, self.standardize, scaling), self.beta,
             self.landmarks, self.precision,
             check_n_threads(self.n_threads, n_samples * self.n_landmarks * self.n_components * n_features))
         learned, _ = learn_representation(rows, scaling, settings, rng)
