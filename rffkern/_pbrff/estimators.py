@@ -328,13 +328,14 @@ class PBRFFTransformer(Model):
         InvalidInputError
             If X is not finite and numeric, or its columns are not those of `fit`.
         """
-        X = self._check_rows(X)
-        expansion, given = self.expansion_, X.dtype
+        now = self._snapshot()
+        X = now._check_rows(X)
+        expansion, given = now.expansion_, X.dtype
         X = X if expansion.fits_single() else X.astype(np.float64, copy=False)
-        shape = -1, self.n_components_
+        shape = -1, now.n_components_
         kernels = LandmarkKernels(expansion.omegas.reshape(*shape, X.shape[1]), expansion.phases.reshape(shape),
                                   expansion.amplitudes.reshape(shape))
-        n_threads = check_n_threads(self.n_threads, X.shape[0] * expansion.omegas.size)
+        n_threads = check_n_threads(now.n_threads, X.shape[0] * expansion.omegas.size)
         scaling = Scaling(expansion.center, np.ones(X.shape[1]), 1.0)
         tiles, _ = pack(X, scaling, X.dtype, n_threads)
         features = kernels.features(PackedTiles(tiles), (X.shape[0], len(kernels.posterior)), n_threads)
@@ -342,8 +343,9 @@ class PBRFFTransformer(Model):
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name for each feature; `input_features` is there for scikit-learn and changes nothing."""
-        self._check_fitted()
-        n_features = self.expansion_.n_terms // self.n_components_
+        now = self._snapshot()
+        now._check_fitted()
+        n_features = now.expansion_.n_terms // now.n_components_
         return np.array([f"{type(self).__name__.lower()}{m}" for m in range(n_features)], dtype=object)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
