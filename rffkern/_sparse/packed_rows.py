@@ -49,7 +49,7 @@ class KernelRows:
         self.n_tiles = -(-self.n_samples // TILE)
         self.n_blocks = -(-self.n_samples // ROW_BLOCK)
         n_threads = self.threads(self.n_features)
-        self.weight = tiled(weights.array(), DOUBLE)
+        self.weight = tiled(weights.each, DOUBLE)
         self.flat_weight = self.weight.reshape(-1)[: self.n_samples]
         self.tiles = aligned((self.n_tiles, self.n_features, TILE), self.dtype)
         self.largest_length = 0.0
