@@ -20,9 +20,9 @@ _NONE = np.empty(0)
 class RowWeights:
     """Weights of n rows, of mean 1 over those of positive weight.
 
-    `each` has the weights of all rows, float64 of shape (n_samples,), read-only; equal ones take no memory.  `values` is
-    the same, or None where all are equal, as NumPy's averages take it.  `given_total` is the sum of the weights as they
-    were given, the n of a formula that counts rows; without any it is the number of rows.
+    `each` has the weights of all rows, float64 of shape (n_samples,), read-only; equal ones take no memory.  `values`
+    is the same, or None where all are equal, as NumPy's averages take it.  `given_total` is the sum of the weights as
+    they were given, the n of a formula that counts rows; without any it is the number of rows.
     """
 
     def __init__(self, n_samples: int, values: Double | None = None, given_total: float | None = None) -> None:
