@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.arguments import Choice, Number, check_rng
+from .._data.arguments import Choice, Number, RandomSource, check_rng
 from .._data.row_blocks import RowBlocks
 from .._data.scaling import Scaling, measure_scaling, scaling_in_threads
 from .._data.threads import check_n_threads
@@ -134,7 +134,7 @@ class PBRFFClassifier(Classifier):
     def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
                  beta: float = 1.0, C: float = 1.0, landmarks: str = "random", loss: str = "squared_hinge",
                  tol: float = 1e-4, standardize: bool = True, precision: str = "single",
-                 random_state: "int | np.random.Generator | None" = None, n_threads: int | None = None) -> None:
+                 random_state: RandomSource = None, n_threads: int | None = None) -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma
@@ -250,7 +250,7 @@ class PBRFFTransformer(Model):
 
     def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
                  beta: float = 1.0, landmarks: str = "random", standardize: bool = True, precision: str = "single",
-                 random_state: "int | np.random.Generator | None" = None, n_threads: int | None = None) -> None:
+                 random_state: RandomSource = None, n_threads: int | None = None) -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma
