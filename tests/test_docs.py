@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import rffkern
+from rffkern._data.arguments import Number
 from rffkern._estimator.registry import FAMILIES
 
 README = pathlib.Path(__file__).parent.parent / "README.md"
@@ -87,17 +88,20 @@ def test_every_parameter_accepts_its_default(cls):
 
 
 def test_the_domain_of_a_parameter_is_what_its_check_accepts(cls):
-    """Bounds in the text are bounds in the code: the ends of an interval are accepted, what is beyond is refused."""
+    """Bounds in the text are bounds in the code: the ends of a range are accepted, what is beyond is refused."""
     n_checked = 0
     for name, check, _ in cls.parameters:
-        bounds = re.search(r"(int|float) in ([\[(])([^,]+), ([^\]]+)\]", check.domain)
-        if not bounds:
+        interval = re.search(r"(int|float) in ([\[(])([^,]+), ([^\]]+)\]", check.domain)
+        half_line = re.search(r"(int|float) (>=?) (\S+)", check.domain)
+        if isinstance(check, Number) and interval:
+            kind, opening, low, high = interval.groups()
+        elif isinstance(check, Number) and half_line:
+            kind, opening, low, high = half_line[1], "[" if half_line[2] == ">=" else "(", half_line[3], "1000"
+        else:
             continue
-        kind, opening, low, high = bounds.groups()
         low, high = (int(float(low)), int(float(high))) if kind == "int" else (float(low), float(high))
         check(name, high)
-        refused = [high * 2 + 1, low if opening == "(" else low - 1]
-        for value in refused:
+        for value in [low if opening == "(" else low - 1] + ([high * 2 + 1] if interval else []):
             with pytest.raises(rffkern.InvalidInputError, match=f"^{name} must be"):
                 check(name, value)
         if opening == "[":

@@ -7,15 +7,22 @@ what they accept, so that a parameter's range stands in one place, for its check
 import math
 import numbers
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from ..errors import InvalidInputError
 
+# A string, as all annotations with np.random are: evaluated at import they would load numpy.random, which scoring does
+# not need.
+RandomSource: TypeAlias = "int | np.random.Generator | None"
+
 MAX_THREADS = 1024
 
 _LARGEST_SCALAR = 1.7e308
+
+# Upper limits from here on guard memory, or keep numbers from overflowing.  Documentation does not mention them.
+_SMALLEST_GUARD = 1e6
 
 
 class Check(Protocol):
@@ -43,7 +50,7 @@ class Number(NamedTuple):
     def domain(self) -> str:
         """What is accepted, as documentation says it."""
         kind = self.kind.__name__
-        if math.isfinite(self.high) and math.isfinite(self.low):
+        if self.high < _SMALLEST_GUARD and math.isfinite(self.low):
             text = f"{kind} in {'(' if self.open_low else '['}{self.low:.15g}, {self.high:.15g}]"
         elif math.isfinite(self.low):
             text = f"{kind} {'>' if self.open_low else '>='} {self.low:.15g}"
@@ -100,8 +107,7 @@ def check_all(checks: Iterable[tuple[str, Check, Any]], owner: object) -> None:
         check(name, getattr(owner, name))
 
 
-# Annotations with np.random are strings: evaluated at import they would load numpy.random, which scoring does not need.
-def check_rng(random_state: "int | np.random.Generator | None") -> "np.random.Generator":
+def check_rng(random_state: RandomSource) -> "np.random.Generator":
     """Return a numpy.random.Generator for an int >= 0, a Generator or None."""
     if isinstance(random_state, np.random.Generator):
         return random_state

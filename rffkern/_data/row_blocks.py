@@ -103,7 +103,7 @@ class RowBlocks:
         self.shape, self.columns = (n_samples, n_features), columns
         return self
 
-    def chunks(self) -> PlacedBlocks:
+    def blocks(self) -> PlacedBlocks:
         """Yield (slice of rows, array) for all rows, block by block.
 
         An array holds until the next is asked for.
@@ -132,19 +132,19 @@ class RowBlocks:
         if start < n_samples:
             raise self._changed(start + filled, n_features)
 
-    def shuffled_chunks(self, rng: "np.random.Generator") -> PlacedBlocks:
+    def shuffled_blocks(self, rng: "np.random.Generator") -> PlacedBlocks:
         """Yield the same; the blocks of an array or memmap come in random order."""
         if not self._is_table():
-            return self.chunks()
+            return self.blocks()
         size = _block_size(self.shape[1])
         starts = range(0, self.shape[0], size)
         return ((slice(starts[k], min(starts[k] + size, self.shape[0])),
                  check_array(self._source[starts[k] : starts[k] + size])) for k in rng.permutation(len(starts)))
 
-    def pieces(self) -> Iterator[Any]:
+    def given_blocks(self) -> Iterator[Any]:
         """Yield the given blocks, without empty ones."""
         try:
-            blocks = iter(self._source() if callable(self._source) else self._given_blocks())
+            blocks = iter(self._source() if callable(self._source) else self._source_blocks())
         except TypeError as error:
             raise InvalidTypeError(f"source must give blocks of rows, one after the other: {error}") from error
         return filter(_holds_rows, blocks)
@@ -160,7 +160,7 @@ class RowBlocks:
     def _checked_blocks(self, name: str) -> Iterator[tuple[Any, int, NDArray[Any]]]:
         """Yield (block as given, index of its first row, checked array) for every block that holds a row."""
         start = 0
-        for given in self.pieces():
+        for given in self.given_blocks():
             try:
                 block = check_array(given, name)
             except InvalidInputError as error:
@@ -171,7 +171,7 @@ class RowBlocks:
     def _is_table(self) -> bool:
         return hasattr(self._source, "dtype") and np.ndim(self._source) == 2
 
-    def _given_blocks(self) -> Any:
+    def _source_blocks(self) -> Any:
         """The source, or slices of it where it is one array."""
         if not self._is_table():
             return self._source
@@ -179,9 +179,9 @@ class RowBlocks:
         return (self._source[start : start + size] for start in range(0, self._source.shape[0], size))
 
 
-def chunks(X: Any) -> PlacedBlocks:
+def blocks(X: Any) -> PlacedBlocks:
     """Yield (slice of rows, array): the blocks of RowBlocks, or an array as one block."""
-    return X.chunks() if isinstance(X, RowBlocks) else iter([(slice(0, len(X)), X)])
+    return X.blocks() if isinstance(X, RowBlocks) else iter([(slice(0, len(X)), X)])
 
 
 def check_rows(X: Any, name: str = "X", min_samples: int = 1) -> tuple[Any, NDArray[np.object_] | None]:
@@ -199,7 +199,7 @@ def check_rows(X: Any, name: str = "X", min_samples: int = 1) -> tuple[Any, NDAr
 def take_rows(X: Any, indices: NDArray[np.intp]) -> Double:
     """Return rows of an array or of RowBlocks as float64, in the order of the indices, which may repeat."""
     taken = np.empty((len(indices), X.shape[1]))
-    for rows, block in chunks(X):
+    for rows, block in blocks(X):
         here = (indices >= rows.start) & (indices < rows.stop)
         taken[here] = block[indices[here] - rows.start]
     return taken

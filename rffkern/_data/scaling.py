@@ -72,8 +72,8 @@ def _counting_blocks(X: Any, weights: RowWeights) -> Blocks:
     The rows of an array are selected once, those of RowBlocks in every pass.
     """
     if isinstance(X, RowBlocks):
-        return lambda: (found for rows, block in X.chunks() for found in _counting(block, weights.for_kernel(rows)))
-    found = _counting(X, weights.kernel_values)
+        return lambda: (found for rows, block in X.blocks() for found in _counting(block, weights.for_kernel(rows)))
+    found = _counting(X, weights.for_kernel())
     return lambda: found
 
 
@@ -112,7 +112,7 @@ def standardised_targets(values: Double, weights: RowWeights, center: Double, in
     with np.errstate(over="ignore", invalid="ignore"):
         values = (values - center) * inverse_scale
     if weights.has_zeros:
-        values[weights.array() == 0] = 0  # arbitrary values stand there
+        values[weights.each == 0] = 0  # arbitrary values stand there
     if not np.abs(values).max() <= _LARGEST_TARGET:
         raise InvalidInputError(f"{name} must lie within {_LARGEST_TARGET:g} standard deviations of the mean of y, "
                                 f"got {np.abs(values).max():.3g}")

@@ -20,16 +20,15 @@ _NONE = np.empty(0)
 class RowWeights:
     """Weights of n rows, of mean 1 over those of positive weight.
 
-    `values` holds them as float64 of shape (n_samples,), or is None where all are equal.  `given_total` is the sum of
-    the weights as they were given, the n of a formula that counts rows; without any it is the number of rows.
+    `each` has the weights of all rows, float64 of shape (n_samples,), read-only; equal ones take no memory.  `values`
+    is the same, or None where all are equal, as NumPy's averages take it.  `given_total` is the sum of the weights as
+    they were given, the n of a formula that counts rows; without any it is the number of rows.
     """
 
     def __init__(self, n_samples: int, values: Double | None = None, given_total: float | None = None) -> None:
-        # `each` has the weights of all rows, shape (n_samples,), read-only; equal ones take no memory.
         self.each = np.broadcast_to(1.0, n_samples) if values is None else values
         self.n_samples, self.values = n_samples, values
         self.given_total = float(n_samples) if given_total is None else given_total
-        self.kernel_values = _NONE if values is None else values  # for kernels an empty array stands for equal weights
         self.is_uniform = values is None  # whether all rows count alike
         self.total = float(n_samples) if values is None else float(values.sum())
         self.unit = self.given_total / self.total  # weight of a row in the units given, over its weight here
@@ -40,13 +39,9 @@ class RowWeights:
         """Indices of the rows that count, sorted."""
         return np.arange(self.n_samples) if self.values is None else np.flatnonzero(self.values)
 
-    def array(self) -> Double:
-        """The weights, shape (n_samples,); not to be written to."""
-        return np.ones(self.n_samples) if self.values is None else self.values
-
     def for_kernel(self, rows: slice | Indices = slice(None)) -> Double:
         """The weights of some rows as kernels take them: an empty array stands for equal ones."""
-        return self.kernel_values if self.values is None else self.values[rows]
+        return _NONE if self.values is None else self.values[rows]
 
     def of(self, rows: slice | Indices) -> "RowWeights":
         """The weights of some of the rows, in the same units."""

@@ -152,19 +152,15 @@ class Model:
         return {}
 
     def _snapshot(self) -> Self:
-        """A copy that stays as it is now, for a call that needs more than one attribute, or one of them repeatedly.
-
-        Another thread may fit this model again in the meantime.
-        """
+        """A copy that stays as it is now; it gives every public answer, because another thread may fit meanwhile."""
         copied = object.__new__(type(self))
         vars(copied).update(vars(self))
         return copied
 
     def _raw_scores(self, X: Any) -> Double:
-        """Scores of the expansion, shape (n_samples, n_outputs)."""
+        """Scores of the expansion of a snapshot, shape (n_samples, n_outputs)."""
         if isinstance(X, RowBlocks):
-            now = self._snapshot()
-            scores = [now._raw_scores(block) for block in X.pieces()]
+            scores = [self._raw_scores(block) for block in X.given_blocks()]
             if not scores:
                 raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
             return np.concatenate(scores)
@@ -224,7 +220,7 @@ class Classifier(Model):
         InvalidInputError
             If X is not finite and numeric, or its columns are not those of `fit`.
         """
-        scores = self._raw_scores(X)
+        scores = self._snapshot()._raw_scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -240,17 +236,19 @@ class Classifier(Model):
         With more than two classes they are those of one against the rest, scaled to sum to 1, or, of families that
         learn all classes at once, the softmax of the scores.
         """
-        scores = self._raw_scores(X)
-        return probabilities(self._link(), scores)
+        now = self._snapshot()
+        scores = now._raw_scores(X)
+        return probabilities(now._link(), scores)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the (weighted) share of rows of X whose label in y is predicted."""
-        predicted = self.predict(X)
+        now = self._snapshot()
+        predicted = now.predict(X)
         y = np.asarray(y)
         if y.shape != predicted.shape:
             raise InvalidInputError(f"y must have shape {predicted.shape}, got {y.shape}")
-        if not np.isin(y, self.classes_).any():
-            raise InvalidInputError(f"y must hold labels of the model, such as {self.classes_[0]!r}, got {y[0]!r}")
+        if not np.isin(y, now.classes_).any():
+            raise InvalidInputError(f"y must hold labels of the model, such as {now.classes_[0]!r}, got {y[0]!r}")
         return float(check_weights(sample_weight, y.size).mean(predicted == y))
 
 
@@ -291,7 +289,7 @@ class Regressor(Model):
         InvalidInputError
             If X is not finite and numeric, or its columns are not those of `fit`.
         """
-        scores = self._raw_scores(X)
+        scores = self._snapshot()._raw_scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -299,7 +297,7 @@ class Regressor(Model):
 
         It is 1 for a constant target predicted exactly, and 0 for one that is not.
         """
-        predicted = self._raw_scores(X)
+        predicted = self._snapshot()._raw_scores(X)
         values = check_targets(y, predicted.shape[0])
         if values.shape != predicted.shape:
             raise InvalidInputError(f"y must have {predicted.shape[1]} targets, got {values.shape[1]}")

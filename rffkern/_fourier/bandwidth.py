@@ -25,7 +25,7 @@ def rows_variance(standardize: bool, scaling: Scaling) -> float:
     return 1.0 if standardize or scaling.mean_variance == 0 else scaling.mean_variance
 
 
-def kernel_width(gamma: str | float, standardize: bool, scaling: Scaling) -> float:
+def resolved_gamma(gamma: str | float, standardize: bool, scaling: Scaling) -> float:
     """Gamma in the units learning takes place in, refused where omegas in the units of X would overflow."""
     variance = rows_variance(standardize, scaling)
     found = 1 / (scaling.center.size * variance) if isinstance(gamma, str) else float(gamma)

@@ -13,7 +13,7 @@ from .._data.tiles import TILE
 from .._data.training_rows import Training
 from .._estimator.base import Fitted
 from .._estimator.monitor import Monitor, RoundInfo
-from .._fourier.bandwidth import kernel_width, largest_single_length
+from .._fourier.bandwidth import largest_single_length, resolved_gamma
 from ..expansion import FourierExpansion
 from .loss_states import LossState
 from .packed_rows import PackedRows, RowSource, pack_rows
@@ -93,7 +93,7 @@ def train(model: BoostedModel, training: Training, recipe: Recipe[Any], callback
     n_threads = check_n_threads(model.n_threads, math.prod(X.shape))
     search_threads = min(n_threads, check_n_threads(model.n_threads, largest_subset * TILE * X.shape[1]))
     scaling = scaling_in_threads(X, weights, model.standardize, n_threads)
-    gamma = kernel_width(model.gamma, model.standardize, scaling)
+    gamma = resolved_gamma(model.gamma, model.standardize, scaling)
     single_length = largest_single_length(gamma)
     draws = rng.standard_normal((model.n_estimators, len(center), n_components, X.shape[1]))
     draws *= math.sqrt(2 * gamma)
@@ -168,7 +168,7 @@ def restored_rounds(expansion: Any, curves: Mapping[str, Double], n_components: 
 
 def staged_scores(model: Any, X: Any) -> Iterator[Double]:
     """Yield the scores after each round kept: (n_samples,) of one output, (n_samples, n_outputs) of more."""
-    X = model._check_rows(X)
-    expansion = model.expansion_
-    for scores in expansion.staged_score(X, expansion.n_outputs * model.n_components_, n_threads=model.n_threads):
+    now = model._snapshot()
+    X, expansion = now._check_rows(X), now.expansion_
+    for scores in expansion.staged_score(X, expansion.n_outputs * now.n_components_, n_threads=now.n_threads):
         yield scores[:, 0] if expansion.n_outputs == 1 else scores

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.arguments import Choice
+from .._data.arguments import Choice, RandomSource
 from .._estimator.base import Classifier
 from .._estimator.parameters import (
     BETA,
@@ -129,7 +129,7 @@ class GBRFF1Classifier(Classifier):
                  beta: float = 1.0, landmarks: str = "learn", step: str = "closed", learning_rate: float = 1.0,
                  max_iter: int = 10, max_samples: int | None = 16384, standardize: bool = True,
                  early_stopping_rounds: int | None = 20, precision: str = "single",
-                 random_state: "int | np.random.Generator | None" = None, n_threads: int | None = None,
+                 random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components
@@ -177,7 +177,7 @@ class GBRFF1Classifier(Classifier):
         loss: type[LossState] = ExponentialLossState if self.step == "closed" else ExactStepLossState
         if self.n_components == 1 and self.landmarks == "learn":  # a phase has a search of its own
             return Recipe(loss, TrainingWorkspace, PhaseLearner)
-        options = LandmarkOptions(self.landmarks == "random", self.beta, math.sqrt, self.max_iter, as_printed)
+        options = LandmarkOptions(self.landmarks, self.beta, math.sqrt, self.max_iter, as_printed)
         return Recipe(loss, LandmarkWorkspace, partial(landmark_learner, loss.kernel_loss, options), self.n_components)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, NDArray[np.float64]],

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.arguments import Number
+from .._data.arguments import Number, RandomSource
 from .._estimator.base import Classifier
 from .._estimator.parameters import (
     CLASSES_,
@@ -142,7 +142,7 @@ class GBRFF2Classifier(Classifier):
     def __init__(self, n_estimators: int = 100, *, gamma: str | float = "scale", reg_lambda: float = 2**-5,
                  learning_rate: float = 1.0, max_iter: int = 10, max_samples: int | None = 16384,
                  standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "single",
-                 random_state: "int | np.random.Generator | None" = None, n_threads: int | None = None,
+                 random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.gamma = gamma

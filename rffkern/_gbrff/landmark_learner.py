@@ -33,7 +33,7 @@ ResidualScale = Callable[[NDArray[Any], float], NDArray[Any]]
 class LandmarkOptions(NamedTuple):
     """The parameters of a model that say how its landmarks are found."""
 
-    drawn: bool  # landmarks are rows, instead of learned
+    landmarks: str  # a name of `_SEARCHES`
     beta: float
     rows_factor: Callable[[float], float]  # of n rows, the inverse temperature for mean losses over beta
     max_iter: int
@@ -202,28 +202,35 @@ class PhaseLearner:
         return CosineSum(omegas, np.array([phase]), _ALONE)
 
 
+def _drawn_landmarks(loss: gbrff_landmark.Loss, max_iter: int, setting: SearchSetting[LandmarkWorkspace],
+                     source: RowSource, rng: "np.random.Generator") -> LandmarkSearch:
+    """Landmarks that are rows, drawn by their weight."""
+    n_rounds, n_outputs = setting.draws.shape[:2]
+    indices = source.weights.draw(rng, n_rounds * n_outputs)
+    rows = standardised_rows(source.X, indices, source.scaling)
+    return DrawnLandmarks(rows.reshape(n_rounds, n_outputs, -1))
+
+
+def _learned_landmarks(loss: gbrff_landmark.Loss, max_iter: int, setting: SearchSetting[LandmarkWorkspace],
+                       source: RowSource, rng: "np.random.Generator") -> LandmarkSearch:
+    """Descents over the phases of a landmark where these are no more than its coordinates."""
+    n_components, n_features = setting.draws.shape[2:]
+    if n_components == 1:
+        return OnePhaseSearch(loss, setting.workspace, max_iter)
+    if n_components <= n_features:
+        return PhasesSearch(loss, setting.workspace, max_iter, n_components)
+    return CoordinateSearch(loss, setting.workspace, max_iter, n_features, 1 / math.sqrt(2 * setting.gamma))
+
+
+_SEARCHES = {"learn": _learned_landmarks, "random": _drawn_landmarks}
+
+
 def landmark_learner(loss: gbrff_landmark.Loss, options: LandmarkOptions, setting: SearchSetting[LandmarkWorkspace],
                      source: RowSource, rng: "np.random.Generator") -> LandmarkLearner:
     """What fits the weak learners of a landmark family."""
-    n_components, n_features = setting.draws.shape[2:]
-    work, max_iter = setting.workspace, options.max_iter
-    search: LandmarkSearch
-    if options.drawn:
-        search = DrawnLandmarks(_drawn_landmarks(source, rng, *setting.draws.shape[:2]))
-    elif n_components == 1:
-        search = OnePhaseSearch(loss, work, max_iter)
-    elif n_components <= n_features:
-        search = PhasesSearch(loss, work, max_iter, n_components)
-    else:
-        search = CoordinateSearch(loss, work, max_iter, n_features, 1 / math.sqrt(2 * setting.gamma))
+    search = _SEARCHES[options.landmarks](loss, options.max_iter, setting, source, rng)
     temperature = options.beta * options.rows_factor(source.weights.given_total)
     return LandmarkLearner(loss, setting, search, temperature, options.scale)
-
-
-def _drawn_landmarks(source: RowSource, rng: "np.random.Generator", n_rounds: int, n_outputs: int) -> Double:
-    """Standardised rows to serve as landmarks, (n_rounds, n_outputs, n_features)."""
-    indices = source.weights.draw(rng, n_rounds * n_outputs)
-    return standardised_rows(source.X, indices, source.scaling).reshape(n_rounds, n_outputs, -1)
 
 
 def with_landmarks(boosted: Boosted) -> Fitted:

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.arguments import Choice
+from .._data.arguments import Choice, RandomSource
 from .._estimator.base import Classifier, Regressor
 from .._estimator.links import LinearLink, Link
 from .._estimator.parameters import (
@@ -92,7 +92,7 @@ _PARAMS_BEFORE: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {3: _par
 def _recipe(model: "GBRFFRegressor | GBRFFClassifier") -> Recipe[LandmarkWorkspace]:
     """What training does for the parameters."""
     scale = in_root_mean_squares if model.scale_residuals else as_printed
-    options = LandmarkOptions(model.landmarks == "random", model.beta, for_any_number, model.max_iter, scale)
+    options = LandmarkOptions(model.landmarks, model.beta, for_any_number, model.max_iter, scale)
     make_search = partial(landmark_learner, SquaredLossState.kernel_loss, options)
     return Recipe(SquaredLossState, LandmarkWorkspace, make_search, model.n_components)
 
@@ -149,7 +149,7 @@ class GBRFFRegressor(Regressor):
                  beta: float = 16.0, landmarks: str = "learn", scale_residuals: bool = True,
                  learning_rate: float = 0.5, max_iter: int = 10, max_samples: int | None = 16384,
                  standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "single",
-                 random_state: "int | np.random.Generator | None" = None, n_threads: int | None = None,
+                 random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components
@@ -241,7 +241,7 @@ class GBRFFClassifier(Classifier):
                  beta: float = 16.0, landmarks: str = "learn", scale_residuals: bool = True,
                  learning_rate: float = 0.1, max_iter: int = 10, max_samples: int | None = 16384,
                  standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "single",
-                 random_state: "int | np.random.Generator | None" = None, n_threads: int | None = None,
+                 random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components

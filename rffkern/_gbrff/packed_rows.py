@@ -48,7 +48,7 @@ class TileWeights:
         self.n_samples, self.total = weights.n_samples, weights.total
         self.n_tiles = -(-self.n_samples // TILE)
         self.tiled = (_equal_weights(self.n_samples, dtype) if weights.is_uniform
-                      else tiled(weights.array()[order], dtype))
+                      else tiled(weights.each[order], dtype))
 
     def of_tiles(self, place: slice) -> NDArray[Any]:
         """Weights of consecutive tiles, as kernels take them."""

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.arguments import Choice, Number, check_rng
+from .._data.arguments import Choice, Number, RandomSource, check_rng
 from .._data.row_blocks import RowBlocks
 from .._data.scaling import Scaling, measure_scaling, scaling_in_threads
 from .._data.threads import check_n_threads
@@ -29,7 +29,7 @@ from .._estimator.parameters import (
     Attribute,
     Parameter,
 )
-from .._fourier.bandwidth import kernel_width
+from .._fourier.bandwidth import resolved_gamma
 from ..expansion import Expansion, FourierExpansion
 from .landmark_features import KernelSettings, LandmarkKernels, learn_representation, machine_features
 from .linear_svm import LOSSES, MachineSettings, MachineThreads, fit_machines, probability_slope
@@ -134,7 +134,7 @@ class PBRFFClassifier(Classifier):
     def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
                  beta: float = 1.0, C: float = 1.0, landmarks: str = "random", loss: str = "squared_hinge",
                  tol: float = 1e-4, standardize: bool = True, precision: str = "single",
-                 random_state: "int | np.random.Generator | None" = None, n_threads: int | None = None) -> None:
+                 random_state: RandomSource = None, n_threads: int | None = None) -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma
@@ -181,7 +181,7 @@ class PBRFFClassifier(Classifier):
         scaling = scaling_in_threads(rows.X, rows.weights, self.standardize,
                                      check_n_threads(self.n_threads, n_samples * n_features))
         settings = KernelSettings(self.n_landmarks, self.n_components,
-                                  kernel_width(self.gamma, self.standardize, scaling), self.beta, self.landmarks,
+                                  resolved_gamma(self.gamma, self.standardize, scaling), self.beta, self.landmarks,
                                   self.precision, n_threads)
         learned, tiles = learn_representation(rows, scaling, settings, rng)
         features = machine_features(learned.kernels, tiles, n_samples, n_threads)
@@ -250,7 +250,7 @@ class PBRFFTransformer(Model):
 
     def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
                  beta: float = 1.0, landmarks: str = "random", standardize: bool = True, precision: str = "single",
-                 random_state: "int | np.random.Generator | None" = None, n_threads: int | None = None) -> None:
+                 random_state: RandomSource = None, n_threads: int | None = None) -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma
@@ -294,7 +294,7 @@ class PBRFFTransformer(Model):
         scaling = measure_scaling(rows.X, rows.weights, self.standardize, self.n_threads)
         n_samples, n_features = rows.X.shape
         settings = KernelSettings(
-            self.n_landmarks, self.n_components, kernel_width(self.gamma, self.standardize, scaling), self.beta,
+            self.n_landmarks, self.n_components, resolved_gamma(self.gamma, self.standardize, scaling), self.beta,
             self.landmarks, self.precision,
             check_n_threads(self.n_threads, n_samples * self.n_landmarks * self.n_components * n_features))
         learned, _ = learn_representation(rows, scaling, settings, rng)
@@ -328,13 +328,14 @@ class PBRFFTransformer(Model):
         InvalidInputError
             If X is not finite and numeric, or its columns are not those of `fit`.
         """
-        X = self._check_rows(X)
-        expansion, given = self.expansion_, X.dtype
+        now = self._snapshot()
+        X = now._check_rows(X)
+        expansion, given = now.expansion_, X.dtype
         X = X if expansion.fits_single() else X.astype(np.float64, copy=False)
-        shape = -1, self.n_components_
+        shape = -1, now.n_components_
         kernels = LandmarkKernels(expansion.omegas.reshape(*shape, X.shape[1]), expansion.phases.reshape(shape),
                                   expansion.amplitudes.reshape(shape))
-        n_threads = check_n_threads(self.n_threads, X.shape[0] * expansion.omegas.size)
+        n_threads = check_n_threads(now.n_threads, X.shape[0] * expansion.omegas.size)
         scaling = Scaling(expansion.center, np.ones(X.shape[1]), 1.0)
         tiles, _ = pack(X, scaling, X.dtype, n_threads)
         features = kernels.features(PackedTiles(tiles), (X.shape[0], len(kernels.posterior)), n_threads)
@@ -342,8 +343,9 @@ class PBRFFTransformer(Model):
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name for each feature; `input_features` is there for scikit-learn and changes nothing."""
-        self._check_fitted()
-        n_features = self.expansion_.n_terms // self.n_components_
+        now = self._snapshot()
+        now._check_fitted()
+        n_features = now.expansion_.n_terms // now.n_components_
         return np.array([f"{type(self).__name__.lower()}{m}" for m in range(n_features)], dtype=object)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],

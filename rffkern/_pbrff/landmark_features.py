@@ -110,7 +110,7 @@ def _class_centers(rows: LabelledRows, scaling: Scaling, members: Indices, n_cen
                    rng: "np.random.Generator") -> Double:
     """Centers of the rows of one class, by k-means."""
     weights = rows.weights.of(members)
-    weight = weights.array()
+    weight = weights.each
     if len(members) > _KMEANS_ROWS:
         members, weight = members[weights.draw(rng, _KMEANS_ROWS)], np.ones(_KMEANS_ROWS)
     return kmeans(standardised_rows(rows.X, members, scaling), weight, n_centers, rng)

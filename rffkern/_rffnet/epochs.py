@@ -63,7 +63,7 @@ def _shuffled(problem: Problem, members: Indices, n_passes: int, rng: "np.random
         yield X, targets, weights, [members[rng.permutation(len(members))] for _ in range(n_passes)]
         return
     for _ in range(n_passes):
-        for rows, block in X.shuffled_chunks(rng):
+        for rows, block in X.shuffled_blocks(rng):
             here = members[slice(*np.searchsorted(members, (rows.start, rows.stop)))] - rows.start
             if len(here):
                 yield block, targets[rows], weights.of(rows), [here[rng.permutation(len(here))]]

@@ -1,11 +1,12 @@
 """RFFNet: random Fourier features of an ARD kernel with learned relevances (Otto and Izbicki, 2022)."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arguments import RandomSource
 from .._data.training_rows import check_more_labels
 from .._estimator.base import Classifier, Regressor
 from .._estimator.links import SoftmaxLink
@@ -18,7 +19,6 @@ from .training import CURVES, fit_network, partial_fit_network, restored_trainin
 from .training_state import state_to_go_on
 
 Double = NDArray[np.float64]
-RandomSource: TypeAlias = "int | np.random.Generator | None"  # a string, for it would load numpy.random
 
 
 class RFFNetRegressor(Regressor):

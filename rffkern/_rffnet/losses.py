@@ -91,7 +91,7 @@ class Softmax(Loss):
 
 def _quantiles(targets: Double, weights: RowWeights, quantile: float) -> Double:
     """The smallest value of each column at which the cumulative weight reaches a share of the total."""
-    weight, found = weights.array(), []
+    weight, found = weights.each, []
     for column in targets.T:
         order = np.argsort(column, kind="stable")
         reached = np.cumsum(weight[order])

@@ -38,7 +38,7 @@ class Subsets:
         self._positive_weight = weights.positive() if weights.has_zeros else None  # or None for all rows
         self._cumulated: Double | None = None  # weights, or None for draws that do not depend on them
         if not self.holds_all and not weights.is_uniform:
-            weight = weights.array()
+            weight = weights.each
             self._cumulated = np.cumsum(weight) if (weight[weight > 0] != weight.max()).any() else None
 
     @classmethod

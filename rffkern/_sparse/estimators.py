@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.arguments import Choice, Number, check_scalar
+from .._data.arguments import Choice, Number, RandomSource, check_scalar
 from .._estimator.base import Classifier, Model, Regressor
 from .._estimator.links import LinearLink, Link
 from .._estimator.parameters import (
@@ -203,7 +203,7 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
                  kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto", standardize: bool = True,
                  early_stopping_rounds: int | None = 20, precision: str = "double",
-                 random_state: "int | np.random.Generator | None" = None, n_threads: int | None = None,
+                 random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.learner_size = learner_size
@@ -308,7 +308,7 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
                  all_rows: bool = True, kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto",
                  standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "double",
-                 random_state: "int | np.random.Generator | None" = None, n_threads: int | None = None,
+                 random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.learner_size = learner_size

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.row_blocks import chunks
+from .._data.row_blocks import blocks
 from .._data.scaling import Scaling, no_scaling
 from .._data.threads import ELEMENTS_PER_THREAD, check_n_threads
 from .._data.tiles import DOUBLE, TILE, aligned, pack, tiled
@@ -49,11 +49,11 @@ class KernelRows:
         self.n_tiles = -(-self.n_samples // TILE)
         self.n_blocks = -(-self.n_samples // ROW_BLOCK)
         n_threads = self.threads(self.n_features)
-        self.weight = tiled(weights.array(), DOUBLE)
+        self.weight = tiled(weights.each, DOUBLE)
         self.flat_weight = self.weight.reshape(-1)[: self.n_samples]
         self.tiles = aligned((self.n_tiles, self.n_features, TILE), self.dtype)
         self.largest_length = 0.0
-        for rows, block in chunks(X):
+        for rows, block in blocks(X):
             if weights.has_zeros:
                 block = weights.hide(rows, block, scaling.center)
             _, length = pack(block, scaling, self.dtype, n_threads, out=self.tiles[rows.start // TILE :])

@@ -81,7 +81,7 @@ def test_progress_on_a_terminal(folder, table):
             pass
     assert process.wait() == 65
     drawn = shown.decode().split("\r")
-    assert "scoring [" in drawn[1]  # the first chunk draws, however fast the machine
+    assert "scoring [" in drawn[1]  # the first block draws, however fast the machine
     assert "% " in drawn[1]
     assert drawn[-2].startswith("\x1b[Krffkern: error: big.csv: row 180002")
 

@@ -92,7 +92,7 @@ def test_cuts_make_no_difference(sizes, seed):
     X, y = waves(seed, 5000, 3)
     model = GBRFF2Classifier(2, max_iter=2, max_samples=2000, random_state=0)
     with small_blocks():
-        assert [rows.stop for rows, _ in cut(X, sizes).check().chunks()] == [2048, 4096, 5000]
+        assert [rows.stop for rows, _ in cut(X, sizes).check().blocks()] == [2048, 4096, 5000]
         whole = model.fit(RowBlocks([X]), y).expansion_
         cut_model = model.fit(cut(X, sizes), y)
     np.testing.assert_array_equal(whole.omegas, cut_model.expansion_.omegas)
@@ -232,7 +232,7 @@ def test_labels_must_be_as_many_as_rows():
 def test_blocks_cover_all_rows_in_order(sizes):
     X, _ = waves(0, 5000)
     with small_blocks():
-        found = [(rows, block.copy()) for rows, block in cut(X, sizes).check().chunks()]
+        found = [(rows, block.copy()) for rows, block in cut(X, sizes).check().blocks()]
     assert [(rows.start, rows.stop) for rows, _ in found] == [(0, 2048), (2048, 4096), (4096, 5000)]
     np.testing.assert_array_equal(np.concatenate([block for _, block in found]), X)
 
@@ -241,8 +241,8 @@ def test_blocks_of_an_array_can_come_in_random_order():
     X, _ = waves(0, 7000)
     with small_blocks():
         rows = RowBlocks(X).check()
-        found = [(place.start, block.copy()) for place, block in rows.shuffled_chunks(np.random.default_rng(1))]
-        listed = [place.start for place, _ in RowBlocks([X]).check().shuffled_chunks(np.random.default_rng(1))]
+        found = [(place.start, block.copy()) for place, block in rows.shuffled_blocks(np.random.default_rng(1))]
+        listed = [place.start for place, _ in RowBlocks([X]).check().shuffled_blocks(np.random.default_rng(1))]
     starts = [start for start, _ in found]
     assert starts == [2048 * k for k in np.random.default_rng(1).permutation(4)]
     assert listed == [0, 2048, 4096, 6144]
@@ -251,14 +251,14 @@ def test_blocks_of_an_array_can_come_in_random_order():
 
 def test_an_array_is_one_block():
     X, _ = waves(0, 50)
-    (rows, block), = _row_blocks.chunks(X)
+    (rows, block), = _row_blocks.blocks(X)
     assert block is X
     assert (rows.start, rows.stop) == (0, 50)
 
 
 def test_given_blocks_are_as_given_without_empty_ones():
     first, empty, last = np.zeros((2, 3), np.float32), np.zeros((0, 3)), [[1, 2, 3]]
-    assert [id(block) for block in RowBlocks([first, empty, last]).pieces()] == [id(first), id(last)]
+    assert [id(block) for block in RowBlocks([first, empty, last]).given_blocks()] == [id(first), id(last)]
 
 
 def test_rows_are_taken_by_index():

@@ -50,7 +50,7 @@ def test_some_rows_are_taken_with_labels_and_weights():
     taken = check_labelled(X, LETTERS, np.arange(1, 7)).rows.taken(np.array([4, 0]))
     np.testing.assert_array_equal(taken.X, X[[4, 0]])
     assert taken.codes.tolist() == [1, 1]
-    assert taken.weights.array()[0] == pytest.approx(5 * taken.weights.array()[1])
+    assert taken.weights.each[0] == pytest.approx(5 * taken.weights.each[1])
 
 
 def test_labels_that_go_on():

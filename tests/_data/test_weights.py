@@ -13,7 +13,7 @@ def test_no_weights():
     assert not weights.has_zeros
     assert (weights.total, weights.given_total, weights.unit, weights.n_positive) == (4, 4, 1, 4)
     assert weights.positive().tolist() == [0, 1, 2, 3]
-    assert weights.array().tolist() == weights.each.tolist() == [1, 1, 1, 1]
+    assert weights.each.tolist() == [1, 1, 1, 1]
     assert weights.for_kernel().size == weights.for_kernel(slice(1, 3)).size == 0
 
 
@@ -21,10 +21,9 @@ def test_weights_have_mean_one_over_the_rows_that_count():
     weights = check_weights([0, 2, 6, 4], 4)
     assert not weights.is_uniform
     assert weights.has_zeros
-    np.testing.assert_allclose(weights.array(), [0, 0.5, 1.5, 1])
-    assert weights.each is weights.array()
+    np.testing.assert_allclose(weights.each, [0, 0.5, 1.5, 1])
     assert (weights.total, weights.given_total, weights.n_positive) == (pytest.approx(3), 12, 3)
-    np.testing.assert_allclose(weights.array() * weights.unit, [0, 2, 6, 4])
+    np.testing.assert_allclose(weights.each * weights.unit, [0, 2, 6, 4])
     assert weights.positive().tolist() == [1, 2, 3]
     np.testing.assert_allclose(weights.for_kernel(slice(1, 3)), [0.5, 1.5])
 
@@ -44,9 +43,9 @@ def test_equal_weights_take_no_memory():
 
 
 def test_weights_of_any_magnitude():
-    assert check_weights([1e-320, 3e-320], 2).array().sum() == pytest.approx(2, rel=1e-3)
+    assert check_weights([1e-320, 3e-320], 2).each.sum() == pytest.approx(2, rel=1e-3)
     large = check_weights([1e307, 3e307] * 10, 20)
-    np.testing.assert_allclose(large.array()[:2], [0.5, 1.5])
+    np.testing.assert_allclose(large.each[:2], [0.5, 1.5])
     assert np.isfinite(large.given_total)
 
 
@@ -62,7 +61,7 @@ def test_bad_weights(given, message):
 @pytest.mark.parametrize("rows", [slice(1, 3), np.array([2, 1])])
 def test_weights_of_some_rows(rows):
     some = check_weights([0, 2, 6, 4], 4).of(rows)
-    np.testing.assert_array_equal(some.array(), check_weights([0, 2, 6, 4], 4).array()[rows])
+    np.testing.assert_array_equal(some.each, check_weights([0, 2, 6, 4], 4).each[rows])
     assert (some.n_samples, some.given_total) == (2, 12)
     assert RowWeights(4).of(rows).n_samples == 2
     assert RowWeights(4).of(rows).is_uniform

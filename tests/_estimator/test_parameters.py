@@ -6,7 +6,7 @@ import pytest
 
 import rffkern
 from rffkern import InvalidInputError
-from rffkern._data.arguments import Choice, Number, RandomState
+from rffkern._data.arguments import Choice, Number
 from rffkern._estimator import parameters
 from rffkern._estimator.parameters import ARGUMENTS, Attribute, Parameter, describe
 
@@ -96,18 +96,6 @@ def test_parameters_are_checked_in_their_order():
         model.set_params(n_estimators=0, precision="half")._check_params()  # the first that is wrong
     with pytest.raises(InvalidInputError, match=r"^precision must be one of 'single', 'double', got 'half'$"):
         model.set_params(n_estimators=1)._check_params()
-
-
-@pytest.mark.parametrize(("check", "domain"), [
-    (Number(int, 1), "int >= 1"), (Number(int, 1, 10**8), "int in [1, 100000000]"), (Number(float, 0), "float >= 0"),
-    (Number(float, 0, open_low=True), "float > 0"), (Number(float, 0, 1, open_low=True), "float in (0, 1]"),
-    (Number(int, 128, optional=True), "int >= 128 or None"), (Number(float), "float"),
-    (Number(float, 0, 1e100, open_low=True, word="scale"), '"scale" or float in (0, 1e+100]'),
-    (Choice((True, False)), "bool"), (Choice(("a", "b", "c")), '"a", "b" or "c"'),
-    (RandomState(), "int >= 0, numpy.random.Generator or None"),
-], ids=lambda value: value if isinstance(value, str) else "")
-def test_domains(check, domain):
-    assert check.domain == domain
 
 
 SHARED = [value for value in vars(parameters).values() if isinstance(value, Parameter)]

@@ -7,7 +7,7 @@ import pytest
 
 from rffkern import InvalidInputError
 from rffkern._data.scaling import Scaling
-from rffkern._fourier.bandwidth import kernel_width, needs_double, rows_variance
+from rffkern._fourier.bandwidth import needs_double, resolved_gamma, rows_variance
 
 
 def scaling(inverse_scale=(1.0, 1.0), mean_variance=4.0):
@@ -15,10 +15,10 @@ def scaling(inverse_scale=(1.0, 1.0), mean_variance=4.0):
 
 
 def test_scale_is_one_over_columns_times_variance():
-    assert kernel_width("scale", True, scaling()) == 0.5
-    assert kernel_width("scale", False, scaling()) == 0.125
-    assert kernel_width("scale", False, scaling((0.0, 0.0), 0.0)) == 0.5
-    assert kernel_width(3, True, scaling()) == 3.0
+    assert resolved_gamma("scale", True, scaling()) == 0.5
+    assert resolved_gamma("scale", False, scaling()) == 0.125
+    assert resolved_gamma("scale", False, scaling((0.0, 0.0), 0.0)) == 0.5
+    assert resolved_gamma(3, True, scaling()) == 3.0
 
 
 @pytest.mark.parametrize(("standardize", "mean_variance", "expected"), [
@@ -37,8 +37,8 @@ def test_spreads_that_overflow_are_refused_without_standardisation(mean_variance
 
 def test_omegas_that_overflow_are_refused():
     with pytest.raises(InvalidInputError, match="gamma must be smaller for columns of such small spread, got 10"):
-        kernel_width(10.0, True, scaling((1.0, 1e306)))
-    assert kernel_width(0.5, True, scaling((1.0, 1e306))) == 0.5
+        resolved_gamma(10.0, True, scaling((1.0, 1e306)))
+    assert resolved_gamma(0.5, True, scaling((1.0, 1e306))) == 0.5
 
 
 def test_angles_up_to_4000_are_single():

@@ -53,7 +53,7 @@ def test_division(streamed, rng):
     np.testing.assert_array_equal(division.members, np.setdiff1d(np.flatnonzero(weight), held_out))
     np.testing.assert_array_equal(division.validation.X[:, 0], held_out)
     np.testing.assert_array_equal(division.validation.targets[:, 0], held_out)
-    assert (division.validation.weights.array() == 2).all()
+    assert (division.validation.weights.each == 2).all()
     np.testing.assert_array_equal(division.probe.X[:, 0], division.members)
     assert (division.n_samples, division.n_measured) == (80, 60)
 

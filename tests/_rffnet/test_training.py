@@ -101,7 +101,7 @@ def test_warm_start_goes_on(few_columns):
     assert model.score(*few_columns[2:]) > score
 
 
-def test_partial_fit_learns_from_pieces(few_columns):
+def test_partial_fit_learns_from_some_rows_after_others(few_columns):
     X, y, X_new, y_new = few_columns
     model = RFFNetRegressor(200, random_state=0)
     for _ in range(30):
@@ -137,11 +137,11 @@ def test_the_last_batch_is_used():
 
 
 class TestStreams:
-    """Rows that are read chunk by chunk."""
+    """Rows that are read block by block."""
 
     @pytest.fixture(autouse=True)
     def small_chunks(self, monkeypatch):
-        monkeypatch.setattr(row_blocks, "BLOCK_ELEMENTS", 1)  # chunks of one block of 2048 rows
+        monkeypatch.setattr(row_blocks, "BLOCK_ELEMENTS", 1)  # blocks of 2048 rows
 
     @pytest.fixture
     def mapped(self, tmp_path):
@@ -170,9 +170,9 @@ class TestStreams:
     def test_an_eval_set_is_streamed(self, mapped):
         X, y = mapped
         X_new, y_new = wavy(5000, seed=1)
-        pieces = RowBlocks([X_new[:2999], X_new[2999:]])
+        blocks = RowBlocks([X_new[:2999], X_new[2999:]])
         models = [RFFNetRegressor(random_state=0, max_epochs=5).fit(X, y, eval_set=(held_out, y_new))
-                  for held_out in (X_new, pieces)]
+                  for held_out in (X_new, blocks)]
         np.testing.assert_array_equal(models[0].eval_loss_, models[1].eval_loss_)
 
     def test_weightless_rows_do_not_count(self, mapped):
@@ -244,7 +244,7 @@ def test_rows_far_out_do_no_harm(order, few_columns):
     assert np.isfinite(model.eval_loss_).all()
 
 
-def test_small_pieces_do_not_undo_what_was_learned(rffnet, few_columns):
+def test_calls_with_few_rows_do_not_undo_what_was_learned(rffnet, few_columns):
     X, y, X_new, y_new = few_columns
     model = copy.deepcopy(rffnet)
     for start in range(0, 2000, 20):
