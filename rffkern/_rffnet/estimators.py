@@ -6,8 +6,8 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.training_rows import check_more_labels
-from .._estimator.base import Classifier, Regressor
+from .._data.training_rows import Training, check_more_labels
+from .._estimator.base import Classifier, Model, Regressor
 from .._estimator.links import SoftmaxLink
 from .._estimator.parameters import CLASSES_
 from ..expansion import Expansion
@@ -15,13 +15,50 @@ from .losses import Huber, Logistic, Loss, Pinball, Softmax, Squared
 from .parameters import ATTRIBUTES, FEATURES, LOSS, STEPS, TRAINING, reg_lambda, with_early_stopping_rounds
 from .relevance import SelectionPath, importances, score_columns, top_k
 from .training import CURVES, fit_network, partial_fit_network, restored_training
-from .training_state import state_to_go_on
+from .training_state import TrainingState, state_to_go_on
 
 Double = NDArray[np.float64]
 RandomSource: TypeAlias = "int | np.random.Generator | None"  # a string, for it would load numpy.random
 
 
-class RFFNetRegressor(Regressor):
+class _RFFNet(Model):
+    """What the regressor and the classifier share."""
+
+    fitted_curves = CURVES
+    params_before = {3: with_early_stopping_rounds}
+
+    warm_start: bool
+    relevances_: Double
+
+    @property
+    def feature_importances_(self) -> Double:
+        """`relevances_` over the largest of them."""
+        return importances(self.relevances_)
+
+    def _state_to_go_on(self, training: Training) -> TrainingState | None:
+        """The state that `fit` goes on from, if it does."""
+        return state_to_go_on(self, training) if self.warm_start else None
+
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
+                  classes: NDArray[Any] | None) -> dict[str, Any]:
+        return super()._restored(expansion, arrays, classes) | restored_training(expansion, arrays)
+
+    def select_top_k(self, k: int) -> NDArray[np.intp]:
+        """Return the indices of the columns of largest relevance.
+
+        Parameters
+        ----------
+        k : int in [1, n_features]
+            Number of columns.
+
+        Returns
+        -------
+        array of shape (k,), the most relevant column first
+        """
+        return top_k(self, k)
+
+
+class RFFNetRegressor(_RFFNet, Regressor):
     """Kernel regression on random Fourier features, with a learned relevance of each column.
 
     The model is f(x) = constant + sum over k of beta_k sqrt(2 / s) cos(omega_k . (lambda o x) + phi_k).  The omega_k
@@ -50,7 +87,7 @@ class RFFNetRegressor(Regressor):
 
     Departures from the paper: proximal steps use the metric of Adam's steps, so that they end where the objective is
     minimal; a constant is learned and not penalised; penalty and step size fall when the validation loss stops
-    falling, because a heavy penalty finds the columns that matter and a light one the function of them.
+    falling: a large penalty first finds the relevant columns, then a small one lets the model fit them closely.
 
     Examples
     --------
@@ -67,10 +104,6 @@ class RFFNetRegressor(Regressor):
 
     parameters = (*FEATURES, *LOSS, *STEPS, reg_lambda(50, 0.05), *TRAINING)
     attributes = ATTRIBUTES
-    fitted_curves = CURVES
-    params_before = {3: with_early_stopping_rounds}
-
-    relevances_: Double
 
     def __init__(self, n_components: int | None = None, *, kernel: str = "gaussian", loss: str = "squared",
                  delta: float = 1.35, quantile: float = 0.5, solver: str = "alternating", learning_rate: float = 0.03,
@@ -100,19 +133,10 @@ class RFFNetRegressor(Regressor):
         self.n_threads = n_threads
         self.verbose = verbose
 
-    @property
-    def feature_importances_(self) -> Double:
-        """`relevances_` over the largest of them."""
-        return importances(self.relevances_)
-
     def _loss(self) -> Loss:
         if self.loss == "huber":
             return Huber(self.delta)
         return Pinball(self.quantile) if self.loss == "pinball" else Squared()
-
-    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
-                  classes: NDArray[Any] | None) -> dict[str, Any]:
-        return super()._restored(expansion, arrays, classes) | restored_training(expansion, arrays)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
             callback: Callable[..., Any] | None = None) -> Self:
@@ -139,17 +163,15 @@ class RFFNetRegressor(Regressor):
         TrainingStateError
             With `warm_start`, for a model read from a file.
         """
-        self._check_params()
         training = self._check_training(X, y, sample_weight, eval_set)
-        state = state_to_go_on(self, training) if self.warm_start else None
-        self._keep(fit_network(self, training, self._loss(), callback, state))
+        self._keep(fit_network(self, training, self._loss(), callback, self._state_to_go_on(training)))
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Pass over some more rows once, with steps of `learning_rate` and the penalty `reg_lambda`.
 
         The first call, if there was no `fit`, chooses everything that depends on the rows: the number of features and
-        the units of columns and of targets.  It should see many rows, shuffled.
+        the units of columns and of targets.  Give it many rows in random order.
 
         Parameters
         ----------
@@ -169,24 +191,9 @@ class RFFNetRegressor(Regressor):
         TrainingStateError
             For a model read from a file.
         """
-        self._check_params()
         training = self._check_training(X, y, sample_weight, min_samples=1)
         self._keep(partial_fit_network(self, training, self._loss(), state_to_go_on(self, training)))
         return self
-
-    def select_top_k(self, k: int) -> NDArray[np.intp]:
-        """Return the indices of the columns of largest relevance.
-
-        Parameters
-        ----------
-        k : int in [1, n_features]
-            Number of columns.
-
-        Returns
-        -------
-        array of shape (k,), the most relevant column first
-        """
-        return top_k(self, k)
 
     def selection_path(self, X: Any, y: Any, sizes: Iterable[int] | None = None,
                        sample_weight: Any = None) -> SelectionPath:
@@ -211,7 +218,11 @@ class RFFNetRegressor(Regressor):
         return score_columns(self, X, y, sizes, sample_weight)
 
 
-class RFFNetClassifier(Classifier):
+def _loss_of_classes(training: Training) -> Loss:
+    return Logistic() if training.center.size == 1 else Softmax()
+
+
+class RFFNetClassifier(_RFFNet, Classifier):
     """Kernel logistic regression on random Fourier features, with a learned relevance of each column.
 
     The scores are f(x) = constant + sum over k of beta_k sqrt(2 / s) cos(omega_k . (lambda o x) + phi_k).  The omega_k
@@ -248,10 +259,6 @@ class RFFNetClassifier(Classifier):
 
     parameters = (*FEATURES, *STEPS, reg_lambda(1, 0.001), *TRAINING)
     attributes = (CLASSES_, *ATTRIBUTES)
-    fitted_curves = CURVES
-    params_before = {3: with_early_stopping_rounds}
-
-    relevances_: Double
 
     def __init__(self, n_components: int | None = None, *, kernel: str = "gaussian", solver: str = "alternating",
                  learning_rate: float = 0.03, reg_lambda: float | str = "auto", reg_l1: float = 0.0,
@@ -277,17 +284,8 @@ class RFFNetClassifier(Classifier):
         self.n_threads = n_threads
         self.verbose = verbose
 
-    @property
-    def feature_importances_(self) -> Double:
-        """`relevances_` over the largest of them."""
-        return importances(self.relevances_)
-
     def _link(self) -> SoftmaxLink:
         return SoftmaxLink()
-
-    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
-                  classes: NDArray[Any] | None) -> dict[str, Any]:
-        return super()._restored(expansion, arrays, classes) | restored_training(expansion, arrays)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
             callback: Callable[..., Any] | None = None) -> Self:
@@ -314,25 +312,22 @@ class RFFNetClassifier(Classifier):
         TrainingStateError
             With `warm_start`, for a model read from a file.
         """
-        self._check_params()
         training = self._check_training(X, y, sample_weight, eval_set)
-        state = state_to_go_on(self, training) if self.warm_start else None
-        loss = Logistic() if training.center.size == 1 else Softmax()
-        self._keep(fit_network(self, training, loss, callback, state))
+        self._keep(fit_network(self, training, _loss_of_classes(training), callback, self._state_to_go_on(training)))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Pass over some more rows once, with steps of `learning_rate` and the penalty `reg_lambda`.
 
         The first call, if there was no `fit`, chooses everything that depends on the rows: the classes, the number of
-        features and the units of columns.  It should see many rows, shuffled.
+        features and the units of columns.  Give it many rows in random order.
 
         Parameters
         ----------
         {X}
         {labels}
         classes : array of shape (n_classes,) or None
-            All labels that will ever come, for the first call; None for those of its y.
+            All labels that will occur, for the first call; None for those of its y.
         sample_weight : array of shape (n_samples,) or None
             Weights >= 0 that multiply a row's loss, relative to the other rows of the same call.
 
@@ -349,23 +344,9 @@ class RFFNetClassifier(Classifier):
         """
         self._check_params()
         training = check_more_labels(X, y, classes, sample_weight, getattr(self, "classes_", None))
-        loss = Logistic() if training.center.size == 1 else Softmax()
-        self._keep(partial_fit_network(self, training, loss, state_to_go_on(self, training)))
+        state = state_to_go_on(self, training)
+        self._keep(partial_fit_network(self, training, _loss_of_classes(training), state))
         return self
-
-    def select_top_k(self, k: int) -> NDArray[np.intp]:
-        """Return the indices of the columns of largest relevance.
-
-        Parameters
-        ----------
-        k : int in [1, n_features]
-            Number of columns.
-
-        Returns
-        -------
-        array of shape (k,), the most relevant column first
-        """
-        return top_k(self, k)
 
     def selection_path(self, X: Any, y: Any, sizes: Iterable[int] | None = None,
                        sample_weight: Any = None) -> SelectionPath:

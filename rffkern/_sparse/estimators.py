@@ -244,7 +244,6 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        self._check_params()
         self._keep(train(self, self._check_training(X, y, sample_weight, eval_set), callback, learn_from_all_rows))
         return self
 
@@ -353,9 +352,9 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        self._check_params()
+        training = self._check_training(X, y, sample_weight, eval_set)
         later_groups = learn_from_all_rows if self.all_rows else learn_from_active_rows
-        self._keep(train(self, self._check_training(X, y, sample_weight, eval_set), callback, later_groups))
+        self._keep(train(self, training, callback, later_groups))
         return self
 
     def staged_decision_function(self, X: Any) -> Iterator[Double]:
