@@ -15,7 +15,7 @@ from .losses import Huber, Logistic, Loss, Pinball, Softmax, Squared
 from .parameters import ATTRIBUTES, FEATURES, LOSS, STEPS, TRAINING, reg_lambda, with_early_stopping_rounds
 from .relevance import SelectionPath, importances, score_columns, top_k
 from .training import CURVES, fit_network, partial_fit_network, restored_training
-from .training_state import TrainingState, state_to_go_on
+from .training_state import TrainingState, state_to_continue
 
 Double = NDArray[np.float64]
 RandomSource: TypeAlias = "int | np.random.Generator | None"  # a string, for it would load numpy.random
@@ -35,9 +35,9 @@ class _RFFNet(Model):
         """`relevances_` over the largest of them."""
         return importances(self.relevances_)
 
-    def _state_to_go_on(self, training: Training) -> TrainingState | None:
-        """The state that `fit` goes on from, if it does."""
-        return state_to_go_on(self, training) if self.warm_start else None
+    def _state_to_continue(self, training: Training) -> TrainingState | None:
+        """The state from which `fit` continues; None to start anew."""
+        return state_to_continue(self, training) if self.warm_start else None
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
@@ -61,13 +61,13 @@ class _RFFNet(Model):
 class RFFNetRegressor(_RFFNet, Regressor):
     """Kernel regression on random Fourier features, with a learned relevance of each column.
 
-    The model is f(x) = constant + sum over k of beta_k sqrt(2 / s) cos(omega_k . (lambda o x) + phi_k).  The omega_k
-    are drawn from the spectral density of a kernel and lambda are the relevances: these are random features of that
-    kernel with a length scale 1 / lambda_j per column (automatic relevance determination).  Training minimises the mean
-    loss plus mu |beta|^2 over beta and lambda by Algorithm 1 of M. P. Otto and R. Izbicki, RFFNet: Scalable and
-    interpretable kernel methods via Random Fourier Features, 2022: mini-batch steps on beta and lambda in turn, with
-    Adam's moments.  Targets are learned in units of their standard deviation; several targets share features and
-    relevances.
+    The model is f(x) = constant + sum over k of beta_k sqrt(2 / s) cos(omega_k . (lambda * x) + phi_k).  The
+    omega_k are drawn from the spectral density of a kernel; lambda, the relevances, multiply the columns of x.
+    These are random features of that kernel with a length scale 1 / lambda_j per column (automatic relevance
+    determination).  Training minimises the mean loss plus mu |beta|^2 over beta and lambda by Algorithm 1 of M. P.
+    Otto and R. Izbicki, RFFNet: Scalable and interpretable kernel methods via Random Fourier Features, 2022:
+    mini-batch steps on beta and lambda in turn, with Adam's moments.  Targets are learned in units of their
+    standard deviation; several targets share features and relevances.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class RFFNetRegressor(_RFFNet, Regressor):
             With `warm_start`, for a model read from a file.
         """
         training = self._check_training(X, y, sample_weight, eval_set)
-        self._keep(fit_network(self, training, self._loss(), callback, self._state_to_go_on(training)))
+        self._keep(fit_network(self, training, self._loss(), callback, self._state_to_continue(training)))
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -192,7 +192,7 @@ class RFFNetRegressor(_RFFNet, Regressor):
             For a model read from a file.
         """
         training = self._check_training(X, y, sample_weight, min_samples=1)
-        self._keep(partial_fit_network(self, training, self._loss(), state_to_go_on(self, training)))
+        self._keep(partial_fit_network(self, training, self._loss(), state_to_continue(self, training)))
         return self
 
     def selection_path(self, X: Any, y: Any, sizes: Iterable[int] | None = None,
@@ -213,7 +213,7 @@ class RFFNetRegressor(_RFFNet, Regressor):
         Returns
         -------
         SelectionPath
-            sizes, columns (all of them, the most relevant first) and scores: R^2 with the first so many columns.
+            sizes, columns (all of them, the most relevant first) and scores: R^2 with the first `sizes[i]` columns.
         """
         return score_columns(self, X, y, sizes, sample_weight)
 
@@ -225,13 +225,14 @@ def _loss_of_classes(training: Training) -> Loss:
 class RFFNetClassifier(_RFFNet, Classifier):
     """Kernel logistic regression on random Fourier features, with a learned relevance of each column.
 
-    The scores are f(x) = constant + sum over k of beta_k sqrt(2 / s) cos(omega_k . (lambda o x) + phi_k).  The omega_k
-    are drawn from the spectral density of a kernel and lambda are the relevances: these are random features of that
-    kernel with a length scale 1 / lambda_j per column (automatic relevance determination).  Two classes have one score
-    and the loss ln(1 + exp(-y f)), y in {-1, +1}; more classes have one score each and the multinomial logistic loss,
-    and their probabilities are the softmax of the scores.  Training minimises the mean loss plus mu |beta|^2 over beta
-    and lambda by Algorithm 1 of M. P. Otto and R. Izbicki, RFFNet: Scalable and interpretable kernel methods via Random
-    Fourier Features, 2022: mini-batch steps on beta and lambda in turn, with Adam's moments.
+    The scores are f(x) = constant + sum over k of beta_k sqrt(2 / s) cos(omega_k . (lambda * x) + phi_k).  The
+    omega_k are drawn from the spectral density of a kernel; lambda, the relevances, multiply the columns of x.
+    These are random features of that kernel with a length scale 1 / lambda_j per column (automatic relevance
+    determination).  Two classes have one score and the loss ln(1 + exp(-y f)), y in {-1, +1}; more classes have one
+    score each and the multinomial logistic loss, and their probabilities are the softmax of the scores.  Training
+    minimises the mean loss plus mu |beta|^2 over beta and lambda by Algorithm 1 of M. P. Otto and R. Izbicki,
+    RFFNet: Scalable and interpretable kernel methods via Random Fourier Features, 2022: mini-batch steps on beta
+    and lambda in turn, with Adam's moments.
 
     Parameters
     ----------
@@ -313,7 +314,7 @@ class RFFNetClassifier(_RFFNet, Classifier):
             With `warm_start`, for a model read from a file.
         """
         training = self._check_training(X, y, sample_weight, eval_set)
-        self._keep(fit_network(self, training, _loss_of_classes(training), callback, self._state_to_go_on(training)))
+        self._keep(fit_network(self, training, _loss_of_classes(training), callback, self._state_to_continue(training)))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -344,7 +345,7 @@ class RFFNetClassifier(_RFFNet, Classifier):
         """
         self._check_params()
         training = check_more_labels(X, y, classes, sample_weight, getattr(self, "classes_", None))
-        state = state_to_go_on(self, training)
+        state = state_to_continue(self, training)
         self._keep(partial_fit_network(self, training, _loss_of_classes(training), state))
         return self
 
@@ -366,7 +367,7 @@ class RFFNetClassifier(_RFFNet, Classifier):
         Returns
         -------
         SelectionPath
-            sizes, columns (all of them, the most relevant first) and scores: the accuracy with the first so many
+            sizes, columns (all of them, the most relevant first) and scores: the accuracy with the first `sizes[i]`
             columns.
         """
         return score_columns(self, X, y, sizes, sample_weight)

@@ -62,7 +62,7 @@ def test_labels_that_go_on():
     assert first.classes.tolist() == known.tolist()
     with pytest.raises(InvalidInputError, match="y must hold labels seen in y, got 'x'"):
         check_more_labels(X[:2], ["x", "b"], None, None, known)
-    with pytest.raises(InvalidInputError, match="classes must be those of the training that goes on"):
+    with pytest.raises(InvalidInputError, match="classes must be those of the training that it continues"):
         check_more_labels(X[:2], ["a", "b"], ["a", "b"], None, known)
     with pytest.raises(InvalidInputError, match="at least two classes, or `classes` name them"):
         check_more_labels(X[:2], ["a", "a"], None, None, None)

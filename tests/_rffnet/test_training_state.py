@@ -1,4 +1,4 @@
-"""Training that goes on: which rows and parameters it accepts, and which models keep its state."""
+"""Training that continues: which rows and parameters it accepts, and which models keep its state."""
 
 import copy
 import pickle
