@@ -12,7 +12,7 @@ from .._estimator.links import SoftmaxLink
 from .._estimator.parameters import CLASSES_
 from ..expansion import Expansion
 from .losses import Huber, Logistic, Loss, Pinball, Softmax, Squared
-from .parameters import ATTRIBUTES, FEATURES, LOSS, STEPS, TRAINING, reg_lambda, with_early_stopping_rounds
+from .parameters import ARGUMENTS, ATTRIBUTES, FEATURES, LOSS, STEPS, TRAINING, reg_lambda, with_early_stopping_rounds
 from .relevance import SelectionPath, importances, score_columns, top_k
 from .training import CURVES, fit_network, partial_fit_network, restored_training
 from .training_state import TrainingState, state_to_continue
@@ -26,6 +26,7 @@ class _RFFNet(Model):
 
     fitted_curves = CURVES
     params_before = {3: with_early_stopping_rounds}
+    arguments = ARGUMENTS
 
     warm_start: bool
     relevances_: Double
@@ -147,10 +148,8 @@ class RFFNetRegressor(_RFFNet, Regressor):
         {X}
         {targets}
         {sample_weight}
-        eval_set : (X, y) or (X, y, sample_weight) or None
-            Rows to validate on, in the forms of X and y; None to hold out a fraction of the rows.
-        callback : callable or None
-            Called with a `RoundInfo` after each epoch, counted from 1 in each restart; returning True ends training.
+        {eval_set}
+        {callback}
 
         Returns
         -------
@@ -177,8 +176,7 @@ class RFFNetRegressor(_RFFNet, Regressor):
         ----------
         {X}
         {targets}
-        sample_weight : array of shape (n_samples,) or None
-            Weights >= 0 that multiply a row's loss, relative to the other rows of the same call.
+        {weight_of_more_rows}
 
         Returns
         -------
@@ -205,10 +203,8 @@ class RFFNetRegressor(_RFFNet, Regressor):
         ----------
         {X_scored}
         {targets}
-        sizes : iterable of int or None
-            Numbers of columns, each of which takes one pass over the rows; None for 1, 2, ... up to all.
-        sample_weight : array of shape (n_samples,) or None
-            Weights >= 0 of the rows.
+        {sizes}
+        {weight_in_score}
 
         Returns
         -------
@@ -297,10 +293,8 @@ class RFFNetClassifier(_RFFNet, Classifier):
         {X}
         {labels}
         {sample_weight}
-        eval_set : (X, y) or (X, y, sample_weight) or None
-            Rows to validate on, in the forms of X and y; None to hold out a fraction of the rows.
-        callback : callable or None
-            Called with a `RoundInfo` after each epoch, counted from 1 in each restart; returning True ends training.
+        {eval_set}
+        {callback}
 
         Returns
         -------
@@ -329,8 +323,7 @@ class RFFNetClassifier(_RFFNet, Classifier):
         {labels}
         classes : array of shape (n_classes,) or None
             All labels that will occur, for the first call; None for those of its y.
-        sample_weight : array of shape (n_samples,) or None
-            Weights >= 0 that multiply a row's loss, relative to the other rows of the same call.
+        {weight_of_more_rows}
 
         Returns
         -------
@@ -359,10 +352,8 @@ class RFFNetClassifier(_RFFNet, Classifier):
         ----------
         {X_scored}
         {labels}
-        sizes : iterable of int or None
-            Numbers of columns, each of which takes one pass over the rows; None for 1, 2, ... up to all.
-        sample_weight : array of shape (n_samples,) or None
-            Weights >= 0 of the rows.
+        {sizes}
+        {weight_in_score}
 
         Returns
         -------

@@ -3,6 +3,7 @@
 from typing import Any
 
 from .._data.arguments import Choice, Number
+from .._estimator.parameters import ARGUMENTS as SHARED
 from .._estimator.parameters import (
     EARLY_STOPPING_ROUNDS,
     EXPANSION_,
@@ -105,6 +106,18 @@ ATTRIBUTES = (
               "restart that was kept.  They are empty after `partial_fit`."),
     N_FEATURES_IN_,
 )
+
+ARGUMENTS = {
+    "eval_set": SHARED["eval_set"].described(
+        "Rows to validate on, in the forms of X and y; None to hold out a fraction of the rows."),
+    "callback": SHARED["callback"].described(
+        "Called with a `RoundInfo` after each epoch, counted from 1 in each restart; returning True ends training."),
+    "weight_of_more_rows": SHARED["sample_weight"].described(
+        "Weights >= 0 that multiply a row's loss, relative to the other rows of the same call."),
+    "weight_in_score": SHARED["sample_weight"].described("Weights >= 0 of the rows."),
+    "sizes": Attribute("sizes", "iterable of int or None",
+                       "Numbers of columns, each of which takes one pass over the rows; None for 1, 2, ... up to all."),
+}
 
 
 def reg_lambda(first: float, last: float) -> Parameter:

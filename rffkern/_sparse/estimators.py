@@ -10,6 +10,7 @@ from .._data.arguments import Choice, Number, check_scalar
 from .._estimator.base import Classifier, Model, Regressor
 from .._estimator.links import LinearLink, Link
 from .._estimator.parameters import (
+    ARGUMENTS,
     CLASSES_,
     EARLY_STOPPING_ROUNDS,
     EXPANSION_,
@@ -111,6 +112,9 @@ class _SparseKernelMachine(Model):
     expansion_form = KernelExpansion
     fitted_curves = CURVES
     params_before = {3: _before_version_3}
+    arguments = {"X": ARGUMENTS["X"].described(
+        "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
+        "read block by block; the rows are packed in memory.")}
 
     learner_size: int
     subset_size: int | None
@@ -225,9 +229,7 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), or RowBlocks
-            float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are
-            read block by block; the rows are packed in memory.
+        {X}
         {targets}
         {sample_weight}
         {eval_set}
@@ -333,9 +335,7 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), or RowBlocks
-            float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are
-            read block by block; the rows are packed in memory.
+        {X}
         {labels}
         {sample_weight}
         {eval_set}
