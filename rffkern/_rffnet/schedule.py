@@ -73,7 +73,10 @@ class Schedule:
         self.settings = stages[0].settings
 
     def judge(self, loss: float) -> bool:
-        """Record the loss of a validation; return whether to continue."""
+        """Record the loss of a validation; return whether to continue.
+
+        The network gets its best values back when a stage ends.
+        """
         if loss < self.lowest:
             self.lowest, self.best, self._n_without_improvement = loss, self._network.values(), 0
         elif self._network.n_steps >= _FIRST_STEPS or self.lowest < (1 - _FIRST_FALL) * self._first_loss:

@@ -62,6 +62,8 @@ def write_rows(folder, n_samples):
 
 def streamed(arguments):
     """Train on the rows that `memmap` has written to a folder, and print seconds and memory."""
+    if arguments.folder is None:
+        sys.exit("streamed needs --folder, with the rows that memmap writes: run memmap instead")
     X = np.load(os.path.join(arguments.folder, "X.npy"), mmap_mode="r")
     y = np.load(os.path.join(arguments.folder, "y.npy"))
     before = memory("RssAnon")
