@@ -43,11 +43,16 @@ def state_to_continue(model: Any, training: Training) -> TrainingState | None:
     model._check_columns(training.names, training.rows.X.shape[1])
     network = state.network
     if model.n_components not in (None, network.n_terms):
-        raise InvalidInputError(f"n_components must be {network.n_terms} or None in training that continues, got "
-                                f"{model.n_components}")
-    if training.center.size != network.n_outputs or (
-            training.classes is not None and not np.array_equal(training.classes, model.classes_)):
-        raise InvalidInputError("y must have the targets or classes of the training that it continues")
-    if model.precision != ("double" if network.dtype == np.float64 else "single"):
-        raise InvalidInputError(f"precision must be that of the training that it continues, got {model.precision!r}")
+        raise InvalidInputError(f"n_components must be {network.n_terms}, as in the training that it continues, or "
+                                f"None, got {model.n_components}")
+    if training.classes is not None and not np.array_equal(training.classes, model.classes_):
+        raise InvalidInputError("y must have the classes of the training that it continues, "
+                                f"{model.classes_.tolist()!r}, got {training.classes.tolist()!r}")
+    if training.center.size != network.n_outputs:
+        raise InvalidInputError(f"y must have {network.n_outputs} target(s), as in the training that it continues, got "
+                                f"{training.center.size}")
+    precision = "double" if network.dtype == np.float64 else "single"
+    if model.precision != precision:
+        raise InvalidInputError(f"precision must be {precision!r}, as in the training that it continues, got "
+                                f"{model.precision!r}")
     return state
