@@ -6,19 +6,19 @@ class RFFKernError(Exception):
 
 
 class InvalidInputError(RFFKernError, ValueError):
-    """An argument is not what was expected; the message names it and says what was expected and what came."""
+    """An argument is not what was expected; the message names it and says what was expected and what was given."""
 
 
 class InvalidTypeError(InvalidInputError, TypeError):
-    """An argument has a type that is not accepted; the message names it and says what was expected and what came."""
+    """An argument has a type that is not accepted; the message names it, what was expected and what was given."""
 
 
 class NotFittedError(RFFKernError, ValueError, AttributeError):
-    """A model was asked for predictions, or to be saved, before `fit`."""
+    """A method that needs a trained model was called before `fit`."""
 
 
 class TrainingStateError(RFFKernError, RuntimeError):
-    """A model read from a file was asked for what files do not keep: to go on with training, or for earlier rounds."""
+    """A method needs the state of training, which a model read from a file does not have; call `fit` again."""
 
 
 class FormatError(RFFKernError, ValueError):

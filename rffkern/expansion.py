@@ -14,14 +14,14 @@ from .errors import InvalidInputError
 Double = NDArray[np.float64]
 Real = NDArray[Any]  # float32 or float64
 
-# Larger numbers of an expansion are not trusted to single precision, whatever the precision of the rows.
+# An expansion with larger numbers is scored in double precision, whatever the precision of the rows.
 _LARGEST_SINGLE = 1e30
 
-# In length scales from the middle of all centers.  Farther out, single precision does not tell rows apart.
+# In units of 2^-|x - z|^2, from the middle of all centers.  Farther out, single precision does not tell rows apart.
 _LARGEST_SINGLE_LENGTH = 1e3
 
-# A kernel expansion is scored in single precision if that moves its values by at most this share of the largest, at
-# about so many of its centers.
+# A kernel expansion is scored in single precision if that changes its values by at most this share of the largest one.
+# The change is measured at about this many of its centers.
 _SINGLE_ERROR = 1e-4
 _N_PROBES = 200
 
@@ -30,7 +30,7 @@ _FEW = 8
 
 
 class Expansion:
-    """Base of both expansions: read-only arrays that make a function of a row.
+    """Base of both expansions: read-only arrays that define a function of a row.
 
     The forms in which kernels read the arrays are made when they are first needed, and kept in dicts.  No lock guards
     these dicts and none is needed: an entry depends on the read-only arrays alone, so that two threads that make it at
@@ -92,7 +92,7 @@ class Expansion:
         Raises
         ------
         InvalidInputError
-            If X is not a finite numeric array of n_features columns, or n_threads is not what is said above.
+            If X is not a finite numeric array of n_features columns, or n_threads is out of range.
         """
         X = check_array(X)
         if X.shape[1] != self.n_features:
@@ -105,7 +105,7 @@ class Expansion:
         raise NotImplementedError
 
     def arrays(self) -> dict[str, Double]:
-        """The arrays that make the expansion, by name."""
+        """The arrays that define the expansion, by name."""
         return {name: getattr(self, name) for name in self.array_names}
 
     def fits_single(self) -> bool:
@@ -155,6 +155,11 @@ class FourierExpansion(Expansion):
     amplitudes : array of shape (n_terms, n_outputs)
     intercept : array of shape (n_outputs,)
     center : array of shape (n_features,), feature units
+
+    Attributes
+    ----------
+    n_terms, n_features, n_outputs : int
+        Numbers of terms, of columns of a row, and of scores of a row.
 
     Raises
     ------
@@ -291,6 +296,11 @@ class KernelExpansion(Expansion):
     intercept : array of shape (n_outputs,)
     inverse_lengthscales : array of shape (n_features,), per unit of the feature; 0 for a feature that has no
         influence
+
+    Attributes
+    ----------
+    n_terms, n_features, n_outputs : int
+        Numbers of terms, of columns of a row, and of scores of a row.
 
     Raises
     ------

@@ -155,7 +155,8 @@ def _labels_from_json(entry: Any) -> Labels:
     require(text or dtype in _LABEL_DTYPES, f"labels of dtype {dtype!r} are not known")
     wanted = str if text else type(values[0]) if dtype == "O" else _LABEL_DTYPES[dtype]
     require(all(type(value) is wanted for value in values), f"labels must be of dtype {dtype!r}")
-    require(not text or int(dtype[2:]) <= _label_width(values), f"labels of dtype {dtype!r} are needlessly wide")
+    require(not text or int(dtype[2:]) <= _label_width(values),
+            f"labels of dtype {dtype!r} are wider than the longest of them")
     classes = np.array(values, dtype=object if dtype == "O" else np.dtype(dtype).newbyteorder("="))
     require(classes.tolist() == values, f"labels do not fit dtype {dtype!r}")
     require(all(a < b for a, b in itertools.pairwise(values)), "labels must be distinct and sorted")
@@ -210,6 +211,6 @@ def _fitted(model: Model, header: Header, expansion: Expansion, curves: Mapping[
     if hasattr(type(model), "predict_proba"):
         classes = _labels_from_json(header["classes"])
     else:
-        require(header["classes"] is None, "a model without classes holds some")
+        require(header["classes"] is None, "the class has no labels, but the file does")
     attributes = {**curves, **model._restored(expansion, curves, classes)}
     return Fitted(None if names is None else np.array(names, dtype=object), classes, expansion, attributes)

@@ -110,7 +110,7 @@ def test_numpy_scalars_as_parameters(tmp_path):
     ({"classes": {"dtype": "<i8", "values": ["a", "b"]}}, "labels must be of dtype"),
     ({"classes": {"dtype": "<i8", "values": [1, 2**70]}}, "not a valid model"),
     ({"classes": {"dtype": "<M8[s]", "values": [1, 2]}}, "labels of dtype"),
-    ({"classes": {"dtype": "<U100000000", "values": ["a", "b"]}}, "needlessly wide"),
+    ({"classes": {"dtype": "<U100000000", "values": ["a", "b"]}}, "wider than the longest"),
     ({"classes": {"dtype": "<f16", "values": [1.0, 2.0]}}, "labels of dtype"),
     ({"classes": {"dtype": "O", "values": [[1], [2]]}}, "classes are malformed"),
     ({"classes": {"dtype": "O", "values": [1, "a"]}}, "labels must be of dtype"),

@@ -34,8 +34,9 @@ COMMANDS = {**gbrff_bench.COMMANDS, **sparse_bench.COMMANDS, **rffnet_bench.COMM
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", default="fit", choices=list(COMMANDS))
-    parser.add_argument("--sizes", type=int, nargs="+", help="numbers of rows")
+    parser.add_argument("what", nargs="?", default="fit", choices=list(COMMANDS),
+                        help="peak and streamed are parts of `fit --memory` and memmap, in processes of their own")
+    parser.add_argument("--sizes", type=int, nargs="+", help="numbers of rows; not for sparse")
     parser.add_argument("--only", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS), help="contenders")
     parser.add_argument("--repeat", type=int, default=5, help="repetitions, of which the median is reported")
     parser.add_argument("--limit", type=float, default=60, help="a contender is left out when its fit would take more "

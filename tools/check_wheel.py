@@ -1,5 +1,6 @@
 """Check what is shipped: python tools/check_wheel.py dist/*.tar.gz dist/*.whl"""
 
+import argparse
 import sys
 import tarfile
 import zipfile
@@ -46,5 +47,7 @@ def check_wheel(path: str) -> None:
 
 
 if __name__ == "__main__":
-    for argument in sys.argv[1:]:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("paths", nargs="+", metavar="FILE", help="wheel or source archive")
+    for argument in parser.parse_args().paths:
         (check_wheel if argument.endswith(".whl") else check_sdist)(argument)

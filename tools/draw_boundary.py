@@ -5,7 +5,7 @@
 Needs nothing but rffkern.
 """
 
-import sys
+import argparse
 from itertools import pairwise
 
 import numpy as np
@@ -97,6 +97,9 @@ def draw(panels):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", metavar="FILE.svg")
+    path = parser.parse_args().path
     rng = np.random.default_rng(0)
     X, y = make_rings(20_000, rng)
     X_test, y_test = make_rings(20_000, rng)
@@ -106,7 +109,7 @@ def main():
     panels = [("data", "5 % wrong labels", points_panel(X, y))]
     panels += [(f"{n_rounds} rounds", f"{100 * accuracy[n_rounds]:.1f} % right",
                 region_panel(values)) for n_rounds, values in staged_grids(model).items()]
-    with open(sys.argv[1], "w", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8") as file:
         file.write(draw(panels))
 
 

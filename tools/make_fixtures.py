@@ -6,6 +6,7 @@ Files that exist are not changed: they are what a release has written.  Each fam
 `FAMILY.json`, rows with the answers that the model gives for them.
 """
 
+import argparse
 import json
 import pathlib
 import sys
@@ -47,7 +48,9 @@ def answers(model: Any, rows: np.ndarray) -> np.ndarray:
 
 def main() -> None:
     """Write what is missing."""
-    folder = pathlib.Path(sys.argv[1], str(FORMAT_VERSION))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", help="a subfolder of it is named after the format version")
+    folder = pathlib.Path(parser.parse_args().folder, str(FORMAT_VERSION))
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(11)
     X = rng.standard_normal((200, 3)) * [1, 100, 0.01]

@@ -108,7 +108,7 @@ def check_more_labels(X: Any, y: Any, classes: Any, sample_weight: Any, known: N
     if known is None:
         known = labels[present] if stated is None else stated
     if stated is not None and not np.array_equal(stated, known):
-        raise InvalidInputError(f"classes must be those of the training that goes on, {known.tolist()!r}, got "
+        raise InvalidInputError(f"classes must be those of the training that it continues, {known.tolist()!r}, got "
                                 f"{stated.tolist()!r}")
     if len(known) < 2:
         raise InvalidInputError(f"y must hold at least two classes, or `classes` name them, got {known.tolist()!r}")

@@ -160,7 +160,8 @@ def check_known_labels(y: Any, classes: NDArray[Any], n_samples: int, name: str)
     position = {label: index for index, label in enumerate(classes.tolist())}
     unknown = [label for label in labels.tolist() if label not in position]
     if unknown:
-        raise InvalidInputError(f"{name} must hold labels seen in y, got {unknown[0]!r}")
+        raise InvalidInputError(f"{name} must hold labels of the training, such as {classes.tolist()[0]!r}, got "
+                                f"{unknown[0]!r}")
     return np.array([position[label] for label in labels.tolist()], dtype=np.intp)[codes]
 
 

@@ -49,6 +49,7 @@ class Model:
     family: ClassVar[str]
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     attributes: ClassVar[tuple[Attribute, ...]] = ()
+    arguments: ClassVar[dict[str, Attribute]] = {}  # of methods, where the family has a description of its own
     expansion_form: ClassVar[type[Expansion]] = FourierExpansion
     fitted_curves: ClassVar[tuple[str, ...]] = ()  # names of fitted 1-D arrays that belong in a model file
     # How the parameters of older files become those of today: format version -> function of the parameters of files

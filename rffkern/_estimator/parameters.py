@@ -58,13 +58,14 @@ def _entry(name: str, kind: str, text: str) -> str:
 def describe(cls: Any) -> None:
     """Fill in the docstrings of a class and of its methods.
 
-    A line that holds only {parameters} or {attributes} gives way to what the class lists; one that holds only a name of
-    `ARGUMENTS`, as {sample_weight}, to the description of that argument.
+    A line that holds only {parameters} or {attributes} is replaced by what the class lists; one that holds only the
+    name of an argument, as {sample_weight}, by its description in `arguments` of the class or in `ARGUMENTS`.
     """
     defaults = {name: value.default for name, value in inspect.signature(cls.__init__).parameters.items()}
     sections = {
         "parameters": "\n".join(parameter.entry(defaults[parameter.name]) for parameter in cls.parameters),
         "attributes": "\n".join(attribute.entry() for attribute in cls.attributes),
+        **{name: argument.entry() for name, argument in (ARGUMENTS | cls.arguments).items()},
     }
     for item in (cls, *filter(inspect.isfunction, vars(cls).values())):
         if item.__doc__:  # which `python -OO` takes away
@@ -73,10 +74,10 @@ def describe(cls: Any) -> None:
 
 def _filled(line: re.Match[str], sections: dict[str, str]) -> str:
     indent, name = line.groups()
-    return textwrap.indent(sections[name] if name in sections else ARGUMENTS[name].entry(), indent)
+    return textwrap.indent(sections[name], indent)
 
 
-# Arguments of methods, by the name that stands in braces.
+# Arguments of methods, by the name in braces; those that several families have.
 ARGUMENTS = {
     "X": Attribute("X", "array of shape (n_samples, n_features), or RowBlocks",
                    "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and "

@@ -1,6 +1,6 @@
 """Mini-batch steps of RFFNet, Algorithm 1: coefficients, then relevances, by proximal steps with Adam's moments.
 
-The network is f(x) = sum over k of coefficients[k] cos(omegas[k] . (relevances o x) - shifts[k]).  Cosines and sines of
+The network is f(x) = sum over k of coefficients[k] cos(omegas[k] . (relevances * x) - shifts[k]).  Cosines and sines of
 a batch are computed once and stay in cache: neither block of parameters moves the angles before both have stepped.
 Rows of a batch are stored in tiles, in the layout of `project_terms`, and every product is one of a tile: cosines are a
 tile whose features are the terms, and slopes along the angles another.

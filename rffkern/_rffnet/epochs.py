@@ -14,7 +14,7 @@ from .problem import Problem
 Indices = NDArray[np.intp]
 _Shuffled = tuple[NDArray[Any], NDArray[np.float64], RowWeights, list[Indices]]
 
-# An epoch passes over few rows several times, until it has taken so many steps.
+# An epoch passes over few rows several times, until it has taken at least this many steps.
 _STEPS_PER_EPOCH = 32
 
 # An epoch of more steps than this has several parts, and a validation after each.
@@ -22,7 +22,7 @@ _STEPS_PER_PART = 500
 
 
 class EpochVisit(NamedTuple):
-    """A visit, and what ends with it."""
+    """A visit, and whether a part or an epoch ends with it."""
 
     visit: Visit
     ends_part: bool

@@ -7,30 +7,68 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arguments import RandomSource
-from .._data.training_rows import check_more_labels
-from .._estimator.base import Classifier, Regressor
+from .._data.training_rows import Training, check_more_labels
+from .._estimator.base import Classifier, Model, Regressor
 from .._estimator.links import SoftmaxLink
 from .._estimator.parameters import CLASSES_
 from ..expansion import Expansion
 from .losses import Huber, Logistic, Loss, Pinball, Softmax, Squared
-from .parameters import ATTRIBUTES, FEATURES, LOSS, STEPS, TRAINING, reg_lambda, with_early_stopping_rounds
+from .parameters import ARGUMENTS, ATTRIBUTES, FEATURES, LOSS, STEPS, TRAINING, reg_lambda, with_early_stopping_rounds
 from .relevance import SelectionPath, importances, score_columns, top_k
 from .training import CURVES, fit_network, partial_fit_network, restored_training
-from .training_state import state_to_go_on
+from .training_state import TrainingState, state_to_continue
 
 Double = NDArray[np.float64]
 
 
-class RFFNetRegressor(Regressor):
+class _RFFNet(Model):
+    """What the regressor and the classifier share."""
+
+    fitted_curves = CURVES
+    params_before = {3: with_early_stopping_rounds}
+    arguments = ARGUMENTS
+
+    warm_start: bool
+    relevances_: Double
+
+    @property
+    def feature_importances_(self) -> Double:
+        """`relevances_` over the largest of them."""
+        return importances(self.relevances_)
+
+    def _state_to_continue(self, training: Training) -> TrainingState | None:
+        """The state from which `fit` continues; None to start anew."""
+        return state_to_continue(self, training) if self.warm_start else None
+
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
+                  classes: NDArray[Any] | None) -> dict[str, Any]:
+        return super()._restored(expansion, arrays, classes) | restored_training(expansion, arrays)
+
+    def select_top_k(self, k: int) -> NDArray[np.intp]:
+        """Return the indices of the columns of largest relevance.
+
+        Parameters
+        ----------
+        k : int in [1, n_features]
+            Number of columns.
+
+        Returns
+        -------
+        array of shape (k,), the most relevant column first
+        """
+        return top_k(self, k)
+
+
+class RFFNetRegressor(_RFFNet, Regressor):
     """Kernel regression on random Fourier features, with a learned relevance of each column.
 
-    The model is f(x) = constant + sum over k of beta_k sqrt(2 / s) cos(omega_k . (lambda o x) + phi_k).  The omega_k
-    are drawn from the spectral density of a kernel and lambda are the relevances: these are random features of that
-    kernel with a length scale 1 / lambda_j per column (automatic relevance determination).  Training minimises the mean
-    loss plus mu |beta|^2 over beta and lambda by Algorithm 1 of M. P. Otto and R. Izbicki, RFFNet: Scalable and
-    interpretable kernel methods via Random Fourier Features, 2022: mini-batch steps on beta and lambda in turn, with
-    Adam's moments.  Targets are learned in units of their standard deviation; several targets share features and
-    relevances.
+    The model is f(x) = constant + sum over k of beta_k sqrt(2 / s) cos(omega_k . (lambda * x) + phi_k).  The
+    omega_k are drawn from the spectral density of a kernel; lambda, the relevances, multiply the columns of x.
+    These are random features of that kernel with a length scale 1 / lambda_j per column (automatic relevance
+    determination).  Training minimises the mean loss plus mu |beta|^2 over beta and lambda by Algorithm 1 of M. P.
+    Otto and R. Izbicki, RFFNet: Scalable and interpretable kernel methods via Random Fourier Features, 2022:
+    mini-batch steps on beta and lambda in turn, with Adam's moments.  Targets are learned in units of their
+    standard deviation; several targets share features and relevances.
 
     Parameters
     ----------
@@ -50,7 +88,7 @@ class RFFNetRegressor(Regressor):
 
     Departures from the paper: proximal steps use the metric of Adam's steps, so that they end where the objective is
     minimal; a constant is learned and not penalised; penalty and step size fall when the validation loss stops
-    falling, because a heavy penalty finds the columns that matter and a light one the function of them.
+    falling: a large penalty first finds the relevant columns, then a small one lets the model fit them closely.
 
     Examples
     --------
@@ -67,10 +105,6 @@ class RFFNetRegressor(Regressor):
 
     parameters = (*FEATURES, *LOSS, *STEPS, reg_lambda(50, 0.05), *TRAINING)
     attributes = ATTRIBUTES
-    fitted_curves = CURVES
-    params_before = {3: with_early_stopping_rounds}
-
-    relevances_: Double
 
     def __init__(self, n_components: int | None = None, *, kernel: str = "gaussian", loss: str = "squared",
                  delta: float = 1.35, quantile: float = 0.5, solver: str = "alternating", learning_rate: float = 0.03,
@@ -100,19 +134,10 @@ class RFFNetRegressor(Regressor):
         self.n_threads = n_threads
         self.verbose = verbose
 
-    @property
-    def feature_importances_(self) -> Double:
-        """`relevances_` over the largest of them."""
-        return importances(self.relevances_)
-
     def _loss(self) -> Loss:
         if self.loss == "huber":
             return Huber(self.delta)
         return Pinball(self.quantile) if self.loss == "pinball" else Squared()
-
-    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
-                  classes: NDArray[Any] | None) -> dict[str, Any]:
-        return super()._restored(expansion, arrays, classes) | restored_training(expansion, arrays)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
             callback: Callable[..., Any] | None = None) -> Self:
@@ -123,10 +148,8 @@ class RFFNetRegressor(Regressor):
         {X}
         {targets}
         {sample_weight}
-        eval_set : (X, y) or (X, y, sample_weight) or None
-            Rows to validate on, in the forms of X and y; None to hold out a fraction of the rows.
-        callback : callable or None
-            Called with a `RoundInfo` after each epoch, counted from 1 in each restart; returning True ends training.
+        {eval_set}
+        {callback}
 
         Returns
         -------
@@ -139,24 +162,21 @@ class RFFNetRegressor(Regressor):
         TrainingStateError
             With `warm_start`, for a model read from a file.
         """
-        self._check_params()
         training = self._check_training(X, y, sample_weight, eval_set)
-        state = state_to_go_on(self, training) if self.warm_start else None
-        self._keep(fit_network(self, training, self._loss(), callback, state))
+        self._keep(fit_network(self, training, self._loss(), callback, self._state_to_continue(training)))
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Pass over some more rows once, with steps of `learning_rate` and the penalty `reg_lambda`.
 
         The first call, if there was no `fit`, chooses everything that depends on the rows: the number of features and
-        the units of columns and of targets.  It should see many rows, shuffled.
+        the units of columns and of targets.  Give it many rows in random order.
 
         Parameters
         ----------
         {X}
         {targets}
-        sample_weight : array of shape (n_samples,) or None
-            Weights >= 0 that multiply a row's loss, relative to the other rows of the same call.
+        {weight_of_more_rows}
 
         Returns
         -------
@@ -169,24 +189,9 @@ class RFFNetRegressor(Regressor):
         TrainingStateError
             For a model read from a file.
         """
-        self._check_params()
         training = self._check_training(X, y, sample_weight, min_samples=1)
-        self._keep(partial_fit_network(self, training, self._loss(), state_to_go_on(self, training)))
+        self._keep(partial_fit_network(self, training, self._loss(), state_to_continue(self, training)))
         return self
-
-    def select_top_k(self, k: int) -> NDArray[np.intp]:
-        """Return the indices of the columns of largest relevance.
-
-        Parameters
-        ----------
-        k : int in [1, n_features]
-            Number of columns.
-
-        Returns
-        -------
-        array of shape (k,), the most relevant column first
-        """
-        return top_k(self, k)
 
     def selection_path(self, X: Any, y: Any, sizes: Iterable[int] | None = None,
                        sample_weight: Any = None) -> SelectionPath:
@@ -198,29 +203,32 @@ class RFFNetRegressor(Regressor):
         ----------
         {X_scored}
         {targets}
-        sizes : iterable of int or None
-            Numbers of columns, each of which takes one pass over the rows; None for 1, 2, ... up to all.
-        sample_weight : array of shape (n_samples,) or None
-            Weights >= 0 of the rows.
+        {sizes}
+        {weight_in_score}
 
         Returns
         -------
         SelectionPath
-            sizes, columns (all of them, the most relevant first) and scores: R^2 with the first so many columns.
+            sizes, columns (all of them, the most relevant first) and scores: R^2 with the first `sizes[i]` columns.
         """
         return score_columns(self, X, y, sizes, sample_weight)
 
 
-class RFFNetClassifier(Classifier):
+def _loss_of_classes(training: Training) -> Loss:
+    return Logistic() if training.center.size == 1 else Softmax()
+
+
+class RFFNetClassifier(_RFFNet, Classifier):
     """Kernel logistic regression on random Fourier features, with a learned relevance of each column.
 
-    The scores are f(x) = constant + sum over k of beta_k sqrt(2 / s) cos(omega_k . (lambda o x) + phi_k).  The omega_k
-    are drawn from the spectral density of a kernel and lambda are the relevances: these are random features of that
-    kernel with a length scale 1 / lambda_j per column (automatic relevance determination).  Two classes have one score
-    and the loss ln(1 + exp(-y f)), y in {-1, +1}; more classes have one score each and the multinomial logistic loss,
-    and their probabilities are the softmax of the scores.  Training minimises the mean loss plus mu |beta|^2 over beta
-    and lambda by Algorithm 1 of M. P. Otto and R. Izbicki, RFFNet: Scalable and interpretable kernel methods via Random
-    Fourier Features, 2022: mini-batch steps on beta and lambda in turn, with Adam's moments.
+    The scores are f(x) = constant + sum over k of beta_k sqrt(2 / s) cos(omega_k . (lambda * x) + phi_k).  The
+    omega_k are drawn from the spectral density of a kernel; lambda, the relevances, multiply the columns of x.
+    These are random features of that kernel with a length scale 1 / lambda_j per column (automatic relevance
+    determination).  Two classes have one score and the loss ln(1 + exp(-y f)), y in {-1, +1}; more classes have one
+    score each and the multinomial logistic loss, and their probabilities are the softmax of the scores.  Training
+    minimises the mean loss plus mu |beta|^2 over beta and lambda by Algorithm 1 of M. P. Otto and R. Izbicki,
+    RFFNet: Scalable and interpretable kernel methods via Random Fourier Features, 2022: mini-batch steps on beta
+    and lambda in turn, with Adam's moments.
 
     Parameters
     ----------
@@ -248,10 +256,6 @@ class RFFNetClassifier(Classifier):
 
     parameters = (*FEATURES, *STEPS, reg_lambda(1, 0.001), *TRAINING)
     attributes = (CLASSES_, *ATTRIBUTES)
-    fitted_curves = CURVES
-    params_before = {3: with_early_stopping_rounds}
-
-    relevances_: Double
 
     def __init__(self, n_components: int | None = None, *, kernel: str = "gaussian", solver: str = "alternating",
                  learning_rate: float = 0.03, reg_lambda: float | str = "auto", reg_l1: float = 0.0,
@@ -277,17 +281,8 @@ class RFFNetClassifier(Classifier):
         self.n_threads = n_threads
         self.verbose = verbose
 
-    @property
-    def feature_importances_(self) -> Double:
-        """`relevances_` over the largest of them."""
-        return importances(self.relevances_)
-
     def _link(self) -> SoftmaxLink:
         return SoftmaxLink()
-
-    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
-                  classes: NDArray[Any] | None) -> dict[str, Any]:
-        return super()._restored(expansion, arrays, classes) | restored_training(expansion, arrays)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
             callback: Callable[..., Any] | None = None) -> Self:
@@ -298,10 +293,8 @@ class RFFNetClassifier(Classifier):
         {X}
         {labels}
         {sample_weight}
-        eval_set : (X, y) or (X, y, sample_weight) or None
-            Rows to validate on, in the forms of X and y; None to hold out a fraction of the rows.
-        callback : callable or None
-            Called with a `RoundInfo` after each epoch, counted from 1 in each restart; returning True ends training.
+        {eval_set}
+        {callback}
 
         Returns
         -------
@@ -314,27 +307,23 @@ class RFFNetClassifier(Classifier):
         TrainingStateError
             With `warm_start`, for a model read from a file.
         """
-        self._check_params()
         training = self._check_training(X, y, sample_weight, eval_set)
-        state = state_to_go_on(self, training) if self.warm_start else None
-        loss = Logistic() if training.center.size == 1 else Softmax()
-        self._keep(fit_network(self, training, loss, callback, state))
+        self._keep(fit_network(self, training, _loss_of_classes(training), callback, self._state_to_continue(training)))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Pass over some more rows once, with steps of `learning_rate` and the penalty `reg_lambda`.
 
         The first call, if there was no `fit`, chooses everything that depends on the rows: the classes, the number of
-        features and the units of columns.  It should see many rows, shuffled.
+        features and the units of columns.  Give it many rows in random order.
 
         Parameters
         ----------
         {X}
         {labels}
         classes : array of shape (n_classes,) or None
-            All labels that will ever come, for the first call; None for those of its y.
-        sample_weight : array of shape (n_samples,) or None
-            Weights >= 0 that multiply a row's loss, relative to the other rows of the same call.
+            All labels that will occur, for the first call; None for those of its y.
+        {weight_of_more_rows}
 
         Returns
         -------
@@ -349,23 +338,9 @@ class RFFNetClassifier(Classifier):
         """
         self._check_params()
         training = check_more_labels(X, y, classes, sample_weight, getattr(self, "classes_", None))
-        loss = Logistic() if training.center.size == 1 else Softmax()
-        self._keep(partial_fit_network(self, training, loss, state_to_go_on(self, training)))
+        state = state_to_continue(self, training)
+        self._keep(partial_fit_network(self, training, _loss_of_classes(training), state))
         return self
-
-    def select_top_k(self, k: int) -> NDArray[np.intp]:
-        """Return the indices of the columns of largest relevance.
-
-        Parameters
-        ----------
-        k : int in [1, n_features]
-            Number of columns.
-
-        Returns
-        -------
-        array of shape (k,), the most relevant column first
-        """
-        return top_k(self, k)
 
     def selection_path(self, X: Any, y: Any, sizes: Iterable[int] | None = None,
                        sample_weight: Any = None) -> SelectionPath:
@@ -377,15 +352,13 @@ class RFFNetClassifier(Classifier):
         ----------
         {X_scored}
         {labels}
-        sizes : iterable of int or None
-            Numbers of columns, each of which takes one pass over the rows; None for 1, 2, ... up to all.
-        sample_weight : array of shape (n_samples,) or None
-            Weights >= 0 of the rows.
+        {sizes}
+        {weight_in_score}
 
         Returns
         -------
         SelectionPath
-            sizes, columns (all of them, the most relevant first) and scores: the accuracy with the first so many
+            sizes, columns (all of them, the most relevant first) and scores: the accuracy with the first `sizes[i]`
             columns.
         """
         return score_columns(self, X, y, sizes, sample_weight)

@@ -12,7 +12,7 @@ from .._kernels import rffnet_losses
 
 Double = NDArray[np.float64]
 
-# Losses of classes are flat for rows that are classified with confidence.
+# The losses of classes are nearly flat for rows that are classified with confidence, so that smaller penalties suffice.
 _SCALE_OF_CLASSES = 0.02
 
 
@@ -69,7 +69,7 @@ class Logistic(Loss):
         super().__init__(rffnet_losses.Logistic())
 
     def start(self, targets: Double, weights: RowWeights, n_outputs: int) -> Double:
-        """The log-odds; 0 where a class is missing, for nothing is known about how rare it is."""
+        """The log-odds; 0 if a class is missing, because its share is then unknown."""
         mean: Double = weights.mean(targets)
         return 2 * np.arctanh(np.where(np.abs(mean) < 1, mean, 0))
 
@@ -83,7 +83,7 @@ class Softmax(Loss):
         super().__init__(rffnet_losses.Softmax())
 
     def start(self, targets: Double, weights: RowWeights, n_outputs: int) -> Double:
-        """The logarithms of the classes' shares; 0 where a class is missing."""
+        """The logarithms of the shares of the classes; 0 if a class is missing."""
         total = np.bincount(targets[:, 0].astype(np.intp), weights.values, n_outputs)
         logarithms = np.log(np.maximum(total, 0.5))  # half a row stands for a class of hardly any weight
         return logarithms - logarithms.mean() if total.all() else np.zeros(n_outputs)

@@ -23,13 +23,13 @@ Values = tuple[NDArray[Any], NDArray[Any]]  # coefficients and relevances, witho
 
 STEP_ORDERS = {"alternating": rffnet.ALTERNATING, "joint": rffnet.JOINT}
 
-# Stands for a loss that overflows or is not a number.
+# Replaces a loss that overflows or is not a number.
 LARGEST_LOSS = 1e300
 
-# Times the learning rate over the number of terms, all of which may move f together: the step of a coefficient.
+# The step of a coefficient is this times the learning rate over the number of terms: all terms may move f together.
 _COEFFICIENT_RATE = 23.0
 
-# Numbers of rows that are standardised together to be scored.
+# Rows are standardised and scored in pieces of about this many numbers.
 _SCORED_NUMBERS = 1 << 18
 
 _TERMS = packing.TERM_MULTIPLES[0]
@@ -74,7 +74,7 @@ class _Rates(NamedTuple):
 
 
 class Network:
-    """f(x) = constant + sum over k of b_k cos(omegas[k] . (relevances o x) + offsets[k]) of standardised rows.
+    """f(x) = constant + sum over k of b_k cos(omegas[k] . (relevances * x) + offsets[k]) of standardised rows.
 
     The b_k are the paper's beta_k times sqrt(2 / s), the size of its features.  Adam's moments are stored with the
     coefficients and the relevances.  The constant is the coefficient of a term of angle 0, the first after the others.
@@ -142,7 +142,7 @@ class Network:
         scores = self.scores(X, workspace)
         losses, slopes = np.empty(len(scores)), np.empty(scores.shape)
         rffnet_losses.row_losses(workspace.plan.loss.compiled, scores, targets, losses, slopes)
-        return min(LARGEST_LOSS, float(np.average(losses, weights=weights.values)))  # in this order, also for nan
+        return min(LARGEST_LOSS, float(np.average(losses, weights=weights.values)))  # LARGEST_LOSS first: also for nan
 
     def relevances_of(self, scaling: Scaling) -> Double:
         """Return |relevances| of the columns, 0 for those that do not vary."""

@@ -3,6 +3,7 @@
 from typing import Any
 
 from .._data.arguments import Choice, Number
+from .._estimator.parameters import ARGUMENTS as SHARED
 from .._estimator.parameters import (
     EARLY_STOPPING_ROUNDS,
     EXPANSION_,
@@ -25,7 +26,7 @@ FEATURES = (
               "Number of random features s; None for sqrt(n) ln(n) of n rows, rounded down, at least 100 and at most "
               "4096."),
     Parameter("kernel", Choice(tuple(SPECTRAL_DENSITIES)),
-              "The kernel h(relevances o (x - z)) whose spectral density omegas are drawn from: exp(-|.|^2 / 2), "
+              "The kernel h(relevances * (x - z)), from whose spectral density the omegas are drawn: exp(-|.|^2 / 2), "
               "exp(-|.|_1), or the Matern kernel of smoothness 3/2 or 5/2."),
 )
 LOSS = (
@@ -50,8 +51,8 @@ STEPS = (
 _REG_LAMBDA = Parameter("reg_lambda", Number(float, 0, 1e10, word="auto"), "")
 _REG_LAMBDA_TEXT = (
     'Weight mu of the penalty on the squared coefficients.  "auto" begins with {first} / n for n rows.  After 3 '
-    "validations without improvement it falls to a tenth, down to {last} / n; only then do step sizes fall.  Training "
-    "that goes on uses {last} / n, where n counts the rows of all calls in `partial_fit`.")
+    "validations without improvement it falls to a tenth, down to {last} / n; only then do step sizes fall.  Continued "
+    "training uses {last} / n, where n counts the rows of all calls in `partial_fit`.")
 TRAINING = (
     Parameter("reg_l1", Number(float, 0, 1e10),
               "Weight of a penalty on the sum of |relevances|, which sets some of them to 0."),
@@ -72,12 +73,12 @@ TRAINING = (
               "Number of restarts, each with new random features; the one of lowest loss is kept.  None for 3 on up to "
               "10000 rows and 1 on more."),
     Parameter("warm_start", Choice((True, False)),
-              "Whether `fit` goes on from the state in which the last call ended, without restarts and with the same "
+              "Whether `fit` continues from the state in which the last call ended, without restarts and with the same "
               "random features and units.  The same rows are held out if the number of rows is the same."),
     STANDARDIZE.described(
         "Learn on columns of mean 0 and variance 1.  Prediction takes raw rows either way.  False keeps the ratios of "
         "their standard deviations."),
-    PRECISION.described("Arithmetic of training."),
+    PRECISION.described("Arithmetic of the training kernels."),
     RANDOM_STATE.described(
         "Source of the random draws.  If rows are to be held out, the first draw is a `permutation` of all rows, whose "
         "first rows are held out.  Then each restart draws its omegas, as one `standard_normal` or `standard_cauchy` "
@@ -99,12 +100,24 @@ ATTRIBUTES = (
     Attribute("n_epochs_, best_epoch_", "int",
               "Number of epochs, of which the last may be incomplete, and the epoch whose values were kept."),
     Attribute("train_loss_, eval_loss_", "arrays",
-              "Mean training loss before the first epoch, on some of the rows, and during each epoch; and mean loss on "
-              "held-out rows, before the first epoch and the lowest of each epoch.  The loss of a row is the sum over "
-              "outputs, with targets in units of their standard deviation.  Both are those of the restart that was "
-              "kept, and empty after `partial_fit`."),
+              "Mean training loss before the first epoch, measured on some of the rows, and during each epoch; mean "
+              "loss on held-out rows before the first epoch, and the lowest during each epoch.  The loss of a row is "
+              "the sum over outputs, with real targets in units of their standard deviation.  Both belong to the "
+              "restart that was kept.  They are empty after `partial_fit`."),
     N_FEATURES_IN_,
 )
+
+ARGUMENTS = {
+    "eval_set": SHARED["eval_set"].described(
+        "Rows to validate on, in the forms of X and y; None to hold out a fraction of the rows."),
+    "callback": SHARED["callback"].described(
+        "Called with a `RoundInfo` after each epoch, counted from 1 in each restart; returning True ends training."),
+    "weight_of_more_rows": SHARED["sample_weight"].described(
+        "Weights >= 0 that multiply a row's loss, relative to the other rows of the same call."),
+    "weight_in_score": SHARED["sample_weight"].described("Weights >= 0 of the rows."),
+    "sizes": Attribute("sizes", "iterable of int or None",
+                       "Numbers of columns, each of which takes one pass over the rows; None for 1, 2, ... up to all."),
+}
 
 
 def reg_lambda(first: float, last: float) -> Parameter:

@@ -21,7 +21,7 @@ _MOST_HELD_OUT_NUMBERS = 1 << 24
 # Numbers in the rows on which the training loss before the first step is measured.
 _PROBE_NUMBERS = 1 << 18
 
-_NO_ROWS = np.empty(0, np.intp)
+NO_ROWS = np.empty(0, np.intp)
 
 
 class Problem(NamedTuple):
@@ -62,13 +62,13 @@ def divide(problem: Problem, eval_problem: Problem | None, fraction: float, rng:
            state: TrainingState | None) -> Division:
     """Hold out a fraction of the rows of positive weight, unless there are rows to validate on.
 
-    Where training goes on with as many rows, and as many of them held out, the same rows are held out as before.
+    If training continues with as many rows, and as many of them held out, the same rows are held out as before.
     """
     positive = problem.weights.positive()
     n_samples, n_features = len(positive), problem.X.shape[1]
     n_held_out = min(int(fraction * n_samples), _MOST_HELD_OUT, _MOST_HELD_OUT_NUMBERS // n_features)
     if eval_problem is not None or n_held_out == 0:
-        held_out = _NO_ROWS
+        held_out = NO_ROWS
     elif state is not None and (state.n_samples, state.held_out.size) == (n_samples, n_held_out):
         held_out = state.held_out
     else:

@@ -1,4 +1,4 @@
-"""Which columns matter, by the relevances of an ARD kernel."""
+"""Relevant columns, by the length scales of an ARD kernel (automatic relevance determination)."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -16,11 +16,11 @@ Indices = NDArray[np.intp]
 
 
 class SelectionPath(NamedTuple):
-    """How well the columns of largest relevance predict alone."""
+    """Scores of a model that uses only the columns of largest relevance."""
 
     sizes: Indices  # (n_sizes,) numbers of columns
     columns: Indices  # (n_features,) indices of all columns, the most relevant first
-    scores: Double  # (n_sizes,) of the model on the first so many of them
+    scores: Double  # (n_sizes,) of the model on the first `sizes` of them
 
 
 def importances(relevances: Double) -> Double:

@@ -1,8 +1,8 @@
 """The penalties and step sizes of a training, one after the other as validation asks for them.
 
-A heavy penalty on the squared coefficients finds the columns that matter, a light one the function of them.  Training
-therefore passes through stages: each penalty in turn, then shorter steps.  A stage ends after so many validations
-without a lower loss; the next one starts from the best values so far.
+With a large penalty on the squared coefficients, training finds the relevant columns; with a small one, it fits the
+function of these columns.  Training therefore passes through stages: each penalty in turn, then shorter steps.  A stage
+ends after a number of validations without a lower loss.  The next one starts from the best values so far.
 """
 
 from typing import NamedTuple, Protocol
@@ -37,15 +37,15 @@ class Stage(NamedTuple):
 
 
 def stages_from_start(parameters: ScheduleSettings, ridge_scale: float, n_samples: int) -> list[Stage]:
-    """Return the stages of a new training on so many rows: the penalties in turn, then shorter steps."""
+    """Return the stages of a new training on `n_samples` rows: the penalties in turn, then shorter steps."""
     *heavier, _ = _ridges(parameters, ridge_scale, n_samples)
     first = [Stage(StepSettings(parameters.learning_rate, ridge, parameters.reg_l1), _VALIDATIONS_PER_RIDGE)
              for ridge in heavier]
-    return first + stages_to_go_on(parameters, ridge_scale, n_samples)
+    return first + stages_to_continue(parameters, ridge_scale, n_samples)
 
 
-def stages_to_go_on(parameters: ScheduleSettings, ridge_scale: float, n_samples: int) -> list[Stage]:
-    """Return the stages of a training that goes on: the last penalty, with shorter and shorter steps."""
+def stages_to_continue(parameters: ScheduleSettings, ridge_scale: float, n_samples: int) -> list[Stage]:
+    """Return the stages of a training that continues: the last penalty, with shorter and shorter steps."""
     rate, ridge = parameters.learning_rate, _ridges(parameters, ridge_scale, n_samples)[-1]
     n_validations = [_VALIDATIONS_PER_STEP] * _N_STEP_CUTS + [parameters.early_stopping_rounds]
     factor, stages = 1.0, []
@@ -73,7 +73,10 @@ class Schedule:
         self.settings = stages[0].settings
 
     def judge(self, loss: float) -> bool:
-        """Take the loss after some steps; say whether to go on."""
+        """Record the loss of a validation; return whether to continue.
+
+        The network gets its best values back when a stage ends.
+        """
         if loss < self.lowest:
             self.lowest, self.best, self._n_without_improvement = loss, self._network.values(), 0
         elif self._network.n_steps >= _FIRST_STEPS or self.lowest < (1 - _FIRST_FALL) * self._first_loss:

@@ -1,4 +1,4 @@
-"""The way from checked rows to a trained network: restarts, each of some epochs (Algorithm 1)."""
+"""Training of a network on checked rows: restarts, each of some epochs (Algorithm 1)."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -18,8 +18,8 @@ from ..expansion import Expansion
 from .epochs import epochs, visits
 from .losses import Loss
 from .network import LARGEST_LOSS, STEP_ORDERS, Network, StepPlan, Values, Workspace
-from .problem import Division, Problem, divide, pose
-from .schedule import Schedule, ScheduleSettings, Stage, stages_from_start, stages_to_go_on
+from .problem import NO_ROWS, Division, Problem, divide, pose
+from .schedule import Schedule, ScheduleSettings, Stage, stages_from_start, stages_to_continue
 from .training_state import TrainingState
 
 Double = NDArray[np.float64]
@@ -31,8 +31,6 @@ _FEWEST_TERMS, _MOST_TERMS = 100, 4096
 
 # Number of restarts by default: several on few rows; on more rows they cost more than they gain.
 _FEW_ROWS, _RESTARTS_OF_FEW = 10_000, 3
-
-_NO_ROWS = np.empty(0, np.intp)
 
 
 class Settings(ScheduleSettings, Protocol):
@@ -75,12 +73,12 @@ class _Outcome(NamedTuple):
 
 def fit_network(settings: Settings, training: Training, loss: Loss, callback: Callable[..., Any] | None,
                 state: TrainingState | None) -> Fitted:
-    """Train on checked rows, from the start or on from the state in which an earlier training ended."""
+    """Train on checked rows, from the start or from the state in which an earlier training ended."""
     rng = check_rng(settings.random_state)
     problem = pose(training.rows, training, state)
     eval_problem = None if training.evaluation is None else pose(training.evaluation, training, state)
     division = divide(problem, eval_problem, settings.validation_fraction, rng, state)
-    make_stages = stages_from_start if state is None else stages_to_go_on
+    make_stages = stages_from_start if state is None else stages_to_continue
     task = _Task(settings, loss, problem, division, rng, callback, make_stages)
     best = None
     for unit, start in _starts(task, training, state):
@@ -102,9 +100,9 @@ def partial_fit_network(settings: Settings, training: Training, loss: Loss, stat
         scaling = _measured_scaling(settings, problem)
         state = _initial_state(settings, problem, training, scaling, loss, rng)
     else:
-        state = state.to_go_on(training, len(members))
+        state = state.continued(training, len(members))
     workspace = _workspace(settings, state, loss, len(members), 0)
-    stage = stages_to_go_on(settings, loss.ridge_scale, state.n_seen)[0]
+    stage = stages_to_continue(settings, loss.ridge_scale, state.n_seen)[0]
     for visit in visits(problem, members, 1, len(members), rng):
         state.network.descend(visit, stage.settings, workspace)
     return _fitted(training, state, state.network.values(), [], [])
@@ -115,7 +113,7 @@ def _starts(task: _Task, training: Training, state: TrainingState | None) -> Ite
     settings, division = task.settings, task.division
     n_samples, held_out = division.n_samples, division.held_out
     if state is not None:
-        yield "epoch", state.to_go_on(training, n_samples)._replace(n_samples=n_samples, held_out=held_out)
+        yield "epoch", state.continued(training, n_samples)._replace(n_samples=n_samples, held_out=held_out)
         return
     n_restarts = settings.n_restarts or (_RESTARTS_OF_FEW if n_samples <= _FEW_ROWS else 1)
     scaling = _measured_scaling(settings, task.problem)
@@ -144,7 +142,7 @@ def _initial_state(settings: Settings, problem: Problem, training: Training, sca
     start = loss.start(problem.targets, problem.weights, problem.n_outputs)
     network = Network(omegas, offsets, relevance, start, np.float64 if settings.precision == "double" else np.float32)
     return TrainingState(training.names, network, scaling, training.center, training.scale, n_samples, n_samples,
-                         _NO_ROWS)
+                         NO_ROWS)
 
 
 def _workspace(settings: Settings, state: TrainingState, loss: Loss, n_samples: int, n_scored: int) -> Workspace:
@@ -175,7 +173,7 @@ def _train(task: _Task, state: TrainingState, unit: str) -> _Outcome:
             eval_losses.append(network.mean_loss(validation.X, validation.targets, validation.weights, workspace))
             go_on = schedule.judge(eval_losses[-1])
         if ends_epoch or not go_on:
-            train_loss = min(LARGEST_LOSS, total / total_weight)  # in this order, also for nan
+            train_loss = min(LARGEST_LOSS, total / total_weight)  # LARGEST_LOSS first: also for nan
             if validation is None:
                 go_on = schedule.judge(train_loss)
             if not monitor.record(train_loss, min(eval_losses, default=None)) or not go_on:
@@ -186,7 +184,7 @@ def _train(task: _Task, state: TrainingState, unit: str) -> _Outcome:
 
 def _fitted(training: Training, state: TrainingState, best: Values, train_loss: list[float],
             eval_loss: list[float]) -> Fitted:
-    """What a network, restored to its best values, leaves to its estimator."""
+    """What an estimator keeps of a network, which is restored to its best values."""
     network, scaling = state.network, state.scaling
     n_epochs = _counted_epochs(train_loss, eval_loss)
     network.restore(best)

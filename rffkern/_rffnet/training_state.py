@@ -1,4 +1,4 @@
-"""The state from which training goes on, and whether new rows and parameters agree with it."""
+"""The state from which training continues, and the check that new rows and parameters agree with it."""
 
 from typing import Any, NamedTuple
 
@@ -25,13 +25,13 @@ class TrainingState(NamedTuple):
     n_samples: int  # rows of the last `fit`
     held_out: NDArray[np.intp]  # those of them that it was validated on
 
-    def to_go_on(self, training: Training, n_more: int) -> "TrainingState":
+    def continued(self, training: Training, n_more: int) -> "TrainingState":
         """Return a copy for training on some more rows, which need not repeat the names of columns."""
         return self._replace(names=self.names if training.names is None else training.names,
                              network=self.network.copy(), n_seen=self.n_seen + n_more)
 
 
-def state_to_go_on(model: Any, training: Training) -> TrainingState | None:
+def state_to_continue(model: Any, training: Training) -> TrainingState | None:
     """The state that a model's training ended in; None before any training.
 
     TrainingStateError for a model read from a file, InvalidInputError if the state does not agree with the rows or the
@@ -39,15 +39,20 @@ def state_to_go_on(model: Any, training: Training) -> TrainingState | None:
     """
     if not hasattr(model, "expansion_"):
         return None
-    state: TrainingState = model._require_training_state("to go on with training")
+    state: TrainingState = model._require_training_state("to continue training")
     model._check_columns(training.names, training.rows.X.shape[1])
     network = state.network
     if model.n_components not in (None, network.n_terms):
-        raise InvalidInputError(f"n_components must be {network.n_terms} or None in the training that goes on, got "
-                                f"{model.n_components}")
-    if training.center.size != network.n_outputs or (
-            training.classes is not None and not np.array_equal(training.classes, model.classes_)):
-        raise InvalidInputError("y must have the targets or classes of the training that goes on")
-    if model.precision != ("double" if network.dtype == np.float64 else "single"):
-        raise InvalidInputError(f"precision must be that of the training that goes on, got {model.precision!r}")
+        raise InvalidInputError(f"n_components must be {network.n_terms}, as in the training that it continues, or "
+                                f"None, got {model.n_components}")
+    if training.classes is not None and not np.array_equal(training.classes, model.classes_):
+        raise InvalidInputError("y must have the classes of the training that it continues, "
+                                f"{model.classes_.tolist()!r}, got {training.classes.tolist()!r}")
+    if training.center.size != network.n_outputs:
+        raise InvalidInputError(f"y must have {network.n_outputs} target(s), as in the training that it continues, got "
+                                f"{training.center.size}")
+    precision = "double" if network.dtype == np.float64 else "single"
+    if model.precision != precision:
+        raise InvalidInputError(f"precision must be {precision!r}, as in the training that it continues, got "
+                                f"{model.precision!r}")
     return state

@@ -45,7 +45,7 @@ class Subsets:
     def of_settings(cls, weights: RowWeights, settings: Settings, rng: "np.random.Generator") -> "Subsets":
         """Subsets for the weak learners of an ensemble, of half of the rows at most.
 
-        Among all rows, a rule would find much the same vectors again and again.
+        Among all rows, a rule would select nearly the same vectors in every round.
         """
         half = max(settings.learner_size, weights.n_positive // 2)
         return cls(weights, None if settings.subset_size is None else min(settings.subset_size, half), rng)
@@ -94,7 +94,7 @@ class Selection:
         return indices[chosen[:n_chosen]]
 
     def propose(self, indices: Indices, target: Double, residual: Double) -> Proposal | None:
-        """A weak learner on basis vectors among some rows, or None where there is none.
+        """A weak learner on basis vectors among some rows, or None if there is none.
 
         Parameters
         ----------

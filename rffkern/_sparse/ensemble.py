@@ -22,12 +22,12 @@ Indices = NDArray[np.intp]
 # Subsets that are tried before the ensemble stops growing.
 _MAX_TRIES = 10
 
-# Rows whose margin y F is above this are left out of later groups of a classifier, where it is asked to.
+# Rows whose margin y F is above this are left out of later groups of a classifier with `all_rows=False`.
 _ACTIVE_MARGIN = 0.5
 
 
 class Shared(NamedTuple):
-    """What all groups of an ensemble share."""
+    """Rows, settings, memory and random draws that all groups of an ensemble share."""
 
     rows: KernelRows
     held_out: tuple[Targets, ...]  # one or none
@@ -66,7 +66,7 @@ class Group:
 
 
 class ActiveGroup(Group):
-    """The same, learned from the active rows alone.
+    """Weak learners whose coefficients are optimal together, learned from the active rows alone.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class Ensemble:
         return targets.loss / targets.rows.weights.total
 
     def grow(self) -> bool:
-        """Add a weak learner; False, from then on, where none is left to add."""
+        """Add a weak learner; False if none is left to add, then and in every later call."""
         self._exhausted = self._exhausted or not self._grow()
         return not self._exhausted
 
@@ -170,7 +170,7 @@ class Ensemble:
         return not self._is_full() and self._add_one()
 
     def _add_one(self) -> bool:
-        """Add a weak learner; False where all rows, or ten subsets, hold none that the others do not span."""
+        """Add a weak learner; False if the others span every one found in all rows, or in ten subsets."""
         group, fit = self.group, self.group.least_squares
         for _ in range(1 if group.subsets.holds_all else _MAX_TRIES):
             proposal = group.selection.propose(group.subsets.draw(), fit.target, fit.training.residual)
@@ -244,7 +244,7 @@ class RowsWithTargets(NamedTuple):
 def make_ensembles(parameters: SparseParameters, learned: RowsWithTargets, held_out: RowsWithTargets | None,
                    machine: RegularisedKernel, later_groups: Sequence[GroupMaker],
                    rng: "np.random.Generator") -> list[Ensemble]:
-    """An ensemble for each output; `machine` is normalised, and meant for weights of mean 1."""
+    """An ensemble for each output; `machine` is normalised, for weights of mean 1."""
     rows, n_positive = learned.rows, learned.rows.weights.n_positive
     n_learners = min(parameters.n_estimators, n_positive)  # of which no more are independent
     scheme, capacity = {"full": (Ensemble, n_learners), "one": (NewestOptimal, 1),

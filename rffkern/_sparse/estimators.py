@@ -1,7 +1,7 @@
 """Sparse kernel machines by boosting: least squares on weak learners of many basis vectors (Sun and Yao, 2010)."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from .._data.arguments import Choice, Number, RandomSource, check_scalar
 from .._estimator.base import Classifier, Model, Regressor
 from .._estimator.links import LinearLink, Link
 from .._estimator.parameters import (
+    ARGUMENTS,
     CLASSES_,
     EARLY_STOPPING_ROUNDS,
     EXPANSION_,
@@ -28,15 +29,15 @@ from .._kernels.sparse_selection import RULES
 from ..expansion import KernelExpansion
 from .ensemble import learn_from_active_rows, learn_from_all_rows
 from .kernel import KernelParameter
-from .likelihood import LengthScales, one_for_all, one_per_column
+from .likelihood import one_for_all, one_per_column
 from .stages import staged_scores
-from .training import CURVES, restored, train
+from .training import CURVES, Method, restored, train
 
 Double = NDArray[np.float64]
 
 _BASIS = (
     N_ESTIMATORS.described(
-        "Largest number of weak learners M; fewer where no row is linearly independent of the others."),
+        "Largest number of weak learners M; fewer if every other row depends linearly on the basis vectors."),
     Parameter("learner_size", Number(int, 1, 10**6),
               "Number of basis vectors S of a weak learner; 1 selects them one by one."),
     Parameter("subset_size", Number(int, 1, optional=True),
@@ -94,8 +95,8 @@ _FITTED = (
 _DICT = ('  A dict has "lengthscales", one number or one for each column, and optionally "amplitude" (default 1) and '
          '"bias" (default 0); '
          "`kernel_` of a model is such a dict.")
-_DRAWS = ("then one subset for each weak learner, and another, ten times at most, where it holds none.  A subset is "
-          "one `choice`, or, where weights of rows differ, one `random` draw and one `permutation`.")
+_DRAWS = ("then one subset for each weak learner, and up to nine more if it has none to add.  A subset is one "
+          "`choice`; if the weights of rows differ, one `random` draw and one `permutation`.")
 
 
 def _before_version_3(params: dict[str, Any]) -> dict[str, Any]:
@@ -111,11 +112,13 @@ class _SparseKernelMachine(Model):
     expansion_form = KernelExpansion
     fitted_curves = CURVES
     params_before = {3: _before_version_3}
+    arguments = {"X": ARGUMENTS["X"].described(
+        "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
+        "read block by block; the rows are packed in memory.")}
 
     learner_size: int
     subset_size: int | None
     kernel_parameters_: Double
-    length_scales: ClassVar[tuple[LengthScales, ...]]
 
     def _check_params(self) -> None:
         super()._check_params()
@@ -163,7 +166,7 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
     Memory beside X, in bytes, with n rows, d columns, u = 4 in single precision and 8 in double, and P the number of
     columns kept, n_estimators ("full"), group_size ("group") or 1 ("one"): n (u d + 8 + n_outputs (16 + u P)), the same
     for held-out rows, n_outputs (16 P^2 + 8 (S + d + 10) T), 8 S P n_outputs, and up to 120 MB while `kernel="auto"`
-    learns.  Coefficients after every round, for staged answers: 4 M^2 n_outputs, with S = 1 three times that.  No
+    learns.  Coefficients after every round, for staged predictions: 4 M^2 n_outputs, with S = 1 three times that.  No
     matrix of n x S kernels is ever stored: they are computed twice.
 
     Departures from the paper: weak learners have length 1 in the space of the kernel, where the paper scales them by
@@ -197,7 +200,6 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
         *_THREADS,
     )
     attributes = _FITTED
-    length_scales = one_per_column,
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
@@ -227,9 +229,7 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), or RowBlocks
-            float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are
-            read block by block; the rows are packed in memory.
+        {X}
         {targets}
         {sample_weight}
         {eval_set}
@@ -244,8 +244,8 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        self._check_params()
-        self._keep(train(self, self._check_training(X, y, sample_weight, eval_set), callback, learn_from_all_rows))
+        method = Method((one_per_column,), learn_from_all_rows)
+        self._keep(train(self, self._check_training(X, y, sample_weight, eval_set), callback, method))
         return self
 
     def staged_predict(self, X: Any) -> Iterator[Double]:
@@ -302,7 +302,6 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
         *_THREADS,
     )
     attributes = (CLASSES_, *_FITTED)
-    length_scales = one_for_all, one_per_column  # labels hardly determine one for each column
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
@@ -336,9 +335,7 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), or RowBlocks
-            float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are
-            read block by block; the rows are packed in memory.
+        {X}
         {labels}
         {sample_weight}
         {eval_set}
@@ -353,9 +350,10 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        self._check_params()
-        later_groups = learn_from_all_rows if self.all_rows else learn_from_active_rows
-        self._keep(train(self, self._check_training(X, y, sample_weight, eval_set), callback, later_groups))
+        training = self._check_training(X, y, sample_weight, eval_set)
+        # Labels hardly determine a length scale for each column.
+        method = Method((one_for_all, one_per_column), learn_from_all_rows if self.all_rows else learn_from_active_rows)
+        self._keep(train(self, training, callback, method))
         return self
 
     def staged_decision_function(self, X: Any) -> Iterator[Double]:

@@ -17,11 +17,10 @@ from ..errors import InvalidInputError
 
 Double = NDArray[np.float64]
 
-# The product of this and the difference of two rows may overflow, which says that they are far apart; for equal rows it
-# is 0.
+# A difference of two rows times this may overflow, as for rows that are far apart; for equal rows the product is 0.
 _LARGEST_INVERSE = 1e305
 
-# With more, nothing is learned.
+# The largest lambda; the model is then constant in practice.
 _LARGEST_LAMBDA = 1e200
 
 
@@ -62,7 +61,7 @@ class RegularisedKernel(NamedTuple):
     reg_lambda: float
 
     def normalised_beside_mean_one(self, weights: RowWeights) -> "RegularisedKernel":
-        """The same machine for weights of mean 1 where lambda was meant for the weights as they were given.
+        """The same machine for weights of mean 1, with lambda converted from the weights as they were given.
 
         k(x, x) is 1 then, so that values do not overflow in single precision.
         """
@@ -71,7 +70,7 @@ class RegularisedKernel(NamedTuple):
 
 
 class KernelParameter(NamedTuple):
-    """Check of the parameter `kernel`, but for the number of length scales, which only rows tell."""
+    """Check of the parameter `kernel`; `given_kernel` checks the number of length scales against the columns."""
 
     domain: str = '"auto", "likelihood" or dict'
 

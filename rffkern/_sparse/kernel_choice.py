@@ -1,10 +1,10 @@
-"""The choice of kernel lengths and lambda: by marginal likelihood on some rows, then by the loss on held-out rows.
+"""The choice of length scales and lambda: by marginal likelihood on some rows, then by the loss on held-out rows.
 
-A thousand rows, on which the likelihood is maximised, resolve only coarse structure.  With more rows, all length scales
-are shortened as long as an ensemble predicts held-out rows better with them.
+The likelihood is maximised on a thousand rows, which resolve only coarse structure.  With more rows, all length scales
+are shortened as long as an ensemble then predicts held-out rows better.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,8 +22,8 @@ from .packed_rows import KernelRows
 
 Double = NDArray[np.float64]
 
-# Factors of all length scales that are tried in turn while they help, and the trial: weak learners, rows to learn from,
-# and rows to learn from for each held-out one.
+# Factors of all length scales, tried in turn while they lower the loss.  A trial: its weak learners, the rows that it
+# learns from, and the ratio of these to its held-out rows.
 _FACTORS = 0.7, 0.5, 0.35, 0.25
 _TRIAL_LEARNERS = 300
 _TRIAL_ROWS = 16384
@@ -37,14 +37,10 @@ class KernelParameters(SparseParameters, Protocol):
     reg_lambda: Any
     n_threads: int | None
 
-    @property
-    def length_scales(self) -> tuple[LengthScales, ...]:
-        """Candidates, of which the first is that of `kernel="likelihood"`."""
-
 
 def learn_kernel(parameters: KernelParameters, data: Any, targets: Double, scaling: Scaling,
-                 rng: "np.random.Generator") -> RegularisedKernel:
-    """Kernel and lambda, learned as far as they are not given.
+                 candidates: Sequence[LengthScales], rng: "np.random.Generator") -> RegularisedKernel:
+    """Kernel and lambda; what is not given is learned.
 
     Parameters
     ----------
@@ -52,6 +48,7 @@ def learn_kernel(parameters: KernelParameters, data: Any, targets: Double, scali
     data : LabelledRows or TargetRows
     targets : array of shape (n_samples, n_outputs), less the intercepts
     scaling : Scaling
+    candidates : sequence of `one_per_column` and `one_for_all`; the first serves `kernel="likelihood"`
     rng : numpy.random.Generator
     """
     given = Given(None if isinstance(parameters.kernel, str) else given_kernel(parameters.kernel, data.X.shape[1]),
@@ -66,15 +63,15 @@ def learn_kernel(parameters: KernelParameters, data: Any, targets: Double, scali
         return likeliest_kernel(rows, targets[indices], given, length_scales, rng, parameters.n_threads)
 
     if given.kernel is not None or parameters.kernel == "likelihood" or subsets.holds_all:
-        return likeliest(parameters.length_scales[0])
-    candidates = [likeliest(length_scales) for length_scales in parameters.length_scales]
-    return best_on_held_out_rows(candidates, Trial(parameters, data, targets, scaling, rng))
+        return likeliest(candidates[0])
+    machines = [likeliest(length_scales) for length_scales in candidates]
+    return best_on_held_out_rows(machines, Trial(parameters, data, targets, scaling, rng))
 
 
 class Trial:
-    """Loss of an ensemble on held-out rows, by its kernel and lambda; every kernel sees the same draws.
+    """Loss of an ensemble on held-out rows, as a function of kernel and lambda; the draws are the same for all kernels.
 
-    The rows are some of those to learn from: taken from `rng` are one `permutation` and one `integers`.
+    All rows are taken from the training rows, by one `permutation` and one `integers` of `rng`.
     """
 
     def __init__(self, parameters: KernelParameters, data: Any, targets: Double, scaling: Scaling,

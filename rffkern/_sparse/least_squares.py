@@ -22,7 +22,7 @@ from .weak_learner import Proposal, Settings, WeakLearner
 Double = NDArray[np.float64]
 
 # A weak learner is skipped as a near-duplicate where its squared distance from the span of the others is below this
-# share of its squared length: there rounding of the inner products that are read off columns decides.
+# share of its squared length: below, rounding errors of the inner products would decide.
 _SMALLEST_PIVOT: dict[np.dtype[Any], float] = {np.dtype(np.float64): 1e-11, np.dtype(np.float32): 1e-7}
 
 # At the end of a group, coefficients are refined until they move by less than this share, this often at most, and as
@@ -74,7 +74,7 @@ class Targets:
         scratch = np.empty((n_threads, sparse_columns.PRODUCT_SCRATCH))
         sparse_columns.multiply_columns(self.columns, n_learners, self.rows.weight, self.residual, self._partial,
                                         scratch, self._products, n_threads)
-        with_last, with_residual = self._products[:n_learners].T
+        with_last, with_residual = self._products[:n_learners].T.copy()
         return with_last, with_residual
 
 
@@ -100,7 +100,7 @@ class LeastSquares:
         raise NotImplementedError
 
     def _store(self, learner: WeakLearner) -> None:
-        """Keep what inner products with a weak learner need, which will be the last."""
+        """Store what inner products with a weak learner need; it becomes the last one."""
 
     def _move(self, step: Double) -> None:
         self.coef = self.coef + step

@@ -108,7 +108,7 @@ def _minimise(likelihood: Likelihood, start: Double, directions: Double, max_ite
     return start + x @ directions, likelihood(start + x @ directions)[0]
 
 
-# What length scales may do: from directions in which each moves by itself to those in which they move.
+# From directions in which each parameter moves alone, to the directions in which the search may move.
 LengthScales = Callable[[Double, int], Double]
 
 
@@ -123,7 +123,7 @@ def one_for_all(directions: Double, n_features: int) -> Double:
 
 
 class Given(NamedTuple):
-    """What is known before the likelihood is maximised; None for what is to be learned."""
+    """Kernel and noise that are given; None for those that are learned."""
 
     kernel: GaussianKernel | None
     noise: float | None
@@ -144,7 +144,7 @@ def _start(rows: Double, given: Given) -> Double:
 
 def likeliest_kernel(rows: Double, targets: Double, given: Given, length_scales: LengthScales,
                      rng: "np.random.Generator", n_threads: int | None) -> RegularisedKernel:
-    """Maximise the marginal likelihood over what is not given; lambda of the result is the noise.
+    """Maximise the marginal likelihood over what is not given; the noise becomes lambda.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class KernelRows:
         self._no_scaling = no_scaling(self.n_features)
 
     def threads(self, per_row: int) -> int:
-        """Number of threads for a kernel over so many numbers a row."""
+        """Number of threads for a kernel that reads `per_row` numbers of each row."""
         return min(self.most_threads, max(1, self.n_samples * per_row // ELEMENTS_PER_THREAD))
 
     def threads_up_to(self, most: int) -> list[int]:
@@ -103,7 +103,7 @@ class KernelRows:
 
 def pack_rows(X: Any, scaling: Scaling, weights: RowWeights, n_threads: int | None,
               dtype: np.dtype[Any]) -> tuple[KernelRows, float]:
-    """Rows, and the largest length of a row, as `in_precision` asks for them."""
+    """Rows, and the largest length of a row, in the form that `in_precision` takes."""
     rows = KernelRows(X, scaling, weights, dtype, n_threads)
     return rows, rows.largest_length
 

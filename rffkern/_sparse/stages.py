@@ -47,7 +47,7 @@ class CoefficientPath(NamedTuple):
 
 
 class Stages(NamedTuple):
-    """What a machine was after each round."""
+    """The coefficients of a machine after each round."""
 
     paths: Sequence[CoefficientPath]  # of each output, indices being those of rows to learn from
     counts: Sequence[Sequence[int]]  # after each round, the number of weak learners of each output
@@ -76,7 +76,7 @@ class Stages(NamedTuple):
 
 
 class StagedMachine(NamedTuple):
-    """A trained machine, and what it was after each round: the training state of an estimator."""
+    """A trained machine with its stages: the training state of an estimator."""
 
     stages: Stages
     expansion: Any  # KernelExpansion
@@ -116,6 +116,6 @@ def staged_scores(model: Any, X: Any) -> Iterator[Double]:
     """Yield the scores of a fitted model after each round kept: (n_samples,) of one output, else two-dimensional."""
     now = model._snapshot()
     X = now._check_rows(X)
-    machine: StagedMachine = now._require_training_state("for staged answers")
+    machine: StagedMachine = now._require_training_state("for staged predictions")
     for scores in machine.scores(X, now.n_threads):
         yield scores[:, 0] if scores.shape[1] == 1 else scores

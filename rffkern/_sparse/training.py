@@ -1,8 +1,8 @@
-"""The way from checked rows to a sparse kernel machine."""
+"""Training of a sparse kernel machine on checked rows."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from ..expansion import KernelExpansion
 from .ensemble import GroupMaker, RowsWithTargets, finish, grow_all, make_ensembles
 from .kernel import given_kernel
 from .kernel_choice import KernelParameters, learn_kernel
+from .likelihood import LengthScales
 from .packed_rows import KernelRows, needs_double, pack_rows
 from .stages import StagedMachine, make_stages
 
@@ -35,8 +36,14 @@ class Parameters(KernelParameters, Protocol):
     verbose: int
 
 
-def train(parameters: Parameters, training: Training, callback: Callable[..., Any] | None,
-          later_groups: Callable[[Double], list[GroupMaker]]) -> Fitted:
+class Method(NamedTuple):
+    """What differs between regression and classification."""
+
+    length_scales: tuple[LengthScales, ...]  # candidates; the first serves `kernel="likelihood"`
+    later_groups: Callable[[Double], list[GroupMaker]]  # `learn_from_all_rows` or `learn_from_active_rows`
+
+
+def train(parameters: Parameters, training: Training, callback: Callable[..., Any] | None, method: Method) -> Fitted:
     """Train a machine on checked rows.
 
     Parameters
@@ -44,7 +51,7 @@ def train(parameters: Parameters, training: Training, callback: Callable[..., An
     parameters : Parameters
     training : Training
     callback : callable or None
-    later_groups : `learn_from_all_rows` or `learn_from_active_rows`
+    method : Method
     """
     rng = check_rng(parameters.random_state)
     monitor = Monitor(parameters.n_estimators, parameters.early_stopping_rounds, callback, parameters.verbose)
@@ -53,7 +60,7 @@ def train(parameters: Parameters, training: Training, callback: Callable[..., An
     targets = np.column_stack(data.targets()).astype(np.float64)
     intercepts = np.array(list(map(data.weights.mean, targets.T)))
     residuals = targets - intercepts
-    machine = learn_kernel(parameters, data, residuals, scaling, rng)
+    machine = learn_kernel(parameters, data, residuals, scaling, method.length_scales, rng)
     in_lengths, inverse_lengths = machine.kernel.scaling(scaling), machine.kernel.inverse_lengths(scaling)
     normalised = machine.normalised_beside_mean_one(data.weights)
     rows = in_precision(partial(pack_rows, data.X, in_lengths, data.weights, n_threads), parameters.precision,
@@ -63,7 +70,7 @@ def train(parameters: Parameters, training: Training, callback: Callable[..., An
         eval_rows = KernelRows(evaluation.X, in_lengths, evaluation.weights, rows.dtype, n_threads)
         held_out = RowsWithTargets(eval_rows, np.column_stack(evaluation.targets()) - intercepts)
     ensembles = make_ensembles(parameters, RowsWithTargets(rows, residuals), held_out, normalised,
-                               later_groups(targets), rng)
+                               method.later_groups(targets), rng)
     counts = grow_all(ensembles, monitor)[: monitor.best_round]
     paths, n_skipped = finish(ensembles, counts[-1] if counts else [0] * len(ensembles))
     stages = make_stages(paths, counts, training.center + training.scale * intercepts, training.scale,

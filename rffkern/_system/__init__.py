@@ -1,1 +1,1 @@
-"""Files written whole, and what this installation computes with."""
+"""The bytes of model files, files written whole, and the configuration of this installation."""

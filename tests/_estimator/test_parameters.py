@@ -29,6 +29,7 @@ def make_class():
 
         parameters = (SIZE, KIND)
         attributes = (Attribute("area_", "float", "Its area."),)
+        arguments = {"labels": Attribute("y", "array", "Labels of its own."), "depth": Attribute("z", "int", "Depth.")}
 
         def __init__(self, size=2, *, kind="round"):
             self.size, self.kind = size, kind
@@ -40,6 +41,7 @@ def make_class():
             ----------
             {X}
             {labels}
+            {depth}
             """
 
         def plain(self):
@@ -65,7 +67,8 @@ def test_describe_fills_in_methods():
     thing = make_class()
     describe(thing)
     assert "X : array of shape (n_samples, n_features), or RowBlocks\n" in thing.fit.__doc__
-    assert "y : array of shape (n_samples,)\n" in thing.fit.__doc__
+    assert "y : array\n" in thing.fit.__doc__, "its own description comes before the shared one"
+    assert "Depth." in thing.fit.__doc__
     assert thing.plain.__doc__ == "Not a {placeholder} but text, and a set: {1, 2}."
     assert thing.silent.__doc__ is None
 

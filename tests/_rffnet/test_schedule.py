@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from rffkern._rffnet.network import StepSettings
-from rffkern._rffnet.schedule import Schedule, Stage, stages_from_start, stages_to_go_on
+from rffkern._rffnet.schedule import Schedule, Stage, stages_from_start, stages_to_continue
 
 
 class Values:
@@ -44,10 +44,10 @@ def test_stages_of_a_training():
 
 
 def test_training_that_goes_on_has_the_last_penalty():
-    assert stages_to_go_on(parameters(), 1.0, 100) == stages_from_start(parameters(), 1.0, 100)[3:]
+    assert stages_to_continue(parameters(), 1.0, 100) == stages_from_start(parameters(), 1.0, 100)[3:]
 
 
-@pytest.mark.parametrize("make_stages", [stages_from_start, stages_to_go_on])
+@pytest.mark.parametrize("make_stages", [stages_from_start, stages_to_continue])
 def test_a_given_penalty_stays(make_stages):
     found = make_stages(parameters(0), 0.02, 100)
     assert [stage.settings.ridge for stage in found] == [0.0] * 3

@@ -10,6 +10,7 @@ from rffkern._data.training_rows import TargetRows
 from rffkern._data.weights import RowWeights
 from rffkern._sparse.kernel import GaussianKernel, RegularisedKernel
 from rffkern._sparse.kernel_choice import Trial, best_on_held_out_rows, learn_kernel
+from rffkern._sparse.likelihood import one_per_column
 
 
 def machine(length):
@@ -42,7 +43,7 @@ def test_what_is_given_takes_no_draws(rng):
     data = TargetRows(X, y[:, None], RowWeights(50))
     model = SparseKernelRegressor(kernel={"lengthscales": 2.0}, reg_lambda=0.5)
     draws = np.random.default_rng(0)
-    found = learn_kernel(model, data, y[:, None], measure_scaling(X, data.weights), draws)
+    found = learn_kernel(model, data, y[:, None], measure_scaling(X, data.weights), [one_per_column], draws)
     assert found.reg_lambda == 0.5
     assert found.kernel.lengthscales.tolist() == [2.0, 2.0, 2.0]
     assert draws.random() == np.random.default_rng(0).random()

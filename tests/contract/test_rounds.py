@@ -1,4 +1,4 @@
-"""Families that learn in rounds: staged answers, loss curves and early stopping."""
+"""Families that learn in rounds: staged predictions, loss curves and early stopping."""
 
 import numpy as np
 import pytest

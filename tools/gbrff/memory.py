@@ -27,7 +27,7 @@ def memory_peak(name, n_samples):
 
 
 def peak(arguments):
-    """Print the same of this process."""
+    """Print what `memory_peak` returns, for this process and the first of --only and --sizes."""
     X, y = make_data(arguments.sizes[0])
     name = arguments.only[0]
     make = CONTENDERS[name]
@@ -61,7 +61,9 @@ def write_rows(folder, n_samples):
 
 
 def streamed(arguments):
-    """Train on the rows in a folder, and print seconds and memory."""
+    """Train on the rows that `memmap` has written to a folder, and print seconds and memory."""
+    if arguments.folder is None:
+        sys.exit("streamed needs --folder, with the rows that memmap writes: run memmap instead")
     X = np.load(os.path.join(arguments.folder, "X.npy"), mmap_mode="r")
     y = np.load(os.path.join(arguments.folder, "y.npy"))
     before = memory("RssAnon")

@@ -1,6 +1,8 @@
 """Time of training RFFNet, against a twin in PyTorch that trains as the authors do."""
 
+import importlib.util
 import statistics
+import sys
 import time
 
 import numpy as np
@@ -137,6 +139,8 @@ def races(name, n_samples, folder, repetitions, limit):
 
 def rffnet(arguments):
     """One pass over the rows, then whole trainings to equal validation loss."""
+    if importlib.util.find_spec("torch") is None:
+        sys.exit("rffnet compares with PyTorch, which is not installed: pip install torch")
     for make_twin in TWINS.values():  # loads what PyTorch loads late
         make_twin(2).prepare(np.eye(BATCH_SIZE), np.ones(BATCH_SIZE)).epoch()
     problems = [(name, n) for n in arguments.sizes or SIZES for name in SYNTHETIC]
