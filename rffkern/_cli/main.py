@@ -14,9 +14,10 @@ from importlib import import_module
 from .._estimator.registry import FAMILIES
 from .._version import __version__
 from ..errors import FormatError, InvalidInputError
+from .streams import abandon, printable, replace_closed_streams, say
 from .usage import UsageError
 
-EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 65, 66, 74  # as in sysexits.h; argparse itself ends bad usage with 2
+EXIT_USAGE, EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 2, 65, 66, 74  # as in sysexits.h, and argparse's own for usage
 
 _EXIT_CODES = "exit codes: 0 done, 2 bad usage, 65 bad data, 66 no such input, 74 input or output failed"
 
@@ -97,37 +98,44 @@ def _run(arguments: argparse.Namespace) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code."""
+    replace_closed_streams()
     parser = _build_parser()
-    arguments = parser.parse_args(argv)
-    inputs = {getattr(arguments, name, None) for name in ("data", "model")} - {None}
-    # A plain kill ends in the same clean-up as an exception: no temporary file is left.
-    with contextlib.suppress(ValueError):  # only the main thread may ask for signals
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    inputs: set[str | None] = set()
     try:
+        try:
+            arguments = parser.parse_args(argv)
+        finally:  # --help ends here
+            sys.stdout.flush()
+        inputs = {getattr(arguments, name, None) for name in ("data", "model")} - {None}
+        # A plain kill ends in the same clean-up as an exception: no temporary file is left.
+        with contextlib.suppress(ValueError):  # only the main thread may ask for signals
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
         _run(arguments)
         sys.stdout.flush()
         return 0
     except UsageError as error:
-        parser.error(str(error))
+        return _fail(f"{error}\n(rffkern {arguments.command} --help lists the options)", EXIT_USAGE)
     except (InvalidInputError, FormatError) as error:
         return _fail(error, EXIT_DATA)
     except BrokenPipeError:
-        _abandon_stdout()  # its reader has closed it
+        abandon(sys.stdout)  # its reader has closed it
         return EXIT_IO
     except MemoryError as error:
         return _fail(f"out of memory: {error}", EXIT_IO)
     except OSError as error:
-        _abandon_stdout()
-        return _fail(error, EXIT_NO_INPUT if error.filename in inputs else EXIT_IO)
+        abandon(sys.stdout)
+        return _fail(_described(error), EXIT_NO_INPUT if error.filename in inputs else EXIT_IO)
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
 
 
-def _abandon_stdout() -> None:
-    """Write nothing more to stdout, not even what the interpreter would flush when it exits."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _described(error: OSError) -> str:
+    """What the system reports, behind the name of the file: words alone, without the number of the error."""
+    where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    return f"{where}{error.strerror or error}"
 
 
 def _fail(error: object, code: int) -> int:
-    print(f"rffkern: error: {error}", file=sys.stderr)
+    """Say what is wrong, with nothing in it that could steer a terminal."""
+    say("\n".join(map(printable, f"rffkern: error: {error}".split("\n"))))
     return code
