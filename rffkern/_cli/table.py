@@ -25,12 +25,15 @@ class Table(Protocol):
     path: str
     columns: list[str] | None  # their names, where the file has them
     n_columns: int
-    total: int  # size of all rows, in units of the file's own
+    total: int | None  # size of all rows, in units of the file's own; None where only the end tells, as of a pipe
     has_labels: bool  # whether labels stand beside the rows, in no column of theirs
     guessed_data: bool  # whether it was only guessed that the first line holds no column names
 
     def blocks(self, features: Sequence[int], target: int | None = None) -> Iterator[Block]:
-        """Yield all rows: the columns `features` as X, and column `target` (else labels beside the rows) as labels."""
+        """Yield all rows: the columns `features` as X, and column `target` (else labels beside the rows) as labels.
+
+        The rows of a pipe can be read only once.
+        """
 
 
 class NamedRows:
