@@ -15,7 +15,7 @@ from .progress import Progress
 from .readers import open_table
 from .scores import Accuracy, RSquared, Score
 from .streams import say
-from .table import Block, Table, column_index
+from .table import Block, Table, column_index, listed
 from .usage import UsageError, check_output
 from .writers import CsvWriter, NpyWriter, Writer
 
@@ -86,7 +86,8 @@ def _feature_columns(table: Table, model: Any, target: int | None) -> list[int]:
         missing = [name for name in names if name not in table.columns]
         if missing:
             raise InvalidInputError(f"{table.path}: column {missing[0]!r} of the model is missing"
-                                    f"{f', and {len(missing) - 1} more' if missing[1:] else ''}; got {table.columns}")
+                                    f"{f', and {len(missing) - 1} more' if missing[1:] else ''}; got "
+                                    f"{listed(table.columns)}")
         return [table.columns.index(name) for name in names]
     features = [j for j in range(table.n_columns) if j != target]
     if len(features) != model.n_features_in_:

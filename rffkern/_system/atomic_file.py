@@ -19,13 +19,13 @@ _OPEN_FILES = ("/dev/fd/", "/dev/stdout", "/dev/stderr", "/proc/")
 
 
 @contextlib.contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def atomic_write(path: str | bytes | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open `path` for binary writing; the file appears, or changes, once the block ends without an exception.
 
     A file that is replaced hands on its permissions and, where that is allowed, its owner.  A pipe or device is
     written through as it is.
     """
-    path = os.fspath(path)
+    path = os.fsdecode(path)
     if is_stream(path):
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as file:
             yield file

@@ -61,7 +61,7 @@ def test_output_into_pipes_and_devices(folder):
 
 def test_closed_streams(folder):
     for line in ("rffkern info m.npz >&-", "rffkern predict m.npz test.csv >&-", "rffkern --help >&-"):
-        assert shell(line, folder, expect=74).stderr == "rffkern: error: Bad file descriptor\n"
+        assert shell(line, folder, expect=74).stderr == "rffkern: error: input or output failed: Bad file descriptor\n"
     for line in ("rffkern fit train.csv -o c.npz >&- 2>&-", "rffkern fit train.csv -o c.npz 2> /dev/full"):
         shell(line, folder)
         assert (folder / "c.npz").read_bytes() == (folder / "m.npz").read_bytes()

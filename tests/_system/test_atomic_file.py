@@ -99,6 +99,12 @@ def test_another_group_gets_no_more_than_everybody(tmp_path, monkeypatch):
     assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o644
 
 
+def test_a_name_in_bytes(tmp_path):
+    with atomic_write(os.fsencode(tmp_path / "f")) as file:
+        file.write(b"new")
+    assert (tmp_path / "f").read_bytes() == b"new"
+
+
 def test_a_new_file_has_the_mode_of_the_umask(tmp_path, umask):
     with atomic_write(tmp_path / "f"):
         pass
