@@ -30,13 +30,14 @@ _LABEL_DTYPES: dict[str, type] = {"|b1": bool, "<f4": float, "<f8": float, "O": 
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model or an expansion to `path`, whole or not at all.
+    """Write a fitted model or an expansion to `path`, whole or not at all; a pipe or device is written through.
 
     Parameters
     ----------
     model : fitted estimator of this package, FourierExpansion or KernelExpansion
     path : str or os.PathLike
-        The name of the file; nothing is appended to it.
+        The name of the file; nothing is appended to it.  A symbolic link is followed.  A file that is replaced hands on
+        its permissions and, where that is allowed, its owner.
 
     Raises
     ------

@@ -1,5 +1,7 @@
 """Tables in NumPy files: rows of a .npy file, or X (and y) of a .npz archive."""
 
+import io
+import os
 import zipfile
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -33,7 +35,7 @@ class ArrayTable:
             raise InvalidInputError(f"{path}: expected a 2-D numeric array, got dtype {self.X.dtype} of shape "
                                     f"{self.X.shape}")
         self.n_columns: int = self.X.shape[1]
-        self.total: int = self.X.nbytes
+        self.total: int | None = self.X.nbytes
         self.has_labels = self.y is not None
 
     def blocks(self, features: Sequence[int], target: int | None = None) -> Iterator[Block]:
@@ -52,7 +54,11 @@ class ArrayTable:
 
 
 def _read(path: str) -> _Arrays:
-    loaded = np.load(path, mmap_mode="r", allow_pickle=False)
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe, which can be neither mapped nor read twice
+        with open(path, "rb") as file:
+            loaded = np.load(io.BytesIO(file.read()), allow_pickle=False)
+    else:
+        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
     if not isinstance(loaded, np.lib.npyio.NpzFile):
         return _Arrays(loaded)
     with loaded:

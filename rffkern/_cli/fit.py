@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import json
-import sys
 import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from ..serialize import save
 from .labels import to_labels, to_targets
 from .progress import Progress
 from .readers import open_table
+from .streams import say
 from .table import NamedRows, Table, column_index
 from .usage import UsageError, check_output
 
@@ -47,12 +47,12 @@ def run_fit(arguments: argparse.Namespace) -> None:
     with _naming(arguments.data):
         _train(model, rows.named(~held_out), rows.y[~held_out])
     save(model, arguments.output)
-    print(f"trained {type(model).__name__} on {(~held_out).sum()} rows of {rows.X.shape[1]} columns in "
-          f"{time.perf_counter() - started:.2f} s: {arguments.output}", file=sys.stderr)
+    say(f"trained {type(model).__name__} on {(~held_out).sum()} rows of {rows.X.shape[1]} columns in "
+        f"{time.perf_counter() - started:.2f} s: {arguments.output}")
     if held_out.any():
         score = model.score(rows.X[held_out], rows.y[held_out])
-        print(f"accuracy on {held_out.sum()} held-out rows: {100 * score:.2f} %" if classifies
-              else f"R^2 on {held_out.sum()} held-out rows: {score:.4f}", file=sys.stderr)
+        say(f"accuracy on {held_out.sum()} held-out rows: {100 * score:.2f} %" if classifies
+            else f"R^2 on {held_out.sum()} held-out rows: {score:.4f}")
 
 
 def _build_model(arguments: argparse.Namespace) -> Any:
@@ -96,7 +96,7 @@ def _read_training(table: Table, target_text: str | None, classifies: bool) -> _
     names = [table.columns[j] for j in features] if table.columns else None
     if not classifies:
         return _Rows(X, to_targets(labels, table.path), names)
-    y = to_labels(labels)
+    y = to_labels(labels, table.path)
     if table.guessed_data and len(y) > 2 and (y[1:] != y[0]).all():
         raise InvalidInputError(f"{table.path}: row 1 may hold column names: its label {str(y[0])!r} occurs nowhere "
                                 "else; say --header yes or --header no")

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from ..serialize import load
+from .streams import printable
 
 _MOST_SHOWN = 12
 
@@ -17,7 +18,7 @@ def run_info(arguments: argparse.Namespace) -> None:
         print(json.dumps(facts))
         return
     for key, value in facts.items():
-        print(f"{key:<14} {_shown(value)}")
+        print(f"{key:<14} {printable(_shown(value))}")
 
 
 def _facts(model: Any, n_bytes: int) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Labels and targets out of the words, or numbers, that a file holds."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,13 +12,15 @@ from ..errors import InvalidInputError
 Double = NDArray[np.float64]
 
 
+# What C's strtod reads, but for hexadecimal numbers; `float` would also read 1_000 and the digits of other scripts.
+_NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE)
+# A zero in front of other digits belongs to a code, such as 007, not to a number.
+_CODE = re.compile(r"[+-]?0[0-9].*")
+
+
 def is_number(text: str) -> bool:
-    """Whether Python reads a text as a number, which may be nan or inf."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    """Whether a text is a decimal number, which may be nan or inf."""
+    return _NUMBER.fullmatch(text.strip()) is not None
 
 
 def as_numbers(labels: NDArray[Any]) -> Double:
@@ -28,33 +31,42 @@ def as_numbers(labels: NDArray[Any]) -> Double:
     return np.array(numbers).reshape(labels.shape)
 
 
-def to_labels(blocks: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Labels of all blocks as one array.
+def to_labels(blocks: Sequence[NDArray[Any]], path: str) -> NDArray[Any]:
+    """Labels of all blocks as one array; InvalidInputError names the first number that is not finite.
 
-    Words become integers where all are whole numbers, else floats where all are numbers; they stay words where two of
-    them are one number written in two ways.
+    Words become integers where all are whole numbers, else floats where all are numbers.  They stay words where one
+    begins with a needless zero, or where two of them are one number written in two ways.
     """
     labels = np.concatenate(blocks)
+    if labels.dtype.kind == "f":
+        _check_finite(labels, labels, path)
     if labels.dtype.kind != "U" or labels.ndim > 1:
         return labels
     words = set(labels.tolist())
     if not all(map(is_number, words)):
         return labels
     values = {word: float(word) for word in words}
-    if len(set(values.values())) < len(words):
+    numbers = np.array([values[word] for word in labels.tolist()])
+    _check_finite(numbers, labels, path)
+    if len(set(values.values())) < len(words) or any(map(_CODE.fullmatch, words)):
         return labels
     # Beyond 2^53 a double is not the integer that was written.
     whole = all(value.is_integer() and abs(value) < 2**53 for value in values.values())
-    return np.array([values[word] for word in labels.tolist()]).astype(np.int64 if whole else np.float64)
+    return numbers.astype(np.int64 if whole else np.float64)
 
 
 def to_targets(blocks: Sequence[NDArray[Any]], path: str) -> Double:
     """Real targets of all blocks as one array; InvalidInputError names the first that is no finite number."""
     words = np.concatenate(blocks)
     targets = as_numbers(words)
-    bad = ~np.isfinite(targets.reshape(len(targets), -1)).all(axis=1)
+    _check_finite(targets, words, path, "target")
+    return targets
+
+
+def _check_finite(numbers: NDArray[Any], given: NDArray[Any], path: str, what: str = "label") -> None:
+    """Name the first row whose number is nan or infinite."""
+    bad = ~np.isfinite(numbers.reshape(len(numbers), -1)).all(axis=1)
     if bad.any():
         row = int(bad.argmax())
-        raise InvalidInputError(f"{path}: expected a finite number as the target of data row {row + 1}, "
-                                f"got {words[row].tolist()!r}")
-    return targets
+        raise InvalidInputError(f"{path}: expected a finite number as the {what} of data row {row + 1}, "
+                                f"got {given[row].tolist()!r}")

@@ -14,11 +14,13 @@ from importlib import import_module
 from .._estimator.registry import FAMILIES
 from .._version import __version__
 from ..errors import FormatError, InvalidInputError
+from .streams import abandon, printable, replace_closed_streams, say
 from .usage import UsageError
 
-EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 65, 66, 74  # as in sysexits.h; argparse itself ends bad usage with 2
+EXIT_USAGE, EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 2, 65, 66, 74  # as in argparse and sysexits.h
 
-_EXIT_CODES = "exit codes: 0 done, 2 bad usage, 65 bad data, 66 no such input, 74 input or output failed"
+_EXIT_CODES = "exit codes: 0 done, 2 wrong usage, 65 wrong data, 66 input not found, 74 input or output failed"
+_TABLE = ".csv, .npy or .npz file; a pipe or /dev/stdin is read as .csv"
 
 _PREDICTORS = sorted(name for name, family in FAMILIES.items() if family.task in ("classifier", "regressor"))
 
@@ -31,34 +33,43 @@ def _build_parser() -> argparse.ArgumentParser:
     table = _table_options()
 
     fit = commands.add_parser("fit", parents=[table], help="train a model on a table and save it",
-                              description="Train a model on a table and save it.", epilog=_EXIT_CODES)
-    fit.add_argument("data", metavar="DATA", help=".csv, .npy, or .npz with arrays X and y")
+                              description="Train a model on a table and save it. All columns but that of the labels "
+                                          "must be numeric.", epilog=_EXIT_CODES)
+    fit.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz holds arrays X and y")
     fit.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file to write (.npz)")
     fit.add_argument("--target", metavar="COLUMN",
                      help="name or 0-based index of the label column (default: y of a .npz, else the last column)")
     fit.add_argument("--model", choices=_PREDICTORS, default="gbrff2",
-                     help=f"family of models: {', '.join(_PREDICTORS)} (default: gbrff2)", metavar="FAMILY")
+                     metavar="FAMILY",
+                     help=f"family of models: {', '.join(_PREDICTORS)}; regressors predict numbers, the others classes "
+                          "(default: gbrff2)")
     fit.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
-                     help="a parameter of the model, such as n_estimators=200; may be repeated")
-    fit.add_argument("--seed", type=int, help="random seed (default: 0)")
+                     help="a parameter of the model, such as n_estimators=200; may be repeated "
+                          "(help(rffkern.GBRFF2Classifier) and so on in Python describe them)")
+    fit.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")
     fit.add_argument("--holdout", type=float, default=0.0, metavar="SHARE",
-                     help="share of the rows, drawn at random, to keep out of training and report the score on")
+                     help="share of the rows, from 0 to below 1, to keep out of training and report the score on; "
+                          "drawn at random (default: 0)")
 
-    predict = commands.add_parser("predict", parents=[table], help="score the rows of a table",
-                                  description="Score the rows of a table; of a .csv or .npy in constant memory.",
+    predict = commands.add_parser("predict", parents=[table], help="predict the labels or targets of a table's rows",
+                                  description="Predict the labels or targets of a table's rows. A .csv or .npy file is "
+                                              "read block by block, in constant memory.",
                                   epilog=_EXIT_CODES)
-    predict.add_argument("model", metavar="MODEL")
-    predict.add_argument("data", metavar="DATA", help=".csv, .npy, or .npz with an array X")
-    predict.add_argument("-o", "--output", metavar="OUT", help=".csv or .npy to write (default: text on stdout)")
+    predict.add_argument("model", metavar="MODEL", help="model file that rffkern fit wrote")
+    predict.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz holds an array X")
+    predict.add_argument("-o", "--output", metavar="OUT",
+                         help=".csv or .npy file to write, complete or not at all; a pipe or device gets .csv, block "
+                              "by block, as stdout does (default: stdout)")
     predict.add_argument("--proba", action="store_true", help="add the probability of each class (.npy: only those)")
     predict.add_argument("--target", metavar="COLUMN", help="a column with the true labels or targets, for the score")
 
-    info = commands.add_parser("info", help="describe a model file", description="Describe a model file.")
-    info.add_argument("model", metavar="MODEL")
-    info.add_argument("--json", action="store_true", help="as one JSON object")
+    info = commands.add_parser("info", help="describe a model file", description="Describe a model file.",
+                               epilog=_EXIT_CODES)
+    info.add_argument("model", metavar="MODEL", help="model file that rffkern fit wrote")
+    info.add_argument("--json", action="store_true", help="print one JSON object")
 
     commands.add_parser("demo", help="train on generated data and show what to do next",
-                        description="Train on generated data and show what to do next.")
+                        description="Train on generated data and show what to do next.", epilog=_EXIT_CODES)
     return parser
 
 
@@ -66,11 +77,12 @@ def _table_options() -> argparse.ArgumentParser:
     """What every command that reads a table accepts."""
     options = argparse.ArgumentParser(add_help=False)
     options.add_argument("--header", choices=["auto", "yes", "no"], default="auto",
-                         help="whether a .csv begins with column names (auto: where they stand over numbers)")
-    options.add_argument("--delimiter", type=_delimiter, default=",",
-                         help="between the cells of a .csv, such as ';' or '\\t' (default: a comma)")
+                         help="whether a .csv begins with column names (auto: if they are those of the model or stand "
+                              "over numbers; if column names may be numbers, yes or no must be given)")
+    options.add_argument("--delimiter", type=_delimiter, default=",", metavar="CHARACTER",
+                         help="what separates the cells of a .csv, such as ';' or '\\t' (default: a comma)")
     options.add_argument("--threads", type=_thread_count, metavar="N",
-                         help="threads (default: the CPUs this process may use)")
+                         help="number of threads (default: the CPUs this process may use)")
     return options
 
 
@@ -97,37 +109,44 @@ def _run(arguments: argparse.Namespace) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code."""
+    replace_closed_streams()
     parser = _build_parser()
-    arguments = parser.parse_args(argv)
-    inputs = {getattr(arguments, name, None) for name in ("data", "model")} - {None}
-    # A plain kill ends in the same clean-up as an exception: no temporary file is left.
-    with contextlib.suppress(ValueError):  # only the main thread may ask for signals
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    inputs: set[str | None] = set()
     try:
+        try:
+            arguments = parser.parse_args(argv)
+        finally:  # --help ends here
+            sys.stdout.flush()
+        inputs = {getattr(arguments, name, None) for name in ("data", "model")} - {None}
+        # A plain kill ends in the same clean-up as an exception: no temporary file is left.
+        with contextlib.suppress(ValueError):  # only the main thread may ask for signals
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
         _run(arguments)
         sys.stdout.flush()
         return 0
     except UsageError as error:
-        parser.error(str(error))
+        return _fail(f"{error}\n(rffkern {arguments.command} --help lists the options)", EXIT_USAGE)
     except (InvalidInputError, FormatError) as error:
         return _fail(error, EXIT_DATA)
     except BrokenPipeError:
-        _abandon_stdout()  # its reader has closed it
+        abandon(sys.stdout)  # its reader has closed it
         return EXIT_IO
     except MemoryError as error:
         return _fail(f"out of memory: {error}", EXIT_IO)
     except OSError as error:
-        _abandon_stdout()
-        return _fail(error, EXIT_NO_INPUT if error.filename in inputs else EXIT_IO)
+        abandon(sys.stdout)
+        return _fail(_described(error), EXIT_NO_INPUT if error.filename in inputs else EXIT_IO)
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
 
 
-def _abandon_stdout() -> None:
-    """Write nothing more to stdout, not even what the interpreter would flush when it exits."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _described(error: OSError) -> str:
+    """What the system reports, behind the name of the file: words alone, without the number of the error."""
+    where = "input or output failed: " if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    return f"{where}{error.strerror or error}"
 
 
 def _fail(error: object, code: int) -> int:
-    print(f"rffkern: error: {error}", file=sys.stderr)
+    """Say what is wrong, with nothing in it that could steer a terminal."""
+    say("\n".join(map(printable, f"rffkern: error: {error}".split("\n"))))
     return code

@@ -5,32 +5,39 @@ import sys
 import time
 from typing import Self
 
+from .streams import say
+
 _SECONDS_BETWEEN = 0.1
 
 
 class Progress:
     """A bar where stderr is a terminal, nothing elsewhere; leaving its `with` block removes it."""
 
-    def __init__(self, label: str, total: int) -> None:
-        self.label, self.total = label, max(1, total)
+    def __init__(self, label: str, total: int | None) -> None:
+        self.label, self.total = label, None if total is None else max(1, total)
         self.shown = sys.stderr.isatty()
         self.started, self.drawn = time.monotonic(), -math.inf
 
     def update(self, done: int, note: str = "") -> None:
-        """Draw the bar at `done` of `total`: the first time, the last, and between them at most ten times a second."""
+        """Draw the bar at `done` of `total`: the first time, the last, and at most ten times a second between."""
         now = time.monotonic()
-        if not self.shown or (now - self.drawn < _SECONDS_BETWEEN and done < self.total):
+        last = self.total is not None and done >= self.total
+        if not self.shown or (now - self.drawn < _SECONDS_BETWEEN and not last):
             return
         self.drawn = now
+        say(f"\r{self.label} {self._bar(done, now - self.started)}  {note}\x1b[K", end="")
+
+    def _bar(self, done: int, seconds: float) -> str:
+        """How much is done and, where the total is known, how long the rest will take."""
+        if self.total is None:
+            return f"{seconds:4.0f} s"
         share = min(1.0, done / self.total)
-        left = (now - self.started) * (1 - share) / share if share else 0.0
-        bar = "#" * round(24 * share)
-        print(f"\r{self.label} [{bar:<24}] {100 * share:3.0f} %  {left:4.0f} s left  {note}\x1b[K", end="",
-              file=sys.stderr, flush=True)
+        left = seconds * (1 - share) / share if share else 0.0
+        return f"[{'#' * round(24 * share):<24}] {100 * share:3.0f} %  {left:4.0f} s left"
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            say("\r\x1b[K", end="")

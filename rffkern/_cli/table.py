@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ..errors import InvalidInputError
 
 BLOCK_ROWS = 8192
+_MOST_LISTED = 12
 
 
 class Block(NamedTuple):
@@ -25,12 +26,15 @@ class Table(Protocol):
     path: str
     columns: list[str] | None  # their names, where the file has them
     n_columns: int
-    total: int  # size of all rows, in units of the file's own
+    total: int | None  # size of all rows, in units of the file's own; None where only the end tells, as of a pipe
     has_labels: bool  # whether labels stand beside the rows, in no column of theirs
     guessed_data: bool  # whether it was only guessed that the first line holds no column names
 
     def blocks(self, features: Sequence[int], target: int | None = None) -> Iterator[Block]:
-        """Yield all rows: the columns `features` as X, and column `target` (else labels beside the rows) as labels."""
+        """Yield all rows: the columns `features` as X, and column `target` (else labels beside the rows) as labels.
+
+        The rows of a pipe can be read only once.
+        """
 
 
 class NamedRows:
@@ -46,7 +50,14 @@ class NamedRows:
 def check_column_names(path: str, columns: list[str] | None) -> None:
     """Refuse a name that stands over two columns."""
     if columns is not None and len(set(columns)) < len(columns):
-        raise InvalidInputError(f"{path}: column names must be distinct, got {columns}")
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise InvalidInputError(f"{path}: column names must be distinct, got {twice!r} more than once")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Column names for a message: the first of them, if there are many."""
+    return f"{list(names)}" if len(names) <= _MOST_LISTED else f"{list(names[:_MOST_LISTED])} and " \
+                                                               f"{len(names) - _MOST_LISTED} more"
 
 
 def column_index(table: Table, text: str) -> int:
@@ -59,5 +70,5 @@ def column_index(table: Table, text: str) -> int:
         index = table.n_columns
     if -table.n_columns <= index < table.n_columns:
         return index % table.n_columns
-    known = f"one of {table.columns}" if table.columns else f"an index below {table.n_columns}"
+    known = f"one of {listed(table.columns)}" if table.columns else f"an index below {table.n_columns}"
     raise InvalidInputError(f"{table.path}: no column {text!r}: expected {known}")

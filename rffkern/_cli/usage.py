@@ -1,7 +1,8 @@
 """Usage errors that argparse cannot know of."""
 
-import errno
 import os
+
+from .._system.atomic_file import check_writable
 
 
 class UsageError(Exception):
@@ -9,9 +10,7 @@ class UsageError(Exception):
 
 
 def check_output(path: str, *inputs: str) -> None:
-    """Refuse, before any work, an output that is an input or whose folder is not there."""
-    if any(os.path.exists(path) and os.path.samefile(path, given) for given in inputs if os.path.exists(given)):
+    """Refuse, before any work, an output that is an input or that cannot be written."""
+    if os.path.isfile(path) and any(os.path.samefile(path, given) for given in inputs if os.path.exists(given)):
         raise UsageError(f"the output must not be an input, got {path!r} for both")
-    folder = os.path.dirname(os.path.realpath(path))
-    if not os.access(folder, os.W_OK):
-        raise OSError(errno.ENOENT, "cannot write to the folder of the output", path)
+    check_writable(path)

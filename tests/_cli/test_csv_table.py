@@ -1,5 +1,8 @@
 """Parsing of CSV files."""
 
+import os
+import threading
+
 import numpy as np
 import pytest
 
@@ -61,9 +64,60 @@ def test_another_delimiter(table):
     assert rows_of(table("1;2,5\n3;4\n", delimiter=";", header="no"), [0], 1) == ([[1.0], [3.0]], ["2,5", "4"])
 
 
-def test_numbers_that_only_python_reads(table):
-    """loadtxt refuses 1_0; the cell-by-cell reader takes it as `float` does."""
-    assert rows_of(table("1_0,2\n3,4\n"), [0, 1]) == ([[10.0, 2.0], [3.0, 4.0]], None)
+@pytest.mark.parametrize("cell", ["1_0", "\uff11\uff12", "\u0661", "0x10", "infinity", "nan", "1e400", "1d5", ""])
+def test_numbers_that_only_python_reads(table, cell):
+    """A number is what C reads as one; both readers agree on that."""
+    with pytest.raises(InvalidInputError, match=f"row 2, column 1: expected a finite number, got {cell!r}"):
+        rows_of(table(f"8,2\n{cell},2\n3,4\n", header="no"), [0, 1])
+
+
+@pytest.mark.parametrize(("first", "second"), [
+    ("0,1,2", "0.5,0.1,0.2"), ("0,1,2", "4,5,6"), ("0,1,2,answer", "0.5,0.1,0.2,yes"), ("2019,2020", "1.5,2"),
+    ("0", "7"), ("3,1,2", "1e3,2,3"), ("0,1", None),
+])
+def test_numbers_that_may_be_names(table, first, second):
+    """As pandas names columns that have no name: neither a row of data nor names without being asked."""
+    text = f"{first}\n" if second is None else f"\n{first}\n{second}\n"
+    with pytest.raises(InvalidInputError, match=r"row \d may hold column names, .*; say --header yes or --header no"):
+        table(text)
+    assert table(text, header="yes").columns == first.split(",")
+    assert table(text, header="no").columns is None
+
+
+@pytest.mark.parametrize(("first", "second"), [("1,2", "3,4"), ("0,0", "0.5,1"), ("1,1.5", "2.5,3"), ("1,2", None),
+                                               ("1,2,yes", "0,4,no"), ("1.0,2.0", "0.5,3.5")])
+def test_numbers_that_are_data(table, first, second):
+    assert table(f"{first}\n" if second is None else f"{first}\n{second}\n").columns is None
+
+
+@pytest.mark.parametrize(("names", "first", "expected"), [
+    (["0", "1", "2"], "0,1,2", ["0", "1", "2"]), (["0", "1"], "0,1,answer", ["0", "1", "answer"]),
+    (["2019", "a"], "a,2019", ["a", "2019"]), (["5", "6"], "5,6", ["5", "6"]), (["7", "6"], "6,7", None),
+])
+def test_the_names_of_the_model_are_a_header(tmp_path, names, first, expected):
+    second = ",".join("9" * len(first.split(",")))
+    (tmp_path / "t.csv").write_text(f"{first}\n{second}\n")
+    assert CsvTable(str(tmp_path / "t.csv"), "auto", ",", names).columns == expected
+
+
+def test_a_table_that_is_read_again(table):
+    found = table("\ufeffa,b\n1,2\n3,4\n")
+    assert rows_of(found, [0, 1]) == rows_of(found, [0, 1]) == ([[1.0, 2.0], [3.0, 4.0]], None)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_read_once(tmp_path, rng):
+    os.mkfifo(tmp_path / "t.csv")
+    X = rng.standard_normal((20_000, 3)).round(3)
+    text = "\n".join(["a,b,c", *(",".join(map(str, row)) for row in X.tolist())])
+    writer = threading.Thread(target=(tmp_path / "t.csv").write_text, args=(text,))
+    writer.start()
+    found = CsvTable(str(tmp_path / "t.csv"), "auto", ",")
+    assert found.total is None
+    np.testing.assert_array_equal(rows_of(found, [0, 1, 2])[0], X)
+    writer.join()
+    with pytest.raises(InvalidInputError, match="a pipe can be read only once"):
+        next(found.blocks([0]))
 
 
 def test_both_readers_agree(table, rng):
@@ -93,7 +147,8 @@ def test_blocks(table, monkeypatch):
     ("1,inf,a", "row 4, column 2 (q): expected a finite number, got 'inf'"),
     ("1,2", "row 4: expected 3 columns, got 2"), ("1,2,a,b", "row 4: expected 3 columns, got 4"),
     ("1,2,", "row 4, column 3 (r): expected a label or target, got an empty cell"),
-    ('1,2,"a', "row 2 or after: a quoted cell spans lines; line breaks inside cells are not supported"),
+    ('1,2,"a', "row 4: a quoted cell is not closed at the end of its line; line breaks inside cells are not "
+     "supported"),
 ])
 def test_faults_are_located(table, line, message):
     found = table(f"p,q,r\n1,2,a\n\n{line}\n5,6,b\n")
@@ -105,8 +160,20 @@ def test_faults_are_located(table, line, message):
 @pytest.mark.parametrize(("content", "message"), [
     ("", "the file holds no rows"), ("\n \n", "the file holds no rows"),
     ("a,a\n1,2\n", "column names must be distinct"),
-    (b"\xff\xfe\x00", "not a text file in UTF-8"), ('1,"' + "x" * 200_000 + '"\n', "row 1 or after: field larger"),
+    (b"\xff\xfe\x00", "not a text file in UTF-8"), ('1,"' + "x" * 200_000 + '"\n', "row 1: field larger"),
 ])
 def test_files_that_are_no_tables(table, content, message):
     with pytest.raises(InvalidInputError, match=message):
         table(content)
+
+
+@pytest.mark.parametrize("features", [[0], [0, 1]])
+def test_an_open_quote_at_the_end(table, features):
+    """The cell is refused also where nobody asks for its column."""
+    for text in ('1,2,a\n3,4,"b', '1,2,a\n3,4,"b\n'):
+        with pytest.raises(InvalidInputError, match="row 2: a quoted cell is not closed"):
+            list(table(text).blocks(features))
+
+
+def test_quotes_inside_plain_cells(table):
+    assert rows_of(table('1,5" pipe\n2,x\n'), [0], 1) == ([[1.0], [2.0]], ['5" pipe', "x"])

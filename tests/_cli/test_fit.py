@@ -82,11 +82,11 @@ def test_label_types(tmp_path, table, labels, classes):
 
 @pytest.mark.parametrize("header", [True, False])
 def test_labels_are_the_same_in_every_block(tmp_path, rng, header):
-    """Blanks and quotes round labels, and a number only Python reads, in a table of several blocks."""
+    """Blanks and quotes round labels, and a row that is read cell by cell, in a table of several blocks."""
     X = rng.standard_normal((9000, 2)).round(3)
     labels = np.where(X[:, 0] > 0, ' "yes"', " no ")
     lines = [f"{a},{b},{label}" for (a, b), label in zip(X, labels, strict=True)]
-    lines[8500] = f"1_0,{X[8500, 1]}, yes"
+    lines[8500] = f'"10",{X[8500, 1]}, "yes"'
     (tmp_path / "t.csv").write_text("\n".join(["2019,2020,label"] * header + lines))
     run("fit", "t.csv", "-o", "m.npz", *(["--header", "yes"] if header else []), cwd=tmp_path)
     assert load(tmp_path / "m.npz").classes_.tolist() == ["no", "yes"]
@@ -98,7 +98,7 @@ def test_bad_data_files(folder):
         ("binary.csv", b"\xff\xfe\x00\x01\n", "not a text file in UTF-8"), ("twice.csv", b"a,a\n1,2\n", "distinct"),
         ("nolabel.csv", b"1,2,a\n3,4,\n5,6,b\n", "row 2, column 3: expected a label or target, got an empty cell"),
         ("years.csv", b"2019,2020,label\n1,2,a\n3,4,b\n5,6,a\n", "row 1 may hold column names"),
-        ("long.csv", b'1,2,"' + b"x" * 200_000 + b'"\n', "row 1 or after"),
+        ("long.csv", b'1,2,"' + b"x" * 200_000 + b'"\n', "row 1: field larger"),
         ("one.csv", b"1\n2\n", "at least one column besides"), ("odd.txt", b"1,2\n", "must end in .csv, .npy or .npz"),
         ("bad.npy", b"nonsense", "not a NumPy file"), ("bad.npz", b"PK\x03\x04nonsense", "not a NumPy file"),
     ]:

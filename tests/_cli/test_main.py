@@ -51,7 +51,8 @@ def test_exit_codes(folder):
     run("info", "nowhere.npz", cwd=folder, expect=66)
     (folder / "broken.npz").write_bytes((folder / "m.npz").read_bytes()[:-5])
     assert "damaged" in run("info", "broken.npz", cwd=folder, expect=65).stderr
-    run("fit", "train.csv", "-o", "no/such/folder/m.npz", cwd=folder, expect=74)
+    done = run("fit", "train.csv", "-o", "no/such/folder/m.npz", cwd=folder, expect=74)
+    assert done.stderr == "rffkern: error: no/such/folder/m.npz: the folder of the output does not exist\n"
     before = (folder / "train.csv").read_bytes()
     assert "must not be an input" in run("fit", "train.csv", "-o", "./train.csv", cwd=folder, expect=2).stderr
     assert (folder / "train.csv").read_bytes() == before

@@ -180,3 +180,20 @@ def test_memory_does_not_grow_with_the_rows(tmp_path, rng):
         peaks.append(int(done.stderr.split()[-1]))
         assert len(np.load(tmp_path / "o.npy", mmap_mode="r")) == 300 * n
     assert peaks[1] - peaks[0] < 10_000, "KiB, for 29 MB more of numbers"
+
+
+def test_numbered_columns(tmp_path, table):
+    """As pandas writes columns without names: a header where the model knows them, else a question."""
+    X, y = table
+    write_csv(tmp_path / "train.csv", X, y, header=["0", "1", "2"])
+    write_csv(tmp_path / "test.csv", X[:5], header=["0", "1", "2"])
+    refused = "row 1 may hold column names, or numbers: 0, 1, 2"
+    assert refused in run("fit", "train.csv", "-o", "m.npz", cwd=tmp_path, expect=65).stderr
+    done = run("fit", "train.csv", "-o", "m.npz", "--header", "yes", cwd=tmp_path)
+    assert "on 300 rows of 3 columns" in done.stderr
+    assert len(run("predict", "m.npz", "test.csv", cwd=tmp_path).stdout.splitlines()) == 6
+    np.savez(tmp_path / "t.npz", X=X, y=y)
+    run("fit", "t.npz", "-o", "nameless.npz", cwd=tmp_path)
+    assert refused in run("predict", "nameless.npz", "test.csv", cwd=tmp_path, expect=65).stderr
+    done = run("predict", "nameless.npz", "test.csv", "--header", "yes", cwd=tmp_path)
+    assert len(done.stdout.splitlines()) == 6

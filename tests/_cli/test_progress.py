@@ -64,3 +64,13 @@ def test_an_empty_table_and_more_than_all(monkeypatch, clock):
         bar.update(0)
         bar.update(5)
     assert stream.getvalue().count("100 %") == 1
+
+
+def test_a_total_that_nobody_knows(monkeypatch, clock):
+    stream = Stream(True)
+    monkeypatch.setattr(sys, "stderr", stream)
+    with Progress("scoring", None) as bar:
+        clock[0] = 3.0
+        bar.update(100, "7 rows")
+        bar.update(200, "8 rows")  # not yet a tenth of a second later
+    assert stream.getvalue() == "\rscoring    3 s  7 rows\x1b[K\r\x1b[K"

@@ -46,3 +46,12 @@ def test_named_rows_are_read_as_a_data_frame():
     assert feature_names(rows).tolist() == ["a", "b"]
     np.testing.assert_array_equal(np.asarray(rows), np.eye(2))
     assert np.asarray(rows, dtype=np.float32).dtype == np.float32
+
+
+def test_many_columns_are_not_all_listed(tmp_path):
+    (tmp_path / "t.csv").write_text(",".join(f"c{j}" for j in range(5000)) + "\n" + ",".join("1" * 5000) + "\n")
+    with pytest.raises(InvalidInputError, match=r"expected one of \['c0', .*'c11'\] and 4988 more$"):
+        column_index(open_table(str(tmp_path / "t.csv")), "d")
+    (tmp_path / "t.csv").write_text(",".join(["c"] * 5000) + "\n" + ",".join("1" * 5000) + "\n")
+    with pytest.raises(InvalidInputError, match=r"must be distinct, got 'c' more than once$"):
+        open_table(str(tmp_path / "t.csv"))
