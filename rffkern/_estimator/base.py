@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._data.arguments import check_all
 from .._data.row_blocks import RowBlocks
 from .._data.training_rows import Training, check_labelled, check_with_targets, with_evaluation
-from .._data.validation import check_array, check_names, check_targets, feature_names
+from .._data.validation import check_array, check_names, check_targets, feature_names, refuse_masked
 from .._data.weights import check_weights
 from ..errors import InvalidInputError, NotFittedError, TrainingStateError
 from ..expansion import Expansion, FourierExpansion
@@ -106,15 +106,16 @@ class Model:
         check_all(self.parameters, self)
 
     def _keep(self, fitted: Fitted) -> None:
-        """Set all fitted attributes at once: an interrupt finds either the old model or the new one."""
-        new = {"expansion_": fitted.expansion, "n_features_in_": fitted.expansion.n_features, **fitted.attributes}
+        """Replace all attributes at once: an interrupt, or another thread, finds the old model or the new one."""
+        new = vars(self) | {"expansion_": fitted.expansion, "n_features_in_": fitted.expansion.n_features}
+        new |= fitted.attributes
         for name, value in (("feature_names_in_", fitted.names), ("classes_", fitted.classes),
                             ("_training_state", fitted.training_state)):
             if value is None:
-                vars(self).pop(name, None)
+                new.pop(name, None)
             else:
                 new[name] = value
-        vars(self).update(new)
+        self.__dict__ = new
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "expansion_"):
@@ -152,19 +153,18 @@ class Model:
         return {}
 
     def _snapshot(self) -> Self:
-        """A copy that stays as it is now, for a call that needs more than one attribute, or one of them repeatedly.
+        """A copy that stays as it is now: another thread may fit this model again during a call.
 
-        Another thread may fit this model again in the meantime.
+        Every public method that scores begins with it.
         """
         copied = object.__new__(type(self))
         vars(copied).update(vars(self))
         return copied
 
     def _raw_scores(self, X: Any) -> Double:
-        """Scores of the expansion, shape (n_samples, n_outputs)."""
+        """Scores of the expansion, shape (n_samples, n_outputs), for a snapshot."""
         if isinstance(X, RowBlocks):
-            now = self._snapshot()
-            scores = [now._raw_scores(block) for block in X.pieces()]
+            scores = [self._raw_scores(block) for block in X.pieces()]
             if not scores:
                 raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
             return np.concatenate(scores)
@@ -224,7 +224,7 @@ class Classifier(Model):
         InvalidInputError
             If X is not finite and numeric, or its columns are not those of `fit`.
         """
-        scores = self._raw_scores(X)
+        scores = self._snapshot()._raw_scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -240,17 +240,20 @@ class Classifier(Model):
         With more than two classes they are those of one against the rest, scaled to sum to 1, or, of families that
         learn all classes at once, the softmax of the scores.
         """
-        scores = self._raw_scores(X)
-        return probabilities(self._link(), scores)
+        now = self._snapshot()
+        scores = now._raw_scores(X)
+        return probabilities(now._link(), scores)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the (weighted) share of rows of X whose label in y is predicted."""
-        predicted = self.predict(X)
+        now = self._snapshot()
+        predicted = now.predict(X)
+        refuse_masked(y, "y")
         y = np.asarray(y)
         if y.shape != predicted.shape:
             raise InvalidInputError(f"y must have shape {predicted.shape}, got {y.shape}")
-        if not np.isin(y, self.classes_).any():
-            raise InvalidInputError(f"y must hold labels of the model, such as {self.classes_[0]!r}, got {y[0]!r}")
+        if not np.isin(y, now.classes_).any():
+            raise InvalidInputError(f"y must hold labels of the model, such as {now.classes_[0]!r}, got {y[0]!r}")
         return float(check_weights(sample_weight, y.size).mean(predicted == y))
 
 
@@ -291,7 +294,7 @@ class Regressor(Model):
         InvalidInputError
             If X is not finite and numeric, or its columns are not those of `fit`.
         """
-        scores = self._raw_scores(X)
+        scores = self._snapshot()._raw_scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -299,7 +302,7 @@ class Regressor(Model):
 
         It is 1 for a constant target predicted exactly, and 0 for one that is not.
         """
-        predicted = self._raw_scores(X)
+        predicted = self._snapshot()._raw_scores(X)
         values = check_targets(y, predicted.shape[0])
         if values.shape != predicted.shape:
             raise InvalidInputError(f"y must have {predicted.shape[1]} targets, got {values.shape[1]}")

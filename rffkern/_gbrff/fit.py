@@ -168,6 +168,7 @@ def restored_rounds(expansion: Any, curves: Mapping[str, Double], n_components: 
 
 def staged_scores(model: Any, X: Any) -> Iterator[Double]:
     """Yield the scores after each round kept: (n_samples,) of one output, (n_samples, n_outputs) of more."""
+    model = model._snapshot()
     X = model._check_rows(X)
     expansion = model.expansion_
     for scores in expansion.staged_score(X, expansion.n_outputs * model.n_components_, n_threads=model.n_threads):

@@ -114,6 +114,7 @@ def make_stages(paths: Sequence[CoefficientPath], counts: Sequence[Sequence[int]
 
 def staged_scores(model: Any, X: Any) -> Iterator[Double]:
     """Yield the scores of a fitted model after each round kept: (n_samples,) of one output, else two-dimensional."""
+    model = model._snapshot()
     X = model._check_rows(X)
     machine: StagedMachine = model._require_training_state("for staged answers")
     for scores in machine.scores(X, model.n_threads):
