@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from ._data.angles import AngleBound, RowParts
 from ._data.threads import check_n_threads
 from ._data.validation import check_array
 from ._kernels import packing, scoring
@@ -185,11 +186,12 @@ class FourierExpansion(Expansion):
     amplitudes: Double
     center: Double
     _packed_few: dict[np.dtype[Any], tuple[Real, Real]]  # by dtype: shifts and omegas in tiles of terms, amplitudes
+    _angle_bound: dict[str, AngleBound]  # one entry, once it is known
 
     def __init__(self, omegas: ArrayLike, phases: ArrayLike, amplitudes: ArrayLike, intercept: ArrayLike,
                  center: ArrayLike) -> None:
         super().__init__(omegas, phases, amplitudes, intercept, center)
-        vars(self).update(_packed_few={})
+        vars(self).update(_packed_few={}, _angle_bound={})
 
     def _shapes(self) -> tuple[tuple[int, ...], ...]:
         return ((self.n_terms, self.n_features), (self.n_terms,), (self.n_terms, self.n_outputs), (self.n_outputs,),
@@ -197,8 +199,22 @@ class FourierExpansion(Expansion):
 
     def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
-        if X.dtype == np.float32 and not self.fits_single():
-            X = X.astype(np.float64)
+        parts = self.in_precisions(X)
+        if len(parts) == 1:
+            return self._score_as_given(parts[0][1], n_threads)
+        out = np.empty((X.shape[0], self.n_outputs))
+        for rows, part in parts:
+            out[rows] = self._score_as_given(part, n_threads)
+        return out
+
+    def in_precisions(self, X: Real) -> RowParts:
+        """Rows and their places: float32 rows where angles are large in float64, all others as they are."""
+        if X.dtype != np.float32 or not self.fits_single():
+            return [(slice(None), X.astype(np.float64, copy=False))]
+        return self._angles().divide(X)
+
+    def _score_as_given(self, X: Real, n_threads: int | None) -> Double:
+        """Scores of rows in the precision of the rows."""
         n_samples, n_features = X.shape
         out = np.empty((n_samples, self.intercept.size))
         if n_samples < _FEW:
@@ -232,8 +248,15 @@ class FourierExpansion(Expansion):
             total = total + scores[:, -1]
 
     def _can_be_single(self) -> bool:
-        """Whether single precision can hold all numbers."""
-        return all(bool(np.abs(array).max(initial=0) < _LARGEST_SINGLE) for array in self.arrays().values())
+        """Whether single precision can hold all numbers, and tells the phases."""
+        return (all(bool(np.abs(array).max(initial=0) < _LARGEST_SINGLE) for array in self.arrays().values())
+                and self._angles().phases_fit())
+
+    def _angles(self) -> AngleBound:
+        """Make and keep the bound that tells which rows single precision suffices for."""
+        if "known" not in self._angle_bound:
+            self._angle_bound["known"] = AngleBound.of(self.omegas, self.phases, self.amplitudes, self.center)
+        return self._angle_bound["known"]
 
     def _pack(self, dtype: DTypeLike) -> _PackedCosines:
         """Make and keep the terms as kernels read them."""

@@ -8,6 +8,7 @@ import pytest
 from helpers.wavy_rows import wavy
 from hypothesis import settings
 
+from rffkern._data import threads
 from rffkern._kernels import simd
 
 settings.register_profile("rffkern", deadline=None, max_examples=int(os.environ.get("RFFKERN_EXAMPLES", "60")),
@@ -20,6 +21,12 @@ DATA_VARIABLE = "RFFKERN_DATA"
 @pytest.fixture
 def rng():
     return np.random.default_rng(20)
+
+
+@pytest.fixture
+def eight_cpus(monkeypatch):
+    """Start as many threads as a test asks for, on a machine of any size."""
+    monkeypatch.setattr(threads, "machine_cpus", lambda: 8)
 
 
 @pytest.fixture(params=simd.LEVELS)

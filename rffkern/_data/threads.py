@@ -30,23 +30,30 @@ def _quota() -> int | None:
     return None
 
 
-def available_cpus() -> int:
-    """Number of CPUs this process may use: the smallest of its CPU set, its container's quota and OMP_NUM_THREADS."""
+def machine_cpus() -> int:
+    """Number of CPUs that are there for this process: the smaller of its CPU set and its container's quota."""
     affinity = getattr(os, "sched_getaffinity", None)
     count = len(affinity(0)) if affinity else os.cpu_count() or 1
-    limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    if limit.isdigit() and int(limit) > 0:
-        count = min(count, int(limit))
     return min(count, _quota() or count)
+
+
+def available_cpus() -> int:
+    """Number of CPUs to use where none is asked for: those that are there, or OMP_NUM_THREADS if that is smaller."""
+    count = machine_cpus()
+    limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return min(count, int(limit)) if limit.isdigit() and int(limit) > 0 else count
 
 
 def check_n_threads(n_threads: int | None, n_elements: int) -> int:
     """Number of threads for a kernel over `n_elements` numbers.
 
-    None means the CPUs this process may use.  A forked child gets one: OpenMP runtimes do not survive a fork.
+    None means the CPUs this process may use, and a number is held to those that are there: more threads are never
+    faster, and GNU OpenMP ends the process if one cannot be started.  A forked child gets one: OpenMP runtimes do not
+    survive a fork.
     """
     if n_threads is not None:
         n_threads = check_scalar("n_threads", n_threads, int, low=1, high=MAX_THREADS)
     if n_elements < 2 * ELEMENTS_PER_THREAD or os.getpid() != _import_pid:
         return 1
-    return min(available_cpus() if n_threads is None else n_threads, n_elements // ELEMENTS_PER_THREAD)
+    wanted = available_cpus() if n_threads is None else min(n_threads, machine_cpus())
+    return min(wanted, n_elements // ELEMENTS_PER_THREAD)

@@ -34,8 +34,22 @@ def feature_names(X: Any) -> NDArray[np.object_] | None:
     return None
 
 
+def refuse_masked(data: Any, name: str) -> None:
+    """Refuse masked values, alone, in an array or in a list of arrays: NumPy would take what stands under the mask."""
+    if isinstance(data, (list, tuple)):
+        parts = list(data)
+    elif isinstance(data, np.ndarray):
+        parts = [data, *np.asarray(data).ravel()] if data.dtype == object else [data]
+    else:
+        return
+    if any(isinstance(part, np.ndarray) and type(part) is not np.ndarray and np.ma.is_masked(part) for part in parts):
+        raise InvalidInputError(f"{name} must have no masked values: remove them or fill them in, as with "
+                                f"{name}.filled(value)")
+
+
 def as_numeric(data: Any, name: str) -> NDArray[Any]:
     """Return real numbers as an array of float32 or float64 in native byte order, of any shape."""
+    refuse_masked(data, name)
     if hasattr(data, "toarray") and hasattr(data, "nnz"):
         raise InvalidTypeError(f"{name} must be a dense array, got a sparse {type(data).__name__}; "
                                f"sparse data is not supported, convert it with {name}.toarray()")
@@ -92,6 +106,7 @@ def check_array(X: Any, name: str = "X", min_samples: int = 1) -> NDArray[Any]:
 
 def as_column(values: Any, name: str, n_samples: int) -> NDArray[Any]:
     """Return one value per row as a 1-D array; warn where it is given as a column of a 2-D array."""
+    refuse_masked(values, name)
     array = np.asarray(values)
     if array.ndim == 2 and array.shape[1] == 1:
         module = sys.modules.get("sklearn.exceptions")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._data.arguments import check_all
 from .._data.row_blocks import RowBlocks
 from .._data.training_rows import Training, check_labelled, check_with_targets, with_evaluation
-from .._data.validation import check_array, check_names, check_targets, feature_names
+from .._data.validation import check_array, check_names, check_targets, feature_names, refuse_masked
 from .._data.weights import check_weights
 from ..errors import InvalidInputError, NotFittedError, TrainingStateError
 from ..expansion import Expansion, FourierExpansion
@@ -107,15 +107,16 @@ class Model:
         check_all(self.parameters, self)
 
     def _keep(self, fitted: Fitted) -> None:
-        """Set all fitted attributes at once: an interrupt finds either the old model or the new one."""
-        new = {"expansion_": fitted.expansion, "n_features_in_": fitted.expansion.n_features, **fitted.attributes}
+        """Replace all attributes at once: an interrupt, or another thread, finds the old model or the new one."""
+        new = vars(self) | {"expansion_": fitted.expansion, "n_features_in_": fitted.expansion.n_features}
+        new |= fitted.attributes
         for name, value in (("feature_names_in_", fitted.names), ("classes_", fitted.classes),
                             ("_training_state", fitted.training_state)):
             if value is None:
-                vars(self).pop(name, None)
+                new.pop(name, None)
             else:
                 new[name] = value
-        vars(self).update(new)
+        self.__dict__ = new
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "expansion_"):
@@ -245,6 +246,7 @@ class Classifier(Model):
         """Return the (weighted) share of rows of X whose label in y is predicted."""
         now = self._snapshot()
         predicted = now.predict(X)
+        refuse_masked(y, "y")
         y = np.asarray(y)
         if y.shape != predicted.shape:
             raise InvalidInputError(f"y must have shape {predicted.shape}, got {y.shape}")

@@ -330,16 +330,16 @@ class PBRFFTransformer(Model):
         """
         now = self._snapshot()
         X = now._check_rows(X)
-        expansion, given = now.expansion_, X.dtype
-        X = X if expansion.fits_single() else X.astype(np.float64, copy=False)
-        shape = -1, now.n_components_
+        expansion, shape = now.expansion_, (-1, now.n_components_)
         kernels = LandmarkKernels(expansion.omegas.reshape(*shape, X.shape[1]), expansion.phases.reshape(shape),
                                   expansion.amplitudes.reshape(shape))
         n_threads = check_n_threads(now.n_threads, X.shape[0] * expansion.omegas.size)
         scaling = Scaling(expansion.center, np.ones(X.shape[1]), 1.0)
-        tiles, _ = pack(X, scaling, X.dtype, n_threads)
-        features = kernels.features(PackedTiles(tiles), (X.shape[0], len(kernels.posterior)), n_threads)
-        return features.astype(given, copy=False)
+        features = np.empty((X.shape[0], len(kernels.posterior)), X.dtype)
+        for rows, part in expansion.in_precisions(X):
+            tiles, _ = pack(part, scaling, part.dtype, n_threads)
+            features[rows] = kernels.features(PackedTiles(tiles), (len(part), features.shape[1]), n_threads)
+        return features
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name for each feature; `input_features` is there for scikit-learn and changes nothing."""

@@ -16,7 +16,7 @@ from rffkern._kernels import simd
 LARGE = 1 << 30
 
 
-def test_small_work_stays_on_the_calling_thread():
+def test_small_work_stays_on_the_calling_thread(sixteen_cpus):
     assert check_n_threads(8, 1000) == 1
     assert check_n_threads(8, LARGE) == 8
     assert check_n_threads(8, 3 << 18) == 3
@@ -27,6 +27,13 @@ def test_a_child_of_a_fork_uses_one_thread(monkeypatch):
     assert check_n_threads(8, LARGE) == 1
     with pytest.raises(InvalidInputError, match="n_threads must be an integer >= 1"):
         check_n_threads(0, LARGE)
+
+
+def test_no_more_threads_than_cpus(sixteen_cpus, monkeypatch):
+    assert check_n_threads(1024, LARGE) == 16
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert check_n_threads(None, LARGE) == 2
+    assert check_n_threads(5, LARGE) == 5  # asked for
 
 
 def test_bad_counts():
@@ -125,7 +132,7 @@ def test_many_fits_at_once():
         np.testing.assert_array_equal(a, b)
 
 
-def test_fits_at_once_with_teams_of_threads():
+def test_fits_at_once_with_teams_of_threads(eight_cpus):
     """Each caller starts a team of its own, for there are more than 2^19 numbers."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((150_000, 4), dtype=np.float32)

@@ -285,3 +285,21 @@ def test_targets_are_columns_of_doubles():
                            (X[:9], r"one entry per row of X \(40\), got 9"), (with_value(np.inf), "got infinity")):
         with pytest.raises(InvalidInputError, match=message):
             check_targets(given, 40)
+
+
+@pytest.mark.parametrize("X", [
+    np.ma.array([[1.0, 2.0]], mask=[[True, False]]), [np.ma.array([1.0, 2.0], mask=[True, False]), [3.0, 4.0]],
+    np.array([[1.0, np.ma.masked]], dtype=object), np.ma.array([[1, 2]], mask=True, dtype=object),
+], ids=["array", "list of arrays", "object array", "masked object array"])
+def test_masked_values_are_refused(X):
+    with pytest.raises(InvalidInputError, match=r"X must have no masked values: .*X\.filled"):
+        check_array(X)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_relatives_of_arrays():
+    plain = check_array(np.asmatrix([[1.0, 2.0]]))
+    assert type(plain) is np.ndarray
+    assert check_array(np.ma.array([[1.0, 2.0]])).tolist() == [[1.0, 2.0]]
+    with pytest.raises(InvalidInputError, match="X must be numeric, got dtype"):
+        check_array(np.zeros((2, 2), dtype=[("a", float), ("b", float)]))

@@ -50,7 +50,7 @@ def scores(model, X):
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_fits_at_once_keep_the_bits_of_fits_alone(name):
+def test_fits_at_once_keep_the_bits_of_fits_alone(name, eight_cpus):
     n_samples, arguments, _ = FITS[name]
     X, y = table(n_samples)
     y = y.astype(np.float64) if name.endswith("Regressor") else y
@@ -70,7 +70,7 @@ def test_fits_at_once_keep_the_bits_of_fits_alone(name):
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_these_sizes_start_teams(name):
+def test_these_sizes_start_teams(name, eight_cpus):
     assert check_n_threads(2, FITS[name][2]) == 2
 
 

@@ -12,7 +12,7 @@ from rffkern._estimator.base import Regressor
 from rffkern._estimator.registry import FAMILIES
 
 
-def test_same_bits_for_any_number_of_threads(family):
+def test_same_bits_for_any_number_of_threads(family, eight_cpus):
     rng = np.random.default_rng(1)
     rows = rng.standard_normal((70_000, 12))
     target = rows[:, 0] * rows[:, 1]

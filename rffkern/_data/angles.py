@@ -1,0 +1,61 @@
+"""For which rows single precision tells the angles of cosines."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._kernels import packing
+
+Double = NDArray[np.float64]
+RowParts = list[tuple[slice | NDArray[np.bool_], NDArray[Any]]]  # rows, and their places among all
+
+# In radians.  Single precision moves an angle of this size by 2e-4; larger ones lose their place on the circle.
+_LARGEST_SINGLE_ANGLE = 4000.0
+
+# About how many numbers are held in double precision while rows are judged.
+_NUMBERS_TOGETHER = 1 << 16
+
+
+class AngleBound(NamedTuple):
+    """Bound on the mean angle of cosines at a row, in radians: offset + slopes . |x - center|."""
+
+    slopes: Double  # (n_features,)
+    offset: float
+    center: Double  # (n_features,)
+    largest_value: float  # where no number of a row is larger, single precision suffices
+
+    @classmethod
+    def of(cls, omegas: Double, phases: Double, amplitudes: Double, center: Double) -> Self:
+        """The bound for amplitudes . cos(omegas . (x - center) - phases).
+
+        An angle counts by the amplitude of its term, as its rounding does in the score.
+        """
+        largest = np.abs(amplitudes).max(axis=0, initial=0)
+        shares = np.abs(amplitudes) / np.where(largest == 0, 1.0, largest)  # whose sum cannot overflow
+        shares = (shares / np.maximum(shares.sum(axis=0), 1)).mean(axis=1)
+        slopes, offset = shares @ np.abs(omegas), float(shares @ np.abs(phases))
+        left, total = _LARGEST_SINGLE_ANGLE - offset - float(slopes @ np.abs(center)), float(slopes.sum())
+        return cls(slopes, offset, center, left / total if total else np.inf)
+
+    def phases_fit(self) -> bool:
+        """Whether single precision suffices for any row at all."""
+        return self.offset < _LARGEST_SINGLE_ANGLE
+
+    def divide(self, X: NDArray[Any]) -> RowParts:
+        """Rows too far out for single precision in float64, and all others as they are."""
+        if packing.find_unbounded(X.reshape(-1), self.largest_value) < 0:
+            return [(slice(None), X)]
+        far = self._is_far(X)
+        parts = [(~far, X.dtype), (far, np.dtype(np.float64))]
+        return [(rows, X[rows].astype(dtype, copy=False)) for rows, dtype in parts if rows.any()]
+
+    def _is_far(self, X: NDArray[Any]) -> NDArray[np.bool_]:
+        """Judge each row alone, so that its score does not depend on the rows beside it."""
+        far = np.empty(len(X), bool)
+        step = max(1, _NUMBERS_TOGETHER // X.shape[1])
+        for start in range(0, len(X), step):
+            distances = np.abs(X[start : start + step] - self.center)
+            distances *= self.slopes
+            far[start : start + step] = self.offset + distances.sum(axis=1) > _LARGEST_SINGLE_ANGLE
+        return far
