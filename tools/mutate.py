@@ -135,13 +135,13 @@ class Workshop:
 class Baseline:
     """How long tests take in the package as it is; tests that fail there are an error."""
 
-    def __init__(self):
-        self._seconds, self._lock = {}, threading.Lock()
+    def __init__(self, workshop):
+        self._workshop, self._seconds, self._lock = workshop, {}, threading.Lock()
 
-    def limit(self, workshop, tests):
+    def limit(self, tests):
         with self._lock:
             if tuple(tests) not in self._seconds:
-                found, output = workshop.test(tests, 900)
+                found, output = self._workshop.test(tests, 900)
                 if found.status not in ("passed", "none"):
                     raise SystemExit(f"{' '.join(tests)} {found.status} without any change:\n{output[-3000:]}")
                 self._seconds[tuple(tests)] = found.seconds
@@ -150,14 +150,13 @@ class Baseline:
 
 def judge(mutant, workshop, baseline, installed, n_stages):
     """Whether tests notice a mutant, as a line of the log."""
-    limits = [(tests, baseline.limit(workshop, tests)) for tests in stages(mutant.file)[:n_stages]]
     status, killer, seconds = "survived", "", 0.0
     try:
         content = (SOURCES / mutant.file).read_bytes()
         if not workshop.make(mutant.file, mutant.applied(content)):
             return "invalid", "", 0.0
-        for tests, limit in limits:
-            found, _ = workshop.test(tests, limit)
+        for tests in stages(mutant.file)[:n_stages]:
+            found, _ = workshop.test(tests, baseline.limit(tests))
             seconds += found.seconds
             if found.status in ("failed", "timeout"):
                 status, killer = "killed", " ".join(tests) + (" (time limit)" if found.status == "timeout" else "")
@@ -183,9 +182,10 @@ def read_log(path):
 def judge_all(mutants, arguments, log):
     """Judge what the log does not have yet; each result is written at once."""
     installed = pathlib.Path(sysconfig.get_paths()["platlib"], "rffkern")
-    baseline, lock, workshops = Baseline(), threading.Lock(), queue.SimpleQueue()
+    lock, workshops = threading.Lock(), queue.SimpleQueue()
     waiting = [m for m in mutants if m not in log or (arguments.again and log[m]["status"] == "survived")]
     with tempfile.TemporaryDirectory() as folder:
+        baseline = Baseline(Workshop(pathlib.Path(folder, "unchanged"), installed))
         for number in range(arguments.jobs):
             workshops.put(Workshop(pathlib.Path(folder, str(number)), installed))
 
