@@ -13,6 +13,7 @@ lives is a missing test, or changes nothing that anyone could see: read the diff
 
 import argparse
 import difflib
+import functools
 import json
 import os
 import pathlib
@@ -54,6 +55,12 @@ class Run(NamedTuple):
     seconds: float
 
 
+@functools.cache
+def source(name):
+    """A source as it was when the tool began, also if it is edited meanwhile."""
+    return (SOURCES / name).read_bytes()
+
+
 def source_files(only):
     for path in sorted(SOURCES.rglob("*.py*")):
         name = path.relative_to(SOURCES).as_posix()
@@ -65,7 +72,7 @@ def source_files(only):
 def sample(suffix, count, seed, only):
     """Mutants of the files of one language, drawn with a seed."""
     every = [mutant for name in source_files(only) if name.endswith(suffix)
-             for mutant in mutants_of(name, (SOURCES / name).read_bytes())]
+             for mutant in mutants_of(name, source(name))]
     return random.Random(seed).sample(every, min(count, len(every))), len(every)
 
 
@@ -112,7 +119,7 @@ class Workshop:
             module = pathlib.Path("_kernels", pathlib.Path(name).stem + sysconfig.get_config_var("EXT_SUFFIX"))
             shutil.copy2(installed / module, self.package / module)
         else:
-            (self.package / name).write_bytes((SOURCES / name).read_bytes())
+            (self.package / name).write_bytes(source(name))
 
     def test(self, tests, limit):
         started = time.monotonic()
@@ -152,8 +159,7 @@ def judge(mutant, workshop, baseline, installed, n_stages):
     """Whether tests notice a mutant, as a line of the log."""
     status, killer, seconds = "survived", "", 0.0
     try:
-        content = (SOURCES / mutant.file).read_bytes()
-        if not workshop.make(mutant.file, mutant.applied(content)):
+        if not workshop.make(mutant.file, mutant.applied(source(mutant.file))):
             return "invalid", "", 0.0
         for tests in stages(mutant.file)[:n_stages]:
             found, _ = workshop.test(tests, baseline.limit(tests))
@@ -167,7 +173,7 @@ def judge(mutant, workshop, baseline, installed, n_stages):
 
 
 def difference(mutant):
-    content = (SOURCES / mutant.file).read_bytes()
+    content = source(mutant.file)
     lines = [text.decode().splitlines(keepends=True) for text in (content, mutant.applied(content))]
     return "".join(difflib.unified_diff(*lines, mutant.file, mutant.file, n=1))
 

@@ -186,8 +186,8 @@ def test_a_later_pass_that_grows_is_refused(later, cut_after):
     first, grown = waves(0, 200)[0], waves(0, later)[0]
     passes = iter([[first], np.split(grown, cut_after)])
     blocks = RowBlocks(lambda: next(passes)).check()
-    taken = []
-    with small_blocks(), pytest.raises(InvalidInputError, match=rf"got \(200, 5\) in the first and \({later}, 5\) by now"):
+    taken, message = [], rf"got \(200, 5\) in the first and \({later}, 5\) by now"
+    with small_blocks(), pytest.raises(InvalidInputError, match=message):
         taken.extend(rows.stop for rows, _ in blocks.chunks())
     assert max(taken, default=0) <= 200
 
