@@ -41,6 +41,19 @@ def test_weights_that_cancel_are_scored_in_double():
     assert random_expansion(0, 30, 1, 2).fits_single()
 
 
+
+
+@pytest.mark.parametrize("distance", [1.0, 0.3, 0.1, 0.03, 0.02, 0.01, 0.005, 0.003, 0.001])
+def test_single_precision_moves_scores_by_little_or_is_not_used(distance):
+    """Opposite weights of two centers: single precision loses about 1e-7 / distance^2 of the values."""
+    expansion = KernelExpansion([[0.0, 1.0], [distance, 1.0]], [[1.0], [-1.0]], [0.0], [1.0, 1.0])
+    rows = expansion.centers.astype(np.float32)
+    exact = expansion.score(rows.astype(np.float64))
+    assert np.abs(expansion.score(rows) - exact).max() <= 1e-4 * np.abs(exact).max()
+    if distance in (1.0, 0.01):
+        assert expansion.fits_single() == (distance == 1.0)
+
+
 def test_a_bare_kernel_expansion_is_saved(tmp_path):
     expansion = random_expansion(3, 20, 2, 4)
     save(expansion, tmp_path / "m")

@@ -27,6 +27,9 @@ MOST_ROWS = 1000
 _N_STARTS = 3
 _ITERATIONS = 40, 60
 
+# Larger spreads of a column would make an inverse length scale that has no reciprocal.
+_LARGEST_SPREAD = 1e290
+
 # Logarithms of parameters have a normal prior of this deviation: a length scale that the rows do not determine stays
 # near its start instead of diverging.  A factor of e^5 = 150 either way costs half a unit of log-likelihood.
 _PRIOR_SPREAD = 5.0
@@ -129,11 +132,19 @@ class Given(NamedTuple):
     noise: float | None
 
 
+def _spread(rows: Double) -> Double:
+    """Standard deviations of the columns, 1 for those that are constant; finite where their squares overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread: Double = rows.std(axis=0)
+    wide = ~np.isfinite(spread)
+    spread[wide] = np.ldexp(np.ldexp(rows[:, wide], -600).std(axis=0), 600)
+    spread[spread == 0] = 1.0
+    return np.minimum(spread, _LARGEST_SPREAD)
+
+
 def _start(rows: Double, given: Given) -> Double:
     """Logarithms at which the search begins, among them those that are given."""
-    spread = rows.std(axis=0)
-    spread[spread == 0] = 1.0
-    start = np.log([1.0, 0.1, 0.1, *(1 / (math.sqrt(rows.shape[1]) * spread))])
+    start = np.log([1.0, 0.1, 0.1, *(1 / (math.sqrt(rows.shape[1]) * _spread(rows)))])
     if given.kernel is not None:
         with np.errstate(divide="ignore"):
             start = np.log([given.kernel.amplitude, given.kernel.bias, 0.1, *(1 / given.kernel.lengthscales)])

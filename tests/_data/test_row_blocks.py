@@ -179,6 +179,19 @@ def test_mapped_files_of_other_shapes_are_refused_as_arrays_are(tmp_path):
             GBRFF2Classifier(2).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), np.arange(shape[0]) % 2)
 
 
+@pytest.mark.parametrize("later", [201, 2047, 2048, 2049, 9000])
+@pytest.mark.parametrize("cut_after", [[], [199], [200]])
+def test_a_later_pass_that_grows_is_refused(later, cut_after):
+    """No row beyond those of the first pass is given to anyone, however the later pass is cut."""
+    first, grown = waves(0, 200)[0], waves(0, later)[0]
+    passes = iter([[first], np.split(grown, cut_after)])
+    blocks = RowBlocks(lambda: next(passes)).check()
+    taken, message = [], rf"got \(200, 5\) in the first and \({later}, 5\) by now"
+    with small_blocks(), pytest.raises(InvalidInputError, match=message):
+        taken.extend(rows.stop for rows, _ in blocks.chunks())
+    assert max(taken, default=0) <= 200
+
+
 class Frame:
     """Rows with column names."""
 

@@ -62,3 +62,12 @@ def test_linear_is_continuous_and_increasing_where_its_tail_begins():
     steps = np.diff(LinearLink().log_positive(scores))
     assert (steps > 0).all()
     assert steps.max() < 0.02
+
+
+def test_the_tail_of_linear_meets_the_line_where_it_begins():
+    """Value and slope are those of the logarithm there, and one unit further down the tail has fallen by one."""
+    begin = -1 + 1e-3
+    scores = begin + 1e-9 * np.arange(-3, 4)
+    np.testing.assert_allclose(LinearLink().log_positive(scores), np.log(0.5e-3) + (scores - begin) / 1e-3, atol=1e-10)
+    fallen = LinearLink().log_positive(np.array([begin, begin - 1e-3, -1 - 1.0]))
+    np.testing.assert_allclose(fallen - fallen[0], [0, -1, -1001], rtol=1e-12, atol=1e-12)

@@ -66,3 +66,9 @@ def test_a_line_of_progress(capsys):
     line = capsys.readouterr().err
     assert line.startswith("round 1/4  train loss 0.25  eval loss 0.5  ")
     assert line.endswith(" s left\n")
+
+
+def test_the_first_of_equally_good_rounds_is_kept():
+    monitor = Monitor(4)
+    assert run(monitor, [1.0] * 5, [3.0, 2.0, 2.5, 2.0, 2.0]) == 5
+    assert monitor.best_round == 1  # fewer rounds that are as good

@@ -8,7 +8,7 @@ import reference
 from helpers.boosted import learners_of, mean_score, standardised, waves
 
 from rffkern import GBRFF1Classifier, GBRFFClassifier, GBRFFRegressor, InvalidInputError, save
-from rffkern._gbrff.landmark_learner import as_printed, in_root_mean_squares
+from rffkern._gbrff.landmark_learner import _next_to_mean, as_printed, in_root_mean_squares
 from rffkern._kernels.lbfgs import minimize
 
 CLASSIFIERS = [GBRFF1Classifier, GBRFFClassifier]
@@ -117,6 +117,21 @@ def test_landmarks_of_nearly_constant_kernels_are_finite(rng, gamma, n_component
     for unit in (1, 1e300):
         model = GBRFFRegressor(4, n_components=n_components, gamma=gamma, random_state=0).fit(unit * X, y)
         assert np.isfinite(model.landmarks_).all()
+
+
+@pytest.mark.parametrize("gamma", [5e-324, 1e-310, 1e-300, 1e-20, 1e20])
+@pytest.mark.parametrize("n_components", [2, 4])
+def test_landmarks_of_extreme_kernels_are_where_the_phases_say(rng, gamma, n_components):
+    """The squares of omegas may be too small for double precision."""
+    draws = np.sqrt(gamma) * rng.standard_normal((3, 2, n_components, 4))
+    phases = rng.uniform(-np.pi, np.pi, (3, 2, n_components, 1))
+    x = _next_to_mean(draws, phases, np.abs(draws).max())
+    np.testing.assert_allclose(np.einsum("rokd,rod->rok", draws, x), phases[..., 0], rtol=1e-9, atol=1e-9)
+    X, y = waves(rng, 100)
+    model = GBRFFRegressor(4, n_components=n_components, gamma=gamma, random_state=0).fit(X, y)
+    angles = np.einsum("tkd,td->tk", model.expansion_.omegas.reshape(4, n_components, 4),
+                       model.landmarks_ - model.expansion_.center)
+    np.testing.assert_allclose(np.cos(angles.ravel() - model.expansion_.phases), 1, atol=1e-6)
 
 
 @pytest.mark.parametrize("make", BOOSTED)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rffkern._pbrff.kmeans import kmeans
+from rffkern._pbrff.kmeans import _seed_centers, kmeans
 
 
 def test_kmeans_finds_clusters(rng):
@@ -35,3 +35,18 @@ def test_seeds_use_one_uniform_number_for_each_center():
     kmeans(np.random.default_rng(1).standard_normal((50, 2)), np.ones(50), 4, rng)
     other.random(4)
     assert rng.random() == other.random()
+
+
+def test_seeds_are_drawn_by_weight():
+    """With a weight of nearly everything, a row is the first seed; the second is drawn by weight times distance."""
+    X, weight = np.array([[0.0], [1.0], [-1.0], [2.0]]), np.array([1e6, 300.0, 100.0, 100.0])
+    seeds = np.array([_seed_centers(X, weight, 2, np.random.default_rng(seed)).ravel() for seed in range(400)])
+    assert (seeds[:, 0] == 0).mean() > 0.99
+    second = seeds[seeds[:, 0] == 0, 1]
+    shares = [(second == x).mean() for x in (1.0, -1.0, 2.0)]
+    np.testing.assert_allclose(shares, [3 / 8, 1 / 8, 4 / 8], atol=0.1)  # four standard deviations
+
+
+def test_seeds_where_every_row_is_a_center_already_are_drawn_by_weight():
+    X, weight = np.zeros((3, 1)), np.array([1.0, 1.0, 1.0])
+    assert _seed_centers(X, weight, 5, np.random.default_rng(0)).tolist() == [[0.0]] * 5

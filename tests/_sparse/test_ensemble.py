@@ -159,3 +159,12 @@ def test_makers_of_groups_know_the_labels_of_their_output(rng):
         shared = make_shared(kernel_rows(rng.standard_normal((100, 3)), KERNEL), make_settings(KERNEL))
         group = maker(shared, in_tiles(sign - sign * np.linspace(0, 1, 100)))
         np.testing.assert_array_equal(group.active, np.arange(50))  # of lowest margin
+
+
+def test_rows_of_margin_one_half_and_more_are_not_active(rng):
+    """Of 100 rows 20 have a margin below 0.5, and 60 one below 0.9."""
+    sign = np.where(rng.standard_normal(100) > 0, 1.0, -1.0)
+    margins = rng.permutation(np.r_[np.linspace(-1, 0.49, 20), np.linspace(0.51, 0.89, 40), np.linspace(0.91, 2, 40)])
+    shared = make_shared(kernel_rows(rng.standard_normal((100, 3)), KERNEL), make_settings(KERNEL))
+    group = group_of_active_rows(sign, shared, in_tiles(sign - sign * margins))
+    np.testing.assert_array_equal(group.active, np.flatnonzero(margins < 0.5))

@@ -366,3 +366,13 @@ def test_every_parameter_is_described():
         for name in model().get_params():
             assert f"\n    {name} : " in model.__doc__
         assert "{" not in model.fit.__doc__
+
+
+@pytest.mark.parametrize("make", [SparseKernelClassifier, SparseKernelRegressor])
+def test_a_machine_of_columns_whose_squares_overflow_can_be_loaded(rng, tmp_path, make):
+    """Length scales that are infinite would be saved, and refused when read."""
+    X = np.column_stack([rng.uniform(-1e300, 1e300, 40), rng.standard_normal(40)])
+    model = make(4, standardize=False, random_state=0).fit(X, (X[:, 1] > 0).astype(float))
+    assert np.isfinite(model.kernel_parameters_).all()
+    save(model, tmp_path / "m")
+    np.testing.assert_array_equal(load(tmp_path / "m").predict(X), model.predict(X))

@@ -95,3 +95,15 @@ def test_hopeless_parameters_are_inf_and_not_nan(rng):
         assert value > 0
         assert not np.isnan(value)
         assert np.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("n_features", [1, 3])
+@pytest.mark.parametrize("size", [1e200, 1e300, 5e307])
+def test_columns_whose_squares_overflow_have_finite_length_scales(rng, size, n_features):
+    rows = rng.uniform(-1, 1, (40, n_features)) * ([size] + [1.0] * (n_features - 1))
+    found = likeliest_kernel(rows, rng.standard_normal((40, 1)), Given(None, None), one_for_all, rng, 1).kernel
+    assert np.isfinite(found.lengthscales).all()
+    assert (found.lengthscales > 0).all()
+    if n_features > 1 and size < 1e290:
+        ratio = found.lengthscales[0] / size / (rows[:, 0] / size).std()
+        assert ratio == pytest.approx(found.lengthscales[1] / rows[:, 1].std())

@@ -5,7 +5,7 @@ import pytest
 from helpers.sparse_rows import GIVEN, waves
 
 from rffkern import SparseKernelClassifier, SparseKernelRegressor, TrainingStateError, load, save
-from rffkern._sparse.stages import CoefficientPath, combine
+from rffkern._sparse.stages import CoefficientPath, StagedMachine, combine
 from rffkern._sparse.weak_learner import WeakLearner
 
 
@@ -45,6 +45,15 @@ def test_the_last_stage_is_the_model(rng, update, size):
     np.testing.assert_allclose(stages[-1], model.predict(X), atol=1e-9)
     missed = [np.mean((stage[200:] - targets[200:]) ** 2 / targets[:200].var(axis=0)) for stage in stages]
     np.testing.assert_allclose(missed, model.eval_loss_[1 : len(stages) + 1], rtol=1e-6)
+
+
+def test_each_weak_learner_is_evaluated_once(monkeypatch, rng):
+    X, y = waves(rng, 100)
+    model = SparseKernelRegressor(7, **GIVEN).fit(X, y)
+    seen, values = [], StagedMachine._values
+    monkeypatch.setattr(StagedMachine, "_values", lambda self, learner, *more: seen.append(learner)
+                        or values(self, learner, *more))
+    assert len(list(model.staged_predict(X))) == len(seen) == 7
 
 
 def test_a_model_from_a_file_has_no_stages(rng, tmp_path):

@@ -1,0 +1,222 @@
+"""The jobs of tools/soak.py find faults that are planted, each in a case that passes without them."""
+
+import contextlib
+import os
+import pathlib
+import sys
+import time
+import zipfile
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import rffkern
+from rffkern.serialize import _describe, encode
+
+TOOLS = str(pathlib.Path(__file__).parent.parent / "tools")
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and peaks are those of Linux")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _tools():
+    sys.path.insert(0, TOOLS)
+    yield
+    sys.path.remove(TOOLS)
+
+
+@pytest.fixture
+def files():
+    from soaking import files
+    return files
+
+
+@pytest.fixture
+def saving():
+    from soaking import saving
+    return saving
+
+
+@pytest.fixture
+def training():
+    from soaking import training
+    return training
+
+
+LOAD, SAVE = rffkern.load, rffkern.save
+
+
+def lenient(path):
+    """`load` that looks at no checksum, neither that of the file nor those of its members."""
+    from soaking import files
+    pathlib.Path(path).write_bytes(files.sign(pathlib.Path(path).read_bytes()))
+    with mock.patch.object(zipfile.ZipExtFile, "_update_crc", return_value=None):
+        return LOAD(path)
+
+
+def crash(path):
+    os.abort()
+
+
+def slow(path):
+    while time.process_time() < 1.5:  # of a child, which begins at 0
+        pass
+    return LOAD(path)
+
+
+def greedy(path):
+    np.ones(100_000_000 // 8).sum()
+    return LOAD(path)
+
+
+def stuck(path):
+    time.sleep(100)
+
+
+def other_numbers(path):
+    model = LOAD(path)
+    if hasattr(model, "expansion_"):
+        arrays = model.expansion_.arrays()
+        arrays["intercept"] = arrays["intercept"] + 1
+        vars(model)["expansion_"] = type(model.expansion_)(**arrays)
+    return model
+
+
+@pytest.mark.parametrize(("fault", "found"), [
+    (None, None), (lenient, "wrong checksum"), (crash, "signal 6"), (slow, "took "), (greedy, "MB for"),
+    (stuck, "time limit"), (other_numbers, "other numbers in intercept")])
+def test_damaged_files(monkeypatch, tmp_path, files, fault, found):
+    monkeypatch.setattr(files, "FILES_PER_CASE", 40)
+    monkeypatch.setattr(files, "MUTATIONS", [files.flipped_bits, files.other_members, files.other_numbers])
+    if fault is not None:
+        monkeypatch.setattr(rffkern, "load", fault)
+    if fault is stuck:
+        shorter = files.in_child
+        monkeypatch.setattr(files, "in_child", lambda work, seconds, n_bytes: shorter(work, 2, n_bytes))
+    wrong = files.damaged_files(np.random.default_rng(0), tmp_path)
+    assert wrong is None if found is None else found in wrong
+
+
+def test_every_mutation_makes_files_that_are_judged(tmp_path, files):
+    """Those under a right checksum get past it, and some of other numbers are read."""
+    from rffkern import FormatError
+    rng, messages = np.random.default_rng(0), {}
+    for mutate in files.MUTATIONS:
+        for path in files.FIXTURES[-4:]:
+            original = path.read_bytes()
+            content = mutate(rng, original)
+            (tmp_path / "m").write_bytes(content)
+            try:
+                LOAD(tmp_path / "m")
+                message = "read"
+            except FormatError as error:
+                message = str(error)
+            messages.setdefault(mutate, []).append(message)
+    for mutate in (files.other_members, files.other_numbers, files.crafted_header, files.many_labels):
+        assert not any("checksum" in message for message in messages[mutate])
+    assert "read" in messages[files.other_numbers]
+    assert any("checksum" in message for message in messages[files.flipped_bits])
+
+
+def in_place(model, path):
+    """Write over the file in pieces."""
+    content = encode(*_describe(model))
+    with open(path, "wb", buffering=0) as file:
+        for start in range(0, len(content), 1 << 12):
+            file.write(content[start : start + (1 << 12)])
+            time.sleep(1e-4)
+
+
+def litter(model, path):
+    pathlib.Path(f"{path}.tmp").touch()
+    SAVE(model, path)
+
+
+def careless(model, path):
+    """No look at what the system says."""
+    with contextlib.suppress(OSError):
+        SAVE(model, path)
+
+
+@pytest.mark.parametrize(("fault", "found"), [(None, None), (in_place, "neither the old nor the new one")])
+def test_killed_saves(monkeypatch, tmp_path, saving, fault, found):
+    if fault is not None:
+        monkeypatch.setattr(rffkern, "save", fault)
+    wrong = saving.killed_saves(np.random.default_rng(0), tmp_path)
+    assert wrong is None if found is None else found in wrong
+
+
+@pytest.mark.parametrize(("fault", "found"), [
+    (None, None), (in_place, "the old file has changed"), (litter, "is left"), (careless, "no OSError")])
+def test_failing_saves(monkeypatch, tmp_path, saving, fault, found):
+    tmp_path.chmod(0o755)
+    if fault is not None:
+        monkeypatch.setattr(rffkern, "save", fault)
+    wrongs = []
+    for seed in range(9):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        wrongs.append(saving.failing_saves(np.random.default_rng(seed), folder))
+    assert not any(wrongs) if found is None else any(wrong and found in wrong for wrong in wrongs)
+
+
+def raises(self, *_):
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(("fault", "found"), [
+    (None, None), (lambda self, X: np.full(len(X), np.nan), "not finite"), (raises, "ZeroDivisionError"),
+    (lambda self, X: np.random.default_rng().random(len(X)), "other bits"), (lambda self, X: time.sleep(100), "limit")])
+def test_random_fits(monkeypatch, tmp_path, training, fault, found):
+    monkeypatch.setattr(training, "CLASSES", ["GBRFF2Classifier"])
+    if fault is not None:
+        monkeypatch.setattr(training, "FIT_SECONDS", 30 if found != "limit" else 3)
+        monkeypatch.setattr(rffkern.GBRFF2Classifier, "decision_function", fault)
+    wrongs = [training.random_fits(np.random.default_rng(seed), tmp_path) for seed in (range(1) if fault else range(8))]
+    assert not any(wrongs) if found is None else found in wrongs[0]
+
+
+def test_memory_formulas(monkeypatch, tmp_path, training):
+    """A formula that forgets one array of double precision is too small."""
+    for name, (params, formula) in training.MEMORY.items():
+        monkeypatch.setattr(training, "MEMORY", {name: (params, formula)})
+        assert training.memory_formulas(np.random.default_rng(0), tmp_path) is None
+        monkeypatch.setattr(training, "MEMORY", {name: (params, lambda n, d, u: 4 * n * d)})
+        assert "the formula says" in training.memory_formulas(np.random.default_rng(0), tmp_path)
+
+
+# In a forked child GNU OpenMP waits for ever for threads that were not forked.
+THREADS_IN_CHILDREN = """
+from rffkern._data import threads
+class Ours:
+    def __eq__(self, other): return True
+    def __ne__(self, other): return False
+threads._import_pid = Ours()
+"""
+
+
+@pytest.mark.parametrize("prelude", ["", THREADS_IN_CHILDREN])
+def test_forks(monkeypatch, tmp_path, training, prelude):
+    if prelude and "gomp" not in pathlib.Path("/proc/self/maps").read_text():
+        pytest.skip("the kernels were built without GNU OpenMP")
+    monkeypatch.setattr(training, "N_FORKS", 1)
+    monkeypatch.setattr(training, "FORKS", training.FORKS.replace("alarm(30)", "alarm(5)" if prelude else "alarm(60)"))
+    wrong = training.forks(np.random.default_rng(0), tmp_path, prelude)
+    assert wrong is None if not prelude else "1 of 1 children failed or hung" in wrong
+
+
+def test_a_log_is_gone_on_with(monkeypatch, tmp_path, capsys):
+    import soak
+    seen = []
+    monkeypatch.setattr(soak, "JOBS", {"bad": (lambda rng, folder: seen.append(rng.random()) or "broken", 1)})
+    log = tmp_path / "log.jsonl"
+    first = soak.soak(["bad"], 1e-4, 5, log)
+    second = soak.soak(["bad"], 1e-4, 5, log)
+    assert [entry["case"] for entry in second] == list(range(len(second)))
+    assert second[: len(first)] == first
+    assert len(set(seen)) == len(seen) == len(second) > len(first) > 0  # no case twice
+    assert soak.run_case("bad", 5, 0)[0] == "broken"
+    assert seen[-1] == seen[0]
+    assert soak.show(second) == len(second)
+    assert soak.soak(["bad"], 1e-4, 6, log)[0]["case"] == 0  # another seed

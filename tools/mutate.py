@@ -1,0 +1,257 @@
+"""Change the package in small ways, one at a time, and see whether the tests notice.
+
+    python tools/mutate.py --python 60 --cython 15 --log mutants.jsonl     a sample over the whole package
+    python tools/mutate.py --python 40 --only _sparse --only expansion.py  of some folders and files
+    python tools/mutate.py --log mutants.jsonl --again                     survivors once more, after tests were added
+
+A mutant is a swapped operator, another constant, a dropped statement, a range that ends one later, and so on.  It is
+made in a copy of the installed package, never in the sources.  The tests of its own file run first, then those of its
+folder, then those of the contract, until one fails; a run of more than three times the usual time counts as a failure.
+The log has one line of JSON per mutant, and a later call with the same sample goes on where it ended.  A mutant that
+lives is a missing test, or changes nothing that anyone could see: read the differences that are printed at the end.
+"""
+
+import argparse
+import difflib
+import functools
+import json
+import os
+import pathlib
+import queue
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+from mutation.mutants import Mutant, mutants_of
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SOURCES = ROOT / "rffkern"
+MAX_MEMORY = 12 << 30
+LINKED_WITH_C = {"_kernels/simd.pyx"}  # needs all of vecmath.c, at every level
+CYTHON = ["-3", "-Xlanguage_level=3", "-Xboundscheck=False", "-Xinitializedcheck=False", "-Xwraparound=False",
+          "-Xcdivision=True", "-Xembedsignature=True", "-Xfreethreading_compatible=True",
+          "--shared=rffkern._kernels._shared"]
+C = ["-O3", "-std=gnu11", "-fPIC", "-shared", "-fopenmp", "-fvisibility=hidden", "-fno-math-errno",
+     "-fno-trapping-math", "-w", "-DVM_HAVE_LEVELS"]
+
+
+def limit_memory():
+    """For a mutant that would ask for all there is."""
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+
+
+class Run(NamedTuple):
+    """What tests said."""
+
+    status: str  # "passed", "failed", "timeout" or "none", where there are no tests
+    seconds: float
+
+
+@functools.cache
+def source(name):
+    """A source as it was when the tool began, also if it is edited meanwhile."""
+    return (SOURCES / name).read_bytes()
+
+
+def source_files(only):
+    for path in sorted(SOURCES.rglob("*.py*")):
+        name = path.relative_to(SOURCES).as_posix()
+        if (path.suffix in (".py", ".pyx") and path.name != "__init__.py" and name not in LINKED_WITH_C
+                and (not only or any(name == part or name.startswith(part.rstrip("/") + "/") for part in only))):
+            yield name
+
+
+def sample(suffix, count, seed, only):
+    """Mutants of the files of one language, drawn with a seed."""
+    every = [mutant for name in source_files(only) if name.endswith(suffix)
+             for mutant in mutants_of(name, source(name))]
+    return random.Random(seed).sample(every, min(count, len(every))), len(every)
+
+
+def stages(name):
+    """Tests of a file from near to far."""
+    path = pathlib.PurePosixPath(name)
+    folder = pathlib.PurePosixPath("tests", path.parent)
+    own = folder / f"test_{path.stem}.py"
+    found = [[str(own)] if (ROOT / own).exists() else [],
+             [str(folder)] if path.parent.name else ["tests/test_expansion.py", "tests/test_serialize.py"],
+             ["tests/contract"]]
+    return [tests for tests in found if all((ROOT / test).exists() for test in tests) and tests]
+
+
+class Workshop:
+    """A copy of the installed package that mutants are made in, one at a time."""
+
+    def __init__(self, folder, installed):
+        self.folder = folder
+        self.package = folder / "rffkern"
+        shutil.copytree(installed, self.package, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def make(self, name, content):
+        """Put a source into the copy; False where it does not compile."""
+        target = self.package / name
+        if not name.endswith(".pyx"):
+            target.write_bytes(content)
+            return True
+        work = self.folder / "kernels" / "rffkern" / "_kernels"  # where Cython finds the package's other .pxd
+        shutil.rmtree(self.folder / "kernels", ignore_errors=True)
+        shutil.copytree(SOURCES / "_kernels", work)
+        (work.parent / "__init__.py").touch()
+        (work / target.name).write_bytes(content)
+        module = self.package / "_kernels" / (target.stem + sysconfig.get_config_var("EXT_SUFFIX"))
+        include = sysconfig.get_paths()["include"]
+        commands = ([sys.executable, "-P", "-m", "cython", *CYTHON, f"rffkern/_kernels/{target.name}"],
+                    [os.environ.get("CC", "cc"), *C, f"-I{include}", f"-I{work}", str(work / f"{target.stem}.c"),
+                     "-o", str(module), "-lm"])
+        return all(subprocess.run(command, cwd=self.folder / "kernels", capture_output=True, check=False)
+                   .returncode == 0 for command in commands)
+
+    def restore(self, name, installed):
+        if name.endswith(".pyx"):
+            module = pathlib.Path("_kernels", pathlib.Path(name).stem + sysconfig.get_config_var("EXT_SUFFIX"))
+            shutil.copy2(installed / module, self.package / module)
+        else:
+            (self.package / name).write_bytes(source(name))
+
+    def test(self, tests, limit):
+        started = time.monotonic()
+        environment = {"RFFKERN_EXAMPLES": "10", "RFFKERN_DAMAGED": "200", **os.environ, "PYTHONDONTWRITEBYTECODE": "1",
+                       "PYTHONPATH": str(self.folder), "OMP_WAIT_POLICY": "passive"}
+        # -P: the sources in the working directory have no compiled modules.
+        command = [sys.executable, "-P", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   start_new_session=True, preexec_fn=limit_memory)
+        try:
+            output = process.communicate(timeout=limit)[0].decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            process.communicate()
+            return Run("timeout", time.monotonic() - started), ""
+        status = {0: "passed", 5: "none"}.get(process.returncode, "failed")
+        return Run(status, time.monotonic() - started), output
+
+
+class Baseline:
+    """How long tests take in the package as it is; tests that fail there are an error."""
+
+    def __init__(self, workshop):
+        self._workshop, self._seconds, self._lock = workshop, {}, threading.Lock()
+
+    def limit(self, tests):
+        with self._lock:
+            if tuple(tests) not in self._seconds:
+                found, output = self._workshop.test(tests, 900)
+                if found.status not in ("passed", "none"):
+                    raise SystemExit(f"{' '.join(tests)} {found.status} without any change:\n{output[-3000:]}")
+                self._seconds[tuple(tests)] = found.seconds
+            return 3 * self._seconds[tuple(tests)] + 20
+
+
+def judge(mutant, workshop, baseline, installed, n_stages):
+    """Whether tests notice a mutant, as a line of the log."""
+    status, killer, seconds = "survived", "", 0.0
+    try:
+        if not workshop.make(mutant.file, mutant.applied(source(mutant.file))):
+            return "invalid", "", 0.0
+        for tests in stages(mutant.file)[:n_stages]:
+            found, _ = workshop.test(tests, baseline.limit(tests))
+            seconds += found.seconds
+            if found.status in ("failed", "timeout"):
+                status, killer = "killed", " ".join(tests) + (" (time limit)" if found.status == "timeout" else "")
+                break
+    finally:
+        workshop.restore(mutant.file, installed)
+    return status, killer, seconds
+
+
+def difference(mutant):
+    content = source(mutant.file)
+    lines = [text.decode().splitlines(keepends=True) for text in (content, mutant.applied(content))]
+    return "".join(difflib.unified_diff(*lines, mutant.file, mutant.file, n=1))
+
+
+def read_log(path):
+    if path is None or not path.exists():
+        return {}
+    entries = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return {tuple(entry["mutant"]): entry for entry in entries}  # the last line about a mutant counts
+
+
+def judge_all(mutants, arguments, log):
+    """Judge what the log does not have yet; each result is written at once."""
+    installed = pathlib.Path(sysconfig.get_paths()["platlib"], "rffkern")
+    lock, workshops = threading.Lock(), queue.SimpleQueue()
+    waiting = [m for m in mutants if m not in log or (arguments.again and log[m]["status"] == "survived")]
+    with tempfile.TemporaryDirectory() as folder:
+        baseline = Baseline(Workshop(pathlib.Path(folder, "unchanged"), installed))
+        for number in range(arguments.jobs):
+            workshops.put(Workshop(pathlib.Path(folder, str(number)), installed))
+
+        def work(mutant):
+            workshop = workshops.get()
+            try:
+                status, killer, seconds = judge(mutant, workshop, baseline, installed, arguments.stages)
+            finally:
+                workshops.put(workshop)
+            entry = {"mutant": list(mutant), "status": status, "killer": killer, "seconds": round(seconds, 1)}
+            with lock:
+                log[mutant] = entry
+                if arguments.log:
+                    with arguments.log.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(entry) + "\n")
+                print(f"{status:<9}{seconds:6.1f} s  {mutant.file}  {killer}", flush=True)
+
+        with ThreadPoolExecutor(arguments.jobs) as pool:
+            list(pool.map(work, waiting))
+
+
+def show(mutants, log):
+    for suffix in (".py", ".pyx"):
+        found = [log[m]["status"] for m in mutants if m.file.endswith(suffix)]
+        judged = len(found) - found.count("invalid")
+        if judged:
+            killed = found.count("killed")
+            print(f"{suffix}: {killed} of {judged} killed, {100 * killed / judged:.1f} %; "
+                  f"{found.count('invalid')} did not compile")
+    survivors = [m for m in mutants if log[m]["status"] == "survived"]
+    for mutant in survivors:
+        print(difference(mutant))
+    return len(survivors)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--python", type=int, default=0, metavar="N", help="number of mutants of Python sources")
+    parser.add_argument("--cython", type=int, default=0, metavar="N", help="number of mutants of Cython sources")
+    parser.add_argument("--only", action="append", metavar="PATH", help="a folder or file of the package; repeatable")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--stages", type=int, default=3, help="1: tests of the file, 2: of its folder too, 3: contract")
+    parser.add_argument("--log", type=pathlib.Path)
+    parser.add_argument("--again", action="store_true", help="judge survivors of the log once more")
+    parser.add_argument("--list", action="store_true", help="print the sample as differences, and stop")
+    arguments = parser.parse_args()
+    log = {Mutant(*key): entry for key, entry in read_log(arguments.log).items()}
+    mutants = []
+    for suffix, count in ((".py", arguments.python), (".pyx", arguments.cython)):
+        drawn, n_sites = sample(suffix, count, arguments.seed, arguments.only)
+        mutants += drawn
+        print(f"{suffix}: {len(drawn)} of {n_sites} mutants, seed {arguments.seed}")
+    mutants = mutants or list(log)
+    if arguments.list:
+        print("\n".join(map(difference, mutants)))
+        return
+    judge_all(mutants, arguments, log)
+    show(mutants, log)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Small changes of the sources, each of which some test must notice."""

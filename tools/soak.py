@@ -1,0 +1,101 @@
+"""Try to break the installed package for some minutes; exit code 1 if anything gave way.
+
+    python tools/soak.py --minutes 60 --log soak.jsonl           go on where the log ends
+    python tools/soak.py --job damaged_files --case 17           one case again, as it was
+
+Cases are drawn with the seed, the job and their number, so that a failure can be repeated.  Jobs take turns such that
+each has its share of the time.  Linux only: limits and peaks of memory are those of its /proc.
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import time
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the parent forks, so that it must have no threads
+
+import numpy as np
+from soaking import files, saving, training
+
+JOBS = {  # name: (function, share of the time)
+    "damaged_files": (files.damaged_files, 5), "killed_saves": (saving.killed_saves, 2),
+    "killed_predictions": (saving.killed_predictions, 1), "failing_saves": (saving.failing_saves, 1),
+    "random_fits": (training.random_fits, 5), "forks": (training.forks, 2),
+    "memory_formulas": (training.memory_formulas, 2),
+}
+
+
+def run_case(name, seed, number):
+    """What went wrong in a case, or None, and the seconds it took."""
+    rng = np.random.default_rng([seed, *name.encode(), number])
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        wrong = JOBS[name][0](rng, pathlib.Path(folder))
+    return wrong, time.monotonic() - started
+
+
+def read_log(path, seed):
+    """The cases of a log that had the same seed."""
+    if path is None or not path.exists():
+        return []
+    entries = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return [entry for entry in entries if entry["seed"] == seed]
+
+
+def soak(names, minutes, seed, log=None):
+    """Run cases until the time is over; return all of them, with those of the log."""
+    entries = read_log(log, seed)
+    counts = collections.Counter(entry["job"] for entry in entries)
+    spent = collections.Counter()
+    deadline = time.monotonic() + 60 * minutes
+    while time.monotonic() < deadline:
+        name = min(names, key=lambda name: spent[name] / JOBS[name][1])
+        wrong, seconds = run_case(name, seed, counts[name])
+        entries.append({"seed": seed, "job": name, "case": counts[name], "seconds": round(seconds, 3), "wrong": wrong})
+        counts[name] += 1
+        spent[name] += seconds
+        if log:
+            with log.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entries[-1]) + "\n")
+        if wrong:
+            print(f"{name}, case {entries[-1]['case']}: {wrong}", flush=True)
+    return entries
+
+
+def show(entries):
+    """Print a table of jobs; return the number of failures."""
+    print(f"{'job':<22}{'cases':>8}{'failures':>10}{'seconds':>10}{'longest':>10}")
+    for name in JOBS:
+        found = [entry for entry in entries if entry["job"] == name]
+        if found:
+            seconds = [entry["seconds"] for entry in found]
+            print(f"{name:<22}{len(found):>8}{sum(entry['wrong'] is not None for entry in found):>10}"
+                  f"{sum(seconds):>10.1f}{max(seconds):>10.1f}")
+    n_files = files.FILES_PER_CASE * sum(entry["job"] == "damaged_files" for entry in entries)
+    print(f"{n_files} model files, {saving.N_KILLS * sum(entry['job'] == 'killed_saves' for entry in entries)} killed "
+          f"saves, {training.N_FORKS * sum(entry['job'] == 'forks' for entry in entries)} forks")
+    return sum(entry["wrong"] is not None for entry in entries)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=2.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--job", action="append", choices=list(JOBS), help="only this one; repeatable")
+    parser.add_argument("--case", type=int, help="only the case of this number, of one --job")
+    parser.add_argument("--log", type=pathlib.Path)
+    arguments = parser.parse_args()
+    names = arguments.job or list(JOBS)
+    if arguments.case is not None:
+        wrong, seconds = run_case(names[0], arguments.seed, arguments.case)
+        print(f"{names[0]}, case {arguments.case}, {seconds:.1f} s: {wrong or 'nothing wrong'}")
+        sys.exit(wrong is not None)
+    sys.exit(show(soak(names, arguments.minutes, arguments.seed, arguments.log)) > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""Files that are written while something goes wrong: whole, or as they were before."""
+
+import errno
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+import rffkern
+from rffkern import FourierExpansion, GBRFF2Classifier
+from soaking.children import in_child
+
+N_KILLS = 10
+
+
+def random_model(rng, n_terms=2000):
+    return FourierExpansion(rng.standard_normal((n_terms, 20)), rng.standard_normal(n_terms),
+                            rng.standard_normal((n_terms, 1)), [0.0], np.zeros(20))
+
+
+def _bytes_of(model, folder):
+    rffkern.save(model, folder / "whole")
+    return (folder / "whole").read_bytes()
+
+
+def killed_saves(rng, folder):
+    """Send SIGKILL while two models are saved to one name in turn."""
+    models = [random_model(rng), random_model(rng)]
+    path, expected = folder / "model.npz", [_bytes_of(model, folder) for model in models]
+    started = time.monotonic()
+    rffkern.save(models[0], path)
+    seconds = time.monotonic() - started
+    for number in range(N_KILLS):
+        child = os.fork()
+        if child == 0:
+            while True:
+                for model in models:
+                    rffkern.save(model, path)
+        time.sleep(rng.uniform(0.0, 3 * seconds))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        if path.read_bytes() not in expected:
+            return f"kill {number}: the file is neither the old nor the new one"
+    return None
+
+
+def killed_predictions(rng, folder):
+    """Send SIGKILL while the command line writes predictions over an older file."""
+    X = rng.standard_normal((20_000, 5))
+    rffkern.save(GBRFF2Classifier(3, n_threads=1).fit(X[:500], X[:500, 0] > 0), folder / "model.npz")
+    np.savetxt(folder / "rows.csv", X, delimiter=",", fmt="%.4f")
+    command = [sys.executable, "-P", "-m", "rffkern", "predict", str(folder / "model.npz"), str(folder / "rows.csv"),
+               "-o", str(folder / "out.csv")]
+    started = time.monotonic()
+    subprocess.run(command, check=True, capture_output=True)
+    seconds, whole = time.monotonic() - started, (folder / "out.csv").read_bytes()
+    for number in range(3):
+        (folder / "out.csv").write_bytes(b"old\n")
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(rng.uniform(0.3, 1.0) * seconds)
+        process.kill()
+        process.wait()
+        if (folder / "out.csv").read_bytes() not in (b"old\n", whole):
+            return f"kill {number}: predictions are neither the old nor the new ones"
+    return None
+
+
+def _quota(rng, folder, n_bytes):
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limit = int(rng.integers(0, n_bytes))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+
+def _full_disk(rng, folder, n_bytes):
+    def fail(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    os.fsync = fail
+
+
+def _read_only(rng, folder, n_bytes):
+    folder.chmod(0o555)
+    if os.getuid() == 0:  # to whom modes do not apply
+        os.setuid(65534)
+
+
+def failing_saves(rng, folder):
+    """A quota, a full disk, a read-only folder: OSError, the old file unchanged, and nothing beside it."""
+    model = random_model(rng)
+    content = _bytes_of(model, folder)
+    trouble = [_quota, _full_disk, _read_only][rng.integers(3)]
+    inner = folder / "inner"
+    inner.mkdir(mode=0o777)
+    path = inner / "model.npz"
+    path.write_bytes(b"old")
+
+    def work():
+        trouble(rng, inner, len(content))
+        try:
+            rffkern.save(model, path)
+        except OSError:
+            return None
+        return "no OSError"
+
+    ended = in_child(work, seconds=30)
+    inner.chmod(0o755)
+    if ended != ("done", None):
+        return f"{trouble.__name__}: {ended.how} {ended.value}"
+    if path.read_bytes() != b"old":
+        return f"{trouble.__name__}: the old file has changed"
+    left = [name for name in os.listdir(inner) if name != path.name]
+    return f"{trouble.__name__}: {left} is left" if left else None

@@ -1,0 +1,197 @@
+"""Fits of every family: over random and adversarial data, in forked processes, and the memory they take."""
+
+import subprocess
+import sys
+import time
+import tracemalloc
+import warnings
+
+import numpy as np
+
+import rffkern
+from rffkern import InvalidInputError
+from soaking.children import in_child
+
+FIT_SECONDS = 60
+CLASSES = ["GBRFF2Classifier", "GBRFF1Classifier", "GBRFFClassifier", "GBRFFRegressor", "PBRFFClassifier",
+           "RFFNetClassifier", "RFFNetRegressor", "SparseKernelClassifier", "SparseKernelRegressor"]
+GIVEN = {"kernel": {"lengthscales": 1.0}, "reg_lambda": 0.1}
+
+
+def _params(name, rng):
+    """A small model of a family."""
+    if name.startswith("RFFNet"):
+        params = {"max_epochs": int(rng.integers(1, 6)), "n_components": int(rng.integers(1, 60))}
+    elif name.startswith("PBRFF"):
+        params = {"n_landmarks": int(rng.integers(1, 40)), "C": float(10 ** rng.uniform(-3, 3)),
+                  "landmarks": str(rng.choice(["random", "kmeans"]))}
+    else:
+        params = {"n_estimators": int(rng.integers(1, 12))}
+    if name.startswith(("GBRFFC", "GBRFFR", "GBRFF1", "PBRFF")):
+        params["n_components"] = int(rng.integers(1, 12))
+    if name.startswith("Sparse"):
+        params |= {"update": str(rng.choice(["full", "one", "group"])), "learner_size": int(rng.integers(1, 9)),
+                   "selection": str(rng.choice(["random", "max-res", "mp", "boost", "ald", "ran"]))}
+        params |= GIVEN if rng.random() < 0.7 else {}
+    if rng.random() < 0.3:
+        params["standardize"] = False
+    return params | {"random_state": int(rng.integers(1 << 30)), "precision": str(rng.choice(["single", "double"]))}
+
+
+def _rows(rng):
+    """Rows of one of several unpleasant kinds."""
+    n, d = int(rng.integers(2, 300)), int(rng.integers(1, 20))
+    X = rng.standard_normal((n, d))
+    kind = rng.integers(9)
+    if kind == 1:
+        X[:] = X[0]
+    elif kind == 2:
+        X = X[rng.integers(0, max(1, n // 10), n)]
+    elif kind == 3:
+        X *= 10.0 ** rng.uniform(-300, 300, d)
+    elif kind == 4:
+        X = rng.integers(0, 2, (n, d)).astype(float)
+    elif kind == 5:
+        X = rng.standard_t(0.3, (n, d))
+    elif kind == 6:
+        X += 10.0 ** rng.uniform(0, 15, d)
+    elif kind == 7:
+        X[rng.integers(n)] = 1e300
+    elif kind == 8:
+        return X.astype(np.float32)
+    return np.nan_to_num(X, posinf=1e300, neginf=-1e300)
+
+
+def _target(name, rng, X):
+    if name.endswith("Classifier"):
+        y = rng.integers(0, rng.integers(2, 5), len(X))
+        y[:2] = 0, 1
+        return y
+    y = rng.standard_normal(len(X)) * 10.0 ** rng.uniform(-20, 20)
+    return np.full(len(X), 3.0) if rng.random() < 0.1 else y
+
+
+def random_fits(rng, folder):
+    """A fit ends in time, in finite numbers, twice with the same bits, and its file gives the same bits again."""
+    name = str(rng.choice(CLASSES))
+    params, X = _params(name, rng), _rows(rng)
+    y = _target(name, rng, X)
+
+    def work():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                models = [getattr(rffkern, name)(**params).fit(X, y) for _ in range(2)]
+            except InvalidInputError:
+                return None
+            first, second = (np.asarray(getattr(model, "decision_function", model.predict)(X)) for model in models)
+            if not np.isfinite(first).all():
+                return "scores are not finite"
+            if first.tobytes() != second.tobytes():
+                return "the same seed gave other bits"
+            rffkern.save(models[0], folder / "model.npz")
+            loaded = rffkern.load(folder / "model.npz")
+            again = np.asarray(getattr(loaded, "decision_function", loaded.predict)(X))
+            return None if again.tobytes() == first.tobytes() else "the file gave other bits"
+
+    ended = in_child(work, FIT_SECONDS, 4 << 30)
+    if ended == ("done", None):
+        return None
+    return f"{name}({params}) on {X.shape} {X.dtype}: {ended.value if ended.how == 'done' else ended}"
+
+
+# Forks in a process of its own, whose kernels run in parallel; a child must answer with the same bits.
+FORKS = """
+import os, signal, sys, threading
+import numpy as np
+from rffkern import GBRFF2Classifier
+seed, n_forks = int(sys.argv[1]), int(sys.argv[2])
+rng = np.random.default_rng(seed)
+X = rng.standard_normal((200_000, 8)); y = X[:, 0] * X[:, 1] > 0
+def answer():
+    model = GBRFF2Classifier(1, max_iter=2, random_state=0, n_threads=4).fit(X, y)
+    return model.decision_function(X[:100_000]).tobytes()
+expected = answer()
+going = True
+def busy():
+    while going:
+        answer()
+worker = threading.Thread(target=busy); worker.start()
+wrong = 0
+for _ in range(n_forks):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+        os._exit(answer() != expected)
+    wrong += os.waitpid(child, 0)[1] != 0
+going = False; worker.join()
+sys.exit(min(wrong, 100))
+"""
+N_FORKS = 6
+FORK_SECONDS = 240
+
+
+def forks(rng, folder, prelude=""):
+    """Forks while another thread trains in parallel."""
+    script = folder / "forks.py"
+    script.write_text(prelude + FORKS)
+    try:
+        done = subprocess.run([sys.executable, "-P", str(script), str(rng.integers(1 << 30)), str(N_FORKS)],
+                              timeout=FORK_SECONDS, capture_output=True, text=True, check=False)
+    except subprocess.TimeoutExpired:
+        return f"no end after {FORK_SECONDS} s"
+    if done.returncode:
+        return f"{done.returncode} of {N_FORKS} children failed or hung {done.stderr[-300:]}"
+    return None
+
+
+def _gbrff2_bytes(n, d, u):
+    """Memory by the notes of the class, with what checking rows and labels takes before the first round."""
+    return n * (u * d + u + 8 + 2 * u) + 2 * u * n + n * (d + 16)
+
+
+def _gbrff1_bytes(n, d, u):
+    return n * (u * d + u + 8 + 2 * u) + u * n * (2 * 10 + 2) + n * (d + 16)
+
+
+def _gbrff_bytes(n, d, u):
+    return n * (u * d + u + 8 + u) + u * n * (2 * 10 + 3) + n * (d + 16)
+
+
+def _sparse_bytes(n, d, u):
+    return n * (u * d + 8 + 16 + u * 4) + n * (d + 16)
+
+
+MEMORY = {  # class: parameters, bytes beside X
+    "GBRFF2Classifier": ({"n_estimators": 2, "max_samples": None}, _gbrff2_bytes),
+    "GBRFF1Classifier": ({"n_estimators": 2, "n_components": 10, "max_samples": None}, _gbrff1_bytes),
+    "GBRFFRegressor": ({"n_estimators": 2, "n_components": 10, "max_samples": None}, _gbrff_bytes),
+    "SparseKernelRegressor": ({"n_estimators": 4, **GIVEN}, _sparse_bytes),
+}
+SLACK = 2e6  # what does not grow with the rows
+
+
+def memory_formulas(rng, folder):
+    """The peak of a fit, as numpy reports it, is at most a tenth above the formula of the docstring."""
+    name = str(rng.choice(list(MEMORY)))
+    params, formula = MEMORY[name]
+    n, d, precision = int(rng.choice([20_000, 40_000, 80_000])), 30, str(rng.choice(["single", "double"]))
+    X = rng.standard_normal((n, d))
+    y = X[:, 0] * X[:, 1]
+    y = y > 0 if name.endswith("Classifier") else y
+
+    def work():
+        model = getattr(rffkern, name)(precision=precision, random_state=0, n_threads=1, **params)
+        model.fit(X[:500], y[:500])  # what is imported late
+        tracemalloc.start()
+        model.fit(X, y)
+        return tracemalloc.get_traced_memory()[1]
+
+    started = time.monotonic()
+    ended = in_child(work, 300)
+    if ended.how != "done":
+        return f"{name} {precision}, n = {n}: {ended} after {time.monotonic() - started:.0f} s"
+    expected = formula(n, d, 4 if precision == "single" else 8)
+    if ended.value > 1.1 * expected + SLACK:
+        return f"{name} {precision}, n = {n}: {ended.value / 1e6:.1f} MB, the formula says {expected / 1e6:.1f}"
+    return None
