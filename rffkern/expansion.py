@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ._data.angles import AngleBound, RowParts
+from ._data.centers import pad_centers, pad_weights
 from ._data.threads import check_n_threads
 from ._data.validation import check_array
 from ._kernels import packing, scoring
@@ -279,23 +280,6 @@ class FourierExpansion(Expansion):
         terms = np.ascontiguousarray(terms.reshape(1 + self.n_features, -1, tile).transpose(1, 0, 2))
         packed = self._packed_few[np.dtype(dtype)] = terms, amplitudes
         return packed
-
-
-def pad_centers(centers: Real, dtype: DTypeLike) -> Real:
-    """Centers, padded with 0 to the multiple that kernels read."""
-    from ._kernels import sparse_columns  # here, so that a model of cosines does not load it
-
-    multiple = sparse_columns.CENTER_MULTIPLE
-    padded = np.zeros((-(-len(centers) // multiple) * multiple, centers.shape[1]), dtype)
-    padded[: len(centers)] = centers
-    return padded
-
-
-def pad_weights(weights: Double, n_centers: int) -> Double:
-    """Weights (n_outputs, n_centers), padded with 0 to a number of centers."""
-    padded = np.zeros((len(weights), n_centers))
-    padded[:, : weights.shape[1]] = weights
-    return padded
 
 
 class _PackedCenters(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rffkern import FourierExpansion, InvalidInputError, KernelExpansion
-from rffkern.expansion import EXPANSIONS, pad_centers, pad_weights
+from rffkern.expansion import EXPANSIONS
 
 
 def cosines(rng, n_terms=37, n_features=4, n_outputs=2, scale=1.0):
@@ -160,13 +160,3 @@ def test_arrays_that_are_refused(make, rng):
             form(**good | {name: "words"})
         with pytest.raises(InvalidInputError, match=r"^shapes must agree, got"):
             form(**good | {name: array[:-1]})
-
-
-def test_padding():
-    centers = pad_centers(np.ones((3, 2)), np.float32)
-    assert centers.dtype == np.float32
-    assert len(centers) >= 3
-    assert centers.sum() == 6
-    weights = pad_weights(np.ones((2, 3)), len(centers))
-    assert weights.shape == (2, len(centers))
-    assert weights.sum() == 6

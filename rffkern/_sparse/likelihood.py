@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.centers import pad_centers
 from .._data.scaling import no_scaling
 from .._data.threads import check_n_threads
 from .._data.tiles import DOUBLE, aligned, pack
 from .._kernels import lbfgs, linalg, sparse_likelihood
 from .._kernels.sparse_columns import UNIT
-from ..expansion import pad_centers
 from .kernel import GaussianKernel, RegularisedKernel
 
 Double = NDArray[np.float64]
