@@ -67,8 +67,8 @@ class Steps:
 
     def kernels(self, chosen, weights):
         """The two sums over the kernels of a learner: u and f."""
-        from rffkern._kernels import sparse_columns
         from rffkern._data.centers import pad_centers, pad_weights
+        from rffkern._kernels import sparse_columns
 
         centers = pad_centers(self.X[chosen], self.dtype)
         sparse_columns.correlate_centers(self.tiles, self.residual, centers, np.empty((self.n_blocks, len(centers))),
