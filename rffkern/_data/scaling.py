@@ -63,7 +63,7 @@ def scaling_in_threads(X: Any, weights: RowWeights, standardize: bool, n_threads
 
 def _n_sums(rows: NDArray[Any]) -> int:
     """Number of partial sums over some rows."""
-    return -(-len(rows) // packing.ROW_BLOCK)
+    return -(-len(rows) // packing.STRIP_ROWS)
 
 
 def _counting_blocks(X: Any, weights: RowWeights) -> Blocks:
