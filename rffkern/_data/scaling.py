@@ -73,7 +73,7 @@ def _counting_blocks(X: Any, weights: RowWeights) -> Blocks:
     """
     if isinstance(X, RowBlocks):
         return lambda: (found for rows, block in X.blocks() for found in _counting(block, weights.for_kernel(rows)))
-    found = _counting(X, weights.for_kernel())
+    found = _counting(X, weights.kernel_values)
     return lambda: found
 
 
