@@ -1,7 +1,7 @@
 """Rows that are read block by block, for training on more than fits in memory.
 
-A source gives blocks of any number of rows, the given blocks.  Training reads blocks of a fixed number of rows.  It is
-a multiple of the number that kernels add up together, so that the cuts of the source change no result.
+A source gives blocks of any number of rows, the given blocks.  Training reads blocks of a fixed number of rows, a whole
+number of the strips whose sums kernels add up, so that the cuts of the source change no result.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ BLOCK_ELEMENTS = 1 << 20
 
 def _block_size(n_features: int) -> int:
     """Number of rows in a block."""
-    return max(1, BLOCK_ELEMENTS // (max(1, n_features) * packing.ROW_BLOCK)) * packing.ROW_BLOCK
+    return max(1, BLOCK_ELEMENTS // (max(1, n_features) * packing.STRIP_ROWS)) * packing.STRIP_ROWS
 
 
 def _holds_rows(block: Any) -> bool:

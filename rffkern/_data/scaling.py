@@ -63,7 +63,7 @@ def scaling_in_threads(X: Any, weights: RowWeights, standardize: bool, n_threads
 
 def _n_sums(rows: NDArray[Any]) -> int:
     """Number of partial sums over some rows."""
-    return -(-len(rows) // packing.ROW_BLOCK)
+    return -(-len(rows) // packing.STRIP_ROWS)
 
 
 def _counting_blocks(X: Any, weights: RowWeights) -> Blocks:
@@ -73,7 +73,7 @@ def _counting_blocks(X: Any, weights: RowWeights) -> Blocks:
     """
     if isinstance(X, RowBlocks):
         return lambda: (found for rows, block in X.blocks() for found in _counting(block, weights.for_kernel(rows)))
-    found = _counting(X, weights.for_kernel())
+    found = _counting(X, weights.kernel_values)
     return lambda: found
 
 

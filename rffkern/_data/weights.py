@@ -29,6 +29,7 @@ class RowWeights:
         self.each = np.broadcast_to(1.0, n_samples) if values is None else values
         self.n_samples, self.values = n_samples, values
         self.given_total = float(n_samples) if given_total is None else given_total
+        self.kernel_values = _NONE if values is None else values  # for kernels an empty array stands for equal weights
         self.is_uniform = values is None  # whether all rows count alike
         self.total = float(n_samples) if values is None else float(values.sum())
         self.unit = self.given_total / self.total  # weight of a row in the units given, over its weight here
@@ -41,7 +42,7 @@ class RowWeights:
 
     def for_kernel(self, rows: slice | Indices = slice(None)) -> Double:
         """The weights of some rows as kernels take them: an empty array stands for equal ones."""
-        return _NONE if self.values is None else self.values[rows]
+        return self.kernel_values if self.values is None else self.values[rows]
 
     def of(self, rows: slice | Indices) -> "RowWeights":
         """The weights of some of the rows, in the same units."""

@@ -1,6 +1,6 @@
 """What boosting keeps per row for each loss, and the steps that follow from it.
 
-A loss state answers with sums over fixed groups of tiles added in order: bits do not depend on the number of threads.
+A loss state answers with sums over strips of tiles, added in order: bits do not depend on the number of threads.
 """
 
 import math

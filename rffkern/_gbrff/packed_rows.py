@@ -1,7 +1,7 @@
 """Rows as kernels read them: standardised, packed in tiles, with their weights.
 
-Sums over rows are sums over fixed groups of tiles, added in order.  Bits therefore do not depend on the number of
-threads, and tiles may live elsewhere.
+Sums over rows are sums over strips of 16 tiles, added in order.  Bits therefore do not depend on the number of threads,
+and tiles may live elsewhere.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -15,7 +15,7 @@ from .packed_rows import PackedRows
 
 def _n_sums(n_tiles: int) -> int:
     """Number of partial sums over some tiles."""
-    return -(-n_tiles * TILE // packing.ROW_BLOCK)
+    return -(-n_tiles * TILE // packing.STRIP_ROWS)
 
 
 def _padded(n_numbers: int, multiple: int) -> int:

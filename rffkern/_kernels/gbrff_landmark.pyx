@@ -12,8 +12,8 @@ from .checks cimport agree, has_shape, holds, is_tiled, weighs_tiles
 from .gbrff_waves cimport landmark_phases, set_direction, tile_waves
 from .lbfgs cimport LBFGS
 from .tiles cimport (
-    LANES, TERMS, TILE, accumulate, block_start, block_stop, dot, flush, n_blocks, next_tile, project, real, squared,
-    surrogate, weight_tile,
+    LANES, TERMS, TILE, accumulate, dot, flush, n_strips, next_tile, project, real, squared, strip_start,
+    strip_stop, surrogate, weight_tile,
 )
 
 
@@ -82,7 +82,7 @@ cdef int _check(const real[:, :, ::1] waves, const real[:, ::1] r, const real[:,
     agree(is_tiled(r, n_tiles), "r must have shape (n_tiles, 128)")
     agree(weighs_tiles(weight, n_tiles), "weight must have shape (n_tiles, 128) or (2, 128)")
     agree(direction.shape[0] >= waves.shape[1], "direction must have 2 n_components entries")
-    agree(holds(partial, n_blocks(n_tiles), n_sums), "partial must have a row per block, with an entry per sum")
+    agree(holds(partial, n_strips(n_tiles), n_sums), "partial must have a row per strip, with an entry per sum")
     return agree(n_threads >= 1, "n_threads must be at least 1")
 
 
@@ -122,16 +122,16 @@ def make_waves(
         for j in range(scaled.shape[0]):
             for k in range(omegas.shape[1]):
                 scaled[j, k] = <real>(omegas[j, k] / M_PI) if j < n_components else 0
-        for b in prange(n_blocks(n_tiles), schedule='dynamic', num_threads=n_threads):
-            for t in range(block_start(b), block_stop(b, n_tiles)):
+        for b in prange(n_strips(n_tiles), schedule='dynamic', num_threads=n_threads):
+            for t in range(strip_start(b), strip_stop(b, n_tiles)):
                 tile_waves(&tiles[t, 0, 0], tiles.shape[1], scaled, &shifts[0], n_components, &waves[t, 0, 0])
 
 
-cdef void _block_landmark(
+cdef void _strip_landmark(
     Loss loss, const real[:, :, ::1] waves, const real[:, ::1] r, const real[:, ::1] weight, const real[::1] direction,
-    real *lanes, Py_ssize_t block, double *sums,
+    real *lanes, Py_ssize_t strip, double *sums,
 ) noexcept nogil:
-    """Over the rows of one block: sums = [sum of losses, minus its gradient in `direction` over the slope factor]."""
+    """Over the rows of one strip: sums = [sum of losses, minus its gradient in `direction` over the slope factor]."""
     cdef real ones[TILE]
     cdef real z[TILE]
     cdef real v[TILE]
@@ -140,7 +140,7 @@ cdef void _block_landmark(
         ones[i] = 1
     for i in range(n_waves + 1):
         sums[i] = 0
-    for t in range(block_start(block), block_stop(block, n_tiles)):
+    for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
         project(&waves[t, 0, 0], next_tile(waves, t), n_waves, &direction[0], 0, z)
         sums[0] += _tile_loss(loss, &r[t, 0], weight_tile(weight, t, n_tiles), ones, z, v)
         accumulate(&waves[t, 0, 0], next_tile(waves, t), n_waves, v, lanes)
@@ -152,21 +152,21 @@ cdef double _objective(
     const double[:, ::1] basis, const double[::1] x, double total_weight, double[::1] gradient, double[::1] u,
     real[::1] direction, real[:, ::1] lanes, double[:, ::1] partial, int n_threads,
 ) noexcept nogil:
-    cdef Py_ssize_t b, j, k, n_components = waves.shape[1] // 2, blocks = n_blocks(waves.shape[0])
+    cdef Py_ssize_t b, j, k, n_components = waves.shape[1] // 2, strips = n_strips(waves.shape[0])
     cdef double value = 0, factor = -loss.slope_factor / total_weight, along_cosine, along_sine
     landmark_phases(basis, x, u)
     set_direction(u, n_components, 1.0 / n_components, direction)
     if n_threads == 1:   # as in `_descent`: no parallel region where it would cost more than the work
-        for b in range(blocks):
-            _block_landmark(loss, waves, r, weight, direction, &lanes[0, 0], b, &partial[b, 0])
+        for b in range(strips):
+            _strip_landmark(loss, waves, r, weight, direction, &lanes[0, 0], b, &partial[b, 0])
     else:
-        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            _block_landmark(loss, waves, r, weight, direction, &lanes[threadid(), 0], b, &partial[b, 0])
-    for b in range(blocks):
+        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
+            _strip_landmark(loss, waves, r, weight, direction, &lanes[threadid(), 0], b, &partial[b, 0])
+    for b in range(strips):
         value += partial[b, 0]
     for j in range(n_components):
         along_cosine = along_sine = 0
-        for b in range(blocks):
+        for b in range(strips):
             along_cosine += partial[b, 1 + 2 * j]
             along_sine += partial[b, 2 + 2 * j]
         u[j] = factor * (along_sine * direction[2 * j] - along_cosine * direction[2 * j + 1])
@@ -191,7 +191,7 @@ def landmark_objective(
     double[::1] u,                     # TEMP (padded,) n_components padded with 0 to a multiple of LANES
     real[::1] direction,               # TEMP (2 n_components,)
     real[:, ::1] lanes,                # TEMP (n_threads, 2 n_components * LANES), 0 and left 0
-    double[:, ::1] partial,            # TEMP (n_blocks, >= 1 + 2 n_components)
+    double[:, ::1] partial,            # TEMP (n_strips, >= 1 + 2 n_components)
     int n_threads,
 ):
     """Weighted mean of loss(r, mean over j of cos(omega_j . (x - x_i))) - loss(r, 0), and its gradient in x."""
@@ -217,7 +217,7 @@ def descend_landmark(
     double[::1] u,                     # OUT  (padded,) phases of the landmark
     real[::1] direction,               # TEMP (2 n_components,)
     real[:, ::1] lanes,                # TEMP (n_threads, 2 n_components * LANES), 0 and left 0
-    double[:, ::1] partial,            # TEMP (n_blocks, >= 1 + 2 n_components)
+    double[:, ::1] partial,            # TEMP (n_strips, >= 1 + 2 n_components)
     int n_threads,
 ):
     """Minimise `landmark_objective` over x from where it stands; return the number of evaluations."""
@@ -237,9 +237,9 @@ def descend_landmark(
     return search.n_evaluations
 
 
-cdef void _block_component_losses(
+cdef void _strip_component_losses(
     Loss loss, const real[:, :, ::1] waves, const real[:, ::1] r, const real[:, ::1] weight, const real[::1] direction,
-    Py_ssize_t block, double *sums,
+    Py_ssize_t strip, double *sums,
 ) noexcept nogil:
     cdef real ones[TILE]
     cdef real z[TILE]
@@ -249,7 +249,7 @@ cdef void _block_component_losses(
         ones[j] = 1
     for j in range(n_components):
         sums[j] = 0
-    for t in range(block_start(block), block_stop(block, n_tiles)):
+    for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
         for j in range(n_components):
             project(&waves[t, 2 * j, 0], &waves[t, 2 * j, 0], 2, &direction[2 * j], 0, z)
             sums[j] += _tile_loss(loss, &r[t, 0], weight_tile(weight, t, n_tiles), ones, z, v)
@@ -264,7 +264,7 @@ def component_losses(
     double total_weight,
     double[::1] losses,                # OUT  (n_components,)
     real[::1] direction,               # TEMP (2 n_components,)
-    double[:, ::1] partial,            # TEMP (n_blocks, >= n_components)
+    double[:, ::1] partial,            # TEMP (n_strips, >= n_components)
     int n_threads,
 ):
     """Weighted mean of loss(r, cos(omega_j . (x - x_i))) - loss(r, 0) for each component j of a landmark x.
@@ -274,14 +274,14 @@ def component_losses(
     _check(waves, r, weight, direction, partial, waves.shape[1] // 2, n_threads)
     agree(u.shape[0] >= waves.shape[1] // 2, "u must have n_components entries")
     agree(losses.shape[0] == waves.shape[1] // 2, "losses must have shape (n_components,)")
-    cdef Py_ssize_t b, j, blocks = n_blocks(waves.shape[0])
+    cdef Py_ssize_t b, j, strips = n_strips(waves.shape[0])
     with nogil:
         set_direction(u, losses.shape[0], 1.0, direction)
         for j in range(losses.shape[0]):
             losses[j] = 0
-        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            _block_component_losses(loss, waves, r, weight, direction, b, &partial[b, 0])
-        for b in range(blocks):
+        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
+            _strip_component_losses(loss, waves, r, weight, direction, b, &partial[b, 0])
+        for b in range(strips):
             for j in range(losses.shape[0]):
                 losses[j] += partial[b, j]
         for j in range(losses.shape[0]):

@@ -4,18 +4,18 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport M_LN2, M_PI
 
 from .tiles cimport (
-    LANES, TILE, accumulate, block_start, block_stop, flush, n_blocks, next_tile, project, real, sincospi, surrogate,
-    weight_tile,
+    LANES, TILE, accumulate, flush, n_strips, next_tile, project, real, sincospi, strip_start, strip_stop,
+    surrogate, weight_tile,
 )
 from .checks cimport agree, holds, is_tiled, weighs_tiles
 from .lbfgs cimport LBFGS
 
 
-cdef void _block_objective(
+cdef void _strip_objective(
     const real[:, :, ::1] tiles, const real[:, ::1] r2, const real[:, ::1] weight, const real[::1] omega, real shift,
-    real *lanes, Py_ssize_t block, double *sums,
+    real *lanes, Py_ssize_t strip, double *sums,
 ) noexcept nogil:
-    """Over the rows of one block: sums = [sum of weight (exp(-y_tilde cos) - 1), its gradient in omega / ln 2]."""
+    """Over the rows of one strip: sums = [sum of weight (exp(-y_tilde cos) - 1), its gradient in omega / ln 2]."""
     cdef real u[TILE]
     cdef real s[TILE]
     cdef real c[TILE]
@@ -23,7 +23,7 @@ cdef void _block_objective(
     cdef Py_ssize_t j, t, n_tiles = tiles.shape[0], n_features = tiles.shape[1]
     for j in range(n_features + 1):
         sums[j] = 0
-    for t in range(block_start(block), block_stop(block, n_tiles)):
+    for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
         project(&tiles[t, 0, 0], next_tile(tiles, t), n_features, &omega[0], shift, u)
         sincospi(u, TILE, s, c)
         sums[0] += surrogate(&r2[t, 0], weight_tile(weight, t, n_tiles), s, c, v)
@@ -36,19 +36,19 @@ cdef double _objective(
     double phase, double reg_lambda, double total_weight, double[::1] gradient, real[::1] scaled,
     real[:, ::1] lanes, double[:, ::1] partial, int n_threads,
 ) noexcept nogil:
-    cdef Py_ssize_t b, j, n_features = omega.shape[0], blocks = n_blocks(tiles.shape[0])
+    cdef Py_ssize_t b, j, n_features = omega.shape[0], strips = n_strips(tiles.shape[0])
     cdef real shift = <real>(phase / M_PI)
     cdef double loss = 0
     for j in range(n_features):
         scaled[j] = <real>(omega[j] / M_PI)
         gradient[j] = 0
     if n_threads == 1:   # a parallel region costs a microsecond even where it is one thread: a fifth of a small fit
-        for b in range(blocks):
-            _block_objective(tiles, r2, weight, scaled, shift, &lanes[0, 0], b, &partial[b, 0])
+        for b in range(strips):
+            _strip_objective(tiles, r2, weight, scaled, shift, &lanes[0, 0], b, &partial[b, 0])
     else:
-        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            _block_objective(tiles, r2, weight, scaled, shift, &lanes[threadid(), 0], b, &partial[b, 0])
-    for b in range(blocks):
+        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
+            _strip_objective(tiles, r2, weight, scaled, shift, &lanes[threadid(), 0], b, &partial[b, 0])
+    for b in range(strips):
         loss += partial[b, 0]
         for j in range(n_features):
             gradient[j] += partial[b, 1 + j]
@@ -71,7 +71,7 @@ cdef int _check(
     agree(omega.shape[0] == n_features, "omega must have shape (n_features,)")
     agree(scaled.shape[0] >= n_features, "scaled must have n_features entries")
     agree(holds(lanes, n_threads, n_features * LANES), "lanes must have shape (n_threads, n_features * LANE_COUNT)")
-    agree(holds(partial, n_blocks(n_tiles), 1 + n_features), "partial must have shape (n_blocks, 1 + n_features)")
+    agree(holds(partial, n_strips(n_tiles), 1 + n_features), "partial must have shape (n_strips, 1 + n_features)")
     return agree(n_threads >= 1, "n_threads must be at least 1")
 
 
@@ -86,7 +86,7 @@ def omega_objective(
     double[::1] gradient,          # OUT  (n_features,)
     real[::1] scaled,              # TEMP (n_features,)
     real[:, ::1] lanes,            # TEMP (n_threads, n_features * LANES), 0 and left 0
-    double[:, ::1] partial,        # TEMP (n_blocks, >= 1 + n_features)
+    double[:, ::1] partial,        # TEMP (n_strips, >= 1 + n_features)
     int n_threads,
 ):
     """Weighted mean of exp(-y_tilde cos(omega . x - phase)) - 1, plus reg_lambda |omega|^2, and its gradient."""
@@ -110,7 +110,7 @@ def descend_omega(
     double first_length,
     real[::1] scaled,              # TEMP (n_features,)
     real[:, ::1] lanes,            # TEMP (n_threads, n_features * LANES), 0 and left 0
-    double[:, ::1] partial,        # TEMP (n_blocks, >= 1 + n_features)
+    double[:, ::1] partial,        # TEMP (n_strips, >= 1 + n_features)
     int n_threads,
 ):
     """Minimise `omega_objective` over omega from where it stands; return the number of evaluations."""

@@ -5,7 +5,8 @@ from libc.math cimport M_LN2, M_PI, cos, fabs, log1p, sin
 
 from .checks cimport agree, holds, is_tiled, weighs_tiles
 from .tiles cimport (
-    TILE, block_start, block_stop, n_blocks, next_tile, phase_slopes, phase_sums, project, real, sincospi, weight_tile,
+    TILE, n_strips, next_tile, phase_slopes, phase_sums, project, real, sincospi, strip_start, strip_stop,
+    weight_tile,
 )
 
 cdef enum:
@@ -17,16 +18,16 @@ cdef double MAX_RESIDUAL_16 = 8
 cdef double MAX_RESIDUAL_32 = 24
 
 
-cdef void _block_phase_sums(
+cdef void _strip_phase_sums(
     const real[:, :, ::1] tiles, const real[:, ::1] r2, const real[:, ::1] weight, const real[::1] omega,
-    const real[:, ::1] circle, Py_ssize_t n_samples, real[:, ::1] a, real[:, ::1] b, Py_ssize_t block, double *sums,
+    const real[:, ::1] circle, Py_ssize_t n_samples, real[:, ::1] a, real[:, ::1] b, Py_ssize_t strip, double *sums,
 ) noexcept nogil:
-    """sums[k] = sum over the block of weight (exp(-y_tilde cos(omega . x - 2 pi k / n_samples)) - 1)."""
+    """sums[k] = sum over the strip of weight (exp(-y_tilde cos(omega . x - 2 pi k / n_samples)) - 1)."""
     cdef real u[TILE]
     cdef Py_ssize_t i, k, t, n_tiles = tiles.shape[0]
     for k in range(n_samples):
         sums[k] = 0
-    for t in range(block_start(block), block_stop(block, n_tiles)):
+    for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
         project(&tiles[t, 0, 0], next_tile(tiles, t), tiles.shape[1], &omega[0], 0, u)
         sincospi(u, TILE, &b[t, 0], &a[t, 0])
         for i in range(TILE):
@@ -36,13 +37,13 @@ cdef void _block_phase_sums(
                    sums)
 
 
-cdef void _block_phase_slopes(
-    const real[:, ::1] a, const real[:, ::1] b, const real[:, ::1] weight, double phase, Py_ssize_t block, double *sums,
+cdef void _strip_phase_slopes(
+    const real[:, ::1] a, const real[:, ::1] b, const real[:, ::1] weight, double phase, Py_ssize_t strip, double *sums,
 ) noexcept nogil:
     cdef Py_ssize_t t, n_tiles = a.shape[0]
     cdef real cosine = <real>cos(phase), sine = <real>sin(phase)
     sums[0] = sums[1] = sums[2] = 0
-    for t in range(block_start(block), block_stop(block, n_tiles)):
+    for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
         phase_slopes(&a[t, 0], &b[t, 0], weight_tile(weight, t, n_tiles), cosine, sine, sums)
 
 
@@ -54,18 +55,18 @@ cdef double _polish(
 
     The logarithm, because the loss itself may span twenty orders of magnitude, over which Newton's rule crawls.
     """
-    cdef Py_ssize_t k, blocks = n_blocks(a.shape[0])
+    cdef Py_ssize_t k, strips = n_strips(a.shape[0])
     cdef int iteration
     cdef double left = phase - width, right = phase + width, trial, value, slope, curvature, best = phase
     for iteration in range(MAX_NEWTON_STEPS):
         if n_threads == 1:   # as in `_descent`: no parallel region where it would cost more than the work
-            for k in range(blocks):
-                _block_phase_slopes(a, b, weight, phase, k, &partial[k, 0])
+            for k in range(strips):
+                _strip_phase_slopes(a, b, weight, phase, k, &partial[k, 0])
         else:
-            for k in prange(blocks, schedule='dynamic', num_threads=n_threads):
-                _block_phase_slopes(a, b, weight, phase, k, &partial[k, 0])
+            for k in prange(strips, schedule='dynamic', num_threads=n_threads):
+                _strip_phase_slopes(a, b, weight, phase, k, &partial[k, 0])
         value = slope = curvature = 0
-        for k in range(blocks):
+        for k in range(strips):
             value += partial[k, 0]
             slope -= M_LN2 * partial[k, 1]
             curvature += M_LN2 * partial[k, 2]
@@ -138,7 +139,7 @@ def search_phase(
     real[:, ::1] b,                # TEMP (n_tiles, TILE)
     real[::1] scaled,              # TEMP (n_features,)
     real[:, ::1] circle,           # TEMP (2, 32)
-    double[:, ::1] partial,        # TEMP (n_blocks, >= 64)
+    double[:, ::1] partial,        # TEMP (n_strips, >= 64)
     int n_threads,
 ):
     """Line 6 of Algorithm 3: the phase in [-pi, pi] with the globally smallest surrogate loss.
@@ -154,9 +155,9 @@ def search_phase(
     agree(is_tiled(b, n_tiles), "b must have shape (n_tiles, 128)")
     agree(scaled.shape[0] >= n_features, "scaled must have n_features entries")
     agree(holds(circle, 2, MAX_SAMPLES // 2), "circle must have shape (2, 32)")
-    agree(holds(partial, n_blocks(n_tiles), MAX_SAMPLES), "partial must have shape (n_blocks, 64)")
+    agree(holds(partial, n_strips(n_tiles), MAX_SAMPLES), "partial must have shape (n_strips, 64)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t j, k, block, blocks = n_blocks(tiles.shape[0]), n_samples = 64
+    cdef Py_ssize_t j, k, strip, strips = n_strips(tiles.shape[0]), n_samples = 64
     cdef double samples[MAX_SAMPLES]
     if largest_residual <= MAX_RESIDUAL_32:
         n_samples = 16 if largest_residual <= MAX_RESIDUAL_16 else 32
@@ -166,12 +167,12 @@ def search_phase(
         for k in range(n_samples // 2):
             circle[0, k] = <real>cos(2 * M_PI * k / n_samples)
             circle[1, k] = <real>sin(2 * M_PI * k / n_samples)
-        for block in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            _block_phase_sums(tiles, r2, weight, scaled, circle, n_samples, a, b, block, &partial[block, 0])
+        for strip in prange(strips, schedule='dynamic', num_threads=n_threads):
+            _strip_phase_sums(tiles, r2, weight, scaled, circle, n_samples, a, b, strip, &partial[strip, 0])
         for k in range(n_samples):
             samples[k] = 0
-            for block in range(blocks):
-                samples[k] += partial[block, k]
+            for strip in range(strips):
+                samples[k] += partial[strip, k]
             samples[k] = log1p(samples[k] / total_weight)
         phase = _best_phase(samples, n_samples, a, b, weight, total_weight, largest_residual, partial, n_threads)
     return phase

@@ -9,8 +9,8 @@ from libc.math cimport M_LN2, M_PI
 
 from .checks cimport agree, holds, is_tiled, weighs_tiles
 from .tiles cimport (
-    TERMS, TILE, block_start, block_stop, boost, correlate, correlate_unbounded, evaluate, n_blocks, next_tile, real,
-    regress, shrink, step_slopes, weight_tile,
+    TERMS, TILE, boost, correlate, correlate_unbounded, evaluate, n_strips, next_tile, real, regress, shrink,
+    step_slopes, strip_start, strip_stop, weight_tile,
 )
 
 cdef extern from "vecmath.h" nogil:
@@ -47,9 +47,9 @@ cdef int _check_learner(
 
 cdef int _check_sums(const real[:, ::1] weight, double[:, ::1] partial, Py_ssize_t n_tiles, Py_ssize_t n_sums,
                      int n_threads) except -1:
-    """Raise ValueError unless weights fit the tiles and the scratch holds the sums of each block."""
+    """Raise ValueError unless weights fit the tiles and the scratch holds the sums of each strip."""
     agree(weighs_tiles(weight, n_tiles), "weight must have shape (n_tiles, 128) or (2, 128)")
-    agree(holds(partial, n_blocks(n_tiles), n_sums), "partial must have a row per block, with an entry per sum")
+    agree(holds(partial, n_strips(n_tiles), n_sums), "partial must have a row per strip, with an entry per sum")
     return agree(n_threads >= 1, "n_threads must be at least 1")
 
 
@@ -74,15 +74,15 @@ cdef inline void _evaluate_terms(const real[:, :, ::1] tiles, Py_ssize_t t, cons
     evaluate(&tiles[t, 0, 0], next_tile(tiles, t), n_features, terms, shifts, shifts + n_padded, n_components, h)
 
 
-cdef void _block_exponential(
+cdef void _strip_exponential(
     const real[:, :, ::1] tiles, const double[:, ::1] raw_prediction, const real[:, ::1] y, const real[:, ::1] r2,
     const real[:, ::1] weight, const real *terms, Py_ssize_t n_components, bint bounded, real[:, ::1] h,
-    Py_ssize_t block, double *sums,
+    Py_ssize_t strip, double *sums,
 ) noexcept nogil:
     cdef Py_ssize_t t, n_tiles = tiles.shape[0]
     cdef const real *w
     sums[0] = sums[1] = 0
-    for t in range(block_start(block), block_stop(block, n_tiles)):
+    for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
         _evaluate_terms(tiles, t, terms, n_components, &h[t, 0])
         w = weight_tile(weight, t, n_tiles)
         if bounded:
@@ -103,7 +103,7 @@ def apply_exponential(
     bint bounded,                            # whether some |y_tilde| was held to its bound
     real[:, ::1] h,                          # OUT  (n_tiles, TILE) the weak learner
     real[::1] terms,                         # TEMP (terms_size,)
-    double[:, ::1] partial,                  # TEMP (n_blocks, >= 2)
+    double[:, ::1] partial,                  # TEMP (n_strips, >= 2)
     int n_threads,
 ):
     """Evaluate a weak learner; return the sums over rows of w and of w y h, with w = weight exp(-y raw_prediction).
@@ -116,14 +116,14 @@ def apply_exponential(
     agree(is_tiled(y, n_tiles), "y must have shape (n_tiles, 128)")
     agree(is_tiled(r2, n_tiles), "r2 must have shape (n_tiles, 128)")
     _check_sums(weight, partial, n_tiles, 2, n_threads)
-    cdef Py_ssize_t b, blocks = n_blocks(tiles.shape[0]), n_components = omegas.shape[0]
+    cdef Py_ssize_t b, strips = n_strips(tiles.shape[0]), n_components = omegas.shape[0]
     cdef double total = 0, product = 0
     with nogil:
         _pack_terms(omegas, phases, posterior, &terms[0])
-        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            _block_exponential(tiles, raw_prediction, y, r2, weight, &terms[0], n_components, bounded, h, b,
+        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
+            _strip_exponential(tiles, raw_prediction, y, r2, weight, &terms[0], n_components, bounded, h, b,
                                &partial[b, 0])
-        for b in range(blocks):
+        for b in range(strips):
             total += partial[b, 0]
             product += partial[b, 1]
         if not bounded:
@@ -132,13 +132,13 @@ def apply_exponential(
     return total, product
 
 
-cdef void _block_step_slopes(
+cdef void _strip_step_slopes(
     const double[:, ::1] raw_prediction, const real[:, ::1] y, const real[:, ::1] weight, const real[:, ::1] h,
-    double step, Py_ssize_t block, double *sums,
+    double step, Py_ssize_t strip, double *sums,
 ) noexcept nogil:
     cdef Py_ssize_t t, n_tiles = y.shape[0]
     sums[0] = sums[1] = sums[2] = 0
-    for t in range(block_start(block), block_stop(block, n_tiles)):
+    for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
         step_slopes(&raw_prediction[t, 0], &y[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], step, sums)
 
 
@@ -148,7 +148,7 @@ def loss_along_step(
     const real[:, ::1] weight,             # IN   (n_tiles or 2, TILE)
     const real[:, ::1] h,                  # IN   (n_tiles, TILE) the weak learner
     double step,
-    double[:, ::1] partial,                # TEMP (n_blocks, >= 3)
+    double[:, ::1] partial,                # TEMP (n_strips, >= 3)
     int n_threads,
 ):
     """Sum of weight exp(-y (raw_prediction + step h)) over the rows, and its first two derivatives in the step."""
@@ -157,25 +157,25 @@ def loss_along_step(
     agree(is_tiled(y, n_tiles), "y must have shape (n_tiles, 128)")
     agree(is_tiled(h, n_tiles), "h must have shape (n_tiles, 128)")
     _check_sums(weight, partial, n_tiles, 3, n_threads)
-    cdef Py_ssize_t b, blocks = n_blocks(y.shape[0])
+    cdef Py_ssize_t b, strips = n_strips(y.shape[0])
     cdef double value = 0, slope = 0, curvature = 0
     with nogil:
-        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            _block_step_slopes(raw_prediction, y, weight, h, step, b, &partial[b, 0])
-        for b in range(blocks):
+        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
+            _strip_step_slopes(raw_prediction, y, weight, h, step, b, &partial[b, 0])
+        for b in range(strips):
             value += partial[b, 0]
             slope -= partial[b, 1]
             curvature += partial[b, 2]
     return value, slope, curvature
 
 
-cdef void _block_boost(
+cdef void _strip_boost(
     double[:, ::1] raw_prediction, const real[:, ::1] y, const real[:, ::1] weight, const real[:, ::1] h, double step,
-    real[:, ::1] r2, Py_ssize_t block, double *sums,
+    real[:, ::1] r2, Py_ssize_t strip, double *sums,
 ) noexcept nogil:
     cdef Py_ssize_t t, n_tiles = y.shape[0]
     sums[0] = sums[1] = 0
-    for t in range(block_start(block), block_stop(block, n_tiles)):
+    for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
         boost(&raw_prediction[t, 0], &y[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], step, &r2[t, 0], sums)
 
 
@@ -186,7 +186,7 @@ def boost_rows(
     const real[:, ::1] h,            # IN   (n_tiles, TILE)
     double step,
     real[:, ::1] r2,                 # OUT  (n_tiles, TILE) log2(e) y_tilde, |y_tilde| held to 64
-    double[:, ::1] partial,          # TEMP (n_blocks, >= 2)
+    double[:, ::1] partial,          # TEMP (n_strips, >= 2)
     int n_threads,
 ):
     """Lines 9, 3 and 4 of Algorithm 3; return the sum of weight exp(-y raw_prediction) and the largest |y_tilde|."""
@@ -196,24 +196,24 @@ def boost_rows(
     agree(is_tiled(h, n_tiles), "h must have shape (n_tiles, 128)")
     agree(is_tiled(r2, n_tiles), "r2 must have shape (n_tiles, 128)")
     _check_sums(weight, partial, n_tiles, 2, n_threads)
-    cdef Py_ssize_t b, blocks = n_blocks(y.shape[0])
+    cdef Py_ssize_t b, strips = n_strips(y.shape[0])
     cdef double loss = 0, largest = 0
     with nogil:
-        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            _block_boost(raw_prediction, y, weight, h, step, r2, b, &partial[b, 0])
-        for b in range(blocks):
+        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
+            _strip_boost(raw_prediction, y, weight, h, step, r2, b, &partial[b, 0])
+        for b in range(strips):
             loss += partial[b, 0]
             largest = max(largest, partial[b, 1])
     return loss, largest
 
 
-cdef void _block_squared(
+cdef void _strip_squared(
     const real[:, :, ::1] tiles, const real[:, ::1] r, const real[:, ::1] weight, const real *terms,
-    Py_ssize_t n_components, real[:, ::1] h, Py_ssize_t block, double *sums,
+    Py_ssize_t n_components, real[:, ::1] h, Py_ssize_t strip, double *sums,
 ) noexcept nogil:
     cdef Py_ssize_t t, n_tiles = tiles.shape[0]
     sums[0] = sums[1] = 0
-    for t in range(block_start(block), block_stop(block, n_tiles)):
+    for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
         _evaluate_terms(tiles, t, terms, n_components, &h[t, 0])
         regress(&r[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], sums)
 
@@ -227,32 +227,32 @@ def apply_squared(
     const double[::1] posterior,      # IN   (n_components,)
     real[:, ::1] h,                   # OUT  (n_tiles, TILE) the weak learner
     real[::1] terms,                  # TEMP (terms_size,)
-    double[:, ::1] partial,           # TEMP (n_blocks, >= 2)
+    double[:, ::1] partial,           # TEMP (n_strips, >= 2)
     int n_threads,
 ):
     """Evaluate a weak learner; return the sums over rows of weight r h and of weight h^2 (2019 paper, eq. 8)."""
     _check_learner(tiles, omegas, phases, posterior, h, terms)
     agree(is_tiled(r, tiles.shape[0]), "r must have shape (n_tiles, 128)")
     _check_sums(weight, partial, tiles.shape[0], 2, n_threads)
-    cdef Py_ssize_t b, blocks = n_blocks(tiles.shape[0]), n_components = omegas.shape[0]
+    cdef Py_ssize_t b, strips = n_strips(tiles.shape[0]), n_components = omegas.shape[0]
     cdef double product = 0, square = 0
     with nogil:
         _pack_terms(omegas, phases, posterior, &terms[0])
-        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            _block_squared(tiles, r, weight, &terms[0], n_components, h, b, &partial[b, 0])
-        for b in range(blocks):
+        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
+            _strip_squared(tiles, r, weight, &terms[0], n_components, h, b, &partial[b, 0])
+        for b in range(strips):
             product += partial[b, 0]
             square += partial[b, 1]
     return product, square
 
 
-cdef void _block_shrink(
+cdef void _strip_shrink(
     double[:, ::1] residual, const real[:, ::1] weight, const real[:, ::1] h, double step, real[:, ::1] r,
-    Py_ssize_t block, double *sums,
+    Py_ssize_t strip, double *sums,
 ) noexcept nogil:
     cdef Py_ssize_t t, n_tiles = h.shape[0]
     sums[0] = 0
-    for t in range(block_start(block), block_stop(block, n_tiles)):
+    for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
         shrink(&residual[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], step, &r[t, 0], sums)
 
 
@@ -262,7 +262,7 @@ def shrink_rows(
     const real[:, ::1] h,         # IN   (n_tiles, TILE)
     double step,
     real[:, ::1] r,               # OUT  (n_tiles, TILE) the residual
-    double[:, ::1] partial,       # TEMP (n_blocks, >= 1)
+    double[:, ::1] partial,       # TEMP (n_strips, >= 1)
     int n_threads,
 ):
     """Lines 5 and 3 of the 2019 paper's Algorithm 1; return the sum of weight residual^2."""
@@ -271,11 +271,11 @@ def shrink_rows(
     agree(is_tiled(residual, n_tiles), "residual must have shape (n_tiles, 128)")
     agree(is_tiled(r, n_tiles), "r must have shape (n_tiles, 128)")
     _check_sums(weight, partial, n_tiles, 1, n_threads)
-    cdef Py_ssize_t b, blocks = n_blocks(h.shape[0])
+    cdef Py_ssize_t b, strips = n_strips(h.shape[0])
     cdef double loss = 0
     with nogil:
-        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            _block_shrink(residual, weight, h, step, r, b, &partial[b, 0])
-        for b in range(blocks):
+        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
+            _strip_shrink(residual, weight, h, step, r, b, &partial[b, 0])
+        for b in range(strips):
             loss += partial[b, 0]
     return loss

@@ -3,7 +3,7 @@ from numpy.typing import NDArray
 
 from .array_types import Double, Real
 
-ROWS_PER_BLOCK: int
+STRIP_ROWS: int
 
 class HingeLoss: ...
 

@@ -18,13 +18,13 @@ cdef extern from "vecmath.h" nogil:
 
 cdef enum:
     LOOKAHEAD = 4       # rows that are fetched ahead, for they come in random order
-    BLOCK = 2048        # rows whose sums are added before others'
+    STRIP = 2048        # rows whose sums are added before others'
     PANEL = 32          # columns of a Gram matrix that are computed together: few lie beyond its diagonal, unused
 
 # A projected gradient below this moves no coordinate.
 cdef double SMALLEST_GRADIENT = 1e-12
 
-ROWS_PER_BLOCK = BLOCK
+STRIP_ROWS = STRIP
 
 
 cdef struct Epoch:
@@ -151,13 +151,13 @@ def descend_dual(
     return done
 
 
-cdef void _block_coef(const real[:, ::1] features, const signed char[::1] sign, const double[::1] alpha,
-                      Py_ssize_t block, double *sums) noexcept nogil:
+cdef void _strip_coef(const real[:, ::1] features, const signed char[::1] sign, const double[::1] alpha,
+                      Py_ssize_t strip, double *sums) noexcept nogil:
     cdef Py_ssize_t i, j
     cdef double step
     for j in range(features.shape[1]):
         sums[j] = 0
-    for i in range(block * BLOCK, min((block + 1) * BLOCK, features.shape[0])):
+    for i in range(strip * STRIP, min((strip + 1) * STRIP, features.shape[0])):
         if alpha[i] != 0:
             step = alpha[i] * sign[i]
             for j in range(features.shape[1]):
@@ -169,31 +169,31 @@ def combine_rows(
     const signed char[::1] sign,        # IN   (n_samples,)
     const double[::1] alpha,            # IN   (n_samples,)
     real[::1] coef,                     # OUT  (width,)
-    double[:, ::1] partial,             # TEMP (n_blocks, width)
+    double[:, ::1] partial,             # TEMP (n_strips, width)
     int n_threads,
 ):
     """coef = sum of alpha y x."""
-    cdef Py_ssize_t b, j, blocks = (features.shape[0] + BLOCK - 1) // BLOCK
+    cdef Py_ssize_t b, j, strips = (features.shape[0] + STRIP - 1) // STRIP
     _check(features, sign)
     agree(alpha.shape[0] == features.shape[0], "alpha must have shape (n_samples,)")
     agree(coef.shape[0] == features.shape[1], "coef must have shape (width,)")
-    agree(holds(partial, blocks, features.shape[1]), "partial must have shape (n_blocks, width)")
+    agree(holds(partial, strips, features.shape[1]), "partial must have shape (n_strips, width)")
     agree(n_threads >= 1, "n_threads must be at least 1")
     cdef double total
     with nogil:
-        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            _block_coef(features, sign, alpha, b, &partial[b, 0])
+        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
+            _strip_coef(features, sign, alpha, b, &partial[b, 0])
         for j in range(coef.shape[0]):
             total = 0
-            for b in range(blocks):
+            for b in range(strips):
                 total += partial[b, j]
             coef[j] = <real>total
 
 
-cdef void _block_margins(const real[:, ::1] features, const signed char[::1] sign, const real[::1] coef,
-                         double[::1] margins, Py_ssize_t block) noexcept nogil:
+cdef void _strip_margins(const real[:, ::1] features, const signed char[::1] sign, const real[::1] coef,
+                         double[::1] margins, Py_ssize_t strip) noexcept nogil:
     cdef Py_ssize_t i
-    for i in range(block * BLOCK, min((block + 1) * BLOCK, features.shape[0])):
+    for i in range(strip * STRIP, min((strip + 1) * STRIP, features.shape[0])):
         margins[i] = sign[i] * <double>dot(&features[i, 0], &coef[0], features.shape[1])
 
 
@@ -210,12 +210,12 @@ def project_rows(
     agree(margins.shape[0] == features.shape[0], "margins must have shape (n_samples,)")
     agree(n_threads >= 1, "n_threads must be at least 1")
     cdef Py_ssize_t b
-    for b in prange((features.shape[0] + BLOCK - 1) // BLOCK, nogil=True, schedule='dynamic', num_threads=n_threads):
-        _block_margins(features, sign, coef, margins, b)
+    for b in prange((features.shape[0] + STRIP - 1) // STRIP, nogil=True, schedule='dynamic', num_threads=n_threads):
+        _strip_margins(features, sign, coef, margins, b)
 
 
-cdef Py_ssize_t _pack_block(const real[:, ::1] features, const double[::1] scale, Py_ssize_t *row, Py_ssize_t stop,
-                            real *panels, real *scaled) noexcept nogil:
+cdef Py_ssize_t _pack_rows(const real[:, ::1] features, const double[::1] scale, Py_ssize_t *row, Py_ssize_t stop,
+                           real *panels, real *scaled) noexcept nogil:
     """Take up to TILE rows of positive scale: by panels of PANEL columns, and transposed times their scale.
 
     Return how many, with `row` after the last one looked at; rows that are lacking become 0.
@@ -235,7 +235,7 @@ cdef Py_ssize_t _pack_block(const real[:, ::1] features, const double[::1] scale
     return n_rows
 
 
-cdef void _chunk_gram(const real[:, ::1] features, const double[::1] scale, double[:, ::1] gram, Py_ssize_t start,
+cdef void _share_gram(const real[:, ::1] features, const double[::1] scale, double[:, ::1] gram, Py_ssize_t start,
                       Py_ssize_t stop, real *panels) noexcept nogil:
     cdef real products[TERMS * PANEL]
     cdef real shifts[TERMS]
@@ -243,7 +243,7 @@ cdef void _chunk_gram(const real[:, ::1] features, const double[::1] scale, doub
     cdef real *scaled = panels + n_panels * TILE * PANEL
     for k in range(TERMS):
         shifts[k] = 0
-    while _pack_block(features, scale, &row, stop, panels, scaled):
+    while _pack_rows(features, scale, &row, stop, panels, scaled):
         for i in range(width // TERMS):
             for panel in range(i * TERMS // PANEL + 1):   # up to that of the diagonal
                 project_terms(panels + panel * TILE * PANEL, TILE, PANEL, scaled + i * TERMS * TILE, shifts, products)
@@ -257,7 +257,7 @@ cdef Py_ssize_t _gram_scratch(Py_ssize_t width) noexcept nogil:
 
 
 def gram_scratch(Py_ssize_t width):
-    """Numbers of scratch that `weighted_gram` wants of each thread."""
+    """Numbers of scratch that `weighted_gram` needs for each thread."""
     agree(width >= 1, "width must be at least 1")
     return _gram_scratch(width)
 
@@ -265,29 +265,29 @@ def gram_scratch(Py_ssize_t width):
 def weighted_gram(
     const real[:, ::1] features,        # IN   (n_samples, width a multiple of LANES)
     const double[::1] scale,            # IN   (n_samples,) not negative
-    double[:, :, ::1] partial,          # OUT  (n_chunks, width, width), the first of which gets the sum
+    double[:, :, ::1] partial,          # OUT  (n_shares, width, width), the first of which gets the sum
     real[:, ::1] scratch,               # TEMP (n_threads, gram_scratch), 0 beyond the width in its last panel
     int n_threads,
 ):
     """partial[0] = sum of scale x x', in its lower triangle; products of 128 rows are summed in `real`.
 
-    A block of rows is to its Gram matrix what a tile is to projections: four of its columns are the omegas.
+    128 rows are to their Gram matrix what a tile is to projections: four of their columns are the omegas.
     """
-    cdef Py_ssize_t c, i, j, n_chunks = partial.shape[0], n_samples = features.shape[0]
+    cdef Py_ssize_t c, i, j, n_shares = partial.shape[0], n_samples = features.shape[0]
     cdef Py_ssize_t width = features.shape[1]
     agree(width >= 1 and width % LANES == 0,
           "features must have a number of columns that is a multiple of LANE_COUNT")
     agree(scale.shape[0] == n_samples, "scale must have shape (n_samples,)")
-    agree(n_chunks >= 1 and partial.shape[1] == width and partial.shape[2] == width,
-          "partial must have shape (n_chunks, width, width)")
+    agree(n_shares >= 1 and partial.shape[1] == width and partial.shape[2] == width,
+          "partial must have shape (n_shares, width, width)")
     agree(holds(scratch, n_threads, _gram_scratch(width)), "scratch must have shape (n_threads, gram_scratch(width))")
     agree(n_threads >= 1, "n_threads must be at least 1")
     with nogil:
-        for c in prange(n_chunks, schedule='dynamic', num_threads=n_threads):
+        for c in prange(n_shares, schedule='dynamic', num_threads=n_threads):
             partial[c] = 0
-            _chunk_gram(features, scale, partial[c], c * n_samples // n_chunks, (c + 1) * n_samples // n_chunks,
+            _share_gram(features, scale, partial[c], c * n_samples // n_shares, (c + 1) * n_samples // n_shares,
                         &scratch[threadid(), 0])
-        for c in range(1, n_chunks):
+        for c in range(1, n_shares):
             for i in range(partial.shape[1]):
                 for j in range(i + 1):
                     partial[0, i, j] += partial[c, i, j]

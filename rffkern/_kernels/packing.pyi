@@ -5,7 +5,7 @@ from .array_types import Double, Real
 
 TILE_ROWS: int
 LANE_COUNT: int
-ROW_BLOCK: int
+STRIP_ROWS: int
 TERM_MULTIPLES: tuple[int, int]
 
 def find_unbounded(values: Real, limit: float) -> int: ...

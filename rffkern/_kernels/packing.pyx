@@ -4,7 +4,7 @@ from cython.parallel cimport prange
 from libc.math cimport fabs
 
 from .checks cimport agree, are_indices, has_shape
-from .tiles cimport BLOCK_TILES, LANES, TERM_BLOCK, TERMS, TILE, real
+from .tiles cimport LANES, STRIP_TILES, TERM_BLOCK, TERMS, TILE, real
 
 ctypedef fused source:
     float
@@ -18,7 +18,7 @@ cdef enum:
 
 TILE_ROWS = TILE
 LANE_COUNT = LANES
-ROW_BLOCK = TILE * BLOCK_TILES
+STRIP_ROWS = TILE * STRIP_TILES
 TERM_MULTIPLES = TERMS, TERM_BLOCK   # of the numbers of omegas and of amplitudes
 
 
@@ -40,11 +40,11 @@ def find_unbounded(
     return i
 
 
-cdef inline Py_ssize_t _row_blocks(Py_ssize_t n_samples) noexcept nogil:
-    return (n_samples + TILE * BLOCK_TILES - 1) // (TILE * BLOCK_TILES)
+cdef inline Py_ssize_t _row_strips(Py_ssize_t n_samples) noexcept nogil:
+    return (n_samples + TILE * STRIP_TILES - 1) // (TILE * STRIP_TILES)
 
 
-cdef void _block_range(const source[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, double *low,
+cdef void _strip_range(const source[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, double *low,
                        double *high) noexcept nogil:
     cdef Py_ssize_t i, j
     cdef double value
@@ -59,20 +59,20 @@ cdef void _block_range(const source[:, ::1] X, Py_ssize_t start, Py_ssize_t stop
 
 def column_range(
     const source[:, ::1] X,   # IN   (n_samples, n_features)
-    double[:, ::1] low,       # OUT  (n_blocks, n_features) smallest values in each block of ROW_BLOCK rows
-    double[:, ::1] high,      # OUT  (n_blocks, n_features)
+    double[:, ::1] low,       # OUT  (n_strips, n_features) smallest values in each strip of STRIP_ROWS rows
+    double[:, ::1] high,      # OUT  (n_strips, n_features)
     int n_threads,
 ):
     """Smallest and largest values of the columns."""
-    agree(has_shape(low, _row_blocks(X.shape[0]), X.shape[1]), "low must have shape (n_blocks, n_features)")
-    agree(has_shape(high, low.shape[0], X.shape[1]), "high must have shape (n_blocks, n_features)")
+    agree(has_shape(low, _row_strips(X.shape[0]), X.shape[1]), "low must have shape (n_strips, n_features)")
+    agree(has_shape(high, low.shape[0], X.shape[1]), "high must have shape (n_strips, n_features)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t b, rows = TILE * BLOCK_TILES
+    cdef Py_ssize_t b, rows = TILE * STRIP_TILES
     for b in prange(low.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
-        _block_range(X, b * rows, min((b + 1) * rows, X.shape[0]), &low[b, 0], &high[b, 0])
+        _strip_range(X, b * rows, min((b + 1) * rows, X.shape[0]), &low[b, 0], &high[b, 0])
 
 
-cdef void _block_moments(const source[:, ::1] X, const double[::1] unit, const double[::1] center,
+cdef void _strip_moments(const source[:, ::1] X, const double[::1] unit, const double[::1] center,
                          const double[::1] weight, int power, Py_ssize_t start, Py_ssize_t stop,
                          double *sums) noexcept nogil:
     cdef Py_ssize_t i, j
@@ -93,7 +93,7 @@ def column_moments(
     const double[::1] center,    # IN   (n_features,)
     const double[::1] weight,    # IN   (n_samples,), or (0,) for 1
     int power,                   # 1 or 2
-    double[:, ::1] partial,      # OUT  (n_blocks, n_features) sums over each block of ROW_BLOCK rows
+    double[:, ::1] partial,      # OUT  (n_strips, n_features) sums over each strip of STRIP_ROWS rows
     int n_threads,
 ):
     """Sums over rows of weight (X unit - center)^power."""
@@ -101,11 +101,11 @@ def column_moments(
     agree(center.shape[0] == X.shape[1], "center must have shape (n_features,)")
     agree(weight.shape[0] == 0 or weight.shape[0] == X.shape[0], "weight must have shape (n_samples,) or (0,)")
     agree(power == 1 or power == 2, "power must be 1 or 2")
-    agree(has_shape(partial, _row_blocks(X.shape[0]), X.shape[1]), "partial must have shape (n_blocks, n_features)")
+    agree(has_shape(partial, _row_strips(X.shape[0]), X.shape[1]), "partial must have shape (n_strips, n_features)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t b, rows = TILE * BLOCK_TILES
+    cdef Py_ssize_t b, rows = TILE * STRIP_TILES
     for b in prange(partial.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
-        _block_moments(X, unit, center, weight, power, b * rows, min((b + 1) * rows, X.shape[0]), &partial[b, 0])
+        _strip_moments(X, unit, center, weight, power, b * rows, min((b + 1) * rows, X.shape[0]), &partial[b, 0])
 
 
 cdef double _pack_tile(const source[:, ::1] X, const Py_ssize_t[::1] order, const double[::1] center,

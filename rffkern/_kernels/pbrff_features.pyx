@@ -4,19 +4,19 @@ from cython.parallel cimport prange, threadid
 
 from .checks cimport agree, are_indices, holds
 from .tiles cimport (
-    TERMS, TILE, block_start, block_stop, cospi, dot, evaluate, n_blocks, project_terms, real,
+    TERMS, TILE, cospi, dot, evaluate, n_strips, project_terms, real, strip_start, strip_stop,
 )
 
 
-cdef void _block_cosines(
+cdef void _strip_cosines(
     const real[:, :, ::1] tiles, const real[:, :, ::1] targets, const Py_ssize_t[::1] group,
-    const real[:, ::1] omegas, const real[::1] shifts, Py_ssize_t n_components, Py_ssize_t block, double *sums,
+    const real[:, ::1] omegas, const real[::1] shifts, Py_ssize_t n_components, Py_ssize_t strip, double *sums,
 ) noexcept nogil:
     cdef real h[TERMS * TILE]
     cdef Py_ssize_t j, k, m, q, t, n_features = tiles.shape[1], n_terms = group.shape[0] * n_components
     for m in range(n_terms):
         sums[m] = 0
-    for t in range(block_start(block), block_stop(block, tiles.shape[0])):
+    for t in range(strip_start(strip), strip_stop(strip, tiles.shape[0])):
         for q in range((n_terms + TERMS - 1) // TERMS):
             m = q * TERMS
             project_terms(&tiles[t, 0, 0], n_features, TILE, &omegas[m, 0], &shifts[m], h)
@@ -47,7 +47,7 @@ def weighted_cosines(
     const real[::1] shifts,           # IN   (as many,) half turns
     Py_ssize_t n_components,          # terms of each landmark
     double[::1] sums,                 # OUT  (n_terms,) increased
-    double[:, ::1] partial,           # TEMP (n_blocks, >= n_terms)
+    double[:, ::1] partial,           # TEMP (n_strips, >= n_terms)
     int n_threads,
 ):
     """Add the sums over rows of target cos(omega . (x - x_l)), from which the losses of all terms follow."""
@@ -58,13 +58,13 @@ def weighted_cosines(
           "targets must have shape (n_groups, n_tiles, 128)")
     agree(are_indices(group, targets.shape[0]), "group must hold indices of targets")
     agree(sums.shape[0] == n_terms, "sums must have shape (n_terms,)")
-    agree(holds(partial, n_blocks(tiles.shape[0]), n_terms), "partial must have shape (n_blocks, n_terms)")
+    agree(holds(partial, n_strips(tiles.shape[0]), n_terms), "partial must have shape (n_strips, n_terms)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t b, m, blocks = n_blocks(tiles.shape[0])
+    cdef Py_ssize_t b, m, strips = n_strips(tiles.shape[0])
     with nogil:
-        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            _block_cosines(tiles, targets, group, omegas, shifts, n_components, b, &partial[b, 0])
-        for b in range(blocks):
+        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
+            _strip_cosines(tiles, targets, group, omegas, shifts, n_components, b, &partial[b, 0])
+        for b in range(strips):
             for m in range(sums.shape[0]):
                 sums[m] += partial[b, m]
 

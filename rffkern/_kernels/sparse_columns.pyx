@@ -9,26 +9,26 @@ from libc.math cimport log, sqrt
 
 from .checks cimport agree, holds, is_tiled
 from .tiles cimport (
-    TERMS, TILE, add_columns, add_kernels, block_start, block_stop, column_products, decay, distances, dot,
-    n_blocks, real,
+    TERMS, TILE, add_columns, add_kernels, column_products, decay, distances, dot, n_strips, real, strip_start,
+    strip_stop,
 )
 
 cdef enum:
-    LONG_TILES = 64       # in a block of columns: memory is read in longer runs than a block of rows has
+    LONG_TILES = 64       # in a strip of columns: memory is read in longer runs than a strip of rows has
 
 CENTER_MULTIPLE = TERMS
 PRODUCT_SCRATCH = 2 * LONG_TILES * TILE
 UNIT = sqrt(0.5 / log(2.0))   # exp(-1/2 r^2) = 2^-(UNIT r)^2
 
 
-cdef void _block_correlations(const real[:, :, ::1] tiles, const double[:, ::1] v, const real[:, ::1] centers,
-                              Py_ssize_t block, double *sums) noexcept nogil:
+cdef void _strip_correlations(const real[:, :, ::1] tiles, const double[:, ::1] v, const real[:, ::1] centers,
+                              Py_ssize_t strip, double *sums) noexcept nogil:
     cdef real u[TERMS * TILE]
     cdef real rounded[TILE]
     cdef Py_ssize_t i, k, t, group, term
     for k in range(centers.shape[0]):
         sums[k] = 0
-    for t in range(block_start(block), block_stop(block, tiles.shape[0])):
+    for t in range(strip_start(strip), strip_stop(strip, tiles.shape[0])):
         for i in range(TILE):
             rounded[i] = <real>v[t, i]
         for group in range(centers.shape[0] // TERMS):
@@ -49,23 +49,23 @@ def correlate_centers(
     const real[:, :, ::1] tiles,     # IN   (n_tiles, n_features, TILE)
     const double[:, ::1] v,          # IN   (n_tiles, TILE)
     const real[:, ::1] centers,      # IN   (n_centers, n_features)
-    double[:, ::1] partial,          # TEMP (n_blocks, n_centers)
+    double[:, ::1] partial,          # TEMP (n_strips, n_centers)
     double[::1] sums,                # OUT  (n_centers,)
     int n_threads,
 ):
     """sums = sum over rows of v k(row, center)."""
     _check_centers(tiles, centers)
     agree(is_tiled(v, tiles.shape[0]), "v must have shape (n_tiles, 128)")
-    agree(holds(partial, n_blocks(tiles.shape[0]), centers.shape[0]), "partial must have shape (n_blocks, n_centers)")
+    agree(holds(partial, n_strips(tiles.shape[0]), centers.shape[0]), "partial must have shape (n_strips, n_centers)")
     agree(sums.shape[0] == centers.shape[0], "sums must have shape (n_centers,)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t b, k, blocks = n_blocks(tiles.shape[0])
+    cdef Py_ssize_t b, k, strips = n_strips(tiles.shape[0])
     with nogil:
-        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            _block_correlations(tiles, v, centers, b, &partial[b, 0])
+        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
+            _strip_correlations(tiles, v, centers, b, &partial[b, 0])
         for k in range(centers.shape[0]):
             sums[k] = 0
-            for b in range(blocks):
+            for b in range(strips):
                 sums[k] += partial[b, k]
 
 
@@ -98,12 +98,12 @@ def fill_column(
         _fill_tile(tiles, centers, weights, constant, column, t)
 
 
-cdef void _block_products(const real[:, :, ::1] columns, Py_ssize_t n_columns, const double[:, ::1] weight,
-                          const double[:, ::1] residual, Py_ssize_t block, double *scratch,
+cdef void _strip_products(const real[:, :, ::1] columns, Py_ssize_t n_columns, const double[:, ::1] weight,
+                          const double[:, ::1] residual, Py_ssize_t strip, double *scratch,
                           double *sums) noexcept nogil:
     cdef double *last = scratch
     cdef double *rest = scratch + LONG_TILES * TILE
-    cdef Py_ssize_t i, t, start = block * LONG_TILES, size = 0
+    cdef Py_ssize_t i, t, start = strip * LONG_TILES, size = 0
     for t in range(start, min(start + LONG_TILES, columns.shape[1])):
         for i in range(TILE):
             last[size] = weight[t, i] * columns[n_columns - 1, t, i]
@@ -125,32 +125,32 @@ def multiply_columns(
     Py_ssize_t n_columns,              # of which are in use
     const double[:, ::1] weight,       # IN   (n_tiles, TILE), 0 for padding
     const double[:, ::1] residual,     # IN   (n_tiles, TILE)
-    double[:, ::1] partial,            # TEMP (n_blocks, 2 n_columns or more)
+    double[:, ::1] partial,            # TEMP (n_strips, 2 n_columns or more)
     double[:, ::1] scratch,            # TEMP (n_threads, PRODUCT_SCRATCH)
     double[:, ::1] products,           # OUT  (capacity, 2)
     int n_threads,
 ):
     """products[j] = weighted sums over rows of column j times the last column, and times the residual."""
-    cdef Py_ssize_t b, j, blocks = (columns.shape[1] + LONG_TILES - 1) // LONG_TILES
+    cdef Py_ssize_t b, j, strips = (columns.shape[1] + LONG_TILES - 1) // LONG_TILES
     agree(n_columns >= 1, "n_columns must be at least 1")
     _check_columns(columns, weight, residual, n_columns)
-    agree(holds(partial, blocks, 2 * n_columns), "partial must have shape (n_blocks, 2 n_columns)")
+    agree(holds(partial, strips, 2 * n_columns), "partial must have shape (n_strips, 2 n_columns)")
     agree(holds(scratch, n_threads, 2 * LONG_TILES * TILE), "scratch must have shape (n_threads, PRODUCT_SCRATCH)")
     agree(holds(products, n_columns, 2), "products must have shape (capacity, 2)")
     agree(n_threads >= 1, "n_threads must be at least 1")
     with nogil:
-        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            _block_products(columns, n_columns, weight, residual, b, &scratch[threadid(), 0], &partial[b, 0])
+        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
+            _strip_products(columns, n_columns, weight, residual, b, &scratch[threadid(), 0], &partial[b, 0])
         for j in range(n_columns):
             products[j, 0] = products[j, 1] = 0
-            for b in range(blocks):
+            for b in range(strips):
                 products[j, 0] += partial[b, 2 * j]
                 products[j, 1] += partial[b, 2 * j + 1]
 
 
-cdef double _block_shift(const real[:, :, ::1] columns, const double[::1] steps, const double[:, ::1] weight,
-                         double[:, ::1] residual, Py_ssize_t block) noexcept nogil:
-    cdef Py_ssize_t i, t, start = block * LONG_TILES, stop = min(start + LONG_TILES, columns.shape[1])
+cdef double _strip_shift(const real[:, :, ::1] columns, const double[::1] steps, const double[:, ::1] weight,
+                         double[:, ::1] residual, Py_ssize_t strip) noexcept nogil:
+    cdef Py_ssize_t i, t, start = strip * LONG_TILES, stop = min(start + LONG_TILES, columns.shape[1])
     cdef double total = 0
     if steps.shape[0]:
         add_columns(&columns[0, start, 0], columns.shape[1] * TILE, steps.shape[0], &steps[0], (stop - start) * TILE,
@@ -166,18 +166,18 @@ def shift_residual(
     const double[::1] steps,           # IN   (n_columns,) of the first columns
     const double[:, ::1] weight,       # IN   (n_tiles, TILE), 0 for padding
     double[:, ::1] residual,           # IN   (n_tiles, TILE); OUT
-    double[:, ::1] partial,            # TEMP (n_blocks, 1 or more)
+    double[:, ::1] partial,            # TEMP (n_strips, 1 or more)
     int n_threads,
 ):
     """residual += columns . steps; return the weighted sum of its squares."""
-    cdef Py_ssize_t b, blocks = (columns.shape[1] + LONG_TILES - 1) // LONG_TILES
+    cdef Py_ssize_t b, strips = (columns.shape[1] + LONG_TILES - 1) // LONG_TILES
     _check_columns(columns, weight, residual, steps.shape[0])
-    agree(holds(partial, blocks, 1), "partial must have shape (n_blocks, 1)")
+    agree(holds(partial, strips, 1), "partial must have shape (n_strips, 1)")
     agree(n_threads >= 1, "n_threads must be at least 1")
     cdef double total = 0
     with nogil:
-        for b in prange(blocks, schedule='dynamic', num_threads=n_threads):
-            partial[b, 0] = _block_shift(columns, steps, weight, residual, b)
-        for b in range(blocks):
+        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
+            partial[b, 0] = _strip_shift(columns, steps, weight, residual, b)
+        for b in range(strips):
             total += partial[b, 0]
     return total

@@ -1,7 +1,7 @@
-"""What the kernels share: the fused precision, the shape of tiles and blocks, and the functions of vector math.
+"""What the kernels share: the fused precision, the shape of tiles and strips, and the functions of vector math.
 
-Rows are packed feature-major in tiles of TILE rows, and tiles are grouped in blocks of BLOCK_TILES.  A block is the
-unit of parallel work and of summation: partial sums are kept per block and added in block order, so that results do not
+Rows are packed feature-major in tiles of TILE rows, and tiles are grouped in strips of STRIP_TILES.  A strip is the
+unit of parallel work and of summation: partial sums are kept per strip and added in strip order, so that results do not
 depend on the number of threads.
 """
 
@@ -13,22 +13,22 @@ ctypedef fused real:
 
 cdef enum:
     TILE = 128
-    BLOCK_TILES = 16
+    STRIP_TILES = 16
     TERMS = 4
     TERM_BLOCK = 16
     LANES = 16
 
 
-cdef inline Py_ssize_t n_blocks(Py_ssize_t n_tiles) noexcept nogil:
-    return (n_tiles + BLOCK_TILES - 1) // BLOCK_TILES
+cdef inline Py_ssize_t n_strips(Py_ssize_t n_tiles) noexcept nogil:
+    return (n_tiles + STRIP_TILES - 1) // STRIP_TILES
 
 
-cdef inline Py_ssize_t block_start(Py_ssize_t block) noexcept nogil:
-    return block * BLOCK_TILES
+cdef inline Py_ssize_t strip_start(Py_ssize_t strip) noexcept nogil:
+    return strip * STRIP_TILES
 
 
-cdef inline Py_ssize_t block_stop(Py_ssize_t block, Py_ssize_t n_tiles) noexcept nogil:
-    return min((block + 1) * BLOCK_TILES, n_tiles)
+cdef inline Py_ssize_t strip_stop(Py_ssize_t strip, Py_ssize_t n_tiles) noexcept nogil:
+    return min((strip + 1) * STRIP_TILES, n_tiles)
 
 
 cdef inline const real *weight_tile(const real[:, ::1] weight, Py_ssize_t tile, Py_ssize_t n_tiles) noexcept nogil:

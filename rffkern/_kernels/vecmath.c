@@ -14,7 +14,7 @@
 #endif
 
 /* Vectors of rows that `project` and `accumulate` hold in registers. */
-#define STRIP_VECTORS 8
+#define SLICE_VECTORS 8
 
 /* Cache lines of a column that are asked for before it is read. */
 #define FETCHED_LINES 8

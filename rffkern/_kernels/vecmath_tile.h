@@ -41,32 +41,32 @@ static inline REAL FN(inverse_power)(REAL power)
 /* Angles too large to carry information, inf and nan count as zero, so that a cosine is never outside [-1, 1]. */
 static inline REAL FN(bounded)(REAL u) { return FABS(u) < ANGLE_LIMIT ? u : (REAL)0; }
 
-/* Rows of a strip stay in registers while the features go by: two chains of loads and nothing stored in between. */
-enum { FN(strip) = STRIP_VECTORS * FN(lanes) };
+/* Rows of a slice stay in registers while the features go by: two chains of loads and nothing stored in between. */
+enum { FN(slice) = SLICE_VECTORS * FN(lanes) };
 
-/* Fetch half of a tile ahead of its use, in address order, a piece per strip and feature: `project` asks for the first
-   half of the next tile and `accumulate` for the second, so that memory seldom idles during arithmetic. */
-static ALWAYS_INLINE void FN(fetch)(const REAL *half, ptrdiff_t piece)
+/* Fetch half of a tile ahead of its use, in address order, a step for each slice and feature: `project` asks for the
+   first half of the next tile and `accumulate` for the second, so that memory seldom idles during arithmetic. */
+static ALWAYS_INLINE void FN(fetch)(const REAL *half, ptrdiff_t step)
 {
     int i;
-    for (i = 0; i < FN(strip) / 2; i += 64 / (int)sizeof(REAL)) PREFETCH(half + piece * (FN(strip) / 2) + i);
+    for (i = 0; i < FN(slice) / 2; i += 64 / (int)sizeof(REAL)) PREFETCH(half + step * (FN(slice) / 2) + i);
 }
 
 static void FN(project)(const REAL *restrict tile, const REAL *next, ptrdiff_t n_features, const REAL *restrict omega,
                         REAL shift, REAL *restrict u)
 {
-    ptrdiff_t j, row, piece = 0;
+    ptrdiff_t j, row, step = 0;
     int v;
-    for (row = 0; row < VM_TILE; row += FN(strip)) {
-        FN(vector) sums[STRIP_VECTORS];
-        for (v = 0; v < STRIP_VECTORS; v++) sums[v] = (FN(vector)){0} - shift;
+    for (row = 0; row < VM_TILE; row += FN(slice)) {
+        FN(vector) sums[SLICE_VECTORS];
+        for (v = 0; v < SLICE_VECTORS; v++) sums[v] = (FN(vector)){0} - shift;
         for (j = 0; j < n_features; j++) {
             const REAL *x = tile + j * VM_TILE + row;
             const REAL w = omega[j];
-            FN(fetch)(next, piece++);
-            for (v = 0; v < STRIP_VECTORS; v++) sums[v] += w * *(const FN(vector) *)(x + v * FN(lanes));
+            FN(fetch)(next, step++);
+            for (v = 0; v < SLICE_VECTORS; v++) sums[v] += w * *(const FN(vector) *)(x + v * FN(lanes));
         }
-        for (v = 0; v < STRIP_VECTORS; v++) *(FN(vector) *)(u + row + v * FN(lanes)) = sums[v];
+        for (v = 0; v < SLICE_VECTORS; v++) *(FN(vector) *)(u + row + v * FN(lanes)) = sums[v];
     }
 }
 
@@ -122,17 +122,17 @@ static void FN(accumulate)(const REAL *restrict tile, const REAL *next, ptrdiff_
                            REAL *restrict lanes)
 {
     const REAL *half = next + n_features * VM_TILE / 2;
-    ptrdiff_t j, row, piece = 0;
+    ptrdiff_t j, row, step = 0;
     int k;
-    for (row = 0; row < VM_TILE; row += FN(strip)) {
-        FN(vector) held[STRIP_VECTORS];
-        for (k = 0; k < STRIP_VECTORS; k++) held[k] = *(const FN(vector) *)(v + row + k * FN(lanes));
+    for (row = 0; row < VM_TILE; row += FN(slice)) {
+        FN(vector) held[SLICE_VECTORS];
+        for (k = 0; k < SLICE_VECTORS; k++) held[k] = *(const FN(vector) *)(v + row + k * FN(lanes));
         for (j = 0; j < n_features; j++) {
             const REAL *x = tile + j * VM_TILE + row;
             FN(vector) *sum = (FN(vector) *)(lanes + j * VM_LANES);
             FN(vector) even = *sum, odd = {0};
-            FN(fetch)(half, piece++);
-            for (k = 0; k < STRIP_VECTORS; k += 2) {
+            FN(fetch)(half, step++);
+            for (k = 0; k < SLICE_VECTORS; k += 2) {
                 even += held[k] * *(const FN(vector) *)(x + k * FN(lanes));
                 odd += held[k + 1] * *(const FN(vector) *)(x + (k + 1) * FN(lanes));
             }
@@ -342,7 +342,7 @@ static void FN(shrink)(double *restrict residual, const REAL *restrict weight, c
 }
 
 /* VM_TERMS sums over `n_vectors` vectors of rows, all of them held in registers while the features go by. */
-static ALWAYS_INLINE void FN(project_strip)(const REAL *restrict tile, ptrdiff_t n_features, ptrdiff_t width,
+static ALWAYS_INLINE void FN(project_slice)(const REAL *restrict tile, ptrdiff_t n_features, ptrdiff_t width,
                                             const REAL *restrict omegas, const REAL *restrict shifts,
                                             REAL *restrict u, const int n_vectors)
 {
@@ -365,11 +365,11 @@ static void FN(project_terms)(const REAL *restrict tile, ptrdiff_t n_features, p
 {
     ptrdiff_t row = 0;
     for (; row + TERM_VECTORS * FN(lanes) <= width; row += TERM_VECTORS * FN(lanes))
-        FN(project_strip)(tile + row, n_features, width, omegas, shifts, u + row, TERM_VECTORS);
+        FN(project_slice)(tile + row, n_features, width, omegas, shifts, u + row, TERM_VECTORS);
     for (; row + 2 * FN(lanes) <= width; row += 2 * FN(lanes))
-        FN(project_strip)(tile + row, n_features, width, omegas, shifts, u + row, 2);
+        FN(project_slice)(tile + row, n_features, width, omegas, shifts, u + row, 2);
     for (; row < width; row += FN(lanes))
-        FN(project_strip)(tile + row, n_features, width, omegas, shifts, u + row, 1);
+        FN(project_slice)(tile + row, n_features, width, omegas, shifts, u + row, 1);
 }
 
 /* Chains of sums that one term after the other goes to, so that no addition waits for the one before. */
@@ -470,7 +470,7 @@ static REAL FN(dot)(const REAL *restrict a, const REAL *restrict b, ptrdiff_t wi
     return total;
 }
 
-static ALWAYS_INLINE void FN(distance_strip)(const REAL *restrict tile, ptrdiff_t n_features, ptrdiff_t width,
+static ALWAYS_INLINE void FN(distance_slice)(const REAL *restrict tile, ptrdiff_t n_features, ptrdiff_t width,
                                              const REAL *restrict centers, REAL *restrict u, const int n_vectors)
 {
     FN(vector) sums[VM_TERMS][TERM_VECTORS] = {0};
@@ -494,8 +494,8 @@ static void FN(distances)(const REAL *restrict tile, ptrdiff_t n_features, ptrdi
 {
     ptrdiff_t row = 0;
     for (; row + TERM_VECTORS * FN(lanes) <= width; row += TERM_VECTORS * FN(lanes))
-        FN(distance_strip)(tile + row, n_features, width, centers, u + row, TERM_VECTORS);
-    for (; row < width; row += FN(lanes)) FN(distance_strip)(tile + row, n_features, width, centers, u + row, 1);
+        FN(distance_slice)(tile + row, n_features, width, centers, u + row, TERM_VECTORS);
+    for (; row < width; row += FN(lanes)) FN(distance_slice)(tile + row, n_features, width, centers, u + row, 1);
 }
 
 static void FN(decay)(REAL *restrict u, ptrdiff_t width)

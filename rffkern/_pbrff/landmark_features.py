@@ -144,7 +144,7 @@ def _mean_cosines(tiles: Tiles, rows: LabelledRows, landmarks: Landmarks, omegas
     targets = np.stack([tiled(np.where(rows.codes == code, weight, -weight), tiles.dtype)
                         for code in range(rows.n_classes)])
     for place, block in tiles.blocks():
-        partial_sums = np.empty((-(-len(block) * TILE // packing.ROW_BLOCK), sums.size))
+        partial_sums = np.empty((-(-len(block) * TILE // packing.STRIP_ROWS), sums.size))
         pbrff_features.weighted_cosines(block, np.ascontiguousarray(targets[:, place]), landmarks.codes, padded, shifts,
                                         phases.shape[1], sums, partial_sums, n_threads)
     total, own = rows.weights.total, landmarks.own_weight[:, None]

@@ -152,7 +152,7 @@ class _Problem:
         self.n_samples, self.width = features.shape
         self.is_double = features.dtype == np.float64
         self.diagonal = loss.diagonal(bound)
-        self.partial = np.empty((-(-self.n_samples // linear_svm.ROWS_PER_BLOCK), self.width))
+        self.partial = np.empty((-(-self.n_samples // linear_svm.STRIP_ROWS), self.width))
 
     def combine(self, alpha: Double) -> NDArray[Any]:
         """Sum of alpha y x, in the precision of the features."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.row_blocks import blocks
+from .._data.row_blocks import RowBlocks
 from .._data.scaling import Scaling
 from .._data.threads import check_n_threads
 from .._data.tiles import TILE, aligned
@@ -127,7 +127,7 @@ class Network:
         omegas = self.omegas * (self.relevances[0] / math.pi).astype(self.dtype)
         size, center, intercept = workspace.scored_size, np.zeros(self.n_features), np.zeros(self.n_outputs)
         scaling, scratch = workspace.plan.scaling, workspace.scored
-        for rows, block in blocks(X):
+        for rows, block in X.blocks() if isinstance(X, RowBlocks) else [(slice(0, len(X)), X)]:
             found = out[rows]
             for start in range(0, len(block), size):
                 with np.errstate(over="ignore"):

@@ -44,7 +44,7 @@ class Targets:
 
     def __init__(self, rows: KernelRows, residual: Double, columns: NDArray[Any]) -> None:
         self.rows, self.residual, self.columns = rows, residual, columns
-        self._partial = np.empty((rows.n_blocks, 2 * len(columns)))
+        self._partial = np.empty((rows.n_strips, 2 * len(columns)))
         self._products = np.empty((len(columns), 2))
         self._threads = rows.threads_up_to(len(columns))  # for a kernel over so many columns
         self.loss = self._add(np.empty(0), residual)  # weighted sum of squares of the residual

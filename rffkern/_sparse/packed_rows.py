@@ -12,7 +12,7 @@ from .._data.threads import ELEMENTS_PER_THREAD, check_n_threads
 from .._data.tiles import DOUBLE, TILE, aligned, pack, tiled
 from .._data.weights import RowWeights
 from .._kernels import sparse_columns
-from .._kernels.packing import ROW_BLOCK
+from .._kernels.packing import STRIP_ROWS
 from .._kernels.sparse_columns import CENTER_MULTIPLE
 
 Double = NDArray[np.float64]
@@ -47,7 +47,7 @@ class KernelRows:
         self.weights, self.dtype = weights, np.dtype(dtype)
         self.wanted_threads, self.most_threads = n_threads, check_n_threads(n_threads, sys.maxsize)
         self.n_tiles = -(-self.n_samples // TILE)
-        self.n_blocks = -(-self.n_samples // ROW_BLOCK)
+        self.n_strips = -(-self.n_samples // STRIP_ROWS)
         n_threads = self.threads(self.n_features)
         self.weight = tiled(weights.each, DOUBLE)
         self.flat_weight = self.weight.reshape(-1)[: self.n_samples]
@@ -90,7 +90,7 @@ class KernelRows:
     def correlate(self, v: Double, centers: NDArray[Any]) -> Double:
         """Sums over rows of v 2^-|row - center|^2, for each of `centers`."""
         sums = np.empty(len(centers))
-        sparse_columns.correlate_centers(self.tiles, v, centers, np.empty((self.n_blocks, len(centers))), sums,
+        sparse_columns.correlate_centers(self.tiles, v, centers, np.empty((self.n_strips, len(centers))), sums,
                                          self.threads(centers.size))
         return sums
 

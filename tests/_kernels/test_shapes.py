@@ -172,13 +172,13 @@ def weighted_gram(real):
 
 
 def column_range(real):
-    return {"X": np.ones((packing.ROW_BLOCK + 1, 2), real), "low": np.ones((2, 2)), "high": np.ones((2, 2)),
+    return {"X": np.ones((packing.STRIP_ROWS + 1, 2), real), "low": np.ones((2, 2)), "high": np.ones((2, 2)),
             "n_threads": 1}
 
 
 def column_moments(real):
-    return {"X": np.ones((packing.ROW_BLOCK + 1, 2), real), "unit": np.ones(2), "center": np.ones(2),
-            "weight": np.ones(packing.ROW_BLOCK + 1), "power": 2, "partial": np.ones((2, 2)), "n_threads": 1}
+    return {"X": np.ones((packing.STRIP_ROWS + 1, 2), real), "unit": np.ones(2), "center": np.ones(2),
+            "weight": np.ones(packing.STRIP_ROWS + 1), "power": 2, "partial": np.ones((2, 2)), "n_threads": 1}
 
 
 def pack_rows(real):

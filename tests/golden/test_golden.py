@@ -112,14 +112,14 @@ def our_phase(X, r, omega):
     a, b = np.empty((2, rows.n_tiles, 128))
     return gbrff_phase.search_phase(rows.tiles, rows.r2, rows.weight, omega.copy(), rows.total_weight,
                                     rows.largest_residual, a, b, np.empty(len(omega)), np.empty((2, 32)),
-                                    np.empty((rows.n_blocks, 64)), 1)
+                                    np.empty((rows.n_strips, 64)), 1)
 
 
 def our_omega(X, r, omega, phase, reg_lambda, first_length):
     rows, omega, n_features = KernelRows(X, r), omega.copy(), len(omega)
     gbrff_omega.descend_omega(lbfgs.LBFGS(n_features, 10, 2e-9, 1e-5, 1e-14), rows.tiles, rows.r2, rows.weight, omega,
                               phase, reg_lambda, rows.total_weight, first_length, np.empty(n_features),
-                              np.zeros((1, n_features * packing.LANE_COUNT)), np.empty((rows.n_blocks, 64)), 1)
+                              np.zeros((1, n_features * packing.LANE_COUNT)), np.empty((rows.n_strips, 64)), 1)
     return omega
 
 
@@ -167,7 +167,7 @@ def our_landmark_phases(X, r, omegas, gamma):
         lbfgs.LBFGS(size, 10, 2e-9, 1e-5, 1e-14), gbrff_landmark.ExponentialLoss(), waves, rows.r2, rows.weight, basis,
         np.zeros(size), rows.total_weight, math.sqrt(n_components) if over_phases else 1 / math.sqrt(2 * gamma), phases,
         np.zeros(2 * n_components), np.zeros((1, 2 * n_components * packing.LANE_COUNT)),
-        np.empty((rows.n_blocks, 1 + 2 * n_components)), 1)
+        np.empty((rows.n_strips, 1 + 2 * n_components)), 1)
     return phases[:n_components]
 
 

@@ -27,7 +27,7 @@ class Columns:
         n_padded = padded_size(n_centers, sparse_columns.CENTER_MULTIPLE)
         self.centers, self.weights = np.zeros((n_padded, n_features), dtype), np.zeros((1, n_padded))
         self.centers[:n_centers], self.weights[0, :n_centers] = scaled[indices], self.a
-        self.n_sums = padded_size(n_samples, packing.ROW_BLOCK) // packing.ROW_BLOCK
+        self.n_sums = padded_size(n_samples, packing.STRIP_ROWS) // packing.STRIP_ROWS
         self.columns = np.zeros((5, len(self.tiles), packing.TILE_ROWS), dtype)
         for column, values in zip(self.columns, self.F, strict=False):
             column[:] = tiled(values, dtype)

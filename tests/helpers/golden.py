@@ -63,4 +63,4 @@ class KernelRows:
         self.r2 = tiles(residuals) / math.log(2)
         self.largest_residual = np.abs(residuals).max()
         self.n_tiles = len(self.tiles)
-        self.n_blocks = -(-self.n_tiles // 16)
+        self.n_strips = -(-self.n_tiles // 16)

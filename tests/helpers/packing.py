@@ -56,7 +56,7 @@ class PackedRows:
             self.weight[1] = tiled(np.ones(len(X)), dtype)[-1]
         else:
             self.weight = tiled(weight, dtype)
-        self.partial = np.zeros((padded_size(len(X), packing.ROW_BLOCK) // packing.ROW_BLOCK,
+        self.partial = np.zeros((padded_size(len(X), packing.STRIP_ROWS) // packing.STRIP_ROWS,
                                  max(64, self.n_features + 1)))
         self.scaled = np.zeros(self.n_features, dtype)
         self.terms = np.zeros(gbrff_rounds.terms_size(n_components, self.n_features), dtype)

@@ -25,7 +25,7 @@ class Arguments:
         self.tiles, _ = pack(X, no_scaling(n_features), self.dtype, 1)
         self.residual = tiled(math.log2(math.e) * y * np.exp(-INTERCEPT * y), self.dtype)
         self.weight = tiled(np.ones(n_samples), self.dtype)[[0, -1]]  # of a full tile and of the last one
-        self.n_blocks = -(-n_samples // packing.ROW_BLOCK)
+        self.n_strips = -(-n_samples // packing.STRIP_ROWS)
         self.lane_count, self.tile_size = packing.LANE_COUNT, TILE
 
     def lanes(self, n_sums):
@@ -43,7 +43,7 @@ def omega_evaluation(n_features, dtype, n_samples, repetitions):
     rows = Arguments(n_samples, n_features, dtype)
     omega, gradient = np.full(n_features, 0.1), np.empty(n_features)
     scaled, lanes = np.zeros(n_features, rows.dtype), rows.lanes(n_features)
-    partial = np.zeros((rows.n_blocks, -(-max(64, n_features + 1) // 8) * 8))
+    partial = np.zeros((rows.n_strips, -(-max(64, n_features + 1) // 8) * 8))
     seconds = cpu_seconds({
         "evaluation": lambda: gbrff_omega.omega_objective(
             rows.tiles, rows.residual, rows.weight, omega, 0.3, 0.0, float(n_samples), gradient, scaled, lanes,
@@ -80,7 +80,7 @@ def landmark_evaluation(n_features, n_samples, repetitions, n_components=10):
         basis[:, :n_components] = omegas.T
     x = np.full(n_components if over_phases else n_features, 0.1)
     gradient, direction = np.empty(x.size), np.zeros(2 * n_components, rows.dtype)
-    lanes, partial = rows.lanes(2 * n_components), np.zeros((rows.n_blocks, 1 + 2 * n_components))
+    lanes, partial = rows.lanes(2 * n_components), np.zeros((rows.n_strips, 1 + 2 * n_components))
     loss = gbrff_landmark.ExponentialLoss()
     seconds = cpu_seconds({"evaluation": lambda: gbrff_landmark.landmark_objective(
         loss, waves, rows.residual, rows.weight, basis, x, float(n_samples), gradient, phases, direction, lanes,

@@ -52,17 +52,17 @@ class Steps:
     def __init__(self, X, y, dtype):
         from rffkern._data.scaling import Scaling
         from rffkern._data.tiles import aligned, pack, tiled
-        from rffkern._kernels.packing import ROW_BLOCK
+        from rffkern._kernels.packing import STRIP_ROWS
 
         unit = np.sqrt(2 * np.log(2)) * KERNEL["lengthscales"]  # in which the kernel is 2^-|x - z|^2
         self.dtype, self.X = np.dtype(dtype), (X - X.mean(axis=0)) / unit
         self.tiles, _ = pack(X, Scaling(X.mean(axis=0), 1 / unit, 1.0), self.dtype, 1)
-        self.n_blocks = -(-len(y) // ROW_BLOCK)
+        self.n_strips = -(-len(y) // STRIP_ROWS)
         self.residual = tiled(y, np.dtype(np.float64))
         self.weight = tiled(np.ones(len(y)), np.dtype(np.float64))
         self.columns = aligned((N_ESTIMATORS // 2, *self.residual.shape), self.dtype)
         self.columns[:] = np.random.default_rng(0).standard_normal(self.residual.shape)
-        self.partial = np.empty((self.n_blocks, 2 * len(self.columns)))
+        self.partial = np.empty((self.n_strips, 2 * len(self.columns)))
         self.products, self.steps = np.empty((len(self.columns), 2)), np.full(len(self.columns), 1e-9)
 
     def kernels(self, chosen, weights):
@@ -71,7 +71,7 @@ class Steps:
         from rffkern._kernels import sparse_columns
 
         centers = pad_centers(self.X[chosen], self.dtype)
-        sparse_columns.correlate_centers(self.tiles, self.residual, centers, np.empty((self.n_blocks, len(centers))),
+        sparse_columns.correlate_centers(self.tiles, self.residual, centers, np.empty((self.n_strips, len(centers))),
                                          np.empty(len(centers)), 1)
         sparse_columns.fill_column(self.tiles, centers, pad_weights(weights[None], len(centers)), 0.1,
                                    self.columns[0], 1)
