@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.arguments import Choice, Number, RandomSource, check_scalar
+from .._data.arguments import Choice, Number, RandomSource, check_all
 from .._estimator.base import Classifier, Model, Regressor
 from .._estimator.links import LinearLink, Link
 from .._estimator.parameters import (
@@ -121,9 +121,13 @@ class _SparseKernelMachine(Model):
     kernel_parameters_: Double
 
     def _check_params(self) -> None:
-        super()._check_params()
-        if self.subset_size is not None:
-            check_scalar("subset_size", self.subset_size, int, low=self.learner_size)
+        check_all(self._bounded_parameters(), self)
+
+    def _bounded_parameters(self) -> Iterator[Parameter]:
+        """The parameters in their order, subset_size with the bound that learner_size, checked before it, sets."""
+        for parameter in self.parameters:
+            bounded = parameter.name == "subset_size"
+            yield parameter._replace(check=Number(int, self.learner_size, optional=True)) if bounded else parameter
 
     @property
     def kernel_(self) -> dict[str, Any]:
