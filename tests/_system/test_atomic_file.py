@@ -1,6 +1,7 @@
 """Files that are either whole or not there."""
 
 import os
+import stat
 
 import pytest
 
@@ -55,3 +56,22 @@ def test_a_missing_folder_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError), atomic_write(tmp_path / "nowhere" / "f"):
         pass
     assert names(tmp_path) == []
+
+
+def test_file_and_folder_reach_the_disk(tmp_path, monkeypatch):
+    """The file before it is moved, the folder after."""
+    steps, fsync, replace = [], os.fsync, os.replace
+
+    def noted_fsync(handle):
+        steps.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else os.fstat(handle).st_size)
+        fsync(handle)
+
+    def noted_replace(*names):
+        steps.append("move")
+        replace(*names)
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(os, "replace", noted_replace)
+    with atomic_write(tmp_path / "f") as file:
+        file.write(b"new")
+    assert steps == [3, "move", "folder"]
