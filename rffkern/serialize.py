@@ -7,7 +7,7 @@ version, and `params_before` of the family says how the parameters of older file
 
 import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,26 +16,38 @@ from numpy.typing import NDArray
 from ._estimator.base import Fitted, Model
 from ._estimator.registry import FAMILIES, Family, family_of
 from ._system.archive import FORMAT_VERSION as FORMAT_VERSION
-from ._system.archive import Contents, Header, decode, encode, make_header, read_bytes, require
+from ._system.archive import (
+    Contents,
+    Header,
+    check_memory,
+    decode,
+    encode,
+    make_header,
+    read_bytes,
+    require,
+    shown,
+)
 from ._system.atomic_file import atomic_write
-from .errors import FormatError, InvalidInputError
+from .errors import FormatError, InvalidInputError, InvalidTypeError
 from .expansion import EXPANSIONS, Expansion
 
 Double = NDArray[np.float64]
 Labels = NDArray[Any]
+
+_LARGEST_TABLE = 1 << 25  # bytes; what `load` takes of a file of any size
 
 _INT_DTYPES = ("|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8")
 _LABEL_DTYPES: dict[str, type] = {"|b1": bool, "<f4": float, "<f8": float, "O": object,
                                   **dict.fromkeys(_INT_DTYPES, int)}
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | bytes | os.PathLike[Any]) -> None:
     """Write a fitted model or an expansion to `path`, whole or not at all; a pipe or device is written through.
 
     Parameters
     ----------
     model : fitted estimator of this package, FourierExpansion or KernelExpansion
-    path : str or os.PathLike
+    path : str, bytes or os.PathLike
         The name of the file; nothing is appended to it.  A symbolic link is followed.  A file that is replaced hands on
         its permissions and, where that is allowed, its owner.
 
@@ -48,17 +60,18 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     OSError
         If the file cannot be written; a file that was at `path` before is then unchanged.
     """
+    name = _file_name(path)
     content = encode(*_describe(model))
-    with atomic_write(path) as file:
+    with atomic_write(name) as file:
         file.write(content)
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int = 1 << 30) -> Any:
+def load(path: str | bytes | os.PathLike[Any], *, max_bytes: int = 1 << 30) -> Any:
     """Read a model that `save` wrote.
 
     Parameters
     ----------
-    path : str or os.PathLike
+    path : str, bytes or os.PathLike
         The file.
     max_bytes : int, default 1073741824
         A larger file is refused before all of it is read.
@@ -74,19 +87,54 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = 1 << 30) -> Any:
     OSError
         If the file cannot be read.
     """
-    content = read_bytes(path, max_bytes)
+    name = _file_name(path)
+    content = read_bytes(name, max_bytes)
     try:
-        return _build(decode(content))
+        return _build(decode(content), len(content))
     except FormatError as error:
-        raise FormatError(f"{os.fspath(path)}: {error}") from error
+        raise FormatError(f"{name}: {error}") from error
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError, MemoryError) as error:
-        raise FormatError(f"{os.fspath(path)}: not a valid model: {error}") from error
+        raise FormatError(f"{name}: not a valid model: {error}") from error
+
+
+def _file_name(path: Any) -> str:
+    try:
+        return os.fsdecode(path)
+    except TypeError as error:
+        raise InvalidTypeError(f"path must be the name of a file (str, bytes or os.PathLike), got "
+                               f"{type(path).__name__}; open files are not supported") from error
+
+
+def _is_bounded(expansion: Expansion) -> bool:
+    """Whether the score of every row is finite: no cosine or kernel is above 1."""
+    arrays = expansion.arrays()
+    coefficients = arrays["amplitudes"] if "amplitudes" in arrays else arrays["weights"]
+    with np.errstate(over="ignore"):
+        total = np.abs(expansion.intercept) + np.abs(coefficients).sum(axis=0)
+        return bool(np.isfinite(2 * total).all())
+
+
+def _is_printable(text: str) -> bool:
+    """Whether a label or name has no lone surrogates, and no control characters but tabs and line ends."""
+    return not any((ch < " " and ch not in "\t\n") or "\x7f" <= ch <= "\x9f" or "\ud800" <= ch <= "\udfff"
+                   for ch in text)
+
+
+def _check_storable(expansion: Expansion, classes: list[Any], names: Sequence[str]) -> None:
+    """Refuse to write what `load` would refuse."""
+    if not _is_bounded(expansion):
+        raise InvalidInputError("the sum of the amplitudes of the model must be a finite number")
+    odd = [text for text in (*classes, *names) if isinstance(text, str) and not _is_printable(text)]
+    if odd:
+        raise InvalidInputError("labels and column names must be storable as UTF-8 and have no control characters, "
+                                f"got {odd[0]!r}")
 
 
 def _describe(model: Any) -> Contents:
     """Header and arrays of a model or an expansion."""
     if isinstance(model, Expansion) and type(model) in EXPANSIONS.values():
         arrays = model.arrays()
+        _check_storable(model, [], [])
         header = make_header(model.kind, type(model).__name__, params={}, classes=None, feature_names=None,
                              arrays=arrays)
         return Contents(header, arrays)
@@ -103,7 +151,9 @@ def _describe_model(model: Model) -> Contents:
     names = getattr(model, "feature_names_in_", None)
     curves = {name: getattr(model, name) for name in model.fitted_curves}
     params = {name: _plain(name, value) for name, value in model.get_params().items()}
+    params["n_threads"] = None  # a matter of the machine
     stored_classes = None if classes is None else _labels_to_json(classes)
+    _check_storable(model.expansion_, [] if classes is None else classes.tolist(), [] if names is None else names)
     try:
         model._restored(model.expansion_, curves, classes)  # as `load` will
     except ValueError as error:
@@ -139,7 +189,14 @@ def _labels_to_json(classes: Labels) -> dict[str, Any]:
     if not (dtype in _LABEL_DTYPES or dtype[1:2] == "U") or len(kinds) != 1 or not kinds <= {bool, int, float, str}:
         raise InvalidInputError("classes_ must be booleans, numbers or strings to be stored, got "
                                 f"{classes[0]!r} of dtype {classes.dtype}")
+    if dtype[1:2] == "U" and _table_size(dtype, labels) > sum(map(len, labels)) + _LARGEST_TABLE:
+        raise InvalidInputError(f"labels of dtype {dtype} are too wide to be stored: use an object array of strings")
     return {"dtype": dtype, "values": labels}
+
+
+def _table_size(dtype: str, labels: list[str]) -> int:
+    """Bytes of an array of labels of one width."""
+    return 4 * int(dtype[2:]) * len(labels)
 
 
 def _label_width(labels: list[str]) -> int:
@@ -147,7 +204,7 @@ def _label_width(labels: list[str]) -> int:
     return max(256, *map(len, labels))
 
 
-def _labels_from_json(entry: Any) -> Labels:
+def _labels_from_json(entry: Any, n_bytes: int) -> Labels:
     require(isinstance(entry, dict) and set(entry) == {"dtype", "values"}, "classes must have a dtype and values")
     dtype, values = entry["dtype"], entry["values"]
     require(isinstance(dtype, str) and len(dtype) < 16 and isinstance(values, list) and len(values) >= 2
@@ -158,13 +215,16 @@ def _labels_from_json(entry: Any) -> Labels:
     require(all(type(value) is wanted for value in values), f"labels must be of dtype {dtype!r}")
     require(not text or int(dtype[2:]) <= _label_width(values),
             f"labels of dtype {dtype!r} are wider than the longest of them")
+    require(all(_is_printable(value) for value in values if wanted is str), "labels have control characters")
+    if text:
+        check_memory(_table_size(dtype, values), n_bytes, "labels")
     classes = np.array(values, dtype=object if dtype == "O" else np.dtype(dtype).newbyteorder("="))
     require(classes.tolist() == values, f"labels do not fit dtype {dtype!r}")
     require(all(a < b for a, b in itertools.pairwise(values)), "labels must be distinct and sorted")
     return classes
 
 
-def _build(contents: Contents) -> Any:
+def _build(contents: Contents, n_bytes: int) -> Any:
     """The model or expansion that a file holds."""
     header, arrays = contents
     name = header["family"] if isinstance(header["family"], str) else None
@@ -172,23 +232,30 @@ def _build(contents: Contents) -> Any:
         form = EXPANSIONS[name]
         require(header["class"] == form.__name__, "class and family do not agree")
         return _build_expansion(form, arrays)
-    require(name in FAMILIES, f"the family {header['family']!r} is not known")
-    return _build_model(FAMILIES[str(name)], header, arrays)
+    require(name in FAMILIES, f"the family {shown(header['family'])} is not known")
+    return _build_model(FAMILIES[str(name)], header, arrays, n_bytes)
 
 
 def _build_expansion(form: type[Expansion], arrays: Mapping[str, Double], curves: tuple[str, ...] = ()) -> Expansion:
     expected = form.array_names + curves
-    require(tuple(arrays) == expected, f"the family must have arrays {expected}, got {tuple(arrays)}")
-    return form(*(arrays[name] for name in form.array_names))
+    require(tuple(arrays) == expected, f"the family must have arrays {expected}, got {shown(tuple(arrays))}")
+    expansion = form(*(arrays[name] for name in form.array_names))
+    require(_is_bounded(expansion), "the amplitudes are too large for finite scores")
+    return expansion
 
 
-def _build_model(family: Family, header: Header, arrays: Mapping[str, Double]) -> Model:
+def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n_bytes: int) -> Model:
     require(header["class"] == family.class_name, "class and family do not agree")
     cls = family.load()
     expansion = _build_expansion(cls.expansion_form, arrays, cls.fitted_curves)
     model = cls(**_current_params(cls, header["params"], header["version"]))
     model._check_params()
-    model._keep(_fitted(model, header, expansion, {name: arrays[name] for name in cls.fitted_curves}))
+    classes = None
+    if hasattr(cls, "predict_proba"):
+        classes = _labels_from_json(header["classes"], n_bytes)
+    else:
+        require(header["classes"] is None, "a model without classes holds some")
+    model._keep(_fitted(model, header, expansion, {name: arrays[name] for name in cls.fitted_curves}, classes))
     return model
 
 
@@ -199,19 +266,15 @@ def _current_params(cls: type[Model], params: Any, version: int) -> dict[str, An
         if version < since:
             params = convert(params)
     require(set(params) == set(cls._param_names()), "the parameters are not the class's")
-    current: dict[str, Any] = params
-    return current
+    return {**params, "n_threads": None} if "n_threads" in params else dict(params)
 
 
-def _fitted(model: Model, header: Header, expansion: Expansion, curves: Mapping[str, Double]) -> Fitted:
+def _fitted(model: Model, header: Header, expansion: Expansion, curves: Mapping[str, Double],
+            classes: Labels | None) -> Fitted:
     """The fitted attributes, checked against the shapes of the expansion."""
     names = header["feature_names"]
     require(names is None or (isinstance(names, list) and len(names) == expansion.n_features
-                              and all(isinstance(name, str) for name in names)), "the feature names are malformed")
-    classes = None
-    if hasattr(type(model), "predict_proba"):
-        classes = _labels_from_json(header["classes"])
-    else:
-        require(header["classes"] is None, "the class has no labels, but the file does")
+                              and all(isinstance(name, str) and _is_printable(name) for name in names)),
+            "the feature names are malformed")
     attributes = {**curves, **model._restored(expansion, curves, classes)}
     return Fitted(None if names is None else np.array(names, dtype=object), classes, expansion, attributes)

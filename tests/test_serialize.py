@@ -2,16 +2,29 @@
 
 import copy
 import functools
+import io
 import json
+import os
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
 from helpers.model_files import archive, assert_refused, members_of, small_model
 
-from rffkern import FourierExpansion, GBRFF2Classifier, InvalidInputError, NotFittedError, load, save
-from rffkern._system.archive import FORMAT_VERSION, decode, encode, npy_prefix
+from rffkern import (
+    FormatError,
+    FourierExpansion,
+    GBRFF2Classifier,
+    InvalidInputError,
+    KernelExpansion,
+    NotFittedError,
+    load,
+    save,
+)
+from rffkern._system.archive import FORMAT_VERSION, decode, encode, make_header, npy_prefix
+from rffkern.errors import InvalidTypeError
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +138,7 @@ def test_altered_headers(content, parts, refuse, changes, match):
     refuse(archive(members.items()), match)
 
 
-@pytest.mark.parametrize("param", [{"n_estimators": -5}, {"gamma": "x"}, {"random_state": [1]}, {"n_threads": 1e9}])
+@pytest.mark.parametrize("param", [{"n_estimators": -5}, {"gamma": "x"}, {"random_state": [1]}])
 def test_altered_parameters(parts, refuse, param):
     refuse(with_header(parts, params=parts[0]["params"] | param), "must be")
 
@@ -147,6 +160,119 @@ def test_what_load_would_refuse_is_not_saved(model, tmp_path):
             save(GBRFF2Classifier(2).fit(X, labels[(X[:, 0] > 9).astype(int)]), tmp_path / "m")
     with pytest.raises(InvalidInputError, match="UTF-8"):
         save(GBRFF2Classifier(2).fit(X, np.where(X[:, 0] > 9, "\ud800", "a")), tmp_path / "m")
+
+
+def test_threads_do_not_travel(model, parts, tmp_path):
+    save(copy.copy(model).set_params(n_threads=64), tmp_path / "m")
+    assert decode((tmp_path / "m").read_bytes()).header["params"]["n_threads"] is None
+    for value in (64, 1e9, "many"):  # as older versions wrote, or others
+        (tmp_path / "m").write_bytes(with_header(parts, params=parts[0]["params"] | {"n_threads": value}))
+        assert load(tmp_path / "m").n_threads is None
+
+
+@pytest.mark.parametrize("text", ["a\x1b[31m", "b\x00", "c\x7f", "d\x9b", "e\ud800", "f\r"])
+def test_control_characters_are_refused(model, parts, refuse, content, tmp_path, text):
+    for changes in ({"classes": {"dtype": "O", "values": ["A", text]}}, {"feature_names": ["A", "B", text]}):
+        header = json.dumps(parts[0] | changes).encode()
+        members = dict(members_of(content)) | {"header.npy": npy_prefix("|u1", (len(header),)) + header}
+        refuse(archive(members.items()), "control characters|feature names are malformed")
+    other = copy.copy(model)
+    other.classes_ = np.array(["A", text], dtype=object)
+    with pytest.raises(InvalidInputError, match="no control characters"):
+        save(other, tmp_path / "m")
+
+
+def test_tabs_and_line_ends_are_kept(model, tmp_path):
+    other = copy.copy(model)
+    other.classes_ = np.array(["a\tb", "a\xe9\nb"], dtype=object)
+    save(other, tmp_path / "m")
+    assert load(tmp_path / "m").classes_.tolist() == other.classes_.tolist()
+
+
+@pytest.mark.parametrize("expansion", [
+    FourierExpansion([[1.0]], [0.0], [[1.7e308]], [1.7e308], [0.0]),
+    FourierExpansion([[1.0]] * 2, [0.0] * 2, [[1.7e308], [-1.7e308]], [0.0], [0.0]),
+    KernelExpansion([[0.0]], [[1.7e308]], [1.7e308], [1.0]),
+])
+def test_amplitudes_whose_scores_overflow(expansion, refuse, tmp_path):
+    arrays = expansion.arrays()
+    header = make_header(expansion.kind, type(expansion).__name__, params={}, classes=None, feature_names=None,
+                         arrays=arrays)
+    refuse(encode(header, arrays), "amplitudes are too large")
+    with pytest.raises(InvalidInputError, match="sum of the amplitudes"):
+        save(expansion, tmp_path / "m")
+
+
+def test_names_of_files(model, tmp_path):
+    save(model, os.fsencode(tmp_path / "m"))
+    assert isinstance(load(os.fsencode(tmp_path / "m")), GBRFF2Classifier)
+    for path in (io.BytesIO(), 0, None):
+        with pytest.raises(InvalidTypeError, match="path must be the name of a file"):
+            save(model, path)
+        with pytest.raises(InvalidTypeError, match="path must be the name of a file"):
+            load(path)
+
+
+def wide_labels(parts):
+    """A header with twenty thousand short labels and a long one, in an array of 1.6 GB."""
+    labels = [f"{i:05}" for i in range(20_000)] + ["a" * 20_000]
+    return {"classes": {"dtype": "<U20000", "values": labels}}
+
+
+def nested(value, n):
+    return json.loads("[" * n + value + "]" * n)
+
+
+HUNGRY = {
+    "labels": lambda parts: wide_labels(parts),
+    "empty lists": lambda parts: {"params": [[]] * 4_000_000},
+    "empty dicts": lambda parts: {"params": [{}] * 4_000_000},
+    "numbers": lambda parts: {"params": [1.5] * 3_000_000},
+    "names": lambda parts: {"feature_names": ["ab"] * 2_500_000},
+    "short labels": lambda parts: {"classes": {"dtype": "O", "values": [f"{i:x}" for i in range(1_500_000)]}},
+    "arrays": lambda parts: {"arrays": [["a", [1]]] * 1_000_000},
+    "dimensions": lambda parts: {"arrays": [["a", [1] * 5_000_000]]},
+    "long name": lambda parts: {"family": "x" * 10_000_000},
+    "depth": lambda parts: {"params": nested("1", 900)},
+}
+
+
+@pytest.mark.parametrize("kind", HUNGRY)
+def test_a_file_takes_memory_in_proportion(content, parts, tmp_path, kind):
+    """At most 50 MB and four times the size of the file."""
+    header = json.dumps(parts[0] | HUNGRY[kind](parts), separators=(",", ":")).encode()
+    members = dict(members_of(content)) | {"header.npy": npy_prefix("|u1", (len(header),)) + header}
+    (tmp_path / "m").write_bytes(archive(members.items()))
+    n_bytes = (tmp_path / "m").stat().st_size
+    tracemalloc.start()
+    with pytest.raises(FormatError) as caught:
+        load(tmp_path / "m")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6 + 4 * n_bytes
+    assert len(str(caught.value)) < 2000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are as Linux has them")
+def test_wide_labels_are_refused_under_a_limit_of_memory(content, parts, tmp_path):
+    header = json.dumps(parts[0] | wide_labels(parts)).encode()
+    members = dict(members_of(content)) | {"header.npy": npy_prefix("|u1", (len(header),)) + header}
+    (tmp_path / "m").write_bytes(archive(members.items()))
+    program = ("import resource, sys, rffkern; rffkern.GBRFF2Classifier\n"
+               "now = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+               "resource.setrlimit(resource.RLIMIT_AS, (now + 100_000_000,) * 2)\n"
+               "try: rffkern.load(sys.argv[1])\n"
+               "except rffkern.FormatError as error: print(error)")
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "m")], cwd=tmp_path, capture_output=True,
+                          text=True, check=True)
+    assert "labels would take 1600080000 bytes" in done.stdout
+
+
+def test_labels_too_wide_to_store(model, tmp_path):
+    other = copy.copy(model)
+    other.classes_ = np.array([f"{i:05}" for i in range(2000)] + ["a" * 5000])  # 40 MB
+    with pytest.raises(InvalidInputError, match="use an object array"):
+        save(other, tmp_path / "m")
 
 
 def test_missing_keys(parts, refuse):

@@ -121,8 +121,8 @@ PRECISION = Parameter("precision", Choice(("single", "double")),
                       'double in both.  "single" becomes "double" where angles omega . x may exceed 4000 radians.')
 RANDOM_STATE = Parameter("random_state", RandomState(), "Source of the random draws.")
 N_THREADS = Parameter("n_threads", Number(int, 1, MAX_THREADS, optional=True),
-                      "Number of threads; None for the CPUs this process may use.  The result is the same to the last "
-                      "bit for any number.")
+                      "Number of threads, at most the CPUs that are there; None for those this process may use.  The "
+                      "result is the same to the last bit for any number.  Not kept in model files.")
 VERBOSE = Parameter("verbose", Number(int, 0), "Print a line on stderr every so many rounds; 0 for none.")
 
 CLASSES_ = Attribute("classes_", "array of shape (n_classes,)", "The labels, sorted.")

@@ -14,6 +14,7 @@ from .._estimator.base import Fitted
 from .._estimator.monitor import Monitor
 from .._fourier.bandwidth import rows_variance
 from .._fourier.spectral_densities import SPECTRAL_DENSITIES
+from ..errors import InvalidInputError
 from ..expansion import Expansion
 from .epochs import epochs, visits
 from .losses import Loss
@@ -98,6 +99,9 @@ def partial_fit_network(settings: Settings, training: Training, loss: Loss, stat
     members = problem.weights.positive()
     if state is None:
         scaling = _measured_scaling(settings, problem)
+        if not scaling.inverse_scale.any():
+            raise InvalidInputError("X must have rows that differ in the first call of partial_fit, which chooses the "
+                                    f"units of columns, got {len(members)} row(s) without spread: pass more rows")
         state = _initial_state(settings, problem, training, scaling, loss, rng)
     else:
         state = state.continued(training, len(members))

@@ -27,6 +27,11 @@ FORMAT = "rffkern"
 FORMAT_VERSION = 3
 
 _MAX_HEADER = 1 << 24
+_MAX_DIRECTORY = 1 << 16  # bytes of the list of members, of which a model has some ten
+_FREE_MEMORY = 1 << 25  # bytes that a file of any size may ask for
+_MAX_SHOWN = 200  # characters of a file in a message
+_END_MARK, _END_SIZE = b"PK\x05\x06", 22  # of the end of an archive, before its comment
+_LARGE_MARK, _LARGE_SIZE = b"PK\x06\x07", 1 << 32  # of what only archives of 4 GiB have before their end
 _DIGEST_MARK = b"sha256:"
 _DIGEST_SIZE = len(_DIGEST_MARK) + 64
 _HEADER_KEYS = {"format", "version", "package", "family", "class", "params", "classes", "feature_names", "arrays"}
@@ -43,6 +48,17 @@ def require(condition: object, message: str) -> None:
     """Raise FormatError with a message unless a condition holds."""
     if not condition:
         raise FormatError(message)
+
+
+def shown(value: Any) -> str:
+    """What stands in a file, as a message may show it: escaped and short."""
+    text = repr(value)
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
+
+
+def check_memory(n_asked: int, n_bytes: int, what: str) -> None:
+    """Refuse what would take far more memory than the file has bytes."""
+    require(n_asked <= _FREE_MEMORY + 2 * n_bytes, f"{what} would take {n_asked} bytes, of a file of {n_bytes}")
 
 
 def make_header(family: str, class_name: str, *, params: Mapping[str, Any], classes: Mapping[str, Any] | None,
@@ -77,8 +93,10 @@ def encode(header: Header, arrays: Mapping[str, Double]) -> bytes:
         header_bytes = text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise InvalidInputError(f"labels and column names must be storable as UTF-8: {error}") from error
-    if len(header_bytes) > _MAX_HEADER:
-        raise InvalidInputError(f"the labels and names of the model must take at most {_MAX_HEADER} bytes, "
+    if len(header_bytes) > _MAX_HEADER or _parsed_size(header_bytes) > _FREE_MEMORY + 2 * sum(
+            array.nbytes for array in arrays.values()):
+        raise InvalidInputError(f"the labels and names of the model must be few beside its arrays, and take at most "
+                                f"{_MAX_HEADER} bytes, "
                                 f"got {len(header_bytes)}")
     members = {"header": npy_prefix("|u1", (len(header_bytes),)) + header_bytes}
     members |= {name: npy_prefix("<f8", array.shape) + np.ascontiguousarray(array, "<f8").tobytes()
@@ -106,11 +124,22 @@ def decode(content: bytes) -> Contents:
     require(content[-_DIGEST_SIZE:-64] == _DIGEST_MARK, "damaged, cut off or not a model file: no checksum at its end")
     digest = hashlib.sha256(content[:-64]).hexdigest().encode("ascii")
     require(digest == content[-64:], "damaged: the checksum differs")
+    _check_directory(content)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return _decode_members(archive, len(content))
     except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
         raise FormatError(f"not a valid model: {error}") from error
+
+
+def _check_directory(content: bytes) -> None:
+    """Refuse a list of members of more than some, before zipfile makes an object of each."""
+    end = len(content) - _DIGEST_SIZE - _END_SIZE
+    require(end > 0 and content.rfind(_END_MARK) == end, "not a valid model: the archive does not end at its checksum")
+    require(len(content) >= _LARGE_SIZE or content[max(end - 20, 0) : end - 16] != _LARGE_MARK,
+            "not a valid model: the archive is of the large kind, but small")
+    size = int.from_bytes(content[end + 12 : end + 16], "little")
+    require(size <= _MAX_DIRECTORY, f"members must be few, got a list of {size} bytes")
 
 
 def _decode_members(archive: Any, n_bytes: int) -> Contents:
@@ -121,9 +150,9 @@ def _decode_members(archive: Any, n_bytes: int) -> Contents:
     require(sum(item.file_size for item in members) <= n_bytes, "members overlap")
     names = [item.filename for item in members]
     require(names[:1] == ["header.npy"] and len(set(names)) == len(names), "members are missing or repeated")
-    header = _parse_header(archive.read(members[0]))
+    header = _parse_header(archive.read(members[0]), n_bytes)
     expected = ["header.npy"] + [f"{name}.npy" for name, _ in header["arrays"]]
-    require(names == expected, f"members must be {expected}, got {names}")
+    require(names == expected, f"members must be {shown(expected)}, got {shown(names)}")
     return Contents(header, {name: _parse_array(archive.read(f"{name}.npy"), name, shape)
                              for name, shape in header["arrays"]})
 
@@ -135,12 +164,13 @@ def npy_prefix(dtype: str, shape: Iterable[int]) -> bytes:
     return b"\x93NUMPY\x01\x00" + length.to_bytes(2, "little") + text.ljust(length - 1).encode("ascii") + b"\n"
 
 
-def _parse_header(data: bytes) -> Header:
+def _parse_header(data: bytes, n_bytes: int) -> Header:
     import json
 
     size = len(data) - 10 - int.from_bytes(data[8:10], "little")  # what the .npy says is left for its data
     prefix = npy_prefix("|u1", (size,))
     require(data.startswith(prefix) and size <= _MAX_HEADER, "the header is malformed")
+    check_memory(_parsed_size(data), n_bytes, "the header")
     text = data[len(prefix):].decode("utf-8")
     header = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
     require(isinstance(header, dict) and header.get("format") == FORMAT, "not a model file of this package")
@@ -152,9 +182,15 @@ def _parse_header(data: bytes) -> Header:
     entries = header["arrays"]
     require(isinstance(entries, list) and all(
         isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str) and isinstance(entry[1], list)
-        and all(type(n) is int and n >= 0 for n in entry[1]) for entry in entries), "the list of arrays is malformed")
+        and len(entry[1]) <= 2 and all(type(n) is int and 0 <= n < 1 << 62 for n in entry[1])
+        for entry in entries), "the list of arrays is malformed")
     found: Header = header
     return found
+
+
+def _parsed_size(data: bytes) -> int:
+    """About how many bytes the values of some JSON take, each counted by the mark before it."""
+    return 64 * (data.count(b",") + data.count(b"[")) + 256 * data.count(b"{")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -167,8 +203,9 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _parse_array(data: bytes, name: str, shape: list[int]) -> Double:
+    name = name if name.isidentifier() else shown(name)
     prefix = npy_prefix("<f8", shape)
-    require(len(shape) <= 2 and data.startswith(prefix) and len(data) - len(prefix) == 8 * math.prod(shape),
+    require(data.startswith(prefix) and len(data) - len(prefix) == 8 * math.prod(shape),
             f"array {name} does not have the declared shape {shape}")
     array = np.frombuffer(data, dtype="<f8", offset=len(prefix)).astype(np.float64).reshape(shape)
     require(np.isfinite(array).all(), f"array {name} holds nan or inf")

@@ -138,14 +138,17 @@ def test_integers_stream_too():
     same(*(GBRFF2Classifier(5, random_state=0).fit(source, y) for source in (RowBlocks([X[:50], X[50:]]), X)))
 
 
-class Shrinking:
-    """Gives fewer rows in its second pass."""
+class Changing:
+    """Gives another number of rows in its second pass."""
 
     passes = 0
 
+    def __init__(self, n_later):
+        self.n_later = n_later
+
     def __iter__(self):
         self.passes += 1
-        yield waves(0, 200 if self.passes == 1 else 150)[0]
+        yield waves(0, 200 if self.passes == 1 else self.n_later)[0]
 
 
 @pytest.mark.parametrize(("source", "message"), [
@@ -153,7 +156,8 @@ class Shrinking:
     (lambda: [np.zeros((3, 2)), np.zeros((3, 4))], "X must be blocks of equally many columns, got 2, then 4"),
     (lambda: [np.zeros((3, 2)), np.full((3, 2), np.nan)], "got NaN at row 0, column 0 .in the block from row 3"),
     (lambda: [np.zeros(3)], "Expected 2D array"), (lambda: [], "Found blocks with 0 sample"),
-    (Shrinking(), "X must give the same rows in every pass, got .200, 5. in the first and .150, 5. by now"),
+    (Changing(201), "X must give the same rows in every pass, got .200, 5. in the first and .201, 5. by now"),
+    (Changing(150), "X must give the same rows in every pass, got .200, 5. in the first and .150, 5. by now"),
     (lambda: None, "source must give blocks of rows"), (np.array(3.0), "source must give blocks of rows"),
     (lambda: [[[1, 2], [3]]], "X must be a rectangular numeric array"), (lambda: [4.0], "Expected 2D array, got 0D"),
 ])

@@ -244,6 +244,14 @@ def test_rows_far_out_do_no_harm(order, few_columns):
     assert np.isfinite(model.eval_loss_).all()
 
 
+@pytest.mark.parametrize("n_samples", [1, 5])
+def test_the_first_call_must_have_spread(n_samples):
+    model = RFFNetClassifier(10)
+    with pytest.raises(InvalidInputError, match=rf"X must have rows that differ.*got {n_samples} row\(s\)"):
+        model.partial_fit(np.ones((n_samples, 2)), np.zeros(n_samples), classes=[0, 1])
+    assert not hasattr(model, "expansion_")
+
+
 def test_calls_with_few_rows_do_not_undo_what_was_learned(rffnet, few_columns):
     X, y, X_new, y_new = few_columns
     model = copy.deepcopy(rffnet)

@@ -181,13 +181,35 @@ def test_a_file_over_the_limit_is_not_read(content, tmp_path):
         load(tmp_path / "big", max_bytes=1 << 20)
 
 
+def test_max_bytes_is_the_largest_size_that_is_read(content, tmp_path):
+    (tmp_path / "m").write_bytes(content)
+    load(tmp_path / "m", max_bytes=len(content))
+    with pytest.raises(FormatError, match="larger than max_bytes"):
+        load(tmp_path / "m", max_bytes=len(content) - 1)
+
+
+def test_many_members_are_refused_before_they_are_listed(content, refuse):
+    members = members_of(content) + [(f"{i:x}", b"") for i in range(20_000)]
+    data = archive(members)
+    tracemalloc.start()
+    refuse(data, "members must be few")
+    assert tracemalloc.get_traced_memory()[1] < 5_000_000 + 4 * len(data)
+    tracemalloc.stop()
+
+
+def test_an_end_of_the_large_kind_is_refused(content, refuse):
+    end = content.rindex(b"PK\x05\x06")
+    refuse(sign(content[:end] + b"PK\x06\x07" + bytes(16) + content[end:]), "of the large kind")
+    refuse(sign(content[:end] + b"PK\x05\x06" + content[end + 4 : -80] + content[-72:]), "not a valid model")
+
+
 def test_members_that_overlap(content, refuse):
     """Two entries of the directory that share their bytes: more is declared than is there."""
     data = bytearray(content)
     entries = [i for i in range(len(data)) if data[i : i + 4] == b"PK\x01\x02"]
     for entry in entries[1:]:
         data[entry + 20 : entry + 28] = (len(content) // 2).to_bytes(4, "little") * 2
-    refuse(sign(bytes(data)))
+    refuse(sign(bytes(data)), "members overlap")
 
 
 @pytest.mark.parametrize("text", [

@@ -204,3 +204,22 @@ def test_names_that_cannot_be_written_are_known_before(tmp_path):
         check_writable(f"{tmp_path}/{name}")
     check_writable("/dev/null")
     assert names(tmp_path) == ["file", "round"]
+
+
+def test_file_and_folder_reach_the_disk(tmp_path, monkeypatch):
+    """The file before it is moved, the folder after."""
+    steps, fsync, replace = [], os.fsync, os.replace
+
+    def noted_fsync(handle):
+        steps.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else os.fstat(handle).st_size)
+        fsync(handle)
+
+    def noted_replace(*names):
+        steps.append("move")
+        replace(*names)
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(os, "replace", noted_replace)
+    with atomic_write(tmp_path / "f") as file:
+        file.write(b"new")
+    assert steps == [3, "move", "folder"]
