@@ -121,13 +121,9 @@ class _SparseKernelMachine(Model):
     kernel_parameters_: Double
 
     def _check_params(self) -> None:
-        check_all(self._bounded_parameters(), self)
-
-    def _bounded_parameters(self) -> Iterator[Parameter]:
-        """The parameters in their order, subset_size with the bound that learner_size, checked before it, sets."""
-        for parameter in self.parameters:
-            bounded = parameter.name == "subset_size"
-            yield parameter._replace(check=Number(int, self.learner_size, optional=True)) if bounded else parameter
+        size = Number(int, self.learner_size, optional=True)  # learner_size is checked before subset_size
+        check_all([parameter._replace(check=size) if parameter.name == "subset_size" else parameter
+                   for parameter in self.parameters], self)
 
     @property
     def kernel_(self) -> dict[str, Any]:
