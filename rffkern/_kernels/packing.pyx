@@ -1,7 +1,6 @@
 """Checks and statistics of rows, and their packing into tiles."""
 
 from cython.parallel cimport prange
-from libc.math cimport fabs
 
 from .checks cimport agree, are_indices, has_shape
 from .tiles cimport LANES, STRIP_TILES, TERM_BLOCK, TERMS, TILE, real
@@ -28,14 +27,15 @@ def find_unbounded(
 ):
     """Index of the first value that is nan or beyond the limit in magnitude, or -1."""
     cdef Py_ssize_t i, size = values.shape[0]
-    cdef bint found = False
+    cdef source bound = <source>limit
+    cdef int within = 1
     with nogil:
-        for i in range(size):   # without a way out, so that it is done in vectors
-            found |= not fabs(values[i]) <= limit
+        for i in range(size):   # without a way out and in bits, so that it is done in vectors
+            within &= (values[i] <= bound) & (values[i] >= -bound)
         i = -1
-        if found:
+        if not within:
             i = 0
-            while fabs(values[i]) <= limit:
+            while -bound <= values[i] <= bound:
                 i += 1
     return i
 
