@@ -2,7 +2,7 @@
 
 A file holds the family, the parameters, the labels and column names of a model, the arrays of its expansion and its
 loss curves.  Where a parameter is new, or has another name or another set of values than before, the format has a new
-version, and `params_before` of the family says how the parameters of older files become those of today.
+version, and `_params_before` of the family says how the parameters of older files become those of today.
 """
 
 import itertools
@@ -149,7 +149,7 @@ def _describe_model(model: Model) -> Contents:
     model._check_fitted()
     classes = getattr(model, "classes_", None)
     names = getattr(model, "feature_names_in_", None)
-    curves = {name: getattr(model, name) for name in model.fitted_curves}
+    curves = {name: getattr(model, name) for name in model._fitted_curves}
     params = {name: _plain(name, value) for name, value in model.get_params().items()}
     params["n_threads"] = None  # a matter of the machine
     stored_classes = None if classes is None else _labels_to_json(classes)
@@ -247,7 +247,7 @@ def _build_expansion(form: type[Expansion], arrays: Mapping[str, Double], curves
 def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n_bytes: int) -> Model:
     require(header["class"] == family.class_name, "class and family do not agree")
     cls = family.load()
-    expansion = _build_expansion(cls.expansion_form, arrays, cls.fitted_curves)
+    expansion = _build_expansion(cls._expansion_form, arrays, cls._fitted_curves)
     model = cls(**_current_params(cls, header["params"], header["version"]))
     model._check_params()
     classes = None
@@ -255,14 +255,14 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
         classes = _labels_from_json(header["classes"], n_bytes)
     else:
         require(header["classes"] is None, "a model without classes holds some")
-    model._keep(_fitted(model, header, expansion, {name: arrays[name] for name in cls.fitted_curves}, classes))
+    model._keep(_fitted(model, header, expansion, {name: arrays[name] for name in cls._fitted_curves}, classes))
     return model
 
 
 def _current_params(cls: type[Model], params: Any, version: int) -> dict[str, Any]:
     """The parameters of a file of some version, with the names and values that they have now."""
     require(isinstance(params, dict), "the parameters are malformed")
-    for since, convert in sorted(cls.params_before.items()):
+    for since, convert in sorted(cls._params_before.items()):
         if version < since:
             params = convert(params)
     require(set(params) == set(cls._param_names()), "the parameters are not the class's")

@@ -29,7 +29,7 @@ def _facts(model: Any, n_bytes: int) -> dict[str, Any]:
         facts["classes"] = model.classes_.tolist()
     if hasattr(model, "feature_names_in_"):
         facts["feature names"] = model.feature_names_in_.tolist()
-    for name in getattr(model, "fitted_curves", ()):
+    for name in getattr(model, "_fitted_curves", ()):
         values, fact = getattr(model, name), name.strip("_").replace("_", " ")
         if not name.endswith("loss_"):
             facts[fact] = [float(f"{value:.6g}") for value in values]

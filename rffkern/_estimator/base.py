@@ -42,19 +42,19 @@ def _not_fitted(name: str) -> NotFittedError:
 class Model:
     """Base of all estimators.
 
-    A subclass stores its parameters unchanged in `__init__` and lists them, with their checks, in `parameters`; `fit`
+    A subclass stores its parameters unchanged in `__init__` and lists them, with their checks, in `_parameters`; `fit`
     ends in `_keep`, so that an interrupted fit leaves the object as it was.
     """
 
-    family: ClassVar[str]
-    parameters: ClassVar[tuple[Parameter, ...]] = ()
-    attributes: ClassVar[tuple[Attribute, ...]] = ()
-    arguments: ClassVar[dict[str, Attribute]] = {}  # of methods, where the family has a description of its own
-    expansion_form: ClassVar[type[Expansion]] = FourierExpansion
-    fitted_curves: ClassVar[tuple[str, ...]] = ()  # names of fitted 1-D arrays that belong in a model file
+    family: ClassVar[str]  # the name of the family in files and on the command line
+    _parameters: ClassVar[tuple[Parameter, ...]] = ()
+    _attributes: ClassVar[tuple[Attribute, ...]] = ()
+    _arguments: ClassVar[dict[str, Attribute]] = {}  # of methods, where the family has a description of its own
+    _expansion_form: ClassVar[type[Expansion]] = FourierExpansion
+    _fitted_curves: ClassVar[tuple[str, ...]] = ()  # names of fitted 1-D arrays that belong in a model file
     # How the parameters of older files become those of today: format version -> function of the parameters of files
     # before it.  A file passes through all functions of versions after its own, in their order.
-    params_before: ClassVar[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
+    _params_before: ClassVar[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
 
     expansion_: Any
     n_features_in_: int
@@ -104,7 +104,7 @@ class Model:
 
     def _check_params(self) -> None:
         """Check all parameters; a family whose parameters depend on each other extends this."""
-        check_all(self.parameters, self)
+        check_all(self._parameters, self)
 
     def _keep(self, fitted: Fitted) -> None:
         """Replace all attributes at once: an interrupt, or another thread, finds the old model or the new one."""
@@ -147,7 +147,7 @@ class Model:
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
-        """Fitted attributes of a model read from a file beyond the expansion and `arrays`, its `fitted_curves`.
+        """Fitted attributes of a model read from a file beyond the expansion and `arrays`, its `_fitted_curves`.
 
         ValueError if the parts contradict each other.
         """

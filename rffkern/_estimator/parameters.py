@@ -1,6 +1,6 @@
 """Parameters of estimators: name, check and description in one place; those that several families have.
 
-A class lists its parameters in `parameters`.  Its base checks the values that an estimator holds against this list.
+A class lists its parameters in `_parameters`.  Its base checks the values that an estimator holds against this list.
 `describe` writes the list into the docstring, with the defaults of the constructor.  Constructors stay written out, so
 that a signature can be read where it stands.
 """
@@ -59,13 +59,13 @@ def describe(cls: Any) -> None:
     """Fill in the docstrings of a class and of its methods.
 
     A line that holds only {parameters} or {attributes} is replaced by what the class lists; one that holds only the
-    name of an argument, as {sample_weight}, by its description in `arguments` of the class or in `ARGUMENTS`.
+    name of an argument, as {sample_weight}, by its description in `_arguments` of the class or in `ARGUMENTS`.
     """
     defaults = {name: value.default for name, value in inspect.signature(cls.__init__).parameters.items()}
     sections = {
-        "parameters": "\n".join(parameter.entry(defaults[parameter.name]) for parameter in cls.parameters),
-        "attributes": "\n".join(attribute.entry() for attribute in cls.attributes),
-        **{name: argument.entry() for name, argument in (ARGUMENTS | cls.arguments).items()},
+        "parameters": "\n".join(parameter.entry(defaults[parameter.name]) for parameter in cls._parameters),
+        "attributes": "\n".join(attribute.entry() for attribute in cls._attributes),
+        **{name: argument.entry() for name, argument in (ARGUMENTS | cls._arguments).items()},
     }
     for item in (cls, *filter(inspect.isfunction, vars(cls).values())):
         if item.__doc__:  # which `python -OO` takes away

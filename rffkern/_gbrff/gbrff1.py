@@ -89,7 +89,7 @@ class GBRFF1Classifier(Classifier):
     True
     """
 
-    parameters = (
+    _parameters = (
         N_LANDMARKS,
         N_COMPONENTS.described("Number of cosines K of a landmark.  With 1 a round learns one phase, by a search for "
                                "the global minimum."),
@@ -112,7 +112,7 @@ class GBRFF1Classifier(Classifier):
         N_THREADS,
         VERBOSE,
     )
-    attributes = (
+    _attributes = (
         CLASSES_,
         EXPANSION_.described("The trained function of a raw row, immutable: K terms of amplitude alpha_t q_tj for each "
                              "landmark."),
@@ -123,7 +123,7 @@ class GBRFF1Classifier(Classifier):
         loss_curves("exponential loss (over outputs too)"),
         N_FEATURES_IN_,
     )
-    fitted_curves = ("train_loss_", "eval_loss_")
+    _fitted_curves = ("train_loss_", "eval_loss_")
 
     def __init__(self, n_estimators: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
                  beta: float = 1.0, landmarks: str = "learn", step: str = "closed", learning_rate: float = 1.0,

@@ -106,7 +106,7 @@ class GBRFF2Classifier(Classifier):
     True
     """
 
-    parameters = (
+    _parameters = (
         N_ESTIMATORS,
         GAMMA,
         Parameter("reg_lambda", Number(float, 0), "Weight of |omega|^2 in the descent."),
@@ -127,7 +127,7 @@ class GBRFF2Classifier(Classifier):
         N_THREADS,
         VERBOSE,
     )
-    attributes = (
+    _attributes = (
         CLASSES_,
         EXPANSION_,
         N_ESTIMATORS_,
@@ -136,8 +136,8 @@ class GBRFF2Classifier(Classifier):
         loss_curves("exponential loss (over outputs too)"),
         N_FEATURES_IN_,
     )
-    fitted_curves = ("train_loss_", "eval_loss_")
-    params_before = {2: lambda params: params | {"max_samples": None}}
+    _fitted_curves = ("train_loss_", "eval_loss_")
+    _params_before = {2: lambda params: params | {"max_samples": None}}
 
     def __init__(self, n_estimators: int = 100, *, gamma: str | float = "scale", reg_lambda: float = 2**-5,
                  learning_rate: float = 1.0, max_iter: int = 10, max_samples: int | None = 16384,

@@ -140,10 +140,10 @@ class GBRFFRegressor(Regressor):
     True
     """
 
-    parameters = _PARAMETERS
-    attributes = _ATTRIBUTES
-    fitted_curves = ("train_loss_", "eval_loss_")
-    params_before = _PARAMS_BEFORE
+    _parameters = _PARAMETERS
+    _attributes = _ATTRIBUTES
+    _fitted_curves = ("train_loss_", "eval_loss_")
+    _params_before = _PARAMS_BEFORE
 
     def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: str | float = "scale",
                  beta: float = 16.0, landmarks: str = "learn", scale_residuals: bool = True,
@@ -232,10 +232,10 @@ class GBRFFClassifier(Classifier):
     True
     """
 
-    parameters = _PARAMETERS
-    attributes = (CLASSES_, *_ATTRIBUTES)
-    fitted_curves = ("train_loss_", "eval_loss_")
-    params_before = _PARAMS_BEFORE
+    _parameters = _PARAMETERS
+    _attributes = (CLASSES_, *_ATTRIBUTES)
+    _fitted_curves = ("train_loss_", "eval_loss_")
+    _params_before = _PARAMS_BEFORE
 
     def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: str | float = "scale",
                  beta: float = 16.0, landmarks: str = "learn", scale_residuals: bool = True,

@@ -98,7 +98,7 @@ class PBRFFClassifier(Classifier):
     True
     """
 
-    parameters = (
+    _parameters = (
         *_KERNEL_PARAMETERS,
         Parameter("C", Number(float, 0, 1e6, open_low=True),
                   "Weight of the losses in the linear machine.  It is multiplied by the sample weight of a row; the "
@@ -117,7 +117,7 @@ class PBRFFClassifier(Classifier):
             "n_features), and one `integers` draw of a seed for each machine."),
         N_THREADS,
     )
-    attributes = (
+    _attributes = (
         CLASSES_,
         EXPANSION_.described("The trained function of a raw row, immutable: K terms of amplitude w_l q_lj for each "
                              "landmark."),
@@ -127,7 +127,7 @@ class PBRFFClassifier(Classifier):
         Attribute("n_iter_", "int", "Passes of all machines over their rows; not kept in model files."),
         *_KERNEL_ATTRIBUTES,
     )
-    fitted_curves = ("proba_slope_",)
+    _fitted_curves = ("proba_slope_",)
 
     proba_slope_: Double
 
@@ -230,7 +230,7 @@ class PBRFFTransformer(Model):
     (10, 50)
     """
 
-    parameters = (
+    _parameters = (
         *_KERNEL_PARAMETERS,
         _LANDMARKS,
         STANDARDIZE.described("Learn on columns of mean 0 and variance 1.  `transform` takes raw rows either way."),
@@ -241,7 +241,7 @@ class PBRFFTransformer(Model):
             "n_features)."),
         N_THREADS,
     )
-    attributes = (
+    _attributes = (
         EXPANSION_.described("The sum of all features, immutable: K terms of amplitude q_lj for each landmark."),
         *_KERNEL_ATTRIBUTES,
     )

@@ -24,9 +24,9 @@ Double = NDArray[np.float64]
 class _RFFNet(Model):
     """What the regressor and the classifier share."""
 
-    fitted_curves = CURVES
-    params_before = {3: with_early_stopping_rounds}
-    arguments = ARGUMENTS
+    _fitted_curves = CURVES
+    _params_before = {3: with_early_stopping_rounds}
+    _arguments = ARGUMENTS
 
     warm_start: bool
     relevances_: Double
@@ -103,8 +103,8 @@ class RFFNetRegressor(_RFFNet, Regressor):
     [1, 3]
     """
 
-    parameters = (*FEATURES, *LOSS, *STEPS, reg_lambda(50, 0.05), *TRAINING)
-    attributes = ATTRIBUTES
+    _parameters = (*FEATURES, *LOSS, *STEPS, reg_lambda(50, 0.05), *TRAINING)
+    _attributes = ATTRIBUTES
 
     def __init__(self, n_components: int | None = None, *, kernel: str = "gaussian", loss: str = "squared",
                  delta: float = 1.35, quantile: float = 0.5, solver: str = "alternating", learning_rate: float = 0.03,
@@ -254,8 +254,8 @@ class RFFNetClassifier(_RFFNet, Classifier):
     True
     """
 
-    parameters = (*FEATURES, *STEPS, reg_lambda(1, 0.001), *TRAINING)
-    attributes = (CLASSES_, *ATTRIBUTES)
+    _parameters = (*FEATURES, *STEPS, reg_lambda(1, 0.001), *TRAINING)
+    _attributes = (CLASSES_, *ATTRIBUTES)
 
     def __init__(self, n_components: int | None = None, *, kernel: str = "gaussian", solver: str = "alternating",
                  learning_rate: float = 0.03, reg_lambda: float | str = "auto", reg_l1: float = 0.0,

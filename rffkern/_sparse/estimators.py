@@ -109,10 +109,10 @@ def _before_version_3(params: dict[str, Any]) -> dict[str, Any]:
 class _SparseKernelMachine(Model):
     """What the regressor and the classifier share."""
 
-    expansion_form = KernelExpansion
-    fitted_curves = CURVES
-    params_before = {3: _before_version_3}
-    arguments = {"X": ARGUMENTS["X"].described(
+    _expansion_form = KernelExpansion
+    _fitted_curves = CURVES
+    _params_before = {3: _before_version_3}
+    _arguments = {"X": ARGUMENTS["X"].described(
         "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
         "read block by block; the rows are packed in memory.")}
 
@@ -123,7 +123,7 @@ class _SparseKernelMachine(Model):
     def _check_params(self) -> None:
         size = Number(int, self.learner_size, optional=True)  # learner_size is checked before subset_size
         check_all([parameter._replace(check=size) if parameter.name == "subset_size" else parameter
-                   for parameter in self.parameters], self)
+                   for parameter in self._parameters], self)
 
     @property
     def kernel_(self) -> dict[str, Any]:
@@ -185,7 +185,7 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
     True
     """
 
-    parameters = (
+    _parameters = (
         *_BASIS,
         Parameter("kernel", KernelParameter(),
                   'The kernel.  "likelihood" maximises the marginal likelihood on up to 1000 rows, as in the paper.  '
@@ -199,7 +199,7 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
             "`permutation` of the rows and one `integers`; " + _DRAWS),
         *_THREADS,
     )
-    attributes = _FITTED
+    _attributes = _FITTED
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
@@ -284,7 +284,7 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
     True
     """
 
-    parameters = (
+    _parameters = (
         *_BASIS,
         _ALL_ROWS,
         Parameter("kernel", KernelParameter(),
@@ -301,7 +301,7 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
             "tried, one `permutation` of the rows and one `integers`; " + _DRAWS),
         *_THREADS,
     )
-    attributes = (CLASSES_, *_FITTED)
+    _attributes = (CLASSES_, *_FITTED)
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,

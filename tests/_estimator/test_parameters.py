@@ -27,9 +27,9 @@ def make_class():
         {attributes}
         """
 
-        parameters = (SIZE, KIND)
-        attributes = (Attribute("area_", "float", "Its area."),)
-        arguments = {"labels": Attribute("y", "array", "Labels of its own."), "depth": Attribute("z", "int", "Depth.")}
+        _parameters = (SIZE, KIND)
+        _attributes = (Attribute("area_", "float", "Its area."),)
+        _arguments = {"labels": Attribute("y", "array", "Labels of its own."), "depth": Attribute("z", "int", "Depth.")}
 
         def __init__(self, size=2, *, kind="round"):
             self.size, self.kind = size, kind

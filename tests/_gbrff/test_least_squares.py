@@ -93,7 +93,7 @@ def test_bad_parameters_are_named(rng, make, params, message):
 
 @pytest.mark.parametrize("make", [GBRFFClassifier, GBRFFRegressor])
 def test_parameters_of_older_files_become_those_of_today(make):
-    convert = make.params_before[3]
+    convert = make._params_before[3]
     assert convert({"c": 4.0, "n_estimators": 7}) == {"beta": 4.0, "n_estimators": 7}
     assert convert({"beta": 4.0}) == {"beta": 4.0}
 

@@ -339,7 +339,7 @@ def test_robot_arm(real_data, seed):
 @pytest.mark.parametrize("model", [SparseKernelClassifier, SparseKernelRegressor])
 def test_parameters_of_older_files(model):
     """Names and values of before version 3 become those of today; what has another name stays."""
-    update = model.params_before[3]
+    update = model._params_before[3]
     params = model(update="group", group_size=7, n_estimators=3).get_params()
     renamed = {"group_size": "block_size", "all_rows": "exact"}
     older = {renamed.get(name, name): "block" if name == "update" else value for name, value in params.items()}

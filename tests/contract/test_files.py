@@ -32,7 +32,7 @@ def test_save_and_load(fitted, tmp_path):
             np.testing.assert_array_equal(ours, theirs)
             assert ours.dtype == theirs.dtype
     assert loaded.get_params() == fitted.get_params()
-    for name in fitted.fitted_curves:
+    for name in fitted._fitted_curves:
         np.testing.assert_array_equal(getattr(loaded, name), getattr(fitted, name))
     save(loaded, tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == path.read_bytes()
