@@ -93,11 +93,10 @@ def test_outputs_that_cannot_be_written_fail_before_training(folder):
 
 def test_escapes_in_a_file_do_not_reach_the_terminal(folder, rng):
     X = rng.standard_normal((60, 1))
-    labels = np.where(X[:, 0] > 0, "\x1b[31mred", "b\x07lue")
+    labels = np.where(X[:, 0] > 0, "re\nd", "b\tlue")  # other control characters are refused when a model is saved
     rffkern.save(rffkern.GBRFF2Classifier(3, random_state=0).fit(X, labels), folder / "e.npz")
     shown = run("info", "e.npz", cwd=folder).stdout
-    assert "\x1b" not in shown
-    assert "classes        \\x1b[31mred, b\\x07lue" in shown
+    assert "classes        b\\tlue, re\\nd" in shown
     (folder / "e.csv").write_text("\x1b[31ma,b\n1,2\nx,3\n")
     assert "\x1b" not in run("fit", "e.csv", "-o", "n.npz", cwd=folder, expect=65).stderr
 

@@ -192,7 +192,7 @@ def test_a_later_pass_that_grows_is_refused(later, cut_after):
     blocks = RowBlocks(lambda: next(passes)).check()
     taken, message = [], rf"got \(200, 5\) in the first and \({later}, 5\) by now"
     with small_blocks(), pytest.raises(InvalidInputError, match=message):
-        taken.extend(rows.stop for rows, _ in blocks.chunks())
+        taken.extend(rows.stop for rows, _ in blocks.blocks())
     assert max(taken, default=0) <= 200
 
 
