@@ -10,8 +10,10 @@ from helpers.families import TARGET, X, answers, fit, same_state
 import rffkern
 from rffkern._estimator.base import Regressor
 from rffkern._estimator.registry import FAMILIES
+from rffkern._kernels import simd
 
 
+@pytest.mark.skipif(not simd.HAS_OPENMP, reason="a build without threads")
 def test_same_bits_for_any_number_of_threads(family, eight_cpus):
     rng = np.random.default_rng(1)
     rows = rng.standard_normal((70_000, 12))
