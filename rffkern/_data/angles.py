@@ -10,8 +10,8 @@ from .._kernels import packing
 Double = NDArray[np.float64]
 RowParts = list[tuple[slice | NDArray[np.bool_], NDArray[Any]]]  # rows, and their places among all
 
-# In radians.  Single precision moves an angle of this size by 2e-4; larger ones lose their place on the circle.
-_LARGEST_SINGLE_ANGLE = 4000.0
+# In radians, for training and scoring.  Single precision moves an angle of this size by 2e-4.
+LARGEST_SINGLE_ANGLE = 4000.0
 
 # About how many numbers are held in double precision while rows are judged.
 _NUMBERS_TOGETHER = 1 << 16
@@ -35,12 +35,12 @@ class AngleBound(NamedTuple):
         shares = np.abs(amplitudes) / np.where(largest == 0, 1.0, largest)  # whose sum cannot overflow
         shares = (shares / np.maximum(shares.sum(axis=0), 1)).mean(axis=1)
         slopes, offset = shares @ np.abs(omegas), float(shares @ np.abs(phases))
-        left, total = _LARGEST_SINGLE_ANGLE - offset - float(slopes @ np.abs(center)), float(slopes.sum())
+        left, total = LARGEST_SINGLE_ANGLE - offset - float(slopes @ np.abs(center)), float(slopes.sum())
         return cls(slopes, offset, center, left / total if total else np.inf)
 
     def phases_fit(self) -> bool:
         """Whether single precision suffices for any row at all."""
-        return self.offset < _LARGEST_SINGLE_ANGLE
+        return self.offset < LARGEST_SINGLE_ANGLE
 
     def divide(self, X: NDArray[Any]) -> RowParts:
         """Rows too far out for single precision in float64, and all others as they are."""
@@ -57,5 +57,5 @@ class AngleBound(NamedTuple):
         for start in range(0, len(X), step):
             distances = np.abs(X[start : start + step] - self.center)
             distances *= self.slopes
-            far[start : start + step] = self.offset + distances.sum(axis=1) > _LARGEST_SINGLE_ANGLE
+            far[start : start + step] = self.offset + distances.sum(axis=1) > LARGEST_SINGLE_ANGLE
         return far

@@ -2,11 +2,9 @@
 
 import math
 
+from .._data.angles import LARGEST_SINGLE_ANGLE
 from .._data.scaling import Scaling
 from ..errors import InvalidInputError
-
-# Largest angle in radians for which single precision is used; it resolves such an angle to 2e-4.
-_LARGEST_SINGLE_ANGLE = 4000.0
 
 # Without standardisation, the spread of the rows must lie between 1 over this number and this number.
 _LARGEST_SPREAD = 1e100
@@ -41,4 +39,4 @@ def needs_double(gamma: float, largest_length: float) -> bool:
 
 def largest_single_length(gamma: float) -> float:
     """Length of a row up to which single precision resolves its angles."""
-    return _LARGEST_SINGLE_ANGLE / (3 * math.sqrt(2 * gamma))
+    return LARGEST_SINGLE_ANGLE / (3 * math.sqrt(2 * gamma))

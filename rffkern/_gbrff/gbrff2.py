@@ -31,7 +31,7 @@ from .._estimator.parameters import (
 from .._kernels import gbrff_omega, gbrff_phase, lbfgs
 from ..expansion import Expansion
 from .fit import Callback, Recipe, SearchSetting, restored_rounds, staged_scores, train
-from .loss_states import CosineSum, ExponentialLossState, ExponentialState
+from .loss_states import ALONE, CosineSum, ExponentialLossState, ExponentialState
 from .parameters import N_LBFGS_ITER_, loss_curves
 from .tolerances import GRADIENT_TOLERANCE, LOSS_TOLERANCE, NOISE
 from .workspace import TrainingWorkspace
@@ -59,10 +59,7 @@ class _CosineSearch:
             self._search, subset.tiles, r, subset.weight, omega, phase, self._reg_lambda, subset.total_weight,
             self._first_length, work.scaled, work.lanes, work.partial, work.search_threads)
         self.n_iterations += self._search.n_iterations
-        return CosineSum(omega[None], np.array([phase]), _ALONE)
-
-
-_ALONE = np.ones(1)  # the posterior of a single cosine
+        return CosineSum(omega[None], np.array([phase]), ALONE)
 
 
 class GBRFF2Classifier(Classifier):

@@ -11,7 +11,7 @@ from .._estimator.base import Fitted
 from .._fourier.landmarks import feature_units, pseudo_posterior, standardised_rows
 from .._kernels import gbrff_landmark, gbrff_phase, lbfgs
 from .fit import Boosted, FittedRounds, SearchSetting
-from .loss_states import CosineSum, ExponentialState, LossState
+from .loss_states import ALONE, CosineSum, ExponentialState, LossState
 from .packed_rows import RowSource
 from .tolerances import GRADIENT_TOLERANCE, LOSS_TOLERANCE, NOISE
 from .workspace import LandmarkWorkspace, TrainingWorkspace
@@ -23,8 +23,6 @@ _SMALLEST_LOSS = 1e-30
 
 # Phases from which the descent of a single squared-loss cosine may start: its loss has two valleys at most.
 _STARTS = np.linspace(-np.pi, np.pi, 8, endpoint=False)
-
-_ALONE = np.ones(1)  # the posterior of a single cosine
 
 # Returns residuals as a search is to fit them, of residuals and their loss.
 ResidualScale = Callable[[NDArray[Any], float], NDArray[Any]]
@@ -177,7 +175,7 @@ class LandmarkLearner:
         phases, landmark, n_iterations = self._search.find(waves, round_index, output)
         self.n_iterations += n_iterations
         if len(phases) == 1:
-            return CosineSum(omegas, phases, _ALONE, landmark)
+            return CosineSum(omegas, phases, ALONE, landmark)
         gbrff_landmark.component_losses(self._loss, tiles, r, subset.weight, phases, subset.total_weight, work.losses,
                                         work.direction, work.wave_partial, work.search_threads)
         return CosineSum(omegas, phases, pseudo_posterior(-self._temperature * work.losses), landmark)
@@ -199,7 +197,7 @@ class PhaseLearner:
         phase = gbrff_phase.search_phase(
             subset.tiles, subset.take(state.r), subset.weight, omegas[0], subset.total_weight, state.largest_residual,
             work.cosine[:n_tiles], work.sine[:n_tiles], work.scaled, work.circle, work.partial, work.search_threads)
-        return CosineSum(omegas, np.array([phase]), _ALONE)
+        return CosineSum(omegas, np.array([phase]), ALONE)
 
 
 def _drawn_landmarks(loss: gbrff_landmark.Loss, max_iter: int, setting: SearchSetting[LandmarkWorkspace],

@@ -36,6 +36,9 @@ class CosineSum(NamedTuple):
     landmark: Double | None = None  # (n_features,) standardised, where more than its phases is known
 
 
+ALONE = np.ones(1)  # the posterior of a single cosine
+
+
 class Evaluation(NamedTuple):
     """A weak learner at all rows."""
 

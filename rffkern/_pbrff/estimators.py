@@ -1,5 +1,6 @@
 """PBRFF: a pseudo-Bayesian kernel for each of many landmarks, then a linear machine (Letarte et al., AISTATS 2019)."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -8,10 +9,10 @@ from numpy.typing import NDArray
 
 from .._data.arguments import Choice, Number, RandomSource, check_rng
 from .._data.row_blocks import RowBlocks
-from .._data.scaling import Scaling, measure_scaling, scaling_in_threads
+from .._data.scaling import Scaling, scaling_in_threads
 from .._data.threads import check_n_threads
 from .._data.tiles import PackedTiles, pack
-from .._data.training_rows import check_labelled
+from .._data.training_rows import LabelledRows, check_labelled
 from .._estimator.base import Classifier, Fitted, Model
 from .._estimator.links import Link, LogisticLink
 from .._estimator.parameters import (
@@ -55,6 +56,16 @@ _KERNEL_ATTRIBUTES = (
     N_COMPONENTS_,
     N_FEATURES_IN_,
 )
+
+
+def _prepared(model: Any, rows: LabelledRows) -> tuple[Scaling, KernelSettings]:
+    """The scaling of the rows, and what the kernels of a model's landmarks depend on beside them."""
+    n_numbers = math.prod(rows.X.shape)
+    n_threads = check_n_threads(model.n_threads, n_numbers * model.n_landmarks * model.n_components)
+    scaling = scaling_in_threads(rows.X, rows.weights, model.standardize, check_n_threads(model.n_threads, n_numbers))
+    gamma = resolved_gamma(model.gamma, model.standardize, scaling)
+    return scaling, KernelSettings(model.n_landmarks, model.n_components, gamma, model.beta, model.landmarks,
+                                   model.precision, n_threads)
 
 
 class PBRFFClassifier(Classifier):
@@ -173,18 +184,12 @@ class PBRFFClassifier(Classifier):
         rng = check_rng(self.random_state)
         training = check_labelled(X, y, sample_weight)
         rows = training.rows
-        signs, weight = list(rows.targets()), rows.weights.unit * rows.weights.each
-        n_samples, n_features = rows.X.shape
+        signs, weight, n_samples = rows.targets(), rows.weights.unit * rows.weights.each, rows.X.shape[0]
         threads = MachineThreads(check_n_threads(self.n_threads, n_samples * self.n_landmarks),
                                  check_n_threads(self.n_threads, n_samples * self.n_landmarks**2))
-        n_threads = check_n_threads(self.n_threads, n_samples * self.n_landmarks * self.n_components * n_features)
-        scaling = scaling_in_threads(rows.X, rows.weights, self.standardize,
-                                     check_n_threads(self.n_threads, n_samples * n_features))
-        settings = KernelSettings(self.n_landmarks, self.n_components,
-                                  resolved_gamma(self.gamma, self.standardize, scaling), self.beta, self.landmarks,
-                                  self.precision, n_threads)
+        scaling, settings = _prepared(self, rows)
         learned, tiles = learn_representation(rows, scaling, settings, rng)
-        features = machine_features(learned.kernels, tiles, n_samples, n_threads)
+        features = machine_features(learned.kernels, tiles, n_samples, settings.n_threads)
         del tiles  # the rows give way to what is learned on their features
         if rows.weights.has_zeros:  # only streamed rows
             positive = weight > 0
@@ -290,14 +295,8 @@ class PBRFFTransformer(Model):
         self._check_params()
         rng = check_rng(self.random_state)
         training = check_labelled(X, y, sample_weight)
-        rows = training.rows
-        scaling = measure_scaling(rows.X, rows.weights, self.standardize, self.n_threads)
-        n_samples, n_features = rows.X.shape
-        settings = KernelSettings(
-            self.n_landmarks, self.n_components, resolved_gamma(self.gamma, self.standardize, scaling), self.beta,
-            self.landmarks, self.precision,
-            check_n_threads(self.n_threads, n_samples * self.n_landmarks * self.n_components * n_features))
-        learned, _ = learn_representation(rows, scaling, settings, rng)
+        scaling, settings = _prepared(self, training.rows)
+        learned, _ = learn_representation(training.rows, scaling, settings, rng)
         expansion = FourierExpansion(learned.omegas, learned.phases, learned.kernels.posterior.reshape(-1, 1),
                                      np.zeros(1), scaling.center)
         attributes = {"n_components_": self.n_components, "landmarks_": learned.landmarks}

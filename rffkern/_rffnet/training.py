@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.arguments import check_rng
+from .._data.arguments import RandomSource, check_rng
 from .._data.scaling import Scaling, measure_scaling
 from .._data.training_rows import Training
 from .._estimator.base import Fitted
@@ -46,7 +46,7 @@ class Settings(ScheduleSettings, Protocol):
     n_restarts: int | None
     standardize: bool
     precision: str
-    random_state: "int | np.random.Generator | None"
+    random_state: RandomSource
     n_threads: int | None
     verbose: int
 
