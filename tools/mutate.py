@@ -6,10 +6,11 @@
 
 A mutant is a swapped operator, another constant, a dropped statement, a range that ends one later, and so on.  It is
 made in a copy of the installed package, never in the sources.  The tests of its own file run first, then those of its
-folder (for a kernel, then those of the families that call it), then those of the contract, until one fails; a run that
-takes more than three times the usual CPU time counts as a failure.  The log has one line of JSON per mutant, and a
-later call with the same sample goes on where it ended.  A mutant that lives is a missing test, or changes nothing that
-anyone could see: read the differences that are printed at the end.
+folder (for a kernel, then those of the families that call it), then their contract, until one fails that passes without
+the change.  Tests that take more than three times their usual CPU time count as failed.  The log has one line of JSON
+per mutant, and a later call with the same sample goes on where it ended, with more stages if they are asked for.  A
+mutant that lives is a missing test, or changes nothing that anyone could see: read the differences that are printed at
+the end.
 """
 
 import argparse
@@ -37,6 +38,7 @@ from mutation.mutants import Mutant, mutants_of
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "rffkern"
 MAX_MEMORY = 8 << 30
+SHORT = 60  # seconds of CPU time for a stage before it is measured how long its tests take
 LONGEST = 1800  # seconds of CPU time for the tests of a stage in the package as it is
 IDLE_SECONDS = 300  # of a test that waits for what does not come, beyond ten times the CPU time that it may take
 LINKED_WITH_C = {"_kernels/simd.pyx"}  # needs all of vecmath.c, at every level
@@ -64,7 +66,7 @@ class Run(NamedTuple):
     @property
     def killer(self):
         """The test that failed."""
-        return "".join(re.findall(r"^(?:FAILED|ERROR) (\S+)", self.output, re.MULTILINE)[:1])
+        return "".join(re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", self.output, re.MULTILINE)[:1])
 
 
 @functools.cache
@@ -88,24 +90,34 @@ def sample(suffix, count, seed, only):
     return random.Random(seed).sample(every, min(count, len(every))), len(every)
 
 
-def callers(kernel):
-    """Folders of the tests of the families that call a kernel."""
-    for path in sorted(SOURCES.glob("_*/*.py")):
-        if path.parent.name != "_kernels" and re.search(rf"\b{kernel}\b", path.read_text(encoding="utf-8")):
-            yield f"tests/{path.parent.name}"
+WINGS = ("_gbrff", "_pbrff", "_rffnet", "_sparse")
+TOP_TESTS = ["tests/test_expansion.py", "tests/test_kernel_expansion.py", "tests/test_serialize.py"]
+
+
+def wings(path):
+    """The families to whose folders a file belongs, or that call a kernel."""
+    call = re.compile(rf"(?<!np\.)\b{path.stem}\b")
+    for wing in WINGS:
+        calls = path.suffix == ".pyx" and any(
+            call.search(caller.read_text(encoding="utf-8")) for caller in (SOURCES / wing).glob("*.py"))
+        if calls or path.parent.name == wing:
+            yield wing
 
 
 def stages(name):
-    """Tests of a file from near to far."""
+    """Tests of a file from near to far, as arguments of pytest: its own, its folder, its families, their contract."""
     path = pathlib.PurePosixPath(name)
-    folder = pathlib.PurePosixPath("tests", path.parent)
-    own = str(folder / f"test_{path.stem}.py")
-    found = [[own], [str(folder)] if path.parent.name else ["tests/test_expansion.py", "tests/test_serialize.py"],
-             list(dict.fromkeys(callers(path.stem))) if name.endswith(".pyx") else [], ["tests/contract"]]
-    for number, tests in enumerate(found):
-        there = [test for test in tests if (ROOT / test).exists()]
-        if there:
-            yield there + [f"--ignore={own}"] * (number > 0)
+    families = list(wings(path))
+    folders = list(dict.fromkeys([str(path.parent), *families]))
+    found = [[f"tests/{folder}/test_{path.stem}.py" for folder in folders],
+             [f"tests/{path.parent}"] if path.parent.name else TOP_TESTS,
+             [f"tests/{folder}" for folder in folders[1:]], ["tests/contract"]]
+    found = [[str(pathlib.PurePosixPath(test)) for test in tests if (ROOT / test).exists()] for tests in found]
+    for number, tests in enumerate(tests for tests in found if tests):
+        options = [f"--ignore={own}" for own in found[0] if number and own not in tests]
+        if tests == ["tests/contract"]:  # whose tests have the names of families
+            options = ["-k", " or ".join(wing.strip("_") for wing in families)] if families else []
+        yield tests + options
 
 
 class Workshop:
@@ -166,30 +178,45 @@ class Workshop:
         return Run(status, usage.ru_utime + usage.ru_stime, text)
 
 
-class Baseline:
-    """How long tests take in the package as it is; tests that fail there are an error."""
+class Unchanged:
+    """What the tests say of the package as it is."""
 
     def __init__(self, workshop):
-        self._workshop, self._seconds, self._lock = workshop, {}, threading.Lock()
+        self._workshop, self._found, self._lock = workshop, {}, threading.Lock()
 
-    def limit(self, tests):
+    def test(self, tests):
+        """What tests say, which is remembered; an error if they fail."""
         with self._lock:
-            if tuple(tests) not in self._seconds:
+            if tuple(tests) not in self._found:
                 found = self._workshop.test(tests)
                 if found.status not in ("passed", "none"):
                     raise SystemExit(f"{' '.join(tests)} {found.status} without any change:\n{found.output[-3000:]}")
-                self._seconds[tuple(tests)] = found.seconds
-            return 3 * self._seconds[tuple(tests)] + 20
+                self._found[tuple(tests)] = found
+            return self._found[tuple(tests)]
+
+    def limit(self, tests):
+        """The CPU time after which tests are taken not to end."""
+        return 3 * self.test(tests).seconds + 20
 
 
-def judge(mutant, workshop, baseline, installed, first, last):
+def run_stage(tests, workshop, unchanged):
+    """What the tests of a stage say of a mutant; what kills it passes without it."""
+    found = workshop.test(tests, SHORT)
+    if found.status == "timeout" and unchanged.limit(tests) > SHORT:
+        found = workshop.test(tests, unchanged.limit(tests))
+    if found.status == "failed":
+        unchanged.test([found.killer.split("[")[0]] if found.killer else tests)
+    return found
+
+
+def judge(mutant, workshop, unchanged, installed, first, last):
     """Whether the tests of some stages notice a mutant: the status, what killed it, and the CPU time it took."""
     status, killer, seconds = "survived", "", 0.0
     try:
         if not workshop.make(mutant.file, mutant.applied(source(mutant.file))):
             return "invalid", "", 0.0
         for number, tests in list(enumerate(stages(mutant.file)))[first:last]:
-            found = workshop.test(tests, baseline.limit(tests))
+            found = run_stage(tests, workshop, unchanged)
             seconds += found.seconds
             if found.status in ("failed", "timeout"):
                 reason = "time limit" if found.status == "timeout" else found.killer or "end of the process"
@@ -220,14 +247,14 @@ def judge_all(mutants, arguments, log):
     first = {m: log[m].get("stages", 0) * (not arguments.again) if m in log else 0 for m in mutants}
     waiting = [m for m in mutants if m not in log or (log[m]["status"] == "survived" and first[m] < arguments.stages)]
     with tempfile.TemporaryDirectory() as folder:
-        baseline = Baseline(Workshop(pathlib.Path(folder, "unchanged"), installed))
+        unchanged = Unchanged(Workshop(pathlib.Path(folder, "unchanged"), installed))
         for number in range(arguments.jobs):
             workshops.put(Workshop(pathlib.Path(folder, str(number)), installed))
 
         def work(mutant):
             workshop = workshops.get()
             try:
-                status, killer, seconds = judge(mutant, workshop, baseline, installed, first[mutant],
+                status, killer, seconds = judge(mutant, workshop, unchanged, installed, first[mutant],
                                                  arguments.stages)
             finally:
                 workshops.put(workshop)

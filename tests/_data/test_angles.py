@@ -72,6 +72,16 @@ def test_the_bound_is_a_mean_of_angles_by_amplitude(rng):
     assert bound.offset + bound.slopes @ np.abs(row - center) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("factor", [1e-320, 1e-3, 1e307])
+def test_the_bound_does_not_depend_on_the_unit_of_the_amplitudes(factor):
+    """Only on how they compare, also where their sum overflows."""
+    amplitudes = np.array([[1.0, 0.25], [8.0, 0.25], [8.0, 1.0]])
+    omegas, phases = np.array([[1.0, -2.0], [0.5, 3.0], [4.0, 0.0]]), np.array([0.5, -3.0, 1.0])
+    found, expected = (AngleBound.of(omegas, phases, a, np.ones(2)) for a in (factor * amplitudes, amplitudes))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-3)  # 1e-320 has three digits
+
+
 @pytest.mark.parametrize("amplitudes", [np.zeros((2, 1)), np.full((2, 1), 1e-320), np.full((2, 1), 1e29)])
 def test_any_amplitudes(amplitudes):
     bound = AngleBound.of(np.ones((2, 1)), np.zeros(2), amplitudes, np.zeros(1))

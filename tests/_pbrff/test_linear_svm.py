@@ -116,7 +116,10 @@ def test_two_rows_by_hand(loss, expected):
 def test_single_precision_goes_on_in_double():
     """A gap below the rounding of single precision is reached all the same."""
     features, sign, bound = problem(5, 300, 15, np.float32)
-    assert solve(features, sign, bound, SQUARED, 1e-11).gap <= 1e-11
+    machine = _svm._solve(_svm._Problem(features, sign, bound, SQUARED, ALONE), 1e-11, seed=1)
+    assert machine.gap <= 1e-11
+    best = second_order(features, sign, bound, SQUARED, 1e-12)
+    np.testing.assert_allclose(machine.coef, best.coef, atol=1e-6)
 
 
 @losses

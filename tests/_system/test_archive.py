@@ -58,6 +58,8 @@ def test_the_prefix_is_what_numpy_writes():
         ours = io.BytesIO(npy_prefix(dtype, shape))
         np.lib.format.read_magic(ours)
         assert np.lib.format.read_array_header_1_0(ours) == (shape, False, np.dtype(dtype))
+        assert len(ours.getvalue()) == ours.tell()
+        assert len(ours.getvalue()) % 64 == 0  # as the format asks for, so that data can be mapped
 
 
 # --- damage
