@@ -397,6 +397,7 @@ def test_scratch_for_every_thread(module, build):
     (rffnet, train_rows, {"batch_size": 0}), (rffnet, train_rows, {"n_terms": rffnet.TERM_GROUP}),
     (rffnet, train_rows, {"n_terms": -1}), (rffnet, train_rows, {"order": np.array([200])}),
     (rffnet, train_rows, {"order": np.array([-1])}), (rffnet, train_rows, {"loss": None}),
+    (rffnet, train_rows, {"coefficients": np.ones((3, 0, rffnet.TERM_GROUP)), "targets": np.ones((200, 0))}),
     (rffnet_losses, row_losses, {"loss": None}),
     (linear_svm, descend_dual, {"active": np.array([0, 1, 2, 3, 4, 6])}),
     (linear_svm, descend_dual, {"active": np.array([0, 1, 2, 3, 4, -1])}),

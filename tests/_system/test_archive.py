@@ -13,7 +13,7 @@ import pytest
 from helpers.model_files import archive, assert_refused, members_of, sign, small_model
 
 from rffkern import FormatError, load, save
-from rffkern._system.archive import decode, encode, npy_prefix
+from rffkern._system.archive import check_memory, decode, encode, npy_prefix
 
 N_DAMAGED = int(os.environ.get("RFFKERN_DAMAGED", "2000"))
 
@@ -188,6 +188,12 @@ def test_max_bytes_is_the_largest_size_that_is_read(content, tmp_path):
     load(tmp_path / "m", max_bytes=len(content))
     with pytest.raises(FormatError, match="larger than max_bytes"):
         load(tmp_path / "m", max_bytes=len(content) - 1)
+
+
+def test_memory_is_32_MiB_and_twice_the_size_of_the_file_at_most():
+    check_memory(2**25 + 2 * 1000, 1000, "this")
+    with pytest.raises(FormatError, match="this would take 33556433 bytes, of a file of 1000"):
+        check_memory(2**25 + 2 * 1000 + 1, 1000, "this")
 
 
 def test_many_members_are_refused_before_they_are_listed(content, refuse):
