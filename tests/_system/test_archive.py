@@ -229,6 +229,24 @@ def test_malformed_json(content, refuse, text):
     refuse(archive(members.items()))
 
 
+@pytest.mark.parametrize("entry", [b"0", b"[]", b"{}"])
+def test_a_header_of_many_values(content, refuse, entry):
+    """Python takes some hundred bytes for each, of a file that has a few."""
+    text = b'{"format": [' + b",".join([entry] * (1 << 20)) + b"]}"
+    members = dict(members_of(content)) | {"header.npy": npy_prefix("|u1", (len(text),)) + text}
+    tracemalloc.start()
+    refuse(archive(members.items()), "the header would take [0-9]{8,} bytes")
+    assert tracemalloc.get_traced_memory()[1] < 5_000_000 + 10 * len(text)
+    tracemalloc.stop()
+
+
+def test_a_header_of_few_objects(content, refuse):
+    """Half of what is too much are marks between values, half are values that have others."""
+    text = b'{"format": [' + b",".join([b"{}"] * 120_000) + b"]}"
+    members = dict(members_of(content)) | {"header.npy": npy_prefix("|u1", (len(text),)) + text}
+    refuse(archive(members.items()), "the header would take")
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", ["omegas", "phases", "amplitudes", "intercept", "center", "train_loss_"])
 def test_nan_and_inf(parts, refuse, name, value):
