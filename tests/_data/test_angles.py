@@ -11,6 +11,7 @@ from rffkern import (
     PBRFFClassifier,
     PBRFFTransformer,
 )
+from rffkern._data import angles
 from rffkern._data.angles import AngleBound
 
 
@@ -93,6 +94,17 @@ def test_any_amplitudes(amplitudes):
 def test_no_terms():
     empty = FourierExpansion(np.zeros((0, 2)), np.zeros(0), np.zeros((0, 1)), [3.0], np.zeros(2))
     np.testing.assert_array_equal(empty.score(np.full((2, 2), 1e30, np.float32)), [[3.0], [3.0]])
+
+
+@pytest.mark.parametrize("left_in_memory", [False, True])
+@pytest.mark.parametrize("together", [1, 8, 1 << 16])
+def test_every_row_is_judged(rng, monkeypatch, together, left_in_memory):
+    """Whatever stood where the verdicts are written, and however many are judged together."""
+    monkeypatch.setattr(angles, "_NUMBERS_TOGETHER", together)
+    bound = AngleBound.of(np.ones((2, 4)), np.zeros(2), np.ones((2, 1)), np.zeros(4))
+    X = rng.choice([1.0, 1e9], (50, 1)) * np.ones(4)
+    monkeypatch.setattr(angles.np, "empty", lambda shape, dtype: np.full(shape, left_in_memory, dtype))
+    np.testing.assert_array_equal(bound._is_far(X), X[:, 0] > 1000)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e7])
