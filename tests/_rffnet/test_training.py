@@ -387,5 +387,5 @@ def test_what_follows_from_a_file():
     assert training.restored_training(expansion, curves | {"eval_loss_": np.empty(0)}) == found | {"best_epoch_": 2}
     for wrong in ({"train_loss_": np.ones((3, 1))}, {"eval_loss_": np.ones((3, 1))}, {"eval_loss_": np.ones(2)},
                   {"relevances_": np.ones(3)}, {"relevances_": np.array([0.0, -1e-300])}):
-        with pytest.raises(ValueError, match="do not agree|malformed"):
+        with pytest.raises(ValueError, match=r"do not agree|malformed"):
             training.restored_training(expansion, curves | wrong)
