@@ -81,18 +81,12 @@ def test_a_frozen_file_is_saved_in_the_current_version(version, tmp_path):
         assert set(header["params"]) == set(type(model)._param_names())
 
 
-def test_a_file_with_classes_that_its_family_has_not_is_refused(fitted, tmp_path):
-    """Or without those that it has."""
+def test_a_file_whose_parts_disagree_is_refused(fitted, tmp_path):
+    """Curves, rounds and parameters of kernels belong to the expansion beside them, and classes to classifiers."""
     save(fitted, tmp_path / "m")
     header, arrays = decode((tmp_path / "m").read_bytes())
     foreign = None if hasattr(fitted, "classes_") else {"dtype": "<U1", "values": ["a", "b"]}
     assert_refused(tmp_path / "bad", encode({**header, "classes": foreign}, arrays))
-
-
-def test_a_file_whose_arrays_disagree_is_refused(fitted, tmp_path):
-    """Curves, rounds and parameters of kernels belong to the expansion beside them."""
-    save(fitted, tmp_path / "m")
-    header, arrays = decode((tmp_path / "m").read_bytes())
     for name, array in arrays.items():
         # One evaluation for each round, or none at all.
         changes = [array[: 1 if name == "train_loss_" else -1], array[None]] if array.size else [np.zeros(1000)]
