@@ -49,6 +49,16 @@ def test_rules(rule, seed, n_wanted, n_rows, n_candidates, weighted):
 
 
 @pytest.mark.parametrize("rule", sorted(RULES))
+def test_a_choice_does_not_depend_on_those_before_it(rng, rule):
+    X, residual = 2 * rng.standard_normal((50, 2)), rng.standard_normal(50)
+    chooser = selector(rule, 2, 10, n_candidates=7)
+    first = choose(chooser, X, residual, 10)
+    chooser.reset()
+    np.testing.assert_array_equal(choose(chooser, X, residual, 10), first)
+    assert len(first) == 10
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
 def test_duplicates_are_skipped_and_counted(rng, rule):
     X = np.repeat(rng.standard_normal((5, 2)), 40, axis=0)[rng.permutation(200)]
     chooser = selector(rule, 2, 20, n_candidates=200)
