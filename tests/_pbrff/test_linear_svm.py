@@ -115,11 +115,14 @@ def test_two_rows_by_hand(loss, expected):
 
 def test_single_precision_goes_on_in_double():
     """A gap below the rounding of single precision is reached all the same."""
-    features, sign, bound = problem(5, 300, 15, np.float32)
-    machine = _svm._solve(_svm._Problem(features, sign, bound, SQUARED, ALONE), 1e-11, seed=1)
-    assert machine.gap <= 1e-11
-    best = second_order(features, sign, bound, SQUARED, 1e-12)
-    np.testing.assert_allclose(machine.coef, best.coef, atol=1e-6)
+    features, sign, bound = problem(8, 42, 200, np.float32)
+    start = _svm.Machine(np.zeros(features.shape[1]), np.zeros(42), 0, 1.0)
+    single = _svm._Problem(features, sign, 1e6 * bound, SQUARED, ALONE)
+    assert _svm._newton(single, start, 1e-6).gap > 1e-3
+    machine = SQUARED.finish(single, start, 1e-6)
+    assert machine.gap <= 1e-6
+    best = second_order(features, sign, 1e6 * bound, SQUARED, 1e-12)
+    np.testing.assert_allclose(machine.coef, best.coef, atol=1e-3 * np.abs(best.coef).max())
 
 
 @losses
