@@ -75,7 +75,8 @@ def test_the_tests_of_a_file_are_found(monkeypatch):
         [own], ["tests/_gbrff", f"--ignore={own}"], ["tests/contract", "-k", "gbrff"]]
     own = "tests/_kernels/test_linalg.py"
     assert list(mutate.stages("_kernels/linalg.pyx")) == [
-        [own], ["tests/_kernels", f"--ignore={own}"], ["tests/_pbrff", "tests/_sparse", f"--ignore={own}"],
+        [own], ["tests/_kernels", f"--ignore={own}"],
+        ["tests/_pbrff", "tests/_sparse", *mutate.TOP_TESTS, f"--ignore={own}"],
         ["tests/contract", "-k", "pbrff or sparse"]]
     assert next(mutate.stages("serialize.py")) == ["tests/test_serialize.py"]
     assert next(mutate.stages("_gbrff/fit.py")) == ["tests/_gbrff"]

@@ -112,7 +112,7 @@ def stages(name):
     folders = list(dict.fromkeys([str(path.parent), *families]))
     found = [[f"tests/{folder}/test_{path.stem}.py" for folder in folders],
              [f"tests/{path.parent}"] if path.parent.name else TOP_TESTS,
-             [f"tests/{folder}" for folder in folders[1:]], ["tests/contract"]]
+             [f"tests/{folder}" for folder in folders[1:]] + TOP_TESTS * (path.suffix == ".pyx"), ["tests/contract"]]
     found = [[str(pathlib.PurePosixPath(test)) for test in tests if (ROOT / test).exists()] for tests in found]
     for number, tests in enumerate(tests for tests in found if tests):
         options = [f"--ignore={own}" for own in found[0] if number and own not in tests]
