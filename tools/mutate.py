@@ -219,14 +219,14 @@ def run_stage(tests, workshop, unchanged):
     return found
 
 
-def judge(mutant, workshop, unchanged, installed, first, last):
+def judge(mutant, workshop, unchanged, installed, plan):
     """Whether the tests of some stages notice a mutant: the status, what killed it, and the CPU time it took."""
     status, killer, seconds = "survived", "", 0.0
     try:
         unchanged.compile(mutant.file)
         if not workshop.make(mutant.file, mutant.applied(source(mutant.file))):
             return "invalid", "", 0.0
-        for number, tests in list(enumerate(stages(mutant.file)))[first:last]:
+        for number, tests in plan:
             found = run_stage(tests, workshop, unchanged)
             seconds += found.seconds
             if found.status in ("failed", "timeout"):
@@ -257,6 +257,7 @@ def judge_all(mutants, arguments, log):
     lock, workshops = threading.Lock(), queue.SimpleQueue()
     first = {m: log[m].get("stages", 0) * (not arguments.again) if m in log else 0 for m in mutants}
     waiting = [m for m in mutants if m not in log or (log[m]["status"] == "survived" and first[m] < arguments.stages)]
+    given = [("given", arguments.tests.split())] if arguments.tests else None
     with tempfile.TemporaryDirectory() as folder:
         unchanged = Unchanged(Workshop(pathlib.Path(folder, "unchanged"), installed))
         for number in range(arguments.jobs):
@@ -265,8 +266,8 @@ def judge_all(mutants, arguments, log):
         def work(mutant):
             workshop = workshops.get()
             try:
-                status, killer, seconds = judge(mutant, workshop, unchanged, installed, first[mutant],
-                                                 arguments.stages)
+                plan = given or list(enumerate(stages(mutant.file)))[first[mutant] : arguments.stages]
+                status, killer, seconds = judge(mutant, workshop, unchanged, installed, plan)
             finally:
                 workshops.put(workshop)
             entry = {"mutant": list(mutant), "status": status, "killer": killer, "seconds": round(seconds, 1),
@@ -304,6 +305,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--stages", type=int, default=4, help="1: tests of the file, 2: of its folder too, ...")
+    parser.add_argument("--tests", metavar="ARGUMENTS", help="of pytest, in place of the stages")
     parser.add_argument("--log", type=pathlib.Path)
     parser.add_argument("--again", action="store_true", help="judge survivors of the log once more")
     parser.add_argument("--list", action="store_true", help="print the sample as differences, and stop")
