@@ -3,6 +3,7 @@
 from cython.parallel cimport prange
 
 from .checks cimport agree, has_shape
+from .signals cimport COSINE, at_once, look_at_signals
 from .tiles cimport TERMS, TILE, decay, distances
 
 
@@ -30,9 +31,15 @@ def kernel_matrix(
           "centers must have shape (n_centers padded to a multiple of CENTER_MULTIPLE, n_features)")
     agree((matrix.shape[1] + TILE - 1) // TILE == tiles.shape[0], "matrix must have shape (n_centers, n_samples)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t k
-    for k in prange((matrix.shape[0] + TERMS - 1) // TERMS, nogil=True, schedule='dynamic', num_threads=n_threads):
-        _matrix_rows(tiles, centers, matrix, k * TERMS)
+    cdef Py_ssize_t k, n_groups = (matrix.shape[0] + TERMS - 1) // TERMS, first = 0, last, work = 0
+    cdef Py_ssize_t each = TERMS * TILE * tiles.shape[0] * (tiles.shape[1] + COSINE)
+    with nogil:
+        while first < n_groups:
+            last = min(n_groups, first + n_threads * at_once(each))
+            for k in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                _matrix_rows(tiles, centers, matrix, k * TERMS)
+            look_at_signals(&work, (last - first) * each)
+            first = last
 
 
 cdef void _row_spread(const double[:, ::1] matrix, const double[:, ::1] rows, Py_ssize_t i,
@@ -58,6 +65,11 @@ def spread_along_features(
     agree(has_shape(matrix, rows.shape[0], rows.shape[0]), "matrix must have shape (n_samples, n_samples)")
     agree(has_shape(partial, rows.shape[0], rows.shape[1]), "partial must have shape (n_samples, n_features)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t i
-    for i in prange(rows.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
-        _row_spread(matrix, rows, i, &partial[i, 0])
+    cdef Py_ssize_t i, each = 2 * rows.shape[0] * rows.shape[1], first = 0, last, work = 0
+    with nogil:
+        while first < rows.shape[0]:
+            last = min(rows.shape[0], first + n_threads * at_once(each))
+            for i in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                _row_spread(matrix, rows, i, &partial[i, 0])
+            look_at_signals(&work, (last - first) * each)
+            first = last

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.pieces import drawn, row_pieces
 from .._data.scaling import Scaling
 from .._data.tiles import TILE, Tiles, aligned, in_precision, tile_rows, tiled
 from .._data.training_rows import LabelledRows
@@ -80,7 +81,9 @@ def _half_turns(omegas: Double, phases: Double, dtype: np.dtype[Any]) -> tuple[N
     # The terms of the last landmark may begin between two multiples, and are read in whole ones.
     n_padded = -(-n_terms // multiple) * multiple + multiple
     padded, shifts = np.zeros((n_padded, omegas.shape[2]), dtype), np.zeros(n_padded, dtype)
-    padded[:n_terms] = omegas.reshape(n_terms, -1) / np.pi
+    terms = omegas.reshape(n_terms, -1)
+    for rows in row_pieces(terms.shape):
+        padded[:n_terms][rows] = terms[rows] / np.pi
     shifts[:n_terms] = phases.reshape(n_terms) / np.pi
     return padded, shifts
 
@@ -123,7 +126,7 @@ def learn_representation(rows: LabelledRows, scaling: Scaling, settings: KernelS
                          rng: "np.random.Generator") -> tuple[Representation, Tiles]:
     """Choose landmarks and learn their kernels; return them and the packed rows."""
     landmarks = _CHOOSE[settings.landmarks](rows, scaling, settings.n_landmarks, rng)
-    omegas = rng.standard_normal((settings.n_landmarks, settings.n_components, rows.X.shape[1]))
+    omegas = drawn(rng.standard_normal, (settings.n_landmarks, settings.n_components, rows.X.shape[1]))
     omegas *= math.sqrt(2 * settings.gamma)
     phases = np.einsum("lkd,ld->lk", omegas, landmarks.points)
     pack_in = partial(tile_rows, rows.X, scaling, n_threads=settings.n_threads, weights=rows.weights)
