@@ -10,7 +10,7 @@ from cython.parallel cimport prange
 from libc.math cimport M_PI
 
 from .tiles cimport (
-    LANES, TERMS, TILE, add_scaled, combine, dot, products, project_terms, proximal_step, real, sincospi, weigh,
+    TERMS, TILE, add_scaled, combine, dot, products, project_terms, proximal_step, real, sincospi, weigh,
 )
 from .checks cimport agree, are_indices, has_shape, holds
 from .rffnet_layout cimport GROUP, Layout, each_group, layout_of, width_of
@@ -44,6 +44,7 @@ cdef class StepOrder:
 # As in Algorithm 1, and from one point for both steps, as in the authors' later code.
 ALTERNATING = StepOrder(COEFFICIENTS, RELEVANCES)
 JOINT = StepOrder(COEFFICIENTS | RELEVANCES, 0)
+
 
 def scratch_sizes(Py_ssize_t n_features, Py_ssize_t padded_terms, Py_ssize_t n_outputs, Py_ssize_t batch_size):
     """Numbers of scratch that `train_rows` wants for every TILE rows of a batch, in `real` and in double."""

@@ -6,6 +6,9 @@ from .checks cimport agree, has_shape
 from .signals cimport COSINE, at_once, look_at_signals
 from .tiles cimport TERMS, TILE, decay, distances
 
+cdef enum:
+    SOME = 512   # features whose sums stay in the first cache while all rows are read
+
 
 cdef void _matrix_rows(const double[:, :, ::1] tiles, const double[:, ::1] centers, double[:, ::1] matrix,
                        Py_ssize_t first) noexcept nogil:
@@ -44,15 +47,22 @@ def kernel_matrix(
 
 cdef void _row_spread(const double[:, ::1] matrix, const double[:, ::1] rows, Py_ssize_t i,
                       double *sums) noexcept nogil:
-    cdef Py_ssize_t j, k
-    cdef double apart, entry
-    for k in range(rows.shape[1]):
-        sums[k] = 0
-    for j in range(i):
-        entry = matrix[i, j]
-        for k in range(rows.shape[1]):
-            apart = rows[i, k] - rows[j, k]
-            sums[k] += entry * apart * apart
+    cdef Py_ssize_t j, k, start, stop
+    cdef double a, b, total
+    for start in range(0, rows.shape[1], SOME):
+        stop = min(rows.shape[1], start + SOME)
+        for k in range(start, stop):
+            sums[k] = 0
+        for j in range(0, i - 1, 2):   # a sum is read and written once for two rows, which are added in their order
+            for k in range(start, stop):
+                a = rows[i, k] - rows[j, k]
+                b = rows[i, k] - rows[j + 1, k]
+                total = sums[k] + matrix[i, j] * a * a
+                sums[k] = total + matrix[i, j + 1] * b * b
+        if i % 2:
+            for k in range(start, stop):
+                a = rows[i, k] - rows[i - 1, k]
+                sums[k] += matrix[i, i - 1] * a * a
 
 
 def spread_along_features(

@@ -1,6 +1,7 @@
 """Landmarks with pseudo-Bayesian kernels, learned from labelled rows: the representation of PBRFF."""
 
 import math
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from .._data.pieces import drawn, row_pieces
 from .._data.scaling import Scaling
 from .._data.tiles import TILE, Tiles, aligned, in_precision, tile_rows, tiled
 from .._data.training_rows import LabelledRows
+from .._estimator.monitor import Steps
 from .._fourier.bandwidth import needs_double
 from .._fourier.landmarks import feature_units, pseudo_posterior, standardised_rows
 from .._kernels import packing, pbrff_features
@@ -22,6 +24,9 @@ Indices = NDArray[np.intp]
 
 # Share of all weight that the rows other than a landmark must have for its losses to mean anything.
 _SMALLEST_SHARE = 1e-12
+
+# Multiply-adds over the rows of a tile after which progress is told: about a second.
+_TOLD = 1 << 25
 
 # Largest number of rows of a class that k-means uses.
 _KMEANS_ROWS = 16384
@@ -61,8 +66,10 @@ class LandmarkKernels(NamedTuple):
         out = aligned(shape, tiles.dtype)
         scratch = aligned((n_threads, len(posterior) * TILE), tiles.dtype)
         for place, block in tiles.blocks():
-            pbrff_features.landmark_features(block, omegas, shifts, posterior,
-                                             out[place.start * TILE : place.stop * TILE], scratch, n_threads)
+            rows = out[place.start * TILE : place.stop * TILE]
+            for part in _told("features", len(block), omegas.size):
+                pbrff_features.landmark_features(block[part], omegas, shifts, posterior,
+                                                 rows[part.start * TILE : part.stop * TILE], scratch, n_threads)
         return out
 
 
@@ -73,6 +80,18 @@ class Representation(NamedTuple):
     landmarks: Double  # (n_landmarks, n_features), feature units
     omegas: Double  # (n_landmarks n_components, n_features), radians per unit of the feature
     phases: Double  # (n_landmarks n_components,)
+
+
+def _told(work: str, size: int, each: int) -> Iterator[slice]:
+    """Yield parts of long work of some size, and tell of each that is done; `each` of its parts is so much work."""
+    step = min(size, max(1, _TOLD // each))
+    if step == size:
+        yield slice(0, size)
+        return
+    steps = Steps(work, -(-size // step))
+    for start in range(0, size, step):
+        yield slice(start, min(size, start + step))
+        steps.step()
 
 
 def _half_turns(omegas: Double, phases: Double, dtype: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -146,10 +165,15 @@ def _mean_cosines(tiles: Tiles, rows: LabelledRows, landmarks: Landmarks, omegas
     sums, weight = np.zeros(phases.size), rows.weights.each
     targets = np.stack([tiled(np.where(rows.codes == code, weight, -weight), tiles.dtype)
                         for code in range(rows.n_classes)])
+    n_components = phases.shape[1]
     for place, block in tiles.blocks():
+        block_targets = np.ascontiguousarray(targets[:, place])
         partial_sums = np.empty((-(-len(block) * TILE // packing.STRIP_ROWS), sums.size))
-        pbrff_features.weighted_cosines(block, np.ascontiguousarray(targets[:, place]), landmarks.codes, padded, shifts,
-                                        phases.shape[1], sums, partial_sums, n_threads)
+        for part in _told("posterior", len(landmarks.codes), n_components * block.size // TILE):
+            terms = slice(part.start * n_components, part.stop * n_components)
+            read = slice(terms.start, terms.stop + packing.TERM_MULTIPLES[0])  # in whole multiples
+            pbrff_features.weighted_cosines(block, block_targets, landmarks.codes[part], padded[read], shifts[read],
+                                            n_components, sums[terms], partial_sums, n_threads)
     total, own = rows.weights.total, landmarks.own_weight[:, None]
     smallest = _SMALLEST_SHARE * total
     others = np.maximum(total - own, smallest)

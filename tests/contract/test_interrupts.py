@@ -24,13 +24,14 @@ def rows(n_samples, n_features):
 
 def cosines(n_threads):
     omegas = np.random.default_rng(0).standard_normal((6000, 20))
-    expansion, X = FourierExpansion(omegas, np.zeros(6000), np.ones((6000, 1)), [0.0], np.zeros(20)), rows(2_000_000, 20)
+    expansion = FourierExpansion(omegas, np.zeros(6000), np.ones((6000, 1)), [0.0], np.zeros(20))
+    X = rows(2_000_000, 20)
     return lambda: expansion.score(X, n_threads=n_threads)
 
 
 def cosines_of_wide_rows(n_threads):
-    omegas = rows(400, 20_000)
-    expansion = FourierExpansion(omegas, np.zeros(400), np.ones((400, 1)), [0.0], np.zeros(20_000))
+    omegas = rows(1500, 20_000)
+    expansion = FourierExpansion(omegas, np.zeros(1500), np.ones((1500, 1)), [0.0], np.zeros(20_000))
     X = np.broadcast_to(rows(100, 20_000), (60, 100, 20_000)).reshape(-1, 20_000)
     return lambda: expansion.score(X, n_threads=n_threads)
 
@@ -42,27 +43,19 @@ def kernels(n_threads):
 
 
 def features(n_threads):
-    X = rows(300_000, 50)
-    model = PBRFFTransformer(500, random_state=0, n_threads=n_threads).fit(X[:300], X[:300, 0] > 0)
+    X = rows(500_000, 50)
+    model = PBRFFTransformer(1000, random_state=0, n_threads=n_threads).fit(X[:300], X[:300, 0] > 0)
     return lambda: model.transform(X)
 
 
 def networks(n_threads):
-    X = rows(3000, 2000)
-    model = RFFNetRegressor(4096, batch_size=3000, max_epochs=3, n_restarts=1, random_state=0, n_threads=n_threads)
+    X = rows(8000, 2000)
+    model = RFFNetRegressor(4096, batch_size=8000, max_epochs=3, n_restarts=1, random_state=0, n_threads=n_threads)
     return lambda: model.fit(X, X[:, 0])
 
 
-def boosted(name, **params):
-    def make(n_threads):
-        X = rows(3000, 20_000)
-        model = getattr(rffkern, name)(n_estimators=3, random_state=0, n_threads=n_threads, **params)
-        return lambda: model.fit(X, X[:, 0] > 0)
-    return make
-
-
 CALLS = {"cosines": cosines, "cosines of wide rows": cosines_of_wide_rows, "kernels": kernels, "features": features,
-         "networks": networks, "GBRFF": boosted("GBRFFClassifier", n_components=300)}
+         "networks": networks}
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
