@@ -225,7 +225,8 @@ def test_forks(monkeypatch, tmp_path, training, prelude):
 def test_a_log_is_gone_on_with(monkeypatch, tmp_path, capsys):
     import soak
     seen = []
-    monkeypatch.setattr(soak, "JOBS", {"bad": (lambda rng, folder: seen.append(rng.random()) or "broken", 1, "things", 3)})
+    monkeypatch.setattr(soak, "JOBS", {
+        "bad": (lambda rng, folder: seen.append(rng.random()) or "broken", 1, "things", 3)})
     log = tmp_path / "log.jsonl"
     first = soak.soak(["bad"], 1e-4, 5, log)
     second = soak.soak(["bad"], 1e-4, 5, log)
@@ -290,18 +291,21 @@ def test_sanitizers_find_planted_faults_and_no_others(monkeypatch, tmp_path, san
     assert found is None
 
 
+@pytest.mark.parametrize(("answer", "message"), [
+    (None, "was not found"), ("exit code 1: no module", "was not found"), ("exit code 66: race", "that is not there")])
 @pytest.mark.parametrize("kind", ["address", "thread"])
-def test_a_sanitizer_that_is_asleep_is_not_trusted(monkeypatch, sanitizers, kind):
-    for answer, message in ((None, "was not found"), ("exit code 66: race", "that is not there"),
-                            ("exit code 1: no module", "was not found")):
-        sanitizers.trusted.cache_clear()
-        monkeypatch.setattr(sanitizers, "helpers", lambda kind: pathlib.Path())
-        monkeypatch.setattr(sanitizers, "run", lambda *_, answer=answer: answer)
-        assert message in sanitizers.trusted(kind)
-        with monkeypatch.context() as never:
-            never.setattr(sanitizers, "build", None)  # a build would be for nothing
-            assert message in sanitizers.sanitized_threads(None, None) if kind == "thread" else True
+def test_a_sanitizer_that_is_asleep_is_not_trusted(monkeypatch, tmp_path, sanitizers, kind, answer, message):
+    """No case passes then, and nothing is built."""
+    monkeypatch.setattr(sanitizers, "helpers", lambda kind: tmp_path)
+    monkeypatch.setattr(sanitizers, "run", lambda *_: answer)
+    monkeypatch.setattr(sanitizers, "build", None)
     sanitizers.trusted.cache_clear()
+    try:
+        for name, (job, *_) in sanitizers.JOBS.items():
+            if sanitizers.kind_of(name) == kind:
+                assert message in job(np.random.default_rng(0), tmp_path)
+    finally:
+        sanitizers.trusted.cache_clear()
 
 
 def test_sanitized_work_passes_as_it_is(tmp_path):

@@ -179,8 +179,9 @@ def _expansions(X):
     with np.errstate(over="ignore", invalid="ignore"):
         rows = np.nan_to_num(np.asarray(X[:3], float)) if X.dtype.kind in "fiub" else np.ones((2, d))
     for scale in (1.0, 1e-300, 1e200):
-        yield lambda: FourierExpansion(rows * scale, np.zeros(len(rows)), np.ones((len(rows), 1)), [0.0], np.zeros(d))
-        yield lambda: KernelExpansion(rows, np.ones((len(rows), 1)), [0.0], np.full(d, scale))
+        yield lambda scale=scale: FourierExpansion(
+            rows * scale, np.zeros(len(rows)), np.ones((len(rows), 1)), [0.0], np.zeros(d))
+        yield lambda scale=scale: KernelExpansion(rows, np.ones((len(rows), 1)), [0.0], np.full(d, scale))
 
 
 def public_calls(rng, folder):
