@@ -110,7 +110,7 @@ MODEL_CALLS |= {name: lambda model, X, y, name=name: str(getattr(model, name))
                 for name in ("family", *PROPERTIES)}
 EXPANSION_CALLS = {
     "score": lambda expansion, X: expansion.score(X),
-    "staged_score": lambda expansion, X: list(expansion.staged_score(X, 1)),
+    "staged_score": lambda expansion, X: list(expansion.staged_score(_checked(X), 1)),
     "score_checked": lambda expansion, X: expansion.score_checked(_checked(X)),
     "in_precisions": lambda expansion, X: len(expansion.in_precisions(_checked(X))),
     "fits_single": lambda expansion, X: expansion.fits_single(),
