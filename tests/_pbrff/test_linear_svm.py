@@ -35,11 +35,11 @@ def problem(seed, n_samples, n_features, dtype=np.float64, overlap=1.0):
 def solve(features, sign, bound, loss, tol=1e-6, seed=1, n_threads=1):
     if tol < 1e-6:
         features = features.astype(np.float64)
-    return _svm._solve(_svm._Problem(features, sign, bound, loss, _svm.MachineThreads(n_threads, n_threads)), tol, seed)
+    return _svm._solve(_svm.Problem(features, sign, bound, loss, _svm.MachineThreads(n_threads, n_threads)), tol, seed)
 
 
 def second_order(features, sign, bound, loss, tol):
-    problem = _svm._Problem(features.astype(np.float64), sign, bound, loss, ALONE)
+    problem = _svm.Problem(features.astype(np.float64), sign, bound, loss, ALONE)
     start = _svm.Machine(np.zeros(problem.width), np.zeros(problem.n_samples), 0, 1.0)
     return loss.finish(problem, start, tol)
 
@@ -67,7 +67,7 @@ def test_objectives_are_those_of_the_twin(size, loss):
     features, sign, bound = problem(*size)
     alpha = np.random.default_rng(size[0]).uniform(0, 1, len(sign)) * bound
     primal, dual = reference.machine_objectives(features, sign, bound, loss is SQUARED, alpha)
-    problem_ = _svm._Problem(features, sign, bound, loss, ALONE)
+    problem_ = _svm.Problem(features, sign, bound, loss, ALONE)
     coef = problem_.combine(alpha)
     assert problem_.primal(coef, problem_.project(coef)) == pytest.approx(primal, rel=1e-12)
     assert problem_.dual(alpha, coef) == pytest.approx(dual, rel=1e-12, abs=1e-12)
@@ -135,7 +135,7 @@ def test_newton_does_not_believe_margins_of_lower_precision():
     features, sign, bound = problem(8, 42, 200)
     best = second_order(features, sign, 1e3 * bound, SQUARED, 1e-10)
     start = best._replace(coef=best.coef * 0.999, margins=best.margins + 1e-3)
-    assert _svm._newton(_svm._Problem(features, sign, 1e3 * bound, SQUARED, ALONE), start, 1e-6).gap <= 1e-6
+    assert _svm._newton(_svm.Problem(features, sign, 1e3 * bound, SQUARED, ALONE), start, 1e-6).gap <= 1e-6
 
 
 @pytest.mark.parametrize("C", [1.0, 1e4, 1e5])
