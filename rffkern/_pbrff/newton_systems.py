@@ -28,7 +28,7 @@ _GRAM_SHARES = 8
 # With up to so many rows per column, a system of the number of rows is solved sooner.
 _ROWS_PER_COLUMN = 2
 
-# Scale times squared length of a row beyond which it is heavy: a tenth of the digits of double precision is left.
+# Scale times squared length beyond which a row is heavy, as a multiple of that of usual rows: so much is lost in sums.
 _HEAVY = 1e6
 
 
@@ -90,8 +90,8 @@ class SplitSystem:
         if self.gram is not None or len(rows) <= most:
             return rows
         weight = scale * self.squares
-        rows = np.flatnonzero(weight > _HEAVY)
-        return rows if len(rows) <= most else np.sort(rows[np.argsort(-weight[rows], kind="stable")[:most]])
+        usual = np.partition(weight, -1 - most)[-1 - most]  # at most as many rows as columns are above it
+        return np.flatnonzero(weight > _HEAVY * max(1.0, usual))
 
     def _light_parts(self) -> Iterator[Double]:
         """The columns of (S^1/2 B)', for a matrix of the size of w."""
@@ -137,8 +137,15 @@ class SplitSystem:
         blocked_factors.add_products(parts, 1.0, self.inner, 0, self.n_threads)
         return True
 
-    def _solve_inner(self, right: Double) -> Double:
-        """The part of the heavy rows, 0 for the others."""
+    def _solve_light(self, vector: Double) -> Double:
+        """M^-1 vector."""
+        solution = vector.copy()
+        if self.has_light:
+            linalg.solve_factorised(self.outer, solution)
+        return solution
+
+    def _solve_heavy(self, right: Double) -> Double:
+        """(H M^-1 H' + S^-1)^-1 right, 0 for rows that are not heavy."""
         some, solution = self.root * right[self.heavy], np.zeros(len(right))
         if len(some):
             linalg.solve_factorised(self.inner, some)
@@ -148,21 +155,23 @@ class SplitSystem:
     def solve(self, right: Double) -> Double:
         """(A A' + S^-1)^-1 right, 0 for rows of scale 0."""
         if not self.has_light:
-            return self._solve_inner(right)
+            return self._solve_heavy(right)
         combined = self.problem.combine(self.light * right)
-        coef = combined.copy()
-        linalg.solve_factorised(self.outer, coef)
-        solution = self._solve_inner(right - self.problem.project(coef))
-        coef = combined + self.problem.combine(solution)
-        linalg.solve_factorised(self.outer, coef)
-        return solution + self.light * (right - self.problem.project(coef))
+        heavy = self._solve_heavy(right - self.problem.project(self._solve_light(combined)))
+        coef = self._solve_light(combined + self.problem.combine(heavy))
+        return heavy + self.light * (right - self.problem.project(coef))
+
+    def _solve_primal(self, vector: Double, right: Double) -> Double:
+        """(I + A' S A)^-1 (vector + H' S right)."""
+        heavy = self._solve_heavy(right - self.problem.project(self._solve_light(vector)))
+        return self._solve_light(vector + self.problem.combine(heavy))
 
     def direction(self, descent: Double, coef: Double) -> Double:
         """Newton's step of the primal of the squared hinge loss from coef: to the least squares of the scaled rows.
 
         Rounding in what it ends at would stay the same from step to step, so that the step is refined once.
         """
-        problem = self.problem
-        step = problem.combine(self.solve(np.ones(problem.n_samples))) - coef
+        problem, ones = self.problem, np.ones(self.problem.n_samples)
+        step = self._solve_primal(problem.combine(self.light), ones) - coef
         rest = descent - step - problem.combine(self.scale * problem.project(step))
-        return step + rest - problem.combine(self.solve(problem.project(rest)))
+        return step + self._solve_primal(rest, 0 * ones)

@@ -35,12 +35,13 @@ def test_solutions(rng, monkeypatch, n_samples, n_heavy, n_light, n_zero, widest
     monkeypatch.setattr(newton_systems, "WIDEST", widest)
     machine = problem(rng, n_samples)
     kinds = rng.permutation(np.repeat([1e7, 1.0, 0.0], [n_heavy, n_light, n_zero]))
-    scale, right = kinds * rng.uniform(0.5, 2, n_samples), rng.standard_normal(n_samples)
+    scale = kinds * rng.uniform(0.5, 2, n_samples)
+    right = machine.project(rng.standard_normal(32)) + rng.standard_normal(n_samples) / (1 + scale)
     system = newton_systems.SplitSystem(machine)
     for _ in range(2):  # the second time into memory that is used
         assert system.factorise(scale)
         expected = dense(machine, scale, right)
-        np.testing.assert_allclose(system.solve(right), expected, atol=1e-7 * np.abs(expected).max())
+        np.testing.assert_allclose(system.solve(right), expected, atol=1e-5)
 
 
 def test_light_rows_are_seen_beside_heavy_ones(rng):
