@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .newton_systems import SplitSystem
-
 if TYPE_CHECKING:
     from .linear_svm import Machine, Problem
+    from .newton_systems import SplitSystem
 
 Double = NDArray[np.float64]
 Moves = tuple[Double, Double, Double]
@@ -23,8 +22,8 @@ _FRACTION_TO_BOUNDARY = 0.995
 class _Barrier:
     """Interior point state for the hinge loss: 0 < alpha < bound, and the multipliers of both constraints."""
 
-    def __init__(self, problem: "Problem") -> None:
-        self.problem, self.system = problem, SplitSystem(problem)
+    def __init__(self, problem: "Problem", system: "SplitSystem") -> None:
+        self.problem, self.system = problem, system
         self.alpha = 0.5 * problem.bound
         gradient = problem.project(problem.combine(self.alpha)) - 1
         self.low_multiplier, self.high_multiplier = np.maximum(gradient, 0) + 1, np.maximum(-gradient, 0) + 1
@@ -75,9 +74,9 @@ class _Barrier:
         return True
 
 
-def interior_point(problem: "Problem", machine: "Machine", tol: float) -> "Machine":
+def interior_point(problem: "Problem", system: "SplitSystem", machine: "Machine", tol: float) -> "Machine":
     """Mehrotra's predictor and corrector on the dual; its systems are those of Ferris and Munson (2002), split."""
-    barrier, n_passes = _Barrier(problem), machine.n_passes
+    barrier, n_passes = _Barrier(problem, system), machine.n_passes
     for n_steps in range(MAX_STEPS + 1):
         coef = problem.combine(barrier.alpha)
         margins = problem.project(coef)

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import linear_svm
+from .._kernels import linalg, linear_svm
 from .interior_point import MAX_STEPS, interior_point
-from .newton_systems import WIDEST, ColumnSystem, SplitSystem
+from .newton_systems import SplitSystem, has_few_rows
 
 Double = NDArray[np.float64]
 Signs = NDArray[np.int8]
@@ -26,6 +26,12 @@ _EPOCHS = 2
 _EPOCHS_PER_COLUMN = 3
 _SHARE = 0.1
 _HINGE_SHARE = 1.0
+
+# Beyond this width matrices are kept once, not for each share of the rows.
+_WIDEST = 1000
+
+# Parts of the rows whose Gram matrices are computed in parallel.
+_GRAM_SHARES = 8
 
 # Checks of the gap within which it must halve; else rounding keeps it from falling.
 _CHECKS_TO_HALVE = 50
@@ -97,11 +103,12 @@ class _HingeLoss:
         return np.zeros(len(bound))
 
     def n_epochs(self, n_samples: int, width: int) -> int:
-        return _EPOCHS_PER_COLUMN * width if width <= WIDEST else _wide_epochs(n_samples, width, _HINGE_SHARE)
+        return _EPOCHS_PER_COLUMN * width if width <= _WIDEST else _wide_epochs(n_samples, width, _HINGE_SHARE)
 
     def finish(self, problem: "Problem", machine: Machine, tol: float) -> Machine:
         # Its systems are too ill-conditioned for single precision.
-        return interior_point(problem.in_double(), machine, tol)
+        problem = problem.in_double()
+        return interior_point(problem, _split_system(problem), machine, tol)
 
 
 class _SquaredHingeLoss:
@@ -116,10 +123,10 @@ class _SquaredHingeLoss:
         return 0.5 / bound
 
     def n_epochs(self, n_samples: int, width: int) -> int:
-        return _EPOCHS if width <= WIDEST else _wide_epochs(n_samples, width, _SHARE)
+        return _EPOCHS if width <= _WIDEST else _wide_epochs(n_samples, width, _SHARE)
 
     def finish(self, problem: "Problem", machine: Machine, tol: float) -> Machine:
-        if problem.width > WIDEST:
+        if problem.width > _WIDEST:
             return _newton(problem.in_double(), machine, tol)
         machine = _newton(problem, machine, tol)
         if machine.gap <= tol or problem.is_double:
@@ -178,6 +185,38 @@ class Problem:
         if self.is_double:
             return self
         return Problem(self.features.astype(np.float64), self.sign, self.bound, self.loss, self.threads)
+
+
+class _ColumnSystem:
+    """Matrices I + A' S A of a problem of few columns, and the memory that they need."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.features, self.width, self.n_threads = problem.features, problem.width, problem.threads.gram
+        self.gram = np.empty((min(_GRAM_SHARES, len(problem.partial)), self.width, self.width))
+        self.scratch = np.zeros((self.n_threads, linear_svm.gram_scratch(self.width)), self.features.dtype)
+        self.factor_scratch = np.empty((self.n_threads, linalg.factor_scratch(self.width)))
+
+    def matrix(self, scale: Double) -> Double:
+        """The lower triangle, which holds until the next."""
+        linear_svm.weighted_gram(self.features, scale, self.gram, self.scratch, self.n_threads)
+        self.gram[0].flat[:: self.width + 1] += 1
+        return self.gram[0]
+
+    def factorise(self, scale: Double) -> bool:
+        """Prepare for a scale; return False where rounding makes the matrix not positive definite."""
+        return linalg.factorise(self.matrix(scale), self.factor_scratch, self.n_threads)
+
+    def direction(self, descent: Double, coef: Double) -> Double:
+        """Newton's step of the primal from coef, where `descent` is its negative gradient."""
+        direction = descent.copy()
+        linalg.solve_factorised(self.gram[0], direction)
+        return direction
+
+
+def _split_system(problem: Problem) -> SplitSystem:
+    """The system of a problem in double precision; what it needs of few columns is shared out by rows."""
+    is_narrow = problem.width <= _WIDEST and not has_few_rows(problem.n_samples, problem.width)
+    return SplitSystem(problem, _ColumnSystem(problem).matrix if is_narrow else None)
 
 
 def _squares(coef: NDArray[Any]) -> float:
@@ -243,7 +282,7 @@ def _descend(problem: Problem, tol: float, seed: int) -> Machine:
 
 def _newton(problem: Problem, machine: Machine, tol: float) -> Machine:
     """Newton's method on the primal of the squared hinge loss, whose curvature is that of the rows with a loss."""
-    system = ColumnSystem(problem) if problem.width <= WIDEST else SplitSystem(problem)
+    system = _ColumnSystem(problem) if problem.width <= _WIDEST else _split_system(problem)
     coef, n_passes = machine.coef, machine.n_passes
     margins = problem.project(coef)  # computed again, because those of the machine may be of lower precision
     primal = problem.primal(coef, margins)

@@ -5,13 +5,13 @@ methods on the dual with A A' + S^-1.  Scales of the hinge loss differ by more t
 I + A' S A those of a few rows make the rest invisible, while A A' + S^-1 keeps rows apart.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import linalg, linear_svm
+from .._kernels import linalg
 from . import blocked_factors
 
 if TYPE_CHECKING:
@@ -19,43 +19,16 @@ if TYPE_CHECKING:
 
 Double = NDArray[np.float64]
 
-# Beyond this width matrices are kept once, not for each share of the rows.
-WIDEST = 1000
-
-# Parts of the rows whose Gram matrices are computed in parallel.
-_GRAM_SHARES = 8
-
-# With up to so many rows per column, a system of the number of rows is solved sooner.
+# Up to so many rows per column there are few rows: a step on the columns may factorise heavy rows, too.
 _ROWS_PER_COLUMN = 2
 
 # Scale times squared length beyond which a row is heavy, as a multiple of that of usual rows: so much is lost in sums.
 _HEAVY = 1e6
 
 
-class ColumnSystem:
-    """Matrices I + A' S A of a problem of at most WIDEST columns, and the memory that they need."""
-
-    def __init__(self, problem: "Problem") -> None:
-        self.features, self.width, self.n_threads = problem.features, problem.width, problem.threads.gram
-        self.gram = np.empty((min(_GRAM_SHARES, len(problem.partial)), self.width, self.width))
-        self.scratch = np.zeros((self.n_threads, linear_svm.gram_scratch(self.width)), self.features.dtype)
-        self.factor_scratch = np.empty((self.n_threads, linalg.factor_scratch(self.width)))
-
-    def matrix(self, scale: Double) -> Double:
-        """The lower triangle, which holds until the next."""
-        linear_svm.weighted_gram(self.features, scale, self.gram, self.scratch, self.n_threads)
-        self.gram[0].flat[:: self.width + 1] += 1
-        return self.gram[0]
-
-    def factorise(self, scale: Double) -> bool:
-        """Prepare for a scale; return False where rounding makes the matrix not positive definite."""
-        return linalg.factorise(self.matrix(scale), self.factor_scratch, self.n_threads)
-
-    def direction(self, descent: Double, coef: Double) -> Double:
-        """Newton's step of the primal from coef, where `descent` is its negative gradient."""
-        direction = descent.copy()
-        linalg.solve_factorised(self.gram[0], direction)
-        return direction
+def has_few_rows(n_samples: int, width: int) -> bool:
+    """Whether a system of the number of rows is solved sooner than one of the columns."""
+    return n_samples <= _ROWS_PER_COLUMN * width
 
 
 class SplitSystem:
@@ -66,16 +39,14 @@ class SplitSystem:
     M = I.
     """
 
-    def __init__(self, problem: "Problem") -> None:
-        self.problem, self.n_threads = problem, problem.threads.gram
+    def __init__(self, problem: "Problem", light_matrix: Callable[[Double], Double] | None) -> None:
+        """Take a function that computes I + B' S B of few columns, in its lower triangle; None for many columns."""
+        self.problem, self.n_threads, self.light_matrix = problem, problem.threads.gram, light_matrix
         self.squares = np.einsum("ij,ij->i", problem.features, problem.features)
-        n_samples, width = problem.features.shape
-        self.narrow = self.gram = None
-        if n_samples <= _ROWS_PER_COLUMN * width:
+        self.gram, n_samples = None, problem.n_samples
+        if has_few_rows(n_samples, problem.width):
             self.gram = np.zeros((n_samples, n_samples))
             self._add_rows(np.arange(n_samples), problem.sign.astype(np.float64), self.gram)
-        elif width <= WIDEST:
-            self.narrow = ColumnSystem(problem)
 
     def _add_rows(self, rows: NDArray[np.intp], factor: Double, matrix: Double) -> None:
         """Add the products of the rows, each times its factor, to a matrix of their number."""
@@ -125,8 +96,8 @@ class SplitSystem:
         """Factorise M, and add S^1/2 H M^-1 H' S^1/2 to the inner matrix."""
         problem, width = self.problem, self.problem.width
         self.outer = np.zeros((width + len(self.heavy), width))
-        if self.narrow is not None:
-            self.outer[:width] = self.narrow.matrix(self.light)
+        if self.light_matrix is not None:
+            self.outer[:width] = self.light_matrix(self.light)
         else:
             blocked_factors.add_products(self._light_parts(), 1.0, self.outer[:width], 0, self.n_threads)
             self.outer[:width].flat[:: width + 1] += 1

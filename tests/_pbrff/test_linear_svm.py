@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rffkern import PBRFFClassifier
 from rffkern._kernels import linear_svm
-from rffkern._pbrff import interior_point, newton_systems
+from rffkern._pbrff import interior_point
 from rffkern._pbrff import linear_svm as _svm
 
 DTYPES = (np.float32, np.float64)
@@ -125,8 +125,7 @@ def test_single_precision_goes_on_in_double():
 @pytest.mark.parametrize("n_samples", [150, 1500])
 def test_wide_problems_converge(n_samples, C, loss, monkeypatch):
     """Noisy labels and a large C, with more columns than rows and with fewer, beyond the columns of small systems."""
-    monkeypatch.setattr(newton_systems, "WIDEST", 100)
-    monkeypatch.setattr(_svm, "WIDEST", 100)
+    monkeypatch.setattr(_svm, "_WIDEST", 100)
     features, sign, bound = problem(5, n_samples, 300 if n_samples < 300 else 120, np.float32, overlap=5.0)
     machine = solve(features, sign, C * bound, loss, 1e-6)
     assert machine.gap <= 1e-6

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rffkern._pbrff import linear_svm, newton_systems
+from rffkern._pbrff import linear_svm
 
 ALONE = linear_svm.MachineThreads(1, 1)
 
@@ -32,12 +32,12 @@ SPLITS = [(20, 4, 10, 6), (64, 10, 54, 0), (200, 12, 180, 8), (200, 0, 200, 0), 
 @pytest.mark.parametrize(("n_samples", "n_heavy", "n_light", "n_zero"), SPLITS)
 @pytest.mark.parametrize("widest", [1000, 10])
 def test_solutions(rng, monkeypatch, n_samples, n_heavy, n_light, n_zero, widest):
-    monkeypatch.setattr(newton_systems, "WIDEST", widest)
+    monkeypatch.setattr(linear_svm, "_WIDEST", widest)
     machine = problem(rng, n_samples)
     kinds = rng.permutation(np.repeat([1e7, 1.0, 0.0], [n_heavy, n_light, n_zero]))
     scale = kinds * rng.uniform(0.5, 2, n_samples)
     right = machine.project(rng.standard_normal(32)) + rng.standard_normal(n_samples) / (1 + scale)
-    system = newton_systems.SplitSystem(machine)
+    system = linear_svm._split_system(machine)
     for _ in range(2):  # the second time into memory that is used
         assert system.factorise(scale)
         expected = dense(machine, scale, right)
@@ -49,7 +49,7 @@ def test_light_rows_are_seen_beside_heavy_ones(rng):
     machine = problem(rng, 300)
     scale = np.where(np.arange(300) < 10, 1e14, 1.0)
     right = rng.standard_normal(300)
-    system = newton_systems.SplitSystem(machine)
+    system = linear_svm._split_system(machine)
     assert system.factorise(scale)
     found = system.solve(right)
     residual = machine.project(machine.combine(found)) + found / scale - right
@@ -63,20 +63,20 @@ def test_directions_are_newton_s(rng, n_samples):
     signed = machine.sign[:, None] * machine.features
     descent = signed.T @ (scale * (1 - signed @ coef)) - coef
     expected = np.linalg.solve(np.eye(32) + (signed.T * scale) @ signed, descent)
-    for system in (newton_systems.SplitSystem(machine), newton_systems.ColumnSystem(machine)):
+    for system in (linear_svm._split_system(machine), linear_svm._ColumnSystem(machine)):
         assert system.factorise(scale)
         np.testing.assert_allclose(system.direction(descent, coef), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("n_samples", [50, 600])
 def test_bits_do_not_depend_on_threads(rng, n_samples, monkeypatch):
-    monkeypatch.setattr(newton_systems, "WIDEST", 10)
+    monkeypatch.setattr(linear_svm, "_WIDEST", 10)
     features, right = rng.standard_normal((n_samples, 272)), rng.standard_normal(n_samples)
     scale, found = 10.0 ** rng.integers(-2, 10, n_samples), []
     for n_threads in (1, 2, 3):
         machine = problem(np.random.default_rng(1), n_samples, 272, n_threads)
         machine = linear_svm.Problem(features, machine.sign, machine.bound, machine.loss, machine.threads)
-        system = newton_systems.SplitSystem(machine)
+        system = linear_svm._split_system(machine)
         assert system.factorise(scale)
         found.append(system.solve(right).tobytes())
     assert found[0] == found[1] == found[2]
