@@ -73,6 +73,7 @@ class SplitSystem:
 
     def factorise(self, scale: Double) -> bool:
         """Prepare for a scale; return False where rounding makes a matrix not positive definite."""
+        self.inner = self.outer = np.empty((0, 0))  # gives memory back before it is taken again
         self.scale, self.heavy = scale, self._heavy(scale)
         self.root = np.sqrt(scale[self.heavy])
         self.light = scale.copy()
