@@ -404,6 +404,7 @@ def test_scratch_for_every_thread(module, build):
     (rffnet, train_rows, {"order": np.array([-1])}), (rffnet, train_rows, {"loss": None}),
     (rffnet, train_rows, {"coefficients": np.ones((3, 0, rffnet.TERM_GROUP)), "targets": np.ones((200, 0))}),
     (rffnet_losses, row_losses, {"loss": None}),
+    (linear_svm, weighted_gram, {"partial": np.ones((0, LANES, LANES))}),
     (linear_svm, descend_dual, {"active": np.array([0, 1, 2, 3, 4, 6])}),
     (linear_svm, descend_dual, {"active": np.array([0, 1, 2, 3, 4, -1])}),
     (packing, pack_rows, {"order": np.full(TILE + 1, TILE + 1)}),
