@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+from rffkern._cli.table import Wanted
+
 COLUMNS = ["length", "width", "depth"]
 
 
@@ -22,3 +24,8 @@ def write_csv(path, X, y=None, header=COLUMNS, target="answer"):
             print(*header, *([target] if y is not None else []), sep=",", file=file)
         for i, row in enumerate(X):
             print(*row, *([y[i]] if y is not None else []), sep=",", file=file)
+
+
+def blocks_of(table, features, target=None, **wanted):
+    """All blocks of a table."""
+    return list(table.reading(Wanted(features, target, **wanted)).blocks())
