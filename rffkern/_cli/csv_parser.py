@@ -31,15 +31,15 @@ class CsvParser(NamedTuple):
         """Numbers, labels and words of all records."""
         block = None
         if not raw.faults:
-            block = self._quoted(raw) if any('"' in text for text in raw.texts) else self._plain(raw)
+            block = self._simple(raw) if raw.simple else self._quoted(raw)
         return self._by_cells(raw) if block is None else block
 
-    def _plain(self, raw: RawBlock) -> Block | None:
-        """Records without quotes, or None where one needs a closer look.
+    def _simple(self, raw: RawBlock) -> Block | None:
+        """Simple records, or None where one needs a closer look.
 
         `loadtxt` reads numbers much faster than Python does, but its messages name neither line nor column.
         """
-        texts = raw.texts
+        words_of = texts = [text.replace('"', "") for text in raw.texts]
         if {text.count(self.delimiter) for text in texts} != {self.n_columns - 1}:
             return None
         if self.decimal == ",":
@@ -49,20 +49,20 @@ class CsvParser(NamedTuple):
         X = _numbers(texts, self.delimiter, self.wanted.features)
         if X is None:
             return None
-        labels = [] if self.wanted.target is None else self._plain_column(raw.texts, self.wanted.target)
-        words = [self._plain_column(raw.texts, column) for column in self.wanted.words]
+        labels = [] if self.wanted.target is None else self._simple_column(words_of, self.wanted.target)
+        words = [self._simple_column(words_of, column) for column in self.wanted.words]
         return None if self._lacks(labels) else self._block(X, labels, words, raw.done, [])
 
     def _lacks(self, labels: list[str]) -> bool:
         return self.wanted.needs_labels and "" in labels
 
-    def _plain_column(self, texts: list[str], column: int) -> list[str]:
+    def _simple_column(self, texts: list[str], column: int) -> list[str]:
         if column == self.n_columns - 1:
             return [text.rpartition(self.delimiter)[2].strip() for text in texts]
         return [text.split(self.delimiter, column + 1)[column].strip() for text in texts]
 
     def _quoted(self, raw: RawBlock) -> Block | None:
-        """Records with quotes, or None where one needs a closer look."""
+        """Records that Python's csv has to split, or None where one needs a closer look."""
         rows = split_rows(raw.texts, self.delimiter)
         if {len(row) for row in rows} != {self.n_columns}:
             return None

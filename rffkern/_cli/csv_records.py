@@ -15,7 +15,15 @@ _LONGEST_ROW = 1 << 24
 _BLOCK_CHARACTERS = 1 << 23
 
 Fault = tuple[int | None, str]  # the column with the fault, where it is in one, and what is wrong
-Record = tuple[int, str, Fault | None]  # number of its first line, its text of one line or more, and what is wrong
+
+
+class Record(NamedTuple):
+    """A row as it is written."""
+
+    line: int  # number of its first line, from 1
+    text: str  # one line, or more where cells hold line breaks
+    fault: Fault | None
+    simple: bool  # whether a delimiter always separates cells, and a quote is only the first or last of a cell
 
 
 class RawBlock(NamedTuple):
@@ -25,6 +33,7 @@ class RawBlock(NamedTuple):
     lines: list[int]  # number of the first line of each, from 1
     texts: list[str]
     faults: dict[int, Fault]  # by the index of the record
+    simple: bool  # whether all records are
     done: int
 
 
@@ -47,7 +56,7 @@ def guessed_delimiter(lines: Sequence[Line], excluded: str) -> str:
     """What separates the cells of the first lines: it splits the first row, and most others into as many cells."""
     best, best_share = ";" if excluded == "," else ",", 0.0
     for delimiter in DELIMITERS:
-        rows = split_rows([text for _, text, fault in records(iter(lines), delimiter) if fault is None], delimiter)
+        rows = split_rows([row.text for row in records(iter(lines), delimiter) if row.fault is None], delimiter)
         if delimiter == excluded or not rows or len(rows[0]) < 2:
             continue
         share = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
@@ -58,18 +67,19 @@ def guessed_delimiter(lines: Sequence[Line], excluded: str) -> str:
 
 def records(lines: Iterator[Line], delimiter: str, encoding: str = "utf-8", name: str = "") -> Iterator[Record]:
     """Yield the records of a text; empty lines are left out, but for those within quoted cells."""
-    # Every quote opens a cell or closes one, and none is open at the end; any other line is left to Python's csv.
-    cell = rf'(?:^|(?<={re.escape(delimiter)}))"[^"]*+"(?=[\r\n]|{re.escape(delimiter)}|$)'
-    complete = re.compile(rf'[^"]*+(?:{cell}[^"]*+)*+').fullmatch
+    mark = re.escape(delimiter)
+    cell = rf'(?:^|(?<={mark}))"[^"{mark}\r\n]*+"(?={mark}|[\r\n]|$)'
+    is_simple = re.compile(rf'[^"]*+(?:{cell}[^"]*+)*+').fullmatch
     for number, text in lines:
-        fault = None
-        if ('"' in text and not complete(text)) or len(text) > LONGEST_CELL:
+        fault, simple = None, True
+        if ('"' in text and not is_simple(text)) or len(text) > LONGEST_CELL:
             text, fault = _joined(text, lines, delimiter, name)
+            simple = '"' not in text
         elif text.isspace():
             continue
         if fault is None and (not text.isascii() or "\0" in text):
             fault = _foreign(text, delimiter, encoding)
-        yield number, text, fault
+        yield Record(number, text, fault, simple)
 
 
 def _joined(text: str, lines: Iterator[Line], delimiter: str, name: str) -> tuple[str, Fault | None]:
@@ -115,16 +125,17 @@ def _foreign(text: str, delimiter: str, encoding: str) -> Fault | None:
 def raw_blocks(rows: Iterator[Record], position: Callable[[], int]) -> Iterator[RawBlock]:
     """Records in blocks of a bounded number of rows and of characters."""
     first_row = 1
-    block, size = RawBlock(first_row, [], [], {}, 0), 0
-    for line, text, fault in rows:
+    block, size, all_simple = RawBlock(first_row, [], [], {}, True, 0), 0, True
+    for line, text, fault, simple in rows:
+        all_simple = all_simple and simple
         if fault is not None:
             block.faults[len(block.lines)] = fault
         block.lines.append(line)
         block.texts.append(text)
         size += len(text)
         if len(block.lines) >= BLOCK_ROWS or size >= _BLOCK_CHARACTERS:
-            yield block._replace(done=position())
+            yield block._replace(simple=all_simple, done=position())
             first_row += len(block.lines)
-            block, size = RawBlock(first_row, [], [], {}, 0), 0
+            block, size, all_simple = RawBlock(first_row, [], [], {}, True, 0), 0, True
     if block.lines:
-        yield block._replace(done=position())
+        yield block._replace(simple=all_simple, done=position())

@@ -10,7 +10,7 @@ from .csv_parser import CsvParser
 from .csv_records import Record, cells_of, guessed_delimiter, raw_blocks, records
 from .labels import is_number
 from .streams import printable, say
-from .table import Reading, Rejected, Wanted, check_column_names, column_label, located
+from .table import Reading, Wanted, check_column_names
 from .text_source import Line, TextSource
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -71,7 +71,7 @@ class CsvTable:
         rows = self._cells(first)
         if not rows:
             raise InvalidInputError(f"{self.path}: the file holds no rows")
-        self.has_header = self._begins_with_names(rows, first[0][0], names) if form.header == "auto" \
+        self.has_header = self._begins_with_names(rows, first[0].line, names) if form.header == "auto" \
             else form.header == "yes"
         self.columns = rows[0] if self.has_header else None
         self.n_columns = len(rows[0])
@@ -86,11 +86,11 @@ class CsvTable:
 
     def _cells(self, first: list[Record]) -> list[list[str]]:
         """Cells of the first rows; a fault in the first is an error, one in the second waits for its turn."""
-        if first and first[0][2] is not None:
-            column, reason = first[0][2]
-            raise located(self.path, Rejected(1, first[0][0], "" if column is None else column_label(column, None),
-                                              reason, ""))
-        return [[cell.strip() for cell in cells_of(text, self.delimiter)] for _, text, fault in first if fault is None]
+        if first and first[0].fault is not None:
+            column, reason = first[0].fault
+            place = "" if column is None else f", column {column + 1}"
+            raise InvalidInputError(f"{self.path}: line {first[0].line}{place}: {reason}")
+        return [[cell.strip() for cell in cells_of(row.text, self.delimiter)] for row in first if row.fault is None]
 
     def _begins_with_names(self, rows: list[list[str]], line: int, names: Sequence[str]) -> bool:
         pointed = rows if self._form.decimal == "." else [[cell.replace(",", ".") for cell in row] for row in rows]

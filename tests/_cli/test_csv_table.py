@@ -70,7 +70,8 @@ def test_another_delimiter(table):
 @pytest.mark.parametrize("cell", ["1_0", "\uff11\uff12", "\u0661", "0x10", "infinity", "nan", "1e400", "1d5", ""])
 def test_numbers_that_only_python_reads(table, cell):
     """A number is what C reads as one; both readers agree on that."""
-    with pytest.raises(InvalidInputError, match=rf"data row 2 \(line 2\), column 1: expected a finite number, got {cell!r}"):
+    message = rf"data row 2 \(line 2\), column 1: expected a finite number, got {cell!r}"
+    with pytest.raises(InvalidInputError, match=message):
         rows_of(table(f"8,2\n{cell},2\n3,4\n", header="no"), [0, 1])
 
 
@@ -81,7 +82,8 @@ def test_numbers_that_only_python_reads(table, cell):
 def test_numbers_that_may_be_names(table, first, second):
     """As pandas names columns that have no name: neither a row of data nor names without being asked."""
     text = f"{first}\n" if second is None else f"\n{first}\n{second}\n"
-    with pytest.raises(InvalidInputError, match=r"row 1 \(line [12]\) may hold column names, .*; say --header yes or --header no"):
+    message = r"row 1 \(line [12]\) may hold column names, .*; say --header yes or --header no"
+    with pytest.raises(InvalidInputError, match=message):
         table(text)
     assert table(text, header="yes").columns == first.split(",")
     assert table(text, header="no").columns is None
@@ -129,7 +131,7 @@ def test_both_readers_agree(table, rng):
     (block,) = blocks_of(found, [3, 1], 0)
     texts = [",".join(map(repr, row)) + "\n" for row in X.tolist()]
     parser = found.reading(Wanted([3, 1], 0)).parse.__self__
-    by_cell, labels, *_ = parser._by_cells(RawBlock(1, list(range(1, 51)), texts, {}, 0))
+    by_cell, labels, *_ = parser._by_cells(RawBlock(1, list(range(1, 51)), texts, {}, True, 0))
     np.testing.assert_array_equal(block.X, X[:, [3, 1]])
     np.testing.assert_array_equal(by_cell, block.X)
     np.testing.assert_array_equal(labels, block.labels)
@@ -149,7 +151,8 @@ def test_blocks(table, monkeypatch):
 @pytest.mark.parametrize(("line", "message"), [
     ("1,x,a", "data row 2 (line 4), column 2 (q): expected a finite number, got 'x'"),
     ("1,inf,a", "data row 2 (line 4), column 2 (q): expected a finite number, got 'inf'"),
-    ("1,2", "data row 2 (line 4): expected 3 columns, got 2"), ("1,2,a,b", "data row 2 (line 4): expected 3 columns, got 4"),
+    ("1,2", "data row 2 (line 4): expected 3 columns, got 2"),
+    ("1,2,a,b", "data row 2 (line 4): expected 3 columns, got 4"),
     ("1,2,", "data row 2 (line 4), column 3 (r): expected a label or target, got an empty cell"),
     ('1,2,"a', "data row 2 (line 4): a quoted cell is not closed before the end of the file: close it, or "
      'write " inside a cell as ""'),
@@ -164,7 +167,8 @@ def test_faults_are_located(table, line, message):
 @pytest.mark.parametrize(("content", "message"), [
     ("", "the file holds no rows"), ("\n \n", "the file holds no rows"),
     ("a,a\n1,2\n", "column names must be distinct"),
-    (b"\xff\xfe\x00", "expected a text in utf-8, got one in UTF-16"), ('1,"' + "x" * 200_000 + '"\n', r"data row 1 \(line 1\): expected cells of at most 131072"),
+    (b"\xff\xfe\x00", "expected a text in utf-8, got one in UTF-16"),
+    ('1,"' + "x" * 200_000 + '"\n', r"t.csv: line 1: expected cells of at most 131072"),
 ])
 def test_files_that_are_no_tables(table, content, message):
     with pytest.raises(InvalidInputError, match=message):
