@@ -39,7 +39,10 @@ class CsvParser(NamedTuple):
 
         `loadtxt` reads numbers much faster than Python does, but its messages name neither line nor column.
         """
-        words_of = texts = [text.replace('"', "") for text in raw.texts]
+        texts = raw.texts
+        if any('"' in text for text in texts):
+            texts = [text.replace('"', "") for text in texts]
+        words_of = texts
         if {text.count(self.delimiter) for text in texts} != {self.n_columns - 1}:
             return None
         if self.decimal == ",":

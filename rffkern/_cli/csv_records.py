@@ -15,15 +15,10 @@ _LONGEST_ROW = 1 << 24
 _BLOCK_CHARACTERS = 1 << 23
 
 Fault = tuple[int | None, str]  # the column with the fault, where it is in one, and what is wrong
-
-
-class Record(NamedTuple):
-    """A row as it is written."""
-
-    line: int  # number of its first line, from 1
-    text: str  # one line, or more where cells hold line breaks
-    fault: Fault | None
-    simple: bool  # whether a delimiter always separates cells, and a quote is only the first or last of a cell
+# A row as it is written: the number of its first line, from 1; its text, of several lines where cells hold line breaks;
+# what is wrong with it; and whether it is simple, so that a delimiter always separates cells and a quote is only the
+# first or last character of a cell.  (A tuple, because there is one for every row.)
+Record = tuple[int, str, Fault | None, bool]
 
 
 class RawBlock(NamedTuple):
@@ -56,7 +51,7 @@ def guessed_delimiter(lines: Sequence[Line], excluded: str) -> str:
     """What separates the cells of the first lines: it splits the first row, and most others into as many cells."""
     best, best_share = ";" if excluded == "," else ",", 0.0
     for delimiter in DELIMITERS:
-        rows = split_rows([row.text for row in records(iter(lines), delimiter) if row.fault is None], delimiter)
+        rows = split_rows([text for _, text, fault, _ in records(iter(lines), delimiter) if fault is None], delimiter)
         if delimiter == excluded or not rows or len(rows[0]) < 2:
             continue
         share = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
@@ -79,7 +74,7 @@ def records(lines: Iterator[Line], delimiter: str, encoding: str = "utf-8", name
             continue
         if fault is None and (not text.isascii() or "\0" in text):
             fault = _foreign(text, delimiter, encoding)
-        yield Record(number, text, fault, simple)
+        yield number, text, fault, simple
 
 
 def _joined(text: str, lines: Iterator[Line], delimiter: str, name: str) -> tuple[str, Fault | None]:

@@ -71,7 +71,7 @@ class CsvTable:
         rows = self._cells(first)
         if not rows:
             raise InvalidInputError(f"{self.path}: the file holds no rows")
-        self.has_header = self._begins_with_names(rows, first[0].line, names) if form.header == "auto" \
+        self.has_header = self._begins_with_names(rows, first[0][0], names) if form.header == "auto" \
             else form.header == "yes"
         self.columns = rows[0] if self.has_header else None
         self.n_columns = len(rows[0])
@@ -86,11 +86,13 @@ class CsvTable:
 
     def _cells(self, first: list[Record]) -> list[list[str]]:
         """Cells of the first rows; a fault in the first is an error, one in the second waits for its turn."""
-        if first and first[0].fault is not None:
-            column, reason = first[0].fault
+        line, _, fault, _ = first[0] if first else (0, "", None, True)
+        if fault is not None:
+            column, reason = fault
             place = "" if column is None else f", column {column + 1}"
-            raise InvalidInputError(f"{self.path}: line {first[0].line}{place}: {reason}")
-        return [[cell.strip() for cell in cells_of(row.text, self.delimiter)] for row in first if row.fault is None]
+            raise InvalidInputError(f"{self.path}: line {line}{place}: {reason}")
+        return [[cell.strip() for cell in cells_of(text, self.delimiter)]
+                for _, text, fault, _ in first if fault is None]
 
     def _begins_with_names(self, rows: list[list[str]], line: int, names: Sequence[str]) -> bool:
         pointed = rows if self._form.decimal == "." else [[cell.replace(",", ".") for cell in row] for row in rows]

@@ -70,6 +70,8 @@ class TextSource:
             try:
                 text = decoder.decode(data, not data)
             except UnicodeError as error:
+                if isinstance(error, UnicodeDecodeError):
+                    n_lines += error.object[: error.start].decode(self.encoding, "ignore").count("\n")
                 raise InvalidInputError(f"{self.name}: not a text in {self.encoding}, near line {n_lines + 1}: "
                                         f"{error}; say --encoding NAME") from error
             n_lines += text.count("\n")

@@ -1,8 +1,13 @@
 """A small table, and a folder with it and a model trained on it."""
 
+import io
+import sys
+
 import numpy as np
 import pytest
 from helpers.command_line import run, write_csv
+
+from rffkern._cli.main import main
 
 
 @pytest.fixture
@@ -20,3 +25,17 @@ def folder(tmp_path, table):
     write_csv(tmp_path / "test.csv", X[200:], y[200:])
     run("fit", "train.csv", "-o", "m.npz", cwd=tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def command(folder, capsysbinary, monkeypatch):
+    """A function that runs `rffkern` in this process, in the folder; it gives (exit code, stdout, stderr)."""
+    monkeypatch.chdir(folder)
+
+    def run_here(*arguments, stdin=b""):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        code = main([*map(str, arguments)])
+        out, errors = capsysbinary.readouterr()
+        return code, out.decode(), errors.decode()
+
+    return run_here
