@@ -69,7 +69,6 @@ def test_a_process_that_is_killed(command, folder, big, monkeypatch):
         os.kill(worker._process.pid, signal.SIGKILL)
 
     monkeypatch.setattr(jobs_module._Worker, "send", send_and_kill)
-    monkeypatch.setattr("rffkern._cli.main.abandon", lambda stream: None)  # which is pytest's own
     code, _, errors = command("predict", "m.npz", "big.csv", "-o", "o.csv", "--jobs", "2")
     assert code == 74
     assert "one of the processes of --jobs ended (signal 9) before its rows were predicted" in errors

@@ -3,28 +3,17 @@
 import io
 import os
 import stat
-import subprocess
 import sys
 
 import numpy as np
 import pytest
-from helpers.command_line import run
+from helpers.command_line import run, shell
 
 import rffkern
 from rffkern._cli import streams
 from rffkern._cli.streams import printable, say
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
-
-
-def shell(command, cwd, expect=0):
-    """Run a line of bash in which `rffkern` is the command; it must end by itself and show no traceback."""
-    done = subprocess.run(["bash", "-c", command.replace("rffkern ", f"{sys.executable} -m rffkern ")], cwd=cwd,
-                          capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == expect, done.stderr
-    assert "Traceback" not in done.stderr
-    assert "Exception ignored" not in done.stderr
-    return done
 
 
 def test_tables_from_pipes(folder):
