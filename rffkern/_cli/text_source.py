@@ -9,13 +9,14 @@ import stat
 import sys
 import weakref
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import cast
 
 from ..errors import InvalidInputError
 
 STDIN = "-"
 _PIECE_BYTES = 1 << 18
 _LONGEST_LINE = 1 << 24  # in characters; what has no line break at all would otherwise fill the memory
+_MARK_BYTES = 3  # of what tells compression and encoding
 _GZIP, _BOM_UTF16 = b"\x1f\x8b", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 # What no table holds: NUL, and the marks that stand for bytes which are no text in the encoding.
@@ -91,7 +92,9 @@ class TextSource:
 
     def _data(self) -> Iterator[bytes]:
         """Pieces of the decompressed bytes, and an empty one at the end."""
-        head = self._raw.read(_PIECE_BYTES)
+        head = b""
+        while len(head) < _MARK_BYTES and (more := self._raw.read1(_PIECE_BYTES)):
+            head += more
         if head.startswith(_GZIP):
             yield from self._checked(self._decompressed(head))
         elif self._compressed:
@@ -116,7 +119,8 @@ class TextSource:
         while head:
             self.position += len(head)
             yield head
-            head = self._raw.read(_PIECE_BYTES)
+            # One call of the system at a time: `read` goes on to wait for more, with no look at Ctrl-C between.
+            head = self._raw.read1(_PIECE_BYTES)
         yield b""
 
     def _decompressed(self, head: bytes) -> Iterator[bytes]:
@@ -139,7 +143,7 @@ class TextSource:
 class _Counted(io.RawIOBase):
     """A file of which the first bytes have been read already, and how many of its bytes have been asked for."""
 
-    def __init__(self, head: bytes, file: BinaryIO) -> None:
+    def __init__(self, head: bytes, file: io.BufferedReader) -> None:
         self._head, self._file, self.position = head, file, 0
 
     def readable(self) -> bool:
@@ -152,14 +156,14 @@ class _Counted(io.RawIOBase):
             size = len(self._head) if size < 0 else size
             data, self._head = self._head[:size], self._head[size:]
         else:
-            data = self._file.read(size)
+            data = self._file.read1(size)
         self.position += len(data)
         return data
 
 
-def _opened(path: str) -> BinaryIO:
+def _opened(path: str) -> io.BufferedReader:
     if path != STDIN:
         return open(path, "rb")
     if sys.stdin is None:  # closed
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-    return sys.stdin.buffer
+    return cast(io.BufferedReader, sys.stdin.buffer)
