@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._estimator.monitor import RoundInfo
+from .._estimator.monitor import RoundInfo, listening
 from .._estimator.registry import FAMILIES
 from ..errors import InvalidInputError
 from ..serialize import save
@@ -89,14 +89,13 @@ def _parameter(text: str) -> tuple[str, Any]:
 
 
 def _train(model: Any, rows: Any, y: NDArray[Any]) -> None:
-    """Fit, with a progress bar where the family learns in rounds or epochs."""
+    """Fit, with a progress bar of rounds, epochs or other steps."""
     n_rounds = next((getattr(model, name) for name in ("n_estimators", "max_epochs") if hasattr(model, name)), None)
-    if n_rounds is None:
-        with Progress("training", 1):
+    with Progress("training", n_rounds or 1) as bar, listening(bar.show):
+        if n_rounds is None:
             model.fit(rows, y)
-        return
-    with Progress("training", n_rounds) as bar:
-        model.fit(rows, y, callback=lambda info: bar.update(info.n_rounds, note=_losses(info)))
+        else:
+            model.fit(rows, y, callback=lambda info: bar.update(info.n_rounds, note=_losses(info)))
 
 
 def _losses(info: RoundInfo) -> str:
