@@ -34,7 +34,8 @@ def with_decimal_comma(text):
     (lambda text: gzip.compress(text.encode()), [], ""),
     (lambda text: text.replace(",no", ',"no,\nnot at all"').encode(), [], ""),
     (lambda text: text.replace("\n", "\r\n").encode(), ["--header", "yes"], ""),
-], ids=str)
+], ids=["semicolon", "tab", "bar", "decimal comma", "decimal comma and delimiter", "byte order mark", "utf-16",
+        "latin-1", "gzip", "line breaks in cells", "crlf"])
 def test_one_table_in_many_forms(command, folder, test_text, predictions, write, options, told):
     content = write(test_text)
     (folder / "other.csv").write_bytes(content)

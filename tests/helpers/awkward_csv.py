@@ -107,7 +107,7 @@ def _lines():
 def _encodings():
     text = "p,q,r\n1,2,\u00e9\u00e8\n3,x,\u00fc\n"
     for encoding in ("latin-1", "cp1252", "utf-16", "utf-16-le", "utf-16-be", "utf-8-sig", "cp500"):
-        for option in {"utf-8", encoding if encoding != "utf-8-sig" else "latin-1"}:
+        for option in ("utf-8", encoding if encoding != "utf-8-sig" else "latin-1"):
             for content in (text, text.replace("x", "4")):
                 yield Case(f"{encoding}-as-{option}-{len(content)}-{'x' in content}", content.encode(encoding),
                            encoding=option)
