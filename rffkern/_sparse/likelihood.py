@@ -103,7 +103,7 @@ class Likelihood:
 
 
 class Directions(Protocol):
-    """How the variables of a search move the parameters, of which there may be more; memory is linear in their number."""
+    """How the variables of a search move the parameters, in memory that is linear in their numbers."""
 
     size: int  # number of variables
 
