@@ -18,6 +18,7 @@ class Progress:
         self.shown = sys.stderr.isatty()
         self.started, self.drawn = time.monotonic(), -math.inf
         self._other: Progress | None = None
+        self._other_done = 0
 
     def update(self, done: int, n_rows: int | None = None, note: str = "") -> None:
         """Draw the bar at `done` of `total`: the first time, the last, and at most ten times a second between.
@@ -36,9 +37,11 @@ class Progress:
 
     def show(self, work: str, done: int, total: int) -> None:
         """Draw a bar of other work in place of this one, until the next `update`."""
-        if self._other is None or work != self._other.label:
+        if self._other is None or work != self._other.label or done < self._other_done:  # or the same work anew
             self._other = Progress(work, total)
+        self._other_done = done
         self._other.update(done)
+        self.started = time.monotonic()  # what this bar shows begins after the other work
 
     def _bar(self, done: int, seconds: float) -> str:
         """How much is done and, where the total is known, how long the rest will take."""

@@ -45,7 +45,9 @@ class Steps:
         if listener is not None:
             listener(self._work, min(self._done, self._total), self._total)
         if self._verbose and self._done % self._verbose == 0:
-            print(f"{self._work} {self._done}/{self._total}  {note}  {time.perf_counter() - self._started:.1f} s",
+            # A line search takes as many steps as it needs.
+            total = f"/{self._total}" if self._done <= self._total else ""
+            print(f"{self._work} {self._done}{total}  {note}  {time.perf_counter() - self._started:.1f} s",
                   file=sys.stderr)
 
 

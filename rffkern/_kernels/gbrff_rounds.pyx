@@ -5,13 +5,14 @@ the 2019 paper.  A weak learner is h(x) = sum over j of posterior_j cos(omega_j 
 """
 
 from cython.parallel cimport prange
-from libc.math cimport M_LN2, M_PI
+from libc.math cimport M_LN2
 
 from .checks cimport agree, holds, is_tiled, weighs_tiles
+from .gbrff_terms cimport evaluate_terms, pack_terms, size_of_terms
 from .signals cimport COSINE, at_once, look_at_signals
 from .tiles cimport (
-    STRIP_TILES, TERMS, TILE, boost, correlate, correlate_unbounded, evaluate, n_strips, next_tile, real,
-    regress, shrink, step_slopes, strip_start, strip_stop, weight_tile,
+    STRIP_TILES, TERMS, TILE, boost, correlate, correlate_unbounded, n_strips, real, regress, shrink, step_slopes,
+    strip_start, strip_stop, weight_tile,
 )
 
 cdef extern from "vecmath.h" nogil:
@@ -20,15 +21,11 @@ cdef extern from "vecmath.h" nogil:
 LARGEST_RESIDUAL = VM_MAX_RESIDUAL
 
 
-cdef Py_ssize_t _terms_size(Py_ssize_t n_components, Py_ssize_t n_features) noexcept nogil:
-    return (n_features + 2) * ((n_components + TERMS - 1) // TERMS * TERMS)
-
-
 def terms_size(Py_ssize_t n_components, Py_ssize_t n_features):
     """Numbers in the TEMP array `terms` of a weak learner: its omegas, phases and posterior as kernels read them."""
     agree(n_components >= 1, "n_components must be at least 1")
     agree(n_features >= 1, "n_features must be at least 1")
-    return _terms_size(n_components, n_features)
+    return size_of_terms(n_components, n_features)
 
 
 cdef int _check_learner(
@@ -42,7 +39,7 @@ cdef int _check_learner(
     agree(phases.shape[0] == n_components, "phases must have shape (n_components,)")
     agree(posterior.shape[0] == n_components, "posterior must have shape (n_components,)")
     agree(is_tiled(h, tiles.shape[0]), "h must have shape (n_tiles, 128)")
-    return agree(terms.shape[0] >= _terms_size(n_components, tiles.shape[1]), "terms must have terms_size entries")
+    return agree(terms.shape[0] >= size_of_terms(n_components, tiles.shape[1]), "terms must have terms_size entries")
 
 
 cdef int _check_sums(const real[:, ::1] weight, double[:, ::1] partial, Py_ssize_t n_tiles, Py_ssize_t n_sums,
@@ -51,28 +48,6 @@ cdef int _check_sums(const real[:, ::1] weight, double[:, ::1] partial, Py_ssize
     agree(weighs_tiles(weight, n_tiles), "weight must have shape (n_tiles, 128) or (2, 128)")
     agree(holds(partial, n_strips(n_tiles), n_sums), "partial must have a row per strip, with an entry per sum")
     return agree(n_threads >= 1, "n_threads must be at least 1")
-
-
-cdef void _pack_terms(const double[:, ::1] omegas, const double[::1] phases, const double[::1] posterior,
-                      real *terms) noexcept nogil:
-    """Omegas and phases in half turns, padded with 0 to a multiple of TERMS, then the posterior."""
-    cdef Py_ssize_t j, k, n_features = omegas.shape[1], n_padded = (omegas.shape[0] + TERMS - 1) // TERMS * TERMS
-    cdef real *shifts = terms + n_padded * n_features
-    for j in range(n_padded * (n_features + 2)):
-        terms[j] = 0
-    for j in range(omegas.shape[0]):
-        for k in range(n_features):
-            terms[j * n_features + k] = <real>(omegas[j, k] / M_PI)
-        shifts[j] = <real>(phases[j] / M_PI)
-        shifts[n_padded + j] = <real>posterior[j]
-
-
-cdef inline void _evaluate_terms(const real[:, :, ::1] tiles, Py_ssize_t t, const real *terms, Py_ssize_t n_components,
-                                 Py_ssize_t start, Py_ssize_t stop, real *h) noexcept nogil:
-    cdef Py_ssize_t n_features = tiles.shape[1], n_padded = (n_components + TERMS - 1) // TERMS * TERMS
-    cdef const real *shifts = terms + n_padded * n_features
-    evaluate(&tiles[t, 0, 0], next_tile(tiles, t), n_features, terms, shifts, shifts + n_padded, n_components,
-             start, stop, h)
 
 
 cdef void _strip_exponential(
@@ -84,7 +59,7 @@ cdef void _strip_exponential(
     cdef Py_ssize_t t, n_tiles = tiles.shape[0]
     sums[0] = sums[1] = 0
     for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
-        _evaluate_terms(tiles, t, terms, n_components, start, stop, &h[t, 0])
+        evaluate_terms(tiles, t, terms, n_components, start, stop, &h[t, 0])
         if stop == n_components and bounded:
             correlate_unbounded(&raw_prediction[t, 0], &y[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], sums)
         elif stop == n_components:
@@ -120,7 +95,7 @@ def apply_exponential(
     cdef Py_ssize_t each = TILE * STRIP_TILES * (tiles.shape[1] + COSINE), start = 0, work = 0   # of a component
     cdef double total = 0, product = 0
     with nogil:
-        _pack_terms(omegas, phases, posterior, &terms[0])
+        pack_terms(omegas, phases, posterior, &terms[0])
         while start < n_components:
             stop = min(n_components, start + TERMS * at_once(TERMS * each))
             first = 0
@@ -164,11 +139,15 @@ def loss_along_step(
     agree(is_tiled(y, n_tiles), "y must have shape (n_tiles, 128)")
     agree(is_tiled(h, n_tiles), "h must have shape (n_tiles, 128)")
     _check_sums(weight, partial, n_tiles, 3, n_threads)
-    cdef Py_ssize_t b, strips = n_strips(y.shape[0])
+    cdef Py_ssize_t b, strips = n_strips(y.shape[0]), first = 0, last, work = 0
     cdef double value = 0, slope = 0, curvature = 0
     with nogil:
-        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
-            _strip_step_slopes(raw_prediction, y, weight, h, step, b, &partial[b, 0])
+        while first < strips:
+            last = min(strips, first + n_threads * at_once(TILE * STRIP_TILES * COSINE))
+            for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                _strip_step_slopes(raw_prediction, y, weight, h, step, b, &partial[b, 0])
+            look_at_signals(&work, (last - first) * TILE * STRIP_TILES * COSINE)
+            first = last
         for b in range(strips):
             value += partial[b, 0]
             slope -= partial[b, 1]
@@ -203,11 +182,15 @@ def boost_rows(
     agree(is_tiled(h, n_tiles), "h must have shape (n_tiles, 128)")
     agree(is_tiled(r2, n_tiles), "r2 must have shape (n_tiles, 128)")
     _check_sums(weight, partial, n_tiles, 2, n_threads)
-    cdef Py_ssize_t b, strips = n_strips(y.shape[0])
+    cdef Py_ssize_t b, strips = n_strips(y.shape[0]), first = 0, last, work = 0
     cdef double loss = 0, largest = 0
     with nogil:
-        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
-            _strip_boost(raw_prediction, y, weight, h, step, r2, b, &partial[b, 0])
+        while first < strips:
+            last = min(strips, first + n_threads * at_once(TILE * STRIP_TILES * COSINE))
+            for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                _strip_boost(raw_prediction, y, weight, h, step, r2, b, &partial[b, 0])
+            look_at_signals(&work, (last - first) * TILE * STRIP_TILES * COSINE)
+            first = last
         for b in range(strips):
             loss += partial[b, 0]
             largest = max(largest, partial[b, 1])
@@ -222,7 +205,7 @@ cdef void _strip_squared(
     cdef Py_ssize_t t, n_tiles = tiles.shape[0]
     sums[0] = sums[1] = 0
     for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
-        _evaluate_terms(tiles, t, terms, n_components, start, stop, &h[t, 0])
+        evaluate_terms(tiles, t, terms, n_components, start, stop, &h[t, 0])
         if stop == n_components:
             regress(&r[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], sums)
 
@@ -247,7 +230,7 @@ def apply_squared(
     cdef Py_ssize_t each = TILE * STRIP_TILES * (tiles.shape[1] + COSINE), start = 0, work = 0   # of a component
     cdef double product = 0, square = 0
     with nogil:
-        _pack_terms(omegas, phases, posterior, &terms[0])
+        pack_terms(omegas, phases, posterior, &terms[0])
         while start < n_components:
             stop = min(n_components, start + TERMS * at_once(TERMS * each))
             first = 0
@@ -289,11 +272,15 @@ def shrink_rows(
     agree(is_tiled(residual, n_tiles), "residual must have shape (n_tiles, 128)")
     agree(is_tiled(r, n_tiles), "r must have shape (n_tiles, 128)")
     _check_sums(weight, partial, n_tiles, 1, n_threads)
-    cdef Py_ssize_t b, strips = n_strips(h.shape[0])
+    cdef Py_ssize_t b, strips = n_strips(h.shape[0]), first = 0, last, work = 0
     cdef double loss = 0
     with nogil:
-        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
-            _strip_shrink(residual, weight, h, step, r, b, &partial[b, 0])
+        while first < strips:
+            last = min(strips, first + n_threads * at_once(TILE * STRIP_TILES * COSINE))
+            for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                _strip_shrink(residual, weight, h, step, r, b, &partial[b, 0])
+            look_at_signals(&work, (last - first) * TILE * STRIP_TILES * COSINE)
+            first = last
         for b in range(strips):
             loss += partial[b, 0]
     return loss

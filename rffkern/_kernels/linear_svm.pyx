@@ -9,9 +9,13 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport uint64_t
 
+import numpy as np
+
 from .checks cimport agree, are_indices, holds
+from .gram cimport PANEL, share_gram
 from .shuffle cimport shuffle
-from .tiles cimport LANES, TERMS, TILE, add_scaled, dot, project_terms, real
+from .signals cimport at_once, look_at_signals
+from .tiles cimport LANES, TERMS, TILE, add_scaled, dot, real
 
 cdef extern from "vecmath.h" nogil:
     void vm_prefetch(const void *address, Py_ssize_t size) noexcept
@@ -19,7 +23,6 @@ cdef extern from "vecmath.h" nogil:
 cdef enum:
     LOOKAHEAD = 4       # rows that are fetched ahead, for they come in random order
     STRIP = 2048        # rows whose sums are added before others'
-    PANEL = 32          # columns of a Gram matrix that are computed together: few lie beyond its diagonal, unused
 
 # A projected gradient below this moves no coordinate.
 cdef double SMALLEST_GRADIENT = 1e-12
@@ -72,16 +75,17 @@ cdef inline double _upper(Loss loss, double bound) noexcept nogil:
         return INFINITY
 
 
-cdef void _descend_epoch(
+cdef int _descend_epoch(
     const real[:, ::1] features, const signed char[::1] sign, const double[::1] bound, const double[::1] curvature,
     Loss loss, double[::1] alpha, real[::1] coef, Py_ssize_t[::1] active, double lower_limit, double upper_limit,
-    Epoch *epoch,
-) noexcept nogil:
+    Epoch *epoch, Py_ssize_t *work,
+) except -1 nogil:
     """One pass over the active rows; those at a bound, with gradients beyond the limits of the last pass, leave."""
     cdef Py_ssize_t i, s = 0, width = features.shape[1]
     cdef double diagonal, gradient, old, slack, step, upper
     epoch.lowest, epoch.highest, epoch.gap, epoch.primal_loss = INFINITY, -INFINITY, 0, 0
     while s < epoch.n_active:
+        look_at_signals(work, 4 * width)   # rows come from memory
         i = active[s]
         if s + LOOKAHEAD < epoch.n_active:
             vm_prefetch(&features[active[s + LOOKAHEAD], 0], width * sizeof(real))
@@ -104,6 +108,7 @@ cdef void _descend_epoch(
                 step = (alpha[i] - old) * sign[i]
                 add_scaled(&features[i, 0], width, <real>step, &coef[0])
         s += 1
+    return 0
 
 
 cdef int _check(const real[:, ::1] features, const signed char[::1] sign) except -1:
@@ -128,7 +133,7 @@ def descend_dual(
     """Epochs from all rows active, until the gap that they meet is within tolerance; return how many."""
     cdef Epoch epoch
     cdef double lower_limit = -INFINITY, upper_limit = INFINITY, primal
-    cdef Py_ssize_t done = 0, n_samples = features.shape[0]
+    cdef Py_ssize_t done = 0, n_samples = features.shape[0], work = 0
     _check(features, sign)
     agree(bound.shape[0] == n_samples, "bound must have shape (n_samples,)")
     agree(curvature.shape[0] == n_samples, "curvature must have shape (n_samples,)")
@@ -141,7 +146,7 @@ def descend_dual(
         while done < n_epochs:
             shuffle(active, epoch.n_active, &random_state[0])
             _descend_epoch(features, sign, bound, curvature, loss, alpha, coef, active, lower_limit, upper_limit,
-                           &epoch)
+                           &epoch, &work)
             done += 1
             primal = epoch.primal_loss + 0.5 * dot(&coef[0], &coef[0], features.shape[1])
             if epoch.gap <= tolerance * primal:
@@ -179,10 +184,15 @@ def combine_rows(
     agree(coef.shape[0] == features.shape[1], "coef must have shape (width,)")
     agree(holds(partial, strips, features.shape[1]), "partial must have shape (n_strips, width)")
     agree(n_threads >= 1, "n_threads must be at least 1")
+    cdef Py_ssize_t each = 4 * STRIP * features.shape[1], first = 0, last, work = 0   # rows come from memory
     cdef double total
     with nogil:
-        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
-            _strip_coef(features, sign, alpha, b, &partial[b, 0])
+        while first < strips:
+            last = min(strips, first + n_threads * at_once(each))
+            for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                _strip_coef(features, sign, alpha, b, &partial[b, 0])
+            look_at_signals(&work, (last - first) * each)
+            first = last
         for j in range(coef.shape[0]):
             total = 0
             for b in range(strips):
@@ -209,47 +219,15 @@ def project_rows(
     agree(coef.shape[0] == features.shape[1], "coef must have shape (width,)")
     agree(margins.shape[0] == features.shape[0], "margins must have shape (n_samples,)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t b
-    for b in prange((features.shape[0] + STRIP - 1) // STRIP, nogil=True, schedule='dynamic', num_threads=n_threads):
-        _strip_margins(features, sign, coef, margins, b)
-
-
-cdef Py_ssize_t _pack_rows(const real[:, ::1] features, const double[::1] scale, Py_ssize_t *row, Py_ssize_t stop,
-                           real *panels, real *scaled) noexcept nogil:
-    """Take up to TILE rows of positive scale: by panels of PANEL columns, and transposed times their scale.
-
-    Return how many, with `row` after the last one looked at; rows that are lacking become 0.
-    """
-    cdef Py_ssize_t i, j, n_rows = 0, width = features.shape[1]
-    while row[0] < stop and n_rows < TILE:
-        if scale[row[0]] > 0:
-            for j in range(width):
-                panels[(j // PANEL * TILE + n_rows) * PANEL + j % PANEL] = features[row[0], j]
-                scaled[j * TILE + n_rows] = <real>scale[row[0]] * features[row[0], j]
-            n_rows += 1
-        row[0] += 1
-    for j in range(width if n_rows else 0):
-        for i in range(n_rows, TILE):
-            panels[(j // PANEL * TILE + i) * PANEL + j % PANEL] = 0
-            scaled[j * TILE + i] = 0
-    return n_rows
-
-
-cdef void _share_gram(const real[:, ::1] features, const double[::1] scale, double[:, ::1] gram, Py_ssize_t start,
-                      Py_ssize_t stop, real *panels) noexcept nogil:
-    cdef real products[TERMS * PANEL]
-    cdef real shifts[TERMS]
-    cdef Py_ssize_t i, j, k, panel, row = start, width = features.shape[1], n_panels = (width + PANEL - 1) // PANEL
-    cdef real *scaled = panels + n_panels * TILE * PANEL
-    for k in range(TERMS):
-        shifts[k] = 0
-    while _pack_rows(features, scale, &row, stop, panels, scaled):
-        for i in range(width // TERMS):
-            for panel in range(i * TERMS // PANEL + 1):   # up to that of the diagonal
-                project_terms(panels + panel * TILE * PANEL, TILE, PANEL, scaled + i * TERMS * TILE, shifts, products)
-                for k in range(TERMS):
-                    for j in range(min(<Py_ssize_t>PANEL, i * TERMS + k + 1 - panel * PANEL)):
-                        gram[i * TERMS + k, panel * PANEL + j] += products[k * PANEL + j]
+    cdef Py_ssize_t b, strips = (features.shape[0] + STRIP - 1) // STRIP
+    cdef Py_ssize_t each = 4 * STRIP * features.shape[1], first = 0, last, work = 0   # rows come from memory
+    with nogil:
+        while first < strips:
+            last = min(strips, first + n_threads * at_once(each))
+            for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                _strip_margins(features, sign, coef, margins, b)
+            look_at_signals(&work, (last - first) * each)
+            first = last
 
 
 cdef Py_ssize_t _gram_scratch(Py_ssize_t width) noexcept nogil:
@@ -282,12 +260,29 @@ def weighted_gram(
           "partial must have shape (n_shares, width, width)")
     agree(holds(scratch, n_threads, _gram_scratch(width)), "scratch must have shape (n_threads, gram_scratch(width))")
     agree(n_threads >= 1, "n_threads must be at least 1")
+    # A share's packs of rows come in turn, and where one is much work, some rows of the matrix at a time.
+    cdef Py_ssize_t each = (n_shares + n_threads - 1) // n_threads * TILE * TERMS * width, n_rows = width // TERMS
+    cdef Py_ssize_t n_packs = at_once(each * n_rows), some = at_once(each), first, last, left = 1, work = 0
+    cdef Py_ssize_t[::1] rows = np.arange(n_shares) * n_samples // n_shares
     with nogil:
-        for c in prange(n_shares, schedule='dynamic', num_threads=n_threads):
-            partial[c] = 0
-            _share_gram(features, scale, partial[c], c * n_samples // n_shares, (c + 1) * n_samples // n_shares,
-                        &scratch[threadid(), 0])
+        for c in range(n_shares):
+            for i in range(width):
+                partial[c, i] = 0
+                look_at_signals(&work, 8 * width)   # fresh memory
+        while left:
+            first = 0
+            while first < n_rows:
+                last = min(n_rows, first + some)
+                for c in prange(n_shares, schedule='dynamic', num_threads=n_threads):
+                    share_gram(features, scale, partial[c], &rows[c], (c + 1) * n_samples // n_shares, n_packs, first,
+                               last, &scratch[threadid(), 0])
+                look_at_signals(&work, each * n_packs * (last - first))
+                first = last
+            left = 0
+            for c in range(n_shares):
+                left += rows[c] < (c + 1) * n_samples // n_shares
         for c in range(1, n_shares):
             for i in range(partial.shape[1]):
                 for j in range(i + 1):
                     partial[0, i, j] += partial[c, i, j]
+                look_at_signals(&work, 8 * i)

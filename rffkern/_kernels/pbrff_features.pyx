@@ -11,15 +11,19 @@ from .tiles cimport (
 
 cdef void _strip_cosines(
     const real[:, :, ::1] tiles, const real[:, :, ::1] targets, const Py_ssize_t[::1] group,
-    const real[:, ::1] omegas, const real[::1] shifts, Py_ssize_t n_components, Py_ssize_t strip, Py_ssize_t start,
-    Py_ssize_t stop, double *sums,
+    const real[:, ::1] omegas, const real[::1] shifts, Py_ssize_t n_components, Py_ssize_t strip, Py_ssize_t tile,
+    Py_ssize_t n_tiles, Py_ssize_t start, Py_ssize_t stop, double *sums,
 ) noexcept nogil:
-    """The sums over a strip of the terms from `start` to `stop`; `start` is a multiple of TERMS."""
+    """The sums over a strip of the terms from `start` to `stop`; `start` is a multiple of TERMS.
+
+    Over some tiles from a tile of the strip on, which are added to those before them.
+    """
     cdef real h[TERMS * TILE]
     cdef Py_ssize_t j, k, m, q, t, n_features = tiles.shape[1]
-    for m in range(start, stop):
+    for m in range(start, stop if tile == 0 else start):
         sums[m] = 0
-    for t in range(strip_start(strip), strip_stop(strip, tiles.shape[0])):
+    for t in range(strip_start(strip) + tile, min(strip_start(strip) + tile + n_tiles,
+                                                  strip_stop(strip, tiles.shape[0]))):
         for q in range((stop - start + TERMS - 1) // TERMS):
             m = start + q * TERMS
             project_terms(&tiles[t, 0, 0], n_features, TILE, &omegas[m, 0], &shifts[m], h)
@@ -63,18 +67,24 @@ def weighted_cosines(
     agree(sums.shape[0] == n_terms, "sums must have shape (n_terms,)")
     agree(holds(partial, n_strips(tiles.shape[0]), n_terms), "partial must have shape (n_strips, n_terms)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t b, m, strips = n_strips(tiles.shape[0]), first, last, stop, start = 0, work = 0
+    cdef Py_ssize_t b, m, tile, strips = n_strips(tiles.shape[0]), first, last, stop, start = 0, work = 0
     cdef Py_ssize_t each = TILE * STRIP_TILES * TERMS * (tiles.shape[1] + COSINE)   # of TERMS terms
     cdef Py_ssize_t some = n_threads * at_once(each * (_padded(n_terms) // TERMS))
+    cdef Py_ssize_t n_tiles = min(<Py_ssize_t>STRIP_TILES, at_once(each // STRIP_TILES))   # of a strip
     with nogil:
         while start < n_terms:
             stop = min(n_terms, start + TERMS * at_once(each))
             first = 0
             while first < strips:
                 last = min(strips, first + some)
-                for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                    _strip_cosines(tiles, targets, group, omegas, shifts, n_components, b, start, stop, &partial[b, 0])
-                look_at_signals(&work, (last - first) * each * ((stop - start + TERMS - 1) // TERMS))
+                tile = 0
+                while tile < STRIP_TILES:
+                    for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                        _strip_cosines(tiles, targets, group, omegas, shifts, n_components, b, tile, n_tiles, start,
+                                       stop, &partial[b, 0])
+                    tile += n_tiles
+                    look_at_signals(&work, (last - first) * each * ((stop - start + TERMS - 1) // TERMS)
+                                    // (STRIP_TILES // n_tiles))
                 first = last
             start = stop
         for b in range(strips):
@@ -85,13 +95,16 @@ def weighted_cosines(
 cdef void _tile_features(
     const real *tile, Py_ssize_t n_features, const real[:, ::1] omegas, const real[::1] shifts,
     const real[:, ::1] posterior, real[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows, Py_ssize_t start,
-    Py_ssize_t stop, real *h,
+    Py_ssize_t stop, Py_ssize_t first, Py_ssize_t last, real *h,
 ) noexcept nogil:
-    """Features of the landmarks from `start` to `stop`."""
+    """Features of the landmarks from `start` to `stop`: components `first` to `last` are added to those before."""
     cdef Py_ssize_t i, m, n_components = posterior.shape[1]
+    for i in range(n_rows if first else 0):
+        for m in range(start, stop):
+            h[m * TILE + i] = out[row + i, m]
     for m in range(start, stop):
         evaluate(tile, tile, n_features, &omegas[m * n_components, 0], &shifts[m * n_components], &posterior[m, 0],
-                 n_components, 0, n_components, h + m * TILE)
+                 n_components, first, last, h + m * TILE)
     for i in range(n_rows):
         for m in range(start, stop):
             out[row + i, m] = h[m * TILE + i]
@@ -118,18 +131,24 @@ def landmark_features(
           "scratch must have shape (n_threads, n_landmarks * 128)")
     agree(n_threads >= 1, "n_threads must be at least 1")
     cdef Py_ssize_t t, n_tiles = tiles.shape[0], n_landmarks = posterior.shape[0]
-    cdef Py_ssize_t first, last, stop, start = 0, work = 0
+    cdef Py_ssize_t first, last, stop, component, start = 0, work = 0
     cdef Py_ssize_t each = TILE * n_components * (tiles.shape[1] + COSINE)   # of a landmark
     cdef Py_ssize_t some = n_threads * at_once(each * n_landmarks)
+    cdef Py_ssize_t n_at_once = TERMS * at_once(TERMS * (each // n_components))   # components of a landmark
     with nogil:
         while start < n_landmarks:
             stop = min(n_landmarks, start + at_once(each))
             first = 0
             while first < n_tiles:
                 last = min(n_tiles, first + some)
-                for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                    _tile_features(&tiles[t, 0, 0], tiles.shape[1], omegas, shifts, posterior, out, t * TILE,
-                                   min(<Py_ssize_t>TILE, out.shape[0] - t * TILE), start, stop, &scratch[threadid(), 0])
-                look_at_signals(&work, (last - first) * each * (stop - start))
+                component = 0
+                while component < n_components:
+                    for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                        _tile_features(&tiles[t, 0, 0], tiles.shape[1], omegas, shifts, posterior, out, t * TILE,
+                                       min(<Py_ssize_t>TILE, out.shape[0] - t * TILE), start, stop, component,
+                                       min(n_components, component + n_at_once), &scratch[threadid(), 0])
+                    look_at_signals(&work, (last - first) * (stop - start) * each // n_components
+                                    * min(n_components - component, n_at_once))
+                    component += n_at_once
                 first = last
             start = stop

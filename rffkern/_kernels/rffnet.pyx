@@ -7,13 +7,12 @@ tile whose features are the terms, and slopes along the angles another.
 """
 
 from cython.parallel cimport prange
-from libc.math cimport M_PI
 
 from .tiles cimport (
     TERMS, TILE, add_scaled, combine, dot, products, project_terms, proximal_step, real, sincospi, weigh,
 )
 from .checks cimport agree, are_indices, has_shape, holds
-from .rffnet_layout cimport GROUP, Layout, each_group, layout_of, width_of
+from .rffnet_layout cimport GROUP, Layout, each_group, layout_of, scale_rows, width_of
 from .rffnet_losses cimport Loss
 from .signals cimport at_once, look_at_signals
 
@@ -63,16 +62,6 @@ cdef void _pack(const source[:, ::1] X, const Py_ssize_t *order, Py_ssize_t n_ro
     for j in range(X.shape[1]):
         for i in range(n_rows, width):
             rows[j * width + i] = 0
-
-
-cdef void _scale(const Layout *at, real *work, Py_ssize_t n_rows, const real *relevances) noexcept nogil:
-    """Rows times relevances over pi."""
-    cdef Py_ssize_t i, j, width = width_of(n_rows)
-    cdef real factor
-    for j in range(at.n_features):
-        factor = <real>(relevances[j] / M_PI)
-        for i in range(width):
-            work[at.scaled + j * width + i] = factor * work[at.rows + j * width + i]
 
 
 cdef void _project(const Layout *at, real *work, Py_ssize_t n_rows, const real[:, ::1] omegas,
@@ -137,12 +126,15 @@ cdef void _relevance_slopes(const Layout *at, real *work, Py_ssize_t n_rows, con
         work[at.relevance_slope + j] = -dot(work + at.rows + j * width, work + at.turned + j * width, width)
 
 
-cdef void _add_tiles(real[:, ::1] work, Py_ssize_t start, Py_ssize_t size, Py_ssize_t n_tiles) noexcept nogil:
+cdef int _add_tiles(real[:, ::1] work, Py_ssize_t start, Py_ssize_t size, Py_ssize_t n_tiles,
+                    Py_ssize_t *since) except -1 nogil:
     """Sums over tiles, in their order, into the first."""
     cdef Py_ssize_t t, i
     for t in range(1, n_tiles):
         for i in range(size):
             work[0, start + i] += work[t, start + i]
+        look_at_signals(since, 4 * size)   # from memory
+    return 0
 
 
 cdef void _step_coefficients(const Layout *at, const real *work, real[:, :, ::1] coefficients, Py_ssize_t n_terms,
@@ -242,6 +234,7 @@ def train_rows(
     cdef double total = 0
     cdef Layout at = layout_of(X.shape[1], omegas.shape[0], coefficients.shape[1], batch_size)
     cdef Py_ssize_t each = each_group(&at, min(batch_size, order.shape[0])), n_groups = at.padded_terms // GROUP
+    cdef Py_ssize_t each_score = TILE * at.n_outputs * at.padded_terms   # of a tile
     agree(batch_size >= 1, "batch_size must be at least 1")
     _check_rows(loss, X, order, center, inverse_scale, targets, weight, coefficients.shape[1])
     _check_network(omegas, groups, shifts, coefficients, relevances, X.shape[1], n_terms)
@@ -265,7 +258,7 @@ def train_rows(
                         n_rows = min(<Py_ssize_t>TILE, n_batch - t * TILE)
                         if start == 0:
                             _pack(X, &order[row + t * TILE], n_rows, center, inverse_scale, &work[t, at.rows])
-                            _scale(&at, &work[t, 0], n_rows, &relevances[0, 0])
+                            scale_rows(&at, &work[t, 0], n_rows, &relevances[0, 0])
                         _project(&at, &work[t, 0], n_rows, omegas, shifts, start, stop)
                         if stop == n_groups:
                             sums[t, 0] = _descend_scores(
@@ -279,15 +272,20 @@ def train_rows(
                 _descend_relevances(&at, work, n_batch, n_tiles, &coefficients[0, 0, 0], groups, n_threads, &since)
             for t in range(n_tiles):
                 total += sums[t, 0]
-            _add_tiles(work, at.coefficient_slope, at.n_outputs * at.padded_terms, n_tiles)
+            _add_tiles(work, at.coefficient_slope, at.n_outputs * at.padded_terms, n_tiles, &since)
             _step_coefficients(&at, &work[0, 0], coefficients, n_terms, n_steps, coefficient_rate, constant_rate, ridge)
             if step_order.after & RELEVANCES:
-                for t in prange(n_tiles, schedule='static', num_threads=n_threads):
-                    _descend_scores(loss, &at, &work[t, 0], &order[row + t * TILE],
-                                    min(<Py_ssize_t>TILE, n_batch - t * TILE), n_batch, &coefficients[0, 0, 0], targets,
-                                    weight, &sums[t, 1])
+                first = 0
+                while first < n_tiles:
+                    last = min(n_tiles, first + n_threads * at_once(each_score))
+                    for t in prange(first, last, schedule='static', num_threads=n_threads):
+                        _descend_scores(loss, &at, &work[t, 0], &order[row + t * TILE],
+                                        min(<Py_ssize_t>TILE, n_batch - t * TILE), n_batch, &coefficients[0, 0, 0],
+                                        targets, weight, &sums[t, 1])
+                    look_at_signals(&since, (last - first) * each_score)
+                    first = last
                 _descend_relevances(&at, work, n_batch, n_tiles, &coefficients[0, 0, 0], groups, n_threads, &since)
-            _add_tiles(work, at.relevance_slope, at.n_features, n_tiles)
+            _add_tiles(work, at.relevance_slope, at.n_features, n_tiles, &since)
             proximal_step(&relevances[0, 0], &relevances[1, 0], &relevances[2, 0], &work[0, at.relevance_slope],
                           at.n_features, n_steps, <real>relevance_rate, 0, <real>lasso)
     return total

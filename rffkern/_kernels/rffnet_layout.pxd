@@ -1,7 +1,9 @@
-"""Sizes of the mini-batch steps of RFFNet, and where their parts lie in the scratch of a tile."""
+"""Sizes of the mini-batch steps of RFFNet, where their parts lie in the scratch of a tile, and its scaled rows."""
+
+from libc.math cimport M_PI
 
 from .signals cimport COSINE
-from .tiles cimport LANES, TERMS, TILE
+from .tiles cimport LANES, TERMS, TILE, real
 
 cdef enum:
     GROUP = 32   # terms whose slopes stay in the first-level cache while all features are multiplied with them
@@ -49,3 +51,13 @@ cdef inline Layout layout_of(Py_ssize_t n_features, Py_ssize_t padded_terms, Py_
 cdef inline Py_ssize_t each_group(const Layout *at, Py_ssize_t n_batch) noexcept nogil:
     """Multiply-adds of a group of terms and a tile of a batch."""
     return GROUP * width_of(min(<Py_ssize_t>TILE, n_batch)) * (at.n_features + 2 * COSINE + at.n_outputs)
+
+
+cdef inline void scale_rows(const Layout *at, real *work, Py_ssize_t n_rows, const real *relevances) noexcept nogil:
+    """Rows times relevances over pi."""
+    cdef Py_ssize_t i, j, width = width_of(n_rows)
+    cdef real factor
+    for j in range(at.n_features):
+        factor = <real>(relevances[j] / M_PI)
+        for i in range(width):
+            work[at.scaled + j * width + i] = factor * work[at.rows + j * width + i]

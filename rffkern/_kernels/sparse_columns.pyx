@@ -7,6 +7,8 @@ Numbers of centers are padded to a multiple of TERMS with centers of weight 0.
 from cython.parallel cimport prange, threadid
 from libc.math cimport log, sqrt
 
+import numpy as np
+
 from .checks cimport agree, holds, is_tiled
 from .signals cimport COSINE, at_once, look_at_signals
 from .tiles cimport (
@@ -81,13 +83,14 @@ def correlate_centers(
 
 
 cdef void _fill_tile(const real[:, :, ::1] tiles, const real[:, ::1] centers, const double[:, ::1] weights,
-                     double constant, real[:, ::1] column, Py_ssize_t t) noexcept nogil:
-    cdef double total[TILE]
+                     double constant, real[:, ::1] column, Py_ssize_t t, Py_ssize_t start, Py_ssize_t stop,
+                     double *total) noexcept nogil:
+    """Add what the centers from `start` to `stop` make, and after the last lay the totals down."""
     cdef Py_ssize_t i
-    for i in range(TILE):
+    for i in range(TILE if start == 0 else 0):
         total[i] = constant
-    add_kernels(&tiles[t, 0, 0], tiles.shape[1], TILE, centers, weights, 0, centers.shape[0], total)
-    for i in range(TILE):
+    add_kernels(&tiles[t, 0, 0], tiles.shape[1], TILE, centers, weights, start, stop, total)
+    for i in range(TILE if stop == centers.shape[0] else 0):
         column[t, i] = <real>total[i]
 
 
@@ -104,13 +107,20 @@ def fill_column(
     agree(weights.shape[0] == 1 and weights.shape[1] == centers.shape[0], "weights must have shape (1, n_centers)")
     agree(is_tiled(column, tiles.shape[0]), "column must have shape (n_tiles, 128)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t t, each = TILE * centers.shape[0] * (tiles.shape[1] + COSINE), first = 0, last, work = 0
+    cdef Py_ssize_t each = TILE * TERMS * (tiles.shape[1] + COSINE), n_centers = centers.shape[0]   # of TERMS centers
+    cdef Py_ssize_t some = min(tiles.shape[0], n_threads * at_once(each * (n_centers // TERMS)))
+    cdef Py_ssize_t t, first = 0, last, start, stop, work = 0
+    cdef double[:, ::1] totals = np.empty((some, TILE))
     with nogil:
         while first < tiles.shape[0]:
-            last = min(tiles.shape[0], first + n_threads * at_once(each))
-            for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                _fill_tile(tiles, centers, weights, constant, column, t)
-            look_at_signals(&work, (last - first) * each)
+            last = min(tiles.shape[0], first + some)
+            start = stop = 0
+            while start == 0 or start < n_centers:
+                stop = min(n_centers, start + TERMS * at_once(each))
+                for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                    _fill_tile(tiles, centers, weights, constant, column, t, start, stop, &totals[t - first, 0])
+                look_at_signals(&work, (last - first) * each * ((stop - start) // TERMS))
+                start += TERMS * at_once(each)
             first = last
 
 

@@ -1,14 +1,14 @@
 """Landmarks with pseudo-Bayesian kernels, learned from labelled rows: the representation of PBRFF."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.pieces import drawn, row_pieces
+from .._data.pieces import NUMBERS, drawn, row_pieces
 from .._data.scaling import Scaling
 from .._data.tiles import TILE, Tiles, aligned, in_precision, tile_rows, tiled
 from .._data.training_rows import LabelledRows
@@ -67,7 +67,8 @@ class LandmarkKernels(NamedTuple):
         scratch = aligned((n_threads, len(posterior) * TILE), tiles.dtype)
         for place, block in tiles.blocks():
             rows = out[place.start * TILE : place.stop * TILE]
-            for part in _told("features", len(block), omegas.size):
+            short = len(block) * omegas.size <= _TOLD
+            for part in [slice(0, len(block))] if short else _told("features", len(block), omegas.size):
                 pbrff_features.landmark_features(block[part], omegas, shifts, posterior,
                                                  rows[part.start * TILE : part.stop * TILE], scratch, n_threads)
         return out
@@ -101,7 +102,7 @@ def _half_turns(omegas: Double, phases: Double, dtype: np.dtype[Any]) -> tuple[N
     n_padded = -(-n_terms // multiple) * multiple + multiple
     padded, shifts = np.zeros((n_padded, omegas.shape[2]), dtype), np.zeros(n_padded, dtype)
     terms = omegas.reshape(n_terms, -1)
-    for rows in row_pieces(terms.shape):
+    for rows in [slice(n_terms)] if terms.size <= NUMBERS else row_pieces(terms.shape):
         padded[:n_terms][rows] = terms[rows] / np.pi
     shifts[:n_terms] = phases.reshape(n_terms) / np.pi
     return padded, shifts
@@ -145,7 +146,8 @@ def learn_representation(rows: LabelledRows, scaling: Scaling, settings: KernelS
                          rng: "np.random.Generator") -> tuple[Representation, Tiles]:
     """Choose landmarks and learn their kernels; return them and the packed rows."""
     landmarks = _CHOOSE[settings.landmarks](rows, scaling, settings.n_landmarks, rng)
-    omegas = drawn(rng.standard_normal, (settings.n_landmarks, settings.n_components, rows.X.shape[1]))
+    shape = (settings.n_landmarks, settings.n_components, rows.X.shape[1])
+    omegas = rng.standard_normal(shape) if math.prod(shape) <= NUMBERS else drawn(rng.standard_normal, shape)
     omegas *= math.sqrt(2 * settings.gamma)
     phases = np.einsum("lkd,ld->lk", omegas, landmarks.points)
     pack_in = partial(tile_rows, rows.X, scaling, n_threads=settings.n_threads, weights=rows.weights)
@@ -169,7 +171,11 @@ def _mean_cosines(tiles: Tiles, rows: LabelledRows, landmarks: Landmarks, omegas
     for place, block in tiles.blocks():
         block_targets = np.ascontiguousarray(targets[:, place])
         partial_sums = np.empty((-(-len(block) * TILE // packing.STRIP_ROWS), sums.size))
-        for part in _told("posterior", len(landmarks.codes), n_components * block.size // TILE):
+        each = n_components * block.size // TILE
+        parts: Iterable[slice] = [slice(0, len(landmarks.codes))]
+        if len(landmarks.codes) * each > _TOLD:
+            parts = _told("posterior", len(landmarks.codes), each)
+        for part in parts:
             terms = slice(part.start * n_components, part.stop * n_components)
             read = slice(terms.start, terms.stop + packing.TERM_MULTIPLES[0])  # in whole multiples
             pbrff_features.weighted_cosines(block, block_targets, landmarks.codes[part], padded[read], shifts[read],

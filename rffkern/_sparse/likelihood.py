@@ -6,7 +6,7 @@ and whose noise has variance lambda.  The likelihood of the targets under that p
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from .._kernels.sparse_columns import UNIT
 from .kernel import GaussianKernel, RegularisedKernel
 
 Double = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 # Rows the likelihood is maximised on: several starts on few of them, then the best start on more.
 _FEW_ROWS = 256
@@ -47,7 +48,7 @@ class Likelihood:
     that are `free` have a prior around `start`.
     """
 
-    def __init__(self, rows: Double, targets: Double, start: Double, free: NDArray[np.bool_],
+    def __init__(self, rows: Double, targets: Double, start: Double, free: Bools,
                  n_threads: int | None) -> None:
         self._rows, self._targets = rows, targets
         self._start, self._free = start, free
@@ -101,31 +102,77 @@ class Likelihood:
         return value, gradient + away / _PRIOR_SPREAD
 
 
-def _minimise(likelihood: Likelihood, start: Double, directions: Double, max_iter: int,
+class Directions(Protocol):
+    """How the variables of a search move the parameters, in memory that is linear in their numbers."""
+
+    size: int  # number of variables
+
+    def move(self, x: Double) -> Double:
+        """Moves of all parameters, from those of the variables."""
+
+    def slopes(self, gradient: Double) -> Double:
+        """Slopes along the variables, from those along all parameters."""
+
+
+class _Apart:
+    """Each free parameter moves alone."""
+
+    def __init__(self, free: Bools) -> None:
+        self._free, self.size = free, int(free.sum())
+
+    def move(self, x: Double) -> Double:
+        moves = np.zeros(len(self._free))
+        moves[self._free] = x
+        return moves
+
+    def slopes(self, gradient: Double) -> Double:
+        return gradient[self._free] + 0.0  # as products with 0 and 1 would give, of which none is -0.0
+
+
+class _Together:
+    """The last free parameters, which are length scales, move as one, and those before each alone."""
+
+    def __init__(self, free: Bools, n_features: int) -> None:
+        alone = np.flatnonzero(free[:-n_features])
+        self.size = len(alone) + 1
+        self._matrix = np.zeros((self.size, len(free)))
+        self._matrix[np.arange(len(alone)), alone] = 1
+        self._matrix[-1, -n_features:] = free[-n_features:]
+
+    def move(self, x: Double) -> Double:
+        moves: Double = x @ self._matrix
+        return moves
+
+    def slopes(self, gradient: Double) -> Double:
+        slopes: Double = self._matrix @ gradient
+        return slopes
+
+
+# From which parameters are free, and the number of features, to the directions in which the search may move.
+LengthScales = Callable[[Bools, int], Directions]
+
+
+def one_per_column(free: Bools, n_features: int) -> Directions:
+    """A length scale per column."""
+    return _Apart(free)
+
+
+def one_for_all(free: Bools, n_features: int) -> Directions:
+    """Length scales that are all one multiple of the spread of their columns."""
+    return _Together(free, n_features)
+
+
+def _minimise(likelihood: Likelihood, start: Double, directions: Directions, max_iter: int,
               steps: Steps) -> tuple[Double, float]:
     """Logarithms that are reached from a start along some directions, and the value there."""
     def along(x: Double) -> tuple[float, Double]:
-        value, gradient = likelihood(start + x @ directions)
+        value, gradient = likelihood(start + directions.move(x))
         steps.step(f"negative log-likelihood {value:.6g}")
-        return value, directions @ gradient
+        return value, directions.slopes(gradient)
 
-    x, _, _ = lbfgs.minimize(along, np.zeros(len(directions)), max_iter, loss_tolerance=1e-6, gradient_tolerance=1e-4,
+    x, _, _ = lbfgs.minimize(along, np.zeros(directions.size), max_iter, loss_tolerance=1e-6, gradient_tolerance=1e-4,
                               noise=1e-11)
-    return start + x @ directions, likelihood(start + x @ directions)[0]
-
-
-# From directions in which each parameter moves alone, to the directions in which the search may move.
-LengthScales = Callable[[Double, int], Double]
-
-
-def one_per_column(directions: Double, n_features: int) -> Double:
-    """A length scale per column."""
-    return directions
-
-
-def one_for_all(directions: Double, n_features: int) -> Double:
-    """Length scales that are all one multiple of the spread of their columns."""
-    return np.vstack([directions[:-n_features], directions[-n_features:].sum(axis=0)])
+    return start + directions.move(x), likelihood(start + directions.move(x))[0]
 
 
 class Given(NamedTuple):
@@ -175,15 +222,13 @@ def likeliest_kernel(rows: Double, targets: Double, given: Given, length_scales:
     start = _start(rows, given)
     free = np.full(start.size, given.kernel is None)
     free[2] = given.noise is None
-    directions = np.eye(start.size)[free]
-    if given.kernel is None:
-        directions = length_scales(directions, rows.shape[1])
+    directions = length_scales(free, rows.shape[1]) if given.kernel is None else _Apart(free)
     draws = _START_SPREAD * rng.standard_normal((_N_STARTS - 1, start.size))
     few = Likelihood(rows[:_FEW_ROWS], targets[:_FEW_ROWS], start, free, n_threads)
     steps = [Steps("length scales", _N_STARTS * _ITERATIONS[0], verbose),
              Steps("length scales on more rows", _ITERATIONS[1], verbose)]
     found = [_minimise(few, logs, directions, _ITERATIONS[0], steps[0])
-             for logs in (start, *(start + draw[: len(directions)] @ directions for draw in draws))]
+             for logs in (start, *(start + directions.move(draw[: directions.size]) for draw in draws))]
     logs, _ = min(found, key=lambda pair: pair[1])
     if len(rows) > _FEW_ROWS:
         logs, _ = _minimise(Likelihood(rows, targets, start, free, n_threads), logs, directions, _ITERATIONS[1],

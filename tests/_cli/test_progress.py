@@ -74,3 +74,20 @@ def test_a_total_that_nobody_knows(monkeypatch, clock):
         bar.update(100, note="7 rows")
         bar.update(200, note="8 rows")  # not yet a tenth of a second later
     assert stream.getvalue() == "\rscoring    3 s  7 rows\x1b[K\r\x1b[K"
+
+
+def test_other_work_before(monkeypatch, clock):
+    """It has a bar of its own, also where the same work comes again, and no part in the time that rounds take."""
+    stream = Stream(True)
+    monkeypatch.setattr(sys, "stderr", stream)
+    with Progress("training", 10) as bar:
+        for seconds, done in ((2.0, 1), (4.0, 2), (8.0, 4), (10.0, 1), (11.0, 2)):
+            clock[0] = seconds
+            bar.show("length scales", done, 4)
+        clock[0] = 12.0
+        bar.update(1)
+    drawn = [piece.removesuffix("\x1b[K").rstrip() for piece in stream.getvalue().split("\r")[1:-1]]
+    assert [line.split("]")[1] for line in drawn] == [
+        "  25 %     0 s left", "  50 %     2 s left", " 100 %     0 s left",
+        "  25 %     0 s left", "  50 %     1 s left", "  10 %     9 s left"]
+    assert [line.split(" [")[0] for line in drawn] == ["length scales"] * 5 + ["training"]

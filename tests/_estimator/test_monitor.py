@@ -3,7 +3,7 @@
 import pytest
 
 from rffkern import InvalidInputError
-from rffkern._estimator.monitor import Monitor, RoundInfo
+from rffkern._estimator.monitor import Monitor, RoundInfo, Steps, listening
 
 
 def run(monitor, train, held_out=None):
@@ -81,3 +81,25 @@ def test_the_first_of_equally_good_rounds_is_kept():
     monitor = Monitor(4)
     assert run(monitor, [1.0] * 5, [3.0, 2.0, 2.5, 2.0, 2.0]) == 5
     assert monitor.best_round == 1  # fewer rounds that are as good
+
+
+def test_steps_are_told_within_the_context_only(capsys):
+    told = []
+    steps = Steps("search", 2)
+    with listening(lambda *step: told.append(step)):
+        for _ in range(3):
+            steps.step()
+    steps.step()
+    assert told == [("search", 1, 2), ("search", 2, 2), ("search", 2, 2)]
+    assert capsys.readouterr().err == ""
+
+
+def test_lines_of_steps(capsys):
+    """A search may take more steps than it was thought to."""
+    steps = Steps("search", 3, verbose=2)
+    for value in range(6):
+        steps.step(f"value {value}")
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split("  ")[:2] for line in lines] == [["search 2/3", "value 1"], ["search 4", "value 3"],
+                                                        ["search 6", "value 5"]]
+    assert all(line.endswith(" s") for line in lines)

@@ -8,7 +8,9 @@ from rffkern import InvalidInputError, RowBlocks
 from rffkern._data.scaling import measure_scaling
 from rffkern._data.tiles import tile_rows
 from rffkern._data.training_rows import check_labelled
+from rffkern._estimator.monitor import listening
 from rffkern._kernels import packing
+from rffkern._pbrff import landmark_features
 from rffkern._pbrff.landmark_features import (
     KernelSettings,
     LandmarkKernels,
@@ -144,3 +146,26 @@ def test_features_leave_further_columns_alone():
     omegas, phases, posterior = learned.kernels
     two = LandmarkKernels(omegas[:2], phases[:2], posterior[:2]).features(tiles, (300, 2), 1)
     np.testing.assert_array_equal(two, learned.kernels.features(tiles, (300, 6), 1)[:, :2])
+
+
+def test_long_work_tells_how_it_goes_on(monkeypatch):
+    """In parts that change no bit."""
+    rows, scaling, _ = labelled()
+    settings = KernelSettings(7, 6, 0.3, 1.0, "random", "double", 1)
+
+    def features():
+        found, tiles = learn_representation(rows, scaling, settings, np.random.default_rng(0))
+        return machine_features(found.kernels, tiles, 300, 1)
+
+    told = []
+    with listening(lambda *step: told.append(step)):
+        whole = features()
+        assert told == []
+        monkeypatch.setattr(landmark_features, "_TOLD", 7 * 6 * 4)  # a tile of features, 2 landmarks of a posterior
+        parts = features()
+    assert np.array_equal(whole, parts)
+    assert {work for work, _, _ in told} == {"posterior", "features"}
+    for work in ("posterior", "features"):
+        steps = [(done, total) for name, done, total in told if name == work]
+        assert steps == [(done, len(steps)) for done in range(1, len(steps) + 1)]
+        assert len(steps) > 1

@@ -97,3 +97,17 @@ def test_lengths_are_found_in_any_unit(rng, unit):
     X, y = waves(rng, 400)
     model = SparseKernelRegressor(20, standardize=False, random_state=0).fit(unit * X[:300], y[:300])
     assert model.score(unit * X[300:], y[300:]) > 0.9
+
+
+def test_the_choice_tells_how_it_goes_on(rng, capsys):
+    """Evaluations of the likelihood on few rows and on more, for each candidate, and then trials."""
+    X, y = waves(rng, 1100)
+    SparseKernelClassifier(1, learner_size=4, subset_size=50, verbose=1, random_state=0).fit(X, y > 0)
+    lines = capsys.readouterr().err.splitlines()
+    works = [line[: line.index(next(filter(str.isdigit, line)))].strip() for line in lines]
+    search = ["length scales", "length scales on more rows"]
+    in_turn = [work for work, before in zip(works, [None, *works], strict=False) if work != before]
+    assert in_turn == [*search, *search, "kernels on held-out rows", "round"]
+    assert sum(work == "length scales" for work in works) > 6  # three searches, twice
+    assert "negative log-likelihood" in lines[0]
+    assert "loss" in lines[works.index("kernels on held-out rows")]

@@ -1,5 +1,7 @@
 """The marginal likelihood of a kernel, its gradient and its maximum."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import reference
@@ -118,3 +120,28 @@ def test_the_search_begins_at_the_spread_of_the_rows():
     kernel = GaussianKernel(np.array([1.0, 2.0, 4.0]), 3.0, 0.5)
     np.testing.assert_allclose(np.exp(likelihood_module._start(rows, Given(kernel, None))), [3, 0.5, 0.1, 1, 0.5, 0.25])
     np.testing.assert_allclose(np.exp(likelihood_module._start(rows, Given(kernel, 0.7)))[2], 0.7)
+
+
+@pytest.mark.parametrize("free_noise", [True, False])
+def test_directions_are_those_of_matrices(rng, free_noise):
+    free = np.ones(3 + 4, bool)
+    free[2] = free_noise
+    apart = np.eye(7)[free]
+    together = np.vstack([apart[:-4], apart[-4:].sum(axis=0)])
+    gradient = rng.standard_normal(7)
+    for directions, matrix in ((one_per_column(free, 4), apart), (one_for_all(free, 4), together)):
+        assert directions.size == len(matrix)
+        x = rng.standard_normal(len(matrix))
+        assert np.array_equal(directions.move(x), x @ matrix)
+        assert np.array_equal(directions.slopes(gradient), matrix @ gradient)
+
+
+@pytest.mark.parametrize("kind", [one_per_column, one_for_all])
+def test_memory_of_directions_is_linear_in_the_number_of_columns(kind):
+    tracemalloc.start()
+    try:
+        directions = kind(np.ones(30_003, bool), 30_000)
+        directions.slopes(directions.move(np.ones(directions.size)))
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000  # a matrix has 7 GB
+    finally:
+        tracemalloc.stop()
