@@ -27,7 +27,8 @@ def phase_curve(X, y_tilde, weight, omega, phases):
     """Logarithm of the surrogate loss at each of some phases."""
     angle = (X @ omega)[:, None]
     terms = weight[:, None] * np.expm1(-y_tilde[:, None] * np.cos(angle - phases))
-    return np.log1p(terms.sum(axis=0) / weight.sum())
+    with np.errstate(divide="ignore"):  # no loss at all
+        return np.log1p(terms.sum(axis=0) / weight.sum())
 
 
 def best_phase(X, y_tilde, weight, omega, n_grid=4096):

@@ -308,6 +308,43 @@ def test_a_sanitizer_that_is_asleep_is_not_trusted(monkeypatch, tmp_path, saniti
         sanitizers.trusted.cache_clear()
 
 
+@pytest.mark.parametrize("kind", ["address", "thread"])
+def test_the_planted_fault_of_a_kernel_has_a_place(sanitizers, kind):
+    old, new = sanitizers.KERNEL_FAULTS[kind]
+    source = (sanitizers.SOURCES / "rffkern" / "_kernels" / f"{sanitizers.KERNEL}.pyx").read_text(encoding="utf-8")
+    assert old in source
+    assert new not in source
+
+
+@pytest.mark.parametrize(("whole", "faulty", "message"), [
+    (None, None, "was not found"), (None, "exit code 1: no module", "was not found"),
+    ("exit code 66: race", "exit code 66: race", "without the planted fault"),
+    (None, "exit code 66: race", "the case")])
+def test_a_kernel_whose_fault_is_not_found_is_not_trusted(monkeypatch, tmp_path, sanitizers, whole, faulty, message):
+    answers = {"whole": whole, "faulty": faulty}
+    monkeypatch.setattr(sanitizers, "trusted", lambda kind: None)
+    monkeypatch.setattr(sanitizers, "build", lambda kind: "whole")
+    monkeypatch.setattr(sanitizers, "faulty", lambda kind: "faulty")
+    monkeypatch.setattr(sanitizers, "run", lambda kind, arguments, *_, site=None: (
+        answers[site] if arguments[0] == "-c" else "the case"))
+    sanitizers.finds_kernel_fault.cache_clear()
+    try:
+        for job, *_ in sanitizers.JOBS.values():
+            assert message in job(np.random.default_rng(0), tmp_path)
+    finally:
+        sanitizers.finds_kernel_fault.cache_clear()
+
+
+def test_a_test_that_fails_under_a_sanitizer_counts(monkeypatch, tmp_path, sanitizers):
+    """No other exit code than 0 passes, however many tests have passed."""
+    monkeypatch.setattr(sanitizers, "_gcc", lambda *_: "")
+    tests = tmp_path / "test_two.py"
+    tests.write_text("def test_good(): pass\ndef test_bad(): assert False\n")
+    arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", tmp_path, tests]
+    assert "1 failed, 1 passed" in sanitizers.run("address", arguments, tmp_path)
+    assert sanitizers.run("address", [*arguments, "-k", "good"], tmp_path) is None
+
+
 def test_sanitized_work_passes_as_it_is(tmp_path):
     """The scripts that run under the sanitizers run without them."""
     for script in (["soaking.sanitized_calls", "0", "3"], ["soaking.sanitized_threads", "0"]):

@@ -1,5 +1,6 @@
 """PBRFF: landmarks, pseudo-posterior and machine against their twins."""
 
+import inspect
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
@@ -280,7 +281,7 @@ def test_fits_at_once_with_teams_of_threads(make):
 def test_the_docstring_describes_every_parameter():
     for make in (PBRFFClassifier, PBRFFTransformer):
         for name in make().get_params():
-            assert f"    {name} : " in make.__doc__
+            assert f"\n{name} : " in inspect.cleandoc(make.__doc__)
         assert "{" not in make.__doc__
         assert "{" not in make.fit.__doc__
 

@@ -177,15 +177,15 @@ def test_omegas_that_overflow_are_refused(rng):
 
 @pytest.mark.parametrize("cls", [RFFNetClassifier, RFFNetRegressor])
 def test_every_parameter_is_described_where_help_shows_it(cls):
-    section = cls.__doc__.split("Parameters\n    ----------\n")[1].split("Attributes\n")[0]
-    entries = dict(re.findall(r"^    (\w+) : (.*)$", section, re.MULTILINE))
+    section = inspect.cleandoc(cls.__doc__).split("Parameters\n----------\n")[1].split("Attributes\n")[0]
+    entries = dict(re.findall(r"^(\w+) : (.*)$", section, re.MULTILINE))
     assert list(entries) == list(cls().get_params())
     for name, value in cls().get_params().items():
         assert entries[name].endswith(f'default "{value}"' if isinstance(value, str) else f"default {value!r}")
     assert "As of" not in cls.__doc__
     for method in (cls.fit, cls.partial_fit, cls.select_top_k, cls.selection_path):
         for name in list(inspect.signature(method).parameters)[1:]:
-            assert re.search(rf"^ +{name} : ", method.__doc__, re.MULTILINE), (method, name)
+            assert re.search(rf"^{name} : ", inspect.cleandoc(method.__doc__), re.MULTILINE), (method, name)
 
 
 @pytest.mark.parametrize("family", ["rffnet", "rffnet_regressor"])

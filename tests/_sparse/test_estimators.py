@@ -1,5 +1,6 @@
 """Sparse kernel machines by boosting: against their twin, scheme by scheme, and what a user meets."""
 
+import inspect
 import itertools
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
@@ -367,7 +368,7 @@ def test_concurrent_fits_have_the_bits_of_one_alone(rng):
 def test_every_parameter_is_described():
     for model in (SparseKernelClassifier, SparseKernelRegressor):
         for name in model().get_params():
-            assert f"\n    {name} : " in model.__doc__
+            assert f"\n{name} : " in inspect.cleandoc(model.__doc__)
         assert "{" not in model.fit.__doc__
 
 

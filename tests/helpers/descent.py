@@ -1,6 +1,7 @@
 """The kernels of GBRFF2's weak learner, called on a `Problem`."""
 
 import numpy as np
+import reference
 
 from rffkern._kernels import gbrff_omega, gbrff_phase
 
@@ -10,6 +11,12 @@ def search_phase(problem):
     return gbrff_phase.search_phase(rows.tiles, margins.r, rows.weight, problem.omega, rows.total_weight,
                                     margins.largest_residual, rows.cosine, rows.sine, rows.scaled, rows.circle,
                                     rows.partial, rows.n_threads)
+
+
+def phase_loss(problem, phase):
+    """The logarithm of the loss at a phase, by the twin."""
+    phases = np.array([phase])
+    return reference.phase_curve(problem.X, problem.y_tilde, problem.weight, problem.omega, phases)[0]
 
 
 def omega_objective(problem, omega, reg_lambda):

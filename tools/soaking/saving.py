@@ -4,18 +4,17 @@ import errno
 import os
 import resource
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 
 import rffkern
 from rffkern import FourierExpansion, GBRFF2Classifier
+from rffkern._cli.main import main as command_line
 from soaking.children import in_child
 
-N_KILLS = 10
-N_PREDICTION_KILLS = 10
+N_KILLS = 25
+N_PREDICTION_KILLS = 25
 
 
 def random_model(rng, n_terms=2000):
@@ -49,22 +48,35 @@ def killed_saves(rng, folder):
     return None
 
 
+def _predict(arguments):
+    """Start the command line in a fork, which spares a start of Python; return its process."""
+    child = os.fork()
+    if child == 0:
+        code = 70
+        try:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            code = command_line(arguments)
+        finally:
+            os._exit(code)
+    return child
+
+
 def killed_predictions(rng, folder):
     """Send SIGKILL while the command line writes predictions over an older file."""
     X = rng.standard_normal((20_000, 5))
     rffkern.save(GBRFF2Classifier(3, n_threads=1).fit(X[:500], X[:500, 0] > 0), folder / "model.npz")
     np.savetxt(folder / "rows.csv", X, delimiter=",", fmt="%.4f")
-    command = [sys.executable, "-P", "-m", "rffkern", "predict", str(folder / "model.npz"), str(folder / "rows.csv"),
-               "-o", str(folder / "out.csv")]
+    arguments = ["predict", str(folder / "model.npz"), str(folder / "rows.csv"), "-o", str(folder / "out.csv")]
     started = time.monotonic()
-    subprocess.run(command, check=True, capture_output=True)
+    if os.waitpid(_predict(arguments), 0)[1]:
+        return "the command line failed"
     seconds, whole = time.monotonic() - started, (folder / "out.csv").read_bytes()
     for number in range(N_PREDICTION_KILLS):
         (folder / "out.csv").write_bytes(b"old\n")
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(rng.uniform(0.3, 1.0) * seconds)
-        process.kill()
-        process.wait()
+        child = _predict(arguments)
+        time.sleep(rng.uniform(0.0, 1.2) * seconds)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
         if (folder / "out.csv").read_bytes() not in (b"old\n", whole):
             return f"kill {number}: predictions are neither the old nor the new ones"
     return None
