@@ -3,8 +3,8 @@
 With sign y in {-1, +1} and bound U_i = C weight_i the primal problem is: minimise 1/2 |w|^2 + sum over rows of
 U_i max(0, 1 - y_i w . x_i), or its square; `linear_svm.pyx` states the dual.  Coordinate descent on the dual comes
 first, and is all that easy problems need.  It is slow with many rows or a large C.  Then Newton's method goes on: on
-the primal for the squared hinge loss, between barriers on the dual for the hinge loss.  The number of its steps depends
-on neither; where the primal's steps are short, barriers serve the squared hinge loss, too.  Every method stops only when primal and dual objective agree.
+the primal for the squared hinge loss, between barriers on the dual for the hinge loss, and where steps on the primal
+are short.  The number of its steps depends on neither.  Every method stops only when primal and dual objective agree.
 """
 
 import warnings
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._kernels import linalg, linear_svm
 from .interior_point import MAX_STEPS, interior_point
-from .newton_systems import SplitSystem, has_few_rows
+from .newton_systems import SplitSystem, has_few_rows, row_parts
 
 Double = NDArray[np.float64]
 Signs = NDArray[np.int8]
@@ -201,7 +201,10 @@ class Problem:
         """The same problem in double precision."""
         if self.is_double:
             return self
-        return Problem(self.features.astype(np.float64), self.sign, self.bound, self.loss, self.threads)
+        features = np.empty(self.features.shape)
+        for some in row_parts(self.n_samples, self.width):
+            features[some] = self.features[some]
+        return Problem(features, self.sign, self.bound, self.loss, self.threads)
 
 
 class _ColumnSystem:
