@@ -53,6 +53,13 @@ class _Barrier:
         pairs = zip(self.distances(alpha), multipliers, strict=True)
         return sum((distance * multiplier).mean() for distance, multiplier in pairs) / len(multipliers)
 
+    def _scale(self) -> Double:
+        """S of the system: what the dual and its barriers add to the diagonal, inverted."""
+        theta = self.problem.diagonal.copy()
+        for distance, multiplier in zip(self.distances(self.alpha), self.multipliers, strict=True):
+            theta += multiplier / distance
+        return np.reciprocal(theta, out=theta)
+
     def _moves(self, gradient: Double, goals: Sequence[Any]) -> Moves:
         """Newton's moves of alpha and the multipliers towards multiplier times distance = goal."""
         right, own, distances = -gradient, [], self.distances(self.alpha)
@@ -65,20 +72,16 @@ class _Barrier:
 
     def _longest(self, moves: Moves) -> float:
         """Longest step, 1 at most, on which nothing becomes negative."""
-        pairs = [(distance, sign * moves[0]) for sign, distance
-                 in zip(self.signs, self.distances(self.alpha), strict=True)]
-        pairs += zip(self.multipliers, moves[1:], strict=True)
-        return min(1.0, *(1 / max(1e-300, (-move / value).max()) for value, move in pairs))
+        distances = zip(self.distances(self.alpha), self.signs, strict=True)
+        nearest = [(moves[0] / distance * -sign).max() for distance, sign in distances]
+        nearest += [(-move / value).max() for value, move in zip(self.multipliers, moves[1:], strict=True)]
+        return min(1.0, *(1 / max(1e-300, share) for share in nearest))
 
     def advance(self, gradient: Double) -> bool:
         """Predict, correct and step; return False where rounding allows no more."""
-        distances = self.distances(self.alpha)
-        if not all(distance.min() > 0 for distance in distances):
+        if not all(distance.min() > 0 for distance in self.distances(self.alpha)):
             return False  # rounding has put a row on its barrier
-        theta = self.problem.diagonal.copy()
-        for distance, multiplier in zip(distances, self.multipliers, strict=True):
-            theta += multiplier / distance
-        if not self.system.factorise(1 / theta):
+        if not self.system.factorise(self._scale()):
             return False
         moves = self._moves(gradient, [0.0] * len(self.signs))
         now = self._product(self.alpha, self.multipliers)
