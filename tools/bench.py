@@ -5,6 +5,7 @@
     python tools/bench.py predict                          scoring, many rows and one
     python tools/bench.py kernels                          one evaluation against the speed of memory
     python tools/bench.py landmarks                        GBRFF1, GBRFF and PBRFF against NumPy/SciPy, and LinearSVC
+    python tools/bench.py machines --limit 300             linear machines of PBRFF beside libsvm, as rows grow
     python tools/bench.py sparse                           sparse kernel boosting against NumPy on BLAS, and its growth
     python tools/bench.py rffnet --data DIR                RFFNet against PyTorch: an epoch, and time to equal loss
     python tools/bench.py growth --plot time.png           time against n (sizes of Figure 4), d and T
@@ -26,10 +27,11 @@ import common.one_thread  # noqa: F401  (before numpy)
 from common.measure import compare
 from gbrff import bench as gbrff_bench
 from gbrff.contenders import CONTENDERS
+from pbrff import bench as pbrff_bench
 from rffnet import bench as rffnet_bench
 from sparse import bench as sparse_bench
 
-COMMANDS = {**gbrff_bench.COMMANDS, **sparse_bench.COMMANDS, **rffnet_bench.COMMANDS}
+COMMANDS = {**gbrff_bench.COMMANDS, **pbrff_bench.COMMANDS, **sparse_bench.COMMANDS, **rffnet_bench.COMMANDS}
 
 
 def parse_arguments():
@@ -40,7 +42,7 @@ def parse_arguments():
     parser.add_argument("--only", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS), help="contenders")
     parser.add_argument("--repeat", type=int, default=5, help="repetitions, of which the median is reported")
     parser.add_argument("--limit", type=float, default=60, help="a contender is left out when its fit would take more "
-                        "seconds; rffnet repeats the fits of a problem until they have taken so many")
+                        "seconds, or takes them; rffnet repeats the fits of a problem until they have taken so many")
     parser.add_argument("--memory", action="store_true", help="measure the memory of fits as well")
     parser.add_argument("--plot", metavar="FILE", help="draw time against n there")
     parser.add_argument("--folder", help="where memmap may write")

@@ -258,14 +258,23 @@ def extend(
     return pivot > 0
 
 
+cdef inline void _solve_forward(const double[:, ::1] factor, double *x, Py_ssize_t i) noexcept nogil:
+    x[i] = (x[i] - _dot(&factor[i, 0], x, i)) / factor[i, i]
+
+
+cdef inline void _solve_back(const double[:, ::1] factor, double *x, Py_ssize_t i) noexcept nogil:
+    cdef Py_ssize_t k
+    x[i] /= factor[i, i]
+    for k in range(i):
+        x[k] -= factor[i, k] * x[i]
+
+
 cdef void solve(const double[:, ::1] factor, double *x, Py_ssize_t size) noexcept nogil:
-    cdef Py_ssize_t i, k
+    cdef Py_ssize_t i
     for i in range(size):
-        x[i] = (x[i] - _dot(&factor[i, 0], x, i)) / factor[i, i]
+        _solve_forward(factor, x, i)
     for i in range(size - 1, -1, -1):
-        x[i] /= factor[i, i]
-        for k in range(i):
-            x[k] -= factor[i, k] * x[i]
+        _solve_back(factor, x, i)
 
 
 def solve_factorised(
@@ -274,5 +283,11 @@ def solve_factorised(
 ):
     """Solve L L' x = b."""
     agree(holds(factor, x.shape[0], x.shape[0]), "factor must have at least as many rows and columns as x has entries")
+    cdef Py_ssize_t i, work = 0
     with nogil:
-        solve(factor, &x[0], x.shape[0])
+        for i in range(x.shape[0]):
+            _solve_forward(factor, &x[0], i)
+            look_at_signals(&work, 4 * i)   # rows come from memory
+        for i in range(x.shape[0] - 1, -1, -1):
+            _solve_back(factor, &x[0], i)
+            look_at_signals(&work, 4 * i)

@@ -1,5 +1,6 @@
-"""An interior point method for the dual of linear support vector machines with the hinge loss."""
+"""An interior point method for the dual of linear support vector machines."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ if TYPE_CHECKING:
     from .newton_systems import SplitSystem
 
 Double = NDArray[np.float64]
-Moves = tuple[Double, Double, Double]
+Moves = tuple[Double, ...]  # of alpha, then of the multipliers
 
 # Largest number of Newton steps; 5 to 50 are usual.
 MAX_STEPS = 300
@@ -20,57 +21,77 @@ _FRACTION_TO_BOUNDARY = 0.995
 
 
 class _Barrier:
-    """Interior point state for the hinge loss: 0 < alpha < bound, and the multipliers of both constraints."""
+    """Interior point state: 0 < alpha, and alpha < bound with the hinge loss, with multipliers of these constraints.
+
+    The sign of a constraint is 1 where alpha is above its barrier, -1 where it is below.
+    """
 
     def __init__(self, problem: "Problem", system: "SplitSystem") -> None:
         self.problem, self.system = problem, system
+        self.signs = (1.0, -1.0) if problem.loss.has_upper_bound else (1.0,)
         self.alpha = 0.5 * problem.bound
-        gradient = problem.project(problem.combine(self.alpha)) - 1
-        self.low_multiplier, self.high_multiplier = np.maximum(gradient, 0) + 1, np.maximum(-gradient, 0) + 1
+        gradient = self.gradient(problem.project(problem.combine(self.alpha)))
+        least = max(1.0, float(np.abs(gradient).mean()))  # a large C has large multipliers
+        self.multipliers = tuple(np.maximum(sign * gradient, 0) + least for sign in self.signs)
 
-    @property
-    def distance(self) -> Double:
-        """From alpha up to the bound."""
-        return self.problem.bound - self.alpha
+    def gradient(self, margins: Double) -> Double:
+        """Of the dual, given the margins of the combination."""
+        return margins - 1 + self.problem.diagonal * self.alpha
 
-    def _after(self, step: float, moves: Moves) -> Moves:
-        """Alpha and both multipliers after a step."""
-        return (self.alpha + step * moves[0], self.low_multiplier + step * moves[1],
-                self.high_multiplier + step * moves[2])
+    def distances(self, alpha: Double) -> tuple[Double, ...]:
+        """From the barriers."""
+        return (alpha, self.problem.bound - alpha)[: len(self.signs)]
 
-    def _products(self, alpha: Double, low: Double, high: Double) -> float:
+    def _after(self, step: float, moves: Moves) -> tuple[Double, tuple[Double, ...]]:
+        """Alpha and the multipliers after a step."""
+        values = (self.alpha, *self.multipliers)
+        alpha, *multipliers = (value + step * move for value, move in zip(values, moves, strict=True))
+        return alpha, tuple(multipliers)
+
+    def _product(self, alpha: Double, multipliers: tuple[Double, ...]) -> float:
         """Mean of the products of multipliers and distances: 0 at the optimum."""
-        return 0.5 * ((alpha * low).mean() + ((self.problem.bound - alpha) * high).mean())
+        pairs = zip(self.distances(alpha), multipliers, strict=True)
+        return sum((distance * multiplier).mean() for distance, multiplier in pairs) / len(multipliers)
 
-    def _moves(self, gradient: Double, low_goal: Any, high_goal: Any) -> Moves:
-        """Newton's moves of alpha and both multipliers towards multiplier times distance = goal."""
-        low = low_goal / self.alpha - self.low_multiplier
-        high = high_goal / self.distance - self.high_multiplier
-        right = -(gradient - self.low_multiplier + self.high_multiplier) + low - high
+    def _scale(self) -> Double:
+        """S of the system: what the dual and its barriers add to the diagonal, inverted."""
+        theta = self.problem.diagonal.copy()
+        for distance, multiplier in zip(self.distances(self.alpha), self.multipliers, strict=True):
+            theta += multiplier / distance
+        return np.reciprocal(theta, out=theta)
+
+    def _moves(self, gradient: Double, goals: Sequence[Any]) -> Moves:
+        """Newton's moves of alpha and the multipliers towards multiplier times distance = goal."""
+        right, own, distances = -gradient, [], self.distances(self.alpha)
+        for sign, goal, distance, multiplier in zip(self.signs, goals, distances, self.multipliers, strict=True):
+            own.append(goal / distance - multiplier)
+            right += sign * (multiplier + own[-1])
         move = self.system.solve(right)
-        return move, low - self.low_multiplier / self.alpha * move, high + self.high_multiplier / self.distance * move
+        return move, *(towards - sign * multiplier / distance * move for sign, towards, distance, multiplier
+                       in zip(self.signs, own, distances, self.multipliers, strict=True))
 
     def _longest(self, moves: Moves) -> float:
         """Longest step, 1 at most, on which nothing becomes negative."""
-        pairs = ((self.alpha, moves[0]), (self.low_multiplier, moves[1]), (self.distance, -moves[0]),
-                 (self.high_multiplier, moves[2]))
-        return min(1.0, *(1 / max(1e-300, (-move / value).max()) for value, move in pairs))
+        distances = zip(self.distances(self.alpha), self.signs, strict=True)
+        nearest = [(moves[0] / distance * -sign).max() for distance, sign in distances]
+        nearest += [(-move / value).max() for value, move in zip(self.multipliers, moves[1:], strict=True)]
+        return min(1.0, *(1 / max(1e-300, share) for share in nearest))
 
     def advance(self, gradient: Double) -> bool:
         """Predict, correct and step; return False where rounding allows no more."""
-        if not (self.alpha.min() > 0 and self.distance.min() > 0):
+        if not all(distance.min() > 0 for distance in self.distances(self.alpha)):
             return False  # rounding has put a row on its barrier
-        theta = self.low_multiplier / self.alpha + self.high_multiplier / self.distance
-        if not self.system.factorise(1 / theta):
+        if not self.system.factorise(self._scale()):
             return False
-        moves = self._moves(gradient, 0.0, 0.0)
-        now = self._products(self.alpha, self.low_multiplier, self.high_multiplier)
-        goal = (self._products(*self._after(self._longest(moves), moves)) / now) ** 3 * now
-        moves = self._moves(gradient, goal - moves[0] * moves[1], goal + moves[0] * moves[2])
+        moves = self._moves(gradient, [0.0] * len(self.signs))
+        now = self._product(self.alpha, self.multipliers)
+        goal = (self._product(*self._after(self._longest(moves), moves)) / now) ** 3 * now
+        moves = self._moves(gradient, [goal - sign * moves[0] * move
+                                       for sign, move in zip(self.signs, moves[1:], strict=True)])
         step = _FRACTION_TO_BOUNDARY * self._longest(moves)
         if not (np.isfinite(moves).all() and np.isfinite(step)):
             return False
-        self.alpha, self.low_multiplier, self.high_multiplier = self._after(step, moves)
+        self.alpha, self.multipliers = self._after(step, moves)
         return True
 
 
@@ -85,6 +106,6 @@ def interior_point(problem: "Problem", system: "SplitSystem", machine: "Machine"
         if gap < machine.gap or n_steps == 0:
             machine = machine._replace(coef=coef, margins=margins, n_passes=n_passes + n_steps, gap=gap)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # at the end of what rounding allows
-            if gap <= tol or n_steps == MAX_STEPS or not barrier.advance(margins - 1):
+            if gap <= tol or n_steps == MAX_STEPS or not barrier.advance(barrier.gradient(margins)):
                 break
     return machine

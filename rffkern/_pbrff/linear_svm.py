@@ -3,8 +3,8 @@
 With sign y in {-1, +1} and bound U_i = C weight_i the primal problem is: minimise 1/2 |w|^2 + sum over rows of
 U_i max(0, 1 - y_i w . x_i), or its square; `linear_svm.pyx` states the dual.  Coordinate descent on the dual comes
 first, and is all that easy problems need.  It is slow with many rows or a large C.  Then Newton's method goes on: on
-the primal for the squared hinge loss, between barriers on the dual for the hinge loss.  The number of its steps depends
-on neither.  Every method stops only when primal and dual objective agree.
+the primal for the squared hinge loss, between barriers on the dual for the hinge loss, and where steps on the primal
+are short.  The number of its steps depends on neither.  Every method stops only when primal and dual objective agree.
 """
 
 import warnings
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._kernels import linalg, linear_svm
 from .interior_point import MAX_STEPS, interior_point
-from .newton_systems import SplitSystem, has_few_rows
+from .newton_systems import SplitSystem, has_few_rows, row_parts
 
 Double = NDArray[np.float64]
 Signs = NDArray[np.int8]
@@ -30,11 +30,19 @@ _HINGE_SHARE = 1.0
 # Beyond this width matrices are kept once, not for each share of the rows.
 _WIDEST = 1000
 
+# Steps of Newton's method shorter than this share are short.  Many of them are seen where losses of a large C begin
+# behind every row that it passes: the interior point method then needs fewer steps.
+_SHORT_STEP = 0.1
+_MOST_SHORT_STEPS = 5
+
 # Parts of the rows whose Gram matrices are computed in parallel.
 _GRAM_SHARES = 8
 
 # Checks of the gap within which it must halve; else rounding keeps it from falling.
 _CHECKS_TO_HALVE = 50
+
+# Coordinate descent ends early where it would come too late even if its gap fell by so many times this rate.
+_HOPE = 2
 
 # Largest number of multiply-adds between two checks, so that an interrupt is noticed within a second.
 _WORK_BETWEEN_CHECKS = 5e8
@@ -78,6 +86,10 @@ class Loss(Protocol):
     def in_kernel(self) -> linear_svm.HingeLoss | linear_svm.SquaredHingeLoss:
         """The same loss for `descend_dual`."""
 
+    @property
+    def has_upper_bound(self) -> bool:
+        """Whether alpha has an upper bound in the dual."""
+
     def losses(self, slack: Double, bound: Double) -> Double:
         """Losses of rows of slack max(0, 1 - margin)."""
 
@@ -95,6 +107,7 @@ class _HingeLoss:
     """U max(0, 1 - margin)."""
 
     in_kernel = linear_svm.HingeLoss()
+    has_upper_bound = True
 
     def losses(self, slack: Double, bound: Double) -> Double:
         return bound * slack
@@ -115,6 +128,7 @@ class _SquaredHingeLoss:
     """U max(0, 1 - margin)^2."""
 
     in_kernel = linear_svm.SquaredHingeLoss()
+    has_upper_bound = False
 
     def losses(self, slack: Double, bound: Double) -> Double:
         return bound * slack**2
@@ -126,12 +140,15 @@ class _SquaredHingeLoss:
         return _EPOCHS if width <= _WIDEST else _wide_epochs(n_samples, width, _SHARE)
 
     def finish(self, problem: "Problem", machine: Machine, tol: float) -> Machine:
-        if problem.width > _WIDEST:
-            return _newton(problem.in_double(), machine, tol)
-        machine = _newton(problem, machine, tol)
-        if machine.gap <= tol or problem.is_double:
+        if problem.width <= _WIDEST:
+            machine = _newton(problem, machine, tol)
+        if machine.gap > tol and not (problem.is_double and problem.width <= _WIDEST):
+            problem = problem.in_double()
+            machine = _newton(problem, machine, tol)
+        if machine.gap <= tol:
             return machine
-        return _newton(problem.in_double(), machine, tol)
+        found = interior_point(problem, _split_system(problem), machine, tol)
+        return found if found.gap < machine.gap else machine
 
 
 def _wide_epochs(n_samples: int, width: int, share: float) -> int:
@@ -184,7 +201,10 @@ class Problem:
         """The same problem in double precision."""
         if self.is_double:
             return self
-        return Problem(self.features.astype(np.float64), self.sign, self.bound, self.loss, self.threads)
+        features = np.empty(self.features.shape)
+        for some in row_parts(self.n_samples, self.width):
+            features[some] = self.features[some]
+        return Problem(features, self.sign, self.bound, self.loss, self.threads)
 
 
 class _ColumnSystem:
@@ -261,7 +281,7 @@ def _descend(problem: Problem, tol: float, seed: int) -> Machine:
     features, alpha = problem.features, np.zeros(problem.n_samples)
     curvature = np.einsum("ij,ij->i", features, features, dtype=np.float64)
     coef, active = np.zeros(problem.width, features.dtype), np.arange(problem.n_samples)
-    state, goal, n_passes, best, since_best = np.array([seed], np.uint64), tol, 0, np.inf, 0
+    state, goal, n_passes, best, since_best, before = np.array([seed], np.uint64), tol, 0, np.inf, 0, np.inf
     at_a_time = int(max(1, min(1000, _WORK_BETWEEN_CHECKS // features.size)))
     at_most = problem.loss.n_epochs(problem.n_samples, problem.width)
     while True:
@@ -274,10 +294,12 @@ def _descend(problem: Problem, tol: float, seed: int) -> Machine:
         primal = problem.primal(coef, margins)
         gap = (primal - problem.dual(alpha, coef)) / primal
         best, since_best = (gap, 0) if gap < 0.5 * best else (best, since_best + 1)
-        if gap <= tol or n_passes >= at_most or since_best == _CHECKS_TO_HALVE:
+        too_slow = gap * (gap / before) ** (_HOPE * (at_most - n_passes) / max(1, done)) > tol
+        if gap <= tol or n_passes >= at_most or since_best == _CHECKS_TO_HALVE or too_slow:
             return Machine(coef.astype(np.float64), margins, n_passes, gap)
         if done < allowed:
             goal *= 0.5  # the gap that the rows met on the way was too optimistic
+        before = gap
 
 
 def _newton(problem: Problem, machine: Machine, tol: float) -> Machine:
@@ -286,11 +308,12 @@ def _newton(problem: Problem, machine: Machine, tol: float) -> Machine:
     coef, n_passes = machine.coef, machine.n_passes
     margins = problem.project(coef)  # computed again, because those of the machine may be of lower precision
     primal = problem.primal(coef, margins)
+    n_short = 0
     for _ in range(MAX_STEPS):
         alpha = 2 * problem.bound * np.maximum(0, 1 - margins)
         combined = problem.combine(alpha).astype(np.float64)
         gap = (primal - problem.dual(alpha, combined)) / primal
-        if gap <= tol or not system.factorise(2 * problem.bound * (margins < 1)):
+        if gap <= tol or n_short == _MOST_SHORT_STEPS or not system.factorise(2 * problem.bound * (margins < 1)):
             break
         direction = system.direction(combined - coef, coef)
         slope, along, step = direction @ (coef - combined), problem.project(direction), 1.0
@@ -301,6 +324,7 @@ def _newton(problem: Problem, machine: Machine, tol: float) -> Machine:
             step *= 0.5
         else:
             break
+        n_short += step < _SHORT_STEP
         coef, primal = coef + step * direction, trial
         margins = problem.project(coef)
         n_passes += 1

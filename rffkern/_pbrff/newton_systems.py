@@ -26,6 +26,16 @@ _ROWS_PER_COLUMN = 2
 _HEAVY = 1e6
 
 
+# Largest number of entries of a matrix that are handled together, so that an interrupt is noticed.
+_TOGETHER = 2**24
+
+
+def row_parts(n_rows: int, width: int) -> Iterator[slice]:
+    """The rows of a matrix of a width, some at a time."""
+    step = max(1, _TOGETHER // max(1, width))
+    return (slice(start, start + step) for start in range(0, n_rows, step))
+
+
 def has_few_rows(n_samples: int, width: int) -> bool:
     """Whether a system of the number of rows is solved sooner than one of the columns."""
     return n_samples <= _ROWS_PER_COLUMN * width
@@ -81,9 +91,11 @@ class SplitSystem:
         self.has_light = bool(self.light.any())
         n_heavy = len(self.heavy)
         if self.gram is not None:
-            self.inner = self.gram[np.ix_(self.heavy, self.heavy)]
-            self.inner *= self.root
-            self.inner *= self.root[:, None]
+            self.inner = np.empty((n_heavy, n_heavy))
+            for some in row_parts(n_heavy, n_heavy):
+                self.inner[some] = self.gram[self.heavy[some, None], self.heavy]
+                self.inner[some] *= self.root
+                self.inner[some] *= self.root[some, None]
         else:
             self.inner = np.zeros((n_heavy, n_heavy))
             if self.has_light and not self._factorise_light():
@@ -102,7 +114,9 @@ class SplitSystem:
         else:
             blocked_factors.add_products(self._light_parts(), 1.0, self.outer[:width], 0, self.n_threads)
             self.outer[:width].flat[:: width + 1] += 1
-        self.outer[width:] = problem.features[self.heavy] * (self.root * problem.sign[self.heavy])[:, None]
+        for some in row_parts(len(self.heavy), width):
+            heavy = self.heavy[some]
+            self.outer[width:][some] = problem.features[heavy] * (self.root[some] * problem.sign[heavy])[:, None]
         if not blocked_factors.factorise(self.outer, self.n_threads):
             return False
         parts = blocked_factors.column_parts(self.outer[width:])

@@ -188,6 +188,60 @@ def test_more_than_a_thousand_landmarks(name):
     assert model.score(X, y) > 0.75
 
 
+@pytest.mark.parametrize("C", [1e-2, 0.3, 10.0])
+@losses
+def test_objectives_are_those_of_other_programs(C, loss):
+    """libsvm's intercept is free: rows with their mirror images, which make it 0, take it away."""
+    svm = pytest.importorskip("sklearn.svm", reason="needs scikit-learn")
+    features, sign, _ = problem(11, 120, 15, overlap=3.0)
+    if loss is HINGE:
+        other = svm.SVC(kernel="linear", C=C / 2, tol=1e-8)
+        other.fit(np.vstack([features, -features]), np.concatenate([sign, -sign]))
+    else:
+        other = svm.LinearSVC(C=C, tol=1e-8, dual=False, fit_intercept=False, max_iter=10**5).fit(features, sign)
+
+    def primal(coef):
+        slack = np.maximum(0, 1 - sign * (features @ coef))
+        return 0.5 * coef @ coef + loss.losses(slack, np.full(120, C)).sum()
+
+    for method in (solve, second_order):
+        machine = method(features, sign, np.full(120, C), loss, 1e-8)
+        assert primal(machine.coef) == pytest.approx(primal(other.coef_[0]), rel=1e-6)
+
+
+@pytest.mark.parametrize("C", [1e4, 1e6])
+def test_few_rows_of_a_large_C_take_few_steps(C):
+    """Newton's method alone takes 140 steps for 500 rows: every row that a step passes stops it."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    sign = np.where((X[:, 1] * X[:, 2] > 0) ^ (rng.random(300) < 0.25), 1, -1).astype(np.int8)
+    features = np.zeros((300, 1024))
+    features[:] = np.cos(X @ rng.standard_normal((3, 1024)) + rng.uniform(0, 6.28, 1024))
+    machine = second_order(features, sign, np.full(300, C), SQUARED, 1e-6)
+    assert machine.gap <= 1e-6
+    assert machine.n_passes <= 50
+
+
+def test_coordinate_descent_ends_where_it_would_come_too_late(monkeypatch):
+    """The gap is seen to fall too slowly long before all passes are made; an easy problem has them all."""
+    monkeypatch.setattr(_svm, "_WORK_BETWEEN_CHECKS", 1e6)
+    features, sign, bound = problem(3, 1000, 120, np.float32, overlap=5.0)
+    at_most = HINGE.n_epochs(*features.shape)
+    slow = _svm._descend(_svm.Problem(features, sign, 1e3 * bound, HINGE, ALONE), 1e-4, 1)
+    assert slow.n_passes < 0.2 * at_most
+    assert slow.gap > 1e-4
+    assert _svm._descend(_svm.Problem(features, sign, 1e-2 * bound, HINGE, ALONE), 1e-4, 1).gap <= 1e-4
+
+
+@pytest.mark.parametrize("name", ["hinge", "squared_hinge"])
+def test_several_classes_of_more_landmarks_than_rows(name):
+    X = np.random.default_rng(0).standard_normal((300, 2))
+    y = np.digitize(X[:, 0] * X[:, 1], [-0.3, 0.3]) + 5
+    model = PBRFFClassifier(1100, n_components=3, C=1e4, loss=name, random_state=0).fit(X, y)
+    assert model.decision_function(X).shape == (300, 3)
+    assert model.score(X, y) > 0.9
+
+
 def test_newton_does_not_believe_margins_of_lower_precision():
     """They come with rounding errors, which a large C turns into a loss below the lowest, that no step can reach."""
     features, sign, bound = problem(8, 42, 200)
