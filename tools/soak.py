@@ -19,13 +19,13 @@ import time
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the parent forks, so that it must have no threads
 
 import numpy as np
-from soaking import files, memory, saving, training
+from soaking import files, interrupts, memory, saving, training
 
 JOBS = {  # name: (function, share of the time)
     "damaged_files": (files.damaged_files, 5), "killed_saves": (saving.killed_saves, 2),
     "killed_predictions": (saving.killed_predictions, 1), "failing_saves": (saving.failing_saves, 1),
     "random_fits": (training.random_fits, 5), "forks": (training.forks, 2),
-    "memory_formulas": (memory.memory_formulas, 2),
+    "memory_formulas": (memory.memory_formulas, 2), "interrupts": (interrupts.interrupts, 2),
 }
 
 

@@ -8,6 +8,7 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport sqrt
 
 from .checks cimport agree, has_shape, holds
+from .signals cimport at_once, look_at_signals
 from .tiles cimport LANES, TERMS, TILE, dot, project_terms
 
 
@@ -68,10 +69,13 @@ cdef void _finish_below(double[:, ::1] matrix, Py_ssize_t row, Py_ssize_t start,
         _finish_row(matrix, i, start, stop)
 
 
-cdef bint _factorise_panel(double[:, ::1] matrix, Py_ssize_t start, double[:, ::1] scratch,
-                           int n_threads) noexcept nogil:
+cdef int _factorise_panel(double[:, ::1] matrix, Py_ssize_t start, double[:, ::1] scratch, int n_threads,
+                          Py_ssize_t *work) except -1 nogil:
+    """The factor in the columns of a panel; return whether its diagonal was positive."""
     cdef Py_ssize_t i, k, size = matrix.shape[0], stop = min(start + TILE, size)
     cdef double *panel = &scratch[0, 0]
+    cdef Py_ssize_t n_groups = (size - stop + TERMS - 1) // TERMS, each = TERMS * TILE * (start + TILE)
+    cdef Py_ssize_t first = 0, last
     cdef double pivot
     for i in range(TILE):
         for k in range(start):
@@ -84,8 +88,12 @@ cdef bint _factorise_panel(double[:, ::1] matrix, Py_ssize_t start, double[:, ::
         if not pivot > 0:
             return False
         matrix[i, i] = sqrt(pivot)
-    for k in prange((size - stop + TERMS - 1) // TERMS, schedule='dynamic', num_threads=n_threads):
-        _finish_below(matrix, stop + k * TERMS, start, stop, panel, &scratch[threadid(), 0] + size * TILE)
+    while first < n_groups:
+        last = min(n_groups, first + n_threads * at_once(each))
+        for k in prange(first, last, schedule='dynamic', num_threads=n_threads):
+            _finish_below(matrix, stop + k * TERMS, start, stop, panel, &scratch[threadid(), 0] + size * TILE)
+        look_at_signals(work, (last - first) * each)
+        first = last
     return True
 
 
@@ -95,7 +103,7 @@ def factorise(
     int n_threads,
 ):
     """Replace a lower triangle by its Cholesky factor; return whether it was positive definite."""
-    cdef Py_ssize_t panel, size = matrix.shape[0]
+    cdef Py_ssize_t panel, size = matrix.shape[0], work = 0
     agree(matrix.shape[1] == size, "matrix must have shape (size, size)")
     agree(holds(scratch, n_threads, _factor_scratch(size)), "scratch must have shape (n_threads, factor_scratch(size))")
     agree(n_threads >= 1, "n_threads must be at least 1")
@@ -103,7 +111,7 @@ def factorise(
     with nogil:
         for panel in range((size + TILE - 1) // TILE):
             if good:
-                good = _factorise_panel(matrix, panel * TILE, scratch, n_threads)
+                good = _factorise_panel(matrix, panel * TILE, scratch, n_threads, &work)
     return good
 
 
@@ -158,12 +166,22 @@ def invert(
     agree(has_shape(transposed, size, size), "transposed must have shape (size, size)")
     agree(holds(scratch, n_threads, _factor_scratch(size)), "scratch must have shape (n_threads, factor_scratch(size))")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t p, panels = (factor.shape[0] + TILE - 1) // TILE
+    cdef Py_ssize_t p, panels = (factor.shape[0] + TILE - 1) // TILE, first = 0, last, work = 0
+    cdef Py_ssize_t each = TILE * size * size
     with nogil:
-        for p in prange(panels, schedule='dynamic', num_threads=n_threads):
-            _invert_panel(factor, p * TILE, transposed, &scratch[threadid(), 0])
-        for p in prange(panels, schedule='dynamic', num_threads=n_threads):
-            _square_panel(transposed, p * TILE, inverse, &scratch[threadid(), 0])
+        while first < panels:
+            last = min(panels, first + n_threads * at_once(each))
+            for p in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                _invert_panel(factor, p * TILE, transposed, &scratch[threadid(), 0])
+            look_at_signals(&work, (last - first) * each)
+            first = last
+        first = 0
+        while first < panels:
+            last = min(panels, first + n_threads * at_once(each))
+            for p in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                _square_panel(transposed, p * TILE, inverse, &scratch[threadid(), 0])
+            look_at_signals(&work, (last - first) * each)
+            first = last
 
 
 cdef double extend_row(double[:, ::1] factor, Py_ssize_t size, double smallest) noexcept nogil:
