@@ -96,9 +96,13 @@ class PBRFFClassifier(Classifier):
         array:  max(n (u (d + W) + 9), n (u W + 81 + 9 k), n (24 + 50 k)) + 64 W^2
         blocks: max(n (u W + 9) + (8 + u) b, n (u W + 81 + 9 k), n (24 + 50 k)) + 64 W^2
 
-    Sample weights take 8 n more, and W^2 is for W of 1000 at most.  Where the hinge loss needs Newton's method it takes
-    n (u W + 200), and 8 n W more in single precision.  `RowBlocks` and `numpy.memmap` are read by blocks, and their
-    features are held, twice where some rows have weight 0.
+    Sample weights take 8 n more, and W^2 is for W of 1000 at most.  Where coordinate descent is slow, the hinge loss
+    and W beyond 1000 take n (u W + 240), 8 n W more in single precision, and 16 n^2 + 6000 n with at most 2 W rows,
+    else 24 W^2 + 12000 W and 64 W^2 where W is 1000 at most.  `RowBlocks` and `numpy.memmap` are read by blocks, and
+    their features are held, twice where some rows have weight 0.
+
+    Newton's methods, which follow coordinate descent, take 5 to 50 steps of about n^3 / 6 multiply-adds with at most
+    2 W rows, else of n W^2 / 2 + W^3 / 6, and with the hinge loss up to 7 W^3 / 6 more.
 
     Departures from the printed algorithm: the landmark's own term is left out of its loss only where it is a row; the
     constant feature is regularised, as the dual descent needs it.
