@@ -25,9 +25,10 @@ Double = NDArray[np.float64]
 # share of its squared length: below, rounding errors of the inner products would decide.
 _SMALLEST_PIVOT: dict[np.dtype[Any], float] = {np.dtype(np.float64): 1e-11, np.dtype(np.float32): 1e-7}
 
-# A weak learner has length 1.  One whose values give a length that differs by more than this is skipped too: its weights
-# are so large, and cancel so far, that its values are rounding errors in good part.
-_LENGTH_ERROR = 0.01
+# A weak learner has length 1.  What its values give instead is a measure of the error of inner products, whose weights
+# may be large and cancel.  It is skipped where its own error is larger than this, or where the errors so far, times the
+# squares of the coefficients, make up this share of the objective.
+_LARGEST_ERROR = 0.01
 
 # At the end of a group, coefficients are refined until they move by less than this share, this often at most, and as
 # long as they promise to lower the objective by no more than rounding can have raised it.  A weak learner that raises it
@@ -98,6 +99,7 @@ class LeastSquares:
         self.target = training.residual.copy()
         self.learners: list[WeakLearner] = []
         self.coef = np.zeros(0)
+        self._error = 0.0  # largest of an inner product, so far
         self._factor = np.zeros((settings.capacity, settings.capacity))
 
     def _with_last(self, n_learners: int) -> Double:
@@ -128,7 +130,8 @@ class LeastSquares:
         self.training.fill(last, proposal, self.settings)
         with_last, with_residual = self.training.products(last + 1)
         with_learner, with_model = self._with_last(last + 1), self._with_model(last + 1)
-        if not abs(with_learner[last] - 1) <= _LENGTH_ERROR:
+        error = max(self._error, abs(with_learner[last] - 1))
+        if not error <= _LARGEST_ERROR:
             return False
         self._factor[last, : last + 1] = with_last + reg_lambda * with_learner
         if not linalg.extend(self._factor, last, _SMALLEST_PIVOT[self.training.rows.dtype]):
@@ -142,10 +145,12 @@ class LeastSquares:
         objective = loss + reg_lambda * np.abs(self.coef @ with_model)
         self._move(step)
         rise = self.training.loss - loss + reg_lambda * (step @ (with_model + self._with_model(last + 1)))
-        if not rise <= _ROUNDING * objective:
+        doubtful = reg_lambda * error * (self.coef @ self.coef)
+        if not (rise <= _ROUNDING * objective and doubtful <= _LARGEST_ERROR * objective):
             self._move(-step)
             self.coef = before
             return False
+        self._error = error
         self.learners.append(proposal.learner)
         return True
 
