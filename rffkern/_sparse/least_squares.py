@@ -31,8 +31,8 @@ _SMALLEST_PIVOT: dict[np.dtype[Any], float] = {np.dtype(np.float64): 1e-11, np.d
 _LARGEST_ERROR = 0.01
 
 # At the end of a group, coefficients are refined until they move by less than this share, this often at most, and as
-# long as they promise to lower the objective by no more than rounding can have raised it.  A weak learner that raises it
-# by more is skipped: in exact arithmetic, none does.
+# long as they promise to lower the objective by no more than rounding can have raised it.  A weak learner that raises
+# the objective by more is skipped: in exact arithmetic, none does.
 _REFINED = 1e-13
 _MAX_REFINEMENTS = 4
 _ROUNDING = 1e-6
