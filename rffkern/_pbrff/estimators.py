@@ -237,6 +237,14 @@ class PBRFFTransformer(Model):
     ----------
     {attributes}
 
+    Notes
+    -----
+    Peak memory of `fit` beside X, in bytes, for n rows, d columns, c classes, u = 4 in single precision and 8 in
+    double, and b = max(2^20, 2048 d) numbers in a block of `RowBlocks` or `numpy.memmap`:
+
+        array:  n (u d + max(2 c u + 8, c u + 21))
+        blocks: n (c u + 8) + (8 + u + c u / d) b
+
     Examples
     --------
     >>> import numpy as np

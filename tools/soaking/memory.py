@@ -20,6 +20,7 @@ SMALL = {  # parameters of short fits
     "GBRFFClassifier": {"n_estimators": 2, "n_components": 6},
     "GBRFFRegressor": {"n_estimators": 2, "n_components": 6},
     "PBRFFClassifier": {"n_landmarks": 31, "n_components": 2},
+    "PBRFFTransformer": {"n_landmarks": 31, "n_components": 2},
     "RFFNetClassifier": {"n_components": 50, "max_epochs": 1, "batch_size": 512},
     "RFFNetRegressor": {"n_components": 50, "max_epochs": 1, "batch_size": 512},
     "SparseKernelClassifier": {"n_estimators": 4, **GIVEN}, "SparseKernelRegressor": {"n_estimators": 4, **GIVEN},
@@ -44,7 +45,8 @@ def sizes_of(model, n, n_outputs):
     params, d = model.get_params(), N_FEATURES
     per_round = params.get("n_components") or 1
     m = min(n, params.get("max_samples") or n)
-    return {"n": n, "d": d, "k": n_outputs, "u": 4 if model.precision == "single" else 8, "m": m,
+    return {"n": n, "d": d, "k": n_outputs, "c": max(2, n_outputs),
+            "u": 4 if model.precision == "single" else 8, "m": m,
             "s": n if m < n else 0, "T": params.get("n_estimators", 0), "K": per_round, "p": per_round,
             "P": params.get("n_estimators", 0), "W": 16 * math.ceil((params.get("n_landmarks", 0) + 1) / 16),
             "h": int(params.get("validation_fraction", 0) * n), "a": params.get("batch_size", 0),
