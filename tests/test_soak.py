@@ -193,13 +193,11 @@ def test_random_fits(monkeypatch, tmp_path, training, fault, found):
     assert not any(wrongs) if found is None else found in wrongs[0]
 
 
-def test_memory_formulas(monkeypatch, tmp_path, training):
-    """A formula that forgets one array of double precision is too small."""
-    for name, (params, formula) in training.MEMORY.items():
-        monkeypatch.setattr(training, "MEMORY", {name: (params, formula)})
-        assert training.memory_formulas(np.random.default_rng(0), tmp_path) is None
-        monkeypatch.setattr(training, "MEMORY", {name: (params, lambda n, d, u: 4 * n * d)})
-        assert "the formula says" in training.memory_formulas(np.random.default_rng(0), tmp_path)
+def test_memory_formulas(monkeypatch, tmp_path):
+    from soaking import memory
+    assert memory.memory_formulas(np.random.default_rng(0), tmp_path) is None
+    monkeypatch.setattr(memory, "expected", lambda model, kind, n, n_outputs: 4 * n * 20)
+    assert "the formula says" in memory.memory_formulas(np.random.default_rng(0), tmp_path)
 
 
 # In a forked child GNU OpenMP waits for ever for threads that were not forked.

@@ -35,7 +35,8 @@ class LabelledRows(NamedTuple):
 
     def present(self) -> Indices:
         """Codes of the classes with positive weight, sorted."""
-        return np.unique(self.codes[self.weights.positive()] if self.weights.has_zeros else self.codes)
+        counting = self.codes[self.weights.positive()] if self.weights.has_zeros else self.codes
+        return np.flatnonzero(np.bincount(counting, minlength=self.n_classes))
 
     def taken(self, rows: Indices) -> "LabelledRows":
         """Some of the rows, which are in memory."""
@@ -89,7 +90,8 @@ def check_labelled(X: Any, y: Any, sample_weight: Any) -> Training:
     if present.size < 2:
         raise InvalidInputError(f"y must hold at least two classes, got 1 class with positive weight: "
                                 f"{classes[present].tolist()!r}")
-    rows = rows._replace(codes=np.searchsorted(present, rows.codes), n_classes=len(present))
+    if present.size < rows.n_classes:
+        rows = rows._replace(codes=np.searchsorted(present, rows.codes), n_classes=len(present))
     return _labelled_training(names, rows, classes[present])
 
 

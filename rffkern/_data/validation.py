@@ -127,6 +127,13 @@ def _is_missing(label: Any) -> bool:
     return label is None or not (isinstance(same, (bool, np.bool_)) and same)
 
 
+def _positions(array: NDArray[Any], classes: NDArray[Any]) -> Indices:
+    """Index of each label among the sorted distinct ones; `np.unique` would take four times the memory for it."""
+    if array.dtype.kind == "T":  # whose strings NumPy does not search
+        return np.unique(array, return_inverse=True)[1]
+    return np.searchsorted(classes, array)
+
+
 def check_labels(y: Any, n_samples: int, name: str = "y") -> tuple[NDArray[Any], Indices]:
     """Return (classes, codes): the sorted distinct labels and, per row, the index of its label."""
     if y is None:
@@ -145,7 +152,8 @@ def check_labels(y: Any, n_samples: int, name: str = "y") -> tuple[NDArray[Any],
             array.dtype.kind in "Mm" and np.isnat(array).any()):
         raise InvalidInputError(f"{name} must hold class labels, got a missing value")
     try:
-        return np.unique(array, return_inverse=True)
+        classes = np.unique(array)
+        return classes, _positions(array, classes)
     except TypeError as error:
         raise InvalidInputError(f"{name} must hold labels that can be sorted: {error}") from error
 

@@ -89,8 +89,8 @@ def train(model: BoostedModel, training: Training, recipe: Recipe[Any], callback
     n_subsets, largest_subset = _subset_sizes(model.max_samples, training.rows.weights.n_positive)
     monitor = Monitor(model.n_estimators, model.early_stopping_rounds, callback, model.verbose)
     names, data, evaluation, center, scale, _, classes = training
-    del training
-    X, weights, n_components = data.X, data.weights, recipe.n_components
+    X, weights, targets, n_components = data.X, data.weights, data.targets(), recipe.n_components
+    del training, data  # with the class indices
     n_threads = check_n_threads(model.n_threads, math.prod(X.shape))
     search_threads = min(n_threads, check_n_threads(model.n_threads, largest_subset * TILE * X.shape[1]))
     scaling = scaling_in_threads(X, weights, model.standardize, n_threads)
@@ -105,17 +105,17 @@ def train(model: BoostedModel, training: Training, recipe: Recipe[Any], callback
     intercepts = np.empty(len(center))
     outputs: list[LossState] = []
     eval_outputs: list[LossState] = []
-    for k, target in enumerate(data.targets()):
+    for k, target in enumerate(targets):
         intercepts[k] = recipe.loss.intercept(target, weights)
         outputs.append(recipe.loss(rows, target, intercepts[k], workspace))
-    del target
+    del target, targets
     if evaluation is not None:
         eval_threads = check_n_threads(model.n_threads, math.prod(evaluation.X.shape))
         held_out = RowSource(evaluation.X, evaluation.weights, scaling, eval_threads)
         eval_outputs = _start_evaluation(recipe, evaluation.targets(), intercepts, held_out, rows.dtype)
         del held_out
     search = recipe.make_search(SearchSetting(subsets, workspace, draws, gamma), source, rng)
-    del X, weights, data, evaluation, source, division  # only the packed rows are needed from here on
+    del X, weights, evaluation, source, division  # only the packed rows are needed from here on
     rounds = boost(outputs, eval_outputs, search, model.learning_rate, monitor)[: monitor.best_round]
     attributes = {"n_estimators_": len(rounds), "n_components_": n_components, "n_iter_": search.n_iterations,
                   "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss)}

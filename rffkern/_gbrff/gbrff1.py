@@ -65,12 +65,15 @@ class GBRFF1Classifier(Classifier):
 
     Notes
     -----
-    Memory beside X, in bytes, with n rows, d columns, k outputs (1 for two classes), m rows in a subset (n where there
-    is one) and u = 4 in single precision, 8 in double: n (u d + u + (8 + 2 u) k) + u m (2 K + 2), 8 n for the order
-    where there are subsets, and u n with sample weights; 24 n_estimators k K d for draws and expansion.  A `RowBlocks`
-    or `numpy.memmap` X is packed anew in every pass instead: n (u + (8 + 2 u) k) + m ((8 + u) d + u (2 K + 2)), the
-    order, and (8 + u) max(2^20, 2048 d) of buffers.  The time of a landmark's descent does not depend on the number of
-    features.
+    Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs (1 for two classes), T rounds, K cosines
+    of a landmark, m rows in a subset (n where there is one), u = 4 in single precision and 8 in double, s = n where
+    there are several subsets and 0 else, and b = max(2^20, 2048 d) numbers in a block:
+
+        array:  n (u d + u + (9 + 2 u) k) + u m (2 K + 2) + 8 s + 24 T k K d
+        blocks: n (u + (8 + 2 u) k + 8) + m ((8 + u) d + u (2 K + 2)) + (8 + u) b + 24 T k K d
+
+    Sample weights take n (8 + u) more.  `RowBlocks` and `numpy.memmap` are read by blocks: packed anew in every pass.
+    The time of a landmark's descent does not depend on the number of features.
 
     Departures from the printed algorithm: |y_tilde| is held to 64 inside the surrogate loss, whose exponential would
     overflow; alpha is held to 9.4 for a weak learner that separates all rows; the rounds end early once the mean loss

@@ -81,12 +81,15 @@ class GBRFF2Classifier(Classifier):
 
     Notes
     -----
-    Memory beside X, in bytes, with n rows, d columns, K outputs (1 for two classes), m rows in a subset (n where there
-    is one) and u = 4 in single precision, 8 in double: n (u d + u + (8 + 2 u) K) + 2 u m, 8 n for the order where there
-    are subsets, and u n with sample weights.  A `RowBlocks` or `numpy.memmap` X is packed anew in every pass instead:
-    n (u + (8 + 2 u) K) + m ((8 + u) d + 2 u), the order, and (8 + u) max(2^20, 2048 d) of buffers.  To either
-    8 n_estimators K d for the draws, and before the first round up to n (d + 16) more for checking rows and labels;
-    8 n d for the copy of an X that is neither float32 nor float64 (of a block, where it is read by blocks).
+    Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs (1 for two classes), m rows in a subset (n
+    where there is one), T rounds, u = 4 in single precision and 8 in double, s = n where there are several subsets and
+    0 else, and b = max(2^20, 2048 d) numbers in a block:
+
+        array:  n (u d + u + (9 + 2 u) k) + 2 u m + 8 s + 24 T k d
+        blocks: n (u + (8 + 2 u) k + 8) + m ((8 + u) d + 2 u) + (8 + u) b + 24 T k d
+
+    Sample weights take n (8 + u) more; an X that is neither float32 nor float64 is copied, in 8 n d, and where it is
+    read by blocks, block by block.  `RowBlocks` and `numpy.memmap` are read by blocks: packed anew in every pass.
 
     Departures from the printed algorithm: |y_tilde| is held to 64 inside the surrogate loss, whose exponential would
     overflow; alpha is held to 9.4 for a weak learner that separates all rows; the rounds end early once the mean loss

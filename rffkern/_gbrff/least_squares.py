@@ -118,12 +118,15 @@ class GBRFFRegressor(Regressor):
 
     Notes
     -----
-    Memory beside X, in bytes, with n rows, d columns, k outputs, m rows in a subset (n where there is one), and u = 4
-    in single precision, 8 in double: n (u d + u + (8 + u) k) + u m (2 K + 3), 8 n for the order where there are
-    subsets, and u n with sample weights; 24 n_estimators k K d for draws and expansion.  A `RowBlocks` or
-    `numpy.memmap` X is packed anew in every pass instead: n (u + (8 + u) k) + m ((8 + u) d + u (2 K + 3)), the order,
-    and (8 + u) max(2^20, 2048 d) of buffers.  The time of a landmark's descent does not depend on the number of
-    features.
+    Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs, T rounds, K cosines
+    of a landmark, m rows in a subset (n where there is one), u = 4 in single precision and 8 in double, s = n where
+    there are several subsets and 0 else, and b = max(2^20, 2048 d) numbers in a block:
+
+        array:  n (u d + 2 u + (16 + u) k) + u m (2 K + 2) + 16 s + 24 T k K d
+        blocks: n (u + (8 + u) k + 8) + m ((8 + u) d + u (2 K + 3)) + (8 + u) b + 24 T k K d
+
+    Sample weights take n (8 + u) more.  `RowBlocks` and `numpy.memmap` are read by blocks: packed anew in every pass.
+    The time of a landmark's descent does not depend on the number of features.
 
     Departures from the printed algorithm: the pseudo-posterior has the minus sign that the second line of eq. 7 lacks;
     residuals are scaled (`scale_residuals`); for K <= n_features the descent is over the K phases of the landmark,
@@ -219,7 +222,16 @@ class GBRFFClassifier(Classifier):
 
     Notes
     -----
-    Memory and departures from the printed algorithm are those of `GBRFFRegressor`.
+    Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs (1 for two classes), T rounds, K cosines
+    of a landmark, m rows in a subset (n where there is one), u = 4 in single precision and 8 in double, s = n where
+    there are several subsets and 0 else, and b = max(2^20, 2048 d) numbers in a block:
+
+        array:  n (u d + 2 u + (9 + u) k) + u m (2 K + 2) + 8 s + 24 T k K d
+        blocks: n (u + (8 + u) k + 8) + m ((8 + u) d + u (2 K + 3)) + (8 + u) b + 24 T k K d
+
+    Sample weights take n (8 + u) more.  `RowBlocks` and `numpy.memmap` are read by blocks: packed anew in every pass.
+
+    Departures from the printed algorithm are those of `GBRFFRegressor`.
 
     Examples
     --------

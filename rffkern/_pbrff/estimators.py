@@ -89,14 +89,18 @@ class PBRFFClassifier(Classifier):
 
     Notes
     -----
-    Memory beside X, in bytes, with n rows, d columns, L landmarks of K cosines, W = L + 1 rounded up to a multiple of
-    16, and u = 4 in single precision, 8 in double: n (u (d + W) + 24 + 8 n_machines), or where that is more
-    n (u d + (2 u + 8) n_classes + L K / 256); with the hinge loss instead n (u W + 240), and 8 n W more in single
-    precision; 64 W^2 where W is 1000 at most.  Where coordinate descent is slow, the hinge loss and W beyond 1000 take
-    n (u W + 240), 8 n W more in single precision, and 16 n^2 + 6000 n with at most 2 W rows, else 8 W^2 + 6000 W if few
-    rows are near the margin, up to 24 W^2 + 12000 W, and 64 W^2 where W is 1000 at most; so does the squared hinge loss
-    with few rows and a large C.  Rows in RowBlocks are not held in memory.  Their features are, and twice where some
-    rows have weight 0.
+    Peak memory of `fit` beside X, in bytes, for n rows, d columns, L landmarks, W = L + 1 rounded up to a multiple of
+    16, k machines (1 for two classes), u = 4 in single precision and 8 in double, and b = max(2^20, 2048 d) numbers in
+    a block:
+
+        array:  max(n (u (d + W) + 9), n (u W + 81 + 9 k), n (24 + 50 k)) + 64 W^2
+        blocks: max(n (u W + 9) + (8 + u) b, n (u W + 81 + 9 k), n (24 + 50 k)) + 64 W^2
+
+    Sample weights take 8 n more, and W^2 is for W of 1000 at most.  Where coordinate descent is slow, the hinge loss
+    and W beyond 1000 take n (u W + 240), 8 n W more in single precision, and 16 n^2 + 6000 n with at most 2 W rows,
+    else 8 W^2 + 6000 W if few rows are near the margin, up to 24 W^2 + 12000 W, and 64 W^2 where W is 1000 at most; so
+    does the squared hinge loss with few rows and a large C.  `RowBlocks` and `numpy.memmap` are read by blocks, and
+    their features are held, twice where some rows have weight 0.
 
     Newton's methods, which follow coordinate descent, take 5 to 50 steps of about n^3 / 6 multiply-adds with at most
     2 W rows, else of n W^2 / 2 + W^3 / 6, and with the hinge loss up to 7 W^3 / 6 more.
@@ -190,18 +194,20 @@ class PBRFFClassifier(Classifier):
         rng = check_rng(self.random_state)
         training = check_labelled(X, y, sample_weight)
         rows = training.rows
-        signs, weight, n_samples = rows.targets(), rows.weights.unit * rows.weights.each, rows.X.shape[0]
+        n_samples = rows.X.shape[0]
         threads = MachineThreads(check_n_threads(self.n_threads, n_samples * self.n_landmarks),
                                  check_n_threads(self.n_threads, n_samples * self.n_landmarks**2))
         scaling, settings = _prepared(self, rows)
         learned, tiles = learn_representation(rows, scaling, settings, rng)
         features = machine_features(learned.kernels, tiles, n_samples, settings.n_threads)
         del tiles  # the rows give way to what is learned on their features
+        signs, weight = rows.targets(), rows.weights.unit * rows.weights.each
         if rows.weights.has_zeros:  # only streamed rows
             positive = weight > 0
             features, weight, signs = features[positive], weight[positive], [sign[positive] for sign in signs]
         bound, seeds = np.clip(self.C * weight, *_BOUNDS), rng.integers(1, 2**63, len(signs))
         machines = fit_machines(features, signs, bound, seeds, MachineSettings(LOSSES[self.loss], self.tol, threads))
+        del features, bound
         amplitudes = learned.kernels.posterior[:, :, None] * machines.coef[: self.n_landmarks, None, :]
         attributes = {
             "n_components_": self.n_components, "n_iter_": machines.n_passes,
@@ -231,6 +237,14 @@ class PBRFFTransformer(Model):
     Attributes
     ----------
     {attributes}
+
+    Notes
+    -----
+    Peak memory of `fit` beside X, in bytes, for n rows, d columns, c classes, u = 4 in single precision and 8 in
+    double, and b = max(2^20, 2048 d) numbers in a block of `RowBlocks` or `numpy.memmap`:
+
+        array:  n (u d + max(2 c u + 8, c u + 21))
+        blocks: n (c u + 8) + (8 + u + c u / d) b
 
     Examples
     --------

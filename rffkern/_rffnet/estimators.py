@@ -80,11 +80,17 @@ class RFFNetRegressor(_RFFNet, Regressor):
 
     Notes
     -----
-    A step costs O(batch_size s n_features).  Memory beside X in bytes, with u = 4 in single precision and 8 in double:
-    (3 u + 16) s n_features, 2 u (s + 2 n_features) for each row of a batch, 8 n_features for each row held out, 40 for
-    each row, and about 8 MB.  Rows of arrays are standardised batch by batch.  `numpy.memmap` and RowBlocks are read
-    block by block and shuffled within blocks; the blocks of an array or memmap come in random order too.  Values beyond
-    10000 standard deviations of their column, which rows of equal weight cannot have, are clipped.
+    A step costs O(batch_size s n_features).  Rows of arrays are standardised batch by batch.  `numpy.memmap` and
+    RowBlocks are read block by block and shuffled within blocks; the blocks of an array or memmap come in random order
+    too.  Values beyond 10000 standard deviations of their column, which rows of equal weight cannot have, are clipped.
+
+    Peak memory of `fit` beside X, in bytes, for n rows, d columns, k targets, h rows held out, batches of a rows, p
+    terms, u = 4 in single precision and 8 in double, and b = max(2^20, 2048 d) numbers in a block:
+
+        array:  (24 + 8 k) n + 8 (d + k) h + 16 2^18 + 2 u (p + 2 d) a + (3 u + 16) p d
+        blocks: (16 + 8 k) n + 8 (d + k) h + 8 b + 16 2^18 + 2 u (p + 2 d) a + (3 u + 16) p d
+
+    Sample weights take 9 n more.
 
     Departures from the paper: proximal steps use the metric of Adam's steps, so that they end where the objective is
     minimal; a constant is learned and not penalised; penalty and step size fall when the validation loss stops
@@ -240,8 +246,14 @@ class RFFNetClassifier(_RFFNet, Classifier):
 
     Notes
     -----
-    Memory, the treatment of streamed rows and the departures from the paper are described in the notes of
-    `RFFNetRegressor`.
+    Peak memory of `fit` beside X, in bytes, for n rows, d columns, h rows held out, batches of a rows, p terms,
+    u = 4 in single precision and 8 in double, and b = max(2^20, 2048 d) numbers in a block:
+
+        array:  40 n + 8 (d + 1) h + 16 2^18 + 2 u (p + 2 d) a + (3 u + 16) p d
+        blocks: 32 n + 8 (d + 1) h + 8 b + 16 2^18 + 2 u (p + 2 d) a + (3 u + 16) p d
+
+    Sample weights take 9 n more.  The treatment of streamed rows and the departures from the paper are described in the
+    notes of `RFFNetRegressor`.
 
     Examples
     --------

@@ -131,8 +131,10 @@ class Network:
             found = out[rows]
             for start in range(0, len(block), size):
                 with np.errstate(over="ignore"):
-                    some = (block[start : start + size] - scaling.center) * scaling.inverse_scale
-                some = some.clip(-rffnet.LARGEST_VALUE, rffnet.LARGEST_VALUE).astype(self.dtype)  # as training does
+                    some = block[start : start + size] - scaling.center
+                    some *= scaling.inverse_scale
+                some.clip(-rffnet.LARGEST_VALUE, rffnet.LARGEST_VALUE, out=some)  # as training does
+                some = some.astype(self.dtype, copy=False)
                 scoring.score_rows(some, center, omegas, self.shifts, self.coefficients[0], intercept,
                                    found[start : start + size], scratch, len(scratch))
         return out

@@ -163,11 +163,17 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
 
     Notes
     -----
-    Memory beside X, in bytes, with n rows, d columns, u = 4 in single precision and 8 in double, and P the number of
-    columns kept, n_estimators ("full"), group_size ("group") or 1 ("one"): n (u d + 8 + n_outputs (16 + u P)), the same
-    for held-out rows, n_outputs (16 P^2 + 8 (S + d + 10) T), 8 S P n_outputs, and up to 120 MB while `kernel="auto"`
-    learns.  Coefficients after every round, for staged predictions: 4 M^2 n_outputs, with S = 1 three times that.  No
-    matrix of n x S kernels is ever stored: they are computed twice.
+    Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs, u = 4 in single precision and 8 in
+    double, P columns kept (n_estimators of "full", group_size of "group", 1 of "one"), and b = max(2^20, 2048 d)
+    numbers in a block of `RowBlocks` or `numpy.memmap`:
+
+        array:  n (u d + 8 + k (24 + u P)) + 16 k P^2
+        blocks: n (u d + 8 + k (24 + u P)) + 8 b + 16 k P^2
+
+    Each held-out row takes u d + 8 + k (16 + u P), sample weights 16 n, `kernel="auto"` up to 120 MB while it learns,
+    and basis vectors with the coefficients after every round, for staged predictions, k (8 (S + d + 10) T + 4 T^2) for
+    T rounds of S vectors, with S = 1 three times that.  No matrix of n x S kernels is ever stored: they are computed
+    twice.
 
     Departures from the paper: weak learners have length 1 in the space of the kernel, where the paper scales them by
     a_0.  This has no effect on the model, and neither has the amplitude, but for the threshold of "ran": k(x, x) is 1
@@ -271,7 +277,19 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
 
     Notes
     -----
-    Memory and departures from the paper are those of `SparseKernelRegressor`.  The mean of y, F_0, is part of F.
+    Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs (1 for two classes), u = 4 in single
+    precision and 8 in double, P columns kept (n_estimators of "full", group_size of "group", 1 of "one"), and b =
+    max(2^20, 2048 d) numbers in a block of `RowBlocks` or `numpy.memmap`:
+
+        array:  n (u d + 8 + k (24 + u P)) + 16 k P^2
+        blocks: n (u d + 8 + k (24 + u P)) + 8 b + 16 k P^2
+
+    Each held-out row takes u d + 8 + k (16 + u P), sample weights 16 n, `kernel="auto"` up to 120 MB while it learns,
+    `all_rows=False` 8 n k, and basis vectors with the coefficients after every round, for staged predictions, k (8 (S +
+    d + 10) T + 4 T^2) for T rounds of S vectors, with S = 1 three times that.  No matrix of n x S kernels is ever
+    stored: they are computed twice.
+
+    Departures from the paper are those of `SparseKernelRegressor`.  The mean of y, F_0, is part of F.
 
     Examples
     --------
@@ -350,10 +368,9 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        training = self._check_training(X, y, sample_weight, eval_set)
         # Labels hardly determine a length scale for each column.
         method = Method((one_for_all, one_per_column), learn_from_all_rows if self.all_rows else learn_from_active_rows)
-        self._keep(train(self, training, callback, method))
+        self._keep(train(self, self._check_training(X, y, sample_weight, eval_set), callback, method))
         return self
 
     def staged_decision_function(self, X: Any) -> Iterator[Double]:

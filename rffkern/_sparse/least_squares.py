@@ -25,8 +25,14 @@ Double = NDArray[np.float64]
 # share of its squared length: below, rounding errors of the inner products would decide.
 _SMALLEST_PIVOT: dict[np.dtype[Any], float] = {np.dtype(np.float64): 1e-11, np.dtype(np.float32): 1e-7}
 
+# A weak learner has length 1.  What its values give instead is a measure of the error of inner products, whose weights
+# may be large and cancel.  It is skipped where its own error is larger than this, or where the errors so far, times the
+# squares of the coefficients, make up this share of the objective.
+_LARGEST_ERROR = 0.01
+
 # At the end of a group, coefficients are refined until they move by less than this share, this often at most, and as
-# long as they promise to lower the objective by no more than rounding can have raised it.
+# long as they promise to lower the objective by no more than rounding can have raised it.  A weak learner that raises
+# the objective by more is skipped: in exact arithmetic, none does.
 _REFINED = 1e-13
 _MAX_REFINEMENTS = 4
 _ROUNDING = 1e-6
@@ -93,10 +99,15 @@ class LeastSquares:
         self.target = training.residual.copy()
         self.learners: list[WeakLearner] = []
         self.coef = np.zeros(0)
+        self._error = 0.0  # largest of an inner product, so far
         self._factor = np.zeros((settings.capacity, settings.capacity))
 
-    def _inner_products(self, learner: WeakLearner, n_learners: int) -> tuple[Double, Double]:
-        """Inner products with the first weak learners, the last of which is `learner`: of it, and of the model."""
+    def _with_last(self, n_learners: int) -> Double:
+        """Inner products of the first weak learners with the last of them."""
+        raise NotImplementedError
+
+    def _with_model(self, n_learners: int) -> Double:
+        """Inner products of the first weak learners with the model."""
         raise NotImplementedError
 
     def _store(self, learner: WeakLearner) -> None:
@@ -108,34 +119,46 @@ class LeastSquares:
             targets.shrink(step)
 
     def add(self, proposal: Proposal) -> bool:
-        """Add a weak learner and make all coefficients optimal, (12); False where the others span it already.
+        """Add a weak learner and make all coefficients optimal, (12); False where rounding errors would decide.
 
         A full group first begins anew with the residual, and the model stays as it is.
         """
         if len(self.learners) == self.settings.capacity:
             self.learners, self.coef = [], np.zeros(0)
         self._store(proposal.learner)
-        last, learner, reg_lambda = len(self.learners), proposal.learner, self.settings.reg_lambda
+        last, reg_lambda = len(self.learners), self.settings.reg_lambda
         self.training.fill(last, proposal, self.settings)
         with_last, with_residual = self.training.products(last + 1)
-        with_learner, with_model = self._inner_products(learner, last + 1)
+        with_learner, with_model = self._with_last(last + 1), self._with_model(last + 1)
+        error = max(self._error, abs(with_learner[last] - 1))
+        if not error <= _LARGEST_ERROR:
+            return False
         self._factor[last, : last + 1] = with_last + reg_lambda * with_learner
         if not linalg.extend(self._factor, last, _SMALLEST_PIVOT[self.training.rows.dtype]):
             return False
         for targets in self.held_out:
             targets.fill(last, proposal, self.settings)
-        self.learners.append(learner)
-        self.coef = np.append(self.coef, 0.0)
         step = with_residual - reg_lambda * with_model
         linalg.solve_factorised(self._factor, step)
+        before, loss = self.coef, self.training.loss
+        self.coef = np.append(before, 0.0)
+        objective = loss + reg_lambda * np.abs(self.coef @ with_model)
         self._move(step)
+        rise = self.training.loss - loss + reg_lambda * (step @ (with_model + self._with_model(last + 1)))
+        doubtful = reg_lambda * error * (self.coef @ self.coef)
+        if not (rise <= _ROUNDING * objective and doubtful <= _LARGEST_ERROR * objective):
+            self._move(-step)
+            self.coef = before
+            return False
+        self._error = error
+        self.learners.append(proposal.learner)
         return True
 
     def refine(self) -> None:
         """Correct the coefficients by the gradient that rounding has left, until they no longer move."""
         reg_lambda = self.settings.reg_lambda
         for _ in range(_MAX_REFINEMENTS if self.learners else 0):
-            with_model = self._inner_products(self.learners[-1], len(self.learners))[1]
+            with_model = self._with_model(len(self.learners))
             gradient = self.training.products(len(self.learners))[1] - reg_lambda * with_model
             step = gradient.copy()
             linalg.solve_factorised(self._factor, step)
@@ -160,18 +183,24 @@ class SetLeastSquares(LeastSquares):
         self._indices[last], self._weights[last] = 0, 0
         self._indices[last, : len(indices)], self._weights[last, : len(indices)] = indices, weights
 
-    def _inner_products(self, learner: WeakLearner, n_learners: int) -> tuple[Double, Double]:
-        weights, indices = self._weights[:n_learners], self._indices[:n_learners]
-        values = self.training.columns[n_learners - 1].reshape(-1)[indices]
+    def _with_last(self, n_learners: int) -> Double:
+        values = self.training.columns[n_learners - 1].reshape(-1)[self._indices[:n_learners]]
+        return np.asarray((self._weights[:n_learners] * values).sum(axis=1))
+
+    def _with_model(self, n_learners: int) -> Double:
+        indices = self._indices[:n_learners]
         model = self.target.reshape(-1)[indices] - self.training.residual.reshape(-1)[indices]
-        return (weights * values).sum(axis=1), (weights * model).sum(axis=1)
+        return np.asarray((self._weights[:n_learners] * model).sum(axis=1))
 
 
 class OrthonormalLeastSquares(LeastSquares):
     """Weak learners that are orthonormal in the space of the kernel."""
 
-    def _inner_products(self, learner: WeakLearner, n_learners: int) -> tuple[Double, Double]:
-        return np.eye(1, n_learners, n_learners - 1)[0], np.resize(np.append(self.coef, 0.0), n_learners)
+    def _with_last(self, n_learners: int) -> Double:
+        return np.eye(1, n_learners, n_learners - 1)[0]
+
+    def _with_model(self, n_learners: int) -> Double:
+        return np.resize(np.append(self.coef, 0.0), n_learners)
 
 
 def make_least_squares(training: Targets, held_out: tuple[Targets, ...], settings: Settings) -> LeastSquares:

@@ -55,28 +55,32 @@ def train(parameters: Parameters, training: Training, callback: Callable[..., An
     """
     rng = check_rng(parameters.random_state)
     monitor = Monitor(parameters.n_estimators, parameters.early_stopping_rounds, callback, parameters.verbose)
-    data, evaluation, n_threads = training.rows, training.evaluation, parameters.n_threads
+    names, data, evaluation, center, scale, _, classes = training
+    del training
+    n_threads = parameters.n_threads
     scaling = measure_scaling(data.X, data.weights, parameters.standardize, n_threads)
     targets = np.column_stack(data.targets()).astype(np.float64)
     intercepts = np.array(list(map(data.weights.mean, targets.T)))
-    residuals = targets - intercepts
+    residuals, later_groups = targets - intercepts, method.later_groups(targets)
+    del targets
     machine = learn_kernel(parameters, data, residuals, scaling, method.length_scales, rng)
+    X, weights = data.X, data.weights
+    del data  # with the labels or targets
     in_lengths, inverse_lengths = machine.kernel.scaling(scaling), machine.kernel.inverse_lengths(scaling)
-    normalised = machine.normalised_beside_mean_one(data.weights)
-    rows = in_precision(partial(pack_rows, data.X, in_lengths, data.weights, n_threads), parameters.precision,
-                        needs_double)
+    normalised = machine.normalised_beside_mean_one(weights)
+    rows = in_precision(partial(pack_rows, X, in_lengths, weights, n_threads), parameters.precision, needs_double)
     held_out = None
     if evaluation is not None:
         eval_rows = KernelRows(evaluation.X, in_lengths, evaluation.weights, rows.dtype, n_threads)
         held_out = RowsWithTargets(eval_rows, np.column_stack(evaluation.targets()) - intercepts)
     ensembles = make_ensembles(parameters, RowsWithTargets(rows, residuals), held_out, normalised,
-                               method.later_groups(targets), rng)
+                               later_groups, rng)
+    del residuals
     counts = grow_all(ensembles, monitor)[: monitor.best_round]
     paths, n_skipped = finish(ensembles, counts[-1] if counts else [0] * len(ensembles))
-    stages = make_stages(paths, counts, training.center + training.scale * intercepts, training.scale,
-                         normalised.kernel)
-    expansion = stages.expansion(data.X, inverse_lengths)
-    return Fitted(training.names, training.classes, expansion, {
+    stages = make_stages(paths, counts, center + scale * intercepts, scale, normalised.kernel)
+    expansion = stages.expansion(X, inverse_lengths)
+    return Fitted(names, classes, expansion, {
         "n_estimators_": len(counts),
         "n_skipped_": n_skipped,
         "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss),

@@ -2,8 +2,6 @@
 
 import subprocess
 import sys
-import time
-import tracemalloc
 import warnings
 
 import numpy as np
@@ -143,56 +141,4 @@ def forks(rng, folder, prelude=""):
         return f"no end after {FORK_SECONDS} s"
     if done.returncode:
         return f"{done.returncode} of {N_FORKS} children failed or hung {done.stderr[-300:]}"
-    return None
-
-
-def _gbrff2_bytes(n, d, u):
-    """Memory by the notes of the class, with what checking rows and labels takes before the first round."""
-    return n * (u * d + u + 8 + 2 * u) + 2 * u * n + n * (d + 16)
-
-
-def _gbrff1_bytes(n, d, u):
-    return n * (u * d + u + 8 + 2 * u) + u * n * (2 * 10 + 2) + n * (d + 16)
-
-
-def _gbrff_bytes(n, d, u):
-    return n * (u * d + u + 8 + u) + u * n * (2 * 10 + 3) + n * (d + 16)
-
-
-def _sparse_bytes(n, d, u):
-    return n * (u * d + 8 + 16 + u * 4) + n * (d + 16)
-
-
-MEMORY = {  # class: parameters, bytes beside X
-    "GBRFF2Classifier": ({"n_estimators": 2, "max_samples": None}, _gbrff2_bytes),
-    "GBRFF1Classifier": ({"n_estimators": 2, "n_components": 10, "max_samples": None}, _gbrff1_bytes),
-    "GBRFFRegressor": ({"n_estimators": 2, "n_components": 10, "max_samples": None}, _gbrff_bytes),
-    "SparseKernelRegressor": ({"n_estimators": 4, **GIVEN}, _sparse_bytes),
-}
-SLACK = 2e6  # what does not grow with the rows
-
-
-def memory_formulas(rng, folder):
-    """The peak of a fit, as numpy reports it, is at most a tenth above the formula of the docstring."""
-    name = str(rng.choice(list(MEMORY)))
-    params, formula = MEMORY[name]
-    n, d, precision = int(rng.choice([20_000, 40_000, 80_000])), 30, str(rng.choice(["single", "double"]))
-    X = rng.standard_normal((n, d))
-    y = X[:, 0] * X[:, 1]
-    y = y > 0 if name.endswith("Classifier") else y
-
-    def work():
-        model = getattr(rffkern, name)(precision=precision, random_state=0, n_threads=1, **params)
-        model.fit(X[:500], y[:500])  # what is imported late
-        tracemalloc.start()
-        model.fit(X, y)
-        return tracemalloc.get_traced_memory()[1]
-
-    started = time.monotonic()
-    ended = in_child(work, 300)
-    if ended.how != "done":
-        return f"{name} {precision}, n = {n}: {ended} after {time.monotonic() - started:.0f} s"
-    expected = formula(n, d, 4 if precision == "single" else 8)
-    if ended.value > 1.1 * expected + SLACK:
-        return f"{name} {precision}, n = {n}: {ended.value / 1e6:.1f} MB, the formula says {expected / 1e6:.1f}"
     return None

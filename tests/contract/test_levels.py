@@ -1,0 +1,69 @@
+"""What docs/reproducibility.md says of instruction-set levels."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from helpers.level_bits import score_bits, short_model, training_hashes
+
+from rffkern._estimator.registry import FAMILIES
+from rffkern._kernels import simd
+
+TESTS = pathlib.Path(__file__).parent.parent
+ALIKE = [pytest.param(pair, marks=pytest.mark.skipif(pair[1] not in simd.LEVELS, reason=f"no {pair[1]} here"))
+         for pair in (("baseline", "x86-64-v2"), ("x86-64-v3", "x86-64-v4"))]
+
+
+@pytest.fixture
+def select():
+    """Choose a level until the test ends."""
+    before = simd.selected()
+    yield simd.select
+    simd.select(before)
+
+
+def in_process_of_its_own(level, **environment):
+    """Hashes of a process that the environment tells the level."""
+    done = subprocess.run([sys.executable, "-m", "helpers.level_bits"], cwd=TESTS, capture_output=True, text=True,
+                          check=True, env=os.environ | {"RFFKERN_SIMD": level} | environment)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("level", sorted({simd.LEVELS[0], simd.LEVELS[-1]}))
+def test_the_environment_decides_on_the_bits(level, select):
+    """Neither the level that the machine would choose, nor the threads that it has, nor the process changes them."""
+    select(level)
+    assert in_process_of_its_own(level, OMP_NUM_THREADS="1") == training_hashes()
+
+
+@pytest.mark.skipif(len(simd.LEVELS) < 3, reason="needs a machine with AVX2 and a build with levels")
+def test_levels_train_other_bits(select):
+    """So that the tests here compare what can differ."""
+    found = []
+    for level in ("baseline", "x86-64-v3"):
+        select(level)
+        found.append(training_hashes())
+    assert all(found[0][name] != found[1][name] for name in FAMILIES if name != "pbrff_transformer")
+
+
+@pytest.mark.skipif(len(simd.LEVELS) < 2, reason="a build or machine of one level")
+def test_baseline_and_v2_train_the_same_bits(select):
+    found = []
+    for level in simd.LEVELS[:2]:
+        select(level)
+        found.append(training_hashes())
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("levels", ALIKE)
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_one_model_scores_the_same_bits(family, precision, levels, select):
+    model = short_model(family, precision)
+    bits = []
+    for level in levels:
+        select(level)
+        bits.append(score_bits(model))
+    assert bits[0] == bits[1]
