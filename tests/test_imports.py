@@ -20,8 +20,8 @@ print(*sorted(name for name in ("numpy", "numpy.random", "zipfile", "csv") if na
 
 NAMES = {"", "_estimator", "_estimator.registry", "_version", "errors"}  # what `import rffkern` loads
 SCORING = NAMES | {  # what any model from a file needs to score rows, beside its family
-    "_data", "_data.angles", "_data.arguments", "_data.centers", "_data.row_blocks", "_data.scaling", "_data.threads",
-    "_data.training_rows", "_data.validation", "_data.weights", "_estimator.base", "_estimator.links",
+    "_data", "_data.angles", "_data.arguments", "_data.centers", "_data.protocol", "_data.row_blocks", "_data.scaling",
+    "_data.threads", "_data.training_rows", "_data.validation", "_data.weights", "_estimator.base", "_estimator.links",
     "_estimator.parameters", "_kernels", "_kernels._shared", "_kernels.packing", "_kernels.scoring", "_kernels.simd",
     "_system", "_system.archive", "_system.atomic_file", "expansion", "serialize",
 }

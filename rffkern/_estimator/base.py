@@ -1,22 +1,20 @@
 """What every estimator shares: parameters, scoring and the scikit-learn protocol by duck typing."""
 
-import inspect
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.arguments import check_all
+from .._data.protocol import Parametrised, not_fitted
 from .._data.row_blocks import RowBlocks
 from .._data.training_rows import Training, check_labelled, check_with_targets, with_evaluation
 from .._data.validation import check_array, check_names, check_targets, feature_names, refuse_masked
 from .._data.weights import check_weights
-from ..errors import InvalidInputError, NotFittedError, TrainingStateError
+from ..errors import InvalidInputError, TrainingStateError
 from ..expansion import Expansion, FourierExpansion
 from .links import Link, LogisticLink, probabilities
-from .parameters import Attribute, Parameter, describe
+from .parameters import describe
 from .registry import family_of
 
 Double = NDArray[np.float64]
@@ -32,14 +30,7 @@ class Fitted(NamedTuple):
     training_state: Any = None  # what training goes on from, or earlier rounds are told from; not in model files
 
 
-def _not_fitted(name: str) -> NotFittedError:
-    """NotFittedError, which is also scikit-learn's where that is loaded."""
-    theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
-    kind = type("NotFittedError", (NotFittedError, theirs), {}) if theirs else NotFittedError
-    return kind(f"this {name} instance is not fitted yet: call fit before asking it to predict")
-
-
-class Model:
+class Model(Parametrised):
     """Base of all estimators.
 
     A subclass stores its parameters unchanged in `__init__` and lists them, with their checks, in `_parameters`; `fit`
@@ -47,9 +38,6 @@ class Model:
     """
 
     family: ClassVar[str]  # the name of the family in files and on the command line
-    _parameters: ClassVar[tuple[Parameter, ...]] = ()
-    _attributes: ClassVar[tuple[Attribute, ...]] = ()
-    _arguments: ClassVar[dict[str, Attribute]] = {}  # of methods, where the family has a description of its own
     _expansion_form: ClassVar[type[Expansion]] = FourierExpansion
     _fitted_curves: ClassVar[tuple[str, ...]] = ()  # names of fitted 1-D arrays that belong in a model file
     # How the parameters of older files become those of today: format version -> function of the parameters of files
@@ -67,31 +55,6 @@ class Model:
             cls.family = family
             describe(cls)
 
-    @classmethod
-    def _param_names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; `deep` is there for scikit-learn and changes nothing."""
-        return {name: getattr(self, name) for name in self._param_names()}
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name and return self; InvalidInputError names one that does not exist."""
-        known = self._param_names()
-        for name, value in params.items():
-            if name not in known:
-                raise InvalidInputError(f"Invalid parameter {name!r} for estimator {type(self).__name__}. "
-                                        f"Valid parameters are: {known!r}")
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        """Show the parameters that differ from their defaults."""
-        defaults = inspect.signature(type(self).__init__).parameters
-        changed = (f"{name}={value!r}" for name, value in self.get_params().items()
-                   if not _same(value, defaults[name].default))
-        return f"{type(self).__name__}({', '.join(changed)})"
-
     def __sklearn_is_fitted__(self) -> bool:
         """Whether `fit` has ended."""
         return hasattr(self, "expansion_")
@@ -101,10 +64,6 @@ class Model:
         from sklearn.utils import InputTags, Tags, TargetTags  # only scikit-learn itself asks
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=True), input_tags=InputTags())
-
-    def _check_params(self) -> None:
-        """Check all parameters; a family whose parameters depend on each other extends this."""
-        check_all(self._parameters, self)
 
     def _keep(self, fitted: Fitted) -> None:
         """Replace all attributes at once: an interrupt, or another thread, finds the old model or the new one."""
@@ -120,7 +79,7 @@ class Model:
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "expansion_"):
-            raise _not_fitted(type(self).__name__)
+            raise not_fitted(type(self).__name__)
 
     def _require_training_state(self, purpose: str) -> Any:
         """What training left beside the function; TrainingStateError for a model read from a file."""
@@ -169,10 +128,6 @@ class Model:
         X = self._check_rows(X)
         scored: Double = self.expansion_.score_checked(X, self.n_threads)
         return scored
-
-
-def _same(value: object, default: object) -> bool:
-    return value is default or (type(value) is type(default) and value == default)
 
 
 class Classifier(Model):
