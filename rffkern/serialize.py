@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._data.protocol import Parametrised
 from ._estimator.base import Fitted, Model
 from ._estimator.registry import FAMILIES, Family, family_of
 from ._system.archive import FORMAT_VERSION as FORMAT_VERSION
@@ -34,6 +35,8 @@ from .expansion import EXPANSIONS, Expansion
 Double = NDArray[np.float64]
 Labels = NDArray[Any]
 
+_MAP_FAMILY, _MAP_CLASS = "column_map", "ColumnMap"
+
 _LARGEST_TABLE = 1 << 25  # bytes; what `load` takes of a file of any size
 
 _INT_DTYPES = ("|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8")
@@ -46,7 +49,7 @@ def save(model: Any, path: str | bytes | os.PathLike[Any]) -> None:
 
     Parameters
     ----------
-    model : fitted estimator of this package, FourierExpansion or KernelExpansion
+    model : fitted estimator of this package, ColumnMap, FourierExpansion or KernelExpansion
     path : str, bytes or os.PathLike
         The name of the file; nothing is appended to it.  A symbolic link is followed.  A file that is replaced hands on
         its permissions and, where that is allowed, its owner.
@@ -78,7 +81,7 @@ def load(path: str | bytes | os.PathLike[Any], *, max_bytes: int = 1 << 30) -> A
 
     Returns
     -------
-    estimator or expansion of the class that was saved; its predictions are the same to the last bit
+    estimator, ColumnMap or expansion of the class that was saved; its answers are the same to the last bit
 
     Raises
     ------
@@ -124,10 +127,14 @@ def _check_storable(expansion: Expansion, classes: list[Any], names: Sequence[st
     """Refuse to write what `load` would refuse."""
     if not _is_bounded(expansion):
         raise InvalidInputError("the sum of the amplitudes of the model must be a finite number")
-    odd = [text for text in (*classes, *names) if isinstance(text, str) and not _is_printable(text)]
+    _check_texts([*classes, *names])
+
+
+def _check_texts(texts: list[Any]) -> None:
+    odd = [text for text in texts if isinstance(text, str) and not _is_printable(text)]
     if odd:
-        raise InvalidInputError("labels and column names must be storable as UTF-8 and have no control characters, "
-                                f"got {odd[0]!r}")
+        raise InvalidInputError("labels, levels and column names must be storable as UTF-8 and have no control "
+                                f"characters, got {odd[0]!r}")
 
 
 def _describe(model: Any) -> Contents:
@@ -140,8 +147,52 @@ def _describe(model: Any) -> Contents:
         return Contents(header, arrays)
     if isinstance(model, Model) and family_of(type(model)) is not None:
         return _describe_model(model)
+    if type(model).__name__ == _MAP_CLASS and isinstance(model, Parametrised):
+        return _describe_map(model)
     raise InvalidInputError("model must be a fitted estimator or an expansion of this package, "
                             f"got {type(model).__name__}")
+
+
+def _describe_map(column_map: Any) -> Contents:
+    """Header and arrays of a ColumnMap."""
+    arrays = {"columns": column_map._fitted_map().numbers()}
+    header = make_header(_MAP_FAMILY, _MAP_CLASS, params={}, classes=None, arrays=arrays,
+                         feature_names=_storable_names(column_map), columns=_columns_to_json(column_map))
+    return Contents(header, arrays)
+
+
+def _storable_names(column_map: Any) -> list[str] | None:
+    frozen = column_map._fitted_map()
+    _check_texts([*(frozen.names or ()), *(text for column in frozen.columns for text in (*column.levels,
+                                                                                          column.dropped))])
+    return None if frozen.names is None else list(frozen.names)
+
+
+def _columns_to_json(column_map: Any) -> dict[str, Any]:
+    """Parameters and columns of a ColumnMap; the numbers of its forms are an array."""
+    column_map._check_params()
+    params = {name: _plain(name, value) for name, value in column_map.get_params().items()}
+    return {"params": params, "columns": column_map._fitted_map().header()}
+
+
+def _columns_from_json(entry: Any, feature_names: Any, numbers: Double) -> Any:
+    """A fitted ColumnMap."""
+    from ._columns.column_map import ColumnMap
+    from ._columns.frozen_map import FrozenMap
+
+    require(isinstance(entry, dict) and set(entry) == {"params", "columns"} and isinstance(entry["params"], dict)
+            and isinstance(entry["columns"], list), "the columns are malformed")
+    names = _names_from_json(feature_names, len(entry["columns"]))
+    params: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value
+                              for name, value in entry["params"].items()}
+    require(set(params) == set(ColumnMap._param_names()), "the parameters are not those of a ColumnMap")
+    column_map = ColumnMap(**params)
+    column_map._check_params()
+    frozen = FrozenMap.from_header(None if names is None else tuple(names), entry["columns"], numbers)
+    require(all(_is_printable(text) for column in frozen.columns for text in (*column.levels, column.dropped)),
+            "levels have control characters")
+    column_map._keep(frozen)
+    return column_map
 
 
 def _describe_model(model: Model) -> Contents:
@@ -232,6 +283,11 @@ def _build(contents: Contents, n_bytes: int) -> Any:
         form = EXPANSIONS[name]
         require(header["class"] == form.__name__, "class and family do not agree")
         return _build_expansion(form, arrays)
+    if name == _MAP_FAMILY:
+        require(header["class"] == _MAP_CLASS, "class and family do not agree")
+        require(tuple(arrays) == ("columns",) and header["params"] == {} and header["classes"] is None,
+                "a ColumnMap has columns alone")
+        return _columns_from_json(header["columns"], header["feature_names"], arrays["columns"])
     require(name in FAMILIES, f"the family {shown(header['family'])} is not known")
     return _build_model(FAMILIES[str(name)], header, arrays, n_bytes)
 
@@ -272,9 +328,13 @@ def _current_params(cls: type[Model], params: Any, version: int) -> dict[str, An
 def _fitted(model: Model, header: Header, expansion: Expansion, curves: Mapping[str, Double],
             classes: Labels | None) -> Fitted:
     """The fitted attributes, checked against the shapes of the expansion."""
-    names = header["feature_names"]
-    require(names is None or (isinstance(names, list) and len(names) == expansion.n_features
-                              and all(isinstance(name, str) and _is_printable(name) for name in names)),
-            "the feature names are malformed")
+    names = _names_from_json(header["feature_names"], expansion.n_features)
     attributes = {**curves, **model._restored(expansion, curves, classes)}
     return Fitted(None if names is None else np.array(names, dtype=object), classes, expansion, attributes)
+
+
+def _names_from_json(names: Any, n_features: int) -> list[str] | None:
+    require(names is None or (isinstance(names, list) and len(names) == n_features
+                              and all(isinstance(name, str) and _is_printable(name) for name in names)),
+            "the feature names are malformed")
+    return list(names) if names is not None else None

@@ -85,7 +85,7 @@ class FrozenMap(NamedTuple):
             parts = []
             for j, (each, held) in enumerate(zip(self.columns, values, strict=True)):
                 if each.forms:
-                    trained = _trained(folds[j], held[piece], first_row + start) if folds else None
+                    trained = _trained(folds[j], held[piece], first_row + start) if folds and folds[j] else None
                     parts.append(each.apply(held[piece], trained))
             outputs[piece] = np.concatenate(parts).T
         return outputs

@@ -102,13 +102,14 @@ class TargetForm:
         total = weights.sum()
         mean = targets.sum(axis=0) / total
         values = _shrunk(weights, targets, mean, unit)
-        spread = math.sqrt(float((weights[:, None] / total * (values - mean) ** 2).sum()))
+        center = (weights[:, None] / total * values).sum(axis=0)
+        spread = math.sqrt(float((weights[:, None] / total * (values - center) ** 2).sum()))
         spread = spread if spread > 0 else 1.0
         others = total - levels.weights.sum(axis=0)
         means = (targets.sum(axis=0) - levels.targets.sum(axis=0)) / np.where(others > 0, others, 1.0)[:, None]
         folds = np.stack([_shrunk(weights - levels.weights[:, f], targets - levels.targets[:, f], means[f], unit)
                           for f in range(levels.weights.shape[1])], axis=1)
-        return cls((values - mean) / spread), (folds - mean) / spread
+        return cls((values - center) / spread), (folds - center) / spread
 
     @property
     def outputs(self) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ def _empty(n_rows: int) -> RawColumn:
 
 def of_numbers(values: NDArray[Any], name: str) -> RawColumn:
     """Numbers; refuse infinite ones and warn of integers that float64 does not tell apart."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # nan of any bits
         found = values.astype(np.float64) + 0.0  # no -0.0, whose bits differ from those of 0.0
     missing = np.isnan(found)
     found[missing] = np.nan
@@ -156,7 +156,7 @@ def _group(kind: type) -> str:
 
 def _of_objects(values: list[Any], name: str) -> RawColumn:
     """A column from Python objects of one kind, None, nan, NaT or pandas' NA where missing."""
-    groups = {kind: _group(kind) for kind in {*map(type, values)}}
+    groups = {kind: _group(kind) for kind in {*map(type, values), type(None)}}
     if "" in groups.values():
         odd = next(kind.__name__ for kind, group in groups.items() if not group)
         raise InvalidTypeError(f"{name}: argument must be a string or a number, a boolean, a date or missing, got "
