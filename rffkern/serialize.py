@@ -35,6 +35,7 @@ from .expansion import EXPANSIONS, Expansion
 Double = NDArray[np.float64]
 Labels = NDArray[Any]
 
+_SINCE_COLUMNS = 4  # the format version
 _MAP_FAMILY, _MAP_CLASS = "column_map", "ColumnMap"
 
 _LARGEST_TABLE = 1 << 25  # bytes; what `load` takes of a file of any size
@@ -171,23 +172,29 @@ def _storable_names(column_map: Any) -> list[str] | None:
 def _columns_to_json(column_map: Any) -> dict[str, Any]:
     """Parameters and columns of a ColumnMap; the numbers of its forms are an array."""
     column_map._check_params()
-    params = {name: _plain(name, value) for name, value in column_map.get_params().items()}
-    return {"params": params, "columns": column_map._fitted_map().header()}
+    return {"params": _plain("columns", column_map), "columns": column_map._fitted_map().header()}
+
+
+def _map_from_params(entry: Any) -> Any:
+    """A ColumnMap that is not fitted."""
+    from ._columns.column_map import ColumnMap
+
+    require(isinstance(entry, dict) and set(entry) == set(ColumnMap._param_names()),
+            "the parameters are not those of a ColumnMap")
+    params: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()}
+    column_map = ColumnMap(**params)
+    column_map._check_params()
+    return column_map
 
 
 def _columns_from_json(entry: Any, feature_names: Any, numbers: Double) -> Any:
     """A fitted ColumnMap."""
-    from ._columns.column_map import ColumnMap
     from ._columns.frozen_map import FrozenMap
 
-    require(isinstance(entry, dict) and set(entry) == {"params", "columns"} and isinstance(entry["params"], dict)
-            and isinstance(entry["columns"], list), "the columns are malformed")
+    require(isinstance(entry, dict) and set(entry) == {"params", "columns"} and isinstance(entry["columns"], list),
+            "the columns are malformed")
     names = _names_from_json(feature_names, len(entry["columns"]))
-    params: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value
-                              for name, value in entry["params"].items()}
-    require(set(params) == set(ColumnMap._param_names()), "the parameters are not those of a ColumnMap")
-    column_map = ColumnMap(**params)
-    column_map._check_params()
+    column_map = _map_from_params(entry["params"])
     frozen = FrozenMap.from_header(None if names is None else tuple(names), entry["columns"], numbers)
     require(all(_is_printable(text) for column in frozen.columns for text in (*column.levels, column.dropped)),
             "levels have control characters")
@@ -201,7 +208,10 @@ def _describe_model(model: Model) -> Contents:
     classes = getattr(model, "classes_", None)
     names = getattr(model, "feature_names_in_", None)
     curves = {name: getattr(model, name) for name in model._fitted_curves}
-    params = {name: _plain(name, value) for name, value in model.get_params().items()}
+    params = {name: _plain(name, value) for name, value in model.get_params(deep=False).items()}
+    column_map = getattr(model, "column_map_", None)
+    if (column_map is None) != (model.columns is None):
+        raise InvalidInputError("the parameter columns of the model must be that it was fitted with")
     params["n_threads"] = None  # a matter of the machine
     stored_classes = None if classes is None else _labels_to_json(classes)
     _check_storable(model.expansion_, [] if classes is None else classes.tolist(), [] if names is None else names)
@@ -210,8 +220,12 @@ def _describe_model(model: Model) -> Contents:
     except ValueError as error:
         raise InvalidInputError(f"the parameters of the model must be those it was fitted with: {error}") from error
     arrays = model.expansion_.arrays() | curves
+    columns = None
+    if column_map is not None:
+        _storable_names(column_map)
+        columns, arrays = _columns_to_json(column_map), arrays | {"columns": column_map._fitted_map().numbers()}
     header = make_header(model.family, type(model).__name__, params=params, classes=stored_classes,
-                         feature_names=None if names is None else list(names), arrays=arrays)
+                         feature_names=None if names is None else list(names), arrays=arrays, columns=columns)
     return Contents(header, arrays)
 
 
@@ -219,6 +233,8 @@ def _plain(name: str, value: Any) -> Any:
     """A parameter as JSON has it; a Generator is kept as None, for its state belongs to the fit that used it."""
     if isinstance(value, np.random.Generator):
         return None
+    if isinstance(value, Parametrised):
+        return {key: _plain(key, entry) for key, entry in value.get_params().items()}
     if isinstance(value, dict):
         return {key: _plain(name, entry) for key, entry in value.items()}
     value = value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
@@ -292,8 +308,8 @@ def _build(contents: Contents, n_bytes: int) -> Any:
     return _build_model(FAMILIES[str(name)], header, arrays, n_bytes)
 
 
-def _build_expansion(form: type[Expansion], arrays: Mapping[str, Double], curves: tuple[str, ...] = ()) -> Expansion:
-    expected = form.array_names + curves
+def _build_expansion(form: type[Expansion], arrays: Mapping[str, Double], more: tuple[str, ...] = ()) -> Expansion:
+    expected = form.array_names + more
     require(tuple(arrays) == expected, f"the family must have arrays {expected}, got {shown(tuple(arrays))}")
     expansion = form(*(arrays[name] for name in form.array_names))
     require(_is_bounded(expansion), "the amplitudes are too large for finite scores")
@@ -303,15 +319,24 @@ def _build_expansion(form: type[Expansion], arrays: Mapping[str, Double], curves
 def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n_bytes: int) -> Model:
     require(header["class"] == family.class_name, "class and family do not agree")
     cls = family.load()
-    expansion = _build_expansion(cls._expansion_form, arrays, cls._fitted_curves)
+    column_map = None
+    if header.get("columns") is not None:
+        require("columns" in arrays, "the numbers of the columns are missing")
+        column_map = _columns_from_json(header["columns"], header["feature_names"], arrays["columns"])
+    expansion = _build_expansion(cls._expansion_form, arrays,
+                                 (*cls._fitted_curves, *(["columns"] if column_map is not None else [])))
     model = cls(**_current_params(cls, header["params"], header["version"]))
     model._check_params()
+    require((model.columns is None) == (column_map is None), "the parameter columns and the columns do not agree")
     classes = None
     if hasattr(cls, "predict_proba"):
         classes = _labels_from_json(header["classes"], n_bytes)
     else:
         require(header["classes"] is None, "a model without classes holds some")
-    model._keep(_fitted(model, header, expansion, {name: arrays[name] for name in cls._fitted_curves}, classes))
+    fitted = _fitted(model, header, expansion, {name: arrays[name] for name in cls._fitted_curves}, classes)
+    if column_map is not None:
+        require(len(column_map.sources_) == expansion.n_features, "columns and expansion do not agree in number")
+    model._keep(fitted._replace(column_map=column_map))
     return model
 
 
@@ -321,14 +346,17 @@ def _current_params(cls: type[Model], params: Any, version: int) -> dict[str, An
     for since, convert in sorted(cls._params_before.items()):
         if version < since:
             params = convert(params)
+    params = params if version >= _SINCE_COLUMNS else {**params, "columns": None}
     require(set(params) == set(cls._param_names()), "the parameters are not the class's")
-    return {**params, "n_threads": None} if "n_threads" in params else dict(params)
+    columns = None if params["columns"] is None else _map_from_params(params["columns"])
+    return {**params, "columns": columns, "n_threads": None}
 
 
 def _fitted(model: Model, header: Header, expansion: Expansion, curves: Mapping[str, Double],
             classes: Labels | None) -> Fitted:
     """The fitted attributes, checked against the shapes of the expansion."""
-    names = _names_from_json(header["feature_names"], expansion.n_features)
+    n_columns = expansion.n_features if header.get("columns") is None else len(header["columns"]["columns"])
+    names = _names_from_json(header["feature_names"], n_columns)
     attributes = {**curves, **model._restored(expansion, curves, classes)}
     return Fitted(None if names is None else np.array(names, dtype=object), classes, expansion, attributes)
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from .._data.arguments import Choice, Number, check_all
 from .._data.protocol import Attribute, Parameter, Parametrised, describe, not_fitted
 from .._data.row_blocks import RowBlocks
-from .._data.validation import as_numeric, check_labels, check_targets
+from .._data.validation import as_numeric, check_labels, check_targets, refuse_masked
 from .._data.weights import check_weights
 from ..errors import InvalidInputError
 from .frozen import NUMERIC_FORMS, MapSettings
@@ -207,6 +207,11 @@ class ColumnMap(Parametrised):
         frozen = self._fitted_map()
         return frozen.apply(check_table(frozen.read(X, type(self).__name__), "X", 1))
 
+    def mapped(self, X: Any, owner: str, name: str = "X") -> NDArray[Any]:
+        """The same for an estimator that errors name, in single precision for an array in single precision."""
+        frozen = self._fitted_map()
+        return _like(X, frozen.apply(check_table(frozen.read(X, owner, name), name, 1)))
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name for each output: that of its column and its form or level."""
         frozen = self._fitted_map()
@@ -298,6 +303,43 @@ def _tables(X: Any, categorical: Any) -> Iterator[tuple[RawTable, int]]:
         start += table.n_rows
 
 
+def _like(X: Any, mapped: Double) -> NDArray[Any]:
+    """Mapped rows in the precision of the raw ones."""
+    return mapped.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else mapped
+
+
+def map_rows(column_map: ColumnMap, X: Any, name: str) -> Any:
+    """Rows of a table or of RowBlocks by a fitted map."""
+    if isinstance(X, np.memmap) and X.ndim == 2:
+        X = RowBlocks(X)
+    if not isinstance(X, RowBlocks):
+        return column_map.mapped(X, "the training", name)
+    return RowBlocks(lambda: (column_map.mapped(block, "the training", name) for block in X.given_blocks()))
+
+
+def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> tuple[ColumnMap, Any]:
+    """A copy of a map that is fitted on training rows, and these rows mapped: an array, or RowBlocks.
+
+    The given map is left alone.
+    """
+    if isinstance(X, np.memmap) and X.ndim == 2:
+        X = RowBlocks(X)
+    fitted = ColumnMap(**column_map.get_params())
+    frozen, folds = fitted._learn(X, _targets_of(y, has_labels), sample_weight)
+    fitted._keep(frozen)
+    if not isinstance(X, RowBlocks):
+        return fitted, _like(X, frozen.apply(frozen.read(X, "the training"), folds))
+
+    def read() -> Iterator[NDArray[Any]]:
+        first_row = 0
+        for block in X.given_blocks():
+            table = frozen.read(block, "the training")
+            yield _like(block, frozen.apply(table, folds, first_row))
+            first_row += table.n_rows
+
+    return fitted, RowBlocks(read)
+
+
 def _rows_of(array: Double | None, rows: slice, name: str, default: Double) -> Double:
     """Some rows of what comes beside X."""
     if array is None:
@@ -314,14 +356,17 @@ def _weights_of(sample_weight: Any) -> Double:
     return given.reshape(-1)
 
 
-def _targets_of(y: Any) -> Double | None:
+def _targets_of(y: Any, has_labels: bool = False) -> Double | None:
     """Targets of the statistics of levels, (n_samples, n_outputs), in units in which their sums are finite."""
     if y is None:
         return None
-    n_samples = len(np.atleast_1d(np.asarray(y, dtype=object)))
-    if np.asarray(y).dtype.kind in "iuf":
-        values = check_targets(y, n_samples)
-        return values / np.ldexp(1.0, np.frexp(np.abs(values).max(axis=0))[1])
+    refuse_masked(y, "y")
+    given = np.asarray(y)
+    n_samples = len(np.atleast_1d(given))
+    if given.dtype.kind in "iufc" and not has_labels:
+        values = check_targets(given, n_samples)
+        return values / np.ldexp(1.0, np.frexp(np.abs(values).max(axis=0, initial=0.0))[1])
+    y = given.ravel() if given.shape == (n_samples, 1) else given  # of which the check of training rows warns
     classes, codes = check_labels(y, n_samples)
     positive = range(1, 2) if len(classes) == 2 else range(len(classes))
     return (codes[:, None] == np.array(positive)).astype(np.float64)

@@ -104,6 +104,9 @@ def _names(names: Any) -> tuple[str, ...] | None:
 
 def _named_columns(X: Any, name: str) -> tuple[tuple[str, ...] | None, list[Any]]:
     """Names and columns of a table, each column in the form that the table gives it."""
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise InvalidTypeError(f"{name} must be a dense table, got a sparse {type(X).__name__}; sparse data is not "
+                               f"supported, convert it with {name}.toarray()")
     if isinstance(X, Mapping):
         return _names(X), list(X.values())
     if hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas
@@ -112,9 +115,8 @@ def _named_columns(X: Any, name: str) -> tuple[tuple[str, ...] | None, list[Any]
         return _names(X.columns), list(X.get_columns())
     if hasattr(X, "column_names") and hasattr(X, "column"):  # pyarrow
         return _names(X.column_names), [X.column(j) for j in range(len(X.column_names))]
-    if hasattr(X, "collect_schema") or (hasattr(X, "toarray") and hasattr(X, "nnz")):
-        raise InvalidTypeError(f"{name} must be a table in memory or a dense array, got a {type(X).__name__}; "
-                               "sparse data is not supported: use .collect() or .toarray()")
+    if hasattr(X, "collect_schema"):
+        raise InvalidTypeError(f"{name} must be a table in memory, got a {type(X).__name__}: use .collect()")
     names = getattr(X, "columns", None)
     array = _two_dimensional(X, name)
     return None if names is None or callable(names) else _names(names), list(array.T)

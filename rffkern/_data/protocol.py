@@ -96,23 +96,30 @@ class Parametrised:
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; `deep` is there for scikit-learn and changes nothing."""
-        return {name: getattr(self, name) for name in self._param_names()}
+        """Parameters by name; with `deep` also those of parameters that have some, as columns__numeric."""
+        params = {name: getattr(self, name) for name in self._param_names()}
+        inner = {f"{name}__{key}": held for name, value in params.items() if deep and isinstance(value, Parametrised)
+                 for key, held in value.get_params().items()}
+        return params | inner
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name and return self; InvalidInputError names one that does not exist."""
         known = self._param_names()
         for name, value in params.items():
-            if name not in known:
+            outer, _, inner = name.partition("__")
+            if outer not in known or (inner and not isinstance(getattr(self, outer), Parametrised)):
                 raise InvalidInputError(f"Invalid parameter {name!r} for estimator {type(self).__name__}. "
                                         f"Valid parameters are: {known!r}")
-            setattr(self, name, value)
+            if inner:
+                getattr(self, outer).set_params(**{inner: value})
+            else:
+                setattr(self, name, value)
         return self
 
     def __repr__(self) -> str:
         """Show the parameters that differ from their defaults."""
         defaults = inspect.signature(type(self).__init__).parameters
-        changed = (f"{name}={value!r}" for name, value in self.get_params().items()
+        changed = (f"{name}={value!r}" for name, value in self.get_params(deep=False).items()
                    if not _same(value, defaults[name].default))
         return f"{type(self).__name__}({', '.join(changed)})"
 

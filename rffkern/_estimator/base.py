@@ -18,6 +18,7 @@ from .parameters import describe
 from .registry import family_of
 
 Double = NDArray[np.float64]
+Check = Callable[[Any, Any, Any], Training]  # of rows, labels or targets, and weights
 
 
 class Fitted(NamedTuple):
@@ -28,6 +29,7 @@ class Fitted(NamedTuple):
     expansion: Expansion
     attributes: Mapping[str, Any]  # fitted attributes of the family, by name
     training_state: Any = None  # what training goes on from, or earlier rounds are told from; not in model files
+    column_map: Any = None  # fitted, where the expansion takes mapped rows
 
 
 class Model(Parametrised):
@@ -46,6 +48,9 @@ class Model(Parametrised):
 
     expansion_: Any
     n_features_in_: int
+    column_map_: Any
+    columns: Any
+    standardize: bool
     n_threads: int | None
 
     def __init_subclass__(cls) -> None:
@@ -63,14 +68,23 @@ class Model(Parametrised):
         """What scikit-learn asks of an estimator."""
         from sklearn.utils import InputTags, Tags, TargetTags  # only scikit-learn itself asks
 
-        return Tags(estimator_type=None, target_tags=TargetTags(required=True), input_tags=InputTags())
+        of_tables = self.columns is not None
+        return Tags(estimator_type=None, target_tags=TargetTags(required=True),
+                    input_tags=InputTags(allow_nan=of_tables, string=of_tables, categorical=of_tables))
+
+    @property
+    def _standardizes(self) -> bool:
+        """Whether training standardises columns; mapped ones have their units."""
+        return bool(self.standardize) and self.columns is None
 
     def _keep(self, fitted: Fitted) -> None:
         """Replace all attributes at once: an interrupt, or another thread, finds the old model or the new one."""
         new = vars(self) | {"expansion_": fitted.expansion, "n_features_in_": fitted.expansion.n_features}
         new |= fitted.attributes
+        if fitted.column_map is not None:
+            new["n_features_in_"] = fitted.column_map.n_features_in_
         for name, value in (("feature_names_in_", fitted.names), ("classes_", fitted.classes),
-                            ("_training_state", fitted.training_state)):
+                            ("_training_state", fitted.training_state), ("column_map_", fitted.column_map)):
             if value is None:
                 new.pop(name, None)
             else:
@@ -92,6 +106,9 @@ class Model(Parametrised):
     def _check_rows(self, X: Any) -> NDArray[Any]:
         """Rows to score, checked against what `fit` saw."""
         self._check_fitted()
+        if "column_map_" in vars(self):
+            mapped: NDArray[Any] = self.column_map_.mapped(X, type(self).__name__)
+            return mapped
         names = feature_names(X)
         X = check_array(X)
         self._check_columns(names, X.shape[1])
@@ -100,9 +117,27 @@ class Model(Parametrised):
     def _check_columns(self, names: NDArray[np.object_] | None, n_features: int) -> None:
         """Refuse columns that are not those of `fit`."""
         check_names(names, getattr(self, "feature_names_in_", None))
-        if n_features != self.n_features_in_:
-            raise InvalidInputError(f"X has {n_features} features, but {type(self).__name__} is expecting "
-                                    f"{self.n_features_in_} features as input")
+        expected = self.expansion_.n_features  # after mapping
+        if n_features != expected:
+            raise InvalidInputError(f"X has {n_features} features, but {type(self).__name__} is expecting {expected} "
+                                    "features as input")
+
+    def _checked(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
+                 goes_on: bool | None = None) -> Training:
+        """Training rows by a check, of mapped rows where there is a map: the first one's where training goes on."""
+        if self.columns is None:
+            return with_evaluation(check(X, y, sample_weight), eval_set)
+        from .columns import map_more, map_training, with_mapped_evaluation
+
+        goes_on = getattr(self, "warm_start", False) if goes_on is None else goes_on
+        if goes_on and "column_map_" in vars(self):
+            mapped = map_more(self.column_map_, X)
+        else:
+            mapped = map_training(self.columns, X, y, sample_weight, not isinstance(self, Regressor))
+        mapped = mapped if eval_set is None else with_mapped_evaluation(mapped, eval_set)
+        training = with_evaluation(check(mapped.X, y, sample_weight), mapped.eval_set)
+        names = getattr(mapped.column_map, "feature_names_in_", None)
+        return training._replace(names=names, column_map=mapped.column_map)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
@@ -151,7 +186,7 @@ class Classifier(Model):
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None) -> Training:
         """Check parameters and rows."""
         self._check_params()
-        return with_evaluation(check_labelled(X, y, sample_weight), eval_set)
+        return self._checked(check_labelled, X, y, sample_weight, eval_set)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
@@ -224,10 +259,14 @@ class Regressor(Model):
         return tags
 
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
-                        min_samples: int = 2) -> Training:
-        """Check parameters and rows."""
+                        goes_on: bool | None = None) -> Training:
+        """Check parameters and rows; a single row will do only where training goes on."""
         self._check_params()
-        return with_evaluation(check_with_targets(X, y, sample_weight, self.n_threads, min_samples), eval_set)
+
+        def check(X: Any, y: Any, sample_weight: Any) -> Training:
+            return check_with_targets(X, y, sample_weight, self.n_threads, 1 if goes_on else 2)
+
+        return self._checked(check, X, y, sample_weight, eval_set, goes_on)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted targets at the rows of X.

@@ -5,11 +5,26 @@ A class lists its parameters in `_parameters`.  Its base checks the values that 
 that a signature can be read where it stands.
 """
 
+from typing import Any, NamedTuple
+
 from .._data.arguments import MAX_THREADS, Choice, Number, RandomState
 from .._data.protocol import Attribute as Attribute
 from .._data.protocol import Parameter as Parameter
 from .._data.protocol import describe as describe_with
 from .._data.tiles import TILE
+
+
+class ColumnsParameter(NamedTuple):
+    """Accept None or a ColumnMap."""
+
+    domain: str = "ColumnMap or None"
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise InvalidInputError unless the value is accepted."""
+        if value is not None:
+            from .columns import check_columns  # loads what most models do without
+
+            check_columns(name, value)
 
 
 def describe(cls: type) -> None:
@@ -59,6 +74,11 @@ EARLY_STOPPING_ROUNDS = Parameter("early_stopping_rounds", Number(int, 1, option
 PRECISION = Parameter("precision", Choice(("single", "double")),
                       "Arithmetic of the training kernels.  Sums over tiles and predictions kept in training are "
                       'double in both.  "single" becomes "double" where angles omega . x may exceed 4000 radians.')
+COLUMNS = Parameter("columns", ColumnsParameter(),
+                    "None takes columns as they are: finite numbers.  With a `ColumnMap`, tables may have missing "
+                    "values, categories and dates.  A copy of it is fitted on the rows of `fit`, is `column_map_` "
+                    "afterwards, and maps the rows of every call; `standardize` has no effect then, and what is told "
+                    "of columns is told of mapped ones.")
 RANDOM_STATE = Parameter("random_state", RandomState(), "Source of the random draws.")
 N_THREADS = Parameter("n_threads", Number(int, 1, MAX_THREADS, optional=True),
                       "Number of threads, at most the CPUs that are there; None for those this process may use.  The "

@@ -32,12 +32,15 @@ class BoostedModel(Protocol):
     gamma: str | float
     learning_rate: float
     max_samples: int | None
-    standardize: bool
     early_stopping_rounds: int | None
     precision: str
     random_state: Any
     n_threads: int | None
     verbose: int
+
+    @property
+    def _standardizes(self) -> bool:
+        """Whether training standardises columns."""
 
 
 Workspace = TypeVar("Workspace", bound=TrainingWorkspace)
@@ -87,13 +90,13 @@ def train(model: BoostedModel, training: Training, recipe: Recipe[Any], callback
     rng = np.random.default_rng(model.random_state)
     n_subsets, largest_subset = _subset_sizes(model.max_samples, training.rows.weights.n_positive)
     monitor = Monitor(model.n_estimators, model.early_stopping_rounds, callback, model.verbose)
-    names, data, evaluation, center, scale, _, classes = training
+    names, data, evaluation, center, scale, _, classes, column_map = training
     del training
     X, weights, n_components = data.X, data.weights, recipe.n_components
     n_threads = check_n_threads(model.n_threads, math.prod(X.shape))
     search_threads = min(n_threads, check_n_threads(model.n_threads, largest_subset * TILE * X.shape[1]))
-    scaling = scaling_in_threads(X, weights, model.standardize, n_threads)
-    gamma = resolved_gamma(model.gamma, model.standardize, scaling)
+    scaling = scaling_in_threads(X, weights, model._standardizes, n_threads)
+    gamma = resolved_gamma(model.gamma, model._standardizes, scaling)
     single_length = largest_single_length(gamma)
     draws = rng.standard_normal((model.n_estimators, len(center), n_components, X.shape[1]))
     draws *= math.sqrt(2 * gamma)
@@ -120,7 +123,7 @@ def train(model: BoostedModel, training: Training, recipe: Recipe[Any], callback
                   "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss)}
     kept = FittedRounds(rounds, scaling, draws)
     expansion = _to_expansion(kept, center + scale * intercepts, scale)
-    return Boosted(Fitted(names, classes, expansion, attributes), kept)
+    return Boosted(Fitted(names, classes, expansion, attributes, column_map=column_map), kept)
 
 
 def _subset_sizes(max_samples: int | None, n_rows: int) -> tuple[int, int]:
