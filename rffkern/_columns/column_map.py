@@ -207,7 +207,7 @@ class ColumnMap(Parametrised):
         frozen = self._fitted_map()
         return frozen.apply(check_table(frozen.read(X, type(self).__name__), "X", 1))
 
-    def mapped(self, X: Any, owner: str, name: str = "X") -> NDArray[Any]:
+    def _mapped(self, X: Any, owner: str, name: str = "X") -> NDArray[Any]:
         """The same for an estimator that errors name, in single precision for an array in single precision."""
         frozen = self._fitted_map()
         return _like(X, frozen.apply(check_table(frozen.read(X, owner, name), name, 1)))
@@ -313,8 +313,8 @@ def map_rows(column_map: ColumnMap, X: Any, name: str) -> Any:
     if isinstance(X, np.memmap) and X.ndim == 2:
         X = RowBlocks(X)
     if not isinstance(X, RowBlocks):
-        return column_map.mapped(X, "the training", name)
-    return RowBlocks(lambda: (column_map.mapped(block, "the training", name) for block in X.given_blocks()))
+        return column_map._mapped(X, "the training", name)
+    return RowBlocks(lambda: (column_map._mapped(block, "the training", name) for block in X.given_blocks()))
 
 
 def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> tuple[ColumnMap, Any]:
@@ -358,7 +358,7 @@ def _weights_of(sample_weight: Any) -> Double:
 
 def _targets_of(y: Any, has_labels: bool = False) -> Double | None:
     """Targets of the statistics of levels, (n_samples, n_outputs), in units in which their sums are finite."""
-    if y is None:
+    if y is None or np.size(y) == 0:
         return None
     refuse_masked(y, "y")
     given = np.asarray(y)

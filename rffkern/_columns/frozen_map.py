@@ -77,7 +77,7 @@ class FrozenMap(NamedTuple):
 
         With `folds` they are the training rows, in their order from `first_row` on.
         """
-        values = [each.values_of(raw, column_name(self.names, j)) if each.forms else raw.values
+        values = [each.values_of(raw, column_name(self.names, j, table.title)) if each.forms else raw.values
                   for j, (each, raw) in enumerate(zip(self.columns, table.columns, strict=True))]
         outputs = np.empty((table.n_rows, self.n_outputs))
         for start in range(0, table.n_rows, _PIECE):

@@ -22,6 +22,7 @@ class RawTable(NamedTuple):
     names: tuple[str, ...] | None
     columns: list[RawColumn]
     n_rows: int
+    title: str = "X"  # what messages call it
 
 
 def read_table(X: Any, name: str = "X", *, categorical: Categorical = None,
@@ -47,7 +48,7 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None,
     lengths = {len(column.values) for column in found}
     if len(lengths) > 1:
         raise InvalidInputError(f"{name} must have columns of one length, got {sorted(lengths)}")
-    return RawTable(names, found, lengths.pop())
+    return RawTable(names, found, lengths.pop(), name)
 
 
 def column_name(names: tuple[str, ...] | None, index: int, table: str = "X") -> str:

@@ -107,7 +107,7 @@ class Model(Parametrised):
         """Rows to score, checked against what `fit` saw."""
         self._check_fitted()
         if "column_map_" in vars(self):
-            mapped: NDArray[Any] = self.column_map_.mapped(X, type(self).__name__)
+            mapped: NDArray[Any] = self.column_map_._mapped(X, type(self).__name__)
             return mapped
         names = feature_names(X)
         X = check_array(X)

@@ -73,8 +73,8 @@ def test_scoring_finds_columns_by_name(data):
     expected = found.transform(X)
     shuffled = {"other": [object()] * 400} | {name: X[name] for name in reversed(X)}
     np.testing.assert_array_equal(found.transform(shuffled), expected)
-    np.testing.assert_array_equal(found.transform(np.array([list(map(list, zip(*X.values(), strict=True)))[0]], object)),
-                                  expected[:1])  # by position where one side has no names
+    rows = np.array([*zip(*X.values(), strict=True)], object)
+    np.testing.assert_array_equal(found.transform(rows), expected)  # by position where one side has no names
     with pytest.raises(InvalidInputError, match="seen at fit time, yet now missing:\n- day\n"):
         found.transform({name: X[name] for name in X if name != "day"})
     with pytest.raises(InvalidInputError, match="X has 1 features, but ColumnMap is expecting 6 features"):
@@ -143,8 +143,7 @@ def test_other_kinds_of_values_in_scoring(rng):
         {"a": rng.standard_normal(9), "flag": [True] * 4 + [False] * 5, "code": [1, 2, 3] * 3})
     one = found.transform({"a": [True], "flag": [1], "code": ["3"]})
     np.testing.assert_array_equal(one, found.transform({"a": [1.0], "flag": [True], "code": [3.0]}))
-    with pytest.raises(InvalidInputError, match="column 'a' of X must hold numeric values, as in training, got text such "
-                                                "as 'x'"):
+    with pytest.raises(InvalidInputError, match="column 'a' of X must hold numeric values, .* got text such as 'x'"):
         found.transform({"a": ["x"], "flag": [True], "code": [1]})
     with pytest.raises(InvalidInputError, match="column 'a' of X must hold numeric values, as in training, got date"):
         found.transform({"a": np.array(["2020-01-01"], "M8[D]"), "flag": [True], "code": [1]})
@@ -200,7 +199,7 @@ def test_blocks_must_agree(rng):
         ColumnMap().fit(RowBlocks([X, X[:, :1]]))
     with pytest.raises(InvalidInputError, match=r"blocks of the same columns.*in the block from row 2"):
         ColumnMap().fit(RowBlocks([{"a": [1.0, 2.0]}, {"b": [1.0]}]))
-    with pytest.raises(InvalidInputError, match="column 'a' of X must hold values of one kind, got numeric values, then"):
+    with pytest.raises(InvalidInputError, match="column 'a' of X must hold values of one kind, got numeric"):
         ColumnMap().fit(RowBlocks([{"a": [None, 2.0]}, {"a": ["x"]}]))
     with pytest.raises(InvalidInputError, match="got infinity at row 1 .in the block from row 10"):
         ColumnMap().fit(RowBlocks([X, np.where(np.arange(4).reshape(2, 2) == 3, np.inf, 0)]))
@@ -209,7 +208,8 @@ def test_blocks_must_agree(rng):
 
 
 @pytest.mark.parametrize(("params", "message"), [
-    ({"numeric": "rank"}, "numeric must be a tuple of distinct forms among raw, standard"), ({"numeric": ()}, "numeric"),
+    ({"numeric": "rank"}, "numeric must be a tuple of distinct forms among raw, standard"),
+    ({"numeric": ()}, "numeric"),
     ({"numeric": ("rank", "rank")}, "distinct"), ({"numeric": ("log",)}, "numeric"), ({"max_levels": 0}, "max_levels"),
     ({"categorical_features": "a"}, "categorical_features must be a list of names or indices"),
     ({"categorical_features": [1.5]}, "categorical_features"), ({"n_knots": 1}, "n_knots"), ({"n_bins": 1}, "n_bins"),
