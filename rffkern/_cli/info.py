@@ -56,7 +56,7 @@ def _plain_params(model: Any) -> dict[str, Any]:
 
 def _of_map(column_map: Any) -> dict[str, Any]:
     """What became of each column, a line for each of its forms."""
-    facts = {}
+    facts: dict[str, Any] = {}
     for row in column_map.describe():
         column, kind, form, *rest = row.items()
         facts.setdefault(f"column {column[1]}", []).append(

@@ -1,5 +1,6 @@
 """ColumnMap: what becomes of a table, whatever holds it."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -88,20 +89,20 @@ def test_the_cuts_of_blocks_change_no_bit(sizes, seed):
     X, y, weight = table(rng, n), rng.standard_normal(n), rng.exponential(size=n) * (rng.random(n) < 0.9)
     places = np.cumsum([0, *sizes])
     places = [*places[places < n], n]
-    blocks = [{name: column[a:b] for name, column in X.items()} for a, b in zip(places, places[1:], strict=False)]
+    blocks = [{name: column[a:b] for name, column in X.items()} for a, b in itertools.pairwise(places)]
     blocks[-1] = dict(reversed(blocks[-1].items()))  # columns in another order
     assert same_map(full_map().fit(RowBlocks(lambda: iter(blocks)), y, weight), full_map().fit(X, y, weight))
 
 
 def test_rows_of_weight_zero_count_for_nothing(data):
-    X, y = data
+    X, _ = data
     weight = np.where(np.arange(400) % 7 == 0, 0.0, 1.0)
     odd = X | {"skewed": np.where(weight > 0, X["skewed"], 1e200), "code": np.where(weight > 0, X["code"], 77)}
     assert same_map(full_map(max_levels=100).fit(odd, None, weight), full_map(max_levels=100).fit(X, None, weight))
 
 
 def test_integer_weights_are_repetitions(data):
-    X, y = data
+    X, _ = data
     weight = np.arange(400) % 3
     repeated = {name: np.repeat(column, weight) for name, column in X.items()}
     one = full_map(numeric=("rank", "bins"), max_levels=100).fit(X, None, weight)
@@ -143,7 +144,7 @@ def test_other_kinds_of_values_in_scoring(rng):
         {"a": rng.standard_normal(9), "flag": [True] * 4 + [False] * 5, "code": [1, 2, 3] * 3})
     one = found.transform({"a": [True], "flag": [1], "code": ["3"]})
     np.testing.assert_array_equal(one, found.transform({"a": [1.0], "flag": [True], "code": [3.0]}))
-    with pytest.raises(InvalidInputError, match="column 'a' of X must hold numeric values, .* got text such as 'x'"):
+    with pytest.raises(InvalidInputError, match=r"column 'a' of X must hold numeric values, .* got text such as 'x'"):
         found.transform({"a": ["x"], "flag": [True], "code": [1]})
     with pytest.raises(InvalidInputError, match="column 'a' of X must hold numeric values, as in training, got date"):
         found.transform({"a": np.array(["2020-01-01"], "M8[D]"), "flag": [True], "code": [1]})
@@ -201,7 +202,7 @@ def test_blocks_must_agree(rng):
         ColumnMap().fit(RowBlocks([{"a": [1.0, 2.0]}, {"b": [1.0]}]))
     with pytest.raises(InvalidInputError, match="column 'a' of X must hold values of one kind, got numeric"):
         ColumnMap().fit(RowBlocks([{"a": [None, 2.0]}, {"a": ["x"]}]))
-    with pytest.raises(InvalidInputError, match="got infinity at row 1 .in the block from row 10"):
+    with pytest.raises(InvalidInputError, match=r"got infinity at row 1 .in the block from row 10"):
         ColumnMap().fit(RowBlocks([X, np.where(np.arange(4).reshape(2, 2) == 3, np.inf, 0)]))
     with pytest.raises(InvalidInputError, match="blocks with 0 sample"):
         ColumnMap().fit(RowBlocks([X[:0]]))

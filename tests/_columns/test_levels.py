@@ -43,7 +43,7 @@ def test_indicators_are_one_unit():
 
 def test_target_statistics_leave_the_own_fold_out(rng):
     """Compared with the definition: shrunk means over the rows of the four other folds."""
-    codes, targets = rng.integers(0, 4, 103), rng.standard_normal((103, 2)) + [0, 5]
+    codes, targets = rng.integers(0, 4, 103), rng.standard_normal((103, 2)) + np.array([0, 5])
     levels = Levels.of(facts_of(codes, "abcd", targets), 1, None)
     form, folds = TargetForm.of(levels, 1.0)
 

@@ -87,7 +87,8 @@ def test_infinite_values_are_refused_with_name_and_row(value, shown):
         of_array(np.array([1.0, None, value], object), "column 'a' of X")
 
 
-@pytest.mark.parametrize("values", [np.array([1, 2**53]), np.array([1, 2**53], object), np.array([2**64 - 1], np.uint64)])
+@pytest.mark.parametrize("values", [np.array([1, 2**53]), np.array([1, 2**53], object),
+                                    np.array([2**64 - 1], np.uint64)])
 def test_large_integers_are_warned_of(values):
     with pytest.warns(DataConversionWarning, match=r"x has integers of 2\^53 or more"):
         of_array(values, "x")
@@ -103,12 +104,12 @@ def test_large_floats_and_smaller_integers_are_not():
 
 @pytest.mark.parametrize("values", [[1, "a"], ["a", True], [1.5, datetime.date(2020, 1, 1)], [True, 2]], ids=str)
 def test_mixed_kinds_are_refused(values):
-    with pytest.raises(InvalidInputError, match="x must hold values of one kind, got [a-z]+ and [a-z]+"):
+    with pytest.raises(InvalidInputError, match=r"x must hold values of one kind, got [a-z]+ and [a-z]+"):
         of_array(np.array(values, object), "x")
 
 
 def test_other_types_are_refused():
-    with pytest.raises(InvalidTypeError, match="argument must be a string or a number.*got dict"):
+    with pytest.raises(InvalidTypeError, match=r"argument must be a string or a number.*got dict"):
         of_array(np.array([1.0, {"a": 1}], object), "x")
     with pytest.raises(InvalidInputError, match="Complex data not supported"):
         of_array(np.array([1j]), "x")

@@ -53,7 +53,7 @@ def test_numbers_that_are_categories():
 
 
 def test_what_is_no_table_is_refused():
-    with pytest.raises(InvalidInputError, match="Expected 2D array, got 1D array.*Reshape your data"):
+    with pytest.raises(InvalidInputError, match=r"Expected 2D array, got 1D array.*Reshape your data"):
         read_table([1.0, 2.0])
     with pytest.raises(InvalidInputError, match=r"0 feature\(s\) \(shape=\(2, 0\)\) while a minimum of 1"):
         read_table(np.empty((2, 0)))
@@ -82,7 +82,7 @@ def test_columns_of_one_name_are_refused():
 
 def test_tables_that_are_not_in_memory_are_refused():
     polars = pytest.importorskip("polars")
-    with pytest.raises(InvalidTypeError, match="a table in memory.*LazyFrame"):
+    with pytest.raises(InvalidTypeError, match=r"a table in memory.*LazyFrame"):
         read_table(polars.DataFrame({"a": [1]}).lazy())
 
 

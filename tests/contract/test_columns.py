@@ -114,11 +114,12 @@ def test_parameters_of_the_map(family):
     assert model.get_params()["columns__numeric"] == FORMS
     assert "columns__numeric" not in model.get_params(deep=False)
     assert model.set_params(columns__n_knots=17).columns.n_knots == 17
-    with pytest.raises(InvalidInputError, match="Invalid parameter 'columns__n_knot'|Invalid parameter 'n_knot'"):
+    with pytest.raises(InvalidInputError, match=r"Invalid parameter 'columns__n_knot'|Invalid parameter 'n_knot'"):
         model.set_params(columns__n_knot=17)
     with pytest.raises(InvalidInputError, match="Invalid parameter 'columns__n_knots'"):
         small(family, columns=None).set_params(columns__n_knots=17)
-    for wrong, message in (("raw", "columns must be a ColumnMap or None, got 'raw'"), (ColumnMap(()), "numeric must be")):
+    for wrong, message in (("raw", "columns must be a ColumnMap or None, got 'raw'"),
+                           (ColumnMap(()), "numeric must be")):
         with pytest.raises(InvalidInputError, match=message):
             small(family, columns=wrong).fit(TABLE, target_of(family))
 
