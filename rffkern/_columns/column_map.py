@@ -205,12 +205,14 @@ class ColumnMap(Parametrised):
             If X lacks a column, has infinite values, or another kind of values than training had in a column.
         """
         frozen = self._fitted_map()
-        return frozen.apply(check_table(frozen.read(X, type(self).__name__), "X", 1))
+        mapped = frozen.apply_plain(X)
+        return frozen.apply(check_table(frozen.read(X, type(self).__name__), "X", 1)) if mapped is None else mapped
 
     def _mapped(self, X: Any, owner: str, name: str = "X") -> NDArray[Any]:
         """The same for an estimator that errors name, in single precision for an array in single precision."""
         frozen = self._fitted_map()
-        return _like(X, frozen.apply(check_table(frozen.read(X, owner, name), name, 1)))
+        mapped = frozen.apply_plain(X)
+        return _like(X, frozen.apply(check_table(frozen.read(X, owner, name), name, 1)) if mapped is None else mapped)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name for each output: that of its column and its form or level."""
@@ -358,12 +360,16 @@ def _weights_of(sample_weight: Any) -> Double:
 
 def _targets_of(y: Any, has_labels: bool = False) -> Double | None:
     """Targets of the statistics of levels, (n_samples, n_outputs), in units in which their sums are finite."""
-    if y is None or np.size(y) == 0:
+    if y is None:
         return None
     refuse_masked(y, "y")
     given = np.asarray(y)
+    if given.dtype.kind == "c":
+        raise InvalidInputError(f"y must be real. Complex data not supported, got dtype {given.dtype}")
+    if given.size == 0:
+        return np.empty((0, 1))  # which is too few
     n_samples = len(np.atleast_1d(given))
-    if given.dtype.kind in "iufc" and not has_labels:
+    if given.dtype.kind in "iuf" and not has_labels:
         values = check_targets(given, n_samples)
         return values / np.ldexp(1.0, np.frexp(np.abs(values).max(axis=0, initial=0.0))[1])
     y = given.ravel() if given.shape == (n_samples, 1) else given  # of which the check of training rows warns

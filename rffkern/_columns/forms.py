@@ -9,11 +9,12 @@ A form is kept in files as its numbers; `from_numbers` takes no others than `num
 
 import math
 from dataclasses import astuple, dataclass, replace
-from typing import ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._kernels import column_forms
 from .dates import part_angles
 from .sketch import Summary
 
@@ -111,6 +112,15 @@ class StandardForm:
         """The standardised values."""
         with np.errstate(over="ignore"):
             return ((values - self.mean) * self.inverse_deviation).clip(-_LARGEST_OUTPUT, _LARGEST_OUTPUT)[None]
+
+
+def standardised(X: NDArray[Any], forms: list[StandardForm]) -> Double:
+    """The rows of a finite array, each column by its form, to the bit as each form does it."""
+    with np.errstate(over="ignore"):
+        found = X - np.array([form.mean for form in forms])
+        found *= np.array([form.inverse_deviation for form in forms])
+    clipped: Double = np.clip(found, -_LARGEST_OUTPUT, _LARGEST_OUTPUT, out=found)
+    return clipped
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +221,10 @@ class RankForm:
 
     def __call__(self, values: Double) -> Double:
         """The ranks."""
-        return np.interp(values, self.knots, self.ranks)[None]
+        slopes = np.append(np.diff(self.ranks) / np.diff(self.knots), 0.0)
+        outputs = np.empty((1, len(values)))
+        column_forms.interpolate(np.ascontiguousarray(values), self.knots, self.ranks, slopes, outputs[0])
+        return outputs
 
 
 @dataclass(frozen=True, eq=False)

@@ -91,9 +91,10 @@ class FrozenColumn(NamedTuple):
         """Outputs for what `values_of` gives, shape (n_outputs, n_rows); `trained` has those of forms by index."""
         n_numeric = sum(form.name in NUMERIC_FORMS for form in self.forms)
         parts = []
+        missing = bool(np.isnan(values).any())
         for k, form in enumerate(self.forms):
             outputs = trained[k] if trained and k in trained else form(values)
-            outputs = np.where(np.isnan(outputs), 0.0, outputs)
+            outputs = np.where(np.isnan(outputs), 0.0, outputs) if missing else outputs
             parts.append(outputs / math.sqrt(n_numeric) if n_numeric > 1 and form.name in NUMERIC_FORMS else outputs)
         return np.concatenate(parts) if parts else np.empty((0, len(values)))
 
