@@ -233,6 +233,9 @@ class ColumnMap(Parametrised):
         """
         return self._fitted_map().describe()
 
+    def _check_params(self) -> None:
+        check_all(self._parameters, self)
+
     def _fitted_map(self) -> FrozenMap:
         frozen = getattr(self, "_frozen", None)
         if frozen is None:
@@ -241,7 +244,7 @@ class ColumnMap(Parametrised):
 
     def _learn(self, X: Any, targets: Double | None, sample_weight: Any) -> Learned:
         """Pass over the rows once."""
-        check_all(self._parameters, self)
+        self._check_params()
         survey: Survey | None = None
         names: tuple[str, ...] | None = None
         weights = None if sample_weight is None else _weights_of(sample_weight)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 from ..errors import InvalidInputError, NotFittedError
-from .arguments import Check, check_all
+from .arguments import Check
 
 _WIDTH = 116
 
@@ -122,10 +122,6 @@ class Parametrised:
         changed = (f"{name}={value!r}" for name, value in self.get_params(deep=False).items()
                    if not _same(value, defaults[name].default))
         return f"{type(self).__name__}({', '.join(changed)})"
-
-    def _check_params(self) -> None:
-        """Check all parameters; a family whose parameters depend on each other extends this."""
-        check_all(self._parameters, self)
 
 
 def _same(value: object, default: object) -> bool:

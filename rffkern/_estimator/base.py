@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arguments import check_all
 from .._data.protocol import Parametrised, not_fitted
 from .._data.row_blocks import RowBlocks
 from .._data.training_rows import Training, check_labelled, check_with_targets, with_evaluation
@@ -72,10 +73,9 @@ class Model(Parametrised):
         return Tags(estimator_type=None, target_tags=TargetTags(required=True),
                     input_tags=InputTags(allow_nan=of_tables, string=of_tables, categorical=of_tables))
 
-    @property
-    def _standardizes(self) -> bool:
-        """Whether training standardises columns; mapped ones have their units."""
-        return bool(self.standardize) and self.columns is None
+    def _check_params(self) -> None:
+        """Check all parameters; a family whose parameters depend on each other extends this."""
+        check_all(self._parameters, self)
 
     def _keep(self, fitted: Fitted) -> None:
         """Replace all attributes at once: an interrupt, or another thread, finds the old model or the new one."""

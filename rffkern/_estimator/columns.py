@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 from .._columns.column_map import ColumnMap, fit_copy, map_rows
-from ..errors import InvalidInputError
 
 
 class MappedTraining(NamedTuple):
@@ -33,10 +32,3 @@ def with_mapped_evaluation(mapped: MappedTraining, eval_set: Any) -> MappedTrain
         return mapped._replace(eval_set=eval_set)
     X, *rest = eval_set
     return mapped._replace(eval_set=(map_rows(mapped.column_map, X, "eval_set X"), *rest))
-
-
-def check_columns(name: str, value: Any) -> None:
-    """Refuse what is no map, or one of bad parameters."""
-    if not isinstance(value, ColumnMap):
-        raise InvalidInputError(f"{name} must be a ColumnMap or None, got {value!r}")
-    value._check_params()

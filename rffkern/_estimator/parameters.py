@@ -5,26 +5,11 @@ A class lists its parameters in `_parameters`.  Its base checks the values that 
 that a signature can be read where it stands.
 """
 
-from typing import Any, NamedTuple
-
-from .._data.arguments import MAX_THREADS, Choice, Number, RandomState
+from .._data.arguments import MAX_THREADS, Choice, Number, OfClass, RandomState
 from .._data.protocol import Attribute as Attribute
 from .._data.protocol import Parameter as Parameter
 from .._data.protocol import describe as describe_with
 from .._data.tiles import TILE
-
-
-class ColumnsParameter(NamedTuple):
-    """Accept None or a ColumnMap."""
-
-    domain: str = "ColumnMap or None"
-
-    def __call__(self, name: str, value: Any) -> None:
-        """Raise InvalidInputError unless the value is accepted."""
-        if value is not None:
-            from .columns import check_columns  # loads what most models do without
-
-            check_columns(name, value)
 
 
 def describe(cls: type) -> None:
@@ -74,7 +59,7 @@ EARLY_STOPPING_ROUNDS = Parameter("early_stopping_rounds", Number(int, 1, option
 PRECISION = Parameter("precision", Choice(("single", "double")),
                       "Arithmetic of the training kernels.  Sums over tiles and predictions kept in training are "
                       'double in both.  "single" becomes "double" where angles omega . x may exceed 4000 radians.')
-COLUMNS = Parameter("columns", ColumnsParameter(),
+COLUMNS = Parameter("columns", OfClass("ColumnMap"),
                     "None takes columns as they are: finite numbers.  With a `ColumnMap`, tables may have missing "
                     "values, categories and dates.  A copy of it is fitted on the rows of `fit`, is `column_map_` "
                     "afterwards, and maps the rows of every call; `standardize` has no effect then, and what is told "

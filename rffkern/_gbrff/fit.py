@@ -32,15 +32,12 @@ class BoostedModel(Protocol):
     gamma: str | float
     learning_rate: float
     max_samples: int | None
+    standardize: bool
     early_stopping_rounds: int | None
     precision: str
     random_state: Any
     n_threads: int | None
     verbose: int
-
-    @property
-    def _standardizes(self) -> bool:
-        """Whether training standardises columns."""
 
 
 Workspace = TypeVar("Workspace", bound=TrainingWorkspace)
@@ -95,8 +92,9 @@ def train(model: BoostedModel, training: Training, recipe: Recipe[Any], callback
     X, weights, n_components = data.X, data.weights, recipe.n_components
     n_threads = check_n_threads(model.n_threads, math.prod(X.shape))
     search_threads = min(n_threads, check_n_threads(model.n_threads, largest_subset * TILE * X.shape[1]))
-    scaling = scaling_in_threads(X, weights, model._standardizes, n_threads)
-    gamma = resolved_gamma(model.gamma, model._standardizes, scaling)
+    standardize = model.standardize and column_map is None  # mapped columns have their units
+    scaling = scaling_in_threads(X, weights, standardize, n_threads)
+    gamma = resolved_gamma(model.gamma, standardize, scaling)
     single_length = largest_single_length(gamma)
     draws = rng.standard_normal((model.n_estimators, len(center), n_components, X.shape[1]))
     draws *= math.sqrt(2 * gamma)

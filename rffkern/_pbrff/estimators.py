@@ -63,8 +63,9 @@ def _prepared(model: Any, rows: LabelledRows) -> tuple[Scaling, KernelSettings]:
     """The scaling of the rows, and what the kernels of a model's landmarks depend on beside them."""
     n_numbers = math.prod(rows.X.shape)
     n_threads = check_n_threads(model.n_threads, n_numbers * model.n_landmarks * model.n_components)
-    scaling = scaling_in_threads(rows.X, rows.weights, model._standardizes, check_n_threads(model.n_threads, n_numbers))
-    gamma = resolved_gamma(model.gamma, model._standardizes, scaling)
+    standardize = model.standardize and model.columns is None  # mapped columns have their units
+    scaling = scaling_in_threads(rows.X, rows.weights, standardize, check_n_threads(model.n_threads, n_numbers))
+    gamma = resolved_gamma(model.gamma, standardize, scaling)
     return scaling, KernelSettings(model.n_landmarks, model.n_components, gamma, model.beta, model.landmarks,
                                    model.precision, n_threads)
 
@@ -183,8 +184,13 @@ class PBRFFClassifier(Classifier):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        training = self._check_training(X, y, sample_weight)
-        rng, rows = check_rng(self.random_state), training.rows
+        self._check_params()
+        rng = check_rng(self.random_state)
+        if self.columns is None:
+            training = check_labelled(X, y, sample_weight)
+        else:
+            training = self._checked(check_labelled, X, y, sample_weight)
+        rows = training.rows
         signs, weight, n_samples = rows.targets(), rows.weights.unit * rows.weights.each, rows.X.shape[0]
         threads = MachineThreads(check_n_threads(self.n_threads, n_samples * self.n_landmarks),
                                  check_n_threads(self.n_threads, n_samples * self.n_landmarks**2))

@@ -44,14 +44,12 @@ class Settings(ScheduleSettings, Protocol):
     max_epochs: int
     validation_fraction: float
     n_restarts: int | None
+    standardize: bool
+    columns: Any
     precision: str
     random_state: RandomSource
     n_threads: int | None
     verbose: int
-
-    @property
-    def _standardizes(self) -> bool:
-        """Whether training standardises columns."""
 
 
 class _Task(NamedTuple):
@@ -131,8 +129,9 @@ def _starts(task: _Task, training: Training, state: TrainingState | None) -> Ite
 
 def _measured_scaling(settings: Settings, problem: Problem) -> Scaling:
     """Columns in units of their spread, or without `standardize` in units of the root of their mean variance."""
-    scaling = measure_scaling(problem.X, problem.weights, settings._standardizes, settings.n_threads)
-    variance = rows_variance(settings._standardizes, scaling)
+    standardize = settings.standardize and settings.columns is None  # mapped columns have their units
+    scaling = measure_scaling(problem.X, problem.weights, standardize, settings.n_threads)
+    variance = rows_variance(standardize, scaling)
     return scaling._replace(inverse_scale=scaling.inverse_scale / math.sqrt(variance))
 
 

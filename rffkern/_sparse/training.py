@@ -29,14 +29,11 @@ CURVES = ("train_loss_", "eval_loss_", "kernel_parameters_")
 class Parameters(KernelParameters, Protocol):
     """Parameters of an estimator, beside those that rows are checked by."""
 
+    standardize: bool
     early_stopping_rounds: int | None
     precision: str
     random_state: Any
     verbose: int
-
-    @property
-    def _standardizes(self) -> bool:
-        """Whether training standardises columns."""
 
 
 class Method(NamedTuple):
@@ -59,7 +56,8 @@ def train(parameters: Parameters, training: Training, callback: Callable[..., An
     rng = check_rng(parameters.random_state)
     monitor = Monitor(parameters.n_estimators, parameters.early_stopping_rounds, callback, parameters.verbose)
     data, evaluation, n_threads = training.rows, training.evaluation, parameters.n_threads
-    scaling = measure_scaling(data.X, data.weights, parameters._standardizes, n_threads)
+    standardize = parameters.standardize and training.column_map is None  # mapped columns have their units
+    scaling = measure_scaling(data.X, data.weights, standardize, n_threads)
     targets = np.column_stack(data.targets()).astype(np.float64)
     intercepts = np.array(list(map(data.weights.mean, targets.T)))
     residuals = targets - intercepts
