@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ._data.angles import AngleBound, RowParts
 from ._data.centers import pad_centers, pad_weights
+from ._data.pieces import row_pieces
 from ._data.threads import check_n_threads
 from ._data.validation import check_array
 from ._kernels import packing, scoring
@@ -130,7 +131,7 @@ def _frozen(name: str, given: ArrayLike, ndim: int) -> Double:
         array = np.array(given, dtype=np.float64, order="C")
     except (ValueError, TypeError) as error:
         raise InvalidInputError(f"{name} must be a finite {ndim}-D array: {error}") from error
-    if array.ndim != ndim or not np.isfinite(array).all():
+    if array.ndim != ndim or packing.find_unbounded(array.reshape(-1), np.finfo(np.float64).max) >= 0:
         raise InvalidInputError(f"{name} must be a finite {ndim}-D array, got shape {array.shape}"
                                 + ("" if array.ndim != ndim else " with nan or inf"))
     array.flags.writeable = False
@@ -250,7 +251,7 @@ class FourierExpansion(Expansion):
 
     def _can_be_single(self) -> bool:
         """Whether single precision can hold all numbers, and tells the phases."""
-        return (all(bool(np.abs(array).max(initial=0) < _LARGEST_SINGLE) for array in self.arrays().values())
+        return (all(packing.find_unbounded(array.reshape(-1), _LARGEST_SINGLE) < 0 for array in self.arrays().values())
                 and self._angles().phases_fit())
 
     def _angles(self) -> AngleBound:
@@ -264,7 +265,8 @@ class FourierExpansion(Expansion):
         n_omegas, n_amplitudes = (-(-self.n_terms // multiple) * multiple for multiple in packing.TERM_MULTIPLES)
         omegas, shifts = np.zeros((n_omegas, self.n_features), dtype), np.zeros(n_omegas, dtype)
         amplitudes = np.zeros((self.n_outputs, n_amplitudes), dtype)
-        omegas[: self.n_terms] = self.omegas / np.pi
+        for rows in row_pieces(self.omegas.shape):
+            omegas[: self.n_terms][rows] = self.omegas[rows] / np.pi
         shifts[: self.n_terms] = self.phases / np.pi
         amplitudes[:, : self.n_terms] = self.amplitudes.T
         packed = self._packed[np.dtype(dtype)] = _PackedCosines(omegas, shifts, amplitudes)
@@ -371,7 +373,8 @@ class KernelExpansion(Expansion):
         """
         middle, scale = self._units()
         with np.errstate(over="ignore"):
-            largest = np.sqrt((((self.centers - middle) * scale) ** 2).sum(axis=1)).max(initial=0)
+            largest = max((np.sqrt((((self.centers[rows] - middle) * scale) ** 2).sum(axis=1)).max()
+                           for rows in row_pieces(self.centers.shape)), default=0.0)
         if not (largest < _LARGEST_SINGLE_LENGTH and np.abs(self.weights).max(initial=0) < _LARGEST_SINGLE):
             return False
         rows = np.ascontiguousarray(self.centers[:: self.n_terms // _N_PROBES + 1])

@@ -4,6 +4,7 @@ import contextlib
 import mmap
 import os
 import pathlib
+import subprocess
 import sys
 import time
 import zipfile
@@ -43,6 +44,18 @@ def saving():
 def training():
     from soaking import training
     return training
+
+
+@pytest.fixture
+def calls():
+    from soaking import calls
+    return calls
+
+
+@pytest.fixture
+def sanitizers():
+    from soaking import sanitizers
+    return sanitizers
 
 
 LOAD, SAVE = rffkern.load, rffkern.save
@@ -212,7 +225,8 @@ def test_forks(monkeypatch, tmp_path, training, prelude):
 def test_a_log_is_gone_on_with(monkeypatch, tmp_path, capsys):
     import soak
     seen = []
-    monkeypatch.setattr(soak, "JOBS", {"bad": (lambda rng, folder: seen.append(rng.random()) or "broken", 1)})
+    monkeypatch.setattr(soak, "JOBS", {
+        "bad": (lambda rng, folder: seen.append(rng.random()) or "broken", 1, "things", 3)})
     log = tmp_path / "log.jsonl"
     first = soak.soak(["bad"], 1e-4, 5, log)
     second = soak.soak(["bad"], 1e-4, 5, log)
@@ -223,3 +237,86 @@ def test_a_log_is_gone_on_with(monkeypatch, tmp_path, capsys):
     assert seen[-1] == seen[0]
     assert soak.show(second) == len(second)
     assert soak.soak(["bad"], 1e-4, 6, log)[0]["case"] == 0  # another seed
+
+
+def test_public_calls(monkeypatch, tmp_path, calls):
+    assert not any(calls.public_calls(np.random.default_rng(seed), tmp_path) for seed in range(6))
+
+
+@pytest.mark.parametrize(("fault", "found"), [
+    (lambda self, X: np.full(len(X), np.nan), "decision_function: not finite"), (raises, "ZeroDivisionError"),
+    (lambda self, X: time.sleep(100), "time limit")])
+def test_public_calls_with_a_fault(monkeypatch, tmp_path, calls, fault, found):
+    monkeypatch.setattr(calls, "FAMILIES", ["GBRFF2Classifier"])
+    monkeypatch.setattr(calls, "TABLES", {"constant": calls.TABLES["constant"]})
+    monkeypatch.setattr(calls, "LABELS", {"two classes": calls.LABELS["two classes"]})
+    monkeypatch.setattr(calls, "CASE_SECONDS", 3 if found == "time limit" else 60)
+    monkeypatch.setattr(rffkern.GBRFF2Classifier, "decision_function", fault)
+    assert found in calls.public_calls(np.random.default_rng(0), tmp_path)
+
+
+def test_a_slow_call_is_found(monkeypatch, calls):
+    monkeypatch.setattr(calls, "CALL_SECONDS", 0.05)
+    started = time.process_time()
+    assert "took" in calls.judge("call", lambda: [0 for _ in iter(lambda: time.process_time() - started > 0.1, True)])
+
+
+def test_every_public_call_is_made(calls):
+    """What the package offers without a recipe here would never be called by the soak."""
+    unknown = set()
+    for name, offered in calls.PUBLIC.items():
+        if not isinstance(offered, type) or issubclass(offered, (Exception, str)):
+            continue
+        recipes = calls.BLOCK_CALLS if name == "RowBlocks" else calls.EXPANSION_CALLS
+        recipes = calls.MODEL_CALLS if name in calls.FAMILIES else recipes
+        unknown |= {f"{name}.{call}" for call in calls.public(offered) if call not in recipes}
+    assert not unknown
+    assert {name for name, offered in calls.PUBLIC.items() if callable(offered) and name not in calls.FAMILIES and not (
+        isinstance(offered, type) and issubclass(offered, Exception))} == {
+            "FourierExpansion", "KernelExpansion", "RowBlocks", "load", "save", "show_config"}
+
+
+@pytest.mark.parametrize("kind", ["address", "thread"])
+def test_sanitizers_find_planted_faults_and_no_others(monkeypatch, tmp_path, sanitizers, kind):
+    monkeypatch.setenv("RFFKERN_SANITIZED", str(tmp_path))
+    for cached in (sanitizers.helpers, sanitizers.trusted):
+        cached.cache_clear()
+    try:
+        found = sanitizers.trusted(kind)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("GCC or its sanitizers are not there")
+    finally:
+        sanitizers.helpers.cache_clear()
+        sanitizers.trusted.cache_clear()
+    assert found is None
+
+
+@pytest.mark.parametrize(("answer", "message"), [
+    (None, "was not found"), ("exit code 1: no module", "was not found"), ("exit code 66: race", "that is not there")])
+@pytest.mark.parametrize("kind", ["address", "thread"])
+def test_a_sanitizer_that_is_asleep_is_not_trusted(monkeypatch, tmp_path, sanitizers, kind, answer, message):
+    """No case passes then, and nothing is built."""
+    monkeypatch.setattr(sanitizers, "helpers", lambda kind: tmp_path)
+    monkeypatch.setattr(sanitizers, "run", lambda *_: answer)
+    monkeypatch.setattr(sanitizers, "build", None)
+    sanitizers.trusted.cache_clear()
+    try:
+        for name, (job, *_) in sanitizers.JOBS.items():
+            if sanitizers.kind_of(name) == kind:
+                assert message in job(np.random.default_rng(0), tmp_path)
+    finally:
+        sanitizers.trusted.cache_clear()
+
+
+def test_sanitized_work_passes_as_it_is(tmp_path):
+    """The scripts that run under the sanitizers run without them."""
+    for script in (["soaking.sanitized_calls", "0", "3"], ["soaking.sanitized_threads", "0"]):
+        subprocess.run([sys.executable, "-P", "-m", *script], check=True, cwd=tmp_path, capture_output=True,
+                       env=os.environ | {"PYTHONPATH": TOOLS})
+
+
+def test_the_table_counts_units(monkeypatch, capsys):
+    import soak
+    monkeypatch.setattr(soak, "JOBS", {"bad": (None, 1, "things", 3)})
+    assert soak.show([{"job": "bad", "seconds": 1.0, "wrong": wrong} for wrong in (None, "broken")]) == 1
+    assert capsys.readouterr().out.splitlines()[1].split() == ["bad", "2", "6", "things", "1", "2.0", "1.0"]

@@ -3,8 +3,12 @@
     python tools/soak.py --minutes 60 --log soak.jsonl           go on where the log ends
     python tools/soak.py --job damaged_files --case 17           one case again, as it was
 
+    python tools/soak.py --sanitizers --minutes 60 --log soak.jsonl     also builds that look for faults in memory
+    python tools/soak.py --summary soak.jsonl            what a log has so far
+
 Cases are drawn with the seed, the job and their number, so that a failure can be repeated.  Jobs take turns such that
-each has its share of the time.  Linux only: limits and peaks of memory are those of its /proc.
+each has its share of the time.  Linux only: limits and peaks of memory are those of its /proc.  Builds with sanitizers
+are kept in ~/.cache/rffkern-sanitized, or in the folder that RFFKERN_SANITIZED names.
 """
 
 import argparse
@@ -19,14 +23,21 @@ import time
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the parent forks, so that it must have no threads
 
 import numpy as np
-from soaking import files, saving, training
+from soaking import calls, files, interrupts, sanitizers, saving, training
 
-JOBS = {  # name: (function, share of the time)
-    "damaged_files": (files.damaged_files, 5), "killed_saves": (saving.killed_saves, 2),
-    "killed_predictions": (saving.killed_predictions, 1), "failing_saves": (saving.failing_saves, 1),
-    "random_fits": (training.random_fits, 5), "forks": (training.forks, 2),
-    "memory_formulas": (training.memory_formulas, 2),
+JOBS = {  # name: (function, share of the time, unit, number of units in a case)
+    "damaged_files": (files.damaged_files, 5, "files", files.FILES_PER_CASE),
+    "killed_saves": (saving.killed_saves, 2, "kills", saving.N_KILLS),
+    "killed_predictions": (saving.killed_predictions, 2, "kills", saving.N_PREDICTION_KILLS),
+    "failing_saves": (saving.failing_saves, 1, "saves", 1),
+    "random_fits": (training.random_fits, 5, "fits", 2),
+    "public_calls": (calls.public_calls, 3, "tables", 1),
+    "forks": (training.forks, 2, "forks", training.N_FORKS),
+    "memory_formulas": (training.memory_formulas, 2, "fits", 1),
+    "interrupts": (interrupts.interrupts, 2, "calls", 1),
 }
+USUAL = list(JOBS)
+JOBS |= sanitizers.JOBS  # which take minutes to build, and run if they are asked for
 
 
 def run_case(name, seed, number):
@@ -51,6 +62,8 @@ def soak(names, minutes, seed, log=None):
     entries = read_log(log, seed)
     counts = collections.Counter(entry["job"] for entry in entries)
     spent = collections.Counter()
+    for entry in entries:
+        spent[entry["job"]] += entry["seconds"]
     deadline = time.monotonic() + 60 * minutes
     while time.monotonic() < deadline:
         name = min(names, key=lambda name: spent[name] / JOBS[name][1])
@@ -68,16 +81,13 @@ def soak(names, minutes, seed, log=None):
 
 def show(entries):
     """Print a table of jobs; return the number of failures."""
-    print(f"{'job':<22}{'cases':>8}{'failures':>10}{'seconds':>10}{'longest':>10}")
-    for name in JOBS:
+    print(f"{'job':<22}{'cases':>8}{'units':>9} {'':<11}{'failures':>8}{'seconds':>10}{'longest':>10}")
+    for name, (_, _, unit, per_case) in JOBS.items():
         found = [entry for entry in entries if entry["job"] == name]
         if found:
             seconds = [entry["seconds"] for entry in found]
-            print(f"{name:<22}{len(found):>8}{sum(entry['wrong'] is not None for entry in found):>10}"
-                  f"{sum(seconds):>10.1f}{max(seconds):>10.1f}")
-    n_files = files.FILES_PER_CASE * sum(entry["job"] == "damaged_files" for entry in entries)
-    print(f"{n_files} model files, {saving.N_KILLS * sum(entry['job'] == 'killed_saves' for entry in entries)} killed "
-          f"saves, {training.N_FORKS * sum(entry['job'] == 'forks' for entry in entries)} forks")
+            print(f"{name:<22}{len(found):>8}{per_case * len(found):>9} {unit:<11}"
+                  f"{sum(entry['wrong'] is not None for entry in found):>8}{sum(seconds):>10.1f}{max(seconds):>10.1f}")
     return sum(entry["wrong"] is not None for entry in entries)
 
 
@@ -87,9 +97,15 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--job", action="append", choices=list(JOBS), help="only this one; repeatable")
     parser.add_argument("--case", type=int, help="only the case of this number, of one --job")
+    parser.add_argument("--sanitizers", action="store_true", help="the jobs of builds with sanitizers too")
     parser.add_argument("--log", type=pathlib.Path)
+    parser.add_argument("--summary", type=pathlib.Path, metavar="LOG", help="show the table of a log, and run nothing")
     arguments = parser.parse_args()
-    names = arguments.job or list(JOBS)
+    if arguments.summary:
+        sys.exit(show(read_log(arguments.summary, arguments.seed)) > 0)
+    names = arguments.job or USUAL + arguments.sanitizers * list(sanitizers.JOBS)
+    for kind in sorted({sanitizers.kind_of(name) for name in names if name in sanitizers.JOBS}):
+        sanitizers.build(kind)  # before the time begins
     if arguments.case is not None:
         wrong, seconds = run_case(names[0], arguments.seed, arguments.case)
         print(f"{names[0]}, case {arguments.case}, {seconds:.1f} s: {wrong or 'nothing wrong'}")

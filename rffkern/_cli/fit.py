@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._estimator.monitor import RoundInfo
+from .._estimator.monitor import RoundInfo, listening
 from .._estimator.registry import FAMILIES
 from ..errors import InvalidInputError
 from ..serialize import save
@@ -104,14 +104,13 @@ def _read_training(table: Table, target_text: str | None, classifies: bool) -> _
 
 
 def _train(model: Any, rows: Any, y: NDArray[Any]) -> None:
-    """Fit, with a progress bar where the family learns in rounds or epochs."""
+    """Fit, with a progress bar of rounds, epochs or other steps."""
     n_rounds = next((getattr(model, name) for name in ("n_estimators", "max_epochs") if hasattr(model, name)), None)
-    if n_rounds is None:
-        with Progress("training", 1):
+    with Progress("training", n_rounds or 1) as bar, listening(bar.show):
+        if n_rounds is None:
             model.fit(rows, y)
-        return
-    with Progress("training", n_rounds) as bar:
-        model.fit(rows, y, callback=lambda info: bar.update(info.n_rounds, _losses(info)))
+        else:
+            model.fit(rows, y, callback=lambda info: bar.update(info.n_rounds, _losses(info)))
 
 
 def _losses(info: RoundInfo) -> str:

@@ -17,6 +17,7 @@ class Progress:
         self.label, self.total = label, None if total is None else max(1, total)
         self.shown = sys.stderr.isatty()
         self.started, self.drawn = time.monotonic(), -math.inf
+        self._other: Progress | None = None
 
     def update(self, done: int, note: str = "") -> None:
         """Draw the bar at `done` of `total`: the first time, the last, and at most ten times a second between."""
@@ -26,6 +27,12 @@ class Progress:
             return
         self.drawn = now
         say(f"\r{self.label} {self._bar(done, now - self.started)}  {note}\x1b[K", end="")
+
+    def show(self, work: str, done: int, total: int) -> None:
+        """Draw a bar of other work in place of this one, until the next `update`."""
+        if self._other is None or work != self._other.label:
+            self._other = Progress(work, total)
+        self._other.update(done)
 
     def _bar(self, done: int, seconds: float) -> str:
         """How much is done and, where the total is known, how long the rest will take."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import packing
+from .pieces import row_pieces
 
 Double = NDArray[np.float64]
 RowParts = list[tuple[slice | NDArray[np.bool_], NDArray[Any]]]  # rows, and their places among all
@@ -34,7 +35,9 @@ class AngleBound(NamedTuple):
         largest = np.abs(amplitudes).max(axis=0, initial=0)
         shares = np.abs(amplitudes) / np.where(largest == 0, 1.0, largest)  # whose sum cannot overflow
         shares = (shares / np.maximum(shares.sum(axis=0), 1)).mean(axis=1)
-        slopes, offset = shares @ np.abs(omegas), float(shares @ np.abs(phases))
+        slopes, offset = np.zeros(omegas.shape[1]), float(shares @ np.abs(phases))
+        for rows in row_pieces(omegas.shape):
+            slopes += shares[rows] @ np.abs(omegas[rows])
         left, total = LARGEST_SINGLE_ANGLE - offset - float(slopes @ np.abs(center)), float(slopes.sum())
         return cls(slopes, offset, center, left / total if total else np.inf)
 

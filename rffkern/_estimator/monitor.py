@@ -1,14 +1,52 @@
 """Loss curves, early stopping and progress of training in rounds or epochs."""
 
+import contextlib
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from ..errors import InvalidInputError
 
 # Mean loss below which every row is fitted beyond any doubt, and more rounds would fit rounding errors.
 _LOSS_FLOOR = 1e-30
+
+
+# Who is told of the steps of long work that is done in no round.
+Listener = Callable[[str, int, int], None]  # of what the work is, how many steps are done, and of how many
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextlib.contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Tell a function of the steps of work in this context."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+class Steps:
+    """Steps of work before the first round, or of a family without rounds: told as rounds are.
+
+    A line on stderr every `verbose` steps, none for 0.
+    """
+
+    def __init__(self, work: str, total: int, verbose: int = 0) -> None:
+        self._work, self._total, self._verbose, self._done = work, total, verbose, 0
+        self._started = time.perf_counter()
+
+    def step(self, note: str = "") -> None:
+        """Count a step and tell of it."""
+        self._done += 1
+        listener = _listener.get()
+        if listener is not None:
+            listener(self._work, min(self._done, self._total), self._total)
+        if self._verbose and self._done % self._verbose == 0:
+            print(f"{self._work} {self._done}/{self._total}  {note}  {time.perf_counter() - self._started:.1f} s",
+                  file=sys.stderr)
 
 
 class RoundInfo(NamedTuple):

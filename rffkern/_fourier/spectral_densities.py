@@ -5,6 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.pieces import drawn
+
 Double = NDArray[np.float64]
 Shape = tuple[int, int]  # (n_omegas, n_features)
 SpectralDensity = Callable[["np.random.Generator", Shape], Double]
@@ -12,18 +14,18 @@ SpectralDensity = Callable[["np.random.Generator", Shape], Double]
 
 def _gaussian(rng: "np.random.Generator", shape: Shape) -> Double:
     """Of exp(-1/2 |x - z|^2)."""
-    return rng.standard_normal(shape)
+    return drawn(rng.standard_normal, shape)
 
 
 def _laplace(rng: "np.random.Generator", shape: Shape) -> Double:
     """Of exp(-sum of |x_j - z_j|): a Cauchy density for each column."""
-    return rng.standard_cauchy(shape)
+    return drawn(rng.standard_cauchy, shape)
 
 
 def _matern(degrees: int) -> SpectralDensity:
     """Of the Matern kernel of smoothness degrees / 2: Student's t density with this number of degrees of freedom."""
     def draw(rng: "np.random.Generator", shape: Shape) -> Double:
-        normal = rng.standard_normal(shape)
+        normal = drawn(rng.standard_normal, shape)
         return normal / np.sqrt(rng.chisquare(degrees, (shape[0], 1)) / degrees)
     return draw
 

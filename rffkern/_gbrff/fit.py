@@ -7,6 +7,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.pieces import drawn
 from .._data.scaling import Scaling, scaling_in_threads
 from .._data.threads import check_n_threads
 from .._data.tiles import TILE
@@ -96,7 +97,7 @@ def train(model: BoostedModel, training: Training, recipe: Recipe[Any], callback
     scaling = scaling_in_threads(X, weights, standardize, n_threads)
     gamma = resolved_gamma(model.gamma, standardize, scaling)
     single_length = largest_single_length(gamma)
-    draws = rng.standard_normal((model.n_estimators, len(center), n_components, X.shape[1]))
+    draws = drawn(rng.standard_normal, (model.n_estimators, len(center), n_components, X.shape[1]))
     draws *= math.sqrt(2 * gamma)
     source = RowSource(X, weights, scaling, n_threads)
     division = Division(n_subsets, rng.permutation(weights.n_positive) if n_subsets > 1 else None)

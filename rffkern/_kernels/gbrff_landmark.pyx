@@ -6,13 +6,14 @@ trial costs two dot products of 2 K numbers a row, whatever the number of featur
 """
 
 from cython.parallel cimport prange, threadid
-from libc.math cimport M_LN2, M_PI
+from libc.math cimport M_LN2
 
 from .checks cimport agree, has_shape, holds, is_tiled, weighs_tiles
-from .gbrff_waves cimport landmark_phases, set_direction, tile_waves
+from .signals cimport COSINE, at_once, look_at_signals
+from .gbrff_waves cimport landmark_gradient, landmark_phases, scale_omegas, set_direction, tile_waves, turn_slopes
 from .lbfgs cimport LBFGS
 from .tiles cimport (
-    LANES, TERMS, TILE, accumulate, dot, flush, n_strips, next_tile, project, real, squared, strip_start,
+    LANES, STRIP_TILES, TERMS, TILE, accumulate, flush, n_strips, next_tile, project, real, squared, strip_start,
     strip_stop, surrogate, weight_tile,
 )
 
@@ -108,7 +109,10 @@ def make_waves(
 ):
     """The only pass over the features in a round."""
     cdef real shifts[TERMS]
-    cdef Py_ssize_t b, j, k, t, n_tiles = tiles.shape[0], n_components = omegas.shape[0]
+    cdef Py_ssize_t b, t, n_tiles = tiles.shape[0], n_components = omegas.shape[0], strips = n_strips(n_tiles)
+    cdef Py_ssize_t each = TILE * STRIP_TILES * TERMS * (tiles.shape[1] + COSINE)   # of TERMS omegas
+    cdef Py_ssize_t first, last, stop, start = 0, work = 0
+    cdef Py_ssize_t some = n_threads * at_once(each * ((n_components + TERMS - 1) // TERMS))
     agree(tiles.shape[2] == TILE, "tiles must have shape (n_tiles, n_features, 128)")
     agree(has_shape(omegas, n_components, tiles.shape[1]), "omegas must have shape (n_components, n_features)")
     agree(waves.shape[0] == n_tiles and waves.shape[1] == 2 * n_components and waves.shape[2] == TILE,
@@ -117,14 +121,18 @@ def make_waves(
           "scaled must have shape (n_components padded to a multiple of TERM_MULTIPLES[0], n_features)")
     agree(n_threads >= 1, "n_threads must be at least 1")
     with nogil:
-        for k in range(TERMS):
-            shifts[k] = 0
-        for j in range(scaled.shape[0]):
-            for k in range(omegas.shape[1]):
-                scaled[j, k] = <real>(omegas[j, k] / M_PI) if j < n_components else 0
-        for b in prange(n_strips(n_tiles), schedule='dynamic', num_threads=n_threads):
-            for t in range(strip_start(b), strip_stop(b, n_tiles)):
-                tile_waves(&tiles[t, 0, 0], tiles.shape[1], scaled, &shifts[0], n_components, &waves[t, 0, 0])
+        scale_omegas(omegas, scaled, shifts)
+        while start < n_components:
+            stop = min(n_components, start + TERMS * at_once(each))
+            first = 0
+            while first < strips:
+                last = min(strips, first + some)
+                for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                    for t in range(strip_start(b), strip_stop(b, n_tiles)):
+                        tile_waves(&tiles[t, 0, 0], tiles.shape[1], scaled, shifts, start, stop, &waves[t, 0, 0])
+                look_at_signals(&work, (last - first) * each * ((stop - start + TERMS - 1) // TERMS))
+                first = last
+            start = stop
 
 
 cdef void _strip_landmark(
@@ -150,32 +158,28 @@ cdef void _strip_landmark(
 cdef double _objective(
     Loss loss, const real[:, :, ::1] waves, const real[:, ::1] r, const real[:, ::1] weight,
     const double[:, ::1] basis, const double[::1] x, double total_weight, double[::1] gradient, double[::1] u,
-    real[::1] direction, real[:, ::1] lanes, double[:, ::1] partial, int n_threads,
-) noexcept nogil:
-    cdef Py_ssize_t b, j, k, n_components = waves.shape[1] // 2, strips = n_strips(waves.shape[0])
-    cdef double value = 0, factor = -loss.slope_factor / total_weight, along_cosine, along_sine
+    real[::1] direction, real[:, ::1] lanes, double[:, ::1] partial, int n_threads, Py_ssize_t *work,
+) except? -1 nogil:
+    cdef Py_ssize_t b, n_components = waves.shape[1] // 2, strips = n_strips(waves.shape[0])
+    cdef Py_ssize_t each = TILE * STRIP_TILES * 2 * (waves.shape[1] + COSINE), first = 0, last
+    cdef double value = 0, factor = -loss.slope_factor / total_weight
     landmark_phases(basis, x, u)
     set_direction(u, n_components, 1.0 / n_components, direction)
     if n_threads == 1:   # as in `_descent`: no parallel region where it would cost more than the work
         for b in range(strips):
             _strip_landmark(loss, waves, r, weight, direction, &lanes[0, 0], b, &partial[b, 0])
+            look_at_signals(work, each)
     else:
-        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
-            _strip_landmark(loss, waves, r, weight, direction, &lanes[threadid(), 0], b, &partial[b, 0])
+        while first < strips:
+            last = min(strips, first + n_threads * at_once(each))
+            for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                _strip_landmark(loss, waves, r, weight, direction, &lanes[threadid(), 0], b, &partial[b, 0])
+            look_at_signals(work, (last - first) * each)
+            first = last
     for b in range(strips):
         value += partial[b, 0]
-    for j in range(n_components):
-        along_cosine = along_sine = 0
-        for b in range(strips):
-            along_cosine += partial[b, 1 + 2 * j]
-            along_sine += partial[b, 2 + 2 * j]
-        u[j] = factor * (along_sine * direction[2 * j] - along_cosine * direction[2 * j + 1])
-    if basis.shape[0] == 0:
-        for j in range(n_components):
-            gradient[j] = u[j]
-    else:
-        for k in range(basis.shape[0]):
-            gradient[k] = dot(&basis[k, 0], &u[0], u.shape[0])
+    turn_slopes(partial, strips, factor, direction, n_components, u)
+    landmark_gradient(basis, u, gradient)
     return value / total_weight
 
 
@@ -198,9 +202,10 @@ def landmark_objective(
     _check(waves, r, weight, direction, partial, 1 + waves.shape[1], n_threads)
     _check_landmark(waves, basis, x, u, lanes, n_threads)
     agree(gradient.shape[0] == x.shape[0], "gradient must have the shape of x")
+    cdef Py_ssize_t work = 0
     with nogil:
         value = _objective(loss, waves, r, weight, basis, x, total_weight, gradient, u, direction, lanes, partial,
-                           n_threads)
+                           n_threads, &work)
     return value
 
 
@@ -225,11 +230,13 @@ def descend_landmark(
     _check_landmark(waves, basis, x, u, lanes, n_threads)
     agree(search is not None and search.size == x.shape[0], "search must be an LBFGS of as many variables as x has")
     cdef double value
+    cdef Py_ssize_t work = 0
     with nogil:
         search.reset(x, first_length)
         while True:
             value = _objective(loss, waves, r, weight, basis, search.x, total_weight, search.gradient, u, direction,
-                               lanes, partial, n_threads)
+                               lanes, partial, n_threads, &work)
+            look_at_signals(&work, 2 * basis.shape[0] * u.shape[0])
             if not search.advance(value):
                 break
         x[:] = search.x
@@ -274,13 +281,17 @@ def component_losses(
     _check(waves, r, weight, direction, partial, waves.shape[1] // 2, n_threads)
     agree(u.shape[0] >= waves.shape[1] // 2, "u must have n_components entries")
     agree(losses.shape[0] == waves.shape[1] // 2, "losses must have shape (n_components,)")
-    cdef Py_ssize_t b, j, strips = n_strips(waves.shape[0])
+    cdef Py_ssize_t b, j, strips = n_strips(waves.shape[0]), first = 0, last, work = 0
+    cdef Py_ssize_t each = TILE * STRIP_TILES * losses.shape[0] * COSINE
     with nogil:
         set_direction(u, losses.shape[0], 1.0, direction)
-        for j in range(losses.shape[0]):
-            losses[j] = 0
-        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
-            _strip_component_losses(loss, waves, r, weight, direction, b, &partial[b, 0])
+        losses[...] = 0
+        while first < strips:
+            last = min(strips, first + n_threads * at_once(each))
+            for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                _strip_component_losses(loss, waves, r, weight, direction, b, &partial[b, 0])
+            look_at_signals(&work, (last - first) * each)
+            first = last
         for b in range(strips):
             for j in range(losses.shape[0]):
                 losses[j] += partial[b, j]

@@ -4,10 +4,11 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport M_LN2, M_PI
 
 from .tiles cimport (
-    LANES, TILE, accumulate, flush, n_strips, next_tile, project, real, sincospi, strip_start, strip_stop,
+    LANES, STRIP_TILES, TILE, accumulate, flush, n_strips, next_tile, project, real, sincospi, strip_start, strip_stop,
     surrogate, weight_tile,
 )
 from .checks cimport agree, holds, is_tiled, weighs_tiles
+from .signals cimport COSINE, at_once, look_at_signals
 from .lbfgs cimport LBFGS
 
 
@@ -34,9 +35,10 @@ cdef void _strip_objective(
 cdef double _objective(
     const real[:, :, ::1] tiles, const real[:, ::1] r2, const real[:, ::1] weight, const double[::1] omega,
     double phase, double reg_lambda, double total_weight, double[::1] gradient, real[::1] scaled,
-    real[:, ::1] lanes, double[:, ::1] partial, int n_threads,
-) noexcept nogil:
-    cdef Py_ssize_t b, j, n_features = omega.shape[0], strips = n_strips(tiles.shape[0])
+    real[:, ::1] lanes, double[:, ::1] partial, int n_threads, Py_ssize_t *work,
+) except? -1 nogil:
+    cdef Py_ssize_t b, j, n_features = omega.shape[0], strips = n_strips(tiles.shape[0]), first = 0, last
+    cdef Py_ssize_t each = TILE * STRIP_TILES * 2 * (n_features + COSINE)
     cdef real shift = <real>(phase / M_PI)
     cdef double loss = 0
     for j in range(n_features):
@@ -45,9 +47,14 @@ cdef double _objective(
     if n_threads == 1:   # a parallel region costs a microsecond even where it is one thread: a fifth of a small fit
         for b in range(strips):
             _strip_objective(tiles, r2, weight, scaled, shift, &lanes[0, 0], b, &partial[b, 0])
+            look_at_signals(work, each)
     else:
-        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
-            _strip_objective(tiles, r2, weight, scaled, shift, &lanes[threadid(), 0], b, &partial[b, 0])
+        while first < strips:
+            last = min(strips, first + n_threads * at_once(each))
+            for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                _strip_objective(tiles, r2, weight, scaled, shift, &lanes[threadid(), 0], b, &partial[b, 0])
+            look_at_signals(work, (last - first) * each)
+            first = last
     for b in range(strips):
         loss += partial[b, 0]
         for j in range(n_features):
@@ -92,9 +99,10 @@ def omega_objective(
     """Weighted mean of exp(-y_tilde cos(omega . x - phase)) - 1, plus reg_lambda |omega|^2, and its gradient."""
     _check(tiles, r2, weight, omega, scaled, lanes, partial, n_threads)
     agree(gradient.shape[0] == omega.shape[0], "gradient must have shape (n_features,)")
+    cdef Py_ssize_t work = 0
     with nogil:
         loss = _objective(tiles, r2, weight, omega, phase, reg_lambda, total_weight, gradient, scaled, lanes,
-                          partial, n_threads)
+                          partial, n_threads, &work)
     return loss
 
 
@@ -117,11 +125,12 @@ def descend_omega(
     agree(search is not None and search.size == omega.shape[0], "search must be an LBFGS of n_features variables")
     _check(tiles, r2, weight, omega, scaled, lanes, partial, n_threads)
     cdef double loss
+    cdef Py_ssize_t work = 0
     with nogil:
         search.reset(omega, first_length)
         while True:
             loss = _objective(tiles, r2, weight, search.x, phase, reg_lambda, total_weight, search.gradient, scaled,
-                              lanes, partial, n_threads)
+                              lanes, partial, n_threads, &work)
             if not search.advance(loss):
                 break
         omega[:] = search.x

@@ -4,8 +4,9 @@ from cython.parallel cimport prange
 from libc.math cimport M_LN2, M_PI, cos, fabs, log1p, sin
 
 from .checks cimport agree, holds, is_tiled, weighs_tiles
+from .signals cimport COSINE, at_once, look_at_signals
 from .tiles cimport (
-    TILE, n_strips, next_tile, phase_slopes, phase_sums, project, real, sincospi, strip_start, strip_stop,
+    STRIP_TILES, TILE, n_strips, next_tile, phase_slopes, phase_sums, project, real, sincospi, strip_start, strip_stop,
     weight_tile,
 )
 
@@ -49,22 +50,28 @@ cdef void _strip_phase_slopes(
 
 cdef double _polish(
     const real[:, ::1] a, const real[:, ::1] b, const real[:, ::1] weight, double total_weight, double phase,
-    double width, double[:, ::1] partial, int n_threads, double *log_loss,
-) noexcept nogil:
+    double width, double[:, ::1] partial, int n_threads, double *log_loss, Py_ssize_t *work,
+) except? -10 nogil:
     """Minimise the log of the loss within `width` of a phase: Newton's rule, bisection where it leaves the bracket.
 
     The logarithm, because the loss itself may span twenty orders of magnitude, over which Newton's rule crawls.
     """
-    cdef Py_ssize_t k, strips = n_strips(a.shape[0])
+    cdef Py_ssize_t k, strips = n_strips(a.shape[0]), each = TILE * STRIP_TILES * 2 * COSINE, first, last
     cdef int iteration
     cdef double left = phase - width, right = phase + width, trial, value, slope, curvature, best = phase
     for iteration in range(MAX_NEWTON_STEPS):
         if n_threads == 1:   # as in `_descent`: no parallel region where it would cost more than the work
             for k in range(strips):
                 _strip_phase_slopes(a, b, weight, phase, k, &partial[k, 0])
+                look_at_signals(work, each)
         else:
-            for k in prange(strips, schedule='dynamic', num_threads=n_threads):
-                _strip_phase_slopes(a, b, weight, phase, k, &partial[k, 0])
+            first = 0
+            while first < strips:
+                last = min(strips, first + n_threads * at_once(each))
+                for k in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                    _strip_phase_slopes(a, b, weight, phase, k, &partial[k, 0])
+                look_at_signals(work, (last - first) * each)
+                first = last
         value = slope = curvature = 0
         for k in range(strips):
             value += partial[k, 0]
@@ -93,7 +100,8 @@ cdef double _polish(
 cdef double _best_phase(
     const double *samples, Py_ssize_t n_samples, const real[:, ::1] a, const real[:, ::1] b,
     const real[:, ::1] weight, double total_weight, double largest_residual, double[:, ::1] partial, int n_threads,
-) noexcept nogil:
+    Py_ssize_t *work,
+) except? -10 nogil:
     """Polish every valley among the sampled log losses that may hold the global minimum; return the best phase.
 
     The log loss changes by at most `largest_residual` per radian, so a valley whose sample lies more than half a
@@ -122,7 +130,7 @@ cdef double _best_phase(
         left, right = samples[(k + n_samples - 1) % n_samples] - samples[k], samples[(k + 1) % n_samples] - samples[k]
         bend = left + right
         phase = width * (k + (0.5 * (left - right) / bend if bend > 0 else 0))
-        phase = _polish(a, b, weight, total_weight, phase, width, partial, n_threads, &log_loss)
+        phase = _polish(a, b, weight, total_weight, phase, width, partial, n_threads, &log_loss, work)
         if log_loss < lowest:
             best, lowest = phase, log_loss
     return best if best <= M_PI else best - 2 * M_PI
@@ -157,7 +165,8 @@ def search_phase(
     agree(holds(circle, 2, MAX_SAMPLES // 2), "circle must have shape (2, 32)")
     agree(holds(partial, n_strips(n_tiles), MAX_SAMPLES), "partial must have shape (n_strips, 64)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t j, k, strip, strips = n_strips(tiles.shape[0]), n_samples = 64
+    cdef Py_ssize_t j, k, strip, strips = n_strips(tiles.shape[0]), n_samples = 64, first = 0, last, work = 0
+    cdef Py_ssize_t each
     cdef double samples[MAX_SAMPLES]
     if largest_residual <= MAX_RESIDUAL_32:
         n_samples = 16 if largest_residual <= MAX_RESIDUAL_16 else 32
@@ -167,12 +176,18 @@ def search_phase(
         for k in range(n_samples // 2):
             circle[0, k] = <real>cos(2 * M_PI * k / n_samples)
             circle[1, k] = <real>sin(2 * M_PI * k / n_samples)
-        for strip in prange(strips, schedule='dynamic', num_threads=n_threads):
-            _strip_phase_sums(tiles, r2, weight, scaled, circle, n_samples, a, b, strip, &partial[strip, 0])
+        each = TILE * STRIP_TILES * (tiles.shape[1] + COSINE * n_samples)
+        while first < strips:
+            last = min(strips, first + n_threads * at_once(each))
+            for strip in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                _strip_phase_sums(tiles, r2, weight, scaled, circle, n_samples, a, b, strip, &partial[strip, 0])
+            look_at_signals(&work, (last - first) * each)
+            first = last
         for k in range(n_samples):
             samples[k] = 0
             for strip in range(strips):
                 samples[k] += partial[strip, k]
             samples[k] = log1p(samples[k] / total_weight)
-        phase = _best_phase(samples, n_samples, a, b, weight, total_weight, largest_residual, partial, n_threads)
+        phase = _best_phase(samples, n_samples, a, b, weight, total_weight, largest_residual, partial, n_threads,
+                            &work)
     return phase

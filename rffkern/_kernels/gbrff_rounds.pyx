@@ -8,14 +8,14 @@ from cython.parallel cimport prange
 from libc.math cimport M_LN2, M_PI
 
 from .checks cimport agree, holds, is_tiled, weighs_tiles
+from .signals cimport COSINE, at_once, look_at_signals
 from .tiles cimport (
-    TERMS, TILE, boost, correlate, correlate_unbounded, evaluate, n_strips, next_tile, real, regress, shrink,
-    step_slopes, strip_start, strip_stop, weight_tile,
+    STRIP_TILES, TERMS, TILE, boost, correlate, correlate_unbounded, evaluate, n_strips, next_tile, real,
+    regress, shrink, step_slopes, strip_start, strip_stop, weight_tile,
 )
 
 cdef extern from "vecmath.h" nogil:
     double VM_MAX_RESIDUAL
-
 # |y_tilde| is held to this inside the surrogate loss.
 LARGEST_RESIDUAL = VM_MAX_RESIDUAL
 
@@ -68,27 +68,27 @@ cdef void _pack_terms(const double[:, ::1] omegas, const double[::1] phases, con
 
 
 cdef inline void _evaluate_terms(const real[:, :, ::1] tiles, Py_ssize_t t, const real *terms, Py_ssize_t n_components,
-                                 real *h) noexcept nogil:
+                                 Py_ssize_t start, Py_ssize_t stop, real *h) noexcept nogil:
     cdef Py_ssize_t n_features = tiles.shape[1], n_padded = (n_components + TERMS - 1) // TERMS * TERMS
     cdef const real *shifts = terms + n_padded * n_features
-    evaluate(&tiles[t, 0, 0], next_tile(tiles, t), n_features, terms, shifts, shifts + n_padded, n_components, h)
+    evaluate(&tiles[t, 0, 0], next_tile(tiles, t), n_features, terms, shifts, shifts + n_padded, n_components,
+             start, stop, h)
 
 
 cdef void _strip_exponential(
     const real[:, :, ::1] tiles, const double[:, ::1] raw_prediction, const real[:, ::1] y, const real[:, ::1] r2,
     const real[:, ::1] weight, const real *terms, Py_ssize_t n_components, bint bounded, real[:, ::1] h,
-    Py_ssize_t strip, double *sums,
+    Py_ssize_t strip, Py_ssize_t start, Py_ssize_t stop, double *sums,
 ) noexcept nogil:
+    """Add the components from `start` to `stop` of a weak learner, and after the last take the sums."""
     cdef Py_ssize_t t, n_tiles = tiles.shape[0]
-    cdef const real *w
     sums[0] = sums[1] = 0
     for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
-        _evaluate_terms(tiles, t, terms, n_components, &h[t, 0])
-        w = weight_tile(weight, t, n_tiles)
-        if bounded:
-            correlate_unbounded(&raw_prediction[t, 0], &y[t, 0], w, &h[t, 0], sums)
-        else:
-            correlate(&r2[t, 0], w, &h[t, 0], sums)
+        _evaluate_terms(tiles, t, terms, n_components, start, stop, &h[t, 0])
+        if stop == n_components and bounded:
+            correlate_unbounded(&raw_prediction[t, 0], &y[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], sums)
+        elif stop == n_components:
+            correlate(&r2[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], sums)
 
 
 def apply_exponential(
@@ -116,20 +116,27 @@ def apply_exponential(
     agree(is_tiled(y, n_tiles), "y must have shape (n_tiles, 128)")
     agree(is_tiled(r2, n_tiles), "r2 must have shape (n_tiles, 128)")
     _check_sums(weight, partial, n_tiles, 2, n_threads)
-    cdef Py_ssize_t b, strips = n_strips(tiles.shape[0]), n_components = omegas.shape[0]
+    cdef Py_ssize_t b, strips = n_strips(tiles.shape[0]), n_components = omegas.shape[0], first, last, stop
+    cdef Py_ssize_t each = TILE * STRIP_TILES * (tiles.shape[1] + COSINE), start = 0, work = 0   # of a component
     cdef double total = 0, product = 0
     with nogil:
         _pack_terms(omegas, phases, posterior, &terms[0])
-        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
-            _strip_exponential(tiles, raw_prediction, y, r2, weight, &terms[0], n_components, bounded, h, b,
-                               &partial[b, 0])
+        while start < n_components:
+            stop = min(n_components, start + TERMS * at_once(TERMS * each))
+            first = 0
+            while first < strips:
+                last = min(strips, first + n_threads * at_once((stop - start) * each))
+                for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                    _strip_exponential(tiles, raw_prediction, y, r2, weight, &terms[0], n_components, bounded, h, b,
+                                       start, stop, &partial[b, 0])
+                look_at_signals(&work, (last - first) * (stop - start) * each)
+                first = last
+            start = stop
         for b in range(strips):
             total += partial[b, 0]
             product += partial[b, 1]
-        if not bounded:
-            total *= M_LN2
-            product *= M_LN2
-    return total, product
+    factor = 1.0 if bounded else M_LN2
+    return factor * total, factor * product
 
 
 cdef void _strip_step_slopes(
@@ -209,13 +216,15 @@ def boost_rows(
 
 cdef void _strip_squared(
     const real[:, :, ::1] tiles, const real[:, ::1] r, const real[:, ::1] weight, const real *terms,
-    Py_ssize_t n_components, real[:, ::1] h, Py_ssize_t strip, double *sums,
+    Py_ssize_t n_components, real[:, ::1] h, Py_ssize_t strip, Py_ssize_t start, Py_ssize_t stop, double *sums,
 ) noexcept nogil:
+    """Add the components from `start` to `stop` of a weak learner, and after the last take the sums."""
     cdef Py_ssize_t t, n_tiles = tiles.shape[0]
     sums[0] = sums[1] = 0
     for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
-        _evaluate_terms(tiles, t, terms, n_components, &h[t, 0])
-        regress(&r[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], sums)
+        _evaluate_terms(tiles, t, terms, n_components, start, stop, &h[t, 0])
+        if stop == n_components:
+            regress(&r[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], sums)
 
 
 def apply_squared(
@@ -234,12 +243,21 @@ def apply_squared(
     _check_learner(tiles, omegas, phases, posterior, h, terms)
     agree(is_tiled(r, tiles.shape[0]), "r must have shape (n_tiles, 128)")
     _check_sums(weight, partial, tiles.shape[0], 2, n_threads)
-    cdef Py_ssize_t b, strips = n_strips(tiles.shape[0]), n_components = omegas.shape[0]
+    cdef Py_ssize_t b, strips = n_strips(tiles.shape[0]), n_components = omegas.shape[0], first, last, stop
+    cdef Py_ssize_t each = TILE * STRIP_TILES * (tiles.shape[1] + COSINE), start = 0, work = 0   # of a component
     cdef double product = 0, square = 0
     with nogil:
         _pack_terms(omegas, phases, posterior, &terms[0])
-        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
-            _strip_squared(tiles, r, weight, &terms[0], n_components, h, b, &partial[b, 0])
+        while start < n_components:
+            stop = min(n_components, start + TERMS * at_once(TERMS * each))
+            first = 0
+            while first < strips:
+                last = min(strips, first + n_threads * at_once((stop - start) * each))
+                for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                    _strip_squared(tiles, r, weight, &terms[0], n_components, h, b, start, stop, &partial[b, 0])
+                look_at_signals(&work, (last - first) * (stop - start) * each)
+                first = last
+            start = stop
         for b in range(strips):
             product += partial[b, 0]
             square += partial[b, 1]

@@ -2,18 +2,28 @@
 
 from libc.math cimport M_PI, rint
 
-from .tiles cimport TERMS, TILE, add_scaled, project_terms, real, sincospi
+from .tiles cimport TERMS, TILE, add_scaled, dot, project_terms, real, sincospi
+
+
+cdef inline void scale_omegas(const double[:, ::1] omegas, real[:, ::1] scaled, real *shifts) noexcept nogil:
+    """Omegas in half turns, padded with 0 as `project_terms` reads them, and shifts of 0."""
+    cdef Py_ssize_t j, k
+    for k in range(TERMS):
+        shifts[k] = 0
+    for j in range(scaled.shape[0]):
+        for k in range(omegas.shape[1]):
+            scaled[j, k] = <real>(omegas[j, k] / M_PI) if j < omegas.shape[0] else 0
 
 
 cdef inline void tile_waves(const real *tile, Py_ssize_t n_features, const real[:, ::1] scaled, const real *shifts,
-                            Py_ssize_t n_components, real *waves) noexcept nogil:
-    """Cosine and sine of each omega . x of the rows of a tile."""
+                            Py_ssize_t start, Py_ssize_t stop, real *waves) noexcept nogil:
+    """Cosine and sine of each omega . x of the rows of a tile, from `start`, a multiple of TERMS, to `stop`."""
     cdef real u[TERMS * TILE]
     cdef Py_ssize_t j, k, group
-    for group in range((n_components + TERMS - 1) // TERMS):
-        j = group * TERMS
+    for group in range((stop - start + TERMS - 1) // TERMS):
+        j = start + group * TERMS
         project_terms(tile, n_features, TILE, &scaled[j, 0], shifts, u)
-        for k in range(min(<Py_ssize_t>TERMS, n_components - j)):
+        for k in range(min(<Py_ssize_t>TERMS, stop - j)):
             sincospi(u + k * TILE, TILE, waves + (2 * (j + k) + 1) * TILE, waves + 2 * (j + k) * TILE)
 
 
@@ -49,3 +59,27 @@ cdef inline void set_direction(const double[::1] u, Py_ssize_t n_components, dou
         for j in range(n_here):
             direction[2 * (start + j)] = <real>(length * c[j])
             direction[2 * (start + j) + 1] = <real>(length * s[j])
+
+
+cdef inline void turn_slopes(const double[:, ::1] partial, Py_ssize_t strips, double factor,
+                             const real[::1] direction, Py_ssize_t n_components, double[::1] u) noexcept nogil:
+    """u = slopes along the phases, from the sums of each strip along their directions."""
+    cdef double along_cosine, along_sine
+    cdef Py_ssize_t b, j
+    for j in range(n_components):
+        along_cosine = along_sine = 0
+        for b in range(strips):
+            along_cosine += partial[b, 1 + 2 * j]
+            along_sine += partial[b, 2 + 2 * j]
+        u[j] = factor * (along_sine * direction[2 * j] - along_cosine * direction[2 * j + 1])
+
+
+cdef inline void landmark_gradient(const double[:, ::1] basis, const double[::1] u,
+                                   double[::1] gradient) noexcept nogil:
+    """Slopes along the landmark from those along its phases, as `landmark_phases` takes its basis."""
+    cdef Py_ssize_t k
+    if basis.shape[0] == 0:
+        gradient[:] = u[:gradient.shape[0]]
+        return
+    for k in range(basis.shape[0]):
+        gradient[k] = dot(&basis[k, 0], &u[0], u.shape[0])

@@ -8,6 +8,7 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport sqrt
 
 from .checks cimport agree, has_shape, holds
+from .signals cimport at_once, look_at_signals
 from .tiles cimport LANES, TERMS, TILE, dot, project_terms
 
 
@@ -37,7 +38,7 @@ cdef Py_ssize_t _factor_scratch(Py_ssize_t size) noexcept nogil:
 
 
 def factor_scratch(Py_ssize_t size):
-    """Numbers of scratch that `factorise` and `invert` want of each thread."""
+    """Numbers of scratch that `factorise`, for so many columns, and `invert` want of each thread."""
     agree(size >= 0, "size must not be negative")
     return _factor_scratch(size)
 
@@ -68,10 +69,13 @@ cdef void _finish_below(double[:, ::1] matrix, Py_ssize_t row, Py_ssize_t start,
         _finish_row(matrix, i, start, stop)
 
 
-cdef bint _factorise_panel(double[:, ::1] matrix, Py_ssize_t start, double[:, ::1] scratch,
-                           int n_threads) noexcept nogil:
-    cdef Py_ssize_t i, k, size = matrix.shape[0], stop = min(start + TILE, size)
+cdef int _factorise_panel(double[:, ::1] matrix, Py_ssize_t start, double[:, ::1] scratch, int n_threads,
+                          Py_ssize_t *work) except -1 nogil:
+    """The factor in the columns of a panel; return whether its diagonal was positive."""
+    cdef Py_ssize_t i, k, size = matrix.shape[1], stop = min(start + TILE, size)
     cdef double *panel = &scratch[0, 0]
+    cdef Py_ssize_t n_groups = (matrix.shape[0] - stop + TERMS - 1) // TERMS, each = TERMS * TILE * (start + TILE)
+    cdef Py_ssize_t first = 0, last
     cdef double pivot
     for i in range(TILE):
         for k in range(start):
@@ -84,27 +88,75 @@ cdef bint _factorise_panel(double[:, ::1] matrix, Py_ssize_t start, double[:, ::
         if not pivot > 0:
             return False
         matrix[i, i] = sqrt(pivot)
-    for k in prange((size - stop + TERMS - 1) // TERMS, schedule='dynamic', num_threads=n_threads):
-        _finish_below(matrix, stop + k * TERMS, start, stop, panel, &scratch[threadid(), 0] + size * TILE)
+    while first < n_groups:
+        last = min(n_groups, first + n_threads * at_once(each))
+        for k in prange(first, last, schedule='dynamic', num_threads=n_threads):
+            _finish_below(matrix, stop + k * TERMS, start, stop, panel, &scratch[threadid(), 0] + size * TILE)
+        look_at_signals(work, (last - first) * each)
+        first = last
     return True
 
 
 def factorise(
-    double[:, ::1] matrix,              # IN   (size, size) lower triangle, positive definite; OUT Cholesky factor
+    double[:, ::1] matrix,              # IN   (size or more, size) lower triangle, positive definite; OUT its factor L
     double[:, ::1] scratch,             # TEMP (n_threads, factor_scratch)
     int n_threads,
 ):
-    """Replace a lower triangle by its Cholesky factor; return whether it was positive definite."""
-    cdef Py_ssize_t panel, size = matrix.shape[0]
-    agree(matrix.shape[1] == size, "matrix must have shape (size, size)")
+    """Replace a lower triangle by its Cholesky factor, and rows R below it by R L'^-1.
+
+    Return whether the triangle was positive definite.
+    """
+    cdef Py_ssize_t panel, size = matrix.shape[1], work = 0
+    agree(matrix.shape[0] == size or (matrix.shape[0] > size and size % TERMS == 0),
+          "matrix must have shape (size, size), or more rows where size is a multiple of 4")
     agree(holds(scratch, n_threads, _factor_scratch(size)), "scratch must have shape (n_threads, factor_scratch(size))")
     agree(n_threads >= 1, "n_threads must be at least 1")
     cdef bint good = True
     with nogil:
         for panel in range((size + TILE - 1) // TILE):
             if good:
-                good = _factorise_panel(matrix, panel * TILE, scratch, n_threads)
+                good = _factorise_panel(matrix, panel * TILE, scratch, n_threads, &work)
     return good
+
+
+cdef void _add_panel(const double[:, ::1] rows, Py_ssize_t start, Py_ssize_t first, Py_ssize_t last, double factor,
+                     double[:, ::1] matrix, Py_ssize_t offset, double *panel) noexcept nogil:
+    """What `add_products` adds to the columns of one panel."""
+    cdef double products[TERMS * TILE]
+    cdef Py_ssize_t i, j, k, group, row, depth = rows.shape[1]
+    cdef Py_ssize_t below = max(first, start), stop = min(start + TILE, matrix.shape[1] - offset)
+    for i in range(TILE):
+        for k in range(depth):
+            panel[k * TILE + i] = rows[start + i, k] if start + i < rows.shape[0] else 0
+    for group in range((last - below + TERMS - 1) // TERMS):
+        row = below + group * TERMS
+        _multiply(rows, row, 0, depth, panel, panel + depth * TILE, products)
+        for i in range(row, min(row + TERMS, last)):
+            for j in range(start, min(stop, i + 1)):
+                matrix[offset + i, offset + j] += factor * products[(i - row) * TILE + j - start]
+
+
+def add_products(
+    const double[:, ::1] rows,          # IN   (n_rows, depth)
+    Py_ssize_t first,                   # of the rows of the matrix that change, behind the offset
+    Py_ssize_t last,                    # one behind the last of them
+    double factor,
+    double[:, ::1] matrix,              # IN   (offset + n_rows, n_columns, offset or more); OUT lower triangle changed
+    Py_ssize_t offset,                  # of the products in the matrix, down and to the right
+    double[:, ::1] scratch,             # TEMP (n_threads, factor_scratch(depth))
+    int n_threads,
+):
+    """matrix[offset + i, offset + j] += factor rows[i] . rows[j] for j <= i."""
+    cdef Py_ssize_t p, n_rows = rows.shape[0]
+    agree(0 <= first <= last <= n_rows, "first and last must be in order, within the rows")
+    agree(0 <= offset <= matrix.shape[1] <= matrix.shape[0] and matrix.shape[0] == offset + n_rows,
+          "matrix must have shape (offset + n_rows, n_columns) with offset <= n_columns <= offset + n_rows")
+    agree(holds(scratch, n_threads, _factor_scratch(rows.shape[1])),
+          "scratch must have shape (n_threads, factor_scratch(depth))")
+    agree(n_threads >= 1, "n_threads must be at least 1")
+    for p in prange((min(last, matrix.shape[1] - offset) + TILE - 1) // TILE, nogil=True, schedule='dynamic',
+                    num_threads=n_threads):
+        _add_panel(rows, p * TILE, first, last, factor, matrix, offset, &scratch[threadid(), 0])
 
 
 cdef void _invert_panel(const double[:, ::1] factor, Py_ssize_t start, double[:, ::1] transposed,
@@ -158,12 +210,22 @@ def invert(
     agree(has_shape(transposed, size, size), "transposed must have shape (size, size)")
     agree(holds(scratch, n_threads, _factor_scratch(size)), "scratch must have shape (n_threads, factor_scratch(size))")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t p, panels = (factor.shape[0] + TILE - 1) // TILE
+    cdef Py_ssize_t p, panels = (factor.shape[0] + TILE - 1) // TILE, first = 0, last, work = 0
+    cdef Py_ssize_t each = TILE * size * size
     with nogil:
-        for p in prange(panels, schedule='dynamic', num_threads=n_threads):
-            _invert_panel(factor, p * TILE, transposed, &scratch[threadid(), 0])
-        for p in prange(panels, schedule='dynamic', num_threads=n_threads):
-            _square_panel(transposed, p * TILE, inverse, &scratch[threadid(), 0])
+        while first < panels:
+            last = min(panels, first + n_threads * at_once(each))
+            for p in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                _invert_panel(factor, p * TILE, transposed, &scratch[threadid(), 0])
+            look_at_signals(&work, (last - first) * each)
+            first = last
+        first = 0
+        while first < panels:
+            last = min(panels, first + n_threads * at_once(each))
+            for p in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                _square_panel(transposed, p * TILE, inverse, &scratch[threadid(), 0])
+            look_at_signals(&work, (last - first) * each)
+            first = last
 
 
 cdef double extend_row(double[:, ::1] factor, Py_ssize_t size, double smallest) noexcept nogil:

@@ -3,6 +3,7 @@
 from cython.parallel cimport prange
 
 from .checks cimport agree, are_indices, has_shape
+from .signals cimport at_once, look_at_signals
 from .tiles cimport LANES, STRIP_TILES, TERM_BLOCK, TERMS, TILE, real
 
 ctypedef fused source:
@@ -26,15 +27,20 @@ def find_unbounded(
     double limit,
 ):
     """Index of the first value that is nan or beyond the limit in magnitude, or -1."""
-    cdef Py_ssize_t i, size = values.shape[0]
+    cdef Py_ssize_t i, last, first = 0, size = values.shape[0], work = 0
     cdef source bound = <source>limit
     cdef int within = 1
     with nogil:
-        for i in range(size):   # without a way out and in bits, so that it is done in vectors
-            within &= (values[i] <= bound) & (values[i] >= -bound)
+        while first < size and within:
+            last = min(size, first + at_once(4))
+            for i in range(first, last):   # without a way out and in bits, so that it is done in vectors
+                within &= (values[i] <= bound) & (values[i] >= -bound)
+            look_at_signals(&work, 4 * (last - first))
+            if within:
+                first = last
         i = -1
         if not within:
-            i = 0
+            i = first
             while -bound <= values[i] <= bound:
                 i += 1
     return i
@@ -67,9 +73,14 @@ def column_range(
     agree(has_shape(low, _row_strips(X.shape[0]), X.shape[1]), "low must have shape (n_strips, n_features)")
     agree(has_shape(high, low.shape[0], X.shape[1]), "high must have shape (n_strips, n_features)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t b, rows = TILE * STRIP_TILES
-    for b in prange(low.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
-        _strip_range(X, b * rows, min((b + 1) * rows, X.shape[0]), &low[b, 0], &high[b, 0])
+    cdef Py_ssize_t b, rows = TILE * STRIP_TILES, each = 4 * rows * X.shape[1], first = 0, last, work = 0
+    with nogil:
+        while first < low.shape[0]:
+            last = min(low.shape[0], first + n_threads * at_once(each))
+            for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                _strip_range(X, b * rows, min((b + 1) * rows, X.shape[0]), &low[b, 0], &high[b, 0])
+            look_at_signals(&work, (last - first) * each)
+            first = last
 
 
 cdef void _strip_moments(const source[:, ::1] X, const double[::1] unit, const double[::1] center,
@@ -103,9 +114,15 @@ def column_moments(
     agree(power == 1 or power == 2, "power must be 1 or 2")
     agree(has_shape(partial, _row_strips(X.shape[0]), X.shape[1]), "partial must have shape (n_strips, n_features)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t b, rows = TILE * STRIP_TILES
-    for b in prange(partial.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
-        _strip_moments(X, unit, center, weight, power, b * rows, min((b + 1) * rows, X.shape[0]), &partial[b, 0])
+    cdef Py_ssize_t b, rows = TILE * STRIP_TILES, each = 4 * rows * X.shape[1], first = 0, last, work = 0
+    with nogil:
+        while first < partial.shape[0]:
+            last = min(partial.shape[0], first + n_threads * at_once(each))
+            for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                _strip_moments(X, unit, center, weight, power, b * rows, min((b + 1) * rows, X.shape[0]),
+                               &partial[b, 0])
+            look_at_signals(&work, (last - first) * each)
+            first = last
 
 
 cdef double _pack_tile(const source[:, ::1] X, const Py_ssize_t[::1] order, const double[::1] center,
@@ -149,6 +166,11 @@ def pack_rows(
           "tiles must have shape (n_tiles, n_features, 128)")
     agree(lengths.shape[0] == tiles.shape[0], "lengths must have shape (n_tiles,)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t t
-    for t in prange(tiles.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
-        lengths[t] = _pack_tile(X, order, center, inverse_scale, tiles, t)
+    cdef Py_ssize_t t, each = 8 * TILE * X.shape[1], first = 0, last, work = 0   # few operations, but slow memory
+    with nogil:
+        while first < tiles.shape[0]:
+            last = min(tiles.shape[0], first + n_threads * at_once(each))
+            for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                lengths[t] = _pack_tile(X, order, center, inverse_scale, tiles, t)
+            look_at_signals(&work, (last - first) * each)
+            first = last

@@ -3,25 +3,28 @@
 from cython.parallel cimport prange, threadid
 
 from .checks cimport agree, are_indices, holds
+from .signals cimport COSINE, at_once, look_at_signals
 from .tiles cimport (
-    TERMS, TILE, cospi, dot, evaluate, n_strips, project_terms, real, strip_start, strip_stop,
+    STRIP_TILES, TERMS, TILE, cospi, dot, evaluate, n_strips, project_terms, real, strip_start, strip_stop,
 )
 
 
 cdef void _strip_cosines(
     const real[:, :, ::1] tiles, const real[:, :, ::1] targets, const Py_ssize_t[::1] group,
-    const real[:, ::1] omegas, const real[::1] shifts, Py_ssize_t n_components, Py_ssize_t strip, double *sums,
+    const real[:, ::1] omegas, const real[::1] shifts, Py_ssize_t n_components, Py_ssize_t strip, Py_ssize_t start,
+    Py_ssize_t stop, double *sums,
 ) noexcept nogil:
+    """The sums over a strip of the terms from `start` to `stop`; `start` is a multiple of TERMS."""
     cdef real h[TERMS * TILE]
-    cdef Py_ssize_t j, k, m, q, t, n_features = tiles.shape[1], n_terms = group.shape[0] * n_components
-    for m in range(n_terms):
+    cdef Py_ssize_t j, k, m, q, t, n_features = tiles.shape[1]
+    for m in range(start, stop):
         sums[m] = 0
     for t in range(strip_start(strip), strip_stop(strip, tiles.shape[0])):
-        for q in range((n_terms + TERMS - 1) // TERMS):
-            m = q * TERMS
+        for q in range((stop - start + TERMS - 1) // TERMS):
+            m = start + q * TERMS
             project_terms(&tiles[t, 0, 0], n_features, TILE, &omegas[m, 0], &shifts[m], h)
-            cospi(h, min(<Py_ssize_t>TERMS, n_terms - m) * TILE)
-            for k in range(min(<Py_ssize_t>TERMS, n_terms - m)):
+            cospi(h, min(<Py_ssize_t>TERMS, stop - m) * TILE)
+            for k in range(min(<Py_ssize_t>TERMS, stop - m)):
                 j = group[(m + k) // n_components]
                 sums[m + k] += dot(h + k * TILE, &targets[j, t, 0], TILE)
 
@@ -60,10 +63,20 @@ def weighted_cosines(
     agree(sums.shape[0] == n_terms, "sums must have shape (n_terms,)")
     agree(holds(partial, n_strips(tiles.shape[0]), n_terms), "partial must have shape (n_strips, n_terms)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t b, m, strips = n_strips(tiles.shape[0])
+    cdef Py_ssize_t b, m, strips = n_strips(tiles.shape[0]), first, last, stop, start = 0, work = 0
+    cdef Py_ssize_t each = TILE * STRIP_TILES * TERMS * (tiles.shape[1] + COSINE)   # of TERMS terms
+    cdef Py_ssize_t some = n_threads * at_once(each * (_padded(n_terms) // TERMS))
     with nogil:
-        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
-            _strip_cosines(tiles, targets, group, omegas, shifts, n_components, b, &partial[b, 0])
+        while start < n_terms:
+            stop = min(n_terms, start + TERMS * at_once(each))
+            first = 0
+            while first < strips:
+                last = min(strips, first + some)
+                for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                    _strip_cosines(tiles, targets, group, omegas, shifts, n_components, b, start, stop, &partial[b, 0])
+                look_at_signals(&work, (last - first) * each * ((stop - start + TERMS - 1) // TERMS))
+                first = last
+            start = stop
         for b in range(strips):
             for m in range(sums.shape[0]):
                 sums[m] += partial[b, m]
@@ -71,14 +84,16 @@ def weighted_cosines(
 
 cdef void _tile_features(
     const real *tile, Py_ssize_t n_features, const real[:, ::1] omegas, const real[::1] shifts,
-    const real[:, ::1] posterior, real[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows, real *h,
+    const real[:, ::1] posterior, real[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows, Py_ssize_t start,
+    Py_ssize_t stop, real *h,
 ) noexcept nogil:
-    cdef Py_ssize_t i, m, n_landmarks = posterior.shape[0], n_components = posterior.shape[1]
-    for m in range(n_landmarks):
+    """Features of the landmarks from `start` to `stop`."""
+    cdef Py_ssize_t i, m, n_components = posterior.shape[1]
+    for m in range(start, stop):
         evaluate(tile, tile, n_features, &omegas[m * n_components, 0], &shifts[m * n_components], &posterior[m, 0],
-                 n_components, h + m * TILE)
+                 n_components, 0, n_components, h + m * TILE)
     for i in range(n_rows):
-        for m in range(n_landmarks):
+        for m in range(start, stop):
             out[row + i, m] = h[m * TILE + i]
 
 
@@ -102,7 +117,19 @@ def landmark_features(
     agree(holds(scratch, n_threads, posterior.shape[0] * TILE),
           "scratch must have shape (n_threads, n_landmarks * 128)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t t
-    for t in prange(tiles.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
-        _tile_features(&tiles[t, 0, 0], tiles.shape[1], omegas, shifts, posterior, out, t * TILE,
-                       min(<Py_ssize_t>TILE, out.shape[0] - t * TILE), &scratch[threadid(), 0])
+    cdef Py_ssize_t t, n_tiles = tiles.shape[0], n_landmarks = posterior.shape[0]
+    cdef Py_ssize_t first, last, stop, start = 0, work = 0
+    cdef Py_ssize_t each = TILE * n_components * (tiles.shape[1] + COSINE)   # of a landmark
+    cdef Py_ssize_t some = n_threads * at_once(each * n_landmarks)
+    with nogil:
+        while start < n_landmarks:
+            stop = min(n_landmarks, start + at_once(each))
+            first = 0
+            while first < n_tiles:
+                last = min(n_tiles, first + some)
+                for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                    _tile_features(&tiles[t, 0, 0], tiles.shape[1], omegas, shifts, posterior, out, t * TILE,
+                                   min(<Py_ssize_t>TILE, out.shape[0] - t * TILE), start, stop, &scratch[threadid(), 0])
+                look_at_signals(&work, (last - first) * each * (stop - start))
+                first = last
+            start = stop

@@ -10,17 +10,16 @@ from cython.parallel cimport prange
 from libc.math cimport M_PI
 
 from .tiles cimport (
-    LANES, TERMS, TILE, add_scaled, combine, dot, products, project_terms, proximal_step, real, sincospi, weigh,
+    TERMS, TILE, add_scaled, combine, dot, products, project_terms, proximal_step, real, sincospi, weigh,
 )
 from .checks cimport agree, are_indices, has_shape, holds
+from .rffnet_layout cimport GROUP, Layout, each_group, layout_of, width_of
 from .rffnet_losses cimport Loss
+from .signals cimport at_once, look_at_signals
 
 ctypedef fused source:
     float
     double
-
-cdef enum:
-    GROUP = 32   # terms whose slopes stay in the first-level cache while all features are multiplied with them
 
 TERM_GROUP = GROUP
 
@@ -46,55 +45,16 @@ cdef class StepOrder:
 ALTERNATING = StepOrder(COEFFICIENTS, RELEVANCES)
 JOINT = StepOrder(COEFFICIENTS | RELEVANCES, 0)
 
-cdef struct Layout:
-    # Sizes, and offsets into the scratch of a tile, where `width` is the number of rows, padded.
-    Py_ssize_t n_features, padded_features, padded_terms, n_outputs
-    Py_ssize_t rows               # (n_features, width) standardised
-    Py_ssize_t scaled             # (n_features, width) times relevance over pi
-    Py_ssize_t cosine             # (padded_terms, width)
-    Py_ssize_t sine               # (padded_terms, width), and then minus the slopes along the angles
-    Py_ssize_t score              # (n_outputs, width)
-    Py_ssize_t slope              # (n_outputs, width) of the mean loss of the batch along the scores
-    Py_ssize_t turned             # (padded_features, width) minus the slopes along relevance times feature
-    Py_ssize_t term               # (TERMS, width)
-    Py_ssize_t coefficient_slope  # (n_outputs, padded_terms)
-    Py_ssize_t relevance_slope    # (n_features,)
-    Py_ssize_t end
-
-
-cdef inline Py_ssize_t _width(Py_ssize_t n_rows) noexcept nogil:
-    return (n_rows + LANES - 1) // LANES * LANES
-
-
-cdef Layout _layout(Py_ssize_t n_features, Py_ssize_t padded_terms, Py_ssize_t n_outputs,
-                    Py_ssize_t batch_size) noexcept nogil:
-    cdef Layout at
-    cdef Py_ssize_t width = _width(min(<Py_ssize_t>TILE, batch_size))
-    at.n_features, at.padded_terms, at.n_outputs = n_features, padded_terms, n_outputs
-    at.padded_features = (n_features + TERMS - 1) // TERMS * TERMS
-    at.rows = 0
-    at.scaled = at.rows + n_features * width
-    at.cosine = at.scaled + n_features * width
-    at.sine = at.cosine + padded_terms * width
-    at.score = at.sine + padded_terms * width
-    at.slope = at.score + n_outputs * width
-    at.turned = at.slope + n_outputs * width
-    at.term = at.turned + at.padded_features * width
-    at.coefficient_slope = at.term + TERMS * width
-    at.relevance_slope = at.coefficient_slope + n_outputs * padded_terms
-    at.end = (at.relevance_slope + n_features + LANES - 1) // LANES * LANES
-    return at
-
 
 def scratch_sizes(Py_ssize_t n_features, Py_ssize_t padded_terms, Py_ssize_t n_outputs, Py_ssize_t batch_size):
     """Numbers of scratch that `train_rows` wants for every TILE rows of a batch, in `real` and in double."""
     agree(min(n_features, padded_terms, n_outputs, batch_size) >= 1, "sizes must be at least 1")
-    return _layout(n_features, padded_terms, n_outputs, batch_size).end, 1 + 2 * n_outputs
+    return layout_of(n_features, padded_terms, n_outputs, batch_size).end, 1 + 2 * n_outputs
 
 
 cdef void _pack(const source[:, ::1] X, const Py_ssize_t *order, Py_ssize_t n_rows, const double[::1] center,
                 const double[::1] inverse_scale, real *rows) noexcept nogil:
-    cdef Py_ssize_t i, j, width = _width(n_rows)
+    cdef Py_ssize_t i, j, width = width_of(n_rows)
     cdef double value
     for i in range(n_rows):
         for j in range(X.shape[1]):
@@ -105,16 +65,21 @@ cdef void _pack(const source[:, ::1] X, const Py_ssize_t *order, Py_ssize_t n_ro
             rows[j * width + i] = 0
 
 
-cdef void _project(const Layout *at, real *work, Py_ssize_t n_rows, const real[:, ::1] omegas,
-                   const real[::1] shifts, const real *relevances) noexcept nogil:
-    """Cosines and sines of all terms."""
-    cdef Py_ssize_t i, j, k, group, width = _width(n_rows)
+cdef void _scale(const Layout *at, real *work, Py_ssize_t n_rows, const real *relevances) noexcept nogil:
+    """Rows times relevances over pi."""
+    cdef Py_ssize_t i, j, width = width_of(n_rows)
     cdef real factor
     for j in range(at.n_features):
         factor = <real>(relevances[j] / M_PI)
         for i in range(width):
             work[at.scaled + j * width + i] = factor * work[at.rows + j * width + i]
-    for group in range(at.padded_terms // TERMS):
+
+
+cdef void _project(const Layout *at, real *work, Py_ssize_t n_rows, const real[:, ::1] omegas,
+                   const real[::1] shifts, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """Cosines and sines of the terms in the groups from `start` to `stop`."""
+    cdef Py_ssize_t k, group, width = width_of(n_rows)
+    for group in range(start * (GROUP // TERMS), stop * (GROUP // TERMS)):
         k = group * TERMS
         project_terms(work + at.scaled, at.n_features, width, &omegas[k, 0], &shifts[k], work + at.term)
         sincospi(work + at.term, TERMS * width, work + at.sine + k * width, work + at.cosine + k * width)
@@ -124,7 +89,7 @@ cdef double _descend_scores(Loss loss, const Layout *at, real *work, const Py_ss
                             Py_ssize_t n_batch, const real *coefficients, const double[:, ::1] targets,
                             const double[::1] weight, double *row) noexcept nogil:
     """Scores of all rows, and the slopes along them; return the sum of weighted losses."""
-    cdef Py_ssize_t i, o, width = _width(n_rows)
+    cdef Py_ssize_t i, o, width = width_of(n_rows)
     cdef double total = 0, row_weight = 1
     for o in range(at.n_outputs):
         combine(work + at.cosine, at.padded_terms, width, coefficients + o * at.padded_terms,
@@ -143,29 +108,32 @@ cdef double _descend_scores(Loss loss, const Layout *at, real *work, const Py_ss
 
 
 cdef void _coefficient_slopes(const Layout *at, real *work, Py_ssize_t n_rows) noexcept nogil:
-    cdef Py_ssize_t o, width = _width(n_rows)
+    cdef Py_ssize_t o, width = width_of(n_rows)
     for o in range(at.n_outputs):
         products(work + at.cosine, at.padded_terms, width, work + at.slope + o * width,
                  work + at.coefficient_slope + o * at.padded_terms)
 
 
 cdef void _relevance_slopes(const Layout *at, real *work, Py_ssize_t n_rows, const real *coefficients,
-                            const real[:, :, ::1] groups) noexcept nogil:
-    """Through the slopes along all angles, and those along each relevance times feature."""
+                            const real[:, :, ::1] groups, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """Through the slopes along all angles, and those along each relevance times feature.
+
+    Of the terms in the groups from `start` to `stop`; the slopes follow from the sums over all.
+    """
     cdef real zeros[TERMS]
-    cdef Py_ssize_t i, j, k, g, width = _width(n_rows)
+    cdef Py_ssize_t i, j, k, g, width = width_of(n_rows)
     for k in range(TERMS):
         zeros[k] = 0
-    for i in range(at.padded_features * width):
+    for i in range(at.padded_features * width if start == 0 else 0):
         work[at.turned + i] = 0
-    for g in range(at.padded_terms // GROUP):
+    for g in range(start, stop):
         k = g * GROUP
         weigh(work + at.sine + k * width, GROUP, width, coefficients + k, at.padded_terms, at.n_outputs,
               work + at.slope)
         for j in range(at.padded_features // TERMS):
             project_terms(work + at.sine + k * width, GROUP, width, &groups[g, j * TERMS, 0], zeros, work + at.term)
             add_scaled(work + at.term, TERMS * width, 1, work + at.turned + j * TERMS * width)
-    for j in range(at.n_features):
+    for j in range(at.n_features if stop == at.padded_terms // GROUP else 0):
         work[at.relevance_slope + j] = -dot(work + at.rows + j * width, work + at.turned + j * width, width)
 
 
@@ -188,6 +156,25 @@ cdef void _step_coefficients(const Layout *at, const real *work, real[:, :, ::1]
                       <real>rate, <real>ridge, 0)
         proximal_step(&coefficients[0, o, n_terms], &coefficients[1, o, n_terms], &coefficients[2, o, n_terms],
                       slope + n_terms, 1, n_steps, <real>constant_rate, 0, 0)
+
+
+cdef int _descend_relevances(const Layout *at, real[:, ::1] work, Py_ssize_t n_batch, Py_ssize_t n_tiles,
+                             const real *coefficients, const real[:, :, ::1] groups, int n_threads,
+                             Py_ssize_t *since) except -1 nogil:
+    """The slopes of all tiles of a batch along the relevances, a bounded number of terms at a time."""
+    cdef Py_ssize_t t, last, stop, start, first = 0, n_groups = at.padded_terms // GROUP, each = each_group(at, n_batch)
+    while first < n_tiles:
+        last = min(n_tiles, first + n_threads * at_once(each * n_groups))
+        start = 0
+        while start < n_groups:
+            stop = min(n_groups, start + at_once(each))
+            for t in prange(first, last, schedule='static', num_threads=n_threads):
+                _relevance_slopes(at, &work[t, 0], min(<Py_ssize_t>TILE, n_batch - t * TILE), coefficients, groups,
+                                  start, stop)
+            look_at_signals(since, (last - first) * (stop - start) * each)
+            start = stop
+        first = last
+    return 0
 
 
 cdef int _check_rows(
@@ -251,9 +238,10 @@ def train_rows(
 
     The loss of a row is measured before its batch's step.  Bits do not depend on the number of threads.
     """
-    cdef Py_ssize_t b, t, start, n_batch, n_tiles, n_rows
+    cdef Py_ssize_t b, t, row, n_batch, n_tiles, n_rows, first, last, start, stop, since = 0
     cdef double total = 0
-    cdef Layout at = _layout(X.shape[1], omegas.shape[0], coefficients.shape[1], batch_size)
+    cdef Layout at = layout_of(X.shape[1], omegas.shape[0], coefficients.shape[1], batch_size)
+    cdef Py_ssize_t each = each_group(&at, min(batch_size, order.shape[0])), n_groups = at.padded_terms // GROUP
     agree(batch_size >= 1, "batch_size must be at least 1")
     _check_rows(loss, X, order, center, inverse_scale, targets, weight, coefficients.shape[1])
     _check_network(omegas, groups, shifts, coefficients, relevances, X.shape[1], n_terms)
@@ -263,29 +251,42 @@ def train_rows(
     agree(n_threads >= 1, "n_threads must be at least 1")
     with nogil:
         for b in range((order.shape[0] + batch_size - 1) // batch_size):
-            start = b * batch_size
-            n_batch = min(batch_size, order.shape[0] - start)
+            row = b * batch_size
+            n_batch = min(batch_size, order.shape[0] - row)
             n_tiles = (n_batch + TILE - 1) // TILE
             n_steps += 1
-            for t in prange(n_tiles, schedule='static', num_threads=n_threads):
-                n_rows = min(<Py_ssize_t>TILE, n_batch - t * TILE)
-                _pack(X, &order[start + t * TILE], n_rows, center, inverse_scale, &work[t, at.rows])
-                _project(&at, &work[t, 0], n_rows, omegas, shifts, &relevances[0, 0])
-                sums[t, 0] = _descend_scores(loss, &at, &work[t, 0], &order[start + t * TILE], n_rows, n_batch,
-                                             &coefficients[0, 0, 0], targets, weight, &sums[t, 1])
-                _coefficient_slopes(&at, &work[t, 0], n_rows)
-                if step_order.before & RELEVANCES:
-                    _relevance_slopes(&at, &work[t, 0], n_rows, &coefficients[0, 0, 0], groups)
+            first = 0
+            while first < n_tiles:
+                last = min(n_tiles, first + n_threads * at_once(each * n_groups))
+                start = 0
+                while start < n_groups:
+                    stop = min(n_groups, start + at_once(each))
+                    for t in prange(first, last, schedule='static', num_threads=n_threads):
+                        n_rows = min(<Py_ssize_t>TILE, n_batch - t * TILE)
+                        if start == 0:
+                            _pack(X, &order[row + t * TILE], n_rows, center, inverse_scale, &work[t, at.rows])
+                            _scale(&at, &work[t, 0], n_rows, &relevances[0, 0])
+                        _project(&at, &work[t, 0], n_rows, omegas, shifts, start, stop)
+                        if stop == n_groups:
+                            sums[t, 0] = _descend_scores(
+                                loss, &at, &work[t, 0], &order[row + t * TILE], n_rows, n_batch,
+                                &coefficients[0, 0, 0], targets, weight, &sums[t, 1])
+                            _coefficient_slopes(&at, &work[t, 0], n_rows)
+                    look_at_signals(&since, (last - first) * (stop - start) * each)
+                    start = stop
+                first = last
+            if step_order.before & RELEVANCES:
+                _descend_relevances(&at, work, n_batch, n_tiles, &coefficients[0, 0, 0], groups, n_threads, &since)
             for t in range(n_tiles):
                 total += sums[t, 0]
             _add_tiles(work, at.coefficient_slope, at.n_outputs * at.padded_terms, n_tiles)
             _step_coefficients(&at, &work[0, 0], coefficients, n_terms, n_steps, coefficient_rate, constant_rate, ridge)
             if step_order.after & RELEVANCES:
                 for t in prange(n_tiles, schedule='static', num_threads=n_threads):
-                    n_rows = min(<Py_ssize_t>TILE, n_batch - t * TILE)
-                    _descend_scores(loss, &at, &work[t, 0], &order[start + t * TILE], n_rows, n_batch,
-                                    &coefficients[0, 0, 0], targets, weight, &sums[t, 1])
-                    _relevance_slopes(&at, &work[t, 0], n_rows, &coefficients[0, 0, 0], groups)
+                    _descend_scores(loss, &at, &work[t, 0], &order[row + t * TILE],
+                                    min(<Py_ssize_t>TILE, n_batch - t * TILE), n_batch, &coefficients[0, 0, 0], targets,
+                                    weight, &sums[t, 1])
+                _descend_relevances(&at, work, n_batch, n_tiles, &coefficients[0, 0, 0], groups, n_threads, &since)
             _add_tiles(work, at.relevance_slope, at.n_features, n_tiles)
             proximal_step(&relevances[0, 0], &relevances[1, 0], &relevances[2, 0], &work[0, at.relevance_slope],
                           at.n_features, n_steps, <real>relevance_rate, 0, <real>lasso)

@@ -3,6 +3,7 @@
 from cython.parallel cimport prange, threadid
 
 from .checks cimport agree, has_shape, holds
+from .signals cimport COSINE, at_once, look_at_signals
 from .tiles cimport (
     LANES, TERM_BLOCK, TERMS, TILE, add_kernels, add_scaled, cospi, dot_terms, next_tile, project, project_terms, real,
 )
@@ -18,8 +19,9 @@ cdef enum:
 cdef void _score_tile(
     const real[:, ::1] X, const double[::1] center, const real[:, ::1] omegas, const real[::1] shifts,
     const real[:, ::1] amplitudes, const double[::1] intercept, double[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows,
-    real *tile,
+    Py_ssize_t start, Py_ssize_t stop, real *tile,
 ) noexcept nogil:
+    """Add what the blocks of terms from `start` to `stop` make of some rows."""
     cdef real h[TERM_BLOCK * TILE]
     cdef real total[TILE]
     cdef Py_ssize_t i, j, k, o, block, term, n_terms = omegas.shape[0], n_features = X.shape[1], n_block
@@ -29,10 +31,10 @@ cdef void _score_tile(
             tile[j * width + i] = <real>(X[row + i, j] - center[j])
         for i in range(n_rows, width):
             tile[j * width + i] = 0
-    for i in range(n_rows):
+    for i in range(n_rows if start == 0 else 0):
         for o in range(amplitudes.shape[0]):
             out[row + i, o] = intercept[o]
-    for block in range(amplitudes.shape[1] // TERM_BLOCK):
+    for block in range(start, stop):
         term = block * TERM_BLOCK
         n_block = min(<Py_ssize_t>TERM_BLOCK, n_terms - term)
         for k in range(n_block // TERMS):
@@ -78,9 +80,21 @@ def score_rows(
     # A tile is read again for every few terms: wide rows come in fewer per tile, so that it stays in the first cache.
     cdef Py_ssize_t n_cached = SCORE_BYTES // (X.shape[1] * <Py_ssize_t>sizeof(real)) // LANES * LANES
     cdef Py_ssize_t t, n_rows = min(<Py_ssize_t>TILE, max(<Py_ssize_t>LANES, n_cached))
-    for t in prange((X.shape[0] + n_rows - 1) // n_rows, nogil=True, schedule='dynamic', num_threads=n_threads):
-        _score_tile(X, center, omegas, shifts, amplitudes, intercept, out, t * n_rows,
-                    min(n_rows, X.shape[0] - t * n_rows), &scratch[threadid(), 0])
+    cdef Py_ssize_t n_tiles = (X.shape[0] + n_rows - 1) // n_rows, n_blocks = amplitudes.shape[1] // TERM_BLOCK
+    cdef Py_ssize_t each = n_rows * TERM_BLOCK * (X.shape[1] + COSINE + amplitudes.shape[0])   # of a block
+    cdef Py_ssize_t first, last, stop, start = 0, work = 0, some = n_threads * at_once(each * n_blocks)
+    with nogil:
+        while start == 0 or start < n_blocks:
+            stop = min(n_blocks, start + at_once(each))
+            first = 0
+            while first < n_tiles:
+                last = min(n_tiles, first + some)
+                for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                    _score_tile(X, center, omegas, shifts, amplitudes, intercept, out, t * n_rows,
+                                min(n_rows, X.shape[0] - t * n_rows), start, stop, &scratch[threadid(), 0])
+                look_at_signals(&work, (last - first) * each * (stop - start))
+                first = last
+            start += at_once(each)
 
 
 def score_few(
@@ -102,7 +116,7 @@ def score_few(
     agree(has_shape(out, X.shape[0], amplitudes.shape[0]), "out must have shape (n_samples, n_outputs)")
     agree(row.shape[0] >= 1 + X.shape[1], "row must have shape (1 + n_features,)")
     cdef real u[TILE]
-    cdef Py_ssize_t block, i, j, o, term
+    cdef Py_ssize_t block, i, j, o, term, work = 0
     with nogil:
         row[0] = -1
         for i in range(X.shape[0]):
@@ -115,6 +129,7 @@ def score_few(
                 if term % TILE == 0:
                     project(&terms[term // TILE, 0, 0], next_tile(terms, term // TILE), terms.shape[1], &row[0], 0, u)
                     cospi(u, TILE)
+                    look_at_signals(&work, TILE * (terms.shape[1] + COSINE + amplitudes.shape[0]))
                 for o in range(amplitudes.shape[0]):
                     out[i, o] += dot_terms(u + term % TILE, &amplitudes[o, term])
 
@@ -122,8 +137,9 @@ def score_few(
 cdef void _score_kernel_tile(
     const source[:, ::1] X, const double[::1] center, const double[::1] scale, const real[:, ::1] centers,
     const double[:, ::1] weights, const double[::1] intercept, double[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows,
-    real *tile, double *total,
+    Py_ssize_t start, Py_ssize_t stop, real *tile, double *total,
 ) noexcept nogil:
+    """Add what the centers from `start` to `stop` make of some rows."""
     cdef Py_ssize_t i, j, o, width = (n_rows + LANES - 1) // LANES * LANES
     for j in range(X.shape[1]):
         for i in range(n_rows):
@@ -132,8 +148,8 @@ cdef void _score_kernel_tile(
             tile[j * width + i] = 0
     for o in range(weights.shape[0]):
         for i in range(width):
-            total[o * TILE + i] = intercept[o]
-    add_kernels(tile, X.shape[1], width, centers, weights, total)
+            total[o * TILE + i] = intercept[o] if start == 0 or i >= n_rows else out[row + i, o]
+    add_kernels(tile, X.shape[1], width, centers, weights, start, stop, total)
     for i in range(n_rows):
         for o in range(weights.shape[0]):
             out[row + i, o] = total[o * TILE + i]
@@ -169,6 +185,20 @@ def score_centers(
     # A tile is read again for every few centers: wide rows come in fewer per tile, so that it stays in the first cache.
     cdef Py_ssize_t n_cached = SCORE_BYTES // (X.shape[1] * <Py_ssize_t>sizeof(real)) // LANES * LANES
     cdef Py_ssize_t t, n_rows = min(<Py_ssize_t>TILE, max(<Py_ssize_t>LANES, n_cached))
-    for t in prange((X.shape[0] + n_rows - 1) // n_rows, nogil=True, schedule='dynamic', num_threads=n_threads):
-        _score_kernel_tile(X, center, scale, centers, weights, intercept, out, t * n_rows,
-                           min(n_rows, X.shape[0] - t * n_rows), &scratch[threadid(), 0], &totals[threadid(), 0])
+    cdef Py_ssize_t n_tiles = (X.shape[0] + n_rows - 1) // n_rows, n_centers = centers.shape[0]
+    cdef Py_ssize_t each = n_rows * TERMS * (X.shape[1] + COSINE + weights.shape[0])   # of TERMS centers
+    cdef Py_ssize_t first, last, stop, start = 0, work = 0, some = n_threads * at_once(each * (n_centers // TERMS))
+    with nogil:
+        while start == 0 or start < n_centers:
+            stop = min(n_centers, start + TERMS * at_once(each))
+            first = 0
+            while first < n_tiles:
+                last = min(n_tiles, first + some)
+                for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                    _score_kernel_tile(
+                        X, center, scale, centers, weights, intercept, out, t * n_rows,
+                        min(n_rows, X.shape[0] - t * n_rows), start, stop, &scratch[threadid(), 0],
+                        &totals[threadid(), 0])
+                look_at_signals(&work, (last - first) * each * ((stop - start) // TERMS))
+                first = last
+            start += TERMS * at_once(each)

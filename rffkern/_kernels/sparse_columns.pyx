@@ -8,9 +8,10 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport log, sqrt
 
 from .checks cimport agree, holds, is_tiled
+from .signals cimport COSINE, at_once, look_at_signals
 from .tiles cimport (
-    TERMS, TILE, add_columns, add_kernels, column_products, decay, distances, dot, n_strips, real, strip_start,
-    strip_stop,
+    STRIP_TILES, TERMS, TILE, add_columns, add_kernels, column_products, decay, distances, dot,
+    n_strips, real, strip_start, strip_stop,
 )
 
 cdef enum:
@@ -22,16 +23,17 @@ UNIT = sqrt(0.5 / log(2.0))   # exp(-1/2 r^2) = 2^-(UNIT r)^2
 
 
 cdef void _strip_correlations(const real[:, :, ::1] tiles, const double[:, ::1] v, const real[:, ::1] centers,
-                              Py_ssize_t strip, double *sums) noexcept nogil:
+                              Py_ssize_t strip, Py_ssize_t start, Py_ssize_t stop, double *sums) noexcept nogil:
+    """Of the centers from `start` to `stop`."""
     cdef real u[TERMS * TILE]
     cdef real rounded[TILE]
     cdef Py_ssize_t i, k, t, group, term
-    for k in range(centers.shape[0]):
+    for k in range(start, stop):
         sums[k] = 0
     for t in range(strip_start(strip), strip_stop(strip, tiles.shape[0])):
         for i in range(TILE):
             rounded[i] = <real>v[t, i]
-        for group in range(centers.shape[0] // TERMS):
+        for group in range(start // TERMS, stop // TERMS):
             term = group * TERMS
             distances(&tiles[t, 0, 0], tiles.shape[1], TILE, &centers[term, 0], u)
             for k in range(TERMS):
@@ -59,10 +61,19 @@ def correlate_centers(
     agree(holds(partial, n_strips(tiles.shape[0]), centers.shape[0]), "partial must have shape (n_strips, n_centers)")
     agree(sums.shape[0] == centers.shape[0], "sums must have shape (n_centers,)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t b, k, strips = n_strips(tiles.shape[0])
+    cdef Py_ssize_t b, k, strips = n_strips(tiles.shape[0]), first, last, stop, start = 0, work = 0
+    cdef Py_ssize_t each = TILE * STRIP_TILES * (tiles.shape[1] + COSINE)   # of a center
     with nogil:
-        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
-            _strip_correlations(tiles, v, centers, b, &partial[b, 0])
+        while start < centers.shape[0]:
+            stop = min(centers.shape[0], start + TERMS * at_once(TERMS * each))
+            first = 0
+            while first < strips:
+                last = min(strips, first + n_threads * at_once((stop - start) * each))
+                for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                    _strip_correlations(tiles, v, centers, b, start, stop, &partial[b, 0])
+                look_at_signals(&work, (last - first) * (stop - start) * each)
+                first = last
+            start = stop
         for k in range(centers.shape[0]):
             sums[k] = 0
             for b in range(strips):
@@ -75,7 +86,7 @@ cdef void _fill_tile(const real[:, :, ::1] tiles, const real[:, ::1] centers, co
     cdef Py_ssize_t i
     for i in range(TILE):
         total[i] = constant
-    add_kernels(&tiles[t, 0, 0], tiles.shape[1], TILE, centers, weights, total)
+    add_kernels(&tiles[t, 0, 0], tiles.shape[1], TILE, centers, weights, 0, centers.shape[0], total)
     for i in range(TILE):
         column[t, i] = <real>total[i]
 
@@ -93,9 +104,14 @@ def fill_column(
     agree(weights.shape[0] == 1 and weights.shape[1] == centers.shape[0], "weights must have shape (1, n_centers)")
     agree(is_tiled(column, tiles.shape[0]), "column must have shape (n_tiles, 128)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t t
-    for t in prange(tiles.shape[0], nogil=True, schedule='dynamic', num_threads=n_threads):
-        _fill_tile(tiles, centers, weights, constant, column, t)
+    cdef Py_ssize_t t, each = TILE * centers.shape[0] * (tiles.shape[1] + COSINE), first = 0, last, work = 0
+    with nogil:
+        while first < tiles.shape[0]:
+            last = min(tiles.shape[0], first + n_threads * at_once(each))
+            for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                _fill_tile(tiles, centers, weights, constant, column, t)
+            look_at_signals(&work, (last - first) * each)
+            first = last
 
 
 cdef void _strip_products(const real[:, :, ::1] columns, Py_ssize_t n_columns, const double[:, ::1] weight,
@@ -138,9 +154,14 @@ def multiply_columns(
     agree(holds(scratch, n_threads, 2 * LONG_TILES * TILE), "scratch must have shape (n_threads, PRODUCT_SCRATCH)")
     agree(holds(products, n_columns, 2), "products must have shape (capacity, 2)")
     agree(n_threads >= 1, "n_threads must be at least 1")
+    cdef Py_ssize_t each = TILE * LONG_TILES * 2 * n_columns, first = 0, last, work = 0
     with nogil:
-        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
-            _strip_products(columns, n_columns, weight, residual, b, &scratch[threadid(), 0], &partial[b, 0])
+        while first < strips:
+            last = min(strips, first + n_threads * at_once(each))
+            for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                _strip_products(columns, n_columns, weight, residual, b, &scratch[threadid(), 0], &partial[b, 0])
+            look_at_signals(&work, (last - first) * each)
+            first = last
         for j in range(n_columns):
             products[j, 0] = products[j, 1] = 0
             for b in range(strips):
@@ -175,9 +196,14 @@ def shift_residual(
     agree(holds(partial, strips, 1), "partial must have shape (n_strips, 1)")
     agree(n_threads >= 1, "n_threads must be at least 1")
     cdef double total = 0
+    cdef Py_ssize_t each = TILE * LONG_TILES * (steps.shape[0] + 1), first = 0, last, work = 0
     with nogil:
-        for b in prange(strips, schedule='dynamic', num_threads=n_threads):
-            partial[b, 0] = _strip_shift(columns, steps, weight, residual, b)
+        while first < strips:
+            last = min(strips, first + n_threads * at_once(each))
+            for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                partial[b, 0] = _strip_shift(columns, steps, weight, residual, b)
+            look_at_signals(&work, (last - first) * each)
+            first = last
         for b in range(strips):
             total += partial[b, 0]
     return total

@@ -12,6 +12,7 @@ from libc.math cimport exp2, fabs
 import numpy as np
 
 from .checks cimport agree
+from .signals cimport COSINE, look_at_signals
 from .linalg cimport extend_row, solve
 from .tiles cimport TERMS, TILE, add_columns, decay, distances, dot
 
@@ -34,7 +35,7 @@ cdef class Selector:
     cdef readonly Py_ssize_t n_basis, n_skipped
     cdef readonly double[:, ::1] factor   # (capacity, capacity) of Q, as far as n_basis
     cdef int rule
-    cdef Py_ssize_t n_looks, position, n_taken
+    cdef Py_ssize_t n_looks, position, n_taken, work
     cdef double amplitude, bias, reg_lambda, smallest, threshold
     cdef double[:, ::1] basis             # (capacity, n_features)
     # Of one call: columns of the kernel, their normal equations, and the residual of the target.
@@ -86,7 +87,7 @@ cdef class Selector:
         self.right, self.coef = np.empty((2, n_wanted))
         self.left, self.weighted = np.array(target), np.empty(size)
         self.taken = np.zeros(size, np.intp)
-        self.position = self.n_taken = 0
+        self.position = self.n_taken = self.work = 0
         with nogil:
             while found < n_wanted and self.n_basis < self.factor.shape[0]:
                 if not self._choose_one(tiles, weight, target, model, n_rows, chosen, found):
@@ -94,9 +95,9 @@ cdef class Selector:
                 found += 1
         return found
 
-    cdef bint _choose_one(self, const double[:, :, ::1] tiles, const double[::1] weight, const double[::1] target,
-                          const double[::1] model, Py_ssize_t n_rows, Py_ssize_t[::1] chosen,
-                          Py_ssize_t found) noexcept nogil:
+    cdef int _choose_one(self, const double[:, :, ::1] tiles, const double[::1] weight, const double[::1] target,
+                         const double[::1] model, Py_ssize_t n_rows, Py_ssize_t[::1] chosen,
+                         Py_ssize_t found) except -1 nogil:
         cdef Py_ssize_t row
         cdef double pivot, fall = 0
         while True:
@@ -106,6 +107,7 @@ cdef class Selector:
             self.taken[row] = 1
             self.n_taken += 1
             pivot = self._pivot(tiles, row)
+            look_at_signals(&self.work, self.n_basis * (self.n_basis + tiles.shape[1] + COSINE) + n_rows)
             if pivot <= 0:
                 self.n_skipped += self.rule != C_ALD
             elif self.rule != C_RAN or pivot * fall > self.threshold:
@@ -130,8 +132,8 @@ cdef class Selector:
         self.factor[size, size] = self.amplitude + self.bias
         return extend_row(self.factor, size, self.smallest)
 
-    cdef void _make_columns(self, const double[:, :, ::1] tiles, const Py_ssize_t *rows, Py_ssize_t n_rows,
-                            Py_ssize_t first) noexcept nogil:
+    cdef int _make_columns(self, const double[:, :, ::1] tiles, const Py_ssize_t *rows, Py_ssize_t n_rows,
+                           Py_ssize_t first) except -1 nogil:
         """Kernel columns of up to TERMS rows."""
         cdef double u[TERMS * TILE]
         cdef Py_ssize_t i, j, k, t
@@ -140,13 +142,15 @@ cdef class Selector:
                 self.looks[k, j] = tiles[rows[k] // TILE, j, rows[k] % TILE]
         for t in range(tiles.shape[0]):
             distances(&tiles[t, 0, 0], tiles.shape[1], TILE, &self.looks[0, 0], u)
+            look_at_signals(&self.work, TERMS * TILE * (tiles.shape[1] + COSINE))
             for k in range(n_rows):
                 decay(u + k * TILE, TILE)
                 for i in range(TILE):
                     self.columns[first + k, t * TILE + i] = self.amplitude * u[k * TILE + i] + self.bias
+        return 0
 
-    cdef bint _refit(self, const double[:, :, ::1] tiles, const double[::1] weight, const double[::1] target,
-                     const double[::1] model, const Py_ssize_t[::1] chosen, Py_ssize_t found) noexcept nogil:
+    cdef int _refit(self, const double[:, :, ::1] tiles, const double[::1] weight, const double[::1] target,
+                    const double[::1] model, const Py_ssize_t[::1] chosen, Py_ssize_t found) except -1 nogil:
         """Fit all rows chosen so far to the target; False where rounding leaves the last no part in it."""
         cdef Py_ssize_t i, k, row = chosen[found], size = target.shape[0]
         if self.rule == C_RANDOM or self.rule == C_ALD:
@@ -154,6 +158,7 @@ cdef class Selector:
         self._make_columns(tiles, &row, 1, found)
         for i in range(size):
             self.weighted[i] = weight[i] * self.columns[found, i]
+        look_at_signals(&self.work, 3 * found * (size + found))
         for k in range(found + 1):
             self.gram[found, k] = (dot(&self.columns[k, 0], &self.weighted[0], size)
                                    + self.reg_lambda * self.columns[found, chosen[k]])
@@ -179,7 +184,7 @@ cdef class Selector:
         return -1
 
     cdef Py_ssize_t _best(self, const double[:, :, ::1] tiles, const double[::1] weight, const double[::1] target,
-                          const double[::1] model, Py_ssize_t n_rows, double *fall) noexcept nogil:
+                          const double[::1] model, Py_ssize_t n_rows, double *fall) except -2 nogil:
         """The candidate that the rule puts first, and by how much the objective would fall with it alone, (28)."""
         cdef Py_ssize_t looks[TERMS]
         cdef Py_ssize_t i, k, n_looks, best = -1, limit = n_rows - self.n_taken

@@ -94,10 +94,12 @@ cdef inline const real *next_tile(const real[:, :, ::1] tiles, Py_ssize_t tile) 
 
 
 cdef inline void evaluate(const real *tile, const real *next, Py_ssize_t n_features, const real *omegas,
-                          const real *shifts, const real *posterior, Py_ssize_t n_components, real *h) noexcept nogil:
+                          const real *shifts, const real *posterior, Py_ssize_t n_components, Py_ssize_t start,
+                          Py_ssize_t stop, real *h) noexcept nogil:
     """h = sum over j of posterior[j] cos(omegas[j] . x - shifts[j]) on a tile; angles in half turns.
 
-    With several components, omegas and shifts are read up to the next multiple of TERMS.
+    Components from `start` to `stop` are added to those before them; `start` is a multiple of TERMS.  With several
+    components, omegas and shifts are read up to the next multiple.
     """
     cdef real u[TERMS * TILE]
     cdef Py_ssize_t i, j, k, group
@@ -105,22 +107,28 @@ cdef inline void evaluate(const real *tile, const real *next, Py_ssize_t n_featu
         project(tile, next, n_features, omegas, shifts[0], h)
         cospi(h, TILE)
         return
-    for i in range(TILE):
-        h[i] = 0
-    for group in range((n_components + TERMS - 1) // TERMS):
-        j = group * TERMS
+    if start == 0:
+        for i in range(TILE):
+            h[i] = 0
+    stop = min(stop, n_components)
+    for group in range((stop - start + TERMS - 1) // TERMS):
+        j = start + group * TERMS
         project_terms(tile, n_features, TILE, omegas + j * n_features, shifts + j, u)
-        for k in range(min(<Py_ssize_t>TERMS, n_components - j)):
+        for k in range(min(<Py_ssize_t>TERMS, stop - j)):
             cospi(u + k * TILE, TILE)
             add_scaled(u + k * TILE, TILE, posterior[j + k], h)
 
 
 cdef inline void add_kernels(const real *tile, Py_ssize_t n_features, Py_ssize_t width, const real[:, ::1] centers,
-                             const double[:, ::1] weights, double *total) noexcept nogil:
-    """total[o * TILE + i] += sum over centers of weights[o] 2^-|row i - center|^2, for the rows of a tile."""
+                             const double[:, ::1] weights, Py_ssize_t start, Py_ssize_t stop,
+                             double *total) noexcept nogil:
+    """total[o * TILE + i] += sum over centers of weights[o] 2^-|row i - center|^2, for the rows of a tile.
+
+    Over the centers from `start` to `stop`, both multiples of TERMS.
+    """
     cdef real u[TERMS * TILE]
     cdef Py_ssize_t k, o, group, term
-    for group in range(centers.shape[0] // TERMS):
+    for group in range(start // TERMS, stop // TERMS):
         term = group * TERMS
         distances(tile, n_features, width, &centers[term, 0], u)
         for k in range(TERMS):

@@ -93,9 +93,14 @@ class PBRFFClassifier(Classifier):
     -----
     Memory beside X, in bytes, with n rows, d columns, L landmarks of K cosines, W = L + 1 rounded up to a multiple of
     16, and u = 4 in single precision, 8 in double: n (u (d + W) + 24 + 8 n_machines), or where that is more
-    n (u d + (2 u + 8) n_classes + L K / 256); with the hinge loss instead n (u W + 200), and 8 n W more in single
-    precision; 64 W^2 where W is 1000 at most.  Rows in RowBlocks are not held in memory.  Their features are, and twice
-    where some rows have weight 0.
+    n (u d + (2 u + 8) n_classes + L K / 256); with the hinge loss instead n (u W + 240), and 8 n W more in single
+    precision; 64 W^2 where W is 1000 at most.  Where coordinate descent is slow, the hinge loss and W beyond 1000 take
+    n (u W + 240), 8 n W more in single precision, and 16 n^2 + 6000 n with at most 2 W rows, else 24 W^2 + 12000 W and
+    64 W^2 where W is 1000 at most.  Rows in RowBlocks are not held in memory.  Their features are, and twice where some
+    rows have weight 0.
+
+    Newton's methods, which follow coordinate descent, take 5 to 50 steps of about n^3 / 6 multiply-adds with at most
+    2 W rows, else of n W^2 / 2 + W^3 / 6, and with the hinge loss up to 7 W^3 / 6 more.
 
     Departures from the printed algorithm: the landmark's own term is left out of its loss only where it is a row; the
     constant feature is regularised, as the dual descent needs it.

@@ -8,8 +8,10 @@ Indices = NDArray[np.intp]
 
 _MAX_ITERATIONS = 100
 
-# Number of rows whose distances to all centers are held at a time.
+# Number of rows whose distances to all centers are held at a time, and of multiply-adds that they may take: NumPy does
+# not look at signals before it is done.
 _ROWS_AT_A_TIME = 1024
+_MULTIPLY_ADDS = 1 << 27
 
 
 def _nearest(X: Double, centers: Double) -> tuple[Indices, Double]:
@@ -19,8 +21,9 @@ def _nearest(X: Double, centers: Double) -> tuple[Indices, Double]:
     """
     index, distance = np.empty(len(X), np.intp), np.empty(len(X))
     lengths = np.einsum("kj,kj->k", centers, centers)
-    for start in range(0, len(X), _ROWS_AT_A_TIME):
-        rows = slice(start, start + _ROWS_AT_A_TIME)
+    step = max(1, min(_ROWS_AT_A_TIME, _MULTIPLY_ADDS // centers.size))
+    for start in range(0, len(X), step):
+        rows = slice(start, start + step)
         squares = lengths - 2 * np.einsum("ij,kj->ik", X[rows], centers)
         index[rows] = squares.argmin(axis=1)
         distance[rows] = squares.min(axis=1) + np.einsum("ij,ij->i", X[rows], X[rows])

@@ -1,15 +1,18 @@
 """Landmarks with pseudo-Bayesian kernels, learned from labelled rows: the representation of PBRFF."""
 
 import math
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.pieces import drawn, row_pieces
 from .._data.scaling import Scaling
 from .._data.tiles import TILE, Tiles, aligned, in_precision, tile_rows, tiled
 from .._data.training_rows import LabelledRows
+from .._estimator.monitor import Steps
 from .._fourier.bandwidth import needs_double
 from .._fourier.landmarks import feature_units, pseudo_posterior, standardised_rows
 from .._kernels import packing, pbrff_features
@@ -21,6 +24,9 @@ Indices = NDArray[np.intp]
 
 # Share of all weight that the rows other than a landmark must have for its losses to mean anything.
 _SMALLEST_SHARE = 1e-12
+
+# Multiply-adds over the rows of a tile after which progress is told: about a second.
+_TOLD = 1 << 25
 
 # Largest number of rows of a class that k-means uses.
 _KMEANS_ROWS = 16384
@@ -60,8 +66,10 @@ class LandmarkKernels(NamedTuple):
         out = aligned(shape, tiles.dtype)
         scratch = aligned((n_threads, len(posterior) * TILE), tiles.dtype)
         for place, block in tiles.blocks():
-            pbrff_features.landmark_features(block, omegas, shifts, posterior,
-                                             out[place.start * TILE : place.stop * TILE], scratch, n_threads)
+            rows = out[place.start * TILE : place.stop * TILE]
+            for part in _told("features", len(block), omegas.size):
+                pbrff_features.landmark_features(block[part], omegas, shifts, posterior,
+                                                 rows[part.start * TILE : part.stop * TILE], scratch, n_threads)
         return out
 
 
@@ -74,13 +82,27 @@ class Representation(NamedTuple):
     phases: Double  # (n_landmarks n_components,)
 
 
+def _told(work: str, size: int, each: int) -> Iterator[slice]:
+    """Yield parts of long work of some size, and tell of each that is done; `each` of its parts is so much work."""
+    step = min(size, max(1, _TOLD // each))
+    if step == size:
+        yield slice(0, size)
+        return
+    steps = Steps(work, -(-size // step))
+    for start in range(0, size, step):
+        yield slice(start, min(size, start + step))
+        steps.step()
+
+
 def _half_turns(omegas: Double, phases: Double, dtype: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Omegas and phases of all terms as kernels read them: in half turns, padded to a multiple of terms."""
     n_terms, multiple = phases.size, packing.TERM_MULTIPLES[0]
     # The terms of the last landmark may begin between two multiples, and are read in whole ones.
     n_padded = -(-n_terms // multiple) * multiple + multiple
     padded, shifts = np.zeros((n_padded, omegas.shape[2]), dtype), np.zeros(n_padded, dtype)
-    padded[:n_terms] = omegas.reshape(n_terms, -1) / np.pi
+    terms = omegas.reshape(n_terms, -1)
+    for rows in row_pieces(terms.shape):
+        padded[:n_terms][rows] = terms[rows] / np.pi
     shifts[:n_terms] = phases.reshape(n_terms) / np.pi
     return padded, shifts
 
@@ -123,7 +145,7 @@ def learn_representation(rows: LabelledRows, scaling: Scaling, settings: KernelS
                          rng: "np.random.Generator") -> tuple[Representation, Tiles]:
     """Choose landmarks and learn their kernels; return them and the packed rows."""
     landmarks = _CHOOSE[settings.landmarks](rows, scaling, settings.n_landmarks, rng)
-    omegas = rng.standard_normal((settings.n_landmarks, settings.n_components, rows.X.shape[1]))
+    omegas = drawn(rng.standard_normal, (settings.n_landmarks, settings.n_components, rows.X.shape[1]))
     omegas *= math.sqrt(2 * settings.gamma)
     phases = np.einsum("lkd,ld->lk", omegas, landmarks.points)
     pack_in = partial(tile_rows, rows.X, scaling, n_threads=settings.n_threads, weights=rows.weights)
@@ -143,10 +165,15 @@ def _mean_cosines(tiles: Tiles, rows: LabelledRows, landmarks: Landmarks, omegas
     sums, weight = np.zeros(phases.size), rows.weights.each
     targets = np.stack([tiled(np.where(rows.codes == code, weight, -weight), tiles.dtype)
                         for code in range(rows.n_classes)])
+    n_components = phases.shape[1]
     for place, block in tiles.blocks():
+        block_targets = np.ascontiguousarray(targets[:, place])
         partial_sums = np.empty((-(-len(block) * TILE // packing.STRIP_ROWS), sums.size))
-        pbrff_features.weighted_cosines(block, np.ascontiguousarray(targets[:, place]), landmarks.codes, padded, shifts,
-                                        phases.shape[1], sums, partial_sums, n_threads)
+        for part in _told("posterior", len(landmarks.codes), n_components * block.size // TILE):
+            terms = slice(part.start * n_components, part.stop * n_components)
+            read = slice(terms.start, terms.stop + packing.TERM_MULTIPLES[0])  # in whole multiples
+            pbrff_features.weighted_cosines(block, block_targets, landmarks.codes[part], padded[read], shifts[read],
+                                            n_components, sums[terms], partial_sums, n_threads)
     total, own = rows.weights.total, landmarks.own_weight[:, None]
     smallest = _SMALLEST_SHARE * total
     others = np.maximum(total - own, smallest)

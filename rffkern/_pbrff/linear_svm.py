@@ -14,17 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import linalg, linear_svm
+from .interior_point import MAX_STEPS, interior_point
+from .newton_systems import SplitSystem, has_few_rows
 
 Double = NDArray[np.float64]
 Signs = NDArray[np.int8]
-Moves = tuple[Double, Double, Double]
 
-# Passes of coordinate descent before Newton's method: of the squared hinge loss, and per column of the hinge loss.
+# Passes of coordinate descent before Newton's method: of the squared hinge loss, and per column of the hinge loss; with
+# many columns as a share of those that take as long as one to four Newton steps.
 _EPOCHS = 2
 _EPOCHS_PER_COLUMN = 3
+_SHARE = 0.1
+_HINGE_SHARE = 1.0
 
-# Newton's method needs matrices of the size of w; beyond this many columns coordinate descent goes on alone.
+# Beyond this width matrices are kept once, not for each share of the rows.
 _WIDEST = 1000
+
+# Parts of the rows whose Gram matrices are computed in parallel.
+_GRAM_SHARES = 8
 
 # Checks of the gap within which it must halve; else rounding keeps it from falling.
 _CHECKS_TO_HALVE = 50
@@ -32,17 +39,8 @@ _CHECKS_TO_HALVE = 50
 # Largest number of multiply-adds between two checks, so that an interrupt is noticed within a second.
 _WORK_BETWEEN_CHECKS = 5e8
 
-# Largest number of Newton steps; 5 to 50 are usual.
-_MAX_STEPS = 300
-
-# Parts of the rows whose Gram matrices are computed in parallel.
-_GRAM_SHARES = 8
-
 # Single precision resolves a relative gap down to this.
 _SINGLE_TOLERANCE = 1e-6
-
-# Fraction of the way to the nearest barrier that a step takes.
-_FRACTION_TO_BOUNDARY = 0.995
 
 # Smallest slope of the probability in the score, in units of the largest margin: the order of scores stays visible even
 # where scores are useless.
@@ -86,10 +84,10 @@ class Loss(Protocol):
     def diagonal(self, bound: Double) -> Double:
         """What the dual has on its diagonal beside x . x."""
 
-    def n_epochs(self, width: int) -> int:
+    def n_epochs(self, n_samples: int, width: int) -> int:
         """Passes after which coordinate descent is slower than Newton's method."""
 
-    def finish(self, problem: "_Problem", machine: Machine, tol: float) -> Machine:
+    def finish(self, problem: "Problem", machine: Machine, tol: float) -> Machine:
         """Go on from a machine by Newton's method, at last in double precision."""
 
 
@@ -104,12 +102,13 @@ class _HingeLoss:
     def diagonal(self, bound: Double) -> Double:
         return np.zeros(len(bound))
 
-    def n_epochs(self, width: int) -> int:
-        return _EPOCHS_PER_COLUMN * width
+    def n_epochs(self, n_samples: int, width: int) -> int:
+        return _EPOCHS_PER_COLUMN * width if width <= _WIDEST else _wide_epochs(n_samples, width, _HINGE_SHARE)
 
-    def finish(self, problem: "_Problem", machine: Machine, tol: float) -> Machine:
+    def finish(self, problem: "Problem", machine: Machine, tol: float) -> Machine:
         # Its systems are too ill-conditioned for single precision.
-        return _interior_point(problem.in_double(), machine, tol)
+        problem = problem.in_double()
+        return interior_point(problem, _split_system(problem), machine, tol)
 
 
 class _SquaredHingeLoss:
@@ -123,14 +122,21 @@ class _SquaredHingeLoss:
     def diagonal(self, bound: Double) -> Double:
         return 0.5 / bound
 
-    def n_epochs(self, width: int) -> int:
-        return _EPOCHS
+    def n_epochs(self, n_samples: int, width: int) -> int:
+        return _EPOCHS if width <= _WIDEST else _wide_epochs(n_samples, width, _SHARE)
 
-    def finish(self, problem: "_Problem", machine: Machine, tol: float) -> Machine:
+    def finish(self, problem: "Problem", machine: Machine, tol: float) -> Machine:
+        if problem.width > _WIDEST:
+            return _newton(problem.in_double(), machine, tol)
         machine = _newton(problem, machine, tol)
         if machine.gap <= tol or problem.is_double:
             return machine
         return _newton(problem.in_double(), machine, tol)
+
+
+def _wide_epochs(n_samples: int, width: int, share: float) -> int:
+    """Passes with many columns: a Newton step factorises a matrix of the size of w or of the number of rows."""
+    return max(_EPOCHS, int(share * min(width, n_samples**2 / width)))
 
 
 LOSSES: dict[str, Loss] = {"squared_hinge": _SquaredHingeLoss(), "hinge": _HingeLoss()}
@@ -144,7 +150,7 @@ class MachineSettings(NamedTuple):
     threads: MachineThreads
 
 
-class _Problem:
+class Problem:
     """Rows, signs and bounds, with the sums over rows that all methods need."""
 
     def __init__(self, features: NDArray[Any], sign: Signs, bound: Double, loss: Loss, threads: MachineThreads) -> None:
@@ -174,27 +180,43 @@ class _Problem:
         """Dual objective at alpha, whose combination of rows is coef."""
         return alpha.sum() - 0.5 * _squares(coef) - 0.5 * (self.diagonal * alpha**2).sum()
 
-    def in_double(self) -> "_Problem":
+    def in_double(self) -> "Problem":
         """The same problem in double precision."""
         if self.is_double:
             return self
-        return _Problem(self.features.astype(np.float64), self.sign, self.bound, self.loss, self.threads)
+        return Problem(self.features.astype(np.float64), self.sign, self.bound, self.loss, self.threads)
 
 
-class _NewtonSystem:
-    """Matrices I + sum of scale x x' of a problem, and the memory that they need."""
+class _ColumnSystem:
+    """Matrices I + A' S A of a problem of few columns, and the memory that they need."""
 
-    def __init__(self, problem: _Problem) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.features, self.width, self.n_threads = problem.features, problem.width, problem.threads.gram
         self.gram = np.empty((min(_GRAM_SHARES, len(problem.partial)), self.width, self.width))
         self.scratch = np.zeros((self.n_threads, linear_svm.gram_scratch(self.width)), self.features.dtype)
         self.factor_scratch = np.empty((self.n_threads, linalg.factor_scratch(self.width)))
 
-    def factorise(self, scale: Double) -> Double | None:
-        """Factor of the matrix, or None where rounding makes it not positive definite; it holds until the next."""
+    def matrix(self, scale: Double) -> Double:
+        """The lower triangle, which holds until the next."""
         linear_svm.weighted_gram(self.features, scale, self.gram, self.scratch, self.n_threads)
         self.gram[0].flat[:: self.width + 1] += 1
-        return self.gram[0] if linalg.factorise(self.gram[0], self.factor_scratch, self.n_threads) else None
+        return self.gram[0]
+
+    def factorise(self, scale: Double) -> bool:
+        """Prepare for a scale; return False where rounding makes the matrix not positive definite."""
+        return linalg.factorise(self.matrix(scale), self.factor_scratch, self.n_threads)
+
+    def direction(self, descent: Double, coef: Double) -> Double:
+        """Newton's step of the primal from coef, where `descent` is its negative gradient."""
+        direction = descent.copy()
+        linalg.solve_factorised(self.gram[0], direction)
+        return direction
+
+
+def _split_system(problem: Problem) -> SplitSystem:
+    """The system of a problem in double precision; what it needs of few columns is shared out by rows."""
+    is_narrow = problem.width <= _WIDEST and not has_few_rows(problem.n_samples, problem.width)
+    return SplitSystem(problem, _ColumnSystem(problem).matrix if is_narrow else None)
 
 
 def _squares(coef: NDArray[Any]) -> float:
@@ -217,36 +239,33 @@ def fit_machines(features: NDArray[Any], signs: list[Signs], bound: Double, seed
         features = features.astype(np.float64, copy=False)
     machines = []
     for sign, seed in zip(signs, seeds, strict=True):
-        problem = _Problem(features, sign, bound, settings.loss, settings.threads)
+        problem = Problem(features, sign, bound, settings.loss, settings.threads)
         machines.append(_solve(problem, settings.tol, int(seed)))
     return Machines(np.column_stack([machine.coef for machine in machines]),
                     np.column_stack([machine.margins for machine in machines]),
                     sum(machine.n_passes for machine in machines))
 
 
-def _solve(problem: _Problem, tol: float, seed: int) -> Machine:
+def _solve(problem: Problem, tol: float, seed: int) -> Machine:
     machine = _descend(problem, tol, seed)
     if not machine.gap <= tol:
-        if problem.width <= _WIDEST:
-            machine = problem.loss.finish(problem, machine, tol)
-        elif not problem.is_double:
-            machine = _descend(problem.in_double(), tol, seed)
+        machine = problem.loss.finish(problem, machine, tol)
     if not machine.gap <= tol:
         warnings.warn(f"rounding keeps the support vector machine from the relative gap tol = {tol:g} between its "
                       f"objectives; it stopped at {machine.gap:.2g}", RuntimeWarning, stacklevel=4)
     return machine
 
 
-def _descend(problem: _Problem, tol: float, seed: int) -> Machine:
+def _descend(problem: Problem, tol: float, seed: int) -> Machine:
     """Coordinate descent on the dual, for as long as Newton's method would not be faster."""
     features, alpha = problem.features, np.zeros(problem.n_samples)
     curvature = np.einsum("ij,ij->i", features, features, dtype=np.float64)
     coef, active = np.zeros(problem.width, features.dtype), np.arange(problem.n_samples)
     state, goal, n_passes, best, since_best = np.array([seed], np.uint64), tol, 0, np.inf, 0
     at_a_time = int(max(1, min(1000, _WORK_BETWEEN_CHECKS // features.size)))
-    at_most = np.inf if problem.width > _WIDEST else problem.loss.n_epochs(problem.width)
+    at_most = problem.loss.n_epochs(problem.n_samples, problem.width)
     while True:
-        allowed = int(min(at_a_time, at_most - n_passes))
+        allowed = min(at_a_time, at_most - n_passes)
         done = linear_svm.descend_dual(features, problem.sign, problem.bound, curvature, problem.loss.in_kernel, goal,
                                        allowed, alpha, coef, active, state)
         n_passes += done
@@ -261,20 +280,19 @@ def _descend(problem: _Problem, tol: float, seed: int) -> Machine:
             goal *= 0.5  # the gap that the rows met on the way was too optimistic
 
 
-def _newton(problem: _Problem, machine: Machine, tol: float) -> Machine:
+def _newton(problem: Problem, machine: Machine, tol: float) -> Machine:
     """Newton's method on the primal of the squared hinge loss, whose curvature is that of the rows with a loss."""
-    system, coef, n_passes = _NewtonSystem(problem), machine.coef, machine.n_passes
+    system = _ColumnSystem(problem) if problem.width <= _WIDEST else _split_system(problem)
+    coef, n_passes = machine.coef, machine.n_passes
     margins = problem.project(coef)  # computed again, because those of the machine may be of lower precision
     primal = problem.primal(coef, margins)
-    for _ in range(_MAX_STEPS):
+    for _ in range(MAX_STEPS):
         alpha = 2 * problem.bound * np.maximum(0, 1 - margins)
         combined = problem.combine(alpha).astype(np.float64)
         gap = (primal - problem.dual(alpha, combined)) / primal
-        factor = None if gap <= tol else system.factorise(2 * problem.bound * (margins < 1))
-        if factor is None:
+        if gap <= tol or not system.factorise(2 * problem.bound * (margins < 1)):
             break
-        direction = combined - coef
-        linalg.solve_factorised(factor, direction)
+        direction = system.direction(combined - coef, coef)
         slope, along, step = direction @ (coef - combined), problem.project(direction), 1.0
         while step > 1e-10:
             trial = problem.primal(coef + step * direction, margins + step * along)
@@ -287,81 +305,6 @@ def _newton(problem: _Problem, machine: Machine, tol: float) -> Machine:
         margins = problem.project(coef)
         n_passes += 1
     return Machine(coef, margins, n_passes, gap)
-
-
-class _Barrier:
-    """Interior point state for the hinge loss: 0 < alpha < bound, and the multipliers of both constraints."""
-
-    def __init__(self, problem: _Problem) -> None:
-        self.problem, self.system = problem, _NewtonSystem(problem)
-        self.alpha = 0.5 * problem.bound
-        gradient = problem.project(problem.combine(self.alpha)) - 1
-        self.low_multiplier, self.high_multiplier = np.maximum(gradient, 0) + 1, np.maximum(-gradient, 0) + 1
-
-    @property
-    def distance(self) -> Double:
-        """From alpha up to the bound."""
-        return self.problem.bound - self.alpha
-
-    def _after(self, step: float, moves: Moves) -> Moves:
-        """Alpha and both multipliers after a step."""
-        return (self.alpha + step * moves[0], self.low_multiplier + step * moves[1],
-                self.high_multiplier + step * moves[2])
-
-    def _products(self, alpha: Double, low: Double, high: Double) -> float:
-        """Mean of the products of multipliers and distances: 0 at the optimum."""
-        return 0.5 * ((alpha * low).mean() + ((self.problem.bound - alpha) * high).mean())
-
-    def _moves(self, factor: Double, theta: Double, gradient: Double, low_goal: Any, high_goal: Any) -> Moves:
-        """Newton's moves of alpha and both multipliers towards multiplier times distance = goal."""
-        problem = self.problem
-        low = low_goal / self.alpha - self.low_multiplier
-        high = high_goal / self.distance - self.high_multiplier
-        right = -(gradient - self.low_multiplier + self.high_multiplier) + low - high
-        direction = problem.combine(right / theta)
-        linalg.solve_factorised(factor, direction)
-        move = (right - problem.project(direction)) / theta
-        return move, low - self.low_multiplier / self.alpha * move, high + self.high_multiplier / self.distance * move
-
-    def _longest(self, moves: Moves) -> float:
-        """Longest step, 1 at most, on which nothing becomes negative."""
-        pairs = ((self.alpha, moves[0]), (self.low_multiplier, moves[1]), (self.distance, -moves[0]),
-                 (self.high_multiplier, moves[2]))
-        return min(1.0, *(1 / max(1e-300, (-move / value).max()) for value, move in pairs))
-
-    def advance(self, gradient: Double) -> bool:
-        """Predict, correct and step; return False where rounding allows no more."""
-        if not (self.alpha.min() > 0 and self.distance.min() > 0):
-            return False  # rounding has put a row on its barrier
-        theta = self.low_multiplier / self.alpha + self.high_multiplier / self.distance
-        factor = self.system.factorise(1 / theta)
-        if factor is None:
-            return False
-        moves = self._moves(factor, theta, gradient, 0.0, 0.0)
-        now = self._products(self.alpha, self.low_multiplier, self.high_multiplier)
-        goal = (self._products(*self._after(self._longest(moves), moves)) / now) ** 3 * now
-        moves = self._moves(factor, theta, gradient, goal - moves[0] * moves[1], goal + moves[0] * moves[2])
-        step = _FRACTION_TO_BOUNDARY * self._longest(moves)
-        if not (np.isfinite(moves).all() and np.isfinite(step)):
-            return False
-        self.alpha, self.low_multiplier, self.high_multiplier = self._after(step, moves)
-        return True
-
-
-def _interior_point(problem: _Problem, machine: Machine, tol: float) -> Machine:
-    """Mehrotra's predictor and corrector on the dual; its systems are of the size of w (Ferris and Munson, 2002)."""
-    barrier, n_passes = _Barrier(problem), machine.n_passes
-    for n_steps in range(_MAX_STEPS + 1):
-        coef = problem.combine(barrier.alpha)
-        margins = problem.project(coef)
-        primal = problem.primal(coef, margins)
-        gap = (primal - problem.dual(barrier.alpha, coef)) / primal
-        if gap < machine.gap or n_steps == 0:
-            machine = Machine(coef, margins, n_passes + n_steps, gap)
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # at the end of what rounding allows
-            if gap <= tol or n_steps == _MAX_STEPS or not barrier.advance(margins - 1):
-                break
-    return machine
 
 
 def probability_slope(margins: Double, signs: Signs, weight: Double) -> float:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._data.row_blocks import take_rows
 from .._data.scaling import Scaling
 from .._data.tiles import DOUBLE
-from .._estimator.monitor import Monitor
+from .._estimator.monitor import Monitor, Steps
 from .basis import Subsets
 from .ensemble import RowsWithTargets, SparseParameters, grow_all, learn_from_all_rows, make_ensembles
 from .kernel import RegularisedKernel, given_kernel
@@ -25,6 +25,7 @@ Double = NDArray[np.float64]
 # Factors of all length scales, tried in turn while they lower the loss.  A trial: its weak learners, the rows that it
 # learns from, and the ratio of these to its held-out rows.
 _FACTORS = 0.7, 0.5, 0.35, 0.25
+_MOST_TRIALS = 2 + len(_FACTORS)
 _TRIAL_LEARNERS = 300
 _TRIAL_ROWS = 16384
 _ROWS_PER_HELD_OUT = 4
@@ -36,6 +37,7 @@ class KernelParameters(SparseParameters, Protocol):
     kernel: Any
     reg_lambda: Any
     n_threads: int | None
+    verbose: int
 
 
 def learn_kernel(parameters: KernelParameters, data: Any, targets: Double, scaling: Scaling,
@@ -60,7 +62,8 @@ def learn_kernel(parameters: KernelParameters, data: Any, targets: Double, scali
     rows = (take_rows(data.X, indices) - scaling.center) * scaling.inverse_scale
 
     def likeliest(length_scales: LengthScales) -> RegularisedKernel:
-        return likeliest_kernel(rows, targets[indices], given, length_scales, rng, parameters.n_threads)
+        return likeliest_kernel(rows, targets[indices], given, length_scales, rng, parameters.n_threads,
+                                parameters.verbose)
 
     if given.kernel is not None or parameters.kernel == "likelihood" or subsets.holds_all:
         return likeliest(candidates[0])
@@ -81,6 +84,7 @@ class Trial:
         self._held_out, self._learned = np.split(order, [len(order) // (1 + _ROWS_PER_HELD_OUT)])
         self._seed = int(rng.integers(2**63))
         self._held_out_X, self._learned_X = take_rows(data.X, self._held_out), take_rows(data.X, self._learned)
+        self._steps = Steps("kernels on held-out rows", _MOST_TRIALS, parameters.verbose)
         self._parameters, self._targets, self._scaling, self._weights = parameters, targets, scaling, data.weights
 
     def _packed(self, X: Double, indices: NDArray[np.intp], scaling: Scaling) -> RowsWithTargets:
@@ -96,7 +100,9 @@ class Trial:
             learn_from_all_rows(self._targets), np.random.default_rng(self._seed))
         monitor = Monitor(min(self._parameters.n_estimators, _TRIAL_LEARNERS))
         grow_all(ensembles, monitor)
-        return min(monitor.eval_loss)
+        loss = min(monitor.eval_loss)
+        self._steps.step(f"loss {loss:.6g}")
+        return loss
 
 
 def best_on_held_out_rows(candidates: Iterable[RegularisedKernel], trial: Trial) -> RegularisedKernel:

@@ -15,6 +15,7 @@ from .._data.centers import pad_centers
 from .._data.scaling import no_scaling
 from .._data.threads import check_n_threads
 from .._data.tiles import DOUBLE, aligned, pack
+from .._estimator.monitor import Steps
 from .._kernels import lbfgs, linalg, sparse_likelihood
 from .._kernels.sparse_columns import UNIT
 from .kernel import GaussianKernel, RegularisedKernel
@@ -100,10 +101,12 @@ class Likelihood:
         return value, gradient + away / _PRIOR_SPREAD
 
 
-def _minimise(likelihood: Likelihood, start: Double, directions: Double, max_iter: int) -> tuple[Double, float]:
+def _minimise(likelihood: Likelihood, start: Double, directions: Double, max_iter: int,
+              steps: Steps) -> tuple[Double, float]:
     """Logarithms that are reached from a start along some directions, and the value there."""
     def along(x: Double) -> tuple[float, Double]:
         value, gradient = likelihood(start + x @ directions)
+        steps.step(f"negative log-likelihood {value:.6g}")
         return value, directions @ gradient
 
     x, _, _ = lbfgs.minimize(along, np.zeros(len(directions)), max_iter, loss_tolerance=1e-6, gradient_tolerance=1e-4,
@@ -154,7 +157,7 @@ def _start(rows: Double, given: Given) -> Double:
 
 
 def likeliest_kernel(rows: Double, targets: Double, given: Given, length_scales: LengthScales,
-                     rng: "np.random.Generator", n_threads: int | None) -> RegularisedKernel:
+                     rng: "np.random.Generator", n_threads: int | None, verbose: int = 0) -> RegularisedKernel:
     """Maximise the marginal likelihood over what is not given; the noise becomes lambda.
 
     Parameters
@@ -166,6 +169,8 @@ def likeliest_kernel(rows: Double, targets: Double, given: Given, length_scales:
     rng : numpy.random.Generator
         Source of one `standard_normal` draw of shape (2, 3 + n_features).
     n_threads : int or None
+    verbose : int
+        Print a line on stderr every so many evaluations; 0 for none.
     """
     start = _start(rows, given)
     free = np.full(start.size, given.kernel is None)
@@ -175,11 +180,14 @@ def likeliest_kernel(rows: Double, targets: Double, given: Given, length_scales:
         directions = length_scales(directions, rows.shape[1])
     draws = _START_SPREAD * rng.standard_normal((_N_STARTS - 1, start.size))
     few = Likelihood(rows[:_FEW_ROWS], targets[:_FEW_ROWS], start, free, n_threads)
-    found = [_minimise(few, logs, directions, _ITERATIONS[0])
+    steps = [Steps("length scales", _N_STARTS * _ITERATIONS[0], verbose),
+             Steps("length scales on more rows", _ITERATIONS[1], verbose)]
+    found = [_minimise(few, logs, directions, _ITERATIONS[0], steps[0])
              for logs in (start, *(start + draw[: len(directions)] @ directions for draw in draws))]
     logs, _ = min(found, key=lambda pair: pair[1])
     if len(rows) > _FEW_ROWS:
-        logs, _ = _minimise(Likelihood(rows, targets, start, free, n_threads), logs, directions, _ITERATIONS[1])
+        logs, _ = _minimise(Likelihood(rows, targets, start, free, n_threads), logs, directions, _ITERATIONS[1],
+                            steps[1])
     amplitude, bias, noise, *inverse_lengths = np.exp(logs)
     kernel = GaussianKernel(1 / np.array(inverse_lengths), amplitude, bias) if given.kernel is None else given.kernel
     return RegularisedKernel(kernel, noise + _LEAST_NOISE if given.noise is None else given.noise)

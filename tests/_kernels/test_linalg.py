@@ -28,6 +28,34 @@ def test_factorise_solve_and_invert(rng, size):
     np.testing.assert_allclose(inverse, np.linalg.inv(matrix), atol=1e-10)
 
 
+@pytest.mark.parametrize("size", [4, 128, 132, 300])
+def test_rows_below_a_triangle(rng, size):
+    """Rows R below A = L L' become R L'^-1."""
+    matrix, below = definite(rng, size), rng.standard_normal((7, size))
+    both = np.vstack([matrix, below])
+    assert linalg.factorise(both, np.full((2, linalg.factor_scratch(size)), np.nan), 2)
+    factor = np.linalg.cholesky(matrix)
+    np.testing.assert_allclose(np.tril(both[:size]), factor, atol=1e-12)
+    np.testing.assert_allclose(both[size:], np.linalg.solve(factor, below.T).T, atol=1e-10)
+
+
+@pytest.mark.parametrize(("n_rows", "depth", "offset", "n_columns"),
+                         [(1, 1, 0, 1), (7, 3, 0, 7), (130, 40, 5, 120), (300, 256, 0, 300), (300, 17, 20, 20)])
+def test_add_products(rng, n_rows, depth, offset, n_columns):
+    """In several pieces of rows; above the diagonal and before the offset nothing changes."""
+    rows, before = rng.standard_normal((n_rows, depth)), rng.standard_normal((offset + n_rows, n_columns))
+    found = []
+    for n_threads, step in ((1, n_rows), (3, 128), (2, 5)):
+        matrix, scratch = before.copy(), np.full((n_threads, linalg.factor_scratch(depth)), np.nan)
+        for first in range(0, n_rows, step):
+            linalg.add_products(rows, first, min(first + step, n_rows), -2.0, matrix, offset, scratch, n_threads)
+        found.append(matrix)
+    expected = before.copy()
+    expected[offset:, offset:] -= 2 * np.tril(rows @ rows.T)[:, : n_columns - offset]
+    np.testing.assert_allclose(found[0], expected, atol=1e-10)
+    assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_indefinite_matrices_have_no_factor(rng, size):
     matrix = definite(rng, size)

@@ -129,6 +129,11 @@ def factorise(real):
     return {"matrix": np.eye(5), "scratch": np.ones((1, linalg.factor_scratch(5))), "n_threads": 1}
 
 
+def add_products(real):
+    return {"rows": np.ones((6, 3)), "first": 0, "last": 6, "factor": 1.0, "matrix": np.ones((8, 7)), "offset": 2,
+            "scratch": np.ones((1, linalg.factor_scratch(3))), "n_threads": 1}
+
+
 def invert(real):
     return {"factor": np.eye(5), "inverse": np.ones((5, 5)), "transposed": np.ones((5, 5)),
             "scratch": np.ones((1, linalg.factor_scratch(5))), "n_threads": 1}
@@ -291,7 +296,7 @@ ENTRIES = {
     gbrff_omega: [omega_objective, descend_omega],
     gbrff_phase: [search_phase],
     gbrff_rounds: [apply_exponential, apply_squared, loss_along_step, boost_rows, shrink_rows],
-    linalg: [factorise, invert, extend, solve_factorised],
+    linalg: [factorise, add_products, invert, extend, solve_factorised],
     linear_svm: [descend_dual, combine_rows, project_rows, weighted_gram],
     packing: [column_range, column_moments, pack_rows],
     pbrff_features: [weighted_cosines, landmark_features],
@@ -315,7 +320,7 @@ WITHOUT_ENTRY = {
 COUNTS = {
     ("solve_factorised", "x", 0), ("landmark_features", "posterior", 0), ("landmark_features", "posterior", 1),
     ("train_rows", "order", 0), ("train_rows", "coefficients", 1), ("shift_residual", "steps", 0),
-    ("choose", "chosen", 0),
+    ("choose", "chosen", 0), ("factorise", "matrix", 1), ("add_products", "matrix", 1), ("add_products", "rows", 1),
 }
 
 KERNELS = [pytest.param(module, build, id=build.__name__) for module, builds in ENTRIES.items() for build in builds]
@@ -411,6 +416,9 @@ def test_scratch_for_every_thread(module, build):
     (packing, pack_rows, {"order": np.full(TILE + 1, -1)}),
     (packing, column_moments, {"power": 3}), (linalg, extend, {"size": 5}), (linalg, extend, {"size": -1}),
     (column_forms, interpolate, {"knots": np.empty(0), "heights": np.empty(0), "slopes": np.empty(0)}),
+    (linalg, add_products, {"first": -1}), (linalg, add_products, {"first": 7, "last": 6}),
+    (linalg, add_products, {"last": 7}), (linalg, add_products, {"offset": -1}), (linalg, add_products, {"offset": 3}),
+    (linalg, factorise, {"matrix": np.ones((7, 5))}),
     (sparse_columns, multiply_columns, {"n_columns": 0}), (sparse_columns, multiply_columns, {"n_columns": 4}),
     (gbrff_omega, descend_omega, {"search": None}),
     (gbrff_omega, descend_omega, {"search": lbfgs.LBFGS(N_FEATURES - 1, 3, 1e-9, 1e-5, 1e-6)}),

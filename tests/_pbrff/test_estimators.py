@@ -223,7 +223,7 @@ def test_files_keep_the_number_of_components(rng, tmp_path):
 
 @pytest.mark.parametrize(("loss", "precision", "bytes_per_row"), [
     ("squared_hinge", "single", 4 * (20 + 48) + 32), ("squared_hinge", "double", 8 * (20 + 48) + 32),
-    ("hinge", "single", 12 * 48 + 200), ("hinge", "double", 8 * 48 + 200),
+    ("hinge", "single", 12 * 48 + 240), ("hinge", "double", 8 * 48 + 240),
 ])
 def test_memory_is_what_the_docstring_says(loss, precision, bytes_per_row):
     n = 40_000
@@ -236,6 +236,20 @@ def test_memory_is_what_the_docstring_says(loss, precision, bytes_per_row):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert 0.6 * n * bytes_per_row < peak < n * bytes_per_row + 1_000_000
+
+
+@pytest.mark.parametrize(("n", "systems"), [(1500, 16 * 1500**2 + 6000 * 1500), (2400, 24 * 1104**2 + 12000 * 1104)])
+def test_memory_of_many_landmarks_is_what_the_docstring_says(n, systems):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 3))
+    y = (X[:, 0] * X[:, 1] > 0) ^ (rng.random(n) < 0.25)
+    model = PBRFFClassifier(1100, n_components=2, loss="squared_hinge", C=100, random_state=0, n_threads=1)
+    tracemalloc.start()
+    model.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    formula = n * (12 * 1104 + 240) + systems
+    assert 0.6 * formula < peak < 1.02 * formula
 
 
 def test_real_data(real_data):

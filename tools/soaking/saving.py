@@ -15,6 +15,7 @@ from rffkern import FourierExpansion, GBRFF2Classifier
 from soaking.children import in_child
 
 N_KILLS = 10
+N_PREDICTION_KILLS = 10
 
 
 def random_model(rng, n_terms=2000):
@@ -58,7 +59,7 @@ def killed_predictions(rng, folder):
     started = time.monotonic()
     subprocess.run(command, check=True, capture_output=True)
     seconds, whole = time.monotonic() - started, (folder / "out.csv").read_bytes()
-    for number in range(3):
+    for number in range(N_PREDICTION_KILLS):
         (folder / "out.csv").write_bytes(b"old\n")
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(rng.uniform(0.3, 1.0) * seconds)

@@ -18,7 +18,7 @@ CLASSES = ["GBRFF2Classifier", "GBRFF1Classifier", "GBRFFClassifier", "GBRFFRegr
 GIVEN = {"kernel": {"lengthscales": 1.0}, "reg_lambda": 0.1}
 
 
-def _params(name, rng):
+def random_params(name, rng):
     """A small model of a family."""
     if name.startswith("RFFNet"):
         params = {"max_epochs": int(rng.integers(1, 6)), "n_components": int(rng.integers(1, 60))}
@@ -38,7 +38,7 @@ def _params(name, rng):
     return params | {"random_state": int(rng.integers(1 << 30)), "precision": str(rng.choice(["single", "double"]))}
 
 
-def _rows(rng):
+def random_rows(rng):
     """Rows of one of several unpleasant kinds."""
     n, d = int(rng.integers(2, 300)), int(rng.integers(1, 20))
     X = rng.standard_normal((n, d))
@@ -62,7 +62,7 @@ def _rows(rng):
     return np.nan_to_num(X, posinf=1e300, neginf=-1e300)
 
 
-def _target(name, rng, X):
+def random_target(name, rng, X):
     if name.endswith("Classifier"):
         y = rng.integers(0, rng.integers(2, 5), len(X))
         y[:2] = 0, 1
@@ -74,8 +74,8 @@ def _target(name, rng, X):
 def random_fits(rng, folder):
     """A fit ends in time, in finite numbers, twice with the same bits, and its file gives the same bits again."""
     name = str(rng.choice(CLASSES))
-    params, X = _params(name, rng), _rows(rng)
-    y = _target(name, rng, X)
+    params, X = random_params(name, rng), random_rows(rng)
+    y = random_target(name, rng, X)
 
     def work():
         with warnings.catch_warnings():

@@ -1,0 +1,80 @@
+"""Ctrl-C ends every long call soon, and leaves the model as it was.
+
+Each call would take many seconds and was once one call of a kernel, which nothing ended.  The bound is on processor
+time of all threads, several times what a piece of work takes.
+"""
+
+import sys
+
+import numpy as np
+import pytest
+from helpers.interrupts import seconds_after_interrupt
+
+import rffkern
+from rffkern import FourierExpansion, KernelExpansion, PBRFFTransformer, RFFNetRegressor
+
+AFTER, BOUND = 0.6, 1.5
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads the clock of another process")
+
+
+def rows(n_samples, n_features):
+    return np.random.default_rng(0).standard_normal((n_samples, n_features), np.float32)
+
+
+def cosines(n_threads):
+    omegas = np.random.default_rng(0).standard_normal((6000, 20))
+    expansion = FourierExpansion(omegas, np.zeros(6000), np.ones((6000, 1)), [0.0], np.zeros(20))
+    X = rows(2_000_000, 20)
+    return lambda: expansion.score(X, n_threads=n_threads)
+
+
+def cosines_of_wide_rows(n_threads):
+    omegas = rows(1500, 20_000)
+    expansion = FourierExpansion(omegas, np.zeros(1500), np.ones((1500, 1)), [0.0], np.zeros(20_000))
+    X = np.broadcast_to(rows(100, 20_000), (60, 100, 20_000)).reshape(-1, 20_000)
+    return lambda: expansion.score(X, n_threads=n_threads)
+
+
+def kernels(n_threads):
+    expansion = KernelExpansion(rows(20_000, 20), np.ones((20_000, 1)), [0.0], np.full(20, 0.1))
+    X = rows(400_000, 20)
+    return lambda: expansion.score(X, n_threads=n_threads)
+
+
+def features(n_threads):
+    X = rows(500_000, 50)
+    model = PBRFFTransformer(1000, random_state=0, n_threads=n_threads).fit(X[:300], X[:300, 0] > 0)
+    return lambda: model.transform(X)
+
+
+def networks(n_threads):
+    X = rows(8000, 2000)
+    model = RFFNetRegressor(4096, batch_size=8000, max_epochs=3, n_restarts=1, random_state=0, n_threads=n_threads)
+    return lambda: model.fit(X, X[:, 0])
+
+
+CALLS = {"cosines": cosines, "cosines of wide rows": cosines_of_wide_rows, "kernels": kernels, "features": features,
+         "networks": networks}
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("make", CALLS.values(), ids=CALLS)
+def test_long_calls_end_soon(make, n_threads):
+    seconds = seconds_after_interrupt(make(n_threads), AFTER)
+    assert seconds is not None, "the call must be longer, so that the signal comes before its end"
+    assert seconds < BOUND * n_threads
+
+
+def test_a_later_fit_gives_the_same_bits():
+    """An interrupted fit changes nothing, and a fit after it is not disturbed."""
+    X = rows(60_000, 20)
+    y = X[:, 0] * X[:, 1] > 0
+    model = rffkern.GBRFF2Classifier(random_state=0, n_estimators=5).fit(X, y)
+    scores, state = model.decision_function(X), dict(vars(model))
+    model.set_params(n_estimators=2000)
+    assert seconds_after_interrupt(lambda: model.fit(X, y), 0.3) < BOUND * 2
+    model.set_params(n_estimators=5)
+    assert all(vars(model)[name] is value for name, value in state.items() if name.endswith("_"))
+    assert np.array_equal(model.decision_function(X), scores)
+    assert np.array_equal(model.fit(X, y).decision_function(X), scores)

@@ -1,0 +1,220 @@
+"""Every public call over the worst tables: in time, in finite numbers, or refused with an error of the package."""
+
+import time
+import warnings
+
+import numpy as np
+
+import rffkern
+from rffkern import FourierExpansion, KernelExpansion, RFFKernError, RowBlocks
+from soaking import training
+from soaking.children import in_child
+
+CALL_SECONDS = 20.0  # of CPU; the longest of the small models here takes two or three
+CASE_SECONDS = 300
+FAMILIES = [*training.CLASSES, "PBRFFTransformer"]
+PUBLIC = {name: getattr(rffkern, name) for name in rffkern.__all__}  # imported before the forks, not in each of them
+
+
+def _one_place(rng):
+    X = rng.standard_normal((200, 5))
+    X[rng.integers(200), rng.integers(5)] = rng.choice([1e300, -1.7e308, 1e12])
+    return X
+
+
+TABLES = {
+    "constant": lambda rng: np.full((200, 5), 10.0 ** rng.uniform(-300, 300)),
+    "zeros": lambda rng: np.zeros((100, 3)),
+    "duplicated rows": lambda rng: rng.standard_normal((3, 4))[rng.integers(0, 3, 500)],
+    "all of 1e300": lambda rng: rng.choice([-1e300, 1e300], (200, 5)),
+    "one large number": _one_place,
+    "one row": lambda rng: rng.standard_normal((1, 5)),
+    "two rows": lambda rng: rng.standard_normal((2, 5)),
+    "one column": lambda rng: rng.standard_normal((500, 1)),
+    "heavy tails": lambda rng: np.nan_to_num(rng.standard_t(0.2, (400, 6)), posinf=1e308, neginf=-1e308),
+    "10,000 columns": lambda rng: rng.standard_normal((40, 10_000)),
+    "denormals": lambda rng: rng.integers(-9, 9, (200, 4)) * 5e-324,
+    "huge integers": lambda rng: rng.integers(-(2**63), 2**63 - 1, (200, 4)),
+    "unsigned integers": lambda rng: rng.integers(2**63, 2**64 - 1, (200, 4), dtype=np.uint64),
+    "booleans": lambda rng: rng.random((300, 8)) < 0.5,
+    "half precision": lambda rng: (rng.standard_normal((200, 4)) * 3e4).astype(np.float16),
+    "single precision": lambda rng: (rng.standard_normal((200, 4)) * 1e38).astype(np.float32),
+    "other byte order": lambda rng: rng.standard_normal((200, 4)).astype(">f8"),
+    "scales": lambda rng: rng.standard_normal((300, 12)) * 10.0 ** rng.uniform(-300, 300, 12),
+    "offsets": lambda rng: rng.standard_normal((300, 12)) + 10.0 ** rng.uniform(0, 18, 12),
+    "the same column": lambda rng: np.repeat(rng.standard_normal((300, 1)), 9, axis=1),
+    "views": lambda rng: rng.standard_normal((9, 600))[::-2, ::3].T,
+    "sorted": lambda rng: np.sort(rng.standard_normal((700, 2)), axis=0),
+    "no rows": lambda rng: np.empty((0, 4)),
+    "no columns": lambda rng: np.empty((20, 0)),
+    "missing": lambda rng: np.where(rng.random((200, 4)) < 0.01, np.nan, 1.0),
+    "infinite": lambda rng: np.where(rng.random((200, 4)) < 0.01, np.inf, 1.0),
+    "objects": lambda rng: rng.integers(0, 9, (100, 3)).astype(object),
+    "text": lambda rng: rng.integers(0, 9, (100, 3)).astype(str),
+    "complex": lambda rng: rng.standard_normal((100, 3)) * 1j,
+}
+LABELS = {
+    "two classes": lambda rng, n: rng.integers(0, 2, n),
+    "one class": lambda rng, n: np.zeros(n, int),
+    "a rare class": lambda rng, n: np.arange(n) == n // 2,
+    "many classes": lambda rng, n: np.arange(n) // 2 % 40,
+    "a class of each row": lambda rng, n: np.arange(min(n, 60)).repeat(-(-n // max(1, min(n, 60))))[:n],
+    "text": lambda rng, n: rng.choice(["", "a", "\u00e4" * 300], n),
+    "huge integers": lambda rng, n: rng.choice([-(2**63), 2**63 - 1], n),
+    "objects": lambda rng, n: rng.choice(np.array([0, "0"], object), n),
+}
+TARGETS = {
+    "normal": lambda rng, n: rng.standard_normal(n),
+    "constant": lambda rng, n: np.full(n, 3.0),
+    "1e300": lambda rng, n: rng.choice([-1e300, 1e300], n),
+    "denormals": lambda rng, n: rng.integers(0, 9, n) * 5e-324,
+    "one outlier": lambda rng, n: np.where(np.arange(n) == n // 2, 1e150, 1.0),
+    "heavy tails": lambda rng, n: np.nan_to_num(rng.standard_t(0.2, n), posinf=1e308, neginf=-1e308),
+    "huge integers": lambda rng, n: rng.integers(-(2**63), 2**63 - 1, n),
+}
+
+
+def _checked(X):
+    """Rows as checks of input leave them."""
+    return np.ascontiguousarray(X, np.float64)
+
+
+def _fresh(model):
+    return type(model)(**model.get_params())
+
+
+def _partial_fit(model, X, y):
+    fresh = _fresh(model)
+    for rows in (slice(0, 1), slice(None)):
+        fresh.partial_fit(X[rows], y[rows], *([np.unique(y)] if hasattr(model, "classes_") else []))
+    return fresh.predict(X)
+
+
+PROPERTIES = ("feature_importances_", "kernel_", "reg_lambda_")
+MODEL_CALLS = {  # of a fitted model with its rows and labels or targets
+    "fit": lambda model, X, y: model.fit(X, y, np.linspace(0.0, 1.0, len(X))).expansion_.intercept,
+    "partial_fit": _partial_fit,
+    "fit_transform": lambda model, X, y: _fresh(model).fit_transform(X, y),
+    "selection_path": lambda model, X, y: model.selection_path(X, y, sizes=[1]).scores,
+    "select_top_k": lambda model, X, y: model.select_top_k(1),
+    "staged_decision_function": lambda model, X, y: list(model.staged_decision_function(X)),
+    "staged_predict": lambda model, X, y: list(model.staged_predict(X)),
+    "score": lambda model, X, y: model.score(X, y),
+    "get_feature_names_out": lambda model, X, y: model.get_feature_names_out().shape,
+    "get_params": lambda model, X, y: len(model.get_params()),
+    "set_params": lambda model, X, y: len(model.set_params(**model.get_params()).get_params()),
+}
+MODEL_CALLS |= {name: lambda model, X, y, name=name: getattr(model, name)(X)
+                for name in ("predict", "predict_proba", "decision_function", "transform")}
+MODEL_CALLS |= {name: lambda model, X, y, name=name: str(getattr(model, name))
+                for name in ("family", *PROPERTIES)}
+EXPANSION_CALLS = {
+    "score": lambda expansion, X: expansion.score(X),
+    "staged_score": lambda expansion, X: list(expansion.staged_score(_checked(X), 1)),
+    "score_checked": lambda expansion, X: expansion.score_checked(_checked(X)),
+    "in_precisions": lambda expansion, X: len(expansion.in_precisions(_checked(X))),
+    "fits_single": lambda expansion, X: expansion.fits_single(),
+    "arrays": lambda expansion, X: list(expansion.arrays().values()),
+    "array_names": lambda expansion, X: len(expansion.array_names),
+    "kind": lambda expansion, X: expansion.kind,
+}
+BLOCK_CALLS = {
+    "check": lambda blocks: blocks.check() is blocks,
+    "blocks": lambda blocks: [rows for _, rows in blocks.check().blocks()],
+    "given_blocks": lambda blocks: len(list(blocks.given_blocks())),
+    "shuffled_blocks": lambda blocks: [rows for _, rows in blocks.check().shuffled_blocks(np.random.default_rng(0))],
+}
+
+
+def public(kind):
+    """Names of what a class offers."""
+    return [name for name in dir(kind) if not name.startswith("_")]
+
+
+def judge(name, call):
+    """What is wrong with how a call ends, or None."""
+    started = time.process_time()
+    try:
+        found = call()
+    except RFFKernError:
+        found = None
+    except Exception as error:
+        return f"{name}: {type(error).__name__}: {error}"
+    seconds = time.process_time() - started
+    if seconds > CALL_SECONDS:
+        return f"{name}: took {seconds:.1f} s"
+    for array in found if isinstance(found, list) else [found]:
+        if np.asarray(array).dtype.kind == "f" and not np.isfinite(array).all():
+            return f"{name}: not finite"
+    return None
+
+
+def _calls(model, X, y, folder):
+    """Names and functions of all calls of a fitted model and of what belongs to it."""
+    expansion = getattr(model, "expansion_", None)
+    for name in public(type(model)):
+        if expansion is None and name in PROPERTIES:
+            continue  # hasattr says that they are not there yet
+        yield name, lambda name=name: MODEL_CALLS[name](model, X, y)
+    for name in public(type(expansion)) if expansion is not None else ():
+        yield f"expansion {name}", lambda name=name: EXPANSION_CALLS[name](expansion, X)
+    yield "save", lambda: rffkern.save(model, folder / "model.npz")
+    if expansion is not None:
+        yield "load", lambda: str(rffkern.load(folder / "model.npz"))
+    for name, given in {"blocks": RowBlocks([X[:1], X[1:]]), "one block": RowBlocks([X])}.items():
+        for call in public(RowBlocks):
+            yield f"{name} {call}", lambda call=call, given=given: BLOCK_CALLS[call](given)
+    yield "predictions of blocks", lambda: answer(model, RowBlocks([X[:1], X[1:]]))
+    yield "show_config", lambda: len(rffkern.show_config(mode="dicts"))
+
+
+def answer(model, rows):
+    return next(getattr(model, name)(rows) for name in ("decision_function", "predict", "transform")
+                if hasattr(model, name))
+
+
+def _expansions(X):
+    """Expansions of extreme numbers over rows of one table."""
+    d = X.shape[1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = np.nan_to_num(np.asarray(X[:3], float)) if X.dtype.kind in "fiub" else np.ones((2, d))
+    for scale in (1.0, 1e-300, 1e200):
+        yield lambda scale=scale: FourierExpansion(
+            rows * scale, np.zeros(len(rows)), np.ones((len(rows), 1)), [0.0], np.zeros(d))
+        yield lambda scale=scale: KernelExpansion(rows, np.ones((len(rows), 1)), [0.0], np.full(d, scale))
+
+
+def public_calls(rng, folder):
+    """A fit of some family on some table, then every call of the model, its expansion, its file and its blocks."""
+    name = str(rng.choice(FAMILIES))
+    params = training.random_params(name, rng)
+    if name == "PBRFFTransformer":
+        params.pop("C")
+    table = str(rng.choice(list(TABLES)))
+    kinds = TARGETS if name.endswith("Regressor") else LABELS
+    target = str(rng.choice(list(kinds)))
+    with np.errstate(over="ignore"):
+        X = TABLES[table](rng)
+    y = kinds[target](rng, len(X))
+    progress = folder / "progress"
+
+    def guarded(call_name, call):
+        progress.write_text(call_name, encoding="utf-8")
+        return judge(call_name, call)
+
+    def work():
+        warnings.simplefilter("ignore")
+        np.seterr(all="ignore")
+        model = getattr(rffkern, name)(**params)
+        wrong = guarded("the first fit", lambda: model.fit(X, y).expansion_.intercept)
+        for call_name, call in _calls(model, X, y, folder):
+            wrong = wrong or guarded(call_name, call)
+        for make in _expansions(X):
+            wrong = wrong or guarded("scores of a made expansion", lambda make=make: make().score(X))
+        return wrong
+
+    ended = in_child(work, CASE_SECONDS, 4 << 30)
+    if ended == ("done", None):
+        return None
+    at = progress.read_text(encoding="utf-8") if progress.exists() else "at once"
+    return f"{name}({params}), {table}, {target}: {ended.value if ended.how == 'done' else f'{at}: {ended}'}"

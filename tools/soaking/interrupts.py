@@ -1,0 +1,104 @@
+"""SIGINT at a random moment of a random call: it ends soon, and the model is as before.
+
+Soon means half a second of processor time, beside the slack that a loaded machine takes, whose caches and memory others
+use too.  Kernels use one thread in forked children; `tests/contract/test_interrupts.py` has two.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+import rffkern
+from soaking.children import in_child
+
+SECONDS, SLACK = 0.5, 0.5
+CALL_SECONDS = 120
+
+_SENDER = """
+import os, signal, sys, time
+pid, at = int(sys.argv[1]), float(sys.argv[2])
+clock = (~pid << 3) | 2  # the processor time of that process
+while time.clock_gettime(clock) < at:
+    time.sleep(0.002)
+print(time.clock_gettime(clock), flush=True)
+os.kill(pid, signal.SIGINT)
+"""
+
+# Numbers in the rows: enough for seconds, little enough for memory.
+_MOST_NUMBERS = 10**7
+
+
+def _rows(rng):
+    d = int(10 ** rng.uniform(0.3, 4.7))
+    n = int(max(64, min(300_000, _MOST_NUMBERS / d)))
+    return np.random.default_rng(int(rng.integers(1 << 30))).standard_normal((n, d), np.float32)
+
+
+def _fitting(rng, X):
+    """A model and its fit, which takes long enough for most signals."""
+    name = str(rng.choice(["GBRFF2Classifier", "GBRFF1Classifier", "GBRFFClassifier", "GBRFFRegressor",
+                           "PBRFFClassifier", "PBRFFTransformer", "RFFNetClassifier", "RFFNetRegressor",
+                           "SparseKernelClassifier", "SparseKernelRegressor"]))
+    terms = int(min(10 ** rng.uniform(1, 3.6), 5e7 / X.shape[1])) + 1
+    if name.startswith("RFFNet"):
+        params = {"n_components": terms, "batch_size": int(10 ** rng.uniform(1, 5))}
+    elif name.startswith("PBRFF"):
+        params = {"n_landmarks": max(2, terms // 10), "landmarks": str(rng.choice(["random", "kmeans"]))}
+    elif name in ("GBRFFClassifier", "GBRFFRegressor"):
+        params = {"n_components": max(1, terms // 20), "n_estimators": 20}
+    else:
+        params = {"n_estimators": 20}
+    model = getattr(rffkern, name)(random_state=0, **params)
+    y = X[:, 0] * X[:, -1]
+    return model, lambda: model.fit(X, y if name.endswith("Regressor") else y > 0)
+
+
+def _scoring(rng, X):
+    """An expansion and the scoring of many rows."""
+    terms = int(min(10 ** rng.uniform(1, 4.3), 5e7 / X.shape[1])) + 1
+    points = rng.standard_normal((terms, X.shape[1]), np.float32)
+    if rng.random() < 0.5:
+        model = rffkern.FourierExpansion(points, np.zeros(terms), np.ones((terms, 1)), [0.0], np.zeros(X.shape[1]))
+    else:
+        model = rffkern.KernelExpansion(points, np.ones((terms, 1)), [0.0], np.full(X.shape[1], 1 / X.shape[1]))
+    return model, lambda: model.score(X)
+
+
+def _seconds_after(call, after):
+    """Processor seconds from the signal to the exception, or None where the call ended before."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    started = time.process_time()
+    sender = subprocess.Popen([sys.executable, "-c", _SENDER, str(os.getpid()), str(started + after)],
+                              stdout=subprocess.PIPE, text=True)
+    try:
+        call()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        return None
+    except KeyboardInterrupt:
+        return time.process_time() - float(sender.stdout.readline())
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        sender.kill()
+        sender.wait()
+
+
+def interrupts(rng, folder):
+    """A signal ends a fit or the scoring of rows soon, and changes no attribute."""
+    X, after = _rows(rng), float(rng.choice([rng.uniform(0, 0.5), rng.uniform(0, 6)]))
+    model, call = (_fitting if rng.random() < 0.7 else _scoring)(rng, X)
+
+    def work():
+        before = dict(vars(model)) if hasattr(model, "fit") else {}
+        seconds = _seconds_after(call, after)
+        if seconds is not None and seconds > SECONDS + SLACK:
+            return f"{model!r} on rows {X.shape} took {seconds:.2f} s after a signal at {after:.2f} s"
+        if seconds is not None and before and dict(vars(model)).keys() != before.keys():
+            return f"{model!r} on rows {X.shape}: an interrupted fit changed the model"
+        return None
+
+    ended = in_child(work, CALL_SECONDS)
+    return ended.value if ended.how == "done" else f"{model!r} on rows {X.shape}, signal at {after:.2f} s: {ended}"
