@@ -313,13 +313,13 @@ def _like(X: Any, mapped: Double) -> NDArray[Any]:
     return mapped.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else mapped
 
 
-def map_rows(column_map: ColumnMap, X: Any, name: str) -> Any:
-    """Rows of a table or of RowBlocks by a fitted map."""
+def map_rows(column_map: ColumnMap, X: Any, owner: str, name: str = "X") -> Any:
+    """Rows of a table or of RowBlocks by the fitted map of an owner, whom errors name."""
     if isinstance(X, np.memmap) and X.ndim == 2:
         X = RowBlocks(X)
     if not isinstance(X, RowBlocks):
-        return column_map._mapped(X, "the training", name)
-    return RowBlocks(lambda: (column_map._mapped(block, "the training", name) for block in X.given_blocks()))
+        return column_map._mapped(X, owner, name)
+    return RowBlocks(lambda: (column_map._mapped(block, owner, name) for block in X.given_blocks()))
 
 
 def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> tuple[ColumnMap, Any]:

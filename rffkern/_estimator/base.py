@@ -131,10 +131,11 @@ class Model(Parametrised):
 
         goes_on = getattr(self, "warm_start", False) if goes_on is None else goes_on
         if goes_on and "column_map_" in vars(self):
-            mapped = map_more(self.column_map_, X)
+            mapped = map_more(self.column_map_, X, type(self).__name__)
         else:
             mapped = map_training(self.columns, X, y, sample_weight, not isinstance(self, Regressor))
-        mapped = mapped if eval_set is None else with_mapped_evaluation(mapped, eval_set)
+        if eval_set is not None:
+            mapped = with_mapped_evaluation(mapped, eval_set, type(self).__name__)
         training = with_evaluation(check(mapped.X, y, sample_weight), mapped.eval_set)
         names = getattr(mapped.column_map, "feature_names_in_", None)
         return training._replace(names=names, column_map=mapped.column_map)

@@ -19,16 +19,16 @@ def map_training(columns: ColumnMap, X: Any, y: Any, sample_weight: Any, has_lab
     return MappedTraining(mapped, None, column_map)
 
 
-def map_more(column_map: ColumnMap, X: Any) -> MappedTraining:
-    """Map rows with which training goes on; the map stays."""
-    return MappedTraining(map_rows(column_map, X, "X"), None, column_map)
+def map_more(column_map: ColumnMap, X: Any, owner: str) -> MappedTraining:
+    """Map rows with which the training of an owner goes on; the map stays."""
+    return MappedTraining(map_rows(column_map, X, owner), None, column_map)
 
 
-def with_mapped_evaluation(mapped: MappedTraining, eval_set: Any) -> MappedTraining:
+def with_mapped_evaluation(mapped: MappedTraining, eval_set: Any, owner: str) -> MappedTraining:
     """The same with the rows of an eval_set mapped too; what is none is left to the check of eval_set."""
     if isinstance(eval_set, list) and len(eval_set) == 1:
         eval_set = eval_set[0]
     if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
         return mapped._replace(eval_set=eval_set)
     X, *rest = eval_set
-    return mapped._replace(eval_set=(map_rows(mapped.column_map, X, "eval_set X"), *rest))
+    return mapped._replace(eval_set=(map_rows(mapped.column_map, X, owner, "eval_set X"), *rest))
