@@ -47,9 +47,10 @@ def kernel_matrix(
 
 cdef void _row_spread(const double[:, ::1] matrix, const double[:, ::1] rows, Py_ssize_t i,
                       double *sums) noexcept nogil:
-    cdef Py_ssize_t j, k, start, stop
+    cdef Py_ssize_t j, k, part, start, stop
     cdef double a, b, total
-    for start in range(0, rows.shape[1], SOME):
+    for part in range((rows.shape[1] + SOME - 1) // SOME):
+        start = part * SOME
         stop = min(rows.shape[1], start + SOME)
         for k in range(start, stop):
             sums[k] = 0
