@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.validation import check_finite
 from ..errors import InvalidInputError
-from .table import BLOCK_ROWS, Block, check_column_names
+from .number_rows import number_block
+from .table import BLOCK_ROWS, Block, Reading, Wanted, as_given, check_column_names
 
 
 class _Arrays(NamedTuple):
@@ -38,19 +38,24 @@ class ArrayTable:
         self.total: int | None = self.X.nbytes
         self.has_labels = self.y is not None
 
-    def blocks(self, features: Sequence[int], target: int | None = None) -> Iterator[Block]:
-        """Yield all rows; labels come from column `target` or else from y, as they are, and `done` counts bytes."""
+    def is_held(self, features: Sequence[int]) -> bool:
+        """Whether these columns, as numbers to train on, are in memory already."""
+        return not isinstance(self.X, np.memmap) and self.X.dtype in (np.float32, np.float64) \
+            and self.X.flags.c_contiguous and list(features) == list(range(self.n_columns))
+
+    def reading(self, wanted: Wanted) -> Reading:
+        """All rows; labels come from column `target` or else from y, as they are, and `done` counts bytes."""
+        return Reading(self._blocks(wanted), as_given)
+
+    def _blocks(self, wanted: Wanted) -> Iterator[Block]:
         for start in range(0, self.X.shape[0], BLOCK_ROWS):
             rows = self.X[start : start + BLOCK_ROWS]
-            labels = rows[:, target] if target is not None else self.y[start : start + BLOCK_ROWS] \
-                if self.y is not None else None
-            X = np.ascontiguousarray(rows[:, features])
-            X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-            try:
-                check_finite(X, "X")
-            except InvalidInputError as error:
-                raise InvalidInputError(f"{self.path}: in the block from row {start}: {error}") from error
-            yield Block(X, labels, self.X.itemsize * self.n_columns * min(start + BLOCK_ROWS, self.X.shape[0]))
+            labels = rows[:, wanted.target] if wanted.target is not None \
+                else self.y[start : start + BLOCK_ROWS] if self.y is not None else None
+            done = self.X.itemsize * self.n_columns * min(start + BLOCK_ROWS, self.X.shape[0])
+            words = [list(map(str, rows[:, j].tolist())) for j in wanted.words]
+            block = Block(np.ascontiguousarray(rows[:, wanted.features]), labels, done, words)
+            yield number_block(block, wanted, start, self)
 
 
 def _read(path: str) -> _Arrays:

@@ -1,25 +1,29 @@
-"""Parsing of CSV files: a table in a text file, one row on each line."""
+"""CSV files: a table in a text, with a row on each line."""
 
-import csv
 import itertools
-import os
 import re
-import stat
-import weakref
-from collections.abc import Iterable, Iterator, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from ..errors import InvalidInputError
+from .csv_parser import CsvParser
+from .csv_records import Record, cells_of, guessed_delimiter, raw_blocks, records
 from .labels import is_number
-from .table import BLOCK_ROWS, Block, check_column_names
-
-Double = NDArray[np.float64]
-Words = NDArray[np.str_]
-Line = tuple[int, str]  # its number in the file, from 1, and its text
+from .streams import printable, say
+from .table import Reading, Wanted, check_column_names
+from .text_source import Line, TextSource
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+_GUESS_LINES, _GUESS_CHARACTERS = 50, 1 << 16
+
+
+class CsvFormat(NamedTuple):
+    """How a table is written in a text."""
+
+    header: str = "auto"  # whether the first row holds column names: auto, yes or no
+    delimiter: str | None = None  # what separates cells; None is guessed
+    encoding: str = "utf-8"
+    decimal: str = "."  # what stands before the fraction of a number: a point or a comma
 
 
 def looks_like_header(first: Sequence[str], second: Sequence[str] = ()) -> bool:
@@ -30,7 +34,8 @@ def looks_like_header(first: Sequence[str], second: Sequence[str] = ()) -> bool:
 
 def holds_names(first: Sequence[str], names: Sequence[str]) -> bool:
     """Whether the first row holds the column names of a model; numbers only count in the model's order."""
-    found = [cell for cell in first if cell in set(names)]
+    known = set(names)
+    found = [cell for cell in first if cell in known]
     ordered = sorted(found) == sorted(names) if any(not is_number(name) for name in names) else found == list(names)
     return bool(names) and ordered
 
@@ -46,129 +51,78 @@ def may_be_numbered(first: Sequence[str], second: Sequence[str] = ()) -> bool:
 
 
 class CsvTable:
-    """Rows of a text file, which is opened once; `columns` are the names in its first line, or None.
+    """Rows of a text, which is opened once; `columns` are the names in its first row, or None.
 
     `names` are those of the model's columns, by which a first row of names is known.
     """
 
     has_labels = False
 
-    def __init__(self, path: str, header: str, delimiter: str, names: Sequence[str] = ()) -> None:
-        self.path, self.delimiter = path, delimiter
-        self._file = open(path, encoding="utf-8-sig", newline=None)  # noqa: SIM115, closed with the table
-        weakref.finalize(self, self._file.close)
-        status = os.fstat(self._file.fileno())
-        self.total = status.st_size if stat.S_ISREG(status.st_mode) else None
-        self._numbered = self._lines()
-        self._first = list(itertools.islice(self._numbered, 2))
-        rows = self._cells(self._first)
+    def __init__(self, path: str, form: CsvFormat = CsvFormat(), names: Sequence[str] = ()) -> None:  # noqa: B008
+        self._source, self._form = TextSource(path, form.encoding), form
+        self.path, self.total = self._source.name, self._source.total
+        self._unread: Iterator[Record] | None
+        lines = self._source.lines()
+        head = _head(lines)
+        self.delimiter = form.delimiter or self._guess(head)
+        numbered = records(itertools.chain(head, lines), self.delimiter, self._source.encoding, self.path)
+        first = list(itertools.islice(numbered, 2))
+        self._unread = itertools.chain(first, numbered)
+        rows = self._cells(first)
         if not rows:
-            raise InvalidInputError(f"{path}: the file holds no rows")
-        self.has_header = self._begins_with_names(rows, names) if header == "auto" else header == "yes"
+            raise InvalidInputError(f"{self.path}: the file holds no rows")
+        self.has_header = self._begins_with_names(rows, first[0][0], names) if form.header == "auto" \
+            else form.header == "yes"
         self.columns = rows[0] if self.has_header else None
         self.n_columns = len(rows[0])
-        self.guessed_data = header == "auto" and not self.has_header
-        check_column_names(path, self.columns)
+        self.guessed_data = form.header == "auto" and not self.has_header
+        check_column_names(self.path, self.columns)
 
-    def _begins_with_names(self, rows: list[list[str]], names: Sequence[str]) -> bool:
-        if holds_names(rows[0], names) or looks_like_header(*rows):
+    def _guess(self, head: list[Line]) -> str:
+        delimiter = guessed_delimiter(head, "," if self._form.decimal == "," else "")
+        if delimiter != ",":
+            say(f"{printable(self.path)}: cells are separated by {delimiter!r} (--delimiter says what else)")
+        return delimiter
+
+    def _cells(self, first: list[Record]) -> list[list[str]]:
+        """Cells of the first rows; a fault in the first is an error, one in the second waits for its turn."""
+        line, _, fault, _ = first[0] if first else (0, "", None, True)
+        if fault is not None:
+            column, reason = fault
+            place = "" if column is None else f", column {column + 1}"
+            raise InvalidInputError(f"{self.path}: line {line}{place}: {reason}")
+        return [[cell.strip() for cell in cells_of(text, self.delimiter)]
+                for _, text, fault, _ in first if fault is None]
+
+    def _begins_with_names(self, rows: list[list[str]], line: int, names: Sequence[str]) -> bool:
+        pointed = rows if self._form.decimal == "." else [[cell.replace(",", ".") for cell in row] for row in rows]
+        if holds_names(rows[0], names) or looks_like_header(*pointed):
             return True
-        if may_be_numbered(*rows):
-            raise InvalidInputError(f"{self.path}: row {self._first[0][0]} may hold column names, or numbers: "
+        if may_be_numbered(*pointed):
+            raise InvalidInputError(f"{self.path}: row 1 (line {line}) may hold column names, or numbers: "
                                     f"{', '.join(rows[0][:4])}{', ...' if rows[0][4:] else ''}; "
                                     "say --header yes or --header no")
         return False
 
-    def blocks(self, features: Sequence[int], target: int | None = None) -> Iterator[Block]:
-        """Yield all rows, of a pipe only once; labels are words, `done` counts characters, nearly bytes of `total`."""
-        lines = self._from_the_start()
-        if self.has_header:
-            next(lines)
-        done = 0
-        while block := list(itertools.islice(lines, BLOCK_ROWS)):
-            done += sum(len(line) for _, line in block)
-            yield Block(*self._parse(block, features, target), done)
+    def reading(self, wanted: Wanted) -> Reading:
+        """All rows, of a pipe only once; labels are words."""
+        parser = CsvParser(self.path, self.delimiter, self._form.decimal, self.columns, self.n_columns, wanted)
+        return Reading(raw_blocks(self._data_rows(), lambda: self._source.position), parser.parse)
 
-    def _from_the_start(self) -> Iterator[Line]:
-        """All lines: those that are already read, and the rest of the file."""
-        if not self._first:  # a second time
-            if self.total is None:
-                raise InvalidInputError(f"{self.path}: a pipe can be read only once")
-            self._file.seek(0)
-            return self._lines()
-        first, self._first = self._first, []
-        return itertools.chain(first, self._numbered)
+    def _data_rows(self) -> Iterator[Record]:
+        """All records below the header: those that are already read, and the rest of the file."""
+        rows, self._unread = self._unread, None
+        if rows is None:  # a second time
+            rows = records(self._source.lines(), self.delimiter, self._source.encoding, self.path)
+        return itertools.islice(rows, 1, None) if self.has_header else rows
 
-    def _lines(self) -> Iterator[Line]:
-        """Numbered lines; empty ones are left out."""
-        try:
-            for number, line in enumerate(self._file, 1):
-                if line.strip():
-                    yield number, line
-        except UnicodeDecodeError as error:
-            raise InvalidInputError(f"{self.path}: not a text file in UTF-8: {error}") from error
 
-    def _cells(self, block: Sequence[Line]) -> list[list[str]]:
-        """Cells of numbered lines; quotes are those of RFC 4180."""
-        # A line more than there are: a quote that is open at the end of the last line takes it in.
-        reader = csv.reader([line for _, line in block] + ["\n"], delimiter=self.delimiter, skipinitialspace=True)
-        rows: list[list[str]] = []
-        try:
-            for cells in itertools.islice(reader, len(block)):
-                if reader.line_num != len(rows) + 1:
-                    raise InvalidInputError(f"{self.path}: row {block[len(rows)][0]}: a quoted cell is not closed at "
-                                            "the end of its line; line breaks inside cells are not supported")
-                rows.append([cell.strip() for cell in cells])
-        except csv.Error as error:
-            raise InvalidInputError(f"{self.path}: row {block[len(rows)][0]}: {error}") from error
-        return rows
-
-    def _parse(self, block: Sequence[Line], features: Sequence[int],
-               target: int | None) -> tuple[Double, Words | None]:
-        """Numbers and label words of some lines."""
-        X = self._parse_fast([line for _, line in block], features)
-        if X is None:
-            return self._parse_cells(block, features, target)
-        return X, None if target is None else self._labels(block, self._cells(block), target)
-
-    def _parse_fast(self, lines: list[str], features: Sequence[int]) -> Double | None:
-        """The numbers by `loadtxt`, or None where a line needs a closer look.
-
-        loadtxt reads numbers ten times faster than Python does, but its messages do not name the line of the file.
-        """
-        if any(line.count(self.delimiter) != self.n_columns - 1 or line.count('"') % 2 for line in lines):
-            return None
-        try:
-            X = np.loadtxt(lines, usecols=features, ndmin=2, delimiter=self.delimiter, comments=None, quotechar='"')
-        except ValueError:
-            return None
-        return X if len(X) == len(lines) and np.isfinite(X).all() else None
-
-    def _parse_cells(self, block: Sequence[Line], features: Sequence[int],
-                     target: int | None) -> tuple[Double, Words | None]:
-        """The same cell by cell: for quoted cells, and to say where a fault is."""
-        cells = self._cells(block)
-        X = np.empty((len(block), len(features)))
-        for i, ((number, _), row) in enumerate(zip(block, cells, strict=True)):
-            if len(row) != self.n_columns:
-                raise InvalidInputError(f"{self.path}: row {number}: expected {self.n_columns} columns, got {len(row)}")
-            for j, column in enumerate(features):
-                X[i, j] = self._number(row[column], number, column)
-        return X, None if target is None else self._labels(block, cells, target)
-
-    def _labels(self, block: Iterable[Line], cells: list[list[str]], target: int) -> Words:
-        for (number, _), row in zip(block, cells, strict=True):
-            if not row[target]:
-                raise InvalidInputError(f"{self.path}: row {number}, column {self._name(target)}: expected a label or "
-                                        "target, got an empty cell")
-        return np.array([row[target] for row in cells])
-
-    def _name(self, column: int) -> str:
-        return f"{column + 1} ({self.columns[column]})" if self.columns else str(column + 1)
-
-    def _number(self, text: str, number: int, column: int) -> float:
-        value = float(text) if is_number(text) else np.nan
-        if not np.isfinite(value):
-            raise InvalidInputError(f"{self.path}: row {number}, column {self._name(column)}: "
-                                    f"expected a finite number, got {text!r}")
-        return value
+def _head(lines: Iterator[Line]) -> list[Line]:
+    """The first lines, which tell what separates cells."""
+    head, n_characters = [], 0
+    for line in lines:
+        head.append(line)
+        n_characters += len(line[1])
+        if len(head) == _GUESS_LINES or n_characters > _GUESS_CHARACTERS:
+            break
+    return head

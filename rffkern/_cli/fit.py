@@ -3,9 +3,10 @@
 import argparse
 import contextlib
 import json
+import os
 import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,45 +15,51 @@ from .._estimator.monitor import RoundInfo, listening
 from .._estimator.registry import FAMILIES
 from ..errors import InvalidInputError
 from ..serialize import save
-from .labels import to_labels, to_targets
 from .progress import Progress
-from .readers import open_table
+from .readers import open_table, table_format
+from .rejects import opened_rejects, tell_rejected
 from .streams import say
-from .table import NamedRows, Table, column_index
+from .text_source import STDIN
+from .training_table import read_training
 from .usage import UsageError, check_output
-
-
-class _Rows(NamedTuple):
-    X: NDArray[Any]
-    y: NDArray[Any]
-    names: list[str] | None  # of the columns
-
-    def named(self, rows: NDArray[np.bool_]) -> Any:
-        """Some of the rows, in the form that a model learns the column names from."""
-        X = self.X if rows.all() else self.X[rows]
-        return NamedRows(X, self.names) if self.names else X
 
 
 def run_fit(arguments: argparse.Namespace) -> None:
     """Train, save, and tell how good the model is on rows that were held out."""
     model = _build_model(arguments)
-    check_output(arguments.output, arguments.data)
-    table = open_table(arguments.data, header=arguments.header, delimiter=arguments.delimiter)
+    _check_outputs(arguments)
     classifies = FAMILIES[arguments.model].task == "classifier"
-    rows = _read_training(table, arguments.target, classifies)
+    with opened_rejects(arguments.reject) as rejects:
+        table = open_table(arguments.data, table_format(arguments))
+        rows = read_training(table, arguments.target, arguments.drop, classifies,
+                             None if arguments.reject is None else rejects)
+        path = table.path
+        del table  # an archive holds its rows
+    tell_rejected(rejects, len(rows.y), arguments.reject)
     held_out = np.zeros(len(rows.y), dtype=bool)
     order = np.random.default_rng(arguments.seed or 0).permutation(len(rows.y))
     held_out[order[: round(arguments.holdout * len(rows.y))]] = True
+    rows, rest = rows.divided(held_out)
     started = time.perf_counter()
-    with _naming(arguments.data):
-        _train(model, rows.named(~held_out), rows.y[~held_out])
-    save(model, arguments.output)
-    say(f"trained {type(model).__name__} on {(~held_out).sum()} rows of {rows.X.shape[1]} columns in "
-        f"{time.perf_counter() - started:.2f} s: {arguments.output}")
-    if held_out.any():
-        score = model.score(rows.X[held_out], rows.y[held_out])
-        say(f"accuracy on {held_out.sum()} held-out rows: {100 * score:.2f} %" if classifies
-            else f"R^2 on {held_out.sum()} held-out rows: {score:.4f}")
+    with _naming(path):
+        _train(model, rows.named(), rows.y)
+    output, shown = ("/dev/stdout", "standard output") if arguments.output == STDIN else (arguments.output,) * 2
+    save(model, output)
+    say(f"trained {type(model).__name__} on {len(rows.y)} rows of {rows.X.shape[1]} columns in "
+        f"{time.perf_counter() - started:.2f} s: {shown}")
+    if len(rest.y):
+        score = model.score(rest.X, rest.y)
+        say(f"accuracy on {len(rest.y)} held-out rows: {100 * score:.2f} %" if classifies
+            else f"R^2 on {len(rest.y)} held-out rows: {score:.4f}")
+
+
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    """Refuse, before any work, outputs that are inputs or cannot be written."""
+    outputs = [output for output in (arguments.output, arguments.reject) if output not in (None, STDIN)]
+    for output in outputs:
+        check_output(output, arguments.data)
+    if len(set(map(os.path.realpath, outputs))) < len(outputs):
+        raise UsageError(f"MODEL and --reject must be two files, got {arguments.reject!r} for both")
 
 
 def _build_model(arguments: argparse.Namespace) -> Any:
@@ -81,28 +88,6 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, {"None": None, "True": True, "False": False}.get(value, value)
 
 
-def _read_training(table: Table, target_text: str | None, classifies: bool) -> _Rows:
-    """All rows of a table, with labels or targets."""
-    target = None if table.has_labels else table.n_columns - 1
-    if target_text is not None:
-        target = column_index(table, target_text)
-    features = [j for j in range(table.n_columns) if j != target]
-    if not features:
-        raise InvalidInputError(f"{table.path}: expected at least one column besides the labels")
-    blocks = list(table.blocks(features, target))
-    if not blocks:
-        raise InvalidInputError(f"{table.path}: the file holds no rows below its header")
-    X, labels = np.concatenate([block.X for block in blocks]), [np.asarray(block.labels) for block in blocks]
-    names = [table.columns[j] for j in features] if table.columns else None
-    if not classifies:
-        return _Rows(X, to_targets(labels, table.path), names)
-    y = to_labels(labels, table.path)
-    if table.guessed_data and len(y) > 2 and (y[1:] != y[0]).all():
-        raise InvalidInputError(f"{table.path}: row 1 may hold column names: its label {str(y[0])!r} occurs nowhere "
-                                "else; say --header yes or --header no")
-    return _Rows(X, y, names)
-
-
 def _train(model: Any, rows: Any, y: NDArray[Any]) -> None:
     """Fit, with a progress bar of rounds, epochs or other steps."""
     n_rounds = next((getattr(model, name) for name in ("n_estimators", "max_epochs") if hasattr(model, name)), None)
@@ -110,7 +95,7 @@ def _train(model: Any, rows: Any, y: NDArray[Any]) -> None:
         if n_rounds is None:
             model.fit(rows, y)
         else:
-            model.fit(rows, y, callback=lambda info: bar.update(info.n_rounds, _losses(info)))
+            model.fit(rows, y, callback=lambda info: bar.update(info.n_rounds, note=_losses(info)))
 
 
 def _losses(info: RoundInfo) -> str:

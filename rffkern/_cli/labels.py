@@ -16,11 +16,18 @@ Double = NDArray[np.float64]
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE)
 # A zero in front of other digits belongs to a code, such as 007, not to a number.
 _CODE = re.compile(r"[+-]?0[0-9].*")
+# How programs write a missing value, in small letters.
+_MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "nat", "<na>", "-nan", "?", "."))
 
 
 def is_number(text: str) -> bool:
     """Whether a text is a decimal number, which may be nan or inf."""
     return _NUMBER.fullmatch(text.strip()) is not None
+
+
+def is_missing(text: str) -> bool:
+    """Whether a text stands for a missing value."""
+    return text.strip().lower() in _MISSING
 
 
 def as_numbers(labels: NDArray[Any]) -> Double:
@@ -42,11 +49,12 @@ def to_labels(blocks: Sequence[NDArray[Any]], path: str) -> NDArray[Any]:
         _check_finite(labels, labels, path)
     if labels.dtype.kind != "U" or labels.ndim > 1:
         return labels
-    words = set(labels.tolist())
+    words = {word for block in blocks for word in block.tolist()}
     if not all(map(is_number, words)):
         return labels
     values = {word: float(word) for word in words}
-    numbers = np.array([values[word] for word in labels.tolist()])
+    # Block by block: a list of all words would take more memory than the numbers.
+    numbers = np.concatenate([np.array([values[word] for word in block.tolist()]) for block in blocks])
     _check_finite(numbers, labels, path)
     if len(set(values.values())) < len(words) or any(map(_CODE.fullmatch, words)):
         return labels

@@ -19,8 +19,11 @@ from .usage import UsageError
 
 EXIT_USAGE, EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 2, 65, 66, 74  # as in argparse and sysexits.h
 
+_MAX_JOBS = 256
 _EXIT_CODES = "exit codes: 0 done, 2 wrong usage, 65 wrong data, 66 input not found, 74 input or output failed"
-_TABLE = ".csv, .npy or .npz file; a pipe or /dev/stdin is read as .csv"
+_TABLE = ".csv, .csv.gz, .npy, .npz, .parquet, .feather or .arrow file (the last three need pyarrow); " \
+         "- or a pipe is read as .csv"
+_COLUMNS = "names or 0-based indices, with commas between; may be repeated"
 
 _PREDICTORS = sorted(name for name, family in FAMILIES.items() if family.task in ("classifier", "regressor"))
 
@@ -36,9 +39,12 @@ def _build_parser() -> argparse.ArgumentParser:
                               description="Train a model on a table and save it. All columns but that of the labels "
                                           "must be numeric.", epilog=_EXIT_CODES)
     fit.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz holds arrays X and y")
-    fit.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file to write (.npz)")
+    fit.add_argument("-o", "--output", required=True, metavar="MODEL",
+                     help="model file to write (.npz), or - for stdout")
     fit.add_argument("--target", metavar="COLUMN",
                      help="name or 0-based index of the label column (default: y of a .npz, else the last column)")
+    fit.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
+                     help=f"columns not to train on: {_COLUMNS}")
     fit.add_argument("--model", choices=_PREDICTORS, default="gbrff2",
                      metavar="FAMILY",
                      help=f"family of models: {', '.join(_PREDICTORS)}; regressors predict numbers, the others classes "
@@ -59,9 +65,19 @@ def _build_parser() -> argparse.ArgumentParser:
     predict.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz holds an array X")
     predict.add_argument("-o", "--output", metavar="OUT",
                          help=".csv or .npy file to write, complete or not at all; a pipe or device gets .csv, block "
-                              "by block, as stdout does (default: stdout)")
+                              "by block, as stdout does (default: -, which is stdout)")
     predict.add_argument("--proba", action="store_true", help="add the probability of each class (.npy: only those)")
-    predict.add_argument("--target", metavar="COLUMN", help="a column with the true labels or targets, for the score")
+    predict.add_argument("--target", metavar="COLUMN",
+                         help="a column with the true labels or targets, for the score; a table with column names may "
+                              "lack it")
+    predict.add_argument("--keep", action="append", default=[], metavar="COLUMNS",
+                         help=f"columns to copy into OUT, before the predictions: {_COLUMNS}")
+    predict.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
+                         help="columns to ignore; where table and model have column names, columns are found by name "
+                              "in any order and all others are ignored anyway, else places and number must agree")
+    predict.add_argument("--jobs", type=_job_count, default=1, metavar="N",
+                         help="number of processes that read and score, with the same result as one (default: 1; "
+                              "each uses one thread unless --threads is given)")
 
     info = commands.add_parser("info", help="describe a model file", description="Describe a model file.",
                                epilog=_EXIT_CODES)
@@ -76,13 +92,21 @@ def _build_parser() -> argparse.ArgumentParser:
 def _table_options() -> argparse.ArgumentParser:
     """What every command that reads a table accepts."""
     options = argparse.ArgumentParser(add_help=False)
-    options.add_argument("--header", choices=["auto", "yes", "no"], default="auto",
-                         help="whether a .csv begins with column names (auto: if they are those of the model or stand "
-                              "over numbers; if column names may be numbers, yes or no must be given)")
-    options.add_argument("--delimiter", type=_delimiter, default=",", metavar="CHARACTER",
-                         help="what separates the cells of a .csv, such as ';' or '\\t' (default: a comma)")
     options.add_argument("--threads", type=_thread_count, metavar="N",
                          help="number of threads (default: the CPUs this process may use)")
+    options.add_argument("--reject", metavar="FILE",
+                         help="write rows that cannot be used to this .csv, with the reason, and leave them out "
+                              "(default: the first such row ends the command with exit code 65)")
+    text = options.add_argument_group("how a .csv is written")
+    text.add_argument("--header", choices=["auto", "yes", "no"], default="auto",
+                      help="whether it begins with column names (auto: if they are those of the model or stand over "
+                           "numbers; if column names may be numbers, yes or no must be given)")
+    text.add_argument("--delimiter", type=_delimiter, metavar="CHARACTER",
+                      help="what separates cells, such as ';' or '\\t' (default: found among , ; tab | from the first "
+                           "lines)")
+    text.add_argument("--decimal", choices=[".", ","], default=".", help="decimal point or comma (default: .)")
+    text.add_argument("--encoding", type=_encoding, default="utf-8", metavar="NAME",
+                      help="such as latin-1, cp1252 or utf-16 (default: utf-8, with or without a byte order mark)")
     return options
 
 
@@ -91,6 +115,21 @@ def _delimiter(text: str) -> str:
     if len(text) != 1 or text in '"\r\n':
         raise argparse.ArgumentTypeError(f"expected one character or \\t, got {text!r}")
     return text
+
+
+def _encoding(text: str) -> str:
+    try:
+        "a".encode(text)
+    except (LookupError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"expected the name of a text encoding, such as latin-1, got {text!r}") \
+            from error
+    return text
+
+
+def _job_count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= _MAX_JOBS:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 to {_MAX_JOBS}, got {text!r}")
+    return int(text)
 
 
 def _thread_count(text: str) -> int:

@@ -19,13 +19,19 @@ class Progress:
         self.started, self.drawn = time.monotonic(), -math.inf
         self._other: Progress | None = None
 
-    def update(self, done: int, note: str = "") -> None:
-        """Draw the bar at `done` of `total`: the first time, the last, and at most ten times a second between."""
+    def update(self, done: int, n_rows: int | None = None, note: str = "") -> None:
+        """Draw the bar at `done` of `total`: the first time, the last, and at most ten times a second between.
+
+        With a number of rows, it shows this and how many there are in a second.
+        """
         now = time.monotonic()
         last = self.total is not None and done >= self.total
         if not self.shown or (now - self.drawn < _SECONDS_BETWEEN and not last):
             return
         self.drawn = now
+        if n_rows is not None:
+            seconds = max(now - self.started, 1e-3)
+            note = f"{n_rows} rows, {n_rows / seconds:.3g} rows/s"
         say(f"\r{self.label} {self._bar(done, now - self.started)}  {note}\x1b[K", end="")
 
     def show(self, work: str, done: int, total: int) -> None:

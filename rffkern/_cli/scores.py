@@ -30,7 +30,10 @@ def _check_shape(labels: NDArray[Any], predicted: NDArray[Any]) -> None:
 
 
 class Accuracy:
-    """The share of rows whose label is predicted; where labels are numbers, a word that is none is always wrong."""
+    """The share of rows whose label is predicted; where labels are numbers, a word that is none is always wrong.
+
+    Rows without a label do not count.
+    """
 
     def __init__(self) -> None:
         self.n_rows = self.n_right = 0
@@ -38,6 +41,9 @@ class Accuracy:
     def add(self, labels: NDArray[Any], predicted: NDArray[Any]) -> None:
         """Take a block."""
         _check_shape(labels, predicted)
+        known = labels != "" if labels.dtype.kind == "U" else ~np.isnan(labels) if labels.dtype.kind == "f" \
+            else np.ones(len(labels), dtype=bool)
+        labels, predicted = labels[known], predicted[known]
         if predicted.dtype.kind in "UOb":
             labels, predicted = labels.astype(str), predicted.astype(str)
         else:

@@ -1,6 +1,6 @@
-"""What every table offers to the commands, whatever file it stands in."""
+"""What every table offers to the commands, whatever file it is read from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -12,12 +12,48 @@ BLOCK_ROWS = 8192
 _MOST_LISTED = 12
 
 
+class Wanted(NamedTuple):
+    """What is read of a table: columns by their indices, and what becomes of rows that cannot be used."""
+
+    features: Sequence[int]  # as numbers
+    target: int | None = None  # as labels
+    words: Sequence[int] = ()  # as they are written, to be handed on
+    needs_labels: bool = True  # a row without a label cannot be used
+    reject: bool = False  # rows that cannot be used are handed on too; otherwise the first of them is an error
+
+
+class Rejected(NamedTuple):
+    """A row that cannot be used."""
+
+    row: int  # number of the data row, from 1
+    line: int | None  # number of the line in the file, from 1, where the file has lines
+    column: str  # its number and name, or empty where the fault is in the whole row
+    reason: str
+    text: str  # the row as it is written
+
+
 class Block(NamedTuple):
-    """Some successive rows of a table."""
+    """Some successive rows of a table, without those that are rejected."""
 
     X: NDArray[Any]  # (n_rows, n_features), float32 or float64, finite
     labels: NDArray[Any] | None  # (n_rows,) or (n_rows, n_targets), as the file has them
     done: int  # how much of `Table.total` has been read after these rows
+    words: list[list[str]] = []  # (n_words, n_rows), as the file has them
+    rejected: list[Rejected] = []
+
+
+class Reading(NamedTuple):
+    """How a table is read: parts of it in their order, and a function that makes a block of any part.
+
+    Parts and function can be sent to other processes, and the function reads nothing but its part.
+    """
+
+    parts: Iterator[Any]
+    parse: Callable[[Any], Block]
+
+    def blocks(self) -> Iterator[Block]:
+        """All blocks, in their order."""
+        return map(self.parse, self.parts)
 
 
 class Table(Protocol):
@@ -30,11 +66,13 @@ class Table(Protocol):
     has_labels: bool  # whether labels stand beside the rows, in no column of theirs
     guessed_data: bool  # whether it was only guessed that the first line holds no column names
 
-    def blocks(self, features: Sequence[int], target: int | None = None) -> Iterator[Block]:
-        """Yield all rows: the columns `features` as X, and column `target` (else labels beside the rows) as labels.
+    def reading(self, wanted: Wanted) -> Reading:
+        """All rows, with labels from column `target` or else those beside the rows; of a pipe only once."""
 
-        The rows of a pipe can be read only once.
-        """
+
+def as_given(block: Block) -> Block:
+    """The block itself: the `parse` of tables whose rows need no work."""
+    return block
 
 
 class NamedRows:
@@ -47,10 +85,23 @@ class NamedRows:
         return np.asarray(self.array, dtype=dtype)
 
 
+def located(path: str, fault: Rejected) -> InvalidInputError:
+    """The error of a row that cannot be used."""
+    line = "" if fault.line is None else f" (line {fault.line})"
+    column = f", column {fault.column}" if fault.column else ""
+    return InvalidInputError(f"{path}: data row {fault.row}{line}{column}: {fault.reason}")
+
+
+def column_label(column: int, names: Sequence[str] | None) -> str:
+    """Number, from 1, and name of a column, for messages."""
+    return f"{column + 1} ({names[column]})" if names else str(column + 1)
+
+
 def check_column_names(path: str, columns: list[str] | None) -> None:
     """Refuse a name that stands over two columns."""
     if columns is not None and len(set(columns)) < len(columns):
-        twice = next(name for name in columns if columns.count(name) > 1)
+        seen: set[str] = set()
+        twice = next(name for name in columns if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise InvalidInputError(f"{path}: column names must be distinct, got {twice!r} more than once")
 
 
@@ -72,3 +123,17 @@ def column_index(table: Table, text: str) -> int:
         return index % table.n_columns
     known = f"one of {listed(table.columns)}" if table.columns else f"an index below {table.n_columns}"
     raise InvalidInputError(f"{table.path}: no column {text!r}: expected {known}")
+
+
+def column_name(table: Table, index: int) -> str:
+    """Name of a column, or its index where it has none."""
+    return table.columns[index] if table.columns is not None else f"column {index}"
+
+
+def column_indices(table: Table, texts: Sequence[str]) -> list[int]:
+    """Indices of columns, without repetition: each text is a column, or several that commas separate."""
+    found: list[int] = []
+    for text in texts:
+        whole = table.columns is not None and text in table.columns
+        found += [column_index(table, part) for part in ([text] if whole else text.split(","))]
+    return list(dict.fromkeys(found))

@@ -11,6 +11,7 @@ class UsageError(Exception):
 
 def check_output(path: str, *inputs: str) -> None:
     """Refuse, before any work, an output that is an input or that cannot be written."""
-    if os.path.isfile(path) and any(os.path.samefile(path, given) for given in inputs if os.path.exists(given)):
+    files = [given for given in inputs if given != "-" and os.path.exists(given)]
+    if os.path.isfile(path) and any(os.path.samefile(path, given) for given in files):
         raise UsageError(f"the output must not be an input, got {path!r} for both")
     check_writable(path)

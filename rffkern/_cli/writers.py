@@ -1,68 +1,84 @@
-"""Predictions into .csv and .npy files, block by block."""
+"""Predictions as .csv and .npy files: bytes for each block of rows, wherever they are written."""
 
-import csv
-import io
-from typing import Any, BinaryIO, Protocol
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 # Bytes that the header of a .npy file takes here, whatever the number of rows turns out to be.
 _NPY_HEADER = 128
+_QUOTED = re.compile('[,"\r\n]').search
 
 
-class Writer(Protocol):
-    """Writes predictions that come block by block."""
+class RowFormat(Protocol):
+    """How predictions are written; it can be sent to other processes."""
 
-    def add(self, predicted: NDArray[Any], proba: NDArray[np.float64] | None) -> None:
-        """Append the predictions of some rows, and the probabilities of their classes where these are wanted."""
+    def head(self) -> bytes:
+        """What the file begins with."""
 
-    def close(self) -> None:
-        """Write what can be written only at the end; the file itself stays open."""
+    def rows(self, predicted: NDArray[Any], proba: NDArray[np.float64] | None, words: Sequence[list[str]]) -> bytes:
+        """Some rows: their predictions, the probabilities of their classes where these are wanted, and kept words."""
+
+    def finish(self, file: BinaryIO, n_rows: int) -> None:
+        """Write what is known only at the end; the file itself stays open."""
 
 
-class CsvWriter:
-    """Predictions as text under a header: a line for each row, with the predictions first and then probabilities."""
+class CsvRows(NamedTuple):
+    """Text under a header: a line for each row, with kept words first, then the predictions, then probabilities."""
 
-    def __init__(self, file: BinaryIO, header: list[str]) -> None:
-        self._file = file
-        self._write([header])
+    header: list[str]
 
-    def add(self, predicted: NDArray[Any], proba: NDArray[np.float64] | None) -> None:
-        """Append rows."""
-        columns = [*np.atleast_2d(predicted.T), *(() if proba is None else proba.T)]
-        self._write(zip(*(column.tolist() for column in columns), strict=True))
+    def head(self) -> bytes:
+        """The header."""
+        return _lines([[_cell(name)] for name in self.header])
 
-    def _write(self, rows: Any) -> None:
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(rows)
-        self._file.write(text.getvalue().encode("utf-8"))
+    def rows(self, predicted: NDArray[Any], proba: NDArray[np.float64] | None, words: Sequence[list[str]]) -> bytes:
+        """A line for each row."""
+        numbers = [*np.atleast_2d(predicted.T), *(() if proba is None else proba.T)]
+        columns: list[Iterable[str]] = [map(_cell, column) for column in words]
+        columns += [map(str if column.dtype.kind in "biuf" else _cell, column.tolist()) for column in numbers]
+        return _lines(columns)
 
-    def close(self) -> None:
+    def finish(self, file: BinaryIO, n_rows: int) -> None:
         """Write nothing more."""
 
 
-class NpyWriter:
+def _lines(columns: Sequence[Iterable[str]]) -> bytes:
+    lines = map(",".join, zip(*columns, strict=True))
+    # A line of one empty cell would be an empty line, which readers leave out.
+    text = "".join([f"{line}\n" for line in (lines if len(columns) > 1 else (line or '""' for line in lines))])
+    return text.encode("utf-8")
+
+
+def _cell(value: object) -> str:
+    """A cell, quoted where its characters ask for it."""
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if _QUOTED(text) else text
+
+
+class NpyRows(NamedTuple):
     """Predictions, or probabilities where these are wanted, as an array.
 
     The number of rows is known only at the end, so the header is written last, into the space left for it.
     """
 
-    def __init__(self, file: BinaryIO, dtype: np.dtype[Any], row_shape: tuple[int, ...]) -> None:
-        self._file, self._dtype, self._row_shape = file, dtype, row_shape
-        self._n_rows = 0
-        file.write(b"\0" * _NPY_HEADER)
+    dtype: np.dtype[Any]
+    row_shape: tuple[int, ...]
 
-    def add(self, predicted: NDArray[Any], proba: NDArray[np.float64] | None) -> None:
-        """Append rows."""
-        rows = predicted if proba is None else proba
-        self._n_rows += len(rows)
-        self._file.write(np.ascontiguousarray(rows, dtype=self._dtype).tobytes())
+    def head(self) -> bytes:
+        """Space for the header."""
+        return b"\0" * _NPY_HEADER
 
-    def close(self) -> None:
+    def rows(self, predicted: NDArray[Any], proba: NDArray[np.float64] | None, words: Sequence[list[str]]) -> bytes:
+        """The rows as they are in memory."""
+        return np.ascontiguousarray(predicted if proba is None else proba, dtype=self.dtype).tobytes()
+
+    def finish(self, file: BinaryIO, n_rows: int) -> None:
         """Write the header."""
-        text = f"{{'descr': {np.lib.format.dtype_to_descr(self._dtype)!r}, 'fortran_order': False, " \
-               f"'shape': {(self._n_rows, *self._row_shape)!r}, }}"
-        self._file.seek(0)
-        self._file.write(b"\x93NUMPY\x01\x00" + (_NPY_HEADER - 10).to_bytes(2, "little")
-                         + text.ljust(_NPY_HEADER - 11).encode("ascii") + b"\n")
+        text = f"{{'descr': {np.lib.format.dtype_to_descr(self.dtype)!r}, 'fortran_order': False, " \
+               f"'shape': {(n_rows, *self.row_shape)!r}, }}"
+        file.seek(0)
+        file.write(b"\x93NUMPY\x01\x00" + (_NPY_HEADER - 10).to_bytes(2, "little")
+                   + text.ljust(_NPY_HEADER - 11).encode("ascii") + b"\n")

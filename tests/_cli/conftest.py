@@ -1,8 +1,13 @@
 """A small table, and a folder with it and a model trained on it."""
 
+import io
+import sys
+
 import numpy as np
 import pytest
-from helpers.command_line import run, write_csv
+from helpers.command_line import write_csv
+
+from rffkern._cli.main import main
 
 
 @pytest.fixture
@@ -18,5 +23,20 @@ def folder(tmp_path, table):
     X, y = table
     write_csv(tmp_path / "train.csv", X[:200], y[:200])
     write_csv(tmp_path / "test.csv", X[200:], y[200:])
-    run("fit", "train.csv", "-o", "m.npz", cwd=tmp_path)
+    assert main(["fit", str(tmp_path / "train.csv"), "-o", str(tmp_path / "m.npz")]) == 0
     return tmp_path
+
+
+@pytest.fixture
+def command(folder, capsysbinary, monkeypatch):
+    """A function that runs `rffkern` in this process, in the folder; it gives (exit code, stdout, stderr)."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("rffkern._cli.main.abandon", lambda stream: None)  # which would close pytest's own
+
+    def run_here(*arguments, stdin=b""):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        code = main([*map(str, arguments)])
+        out, errors = capsysbinary.readouterr()
+        return code, out.decode(), errors.decode()
+
+    return run_here

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers.command_line import blocks_of
 
 from rffkern import InvalidInputError
 from rffkern._cli import array_table
@@ -25,12 +26,12 @@ def test_a_mapped_array(table, rng, monkeypatch):
     found = table(X)
     assert isinstance(found.X, np.memmap)
     assert (found.columns, found.n_columns, found.has_labels, found.total) == (None, 3, False, X.nbytes)
-    blocks = list(found.blocks([2, 0], 1))
+    blocks = blocks_of(found, [2, 0], 1)
     np.testing.assert_array_equal(np.concatenate([block.X for block in blocks]), X[:, [2, 0]])
     np.testing.assert_array_equal(np.concatenate([block.labels for block in blocks]), X[:, 1])
     assert [block.done for block in blocks] == [96, 192, X.nbytes]
     assert all(block.X.flags.c_contiguous for block in blocks)
-    assert [block.labels for block in found.blocks([0])] == [None] * 3
+    assert [block.labels for block in blocks_of(found, [0])] == [None] * 3
 
 
 def test_an_archive(table, rng, monkeypatch):
@@ -39,8 +40,8 @@ def test_an_archive(table, rng, monkeypatch):
     found = table(X=X, y=y, feature_names=np.array(["p", "q"]))
     assert found.columns == ["p", "q"]
     assert found.has_labels
-    assert [block.labels.tolist() for block in found.blocks([0, 1])] == [list("aaba"), list("bb")]
-    np.testing.assert_array_equal(next(found.blocks([0], 1)).labels, X[:4, 1])  # a column takes the place of y
+    assert [block.labels.tolist() for block in blocks_of(found, [0, 1])] == [list("aaba"), list("bb")]
+    np.testing.assert_array_equal(blocks_of(found, [0], 1)[0].labels, X[:4, 1])  # a column takes the place of y
 
 
 @pytest.mark.parametrize(("dtype", "kept"), [
@@ -48,7 +49,7 @@ def test_an_archive(table, rng, monkeypatch):
 ])
 def test_dtypes(table, dtype, kept):
     X = np.array([[0, 1], [1, 0]], dtype)
-    (block,) = table(X).blocks([0, 1])
+    (block,) = blocks_of(table(X), [0, 1])
     assert block.X.dtype == kept
     np.testing.assert_array_equal(block.X, X)
 
@@ -90,6 +91,6 @@ def test_infinite_numbers_are_located(table, monkeypatch):
     monkeypatch.setattr(array_table, "BLOCK_ROWS", 4)
     X = np.zeros((10, 3))
     X[6, 1] = np.nan
-    with pytest.raises(InvalidInputError, match=r"in the block from row 4: X must .* got NaN at row 2, column 1"):
-        list(table(X).blocks([0, 1, 2]))
-    assert len(list(table(X).blocks([0, 2]))) == 3  # a column that is not asked for is not checked
+    with pytest.raises(InvalidInputError, match=r"t\.npy: data row 7, column 2: expected a finite number, got nan"):
+        blocks_of(table(X), [0, 1, 2])
+    assert len(blocks_of(table(X), [0, 2])) == 3  # a column that is not asked for is not checked

@@ -5,10 +5,13 @@ import threading
 
 import numpy as np
 import pytest
+from helpers.command_line import blocks_of
 
 from rffkern import InvalidInputError
-from rffkern._cli import csv_table
-from rffkern._cli.csv_table import CsvTable, looks_like_header
+from rffkern._cli import csv_records
+from rffkern._cli.csv_records import RawBlock
+from rffkern._cli.csv_table import CsvFormat, CsvTable, looks_like_header
+from rffkern._cli.table import Wanted
 
 
 @pytest.fixture
@@ -16,15 +19,15 @@ def table(tmp_path):
     """A function that writes text, or bytes, to a file and opens it as a table."""
     path = tmp_path / "t.csv"
 
-    def open_text(content, header="auto", delimiter=","):
+    def open_text(content, **form):
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return CsvTable(str(path), header, delimiter)
+        return CsvTable(str(path), CsvFormat(**form))
 
     return open_text
 
 
 def rows_of(table, features, target=None):
-    blocks = list(table.blocks(features, target))
+    blocks = blocks_of(table, features, target)
     labels = None if target is None else np.concatenate([block.labels for block in blocks]).tolist()
     return np.concatenate([block.X for block in blocks]).tolist(), labels
 
@@ -67,7 +70,8 @@ def test_another_delimiter(table):
 @pytest.mark.parametrize("cell", ["1_0", "\uff11\uff12", "\u0661", "0x10", "infinity", "nan", "1e400", "1d5", ""])
 def test_numbers_that_only_python_reads(table, cell):
     """A number is what C reads as one; both readers agree on that."""
-    with pytest.raises(InvalidInputError, match=f"row 2, column 1: expected a finite number, got {cell!r}"):
+    message = rf"data row 2 \(line 2\), column 1: expected a finite number, got {cell!r}"
+    with pytest.raises(InvalidInputError, match=message):
         rows_of(table(f"8,2\n{cell},2\n3,4\n", header="no"), [0, 1])
 
 
@@ -78,7 +82,8 @@ def test_numbers_that_only_python_reads(table, cell):
 def test_numbers_that_may_be_names(table, first, second):
     """As pandas names columns that have no name: neither a row of data nor names without being asked."""
     text = f"{first}\n" if second is None else f"\n{first}\n{second}\n"
-    with pytest.raises(InvalidInputError, match=r"row \d may hold column names, .*; say --header yes or --header no"):
+    message = r"row 1 \(line [12]\) may hold column names, .*; say --header yes or --header no"
+    with pytest.raises(InvalidInputError, match=message):
         table(text)
     assert table(text, header="yes").columns == first.split(",")
     assert table(text, header="no").columns is None
@@ -97,7 +102,7 @@ def test_numbers_that_are_data(table, first, second):
 def test_the_names_of_the_model_are_a_header(tmp_path, names, first, expected):
     second = ",".join("9" * len(first.split(",")))
     (tmp_path / "t.csv").write_text(f"{first}\n{second}\n")
-    assert CsvTable(str(tmp_path / "t.csv"), "auto", ",", names).columns == expected
+    assert CsvTable(str(tmp_path / "t.csv"), names=names).columns == expected
 
 
 def test_a_table_that_is_read_again(table):
@@ -112,55 +117,58 @@ def test_a_pipe_is_read_once(tmp_path, rng):
     text = "\n".join(["a,b,c", *(",".join(map(str, row)) for row in X.tolist())])
     writer = threading.Thread(target=(tmp_path / "t.csv").write_text, args=(text,))
     writer.start()
-    found = CsvTable(str(tmp_path / "t.csv"), "auto", ",")
+    found = CsvTable(str(tmp_path / "t.csv"))
     assert found.total is None
     np.testing.assert_array_equal(rows_of(found, [0, 1, 2])[0], X)
     writer.join()
     with pytest.raises(InvalidInputError, match="a pipe can be read only once"):
-        next(found.blocks([0]))
+        blocks_of(found, [0])
 
 
 def test_both_readers_agree(table, rng):
     X = rng.standard_normal((50, 4))
     found = table("\n".join(",".join(map(repr, row)) for row in X.tolist()))
-    (block,) = found.blocks([3, 1], 0)
-    lines = [(i + 1, ",".join(map(repr, row))) for i, row in enumerate(X.tolist())]
-    by_cell, labels = found._parse_cells(lines, [3, 1], 0)
+    (block,) = blocks_of(found, [3, 1], 0)
+    texts = [",".join(map(repr, row)) + "\n" for row in X.tolist()]
+    parser = found.reading(Wanted([3, 1], 0)).parse.__self__
+    by_cell, labels, *_ = parser._by_cells(RawBlock(1, list(range(1, 51)), texts, {}, True, 0))
     np.testing.assert_array_equal(block.X, X[:, [3, 1]])
     np.testing.assert_array_equal(by_cell, block.X)
     np.testing.assert_array_equal(labels, block.labels)
 
 
 def test_blocks(table, monkeypatch):
-    monkeypatch.setattr(csv_table, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(csv_records, "BLOCK_ROWS", 3)
     text = "".join(f"{i},{i * i}\n" for i in range(8))
     found = table(text)
-    blocks = list(found.blocks([1]))
+    blocks = blocks_of(found, [1])
     assert [len(block.X) for block in blocks] == [3, 3, 2]
-    assert [block.done for block in blocks] == [12, 26, len(text)]
+    assert [block.done for block in blocks] == [len(text)] * 3  # which are read at once
     assert found.total == len(text)
     assert np.concatenate([block.X for block in blocks]).ravel().tolist() == [i * i for i in range(8)]
 
 
 @pytest.mark.parametrize(("line", "message"), [
-    ("1,x,a", "row 4, column 2 (q): expected a finite number, got 'x'"),
-    ("1,inf,a", "row 4, column 2 (q): expected a finite number, got 'inf'"),
-    ("1,2", "row 4: expected 3 columns, got 2"), ("1,2,a,b", "row 4: expected 3 columns, got 4"),
-    ("1,2,", "row 4, column 3 (r): expected a label or target, got an empty cell"),
-    ('1,2,"a', "row 4: a quoted cell is not closed at the end of its line; line breaks inside cells are not "
-     "supported"),
+    ("1,x,a", "data row 2 (line 4), column 2 (q): expected a finite number, got 'x'"),
+    ("1,inf,a", "data row 2 (line 4), column 2 (q): expected a finite number, got 'inf'"),
+    ("1,2", "data row 2 (line 4): expected 3 columns, got 2"),
+    ("1,2,a,b", "data row 2 (line 4): expected 3 columns, got 4"),
+    ("1,2,", "data row 2 (line 4), column 3 (r): expected a label or target, got an empty cell"),
+    ('1,2,"a', "data row 2 (line 4): a quoted cell is not closed before the end of the file: close it, or "
+     'write " inside a cell as ""'),
 ])
 def test_faults_are_located(table, line, message):
     found = table(f"p,q,r\n1,2,a\n\n{line}\n5,6,b\n")
     with pytest.raises(InvalidInputError) as caught:
-        list(found.blocks([0, 1], 2))
+        blocks_of(found, [0, 1], 2)
     assert str(caught.value) == f"{found.path}: {message}"
 
 
 @pytest.mark.parametrize(("content", "message"), [
     ("", "the file holds no rows"), ("\n \n", "the file holds no rows"),
     ("a,a\n1,2\n", "column names must be distinct"),
-    (b"\xff\xfe\x00", "not a text file in UTF-8"), ('1,"' + "x" * 200_000 + '"\n', "row 1: field larger"),
+    (b"\xff\xfe\x00", "expected a text in utf-8, got one in UTF-16"),
+    ('1,"' + "x" * 200_000 + '"\n', r"t.csv: line 1: expected cells of at most 131072"),
 ])
 def test_files_that_are_no_tables(table, content, message):
     with pytest.raises(InvalidInputError, match=message):
@@ -171,8 +179,8 @@ def test_files_that_are_no_tables(table, content, message):
 def test_an_open_quote_at_the_end(table, features):
     """The cell is refused also where nobody asks for its column."""
     for text in ('1,2,a\n3,4,"b', '1,2,a\n3,4,"b\n'):
-        with pytest.raises(InvalidInputError, match="row 2: a quoted cell is not closed"):
-            list(table(text).blocks(features))
+        with pytest.raises(InvalidInputError, match=r"data row 2 \(line 2\): a quoted cell is not closed"):
+            blocks_of(table(text), features)
 
 
 def test_quotes_inside_plain_cells(table):

@@ -17,13 +17,13 @@ def test_help_and_version(tmp_path):
 
 
 @pytest.mark.parametrize(("line", "message"), [
-    ("1,x,3,yes", "bad.csv: row 7, column 2 (width): expected a finite number, got 'x'"),
-    ("1,,3,yes", "bad.csv: row 7, column 2 (width): expected a finite number, got ''"),
-    ("1,2,nan,yes", "bad.csv: row 7, column 3 (depth): expected a finite number, got 'nan'"),
-    ("inf,2,3,yes", "bad.csv: row 7, column 1 (length): expected a finite number, got 'inf'"),
-    ("1,2,yes", "bad.csv: row 7: expected 4 columns, got 3"),
-    ("1,2,3,4,yes", "bad.csv: row 7: expected 4 columns, got 5"),
-    ('1,2,3,"yes', "bad.csv: row "),
+    ("1,x,3,yes", "bad.csv: data row 6 (line 7), column 2 (width): expected a finite number, got 'x'"),
+    ("1,,3,yes", "bad.csv: data row 6 (line 7), column 2 (width): expected a finite number, got ''"),
+    ("1,2,nan,yes", "bad.csv: data row 6 (line 7), column 3 (depth): expected a finite number, got 'nan'"),
+    ("inf,2,3,yes", "bad.csv: data row 6 (line 7), column 1 (length): expected a finite number, got 'inf'"),
+    ("1,2,yes", "bad.csv: data row 6 (line 7): expected 4 columns, got 3"),
+    ("1,2,3,4,yes", "bad.csv: data row 6 (line 7): expected 4 columns, got 5"),
+    ('1,2,3,"yes', "bad.csv: data row 6 (line 7): a quoted cell is not closed"),
 ])
 @pytest.mark.parametrize("command", ["fit", "predict"])
 def test_bad_cells_are_located(folder, command, line, message):
@@ -84,7 +84,7 @@ def test_progress_on_a_terminal(folder, table):
     drawn = shown.decode().split("\r")
     assert "scoring [" in drawn[1]  # the first block draws, however fast the machine
     assert "% " in drawn[1]
-    assert drawn[-2].startswith("\x1b[Krffkern: error: big.csv: row 180002")
+    assert drawn[-2].startswith("\x1b[Krffkern: error: big.csv: data row 180001 (line 180002)")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")

@@ -110,7 +110,7 @@ def test_regression(tmp_path, table):
     assert "train loss" in run("info", "m.npz", cwd=tmp_path).stdout
     write_csv(tmp_path / "words.csv", X, np.where(X[:, 0] > 0, "1.5", "much"))
     done = run("fit", "words.csv", "-o", "n.npz", "--model", "gbrff_regressor", cwd=tmp_path, expect=65)
-    assert "words.csv: expected a finite number as the target of data row" in done.stderr
+    assert "words.csv: data row 1 (line 2), column 4 (answer): expected a finite number, got 'much'" in done.stderr
 
 
 def test_several_targets_from_an_archive(tmp_path, table):
@@ -187,7 +187,7 @@ def test_numbered_columns(tmp_path, table):
     X, y = table
     write_csv(tmp_path / "train.csv", X, y, header=["0", "1", "2"])
     write_csv(tmp_path / "test.csv", X[:5], header=["0", "1", "2"])
-    refused = "row 1 may hold column names, or numbers: 0, 1, 2"
+    refused = "row 1 (line 1) may hold column names, or numbers: 0, 1, 2"
     assert refused in run("fit", "train.csv", "-o", "m.npz", cwd=tmp_path, expect=65).stderr
     done = run("fit", "train.csv", "-o", "m.npz", "--header", "yes", cwd=tmp_path)
     assert "on 300 rows of 3 columns" in done.stderr

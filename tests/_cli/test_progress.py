@@ -44,7 +44,7 @@ def test_a_line(monkeypatch, clock):
     monkeypatch.setattr(sys, "stderr", stream)
     with Progress("training", 8) as bar:
         clock[0] = 3.0
-        bar.update(2, "train loss 0.5")
+        bar.update(2, note="train loss 0.5")
     assert stream.getvalue() == ("\rtraining [######                  ]  25 %     9 s left  train loss 0.5\x1b[K"
                                  "\r\x1b[K")
 
@@ -71,6 +71,6 @@ def test_a_total_that_nobody_knows(monkeypatch, clock):
     monkeypatch.setattr(sys, "stderr", stream)
     with Progress("scoring", None) as bar:
         clock[0] = 3.0
-        bar.update(100, "7 rows")
-        bar.update(200, "8 rows")  # not yet a tenth of a second later
+        bar.update(100, note="7 rows")
+        bar.update(200, note="8 rows")  # not yet a tenth of a second later
     assert stream.getvalue() == "\rscoring    3 s  7 rows\x1b[K\r\x1b[K"

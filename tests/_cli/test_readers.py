@@ -5,7 +5,7 @@ import pytest
 
 from rffkern import InvalidInputError
 from rffkern._cli.array_table import ArrayTable
-from rffkern._cli.csv_table import CsvTable
+from rffkern._cli.csv_table import CsvFormat, CsvTable
 from rffkern._cli.readers import open_table
 from rffkern._cli.table import NamedRows, column_index
 from rffkern._data.validation import feature_names
@@ -13,12 +13,12 @@ from rffkern._data.validation import feature_names
 
 def test_the_ending_tells(tmp_path):
     (tmp_path / "t.CSV").write_text("a;b\n1;2\n")
-    found = open_table(str(tmp_path / "t.CSV"), header="yes", delimiter=";")
+    found = open_table(str(tmp_path / "t.CSV"), CsvFormat("yes", ";"))
     assert isinstance(found, CsvTable)
     assert found.columns == ["a", "b"]
     np.save(tmp_path / "t.npy", np.zeros((2, 2)))
     assert isinstance(open_table(str(tmp_path / "t.npy")), ArrayTable)
-    with pytest.raises(InvalidInputError, match=r"t\.txt: the name must end in \.csv, \.npy or \.npz"):
+    with pytest.raises(InvalidInputError, match=r"t\.txt: the name must end in \.csv, \.csv\.gz, \.npy"):
         open_table(str(tmp_path / "t.txt"))
     with pytest.raises(FileNotFoundError):
         open_table(str(tmp_path / "nowhere.csv"))
@@ -28,7 +28,7 @@ def test_the_ending_tells(tmp_path):
 def test_columns(tmp_path, text, index):
     """A name comes before a number: column 2 is called 1."""
     (tmp_path / "t.csv").write_text("a,b,1,c\n1,2,3,4\n")
-    assert column_index(open_table(str(tmp_path / "t.csv"), header="yes"), text) == index
+    assert column_index(open_table(str(tmp_path / "t.csv"), CsvFormat("yes")), text) == index
 
 
 @pytest.mark.parametrize("text", ["4", "-5", "d", "", "1.0"])

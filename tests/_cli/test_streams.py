@@ -3,28 +3,17 @@
 import io
 import os
 import stat
-import subprocess
 import sys
 
 import numpy as np
 import pytest
-from helpers.command_line import run
+from helpers.command_line import run, shell
 
 import rffkern
 from rffkern._cli import streams
 from rffkern._cli.streams import printable, say
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
-
-
-def shell(command, cwd, expect=0):
-    """Run a line of bash in which `rffkern` is the command; it must end by itself and show no traceback."""
-    done = subprocess.run(["bash", "-c", command.replace("rffkern ", f"{sys.executable} -m rffkern ")], cwd=cwd,
-                          capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == expect, done.stderr
-    assert "Traceback" not in done.stderr
-    assert "Exception ignored" not in done.stderr
-    return done
 
 
 def test_tables_from_pipes(folder):
@@ -75,8 +64,8 @@ def test_a_bad_row_after_rows_that_are_written(folder, table):
     rows = "\n".join(",".join(map(str, row)) for row in table[0].tolist())
     (folder / "big.csv").write_text("length,width,depth\n" + f"{rows}\n" * 60 + "1,2,x\n")
     done = run("predict", "m.npz", "big.csv", cwd=folder, expect=65)
-    assert done.stderr == ("rffkern: error: big.csv: row 18002, column 3 (depth): expected a finite number, got 'x'; "
-                           "the predictions of the 16384 rows before this block were written\n")
+    assert done.stderr == ("rffkern: error: big.csv: data row 18001 (line 18002), column 3 (depth): expected a "
+                           "finite number, got 'x'; the predictions of the 16384 rows before this block were written\n")
     assert len(done.stdout.splitlines()) == 16385
     assert "were written" not in run("predict", "m.npz", "big.csv", "-o", "o.csv", cwd=folder, expect=65).stderr
     assert not (folder / "o.csv").exists()

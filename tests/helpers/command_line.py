@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+from rffkern._cli.table import Wanted
+
 COLUMNS = ["length", "width", "depth"]
 
 
@@ -15,6 +17,16 @@ def run(*arguments, cwd, expect=0):
     return done
 
 
+def shell(command, cwd, expect=0):
+    """Run a line of bash in which `rffkern` is the command; it must end by itself and show no traceback."""
+    done = subprocess.run(["bash", "-c", command.replace("rffkern ", f"{sys.executable} -m rffkern ")], cwd=cwd,
+                          capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == expect, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    return done
+
+
 def write_csv(path, X, y=None, header=COLUMNS, target="answer"):
     """Write rows, and labels where there are some, under column names where there are some."""
     with open(path, "w", encoding="utf-8") as file:
@@ -22,3 +34,8 @@ def write_csv(path, X, y=None, header=COLUMNS, target="answer"):
             print(*header, *([target] if y is not None else []), sep=",", file=file)
         for i, row in enumerate(X):
             print(*row, *([y[i]] if y is not None else []), sep=",", file=file)
+
+
+def blocks_of(table, features, target=None, **wanted):
+    """All blocks of a table."""
+    return list(table.reading(Wanted(features, target, **wanted)).blocks())

@@ -1,0 +1,166 @@
+"""Tables in Parquet and Arrow (Feather) files, which pyarrow reads."""
+
+import contextlib
+import os
+import stat
+import weakref
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError
+from .number_rows import number_block
+from .table import BLOCK_ROWS, Block, Reading, Rejected, Wanted, as_given, check_column_names, column_label, located
+from .usage import UsageError
+
+
+class ArrowTable:
+    """Rows of a Parquet or Arrow file, which are read batch by batch; `done` and `total` count rows."""
+
+    guessed_data = has_labels = False
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        file = open(path, "rb")  # noqa: SIM115, closed with the table
+        weakref.finalize(self, file.close)
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise InvalidInputError(f"{path}: expected a file, which can be read in any order, got a pipe or device")
+        with _naming(path):
+            self._batches = _parquet(file) if path.lower().endswith(".parquet") else _ipc(file)
+            self._names = self._batches.names
+        self.columns: list[str] | None = self._names
+        self.total: int | None = self._batches.n_rows
+        self.n_columns = len(self._names)
+        check_column_names(path, self._names)
+
+    def reading(self, wanted: Wanted) -> Reading:
+        """All rows; labels come from column `target`."""
+        return Reading(self._blocks(wanted), as_given)
+
+    def _blocks(self, wanted: Wanted) -> Iterator[Block]:
+        indices = [*wanted.features, *(() if wanted.target is None else (wanted.target,)), *wanted.words]
+        names = list(dict.fromkeys(self._names[j] for j in indices))
+        start = 0
+        with _naming(self.path):
+            for batch in self._batches.read(names):
+                columns = {j: _plain(batch.column(batch.schema.get_field_index(self._names[j]))) for j in set(indices)}
+                if batch.num_rows:
+                    yield self._block(columns, wanted, start, batch.num_rows)
+                start += batch.num_rows
+
+    def _block(self, columns: dict[int, Any], wanted: Wanted, start: int, n_rows: int) -> Block:
+        X = np.empty((n_rows, len(wanted.features)))
+        for k, j in enumerate(wanted.features):
+            X[:, k] = self._numbers(columns[j], j, start)
+        labels = None if wanted.target is None else _labels(columns[wanted.target])
+        words = [_words(columns[j]) for j in wanted.words]
+        block = Block(X, labels, start + n_rows, words)
+        unlabelled = []
+        if wanted.target is not None and wanted.needs_labels and columns[wanted.target].null_count:
+            nulls = columns[wanted.target].is_null().to_numpy(zero_copy_only=False)
+            unlabelled = np.flatnonzero(nulls).tolist()
+        return number_block(block, wanted, start, self, unlabelled)
+
+    def _numbers(self, column: Any, j: int, start: int) -> NDArray[np.float64]:
+        """A column as numbers; nan where there is none."""
+        import pyarrow
+
+        kind = column.type
+        types = pyarrow.types
+        if types.is_null(kind):
+            return np.full(len(column), np.nan)
+        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
+            word = next(filter(None, _words(column)), "")
+            raise located(self.path, Rejected(start + 1, None, column_label(j, self.columns),
+                                              f"expected a column of numbers, got {word[:60]!r} in one of type {kind}: "
+                                              "leave out the column (--drop)", ""))
+        numbers: NDArray[np.float64] = column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return numbers
+
+
+class _Batches:
+    """Names of columns, number of rows, and a function that reads columns batch by batch."""
+
+    def __init__(self, names: list[str], n_rows: int | None, read: Any) -> None:
+        self.names, self.n_rows, self.read = names, n_rows, read
+
+
+def _parquet(file: BinaryIO) -> _Batches:
+    _require_pyarrow()
+    from pyarrow import parquet
+
+    table = parquet.ParquetFile(file, pre_buffer=False)
+
+    def read(names: list[str]) -> Iterator[Any]:
+        yield from table.iter_batches(batch_size=BLOCK_ROWS, columns=names, use_threads=False)
+
+    return _Batches(table.schema_arrow.names, table.metadata.num_rows, read)
+
+
+def _ipc(file: BinaryIO) -> _Batches:
+    """An Arrow file, or a stream of batches in a file."""
+    _require_pyarrow()
+    import pyarrow
+
+    def opened(names: list[str] | None = None) -> tuple[Any, Iterator[Any]]:
+        file.seek(0)
+        if file.read(6) == b"ARROW1":
+            columns = None if names is None else [schema.get_field_index(name) for name in names]
+            reader = pyarrow.ipc.open_file(file, options=pyarrow.ipc.IpcReadOptions(included_fields=columns,
+                                                                                   use_threads=False))
+            return reader.schema, (reader.get_batch(k) for k in range(reader.num_record_batches))
+        file.seek(0)
+        reader = pyarrow.ipc.open_stream(file)
+        return reader.schema, iter(reader)
+
+    def read(names: list[str]) -> Iterator[Any]:
+        for batch in opened(names)[1]:
+            for start in range(0, batch.num_rows, BLOCK_ROWS):
+                yield batch.slice(start, BLOCK_ROWS)
+
+    schema, _ = opened()
+    return _Batches(schema.names, None, read)
+
+
+def _require_pyarrow() -> None:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise UsageError("tables in .parquet, .feather and .arrow files need pyarrow, which is not installed: "
+                         "pip install 'rffkern[arrow]'") from error
+
+
+@contextlib.contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Name the file in what pyarrow has against it."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, NotImplementedError, OSError, IndexError) as error:
+        # Faults of our own, and of the system, which have numbers, stay as they are.
+        if isinstance(error, InvalidInputError) or getattr(error, "errno", None) is not None:
+            raise
+        raise InvalidInputError(f"{path}: not a table that pyarrow can read: {' '.join(str(error).split())}") from error
+
+
+def _plain(column: Any) -> Any:
+    """A column whose values stand in their places."""
+    return column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
+
+
+def _words(column: Any) -> list[str]:
+    return ["" if value is None else str(value) for value in column.to_pylist()]
+
+
+def _labels(column: Any) -> NDArray[Any]:
+    """Labels in their own type where it is a number or a truth value, else as words."""
+    import pyarrow
+
+    types, kind = pyarrow.types, column.type
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+        if column.null_count:
+            column = column.cast(pyarrow.float64(), safe=False)  # nan for null
+        labels: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+        return labels
+    return np.array(_words(column), dtype=np.str_)

@@ -1,0 +1,115 @@
+"""All rows of a table, held once, to train on."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError
+from .array_table import ArrayTable
+from .labels import to_labels, to_targets
+from .progress import Progress
+from .rejects import Rejects
+from .table import NamedRows, Table, Wanted, column_index, column_indices
+from .usage import UsageError
+
+_GROWTH = 8  # an array that is full grows by one part in eight, so that little of it stays unused
+
+
+class TrainingTable(NamedTuple):
+    """Rows and what is to be learned of them."""
+
+    X: NDArray[Any]
+    y: NDArray[Any]
+    names: list[str] | None  # of the columns
+
+    def named(self) -> Any:
+        """The rows in the form that a model learns the column names from."""
+        return NamedRows(self.X, self.names) if self.names else self.X
+
+    def divided(self, held_out: NDArray[np.bool_]) -> "tuple[TrainingTable, TrainingTable]":
+        """The rows that are not held out, and those that are; the array is used again for the former."""
+        rest = TrainingTable(self.X[held_out], self.y[held_out], self.names)
+        if not held_out.any():
+            return self, rest
+        n_kept = 0
+        for start in range(0, len(self.X), 8192):  # a row never moves down, so none is overwritten before it is read
+            rows = self.X[start : start + 8192][~held_out[start : start + 8192]]
+            self.X[n_kept : n_kept + len(rows)] = rows
+            n_kept += len(rows)
+        return TrainingTable(self.X[:n_kept], self.y[~held_out], self.names), rest
+
+
+class _GrowingArray:
+    """Rows of blocks in one array, which grows in its place where the system can do that."""
+
+    def __init__(self) -> None:
+        self._rows: NDArray[Any] | None = None
+        self._n_rows = 0
+
+    def add(self, rows: NDArray[Any]) -> None:
+        """Append rows."""
+        if self._rows is None:
+            self._rows = np.empty((0, *rows.shape[1:]), rows.dtype)
+        needed = self._n_rows + len(rows)
+        if needed > len(self._rows):
+            self._rows.resize((max(needed, len(self._rows) + len(self._rows) // _GROWTH), *rows.shape[1:]),
+                              refcheck=False)
+        self._rows[self._n_rows : needed] = rows
+        self._n_rows = needed
+
+    def array(self) -> NDArray[Any]:
+        """All rows."""
+        assert self._rows is not None
+        self._rows.resize((self._n_rows, *self._rows.shape[1:]), refcheck=False)
+        return self._rows
+
+
+def read_training(table: Table, target_text: str | None, drop: list[str], classifies: bool,
+                  rejects: Rejects | None) -> TrainingTable:
+    """All rows of a table, with labels or targets."""
+    dropped = column_indices(table, drop)
+    usable = [j for j in range(table.n_columns) if j not in dropped]
+    target = None if table.has_labels or not usable else usable[-1]
+    if target_text is not None:
+        target = column_index(table, target_text)
+        if target in dropped:
+            raise UsageError(f"--target and --drop must name different columns, got {target_text!r} for both")
+    features = [j for j in usable if j != target]
+    if not features:
+        raise InvalidInputError(f"{table.path}: expected at least one column besides the labels")
+    names = [table.columns[j] for j in features] if table.columns else None
+    X, labels = _read_rows(table, features, target, classifies, rejects)
+    if not classifies:
+        return TrainingTable(X, to_targets(labels, table.path), names)
+    y = to_labels(labels, table.path)
+    if table.guessed_data and len(y) > 2 and (y[1:] != y[0]).all():
+        raise InvalidInputError(f"{table.path}: row 1 may hold column names: its label {str(y[0])!r} occurs nowhere "
+                                "else; say --header yes or --header no")
+    return TrainingTable(X, y, names)
+
+
+def _read_rows(table: Table, features: list[int], target: int | None, classifies: bool,
+               rejects: Rejects | None) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+    """Rows, and labels of each block."""
+    # A target that must be a number is read as one, beside the features.
+    as_number = not classifies and target is not None
+    wanted = Wanted([*features, target] if as_number and target is not None else features,
+                    None if as_number else target, reject=rejects is not None)
+    rows, labels, n_rows = _GrowingArray(), [], 0
+    held = table.X if isinstance(table, ArrayTable) and table.is_held(features) and rejects is None else None
+    with Progress("reading", table.total) as bar:
+        for block in table.reading(wanted).blocks():
+            X = block.X[:, : len(features)]
+            if held is None:
+                rows.add(X)
+            labels.append(block.X[:, -1].copy() if as_number else np.asarray(block.labels))
+            n_rows += len(X)
+            if rejects is not None:
+                rejects.add(block.rejected)
+            bar.update(block.done, n_rows)
+    if not n_rows:
+        refused = "" if rejects is None or not rejects.n_rows else f" that can be used; {rejects.n_rows} are rejected"
+        raise InvalidInputError(f"{table.path}: the file holds no rows below its header" if not refused
+                                else f"{table.path}: the file holds no rows{refused}")
+    return rows.array() if held is None else held, labels

@@ -1,0 +1,147 @@
+"""Tables in Parquet and Arrow files."""
+
+import datetime
+import decimal
+import sys
+
+import numpy as np
+import pytest
+from helpers.command_line import blocks_of
+
+from rffkern import InvalidInputError
+from rffkern._cli import arrow_table
+from rffkern._cli.readers import open_table
+from rffkern._cli.usage import UsageError
+
+
+@pytest.fixture
+def pyarrow():
+    """The module, where it is installed."""
+    pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    return pyarrow
+
+
+WRITERS = ["t.parquet", "t.feather", "t.arrow", "stream.arrow"]
+
+
+@pytest.fixture
+def saved(tmp_path, pyarrow):
+    """A function that writes columns to a file and opens it as a table."""
+    def save(columns, name="t.parquet", rows_together=7):
+        table = columns if isinstance(columns, pyarrow.Table) else pyarrow.table(columns)
+        path = str(tmp_path / name)
+        if name.endswith(".parquet"):
+            pyarrow.parquet.write_table(table, path, row_group_size=rows_together)
+        else:
+            opened = pyarrow.ipc.new_stream if name == "stream.arrow" else pyarrow.ipc.new_file
+            with opened(path, table.schema) as writer:
+                writer.write_table(table, max_chunksize=rows_together)
+        return open_table(path)
+
+    return save
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_all_kinds_of_files(saved, rng, name, monkeypatch):
+    monkeypatch.setattr(arrow_table, "BLOCK_ROWS", 3)
+    X = rng.standard_normal((20, 2))
+    labels = [f"l{i % 3}" for i in range(20)]
+    table = saved({"a": X[:, 0], "label": labels, "b": X[:, 1]}, name)
+    assert (table.columns, table.n_columns, table.has_labels) == (["a", "label", "b"], 3, False)
+    for _ in range(2):  # a table can be read again
+        blocks = blocks_of(table, [2, 0], 1, words=[1, 0])
+        assert max(len(block.X) for block in blocks) <= 3
+        np.testing.assert_array_equal(np.concatenate([block.X for block in blocks]), X[:, ::-1])
+        assert [label for block in blocks for label in block.labels.tolist()] == labels
+        assert [word for block in blocks for word in block.words[0]] == labels
+        assert [word for block in blocks for word in block.words[1]] == list(map(str, X[:, 0].tolist()))
+        assert blocks[-1].done == 20
+
+
+def test_types_of_numbers(saved, pyarrow):
+    columns = {"i": pyarrow.array([1, 2], pyarrow.int8()), "u": pyarrow.array([2**63, 1], pyarrow.uint64()),
+               "f": pyarrow.array([0.5, 2], pyarrow.float32()), "b": [True, False],
+               "d": [decimal.Decimal("1.25"), decimal.Decimal("-2")],
+               "c": pyarrow.array([7, 8]).dictionary_encode()}
+    (block,) = blocks_of(saved(columns), range(6))
+    assert block.X.tolist() == [[1, 2**63, 0.5, 1, 1.25, 7], [2, 1, 2, 0, -2, 8]]
+
+
+@pytest.mark.parametrize(("labels", "kind"), [([1, 2], "i"), ([True, False], "b"), (["a", "b"], "U"), ([0.5, 1], "f"),
+                                              ([datetime.date(2020, 1, 2), datetime.date(2021, 1, 2)], "U")])
+def test_types_of_labels(saved, labels, kind):
+    (block,) = blocks_of(saved({"a": [1.0, 2.0], "y": labels}), [0], 1)
+    assert block.labels.dtype.kind == kind
+    assert block.labels.tolist() == (labels if kind != "U" else list(map(str, labels)))
+
+
+def test_categories_are_words(saved, pyarrow):
+    (block,) = blocks_of(saved({"a": [1, 2, 3], "y": pyarrow.array(["u", "v", "u"]).dictionary_encode()}), [0], 1)
+    assert block.labels.tolist() == ["u", "v", "u"]
+
+
+def test_rows_that_cannot_be_used(saved, monkeypatch):
+    monkeypatch.setattr(arrow_table, "BLOCK_ROWS", 2)
+    columns = {"a": [1.0, None, 3.0, float("inf"), 5.0], "y": ["u", "v", None, None, "u"]}
+    with pytest.raises(InvalidInputError, match=r"data row 2, column 1 \(a\): expected a finite number, got nan"):
+        blocks_of(saved(columns), [0], 1)
+    blocks = blocks_of(saved(columns), [0], 1, words=[1], reject=True)
+    assert [block.X.tolist() for block in blocks] == [[[1.0]], [], [[5.0]]]
+    assert [block.labels.tolist() for block in blocks] == [["u"], [], ["u"]]
+    assert [block.words for block in blocks] == [[["u"]], [[]], [["u"]]]
+    faults = [fault for block in blocks for fault in block.rejected]
+    assert [(fault.row, fault.column) for fault in faults] == [(2, "1 (a)"), (3, "2 (y)"), (4, "1 (a)")]
+    (block,) = blocks_of(saved({"a": [1.0, 2.0], "y": [1, None]}), [0], 1, needs_labels=False)
+    np.testing.assert_array_equal(block.labels, [1, np.nan])
+    with pytest.raises(InvalidInputError, match=r"data row 1, column 2 \(y\): expected a column of numbers, got 'u' in"
+                                                r" one of type string: leave out the column"):
+        blocks_of(saved(columns), [1])
+
+
+def test_repeated_names(saved, pyarrow):
+    table = pyarrow.Table.from_arrays([pyarrow.array([1]), pyarrow.array([2])], names=["a", "a"])
+    with pytest.raises(InvalidInputError, match="column names must be distinct, got 'a'"):
+        saved(table)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_damaged_files(saved, tmp_path, name):
+    saved({"a": np.arange(1000.0), "b": ["x"] * 1000}, name)
+    content = (tmp_path / name).read_bytes()
+    refused = 0
+    for damaged in (b"", b"nonsense", content[:6], content[: len(content) // 2], content[:-9],
+                    content[:40] + b"\xff" * 60 + content[100:]):
+        (tmp_path / name).write_bytes(damaged)
+        try:
+            blocks_of(open_table(str(tmp_path / name)), [0])
+        except InvalidInputError as error:
+            refused += name in str(error)
+    assert refused >= 4  # bytes of numbers carry no sum by which a change could be found
+
+
+def test_without_pyarrow(tmp_path, monkeypatch):
+    for name in WRITERS:
+        (tmp_path / name).write_bytes(b"PAR1")
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        with pytest.raises(UsageError, match=r"need pyarrow, which is not installed: pip install 'rffkern\[arrow\]'"):
+            open_table(str(tmp_path / name))
+
+
+def test_the_same_model_and_predictions_as_from_csv(command, folder, table, pyarrow):
+    X, y = table
+    columns = {"depth": X[:, 2], "answer": y, "length": X[:, 0], "id": [f"no. {i}" for i in range(300)],
+               "width": X[:, 1]}
+    pyarrow.parquet.write_table(pyarrow.table(columns), folder / "all.parquet")
+    names = ["length", "width", "depth", "answer"]
+    feather = pytest.importorskip("pyarrow.feather")
+    feather.write_feather(pyarrow.table({name: columns[name][:200] for name in names}), str(folder / "t.feather"))
+    assert command("fit", "t.feather", "-o", "a.npz")[0] == 0
+    assert (folder / "a.npz").read_bytes() == (folder / "m.npz").read_bytes()
+    code, out, errors = command("predict", "a.npz", "all.parquet", "--target", "answer", "--keep", "id", "--jobs", 2)
+    assert code == 0
+    assert "accuracy on 300 rows" in errors
+    test = command("predict", "m.npz", "test.csv")[1].splitlines()
+    assert out.splitlines()[201:] == [f"no. {200 + i},{label}" for i, label in enumerate(test[1:])]
+    assert command("predict", "a.npz", "nowhere.parquet")[0] == 66

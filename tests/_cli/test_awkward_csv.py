@@ -1,0 +1,157 @@
+"""Awkward CSV files: each is read as Python's csv and the rules of docs/security.md say, or refused at its place.
+
+What is expected is worked out here from Python's csv and those rules, without code of the package.
+"""
+
+import csv
+import io
+import re
+
+import numpy as np
+import pytest
+from helpers.awkward_csv import cases
+from helpers.command_line import blocks_of
+
+from rffkern import InvalidInputError
+from rffkern._cli.csv_table import CsvFormat, CsvTable
+from rffkern._cli.main import main
+
+CASES = cases()
+NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+FOREIGN = re.compile("[\0\udc80-\udcff]")
+
+
+class Fault(Exception):
+    """Where and why a file cannot be used: the first such row."""
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.place = place  # a part of the message
+
+
+def records(text, delimiter):
+    """Yield (number of the first line, raw text, cells or None if they cannot be told apart)."""
+    lines = list(io.StringIO(text, newline=""))
+    closed = text if not lines or lines[-1][-1] in "\r\n" else text + "\n"
+    reader = csv.reader(io.StringIO(closed + "SENTINEL", newline=""), delimiter=delimiter, skipinitialspace=True)
+    while True:
+        start = reader.line_num
+        try:
+            cells = next(reader)
+        except csv.Error:
+            yield start + 1, "", None
+            return
+        if reader.line_num > len(lines):
+            if cells != ["SENTINEL"]:  # a quote that is not closed has taken it in
+                yield start + 1, "", None
+            return
+        yield start + 1, "".join(lines[start : reader.line_num]), [cell.strip() for cell in cells]
+
+
+def value_of(cell, decimal):
+    """The number in a cell, or None."""
+    if decimal == ",":
+        cell = "x" if "." in cell else cell.replace(",", ".", 1)
+    return float(cell) if NUMBER.fullmatch(cell) and abs(float(cell)) <= 2.0**1022 else None
+
+
+def fault_of(cells, width, decimal, text):
+    """The column of what is wrong with a row, "" for the whole row, or None."""
+    if cells is None:
+        return ""
+    if FOREIGN.search(text):
+        return next(j for j, cell in enumerate(cells) if FOREIGN.search(cell))
+    if len(cells) != width:
+        return ""
+    features = cells[:-1] or cells
+    wrong = [j for j, cell in enumerate(features) if value_of(cell, decimal) is None]
+    return wrong[0] if wrong else width - 1 if not cells[-1] else None
+
+
+def expected(case):
+    """Column names or None, numbers and labels; Fault where the file cannot be used."""
+    if case.encoding == "utf-8" and case.content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise Fault("got one in UTF-16: say --encoding utf-16")
+    if case.encoding != "utf-8" and case.content.startswith(b"\xef\xbb\xbf"):
+        raise Fault("got the mark at which UTF-8 texts begin: leave out --encoding")
+    text = case.content.decode("utf-8-sig" if case.encoding == "utf-8" else case.encoding, "surrogateescape")
+    rows = [row for row in records(text, case.delimiter) if row[1].strip() or row[2] is None]
+    if not rows:
+        raise Fault("the file holds no rows")
+    first = rows[0]
+    if first[2] is None or FOREIGN.search(first[1]):
+        column = fault_of(first[2], 0, ".", first[1])
+        raise Fault(f"line {first[0]}{'' if column == '' else f', column {column + 1}'}: ")
+    names = first[2] if case.header == "yes" else None
+    if names and len(set(names)) < len(names):
+        raise Fault("column names must be distinct")
+    X, labels = [], []
+    for i, (line, raw, cells) in enumerate(rows[1:] if names else rows):
+        column = fault_of(cells, len(first[2]), case.decimal, raw)
+        if column is not None:
+            name = f" ({names[column]})" if names and column != "" else ""
+            place = "" if column == "" else f", column {column + 1}{name}"
+            raise Fault(f"data row {i + 1} (line {line}){place}: ")
+        X.append([value_of(cell, case.decimal) for cell in cells[:-1] or cells])
+        labels.append(cells[-1])
+    return names, X, labels
+
+
+def found(case, path):
+    """The same by the package."""
+    form = CsvFormat(case.header, None if case.guessed else case.delimiter, case.encoding, case.decimal)
+    table = CsvTable(str(path), form)
+    assert table.delimiter == case.delimiter
+    n = table.n_columns
+    blocks = blocks_of(table, range(max(1, n - 1)), n - 1)
+    return table.columns, blocks
+
+
+def arguments(case, path):
+    guessed = [] if case.guessed else ["--delimiter", case.delimiter]
+    return ["fit", str(path), "-o", str(path.parent / "new.npz"), "--header", case.header, *guessed, "--encoding",
+            case.encoding, "--decimal", case.decimal]
+
+
+def check(case, path, errors):
+    """Compare what is found with what is expected; return whether the file can be used."""
+    path.write_bytes(case.content)
+    try:
+        names, X, labels = expected(case)
+    except Fault as raised:
+        place = raised.place
+    else:
+        place = None
+    if place is not None:
+        with pytest.raises(InvalidInputError) as caught:
+            found(case, path)
+        assert str(caught.value).startswith(str(path))
+        assert place in str(caught.value)
+        if len(case.content) < 100_000 and case.content.count(b",") != 2:  # not of one column, which cannot be trained
+            assert main(arguments(case, path)) == 65
+            message = errors().splitlines()[-1]
+            assert message.startswith("rffkern: error: ")
+        return False
+    columns, blocks = found(case, path)
+    assert columns == names
+    np.testing.assert_array_equal(np.concatenate([block.X for block in blocks]) if blocks else [], X)
+    assert [label for block in blocks for label in block.labels.tolist()] == [
+        label.replace(",", ".") if case.decimal == "," and value_of(label, ",") is not None else label
+        for label in labels]
+    return True
+
+
+def test_the_corpus(tmp_path, capsys):
+    """At least 200 files, of both kinds."""
+    assert len({case.name for case in CASES}) == len(CASES)
+    wrong, usable = [], 0
+    for i, case in enumerate(CASES):
+        try:
+            usable += check(case, tmp_path / f"{i}.csv", lambda: capsys.readouterr().err)
+        except BaseException as error:  # all are shown together
+            wrong.append((case.name, case.content[:100], str(error)[:500]))
+        (tmp_path / f"{i}.csv").unlink()
+    assert wrong == []
+    assert usable > 100
+    assert len(CASES) - usable > 100
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,109 @@
+"""How a .csv is written, as the options say or the file shows: one table in many forms gives one result."""
+
+import gzip
+
+import pytest
+from helpers.command_line import shell
+
+
+@pytest.fixture
+def test_text(folder):
+    """The text of test.csv."""
+    return (folder / "test.csv").read_text()
+
+
+@pytest.fixture
+def predictions(command):
+    """What is written for test.csv."""
+    return command("predict", "m.npz", "test.csv")[1]
+
+
+def with_decimal_comma(text):
+    return text.replace(",", ";").replace(".", ",")
+
+
+@pytest.mark.parametrize(("write", "options", "told"), [
+    (lambda text: text.replace(",", ";").encode(), [], "cells are separated by ';'"),
+    (lambda text: text.replace(",", "\t").encode(), [], "cells are separated by '\\t'"),
+    (lambda text: text.replace(",", "|").encode(), ["--delimiter", "|"], ""),
+    (lambda text: with_decimal_comma(text).encode(), ["--decimal", ","], "cells are separated by ';'"),
+    (lambda text: with_decimal_comma(text).encode(), ["--decimal", ",", "--delimiter", ";"], ""),
+    (lambda text: text.encode("utf-8-sig"), [], ""),
+    (lambda text: text.encode("utf-16"), ["--encoding", "utf-16"], ""),
+    (lambda text: text.replace("answer", "r\u00e9ponse").encode("latin-1"), ["--encoding", "latin-1"], ""),
+    (lambda text: gzip.compress(text.encode()), [], ""),
+    (lambda text: text.replace(",no", ',"no,\nnot at all"').encode(), [], ""),
+    (lambda text: text.replace("\n", "\r\n").encode(), ["--header", "yes"], ""),
+], ids=["semicolon", "tab", "bar", "decimal comma", "decimal comma and delimiter", "byte order mark", "utf-16",
+        "latin-1", "gzip", "line breaks in cells", "crlf"])
+def test_one_table_in_many_forms(command, folder, test_text, predictions, write, options, told):
+    content = write(test_text)
+    (folder / "other.csv").write_bytes(content)
+    code, out, errors = command("predict", "m.npz", "other.csv", *options)
+    assert (code, out) == (0, predictions)
+    assert errors == (f"other.csv: {told} (--delimiter says what else)\n" if told else "")
+    code, out, errors = command("predict", "m.npz", "-", "-o", "-", *options, stdin=content)
+    assert (code, out) == (0, predictions)
+    assert errors.startswith(f"standard input: {told}" if told else "")
+
+
+def test_a_model_through_standard_streams(folder, command):
+    """As in `gzip -dc train.csv.gz | rffkern fit - -o - > model.npz`."""
+    shell("cat train.csv | rffkern fit - -o - > p.npz", folder)
+    assert (folder / "p.npz").read_bytes() == (folder / "m.npz").read_bytes()
+    done = shell("gzip -c test.csv | rffkern predict p.npz - -o - | tail -n 1", folder)
+    assert done.stdout == command("predict", "m.npz", "test.csv")[1].splitlines()[-1] + "\n"
+    assert done.stderr == ""
+
+
+def test_targets_with_a_decimal_comma(command, folder, table):
+    X, _ = table
+    lines = ["a;b;c;y", *(";".join(map(str, [*row, round(row[0] / 3, 4)])) for row in X.tolist())]
+    (folder / "point.csv").write_text("\n".join(lines))
+    (folder / "comma.csv").write_text("\n".join(lines).replace(".", ","))
+    for name, options in (("point", []), ("comma", ["--decimal", ","])):
+        assert command("fit", f"{name}.csv", "-o", f"{name}.npz", "--model", "gbrff_regressor", *options)[0] == 0
+    assert (folder / "point.npz").read_bytes() == (folder / "comma.npz").read_bytes()
+    results = [command("predict", "point.npz", "comma.csv", "--decimal", ",", "--target", "y"),
+               command("predict", "point.npz", "point.csv", "--target", "y")]
+    assert results[0][1] == results[1][1]
+    assert "R^2 on 300 rows" in results[0][2]
+    assert results[0][2].splitlines()[1] == results[1][2].splitlines()[1]
+
+
+@pytest.mark.parametrize(("content", "options", "code", "message"), [
+    ("a;b;c\n1,5;2;x\n", [], 65, "data row 1 (line 2), column 1 (a): expected a finite number, got '1,5': if it has a "
+     "decimal comma, say --decimal ,"),
+    ("a;b;c\n1.5;2;x\n", ["--decimal", ","], 65, "expected a finite number with a decimal comma, got '1.5'"),
+    ("a,b\n1,2\n", ["--decimal", ",", "--delimiter", ","], 2, "--decimal and --delimiter must differ"),
+    ("a,b\n1,2\n", ["--encoding", "nothing"], 2, "name of a text encoding, such as latin-1, got 'nothing'"),
+    ("a,b\n1,2\n", ["--encoding", "rot13"], 2, "expected the name of a text encoding"),
+    ("a,b\n1,2\n", ["--encoding", "hex"], 2, "expected the name of a text encoding"),
+    ("a,b\n1,2\n", ["--decimal", ";"], 2, "invalid choice: ';'"),
+    ("a,b\n1,\u00e9\n", ["--encoding", "ascii"], 65, "data row 1 (line 2), column 2 (b): expected a text in ascii, got "
+     "the byte 0xc3: say --encoding latin-1, or what it is in"),
+    ("a,b\n,x\n1,y\n", [], 65, "data row 1 (line 2), column 1 (a): expected a finite number, got '': the value is "
+     "missing; fill it in, or leave out the column (--drop) or such rows (--reject)"),
+    ("a,b,c\n1,2,x\n\"1\n\",2,y\n\n3,z,y\n", [], 65, "data row 3 (line 6), column 2 (b): expected a finite number"),
+    ("a,b\n" + "9" * 400 + ",x\n", [], 65, "got '" + "9" * 57 + "...'"),
+])
+def test_messages_say_what_to_do(command, folder, capsysbinary, content, options, code, message):
+    (folder / "t.csv").write_text(content)
+    try:
+        found, _, errors = command("fit", "t.csv", "-o", "n.npz", *options)
+    except SystemExit as ended:  # which is how argparse ends
+        found, errors = ended.code, capsysbinary.readouterr().err.decode()
+    assert found == code
+    assert message in " ".join(errors.split())
+    assert not (folder / "n.npz").exists()
+
+
+@pytest.mark.parametrize("command_name", ["fit", "predict"])
+def test_the_help_names_every_option(command, capsysbinary, command_name):
+    with pytest.raises(SystemExit):
+        command(command_name, "--help")
+    text = capsysbinary.readouterr().out.decode()
+    for option in ("--header", "--delimiter", "--decimal", "--encoding", "--reject", "--drop", "--target", "--threads"):
+        assert option in text
+    assert ("--keep" in text) == ("--jobs" in text) == (command_name == "predict")
+    assert "65 wrong data" in text

@@ -1,0 +1,79 @@
+"""Where the rows of a CSV text begin and end, and what separates their cells."""
+
+import io
+
+import numpy as np
+import pytest
+from helpers.command_line import blocks_of
+
+from rffkern import InvalidInputError
+from rffkern._cli import csv_records
+from rffkern._cli.csv_records import guessed_delimiter, raw_blocks, records, split_rows
+from rffkern._cli.csv_table import CsvFormat, CsvTable
+
+
+def numbered(text):
+    return enumerate(io.StringIO(text, newline=""), 1)
+
+
+def test_records_of_several_lines():
+    found = list(records(numbered('a,"b\n\nc"\r\n\n1,"2"\n3,"x,y"\n4,5" 6\n'), ","))
+    assert [(line, text, simple) for line, text, _, simple in found] == [
+        (1, 'a,"b\n\nc"\r\n', False), (5, '1,"2"\n', True), (6, '3,"x,y"\n', False), (7, '4,5" 6\n', False)]
+    assert split_rows([text for _, text, _, _ in found], ",") == [["a", "b\n\nc"], ["1", "2"], ["3", "x,y"],
+                                                                  ["4", '5" 6']]
+
+
+@pytest.mark.parametrize(("text", "delimiter"), [
+    ("a,b\n1,2\n", ","), ("a;b\n1,5;2,5\n", ";"), ("a\tb\n1\t2\n", "\t"), ("a|b\n1|2\n", "|"), ("a\n1\n", ","),
+    ("1,5;2,5\n3,5;4,5\n", ","), ('"a;b",c\n1,2\n', ","), ('"a,b";c\n"1,2";3\n', ";"), ("a;b;c\n1;2\n3;4;5\n", ";"),
+    ("a b\n1 2\n", ","), ("", ","), ("\n\na;b\n1;2\n", ";"), ('a;"b\nc"\n1;"2\n3"\n', ";"), ("a,b;c\n1,2\n3,4\n", ","),
+    ("a\n1;2\n3;4\n", ","),
+])
+def test_delimiters_are_found(text, delimiter):
+    assert guessed_delimiter(list(numbered(text)), "") == delimiter
+
+
+def test_no_comma_separates_where_it_is_a_decimal_mark():
+    assert guessed_delimiter(list(numbered("1,5;2,5\n3,5;4,5\n")), ",") == ";"
+    assert guessed_delimiter(list(numbered("1,5\n2,5\n")), ",") == ";"
+
+
+def test_the_delimiter_is_told_unless_it_is_a_comma(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    for text, form, told in (("a\tb\n1\t2\n", CsvFormat(), True), ("a,b\n1,2\n", CsvFormat(), False),
+                             ("a;b\n1;2\n", CsvFormat(delimiter=";"), False)):
+        path.write_text(text)
+        assert CsvTable(str(path), form).columns == ["a", "b"]
+        assert capsys.readouterr().err == (f"{path}: cells are separated by '\\t' (--delimiter says what else)\n"
+                                           if told else "")
+
+
+def test_blocks_are_bounded_by_rows_and_by_characters(monkeypatch):
+    monkeypatch.setattr(csv_records, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(csv_records, "_BLOCK_CHARACTERS", 20)
+    text = "1\n2\n3\n4\n" + "5" * 19 + "\n6\n7\n"
+    blocks = list(raw_blocks(records(numbered(text), ","), lambda: 0))
+    assert [(block.first_row, block.lines) for block in blocks] == [(1, [1, 2, 3]), (4, [4, 5]), (6, [6, 7])]
+
+
+def test_a_row_without_end(monkeypatch):
+    """Short cells of several lines, of which one row has too many."""
+    monkeypatch.setattr(csv_records, "_LONGEST_ROW", 1000)
+    with pytest.raises(InvalidInputError, match=r"t\.csv: line \d+: expected rows of at most 1000 characters"):
+        list(records(numbered('"a\n",' * 500), ",", name="t.csv"))
+
+
+def test_quoted_numbers_are_read_as_plain_ones(tmp_path, rng):
+    """The four ways in which a block is read: plain, in simple quotes, by Python's csv, and cell by cell."""
+    X = rng.standard_normal((40, 3))
+    rows = [list(map(repr, row)) for row in X.tolist()]
+    texts = [",".join(row) for row in rows], [",".join(f'"{cell}"' for cell in row) for row in rows], \
+        [f'{a},{b},"{c}\n"' for a, b, c in rows], [*(f' {a} ,"{b}",{c}' for a, b, c in rows), "x,1,2"]
+    for text in texts:
+        (tmp_path / "t.csv").write_text("\n".join(text))
+        (block,) = blocks_of(CsvTable(str(tmp_path / "t.csv"), CsvFormat(header="no")), range(3), words=[1],
+                             reject=True)
+        np.testing.assert_array_equal(block.X, X)
+        assert block.words == [[row[1] for row in rows]]
+        assert [fault.row for fault in block.rejected] == [41] * (text is texts[3])
