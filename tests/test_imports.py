@@ -75,8 +75,8 @@ def test_scoring_a_model_from_a_file_loads_its_family_alone():
 
 def test_scoring_an_expansion_loads_no_family():
     modules, _ = loaded("import rffkern\nrffkern.FourierExpansion([[1]], [0], [[1]], [0], [0]).score([[1]])")
-    assert modules == NAMES | {"_data", "_data.angles", "_data.arguments", "_data.centers", "_data.threads",
-                               "_data.validation", "_kernels", "_kernels._shared", "_kernels.packing",
+    assert modules == NAMES | {"_data", "_data.angles", "_data.arguments", "_data.centers", "_data.pieces",
+                               "_data.threads", "_data.validation", "_kernels", "_kernels._shared", "_kernels.packing",
                                "_kernels.scoring", "_kernels.simd", "expansion"}
 
 
