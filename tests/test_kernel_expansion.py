@@ -6,6 +6,7 @@ import reference
 from helpers.packing import DTYPES
 
 from rffkern import InvalidInputError, KernelExpansion, load, save
+from rffkern._kernels import sparse_columns
 
 
 def random_expansion(seed, n_terms, n_outputs, n_features):
@@ -29,6 +30,14 @@ def test_scores_and_the_bits_of_a_row_alone(level, dtype, n_terms, n_outputs, n_
         np.testing.assert_array_equal(np.vstack([expansion.score(X[i : i + size]) for i in range(0, 200, size)]),
                                       together)
     np.testing.assert_array_equal(expansion.score(X, n_threads=2), together)
+
+
+@pytest.mark.parametrize(("length", "fits"), [(990, True), (1010, False)])
+def test_centers_far_apart_are_told_apart_in_double(length, fits):
+    """In units of 2^-|x - z|^2, half of the way between the outermost."""
+    scale = sparse_columns.UNIT * np.array([0.5, 2.0])
+    centers = np.array([[0.0, 0.0], [2 * length, 0.0]]) / scale + [7.0, -3.0]
+    assert KernelExpansion(centers, [[1.0], [1.0]], [0.0], [0.5, 2.0]).fits_single() == fits
 
 
 def test_weights_that_cancel_are_scored_in_double():

@@ -70,6 +70,14 @@ def test_every_source_has_mutants_that_are_valid(mutants_of):
 def test_the_tests_of_a_file_are_found(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     import mutate
-    assert mutate.stages("_gbrff/gbrff2.py") == [["tests/_gbrff/test_gbrff2.py"], ["tests/_gbrff"], ["tests/contract"]]
-    assert mutate.stages("serialize.py")[0] == ["tests/test_serialize.py"]
+    own = "tests/_gbrff/test_gbrff2.py"
+    assert list(mutate.stages("_gbrff/gbrff2.py")) == [
+        [own], ["tests/_gbrff", f"--ignore={own}"], ["tests/contract", "-k", "gbrff"]]
+    own = "tests/_kernels/test_linalg.py"
+    assert list(mutate.stages("_kernels/linalg.pyx")) == [
+        [own], ["tests/_kernels", f"--ignore={own}"],
+        ["tests/_pbrff", "tests/_sparse", *mutate.TOP_TESTS, f"--ignore={own}"],
+        ["tests/contract", "-k", "pbrff or sparse"]]
+    assert next(mutate.stages("serialize.py")) == ["tests/test_serialize.py"]
+    assert next(mutate.stages("_gbrff/fit.py")) == ["tests/_gbrff"]
     assert sys.path[0] == str(ROOT / "tools")

@@ -20,6 +20,7 @@ from rffkern import (
     InvalidInputError,
     KernelExpansion,
     NotFittedError,
+    SparseKernelRegressor,
     load,
     save,
 )
@@ -301,3 +302,28 @@ def test_killed_while_saving(model, tmp_path):
             process.kill()
             process.wait()
         assert isinstance(load(path), GBRFF2Classifier)
+
+
+def test_parameters_that_hold_numbers_come_back(tmp_path):
+    """Lists, tuples and arrays within a dict as lists of numbers."""
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    for lengths in ([1.0, 2.5], (1.0, 2.5), np.array([1.0, 2.5])):
+        kernel = {"lengthscales": lengths, "amplitude": np.float64(0.5), "bias": 0.0}
+        fitted = SparseKernelRegressor(2, kernel=kernel, reg_lambda=0.1, random_state=0).fit(X, X[:, 0])
+        save(fitted, tmp_path / "m")
+        assert load(tmp_path / "m").kernel == {"lengthscales": [1.0, 2.5], "amplitude": 0.5, "bias": 0.0}
+
+
+@pytest.mark.parametrize(("share", "bounded"), [(0.499, True), (0.501, False)])
+def test_half_of_what_double_precision_holds_is_the_largest_score(share, bounded, tmp_path):
+    """So that no sum on the way to it overflows."""
+    largest = share * np.finfo(float).max
+    for intercept, amplitudes in (([0.0], [[largest]]), ([-largest / 2], [[largest / 4], [-largest / 4]])):
+        n = len(amplitudes)
+        expansion = FourierExpansion(np.zeros((n, 1)), np.zeros(n), amplitudes, intercept, np.zeros(1))
+        if bounded:
+            save(expansion, tmp_path / "m")
+            assert np.isfinite(load(tmp_path / "m").score(np.zeros((1, 1)))).all()
+        else:
+            with pytest.raises(InvalidInputError, match="sum of the amplitudes"):
+                save(expansion, tmp_path / "m")

@@ -6,9 +6,11 @@
 
 A mutant is a swapped operator, another constant, a dropped statement, a range that ends one later, and so on.  It is
 made in a copy of the installed package, never in the sources.  The tests of its own file run first, then those of its
-folder, then those of the contract, until one fails; a run of more than three times the usual time counts as a failure.
-The log has one line of JSON per mutant, and a later call with the same sample goes on where it ended.  A mutant that
-lives is a missing test, or changes nothing that anyone could see: read the differences that are printed at the end.
+folder (for a kernel, then those of the families that call it), then their contract, until one fails that passes without
+the change.  Tests that take more than three times their usual CPU time count as failed.  The log has one line of JSON
+per mutant, and a later call with the same sample goes on where it ended, with more stages if they are asked for.  A
+mutant that lives is a missing test, or changes nothing that anyone could see: read the differences that are printed at
+the end.
 """
 
 import argparse
@@ -19,14 +21,15 @@ import os
 import pathlib
 import queue
 import random
+import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -34,25 +37,37 @@ from mutation.mutants import Mutant, mutants_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "rffkern"
-MAX_MEMORY = 12 << 30
+MAX_MEMORY = 8 << 30
+SHORT = 60  # seconds of CPU time for a stage before it is measured how long its tests take
+LONGEST = 1800  # seconds of CPU time for the tests of a stage in the package as it is
+IDLE_SECONDS = 300  # of a test that waits for what does not come, beyond ten times the CPU time that it may take
 LINKED_WITH_C = {"_kernels/simd.pyx"}  # needs all of vecmath.c, at every level
+# Mutants are compiled in half the time without the vectors of -O3.
 CYTHON = ["-3", "-Xlanguage_level=3", "-Xboundscheck=False", "-Xinitializedcheck=False", "-Xwraparound=False",
           "-Xcdivision=True", "-Xembedsignature=True", "-Xfreethreading_compatible=True",
           "--shared=rffkern._kernels._shared"]
-C = ["-O3", "-std=gnu11", "-fPIC", "-shared", "-fopenmp", "-fvisibility=hidden", "-fno-math-errno",
+C = ["-O1", "-std=gnu11", "-fPIC", "-shared", "-fopenmp", "-fvisibility=hidden", "-fno-math-errno",
      "-fno-trapping-math", "-w", "-DVM_HAVE_LEVELS"]
 
 
-def limit_memory():
-    """For a mutant that would ask for all there is."""
+def limit_resources(cpu_seconds):
+    """For a mutant that would ask for all there is, or never end."""
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(cpu_seconds), int(cpu_seconds) + 5))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 class Run(NamedTuple):
     """What tests said."""
 
     status: str  # "passed", "failed", "timeout" or "none", where there are no tests
-    seconds: float
+    seconds: float  # of CPU time
+    output: str
+
+    @property
+    def killer(self):
+        """The test that failed."""
+        return "".join(re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", self.output, re.MULTILINE)[:1])
 
 
 @functools.cache
@@ -76,15 +91,34 @@ def sample(suffix, count, seed, only):
     return random.Random(seed).sample(every, min(count, len(every))), len(every)
 
 
+WINGS = ("_gbrff", "_pbrff", "_rffnet", "_sparse")
+TOP_TESTS = ["tests/test_expansion.py", "tests/test_kernel_expansion.py", "tests/test_serialize.py"]
+
+
+def wings(path):
+    """The families to whose folders a file belongs, or that call a kernel."""
+    call = re.compile(rf"(?<!np\.)\b{path.stem}\b")
+    for wing in WINGS:
+        calls = path.suffix == ".pyx" and any(
+            call.search(caller.read_text(encoding="utf-8")) for caller in (SOURCES / wing).glob("*.py"))
+        if calls or path.parent.name == wing:
+            yield wing
+
+
 def stages(name):
-    """Tests of a file from near to far."""
+    """Tests of a file from near to far, as arguments of pytest: its own, its folder, its families, their contract."""
     path = pathlib.PurePosixPath(name)
-    folder = pathlib.PurePosixPath("tests", path.parent)
-    own = folder / f"test_{path.stem}.py"
-    found = [[str(own)] if (ROOT / own).exists() else [],
-             [str(folder)] if path.parent.name else ["tests/test_expansion.py", "tests/test_serialize.py"],
-             ["tests/contract"]]
-    return [tests for tests in found if all((ROOT / test).exists() for test in tests) and tests]
+    families = list(wings(path))
+    folders = list(dict.fromkeys([str(path.parent), *families]))
+    found = [[f"tests/{folder}/test_{path.stem}.py" for folder in folders],
+             [f"tests/{path.parent}"] if path.parent.name else TOP_TESTS,
+             [f"tests/{folder}" for folder in folders[1:]] + TOP_TESTS * (path.suffix == ".pyx"), ["tests/contract"]]
+    found = [[str(pathlib.PurePosixPath(test)) for test in tests if (ROOT / test).exists()] for tests in found]
+    for number, tests in enumerate(tests for tests in found if tests):
+        options = [f"--ignore={own}" for own in found[0] if number and own not in tests]
+        if tests == ["tests/contract"]:  # whose tests have the names of families
+            options = ["-k", " or ".join(wing.strip("_") for wing in families)] if families else []
+        yield tests + options
 
 
 class Workshop:
@@ -93,7 +127,7 @@ class Workshop:
     def __init__(self, folder, installed):
         self.folder = folder
         self.package = folder / "rffkern"
-        shutil.copytree(installed, self.package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(installed, self.package)
 
     def make(self, name, content):
         """Put a source into the copy; False where it does not compile."""
@@ -119,53 +153,85 @@ class Workshop:
             module = pathlib.Path("_kernels", pathlib.Path(name).stem + sysconfig.get_config_var("EXT_SUFFIX"))
             shutil.copy2(installed / module, self.package / module)
         else:
-            (self.package / name).write_bytes(source(name))
+            shutil.copy2(installed / name, self.package / name)
 
-    def test(self, tests, limit):
-        started = time.monotonic()
-        environment = {"RFFKERN_EXAMPLES": "10", "RFFKERN_DAMAGED": "200", **os.environ, "PYTHONDONTWRITEBYTECODE": "1",
-                       "PYTHONPATH": str(self.folder), "OMP_WAIT_POLICY": "passive"}
+    def test(self, tests, limit=None):
+        """Run tests for some CPU time; without a limit, also keep the compiled tests."""
+        # No plugins, whose loading takes longer than most files of tests.
+        environment = {"RFFKERN_EXAMPLES": "10", "RFFKERN_DAMAGED": "200", **os.environ,
+                       "PYTHONDONTWRITEBYTECODE": "1" if limit else "", "PYTHONPATH": str(self.folder),
+                       "OMP_WAIT_POLICY": "passive", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         # -P: the sources in the working directory have no compiled modules.
         command = [sys.executable, "-P", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                   start_new_session=True, preexec_fn=limit_memory)
-        try:
-            output = process.communicate(timeout=limit)[0].decode(errors="replace")
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)
-            process.communicate()
-            return Run("timeout", time.monotonic() - started), ""
-        status = {0: "passed", 5: "none"}.get(process.returncode, "failed")
-        return Run(status, time.monotonic() - started), output
+        with tempfile.TemporaryFile() as output:
+            process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                                       stderr=subprocess.STDOUT, start_new_session=True,
+                                       preexec_fn=functools.partial(limit_resources, limit or LONGEST))
+            timer = threading.Timer(10 * (limit or LONGEST) + IDLE_SECONDS, os.killpg, (process.pid, signal.SIGKILL))
+            timer.start()
+            _, status, usage = os.wait4(process.pid, 0)
+            timer.cancel()
+            process.returncode = code = os.waitstatus_to_exitcode(status)  # so that it is not waited for again
+            output.seek(0)
+            text = output.read().decode(errors="replace")
+        late = code in (-signal.SIGXCPU, -signal.SIGKILL)
+        status = "timeout" if late else {0: "passed", 5: "none"}.get(code, "failed")
+        return Run(status, usage.ru_utime + usage.ru_stime, text)
 
 
-class Baseline:
-    """How long tests take in the package as it is; tests that fail there are an error."""
+class Unchanged:
+    """What the tests say of the package as it is."""
 
     def __init__(self, workshop):
-        self._workshop, self._seconds, self._lock = workshop, {}, threading.Lock()
+        self._workshop, self._found, self._lock = workshop, {}, threading.Lock()
+        self._compiled = set()
+
+    def compile(self, name):
+        """Compile a kernel as its mutants are, so that they differ in the change alone."""
+        with self._lock:
+            if name.endswith(".pyx") and name not in self._compiled:
+                self._compiled.add(name)
+                if not self._workshop.make(name, source(name)):
+                    raise SystemExit(f"{name} does not compile without any change")
+
+    def test(self, tests):
+        """What tests say, which is remembered; an error if they fail."""
+        with self._lock:
+            if tuple(tests) not in self._found:
+                found = self._workshop.test(tests)
+                if found.status not in ("passed", "none"):
+                    raise SystemExit(f"{' '.join(tests)} {found.status} without any change:\n{found.output[-3000:]}")
+                self._found[tuple(tests)] = found
+            return self._found[tuple(tests)]
 
     def limit(self, tests):
-        with self._lock:
-            if tuple(tests) not in self._seconds:
-                found, output = self._workshop.test(tests, 900)
-                if found.status not in ("passed", "none"):
-                    raise SystemExit(f"{' '.join(tests)} {found.status} without any change:\n{output[-3000:]}")
-                self._seconds[tuple(tests)] = found.seconds
-            return 3 * self._seconds[tuple(tests)] + 20
+        """The CPU time after which tests are taken not to end."""
+        return 3 * self.test(tests).seconds + 20
 
 
-def judge(mutant, workshop, baseline, installed, n_stages):
-    """Whether tests notice a mutant, as a line of the log."""
+def run_stage(tests, workshop, unchanged):
+    """What the tests of a stage say of a mutant; what kills it passes without it."""
+    found = workshop.test(tests, SHORT)
+    if found.status == "timeout" and unchanged.limit(tests) > SHORT:
+        found = workshop.test(tests, unchanged.limit(tests))
+    if found.status == "failed":
+        unchanged.test([found.killer.split("[")[0]] if found.killer else tests)
+    return found
+
+
+def judge(mutant, workshop, unchanged, installed, plan):
+    """Whether the tests of some stages notice a mutant: the status, what killed it, and the CPU time it took."""
     status, killer, seconds = "survived", "", 0.0
     try:
+        unchanged.compile(mutant.file)
         if not workshop.make(mutant.file, mutant.applied(source(mutant.file))):
             return "invalid", "", 0.0
-        for tests in stages(mutant.file)[:n_stages]:
-            found, _ = workshop.test(tests, baseline.limit(tests))
+        for number, tests in plan:
+            found = run_stage(tests, workshop, unchanged)
             seconds += found.seconds
             if found.status in ("failed", "timeout"):
-                status, killer = "killed", " ".join(tests) + (" (time limit)" if found.status == "timeout" else "")
+                reason = "time limit" if found.status == "timeout" else found.killer or "end of the process"
+                status, killer = "killed", f"{number}: {reason}"
                 break
     finally:
         workshop.restore(mutant.file, installed)
@@ -189,19 +255,23 @@ def judge_all(mutants, arguments, log):
     """Judge what the log does not have yet; each result is written at once."""
     installed = pathlib.Path(sysconfig.get_paths()["platlib"], "rffkern")
     lock, workshops = threading.Lock(), queue.SimpleQueue()
-    waiting = [m for m in mutants if m not in log or (arguments.again and log[m]["status"] == "survived")]
+    first = {m: log[m].get("stages", 0) * (not arguments.again) if m in log else 0 for m in mutants}
+    waiting = [m for m in mutants if m not in log or (log[m]["status"] == "survived" and first[m] < arguments.stages)]
+    given = [("given", arguments.tests.split())] if arguments.tests else None
     with tempfile.TemporaryDirectory() as folder:
-        baseline = Baseline(Workshop(pathlib.Path(folder, "unchanged"), installed))
+        unchanged = Unchanged(Workshop(pathlib.Path(folder, "unchanged"), installed))
         for number in range(arguments.jobs):
             workshops.put(Workshop(pathlib.Path(folder, str(number)), installed))
 
         def work(mutant):
             workshop = workshops.get()
             try:
-                status, killer, seconds = judge(mutant, workshop, baseline, installed, arguments.stages)
+                plan = given or list(enumerate(stages(mutant.file)))[first[mutant] : arguments.stages]
+                status, killer, seconds = judge(mutant, workshop, unchanged, installed, plan)
             finally:
                 workshops.put(workshop)
-            entry = {"mutant": list(mutant), "status": status, "killer": killer, "seconds": round(seconds, 1)}
+            entry = {"mutant": list(mutant), "status": status, "killer": killer, "seconds": round(seconds, 1),
+                     "stages": arguments.stages}
             with lock:
                 log[mutant] = entry
                 if arguments.log:
@@ -234,7 +304,8 @@ def main():
     parser.add_argument("--only", action="append", metavar="PATH", help="a folder or file of the package; repeatable")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--stages", type=int, default=3, help="1: tests of the file, 2: of its folder too, 3: contract")
+    parser.add_argument("--stages", type=int, default=4, help="1: tests of the file, 2: of its folder too, ...")
+    parser.add_argument("--tests", metavar="ARGUMENTS", help="of pytest, in place of the stages")
     parser.add_argument("--log", type=pathlib.Path)
     parser.add_argument("--again", action="store_true", help="judge survivors of the log once more")
     parser.add_argument("--list", action="store_true", help="print the sample as differences, and stop")

@@ -11,6 +11,7 @@ from rffkern import (
     PBRFFClassifier,
     PBRFFTransformer,
 )
+from rffkern._data import angles
 from rffkern._data.angles import AngleBound
 
 
@@ -72,6 +73,16 @@ def test_the_bound_is_a_mean_of_angles_by_amplitude(rng):
     assert bound.offset + bound.slopes @ np.abs(row - center) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("factor", [1e-320, 1e-3, 1e307])
+def test_the_bound_does_not_depend_on_the_unit_of_the_amplitudes(factor):
+    """Only on how they compare, also where their sum overflows."""
+    amplitudes = np.array([[1.0, 0.25], [8.0, 0.25], [8.0, 1.0]])
+    omegas, phases = np.array([[1.0, -2.0], [0.5, 3.0], [4.0, 0.0]]), np.array([0.5, -3.0, 1.0])
+    found, expected = (AngleBound.of(omegas, phases, a, np.ones(2)) for a in (factor * amplitudes, amplitudes))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-3)  # 1e-320 has three digits
+
+
 @pytest.mark.parametrize("amplitudes", [np.zeros((2, 1)), np.full((2, 1), 1e-320), np.full((2, 1), 1e29)])
 def test_any_amplitudes(amplitudes):
     bound = AngleBound.of(np.ones((2, 1)), np.zeros(2), amplitudes, np.zeros(1))
@@ -83,6 +94,17 @@ def test_any_amplitudes(amplitudes):
 def test_no_terms():
     empty = FourierExpansion(np.zeros((0, 2)), np.zeros(0), np.zeros((0, 1)), [3.0], np.zeros(2))
     np.testing.assert_array_equal(empty.score(np.full((2, 2), 1e30, np.float32)), [[3.0], [3.0]])
+
+
+@pytest.mark.parametrize("left_in_memory", [False, True])
+@pytest.mark.parametrize("together", [1, 8, 1 << 16])
+def test_every_row_is_judged(rng, monkeypatch, together, left_in_memory):
+    """Whatever stood where the verdicts are written, and however many are judged together."""
+    monkeypatch.setattr(angles, "_NUMBERS_TOGETHER", together)
+    bound = AngleBound.of(np.ones((2, 4)), np.zeros(2), np.ones((2, 1)), np.zeros(4))
+    X = rng.choice([1.0, 1e9], (50, 1)) * np.ones(4)
+    monkeypatch.setattr(angles.np, "empty", lambda shape, dtype: np.full(shape, left_in_memory, dtype))
+    np.testing.assert_array_equal(bound._is_far(X), X[:, 0] > 1000)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e7])

@@ -79,6 +79,14 @@ def test_blocks_are_measured_as_arrays_are(rng):
     np.testing.assert_allclose(streamed.inverse_scale, held.inverse_scale, rtol=1e-14)
 
 
+def test_a_column_that_is_constant_in_every_block_may_still_vary():
+    X = np.column_stack([np.repeat([3.0, -1.0, 2.0], 2048), np.full(6144, 7.0)])
+    with mock.patch.object(row_blocks, "BLOCK_ELEMENTS", 1):
+        found = measure_scaling(RowBlocks(X).check(), RowWeights(6144))
+    np.testing.assert_allclose(found.center, [4 / 3, 7.0], rtol=1e-14)
+    np.testing.assert_allclose(found.inverse_scale, [1 / X[:, 0].std(), 0.0], rtol=1e-14)
+
+
 def test_bits_do_not_depend_on_threads():
     X = np.random.default_rng(0).standard_normal((200_000, 6))
     found = [measure_scaling(X, RowWeights(200_000), n_threads=n) for n in (1, 2, 3)]

@@ -47,6 +47,38 @@ def test_one_call_answers_from_one_model(name, method, monkeypatch):
     np.testing.assert_array_equal(found, expected)
 
 
+class Constant(base.Regressor):
+    """A regressor whose predictions are given."""
+
+    def __init__(self, scores):
+        self.scores = np.asarray(scores, float)
+
+    def _snapshot(self):
+        return self
+
+    def _raw_scores(self, X):
+        return self.scores
+
+
+@pytest.mark.parametrize(("y", "predicted", "weight", "expected"), [
+    ([1.0, 2.0, 3.0], [1.0, 2.0, 5.0], None, 1 - 4 / 2),
+    ([1.0, 2.0, 3.0, 7.0], [1.0, 2.0, 5.0, 0.0], [1, 1, 1, 0], 1 - 4 / 2),
+    ([0.0, 4.0], [1.0, 4.0], [3.0, 1.0], 1 - 3 / 12),
+    ([1e200, 2e200, 3e200], [1e200, 2e200, 5e200], None, 1 - 4 / 2),
+    ([5.0, 5.0], [5.0, 5.0], None, 1.0), ([5.0, 5.0], [5.0, 6.0], None, 0.0), ([0.0, 0.0], [0.0, 0.0], None, 1.0),
+    ([[1.0, 0.0], [2.0, 0.0], [3.0, 3.0]], [[1.0, 0.0], [2.0, 0.0], [5.0, 3.0]], None, (1 - 4 / 2 + 1) / 2),
+])
+def test_the_score_of_a_regressor_by_hand(y, predicted, weight, expected):
+    """R^2, of which several targets take the mean."""
+    scores = np.array(predicted).reshape(len(y), -1)
+    assert Constant(scores).score(np.zeros((len(y), 1)), y, weight) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_score_asks_for_as_many_targets_as_are_predicted():
+    with pytest.raises(InvalidInputError, match="y must have 2 targets, got 1"):
+        Constant(np.zeros((3, 2))).score(np.zeros((3, 1)), np.zeros(3))
+
+
 def test_blocks_of_one_call_are_scored_by_one_model():
     family = FAMILIES["gbrff2"].load()
     model = fit(family, n_estimators=2)

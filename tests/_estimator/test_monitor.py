@@ -22,6 +22,15 @@ def test_all_rounds_without_held_out_rows():
     assert monitor.eval_loss == []
 
 
+def test_nobody_has_asked_to_stop_before_the_first_round():
+    monitor = Monitor(3, callback=lambda info: True)
+    assert not monitor.asked_to_stop
+    assert monitor.record(1.0, None)
+    assert not monitor.asked_to_stop
+    assert not monitor.record(0.9, None)
+    assert monitor.asked_to_stop
+
+
 def test_early_stopping():
     monitor = Monitor(100, early_stopping_rounds=2)
     assert run(monitor, [1.0] * 9, [5.0, 4.0, 3.0, 3.5, 3.0, 1.0]) == 5  # the same loss again is no improvement

@@ -134,6 +134,16 @@ def test_landmarks_of_extreme_kernels_are_where_the_phases_say(rng, gamma, n_com
     np.testing.assert_allclose(np.cos(angles.ravel() - model.expansion_.phases), 1, atol=1e-6)
 
 
+@pytest.mark.parametrize("gamma", [5e-324, 1e-300, 1.0])
+def test_landmarks_of_one_cosine_of_one_column(rng, gamma):
+    """Whose phase is no multiple of pi, also where the square of omega is 0."""
+    X, y = waves(rng, 100)
+    model = GBRFFRegressor(4, n_components=1, gamma=gamma, random_state=0).fit(X[:, :1], y)
+    angles = model.expansion_.omegas * (model.landmarks_ - model.expansion_.center)
+    np.testing.assert_allclose(np.cos(angles[:, 0] - model.expansion_.phases), 1, atol=1e-6)
+    assert np.abs(np.sin(angles)).max() > 0.1
+
+
 @pytest.mark.parametrize("make", BOOSTED)
 def test_inverse_temperature_zero_weighs_alike(rng, make):
     X, y = waves(rng)

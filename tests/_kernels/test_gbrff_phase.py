@@ -43,6 +43,24 @@ def test_two_deep_valleys_of_which_the_second_is_deeper(largest):
     assert found == pytest.approx(reference.best_phase(angles[:, None], r, np.ones(3), problem.omega), abs=1e-5)
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_narrow_valleys(seed):
+    """A few rows of large residuals, of both signs, where Newton's steps would leave the valley."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 8))
+    angles = rng.uniform(-np.pi, np.pi, n)
+    r = 64 * rng.uniform(0, 1, n) ** rng.choice([0.1, 1, 4]) * rng.choice([-1, 1], n)
+    problem = Problem(0, n, 1, np.float64, False)
+    problem.rows.tiles[0, 0, :n], problem.margins.r[0, :n] = angles, r / np.log(2)
+    problem.margins.largest_residual = np.abs(r).max()
+    problem.omega[:] = 1.0
+    with np.errstate(divide="ignore"):  # a loss of 0
+        best = reference.best_phase(angles[:, None], r, np.ones(n), problem.omega)
+        losses = reference.phase_curve(angles[:, None], r, np.ones(n), problem.omega, [search_phase(problem), best])
+    found, lowest = np.maximum(losses, -30)
+    assert found <= lowest + 1e-9
+
+
 @given(problems(n_samples=4500))
 def test_bits_do_not_depend_on_threads(problem):
     found = []

@@ -70,3 +70,22 @@ def test_a_false_gradient_neither_hangs_nor_climbs():
     x, _, n_evaluations = minimize(lambda x: (float(x @ x), -x), start, 10)
     assert x @ x <= (start @ start) * (1 + 1e-12)
     assert n_evaluations <= 21
+
+
+@pytest.mark.parametrize(("function", "first_length", "trials"), [
+    (lambda x: (x**3 - 3 * x, 3 * x**2 - 3), 3.0, [0, 3, 1]),  # a cubic in a bracket
+    (lambda x: (x**3 - 3 * x, 3 * x**2 - 3), 1.5, [0, 1.5, 1]),
+    (lambda x: ((x - 4) ** 2, 2 * (x - 4)), 1.0, [0, 1, 4]),  # a parabola beyond the first step
+    (lambda x: ((x - 400) ** 2, 2 * (x - 400)), 1.0, [0, 1, 5]),  # five times as far at most
+])
+def test_interpolation_is_exact(function, first_length, trials):
+    """Where the function is what a line search takes it for."""
+    seen = []
+
+    def watched(x):
+        seen.append(x[0])
+        loss, slope = function(x[0])
+        return loss, np.array([slope])
+
+    minimize(watched, np.zeros(1), 10, gradient_tolerance=1e-9, first_length=first_length)
+    np.testing.assert_allclose(seen[: len(trials)], trials, rtol=1e-12)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import reference
 from helpers.packing import DTYPES, SIZES
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rffkern import FourierExpansion
+from rffkern import FourierExpansion, KernelExpansion
 
 
 def random_expansion(rng, n_terms, n_features, n_outputs):
@@ -25,6 +25,23 @@ def test_score(seed, n_samples, n_features, n_terms, n_outputs, dtype):
     expected = reference.score(X.astype(np.float64), expansion.center, expansion.omegas, expansion.phases,
                                expansion.amplitudes, expansion.intercept)
     np.testing.assert_allclose(expansion.score(X), expected, rtol=0,
+                               atol=(2e-5 if dtype is np.float32 else 1e-12) * (1 + n_terms))
+
+
+@settings(max_examples=max(10, settings.default.max_examples // 3))
+@given(st.integers(0, 2**32 - 1), st.sampled_from(SIZES[:-1]), st.sampled_from([1, 2, 9, 200]), st.integers(0, 40),
+       st.integers(1, 3), st.sampled_from(DTYPES))
+def test_score_of_kernels(seed, n_samples, n_features, n_terms, n_outputs, dtype):
+    """Narrow rows fill tiles, of wide ones a few do."""
+    rng = np.random.default_rng(seed)
+    expansion = KernelExpansion(rng.standard_normal((n_terms, n_features)), rng.standard_normal((n_terms, n_outputs)),
+                                rng.standard_normal(n_outputs), rng.uniform(0.1, 1, n_features) / n_features**0.5)
+    X = rng.standard_normal((n_samples, n_features)).astype(dtype)
+    middles = expansion.centers[np.arange(n_samples) % max(1, n_terms)] if n_terms else X
+    X = (X + middles).astype(dtype)
+    K = np.exp(-0.5 * (((X[:, None].astype(np.float64) - expansion.centers) * expansion.inverse_lengthscales) ** 2)
+               .sum(axis=2))
+    np.testing.assert_allclose(expansion.score(X), expansion.intercept + K @ expansion.weights, rtol=0,
                                atol=(2e-5 if dtype is np.float32 else 1e-12) * (1 + n_terms))
 
 

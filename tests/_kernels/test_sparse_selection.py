@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import reference
 from helpers.sparse_rows import DOUBLE, in_tiles
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rffkern._data.scaling import Scaling
@@ -15,8 +15,9 @@ from rffkern._kernels.sparse_selection import RULES, Selector
 LAMBDA = 0.05
 
 
-def selector(rule, n_features, capacity, n_candidates=60):
-    return Selector(rule, capacity, n_features, 2.0, 0.1, LAMBDA, 1e-2 if rule == "ald" else 1e-9, 1e-4, n_candidates)
+def selector(rule, n_features, capacity, n_candidates=60, reg_lambda=LAMBDA):
+    smallest = 1e-2 if rule == "ald" else 1e-9
+    return Selector(rule, capacity, n_features, 2.0, 0.1, reg_lambda, smallest, 1e-4, n_candidates)
 
 
 def choose(chooser, X, residual, n_wanted, weight=None, model=None):
@@ -29,21 +30,33 @@ def choose(chooser, X, residual, n_wanted, weight=None, model=None):
     return chosen[: chooser.choose(tiles, n_rows, *(value.reshape(-1) for value in values), chosen)]
 
 
-@given(seed=st.integers(0, 2**32 - 1), rule=st.sampled_from(sorted(RULES)), n_wanted=st.integers(1, 12),
+@pytest.mark.parametrize("rule", sorted(RULES))
+@settings(max_examples=max(10, settings.default.max_examples // 3))
+@given(seed=st.integers(0, 2**32 - 1), n_wanted=st.integers(1, 12),
        n_rows=st.sampled_from([2, 3, 60, 127, 129, 300]), n_candidates=st.sampled_from([1, 3, 8, 60]),
-       weighted=st.booleans())
-def test_rules(seed, rule, n_wanted, n_rows, n_candidates, weighted):
+       weighted=st.booleans(), reg_lambda=st.sampled_from([LAMBDA, 20.0]))
+def test_rules(rule, seed, n_wanted, n_rows, n_candidates, weighted, reg_lambda):
     rng = np.random.default_rng(seed)
     X, target = 2 * rng.standard_normal((n_rows, 3)), rng.standard_normal(n_rows)
     weight = rng.uniform(0.2, 2, n_rows) if weighted else np.ones(n_rows)
     model = 0.1 * rng.standard_normal(n_rows)
     K = reference.gaussian_kernel(X, X, 1.0, 2.0, 0.1)
-    expected = reference.select_basis(K, weight, target, model, np.arange(n_rows), rule, n_wanted, LAMBDA,
+    expected = reference.select_basis(K, weight, target, model, np.arange(n_rows), rule, n_wanted, reg_lambda,
                                       n_looks=n_candidates)
-    found = choose(selector(rule, 3, n_wanted, n_candidates), X, target, n_wanted, weight, model)
+    found = choose(selector(rule, 3, n_wanted, n_candidates, reg_lambda), X, target, n_wanted, weight, model)
     # Of two that are as good the one or the other may come first, by their last bits.
     assume(len(np.unique(np.round(np.abs(target), 9))) == n_rows)
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_a_choice_does_not_depend_on_those_before_it(rng, rule):
+    X, residual = 2 * rng.standard_normal((50, 2)), rng.standard_normal(50)
+    chooser = selector(rule, 2, 10, n_candidates=7)
+    first = choose(chooser, X, residual, 10)
+    chooser.reset()
+    np.testing.assert_array_equal(choose(chooser, X, residual, 10), first)
+    assert len(first) == 10
 
 
 @pytest.mark.parametrize("rule", sorted(RULES))

@@ -283,3 +283,12 @@ def test_the_docstring_describes_every_parameter():
             assert f"    {name} : " in make.__doc__
         assert "{" not in make.__doc__
         assert "{" not in make.fit.__doc__
+
+
+@pytest.mark.parametrize("slope", [[], [0.0], [-1.0], [1.0, 1.0], [[1.0]]])
+def test_the_slope_of_probabilities_in_a_file_is_one_positive_number(rng, slope):
+    model = PBRFFClassifier(4, n_components=3, random_state=0).fit(*rings(rng, 60))
+    arrays = {"landmarks_": model.landmarks_, "proba_slope_": model.proba_slope_}
+    assert model._restored(model.expansion_, arrays, model.classes_)["n_components_"] == 3
+    with pytest.raises(ValueError, match="slope of the probabilities"):
+        model._restored(model.expansion_, arrays | {"proba_slope_": np.array(slope)}, model.classes_)

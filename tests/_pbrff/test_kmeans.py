@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rffkern._pbrff import kmeans as _kmeans
 from rffkern._pbrff.kmeans import _seed_centers, kmeans
 
 
@@ -13,6 +14,20 @@ def test_kmeans_finds_clusters(rng):
     assert sorted(distances.argmin(axis=1)) == [0, 1, 2, 3]
     assert distances.min(axis=1).max() < 0.1
     np.testing.assert_allclose(found[distances[:, 0].argmin()], X[:50].mean(axis=0))
+
+
+def test_kmeans_ends_where_rows_go_on_changing_clusters(rng, monkeypatch):
+    """As rounding may have it for ever."""
+    calls = []
+
+    def nearest(X, centers):
+        calls.append(len(centers))
+        return np.full(len(X), len(calls) % len(centers)), np.ones(len(X))
+
+    monkeypatch.setattr(_kmeans, "_nearest", nearest)
+    found = kmeans(rng.standard_normal((20, 2)), np.ones(20), 3, rng)
+    assert calls == 3 * [1] + 100 * [3]  # seeds, then iterations
+    assert np.isfinite(found).all()
 
 
 def test_kmeans_weighs_rows_and_survives_few(rng):

@@ -6,6 +6,7 @@ import reference
 
 from rffkern import InvalidInputError, RowBlocks
 from rffkern._data.scaling import measure_scaling
+from rffkern._data.tiles import tile_rows
 from rffkern._data.training_rows import check_labelled
 from rffkern._kernels import packing
 from rffkern._pbrff.landmark_features import (
@@ -14,6 +15,7 @@ from rffkern._pbrff.landmark_features import (
     _class_centers,
     _half_turns,
     _kmeans_landmarks,
+    _mean_cosines,
     _random_landmarks,
     learn_representation,
     machine_features,
@@ -97,6 +99,22 @@ def test_posterior_is_that_of_the_twin(streamed, weighted):
                                     rows.codes[drawn], learned.kernels.omegas)
     expected = np.stack([reference.pseudo_posterior(loss, 2.0 * np.sqrt(weight.sum())) for loss in losses])
     np.testing.assert_allclose(learned.kernels.posterior, expected, atol=1e-9)
+
+
+def test_mean_cosines_leave_out_one_copy_of_the_landmark():
+    """Whose cosine is 1: without it, the mean over few rows would be closer to 1."""
+    weight = np.random.default_rng(0).uniform(0.5, 2, 300)
+    rows, scaling, X = labelled(weight=weight)
+    found, omegas = _random_landmarks(rows, scaling, 6, np.random.default_rng(3)), np.ones((6, 5, 4))
+    omegas *= np.linspace(0, 2, 5)[:, None]
+    phases = np.einsum("lkd,ld->lk", omegas, found.points)
+    tiles = tile_rows(rows.X, scaling, np.dtype(np.float64), n_threads=1, weights=rows.weights)[0]
+    mean = _mean_cosines(tiles, rows, found, omegas, phases, 1)
+    standardised = (X - scaling.center) * scaling.inverse_scale
+    drawn = np.array([np.abs(standardised - point).max(axis=1).argmin() for point in found.points])
+    losses = reference.pbrff_losses(standardised, rows.codes, weight, np.minimum(weight[drawn], 1), found.points,
+                                    found.codes, omegas)
+    np.testing.assert_allclose(mean, 1 - 2 * losses, atol=1e-12)
 
 
 def test_a_representation_agrees_with_itself():

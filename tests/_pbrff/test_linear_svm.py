@@ -114,10 +114,20 @@ def test_two_rows_by_hand(loss, expected):
         assert machine.coef[0] == pytest.approx(expected, abs=1e-5)
 
 
-def test_single_precision_goes_on_in_double():
-    """A gap below the rounding of single precision is reached all the same."""
+def test_single_precision_goes_on_in_double(monkeypatch):
+    """Where it ends before the gap is reached."""
+    precisions, newton = [], _svm._newton
+
+    def ending_early(problem, machine, tol):
+        precisions.append(problem.is_double)
+        return newton(problem, machine, tol) if problem.is_double else machine
+
+    monkeypatch.setattr(_svm, "_newton", ending_early)
     features, sign, bound = problem(5, 300, 15, np.float32)
-    assert solve(features, sign, bound, SQUARED, 1e-11).gap <= 1e-11
+    start = _svm.Machine(np.zeros(features.shape[1]), np.zeros(300), 0, 1.0)
+    machine = SQUARED.finish(_svm.Problem(features, sign, bound, SQUARED, ALONE), start, 1e-9)
+    assert precisions == [False, True]
+    assert machine.gap <= 1e-9
 
 
 @losses

@@ -105,6 +105,17 @@ def test_every_streamed_row_is_visited_once_in_random_order(streamed, rng):
     assert len(firsts) > 2  # blocks come in random order
 
 
+def test_parts_of_streams_end_with_the_block_that_completes_them(streamed, rng):
+    """Of at most 500 steps of 4 rows, counted anew in each part."""
+    firsts = ((0, 1000), (2048, 1000), (4096, 1999), (6144, 1))
+    members = np.concatenate([np.arange(first, first + n) for first, n in firsts])
+    streamed = streamed._replace(X=RowBlocks([streamed.X._source[:7000]]).check())
+    found = one_epoch(streamed, members, 4, rng)
+    assert [len(step.visit.orders[0]) for step in found] == [1000, 1000, 1999, 1]
+    assert [step.ends_part for step in found] == [False, True, False, True]
+    assert [step.ends_epoch for step in found] == [False, False, False, True]
+
+
 def test_blocks_without_members_are_not_visited(streamed, rng):
     members = np.arange(2048, 4096)
     visit, = visits(streamed, members, 1, len(members), rng)

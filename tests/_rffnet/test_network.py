@@ -111,6 +111,17 @@ def test_solvers_take_other_steps():
     assert np.abs(found[0][0] - found[1][0]).max() > 1e-6
 
 
+def test_a_network_begins_with_a_constant():
+    network = Network(np.ones((3, 2)), np.full(3, 0.5), 0.25, np.array([2.0, -1.0]), np.float64)
+    coefficients, relevances = network.values()
+    np.testing.assert_array_equal(coefficients[:, :4], [[0, 0, 0, 2], [0, 0, 0, -1]])
+    assert not coefficients[:, 4:].any()
+    assert relevances.tolist() == [0.25, 0.25]
+    scaling = Scaling(np.zeros(2), np.ones(2), 1.0)
+    found = network.expansion(np.zeros(2), np.ones(2), scaling).score(np.ones((5, 2)))
+    np.testing.assert_array_equal(found, np.tile([2.0, -1.0], (5, 1)))
+
+
 def test_relevances_of_columns_that_do_not_vary_are_zero():
     network = Network(np.ones((3, 2)), np.zeros(3), -0.5, np.zeros(1), np.float32)
     np.testing.assert_array_equal(network.relevances_of(Scaling(np.zeros(2), np.array([0.0, 7.0]), 1.0)), [0.0, 0.5])

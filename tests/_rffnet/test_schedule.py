@@ -4,6 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from rffkern import RFFNetClassifier, RFFNetRegressor
+from rffkern._rffnet.losses import Logistic, Squared
 from rffkern._rffnet.network import StepSettings
 from rffkern._rffnet.schedule import Schedule, Stage, stages_from_start, stages_to_continue
 
@@ -105,3 +107,12 @@ def test_validations_count_after_many_steps():
     assert network.judged(schedule, 11.0)
     network.n_steps = 2000
     assert not network.judged(schedule, 11.0)
+
+
+@pytest.mark.parametrize(("family", "loss"), [(RFFNetRegressor, Squared), (RFFNetClassifier, Logistic)])
+def test_penalties_are_those_of_the_documentation(family, loss):
+    first, *_, last = (stage.settings.ridge for stage in stages_from_start(parameters(), loss.ridge_scale, 1))
+    text = " ".join(family.__doc__.split())
+    assert f'"auto" begins with {first:g} / n for n rows' in text
+    assert f"down to {last:g} / n" in text
+    assert f"training uses {last:g} / n" in text

@@ -10,7 +10,7 @@ import pytest
 import reference
 from helpers.wavy_rows import wavy
 
-from rffkern import InvalidInputError, RFFNetClassifier, RFFNetRegressor, RowBlocks
+from rffkern import FourierExpansion, InvalidInputError, RFFNetClassifier, RFFNetRegressor, RowBlocks
 from rffkern._data import row_blocks
 from rffkern._data.weights import RowWeights
 from rffkern._rffnet import training
@@ -377,3 +377,15 @@ def test_concurrent_fits_with_teams_of_threads_have_the_bits_of_one_alone(solver
     assert teams[1:] == [(2, 2)] * 4
     for predicted in found:
         np.testing.assert_array_equal(predicted, alone)
+
+
+def test_what_follows_from_a_file():
+    expansion = FourierExpansion(np.zeros((4, 2)), np.zeros(4), np.zeros((4, 1)), [0.0], np.zeros(2))
+    curves = dict(zip(training.CURVES, map(np.array, ([3.0, 2.0, 1.0], [3.0, 1.0, 2.0], [0.0, 5.0])), strict=True))
+    found = {"n_components_": 4, "n_epochs_": 2, "best_epoch_": 1}
+    assert training.restored_training(expansion, curves) == found
+    assert training.restored_training(expansion, curves | {"eval_loss_": np.empty(0)}) == found | {"best_epoch_": 2}
+    for wrong in ({"train_loss_": np.ones((3, 1))}, {"eval_loss_": np.ones((3, 1))}, {"eval_loss_": np.ones(2)},
+                  {"relevances_": np.ones(3)}, {"relevances_": np.array([0.0, -1e-300])}):
+        with pytest.raises(ValueError, match=r"do not agree|malformed"):
+            training.restored_training(expansion, curves | wrong)

@@ -111,6 +111,19 @@ def test_a_vector_that_is_refused_leaves_the_dictionary(problem):
     np.testing.assert_allclose(third.learner.weights @ gram @ third.learner.weights, 1, rtol=1e-9)
 
 
+@pytest.mark.parametrize(("rule", "dtype", "threshold"), [
+    ("ald", np.float64, 1e-2), ("max-res", np.float64, 1e-9), ("max-res", np.float32, 1e-6)])
+@pytest.mark.parametrize("share", [0.6, 1.6])
+def test_the_distance_below_which_a_vector_depends_on_those_before_it(rule, dtype, threshold, share):
+    """As a share of k(x, x) = 1, of its squared distance 1 - k(x, z)^2 from another vector."""
+    kernel = GaussianKernel(np.ones(1), 1.0, 0.0)
+    X = np.array([[0.0], [np.sqrt(-np.log1p(-share * threshold))]])
+    rows = kernel_rows(X, kernel, dtype=dtype)
+    selection = SetSelection(settings_of(kernel, learner_size=2, rule=rule), rows)
+    found = selection._choose(np.arange(2), np.array([2.0, 1.0]), np.zeros(2))
+    assert len(found) == (1 if share < 1 else 2)
+
+
 def test_near_duplicates_are_counted(rng):
     X = np.repeat(rng.standard_normal((5, 2)), 40, axis=0)
     kernel = GaussianKernel(np.ones(2), 1.0, 0.0)

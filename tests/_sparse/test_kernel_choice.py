@@ -8,6 +8,7 @@ from rffkern import SparseKernelClassifier, SparseKernelRegressor
 from rffkern._data.scaling import measure_scaling
 from rffkern._data.training_rows import TargetRows
 from rffkern._data.weights import RowWeights
+from rffkern._sparse import kernel_choice
 from rffkern._sparse.kernel import GaussianKernel, RegularisedKernel
 from rffkern._sparse.kernel_choice import Trial, best_on_held_out_rows, learn_kernel
 from rffkern._sparse.likelihood import one_per_column
@@ -57,6 +58,18 @@ def test_a_trial_repeats_itself_and_knows_better_lengths(rng):
     good, bad = (RegularisedKernel(GaussianKernel(np.full(3, length), 1.0, 0.0), 0.1) for length in (0.7, 1e-3))
     assert trial(good) == trial(good)
     assert trial(good) < 0.5 * trial(bad)
+
+
+def test_a_trial_takes_as_many_rows_as_it_may(rng, monkeypatch):
+    """One of so many is held out beside those that it learns from."""
+    monkeypatch.setattr(kernel_choice, "_TRIAL_ROWS", 100)
+    X, y = waves(rng, 1000)
+    data = TargetRows(X, y[:, None], RowWeights(1000))
+    trial = Trial(SparseKernelRegressor(20), data, y[:, None], measure_scaling(X, data.weights), rng)
+    learned, held_out = trial._learned, trial._held_out
+    assert len(learned) == 100
+    assert len(held_out) == 100 // kernel_choice._ROWS_PER_HELD_OUT
+    assert len(np.unique(np.concatenate([learned, held_out]))) == len(learned) + len(held_out)
 
 
 def test_a_classifier_learns_one_length(rng):

@@ -72,6 +72,13 @@ def test_ill_conditioned_kernels_end_in_skipped_learners_and_not_in_errors(rng):
     np.testing.assert_allclose(F @ coef, F @ expected, atol=1e-3 * y.std())
 
 
+def test_nothing_to_refine(rng):
+    ensemble, *_ = grown(waves(rng, 200)[0], np.zeros(200), 1.0, 0.1, 3)
+    assert len(ensemble.learners) == 0
+    ensemble.refine()
+    assert len(ensemble.learners) == ensemble.loss == 0
+
+
 @pytest.mark.parametrize("learner_size", [1, 4])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_held_out_rows_follow(rng, learner_size, dtype):

@@ -107,3 +107,14 @@ def test_columns_whose_squares_overflow_have_finite_length_scales(rng, size, n_f
     if n_features > 1 and size < 1e290:
         ratio = found.lengthscales[0] / size / (rows[:, 0] / size).std()
         assert ratio == pytest.approx(found.lengthscales[1] / rows[:, 1].std())
+
+
+def test_the_search_begins_at_the_spread_of_the_rows():
+    """With amplitude 1, and a bias and noise of a tenth; what is given stays."""
+    rows = np.array([[0.0, 5.0, 0.0], [2.0, 5.0, 20.0], [4.0, 5.0, 40.0], [2.0, 5.0, 20.0]])
+    spread = np.array([rows[:, 0].std(), 1.0, rows[:, 2].std()])  # 1 of a column that does not vary
+    found = likelihood_module._start(rows, NOTHING)
+    np.testing.assert_allclose(np.exp(found), [1.0, 0.1, 0.1, *(1 / (np.sqrt(3) * spread))])
+    kernel = GaussianKernel(np.array([1.0, 2.0, 4.0]), 3.0, 0.5)
+    np.testing.assert_allclose(np.exp(likelihood_module._start(rows, Given(kernel, None))), [3, 0.5, 0.1, 1, 0.5, 0.25])
+    np.testing.assert_allclose(np.exp(likelihood_module._start(rows, Given(kernel, 0.7)))[2], 0.7)

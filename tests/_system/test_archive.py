@@ -13,7 +13,7 @@ import pytest
 from helpers.model_files import archive, assert_refused, members_of, sign, small_model
 
 from rffkern import FormatError, load, save
-from rffkern._system.archive import decode, encode, npy_prefix
+from rffkern._system.archive import check_memory, decode, encode, npy_prefix
 
 N_DAMAGED = int(os.environ.get("RFFKERN_DAMAGED", "2000"))
 
@@ -58,6 +58,8 @@ def test_the_prefix_is_what_numpy_writes():
         ours = io.BytesIO(npy_prefix(dtype, shape))
         np.lib.format.read_magic(ours)
         assert np.lib.format.read_array_header_1_0(ours) == (shape, False, np.dtype(dtype))
+        assert len(ours.getvalue()) == ours.tell()
+        assert len(ours.getvalue()) % 64 == 0  # as the format asks for, so that data can be mapped
 
 
 # --- damage
@@ -188,6 +190,12 @@ def test_max_bytes_is_the_largest_size_that_is_read(content, tmp_path):
         load(tmp_path / "m", max_bytes=len(content) - 1)
 
 
+def test_memory_is_32_MiB_and_twice_the_size_of_the_file_at_most():
+    check_memory(2**25 + 2 * 1000, 1000, "this")
+    with pytest.raises(FormatError, match="this would take 33556433 bytes, of a file of 1000"):
+        check_memory(2**25 + 2 * 1000 + 1, 1000, "this")
+
+
 def test_many_members_are_refused_before_they_are_listed(content, refuse):
     members = members_of(content) + [(f"{i:x}", b"") for i in range(20_000)]
     data = archive(members)
@@ -219,6 +227,24 @@ def test_members_that_overlap(content, refuse):
 def test_malformed_json(content, refuse, text):
     members = dict(members_of(content)) | {"header.npy": npy_prefix("|u1", (len(text),)) + text}
     refuse(archive(members.items()))
+
+
+@pytest.mark.parametrize("entry", [b"0", b"[]", b"{}"])
+def test_a_header_of_many_values(content, refuse, entry):
+    """Python takes some hundred bytes for each, of a file that has a few."""
+    text = b'{"format": [' + b",".join([entry] * (1 << 20)) + b"]}"
+    members = dict(members_of(content)) | {"header.npy": npy_prefix("|u1", (len(text),)) + text}
+    tracemalloc.start()
+    refuse(archive(members.items()), "the header would take [0-9]{8,} bytes")
+    assert tracemalloc.get_traced_memory()[1] < 5_000_000 + 10 * len(text)
+    tracemalloc.stop()
+
+
+def test_a_header_of_few_objects(content, refuse):
+    """Half of what is too much are marks between values, half are values that have others."""
+    text = b'{"format": [' + b",".join([b"{}"] * 120_000) + b"]}"
+    members = dict(members_of(content)) | {"header.npy": npy_prefix("|u1", (len(text),)) + text}
+    refuse(archive(members.items()), "the header would take")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -198,8 +198,10 @@ def test_names_that_cannot_be_written_are_known_before(tmp_path):
         with pytest.raises(OSError, match=r"\S") as caught:
             check_writable(f"{tmp_path}/{name}")
         assert caught.value.errno == number, name
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="the folder of the output does not exist"):
         check_writable("")
+    with pytest.raises(IsADirectoryError, match=os.strerror(errno.EISDIR)):
+        check_writable(str(tmp_path))
     for name in ("file", "new", "x" * 255):
         check_writable(f"{tmp_path}/{name}")
     check_writable("/dev/null")

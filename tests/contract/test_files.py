@@ -6,9 +6,11 @@ import pathlib
 import numpy as np
 import pytest
 from helpers.families import X, answers, fit, same_state, target_of
+from helpers.model_files import assert_refused
 
 from rffkern import NotFittedError, TrainingStateError, load, save
 from rffkern._estimator.registry import FAMILIES
+from rffkern._system.archive import decode, encode
 from rffkern.serialize import FORMAT_VERSION
 
 DATA = pathlib.Path(__file__).parent.parent / "data"
@@ -81,6 +83,21 @@ def test_a_frozen_file_is_saved_in_the_current_version(version, tmp_path):
             header = json.loads(archive["header"].tobytes())
         assert header["version"] == FORMAT_VERSION
         assert set(header["params"]) == set(type(model)._param_names())
+
+
+def test_a_file_whose_parts_disagree_is_refused(fitted, tmp_path):
+    """Curves, rounds and parameters of kernels belong to the expansion beside them, and classes to classifiers."""
+    save(fitted, tmp_path / "m")
+    header, arrays = decode((tmp_path / "m").read_bytes())
+    foreign = None if hasattr(fitted, "classes_") else {"dtype": "<U1", "values": ["a", "b"]}
+    assert_refused(tmp_path / "bad", encode({**header, "classes": foreign}, arrays))
+    for name, array in arrays.items():
+        # One evaluation for each round, or none at all.
+        changes = [array[: 1 if name == "train_loss_" else -1], array[None]] if array.size else [np.zeros(1000)]
+        for changed in changes if array.ndim == 1 else changes[:1]:
+            entries = [[key, list((changed if key == name else value).shape)] for key, value in arrays.items()]
+            data = encode({**header, "arrays": entries}, {**arrays, name: changed})
+            assert_refused(tmp_path / "bad", data)
 
 
 # --- what a file does not keep

@@ -1,0 +1,88 @@
+"""Default parameters and what parameters may be: users depend on both, so that neither changes unnoticed."""
+
+import inspect
+
+import pytest
+
+from rffkern import InvalidInputError
+from rffkern._data.arguments import Number
+from rffkern._estimator.registry import FAMILIES
+
+SHARED = {"standardize": True, "precision": "single", "random_state": None, "n_threads": None}
+ROUNDS = SHARED | {"gamma": "scale", "learning_rate": 1.0, "max_iter": 10, "max_samples": 16384, "verbose": 0,
+                   "early_stopping_rounds": 20}
+GBRFF = ROUNDS | {"n_estimators": 200, "n_components": 100, "beta": 16.0, "landmarks": "learn",
+                  "scale_residuals": True, "learning_rate": 0.1}
+LANDMARKS = SHARED | {"n_landmarks": 100, "n_components": 10, "gamma": "scale", "beta": 1.0, "landmarks": "random"}
+RFFNET = SHARED | {
+    "n_components": None, "kernel": "gaussian", "solver": "alternating", "learning_rate": 0.03, "reg_lambda": "auto",
+    "reg_l1": 0.0, "batch_size": 32, "max_epochs": 300, "early_stopping_rounds": 10, "validation_fraction": 0.1,
+    "n_restarts": None, "warm_start": False, "verbose": 0}
+SPARSE = SHARED | {
+    "n_estimators": 500, "learner_size": 50, "subset_size": 500, "selection": "max-res", "n_candidates": 60,
+    "update": "full", "group_size": 50, "kernel": "auto", "reg_lambda": "auto", "early_stopping_rounds": 20,
+    "precision": "double", "verbose": 0}
+DEFAULTS = {
+    "gbrff": GBRFF,
+    "gbrff1": ROUNDS | {"n_estimators": 100, "n_components": 10, "beta": 1.0, "landmarks": "learn", "step": "closed"},
+    "gbrff2": ROUNDS | {"n_estimators": 100, "reg_lambda": 0.03125},
+    "gbrff_regressor": GBRFF | {"learning_rate": 0.5},
+    "pbrff": LANDMARKS | {"C": 1.0, "loss": "squared_hinge", "tol": 1e-4},
+    "pbrff_transformer": LANDMARKS,
+    "rffnet": RFFNET,
+    "rffnet_regressor": RFFNET | {"loss": "squared", "delta": 1.35, "quantile": 0.5},
+    "sparse_kernel": SPARSE | {"all_rows": True},
+    "sparse_kernel_regressor": SPARSE,
+}
+
+
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+def test_defaults(name):
+    family = FAMILIES[name].load()
+    assert {key: value.default for key, value in inspect.signature(family).parameters.items()} == DEFAULTS[name]
+    assert family().get_params() == DEFAULTS[name]
+
+
+# Smallest and largest value; None for any number.
+INTEGERS = {
+    "n_estimators": (1, 10**8), "n_components": (1, 10**6), "n_landmarks": (1, 10**8), "batch_size": (1, 65536),
+    "max_epochs": (1, 10**8), "n_restarts": (1, 10**6), "learner_size": (1, 10**6), "subset_size": (1, None),
+    "n_candidates": (1, None), "group_size": (1, None), "early_stopping_rounds": (1, None), "n_threads": (1, 1024),
+    "max_iter": (0, 10**6), "max_samples": (128, None), "verbose": (0, None)}
+# Values that are accepted, and values that are not.
+REALS = {
+    "gamma": ((5e-324, 1e100), (0, 1.1e100)), "beta": ((0, 1e100), (-5e-324, 1.1e100)),
+    "C": ((5e-324, 1e6), (0, 1.1e6)), "learning_rate": ((5e-324, 1), (0, 1.1)), "tol": ((1e-12, 1), (0.9e-12, 1.1)),
+    "delta": ((5e-324, 1e10), (0, 1.1e10)), "quantile": ((1e-6, 1 - 1e-6), (0.9e-6, 1 - 0.9e-6)),
+    "reg_l1": ((0, 1e10), (-5e-324, 1.1e10)), "validation_fraction": ((0, 0.9), (-5e-324, 0.91))}
+REG_LAMBDA = {"gbrff2": ((0, 1e150), (-5e-324,)), "_rffnet": ((0, 1e10), (-5e-324, 1.1e10)),
+              "_sparse": ((5e-324, 1e100), (0, 1.1e100))}
+OPTIONAL = ("max_samples", "early_stopping_rounds", "n_threads", "subset_size", "n_restarts")
+
+
+def refused(check, name, value):
+    try:
+        check(name, value)
+    except InvalidInputError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+def test_bounds(name):
+    """Numbers are accepted at their bounds and refused beyond them."""
+    entry = FAMILIES[name]
+    for parameter, check, _ in entry.load()._parameters:
+        if not isinstance(check, Number):
+            continue
+        if parameter in INTEGERS:
+            low, high = INTEGERS[parameter]
+            good, bad = [low, high or 10**12], [low - 1, -1, *([high + 1] if high else [])]
+        elif parameter == "reg_lambda":
+            good, bad = REG_LAMBDA.get(name) or REG_LAMBDA[entry.module.split(".")[0]]
+        else:
+            good, bad = REALS[parameter]
+        assert not [value for value in good if refused(check, parameter, value)], parameter
+        assert not [value for value in bad if not refused(check, parameter, value)], parameter
+        optional = parameter in OPTIONAL or (parameter == "n_components" and entry.module.startswith("_rffnet"))
+        assert refused(check, parameter, None) != optional, parameter
