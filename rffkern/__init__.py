@@ -24,6 +24,7 @@ from .errors import (
 
 # The module in which each name is, below this package.
 _MODULES = {
+    "ColumnMap": "_columns.column_map",
     "FourierExpansion": "expansion",
     "KernelExpansion": "expansion",
     "RowBlocks": "_data.row_blocks",
@@ -36,6 +37,7 @@ _MODULES = {
 _SUBMODULES = ("errors", "expansion", "serialize")
 
 __all__ = [
+    "ColumnMap",
     "DataConversionWarning",
     "FormatError",
     "FourierExpansion",

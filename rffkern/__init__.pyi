@@ -1,6 +1,7 @@
 from . import errors as errors
 from . import expansion as expansion
 from . import serialize as serialize
+from ._columns.column_map import ColumnMap as ColumnMap
 from ._data.row_blocks import RowBlocks as RowBlocks
 from ._gbrff.gbrff1 import GBRFF1Classifier as GBRFF1Classifier
 from ._gbrff.gbrff2 import GBRFF2Classifier as GBRFF2Classifier
@@ -26,6 +27,7 @@ from .serialize import load as load
 from .serialize import save as save
 
 __all__ = [
+    "ColumnMap",
     "DataConversionWarning",
     "FormatError",
     "FourierExpansion",

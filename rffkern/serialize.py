@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._data.protocol import Parametrised
 from ._estimator.base import Fitted, Model
 from ._estimator.registry import FAMILIES, Family, family_of
 from ._system.archive import FORMAT_VERSION as FORMAT_VERSION
@@ -34,6 +35,9 @@ from .expansion import EXPANSIONS, Expansion
 Double = NDArray[np.float64]
 Labels = NDArray[Any]
 
+_SINCE_COLUMNS = 4  # the format version
+_MAP_FAMILY, _MAP_CLASS = "column_map", "ColumnMap"
+
 _LARGEST_TABLE = 1 << 25  # bytes; what `load` takes of a file of any size
 
 _INT_DTYPES = ("|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8")
@@ -46,7 +50,7 @@ def save(model: Any, path: str | bytes | os.PathLike[Any]) -> None:
 
     Parameters
     ----------
-    model : fitted estimator of this package, FourierExpansion or KernelExpansion
+    model : fitted estimator of this package, ColumnMap, FourierExpansion or KernelExpansion
     path : str, bytes or os.PathLike
         The name of the file; nothing is appended to it.  A symbolic link is followed.  A file that is replaced hands on
         its permissions and, where that is allowed, its owner.
@@ -78,7 +82,7 @@ def load(path: str | bytes | os.PathLike[Any], *, max_bytes: int = 1 << 30) -> A
 
     Returns
     -------
-    estimator or expansion of the class that was saved; its predictions are the same to the last bit
+    estimator, ColumnMap or expansion of the class that was saved; its answers are the same to the last bit
 
     Raises
     ------
@@ -124,10 +128,14 @@ def _check_storable(expansion: Expansion, classes: list[Any], names: Sequence[st
     """Refuse to write what `load` would refuse."""
     if not _is_bounded(expansion):
         raise InvalidInputError("the sum of the amplitudes of the model must be a finite number")
-    odd = [text for text in (*classes, *names) if isinstance(text, str) and not _is_printable(text)]
+    _check_texts([*classes, *names])
+
+
+def _check_texts(texts: list[Any]) -> None:
+    odd = [text for text in texts if isinstance(text, str) and not _is_printable(text)]
     if odd:
-        raise InvalidInputError("labels and column names must be storable as UTF-8 and have no control characters, "
-                                f"got {odd[0]!r}")
+        raise InvalidInputError("labels, levels and column names must be storable as UTF-8 and have no control "
+                                f"characters, got {odd[0]!r}")
 
 
 def _describe(model: Any) -> Contents:
@@ -140,8 +148,58 @@ def _describe(model: Any) -> Contents:
         return Contents(header, arrays)
     if isinstance(model, Model) and family_of(type(model)) is not None:
         return _describe_model(model)
+    if type(model).__name__ == _MAP_CLASS and isinstance(model, Parametrised):
+        return _describe_map(model)
     raise InvalidInputError("model must be a fitted estimator or an expansion of this package, "
                             f"got {type(model).__name__}")
+
+
+def _describe_map(column_map: Any) -> Contents:
+    """Header and arrays of a ColumnMap."""
+    arrays = {"columns": column_map._fitted_map().numbers()}
+    header = make_header(_MAP_FAMILY, _MAP_CLASS, params={}, classes=None, arrays=arrays,
+                         feature_names=_storable_names(column_map), columns=_columns_to_json(column_map))
+    return Contents(header, arrays)
+
+
+def _storable_names(column_map: Any) -> list[str] | None:
+    frozen = column_map._fitted_map()
+    _check_texts([*(frozen.names or ()), *(text for column in frozen.columns for text in (*column.levels,
+                                                                                          column.dropped))])
+    return None if frozen.names is None else list(frozen.names)
+
+
+def _columns_to_json(column_map: Any) -> dict[str, Any]:
+    """Parameters and columns of a ColumnMap; the numbers of its forms are an array."""
+    column_map._check_params()
+    return {"params": _plain("columns", column_map), "columns": column_map._fitted_map().header()}
+
+
+def _map_from_params(entry: Any) -> Any:
+    """A ColumnMap that is not fitted."""
+    from ._columns.column_map import ColumnMap
+
+    require(isinstance(entry, dict) and set(entry) == set(ColumnMap._param_names()),
+            "the parameters are not those of a ColumnMap")
+    params: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()}
+    column_map = ColumnMap(**params)
+    column_map._check_params()
+    return column_map
+
+
+def _columns_from_json(entry: Any, feature_names: Any, numbers: Double) -> Any:
+    """A fitted ColumnMap."""
+    from ._columns.frozen_map import FrozenMap
+
+    require(isinstance(entry, dict) and set(entry) == {"params", "columns"} and isinstance(entry["columns"], list),
+            "the columns are malformed")
+    names = _names_from_json(feature_names, len(entry["columns"]))
+    column_map = _map_from_params(entry["params"])
+    frozen = FrozenMap.from_header(None if names is None else tuple(names), entry["columns"], numbers)
+    require(all(_is_printable(text) for column in frozen.columns for text in (*column.levels, column.dropped)),
+            "levels have control characters")
+    column_map._keep(frozen)
+    return column_map
 
 
 def _describe_model(model: Model) -> Contents:
@@ -150,7 +208,10 @@ def _describe_model(model: Model) -> Contents:
     classes = getattr(model, "classes_", None)
     names = getattr(model, "feature_names_in_", None)
     curves = {name: getattr(model, name) for name in model._fitted_curves}
-    params = {name: _plain(name, value) for name, value in model.get_params().items()}
+    params = {name: _plain(name, value) for name, value in model.get_params(deep=False).items()}
+    column_map = getattr(model, "column_map_", None)
+    if (column_map is None) != (model.columns is None):
+        raise InvalidInputError("the parameter columns of the model must be that it was fitted with")
     params["n_threads"] = None  # a matter of the machine
     stored_classes = None if classes is None else _labels_to_json(classes)
     _check_storable(model.expansion_, [] if classes is None else classes.tolist(), [] if names is None else names)
@@ -159,8 +220,12 @@ def _describe_model(model: Model) -> Contents:
     except ValueError as error:
         raise InvalidInputError(f"the parameters of the model must be those it was fitted with: {error}") from error
     arrays = model.expansion_.arrays() | curves
+    columns = None
+    if column_map is not None:
+        _storable_names(column_map)
+        columns, arrays = _columns_to_json(column_map), arrays | {"columns": column_map._fitted_map().numbers()}
     header = make_header(model.family, type(model).__name__, params=params, classes=stored_classes,
-                         feature_names=None if names is None else list(names), arrays=arrays)
+                         feature_names=None if names is None else list(names), arrays=arrays, columns=columns)
     return Contents(header, arrays)
 
 
@@ -168,6 +233,8 @@ def _plain(name: str, value: Any) -> Any:
     """A parameter as JSON has it; a Generator is kept as None, for its state belongs to the fit that used it."""
     if isinstance(value, np.random.Generator):
         return None
+    if isinstance(value, Parametrised):
+        return {key: _plain(key, entry) for key, entry in value.get_params().items()}
     if isinstance(value, dict):
         return {key: _plain(name, entry) for key, entry in value.items()}
     value = value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
@@ -232,12 +299,17 @@ def _build(contents: Contents, n_bytes: int) -> Any:
         form = EXPANSIONS[name]
         require(header["class"] == form.__name__, "class and family do not agree")
         return _build_expansion(form, arrays)
+    if name == _MAP_FAMILY:
+        require(header["class"] == _MAP_CLASS, "class and family do not agree")
+        require(tuple(arrays) == ("columns",) and header["params"] == {} and header["classes"] is None,
+                "a ColumnMap has columns alone")
+        return _columns_from_json(header["columns"], header["feature_names"], arrays["columns"])
     require(name in FAMILIES, f"the family {shown(header['family'])} is not known")
     return _build_model(FAMILIES[str(name)], header, arrays, n_bytes)
 
 
-def _build_expansion(form: type[Expansion], arrays: Mapping[str, Double], curves: tuple[str, ...] = ()) -> Expansion:
-    expected = form.array_names + curves
+def _build_expansion(form: type[Expansion], arrays: Mapping[str, Double], more: tuple[str, ...] = ()) -> Expansion:
+    expected = form.array_names + more
     require(tuple(arrays) == expected, f"the family must have arrays {expected}, got {shown(tuple(arrays))}")
     expansion = form(*(arrays[name] for name in form.array_names))
     require(_is_bounded(expansion), "the amplitudes are too large for finite scores")
@@ -247,15 +319,24 @@ def _build_expansion(form: type[Expansion], arrays: Mapping[str, Double], curves
 def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n_bytes: int) -> Model:
     require(header["class"] == family.class_name, "class and family do not agree")
     cls = family.load()
-    expansion = _build_expansion(cls._expansion_form, arrays, cls._fitted_curves)
+    column_map = None
+    if header.get("columns") is not None:
+        require("columns" in arrays, "the numbers of the columns are missing")
+        column_map = _columns_from_json(header["columns"], header["feature_names"], arrays["columns"])
+    expansion = _build_expansion(cls._expansion_form, arrays,
+                                 (*cls._fitted_curves, *(["columns"] if column_map is not None else [])))
     model = cls(**_current_params(cls, header["params"], header["version"]))
     model._check_params()
+    require((model.columns is None) == (column_map is None), "the parameter columns and the columns do not agree")
     classes = None
     if hasattr(cls, "predict_proba"):
         classes = _labels_from_json(header["classes"], n_bytes)
     else:
         require(header["classes"] is None, "a model without classes holds some")
-    model._keep(_fitted(model, header, expansion, {name: arrays[name] for name in cls._fitted_curves}, classes))
+    fitted = _fitted(model, header, expansion, {name: arrays[name] for name in cls._fitted_curves}, classes)
+    if column_map is not None:
+        require(len(column_map.sources_) == expansion.n_features, "columns and expansion do not agree in number")
+    model._keep(fitted._replace(column_map=column_map))
     return model
 
 
@@ -265,16 +346,23 @@ def _current_params(cls: type[Model], params: Any, version: int) -> dict[str, An
     for since, convert in sorted(cls._params_before.items()):
         if version < since:
             params = convert(params)
+    params = params if version >= _SINCE_COLUMNS else {**params, "columns": None}
     require(set(params) == set(cls._param_names()), "the parameters are not the class's")
-    return {**params, "n_threads": None} if "n_threads" in params else dict(params)
+    columns = None if params["columns"] is None else _map_from_params(params["columns"])
+    return {**params, "columns": columns, "n_threads": None}
 
 
 def _fitted(model: Model, header: Header, expansion: Expansion, curves: Mapping[str, Double],
             classes: Labels | None) -> Fitted:
     """The fitted attributes, checked against the shapes of the expansion."""
-    names = header["feature_names"]
-    require(names is None or (isinstance(names, list) and len(names) == expansion.n_features
-                              and all(isinstance(name, str) and _is_printable(name) for name in names)),
-            "the feature names are malformed")
+    n_columns = expansion.n_features if header.get("columns") is None else len(header["columns"]["columns"])
+    names = _names_from_json(header["feature_names"], n_columns)
     attributes = {**curves, **model._restored(expansion, curves, classes)}
     return Fitted(None if names is None else np.array(names, dtype=object), classes, expansion, attributes)
+
+
+def _names_from_json(names: Any, n_features: int) -> list[str] | None:
+    require(names is None or (isinstance(names, list) and len(names) == n_features
+                              and all(isinstance(name, str) and _is_printable(name) for name in names)),
+            "the feature names are malformed")
+    return list(names) if names is not None else None

@@ -310,3 +310,17 @@ def rffnet_pass(X, targets, weight, omegas, offsets, coefficients, relevances, s
         coefficient_rates = np.append(np.full(len(omegas), rates[0]), rates[1])
         proximal_step(coefficients, score_slopes().T @ waves, n_steps, coefficient_rates, penalised, 0)
         proximal_step(relevances, early if joint else relevance_slopes(), n_steps, rates[2], 0, lasso)
+
+
+# --- columns of raw tables
+
+def interpolated(values, knots, heights):
+    """The piecewise linear function through some knots, constant beyond them."""
+    result = np.empty(len(values))
+    for i, value in enumerate(values):
+        k = max(np.flatnonzero(knots <= value), default=0)
+        within = min(max(value, knots[0]), knots[-1])
+        last = min(k + 1, len(knots) - 1)
+        slope = (heights[last] - heights[k]) / (knots[last] - knots[k]) if last > k else 0.0
+        result[i] = heights[k] + slope * (within - knots[k])
+    return result

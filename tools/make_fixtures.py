@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rffkern import load, save
+from rffkern import ColumnMap, GBRFF2Classifier, load, save
 from rffkern._estimator.registry import FAMILIES
 from rffkern.serialize import FORMAT_VERSION
 
@@ -46,6 +46,28 @@ def answers(model: Any, rows: np.ndarray) -> np.ndarray:
     return getattr(model, method)(rows)
 
 
+def columns_of(rows: np.ndarray) -> dict[str, Any]:
+    """A table with gaps, a category and a date, whose values the rows determine."""
+    first = np.where(rows[:, 0] > 1, np.nan, rows[:, 0])
+    words = np.array(["red", "grün", "blue"])[np.digitize(rows[:, 1], [-50, 50])]
+    days = np.datetime64("2024-02-28", "s") + np.round(rows[:, 2] * 1e9).astype("m8[s]")
+    return {"length": first, "colour": words, "day": days, "width": rows[:, 1]}
+
+
+def write_maps(folder: pathlib.Path, X: np.ndarray, y: np.ndarray) -> None:
+    """A ColumnMap, and a model with one."""
+    column_map = ColumnMap(("raw", "standard", "bounded", "rank", "bins"), n_knots=9, n_bins=3, date_parts=True)
+    table, rows = columns_of(X), X[:20]
+    for name, model in (("column_map", column_map), ("gbrff2_with_columns", GBRFF2Classifier(
+            8, columns=ColumnMap(("standard", "rank"), n_knots=9), random_state=0))):
+        path = folder / f"{name}.npz"
+        if not path.exists():
+            save(model.fit(table, y), path)
+            expected = np.ravel(answers(model, columns_of(rows))).tolist()
+            path.with_suffix(".json").write_text(json.dumps({"rows": rows.tolist(), "answers": expected}))
+            print(path)
+
+
 def main() -> None:
     """Write what is missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -72,6 +94,7 @@ def main() -> None:
             sys.exit(f"{path}: the model in the file gives other answers than the one that was trained")
         path.with_suffix(".json").write_text(json.dumps(expected))
         print(path)
+    write_maps(folder, X, y)
 
 
 if __name__ == "__main__":

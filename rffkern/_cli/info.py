@@ -22,6 +22,9 @@ def run_info(arguments: argparse.Namespace) -> None:
 
 
 def _facts(model: Any, n_bytes: int) -> dict[str, Any]:
+    if hasattr(model, "describe"):  # a ColumnMap alone
+        return {"class": type(model).__name__, "features": model.n_features_in_, "bytes": n_bytes,
+                "outputs": len(model.sources_), **_of_map(model), "parameters": _plain_params(model)}
     expansion = getattr(model, "expansion_", model)  # a file may hold an expansion alone
     facts = {"class": type(model).__name__, "terms": expansion.n_terms, "features": expansion.n_features,
              "outputs": expansion.n_outputs, "bytes": n_bytes}
@@ -36,11 +39,37 @@ def _facts(model: Any, n_bytes: int) -> dict[str, Any]:
         elif values.size:
             facts[fact] = f"{values[0]:.6g} before training, {values[-1]:.6g} at the end"
     if hasattr(model, "select_top_k"):
-        columns = facts.get("feature names", range(expansion.n_features))
-        facts["most relevant"] = [columns[j] for j in model.select_top_k(expansion.n_features)]
+        columns = facts.get("feature names", range(model.n_features_in_))
+        facts["most relevant"] = [columns[j] for j in model.select_top_k(model.n_features_in_)]
+    if hasattr(model, "column_map_"):
+        facts |= _of_map(model.column_map_)
     if hasattr(model, "get_params"):
-        facts["parameters"] = model.get_params()
+        facts["parameters"] = _plain_params(model)
     return facts
+
+
+def _plain_params(model: Any) -> dict[str, Any]:
+    """Parameters as JSON has them; those of a map stand beside it."""
+    return {name: value if value is None or isinstance(value, (bool, int, float, str, dict, list, tuple))
+            else repr(value) for name, value in model.get_params(deep=False).items()}
+
+
+def _of_map(column_map: Any) -> dict[str, Any]:
+    """What became of each column, a line for each of its forms."""
+    facts: dict[str, Any] = {}
+    for row in column_map.describe():
+        column, kind, form, *rest = row.items()
+        facts.setdefault(f"column {column[1]}", []).append(
+            f"{kind[1]}, {form[1]}" + "".join(f", {name} {_short(value)}" for name, value in rest))
+    return facts
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, dict):
+        return " ".join(f"{name}={_short(entry)}" for name, entry in [*value.items()][:_MOST_SHOWN])
+    return " ".join(map(_short, value[:_MOST_SHOWN])) if isinstance(value, list) else str(value)
 
 
 def _shown(value: Any) -> str:

@@ -101,6 +101,25 @@ class RandomState(NamedTuple):
             raise InvalidInputError(f"{name} must be an integer >= 0, a numpy.random.Generator or None, got {value!r}")
 
 
+class OfClass(NamedTuple):
+    """Accept None, or an object of a class that is known by its name, whose own parameters are checked too."""
+
+    class_name: str
+
+    @property
+    def domain(self) -> str:
+        """What is accepted, as documentation says it."""
+        return f"{self.class_name} or None"
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise InvalidInputError unless the value is accepted."""
+        if value is None:
+            return
+        if self.class_name not in (base.__name__ for base in type(value).__mro__):
+            raise InvalidInputError(f"{name} must be a {self.class_name} or None, got {value!r}")
+        value._check_params()
+
+
 def check_all(checks: Iterable[tuple[str, Check, Any]], owner: object) -> None:
     """Check attributes of an object, in the order of some (name, check, anything)."""
     for name, check, _ in checks:

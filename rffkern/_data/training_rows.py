@@ -69,6 +69,7 @@ class Training(NamedTuple):
     scale: Double  # (n_outputs,)
     inverse_scale: Double  # (n_outputs,) 1 / scale, but 0 for a target that does not vary
     classes: NDArray[Any] | None  # labels, sorted, of a classifier
+    column_map: Any = None  # what has made `rows` of a raw table, whose names `names` are; None without one
 
 
 SomeRows = TypeVar("SomeRows", LabelledRows, TargetRows)

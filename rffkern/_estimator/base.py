@@ -1,7 +1,5 @@
 """What every estimator shares: parameters, scoring and the scikit-learn protocol by duck typing."""
 
-import inspect
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -9,17 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arguments import check_all
+from .._data.protocol import Parametrised, not_fitted
 from .._data.row_blocks import RowBlocks
 from .._data.training_rows import Training, check_labelled, check_with_targets, with_evaluation
 from .._data.validation import check_array, check_names, check_targets, feature_names, refuse_masked
 from .._data.weights import check_weights
-from ..errors import InvalidInputError, NotFittedError, TrainingStateError
+from ..errors import InvalidInputError, TrainingStateError
 from ..expansion import Expansion, FourierExpansion
 from .links import Link, LogisticLink, probabilities
-from .parameters import Attribute, Parameter, describe
+from .parameters import describe
 from .registry import family_of
 
 Double = NDArray[np.float64]
+Check = Callable[[Any, Any, Any], Training]  # of rows, labels or targets, and weights
 
 
 class Fitted(NamedTuple):
@@ -30,16 +30,10 @@ class Fitted(NamedTuple):
     expansion: Expansion
     attributes: Mapping[str, Any]  # fitted attributes of the family, by name
     training_state: Any = None  # what training goes on from, or earlier rounds are told from; not in model files
+    column_map: Any = None  # fitted, where the expansion takes mapped rows
 
 
-def _not_fitted(name: str) -> NotFittedError:
-    """NotFittedError, which is also scikit-learn's where that is loaded."""
-    theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
-    kind = type("NotFittedError", (NotFittedError, theirs), {}) if theirs else NotFittedError
-    return kind(f"this {name} instance is not fitted yet: call fit before asking it to predict")
-
-
-class Model:
+class Model(Parametrised):
     """Base of all estimators.
 
     A subclass stores its parameters unchanged in `__init__` and lists them, with their checks, in `_parameters`; `fit`
@@ -47,9 +41,6 @@ class Model:
     """
 
     family: ClassVar[str]  # the name of the family in files and on the command line
-    _parameters: ClassVar[tuple[Parameter, ...]] = ()
-    _attributes: ClassVar[tuple[Attribute, ...]] = ()
-    _arguments: ClassVar[dict[str, Attribute]] = {}  # of methods, where the family has a description of its own
     _expansion_form: ClassVar[type[Expansion]] = FourierExpansion
     _fitted_curves: ClassVar[tuple[str, ...]] = ()  # names of fitted 1-D arrays that belong in a model file
     # How the parameters of older files become those of today: format version -> function of the parameters of files
@@ -58,6 +49,9 @@ class Model:
 
     expansion_: Any
     n_features_in_: int
+    column_map_: Any
+    columns: Any
+    standardize: bool
     n_threads: int | None
 
     def __init_subclass__(cls) -> None:
@@ -67,31 +61,6 @@ class Model:
             cls.family = family
             describe(cls)
 
-    @classmethod
-    def _param_names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; `deep` is there for scikit-learn and changes nothing."""
-        return {name: getattr(self, name) for name in self._param_names()}
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name and return self; InvalidInputError names one that does not exist."""
-        known = self._param_names()
-        for name, value in params.items():
-            if name not in known:
-                raise InvalidInputError(f"Invalid parameter {name!r} for estimator {type(self).__name__}. "
-                                        f"Valid parameters are: {known!r}")
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        """Show the parameters that differ from their defaults."""
-        defaults = inspect.signature(type(self).__init__).parameters
-        changed = (f"{name}={value!r}" for name, value in self.get_params().items()
-                   if not _same(value, defaults[name].default))
-        return f"{type(self).__name__}({', '.join(changed)})"
-
     def __sklearn_is_fitted__(self) -> bool:
         """Whether `fit` has ended."""
         return hasattr(self, "expansion_")
@@ -100,7 +69,9 @@ class Model:
         """What scikit-learn asks of an estimator."""
         from sklearn.utils import InputTags, Tags, TargetTags  # only scikit-learn itself asks
 
-        return Tags(estimator_type=None, target_tags=TargetTags(required=True), input_tags=InputTags())
+        of_tables = self.columns is not None
+        return Tags(estimator_type=None, target_tags=TargetTags(required=True),
+                    input_tags=InputTags(allow_nan=of_tables, string=of_tables, categorical=of_tables))
 
     def _check_params(self) -> None:
         """Check all parameters; a family whose parameters depend on each other extends this."""
@@ -110,8 +81,10 @@ class Model:
         """Replace all attributes at once: an interrupt, or another thread, finds the old model or the new one."""
         new = vars(self) | {"expansion_": fitted.expansion, "n_features_in_": fitted.expansion.n_features}
         new |= fitted.attributes
+        if fitted.column_map is not None:
+            new["n_features_in_"] = fitted.column_map.n_features_in_
         for name, value in (("feature_names_in_", fitted.names), ("classes_", fitted.classes),
-                            ("_training_state", fitted.training_state)):
+                            ("_training_state", fitted.training_state), ("column_map_", fitted.column_map)):
             if value is None:
                 new.pop(name, None)
             else:
@@ -120,7 +93,7 @@ class Model:
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "expansion_"):
-            raise _not_fitted(type(self).__name__)
+            raise not_fitted(type(self).__name__)
 
     def _require_training_state(self, purpose: str) -> Any:
         """What training left beside the function; TrainingStateError for a model read from a file."""
@@ -133,6 +106,9 @@ class Model:
     def _check_rows(self, X: Any) -> NDArray[Any]:
         """Rows to score, checked against what `fit` saw."""
         self._check_fitted()
+        if "column_map_" in vars(self):
+            mapped: NDArray[Any] = self.column_map_._mapped(X, type(self).__name__)
+            return mapped
         names = feature_names(X)
         X = check_array(X)
         self._check_columns(names, X.shape[1])
@@ -141,9 +117,28 @@ class Model:
     def _check_columns(self, names: NDArray[np.object_] | None, n_features: int) -> None:
         """Refuse columns that are not those of `fit`."""
         check_names(names, getattr(self, "feature_names_in_", None))
-        if n_features != self.n_features_in_:
-            raise InvalidInputError(f"X has {n_features} features, but {type(self).__name__} is expecting "
-                                    f"{self.n_features_in_} features as input")
+        expected = self.expansion_.n_features  # after mapping
+        if n_features != expected:
+            raise InvalidInputError(f"X has {n_features} features, but {type(self).__name__} is expecting {expected} "
+                                    "features as input")
+
+    def _checked(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
+                 goes_on: bool | None = None) -> Training:
+        """Training rows by a check, of mapped rows where there is a map: the first one's where training goes on."""
+        if self.columns is None:
+            return with_evaluation(check(X, y, sample_weight), eval_set)
+        from .columns import map_more, map_training, with_mapped_evaluation
+
+        goes_on = getattr(self, "warm_start", False) if goes_on is None else goes_on
+        if goes_on and "column_map_" in vars(self):
+            mapped = map_more(self.column_map_, X, type(self).__name__)
+        else:
+            mapped = map_training(self.columns, X, y, sample_weight, not isinstance(self, Regressor))
+        if eval_set is not None:
+            mapped = with_mapped_evaluation(mapped, eval_set, type(self).__name__)
+        training = with_evaluation(check(mapped.X, y, sample_weight), mapped.eval_set)
+        names = getattr(mapped.column_map, "feature_names_in_", None)
+        return training._replace(names=names, column_map=mapped.column_map)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
@@ -171,10 +166,6 @@ class Model:
         return scored
 
 
-def _same(value: object, default: object) -> bool:
-    return value is default or (type(value) is type(default) and value == default)
-
-
 class Classifier(Model):
     """Base of classifiers: labels of any sortable type, one output for two classes and one per class for more."""
 
@@ -196,7 +187,7 @@ class Classifier(Model):
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None) -> Training:
         """Check parameters and rows."""
         self._check_params()
-        return with_evaluation(check_labelled(X, y, sample_weight), eval_set)
+        return self._checked(check_labelled, X, y, sample_weight, eval_set)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
@@ -284,10 +275,14 @@ class Regressor(Model):
         return tags
 
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
-                        min_samples: int = 2) -> Training:
-        """Check parameters and rows."""
+                        goes_on: bool | None = None) -> Training:
+        """Check parameters and rows; a single row will do only where training goes on."""
         self._check_params()
-        return with_evaluation(check_with_targets(X, y, sample_weight, self.n_threads, min_samples), eval_set)
+
+        def check(X: Any, y: Any, sample_weight: Any) -> Training:
+            return check_with_targets(X, y, sample_weight, self.n_threads, 1 if goes_on else 2)
+
+        return self._checked(check, X, y, sample_weight, eval_set, goes_on)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted targets at the rows of X.

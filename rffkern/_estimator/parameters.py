@@ -1,80 +1,20 @@
-"""Parameters of estimators: name, check and description in one place; those that several families have.
+"""Parameters of estimators that several families have: name, check and description in one place.
 
 A class lists its parameters in `_parameters`.  Its base checks the values that an estimator holds against this list.
 `describe` writes the list into the docstring, with the defaults of the constructor.  Constructors stay written out, so
 that a signature can be read where it stands.
 """
 
-import inspect
-import re
-import textwrap
-from typing import Any, NamedTuple
-
-from .._data.arguments import MAX_THREADS, Check, Choice, Number, RandomState
+from .._data.arguments import MAX_THREADS, Choice, Number, OfClass, RandomState
+from .._data.protocol import Attribute as Attribute
+from .._data.protocol import Parameter as Parameter
+from .._data.protocol import describe as describe_with
 from .._data.tiles import TILE
 
-_WIDTH = 116
 
-
-class Parameter(NamedTuple):
-    """One parameter of a constructor."""
-
-    name: str
-    check: Check
-    text: str
-
-    def described(self, text: str) -> "Parameter":
-        """The same with another description."""
-        return self._replace(text=text)
-
-    def entry(self, default: object) -> str:
-        """The lines of a numpydoc section."""
-        shown = f'"{default}"' if isinstance(default, str) else repr(default)
-        return _entry(self.name, f"{self.check.domain}, default {shown}", self.text)
-
-
-class Attribute(NamedTuple):
-    """One fitted attribute, or several of one kind, for documentation."""
-
-    name: str
-    kind: str
-    text: str
-
-    def described(self, text: str) -> "Attribute":
-        """The same with another description."""
-        return self._replace(text=text)
-
-    def entry(self) -> str:
-        """The lines of a numpydoc section."""
-        return _entry(self.name, self.kind, self.text)
-
-
-def _entry(name: str, kind: str, text: str) -> str:
-    body = textwrap.fill(" ".join(text.split()), _WIDTH - 4, initial_indent="    ", subsequent_indent="    ",
-                         break_on_hyphens=False, break_long_words=False)
-    return f"{name} : {kind}\n{body}"
-
-
-def describe(cls: Any) -> None:
-    """Fill in the docstrings of a class and of its methods.
-
-    A line that holds only {parameters} or {attributes} is replaced by what the class lists; one that holds only the
-    name of an argument, as {sample_weight}, by its description in `_arguments` of the class or in `ARGUMENTS`.
-    """
-    defaults = {name: value.default for name, value in inspect.signature(cls.__init__).parameters.items()}
-    sections = {
-        "parameters": "\n".join(parameter.entry(defaults[parameter.name]) for parameter in cls._parameters),
-        "attributes": "\n".join(attribute.entry() for attribute in cls._attributes),
-        **{name: argument.entry() for name, argument in (ARGUMENTS | cls._arguments).items()},
-    }
-    for item in (cls, *filter(inspect.isfunction, vars(cls).values())):
-        if item.__doc__:  # which `python -OO` takes away
-            item.__doc__ = re.sub(r"^( *)\{(\w+)\}$", lambda line: _filled(line, sections), item.__doc__, flags=re.M)
-
-
-def _filled(line: re.Match[str], sections: dict[str, str]) -> str:
-    indent, name = line.groups()
-    return textwrap.indent(sections[name], indent)
+def describe(cls: type) -> None:
+    """Fill in the docstrings of a class and of its methods, with the arguments that several families have."""
+    describe_with(cls, ARGUMENTS)
 
 
 # Arguments of methods, by the name in braces; those that several families have.
@@ -119,6 +59,11 @@ EARLY_STOPPING_ROUNDS = Parameter("early_stopping_rounds", Number(int, 1, option
 PRECISION = Parameter("precision", Choice(("single", "double")),
                       "Arithmetic of the training kernels.  Sums over tiles and predictions kept in training are "
                       'double in both.  "single" becomes "double" where angles omega . x may exceed 4000 radians.')
+COLUMNS = Parameter("columns", OfClass("ColumnMap"),
+                    "None takes columns as they are: finite numbers.  With a `ColumnMap`, tables may have missing "
+                    "values, categories and dates.  A copy of it is fitted on the rows of `fit`, is `column_map_` "
+                    "afterwards, and maps the rows of every call; `standardize` has no effect then, and what is told "
+                    "of columns is told of mapped ones.")
 RANDOM_STATE = Parameter("random_state", RandomState(), "Source of the random draws.")
 N_THREADS = Parameter("n_threads", Number(int, 1, MAX_THREADS, optional=True),
                       "Number of threads, at most the CPUs that are there; None for those this process may use.  The "

@@ -88,13 +88,14 @@ def train(model: BoostedModel, training: Training, recipe: Recipe[Any], callback
     rng = np.random.default_rng(model.random_state)
     n_subsets, largest_subset = _subset_sizes(model.max_samples, training.rows.weights.n_positive)
     monitor = Monitor(model.n_estimators, model.early_stopping_rounds, callback, model.verbose)
-    names, data, evaluation, center, scale, _, classes = training
+    names, data, evaluation, center, scale, _, classes, column_map = training
     X, weights, targets, n_components = data.X, data.weights, data.targets(), recipe.n_components
     del training, data  # with the class indices
     n_threads = check_n_threads(model.n_threads, math.prod(X.shape))
     search_threads = min(n_threads, check_n_threads(model.n_threads, largest_subset * TILE * X.shape[1]))
-    scaling = scaling_in_threads(X, weights, model.standardize, n_threads)
-    gamma = resolved_gamma(model.gamma, model.standardize, scaling)
+    standardize = model.standardize and column_map is None  # mapped columns have their units
+    scaling = scaling_in_threads(X, weights, standardize, n_threads)
+    gamma = resolved_gamma(model.gamma, standardize, scaling)
     single_length = largest_single_length(gamma)
     draws = drawn(rng.standard_normal, (model.n_estimators, len(center), n_components, X.shape[1]))
     draws *= math.sqrt(2 * gamma)
@@ -121,7 +122,7 @@ def train(model: BoostedModel, training: Training, recipe: Recipe[Any], callback
                   "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss)}
     kept = FittedRounds(rounds, scaling, draws)
     expansion = _to_expansion(kept, center + scale * intercepts, scale)
-    return Boosted(Fitted(names, classes, expansion, attributes), kept)
+    return Boosted(Fitted(names, classes, expansion, attributes, column_map=column_map), kept)
 
 
 def _subset_sizes(max_samples: int | None, n_rows: int) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from .._estimator.base import Classifier
 from .._estimator.parameters import (
     BETA,
     CLASSES_,
+    COLUMNS,
     EARLY_STOPPING_ROUNDS,
     EXPANSION_,
     GAMMA,
@@ -111,6 +112,7 @@ class GBRFF1Classifier(Classifier):
         STANDARDIZE,
         EARLY_STOPPING_ROUNDS,
         PRECISION,
+        COLUMNS,
         LANDMARK_RANDOM_STATE,
         N_THREADS,
         VERBOSE,
@@ -132,7 +134,7 @@ class GBRFF1Classifier(Classifier):
                  beta: float = 1.0, landmarks: str = "learn", step: str = "closed", learning_rate: float = 1.0,
                  max_iter: int = 10, max_samples: int | None = 16384, standardize: bool = True,
                  early_stopping_rounds: int | None = 20, precision: str = "single",
-                 random_state: RandomSource = None, n_threads: int | None = None,
+                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components
@@ -146,6 +148,7 @@ class GBRFF1Classifier(Classifier):
         self.standardize = standardize
         self.early_stopping_rounds = early_stopping_rounds
         self.precision = precision
+        self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
         self.verbose = verbose

@@ -11,6 +11,7 @@ from .._data.arguments import Number, RandomSource
 from .._estimator.base import Classifier
 from .._estimator.parameters import (
     CLASSES_,
+    COLUMNS,
     EARLY_STOPPING_ROUNDS,
     EXPANSION_,
     GAMMA,
@@ -121,6 +122,7 @@ class GBRFF2Classifier(Classifier):
         STANDARDIZE,
         EARLY_STOPPING_ROUNDS,
         PRECISION,
+        COLUMNS,
         RANDOM_STATE.described(
             "Source of one `standard_normal` draw of shape (n_estimators, n_outputs, n_features) and, where there are "
             "more than `max_samples` rows, one `permutation` of those with positive weight."),
@@ -142,7 +144,7 @@ class GBRFF2Classifier(Classifier):
     def __init__(self, n_estimators: int = 100, *, gamma: str | float = "scale", reg_lambda: float = 2**-5,
                  learning_rate: float = 1.0, max_iter: int = 10, max_samples: int | None = 16384,
                  standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "single",
-                 random_state: RandomSource = None, n_threads: int | None = None,
+                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.gamma = gamma
@@ -153,6 +155,7 @@ class GBRFF2Classifier(Classifier):
         self.standardize = standardize
         self.early_stopping_rounds = early_stopping_rounds
         self.precision = precision
+        self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
         self.verbose = verbose

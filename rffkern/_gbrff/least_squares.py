@@ -13,6 +13,7 @@ from .._estimator.links import LinearLink, Link
 from .._estimator.parameters import (
     BETA,
     CLASSES_,
+    COLUMNS,
     EARLY_STOPPING_ROUNDS,
     EXPANSION_,
     GAMMA,
@@ -65,6 +66,7 @@ _PARAMETERS = (
     STANDARDIZE,
     EARLY_STOPPING_ROUNDS,
     PRECISION.described(PRECISION.text.replace("predictions kept", "residuals kept")),
+    COLUMNS,
     LANDMARK_RANDOM_STATE,
     N_THREADS,
     VERBOSE,
@@ -152,7 +154,7 @@ class GBRFFRegressor(Regressor):
                  beta: float = 16.0, landmarks: str = "learn", scale_residuals: bool = True,
                  learning_rate: float = 0.5, max_iter: int = 10, max_samples: int | None = 16384,
                  standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "single",
-                 random_state: RandomSource = None, n_threads: int | None = None,
+                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components
@@ -166,6 +168,7 @@ class GBRFFRegressor(Regressor):
         self.standardize = standardize
         self.early_stopping_rounds = early_stopping_rounds
         self.precision = precision
+        self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
         self.verbose = verbose
@@ -253,7 +256,7 @@ class GBRFFClassifier(Classifier):
                  beta: float = 16.0, landmarks: str = "learn", scale_residuals: bool = True,
                  learning_rate: float = 0.1, max_iter: int = 10, max_samples: int | None = 16384,
                  standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "single",
-                 random_state: RandomSource = None, n_threads: int | None = None,
+                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components
@@ -267,6 +270,7 @@ class GBRFFClassifier(Classifier):
         self.standardize = standardize
         self.early_stopping_rounds = early_stopping_rounds
         self.precision = precision
+        self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
         self.verbose = verbose

@@ -18,6 +18,7 @@ from .._estimator.links import Link, LogisticLink
 from .._estimator.parameters import (
     BETA,
     CLASSES_,
+    COLUMNS,
     EXPANSION_,
     GAMMA,
     N_COMPONENTS,
@@ -62,8 +63,9 @@ def _prepared(model: Any, rows: LabelledRows) -> tuple[Scaling, KernelSettings]:
     """The scaling of the rows, and what the kernels of a model's landmarks depend on beside them."""
     n_numbers = math.prod(rows.X.shape)
     n_threads = check_n_threads(model.n_threads, n_numbers * model.n_landmarks * model.n_components)
-    scaling = scaling_in_threads(rows.X, rows.weights, model.standardize, check_n_threads(model.n_threads, n_numbers))
-    gamma = resolved_gamma(model.gamma, model.standardize, scaling)
+    standardize = model.standardize and model.columns is None  # mapped columns have their units
+    scaling = scaling_in_threads(rows.X, rows.weights, standardize, check_n_threads(model.n_threads, n_numbers))
+    gamma = resolved_gamma(model.gamma, standardize, scaling)
     return scaling, KernelSettings(model.n_landmarks, model.n_components, gamma, model.beta, model.landmarks,
                                    model.precision, n_threads)
 
@@ -132,6 +134,7 @@ class PBRFFClassifier(Classifier):
         STANDARDIZE,
         PRECISION.described(PRECISION.text + "  A machine is also learned in double precision where rounding keeps its "
                             "gap above tol, or where tol is below 1e-6."),
+        COLUMNS,
         RANDOM_STATE.described(
             "Source of one `random` draw of n_landmarks numbers (k-means: for each class as many as it has centers, "
             "after 16384 where it has more rows), one `standard_normal` draw of shape (n_landmarks, n_components, "
@@ -155,7 +158,7 @@ class PBRFFClassifier(Classifier):
     def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
                  beta: float = 1.0, C: float = 1.0, landmarks: str = "random", loss: str = "squared_hinge",
                  tol: float = 1e-4, standardize: bool = True, precision: str = "single",
-                 random_state: RandomSource = None, n_threads: int | None = None) -> None:
+                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None) -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma
@@ -166,6 +169,7 @@ class PBRFFClassifier(Classifier):
         self.tol = tol
         self.standardize = standardize
         self.precision = precision
+        self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
 
@@ -192,7 +196,10 @@ class PBRFFClassifier(Classifier):
         """
         self._check_params()
         rng = check_rng(self.random_state)
-        training = check_labelled(X, y, sample_weight)
+        if self.columns is None:
+            training = check_labelled(X, y, sample_weight)
+        else:
+            training = self._checked(check_labelled, X, y, sample_weight)
         rows = training.rows
         n_samples = rows.X.shape[0]
         threads = MachineThreads(check_n_threads(self.n_threads, n_samples * self.n_landmarks),
@@ -216,7 +223,7 @@ class PBRFFClassifier(Classifier):
         }
         expansion = FourierExpansion(learned.omegas, learned.phases, amplitudes.reshape(learned.phases.size, -1),
                                      machines.coef[self.n_landmarks], scaling.center)
-        self._keep(Fitted(training.names, training.classes, expansion, attributes))
+        self._keep(Fitted(training.names, training.classes, expansion, attributes, column_map=training.column_map))
         return self
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
@@ -260,6 +267,7 @@ class PBRFFTransformer(Model):
         _LANDMARKS,
         STANDARDIZE.described("Learn on columns of mean 0 and variance 1.  `transform` takes raw rows either way."),
         PRECISION,
+        COLUMNS,
         RANDOM_STATE.described(
             "Source of one `random` draw of n_landmarks numbers (k-means: for each class as many as it has centers, "
             "after 16384 where it has more rows), then one `standard_normal` draw of shape (n_landmarks, n_components, "
@@ -275,7 +283,7 @@ class PBRFFTransformer(Model):
 
     def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
                  beta: float = 1.0, landmarks: str = "random", standardize: bool = True, precision: str = "single",
-                 random_state: RandomSource = None, n_threads: int | None = None) -> None:
+                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None) -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma
@@ -283,6 +291,7 @@ class PBRFFTransformer(Model):
         self.landmarks = landmarks
         self.standardize = standardize
         self.precision = precision
+        self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
 
@@ -314,13 +323,13 @@ class PBRFFTransformer(Model):
         """
         self._check_params()
         rng = check_rng(self.random_state)
-        training = check_labelled(X, y, sample_weight)
+        training = self._checked(check_labelled, X, y, sample_weight)
         scaling, settings = _prepared(self, training.rows)
         learned, _ = learn_representation(training.rows, scaling, settings, rng)
         expansion = FourierExpansion(learned.omegas, learned.phases, learned.kernels.posterior.reshape(-1, 1),
                                      np.zeros(1), scaling.center)
         attributes = {"n_components_": self.n_components, "landmarks_": learned.landmarks}
-        self._keep(Fitted(training.names, None, expansion, attributes))
+        self._keep(Fitted(training.names, None, expansion, attributes, column_map=training.column_map))
         return self
 
     def fit_transform(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[Any]:

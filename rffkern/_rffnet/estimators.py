@@ -14,7 +14,7 @@ from .._estimator.parameters import CLASSES_
 from ..expansion import Expansion
 from .losses import Huber, Logistic, Loss, Pinball, Softmax, Squared
 from .parameters import ARGUMENTS, ATTRIBUTES, FEATURES, LOSS, STEPS, TRAINING, reg_lambda, with_early_stopping_rounds
-from .relevance import SelectionPath, importances, score_columns, top_k
+from .relevance import SelectionPath, importances, relevances_of_columns, score_columns, top_k
 from .training import CURVES, fit_network, partial_fit_network, restored_training
 from .training_state import TrainingState, state_to_continue
 
@@ -34,7 +34,7 @@ class _RFFNet(Model):
     @property
     def feature_importances_(self) -> Double:
         """`relevances_` over the largest of them."""
-        return importances(self.relevances_)
+        return importances(relevances_of_columns(self))
 
     def _state_to_continue(self, training: Training) -> TrainingState | None:
         """The state from which `fit` continues; None to start anew."""
@@ -117,8 +117,8 @@ class RFFNetRegressor(_RFFNet, Regressor):
                  reg_lambda: float | str = "auto", reg_l1: float = 0.0, batch_size: int = 32, max_epochs: int = 300,
                  early_stopping_rounds: int | None = 10, validation_fraction: float = 0.1,
                  n_restarts: int | None = None, warm_start: bool = False, standardize: bool = True,
-                 precision: str = "single", random_state: RandomSource = None, n_threads: int | None = None,
-                 verbose: int = 0) -> None:
+                 precision: str = "single", columns: Any = None, random_state: RandomSource = None,
+                 n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.loss = loss
@@ -136,6 +136,7 @@ class RFFNetRegressor(_RFFNet, Regressor):
         self.warm_start = warm_start
         self.standardize = standardize
         self.precision = precision
+        self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
         self.verbose = verbose
@@ -195,7 +196,7 @@ class RFFNetRegressor(_RFFNet, Regressor):
         TrainingStateError
             For a model read from a file.
         """
-        training = self._check_training(X, y, sample_weight, min_samples=1)
+        training = self._check_training(X, y, sample_weight, goes_on=True)
         self._keep(partial_fit_network(self, training, self._loss(), state_to_continue(self, training)))
         return self
 
@@ -273,7 +274,8 @@ class RFFNetClassifier(_RFFNet, Classifier):
                  learning_rate: float = 0.03, reg_lambda: float | str = "auto", reg_l1: float = 0.0,
                  batch_size: int = 32, max_epochs: int = 300, early_stopping_rounds: int | None = 10,
                  validation_fraction: float = 0.1, n_restarts: int | None = None, warm_start: bool = False,
-                 standardize: bool = True, precision: str = "single", random_state: RandomSource = None,
+                 standardize: bool = True, precision: str = "single", columns: Any = None,
+                 random_state: RandomSource = None,
                  n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -289,6 +291,7 @@ class RFFNetClassifier(_RFFNet, Classifier):
         self.warm_start = warm_start
         self.standardize = standardize
         self.precision = precision
+        self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
         self.verbose = verbose
@@ -349,7 +352,12 @@ class RFFNetClassifier(_RFFNet, Classifier):
             For a model read from a file.
         """
         self._check_params()
-        training = check_more_labels(X, y, classes, sample_weight, getattr(self, "classes_", None))
+        known = getattr(self, "classes_", None)
+
+        def check(X: Any, y: Any, sample_weight: Any) -> Training:
+            return check_more_labels(X, y, classes, sample_weight, known)
+
+        training = self._checked(check, X, y, sample_weight, goes_on=True)
         state = state_to_continue(self, training)
         self._keep(partial_fit_network(self, training, _loss_of_classes(training), state))
         return self

@@ -5,6 +5,7 @@ from typing import Any
 from .._data.arguments import Choice, Number
 from .._estimator.parameters import ARGUMENTS as SHARED
 from .._estimator.parameters import (
+    COLUMNS,
     EARLY_STOPPING_ROUNDS,
     EXPANSION_,
     LEARNING_RATE,
@@ -79,6 +80,7 @@ TRAINING = (
         "Learn on columns of mean 0 and variance 1.  Prediction takes raw rows either way.  False keeps the ratios of "
         "their standard deviations."),
     PRECISION.described("Arithmetic of the training kernels."),
+    COLUMNS,
     RANDOM_STATE.described(
         "Source of the random draws.  If rows are to be held out, the first draw is a `permutation` of all rows, whose "
         "first rows are held out.  Then each restart draws its omegas, as one `standard_normal` or `standard_cauchy` "

@@ -29,10 +29,20 @@ def importances(relevances: Double) -> Double:
     return relevances / largest if largest > 0 else relevances.copy()
 
 
+def relevances_of_columns(model: Any) -> Double:
+    """Relevances of the columns of the table: with a map, of what it makes of a column the largest."""
+    column_map = vars(model).get("column_map_")
+    if column_map is None:
+        return np.asarray(model.relevances_)
+    relevances = np.zeros(model.n_features_in_)
+    np.maximum.at(relevances, column_map.sources_, model.relevances_)
+    return relevances
+
+
 def columns_by_relevance(model: Any) -> Indices:
     """Indices of columns, the most relevant first; equal ones in their order."""
     model._check_fitted()
-    return np.argsort(-model.relevances_, kind="stable")
+    return np.argsort(-relevances_of_columns(model), kind="stable")
 
 
 def top_k(model: Any, k: int) -> Indices:
@@ -57,8 +67,10 @@ def restricted(model: Any, columns: Indices) -> Any:
     """A new model of the same class that predicts from some columns only."""
     arrays = model.expansion_.arrays()
     omegas = np.zeros_like(arrays["omegas"])
-    omegas[:, columns] = arrays["omegas"][:, columns]
-    found = type(model)(**model.get_params())
+    column_map = vars(model).get("column_map_")
+    kept = columns if column_map is None else np.flatnonzero(np.isin(column_map.sources_, columns))
+    omegas[:, kept] = arrays["omegas"][:, kept]
+    found = type(model)(**model.get_params(deep=False))
     found._keep(Fitted(getattr(model, "feature_names_in_", None), getattr(model, "classes_", None),
-                       FourierExpansion(**arrays | {"omegas": omegas}), {}))
+                       FourierExpansion(**arrays | {"omegas": omegas}), {}, column_map=column_map))
     return found

@@ -45,6 +45,7 @@ class Settings(ScheduleSettings, Protocol):
     validation_fraction: float
     n_restarts: int | None
     standardize: bool
+    columns: Any
     precision: str
     random_state: RandomSource
     n_threads: int | None
@@ -128,8 +129,9 @@ def _starts(task: _Task, training: Training, state: TrainingState | None) -> Ite
 
 def _measured_scaling(settings: Settings, problem: Problem) -> Scaling:
     """Columns in units of their spread, or without `standardize` in units of the root of their mean variance."""
-    scaling = measure_scaling(problem.X, problem.weights, settings.standardize, settings.n_threads)
-    variance = rows_variance(settings.standardize, scaling)
+    standardize = settings.standardize and settings.columns is None  # mapped columns have their units
+    scaling = measure_scaling(problem.X, problem.weights, standardize, settings.n_threads)
+    variance = rows_variance(standardize, scaling)
     return scaling._replace(inverse_scale=scaling.inverse_scale / math.sqrt(variance))
 
 
@@ -196,7 +198,7 @@ def _fitted(training: Training, state: TrainingState, best: Values, train_loss: 
                   "train_loss_": np.array(train_loss, np.float64), "eval_loss_": np.array(eval_loss, np.float64),
                   **n_epochs}
     expansion = network.expansion(state.center, state.scale, scaling)
-    return Fitted(state.names, training.classes, expansion, attributes, state)
+    return Fitted(state.names, training.classes, expansion, attributes, state, training.column_map)
 
 
 def _counted_epochs(train_loss: list[float] | Double, eval_loss: list[float] | Double) -> dict[str, int]:

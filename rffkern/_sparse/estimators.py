@@ -12,6 +12,7 @@ from .._estimator.links import LinearLink, Link
 from .._estimator.parameters import (
     ARGUMENTS,
     CLASSES_,
+    COLUMNS,
     EARLY_STOPPING_ROUNDS,
     EXPANSION_,
     N_ESTIMATORS,
@@ -199,6 +200,7 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
                   "the factor of 1, 0.7, 0.5, 0.35 or 0.25 with which an ensemble of up to 300 weak learners on up to "
                   "16384 rows predicts other rows best." + _DICT),
         *_REST,
+        COLUMNS,
         RANDOM_STATE.described(
             "Source of the random draws: where kernel or reg_lambda is learned, one subset of rows and one "
             "`standard_normal` draw of shape (2, 3 + n_features); where length scales are then shortened, one "
@@ -211,7 +213,7 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
                  kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto", standardize: bool = True,
                  early_stopping_rounds: int | None = 20, precision: str = "double",
-                 random_state: RandomSource = None, n_threads: int | None = None,
+                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.learner_size = learner_size
@@ -225,6 +227,7 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
         self.standardize = standardize
         self.early_stopping_rounds = early_stopping_rounds
         self.precision = precision
+        self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
         self.verbose = verbose
@@ -313,6 +316,7 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
                   "is decided by the loss of an ensemble of up to 300 weak learners, trained on up to 16384 rows, on "
                   "other rows." + _DICT),
         *_REST,
+        COLUMNS,
         RANDOM_STATE.described(
             "Source of the random draws: where kernel or reg_lambda is learned, one subset of rows and a "
             "`standard_normal` draw of shape (2, 3 + n_features) for each kind of length scales; where these are then "
@@ -325,7 +329,7 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
                  all_rows: bool = True, kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto",
                  standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "double",
-                 random_state: RandomSource = None, n_threads: int | None = None,
+                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.learner_size = learner_size
@@ -340,6 +344,7 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
         self.standardize = standardize
         self.early_stopping_rounds = early_stopping_rounds
         self.precision = precision
+        self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
         self.verbose = verbose

@@ -55,10 +55,10 @@ def train(parameters: Parameters, training: Training, callback: Callable[..., An
     """
     rng = check_rng(parameters.random_state)
     monitor = Monitor(parameters.n_estimators, parameters.early_stopping_rounds, callback, parameters.verbose)
-    names, data, evaluation, center, scale, _, classes = training
-    del training
-    n_threads = parameters.n_threads
-    scaling = measure_scaling(data.X, data.weights, parameters.standardize, n_threads)
+    data, evaluation, n_threads = training.rows, training.evaluation, parameters.n_threads
+    training = training._replace(rows=None)  # which go with `data`
+    standardize = parameters.standardize and training.column_map is None  # mapped columns have their units
+    scaling = measure_scaling(data.X, data.weights, standardize, n_threads)
     targets = np.column_stack(data.targets()).astype(np.float64)
     intercepts = np.array(list(map(data.weights.mean, targets.T)))
     residuals, later_groups = targets - intercepts, method.later_groups(targets)
@@ -78,15 +78,16 @@ def train(parameters: Parameters, training: Training, callback: Callable[..., An
     del residuals
     counts = grow_all(ensembles, monitor)[: monitor.best_round]
     paths, n_skipped = finish(ensembles, counts[-1] if counts else [0] * len(ensembles))
-    stages = make_stages(paths, counts, center + scale * intercepts, scale, normalised.kernel)
+    stages = make_stages(paths, counts, training.center + training.scale * intercepts, training.scale,
+                         normalised.kernel)
     expansion = stages.expansion(X, inverse_lengths)
-    return Fitted(names, classes, expansion, {
+    return Fitted(training.names, training.classes, expansion, {
         "n_estimators_": len(counts),
         "n_skipped_": n_skipped,
         "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss),
         "kernel_parameters_": np.array([machine.reg_lambda, machine.kernel.amplitude, machine.kernel.bias,
                                         *machine.kernel.lengthscales]),
-    }, StagedMachine(stages, expansion))
+    }, StagedMachine(stages, expansion), training.column_map)
 
 
 def restored(model: Any, expansion: KernelExpansion, arrays: Mapping[str, Double]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ Double = NDArray[np.float64]
 Header = Mapping[str, Any]
 
 FORMAT = "rffkern"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 _MAX_HEADER = 1 << 24
 _MAX_DIRECTORY = 1 << 16  # bytes of the list of members, of which a model has some ten
@@ -35,6 +35,7 @@ _LARGE_MARK, _LARGE_SIZE = b"PK\x06\x07", 1 << 32  # of what only archives of 4 
 _DIGEST_MARK = b"sha256:"
 _DIGEST_SIZE = len(_DIGEST_MARK) + 64
 _HEADER_KEYS = {"format", "version", "package", "family", "class", "params", "classes", "feature_names", "arrays"}
+_HEADER_KEYS_SINCE = {4: {"columns"}}
 
 
 class Contents(NamedTuple):
@@ -62,11 +63,12 @@ def check_memory(n_asked: int, n_bytes: int, what: str) -> None:
 
 
 def make_header(family: str, class_name: str, *, params: Mapping[str, Any], classes: Mapping[str, Any] | None,
-                feature_names: Sequence[str] | None, arrays: Mapping[str, Double]) -> Header:
+                feature_names: Sequence[str] | None, arrays: Mapping[str, Double],
+                columns: Mapping[str, Any] | None = None) -> Header:
     """The header of a file of the current version."""
     return {
         "format": FORMAT, "version": FORMAT_VERSION, "package": __version__, "family": family, "class": class_name,
-        "params": params, "classes": classes, "feature_names": feature_names,
+        "params": params, "classes": classes, "feature_names": feature_names, "columns": columns,
         "arrays": [[name, list(array.shape)] for name, array in arrays.items()],
     }
 
@@ -178,7 +180,8 @@ def _parse_header(data: bytes, n_bytes: int) -> Header:
     require(type(version) is int and version >= 1, "the format version is malformed")
     require(version <= FORMAT_VERSION,
             f"format version {version} is newer than rffkern {__version__} can read; upgrade it")
-    require(set(header) == _HEADER_KEYS, f"the header must have keys {sorted(_HEADER_KEYS)}")
+    keys = _HEADER_KEYS.union(*(added for since, added in _HEADER_KEYS_SINCE.items() if version >= since))
+    require(set(header) == keys, f"the header must have keys {sorted(keys)}")
     entries = header["arrays"]
     require(isinstance(entries, list) and all(
         isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str) and isinstance(entry[1], list)

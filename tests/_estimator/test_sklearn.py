@@ -39,18 +39,37 @@ NOT_EXPECTED_TO_PASS = {
 }
 
 
+def failures(model, expected, n_passed):
+    """Exceptions of the public checks that fail; more than some number must pass."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(model, expected_failed_checks=expected, on_fail=None)
+    assert sum(result["status"] == "passed" for result in results) > n_passed
+    return {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
+
+
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_public_estimator_checks(family, precision):
     reason = NOT_EXPECTED_TO_PASS.get((precision, family))
     expected = {} if reason is None else {WEIGHTS: reason}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        results = check_estimator(FAMILIES[family].load()(precision=precision, random_state=0),
-                                  expected_failed_checks=expected, on_fail=None)
-    failed = {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
-    assert failed == {}
-    assert sum(result["status"] == "passed" for result in results) > 40
+    assert failures(FAMILIES[family].load()(precision=precision, random_state=0), expected, 40) == {}
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_public_estimator_checks_with_a_map(family):
+    model = FAMILIES[family].load()(columns=rffkern.ColumnMap(("standard", "rank")), random_state=0,
+                                    precision="double")
+    reason = NOT_EXPECTED_TO_PASS.get(("double", family))
+    expected = {} if reason is None else {WEIGHTS: reason}
+    assert failures(model, expected, 40) == {}
+    assert model.__sklearn_tags__().input_tags.allow_nan
+
+
+def test_public_checks_of_the_map():
+    for numeric in (("standard",), ("raw", "standard", "bounded", "rank", "bins")):
+        assert failures(rffkern.ColumnMap(numeric), {}, 40) == {}
+    assert rffkern.ColumnMap().__sklearn_tags__().input_tags.allow_nan
 
 
 @pytest.fixture(params=sorted(name for name, family in FAMILIES.items() if family.task == "classifier"))

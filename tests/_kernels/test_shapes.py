@@ -12,6 +12,7 @@ import pytest
 
 from rffkern import _kernels
 from rffkern._kernels import (
+    column_forms,
     gbrff_landmark,
     gbrff_omega,
     gbrff_phase,
@@ -284,7 +285,13 @@ def fill_level_counts(real):
     return {"counts": np.zeros(2 ** len(simd.FLAGS), np.uint8)}
 
 
+def interpolate(real):
+    return {"values": np.ones(5), "knots": np.arange(3.0), "heights": np.ones(3), "slopes": np.zeros(3),
+            "out": np.empty(5)}
+
+
 ENTRIES = {
+    column_forms: [interpolate],
     gbrff_landmark: [make_waves, landmark_objective, descend_landmark, component_losses],
     gbrff_omega: [omega_objective, descend_omega],
     gbrff_phase: [search_phase],
@@ -410,6 +417,7 @@ def test_scratch_for_every_thread(module, build):
     (packing, pack_rows, {"order": np.full(TILE + 1, TILE + 1)}),
     (packing, pack_rows, {"order": np.full(TILE + 1, -1)}),
     (packing, column_moments, {"power": 3}), (linalg, extend, {"size": 5}), (linalg, extend, {"size": -1}),
+    (column_forms, interpolate, {"knots": np.empty(0), "heights": np.empty(0), "slopes": np.empty(0)}),
     (linalg, add_products, {"first": -1}), (linalg, add_products, {"first": 7, "last": 6}),
     (linalg, add_products, {"last": 7}), (linalg, add_products, {"offset": -1}), (linalg, add_products, {"offset": 3}),
     (linalg, factorise, {"matrix": np.ones((7, 5))}),

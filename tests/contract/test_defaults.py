@@ -8,7 +8,7 @@ from rffkern import InvalidInputError
 from rffkern._data.arguments import Number
 from rffkern._estimator.registry import FAMILIES
 
-SHARED = {"standardize": True, "precision": "single", "random_state": None, "n_threads": None}
+SHARED = {"standardize": True, "precision": "single", "columns": None, "random_state": None, "n_threads": None}
 ROUNDS = SHARED | {"gamma": "scale", "learning_rate": 1.0, "max_iter": 10, "max_samples": 16384, "verbose": 0,
                    "early_stopping_rounds": 20}
 GBRFF = ROUNDS | {"n_estimators": 200, "n_components": 100, "beta": 16.0, "landmarks": "learn",

@@ -19,6 +19,7 @@ DATA = pathlib.Path(__file__).parent.parent / "data"
 FIRST_VERSION = {"gbrff2": 1, **dict.fromkeys(
     ["gbrff", "gbrff1", "gbrff_regressor", "pbrff", "pbrff_transformer", "rffnet", "rffnet_regressor", "sparse_kernel",
      "sparse_kernel_regressor"], 2)}
+WITH_MAPS = {"column_map", "gbrff2_with_columns"}  # whose tests are in `_columns/test_frozen_files.py`
 
 
 def test_save_and_load(fitted, tmp_path):
@@ -46,6 +47,7 @@ def test_every_version_has_its_files():
     assert folders == [str(version) for version in range(1, FORMAT_VERSION + 1)]
     for folder in folders:
         expected = {name for name in FAMILIES if FIRST_VERSION.get(name, FORMAT_VERSION) <= int(folder)}
+        expected |= WITH_MAPS if int(folder) >= 4 else set()
         assert {path.stem for path in (DATA / folder).glob("*.npz")} == expected
         assert {path.stem for path in (DATA / folder).glob("*.json")} == expected
 
@@ -70,6 +72,8 @@ def test_frozen_files_load(version, name):
 def test_a_frozen_file_is_saved_in_the_current_version(version, tmp_path):
     """The parameters of an older file become those of today, and are written under their names of today."""
     for path in (DATA / str(version)).glob("*.npz"):
+        if path.stem in WITH_MAPS:
+            continue
         model = load(path)
         save(model, tmp_path / path.name)
         again = load(tmp_path / path.name)

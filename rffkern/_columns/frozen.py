@@ -1,0 +1,222 @@
+"""A column as training saw it: what it is, and the forms it takes; built from facts, kept in files, applied to rows."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError
+from .dates import PARTS
+from .forms import (
+    BinsForm,
+    BoundedForm,
+    Form,
+    GroupForm,
+    MissingForm,
+    PartForm,
+    RankForm,
+    RawForm,
+    StandardForm,
+    require,
+)
+from .levels import Levels, LevelsForm, TargetForm
+from .raw import CATEGORY, DATE, EMPTY, NUMERIC, RawColumn, category_of_numbers
+from .survey import ColumnFacts
+
+Double = NDArray[np.float64]
+
+NUMERIC_FORMS: dict[str, Any] = {
+    "raw": RawForm, "standard": StandardForm, "bounded": BoundedForm, "rank": RankForm, "bins": BinsForm}
+_LEVEL_FORMS: dict[str, Any] = {"levels": LevelsForm, "target": TargetForm}
+
+# A column whose spread is below one part in this counts as constant.
+_LARGEST_INVERSE = 1e305
+
+_TRUTH = ("False", "True")
+
+
+class MapSettings(NamedTuple):
+    """The parameters of a `ColumnMap` that say which forms a column takes."""
+
+    numeric: tuple[str, ...]
+    n_knots: int
+    n_bins: int
+    max_levels: int
+    min_level_rows: float  # in units of weight
+    date_parts: bool
+    unit: float  # weight of one row
+    has_targets: bool
+
+
+class FrozenColumn(NamedTuple):
+    """One column of the raw table; without forms it is dropped, and `dropped` says why."""
+
+    kind: str
+    forms: tuple[Form, ...]
+    levels: tuple[str, ...] = ()  # of a category, those kept
+    pools: bool = False  # whether levels were rare in training
+    dropped: str = ""
+
+    @property
+    def outputs(self) -> list[tuple[str, str]]:
+        """(Form, distinction by name) of each output."""
+        return [(form.name, output) for form in self.forms for output in form.outputs]
+
+    def values_of(self, column: RawColumn, name: str) -> Double:
+        """Values of rows: numbers, seconds, or indices of levels, the rare ones after the last."""
+        if EMPTY in (column.kind, self.kind):
+            return np.full(len(column.values), np.nan)
+        if self.kind == CATEGORY:
+            return self._codes_of(column, name)
+        if column.kind == CATEGORY and set(column.levels) <= {*_TRUTH} and self.kind == NUMERIC:
+            return np.where(np.isnan(column.values), np.nan, _codes(column, {"False": 0.0, "True": 1.0}, np.nan))
+        if column.kind != self.kind:
+            found = f"text such as {column.levels[0]!r}" if column.kind == CATEGORY else f"{column.kind} values"
+            raise InvalidInputError(f"{name} must hold {self.kind} values, as in training, got {found}")
+        return column.values
+
+    def _codes_of(self, column: RawColumn, name: str) -> Double:
+        if column.kind == DATE:
+            raise InvalidInputError(f"{name} must hold categories, as in training, got dates")
+        if column.kind == NUMERIC:
+            column = category_of_numbers(column)
+            if set(self.levels) <= {*_TRUTH} and set(column.levels) <= {"0", "1"}:
+                column = column._replace(levels=tuple(_TRUTH[int(level)] for level in column.levels))
+        index = {level: float(k) for k, level in enumerate(self.levels)}
+        return _codes(column, index, float(len(self.levels)) if self.pools else np.nan)
+
+    def apply(self, values: Double, trained: Mapping[int, Double] | None = None) -> Double:
+        """Outputs for what `values_of` gives, shape (n_outputs, n_rows); `trained` has those of forms by index."""
+        n_numeric = sum(form.name in NUMERIC_FORMS for form in self.forms)
+        parts = []
+        missing = bool(np.isnan(values).any())
+        for k, form in enumerate(self.forms):
+            outputs = trained[k] if trained and k in trained else form(values)
+            outputs = np.where(np.isnan(outputs), 0.0, outputs) if missing else outputs
+            parts.append(outputs / math.sqrt(n_numeric) if n_numeric > 1 and form.name in NUMERIC_FORMS else outputs)
+        return np.concatenate(parts) if parts else np.empty((0, len(values)))
+
+    def describe(self, name: str) -> list[dict[str, object]]:
+        """A row for each form, or one that says why the column is dropped."""
+        start: dict[str, object] = {"column": name, "kind": self.kind}
+        if not self.forms:
+            return [start | {"form": "dropped", "reason": self.dropped}]
+        return [start | {"form": form.name, "outputs": len(form.outputs)} | form.facts() for form in self.forms]
+
+    def header(self) -> dict[str, Any]:
+        """What a file's header holds of it; the numbers of the forms are apart."""
+        return {"kind": self.kind, "levels": list(self.levels), "pools": self.pools, "dropped": self.dropped,
+                "forms": [[form.name, int(form.numbers().size)] for form in self.forms]}
+
+    @classmethod
+    def from_header(cls, entry: Any, numbers: Double) -> Self:
+        """Rebuild it from a file, whatever stands there; ValueError unless it is what `header` and `numbers` give."""
+        require(isinstance(entry, dict) and set(entry) == {"kind", "levels", "pools", "dropped", "forms"},
+                "a column is malformed")
+        kind, levels, pools, dropped = (entry[key] for key in ("kind", "levels", "pools", "dropped"))
+        require(kind in (NUMERIC, CATEGORY, DATE, EMPTY) and type(pools) is bool and isinstance(dropped, str),
+                "the kind of a column is malformed")
+        require(isinstance(levels, list) and all(isinstance(level, str) for level in levels)
+                and levels == sorted(set(levels)) and (kind == CATEGORY or not (levels or pools)),
+                "the levels of a column must be distinct, sorted text")
+        forms = []
+        for name, size in form_sizes(entry):
+            forms.append(_form(kind, name, numbers[:size], tuple(levels)))
+            numbers = numbers[size:]
+        names = [form.name for form in forms]
+        require(len(set(names)) == len(names) and bool(forms) != bool(dropped), "the forms of a column are malformed")
+        found = cls(kind, tuple(forms), tuple(levels), pools, dropped)
+        for form in forms:
+            if isinstance(form, LevelsForm):
+                n_groups = len(levels) + pools
+                require(len(form.outputs) == (1 if n_groups == 2 else n_groups), "levels and shares differ in number")
+        return found
+
+
+def form_sizes(entry: Any) -> list[tuple[str, int]]:
+    """Names of the forms of a column in a file, and how many numbers each has; ValueError if they are malformed."""
+    require(isinstance(entry, dict) and isinstance(entry.get("forms"), list) and all(
+        isinstance(form, list) and len(form) == 2 and isinstance(form[0], str) and type(form[1]) is int and form[1] >= 0
+        for form in entry["forms"]), "the forms of a column are malformed")
+    return [(name, size) for name, size in entry["forms"]]
+
+
+def _form(kind: str, name: str, numbers: Double, levels: tuple[str, ...]) -> Form:
+    """A form from a file."""
+    found: Form
+    if name in PARTS and kind == DATE:
+        require(numbers.size == 0, "a part of a date has no numbers")
+        return PartForm(name)
+    if name in _LEVEL_FORMS and kind == CATEGORY:
+        found = _LEVEL_FORMS[name].from_numbers(numbers, levels)
+    elif name == "missing":
+        found = MissingForm.from_numbers(numbers)
+    else:
+        require(name in NUMERIC_FORMS and kind in (NUMERIC, DATE, EMPTY), "a form is not known")
+        found = NUMERIC_FORMS[name].from_numbers(numbers)
+    return found
+
+
+def _codes(column: RawColumn, index: Mapping[str, float], other: float) -> Double:
+    """Numbers that stand for the levels of a column; nan where it is missing."""
+    table = np.array([*(index.get(level, other) for level in column.levels), np.nan])
+    return table[np.where(np.isnan(column.values), -1, column.values).astype(np.intp)]
+
+
+class BuiltColumn(NamedTuple):
+    """A frozen column, and what its training rows get instead, by form: values for each level and fold."""
+
+    column: FrozenColumn
+    folds: dict[int, Double]
+
+
+def build_column(facts: ColumnFacts, total: float, settings: MapSettings) -> BuiltColumn:
+    """The forms that a column takes, from the facts of a pass over rows of some total weight."""
+    folds: dict[int, Double] = {}
+    forms: list[Form] = []
+    levels: tuple[str, ...] = ()
+    pools = False
+    if facts.kind == EMPTY:
+        return BuiltColumn(FrozenColumn(EMPTY, (), dropped="all values are missing"), {})
+    if facts.kind == CATEGORY:
+        if facts.levels is None:
+            return BuiltColumn(FrozenColumn(CATEGORY, (), dropped="too many levels"), {})
+        found, form, table = _of_levels(facts, settings)
+        levels, pools = found.kept, bool(found.weights[-1].sum() > 0)
+        if form is not None:
+            forms.append(form)
+        if table is not None:
+            folds[0] = table
+    elif facts.moments.deviation * _LARGEST_INVERSE > 1:
+        forms += [_numeric_form(name, facts, settings) for name in settings.numeric]
+    if facts.kind == DATE and settings.date_parts:
+        forms += [PartForm(part) for part in facts.varying_parts]
+    if facts.missing > 0:
+        forms.append(MissingForm(GroupForm(np.array([facts.missing / total]))))
+    return BuiltColumn(FrozenColumn(facts.kind, tuple(forms), levels, pools, "" if forms else "constant"), folds)
+
+
+def _numeric_form(name: str, facts: ColumnFacts, settings: MapSettings) -> Form:
+    _, mean, deviation = facts.moments
+    if name == "raw":
+        return RawForm(mean)
+    if name == "standard":
+        return StandardForm(mean, 1 / deviation)
+    if name == "bounded":
+        return BoundedForm.of(facts.summary)
+    if name == "rank":
+        return RankForm.of(facts.summary, settings.n_knots)
+    return BinsForm.of(facts.summary, settings.n_bins)
+
+
+def _of_levels(facts: ColumnFacts, settings: MapSettings) -> tuple[Levels, Form | None, Double | None]:
+    """The levels kept, and the form of them: none where only one group occurs."""
+    assert facts.levels is not None
+    found = Levels.of(facts.levels, settings.min_level_rows, None)
+    if len(found.kept) > settings.max_levels and settings.has_targets:
+        target, folds = TargetForm.of(found, settings.unit)
+        return found, target, folds
+    found = Levels.of(facts.levels, settings.min_level_rows, settings.max_levels)
+    return found, LevelsForm.of(found) if len(found.shares()) > 1 else None, None

@@ -1,0 +1,128 @@
+"""What every object with parameters has: names, checks, a description in the docstring, and scikit-learn's protocol.
+
+A class lists its parameters in `_parameters`, each with its check and description.
+"""
+
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Self
+
+from ..errors import InvalidInputError, NotFittedError
+from .arguments import Check
+
+_WIDTH = 116
+
+
+class Parameter(NamedTuple):
+    """One parameter of a constructor."""
+
+    name: str
+    check: Check
+    text: str
+
+    def described(self, text: str) -> "Parameter":
+        """The same with another description."""
+        return self._replace(text=text)
+
+    def entry(self, default: object) -> str:
+        """The lines of a numpydoc section."""
+        shown = f'"{default}"' if isinstance(default, str) else repr(default)
+        return _entry(self.name, f"{self.check.domain}, default {shown}", self.text)
+
+
+class Attribute(NamedTuple):
+    """One fitted attribute, or several of one kind, for documentation."""
+
+    name: str
+    kind: str
+    text: str
+
+    def described(self, text: str) -> "Attribute":
+        """The same with another description."""
+        return self._replace(text=text)
+
+    def entry(self) -> str:
+        """The lines of a numpydoc section."""
+        return _entry(self.name, self.kind, self.text)
+
+
+def _entry(name: str, kind: str, text: str) -> str:
+    body = textwrap.fill(" ".join(text.split()), _WIDTH - 4, initial_indent="    ", subsequent_indent="    ",
+                         break_on_hyphens=False, break_long_words=False)
+    return f"{name} : {kind}\n{body}"
+
+
+def describe(cls: Any, arguments: Mapping[str, Attribute]) -> None:
+    """Fill in the docstrings of a class and of its methods.
+
+    A line that holds only {parameters} or {attributes} is replaced by what the class lists; one that holds only the
+    name of an argument, as {sample_weight}, by its description in `_arguments` of the class or in `arguments`.
+    """
+    defaults = {name: value.default for name, value in inspect.signature(cls.__init__).parameters.items()}
+    sections = {
+        "parameters": "\n".join(parameter.entry(defaults[parameter.name]) for parameter in cls._parameters),
+        "attributes": "\n".join(attribute.entry() for attribute in cls._attributes),
+        **{name: argument.entry() for name, argument in {**arguments, **cls._arguments}.items()},
+    }
+    for item in (cls, *filter(inspect.isfunction, vars(cls).values())):
+        if item.__doc__:  # which `python -OO` takes away
+            item.__doc__ = re.sub(r"^( *)\{(\w+)\}$", lambda line: _filled(line, sections), item.__doc__, flags=re.M)
+
+
+def _filled(line: re.Match[str], sections: dict[str, str]) -> str:
+    indent, name = line.groups()
+    return textwrap.indent(sections[name], indent)
+
+
+def not_fitted(name: str) -> NotFittedError:
+    """NotFittedError, which is also scikit-learn's where that is loaded."""
+    theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
+    kind = type("NotFittedError", (NotFittedError, theirs), {}) if theirs else NotFittedError
+    return kind(f"this {name} instance is not fitted yet: call fit before asking it to predict")
+
+
+class Parametrised:
+    """Base of what has parameters: a subclass stores them unchanged in `__init__` and lists them in `_parameters`."""
+
+    _parameters: ClassVar[tuple[Parameter, ...]] = ()
+    _attributes: ClassVar[tuple[Attribute, ...]] = ()
+    _arguments: ClassVar[dict[str, Attribute]] = {}  # of methods, where the class has a description of its own
+
+    @classmethod
+    def _param_names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with `deep` also those of parameters that have some, as columns__numeric."""
+        params = {name: getattr(self, name) for name in self._param_names()}
+        inner = {f"{name}__{key}": held for name, value in params.items() if deep and isinstance(value, Parametrised)
+                 for key, held in value.get_params().items()}
+        return params | inner
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name and return self; InvalidInputError names one that does not exist."""
+        known = self._param_names()
+        for name, value in params.items():
+            outer, _, inner = name.partition("__")
+            if outer not in known or (inner and not isinstance(getattr(self, outer), Parametrised)):
+                raise InvalidInputError(f"Invalid parameter {name!r} for estimator {type(self).__name__}. "
+                                        f"Valid parameters are: {known!r}")
+            if inner:
+                getattr(self, outer).set_params(**{inner: value})
+            else:
+                setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        """Show the parameters that differ from their defaults."""
+        defaults = inspect.signature(type(self).__init__).parameters
+        changed = (f"{name}={value!r}" for name, value in self.get_params(deep=False).items()
+                   if not _same(value, defaults[name].default))
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+def _same(value: object, default: object) -> bool:
+    return value is default or (type(value) is type(default) and value == default)

@@ -1,0 +1,3 @@
+from .array_types import Double
+
+def interpolate(values: Double, knots: Double, heights: Double, slopes: Double, out: Double) -> None: ...

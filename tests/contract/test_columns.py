@@ -1,0 +1,204 @@
+"""Every family with a ColumnMap between it and a raw table."""
+
+import numpy as np
+import pytest
+from helpers.families import TARGET, Frame, X, Y, answers, same_state
+
+from rffkern import ColumnMap, InvalidInputError, NotFittedError, RowBlocks, load, save
+from rffkern._estimator.base import Regressor
+from rffkern._estimator.registry import FAMILIES
+
+FORMS = ("standard", "rank")
+RNG = np.random.default_rng(5)
+TABLE = {
+    "plain": X[:, 0], "gaps": np.where(RNG.random(400) < 0.2, np.nan, X[:, 3]), "skewed": np.exp(X[:, 4] * 3),
+    "colour": np.where(X[:, 5] > 0.5, "red", np.where(X[:, 5] > -0.5, "blue", "green")), "flag": X[:, 2] > 0,
+    "town": RNG.integers(0, 60, 400).astype(str)}
+
+
+def part(rows, table=TABLE):
+    return {name: column[rows] for name, column in table.items()}
+
+
+def small(family, **params):
+    """An untrained model of a family with a map, which trains fast."""
+    sizes = {"n_estimators": 10, "max_epochs": 3, "n_landmarks": 10, "learner_size": 10}
+    known = set(family._param_names())
+    own = {name: sizes[name] for name in sizes.keys() & known}
+    return family(**{"random_state": 0, "columns": ColumnMap(FORMS), **own} | params)
+
+
+def target_of(family):
+    return TARGET if issubclass(family, Regressor) else Y
+
+
+@pytest.fixture
+def mapped(family):
+    return small(family).fit(TABLE, target_of(family))
+
+
+def test_the_table_is_the_user_s(family, mapped):
+    assert mapped.n_features_in_ == 6
+    assert mapped.feature_names_in_.tolist() == list(TABLE)
+    assert mapped.expansion_.n_features == len(mapped.column_map_.sources_) > 6
+    assert not mapped.columns.__sklearn_is_fitted__()  # a copy of it is
+    assert np.isfinite(answers(mapped, TABLE)).all()
+    again = small(family).fit(TABLE, target_of(family))
+    assert same_state(again, mapped)
+
+
+def test_training_is_on_mapped_rows(family, mapped):
+    """The same model as one that is trained on what the map makes of the rows, without standardising again."""
+    column_map = ColumnMap(FORMS)
+    values = target_of(family)
+    rows = column_map.fit_transform(TABLE, values if issubclass(family, Regressor) else values == "up")
+    plain = small(family, columns=None, standardize=False).fit(rows, values)
+    for name, array in plain.expansion_.arrays().items():
+        np.testing.assert_array_equal(array, mapped.expansion_.arrays()[name])
+    np.testing.assert_array_equal(answers(mapped, TABLE), answers(plain, column_map.transform(TABLE)))
+
+
+def test_columns_are_found_by_name(family, mapped):
+    expected = answers(mapped, TABLE)
+    np.testing.assert_array_equal(answers(mapped, {"more": TABLE["plain"]} | dict(reversed(TABLE.items()))), expected)
+    with pytest.raises(InvalidInputError, match="seen at fit time, yet now missing:\n- town\n"):
+        answers(mapped, {name: column for name, column in TABLE.items() if name != "town"})
+    with pytest.raises(InvalidInputError, match=f"X has 2 features, but {family.__name__} is expecting 6 features"):
+        answers(mapped, X[:, :2])
+
+
+def test_blocks_give_the_same_model(family, mapped):
+    blocks = RowBlocks([part(slice(0, 3)), part(slice(3, 250)), part(slice(250, 400))])
+    again = small(family).fit(blocks, target_of(family))
+    assert same_state(again, mapped)
+    assert again.n_features_in_ == 6
+    if hasattr(family, "predict"):
+        np.testing.assert_array_equal(again.predict(blocks), mapped.predict(TABLE))
+
+
+def test_files_keep_the_map(family, mapped, tmp_path):
+    save(mapped, tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    np.testing.assert_array_equal(answers(loaded, TABLE), answers(mapped, TABLE))
+    assert repr(loaded) == repr(mapped)
+    assert loaded.column_map_.describe() == mapped.column_map_.describe()
+    assert (loaded.n_features_in_, loaded.feature_names_in_.tolist()) == (6, list(TABLE))
+    save(loaded, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+def test_any_number_of_threads(family, mapped):
+    one = small(family, n_threads=1).fit(TABLE, target_of(family))
+    assert same_state(one, mapped)
+    np.testing.assert_array_equal(answers(one, TABLE), answers(mapped, TABLE))
+
+
+def test_a_later_fit_without_a_map_forgets_it(family, mapped):
+    plain = mapped.set_params(columns=None).fit(X, target_of(family))
+    assert not hasattr(plain, "column_map_")
+    assert plain.n_features_in_ == 6
+    answers(plain, X)
+    with pytest.raises(InvalidInputError):
+        answers(plain, TABLE)
+
+
+def test_single_precision_is_kept(family):
+    rows = X.astype(np.float32)
+    model = small(family).fit(rows, target_of(family))
+    single, double = answers(model, rows), answers(model, rows.astype(float))
+    np.testing.assert_allclose(single, double, atol=2e-2 * np.abs(double).max())
+
+
+def test_parameters_of_the_map(family):
+    model = small(family)
+    assert model.get_params()["columns__numeric"] == FORMS
+    assert "columns__numeric" not in model.get_params(deep=False)
+    assert model.set_params(columns__n_knots=17).columns.n_knots == 17
+    with pytest.raises(InvalidInputError, match=r"Invalid parameter 'columns__n_knot'|Invalid parameter 'n_knot'"):
+        model.set_params(columns__n_knot=17)
+    with pytest.raises(InvalidInputError, match="Invalid parameter 'columns__n_knots'"):
+        small(family, columns=None).set_params(columns__n_knots=17)
+    for wrong, message in (("raw", "columns must be a ColumnMap or None, got 'raw'"),
+                           (ColumnMap(()), "numeric must be")):
+        with pytest.raises(InvalidInputError, match=message):
+            small(family, columns=wrong).fit(TABLE, target_of(family))
+
+
+def test_bad_tables_leave_the_model(family, mapped):
+    before = answers(mapped, TABLE)
+    for wrong in (part(slice(0, 0)), TABLE | {"plain": np.full(400, np.inf)}, part(slice(0, 1))):
+        with pytest.raises(InvalidInputError):
+            mapped.fit(wrong, target_of(family)[: len(wrong["plain"])])
+    with pytest.raises(InvalidInputError, match="y must have one entry per row of X"):
+        mapped.fit(TABLE, target_of(family)[:-1])
+    np.testing.assert_array_equal(answers(mapped, TABLE), before)
+    with pytest.raises(NotFittedError):
+        answers(small(family), TABLE)
+
+
+def test_weightless_rows_do_not_shape_the_map(family):
+    """Nor do held-out rows: extreme values in both change nothing in the map."""
+    target = target_of(family)
+    weight = np.where(np.arange(400) % 5 == 0, 0.0, 1.0)
+    odd = TABLE | {"plain": np.where(weight > 0, TABLE["plain"], 1e9)}
+    kept = small(family).fit(part(weight > 0), target[weight > 0]).column_map_
+    model = small(family)
+    if "verbose" in family._param_names():  # which goes with eval_set
+        model.fit(odd, target, weight, eval_set=(part(weight == 0, odd), target[weight == 0]))
+    else:
+        model.fit(odd, target, weight)
+    for numeric in ("plain", "skewed"):
+        rows = [[row for row in found.describe() if row["column"] == numeric] for found in (kept, model.column_map_)]
+        for one, other in zip(*rows, strict=True):
+            assert one.keys() == other.keys()
+            for key in one:
+                assert one[key] == (pytest.approx(other[key]) if isinstance(one[key], float) else other[key])
+
+
+def test_an_eval_set_is_mapped(boosted):
+    target = target_of(boosted)
+    model = small(boosted).fit(part(slice(0, 300)), target[:300],
+                               eval_set=(dict(reversed(part(slice(300, 400)).items())), target[300:]))
+    assert len(model.eval_loss_) > 1
+    with pytest.raises(InvalidInputError, match="column 'plain' of eval_set X must hold numeric values"):
+        model.fit(TABLE, target, eval_set=(TABLE | {"plain": ["a"] * 400}, target))
+    with pytest.raises(InvalidInputError, match="eval_set must be a tuple"):
+        model.fit(TABLE, target, eval_set=TABLE)
+
+
+@pytest.mark.parametrize("name", ["rffnet", "rffnet_regressor"])
+def test_training_goes_on_with_the_first_map(name):
+    family = FAMILIES[name].load()
+    target = target_of(family)
+    model = small(family).partial_fit(part(slice(0, 200)), target[:200])
+    first = model.column_map_
+    model.partial_fit(dict(reversed(part(slice(200, 400)).items())), target[200:])
+    assert model.column_map_ is first
+    model.partial_fit(part(slice(3, 4)), target[3:4])
+    model.set_params(warm_start=True).fit(TABLE, target)
+    assert model.column_map_ is first
+    assert model.set_params(warm_start=False).fit(TABLE, target).column_map_ is not first
+
+
+@pytest.mark.parametrize("name", ["rffnet", "rffnet_regressor"])
+def test_importances_are_those_of_raw_columns(name):
+    family = FAMILIES[name].load()
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 4, 600)
+    table = {"noise": rng.standard_normal(600), "group": np.array(["a", "b", "c", "d"])[group],
+             "more noise": np.exp(rng.standard_normal(600))}
+    target = np.array([-2.0, 1.0, 2.0, -1.0])[group]
+    model = small(family, max_epochs=60).fit(table, target if issubclass(family, Regressor) else target > 0)
+    assert model.relevances_.shape == (8,)
+    assert model.feature_importances_.shape == (3,)
+    assert model.select_top_k(1).tolist() == [1]
+    path = model.selection_path(table, target if issubclass(family, Regressor) else target > 0)
+    assert path.columns[0] == 1
+    assert path.scores[0] > 0.9
+
+
+def test_objects_with_names_are_tables(family):
+    """The little of a data frame that is looked at: names and an array."""
+    model = small(family).fit(Frame(X, [f"f{j}" for j in range(6)]), target_of(family))
+    np.testing.assert_array_equal(answers(model, Frame(X[:, ::-1], [f"f{j}" for j in range(5, -1, -1)])),
+                                  answers(model, X))
