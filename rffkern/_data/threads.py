@@ -51,8 +51,8 @@ def check_n_threads(n_threads: int | None, n_elements: int) -> int:
     faster, and GNU OpenMP ends the process if one cannot be started.  A forked child gets one: OpenMP runtimes do not
     survive a fork.
     """
-    if n_threads is not None:
-        n_threads = check_scalar("n_threads", n_threads, int, low=1, high=MAX_THREADS)
+    if n_threads is not None and not (type(n_threads) is int and 1 <= n_threads <= MAX_THREADS):
+        n_threads = check_scalar("n_threads", n_threads, int, low=1, high=MAX_THREADS)  # or it is NumPy's
     if n_elements < 2 * ELEMENTS_PER_THREAD or os.getpid() != _import_pid:
         return 1
     wanted = available_cpus() if n_threads is None else min(n_threads, machine_cpus())

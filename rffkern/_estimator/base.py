@@ -1,6 +1,7 @@
 """What every estimator shares: parameters, scoring and the scikit-learn protocol by duck typing."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -122,11 +123,9 @@ class Model(Parametrised):
             raise InvalidInputError(f"X has {n_features} features, but {type(self).__name__} is expecting {expected} "
                                     "features as input")
 
-    def _checked(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
-                 goes_on: bool | None = None) -> Training:
-        """Training rows by a check, of mapped rows where there is a map: the first one's where training goes on."""
-        if self.columns is None:
-            return with_evaluation(check(X, y, sample_weight), eval_set)
+    def _check_mapped(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
+                      goes_on: bool | None = None) -> Training:
+        """Mapped training rows by a check: those of the first map where training goes on."""
         from .columns import map_more, map_training, with_mapped_evaluation
 
         goes_on = getattr(self, "warm_start", False) if goes_on is None else goes_on
@@ -187,7 +186,9 @@ class Classifier(Model):
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None) -> Training:
         """Check parameters and rows."""
         self._check_params()
-        return self._checked(check_labelled, X, y, sample_weight, eval_set)
+        if self.columns is None:
+            return with_evaluation(check_labelled(X, y, sample_weight), eval_set)
+        return self._check_mapped(check_labelled, X, y, sample_weight, eval_set)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
@@ -278,11 +279,10 @@ class Regressor(Model):
                         goes_on: bool | None = None) -> Training:
         """Check parameters and rows; a single row will do only where training goes on."""
         self._check_params()
-
-        def check(X: Any, y: Any, sample_weight: Any) -> Training:
-            return check_with_targets(X, y, sample_weight, self.n_threads, 1 if goes_on else 2)
-
-        return self._checked(check, X, y, sample_weight, eval_set, goes_on)
+        check = partial(check_with_targets, n_threads=self.n_threads, min_samples=1 if goes_on else 2)
+        if self.columns is None:
+            return with_evaluation(check(X, y, sample_weight), eval_set)
+        return self._check_mapped(check, X, y, sample_weight, eval_set, goes_on)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted targets at the rows of X.

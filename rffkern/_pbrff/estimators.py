@@ -99,7 +99,7 @@ class PBRFFClassifier(Classifier):
         blocks: max(n (u W + 9) + (8 + u) b, n (u W + 81 + 9 k), n (24 + 50 k)) + 64 W^2
 
     Sample weights take 8 n more, and W^2 is for W of 1000 at most.  Where coordinate descent is slow, the hinge loss
-    and W beyond 1000 take n (u W + 240), 8 n W more in single precision, and 16 n^2 + 6000 n with at most 2 W rows,
+    and W beyond 1000 take n (u W + 240), 8 n W more in single precision, and 24 n^2 + 700 n with at most 2 W rows,
     else 8 W^2 + 6000 W if few rows are near the margin, up to 24 W^2 + 12000 W, and 64 W^2 where W is 1000 at most; so
     does the squared hinge loss with few rows and a large C.  `RowBlocks` and `numpy.memmap` are read by blocks, and
     their features are held, twice where some rows have weight 0.
@@ -199,7 +199,7 @@ class PBRFFClassifier(Classifier):
         if self.columns is None:
             training = check_labelled(X, y, sample_weight)
         else:
-            training = self._checked(check_labelled, X, y, sample_weight)
+            training = self._check_mapped(check_labelled, X, y, sample_weight)
         rows = training.rows
         n_samples = rows.X.shape[0]
         threads = MachineThreads(check_n_threads(self.n_threads, n_samples * self.n_landmarks),
@@ -323,7 +323,8 @@ class PBRFFTransformer(Model):
         """
         self._check_params()
         rng = check_rng(self.random_state)
-        training = self._checked(check_labelled, X, y, sample_weight)
+        training = check_labelled(X, y, sample_weight) if self.columns is None else self._check_mapped(
+            check_labelled, X, y, sample_weight)
         scaling, settings = _prepared(self, training.rows)
         learned, _ = learn_representation(training.rows, scaling, settings, rng)
         expansion = FourierExpansion(learned.omegas, learned.phases, learned.kernels.posterior.reshape(-1, 1),

@@ -357,7 +357,8 @@ class RFFNetClassifier(_RFFNet, Classifier):
         def check(X: Any, y: Any, sample_weight: Any) -> Training:
             return check_more_labels(X, y, classes, sample_weight, known)
 
-        training = self._checked(check, X, y, sample_weight, goes_on=True)
+        training = check(X, y, sample_weight) if self.columns is None else self._check_mapped(
+            check, X, y, sample_weight, goes_on=True)
         state = state_to_continue(self, training)
         self._keep(partial_fit_network(self, training, _loss_of_classes(training), state))
         return self

@@ -239,18 +239,20 @@ def test_memory_is_what_the_docstring_says(loss, precision, bytes_per_row):
     assert 0.6 * n * bytes_per_row < peak < n * bytes_per_row + 1_000_000
 
 
-@pytest.mark.parametrize(("n", "systems"), [(1500, 16 * 1500**2 + 6000 * 1500), (2400, 24 * 1104**2 + 12000 * 1104)])
-def test_memory_of_many_landmarks_is_what_the_docstring_says(n, systems):
+@pytest.mark.parametrize(("n", "loss", "systems", "least"), [
+    (1500, "hinge", 24 * 1500**2 + 700 * 1500, 0.9), (1500, "squared_hinge", 24 * 1500**2 + 700 * 1500, 0.9),
+    (2400, "squared_hinge", 24 * 1104**2 + 12000 * 1104, 0.6)])  # of the latter the docstring gives a range
+def test_memory_of_many_landmarks_is_what_the_docstring_says(n, loss, systems, least):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, 3))
     y = (X[:, 0] * X[:, 1] > 0) ^ (rng.random(n) < 0.25)
-    model = PBRFFClassifier(1100, n_components=2, loss="squared_hinge", C=100, random_state=0, n_threads=1)
+    model = PBRFFClassifier(1100, n_components=2, loss=loss, C=100, random_state=0, n_threads=1)
     tracemalloc.start()
     model.fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     formula = n * (12 * 1104 + 240) + systems
-    assert 0.6 * formula < peak < 1.02 * formula
+    assert least * formula < peak < 1.02 * formula
 
 
 def test_real_data(real_data):

@@ -6,12 +6,13 @@ import warnings
 import numpy as np
 
 import rffkern
-from rffkern import FourierExpansion, KernelExpansion, RFFKernError, RowBlocks
+from rffkern import ColumnMap, FourierExpansion, KernelExpansion, RFFKernError, RowBlocks
 from soaking import training
 from soaking.children import in_child
 
 CALL_SECONDS = 20.0  # of CPU; the longest of the small models here takes two or three
 CASE_SECONDS = 300
+NUMERIC_FORMS = ("raw", "standard", "bounded", "rank", "bins")
 FAMILIES = [*training.CLASSES, "PBRFFTransformer"]
 PUBLIC = {name: getattr(rffkern, name) for name in rffkern.__all__}  # imported before the forks, not in each of them
 
@@ -118,6 +119,15 @@ EXPANSION_CALLS = {
     "array_names": lambda expansion, X: len(expansion.array_names),
     "kind": lambda expansion, X: expansion.kind,
 }
+MAP_CALLS = {  # of a fitted column map
+    "fit": lambda column_map, X, y: column_map.fit(X, y).n_features_in_,
+    "transform": lambda column_map, X, y: column_map.transform(X),
+    "fit_transform": lambda column_map, X, y: column_map.fit_transform(X, y),
+    "describe": lambda column_map, X, y: len(column_map.describe()),
+    "get_feature_names_out": lambda column_map, X, y: column_map.get_feature_names_out().shape,
+    "get_params": lambda column_map, X, y: len(column_map.get_params()),
+    "set_params": lambda column_map, X, y: len(column_map.set_params(**column_map.get_params()).get_params()),
+}
 BLOCK_CALLS = {
     "check": lambda blocks: blocks.check() is blocks,
     "blocks": lambda blocks: [rows for _, rows in blocks.check().blocks()],
@@ -161,6 +171,8 @@ def _calls(model, X, y, folder):
     yield "save", lambda: rffkern.save(model, folder / "model.npz")
     if expansion is not None:
         yield "load", lambda: str(rffkern.load(folder / "model.npz"))
+    for name in public(ColumnMap):
+        yield f"map {name}", lambda name=name: MAP_CALLS[name](ColumnMap(NUMERIC_FORMS).fit(X, y), X, y)
     for name, given in {"blocks": RowBlocks([X[:1], X[1:]]), "one block": RowBlocks([X])}.items():
         for call in public(RowBlocks):
             yield f"{name} {call}", lambda call=call, given=given: BLOCK_CALLS[call](given)
