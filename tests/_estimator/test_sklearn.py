@@ -37,6 +37,7 @@ NOT_EXPECTED_TO_PASS = {
     ("single", "sparse_kernel"): DRAWN, ("double", "sparse_kernel"): DRAWN,
     ("single", "sparse_kernel_regressor"): DRAWN, ("double", "sparse_kernel_regressor"): DRAWN,
 }
+SMALL = {"n_estimators": 30, "max_epochs": 40, "n_landmarks": 40}
 
 
 def failures(model, expected, n_passed):
@@ -58,8 +59,9 @@ def test_public_estimator_checks(family, precision):
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_public_estimator_checks_with_a_map(family):
-    model = FAMILIES[family].load()(columns=rffkern.ColumnMap(("standard", "rank")), random_state=0,
-                                    precision="double")
+    cls = FAMILIES[family].load()
+    small = {name: value for name, value in SMALL.items() if name in cls._param_names()}
+    model = cls(columns=rffkern.ColumnMap(("standard", "rank")), random_state=0, precision="double", **small)
     reason = NOT_EXPECTED_TO_PASS.get(("double", family))
     expected = {} if reason is None else {WEIGHTS: reason}
     assert failures(model, expected, 40) == {}
