@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import sys
 
 import numpy as np
 import pytest
@@ -16,6 +17,9 @@ settings.register_profile("rffkern", deadline=None, max_examples=int(os.environ.
 settings.load_profile("rffkern")
 
 DATA_VARIABLE = "RFFKERN_DATA"
+
+# They limit and measure processes as Linux does.
+collect_ignore = [] if sys.platform.startswith("linux") else ["test_memory.py", "test_soak.py"]
 
 
 @pytest.fixture

@@ -1,32 +1,19 @@
 """The formulas of memory in docstrings agree with measured peaks, to a tenth; tools/soak.py tries more sizes."""
 
 import inspect
-import pathlib
-import sys
 import tracemalloc
 
 import numpy as np
 import pytest
+from soaking import memory
 
 import rffkern
 from rffkern._estimator.registry import FAMILIES
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peaks are measured in forked processes")
-
-
-@pytest.fixture(scope="module")
-def memory():
-    tools = str(pathlib.Path(__file__).parent.parent / "tools")
-    sys.path.insert(0, tools)
-    from soaking import memory
-    yield memory
-    sys.path.remove(tools)
-
-
 NAMES = sorted(entry.class_name for entry in FAMILIES.values())
 
 
-def test_notation(memory):
+def test_notation():
     text = "Peak:\n\n    array:  max(n (u d + 2), 16 2^18) + 24 T k K d\n    blocks: n"
     found = eval(memory.formula(text, "array"), {}, {"n": 10, "u": 4, "d": 3, "T": 1, "k": 2, "K": 5, "max": max})
     assert found == max(10 * (4 * 3 + 2), 16 * 2**18) + 24 * 2 * 5 * 3
@@ -35,16 +22,16 @@ def test_notation(memory):
 @pytest.mark.parametrize(("precision", "n_outputs"), [("single", 1), ("double", 3)])
 @pytest.mark.parametrize("kind", ["array", "blocks"])
 @pytest.mark.parametrize("name", NAMES)
-def test_peak_of_fit(memory, name, kind, precision, n_outputs):
+def test_peak_of_fit(name, kind, precision, n_outputs):
     assert memory.disagreement(name, precision, kind, memory.SIZES[0], n_outputs) is None
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("GBRFF")])
-def test_peak_of_fit_without_subsets(memory, name):
+def test_peak_of_fit_without_subsets(name):
     assert memory.disagreement(name, "single", "array", memory.SIZES[0], 1, max_samples=None) is None
 
 
-def test_a_needless_copy_is_noticed(memory, monkeypatch):
+def test_a_needless_copy_is_noticed(monkeypatch):
     """Two of the twenty columns in double precision."""
     check = rffkern.GBRFF2Classifier._check_training
 
@@ -59,7 +46,7 @@ def test_a_needless_copy_is_noticed(memory, monkeypatch):
 @pytest.mark.parametrize("kind", ["array", "blocks"])
 @pytest.mark.parametrize(("name", "classes"), [("GBRFF2Classifier", 2), ("GBRFF2Classifier", 3),
                                                ("SparseKernelClassifier", 3), ("RFFNetClassifier", 2)])
-def test_peak_of_scoring(memory, name, classes, kind):
+def test_peak_of_scoring(name, classes, kind):
     X = np.random.default_rng(0).standard_normal((200_000, 5))
     model = getattr(rffkern, name)(random_state=0, n_threads=1, **memory.SMALL[name])
     model.fit(X[:500], np.arange(500) % classes)

@@ -2,19 +2,11 @@
 
 import ast
 import pathlib
-import sys
 
-import pytest
+import mutate
+from mutation.mutants import mutants_of
 
 ROOT = pathlib.Path(__file__).parent.parent
-
-
-@pytest.fixture
-def mutants_of(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "tools"))
-    from mutation.mutants import mutants_of
-    return mutants_of
-
 
 PYTHON = '''
 def f(a: int = 3) -> "int":
@@ -37,7 +29,7 @@ def f(const double[::1] x,  # IN 1 + 1
 '''
 
 
-def test_python(mutants_of):
+def test_python():
     content = PYTHON.encode()
     changed = {mutant.applied(content).decode() for mutant in mutants_of("f.py", content)}
     for text in changed:
@@ -49,7 +41,7 @@ def test_python(mutants_of):
         assert any(change in text for text in changed), change
 
 
-def test_cython(mutants_of):
+def test_cython():
     content = CYTHON.encode()
     changed = {mutant.applied(content).decode() for mutant in mutants_of("f.pyx", content)}
     assert {text for text in changed if "# IN 1 + 1" not in text or "Text + text 1" not in text} == set()
@@ -58,7 +50,7 @@ def test_cython(mutants_of):
     assert len(changed) == 4
 
 
-def test_every_source_has_mutants_that_are_valid(mutants_of):
+def test_every_source_has_mutants_that_are_valid():
     for path in (ROOT / "rffkern" / "_estimator").glob("*.py"):
         content = path.read_bytes()
         for mutant in mutants_of(path.name, content):
@@ -67,9 +59,7 @@ def test_every_source_has_mutants_that_are_valid(mutants_of):
             compile(changed, path.name, "exec")
 
 
-def test_the_tests_of_a_file_are_found(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "tools"))
-    import mutate
+def test_the_tests_of_a_file_are_found():
     own = "tests/_gbrff/test_gbrff2.py"
     assert list(mutate.stages("_gbrff/gbrff2.py")) == [
         [own], ["tests/_gbrff", f"--ignore={own}"], ["tests/contract", "-k", "gbrff"]]
@@ -80,4 +70,3 @@ def test_the_tests_of_a_file_are_found(monkeypatch):
         ["tests/contract", "-k", "pbrff or sparse"]]
     assert next(mutate.stages("serialize.py")) == ["tests/test_serialize.py"]
     assert next(mutate.stages("_gbrff/fit.py")) == ["tests/_gbrff"]
-    assert sys.path[0] == str(ROOT / "tools")

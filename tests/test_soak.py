@@ -12,58 +12,19 @@ from unittest import mock
 
 import numpy as np
 import pytest
+import soak
+from soaking import calls, files, memory, sanitizers, saving, training
 
 import rffkern
 from rffkern.serialize import _describe, encode
 
 TOOLS = str(pathlib.Path(__file__).parent.parent / "tools")
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and peaks are those of Linux")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _tools():
-    sys.path.insert(0, TOOLS)
-    yield
-    sys.path.remove(TOOLS)
-
-
-@pytest.fixture
-def files():
-    from soaking import files
-    return files
-
-
-@pytest.fixture
-def saving():
-    from soaking import saving
-    return saving
-
-
-@pytest.fixture
-def training():
-    from soaking import training
-    return training
-
-
-@pytest.fixture
-def calls():
-    from soaking import calls
-    return calls
-
-
-@pytest.fixture
-def sanitizers():
-    from soaking import sanitizers
-    return sanitizers
-
-
 LOAD, SAVE = rffkern.load, rffkern.save
 
 
 def lenient(path):
     """`load` that looks at no checksum, neither that of the file nor those of its members."""
-    from soaking import files
     pathlib.Path(path).write_bytes(files.sign(pathlib.Path(path).read_bytes()))
     with mock.patch.object(zipfile.ZipExtFile, "_update_crc", return_value=None):
         return LOAD(path)
@@ -102,7 +63,7 @@ def other_numbers(path):
 @pytest.mark.parametrize(("fault", "found"), [
     (None, None), (lenient, "wrong checksum"), (crash, "signal 6"), (slow, "took "), (greedy, "MB for"),
     (stuck, "time limit"), (other_numbers, "other numbers in intercept")])
-def test_damaged_files(monkeypatch, tmp_path, files, fault, found):
+def test_damaged_files(monkeypatch, tmp_path, fault, found):
     monkeypatch.setattr(files, "FILES_PER_CASE", 40)
     monkeypatch.setattr(files, "MUTATIONS", [files.flipped_bits, files.other_members, files.other_numbers])
     if fault is not None:
@@ -114,7 +75,7 @@ def test_damaged_files(monkeypatch, tmp_path, files, fault, found):
     assert wrong is None if found is None else found in wrong
 
 
-def test_every_mutation_makes_files_that_are_judged(tmp_path, files):
+def test_every_mutation_makes_files_that_are_judged(tmp_path):
     """Those under a right checksum get past it, and some of other numbers are read."""
     from rffkern import FormatError
     rng, messages = np.random.default_rng(0), {}
@@ -156,7 +117,7 @@ def careless(model, path):
 
 
 @pytest.mark.parametrize(("fault", "found"), [(None, None), (in_place, "neither the old nor the new one")])
-def test_killed_saves(monkeypatch, tmp_path, saving, fault, found):
+def test_killed_saves(monkeypatch, tmp_path, fault, found):
     if fault is not None:
         monkeypatch.setattr(rffkern, "save", fault)
     wrong = saving.killed_saves(np.random.default_rng(0), tmp_path)
@@ -165,7 +126,7 @@ def test_killed_saves(monkeypatch, tmp_path, saving, fault, found):
 
 @pytest.mark.parametrize(("fault", "found"), [
     (None, None), (in_place, "the old file has changed"), (litter, "is left"), (careless, "no OSError")])
-def test_failing_saves(monkeypatch, tmp_path, saving, fault, found):
+def test_failing_saves(monkeypatch, tmp_path, fault, found):
     tmp_path.chmod(0o755)
     if fault is not None:
         monkeypatch.setattr(rffkern, "save", fault)
@@ -184,7 +145,7 @@ def raises(self, *_):
 @pytest.mark.parametrize(("fault", "found"), [
     (None, None), (lambda self, X: np.full(len(X), np.nan), "not finite"), (raises, "ZeroDivisionError"),
     (lambda self, X: np.random.default_rng().random(len(X)), "other bits"), (lambda self, X: time.sleep(100), "limit")])
-def test_random_fits(monkeypatch, tmp_path, training, fault, found):
+def test_random_fits(monkeypatch, tmp_path, fault, found):
     monkeypatch.setattr(training, "CLASSES", ["GBRFF2Classifier"])
     if fault is not None:
         monkeypatch.setattr(training, "FIT_SECONDS", 30 if found != "limit" else 3)
@@ -194,7 +155,6 @@ def test_random_fits(monkeypatch, tmp_path, training, fault, found):
 
 
 def test_memory_formulas(monkeypatch, tmp_path):
-    from soaking import memory
     assert memory.memory_formulas(np.random.default_rng(0), tmp_path) is None
     monkeypatch.setattr(memory, "expected", lambda model, kind, n, n_outputs: 4 * n * 20)
     assert "the formula says" in memory.memory_formulas(np.random.default_rng(0), tmp_path)
@@ -211,7 +171,7 @@ threads._import_pid = Ours()
 
 
 @pytest.mark.parametrize("prelude", ["", THREADS_IN_CHILDREN])
-def test_forks(monkeypatch, tmp_path, training, prelude):
+def test_forks(monkeypatch, tmp_path, prelude):
     if prelude and "gomp" not in pathlib.Path("/proc/self/maps").read_text():
         pytest.skip("the kernels were built without GNU OpenMP")
     monkeypatch.setattr(training, "N_FORKS", 1)
@@ -221,7 +181,6 @@ def test_forks(monkeypatch, tmp_path, training, prelude):
 
 
 def test_a_log_is_gone_on_with(monkeypatch, tmp_path, capsys):
-    import soak
     seen = []
     monkeypatch.setattr(soak, "JOBS", {
         "bad": (lambda rng, folder: seen.append(rng.random()) or "broken", 1, "things", 3)})
@@ -237,14 +196,14 @@ def test_a_log_is_gone_on_with(monkeypatch, tmp_path, capsys):
     assert soak.soak(["bad"], 1e-4, 6, log)[0]["case"] == 0  # another seed
 
 
-def test_public_calls(monkeypatch, tmp_path, calls):
+def test_public_calls(monkeypatch, tmp_path):
     assert not any(calls.public_calls(np.random.default_rng(seed), tmp_path) for seed in range(6))
 
 
 @pytest.mark.parametrize(("fault", "found"), [
     (lambda self, X: np.full(len(X), np.nan), "decision_function: not finite"), (raises, "ZeroDivisionError"),
     (lambda self, X: time.sleep(100), "time limit")])
-def test_public_calls_with_a_fault(monkeypatch, tmp_path, calls, fault, found):
+def test_public_calls_with_a_fault(monkeypatch, tmp_path, fault, found):
     monkeypatch.setattr(calls, "FAMILIES", ["GBRFF2Classifier"])
     monkeypatch.setattr(calls, "TABLES", {"constant": calls.TABLES["constant"]})
     monkeypatch.setattr(calls, "LABELS", {"two classes": calls.LABELS["two classes"]})
@@ -253,13 +212,13 @@ def test_public_calls_with_a_fault(monkeypatch, tmp_path, calls, fault, found):
     assert found in calls.public_calls(np.random.default_rng(0), tmp_path)
 
 
-def test_a_slow_call_is_found(monkeypatch, calls):
+def test_a_slow_call_is_found(monkeypatch):
     monkeypatch.setattr(calls, "CALL_SECONDS", 0.05)
     started = time.process_time()
     assert "took" in calls.judge("call", lambda: [0 for _ in iter(lambda: time.process_time() - started > 0.1, True)])
 
 
-def test_every_public_call_is_made(calls):
+def test_every_public_call_is_made():
     """What the package offers without a recipe here would never be called by the soak."""
     unknown = set()
     for name, offered in calls.PUBLIC.items():
@@ -276,7 +235,7 @@ def test_every_public_call_is_made(calls):
 
 
 @pytest.mark.parametrize("kind", ["address", "thread"])
-def test_sanitizers_find_planted_faults_and_no_others(monkeypatch, tmp_path, sanitizers, kind):
+def test_sanitizers_find_planted_faults_and_no_others(monkeypatch, tmp_path, kind):
     monkeypatch.setenv("RFFKERN_SANITIZED", str(tmp_path))
     for cached in (sanitizers.helpers, sanitizers.trusted):
         cached.cache_clear()
@@ -293,7 +252,7 @@ def test_sanitizers_find_planted_faults_and_no_others(monkeypatch, tmp_path, san
 @pytest.mark.parametrize(("answer", "message"), [
     (None, "was not found"), ("exit code 1: no module", "was not found"), ("exit code 66: race", "that is not there")])
 @pytest.mark.parametrize("kind", ["address", "thread"])
-def test_a_sanitizer_that_is_asleep_is_not_trusted(monkeypatch, tmp_path, sanitizers, kind, answer, message):
+def test_a_sanitizer_that_is_asleep_is_not_trusted(monkeypatch, tmp_path, kind, answer, message):
     """No case passes then, and nothing is built."""
     monkeypatch.setattr(sanitizers, "helpers", lambda kind: tmp_path)
     monkeypatch.setattr(sanitizers, "run", lambda *_: answer)
@@ -308,7 +267,7 @@ def test_a_sanitizer_that_is_asleep_is_not_trusted(monkeypatch, tmp_path, saniti
 
 
 @pytest.mark.parametrize("kind", ["address", "thread"])
-def test_the_planted_fault_of_a_kernel_has_a_place(sanitizers, kind):
+def test_the_planted_fault_of_a_kernel_has_a_place(kind):
     old, new = sanitizers.KERNEL_FAULTS[kind]
     source = (sanitizers.SOURCES / "rffkern" / "_kernels" / f"{sanitizers.KERNEL}.pyx").read_text(encoding="utf-8")
     assert old in source
@@ -319,7 +278,7 @@ def test_the_planted_fault_of_a_kernel_has_a_place(sanitizers, kind):
     (None, None, "was not found"), (None, "exit code 1: no module", "was not found"),
     ("exit code 66: race", "exit code 66: race", "without the planted fault"),
     (None, "exit code 66: race", "the case")])
-def test_a_kernel_whose_fault_is_not_found_is_not_trusted(monkeypatch, tmp_path, sanitizers, whole, faulty, message):
+def test_a_kernel_whose_fault_is_not_found_is_not_trusted(monkeypatch, tmp_path, whole, faulty, message):
     answers = {"whole": whole, "faulty": faulty}
     monkeypatch.setattr(sanitizers, "trusted", lambda kind: None)
     monkeypatch.setattr(sanitizers, "build", lambda kind: "whole")
@@ -334,7 +293,7 @@ def test_a_kernel_whose_fault_is_not_found_is_not_trusted(monkeypatch, tmp_path,
         sanitizers.finds_kernel_fault.cache_clear()
 
 
-def test_a_test_that_fails_under_a_sanitizer_counts(monkeypatch, tmp_path, sanitizers):
+def test_a_test_that_fails_under_a_sanitizer_counts(monkeypatch, tmp_path):
     """No other exit code than 0 passes, however many tests have passed."""
     monkeypatch.setattr(sanitizers, "_gcc", lambda *_: "")
     tests = tmp_path / "test_two.py"
@@ -352,7 +311,6 @@ def test_sanitized_work_passes_as_it_is(tmp_path):
 
 
 def test_the_table_counts_units(monkeypatch, capsys):
-    import soak
     monkeypatch.setattr(soak, "JOBS", {"bad": (None, 1, "things", 3)})
     assert soak.show([{"job": "bad", "seconds": 1.0, "wrong": wrong} for wrong in (None, "broken")]) == 1
     assert capsys.readouterr().out.splitlines()[1].split() == ["bad", "2", "6", "things", "1", "2.0", "1.0"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.families import TARGET, Frame, X, Y, answers, same_state
+from helpers.families import TARGET, Frame, X, Y, answers, quick, same_state
 
 from rffkern import ColumnMap, InvalidInputError, NotFittedError, RowBlocks, load, save
 from rffkern._estimator.base import Regressor
@@ -24,7 +24,7 @@ def small(family, **params):
     """An untrained model of a family with a map, which trains fast."""
     sizes = {"n_estimators": 10, "max_epochs": 3, "n_landmarks": 10, "learner_size": 10}
     known = set(family._param_names())
-    own = {name: sizes[name] for name in sizes.keys() & known}
+    own = {name: sizes[name] for name in sizes.keys() & known} | quick(family)
     return family(**{"random_state": 0, "columns": ColumnMap(FORMS), **own} | params)
 
 

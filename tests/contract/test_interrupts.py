@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from helpers.interrupts import seconds_after_interrupt
+from common.interrupting import seconds_after_interrupt
 
 import rffkern
 from rffkern import FourierExpansion, KernelExpansion, PBRFFTransformer, RFFNetRegressor

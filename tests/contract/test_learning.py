@@ -8,6 +8,7 @@ import pytest
 from helpers.families import X, Y, answers, fit, same_state, target_of
 
 import rffkern
+from rffkern._estimator.registry import FAMILIES
 
 
 def test_learns(family, fitted):
@@ -23,6 +24,14 @@ def test_same_seed_same_state(family, fitted):
     assert same_state(fitted, fit(family))
     assert same_state(fitted, fit(family, random_state=np.random.default_rng(0)))
     assert not same_state(fitted, fit(family, random_state=1))
+
+
+@pytest.mark.parametrize("name", ["sparse_kernel", "sparse_kernel_regressor"])
+def test_same_seed_same_learned_kernel(name):
+    family = FAMILIES[name].load()
+    first = fit(family, kernel="auto", n_estimators=2)
+    assert same_state(first, fit(family, X.tolist(), kernel="auto", n_estimators=2))
+    assert not same_state(first, fit(family, kernel="auto", n_estimators=2, random_state=1))
 
 
 def test_refit_forgets(family, fitted):

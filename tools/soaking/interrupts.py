@@ -4,29 +4,14 @@ Soon means half a second of processor time, beside the slack that a loaded machi
 use too.  Kernels use one thread in forked children; `tests/contract/test_interrupts.py` has two.
 """
 
-import os
-import signal
-import subprocess
-import sys
-import time
-
 import numpy as np
+from common.interrupting import seconds_after_interrupt
 
 import rffkern
 from soaking.children import in_child
 
 SECONDS, SLACK = 0.5, 0.5
 CALL_SECONDS = 120
-
-_SENDER = """
-import os, signal, sys, time
-pid, at = int(sys.argv[1]), float(sys.argv[2])
-clock = (~pid << 3) | 2  # the processor time of that process
-while time.clock_gettime(clock) < at:
-    time.sleep(0.002)
-print(time.clock_gettime(clock), flush=True)
-os.kill(pid, signal.SIGINT)
-"""
 
 # Numbers in the rows: enough for seconds, little enough for memory.
 _MOST_NUMBERS = 10**7
@@ -68,24 +53,6 @@ def _scoring(rng, X):
     return model, lambda: model.score(X)
 
 
-def _seconds_after(call, after):
-    """Processor seconds from the signal to the exception, or None where the call ended before."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    started = time.process_time()
-    sender = subprocess.Popen([sys.executable, "-c", _SENDER, str(os.getpid()), str(started + after)],
-                              stdout=subprocess.PIPE, text=True)
-    try:
-        call()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        return None
-    except KeyboardInterrupt:
-        return time.process_time() - float(sender.stdout.readline())
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        sender.kill()
-        sender.wait()
-
-
 def interrupts(rng, folder):
     """A signal ends a fit or the scoring of rows soon, and changes no attribute."""
     X, after = _rows(rng), float(rng.choice([rng.uniform(0, 0.5), rng.uniform(0, 6)]))
@@ -93,7 +60,7 @@ def interrupts(rng, folder):
 
     def work():
         before = dict(vars(model)) if hasattr(model, "fit") else {}
-        seconds = _seconds_after(call, after)
+        seconds = seconds_after_interrupt(call, after)
         if seconds is not None and seconds > SECONDS + SLACK:
             return f"{model!r} on rows {X.shape} took {seconds:.2f} s after a signal at {after:.2f} s"
         if seconds is not None and before and dict(vars(model)).keys() != before.keys():
