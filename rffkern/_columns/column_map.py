@@ -248,7 +248,7 @@ class ColumnMap(Parametrised):
         survey: Survey | None = None
         names: tuple[str, ...] | None = None
         weights = None if sample_weight is None else _weights_of(sample_weight)
-        for table, start in _tables(X, self.categorical_features):
+        for table, start in tables(X, self.categorical_features):
             if survey is None:
                 names = table.names
                 survey = Survey([column_name(names, j) for j in range(len(table.columns))],
@@ -281,7 +281,7 @@ class ColumnMap(Parametrised):
 describe(ColumnMap, {})
 
 
-def _tables(X: Any, categorical: Any) -> Iterator[tuple[RawTable, int]]:
+def tables(X: Any, categorical: Any) -> Iterator[tuple[RawTable, int]]:
     """Yield (table, index of its first row) of the blocks of training rows; their columns agree."""
     if isinstance(X, np.memmap) and X.ndim == 2:
         X = RowBlocks(X)

@@ -59,7 +59,7 @@ EARLY_STOPPING_ROUNDS = Parameter("early_stopping_rounds", Number(int, 1, option
 PRECISION = Parameter("precision", Choice(("single", "double")),
                       "Arithmetic of the training kernels.  Sums over tiles and predictions kept in training are "
                       'double in both.  "single" becomes "double" where angles omega . x may exceed 4000 radians.')
-COLUMNS = Parameter("columns", OfClass("ColumnMap"),
+COLUMNS = Parameter("columns", OfClass("ColumnMap", "auto"),
                     "None takes columns as they are: finite numbers.  With a `ColumnMap`, tables may have missing "
                     "values, categories and dates.  A copy of it is fitted on the rows of `fit`, is `column_map_` "
                     "afterwards, and maps the rows of every call; `standardize` has no effect then, and what is told "

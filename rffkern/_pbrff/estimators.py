@@ -12,7 +12,7 @@ from .._data.row_blocks import RowBlocks
 from .._data.scaling import Scaling, scaling_in_threads
 from .._data.threads import check_n_threads
 from .._data.tiles import PackedTiles, pack
-from .._data.training_rows import LabelledRows, check_labelled
+from .._data.training_rows import Training, check_labelled
 from .._estimator.base import Classifier, Fitted, Model
 from .._estimator.links import Link, LogisticLink
 from .._estimator.parameters import (
@@ -59,11 +59,12 @@ _KERNEL_ATTRIBUTES = (
 )
 
 
-def _prepared(model: Any, rows: LabelledRows) -> tuple[Scaling, KernelSettings]:
+def _prepared(model: Any, training: Training) -> tuple[Scaling, KernelSettings]:
     """The scaling of the rows, and what the kernels of a model's landmarks depend on beside them."""
+    rows = training.rows
     n_numbers = math.prod(rows.X.shape)
     n_threads = check_n_threads(model.n_threads, n_numbers * model.n_landmarks * model.n_components)
-    standardize = model.standardize and model.columns is None  # mapped columns have their units
+    standardize = model.standardize and training.column_map is None  # mapped columns have their units
     scaling = scaling_in_threads(rows.X, rows.weights, standardize, check_n_threads(model.n_threads, n_numbers))
     gamma = resolved_gamma(model.gamma, standardize, scaling)
     return scaling, KernelSettings(model.n_landmarks, model.n_components, gamma, model.beta, model.landmarks,
@@ -204,7 +205,7 @@ class PBRFFClassifier(Classifier):
         n_samples = rows.X.shape[0]
         threads = MachineThreads(check_n_threads(self.n_threads, n_samples * self.n_landmarks),
                                  check_n_threads(self.n_threads, n_samples * self.n_landmarks**2))
-        scaling, settings = _prepared(self, rows)
+        scaling, settings = _prepared(self, training)
         learned, tiles = learn_representation(rows, scaling, settings, rng)
         features = machine_features(learned.kernels, tiles, n_samples, settings.n_threads)
         del tiles  # the rows give way to what is learned on their features
@@ -325,13 +326,17 @@ class PBRFFTransformer(Model):
         rng = check_rng(self.random_state)
         training = check_labelled(X, y, sample_weight) if self.columns is None else self._check_mapped(
             check_labelled, X, y, sample_weight)
-        scaling, settings = _prepared(self, training.rows)
+        scaling, settings = _prepared(self, training)
         learned, _ = learn_representation(training.rows, scaling, settings, rng)
         expansion = FourierExpansion(learned.omegas, learned.phases, learned.kernels.posterior.reshape(-1, 1),
                                      np.zeros(1), scaling.center)
         attributes = {"n_components_": self.n_components, "landmarks_": learned.landmarks}
         self._keep(Fitted(training.names, None, expansion, attributes, column_map=training.column_map))
         return self
+
+    def _trial_copy(self, standardize: bool) -> PBRFFClassifier:
+        """The classifier on these features."""
+        return PBRFFClassifier(**super()._trial_copy(standardize).get_params(deep=False))
 
     def fit_transform(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[Any]:
         """Return the features of the rows that are learned from."""

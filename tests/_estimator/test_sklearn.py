@@ -73,8 +73,9 @@ def test_public_estimator_checks_in_double_precision(family):
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
-def test_public_estimator_checks_with_a_map(family):
-    model = small(family, columns=rffkern.ColumnMap(("standard", "rank")))
+@pytest.mark.parametrize("columns", [rffkern.ColumnMap(("standard", "rank")), "auto"], ids=["given", "auto"])
+def test_public_estimator_checks_with_a_map(family, columns):
+    model = small(family, columns=columns)
     assert failures(model, not_expected("double", family), 40) == {}
     assert model.__sklearn_tags__().input_tags.allow_nan
 
