@@ -23,7 +23,7 @@ Double = NDArray[np.float64]
 Check = Callable[[Any, Any, Any], Training]  # of rows, labels or targets, and weights
 
 # What a trial of a column map takes of these parameters at most.
-_TRIAL_SIZES = {"n_estimators": 100, "max_epochs": 60, "n_restarts": 1}
+_TRIAL_SIZES = {"n_estimators": 50, "max_epochs": 300, "n_restarts": 1}
 
 
 class Fitted(NamedTuple):
@@ -149,8 +149,8 @@ class Model(Parametrised):
         names = getattr(mapped.column_map, "feature_names_in_", None)
         return training._replace(names=names, column_map=mapped.column_map)
 
-    def _trial_copy(self, standardize: bool) -> "Model":
-        """An untrained model that trains fast and answers like this one, to compare column maps by."""
+    def _trial_copy(self, X: NDArray[Any], standardize: bool) -> "Model":
+        """An untrained model that learns fast from rows X and answers like this one, to compare column maps by."""
         params = self.get_params(deep=False)
         params |= {name: limit if params[name] is None else min(params[name], limit)
                    for name, limit in _TRIAL_SIZES.items() if name in params}

@@ -23,14 +23,14 @@ from .monitor import Steps, listening
 Double = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-# Forms of numeric columns that are compared with the plainest ones.
-_FORMS = (("standard", "rank"), ("bounded", "rank"))
+# Forms of numeric columns that are compared with the plainest ones, from few to many.
+_FORMS = (("standard", "rank"), ("standard", "bounded", "rank"))
 
 # Rows that are used at most, and fewer than which say nothing.
 _MOST_ROWS, _FEWEST_ROWS = 3000, 60
 
-# A map must be better by this many standard errors of the difference.
-_STANDARD_ERRORS = 1.0
+# A map must be better than a plainer one by this many standard errors of the difference.
+_STANDARD_ERRORS = 1.5
 
 
 class _Rows(NamedTuple):
@@ -68,7 +68,7 @@ class _Candidate:
         else:
             fitted, X = fit_copy(self.column_map, learned.table, learned.y, learned.sample_weight, rows.has_labels)
             X_judged = fitted.transform(judged.table)
-        copied = model._trial_copy(model.standardize and self.column_map is None)
+        copied = model._trial_copy(X, model.standardize and self.column_map is None)
         with listening(lambda *_: None):  # of the steps of the choice alone
             copied.fit(X, learned.y, learned.sample_weight)
         self.losses[held_out] = copied._losses_of_rows(X_judged, judged.y)
@@ -119,7 +119,7 @@ def _few_rows(X: Any, y: Any, sample_weight: Any, has_labels: bool) -> _Rows:
 
 def _n_folds(n_rows: int) -> int:
     """Parts of the rows that are held out in turn: more where they are few."""
-    return 3 if n_rows >= _MOST_ROWS // 2 else 5
+    return min(5, 1 + round(_MOST_ROWS / max(n_rows, 1)))
 
 
 def _folds(y: NDArray[Any], has_labels: bool) -> NDArray[np.intp]:
@@ -132,9 +132,9 @@ def _folds(y: NDArray[Any], has_labels: bool) -> NDArray[np.intp]:
 
 
 def _best(model: Any, candidates: list[_Candidate], rows: _Rows) -> _Candidate:
-    """The candidate of lowest loss among the first and those that are better than it by more than noise.
+    """The last of the candidates that is better than those before it by more than noise.
 
-    Those that are worse on the parts judged so far are dropped, and those that the model refuses.
+    Those that are worse than the first on the parts judged so far are dropped, and those that the model refuses.
     """
     first, *others = candidates
     folds = _folds(rows.y, rows.has_labels)
@@ -149,12 +149,15 @@ def _best(model: Any, candidates: list[_Candidate], rows: _Rows) -> _Candidate:
                     return first  # whose fit says why
                 others = [other for other in others if other is not candidate]
             steps.step()
-        others = [other for other in others if _gain(first, other, rows.weights).mean > 0]
+        others = [other for other in others if _gain(first, other, rows.weights, folds).mean > 0]
         if not others:
             return first
-    gains = [(_gain(first, other, rows.weights), other) for other in others]
-    better = [(gain.mean, other) for gain, other in gains if gain.mean > _STANDARD_ERRORS * gain.standard_error]
-    return max(better, key=lambda entry: entry[0], default=(0.0, first))[1]
+    best = first
+    for candidate in others:
+        gain = _gain(best, candidate, rows.weights, folds)
+        if gain.mean > _STANDARD_ERRORS * gain.standard_error:
+            best = candidate
+    return best
 
 
 class _Gain(NamedTuple):
@@ -164,11 +167,19 @@ class _Gain(NamedTuple):
     standard_error: float
 
 
-def _gain(first: _Candidate, other: _Candidate, weights: RowWeights) -> _Gain:
-    """The gain over the rows that both were judged by; nan where a loss is infinite."""
+def _gain(first: _Candidate, other: _Candidate, weights: RowWeights, folds: NDArray[np.intp]) -> _Gain:
+    """The gain over the rows that both were judged by; nan where a loss is infinite.
+
+    Rows differ, and so do trainings: the error is that of a mean over rows together with that of a mean over parts.
+    """
     judged = np.flatnonzero(~np.isnan(other.losses))
     with np.errstate(over="ignore", invalid="ignore"):
         gains = first.losses[judged] - other.losses[judged]
         weight = weights.each[judged] / weights.each[judged].sum()
         mean = float(weight @ gains)
-        return _Gain(mean, float(np.sqrt(weight**2 @ (gains - mean) ** 2)))
+        variance = weight**2 @ (gains - mean) ** 2
+        shares = np.bincount(folds[judged], weight)
+        if len(shares) > 1:
+            parts = np.bincount(folds[judged], weight * gains) / shares
+            variance += parts.var(ddof=1) / len(parts)
+        return _Gain(mean, float(np.sqrt(variance)))

@@ -131,15 +131,15 @@ def test_weightless_rows_do_not_count():
         np.testing.assert_array_equal(one.values, other.values)
 
 
-def test_gains_are_weighted():
-    losses = [np.array([3.0, 1, 1, 1]), np.array([0.0, 2, 2, 2])]
-    candidates = [_Candidate(None, 4) for _ in losses]
-    for candidate, values in zip(candidates, losses, strict=True):
-        candidate.losses = values
-    assert _gain(*candidates, RowWeights(4)) == (0.0, pytest.approx(np.sqrt(12 / 16)))
-    assert _gain(*candidates, RowWeights(4, np.array([2.0, 2, 0, 0]))) == (1.0, pytest.approx(np.sqrt(2)))
-    candidates[1].losses = np.array([0.0, 2, np.nan, np.nan])  # not judged yet
-    assert _gain(*candidates, RowWeights(4)) == (1.0, pytest.approx(np.sqrt(2)))
+def test_gains_are_weighted_and_rows_and_parts_count_as_noise():
+    first, other = _Candidate(None, 4), _Candidate(None, 4)
+    first.losses[:], other.losses[:] = [3, 1, 1, 1], [0, 2, 2, 2]  # gains 3, -1, -1, -1
+    one, two = np.zeros(4, dtype=int), np.array([0, 0, 1, 1])
+    assert _gain(first, other, RowWeights(4), one) == (0.0, pytest.approx(np.sqrt(12 / 16)))
+    assert _gain(first, other, RowWeights(4), two) == (0.0, pytest.approx(np.sqrt(12 / 16 + 1)))  # parts 1 and -1
+    assert _gain(first, other, RowWeights(4, np.array([1.0, 3, 0, 0])), one) == (0.0, pytest.approx(np.sqrt(18 / 16)))
+    other.losses[2:] = np.nan  # not judged yet
+    assert _gain(first, other, RowWeights(4), two) == (1.0, pytest.approx(np.sqrt(2)))
 
 
 def test_nobody_is_told_of_trials(capsys):
@@ -176,10 +176,10 @@ def test_features_are_judged_by_the_classifier_on_them():
 
 def test_trials_are_small():
     copied = RFFNetClassifier(max_epochs=1000, verbose=3, columns="auto", random_state=np.random.default_rng())
-    params = copied._trial_copy(False).get_params()
-    assert (params["max_epochs"], params["n_restarts"], params["verbose"]) == (60, 1, 0)
+    params = copied._trial_copy(SKEWED, False).get_params()
+    assert (params["max_epochs"], params["n_restarts"], params["verbose"]) == (300, 1, 0)
     assert (params["columns"], params["standardize"], params["random_state"]) == (None, False, 0)
-    assert RFFNetClassifier(max_epochs=5)._trial_copy(True).get_params()["max_epochs"] == 5
+    assert RFFNetClassifier(max_epochs=5)._trial_copy(SKEWED, True).get_params()["max_epochs"] == 5
 
 
 def test_maps_that_the_model_refuses_are_no_candidates():
