@@ -16,7 +16,7 @@ from .._columns.raw import DATE, NUMERIC
 from .._columns.sample import rows_of, sampled
 from .._columns.tables import RawTable
 from .._data.validation import check_labels, check_targets
-from .._data.weights import RowWeights, check_weights
+from .._data.weights import check_weights
 from ..errors import InvalidInputError
 from .monitor import Steps, listening
 
@@ -39,17 +39,17 @@ class _Rows(NamedTuple):
     table: RawTable
     is_plain: bool  # whether the table that they are taken from has no names, and finite numbers alone
     y: NDArray[Any]  # class indices, or targets (n_rows, n_outputs) of mean 0 and variance 1
-    weights: RowWeights
+    weights: Double  # in the units in which they are given
     has_labels: bool
 
     def taken(self, rows: Mask) -> "_Rows":
         """Some of them."""
-        return self._replace(table=rows_of(self.table, rows), y=self.y[rows], weights=self.weights.of(rows))
+        return self._replace(table=rows_of(self.table, rows), y=self.y[rows], weights=self.weights[rows])
 
     @property
     def sample_weight(self) -> Double | None:
-        """The weights, as `fit` takes them: equal ones are none."""
-        return None if (self.weights.each == self.weights.each[0]).all() else self.weights.each
+        """The weights as `fit` takes them: None for those that rows have without any."""
+        return None if (self.weights == 1).all() else self.weights
 
 
 class _Candidate:
@@ -96,24 +96,25 @@ def _few_rows(X: Any, y: Any, sample_weight: Any, has_labels: bool) -> _Rows:
     """At most `_MOST_ROWS` rows of positive weight, without those of classes of which there are hardly any."""
     y = np.asarray(y)
     n_samples = len(np.atleast_1d(y))
+    targets: NDArray[Any]
     if has_labels:
         _, targets = check_labels(y.ravel() if y.shape == (n_samples, 1) else y, n_samples)
     else:
         targets = check_targets(y, n_samples)
     if not n_samples:
         raise InvalidInputError("y must hold at least one row")
-    weights = check_weights(sample_weight, n_samples)
-    rows = np.sort(np.random.default_rng(0).permutation(weights.positive())[:_MOST_ROWS])
+    all_weights = check_weights(sample_weight, n_samples)
+    rows = np.sort(np.random.default_rng(0).permutation(all_weights.positive())[:_MOST_ROWS])
     if has_labels:
         rows = rows[np.bincount(targets[rows])[targets[rows]] >= _n_folds(len(rows))]
     table, is_plain = sampled(X, rows, n_samples)
     is_plain &= not isinstance(X, Mapping)
-    few, weights = targets[rows], weights.of(rows)
+    few, weights = targets[rows], all_weights.unit * all_weights.each[rows]
     if has_labels:
         return _Rows(table, is_plain, np.unique(few, return_inverse=True)[1], weights, True)
     few = np.ldexp(few, -np.frexp(np.abs(few).max(axis=0, initial=0.0))[1])  # whose squares cannot overflow
-    few -= weights.mean(few)
-    spread = np.sqrt(weights.mean(few**2))
+    few -= np.average(few, axis=0, weights=weights)
+    spread = np.sqrt(np.average(few**2, axis=0, weights=weights))
     return _Rows(table, is_plain, few / np.where(spread > 0, spread, 1.0), weights, False)
 
 
@@ -167,7 +168,7 @@ class _Gain(NamedTuple):
     standard_error: float
 
 
-def _gain(first: _Candidate, other: _Candidate, weights: RowWeights, folds: NDArray[np.intp]) -> _Gain:
+def _gain(first: _Candidate, other: _Candidate, weights: Double, folds: NDArray[np.intp]) -> _Gain:
     """The gain over the rows that both were judged by; nan where a loss is infinite.
 
     Rows differ, and so do trainings: the error is that of a mean over rows together with that of a mean over parts.
@@ -175,7 +176,7 @@ def _gain(first: _Candidate, other: _Candidate, weights: RowWeights, folds: NDAr
     judged = np.flatnonzero(~np.isnan(other.losses))
     with np.errstate(over="ignore", invalid="ignore"):
         gains = first.losses[judged] - other.losses[judged]
-        weight = weights.each[judged] / weights.each[judged].sum()
+        weight = weights[judged] / weights[judged].sum()
         mean = float(weight @ gains)
         variance = weight**2 @ (gains - mean) ** 2
         shares = np.bincount(folds[judged], weight)

@@ -15,7 +15,6 @@ from rffkern import (
     RowBlocks,
     SparseKernelRegressor,
 )
-from rffkern._data.weights import RowWeights
 from rffkern._estimator import column_choice, monitor
 from rffkern._estimator.column_choice import _Candidate, _gain
 
@@ -125,7 +124,8 @@ def test_weightless_rows_do_not_count():
     odd = np.where(weight[:, None] > 0, NORMAL, 1e6 * SKEWED)
     alone = column_choice._few_rows(NORMAL[weight > 0], LABELS[weight > 0], None, True)
     found = column_choice._few_rows(odd, LABELS, weight, True)
-    assert (found.sample_weight, found.is_plain) == (None, True)
+    assert (alone.sample_weight, found.is_plain) == (None, True)
+    assert found.sample_weight.tolist() == [2.0] * 600
     np.testing.assert_array_equal(found.y, alone.y)
     for one, other in zip(found.table.columns, alone.table.columns, strict=True):
         np.testing.assert_array_equal(one.values, other.values)
@@ -135,11 +135,11 @@ def test_gains_are_weighted_and_rows_and_parts_count_as_noise():
     first, other = _Candidate(None, 4), _Candidate(None, 4)
     first.losses[:], other.losses[:] = [3, 1, 1, 1], [0, 2, 2, 2]  # gains 3, -1, -1, -1
     one, two = np.zeros(4, dtype=int), np.array([0, 0, 1, 1])
-    assert _gain(first, other, RowWeights(4), one) == (0.0, pytest.approx(np.sqrt(12 / 16)))
-    assert _gain(first, other, RowWeights(4), two) == (0.0, pytest.approx(np.sqrt(12 / 16 + 1)))  # parts 1 and -1
-    assert _gain(first, other, RowWeights(4, np.array([1.0, 3, 0, 0])), one) == (0.0, pytest.approx(np.sqrt(18 / 16)))
+    assert _gain(first, other, np.ones(4), one) == (0.0, pytest.approx(np.sqrt(12 / 16)))
+    assert _gain(first, other, np.ones(4), two) == (0.0, pytest.approx(np.sqrt(12 / 16 + 1)))  # parts 1 and -1
+    assert _gain(first, other, np.array([1.0, 3, 0, 0]), one) == (0.0, pytest.approx(np.sqrt(18 / 16)))
     other.losses[2:] = np.nan  # not judged yet
-    assert _gain(first, other, RowWeights(4), two) == (1.0, pytest.approx(np.sqrt(2)))
+    assert _gain(first, other, np.ones(4), two) == (1.0, pytest.approx(np.sqrt(2)))
 
 
 def test_nobody_is_told_of_trials(capsys):
@@ -206,6 +206,7 @@ def test_bad_tables_are_refused_by_the_fit(X, y, message):
 
 
 def test_rare_classes_do_not_disturb():
+    assert boosted(n_estimators=2).fit(SKEWED[:70], np.arange(70)).column_map_ is None  # no class has two rows
     labels = np.where(np.arange(700) < 2, "rare", LABELS)
     model = boosted().fit(SKEWED, labels)
     assert forms(model) is not None

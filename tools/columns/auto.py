@@ -18,19 +18,19 @@ import time
 from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from common import one_thread  # noqa: F401
 
 import numpy as np
+from common.protocols import load, permuted_split
 
 import rffkern
-from common.protocols import load, permuted_split
 
 CLASSES = {"gbrff2": ("GBRFF2Classifier", "GBRFFRegressor"), "rffnet": ("RFFNetClassifier", "RFFNetRegressor"),
            "sparse": ("SparseKernelClassifier", "SparseKernelRegressor")}
 MOST_TEST_ROWS = 10_000
 
 
-def fitted_score(make: Any, columns: str | None, rows: tuple[np.ndarray, ...], seed: int, params: dict[str, Any]) -> Any:
+def fitted_score(make: Any, columns: str | None, rows: tuple[np.ndarray, ...], seed: int,
+                 params: dict[str, Any]) -> tuple[float, float, str | None]:
     """Score in per cent, seconds of the fit, and the forms that were chosen."""
     X, X_test, y, y_test = rows
     started = time.process_time()
@@ -80,8 +80,8 @@ def print_table(records: list[dict[str, Any]]) -> None:
         error = np.std(means, ddof=1) / np.sqrt(len(means)) if len(means) > 1 else np.nan
         times = [(record["seconds"], record["plain_seconds"]) for found in groups.values() for record in found
                  if record["plain_seconds"]]
-        print(f"mean gain over {len(means)} sets {np.mean(means):+.2f} (standard error {error:.2f}); worse by more than "
-              f"two standard errors: {', '.join(worse) or 'none'}")
+        print(f"mean gain over {len(means)} sets {np.mean(means):+.2f} (standard error {error:.2f}); "
+              f"worse by more than two standard errors: {', '.join(worse) or 'none'}")
         if times:
             print(f"seconds of CPU where a map was chosen: {sum(a for a, _ in times):.0f}, of plain fits "
                   f"{sum(b for _, b in times):.0f}")
