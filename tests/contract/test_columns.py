@@ -205,21 +205,15 @@ def test_objects_with_names_are_tables(family):
                                   answers(model, X))
 
 
-def auto(family, **params):
-    """A small model that chooses."""
-    given = {"kernel": {"lengthscales": 1.0}, "reg_lambda": 0.1} if "learner_size" in family._param_names() else {}
-    return small(family, **given | {"columns": "auto"} | params)
-
-
 def test_a_map_is_chosen(family, tmp_path):
     """The model is that with the chosen map, whatever the threads and the blocks."""
     target = target_of(family)
-    model = auto(family).fit(TABLE, target)
+    model = small(family, columns="auto").fit(TABLE, target)
     assert model.columns == "auto"
-    given = auto(family, columns=ColumnMap(model.column_map_.numeric)).fit(TABLE, target)
+    given = small(family, columns=ColumnMap(model.column_map_.numeric)).fit(TABLE, target)
     assert same_state(given, model)
     blocks = RowBlocks([part(slice(0, 130)), part(slice(130, 400))])
-    assert same_state(auto(family, n_threads=1).fit(blocks, target), model)
+    assert same_state(small(family, columns="auto", n_threads=1).fit(blocks, target), model)
     np.testing.assert_array_equal(answers(model, dict(reversed(TABLE.items()))), answers(given, TABLE))
     save(model, tmp_path / "m")
     loaded = load(tmp_path / "m")
@@ -234,9 +228,9 @@ def test_a_map_is_chosen(family, tmp_path):
 def test_columns_may_stay_as_they_are(family, tmp_path, monkeypatch):
     """Then the model is that without a map, to the last bit."""
     monkeypatch.setattr(column_choice, "_STANDARD_ERRORS", 1e9)
-    model = auto(family).fit(X, target_of(family))
+    model = small(family, columns="auto").fit(X, target_of(family))
     assert model.column_map_ is None
-    assert same_state(model, auto(family, columns=None).fit(X, target_of(family)))
+    assert same_state(model, small(family, columns=None).fit(X, target_of(family)))
     save(model, tmp_path / "m")
     loaded = load(tmp_path / "m")
     assert (loaded.columns, loaded.column_map_) == ("auto", None)
