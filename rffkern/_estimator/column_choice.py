@@ -96,13 +96,13 @@ def _few_rows(X: Any, y: Any, sample_weight: Any, has_labels: bool) -> _Rows:
     """At most `_MOST_ROWS` rows of positive weight, without those of classes of which there are hardly any."""
     y = np.asarray(y)
     n_samples = len(np.atleast_1d(y))
+    if not n_samples:
+        raise InvalidInputError("y must hold at least one row")
     targets: NDArray[Any]
     if has_labels:
         _, targets = check_labels(y.ravel() if y.shape == (n_samples, 1) else y, n_samples)
     else:
         targets = check_targets(y, n_samples)
-    if not n_samples:
-        raise InvalidInputError("y must hold at least one row")
     all_weights = check_weights(sample_weight, n_samples)
     rows = np.sort(np.random.default_rng(0).permutation(all_weights.positive())[:_MOST_ROWS])
     if has_labels:

@@ -205,6 +205,11 @@ def test_bad_tables_are_refused_by_the_fit(X, y, message):
         boosted().fit(X, y)
 
 
+def test_no_rows_of_targets_are_refused_too():
+    with pytest.raises(InvalidInputError, match="0 sample"):
+        GBRFFRegressor(columns="auto").fit(SKEWED[:0], TARGET[:0])
+
+
 def test_rare_classes_do_not_disturb():
     assert boosted(n_estimators=2).fit(SKEWED[:70], np.arange(70)).column_map_ is None  # no class has two rows
     labels = np.where(np.arange(700) < 2, "rare", LABELS)

@@ -208,6 +208,8 @@ def public_calls(rng, folder):
     with np.errstate(over="ignore"):
         X = TABLES[table](rng)
     y = kinds[target](rng, len(X))
+    if rng.random() < 0.3:
+        params["columns"] = "auto"
     progress = folder / "progress"
 
     def guarded(call_name, call):
