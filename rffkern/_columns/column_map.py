@@ -357,7 +357,8 @@ def _rows_of(array: Double | None, rows: slice, name: str, default: Double) -> D
 def _weights_of(sample_weight: Any) -> Double:
     """Weights as they are given, checked."""
     given = np.asarray(as_numeric(sample_weight, "sample_weight"), dtype=np.float64)
-    check_weights(given, len(np.atleast_1d(given)))
+    if given.size:  # no rows are refused as such
+        check_weights(given, len(np.atleast_1d(given)))
     return given.reshape(-1)
 
 
