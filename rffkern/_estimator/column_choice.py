@@ -26,8 +26,8 @@ Mask = NDArray[np.bool_]
 # Forms of numeric columns that are compared with the plainest ones, from few to many.
 _FORMS = (("standard", "rank"), ("standard", "bounded", "rank"))
 
-# Rows that are used at most, and fewer than which say nothing.
-_MOST_ROWS, _FEWEST_ROWS = 3000, 60
+# Rows that are used at most, and fewer than which say nothing; fewer are used of many columns.
+_MOST_ROWS, _FEWEST_ROWS, _MOST_NUMBERS = 3000, 60, 1 << 22
 
 # A map must be better than a plainer one by this many standard errors of the difference.
 _STANDARD_ERRORS = 1.5
@@ -104,11 +104,14 @@ def _few_rows(X: Any, y: Any, sample_weight: Any, has_labels: bool) -> _Rows:
     else:
         targets = check_targets(y, n_samples)
     all_weights = check_weights(sample_weight, n_samples)
-    rows = np.sort(np.random.default_rng(0).permutation(all_weights.positive())[:_MOST_ROWS])
-    if has_labels:
-        rows = rows[np.bincount(targets[rows])[targets[rows]] >= _n_folds(len(rows))]
+    rng = np.random.default_rng(0)
+    rows = np.sort(rng.permutation(all_weights.positive())[:_MOST_ROWS])
     table, is_plain = sampled(X, rows, n_samples)
     is_plain &= not isinstance(X, Mapping)
+    kept = np.sort(rng.permutation(len(rows))[: max(_FEWEST_ROWS, _MOST_NUMBERS // len(table.columns))])
+    if has_labels:
+        kept = kept[np.bincount(targets[rows[kept]])[targets[rows[kept]]] >= _n_folds(len(kept))]
+    table, rows = rows_of(table, kept), rows[kept]
     few, weights = targets[rows], all_weights.unit * all_weights.each[rows]
     if has_labels:
         return _Rows(table, is_plain, np.unique(few, return_inverse=True)[1], weights, True)

@@ -118,6 +118,14 @@ def test_many_rows_are_sampled_over_all_of_them(monkeypatch, tmp_path):
     assert same_state(boosted().fit(np.load(tmp_path / "x.npy", mmap_mode="r"), LABELS[order]), model)
 
 
+def test_fewer_rows_of_many_columns(monkeypatch):
+    monkeypatch.setattr(column_choice, "_MOST_NUMBERS", 400)
+    found = column_choice._few_rows(SKEWED, LABELS, None, True)
+    assert (len(found.y), found.table.n_rows) == (100, 100)
+    assert {*found.table.columns[0].values} < {*SKEWED[:, 0]}
+    assert {*found.table.columns[0].values[found.y == 1]} < {*SKEWED[LABELS == "up", 0]}
+
+
 def test_weightless_rows_do_not_count():
     """Rows without any have no part in the choice."""
     weight = np.where(np.arange(700) % 7 == 0, 0.0, 2.0)
