@@ -55,11 +55,12 @@ def columns_of(rows: np.ndarray) -> dict[str, Any]:
 
 
 def write_maps(folder: pathlib.Path, X: np.ndarray, y: np.ndarray) -> None:
-    """A ColumnMap, and a model with one."""
+    """A ColumnMap, a model with one, and a model that has chosen one."""
     column_map = ColumnMap(("raw", "standard", "bounded", "rank", "bins"), n_knots=9, n_bins=3, date_parts=True)
     table, rows = columns_of(X), X[:20]
-    for name, model in (("column_map", column_map), ("gbrff2_with_columns", GBRFF2Classifier(
-            8, columns=ColumnMap(("standard", "rank"), n_knots=9), random_state=0))):
+    given = GBRFF2Classifier(8, columns=ColumnMap(("standard", "rank"), n_knots=9), random_state=0)
+    chosen = GBRFF2Classifier(8, columns="auto", random_state=0)
+    for name, model in (("column_map", column_map), ("gbrff2_with_columns", given), ("gbrff2_with_choice", chosen)):
         path = folder / f"{name}.npz"
         if not path.exists():
             save(model.fit(table, y), path)
