@@ -162,6 +162,22 @@ def test_nobody_is_told_of_trials(capsys):
     assert [line.split()[0] for line in lines].count("round") == 1
 
 
+class Telling(GBRFF2Classifier):
+    """Tells of a step in each fit."""
+
+    def fit(self, *arguments, **named):
+        monitor.Steps("a fit", 1).step()
+        return super().fit(*arguments, **named)
+
+
+def test_steps_of_trials_are_not_told():
+    heard = []
+    with monitor.listening(lambda work, *_: heard.append(work)):
+        model = Telling(5, columns="auto", random_state=0).fit(SKEWED, LABELS)
+    assert type(model._trial_copy(SKEWED, True)) is Telling
+    assert heard == ["a fit"] + ["column maps on held-out rows"] * (len(heard) - 1)
+
+
 def test_several_targets_and_other_losses():
     both = np.column_stack([TARGET, 1e200 * TARGET])
     model = GBRFFRegressor(20, n_components=20, columns="auto", random_state=0).fit(SKEWED, both)
