@@ -149,13 +149,17 @@ class Model(Parametrised):
         names = getattr(mapped.column_map, "feature_names_in_", None)
         return training._replace(names=names, column_map=mapped.column_map)
 
-    def _trial_copy(self, X: NDArray[Any], standardize: bool) -> "Model":
-        """An untrained model that learns fast from rows X and answers like this one, to compare column maps by."""
+    def _trial_copy(self, standardize: bool) -> Any:
+        """An untrained model that trains fast and answers like this one, to compare column maps by."""
         params = self.get_params(deep=False)
         params |= {name: limit if params[name] is None else min(params[name], limit)
                    for name, limit in _TRIAL_SIZES.items() if name in params}
         params |= {name: 0 for name in ("random_state", "verbose") if name in params}
         return type(self)(**params | {"columns": None, "standardize": standardize})
+
+    def _tried(self, X: Any, y: Any, sample_weight: Any, standardize: bool) -> Any:
+        """A `_trial_copy`, trained on rows in memory."""
+        return self._trial_copy(standardize).fit(X, y, sample_weight)
 
     def _losses_of_rows(self, X: Any, y: Any) -> Double:
         """A loss of each row, by which column maps are compared."""
@@ -314,8 +318,9 @@ class Regressor(Model):
 
     def _losses_of_rows(self, X: Any, y: Any) -> Double:
         """The squared error, its mean over several targets."""
+        scores = self._raw_scores(X)
         with np.errstate(over="ignore"):
-            found: Double = ((self._raw_scores(X) - np.asarray(y)) ** 2).mean(axis=1)
+            found: Double = ((scores - np.reshape(y, scores.shape)) ** 2).mean(axis=1)
         return found
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -29,8 +29,9 @@ _FORMS = (("standard", "rank"), ("standard", "bounded", "rank"))
 # Rows that are used at most, and fewer than which say nothing; fewer are used of many columns.
 _MOST_ROWS, _FEWEST_ROWS, _MOST_NUMBERS = 3000, 60, 1 << 22
 
-# A map must be better than a plainer one by this many standard errors of the difference.
-_STANDARD_ERRORS = 1.5
+# A map must be better than a plainer one by this many standard errors of the difference, and by this share of the
+# variance of the targets: further columns cost time, and what is all but exact needs none.
+_STANDARD_ERRORS, _LEAST_GAIN = 1.5, 1e-4
 
 
 class _Rows(NamedTuple):
@@ -68,10 +69,10 @@ class _Candidate:
         else:
             fitted, X = fit_copy(self.column_map, learned.table, learned.y, learned.sample_weight, rows.has_labels)
             X_judged = fitted.transform(judged.table)
-        copied = model._trial_copy(X, model.standardize and self.column_map is None)
+        standardize = model.standardize and self.column_map is None
         with listening(lambda *_: None):  # of the steps of the choice alone
-            copied.fit(X, learned.y, learned.sample_weight)
-        self.losses[held_out] = copied._losses_of_rows(X_judged, judged.y)
+            tried = model._tried(X, learned.y, learned.sample_weight, standardize)
+        self.losses[held_out] = tried._losses_of_rows(X_judged, judged.y)
 
 
 def chosen_map(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> ColumnMap | None:
@@ -159,7 +160,7 @@ def _best(model: Any, candidates: list[_Candidate], rows: _Rows) -> _Candidate:
     best = first
     for candidate in others:
         gain = _gain(best, candidate, rows.weights, folds)
-        if gain.mean > _STANDARD_ERRORS * gain.standard_error:
+        if gain.mean > max(_LEAST_GAIN, _STANDARD_ERRORS * gain.standard_error):
             best = candidate
     return best
 

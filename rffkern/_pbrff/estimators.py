@@ -334,9 +334,9 @@ class PBRFFTransformer(Model):
         self._keep(Fitted(training.names, None, expansion, attributes, column_map=training.column_map))
         return self
 
-    def _trial_copy(self, X: NDArray[Any], standardize: bool) -> PBRFFClassifier:
+    def _trial_copy(self, standardize: bool) -> PBRFFClassifier:
         """The classifier on these features."""
-        return PBRFFClassifier(**super()._trial_copy(X, standardize).get_params(deep=False))
+        return PBRFFClassifier(**super()._trial_copy(standardize).get_params(deep=False))
 
     def fit_transform(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[Any]:
         """Return the features of the rows that are learned from."""

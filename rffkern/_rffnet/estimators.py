@@ -148,7 +148,8 @@ class RFFNetRegressor(_RFFNet, Regressor):
 
     def _losses_of_rows(self, X: Any, y: Any) -> Double:
         """The loss that is minimised, its mean over several targets."""
-        found: Double = self._loss().of_residuals(np.asarray(y) - self._raw_scores(X)).mean(axis=1)
+        scores = self._raw_scores(X)
+        found: Double = self._loss().of_residuals(np.reshape(y, scores.shape) - scores).mean(axis=1)
         return found
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,

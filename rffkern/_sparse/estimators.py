@@ -33,6 +33,7 @@ from .kernel import KernelParameter
 from .likelihood import one_for_all, one_per_column
 from .stages import staged_scores
 from .training import CURVES, Method, restored, train
+from .trials import tried
 
 Double = NDArray[np.float64]
 
@@ -96,8 +97,6 @@ _FITTED = (
 _DICT = ('  A dict has "lengthscales", one number or one for each column, and optionally "amplitude" (default 1) and '
          '"bias" (default 0); '
          "`kernel_` of a model is such a dict.")
-# Length scale, in root mean square distances from the center, and lambda of trials of column maps.
-_TRIAL_LENGTH, _TRIAL_LAMBDA = 0.7, 0.1
 _DRAWS = ("then one subset for each weak learner, and up to nine more if it has none to add.  A subset is one "
           "`choice`; if the weights of rows differ, one `random` draw and one `permutation`.")
 
@@ -123,18 +122,8 @@ class _SparseKernelMachine(Model):
     subset_size: int | None
     kernel_parameters_: Double
 
-    kernel: str | dict[str, Any]
-    reg_lambda: str | float
-
-    def _trial_copy(self, X: NDArray[Any], standardize: bool) -> Model:
-        """With a kernel that need not be learned, of a width that suits rows of the spread of X."""
-        copied = super()._trial_copy(X, standardize)
-        with np.errstate(over="ignore", invalid="ignore"):
-            spread = X.var(axis=0)
-            width = _TRIAL_LENGTH * float(np.sqrt(np.count_nonzero(spread) if standardize else spread.sum()))
-        if isinstance(self.kernel, str):
-            copied.set_params(kernel={"lengthscales": width or 1.0})
-        return copied if not isinstance(self.reg_lambda, str) else copied.set_params(reg_lambda=_TRIAL_LAMBDA)
+    def _tried(self, X: Any, y: Any, sample_weight: Any, standardize: bool) -> Any:
+        return tried(self, X, y, sample_weight, standardize)
 
     def _check_params(self) -> None:
         size = Number(int, self.learner_size, optional=True)  # learner_size is checked before subset_size

@@ -50,6 +50,21 @@ def test_columns_that_are_best_as_they_are_stay():
     assert not hasattr(boosted(columns=None).fit(NORMAL, LABELS), "column_map_")
 
 
+def test_a_gain_of_a_ten_thousandth_of_the_variance_is_no_reason(monkeypatch):
+    """Nor one of less than 1.5 standard errors."""
+    model = GBRFFRegressor(2, n_components=2, random_state=0)
+    gains = iter([3e-5] * 4 + [2e-4, 3e-4])  # after each of two parts, and at the end
+    monkeypatch.setattr(column_choice, "_folds", lambda y, has_labels: np.arange(len(y)) % 2)
+    monkeypatch.setattr(column_choice, "_gain", lambda *_: column_choice._Gain(next(gains), 1e-5))
+    rows = column_choice._few_rows(NORMAL, TARGET, None, False)
+    found = [_Candidate(each, 700) for each in (None, ColumnMap(("standard",)), ColumnMap(("rank",)))]
+    assert column_choice._best(model, found, rows) is found[2]
+    gains = iter([3e-5] * 6)
+    assert column_choice._best(model, found, rows) is found[0]
+    monkeypatch.setattr(column_choice, "_gain", lambda *_: column_choice._Gain(0.14, 0.1))
+    assert column_choice._best(model, found, rows) is found[0]
+
+
 def test_chance_is_no_reason():
     """Where labels say nothing, hardly any map is better by more than its noise, whatever the rows."""
     chosen = [forms(boosted(n_estimators=5).fit(SKEWED[k * 140 : k * 140 + 140, :2], RNG.permutation(LABELS)[:140]))
@@ -174,7 +189,7 @@ def test_steps_of_trials_are_not_told():
     heard = []
     with monitor.listening(lambda work, *_: heard.append(work)):
         model = Telling(5, columns="auto", random_state=0).fit(SKEWED, LABELS)
-    assert type(model._trial_copy(SKEWED, True)) is Telling
+    assert type(model._trial_copy(True)) is Telling
     assert heard == ["a fit"] + ["column maps on held-out rows"] * (len(heard) - 1)
 
 
@@ -192,6 +207,14 @@ def test_several_targets_and_other_losses():
     assert quantile._losses_of_rows(residuals, [[0.0, 0.0]]).tolist() == [pytest.approx((3 + 0.25) / 2)]
 
 
+def test_the_shape_of_one_target_does_not_matter():
+    model = GBRFFRegressor(5, n_components=5, random_state=0).fit(NORMAL, TARGET)
+    losses = model._losses_of_rows(NORMAL, TARGET)
+    assert losses.shape == (700,)
+    np.testing.assert_array_equal(losses, model._losses_of_rows(NORMAL, TARGET[:, None]))
+    np.testing.assert_allclose(losses, (model.predict(NORMAL) - TARGET) ** 2)
+
+
 def test_features_are_judged_by_the_classifier_on_them():
     model = PBRFFTransformer(20, columns="auto", random_state=0).fit(SKEWED, LABELS)
     assert forms(model) is not None
@@ -200,10 +223,10 @@ def test_features_are_judged_by_the_classifier_on_them():
 
 def test_trials_are_small():
     copied = RFFNetClassifier(max_epochs=1000, verbose=3, columns="auto", random_state=np.random.default_rng())
-    params = copied._trial_copy(SKEWED, False).get_params()
+    params = copied._trial_copy(False).get_params()
     assert (params["max_epochs"], params["n_restarts"], params["verbose"]) == (300, 1, 0)
     assert (params["columns"], params["standardize"], params["random_state"]) == (None, False, 0)
-    assert RFFNetClassifier(max_epochs=5)._trial_copy(SKEWED, True).get_params()["max_epochs"] == 5
+    assert RFFNetClassifier(max_epochs=5)._trial_copy(True).get_params()["max_epochs"] == 5
 
 
 def test_maps_that_the_model_refuses_are_no_candidates():
