@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from .model_rows import ModelRows
 from .table import Block, Reading, Rejected
 from .writers import RowFormat
 
@@ -26,13 +27,15 @@ class Scorer(NamedTuple):
     model: Any
     form: RowFormat
     proba: bool
+    takes: ModelRows | None = None  # None where it takes numbers alone
 
     def answer(self, block: Block) -> Answer:
         """Predictions of a block."""
         if not len(block.X):
             return Answer(0, b"", None, None, block.done, block.rejected)
-        predicted = self.model.predict(block.X)
-        data = self.form.rows(predicted, self.model.predict_proba(block.X) if self.proba else None, block.words)
+        rows = block.X if self.takes is None else self.takes.rows(block)
+        predicted = self.model.predict(rows)
+        data = self.form.rows(predicted, self.model.predict_proba(rows) if self.proba else None, block.words)
         scored = block.labels is not None
         return Answer(len(block.X), data, block.labels, predicted if scored else None, block.done, block.rejected)
 

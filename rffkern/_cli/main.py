@@ -36,8 +36,9 @@ def _build_parser() -> argparse.ArgumentParser:
     table = _table_options()
 
     fit = commands.add_parser("fit", parents=[table], help="train a model on a table and save it",
-                              description="Train a model on a table and save it. All columns but that of the labels "
-                                          "must be numeric.", epilog=_EXIT_CODES)
+                              description="Train a model on a table and save it. Columns of numbers are taken as they "
+                                          "are; a table with words, dates or missing values gets a column map.",
+                              epilog=_EXIT_CODES)
     fit.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz holds arrays X and y")
     fit.add_argument("-o", "--output", required=True, metavar="MODEL",
                      help="model file to write (.npz), or - for stdout")
@@ -52,6 +53,12 @@ def _build_parser() -> argparse.ArgumentParser:
     fit.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                      help="a parameter of the model, such as n_estimators=200; may be repeated "
                           "(help(rffkern.GBRFF2Classifier) and so on in Python describe them)")
+    fit.add_argument("--columns", metavar="MAP",
+                     help="how columns become numbers: none (numbers without gaps, as they are), map "
+                          "(rffkern.ColumnMap), forms of numeric columns such as standard,rank, parameters of the map "
+                          "as JSON, or auto (default: none where all columns are numbers without gaps, else map)")
+    fit.add_argument("--categorical", action="append", default=[], metavar="COLUMNS",
+                     help=f"columns that are categories although they hold numbers: {_COLUMNS}")
     fit.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")
     fit.add_argument("--holdout", type=float, default=0.0, metavar="SHARE",
                      help="share of the rows, from 0 to below 1, to keep out of training and report the score on; "

@@ -13,6 +13,7 @@ from .._system.atomic_file import atomic_write, is_stream
 from ..errors import InvalidInputError
 from ..serialize import load
 from .answers import Answer, Scorer
+from .model_rows import cells_of_model, model_rows
 from .progress import Progress
 from .readers import open_table, table_format
 from .rejects import opened_rejects, tell_rejected
@@ -34,8 +35,10 @@ def run_predict(arguments: argparse.Namespace) -> None:
     features = _feature_columns(table, model, target, column_indices(table, arguments.drop))
     make_form = _npy_rows if output is not None and output.endswith(".npy") else _csv_rows
     form = make_form(model, arguments.proba, [column_name(table, j) for j in kept])
-    scorer = Scorer(model, form, arguments.proba)
-    reading = table.reading(Wanted(features, target, kept, needs_labels=False, reject=arguments.reject is not None))
+    takes = model_rows(model, table.path, features, table.columns)
+    scorer = Scorer(model, form, arguments.proba, takes)
+    reading = table.reading(Wanted(features, target, kept, needs_labels=False, reject=arguments.reject is not None,
+                                   cells=[] if takes is None else cells_of_model(model)))
     n_rows = 0
     score: Score = Accuracy() if hasattr(model, "classes_") else RSquared()
     with (Progress("scoring", table.total) as bar, opened_rejects(arguments.reject) as rejects,

@@ -30,8 +30,10 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None,
     """Return the columns of a table.
 
     `categorical` has names or indices of columns of numbers that are categories.  Where the table has names, `wanted`
-    are those of the columns to return, in this order; others are not looked at.
+    are those of the columns to return, in this order; others are not looked at.  A RawTable is returned as it is.
     """
+    if isinstance(X, RawTable):
+        return X
     names, columns = _named_columns(X, name)
     if not columns:
         raise InvalidInputError(f"{name}: Found array with 0 feature(s) (shape=({_length(X)}, 0)) while a minimum of 1 "

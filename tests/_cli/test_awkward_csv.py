@@ -110,7 +110,7 @@ def found(case, path):
 def arguments(case, path):
     guessed = [] if case.guessed else ["--delimiter", case.delimiter]
     return ["fit", str(path), "-o", str(path.parent / "new.npz"), "--header", case.header, *guessed, "--encoding",
-            case.encoding, "--decimal", case.decimal]
+            case.encoding, "--decimal", case.decimal, "--columns", "none"]
 
 
 def check(case, path, errors):
