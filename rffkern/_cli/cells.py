@@ -59,8 +59,9 @@ def reason_against(text: str, cells: Cells, decimal: str) -> str | None:
     if cells.kind == NUMERIC and decimal == "." and is_number(text.replace(",", ".")) and not is_number(text):
         hint = ": if it has a decimal comma, say --decimal ,"
     elif cells.guessed and not is_number(text):
-        hint = f": most of the first cells of the column are {'dates' if cells.kind == DATE else 'numbers'}; leave out " \
-               "such rows (--reject), or name the column in --categorical"
+        most = "dates" if cells.kind == DATE else "numbers"
+        hint = f": most of the first cells of the column are {most}; leave out such rows (--reject), or name the " \
+               "column in --categorical"
     return f"{expected} got {_shortened(text)!r}{hint}"
 
 
