@@ -19,7 +19,7 @@ Double = NDArray[np.float64]
 _DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?"
                    r" ?(Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?")
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
-_MISSING_CELLS = frozenset(form for word in MISSING for form in (word, word.upper(), word.title())) | {"NaN", "NaT"}
+MISSING_CELLS = frozenset(form for word in MISSING for form in (word, word.upper(), word.title())) | {"NaN", "NaT"}
 
 # A column of numbers, or dates, and words is a category if this share of its cells are words, or if it has few values.
 _SHARE_OF_WORDS, _FEW_VALUES = 0.1, 32
@@ -125,16 +125,15 @@ def _numbers(texts: Sequence[str], decimal: str) -> Double | None:
     # Python's float reads 1_000 and the digits of other scripts, which are no numbers here.
     if "_" in joined or not joined.isascii() or (decimal == "," and "." in joined):
         return _each(texts, NUMERIC, decimal)
-    if decimal == ",":
-        texts = [text.replace(",", ".") for text in texts]
+    pointed = texts if decimal == "." else [text.replace(",", ".") for text in texts]
     try:
-        values = np.fromiter(map(float, texts), np.float64, len(texts))
+        values = np.fromiter(map(float, pointed), np.float64, len(texts))
     except ValueError:
         try:
-            present = ("nan" if text in _MISSING_CELLS else text for text in texts)
+            present = ("nan" if text in MISSING_CELLS else number for text, number in zip(texts, pointed, strict=True))
             values = np.fromiter(map(float, present), np.float64, len(texts))
         except ValueError:
-            return _each(texts, NUMERIC, ".")
+            return _each(texts, NUMERIC, decimal)
     return None if (np.abs(values) > LARGEST_VALUE).any() else values
 
 

@@ -1,18 +1,21 @@
 """Numbers, labels and words out of the records of a CSV text."""
 
+import io
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._columns.raw import EMPTY, NUMERIC
+from .._columns.raw import NUMERIC
 from .._data.validation import LARGEST_VALUE
 from .cells import Column, column_of, found_cells, reason_against, with_point
 from .csv_records import Fault, RawBlock, split_rows
 from .table import UNKNOWN, Block, Cells, Rejected, Wanted, column_label, located
 
 Double = NDArray[np.float64]
+
+_MISSING = ("", "NA", "N/A", "null", "NULL", "None", "?")  # what most programs write
 Row = list[str]  # its cells, with the blanks around them
 
 
@@ -31,13 +34,12 @@ class CsvParser(NamedTuple):
         """Numbers, labels and words of all records."""
         block = None
         if not raw.faults:
-            plain = raw.simple and all(cells.kind in (NUMERIC, EMPTY) for cells in self.cells)
-            block = self._simple(raw) if plain else None
+            block = self._simple(raw) if raw.simple and raw.texts else None
             block = block or self._by_columns(self._rows(raw), raw.done, [])
         return self._by_cells(raw) if block is None else block
 
     def _simple(self, raw: RawBlock) -> Block | None:
-        """Simple records of numbers without gaps, or None where one needs a closer look.
+        """Simple records, or None where one needs a closer look.
 
         `loadtxt` reads numbers much faster than Python does, but its messages name neither line nor column.
         """
@@ -49,15 +51,41 @@ class CsvParser(NamedTuple):
                 return None
             texts = [text.replace(",", ".") for text in texts]
         numeric = [k for k, cells in enumerate(self.cells) if cells.kind == NUMERIC]
-        X = _numbers(texts, self.delimiter, [self.wanted.features[k] for k in numeric])
+        X = self._numbers(texts, numeric)
         if X is None:
             return None
+        levels = {}
         if len(numeric) < len(self.cells):
-            found, X = X, np.zeros((len(texts), len(self.cells)))
-            X[:, numeric] = found
+            numbers, X = X, np.empty((len(texts), len(self.cells)))
+            X[:, numeric] = numbers
+            columns = list(zip(*split_rows(words_of, self.delimiter), strict=True))
+            others = {k: column_of(columns[j], self.cells[k], self.decimal)
+                      for k, j in enumerate(self.wanted.features) if self.cells[k].kind != NUMERIC}
+            for k, column in others.items():
+                if column is None:
+                    return None
+                X[:, k] = column.values
+                if column.levels:
+                    levels[k] = column.levels
         labels = None if self.wanted.target is None else self._simple_column(words_of, self.wanted.target)
         words = [self._simple_column(words_of, column) for column in self.wanted.words]
-        return None if self._lacks(labels or ()) else self._block(X, labels, words, raw.done, [])
+        if self._lacks(labels or ()):
+            return None
+        return self._block(X, labels, words, raw.done, [])._replace(levels=levels)
+
+    def _numbers(self, texts: list[str], numeric: list[int]) -> Double | None:
+        """Columns of numbers of simple records, or None where a cell is none."""
+        if not numeric:
+            return np.empty((len(texts), 0))
+        columns = [self.wanted.features[k] for k in numeric]
+        X = _loaded(texts, self.delimiter, columns)
+        gaps = np.array([self.cells[k].gaps for k in numeric])
+        if X is None and gaps.any():
+            X = _loaded(_with_nan(texts, self.delimiter), self.delimiter, columns)
+        if X is None:
+            return None
+        usable = np.abs(X) <= LARGEST_VALUE  # false for nan
+        return X if usable.all() or (usable | (np.isnan(X) & gaps)).all() else None
 
     def _lacks(self, labels: Sequence[str]) -> bool:
         return self.wanted.needs_labels and "" in labels
@@ -133,13 +161,20 @@ class CsvParser(NamedTuple):
     def told_by(self, raw: RawBlock) -> "CsvParser":
         """The parser that reads columns of which nothing is known as what their first cells are."""
         unknown = [k for k, cells in enumerate(self.cells) if cells.kind == UNKNOWN]
-        whole = [i for i in range(len(raw.texts)) if i not in raw.faults]
-        rows = [row for row in self._rows(raw, whole) if len(row) == self.n_columns]
-        if not unknown or not rows:
+        if not unknown:
             return self
         told = list(self.cells)
         for k in unknown:
-            told[k] = found_cells([row[self.wanted.features[k]] for row in rows], self.decimal) or told[k]
+            told[k] = Cells(NUMERIC, gaps=True, guessed=True)
+        numbers = self._replace(cells=told)
+        block = numbers._simple(raw) if raw.simple and not raw.faults else None
+        if block is not None and not np.isnan(block.X).all(axis=0).any():
+            return numbers
+        whole = [i for i in range(len(raw.texts)) if i not in raw.faults]
+        rows = [row for row in self._rows(raw, whole) if len(row) == self.n_columns]
+        for k in unknown:
+            cells = [row[self.wanted.features[k]] for row in rows]
+            told[k] = found_cells(cells, self.decimal) or self.cells[k]
         return self._replace(cells=told)
 
 
@@ -160,11 +195,21 @@ def _without_quotes(texts: list[str]) -> list[str]:
     return [text.replace('"', "") for text in texts] if any('"' in text for text in texts) else texts
 
 
-def _numbers(texts: list[str], delimiter: str, columns: Sequence[int]) -> Double | None:
-    """Columns of the texts as numbers, or None where one is no finite number."""
+def _loaded(texts: list[str], delimiter: str, columns: Sequence[int]) -> Double | None:
+    """Columns of the texts as numbers, or None where one is none."""
     try:
         X = np.loadtxt(texts, usecols=columns, ndmin=2, delimiter=delimiter, comments=None)
     except ValueError:
         return None
-    # The comparison is false for nan too.
-    return X if len(X) == len(texts) and bool((np.abs(X) <= LARGEST_VALUE).all()) else None
+    return X if len(X) == len(texts) else None
+
+
+def _with_nan(texts: list[str], delimiter: str) -> list[str]:
+    """Simple records in which the usual words for a missing value are replaced by a number that is none."""
+    text = "\n" + "".join(texts)
+    ends = [end for end in "\r\n" if end in text]
+    around = [(delimiter, delimiter), *((delimiter, end) for end in ends), *((end, delimiter) for end in ends)]
+    for before, word, after in ((before, word, after) for word in _MISSING if word in text for before, after in around):
+        for _ in range(2):  # neighbours share a delimiter
+            text = text.replace(before + word + after, f"{before}nan{after}")
+    return list(io.StringIO(text[1:], newline=""))
