@@ -76,6 +76,9 @@ class ArrowTable:
             return wanted._replace(kind=NUMERIC, truth=True)
         if types.is_null(kind):
             return wanted._replace(kind=UNKNOWN)
+        if wanted.kind == CATEGORY and types.is_integer(kind):  # whose digits doubles may not hold
+            of_truth = wanted.levels and {*wanted.levels} <= {"False", "True"}
+            return wanted._replace(kind=NUMERIC if of_truth else CATEGORY)
         if types.is_dictionary(kind) or str(kind) in ("string", "large_string", "string_view"):
             return wanted._replace(kind=CATEGORY)
         return wanted._replace(kind=DATE if types.is_timestamp(kind) or types.is_date(kind) else NUMERIC)
@@ -104,7 +107,8 @@ class ArrowTable:
 
     def _raw(self, column: Any, j: int, kind: str) -> RawColumn:
         """A column of words or dates."""
-        raw = read_table({self._names[j]: column}, self.path).columns[0]
+        marked = self._names[j : j + 1] if kind == CATEGORY else None
+        raw = read_table({self._names[j]: column}, self.path, categorical=marked).columns[0]
         if raw.kind not in (kind, EMPTY):
             raise InvalidInputError(f"{self.path}: column {column_label(j, self.columns)}: expected values of kind "
                                     f"{kind}, got {raw.kind} ones")

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._columns.raw import CATEGORY, DATE, EMPTY, NUMERIC, level_text
+from .._columns.raw import CATEGORY, DATE, EMPTY, NUMERIC
 from .._data.validation import LARGEST_VALUE
-from .labels import MISSING, is_missing, is_number, truth_of
+from .labels import MISSING, is_missing, is_number, level_of_number, truth_of
 from .table import UNKNOWN, Cells
 
 Double = NDArray[np.float64]
@@ -173,7 +173,7 @@ def _level(text: str, levels: Mapping[str, str]) -> str | None:
         return None if not levels and is_missing(text) else levels.get(text, text)
     if is_missing(text):
         return None
-    number = level_text(float(text)) if is_number(text) else text
+    number = level_of_number(text) if is_number(text) else text
     truth = truth_of({"0": "False", "1": "True"}.get(number, number))
     return levels.get(number) or levels.get(truth or "", text)
 

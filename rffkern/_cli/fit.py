@@ -46,15 +46,14 @@ def run_fit(arguments: argparse.Namespace) -> None:
     rows, rest = rows.divided(held_out)
     started = time.perf_counter()
     with _naming(path):
-        _train(model, rows.named() if columns is None else rows.raw(), rows.y)
+        _train(model, choice.form_of(rows, columns), rows.y)
     output, shown = ("/dev/stdout", "standard output") if arguments.output == STDIN else (arguments.output,) * 2
     save(model, output)
     say(f"trained {type(model).__name__} on {len(rows.y)} rows of {rows.X.shape[1]} columns in "
         f"{time.perf_counter() - started:.2f} s: {shown}")
-    if columns is not None:
-        tell_dropped(model)
+    tell_dropped(model)
     if len(rest.y):
-        score = model.score(rest.X if columns is None else rest.raw(), rest.y)
+        score = model.score(choice.form_of(rest, columns), rest.y)
         say(f"accuracy on {len(rest.y)} held-out rows: {100 * score:.2f} %" if classifies
             else f"R^2 on {len(rest.y)} held-out rows: {score:.4f}")
 
@@ -74,7 +73,7 @@ def _build_model(arguments: argparse.Namespace) -> tuple[Any, ColumnChoice]:
         params = {"random_state": 0} | dict(map(_parameter, arguments.set))
         if arguments.columns is not None:
             params["columns"] = _parameter(f"columns={arguments.columns}")[1]
-        choice = ColumnChoice.of("columns" in params, params.pop("columns", None), arguments.categorical)
+        choice = ColumnChoice.of(params, arguments.categorical)
         params |= {"columns": choice.columns} if choice.is_said else {}
         params |= {} if arguments.seed is None else {"random_state": arguments.seed}
         params |= {} if arguments.threads is None else {"n_threads": arguments.threads}

@@ -20,9 +20,11 @@ class ColumnChoice(NamedTuple):
     categorical: list[str]  # columns that are categories
 
     @classmethod
-    def of(cls, is_said: bool, value: Any, categorical: Sequence[str]) -> "ColumnChoice":
-        """The choice, from the value of `columns` as --columns or --set give it."""
-        columns = _columns_of(value) if is_said else None
+    def of(cls, params: dict[str, Any], categorical: Sequence[str]) -> "ColumnChoice":
+        """The choice that the parameters of a model make, which loses those of the map."""
+        nested = {name: params.pop(f"columns__{name}") for name in ColumnMap._param_names() if f"columns__{name}" in params}
+        is_said = bool(nested) or "columns" in params
+        columns = _columns_of(params.pop("columns", "map"), nested) if is_said else None
         if is_said and columns is None and categorical:
             raise InvalidInputError("--categorical needs a column map: leave out --columns none")
         named = list(getattr(columns, "categorical_features", None) or ())
@@ -47,22 +49,27 @@ class ColumnChoice(NamedTuple):
             columns = ColumnMap(**{**columns.get_params(), "categorical_features": asked})
         return columns
 
+    def form_of(self, rows: TrainingTable, columns: Any) -> Any:
+        """Rows in the form that a model takes with such a parameter."""
+        return rows.raw() if isinstance(columns, ColumnMap) or (columns and rows.has_words()) else rows.named()
 
-def _columns_of(value: Any) -> Any:
-    """The parameter `columns` from its text or JSON."""
+
+def _columns_of(value: Any, nested: dict[str, Any]) -> Any:
+    """The parameter `columns` from its text or JSON, and parameters of the map."""
+    if isinstance(value, str) and value != "auto":
+        value = {"none": None, "map": {}}.get(value, value.split(","))
+    if (value is None or value == "auto") and nested:
+        raise InvalidInputError(f"columns__{next(iter(nested))} needs a column map, got columns={value!r}")
     if value is None or value == "auto":
         return value
-    if isinstance(value, str):
-        value = {"none": None, "map": {}}.get(value, value.split(","))
-    if value is None:
-        return None
     if isinstance(value, list):
         value = {"numeric": value}
     if not isinstance(value, dict):
         raise InvalidInputError("columns must be none, map, auto, forms with commas between, or parameters of "
                                 f"ColumnMap as JSON, got {value!r}")
+    value = {**value, **nested}
     if isinstance(value.get("numeric"), list):
-        value = {**value, "numeric": tuple(value["numeric"])}
+        value["numeric"] = tuple(value["numeric"])
     columns = ColumnMap().set_params(**value)
     columns._check_params()
     return columns
@@ -72,7 +79,8 @@ def _tell(rows: TrainingTable, path: str) -> None:
     """Say what is no plain number in a table."""
     columns = list(zip(rows.shown_names(), rows.columns, strict=True))
     facts = {
-        "categories": [f"{name} ({len(column.levels)} levels)" for name, column in columns if column.kind == CATEGORY],
+        "categories": [f"{name} ({'2' if column.truth else len(column.levels)} levels)" for name, column in columns
+                       if column.kind == CATEGORY or column.truth],
         "dates": [name for name, column in columns if column.kind == DATE],
         "gaps": [f"{name} ({column.n_missing} rows)" for name, column in columns
                  if column.n_missing and column.kind != EMPTY],
@@ -86,7 +94,8 @@ def _tell(rows: TrainingTable, path: str) -> None:
 
 def tell_dropped(model: Any) -> None:
     """Say which columns the map of a model has dropped."""
-    facts: Iterable[Any] = model.column_map_.describe()
+    column_map = getattr(model, "column_map_", None)
+    facts: Iterable[Any] = () if column_map is None else column_map.describe()
     dropped = [f"{row['column']} ({row['reason']})" for row in facts if row["form"] == "dropped"]
     if dropped:
         say(printable(f"not used: {_shortened(dropped)}"))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._columns.raw import level_text
 from ..errors import InvalidInputError
 
 Double = NDArray[np.float64]
@@ -14,6 +15,7 @@ Double = NDArray[np.float64]
 
 # What C's strtod reads, but for hexadecimal numbers; `float` would also read 1_000 and the digits of other scripts.
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE)
+_WHOLE = re.compile(r"[+-]?[0-9]{1,400}")
 # A zero in front of other digits belongs to a code, such as 007, not to a number.
 _CODE = re.compile(r"[+-]?0[0-9].*")
 # How programs write a missing value, in small letters.
@@ -33,6 +35,11 @@ def is_missing(text: str) -> bool:
 def truth_of(text: str) -> str | None:
     """The name of the truth value that a text stands for, in letters of any size."""
     return {"true": "True", "false": "False"}.get(text.lower())
+
+
+def level_of_number(text: str) -> str:
+    """The name of a number as a level: a whole number with all its digits, and without a point."""
+    return str(int(text)) if _WHOLE.fullmatch(text) else level_text(float(text))
 
 
 def is_code(text: str) -> bool:

@@ -36,7 +36,7 @@ class ModelRows(NamedTuple):
 
 def model_rows(model: Any, path: str, features: Sequence[int], names: Sequence[str] | None) -> ModelRows | None:
     """What a model takes of the columns of a table; None if it has no column map, and takes numbers alone."""
-    if not hasattr(model, "column_map_"):
+    if getattr(model, "column_map_", None) is None:
         return None
     frozen = model.column_map_._fitted_map()
     return ModelRows(path, frozen.names, [column_label(j, names) for j in features],

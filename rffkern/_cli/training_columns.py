@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._columns.raw import CATEGORY, EMPTY, NUMERIC, RawColumn, category, category_of_numbers, level_text
+from .._columns.raw import CATEGORY, EMPTY, NUMERIC, RawColumn, category, category_of_numbers
 from .._columns.survey import MAX_KEPT_LEVELS
-from .labels import is_code, is_number, truth_of
+from .labels import is_code, is_number, level_of_number, truth_of
 from .table import BLOCK_ROWS, UNKNOWN, Block, Cells
 
 _TRUTH = ("False", "True")
@@ -83,5 +83,5 @@ def _as_levels(words: list[str]) -> list[str]:
     if None not in truth:
         return [str(value) for value in truth]
     if all(is_number(word) and not is_code(word) for word in words):
-        return [level_text(float(word)) for word in words]
+        return [level_of_number(word) for word in words]
     return words

@@ -45,6 +45,10 @@ class TrainingTable(NamedTuple):
         """Whether some column has gaps, or no numbers."""
         return any(column.kind in (CATEGORY, DATE, EMPTY) or column.n_missing for column in self.columns)
 
+    def has_words(self) -> bool:
+        """Whether some column holds no numbers."""
+        return any(column.kind in (CATEGORY, DATE) or column.truth for column in self.columns)
+
     def shown_names(self) -> list[str]:
         """What messages call the columns."""
         return self.names or [f"x{k}" for k in range(len(self.columns))]
