@@ -22,7 +22,8 @@ class ColumnChoice(NamedTuple):
     @classmethod
     def of(cls, params: dict[str, Any], categorical: Sequence[str]) -> "ColumnChoice":
         """The choice that the parameters of a model make, which loses those of the map."""
-        nested = {name: params.pop(f"columns__{name}") for name in ColumnMap._param_names() if f"columns__{name}" in params}
+        nested = {name: params.pop(f"columns__{name}") for name in ColumnMap._param_names()
+                  if f"columns__{name}" in params}
         is_said = bool(nested) or "columns" in params
         columns = _columns_of(params.pop("columns", "map"), nested) if is_said else None
         if is_said and columns is None and categorical:
