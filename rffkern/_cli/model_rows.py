@@ -34,10 +34,8 @@ class ModelRows(NamedTuple):
         return RawTable(self.names, columns, len(block.X))
 
 
-def model_rows(model: Any, path: str, features: Sequence[int], names: Sequence[str] | None) -> ModelRows | None:
-    """What a model takes of the columns of a table; None if it has no column map, and takes numbers alone."""
-    if getattr(model, "column_map_", None) is None:
-        return None
+def model_rows(model: Any, path: str, features: Sequence[int], names: Sequence[str] | None) -> ModelRows:
+    """What a model with a column map takes of the columns of a table."""
     frozen = model.column_map_._fitted_map()
     return ModelRows(path, frozen.names, [column_label(j, names) for j in features],
                      [column.kind if column.forms else EMPTY for column in frozen.columns])
