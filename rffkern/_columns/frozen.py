@@ -195,8 +195,7 @@ def build_column(facts: ColumnFacts, total: float, settings: MapSettings) -> Bui
         forms += [PartForm(part) for part in facts.varying_parts]
     if facts.missing > 0:
         forms.append(MissingForm(GroupForm(np.array([facts.missing / total]))))
-    dropped = "" if forms else "all levels are rare" if pools and not levels else "constant"
-    return BuiltColumn(FrozenColumn(facts.kind, tuple(forms), levels, pools, dropped), folds)
+    return BuiltColumn(FrozenColumn(facts.kind, tuple(forms), levels, pools, "" if forms else "constant"), folds)
 
 
 def _numeric_form(name: str, facts: ColumnFacts, settings: MapSettings) -> Form:
