@@ -5,8 +5,10 @@ from typing import Any, NamedTuple
 
 from .._columns.column_map import ColumnMap
 from .._columns.raw import CATEGORY, DATE, EMPTY
+from .._columns.survey import MAX_KEPT_LEVELS
 from ..errors import InvalidInputError
 from .streams import printable, say
+from .training_columns import TrainingColumn
 from .training_table import TrainingTable
 
 _MOST_SHOWN = 12
@@ -80,7 +82,7 @@ def _tell(rows: TrainingTable, path: str) -> None:
     """Say what is no plain number in a table."""
     columns = list(zip(rows.shown_names(), rows.columns, strict=True))
     facts = {
-        "categories": [f"{name} ({'2' if column.truth else len(column.levels)} levels)" for name, column in columns
+        "categories": [f"{name} ({_n_levels(column)} levels)" for name, column in columns
                        if column.kind == CATEGORY or column.truth],
         "dates": [name for name, column in columns if column.kind == DATE],
         "gaps": [f"{name} ({column.n_missing} rows)" for name, column in columns
@@ -91,6 +93,11 @@ def _tell(rows: TrainingTable, path: str) -> None:
         if shown:
             say(printable(f"{path}: {what}: {_shortened(shown)}"))
     say(f"{printable(path)}: so columns are mapped, as with --columns map")
+
+
+def _n_levels(column: TrainingColumn) -> str:
+    n_levels = 2 if column.truth else len(column.levels)
+    return str(n_levels) if n_levels <= MAX_KEPT_LEVELS else f"more than {MAX_KEPT_LEVELS}"
 
 
 def tell_dropped(model: Any) -> None:

@@ -38,7 +38,8 @@ def _build_parser() -> argparse.ArgumentParser:
     _add_fit(commands, table)
     predict = commands.add_parser("predict", parents=[table], help="predict the labels or targets of a table's rows",
                                   description="Predict the labels or targets of a table's rows. A .csv or .npy file is "
-                                              "read block by block, in constant memory.",
+                                              "read block by block, in constant memory. Where the model has a "
+                                              "column map, cells may be missing and words may be new.",
                                   epilog=_EXIT_CODES)
     predict.add_argument("model", metavar="MODEL", help="model file that rffkern fit wrote")
     predict.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz holds an array X")
