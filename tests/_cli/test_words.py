@@ -128,6 +128,22 @@ def test_cells_of_another_kind(command, folder, passengers, model, which):
     assert all(next(csv.reader([fault["text"]])) == passengers[int(fault["row"])] for fault in faults)
 
 
+@pytest.mark.parametrize(("column", "most"), [(2, "numbers"), (5, "dates")])
+def test_a_word_among_numbers_or_dates(command, folder, passengers, column, most):
+    """It ends training, unless the column is said to be a category, or rows may be rejected."""
+    passengers[7][column] = "unknown"
+    written(folder / "odd.csv", passengers)
+    code, _, errors = command("fit", "odd.csv", "-o", "n.npz")
+    assert code == 65
+    assert f"odd.csv: data row 7 (line 8), column {column + 1} ({NAMES[column]}): expected a " in errors
+    assert f"got 'unknown': most of the first cells of the column are {most}; leave out such rows (--reject), or name " \
+           "the column in --categorical" in errors
+    code, _, errors = command("fit", "odd.csv", "-o", "n.npz", "--reject", "r.csv")
+    assert (code, errors.splitlines()[0]) == (0, "1 of 400 rows rejected: r.csv")
+    code, _, errors = command("fit", "odd.csv", "-o", "n.npz", "--categorical", NAMES[column])
+    assert (code, f"{NAMES[column]} (" in errors.splitlines()[0]) == (0, True)
+
+
 def test_a_column_that_is_not_there(command, folder, passengers, model):
     written(folder / "few.csv", [row[1:] for row in passengers])
     code, _, errors = command("predict", "p.npz", "few.csv")
