@@ -136,8 +136,8 @@ def test_a_word_among_numbers_or_dates(command, folder, passengers, column, most
     code, _, errors = command("fit", "odd.csv", "-o", "n.npz")
     assert code == 65
     assert f"odd.csv: data row 7 (line 8), column {column + 1} ({NAMES[column]}): expected a " in errors
-    assert f"got 'unknown': most of the first cells of the column are {most}; leave out such rows (--reject), or name " \
-           "the column in --categorical" in errors
+    assert f"got 'unknown': most of the first cells of the column are {most}; leave out such rows (--reject), or " \
+           "name the column in --categorical" in errors
     code, _, errors = command("fit", "odd.csv", "-o", "n.npz", "--reject", "r.csv")
     assert (code, errors.splitlines()[0]) == (0, "1 of 400 rows rejected: r.csv")
     code, _, errors = command("fit", "odd.csv", "-o", "n.npz", "--categorical", NAMES[column])
