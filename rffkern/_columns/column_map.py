@@ -14,6 +14,7 @@ from .._data.weights import check_weights
 from ..errors import InvalidInputError
 from .frozen import NUMERIC_FORMS, MapSettings
 from .frozen_map import Folds, FrozenMap
+from .plain import PlainForms
 from .survey import Survey
 from .tables import RawTable, check_table, column_name, read_table
 
@@ -130,6 +131,7 @@ class ColumnMap(Parametrised):
     )
 
     _frozen: FrozenMap
+    _plain: PlainForms | None  # the same where all columns are numbers
     n_features_in_: int
 
     def __init__(self, numeric: Sequence[str] = ("standard",), *, categorical_features: Sequence[Any] | None = None,
@@ -205,14 +207,15 @@ class ColumnMap(Parametrised):
             If X lacks a column, has infinite values, or another kind of values than training had in a column.
         """
         frozen = self._fitted_map()
-        mapped = frozen.apply_plain(X)
+        plain = X.astype(np.float64) if type(X) is np.ndarray and X.dtype == np.float32 else X
+        mapped = None if self._plain is None else self._plain.rows(plain)
         return frozen.apply(check_table(frozen.read(X, type(self).__name__), "X", 1)) if mapped is None else mapped
 
-    def _mapped(self, X: Any, owner: str, name: str = "X") -> NDArray[Any]:
+    def _mapped(self, X: Any, owner: str, name: str = "X", n_threads: int | None = None) -> NDArray[Any]:
         """The same for an estimator that errors name, in single precision for an array in single precision."""
         frozen = self._fitted_map()
-        mapped = frozen.apply_plain(X)
-        return _like(X, frozen.apply(check_table(frozen.read(X, owner, name), name, 1)) if mapped is None else mapped)
+        mapped = None if self._plain is None else self._plain.rows(X, n_threads)
+        return _like(X, frozen.apply(check_table(frozen.read(X, owner, name), name, 1))) if mapped is None else mapped
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name for each output: that of its column and its form or level."""
@@ -269,7 +272,8 @@ class ColumnMap(Parametrised):
 
     def _keep(self, frozen: FrozenMap) -> None:
         """Replace all attributes at once."""
-        new = vars(self) | {"_frozen": frozen, "n_features_in_": len(frozen.columns)}
+        new = vars(self) | {"_frozen": frozen, "_plain": PlainForms.of(frozen.columns)}
+        new["n_features_in_"] = len(frozen.columns)
         new["sources_"] = np.repeat(np.arange(len(frozen.columns)), [len(column.outputs) for column in frozen.columns])
         new["forms_"] = np.array([form for column in frozen.columns for form, _ in column.outputs])
         new.pop("feature_names_in_", None)
