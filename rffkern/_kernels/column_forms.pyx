@@ -16,7 +16,7 @@ from .tiles cimport LANES, TILE, real
 cdef extern from "forms.h" nogil:
     ctypedef struct vm_form:
         int kind
-        double missing, divisor, a, b, c, d, origin
+        double missing, divisor, reciprocal, a, b, c, d, origin
         float spread
         int base, shift, last
         Py_ssize_t reach
@@ -26,6 +26,7 @@ cdef extern from "forms.h" nogil:
         double *slopes
     int VF_RAW, VF_STANDARD, VF_BOUNDED, VF_RANK, VF_WITHIN
     int vf_bits(float x) noexcept
+    double vf_reciprocal(double b) noexcept
     int vf_bucket(const vm_form *form, double x) noexcept
     int bounded "vm_forms->bounded"(const double *values, Py_ssize_t width, double limit) noexcept
     void apply_forms "vm_forms->apply"(const vm_form *forms, Py_ssize_t n_forms, const double *values, Py_ssize_t width,
@@ -124,6 +125,7 @@ cdef class ColumnForms:
             agree(kinds[o] in KINDS.values(), "kinds must be among KINDS")
             self.forms[o].kind = kinds[o]
             self.forms[o].missing, self.forms[o].divisor = numbers[o, 0], numbers[o, 1]
+            self.forms[o].reciprocal = vf_reciprocal(numbers[o, 1])
             self.forms[o].a, self.forms[o].b = numbers[o, 2], numbers[o, 3]
             self.forms[o].c, self.forms[o].d = numbers[o, 4], numbers[o, 5]
             agree(n_knots[o] >= (1 if kinds[o] == VF_RANK else 0), "n_knots must be at least 1 for a rank")
@@ -156,18 +158,37 @@ cdef class ColumnForms:
         self.held.append((padded, slopes, copied, guide))
 
 
+cdef inline const real *_shifted(const real *place, Py_ssize_t n_bytes) noexcept nogil:
+    return <const real *>(<const char *>place + n_bytes)
+
+
 cdef void _take_columns(const real[:, :] X, Py_ssize_t row, Py_ssize_t n_rows, Py_ssize_t stride,
                         double *values) noexcept nogil:
     """values[j * stride + i] = X[row + i, j], a zero without its sign, with 0 beyond the rows."""
-    cdef Py_ssize_t i, j, start = 0, stop
-    cdef Py_ssize_t some = max(<Py_ssize_t>LANES, COLUMN_BYTES // (X.shape[1] * <Py_ssize_t>sizeof(real)))
+    cdef Py_ssize_t i, j, start = 0, stop, n_columns = X.shape[1], down = X.strides[0], right = X.strides[1]
+    cdef Py_ssize_t some = max(<Py_ssize_t>LANES, COLUMN_BYTES // (n_columns * <Py_ssize_t>sizeof(real)))
+    cdef const real *x
+    cdef double *column
     while start < n_rows:
         stop = min(n_rows, start + some)
-        for j in range(X.shape[1]):
+        j = 0
+        while j + 4 <= n_columns:
+            x, column = &X[row + start, j], values + j * stride
             for i in range(start, stop):
-                values[j * stride + i] = X[row + i, j] + 0.0
+                column[i] = x[0] + 0.0
+                column[stride + i] = _shifted(x, right)[0] + 0.0
+                column[2 * stride + i] = _shifted(x, 2 * right)[0] + 0.0
+                column[3 * stride + i] = _shifted(x, 3 * right)[0] + 0.0
+                x = _shifted(x, down)
+            j += 4
+        while j < n_columns:
+            x, column = &X[row + start, j], values + j * stride
+            for i in range(start, stop):
+                column[i] = x[0] + 0.0
+                x = _shifted(x, down)
+            j += 1
         start = stop
-    for j in range(X.shape[1]):
+    for j in range(n_columns):
         for i in range(n_rows, stride):
             values[j * stride + i] = 0
 
@@ -188,16 +209,20 @@ cdef int _look(const double *values, Py_ssize_t size, double limit) noexcept nog
 
 cdef void _map_segment(const vm_form *forms, Py_ssize_t n_forms, const double *values, Py_ssize_t n_rows, int missing,
                        real *out, Py_ssize_t row_stride, Py_ssize_t stride, Py_ssize_t width) noexcept nogil:
-    """out[k * stride + i * row_stride] = form k at values[i], and 0 beyond the rows as far as the width."""
+    """out[k * stride + i * row_stride] = form k at values[i], and in a tile 0 beyond the rows as far as its width."""
     cdef double mapped[GROUP * TILE]
     cdef Py_ssize_t i, k, padded = (n_rows + LANES - 1) // LANES * LANES
-    if real is double and row_stride == 1:
+    if real is double and width:   # a tile has room for all that is written
         apply_forms(forms, n_forms, values, padded, missing, <double *>out, stride)
     else:
         apply_forms(forms, n_forms, values, padded, missing, mapped, TILE)
         for k in range(n_forms):
-            for i in range(n_rows):
-                out[k * stride + i * row_stride] = <real>mapped[k * TILE + i]
+            if row_stride == 1:   # said aloud, so that it is done in vectors
+                for i in range(n_rows):
+                    out[k * stride + i] = <real>mapped[k * TILE + i]
+            else:
+                for i in range(n_rows):
+                    out[k * stride + i * row_stride] = <real>mapped[k * TILE + i]
     for k in range(n_forms):
         for i in range(n_rows, width):
             out[k * stride + i] = 0
@@ -243,7 +268,7 @@ def scratch_size(Py_ssize_t n_samples, Py_ssize_t n_columns):
 
 
 def map_rows(
-    ColumnForms forms not None,
+    ColumnForms forms,
     const real[:, :] X,           # IN   (n_samples, n_columns)
     double limit,
     real[:, :, ::1] out,          # OUT  (n_samples, n_outputs, 1), or (n_tiles, n_outputs, width), padded with 0
@@ -254,6 +279,7 @@ def map_rows(
 
     The width of tiles divides 128 and is a multiple of LANE_COUNT.
     """
+    agree(forms is not None, "forms must be given")
     agree(X.shape[1] == forms.n_columns, "X must have the columns of the forms")
     cdef Py_ssize_t width = out.shape[2], rows = _strip_rows(X.shape[0], X.shape[1])
     cdef Py_ssize_t first = 0, last, b, work = 0, each, n_strips = (X.shape[0] + rows - 1) // rows

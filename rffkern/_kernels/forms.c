@@ -86,9 +86,24 @@ static inline void replace_missing(double by, const double *restrict x, ptrdiff_
     for (i = 0; i < width; i++) out[i] = x[i] != x[i] ? by : out[i];
 }
 
-static inline void divide(double by, ptrdiff_t width, double *restrict out)
+static inline void divide(const vm_form *form, ptrdiff_t width, double *restrict out)
 {
+    const double by = form->divisor;
     ptrdiff_t i;
+#ifdef __FP_FAST_FMA
+    const double reciprocal = form->reciprocal;
+    int64_t tiny = reciprocal == 0;
+#pragma omp simd reduction(| : tiny)
+    for (i = 0; i < width; i++) tiny |= out[i] != 0 && fabs(out[i]) < VF_SMALLEST ? 1 : 0;
+    if (!tiny) {
+#pragma omp simd
+        for (i = 0; i < width; i++) {
+            double x = out[i], quotient = x * reciprocal, mended = fma(fma(-quotient, by, x), reciprocal, quotient);
+            out[i] = x == 0 ? x : mended;
+        }
+        return;
+    }
+#endif
 #pragma omp simd
     for (i = 0; i < width; i++) out[i] /= by;
 }
@@ -129,7 +144,7 @@ static void map_segment(const vm_form *forms, ptrdiff_t n_forms, const double *r
         for (k = 0; k < n_forms; k++) map_lanes(forms + k, x + i, buckets + i, out + k * stride + i);
     for (k = 0; k < n_forms; k++) {
         if (missing) replace_missing(forms[k].missing, x, width, out + k * stride);
-        if (forms[k].divisor != 1) divide(forms[k].divisor, width, out + k * stride);
+        if (forms[k].divisor != 1) divide(forms + k, width, out + k * stride);
     }
 }
 

@@ -24,10 +24,14 @@ enum {
     VF_WITHIN,   /* c where a <= x < b, else d */
 };
 
+/* From this magnitude on, remainders of quotients are not too small to be exact. */
+#define VF_SMALLEST 1e-200
+
 typedef struct {
     int kind;
     double missing;  /* what a missing value becomes */
     double divisor;  /* of all that comes out */
+    double reciprocal;  /* of the divisor, where `divide` may use it; else 0 */
     double a, b, c, d;
     /* Of ranks: buckets of values and, of each bucket, the last knot that is not above any of its values. */
     double origin;
@@ -45,6 +49,15 @@ static inline int32_t vf_bits(float x)
     int32_t w;
     memcpy(&w, &x, sizeof w);
     return w;
+}
+
+/* 1 / b if products with it can be mended into quotients by b: if it is so near that x / b is off by at most one unit in
+   the last place before.  Then x y + (x - (x y) b) y, with the products y = 1 / b and x y rounded and the rest fused,
+   rounds as x / b does (Markstein, IBM J. Res. Dev. 34, 1990, theorem 7). */
+static inline double vf_reciprocal(double b)
+{
+    double y = 1 / b;
+    return fabs(fma(b, y, -1.0)) <= 0x1p-54 ? y : 0;
 }
 
 /* A bucket in [0, 2 (last + 1)) for any value, nan too: it never decreases as the value grows.  The first bits of

@@ -45,6 +45,7 @@ cdef void _score_tile(
     """Add what the blocks of terms from `start` to `stop` make of some rows."""
     cdef real h[TERM_BLOCK * TILE]
     cdef real total[TILE]
+    cdef const real *column
     cdef Py_ssize_t i, j, k, o, block, term, n_terms = omegas.shape[0], n_features = X.shape[1], n_block
     cdef Py_ssize_t width = (n_rows + LANES - 1) // LANES * LANES
     for j in range(n_features):
@@ -52,8 +53,9 @@ cdef void _score_tile(
             for i in range(n_rows):
                 tile[j * width + i] = <real>(X[row + i, j, 0] - center[j])
         else:
+            column = &X[row // X.shape[2], j, 0]
             for i in range(n_rows):
-                tile[j * width + i] = <real>(X[row // X.shape[2], j, i] - center[j])
+                tile[j * width + i] = <real>(column[i] - center[j])
         for i in range(n_rows, width):
             tile[j * width + i] = 0
     for i in range(n_rows if start == 0 else 0):
@@ -164,14 +166,16 @@ cdef void _score_kernel_tile(
     Py_ssize_t start, Py_ssize_t stop, real *tile, double *total,
 ) noexcept nogil:
     """Add what the centers from `start` to `stop` make of some rows."""
+    cdef const source *column
     cdef Py_ssize_t i, j, o, width = (n_rows + LANES - 1) // LANES * LANES
     for j in range(X.shape[1]):
         if X.shape[2] == 1:
             for i in range(n_rows):
                 tile[j * width + i] = <real>((X[row + i, j, 0] - center[j]) * scale[j])
         else:
+            column = &X[row // X.shape[2], j, 0]
             for i in range(n_rows):
-                tile[j * width + i] = <real>((X[row // X.shape[2], j, i] - center[j]) * scale[j])
+                tile[j * width + i] = <real>((column[i] - center[j]) * scale[j])
         for i in range(n_rows, width):
             tile[j * width + i] = 0
     for o in range(weights.shape[0]):
