@@ -201,6 +201,7 @@ class FourierExpansion(Expansion):
         return out
 
     def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None) -> Double:
+        """`score_checked` for rows in tiles."""
         if tiles.dtype == np.float32 and not (self.fits_single() and self._angles().are_small(tiles)):
             return self.score_checked(np.concatenate([*tiles.transpose(0, 2, 1)])[:n_samples], n_threads)
         return self._score_laid_out(tiles, n_samples, n_threads)
@@ -345,10 +346,10 @@ class KernelExpansion(Expansion):
 
     def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
-        single = X.dtype == np.float32 and self.fits_single()
-        return self._score_in(X.reshape(*X.shape, 1), len(X), np.dtype(np.float32 if single else np.float64), n_threads)
+        return self.score_tiles(X.reshape(*X.shape, 1), len(X), n_threads)
 
     def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None) -> Double:
+        """`score_checked` for rows in tiles, or one by one."""
         single = tiles.dtype == np.float32 and self.fits_single()
         return self._score_in(tiles, n_samples, np.dtype(np.float32 if single else np.float64), n_threads)
 

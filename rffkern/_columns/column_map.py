@@ -336,15 +336,21 @@ def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labe
     fitted = ColumnMap(**column_map.get_params())
     frozen, folds = fitted._learn(X, _targets_of(y, has_labels), sample_weight)
     fitted._keep(frozen)
+
+    def mapped(block: Any, first_row: int) -> NDArray[Any]:
+        rows = None if fitted._plain is None else fitted._plain.rows(block, 1)  # without target statistics
+        if rows is None:
+            rows = _like(block, frozen.apply(frozen.read(block, "the training"), folds, first_row))
+        return rows
+
     if not isinstance(X, RowBlocks):
-        return fitted, _like(X, frozen.apply(frozen.read(X, "the training"), folds))
+        return fitted, mapped(X, 0)
 
     def read() -> Iterator[NDArray[Any]]:
         first_row = 0
         for block in X.given_blocks():
-            table = frozen.read(block, "the training")
-            yield _like(block, frozen.apply(table, folds, first_row))
-            first_row += table.n_rows
+            yield (rows := mapped(block, first_row))
+            first_row += len(rows)
 
     return fitted, RowBlocks(read)
 

@@ -9,7 +9,7 @@ A form is kept in files as its numbers; `from_numbers` takes no others than `num
 
 import math
 from dataclasses import astuple, dataclass, replace
-from typing import Any, ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray

@@ -57,8 +57,7 @@ def score_table(column_map: ColumnMap, expansion: Expansion, X: Any, owner: str,
 
 
 def _score_plain(forms: PlainForms, expansion: Expansion, X: NDArray[Any], n_threads: int | None) -> Double | None:
-    """The same for an array of numbers, in blocks that are mapped into the tiles that are scored; None if some are
-    infinite."""
+    """The same for an array of numbers, mapped block by block into tiles to score; None if some are infinite."""
     n_features, n_bytes = expansion.n_features, X.dtype.itemsize
     width = scoring.tile_width(n_features, n_bytes)
     n_tiles = max(1, _BLOCK_BYTES * check_n_threads(n_threads, X.size) // (n_features * n_bytes * width))

@@ -9,28 +9,12 @@ from libc.math cimport fabs
 import numpy as np
 
 from .checks cimport agree, holds
+from .forms cimport (
+    VF_BOUNDED, VF_RANK, VF_RAW, VF_STANDARD, VF_WITHIN, apply_forms, bounded, vf_bits, vf_bucket, vf_reciprocal,
+    vm_form,
+)
 from .signals cimport at_once, look_at_signals
-from .simd cimport table_forms
 from .tiles cimport LANES, TILE, real
-
-cdef extern from "forms.h" nogil:
-    ctypedef struct vm_form:
-        int kind
-        double missing, divisor, reciprocal, a, b, c, d, origin
-        float spread
-        int base, shift, last
-        Py_ssize_t reach
-        int *guide
-        double *knots
-        double *heights
-        double *slopes
-    int VF_RAW, VF_STANDARD, VF_BOUNDED, VF_RANK, VF_WITHIN
-    int vf_bits(float x) noexcept
-    double vf_reciprocal(double b) noexcept
-    int vf_bucket(const vm_form *form, double x) noexcept
-    int bounded "vm_forms->bounded"(const double *values, Py_ssize_t width, double limit) noexcept
-    void apply_forms "vm_forms->apply"(const vm_form *forms, Py_ssize_t n_forms, const double *values, Py_ssize_t width,
-                                       int missing, double *out, Py_ssize_t stride) noexcept
 
 KINDS = {"raw": VF_RAW, "standard": VF_STANDARD, "bounded": VF_BOUNDED, "rank": VF_RANK, "within": VF_WITHIN}
 
@@ -129,12 +113,12 @@ cdef class ColumnForms:
             self.forms[o].a, self.forms[o].b = numbers[o, 2], numbers[o, 3]
             self.forms[o].c, self.forms[o].d = numbers[o, 4], numbers[o, 5]
             agree(n_knots[o] >= (1 if kinds[o] == VF_RANK else 0), "n_knots must be at least 1 for a rank")
-            agree(n_knots[o] <= min(knots.shape[0], heights.shape[0]) - first, "knots must have shape (sum of n_knots,)")
+            agree(n_knots[o] <= min(knots.shape[0], heights.shape[0]) - first, "knots must have sum of n_knots entries")
             if kinds[o] == VF_RANK:
                 self._lay_table(&self.forms[o], knots[first : first + n_knots[o]], heights[first : first + n_knots[o]])
             first += n_knots[o]
-        agree(knots.shape[0] == first, "knots must have shape (sum of n_knots,)")
-        agree(heights.shape[0] == first, "heights must have shape (sum of n_knots,)")
+        agree(knots.shape[0] == first, "knots must have sum of n_knots entries")
+        agree(heights.shape[0] == first, "heights must have sum of n_knots entries")
 
     cdef void _lay_table(self, vm_form *form, const double[::1] knots, const double[::1] heights):
         """Fill in what a rank searches."""

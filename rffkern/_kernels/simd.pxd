@@ -1,6 +1,6 @@
 """Tables of vector math functions, one per precision, for the level chosen at import.
 
-The C names are those that vecmath.h looks for; `tiles.pxd` declares the functions, `column_forms.pxd` those of forms.
+The C names are those that vecmath.h looks for; `tiles.pxd` declares the functions, and `forms.pxd` those of columns.
 """
 
 cdef extern from "vecmath.h" nogil:

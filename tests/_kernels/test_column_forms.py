@@ -22,8 +22,9 @@ def map_columns(columns, X, width=1, n_threads=1, limit=LIMIT):
     forms = [(*form, NO_KNOTS, NO_KNOTS)[:4] for column in columns for form in column]
     kernel = column_forms.ColumnForms(
         np.cumsum([0, *map(len, columns)]), np.array([column_forms.KINDS[form[0]] for form in forms], np.intp),
-        np.array([form[1] for form in forms], float).reshape(-1, 6), np.array([len(form[2]) for form in forms], np.intp),
-        np.concatenate([NO_KNOTS, *(form[2] for form in forms)]), np.concatenate([NO_KNOTS, *(form[3] for form in forms)]))
+        np.array([form[1] for form in forms], float).reshape(-1, 6),
+        np.array([len(form[2]) for form in forms], np.intp),
+        *(np.concatenate([NO_KNOTS, *(form[k] for form in forms)]) for k in (2, 3)))
     out = np.full((-(-len(X) // width), len(forms), width), 7.0, X.dtype)
     scratch = np.empty((n_threads, column_forms.scratch_size(*X.shape)))
     found = column_forms.map_rows(kernel, X, limit, out, scratch, n_threads)
@@ -114,7 +115,7 @@ def test_layouts(dtype, n_rows):
 @LEVELS
 @pytest.mark.parametrize("divisor", [2**0.5, 3**0.5, 2.0, 5**0.5, 1.4142])
 def test_quotients_are_rounded_once(divisor):
-    """Products with a reciprocal are mended: quotients half way between two numbers tell whether they are, and tiny ones."""
+    """Products with a reciprocal are mended, as quotients half way between two numbers tell, and tiny ones."""
     rng = np.random.default_rng(0)
     quotients = np.concatenate([rng.uniform(1, 2, 3000), 2 - rng.integers(1, 900, 500) * 2.0**-52])
     middles = quotients.astype(np.longdouble) + np.longdouble(2.0**-53)
@@ -132,7 +133,8 @@ def test_extreme_values_stay_finite():
     X = np.array([-LIMIT, -1e-310, 0.0, 1e-310, 1e200, LIMIT])[:, None]
     out, found = map_columns(columns, X)
     assert_same_bits(out[:, :, 0], twin(columns, X))
-    assert np.isfinite(out).all() and not found
+    assert np.isfinite(out).all()
+    assert not found
 
 
 @LEVELS
@@ -158,7 +160,7 @@ def test_gaps_and_unbounded_values_are_found(dtype, place, value, expected):
     ({"kinds": np.array([0, 9])}, "kinds must be"), ({"kinds": np.array([-1, 3])}, "kinds must be"),
     ({"numbers": np.ones((1, 6))}, "numbers must have"), ({"numbers": np.ones((2, 5))}, "numbers must have"),
     ({"n_knots": np.array([0])}, "n_knots must have"), ({"n_knots": np.array([0, 0])}, "n_knots must be at least 1"),
-    ({"n_knots": np.array([-1, 3])}, "n_knots must be"), ({"n_knots": np.array([0, 4])}, "knots must have shape"),
+    ({"n_knots": np.array([-1, 3])}, "n_knots must be"), ({"n_knots": np.array([0, 4])}, "knots must have sum"),
     ({"knots": np.ones(2)}, "knots must have"), ({"heights": np.ones(2)}, "knots must have"),
     ({"knots": np.ones(4)}, "knots must have"), ({"heights": np.ones(4)}, "heights must have"),
 ])
@@ -172,7 +174,7 @@ def test_forms_that_do_not_agree(changes, message):
 
 @pytest.mark.parametrize("width", [0, 8, 24, 48, 256])
 def test_tiles_of_another_width(width):
+    kernel = column_forms.ColumnForms(np.array([0, 1]), np.array([0]), np.ones((1, 6)), np.array([0]), NO_KNOTS,
+                                      NO_KNOTS)
     with pytest.raises(ValueError, match="a width that divides 128"):
-        kernel = column_forms.ColumnForms(np.array([0, 1]), np.array([0]), np.ones((1, 6)), np.array([0]), NO_KNOTS,
-                                          NO_KNOTS)
         column_forms.map_rows(kernel, np.ones((5, 1)), LIMIT, np.ones((1, 1, width)), np.ones((1, 999)), 1)

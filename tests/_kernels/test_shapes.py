@@ -314,7 +314,8 @@ ENTRIES = {
 # What takes no array, or one array of any length; `minimize` has a test of its own.
 WITHOUT_ENTRY = {
     "gbrff_rounds.terms_size", "lbfgs.minimize", "linalg.factor_scratch", "linear_svm.gram_scratch",
-    "packing.find_unbounded", "column_forms.scratch_size", "scoring.tile_width", "rffnet.scratch_sizes", "simd.detect", "simd.select", "simd.selected",
+    "column_forms.scratch_size", "scoring.tile_width", "packing.find_unbounded", "rffnet.scratch_sizes",
+    "simd.detect", "simd.select", "simd.selected",
     "sparse_selection.Selector.forget_last", "sparse_selection.Selector.reset",
 }
 
@@ -420,7 +421,8 @@ def test_scratch_for_every_thread(module, build):
     (packing, pack_rows, {"order": np.full(TILE + 1, -1)}),
     (packing, column_moments, {"power": 3}), (linalg, extend, {"size": 5}), (linalg, extend, {"size": -1}),
     (column_forms, map_rows, {"forms": None}), (column_forms, map_rows, {"out": np.empty((1, 2, 24))}),
-    (scoring, score_rows, {"X": np.ones((1, N_FEATURES, 8))}), (scoring, score_rows, {"X": np.ones((2, N_FEATURES, 16))}),
+    (scoring, score_rows, {"X": np.ones((1, N_FEATURES, 8))}),
+    (scoring, score_rows, {"X": np.ones((2, N_FEATURES, 16))}),
     (scoring, score_rows, {"X": np.ones((1, N_FEATURES, 2 * TILE))}),
     (scoring, score_centers, {"X": np.ones((1, N_FEATURES, 24))}),
     (scoring, score_centers, {"X": np.ones((0, N_FEATURES, 16))}),
@@ -447,7 +449,8 @@ def test_candidates_that_are_no_rows(n_rows):
 @pytest.mark.parametrize(("function", "arguments"), [
     (gbrff_rounds.terms_size, (0, 1)), (gbrff_rounds.terms_size, (1, 0)), (linalg.factor_scratch, (-1,)),
     (linear_svm.gram_scratch, (0,)), (column_forms.scratch_size, (-1, 1)), (column_forms.scratch_size, (1, 0)),
-    (scoring.tile_width, (0, 8)), (scoring.tile_width, (1, 0)), (rffnet.scratch_sizes, (1, 1, 1, 0)), (rffnet.scratch_sizes, (0, 1, 1, 1)),
+    (scoring.tile_width, (0, 8)), (scoring.tile_width, (1, 0)),
+    (rffnet.scratch_sizes, (1, 1, 1, 0)), (rffnet.scratch_sizes, (0, 1, 1, 1)),
     (lbfgs.LBFGS, (0, 3, 1e-9, 1e-5, 1e-6)), (sparse_selection.Selector, ("mp", -1, 1, 1.0, 0.0, 0.1, 0.1, 0.1, 1)),
 ])
 def test_sizes_out_of_range(function, arguments):
