@@ -13,8 +13,8 @@ from ..expansion import Expansion
 
 Double = NDArray[np.float64]
 
-# Bytes of mapped rows for each thread: they stay in the second cache until they are scored.
-_BLOCK_BYTES = 1 << 20
+# Bytes of mapped rows for each thread: few enough to stay in the cache until they are scored.
+_BLOCK_BYTES = 1 << 21
 
 
 class MappedTraining(NamedTuple):

@@ -16,6 +16,9 @@ from .forms cimport (
 from .signals cimport at_once, look_at_signals
 from .tiles cimport LANES, TILE, real
 
+cdef extern from "vecmath.h" nogil:
+    void vm_prefetch(const void *address, Py_ssize_t size) noexcept
+
 KINDS = {"raw": VF_RAW, "standard": VF_STANDARD, "bounded": VF_BOUNDED, "rank": VF_RANK, "within": VF_WITHIN}
 
 cdef enum:
@@ -151,10 +154,13 @@ cdef void _take_columns(const real[:, :] X, Py_ssize_t row, Py_ssize_t n_rows, P
     """values[j * stride + i] = X[row + i, j], a zero without its sign, with 0 beyond the rows."""
     cdef Py_ssize_t i, j, start = 0, stop, n_columns = X.shape[1], down = X.strides[0], right = X.strides[1]
     cdef Py_ssize_t some = max(<Py_ssize_t>LANES, COLUMN_BYTES // (n_columns * <Py_ssize_t>sizeof(real)))
+    cdef Py_ssize_t n_bytes = n_columns * sizeof(real) if right == sizeof(real) else 0   # of a row that lies together
     cdef const real *x
     cdef double *column
     while start < n_rows:
         stop = min(n_rows, start + some)
+        for i in range(stop, min(n_rows, stop + some)):
+            vm_prefetch(&X[row + i, 0], n_bytes)
         j = 0
         while j + 4 <= n_columns:
             x, column = &X[row + start, j], values + j * stride
