@@ -83,8 +83,8 @@ cdef class ColumnForms:
     """Forms of the numeric columns of a table; each column may have several, or none."""
 
     cdef readonly Py_ssize_t n_columns, n_outputs
-    cdef Py_ssize_t[::1] starts
-    cdef unsigned char[::1] store
+    cdef const Py_ssize_t[::1] starts
+    cdef double[::1] store
     cdef vm_form *forms          # (n_outputs,) in the store
     cdef list held               # what their pointers point into
 
@@ -105,11 +105,11 @@ cdef class ColumnForms:
         agree(numbers.shape[0] == kinds.shape[0] and numbers.shape[1] == 6, "numbers must have shape (n_outputs, 6)")
         agree(n_knots.shape[0] == kinds.shape[0], "n_knots must have shape (n_outputs,)")
         self.n_columns, self.n_outputs = starts.shape[0] - 1, kinds.shape[0]
-        self.starts, self.held = starts.copy(), []
-        self.store = np.zeros(max(1, self.n_outputs) * sizeof(vm_form), np.uint8)
+        self.starts, self.held = starts, [knots, heights]
+        self.store = np.zeros(1 + self.n_outputs * sizeof(vm_form) // sizeof(double))
         self.forms = <vm_form *>&self.store[0]
         for o in range(self.n_outputs):
-            agree(kinds[o] in KINDS.values(), "kinds must be among KINDS")
+            agree(VF_RAW <= kinds[o] <= VF_WITHIN, "kinds must be among KINDS")
             self.forms[o].kind = kinds[o]
             self.forms[o].missing, self.forms[o].divisor = numbers[o, 0], numbers[o, 1]
             self.forms[o].reciprocal = vf_reciprocal(numbers[o, 1])
@@ -118,31 +118,31 @@ cdef class ColumnForms:
             agree(n_knots[o] >= (1 if kinds[o] == VF_RANK else 0), "n_knots must be at least 1 for a rank")
             agree(n_knots[o] <= min(knots.shape[0], heights.shape[0]) - first, "knots must have sum of n_knots entries")
             if kinds[o] == VF_RANK:
-                self._lay_table(&self.forms[o], knots[first : first + n_knots[o]], heights[first : first + n_knots[o]])
+                self._lay_table(&self.forms[o], &knots[first], &heights[first], n_knots[o])
             first += n_knots[o]
         agree(knots.shape[0] == first, "knots must have sum of n_knots entries")
         agree(heights.shape[0] == first, "heights must have sum of n_knots entries")
 
-    cdef void _lay_table(self, vm_form *form, const double[::1] knots, const double[::1] heights):
+    cdef int _lay_table(self, vm_form *form, const double *knots, const double *heights, Py_ssize_t size) except -1:
         """Fill in what a rank searches."""
-        cdef Py_ssize_t i, k = 0, size = knots.shape[0]
-        cdef double[::1] padded, slopes, copied = heights.copy()
-        cdef int[::1] guide
-        form.knots = <double *>&knots[0]
+        cdef Py_ssize_t i, n_buckets, k = 0
+        cdef double[::1] padded, slopes, guide
+        form.knots = knots
         _choose_buckets(form, size, max(<Py_ssize_t>SMALLEST_GUIDE, 4 * size))
-        padded = np.full(size + 2 * form.reach, np.nan)
-        padded[:size] = knots
-        slopes = np.zeros(size)
-        form.knots, form.heights, form.slopes = &padded[0], &copied[0], &slopes[0]
-        for i in range(size - 1):
-            slopes[i] = (heights[i + 1] - heights[i]) / (knots[i + 1] - knots[i])
-        guide = np.zeros(2 * (form.last + 1), np.int32)
-        form.guide = &guide[0]
-        for i in range(guide.shape[0]):
+        n_buckets = 2 * (<Py_ssize_t>form.last + 1)
+        padded, slopes = np.full(size + 2 * form.reach, np.nan), np.zeros(size)
+        guide = np.zeros(1 + n_buckets * sizeof(int) // sizeof(double))   # of integers
+        form.guide = <int *>&guide[0]
+        for i in range(n_buckets):
             while k < size and vf_bucket(form, knots[k]) < i:
                 k += 1
-            guide[i] = <int>max(<Py_ssize_t>0, k - 1)
-        self.held.append((padded, slopes, copied, guide))
+            form.guide[i] = <int>max(<Py_ssize_t>0, k - 1)
+        for i in range(size):
+            padded[i] = knots[i]
+            slopes[i] = (heights[i + 1] - heights[i]) / (knots[i + 1] - knots[i]) if i + 1 < size else 0.0
+        form.knots, form.heights, form.slopes = &padded[0], heights, &slopes[0]
+        self.held.append((padded, slopes, guide))
+        return 0
 
 
 cdef inline const real *_shifted(const real *place, Py_ssize_t n_bytes) noexcept nogil:

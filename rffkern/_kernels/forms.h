@@ -39,9 +39,9 @@ typedef struct {
     int32_t base, shift, last;
     ptrdiff_t reach;       /* the knots to search are the next 2 reach - 1 */
     int32_t *guide;        /* (2 (last + 1),) */
-    double *knots;         /* increasing, then nan up to the reach of any search */
-    double *heights;
-    double *slopes;        /* from each knot to the next; of the last 0 */
+    const double *knots;   /* increasing, then nan up to the reach of any search */
+    const double *heights;
+    const double *slopes;  /* from each knot to the next; of the last 0 */
 } vm_form;
 
 static inline int32_t vf_bits(float x)
@@ -80,13 +80,14 @@ typedef struct {
 
 extern const vm_forms_table vm_forms_baseline;
 #ifdef VM_HAVE_LEVELS
-extern const vm_forms_table vm_forms_v2, vm_forms_v3, vm_forms_v4;
+extern const vm_forms_table vm_forms_v3, vm_forms_v4;
 #endif
 
 static inline const vm_forms_table *vm_table_forms(int level)
 {
 #ifdef VM_HAVE_LEVELS
-    static const vm_forms_table *const tables[] = {&vm_forms_baseline, &vm_forms_v2, &vm_forms_v3, &vm_forms_v4};
+    /* Level v2 has nothing that these functions would use. */
+    static const vm_forms_table *const tables[] = {&vm_forms_baseline, &vm_forms_baseline, &vm_forms_v3, &vm_forms_v4};
     return tables[level];
 #else
     (void)level;

@@ -10,9 +10,9 @@ cdef extern from "forms.h" nogil:
         int base, shift, last
         Py_ssize_t reach
         int *guide
-        double *knots
-        double *heights
-        double *slopes
+        const double *knots
+        const double *heights
+        const double *slopes
     int VF_RAW, VF_STANDARD, VF_BOUNDED, VF_RANK, VF_WITHIN
     int vf_bits(float x) noexcept
     double vf_reciprocal(double b) noexcept
