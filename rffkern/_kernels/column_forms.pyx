@@ -229,7 +229,7 @@ cdef int _map_strip(
     cdef int found, all_found = 0
     _take_columns(X, row, n_rows, stride, values)
     for j in range(X.shape[1]):
-        found = _look(values + j * stride, n_rows, limit)
+        found = _look(values + j * stride, stride, limit)
         all_found |= found
         start = 0
         while start < n_rows:

@@ -55,9 +55,10 @@ static inline void within(const vm_form *form, const double *restrict x, double 
 static inline void find_buckets(const vm_form *form, const double *restrict x, ptrdiff_t width, int32_t *restrict buckets)
 {
     const vm_form copy = *form;
-    ptrdiff_t i;
+    ptrdiff_t i, start;
+    for (start = 0; start < width; start += VF_LANES)
 #pragma omp simd
-    for (i = 0; i < width; i++) buckets[i] = vf_bucket(&copy, x[i]);
+        for (i = start; i < start + VF_LANES; i++) buckets[i] = vf_bucket(&copy, x[i]);
 }
 
 /* One value after the other: vectors would gather no faster, and the divisions of a bounded form go on meanwhile. */
@@ -81,39 +82,42 @@ static inline void rank(const vm_form *form, ptrdiff_t reach, const double *rest
 
 static inline void replace_missing(double by, const double *restrict x, ptrdiff_t width, double *restrict out)
 {
-    ptrdiff_t i;
+    ptrdiff_t i, start;
+    for (start = 0; start < width; start += VF_LANES)
 #pragma omp simd
-    for (i = 0; i < width; i++) out[i] = x[i] != x[i] ? by : out[i];
+        for (i = start; i < start + VF_LANES; i++) out[i] = x[i] != x[i] ? by : out[i];
 }
 
 static inline void divide(const vm_form *form, ptrdiff_t width, double *restrict out)
 {
     const double by = form->divisor;
-    ptrdiff_t i;
+    ptrdiff_t i, start;
 #ifdef __FP_FAST_FMA
     const double reciprocal = form->reciprocal;
     int64_t tiny = reciprocal == 0;
+    for (start = 0; start < width; start += VF_LANES)
 #pragma omp simd reduction(| : tiny)
-    for (i = 0; i < width; i++) tiny |= out[i] != 0 && fabs(out[i]) < VF_SMALLEST ? 1 : 0;
-    if (!tiny) {
+        for (i = start; i < start + VF_LANES; i++) tiny |= out[i] != 0 && fabs(out[i]) < VF_SMALLEST ? 1 : 0;
+    for (start = 0; start < width && !tiny; start += VF_LANES)
 #pragma omp simd
-        for (i = 0; i < width; i++) {
+        for (i = start; i < start + VF_LANES; i++) {
             double x = out[i], quotient = x * reciprocal, mended = fma(fma(-quotient, by, x), reciprocal, quotient);
             out[i] = x == 0 ? x : mended;
         }
-        return;
-    }
+    if (!tiny) return;
 #endif
+    for (start = 0; start < width; start += VF_LANES)
 #pragma omp simd
-    for (i = 0; i < width; i++) out[i] /= by;
+        for (i = start; i < start + VF_LANES; i++) out[i] /= by;
 }
 
 static int bounded(const double *restrict values, ptrdiff_t width, double limit)
 {
     int64_t beyond = 0;
-    ptrdiff_t i;
+    ptrdiff_t i, start;
+    for (start = 0; start < width; start += VF_LANES)
 #pragma omp simd reduction(| : beyond)
-    for (i = 0; i < width; i++) beyond |= fabs(values[i]) <= limit ? 0 : 1;
+        for (i = start; i < start + VF_LANES; i++) beyond |= fabs(values[i]) <= limit ? 0 : 1;
     return !beyond;
 }
 
