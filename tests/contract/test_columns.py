@@ -143,7 +143,7 @@ def test_weightless_rows_do_not_shape_the_map(family):
     odd = TABLE | {"plain": np.where(weight > 0, TABLE["plain"], 1e9)}
     kept = small(family).fit(part(weight > 0), target[weight > 0]).column_map_
     model = small(family)
-    if "verbose" in family._param_names():  # which goes with eval_set
+    if "early_stopping_rounds" in family._param_names():  # which goes with eval_set
         model.fit(odd, target, weight, eval_set=(part(weight == 0, odd), target[weight == 0]))
     else:
         model.fit(odd, target, weight)
