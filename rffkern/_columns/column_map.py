@@ -254,12 +254,12 @@ class ColumnMap(Parametrised):
                 survey = Survey([column_name(names, j) for j in range(len(table.columns))],
                                 0 if targets is None else targets.shape[1])
             rows = slice(start, start + table.n_rows)
-            survey.add(table, _rows_of(weights, rows, "sample_weight", np.ones(table.n_rows)),
-                       _rows_of(targets, rows, "y", np.empty((table.n_rows, 0))))
+            values = _rows_of(targets, rows, "y", np.empty((table.n_rows, 0)))
+            survey.add(table, _rows_of(weights, rows, "sample_weight", np.ones(table.n_rows)), values)
         if survey is None:
             raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
         facts = survey.facts()
-        for name, array in (("sample_weight", weights), ("y", targets)):
+        for name, array in (("y", targets), ("sample_weight", weights)):
             if array is not None and len(array) != survey.n_rows:
                 raise InvalidInputError(f"{name} must have one entry per row of X ({survey.n_rows}), got {len(array)}")
         unit = min(1.0, survey.weight / survey.n_positive)

@@ -80,10 +80,9 @@ class FrozenColumn(NamedTuple):
     def _codes_of(self, column: RawColumn, name: str) -> Double:
         if column.kind == DATE:
             raise InvalidInputError(f"{name} must hold categories, as in training, got dates")
-        if column.kind == NUMERIC:
-            column = category_of_numbers(column)
-            if set(self.levels) <= {*_TRUTH} and set(column.levels) <= {"0", "1"}:
-                column = column._replace(levels=tuple(_TRUTH[int(level)] for level in column.levels))
+        column = category_of_numbers(column)
+        if set(self.levels) <= {*_TRUTH} and set(column.levels) <= {"0", "1"}:
+            column = column._replace(levels=tuple(_TRUTH[int(level)] for level in column.levels))
         index = {level: float(k) for k, level in enumerate(self.levels)}
         return _codes(column, index, float(len(self.levels)) if self.pools else np.nan)
 

@@ -12,7 +12,7 @@ from .._kernels.packing import find_unbounded
 from ..errors import InvalidInputError
 from .forms import StandardForm, require, standardised
 from .frozen import BuiltColumn, FrozenColumn, MapSettings, build_column, form_sizes
-from .raw import EMPTY, NUMERIC
+from .raw import CATEGORY, EMPTY, NUMERIC
 from .survey import N_FOLDS, ColumnFacts
 from .tables import RawTable, column_name, read_table
 
@@ -71,7 +71,8 @@ class FrozenMap(NamedTuple):
 
     def read(self, X: Any, owner: str, name: str = "X") -> RawTable:
         """A table with the columns of training: by name where both have names, else by position."""
-        table = read_table(X, name, wanted=self.names)
+        categories = {j for j, column in enumerate(self.columns) if column.kind == CATEGORY}
+        table = read_table(X, name, wanted=self.names, expected=categories)
         if len(table.columns) != len(self.columns):
             raise InvalidInputError(f"{name} has {len(table.columns)} features, but {owner} is expecting "
                                     f"{len(self.columns)} features as input")

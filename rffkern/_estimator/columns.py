@@ -2,7 +2,11 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .._columns.column_map import ColumnMap, fit_copy, map_rows
+from .._data.validation import as_numeric
 
 
 class MappedTraining(NamedTuple):
@@ -13,8 +17,13 @@ class MappedTraining(NamedTuple):
     column_map: ColumnMap  # fitted
 
 
-def map_training(columns: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> MappedTraining:
-    """Fit a copy of a map on training rows, and map them."""
+def map_training(columns: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labels: bool,
+                 unmapped: NDArray[np.intp] | None = None) -> MappedTraining:
+    """Fit a copy of a map on training rows without those of `unmapped`, and map all of them."""
+    if unmapped is not None and len(unmapped):
+        weights = np.ones(len(y)) if sample_weight is None else np.array(as_numeric(sample_weight, "sample_weight"))
+        weights.reshape(-1)[unmapped] = 0
+        sample_weight = weights
     column_map, mapped = fit_copy(columns, X, y, sample_weight, has_labels)
     return MappedTraining(mapped, None, column_map)
 

@@ -150,6 +150,13 @@ def test_other_kinds_of_values_in_scoring(rng):
         found.transform({"a": np.array(["2020-01-01"], "M8[D]"), "flag": [True], "code": [1]})
 
 
+def test_identifiers_beyond_float64_keep_apart():
+    numbers = np.array([2**60, 2**60 + 1] * 5)[:, None]
+    found = ColumnMap(categorical_features=[0]).fit(numbers)
+    assert found.get_feature_names_out().tolist() == [f"x0={2**60}"]
+    np.testing.assert_array_equal(found.transform(numbers).ravel(), [1, -1] * 5)
+
+
 def test_target_statistics(rng):
     """Beyond `max_levels` levels; training rows get those of other folds, and labels count as indicators."""
     level = rng.integers(0, 60, 3000)
