@@ -265,7 +265,7 @@ class ColumnMap(Parametrised):
         unit = min(1.0, survey.weight / survey.n_positive)
         settings = MapSettings(tuple(self.numeric), self.n_knots, self.n_bins, self.max_levels,
                                self.min_level_rows * unit, self.date_parts, unit, targets is not None)
-        return Learned(*FrozenMap.of(names, facts, survey.weight, settings))
+        return Learned(*FrozenMap.of(names, facts, survey, settings))
 
     def _keep(self, frozen: FrozenMap) -> None:
         """Replace all attributes at once."""
