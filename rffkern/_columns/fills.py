@@ -12,6 +12,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.validation import LARGEST_VALUE
+
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
@@ -35,7 +37,7 @@ class Fill(NamedTuple):
     output: int
     telling: Indices  # outputs
     factors: Double  # of their distances from their neutral values
-    low: float  # the range of the output in training
+    low: float  # within which it is told: twice the range of the output in training
     high: float
 
     def numbers(self) -> Double:
@@ -110,7 +112,10 @@ def learn_fills(sample: Sample, missing: Mapping[int, Mask], usable: Mask) -> li
                 with np.errstate(over="ignore"):
                     factors = factors / (units[telling] * spread[telling]) * (units[output] * spread[output])
                 if np.abs(factors).max() <= _LARGEST_FACTOR:
-                    fills.append(Fill(output, telling, factors, float(seen.min()), float(seen.max())))
+                    low, high = float(seen.min()), float(seen.max())
+                    beyond = high / 2 - low / 2  # those that are missing may be larger than all that are there
+                    fills.append(Fill(output, telling, factors, max(low - beyond, -LARGEST_VALUE),
+                                      min(high + beyond, LARGEST_VALUE)))
     return fills
 
 
