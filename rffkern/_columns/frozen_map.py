@@ -89,7 +89,7 @@ class FrozenMap(NamedTuple):
         rows = []
         for name, column in zip(names, self.columns, strict=True):
             telling = {k for fill in column.fills for k in fill.telling.tolist()}
-            told_by = {"told_by": list(dict.fromkeys(sources[k] for k in sorted(telling)))}
+            told_by = {"told_by": list(dict.fromkeys(sources[k] for k in sorted(telling)))} if telling else {}
             rows += [row | told_by if row["form"] == "missing" else row for row in column.describe(name)]
         return rows
 
