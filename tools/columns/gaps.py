@@ -36,7 +36,7 @@ from rffkern import (
 
 CLASSES = ("heart", "australian", "german", "pima", "vehicle", "phoneme", "spambase", "electricity", "covtype_a")
 TARGETS = ("concrete", "california", "cpu_small", "energy", "wine_quality_red", "protein")
-MODELS = ("gbrff2", "gbrff", "rffnet", "sparse", "sparse-rank", "lightgbm", "lightgbm-tuned")
+MODELS = ("gbrff2", "gbrff2-rank", "gbrff", "rffnet", "rffnet-rank", "sparse", "lightgbm", "lightgbm-tuned")
 
 LEAVES, RATES = (4, 8, 16, 31), (0.05, 0.1)  # of the tuned LightGBM; rounds by a fifth of the rows
 
