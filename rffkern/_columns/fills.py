@@ -52,12 +52,12 @@ class Fill(NamedTuple):
             raise ValueError("what stands for missing values is out of range")
         return cls(output, np.array(telling, dtype=np.intp), np.array(factors), low, high)
 
-    def values(self, outputs: Double, neutral: Double) -> Double:
-        """What is told in rows with some outputs, (n_outputs, n_rows)."""
-        found = np.full(outputs.shape[1], neutral[self.output])
+    def values(self, outputs: Double, rows: Indices, neutral: Double) -> Double:
+        """What is told in some rows of outputs, (n_outputs, n_rows)."""
+        found = np.full(len(rows), neutral[self.output])
         with np.errstate(over="ignore", invalid="ignore"):
             for k, factor in zip(self.telling, self.factors, strict=True):  # in this order for any number of rows
-                found += factor * (outputs[k] - neutral[k])
+                found += factor * (outputs[k, rows] - neutral[k])
         return np.where(np.isnan(found), neutral[self.output], found).clip(self.low, self.high)
 
 
@@ -67,7 +67,7 @@ def fill_in(outputs: Double, fills: Sequence[Fill], missing: Mapping[int, Mask],
     for fill in fills:
         rows = np.flatnonzero(missing[fill.output])
         if len(rows):
-            told.append((fill.output, rows, fill.values(outputs[:, rows], neutral)))
+            told.append((fill.output, rows, fill.values(outputs, rows, neutral)))
     for output, rows, values in told:
         outputs[output, rows] = values
 
@@ -103,11 +103,12 @@ def learn_fills(sample: Sample, missing: Mapping[int, Mask], usable: Mask) -> li
         others = np.flatnonzero(usable & (sample.sources != column))
         if not present.any() or not len(others):
             continue
-        powers = (distances[others] ** 2 * present).sum(axis=1)
+        rest = distances[others]
+        powers = (rest**2 * present).sum(axis=1)
         for output in [t for t in targets if sample.sources[t] == column]:
-            found = _regression(distances, output, others, present, powers)
+            found = _regression(distances[output], rest, present, powers)
             if found is not None:
-                telling, factors = found
+                telling, factors = others[found[0]], found[1]
                 seen = sample.outputs[output, :n_used][present > 0]
                 with np.errstate(over="ignore"):
                     factors = factors / (units[telling] * spread[telling]) * (units[output] * spread[output])
@@ -119,20 +120,18 @@ def learn_fills(sample: Sample, missing: Mapping[int, Mask], usable: Mask) -> li
     return fills
 
 
-def _regression(distances: Double, output: int, others: Indices, weights: Double,
-                powers: Double) -> tuple[Indices, Double] | None:
-    """The outputs that tell one best, and their factors; None if they tell next to nothing."""
-    target = distances[output] * weights
-    variance = float((distances[output] * target).sum())
-    products = (distances[others] * target).sum(axis=1)
+def _regression(distances: Double, others: Double, weights: Double, powers: Double) -> tuple[Indices, Double] | None:
+    """Which of other outputs tell one best, and their factors; None if they tell next to nothing."""
+    target = distances * weights
+    variance = float((distances * target).sum())
+    products = (others * target).sum(axis=1)
     told = products**2 / (powers + _RIDGE)
     by_chance = (8 + 2 * math.log(len(others))) / float(weights.sum())  # more than the best of so many of noise tells
     best = np.argsort(-np.round(told / (variance or 1.0), 9), kind="stable")  # of equal ones the first
     best = np.sort([k for k in best[:MOST_TELLING] if told[k] > by_chance * variance]).astype(np.intp)
     if not len(best):
         return None
-    telling, products = others[best], products[best]
-    chosen = distances[telling]
+    products, chosen = products[best], others[best]
     gram = (chosen[:, None] * chosen * weights).sum(axis=2) + _RIDGE * np.eye(len(best))
     factors = np.linalg.solve(gram, products)
-    return (telling, factors) if float((factors * products).sum()) > _SMALLEST_GAIN * variance else None
+    return (best, factors) if float((factors * products).sum()) > _SMALLEST_GAIN * variance else None
