@@ -42,12 +42,12 @@ class _RFFNet(Model):
         """The state from which `fit` continues; None to start anew."""
         return state_to_continue(self, training) if self.warm_start else None
 
-    def _held_out(self, y: Any, sample_weight: Any, eval_set: Any,
-                  rng: "np.random.Generator") -> NDArray[np.intp] | None:
-        """Rows that `fit` will hold out, from which a map must not learn."""
+    def _held_out(self, y: Any, sample_weight: Any, eval_set: Any, rng: "np.random.Generator") -> Any:
+        """Indices of the rows that `fit` will hold out, from which a map must not learn; None without a map."""
+        if self.columns is None or eval_set is not None:
+            return None
         self._check_params()
-        mapped = self.columns is not None and eval_set is None
-        return rows_held_out(y, sample_weight, self.validation_fraction, rng) if mapped else None
+        return rows_held_out(y, sample_weight, self.validation_fraction, rng)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
