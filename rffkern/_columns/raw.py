@@ -75,13 +75,23 @@ def category_of_numbers(column: RawColumn) -> RawColumn:
 
 def category_of_objects(values: list[Any]) -> RawColumn | None:
     """A category of Python integers, some of them missing; None if there is anything else."""
-    groups = {kind: "integers" if issubclass(kind, numbers.Integral) and not issubclass(kind, (bool, np.bool_))
-              else _group(kind) for kind in {*map(type, values)}}
-    if "integers" not in groups.values() or not {*groups.values()} <= {"integers", "missing"}:
+    first = next((value for value in values if not _is_missing(value)), None)
+    if not _is_integer(first):  # most often text
         return None
     index: dict[int, int] = {}
-    codes = [index.setdefault(int(value), len(index)) if groups[type(value)] == "integers" else -1 for value in values]
+    codes = [index.setdefault(int(value), len(index)) if _is_integer(value) else -1 for value in values]
+    if any(code < 0 and not _is_missing(value) for code, value in zip(codes, values, strict=True)):
+        return None
     return category(np.array(codes), index)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+
+
+def _is_missing(value: Any) -> bool:
+    group = _group(type(value))
+    return group == "missing" or (group == "numbers" and _is_nan(value))
 
 
 def of_text(values: Iterable[Any]) -> RawColumn:

@@ -101,7 +101,8 @@ LARGE = [2**53, 2**53 + 1, None]
 
 
 @pytest.mark.parametrize("make", [
-    lambda: {"a": LARGE}, lambda: {"a": np.array(LARGE, object)}, lambda: {"a": np.array([2**53, 2**53 + 1, 2**53])},
+    lambda: {"a": LARGE}, lambda: {"a": np.array([float("nan"), *LARGE], object)},
+    lambda: {"a": np.array([2**53, 2**53 + 1, 2**53])},
     lambda: [[value] for value in LARGE], lambda: pytest.importorskip("polars").DataFrame({"a": LARGE}),
     lambda: pytest.importorskip("pyarrow").table({"a": LARGE}),
     lambda: pytest.importorskip("pandas").DataFrame({"a": LARGE}, dtype="Int64"),
@@ -111,6 +112,9 @@ def test_integers_of_a_category_keep_all_digits(make):
     levels = tuple(map(str, LARGE[:2]))
     assert read_table(make(), categorical=[0]).columns[0].levels == levels
     assert read_table(make(), expected={0}).columns[0].levels == levels
+    for mixed in (["a", 2**53], [2**53, True]):  # as without the name
+        with pytest.raises(InvalidInputError, match="values of one kind"):
+            read_table({"a": np.array(mixed, object)}, categorical=[0])
 
 
 def test_dates_and_times_of_frames():
