@@ -12,6 +12,7 @@ import os
 import pathlib
 import sys
 import time
+import warnings
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -202,6 +203,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=3000, help="of each set at most; two thirds of them for training")
     parser.add_argument("--log", default="gaps.jsonl")
     options = parser.parse_args()
+    warnings.filterwarnings("ignore", module="lightgbm")  # names of arguments, which differ between versions
     scores = read_log(options.log)
     with open(options.log, "a", encoding="utf-8") as log:
         for job, rows in jobs_of(options):
