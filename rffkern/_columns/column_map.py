@@ -14,6 +14,7 @@ from .._data.weights import check_weights
 from ..errors import InvalidInputError
 from .frozen import NUMERIC_FORMS, MapSettings
 from .frozen_map import Folds, FrozenMap
+from .plain import PlainForms
 from .survey import Survey
 from .tables import RawTable, check_table, column_name, read_table
 
@@ -136,6 +137,7 @@ class ColumnMap(Parametrised):
     )
 
     _frozen: FrozenMap
+    _plain: PlainForms | None  # the same where all columns are numbers
     n_features_in_: int
 
     def __init__(self, numeric: Sequence[str] = ("standard",), *, categorical_features: Sequence[Any] | None = None,
@@ -211,14 +213,15 @@ class ColumnMap(Parametrised):
             If X lacks a column, has infinite values, or another kind of values than training had in a column.
         """
         frozen = self._fitted_map()
-        mapped = frozen.apply_plain(X)
+        plain = X.astype(np.float64) if type(X) is np.ndarray and X.dtype == np.float32 else X
+        mapped = None if self._plain is None else self._plain.rows(plain)
         return frozen.apply(check_table(frozen.read(X, type(self).__name__), "X", 1)) if mapped is None else mapped
 
-    def _mapped(self, X: Any, owner: str, name: str = "X") -> NDArray[Any]:
+    def _mapped(self, X: Any, owner: str, name: str = "X", n_threads: int | None = None) -> NDArray[Any]:
         """The same for an estimator that errors name, in single precision for an array in single precision."""
         frozen = self._fitted_map()
-        mapped = frozen.apply_plain(X)
-        return _like(X, frozen.apply(check_table(frozen.read(X, owner, name), name, 1)) if mapped is None else mapped)
+        mapped = None if self._plain is None else self._plain.rows(X, n_threads)
+        return _like(X, frozen.apply(check_table(frozen.read(X, owner, name), name, 1))) if mapped is None else mapped
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name for each output: that of its column and its form or level."""
@@ -275,7 +278,8 @@ class ColumnMap(Parametrised):
 
     def _keep(self, frozen: FrozenMap) -> None:
         """Replace all attributes at once."""
-        new = vars(self) | {"_frozen": frozen, "n_features_in_": len(frozen.columns)}
+        new = vars(self) | {"_frozen": frozen, "_plain": PlainForms.of(frozen.columns)}
+        new["n_features_in_"] = len(frozen.columns)
         new["sources_"] = np.repeat(np.arange(len(frozen.columns)), [len(column.outputs) for column in frozen.columns])
         new["forms_"] = np.array([form for column in frozen.columns for form, _ in column.outputs])
         new.pop("feature_names_in_", None)
@@ -338,15 +342,21 @@ def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labe
     fitted = ColumnMap(**column_map.get_params())
     frozen, folds = fitted._learn(X, _targets_of(y, has_labels), sample_weight)
     fitted._keep(frozen)
+
+    def mapped(block: Any, first_row: int) -> NDArray[Any]:
+        rows = None if fitted._plain is None else fitted._plain.rows(block, 1)  # without target statistics
+        if rows is None:
+            rows = _like(block, frozen.apply(frozen.read(block, "the training"), folds, first_row))
+        return rows
+
     if not isinstance(X, RowBlocks):
-        return fitted, _like(X, frozen.apply(frozen.read(X, "the training"), folds))
+        return fitted, mapped(X, 0)
 
     def read() -> Iterator[NDArray[Any]]:
         first_row = 0
         for block in X.given_blocks():
-            table = frozen.read(block, "the training")
-            yield _like(block, frozen.apply(table, folds, first_row))
-            first_row += table.n_rows
+            yield (rows := mapped(block, first_row))
+            first_row += len(rows)
 
     return fitted, RowBlocks(read)
 

@@ -9,7 +9,7 @@ A form is kept in files as its numbers; `from_numbers` takes no others than `num
 
 import math
 from dataclasses import astuple, dataclass, replace
-from typing import Any, ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,15 +114,6 @@ class StandardForm:
             return ((values - self.mean) * self.inverse_deviation).clip(-_LARGEST_OUTPUT, _LARGEST_OUTPUT)[None]
 
 
-def standardised(X: NDArray[Any], forms: list[StandardForm]) -> Double:
-    """The rows of a finite array, each column by its form, to the bit as each form does it."""
-    with np.errstate(over="ignore"):
-        found = X - np.array([form.mean for form in forms])
-        found *= np.array([form.inverse_deviation for form in forms])
-    clipped: Double = np.clip(found, -_LARGEST_OUTPUT, _LARGEST_OUTPUT, out=found)
-    return clipped
-
-
 @dataclass(frozen=True, eq=False)
 class BoundedForm:
     """Values bounded smoothly: z / sqrt(1 + z^2), z their distance from the median in robust deviations."""
@@ -221,9 +212,12 @@ class RankForm:
 
     def __call__(self, values: Double) -> Double:
         """The ranks."""
-        slopes = np.append(np.diff(self.ranks) / np.diff(self.knots), 0.0)
-        outputs = np.empty((1, len(values)))
-        column_forms.interpolate(np.ascontiguousarray(values), self.knots, self.ranks, slopes, outputs[0])
+        kernel = column_forms.ColumnForms(
+            np.array([0, 1], np.intp), np.array([column_forms.KINDS["rank"]], np.intp),
+            np.array([[np.nan, 1.0, 0.0, 0.0, 0.0, 0.0]]), np.array([len(self.knots)], np.intp), self.knots, self.ranks)
+        outputs, rows = np.empty((1, len(values))), values.reshape(-1, 1)
+        column_forms.map_rows(kernel, rows, np.inf, outputs.reshape(-1, 1, 1),
+                              np.empty((1, column_forms.scratch_size(*rows.shape))), 1)
         return outputs
 
 

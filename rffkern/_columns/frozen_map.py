@@ -7,13 +7,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.validation import LARGEST_VALUE
-from .._kernels.packing import find_unbounded
 from ..errors import InvalidInputError
 from .fills import Sample, fill_in, learn_fills
-from .forms import StandardForm, require, standardised
+from .forms import StandardForm, require
 from .frozen import BuiltColumn, FrozenColumn, MapSettings, build_column, fills_of, form_sizes
-from .raw import CATEGORY, EMPTY, NUMERIC
+from .raw import CATEGORY, EMPTY
 from .survey import N_FOLDS, ColumnFacts, Survey
 from .tables import RawTable, column_name, read_table
 
@@ -22,9 +20,6 @@ Folds = Sequence[Mapping[int, Double]]
 
 # Rows that are mapped together, so that what lies between raw and mapped values stays in the cache.
 _PIECE = 4096
-
-# Magnitudes up to which an array is plain.
-_LIMITS = {np.dtype(np.float64): LARGEST_VALUE, np.dtype(np.float32): float(np.finfo(np.float32).max)}
 
 
 class FrozenMap(NamedTuple):
@@ -138,24 +133,6 @@ class FrozenMap(NamedTuple):
     def _neutral(self) -> Double:
         """Outputs of a row in which everything is missing."""
         return self._outputs([np.array([np.nan])] * len(self.columns))[:, 0]
-
-    def apply_plain(self, X: NDArray[Any]) -> Double | None:
-        """The same as `read` and `apply` for a finite array, faster; None for any other table."""
-        if (type(X) is not np.ndarray or X.dtype not in _LIMITS or X.ndim != 2 or not X.flags.c_contiguous
-                or X.shape[1] != len(self.columns) or not len(X)
-                or any(each.forms and each.kind != NUMERIC for each in self.columns)
-                or find_unbounded(X.reshape(-1), _LIMITS[X.dtype]) >= 0):
-            return None
-        standard = [form for each in self.columns for form in each.forms if isinstance(form, StandardForm)]
-        if len(standard) == len(self.columns) == self.n_outputs:
-            return standardised(X, standard)
-        outputs = np.empty((len(X), self.n_outputs))
-        for start in range(0, len(X), _PIECE):
-            piece = slice(start, start + _PIECE)
-            columns = np.ascontiguousarray(X[piece].T, dtype=np.float64)
-            outputs[piece] = np.concatenate([each.apply(values) for each, values
-                                             in zip(self.columns, columns, strict=True) if each.forms]).T
-        return outputs
 
     def header(self) -> list[dict[str, Any]]:
         """What a file's header holds."""

@@ -163,6 +163,10 @@ class Model(Parametrised):
             if not scores:
                 raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
             return np.concatenate(scores)
+        if "column_map_" in vars(self):
+            from .columns import score_table
+
+            return score_table(self.column_map_, self.expansion_, X, type(self).__name__, self.n_threads)
         X = self._check_rows(X)
         scored: Double = self.expansion_.score_checked(X, self.n_threads)
         return scored

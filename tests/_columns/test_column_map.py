@@ -201,23 +201,6 @@ def test_extreme_numbers_stay_finite():
     assert np.isfinite(small.transform([[-(2.0**1022), 2.0**1022]])).all()
 
 
-@pytest.mark.parametrize("forms", [("standard",), FORMS])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_arrays_without_gaps_take_a_shorter_way_to_the_same_bits(rng, forms, dtype):
-    X = (rng.standard_normal((9000, 4)) * [1, 1e3, 1e-3, 0] + [0, 1, 0, 5]).astype(dtype)
-    for columns in (X, X[:, :3]):
-        found = ColumnMap(forms).fit(columns)
-        rows = columns[:5000].copy()
-        assert found._frozen.apply_plain(rows) is not None
-        np.testing.assert_array_equal(found.transform(rows), found.transform(rows.astype(object)))
-        rows[7, 1] = np.nan
-        assert found._frozen.apply_plain(rows) is None
-        assert (found.transform(rows)[7, found.sources_ == 1] == 0).all() or "raw" in forms
-        rows[7, 1] = np.inf
-        with pytest.raises(InvalidInputError, match="column 1 of X must be finite"):
-            found.transform(rows)
-
-
 # --- blocks and arguments that do not fit
 
 def test_blocks_must_agree(rng):
