@@ -55,15 +55,19 @@ def columns_of(rows: np.ndarray) -> dict[str, Any]:
 
 
 def write_maps(folder: pathlib.Path, X: np.ndarray, y: np.ndarray) -> None:
-    """A ColumnMap, and a model with one."""
-    column_map = ColumnMap(("raw", "standard", "bounded", "rank", "bins"), n_knots=9, n_bins=3, date_parts=True)
-    table, rows = columns_of(X), X[:20]
+    """ColumnMaps, one of which tells missing values from another column, and a model with one."""
+    forms = ("raw", "standard", "bounded", "rank", "bins")
+    column_map = ColumnMap(forms, n_knots=9, n_bins=3, date_parts=True)
+    rows = X[:20]
     for name, model in (("column_map", column_map), ("gbrff2_with_columns", GBRFF2Classifier(
-            8, columns=ColumnMap(("standard", "rank"), n_knots=9), random_state=0))):
+            8, columns=ColumnMap(("standard", "rank"), n_knots=9), random_state=0)),
+            ("column_map_filled", ColumnMap(forms, n_knots=9, n_bins=3))):
         path = folder / f"{name}.npz"
         if not path.exists():
-            save(model.fit(table, y), path)
-            expected = np.ravel(answers(model, columns_of(rows))).tolist()
+            filled = name.endswith("filled")
+            tables = [columns_of(part) | ({"near": part[:, 0]} if filled else {}) for part in (X, rows)]
+            save(model.fit(tables[0], y), path)
+            expected = np.ravel(answers(model, tables[1])).tolist()
             path.with_suffix(".json").write_text(json.dumps({"rows": rows.tolist(), "answers": expected}))
             print(path)
 

@@ -72,12 +72,17 @@ class ColumnMap(Parametrised):
     - "rank": mid-rank, by linear interpolation between at most `n_knots` values;
     - "bins": indicators of `n_bins` quantile bins.
 
-    Over the training rows all forms but "raw" have mean 0 and variance 1, those of several outputs together, and with
-    F forms each is divided by sqrt(F): a column is one unit.  A category becomes indicators of its levels, in one unit;
-    rare levels are one level.  Beyond `max_levels` levels it becomes target statistics: the mean of y of each level,
-    shrunk towards the mean of all.  Missing values become 0, the mean; where training has any, there is also an
-    indicator of them.  Columns that are constant, equal to an earlier one or without any value, and categories of more
-    than 100,000 levels, are dropped.
+    Over the training rows with a value, all forms but "raw" have mean 0 and variance 1, those of several outputs
+    together, and with F forms each is divided by sqrt(F): a column is one unit.  A category becomes indicators of its
+    levels, in one unit; rare levels are one level.  Beyond `max_levels` levels it becomes target statistics: the mean
+    of y of each level, shrunk towards the mean of all.
+
+    Missing values (None, NaN, NA, NaT) become 0, the mean.  Where training has any, there is also an indicator of them,
+    1 or 0 less its mean, and they are told from the other columns where these explain at least 1 % of the variance:
+    each output from at most 8 outputs of these, by ridge regression on a sample of at most 2,048 rows.
+
+    Columns that are constant, equal to an earlier one or without any value, and categories of more than 100,000 levels,
+    are dropped.
 
     Parameters
     ----------
@@ -91,7 +96,8 @@ class ColumnMap(Parametrised):
     -----
     Where training and scoring both have column names, columns are found by name, in any order, and further columns are
     ignored; otherwise by position.  Levels that training did not have count as rare, or as missing where no level was
-    rare.  Infinite values are refused.  Dates are seconds since 1970, in UTC.
+    rare.  An empty text is a level.  Infinite values are refused.  Dates are seconds since 1970, in UTC; times of day
+    and intervals are seconds too.
 
     `fit_transform` and `fit(X).transform(X)` differ in target statistics: the former tells those of a row from the rows
     of four of five folds, the rows with other remainders of their index modulo 5.
@@ -257,18 +263,18 @@ class ColumnMap(Parametrised):
                 survey = Survey([column_name(names, j) for j in range(len(table.columns))],
                                 0 if targets is None else targets.shape[1])
             rows = slice(start, start + table.n_rows)
-            survey.add(table, _rows_of(weights, rows, "sample_weight", np.ones(table.n_rows)),
-                       _rows_of(targets, rows, "y", np.empty((table.n_rows, 0))))
+            values = _rows_of(targets, rows, "y", np.empty((table.n_rows, 0)))
+            survey.add(table, _rows_of(weights, rows, "sample_weight", np.ones(table.n_rows)), values)
         if survey is None:
             raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
         facts = survey.facts()
-        for name, array in (("sample_weight", weights), ("y", targets)):
+        for name, array in (("y", targets), ("sample_weight", weights)):
             if array is not None and len(array) != survey.n_rows:
                 raise InvalidInputError(f"{name} must have one entry per row of X ({survey.n_rows}), got {len(array)}")
         unit = min(1.0, survey.weight / survey.n_positive)
         settings = MapSettings(tuple(self.numeric), self.n_knots, self.n_bins, self.max_levels,
                                self.min_level_rows * unit, self.date_parts, unit, targets is not None)
-        return Learned(*FrozenMap.of(names, facts, survey.weight, settings))
+        return Learned(*FrozenMap.of(names, facts, survey, settings))
 
     def _keep(self, frozen: FrozenMap) -> None:
         """Replace all attributes at once."""

@@ -1,8 +1,8 @@
 """Forms that a raw column takes: functions of one value, learned from its quantiles and moments, then frozen.
 
 Each form maps the values of a column, nan where missing, to the rows of an array: one for each of its outputs.  Over
-the training rows the outputs have mean 0 and the variances of a form's outputs sum to 1, so that a missing value, which
-becomes 0, is as near to all others as can be, and every column is one unit.  `RawForm` alone keeps its units.
+the training rows the outputs have mean 0 and the variances of a form's outputs sum to 1, so that 0, the neutral value,
+is as near to all others as can be, and every column is one unit.  `RawForm` alone keeps its units.
 
 A form is kept in files as its numbers; `from_numbers` takes no others than `numbers` gives, and raises ValueError.
 """
@@ -302,31 +302,37 @@ def outputs_of(shares: Double) -> Double:
 
 @dataclass(frozen=True, eq=False)
 class MissingForm:
-    """Whether the value is missing."""
+    """Whether the value is missing: 1 or 0, less the share of the missing.
 
-    group: GroupForm  # of one group
+    It has no unit of its own, as it would count for as much as the values of a column.
+    """
+
+    share: float
+    scale: float = 1.0  # the first files of the format have indicators of variance 1
     name: ClassVar[str] = "missing"
     outputs: ClassVar[tuple[str, ...]] = ("missing",)
 
     def numbers(self) -> Double:
-        """The share of the missing."""
-        return self.group.shares
+        """The share of the missing, and the scale."""
+        return np.array(astuple(self))
 
     @classmethod
     def from_numbers(cls, numbers: Double) -> Self:
         """Rebuild it."""
-        _exactly(numbers, 1, "missing")
-        found = cls(GroupForm(numbers))
-        found.group.check()
-        return found
+        require(numbers.size in (1, 2), f"a form 'missing' has 2 numbers, got {numbers.size}")
+        share = float(numbers[0])
+        require(0 < share < 1, "the share of the missing is not that of a part")
+        scale = float(numbers[1]) if numbers.size == 2 else 1 / math.sqrt(share * (1 - share))
+        require(0 < scale <= _LARGEST_OUTPUT, "the scale of an indicator is not positive")
+        return cls(share, scale)
 
     def facts(self) -> dict[str, object]:
         """The share of the missing."""
-        return {"share": float(self.group.shares[0])}
+        return {"share": self.share}
 
     def __call__(self, values: Double) -> Double:
         """The indicator, never nan."""
-        return self.group(np.where(np.isnan(values), 0.0, 1.0))
+        return ((np.isnan(values) - self.share) * self.scale)[None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,6 +31,8 @@ class PlainForms:
 
     def __init__(self, columns: tuple[FrozenColumn, ...]) -> None:
         self._columns = columns
+        # Missing values that are told from other columns are not for the kernel.
+        self._refused = column_forms.UNBOUNDED | (column_forms.MISSING if any(each.fills for each in columns) else 0)
         entries, divisors, knots, heights, n_knots = [], [], [np.empty(0)], [np.empty(0)], []
         for column in columns:
             n_numeric = sum(form.name in NUMERIC_FORMS for form in column.forms)
@@ -62,12 +64,15 @@ class PlainForms:
                 and len(X) > 0)
 
     def fill(self, X: Real, out: Real, n_threads: int | None = None) -> bool:
-        """Map rows into an array of their precision, as `map_rows` says; False if values are infinite or too large."""
+        """Map rows into an array of their precision, as `map_rows` says.
+
+        False if values are infinite, too large, or missing and told from other columns.
+        """
         n_outputs = self._kernel.n_outputs
         n_threads = check_n_threads(n_threads, len(X) * (X.shape[1] + n_outputs) * _WORK)
         scratch = np.empty((n_threads, column_forms.scratch_size(*X.shape)))
         found = column_forms.map_rows(self._kernel, X, _LIMITS[X.dtype], out, scratch, n_threads)
-        return not found & column_forms.UNBOUNDED
+        return not found & self._refused
 
     def rows(self, X: Any, n_threads: int | None = None) -> Real | None:
         """Mapped rows in the precision of X; None for a table that they do not map."""
@@ -88,7 +93,7 @@ def _entries(form: Form) -> list[Entry]:
     if isinstance(form, RankForm):
         return [("rank", 0.0, 0.0, 0.0, 0.0, 0.0)]
     if isinstance(form, MissingForm):
-        missing, present = form.group(np.array([0.0, 1.0]))[0].tolist()
+        missing, present = form(np.array([np.nan, 0.0]))[0].tolist()
         return [("within", missing, -math.inf, math.inf, present, present)]
     assert isinstance(form, BinsForm)
     n_outputs = len(form.outputs)

@@ -124,15 +124,18 @@ class Model(Parametrised):
                                     "features as input")
 
     def _check_mapped(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
-                      goes_on: bool | None = None) -> Training:
-        """Mapped training rows by a check: those of the first map where training goes on."""
+                      goes_on: bool | None = None, unmapped: NDArray[np.intp] | None = None) -> Training:
+        """Mapped training rows by a check: those of the first map where training goes on.
+
+        A new map learns nothing of the rows `unmapped`, which are held out.
+        """
         from .columns import map_more, map_training, with_mapped_evaluation
 
         goes_on = getattr(self, "warm_start", False) if goes_on is None else goes_on
         if goes_on and "column_map_" in vars(self):
             mapped = map_more(self.column_map_, X, type(self).__name__)
         else:
-            mapped = map_training(self.columns, X, y, sample_weight, not isinstance(self, Regressor))
+            mapped = map_training(self.columns, X, y, sample_weight, not isinstance(self, Regressor), unmapped)
         if eval_set is not None:
             mapped = with_mapped_evaluation(mapped, eval_set, type(self).__name__)
         training = with_evaluation(check(mapped.X, y, sample_weight), mapped.eval_set)
@@ -187,12 +190,13 @@ class Classifier(Model):
         """From scores to probabilities."""
         return LogisticLink()
 
-    def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None) -> Training:
+    def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
+                        unmapped: NDArray[np.intp] | None = None) -> Training:
         """Check parameters and rows."""
         self._check_params()
         if self.columns is None:
             return with_evaluation(check_labelled(X, y, sample_weight), eval_set)
-        return self._check_mapped(check_labelled, X, y, sample_weight, eval_set)
+        return self._check_mapped(check_labelled, X, y, sample_weight, eval_set, unmapped=unmapped)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
@@ -280,13 +284,13 @@ class Regressor(Model):
         return tags
 
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
-                        goes_on: bool | None = None) -> Training:
+                        goes_on: bool | None = None, unmapped: NDArray[np.intp] | None = None) -> Training:
         """Check parameters and rows; a single row will do only where training goes on."""
         self._check_params()
         check = partial(check_with_targets, n_threads=self.n_threads, min_samples=1 if goes_on else 2)
         if self.columns is None:
             return with_evaluation(check(X, y, sample_weight), eval_set)
-        return self._check_mapped(check, X, y, sample_weight, eval_set, goes_on)
+        return self._check_mapped(check, X, y, sample_weight, eval_set, goes_on, unmapped)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted targets at the rows of X.

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from .._columns.column_map import ColumnMap, fit_copy, map_rows
 from .._columns.plain import PlainForms
 from .._data.threads import check_n_threads
+from .._data.validation import as_numeric
 from .._kernels import packing, scoring
 from ..expansion import Expansion
 
@@ -25,8 +26,13 @@ class MappedTraining(NamedTuple):
     column_map: ColumnMap  # fitted
 
 
-def map_training(columns: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> MappedTraining:
-    """Fit a copy of a map on training rows, and map them."""
+def map_training(columns: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labels: bool,
+                 unmapped: NDArray[np.intp] | None = None) -> MappedTraining:
+    """Fit a copy of a map on training rows without those of `unmapped`, and map all of them."""
+    if unmapped is not None and len(unmapped):
+        weights = np.ones(len(y)) if sample_weight is None else np.array(as_numeric(sample_weight, "sample_weight"))
+        weights.reshape(-1)[unmapped] = 0
+        sample_weight = weights
     column_map, mapped = fit_copy(columns, X, y, sample_weight, has_labels)
     return MappedTraining(mapped, None, column_map)
 
@@ -57,7 +63,7 @@ def score_table(column_map: ColumnMap, expansion: Expansion, X: Any, owner: str,
 
 
 def _score_plain(forms: PlainForms, expansion: Expansion, X: NDArray[Any], n_threads: int | None) -> Double | None:
-    """The same for an array of numbers, mapped block by block into tiles to score; None if some are infinite."""
+    """The same for an array of numbers, mapped block by block into tiles to score; None where `fill` is False."""
     n_features, n_bytes = expansion.n_features, X.dtype.itemsize
     width = scoring.tile_width(n_features, n_bytes)
     n_tiles = max(1, _BLOCK_BYTES * check_n_threads(n_threads, X.size) // (n_features * n_bytes * width))
