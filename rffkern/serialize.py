@@ -37,6 +37,7 @@ Labels = NDArray[Any]
 
 _SINCE_COLUMNS = 4  # the format version
 _MAP_FAMILY, _MAP_CLASS = "column_map", "ColumnMap"
+_CHOSEN = "auto"  # the parameter columns of a model that may have a map or none
 
 _LARGEST_TABLE = 1 << 25  # bytes; what `load` takes of a file of any size
 
@@ -210,7 +211,7 @@ def _describe_model(model: Model) -> Contents:
     curves = {name: getattr(model, name) for name in model._fitted_curves}
     params = {name: _plain(name, value) for name, value in model.get_params(deep=False).items()}
     column_map = getattr(model, "column_map_", None)
-    if (column_map is None) != (model.columns is None):
+    if not _agree(model.columns, column_map):
         raise InvalidInputError("the parameter columns of the model must be that it was fitted with")
     params["n_threads"] = None  # a matter of the machine
     stored_classes = None if classes is None else _labels_to_json(classes)
@@ -227,6 +228,11 @@ def _describe_model(model: Model) -> Contents:
     header = make_header(model.family, type(model).__name__, params=params, classes=stored_classes,
                          feature_names=None if names is None else list(names), arrays=arrays, columns=columns)
     return Contents(header, arrays)
+
+
+def _agree(columns: Any, column_map: Any) -> bool:
+    """Whether the parameter columns of a model may have led to its map."""
+    return columns == _CHOSEN or (columns is None) == (column_map is None)
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -327,7 +333,7 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
                                  (*cls._fitted_curves, *(["columns"] if column_map is not None else [])))
     model = cls(**_current_params(cls, header["params"], header["version"]))
     model._check_params()
-    require((model.columns is None) == (column_map is None), "the parameter columns and the columns do not agree")
+    require(_agree(model.columns, column_map), "the parameter columns and the columns do not agree")
     classes = None
     if hasattr(cls, "predict_proba"):
         classes = _labels_from_json(header["classes"], n_bytes)
@@ -348,7 +354,9 @@ def _current_params(cls: type[Model], params: Any, version: int) -> dict[str, An
             params = convert(params)
     params = params if version >= _SINCE_COLUMNS else {**params, "columns": None}
     require(set(params) == set(cls._param_names()), "the parameters are not the class's")
-    columns = None if params["columns"] is None else _map_from_params(params["columns"])
+    columns = params["columns"]
+    if columns is not None and columns != _CHOSEN:
+        columns = _map_from_params(columns)
     return {**params, "columns": columns, "n_threads": None}
 
 

@@ -55,13 +55,15 @@ def columns_of(rows: np.ndarray) -> dict[str, Any]:
 
 
 def write_maps(folder: pathlib.Path, X: np.ndarray, y: np.ndarray) -> None:
-    """ColumnMaps, one of which tells missing values from another column, and a model with one."""
+    """ColumnMaps, one of which tells missing values from another column, a model with one and one that has chosen."""
     forms = ("raw", "standard", "bounded", "rank", "bins")
-    column_map = ColumnMap(forms, n_knots=9, n_bins=3, date_parts=True)
+    ranks = ColumnMap(("standard", "rank"), n_knots=9)
     rows = X[:20]
-    for name, model in (("column_map", column_map), ("gbrff2_with_columns", GBRFF2Classifier(
-            8, columns=ColumnMap(("standard", "rank"), n_knots=9), random_state=0)),
-            ("column_map_filled", ColumnMap(forms, n_knots=9, n_bins=3))):
+    models = {"column_map": ColumnMap(forms, n_knots=9, n_bins=3, date_parts=True),
+              "gbrff2_with_columns": GBRFF2Classifier(8, columns=ranks, random_state=0),
+              "gbrff2_with_choice": GBRFF2Classifier(8, columns="auto", random_state=0),
+              "column_map_filled": ColumnMap(forms, n_knots=9, n_bins=3)}
+    for name, model in models.items():
         path = folder / f"{name}.npz"
         if not path.exists():
             filled = name.endswith("filled")

@@ -42,7 +42,9 @@ def _facts(model: Any, n_bytes: int) -> dict[str, Any]:
     if hasattr(model, "select_top_k"):
         columns = facts.get("feature names", range(model.n_features_in_))
         facts["most relevant"] = [columns[j] for j in model.select_top_k(model.n_features_in_)]
-    if hasattr(model, "column_map_"):
+    if getattr(model, "columns", None) == "auto":
+        facts["chosen columns"] = "as they are" if model.column_map_ is None else ", ".join(model.column_map_.numeric)
+    if getattr(model, "column_map_", None) is not None:
         facts |= _of_map(model.column_map_)
     if hasattr(model, "get_params"):
         facts["parameters"] = _plain_params(model)

@@ -257,7 +257,7 @@ class ColumnMap(Parametrised):
         survey: Survey | None = None
         names: tuple[str, ...] | None = None
         weights = None if sample_weight is None else _weights_of(sample_weight)
-        for table, start in _tables(X, self.categorical_features):
+        for table, start in tables(X, self.categorical_features):
             if survey is None:
                 names = table.names
                 survey = Survey([column_name(names, j) for j in range(len(table.columns))],
@@ -291,7 +291,7 @@ class ColumnMap(Parametrised):
 describe(ColumnMap, {})
 
 
-def _tables(X: Any, categorical: Any) -> Iterator[tuple[RawTable, int]]:
+def tables(X: Any, categorical: Any) -> Iterator[tuple[RawTable, int]]:
     """Yield (table, index of its first row) of the blocks of training rows; their columns agree."""
     if isinstance(X, np.memmap) and X.ndim == 2:
         X = RowBlocks(X)
@@ -373,7 +373,8 @@ def _rows_of(array: Double | None, rows: slice, name: str, default: Double) -> D
 def _weights_of(sample_weight: Any) -> Double:
     """Weights as they are given, checked."""
     given = np.asarray(as_numeric(sample_weight, "sample_weight"), dtype=np.float64)
-    check_weights(given, len(np.atleast_1d(given)))
+    if given.size:  # no rows are refused as such
+        check_weights(given, len(np.atleast_1d(given)))
     return given.reshape(-1)
 
 

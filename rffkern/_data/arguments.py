@@ -102,21 +102,22 @@ class RandomState(NamedTuple):
 
 
 class OfClass(NamedTuple):
-    """Accept None, or an object of a class that is known by its name, whose own parameters are checked too."""
+    """Accept None, a word, or an object of a class that is known by its name, whose own parameters are checked too."""
 
     class_name: str
+    word: str
 
     @property
     def domain(self) -> str:
         """What is accepted, as documentation says it."""
-        return f"{self.class_name} or None"
+        return f'"{self.word}" or {self.class_name} or None'
 
     def __call__(self, name: str, value: Any) -> None:
         """Raise InvalidInputError unless the value is accepted."""
-        if value is None:
+        if value is None or (isinstance(value, str) and value == self.word):
             return
         if self.class_name not in (base.__name__ for base in type(value).__mro__):
-            raise InvalidInputError(f"{name} must be a {self.class_name} or None, got {value!r}")
+            raise InvalidInputError(f"{name} must be {self.word!r}, a {self.class_name} or None, got {value!r}")
         value._check_params()
 
 

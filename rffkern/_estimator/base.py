@@ -22,6 +22,9 @@ from .registry import family_of
 Double = NDArray[np.float64]
 Check = Callable[[Any, Any, Any], Training]  # of rows, labels or targets, and weights
 
+# What a trial of a column map takes of these parameters at most.
+_TRIAL_SIZES = {"n_estimators": 50, "max_epochs": 300, "n_restarts": 1}
+
 
 class Fitted(NamedTuple):
     """What training leaves, to be kept by an estimator."""
@@ -84,8 +87,12 @@ class Model(Parametrised):
         new |= fitted.attributes
         if fitted.column_map is not None:
             new["n_features_in_"] = fitted.column_map.n_features_in_
+        if self.columns is None and fitted.column_map is None:
+            new.pop("column_map_", None)
+        else:
+            new["column_map_"] = fitted.column_map
         for name, value in (("feature_names_in_", fitted.names), ("classes_", fitted.classes),
-                            ("_training_state", fitted.training_state), ("column_map_", fitted.column_map)):
+                            ("_training_state", fitted.training_state)):
             if value is None:
                 new.pop(name, None)
             else:
@@ -107,8 +114,9 @@ class Model(Parametrised):
     def _check_rows(self, X: Any) -> NDArray[Any]:
         """Rows to score, checked against what `fit` saw."""
         self._check_fitted()
-        if "column_map_" in vars(self):
-            mapped: NDArray[Any] = self.column_map_._mapped(X, type(self).__name__)
+        column_map = vars(self).get("column_map_")
+        if column_map is not None:
+            mapped: NDArray[Any] = column_map._mapped(X, type(self).__name__)
             return mapped
         names = feature_names(X)
         X = check_array(X)
@@ -125,22 +133,40 @@ class Model(Parametrised):
 
     def _check_mapped(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
                       goes_on: bool | None = None, unmapped: NDArray[np.intp] | None = None) -> Training:
-        """Mapped training rows by a check: those of the first map where training goes on.
+        """Training rows by a check, mapped: by the first map, if any, where training goes on.
 
         A new map learns nothing of the rows `unmapped`, which are held out.
         """
         from .columns import map_more, map_training, with_mapped_evaluation
 
         goes_on = getattr(self, "warm_start", False) if goes_on is None else goes_on
-        if goes_on and "column_map_" in vars(self):
-            mapped = map_more(self.column_map_, X, type(self).__name__)
+        if goes_on and hasattr(self, "expansion_"):
+            mapped = map_more(vars(self).get("column_map_"), X, type(self).__name__)
         else:
-            mapped = map_training(self.columns, X, y, sample_weight, not isinstance(self, Regressor), unmapped)
+            mapped = map_training(self, X, y, sample_weight, not isinstance(self, Regressor), unmapped)
         if eval_set is not None:
             mapped = with_mapped_evaluation(mapped, eval_set, type(self).__name__)
         training = with_evaluation(check(mapped.X, y, sample_weight), mapped.eval_set)
+        if mapped.column_map is None:
+            return training
         names = getattr(mapped.column_map, "feature_names_in_", None)
         return training._replace(names=names, column_map=mapped.column_map)
+
+    def _trial_copy(self, standardize: bool) -> Any:
+        """An untrained model that trains fast and answers like this one, to compare column maps by."""
+        params = self.get_params(deep=False)
+        params |= {name: limit if params[name] is None else min(params[name], limit)
+                   for name, limit in _TRIAL_SIZES.items() if name in params}
+        params |= {name: 0 for name in ("random_state", "verbose") if name in params}
+        return type(self)(**params | {"columns": None, "standardize": standardize})
+
+    def _tried(self, X: Any, y: Any, sample_weight: Any, standardize: bool) -> Any:
+        """A `_trial_copy`, trained on rows in memory."""
+        return self._trial_copy(standardize).fit(X, y, sample_weight)
+
+    def _losses_of_rows(self, X: Any, y: Any) -> Double:
+        """A loss of each row, by which column maps are compared."""
+        raise NotImplementedError
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
@@ -163,10 +189,11 @@ class Model(Parametrised):
             if not scores:
                 raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
             return np.concatenate(scores)
-        if "column_map_" in vars(self):
+        column_map = vars(self).get("column_map_")
+        if column_map is not None:
             from .columns import score_table
 
-            return score_table(self.column_map_, self.expansion_, X, type(self).__name__, self.n_threads)
+            return score_table(column_map, self.expansion_, X, type(self).__name__, self.n_threads)
         X = self._check_rows(X)
         scored: Double = self.expansion_.score_checked(X, self.n_threads)
         return scored
@@ -203,6 +230,12 @@ class Classifier(Model):
         if classes is None or expansion.n_outputs != (1 if len(classes) == 2 else len(classes)):
             raise ValueError("labels and outputs do not agree in number")
         return super()._restored(expansion, arrays, classes)
+
+    def _losses_of_rows(self, X: Any, y: Any) -> Double:
+        """The squared error of the probabilities of all classes (Brier)."""
+        wrong = self.predict_proba(X) - (np.asarray(y)[:, None] == self.classes_)
+        found: Double = (wrong**2).sum(axis=1)
+        return found
 
     def decision_function(self, X: Any) -> Double:
         """Return H at the rows of X.
@@ -291,6 +324,13 @@ class Regressor(Model):
         if self.columns is None:
             return with_evaluation(check(X, y, sample_weight), eval_set)
         return self._check_mapped(check, X, y, sample_weight, eval_set, goes_on, unmapped)
+
+    def _losses_of_rows(self, X: Any, y: Any) -> Double:
+        """The squared error, its mean over several targets."""
+        scores = self._raw_scores(X)
+        with np.errstate(over="ignore"):
+            found: Double = ((scores - np.reshape(y, scores.shape)) ** 2).mean(axis=1)
+        return found
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted targets at the rows of X.

@@ -59,11 +59,14 @@ EARLY_STOPPING_ROUNDS = Parameter("early_stopping_rounds", Number(int, 1, option
 PRECISION = Parameter("precision", Choice(("single", "double")),
                       "Arithmetic of the training kernels.  Sums over tiles and predictions kept in training are "
                       'double in both.  "single" becomes "double" where angles omega . x may exceed 4000 radians.')
-COLUMNS = Parameter("columns", OfClass("ColumnMap"),
+COLUMNS = Parameter("columns", OfClass("ColumnMap", "auto"),
                     "None takes columns as they are: finite numbers.  With a `ColumnMap`, tables may have missing "
                     "values, categories and dates.  A copy of it is fitted on the rows of `fit`, is `column_map_` "
                     "afterwards, and maps the rows of every call; `standardize` has no effect then, and what is told "
-                    "of columns is told of mapped ones.")
+                    'of columns is told of mapped ones.  "auto" chooses a map: small models learn from at most 3000 '
+                    "rows with a few maps in turn, and are judged on rows held out of these.  Arrays of finite numbers "
+                    "without names stay as they are, and `column_map_` is None, unless a map is better by more than "
+                    "noise; all other tables get a map.")
 RANDOM_STATE = Parameter("random_state", RandomState(), "Source of the random draws.")
 N_THREADS = Parameter("n_threads", Number(int, 1, MAX_THREADS, optional=True),
                       "Number of threads, at most the CPUs that are there; None for those this process may use.  The "

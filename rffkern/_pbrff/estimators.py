@@ -13,7 +13,7 @@ from .._data.row_blocks import RowBlocks
 from .._data.scaling import Scaling, scaling_in_threads
 from .._data.threads import check_n_threads
 from .._data.tiles import PackedTiles, pack
-from .._data.training_rows import LabelledRows, Training, check_labelled
+from .._data.training_rows import Training, check_labelled
 from .._estimator.base import Classifier, Fitted, Model
 from .._estimator.links import Link, LogisticLink
 from .._estimator.monitor import printing
@@ -40,11 +40,12 @@ Double = NDArray[np.float64]
 _BOUNDS = 1e-12, 1e8
 
 
-def _prepared(model: Any, rows: LabelledRows) -> tuple[Scaling, KernelSettings]:
+def _prepared(model: Any, training: Training) -> tuple[Scaling, KernelSettings]:
     """The scaling of the rows, and what the kernels of a model's landmarks depend on beside them."""
+    rows = training.rows
     n_numbers = math.prod(rows.X.shape)
     n_threads = check_n_threads(model.n_threads, n_numbers * model.n_landmarks * model.n_components)
-    standardize = model.standardize and model.columns is None  # mapped columns have their units
+    standardize = model.standardize and training.column_map is None  # mapped columns have their units
     scaling = scaling_in_threads(rows.X, rows.weights, standardize, check_n_threads(model.n_threads, n_numbers))
     gamma = resolved_gamma(model.gamma, standardize, scaling)
     return scaling, KernelSettings(model.n_landmarks, model.n_components, gamma, model.beta, model.landmarks,
@@ -198,7 +199,7 @@ class PBRFFClassifier(Classifier):
 
     def _learned(self, training: Training, signs: list[NDArray[np.int8]], rng: "np.random.Generator") -> Fitted:
         rows, n_samples = training.rows, training.rows.X.shape[0]
-        scaling, settings = _prepared(self, rows)
+        scaling, settings = _prepared(self, training)
         threads = MachineThreads(check_n_threads(self.n_threads, n_samples * self.n_landmarks),
                                  check_n_threads(self.n_threads, n_samples * self.n_landmarks**2))
         learned, tiles = learn_representation(rows, scaling, settings, rng)
@@ -324,7 +325,7 @@ class PBRFFTransformer(Model):
         rng = check_rng(self.random_state)
         training = check_labelled(X, y, sample_weight) if self.columns is None else self._check_mapped(
             check_labelled, X, y, sample_weight)
-        scaling, settings = _prepared(self, training.rows)
+        scaling, settings = _prepared(self, training)
         with printing() if self.verbose else contextlib.nullcontext():
             learned, _ = learn_representation(training.rows, scaling, settings, rng)
         expansion = FourierExpansion(learned.omegas, learned.phases, learned.kernels.posterior.reshape(-1, 1),
@@ -332,6 +333,10 @@ class PBRFFTransformer(Model):
         attributes = {"n_components_": self.n_components, "landmarks_": learned.landmarks}
         self._keep(Fitted(training.names, None, expansion, attributes, column_map=training.column_map))
         return self
+
+    def _trial_copy(self, standardize: bool) -> PBRFFClassifier:
+        """The classifier on these features."""
+        return PBRFFClassifier(**super()._trial_copy(standardize).get_params(deep=False))
 
     def fit_transform(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[Any]:
         """Return the features of the rows that are learned from."""

@@ -12,7 +12,7 @@ from .._estimator.base import Classifier, Model, Regressor
 from .._estimator.links import SoftmaxLink
 from .._estimator.parameters import CLASSES_
 from ..expansion import Expansion
-from .losses import Huber, Logistic, Loss, Pinball, Softmax, Squared
+from .losses import Huber, Logistic, Loss, Pinball, ResidualLoss, Softmax, Squared
 from .parameters import ARGUMENTS, ATTRIBUTES, FEATURES, LOSS, STEPS, TRAINING, reg_lambda, with_early_stopping_rounds
 from .problem import rows_held_out
 from .relevance import SelectionPath, importances, relevances_of_columns, score_columns, top_k
@@ -150,10 +150,16 @@ class RFFNetRegressor(_RFFNet, Regressor):
         self.n_threads = n_threads
         self.verbose = verbose
 
-    def _loss(self) -> Loss:
+    def _loss(self) -> ResidualLoss:
         if self.loss == "huber":
             return Huber(self.delta)
         return Pinball(self.quantile) if self.loss == "pinball" else Squared()
+
+    def _losses_of_rows(self, X: Any, y: Any) -> Double:
+        """The loss that is minimised, its mean over several targets."""
+        scores = self._raw_scores(X)
+        found: Double = self._loss().of_residuals(np.reshape(y, scores.shape) - scores).mean(axis=1)
+        return found
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
             callback: Callable[..., Any] | None = None) -> Self:

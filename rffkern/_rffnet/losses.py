@@ -30,30 +30,55 @@ class Loss:
         return found
 
 
-class Squared(Loss):
+class ResidualLoss(Loss):
+    """A loss of y - f."""
+
+    def of_residuals(self, residuals: Double) -> Double:
+        """The loss of each residual."""
+        raise NotImplementedError
+
+
+class Squared(ResidualLoss):
     """(y - f)^2"""
 
     def __init__(self) -> None:
         super().__init__(rffnet_losses.Squared())
 
+    def of_residuals(self, residuals: Double) -> Double:
+        """Their squares."""
+        with np.errstate(over="ignore"):
+            found: Double = residuals**2
+        return found
 
-class Huber(Loss):
+
+class Huber(ResidualLoss):
     """(y - f)^2 up to |y - f| = delta, and linear beyond (Huber, 1964)."""
 
     def __init__(self, delta: float) -> None:
         super().__init__(rffnet_losses.Huber(delta))
+        self._delta = delta
+
+    def of_residuals(self, residuals: Double) -> Double:
+        """Their squares up to delta, and linear beyond."""
+        sizes = np.abs(residuals)
+        inner = np.minimum(sizes, self._delta)
+        return inner * (2 * sizes - inner)
 
     def start(self, targets: Double, weights: RowWeights, n_outputs: int) -> Double:
         """The medians, which are near the best scores."""
         return _quantiles(targets, weights, 0.5)
 
 
-class Pinball(Loss):
+class Pinball(ResidualLoss):
     """(y - f) quantile where f < y, else (y - f) (quantile - 1): least where f is that quantile of y."""
 
     def __init__(self, quantile: float) -> None:
         super().__init__(rffnet_losses.Pinball(quantile))
         self._quantile = quantile
+
+    def of_residuals(self, residuals: Double) -> Double:
+        """A multiple of their sizes, another on either side of 0."""
+        return np.maximum(self._quantile * residuals, (self._quantile - 1) * residuals)
 
     def start(self, targets: Double, weights: RowWeights, n_outputs: int) -> Double:
         """The quantiles."""

@@ -45,7 +45,6 @@ class Settings(ScheduleSettings, Protocol):
     validation_fraction: float
     n_restarts: int | None
     standardize: bool
-    columns: Any
     precision: str
     random_state: RandomSource
     n_threads: int | None
@@ -98,7 +97,7 @@ def partial_fit_network(settings: Settings, training: Training, loss: Loss, stat
     problem = pose(training.rows, training, state)
     members = problem.weights.positive()
     if state is None:
-        scaling = _measured_scaling(settings, problem)
+        scaling = _measured_scaling(settings, training, problem)
         if not scaling.inverse_scale.any():
             raise InvalidInputError("X must have rows that differ in the first call of partial_fit, which chooses the "
                                     f"units of columns, got {len(members)} row(s) without spread: pass more rows")
@@ -120,15 +119,15 @@ def _starts(task: _Task, training: Training, state: TrainingState | None) -> Ite
         yield "epoch", state.continued(training, n_samples)._replace(n_samples=n_samples, held_out=held_out)
         return
     n_restarts = settings.n_restarts or (_RESTARTS_OF_FEW if n_samples <= _FEW_ROWS else 1)
-    scaling = _measured_scaling(settings, task.problem)
+    scaling = _measured_scaling(settings, training, task.problem)
     for index in range(1, n_restarts + 1):
         start = _initial_state(settings, task.problem, training, scaling, task.loss, task.rng)
         yield "epoch" if n_restarts == 1 else f"restart {index}, epoch", start._replace(held_out=held_out)
 
 
-def _measured_scaling(settings: Settings, problem: Problem) -> Scaling:
+def _measured_scaling(settings: Settings, training: Training, problem: Problem) -> Scaling:
     """Columns in units of their spread, or without `standardize` in units of the root of their mean variance."""
-    standardize = settings.standardize and settings.columns is None  # mapped columns have their units
+    standardize = settings.standardize and training.column_map is None  # mapped columns have their units
     scaling = measure_scaling(problem.X, problem.weights, standardize, settings.n_threads)
     variance = rows_variance(standardize, scaling)
     return scaling._replace(inverse_scale=scaling.inverse_scale / math.sqrt(variance))

@@ -33,6 +33,7 @@ from .kernel import KernelParameter
 from .likelihood import one_for_all, one_per_column
 from .stages import staged_scores
 from .training import CURVES, Method, restored, train
+from .trials import tried
 
 Double = NDArray[np.float64]
 
@@ -121,6 +122,9 @@ class _SparseKernelMachine(Model):
     learner_size: int
     subset_size: int | None
     kernel_parameters_: Double
+
+    def _tried(self, X: Any, y: Any, sample_weight: Any, standardize: bool) -> Any:
+        return tried(self, X, y, sample_weight, standardize)
 
     def _check_params(self) -> None:
         size = Number(int, self.learner_size, optional=True)  # learner_size is checked before subset_size

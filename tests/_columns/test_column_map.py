@@ -238,6 +238,8 @@ def test_y_and_weights_are_checked():
             ColumnMap().fit(X, None, y)
     with pytest.raises(InvalidInputError, match="sample_weight must not be negative"):
         ColumnMap().fit(X, None, [1.0, -1.0])
+    with pytest.raises(InvalidInputError, match="0 sample"):
+        ColumnMap().fit(np.empty((0, 2)), [], [])
 
 
 def test_it_must_be_fitted(tmp_path):

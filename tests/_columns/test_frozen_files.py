@@ -20,7 +20,7 @@ def columns_of(rows):
             "day": np.datetime64("2024-02-28", "s") + np.round(rows[:, 2] * 1e9).astype("m8[s]"), "width": rows[:, 1]}
 
 
-@pytest.mark.parametrize("name", ["column_map", "gbrff2_with_columns", "column_map_filled"])
+@pytest.mark.parametrize("name", ["column_map", "column_map_filled", "gbrff2_with_choice", "gbrff2_with_columns"])
 @pytest.mark.parametrize("version", range(4, FORMAT_VERSION + 1))
 def test_frozen_files_give_the_answers_they_gave(version, name, tmp_path):
     path = DATA / str(version) / f"{name}.npz"

@@ -79,6 +79,17 @@ def test_public_estimator_checks_with_a_map(family):
     assert model.__sklearn_tags__().input_tags.allow_nan
 
 
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_public_estimator_checks_with_a_choice(family):
+    """Of smaller models: each is trained up to fifteen times."""
+    model = small(family, columns="auto")
+    known = model.get_params(deep=False)
+    sizes = {"n_estimators": 10, "learner_size": 10} | ({"n_components": 20} if "gbrff" in family else {})
+    model.set_params(**{name: size for name, size in sizes.items() if name in known})
+    assert failures(model, not_expected("double", family), 40) == {}
+    assert model.__sklearn_tags__().input_tags.allow_nan
+
+
 def test_public_checks_of_the_map():
     for numeric in (("standard",), ("raw", "standard", "bounded", "rank", "bins")):
         assert failures(rffkern.ColumnMap(numeric), {}, 40) == {}

@@ -5,6 +5,7 @@ import pytest
 from helpers.families import TARGET, Frame, X, Y, answers, quick, same_state
 
 from rffkern import ColumnMap, InvalidInputError, NotFittedError, RowBlocks, load, save
+from rffkern._estimator import column_choice
 from rffkern._estimator.base import Regressor
 from rffkern._estimator.registry import FAMILIES
 
@@ -130,7 +131,7 @@ def test_parameters_of_the_map(family):
         model.set_params(columns__n_knot=17)
     with pytest.raises(InvalidInputError, match="Invalid parameter 'columns__n_knots'"):
         small(family, columns=None).set_params(columns__n_knots=17)
-    for wrong, message in (("raw", "columns must be a ColumnMap or None, got 'raw'"),
+    for wrong, message in (("raw", "columns must be 'auto', a ColumnMap or None, got 'raw'"),
                            (ColumnMap(()), "numeric must be")):
         with pytest.raises(InvalidInputError, match=message):
             small(family, columns=wrong).fit(TABLE, target_of(family))
@@ -234,3 +235,37 @@ def test_objects_with_names_are_tables(family):
     model = small(family).fit(Frame(X, [f"f{j}" for j in range(6)]), target_of(family))
     np.testing.assert_array_equal(answers(model, Frame(X[:, ::-1], [f"f{j}" for j in range(5, -1, -1)])),
                                   answers(model, X))
+
+
+def test_a_map_is_chosen(family, tmp_path):
+    """The model is that with the chosen map, whatever the threads and the blocks."""
+    target = target_of(family)
+    model = small(family, columns="auto").fit(TABLE, target)
+    assert model.columns == "auto"
+    given = small(family, columns=ColumnMap(model.column_map_.numeric)).fit(TABLE, target)
+    assert same_state(given, model)
+    blocks = RowBlocks([part(slice(0, 130)), part(slice(130, 400))])
+    assert same_state(small(family, columns="auto", n_threads=1).fit(blocks, target), model)
+    np.testing.assert_array_equal(answers(model, dict(reversed(TABLE.items()))), answers(given, TABLE))
+    save(model, tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    np.testing.assert_array_equal(answers(loaded, TABLE), answers(model, TABLE))
+    assert repr(loaded) == repr(model)
+    assert loaded.columns == "auto"
+    assert loaded.column_map_.describe() == model.column_map_.describe()
+    save(loaded, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+def test_columns_may_stay_as_they_are(family, tmp_path, monkeypatch):
+    """Then the model is that without a map, to the last bit."""
+    monkeypatch.setattr(column_choice, "_STANDARD_ERRORS", 1e9)
+    model = small(family, columns="auto").fit(X, target_of(family))
+    assert model.column_map_ is None
+    assert same_state(model, small(family, columns=None).fit(X, target_of(family)))
+    save(model, tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    assert (loaded.columns, loaded.column_map_) == ("auto", None)
+    np.testing.assert_array_equal(answers(loaded, X), answers(model, X))
+    with pytest.raises(InvalidInputError):
+        answers(model, TABLE)

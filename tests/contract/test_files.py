@@ -19,7 +19,8 @@ DATA = pathlib.Path(__file__).parent.parent / "data"
 FIRST_VERSION = {"gbrff2": 1, **dict.fromkeys(
     ["gbrff", "gbrff1", "gbrff_regressor", "pbrff", "pbrff_transformer", "rffnet", "rffnet_regressor", "sparse_kernel",
      "sparse_kernel_regressor"], 2)}
-WITH_MAPS = {"column_map", "gbrff2_with_columns"}  # whose tests are in `_columns/test_frozen_files.py`
+# Whose tests are in `_columns/test_frozen_files.py`.
+WITH_MAPS = {"column_map", "gbrff2_with_columns", "gbrff2_with_choice"}
 
 
 def test_save_and_load(fitted, tmp_path):

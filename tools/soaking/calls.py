@@ -167,7 +167,7 @@ def _calls(model, X, y, folder):
             continue  # hasattr says that they are not there yet
         yield name, lambda name=name: MODEL_CALLS[name](model, X, y)
     for name in public(type(expansion)) if expansion is not None else ():
-        yield f"expansion {name}", lambda name=name: EXPANSION_CALLS[name](expansion, X)
+        yield f"expansion {name}", lambda name=name: EXPANSION_CALLS[name](expansion, _mapped(model, X))
     yield "save", lambda: rffkern.save(model, folder / "model.npz")
     if expansion is not None:
         yield "load", lambda: str(rffkern.load(folder / "model.npz"))
@@ -178,6 +178,12 @@ def _calls(model, X, y, folder):
             yield f"{name} {call}", lambda call=call, given=given: BLOCK_CALLS[call](given)
     yield "predictions of blocks", lambda: answer(model, RowBlocks([X[:1], X[1:]]))
     yield "show_config", lambda: len(rffkern.show_config(mode="dicts"))
+
+
+def _mapped(model, X):
+    """Rows as the expansion takes them."""
+    column_map = getattr(model, "column_map_", None)
+    return X if column_map is None else column_map.transform(X)
 
 
 def answer(model, rows):
@@ -208,6 +214,8 @@ def public_calls(rng, folder):
     with np.errstate(over="ignore"):
         X = TABLES[table](rng)
     y = kinds[target](rng, len(X))
+    if rng.random() < 0.3:
+        params["columns"] = "auto"
     progress = folder / "progress"
 
     def guarded(call_name, call):
