@@ -10,7 +10,7 @@ from ._data.angles import AngleBound, RowParts
 from ._data.centers import pad_centers, pad_weights
 from ._data.pieces import row_pieces
 from ._data.threads import check_n_threads
-from ._data.validation import check_array
+from ._data.validation import check_array, read_only
 from ._kernels import packing, scoring
 from .errors import InvalidInputError
 
@@ -55,7 +55,7 @@ class Expansion:
 
     def __init__(self, *arrays: ArrayLike) -> None:
         for name, given, ndim in zip(self.array_names, arrays, self._dimensions, strict=True):
-            vars(self)[name] = _frozen(name, given, ndim)
+            vars(self)[name] = read_only(name, given, ndim)
         n_terms, n_features = vars(self)[self.array_names[0]].shape
         vars(self).update(n_terms=n_terms, n_features=n_features, n_outputs=self.intercept.shape[0], _packed={},
                           _fits_single={})
@@ -107,6 +107,10 @@ class Expansion:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
         raise NotImplementedError
 
+    def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None) -> Double:
+        """`score_checked` for rows in tiles (n_tiles, n_features, `scoring.tile_width`), padded with 0."""
+        raise NotImplementedError
+
     def arrays(self) -> dict[str, Double]:
         """The arrays that define the expansion, by name."""
         return {name: getattr(self, name) for name in self.array_names}
@@ -123,19 +127,6 @@ class Expansion:
     def _shapes(self) -> tuple[tuple[int, ...], ...]:
         """The shapes that the arrays must have."""
         raise NotImplementedError
-
-
-def _frozen(name: str, given: ArrayLike, ndim: int) -> Double:
-    """A read-only copy of a finite array."""
-    try:
-        array = np.array(given, dtype=np.float64, order="C")
-    except (ValueError, TypeError) as error:
-        raise InvalidInputError(f"{name} must be a finite {ndim}-D array: {error}") from error
-    if array.ndim != ndim or packing.find_unbounded(array.reshape(-1), np.finfo(np.float64).max) >= 0:
-        raise InvalidInputError(f"{name} must be a finite {ndim}-D array, got shape {array.shape}"
-                                + ("" if array.ndim != ndim else " with nan or inf"))
-    array.flags.writeable = False
-    return array
 
 
 class _PackedCosines(NamedTuple):
@@ -209,6 +200,12 @@ class FourierExpansion(Expansion):
             out[rows] = self._score_as_given(part, n_threads)
         return out
 
+    def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None) -> Double:
+        """`score_checked` for rows in tiles."""
+        if tiles.dtype == np.float32 and not (self.fits_single() and self._angles().are_small(tiles)):
+            return self.score_checked(np.concatenate([*tiles.transpose(0, 2, 1)])[:n_samples], n_threads)
+        return self._score_laid_out(tiles, n_samples, n_threads)
+
     def in_precisions(self, X: Real) -> RowParts:
         """Rows and their places: float32 rows where angles are large in float64, all others as they are."""
         if X.dtype != np.float32 or not self.fits_single():
@@ -218,15 +215,20 @@ class FourierExpansion(Expansion):
     def _score_as_given(self, X: Real, n_threads: int | None) -> Double:
         """Scores of rows in the precision of the rows."""
         n_samples, n_features = X.shape
-        out = np.empty((n_samples, self.intercept.size))
         if n_samples < _FEW:
+            out = np.empty((n_samples, self.intercept.size))
             terms, amplitudes = self._packed_few.get(X.dtype) or self._pack_few(X.dtype)
             scoring.score_few(X, self.center, terms, amplitudes, self.intercept, out,
                               np.empty(1 + n_features, X.dtype))
             return out
+        return self._score_laid_out(X.reshape(n_samples, n_features, 1), n_samples, n_threads)
+
+    def _score_laid_out(self, X: Real, n_samples: int, n_threads: int | None) -> Double:
+        """Scores of rows, one by one (n_samples, n_features, 1) or in tiles, in their precision."""
         omegas, shifts, amplitudes = self._packed.get(X.dtype) or self._pack(X.dtype)
+        out = np.empty((n_samples, self.n_outputs))
         n_threads = check_n_threads(n_threads, n_samples * omegas.size)
-        scratch = np.empty((n_threads, n_features * packing.TILE_ROWS), X.dtype)
+        scratch = np.empty((n_threads, self.n_features * packing.TILE_ROWS), X.dtype)
         scoring.score_rows(X, self.center, omegas, shifts, amplitudes, self.intercept, out, scratch, n_threads)
         return out
 
@@ -344,12 +346,16 @@ class KernelExpansion(Expansion):
 
     def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
-        single = X.dtype == np.float32 and self.fits_single()
-        return self._score_in(X, np.dtype(np.float32 if single else np.float64), n_threads)
+        return self.score_tiles(X.reshape(*X.shape, 1), len(X), n_threads)
 
-    def _score_in(self, X: Real, dtype: np.dtype[Any], n_threads: int | None) -> Double:
+    def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None) -> Double:
+        """`score_checked` for rows in tiles, or one by one."""
+        single = tiles.dtype == np.float32 and self.fits_single()
+        return self._score_in(tiles, n_samples, np.dtype(np.float32 if single else np.float64), n_threads)
+
+    def _score_in(self, X: Real, n_samples: int, dtype: np.dtype[Any], n_threads: int | None) -> Double:
+        """Scores of rows, one by one (n_samples, n_features, 1) or in tiles, in a precision."""
         middle, scale, centers, weights = self._packed.get(dtype) or self._pack(dtype)
-        n_samples = X.shape[0]
         n_threads = check_n_threads(n_threads, n_samples * (self.n_features + 2) * len(centers))
         out = np.empty((n_samples, self.n_outputs))
         scratch = np.empty((n_threads, self.n_features * packing.TILE_ROWS), dtype)
@@ -378,7 +384,8 @@ class KernelExpansion(Expansion):
         if not (largest < _LARGEST_SINGLE_LENGTH and np.abs(self.weights).max(initial=0) < _LARGEST_SINGLE):
             return False
         rows = np.ascontiguousarray(self.centers[:: self.n_terms // _N_PROBES + 1])
-        exact, rounded = (self._score_in(rows, dtype, None) for dtype in (np.dtype(np.float64), np.dtype(np.float32)))
+        exact, rounded = (self._score_in(rows.reshape(*rows.shape, 1), len(rows), np.dtype(dtype), None)
+                          for dtype in (np.float64, np.float32))
         return bool((np.abs(rounded - exact) <= _SINGLE_ERROR * np.abs(exact - self.intercept).max(axis=0, initial=0))
                     .all())
 

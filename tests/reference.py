@@ -314,13 +314,22 @@ def rffnet_pass(X, targets, weight, omegas, offsets, coefficients, relevances, s
 
 # --- columns of raw tables
 
-def interpolated(values, knots, heights):
-    """The piecewise linear function through some knots, constant beyond them."""
-    result = np.empty(len(values))
-    for i, value in enumerate(values):
-        k = max(np.flatnonzero(knots <= value), default=0)
-        within = min(max(value, knots[0]), knots[-1])
-        last = min(k + 1, len(knots) - 1)
-        slope = (heights[last] - heights[k]) / (knots[last] - knots[k]) if last > k else 0.0
-        result[i] = heights[k] + slope * (within - knots[k])
-    return result
+def column_form(kind, numbers, knots, heights, values):
+    """One form of a column at values, rounded operation by operation; numbers are missing, divisor, a, b, c, d."""
+    missing, divisor, a, b, c, d = numbers
+    with np.errstate(over="ignore", invalid="ignore"):
+        if kind == "raw":
+            found = values
+        elif kind == "standard":
+            found = np.clip((values - a) * b, -1e30, 1e30)
+        elif kind == "bounded":
+            z = np.clip((values - a) * b, -1e150, 1e150)
+            found = (z / np.sqrt(1 + z * z) - c) * d
+        elif kind == "within":
+            found = np.where((values >= a) & (values < b), c, d)
+        else:
+            first = np.maximum(np.searchsorted(knots, values, side="right") - 1, 0)
+            first[np.isnan(values)] = 0
+            slopes = np.append(np.diff(heights) / np.diff(knots), 0.0)
+            found = heights[first] + slopes[first] * np.maximum(values - knots[first], 0)
+        return np.where(np.isnan(values), missing, found) / divisor

@@ -27,8 +27,8 @@ SCORING = NAMES | {  # what any model from a file needs to score rows, beside it
     "_kernels.scoring", "_kernels.simd", "_system", "_system.archive", "_system.atomic_file", "expansion", "serialize",
 }
 COMMAND = {"__main__", "_cli", "_cli.main", "_cli.streams", "_cli.usage", "_system", "_system.atomic_file"}
-TABLES = {"_cli.csv_parser", "_cli.csv_records", "_cli.csv_table", "_cli.labels", "_cli.progress", "_cli.readers",
-          "_cli.rejects", "_cli.table", "_cli.text_source"}
+TABLES = {"_cli.cells", "_cli.csv_parser", "_cli.csv_records", "_cli.csv_table", "_cli.labels", "_cli.progress",
+          "_cli.readers", "_cli.rejects", "_cli.table", "_cli.text_source", "_columns", "_columns.raw"}
 
 # Where a family may live; what it loads of these is its own affair.
 OF_FAMILIES = ("_gbrff", "_pbrff", "_rffnet", "_sparse", "_fourier", "_kernels", "_data.tiles", "_estimator.monitor")

@@ -4,6 +4,7 @@ import pathlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 TOOLS = pathlib.Path(__file__).parent.parent / "tools"
@@ -19,7 +20,7 @@ def test_evaluations_of_kernels(call):
 
 
 @pytest.mark.parametrize("tool", ["bench", "bits", "check_wheel", "draw_boundary", "file_changes", "import_cost",
-                                  "make_fixtures", "reproduce"])
+                                  "make_fixtures", "reproduce", "columns/gaps", "columns/sketch"])
 def test_help(tool):
     done = subprocess.run([sys.executable, TOOLS / f"{tool}.py", "--help"], capture_output=True, text=True,
                           cwd=TOOLS.parent / "tests")
@@ -27,3 +28,22 @@ def test_help(tool):
         pytest.skip(done.stderr.splitlines()[-1])  # a library that only benchmarks need
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("usage: ")
+
+
+def test_gaps_follow_their_rules(rng):
+    from columns.dressed import GAPS, dressed, missing_cells, with_gaps
+
+    X = np.column_stack([rng.standard_normal((1000, 5)), rng.integers(0, 3, 1000)])
+    cells = {gaps: missing_cells(X, gaps, rng) for gaps in GAPS}
+    shares = [cells[gaps].mean() for gaps in ("none", "random10", "random30", "other30")]
+    np.testing.assert_allclose(shares, [0, 0.1, 0.3, 0.3], atol=0.02)
+    assert cells["own30"].any()
+    for j in np.flatnonzero(cells["own30"].any(axis=0)):
+        missing = cells["own30"][:, j]
+        assert X[missing, j].min() >= X[~missing, j].max()
+    for j in range(6):
+        missing = cells["other30"][:, j]
+        assert any(X[missing, k].min() >= X[~missing, k].max() for k in range(6) if k != j)
+    table = with_gaps(dressed(X, rng), cells["random30"])
+    lacking = [[value is None or value != value for value in column.tolist()] for column in table.values()]
+    np.testing.assert_array_equal(np.array(lacking).T, cells["random30"])

@@ -8,6 +8,7 @@
     python tools/bench.py machines --limit 300             linear machines of PBRFF beside libsvm, as rows grow
     python tools/bench.py sparse                           sparse kernel boosting against NumPy on BLAS, and its growth
     python tools/bench.py rffnet --data DIR                RFFNet against PyTorch: an epoch, and time to equal loss
+    python tools/bench.py columns                          scoring with maps of numeric columns, many rows and one
     python tools/bench.py growth --plot time.png           time against n (sizes of Figure 4), d and T
     python tools/bench.py threads                          one and two threads
     python tools/bench.py memmap --folder DIR              rows that stay on disk
@@ -24,6 +25,7 @@ import argparse
 import json
 
 import common.one_thread  # noqa: F401  (before numpy)
+from columns import bench as columns_bench
 from common.measure import compare
 from gbrff import bench as gbrff_bench
 from gbrff.contenders import CONTENDERS
@@ -31,7 +33,8 @@ from pbrff import bench as pbrff_bench
 from rffnet import bench as rffnet_bench
 from sparse import bench as sparse_bench
 
-COMMANDS = {**gbrff_bench.COMMANDS, **pbrff_bench.COMMANDS, **sparse_bench.COMMANDS, **rffnet_bench.COMMANDS}
+COMMANDS = {**gbrff_bench.COMMANDS, **pbrff_bench.COMMANDS, **sparse_bench.COMMANDS, **rffnet_bench.COMMANDS,
+            **columns_bench.COMMANDS}
 
 
 def parse_arguments():

@@ -55,16 +55,21 @@ def columns_of(rows: np.ndarray) -> dict[str, Any]:
 
 
 def write_maps(folder: pathlib.Path, X: np.ndarray, y: np.ndarray) -> None:
-    """A ColumnMap, a model with one, and a model that has chosen one."""
-    column_map = ColumnMap(("raw", "standard", "bounded", "rank", "bins"), n_knots=9, n_bins=3, date_parts=True)
-    table, rows = columns_of(X), X[:20]
-    given = GBRFF2Classifier(8, columns=ColumnMap(("standard", "rank"), n_knots=9), random_state=0)
-    chosen = GBRFF2Classifier(8, columns="auto", random_state=0)
-    for name, model in (("column_map", column_map), ("gbrff2_with_columns", given), ("gbrff2_with_choice", chosen)):
+    """ColumnMaps, one of which tells missing values from another column, a model with one and one that has chosen."""
+    forms = ("raw", "standard", "bounded", "rank", "bins")
+    ranks = ColumnMap(("standard", "rank"), n_knots=9)
+    rows = X[:20]
+    models = {"column_map": ColumnMap(forms, n_knots=9, n_bins=3, date_parts=True),
+              "gbrff2_with_columns": GBRFF2Classifier(8, columns=ranks, random_state=0),
+              "gbrff2_with_choice": GBRFF2Classifier(8, columns="auto", random_state=0),
+              "column_map_filled": ColumnMap(forms, n_knots=9, n_bins=3)}
+    for name, model in models.items():
         path = folder / f"{name}.npz"
         if not path.exists():
-            save(model.fit(table, y), path)
-            expected = np.ravel(answers(model, columns_of(rows))).tolist()
+            filled = name.endswith("filled")
+            tables = [columns_of(part) | ({"near": part[:, 0]} if filled else {}) for part in (X, rows)]
+            save(model.fit(tables[0], y), path)
+            expected = np.ravel(answers(model, tables[1])).tolist()
             path.with_suffix(".json").write_text(json.dumps({"rows": rows.tolist(), "answers": expected}))
             print(path)
 

@@ -1,6 +1,6 @@
 """From rows of a table to the bytes of their predictions."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -26,13 +26,15 @@ class Scorer(NamedTuple):
     model: Any
     form: RowFormat
     proba: bool
+    rows_of: Callable[[Block], Any] | None = None  # the rows that the model takes, where it takes more than numbers
 
     def answer(self, block: Block) -> Answer:
         """Predictions of a block."""
         if not len(block.X):
             return Answer(0, b"", None, None, block.done, block.rejected)
-        predicted = self.model.predict(block.X)
-        data = self.form.rows(predicted, self.model.predict_proba(block.X) if self.proba else None, block.words)
+        rows = block.X if self.rows_of is None else self.rows_of(block)
+        predicted = self.model.predict(rows)
+        data = self.form.rows(predicted, self.model.predict_proba(rows) if self.proba else None, block.words)
         scored = block.labels is not None
         return Answer(len(block.X), data, block.labels, predicted if scored else None, block.done, block.rejected)
 

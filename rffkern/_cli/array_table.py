@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._columns.raw import EMPTY, NUMERIC
 from ..errors import InvalidInputError
 from .number_rows import number_block
 from .table import BLOCK_ROWS, Block, Reading, Wanted, as_given, check_column_names
@@ -48,13 +49,18 @@ class ArrayTable:
         return Reading(self._blocks(wanted), as_given)
 
     def _blocks(self, wanted: Wanted) -> Iterator[Block]:
+        cells = [each if each.kind == EMPTY else each._replace(kind=NUMERIC) for each in wanted.cells_of_features()]
+        unread = [k for k, each in enumerate(cells) if each.kind == EMPTY]
         for start in range(0, self.X.shape[0], BLOCK_ROWS):
             rows = self.X[start : start + BLOCK_ROWS]
             labels = rows[:, wanted.target] if wanted.target is not None \
                 else self.y[start : start + BLOCK_ROWS] if self.y is not None else None
             done = self.X.itemsize * self.n_columns * min(start + BLOCK_ROWS, self.X.shape[0])
             words = [list(map(str, rows[:, j].tolist())) for j in wanted.words]
-            block = Block(np.ascontiguousarray(rows[:, wanted.features]), labels, done, words)
+            X = np.ascontiguousarray(rows[:, wanted.features])
+            if unread:
+                X[:, unread] = 0
+            block = Block(X, labels, done, words, cells=cells)
             yield number_block(block, wanted, start, self)
 
 

@@ -10,9 +10,23 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from .._columns.raw import CATEGORY, DATE, EMPTY, NUMERIC, RawColumn
+from .._columns.tables import read_table
 from ..errors import InvalidInputError
 from .number_rows import number_block
-from .table import BLOCK_ROWS, Block, Reading, Rejected, Wanted, as_given, check_column_names, column_label, located
+from .table import (
+    BLOCK_ROWS,
+    UNKNOWN,
+    Block,
+    Cells,
+    Reading,
+    Rejected,
+    Wanted,
+    as_given,
+    check_column_names,
+    column_label,
+    located,
+)
 from .usage import UsageError
 
 
@@ -40,28 +54,65 @@ class ArrowTable:
         return Reading(self._blocks(wanted), as_given)
 
     def _blocks(self, wanted: Wanted) -> Iterator[Block]:
+        cells = [self._cells(j, each) for j, each in zip(wanted.features, wanted.cells_of_features(), strict=True)]
         indices = [*wanted.features, *(() if wanted.target is None else (wanted.target,)), *wanted.words]
         names = list(dict.fromkeys(self._names[j] for j in indices))
         start = 0
         with _naming(self.path):
             for batch in self._batches.read(names):
-                columns = {j: _plain(batch.column(batch.schema.get_field_index(self._names[j]))) for j in set(indices)}
+                columns = {j: batch.column(batch.schema.get_field_index(self._names[j])) for j in set(indices)}
                 if batch.num_rows:
-                    yield self._block(columns, wanted, start, batch.num_rows)
+                    yield self._block(columns, wanted, cells, start, batch.num_rows)
                 start += batch.num_rows
 
-    def _block(self, columns: dict[int, Any], wanted: Wanted, start: int, n_rows: int) -> Block:
+    def _cells(self, j: int, wanted: Cells) -> Cells:
+        """What a column holds by its type, as far as its cells are not to be numbers."""
+        from pyarrow import types
+
+        kind = self._batches.types[j]
+        if wanted.kind in (EMPTY, NUMERIC):
+            return wanted
+        if types.is_boolean(kind):
+            return wanted._replace(kind=NUMERIC, truth=True)
+        if types.is_null(kind):
+            return wanted._replace(kind=UNKNOWN)
+        if wanted.kind == CATEGORY and types.is_integer(kind):  # whose digits doubles may not hold
+            of_truth = wanted.levels and {*wanted.levels} <= {"False", "True"}
+            return wanted._replace(kind=NUMERIC if of_truth else CATEGORY)
+        if types.is_dictionary(kind) or str(kind) in ("string", "large_string", "string_view"):
+            return wanted._replace(kind=CATEGORY)
+        return wanted._replace(kind=DATE if types.is_timestamp(kind) or types.is_date(kind) else NUMERIC)
+
+    def _block(self, columns: dict[int, Any], wanted: Wanted, cells: list[Cells], start: int, n_rows: int) -> Block:
         X = np.empty((n_rows, len(wanted.features)))
-        for k, j in enumerate(wanted.features):
-            X[:, k] = self._numbers(columns[j], j, start)
-        labels = None if wanted.target is None else _labels(columns[wanted.target])
-        words = [_words(columns[j]) for j in wanted.words]
-        block = Block(X, labels, start + n_rows, words)
+        levels = {}
+        for k, (j, each) in enumerate(zip(wanted.features, cells, strict=True)):
+            if each.kind == NUMERIC:
+                X[:, k] = self._numbers(_plain(columns[j]), j, start)
+            elif each.kind in (EMPTY, UNKNOWN):
+                X[:, k] = 0.0 if each.kind == EMPTY else np.nan
+            else:
+                raw = self._raw(columns[j], j, each.kind)
+                X[:, k] = raw.values
+                if raw.levels:
+                    levels[k] = raw.levels
+        labels = None if wanted.target is None else _labels(_plain(columns[wanted.target]))
+        words = [_words(_plain(columns[j])) for j in wanted.words]
+        block = Block(X, labels, start + n_rows, words, cells=cells, levels=levels)
         unlabelled = []
         if wanted.target is not None and wanted.needs_labels and columns[wanted.target].null_count:
             nulls = columns[wanted.target].is_null().to_numpy(zero_copy_only=False)
             unlabelled = np.flatnonzero(nulls).tolist()
         return number_block(block, wanted, start, self, unlabelled)
+
+    def _raw(self, column: Any, j: int, kind: str) -> RawColumn:
+        """A column of words or dates."""
+        marked = self._names[j : j + 1] if kind == CATEGORY else None
+        raw = read_table({self._names[j]: column}, self.path, categorical=marked).columns[0]
+        if raw.kind not in (kind, EMPTY):
+            raise InvalidInputError(f"{self.path}: column {column_label(j, self.columns)}: expected values of kind "
+                                    f"{kind}, got {raw.kind} ones")
+        return raw
 
     def _numbers(self, column: Any, j: int, start: int) -> NDArray[np.float64]:
         """A column as numbers; nan where there is none."""
@@ -71,6 +122,8 @@ class ArrowTable:
         types = pyarrow.types
         if types.is_null(kind):
             return np.full(len(column), np.nan)
+        if types.is_duration(kind):
+            return self._raw(column, j, NUMERIC).values
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
             word = next(filter(None, _words(column)), "")
             raise located(self.path, Rejected(start + 1, None, column_label(j, self.columns),
@@ -81,10 +134,10 @@ class ArrowTable:
 
 
 class _Batches:
-    """Names of columns, number of rows, and a function that reads columns batch by batch."""
+    """Names and types of columns, number of rows, and a function that reads columns batch by batch."""
 
-    def __init__(self, names: list[str], n_rows: int | None, read: Any) -> None:
-        self.names, self.n_rows, self.read = names, n_rows, read
+    def __init__(self, schema: Any, n_rows: int | None, read: Any) -> None:
+        self.names, self.types, self.n_rows, self.read = list(schema.names), list(schema.types), n_rows, read
 
 
 def _parquet(file: BinaryIO) -> _Batches:
@@ -96,7 +149,7 @@ def _parquet(file: BinaryIO) -> _Batches:
     def read(names: list[str]) -> Iterator[Any]:
         yield from table.iter_batches(batch_size=BLOCK_ROWS, columns=names, use_threads=False)
 
-    return _Batches(table.schema_arrow.names, table.metadata.num_rows, read)
+    return _Batches(table.schema_arrow, table.metadata.num_rows, read)
 
 
 def _ipc(file: BinaryIO) -> _Batches:
@@ -121,7 +174,7 @@ def _ipc(file: BinaryIO) -> _Batches:
                 yield batch.slice(start, BLOCK_ROWS)
 
     schema, _ = opened()
-    return _Batches(schema.names, None, read)
+    return _Batches(schema, None, read)
 
 
 def _require_pyarrow() -> None:

@@ -1,20 +1,22 @@
 """Numbers, labels and words out of the records of a CSV text."""
 
+import io
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._columns.raw import NUMERIC
 from .._data.validation import LARGEST_VALUE
+from .cells import Column, column_of, found_cells, reason_against, with_point
 from .csv_records import Fault, RawBlock, split_rows
-from .labels import is_missing, is_number
-from .table import Block, Rejected, Wanted, column_label, located
+from .table import UNKNOWN, Block, Cells, Rejected, Wanted, column_label, located
 
 Double = NDArray[np.float64]
-Words = NDArray[np.str_]
 
-_SEPARATOR = "\x1f"  # of cells that are joined again to be read as numbers; no number has it
+_MISSING = ("", "NA", "N/A", "null", "NULL", "None", "?")  # what most programs write
+Row = list[str]  # its cells, with the blanks around them
 
 
 class CsvParser(NamedTuple):
@@ -26,12 +28,14 @@ class CsvParser(NamedTuple):
     names: list[str] | None  # of the columns
     n_columns: int
     wanted: Wanted
+    cells: list[Cells]  # of the features
 
     def parse(self, raw: RawBlock) -> Block:
         """Numbers, labels and words of all records."""
         block = None
         if not raw.faults:
-            block = self._simple(raw) if raw.simple else self._quoted(raw)
+            block = self._simple(raw) if raw.simple and raw.texts else None
+            block = block or self._by_columns(self._rows(raw), raw.done, [])
         return self._by_cells(raw) if block is None else block
 
     def _simple(self, raw: RawBlock) -> Block | None:
@@ -39,24 +43,51 @@ class CsvParser(NamedTuple):
 
         `loadtxt` reads numbers much faster than Python does, but its messages name neither line nor column.
         """
-        texts = raw.texts
-        if any('"' in text for text in texts):
-            texts = [text.replace('"', "") for text in texts]
-        words_of = texts
+        texts = words_of = _without_quotes(raw.texts)
         if {text.count(self.delimiter) for text in texts} != {self.n_columns - 1}:
             return None
         if self.decimal == ",":
             if any("." in text for text in texts):
                 return None
             texts = [text.replace(",", ".") for text in texts]
-        X = _numbers(texts, self.delimiter, self.wanted.features)
+        numeric = [k for k, cells in enumerate(self.cells) if cells.kind == NUMERIC]
+        X = self._numbers(texts, numeric)
         if X is None:
             return None
-        labels = [] if self.wanted.target is None else self._simple_column(words_of, self.wanted.target)
+        levels = {}
+        if len(numeric) < len(self.cells):
+            numbers, X = X, np.empty((len(texts), len(self.cells)))
+            X[:, numeric] = numbers
+            columns = list(zip(*split_rows(words_of, self.delimiter), strict=True))
+            others = {k: column_of(columns[j], self.cells[k], self.decimal)
+                      for k, j in enumerate(self.wanted.features) if self.cells[k].kind != NUMERIC}
+            for k, column in others.items():
+                if column is None:
+                    return None
+                X[:, k] = column.values
+                if column.levels:
+                    levels[k] = column.levels
+        labels = None if self.wanted.target is None else self._simple_column(words_of, self.wanted.target)
         words = [self._simple_column(words_of, column) for column in self.wanted.words]
-        return None if self._lacks(labels) else self._block(X, labels, words, raw.done, [])
+        if self._lacks(labels or ()):
+            return None
+        return self._block(X, labels, words, raw.done, [])._replace(levels=levels)
 
-    def _lacks(self, labels: list[str]) -> bool:
+    def _numbers(self, texts: list[str], numeric: list[int]) -> Double | None:
+        """Columns of numbers of simple records, or None where a cell is none."""
+        if not numeric:
+            return np.empty((len(texts), 0))
+        columns = [self.wanted.features[k] for k in numeric]
+        X = _loaded(texts, self.delimiter, columns)
+        gaps = np.array([self.cells[k].gaps for k in numeric])
+        if X is None and gaps.any():
+            X = _loaded(_with_nan(texts, self.delimiter), self.delimiter, columns)
+        if X is None:
+            return None
+        usable = np.abs(X) <= LARGEST_VALUE  # false for nan
+        return X if usable.all() or (usable | (np.isnan(X) & gaps)).all() else None
+
+    def _lacks(self, labels: Sequence[str]) -> bool:
         return self.wanted.needs_labels and "" in labels
 
     def _simple_column(self, texts: list[str], column: int) -> list[str]:
@@ -64,35 +95,42 @@ class CsvParser(NamedTuple):
             return [text.rpartition(self.delimiter)[2].strip() for text in texts]
         return [text.split(self.delimiter, column + 1)[column].strip() for text in texts]
 
-    def _quoted(self, raw: RawBlock) -> Block | None:
-        """Records that Python's csv has to split, or None where one needs a closer look."""
-        rows = split_rows(raw.texts, self.delimiter)
-        if {len(row) for row in rows} != {self.n_columns}:
-            return None
-        if self.decimal == "," and any("." in row[j] for row in rows for j in self.wanted.features):
-            return None
-        X = _numbers([_SEPARATOR.join([self._with_point(row[j]) for j in self.wanted.features]) for row in rows],
-                     _SEPARATOR, range(len(self.wanted.features)))
-        if X is None:
-            return None
-        labels, words = self._labels_and_words(rows)
-        return None if self._lacks(labels) else self._block(X, labels, words, raw.done, [])
+    def _rows(self, raw: RawBlock, whole: Sequence[int] | None = None) -> list[Row]:
+        """Cells of all records, or of those that have no fault."""
+        texts = raw.texts if whole is None else [raw.texts[i] for i in whole]
+        return split_rows(_without_quotes(texts) if raw.simple else texts, self.delimiter)
 
-    def _labels_and_words(self, rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-        labels = [] if self.wanted.target is None else [row[self.wanted.target].strip() for row in rows]
-        return labels, [[row[j].strip() for row in rows] for j in self.wanted.words]
+    def _by_columns(self, rows: list[Row], done: int, rejected: list[Rejected]) -> Block | None:
+        """Rows of cells, or None where one has a fault."""
+        if not {*map(len, rows)} <= {self.n_columns}:
+            return None
+        columns = list(zip(*rows, strict=True)) if rows else [()] * self.n_columns
+        X = np.empty((len(rows), len(self.cells)))
+        levels = {}
+        for k, (j, cells) in enumerate(zip(self.wanted.features, self.cells, strict=True)):
+            column: Column | None = column_of(columns[j], cells, self.decimal)
+            if column is None:
+                return None
+            X[:, k] = column.values
+            if column.levels:
+                levels[k] = column.levels
+        labels = None if self.wanted.target is None else [*map(str.strip, columns[self.wanted.target])]
+        words = [[*map(str.strip, columns[j])] for j in self.wanted.words]
+        if self._lacks(labels or ()):
+            return None
+        return self._block(X, labels, words, done, rejected)._replace(levels=levels)
 
-    def _block(self, X: Double, labels: list[str], words: list[list[str]], done: int,
+    def _block(self, X: Double, labels: list[str] | None, words: list[list[str]], done: int,
                rejected: list[Rejected]) -> Block:
-        if self.decimal == ",":
-            labels = [self._with_point(word) for word in labels]
-        y = None if self.wanted.target is None else np.array(labels, dtype=np.str_)
-        return Block(X, y, done, words, rejected)
+        if labels is not None and self.decimal == ",":
+            labels = [with_point(word, ",") for word in labels]
+        y = None if labels is None else np.array(labels, dtype=np.str_)
+        return Block(X, y, done, words, rejected, self.cells)
 
     def _by_cells(self, raw: RawBlock) -> Block:
-        """The same row by row: for quoted cells, and to say where a fault is."""
+        """The same row by row, to say where a fault is."""
         whole = [i for i in range(len(raw.texts)) if i not in raw.faults]
-        rows = dict(zip(whole, split_rows([raw.texts[i] for i in whole], self.delimiter), strict=True))
+        rows = dict(zip(whole, self._rows(raw, whole), strict=True))
         rejected: list[Rejected] = []
         for i in range(len(raw.texts)):
             fault = raw.faults.get(i) or self._fault(rows[i])
@@ -103,57 +141,75 @@ class CsvParser(NamedTuple):
             rows.pop(i, None)
             if not self.wanted.reject:
                 raise located(self.path, rejected[0])
-        kept = list(rows.values())
-        X = np.array([[float(self._with_point(row[j].strip())) for j in self.wanted.features] for row in kept])
-        return self._block(X.reshape(len(kept), len(self.wanted.features)), *self._labels_and_words(kept), raw.done,
-                           rejected)
+        block = self._by_columns(list(rows.values()), raw.done, rejected)
+        assert block is not None
+        return block
 
-    def _fault(self, row: list[str]) -> Fault | None:
+    def _fault(self, row: Row) -> Fault | None:
         """What is wrong with a row, if anything is."""
         if len(row) != self.n_columns:
             return None, f"expected {self.n_columns} columns, got {len(row)}"
-        for column in self.wanted.features:
-            text = row[column].strip()
-            if not self._is_finite(text):
-                return column, self._expected(text)
+        for column, cells in zip(self.wanted.features, self.cells, strict=True):
+            reason = reason_against(row[column].strip(), cells, self.decimal)
+            if reason is not None:
+                return column, reason
         target = self.wanted.target
         if target is not None and self._lacks([row[target].strip()]):
             return target, "expected a label or target, got an empty cell"
         return None
 
-    def _is_finite(self, text: str) -> bool:
-        pointed = self._with_point(text)
-        if self.decimal == "," and "." in text:
-            return False
-        return is_number(pointed) and abs(float(pointed)) <= LARGEST_VALUE
-
-    def _expected(self, text: str) -> str:
-        comma = " with a decimal comma" if self.decimal == "," else ""
-        if is_missing(text):
-            return f"expected a finite number{comma}, got {text!r}: the value is missing; fill it in, or leave out " \
-                   "the column (--drop) or such rows (--reject)"
-        hint = ""
-        if self.decimal == "." and is_number(text.replace(",", ".")) and not is_number(text):
-            hint = ": if it has a decimal comma, say --decimal ,"
-        return f"expected a finite number{comma}, got {_shortened(text)!r}{hint}"
-
-    def _with_point(self, text: str) -> str:
-        """A number with a decimal comma as one with a point; any other word as it is."""
-        if self.decimal == "." or "," not in text or "." in text:
-            return text
-        pointed = text.replace(",", ".", 1)
-        return pointed if is_number(pointed) else text
+    def told_by(self, raw: RawBlock) -> "CsvParser":
+        """The parser that reads columns of which nothing is known as what their first cells are."""
+        unknown = [k for k, cells in enumerate(self.cells) if cells.kind == UNKNOWN]
+        if not unknown:
+            return self
+        told = list(self.cells)
+        for k in unknown:
+            told[k] = Cells(NUMERIC, gaps=True, guessed=True)
+        numbers = self._replace(cells=told)
+        block = numbers._simple(raw) if raw.simple and not raw.faults else None
+        if block is not None and not np.isnan(block.X).all(axis=0).any():
+            return numbers
+        whole = [i for i in range(len(raw.texts)) if i not in raw.faults]
+        rows = [row for row in self._rows(raw, whole) if len(row) == self.n_columns]
+        for k in unknown:
+            cells = [row[self.wanted.features[k]] for row in rows]
+            told[k] = found_cells(cells, self.decimal) or self.cells[k]
+        return self._replace(cells=told)
 
 
-def _numbers(texts: list[str], delimiter: str, columns: Sequence[int]) -> Double | None:
-    """Columns of the texts as numbers, or None where one is no finite number."""
+class LearningParser:
+    """A parser that is told by the cells themselves what columns hold; it takes the raw blocks in their order."""
+
+    def __init__(self, parser: CsvParser) -> None:
+        self._parser = parser
+
+    def parse(self, raw: RawBlock) -> Block:
+        """Numbers, labels and words of all records."""
+        self._parser = self._parser.told_by(raw)
+        return self._parser.parse(raw)
+
+
+def _without_quotes(texts: list[str]) -> list[str]:
+    """Simple records without the quotes around their cells."""
+    return [text.replace('"', "") for text in texts] if any('"' in text for text in texts) else texts
+
+
+def _loaded(texts: list[str], delimiter: str, columns: Sequence[int]) -> Double | None:
+    """Columns of the texts as numbers, or None where one is none."""
     try:
         X = np.loadtxt(texts, usecols=columns, ndmin=2, delimiter=delimiter, comments=None)
     except ValueError:
         return None
-    # The comparison is false for nan too.
-    return X if len(X) == len(texts) and bool((np.abs(X) <= LARGEST_VALUE).all()) else None
+    return X if len(X) == len(texts) else None
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
+def _with_nan(texts: list[str], delimiter: str) -> list[str]:
+    """Simple records in which the usual words for a missing value are replaced by a number that is none."""
+    text = "\n" + "".join(texts)
+    ends = [end for end in "\r\n" if end in text]
+    around = [(delimiter, delimiter), *((delimiter, end) for end in ends), *((end, delimiter) for end in ends)]
+    for before, word, after in ((before, word, after) for word in _MISSING if word in text for before, after in around):
+        for _ in range(2):  # neighbours share a delimiter
+            text = text.replace(before + word + after, f"{before}nan{after}")
+    return list(io.StringIO(text[1:], newline=""))

@@ -65,11 +65,16 @@ def records(lines: Iterator[Line], delimiter: str, encoding: str = "utf-8", name
     mark = re.escape(delimiter)
     cell = rf'(?:^|(?<={mark}))"[^"{mark}\r\n]*+"(?={mark}|[\r\n]|$)'
     is_simple = re.compile(rf'[^"]*+(?:{cell}[^"]*+)*+').fullmatch
+    # What follows the quote that ends a cell belongs to the cell too, as in Python's csv.
+    closed = rf'(?: *+"(?:[^"]++|"")*+"(?!")[^{mark}\r\n]*+|(?! *+")[^{mark}\r\n]*+)'
+    is_closed = re.compile(rf"{closed}(?:{mark}{closed})*+[\r\n]*+").fullmatch
     for number, text in lines:
         fault, simple = None, True
-        if ('"' in text and not is_simple(text)) or len(text) > LONGEST_CELL:
-            text, fault = _joined(text, lines, delimiter, name)
-            simple = '"' not in text
+        if len(text) > LONGEST_CELL or ('"' in text and not is_simple(text)):
+            simple = False
+            if len(text) > LONGEST_CELL or not is_closed(text):
+                text, fault = _joined(text, lines, delimiter, name)
+                simple = '"' not in text
         elif text.isspace():
             continue
         if fault is None and (not text.isascii() or "\0" in text):

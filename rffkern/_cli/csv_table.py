@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..errors import InvalidInputError
-from .csv_parser import CsvParser
+from .csv_parser import CsvParser, LearningParser
 from .csv_records import Record, cells_of, guessed_delimiter, raw_blocks, records
-from .labels import is_number
+from .labels import is_missing, is_number
 from .streams import printable, say
-from .table import Reading, Wanted, check_column_names
+from .table import UNKNOWN, Reading, Wanted, check_column_names
 from .text_source import Line, TextSource
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -27,9 +27,13 @@ class CsvFormat(NamedTuple):
 
 
 def looks_like_header(first: Sequence[str], second: Sequence[str] = ()) -> bool:
-    """Whether the first row holds column names: it has no number at all, or a word above a number of the second row."""
-    return not any(map(is_number, first)) or any(is_number(below) and not is_number(cell)
-                                                 for cell, below in zip(first, second, strict=False))
+    """Whether the first row holds column names: it has no number at all, or a word above a number of the second row.
+
+    Missing values are no words; but the column of row numbers that pandas writes has no name.
+    """
+    return not any(map(is_number, first)) or any(
+        is_number(below) and not is_number(cell) and (not is_missing(cell) or (cell == "" and j == 0))
+        for j, (cell, below) in enumerate(zip(first, second, strict=False)))
 
 
 def holds_names(first: Sequence[str], names: Sequence[str]) -> bool:
@@ -106,8 +110,11 @@ class CsvTable:
 
     def reading(self, wanted: Wanted) -> Reading:
         """All rows, of a pipe only once; labels are words."""
-        parser = CsvParser(self.path, self.delimiter, self._form.decimal, self.columns, self.n_columns, wanted)
-        return Reading(raw_blocks(self._data_rows(), lambda: self._source.position), parser.parse)
+        cells = wanted.cells_of_features()
+        parser = CsvParser(self.path, self.delimiter, self._form.decimal, self.columns, self.n_columns, wanted, cells)
+        learns = any(each.kind == UNKNOWN for each in cells)
+        return Reading(raw_blocks(self._data_rows(), lambda: self._source.position),
+                       LearningParser(parser).parse if learns else parser.parse)
 
     def _data_rows(self) -> Iterator[Record]:
         """All records below the header: those that are already read, and the rest of the file."""

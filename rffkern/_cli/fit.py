@@ -15,6 +15,7 @@ from .._estimator.monitor import RoundInfo, listening
 from .._estimator.registry import FAMILIES
 from ..errors import InvalidInputError
 from ..serialize import save
+from .fit_columns import ColumnChoice, tell_dropped
 from .progress import Progress
 from .readers import open_table, table_format
 from .rejects import opened_rejects, tell_rejected
@@ -26,29 +27,33 @@ from .usage import UsageError, check_output
 
 def run_fit(arguments: argparse.Namespace) -> None:
     """Train, save, and tell how good the model is on rows that were held out."""
-    model = _build_model(arguments)
+    model, choice = _build_model(arguments)
     _check_outputs(arguments)
     classifies = FAMILIES[arguments.model].task == "classifier"
     with opened_rejects(arguments.reject) as rejects:
         table = open_table(arguments.data, table_format(arguments))
         rows = read_training(table, arguments.target, arguments.drop, classifies,
-                             None if arguments.reject is None else rejects)
+                             None if arguments.reject is None else rejects,
+                             choice.categorical if choice.takes_words else None)
         path = table.path
         del table  # an archive holds its rows
     tell_rejected(rejects, len(rows.y), arguments.reject)
+    columns = choice.columns_for(rows, path)
+    model.set_params(columns=columns)
     held_out = np.zeros(len(rows.y), dtype=bool)
     order = np.random.default_rng(arguments.seed or 0).permutation(len(rows.y))
     held_out[order[: round(arguments.holdout * len(rows.y))]] = True
     rows, rest = rows.divided(held_out)
     started = time.perf_counter()
     with _naming(path):
-        _train(model, rows.named(), rows.y)
+        _train(model, choice.form_of(rows, columns), rows.y)
     output, shown = ("/dev/stdout", "standard output") if arguments.output == STDIN else (arguments.output,) * 2
     save(model, output)
     say(f"trained {type(model).__name__} on {len(rows.y)} rows of {rows.X.shape[1]} columns in "
         f"{time.perf_counter() - started:.2f} s: {shown}")
+    tell_dropped(model)
     if len(rest.y):
-        score = model.score(rest.X, rest.y)
+        score = model.score(choice.form_of(rest, columns), rest.y)
         say(f"accuracy on {len(rest.y)} held-out rows: {100 * score:.2f} %" if classifies
             else f"R^2 on {len(rest.y)} held-out rows: {score:.4f}")
 
@@ -62,10 +67,14 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         raise UsageError(f"MODEL and --reject must be two files, got {arguments.reject!r} for both")
 
 
-def _build_model(arguments: argparse.Namespace) -> Any:
-    """The untrained model, with all its parameters checked before a row is read."""
+def _build_model(arguments: argparse.Namespace) -> tuple[Any, ColumnChoice]:
+    """The untrained model, with all its parameters checked before a row is read, and what is said of columns."""
     try:
         params = {"random_state": 0} | dict(map(_parameter, arguments.set))
+        if arguments.columns is not None:
+            params["columns"] = _parameter(f"columns={arguments.columns}")[1]
+        choice = ColumnChoice.of(params, arguments.categorical)
+        params |= {"columns": choice.columns} if choice.is_said else {}
         params |= {} if arguments.seed is None else {"random_state": arguments.seed}
         params |= {} if arguments.threads is None else {"n_threads": arguments.threads}
         model = FAMILIES[arguments.model].load()().set_params(**params)
@@ -74,7 +83,7 @@ def _build_model(arguments: argparse.Namespace) -> Any:
         raise UsageError(str(error)) from error
     if not 0 <= arguments.holdout < 1:
         raise UsageError(f"--holdout must be at least 0 and below 1, got {arguments.holdout}")
-    return model
+    return model, choice
 
 
 def _parameter(text: str) -> tuple[str, Any]:

@@ -18,7 +18,8 @@ def run_info(arguments: argparse.Namespace) -> None:
         print(json.dumps(facts))
         return
     for key, value in facts.items():
-        print(f"{key:<14} {printable(_shown(value))}")
+        between = "; " if key.startswith("column ") else ", "  # the forms of a column hold commas
+        print(f"{key:<14} {printable(_shown(value, between))}")
 
 
 def _facts(model: Any, n_bytes: int) -> dict[str, Any]:
@@ -74,10 +75,10 @@ def _short(value: Any) -> str:
     return " ".join(map(_short, value[:_MOST_SHOWN])) if isinstance(value, list) else str(value)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, between: str = ", ") -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name}={setting!r}" for name, setting in value.items())
     if isinstance(value, list):
         more = f", ... ({len(value)} in all)" if len(value) > _MOST_SHOWN else ""
-        return ", ".join(map(str, value[:_MOST_SHOWN])) + more
+        return between.join(map(str, value[:_MOST_SHOWN])) + more
     return str(value)

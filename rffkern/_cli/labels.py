@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._columns.raw import level_text
 from ..errors import InvalidInputError
 
 Double = NDArray[np.float64]
@@ -14,10 +15,11 @@ Double = NDArray[np.float64]
 
 # What C's strtod reads, but for hexadecimal numbers; `float` would also read 1_000 and the digits of other scripts.
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE)
+_WHOLE = re.compile(r"[+-]?[0-9]{1,400}")
 # A zero in front of other digits belongs to a code, such as 007, not to a number.
 _CODE = re.compile(r"[+-]?0[0-9].*")
 # How programs write a missing value, in small letters.
-_MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "nat", "<na>", "-nan", "?", "."))
+MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "nat", "<na>", "-nan", "?", "."))
 
 
 def is_number(text: str) -> bool:
@@ -27,7 +29,22 @@ def is_number(text: str) -> bool:
 
 def is_missing(text: str) -> bool:
     """Whether a text stands for a missing value."""
-    return text.strip().lower() in _MISSING
+    return text.strip().lower() in MISSING
+
+
+def truth_of(text: str) -> str | None:
+    """The name of the truth value that a text stands for, in letters of any size."""
+    return {"true": "True", "false": "False"}.get(text.lower())
+
+
+def level_of_number(text: str) -> str:
+    """The name of a number as a level: a whole number with all its digits, and without a point."""
+    return str(int(text)) if _WHOLE.fullmatch(text) else level_text(float(text))
+
+
+def is_code(text: str) -> bool:
+    """Whether a number has a needless zero in front."""
+    return _CODE.fullmatch(text) is not None
 
 
 def as_numbers(labels: NDArray[Any]) -> Double:
@@ -56,7 +73,7 @@ def to_labels(blocks: Sequence[NDArray[Any]], path: str) -> NDArray[Any]:
     # Block by block: a list of all words would take more memory than the numbers.
     numbers = np.concatenate([np.array([values[word] for word in block.tolist()]) for block in blocks])
     _check_finite(numbers, labels, path)
-    if len(set(values.values())) < len(words) or any(map(_CODE.fullmatch, words)):
+    if len(set(values.values())) < len(words) or any(map(is_code, words)):
         return labels
     # Beyond 2^53 a double is not the integer that was written.
     whole = all(value.is_integer() and abs(value) < 2**53 for value in values.values())

@@ -35,31 +35,11 @@ def _build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     table = _table_options()
 
-    fit = commands.add_parser("fit", parents=[table], help="train a model on a table and save it",
-                              description="Train a model on a table and save it. All columns but that of the labels "
-                                          "must be numeric.", epilog=_EXIT_CODES)
-    fit.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz holds arrays X and y")
-    fit.add_argument("-o", "--output", required=True, metavar="MODEL",
-                     help="model file to write (.npz), or - for stdout")
-    fit.add_argument("--target", metavar="COLUMN",
-                     help="name or 0-based index of the label column (default: y of a .npz, else the last column)")
-    fit.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
-                     help=f"columns not to train on: {_COLUMNS}")
-    fit.add_argument("--model", choices=_PREDICTORS, default="gbrff2",
-                     metavar="FAMILY",
-                     help=f"family of models: {', '.join(_PREDICTORS)}; regressors predict numbers, the others classes "
-                          "(default: gbrff2)")
-    fit.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
-                     help="a parameter of the model, such as n_estimators=200; may be repeated "
-                          "(help(rffkern.GBRFF2Classifier) and so on in Python describe them)")
-    fit.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")
-    fit.add_argument("--holdout", type=float, default=0.0, metavar="SHARE",
-                     help="share of the rows, from 0 to below 1, to keep out of training and report the score on; "
-                          "drawn at random (default: 0)")
-
+    _add_fit(commands, table)
     predict = commands.add_parser("predict", parents=[table], help="predict the labels or targets of a table's rows",
                                   description="Predict the labels or targets of a table's rows. A .csv or .npy file is "
-                                              "read block by block, in constant memory.",
+                                              "read block by block, in constant memory. Where the model has a "
+                                              "column map, cells may be missing and words may be new.",
                                   epilog=_EXIT_CODES)
     predict.add_argument("model", metavar="MODEL", help="model file that rffkern fit wrote")
     predict.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz holds an array X")
@@ -87,6 +67,38 @@ def _build_parser() -> argparse.ArgumentParser:
     commands.add_parser("demo", help="train on generated data and show what to do next",
                         description="Train on generated data and show what to do next.", epilog=_EXIT_CODES)
     return parser
+
+
+def _add_fit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]", table: argparse.ArgumentParser) -> None:
+    """The arguments of `rffkern fit`."""
+    fit = commands.add_parser("fit", parents=[table], help="train a model on a table and save it",
+                              description="Train a model on a table and save it. Columns of numbers are taken as they "
+                                          "are; a table with words, dates or missing values gets a column map.",
+                              epilog=_EXIT_CODES)
+    fit.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz holds arrays X and y")
+    fit.add_argument("-o", "--output", required=True, metavar="MODEL",
+                     help="model file to write (.npz), or - for stdout")
+    fit.add_argument("--target", metavar="COLUMN",
+                     help="name or 0-based index of the label column (default: y of a .npz, else the last column)")
+    fit.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
+                     help=f"columns not to train on: {_COLUMNS}")
+    fit.add_argument("--model", choices=_PREDICTORS, default="gbrff2",
+                     metavar="FAMILY",
+                     help=f"family of models: {', '.join(_PREDICTORS)}; regressors predict numbers, the others classes "
+                          "(default: gbrff2)")
+    fit.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                     help="a parameter of the model, such as n_estimators=200; may be repeated "
+                          "(help(rffkern.GBRFF2Classifier) and so on in Python describe them)")
+    fit.add_argument("--columns", metavar="MAP",
+                     help="how columns become numbers: none (numbers without gaps, as they are), map "
+                          "(rffkern.ColumnMap), forms of numeric columns such as standard,rank, parameters of the map "
+                          "as JSON, or auto (default: none where all columns are numbers without gaps, else map)")
+    fit.add_argument("--categorical", action="append", default=[], metavar="COLUMNS",
+                     help=f"columns that are categories although they hold numbers: {_COLUMNS}")
+    fit.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")
+    fit.add_argument("--holdout", type=float, default=0.0, metavar="SHARE",
+                     help="share of the rows, from 0 to below 1, to keep out of training and report the score on; "
+                          "drawn at random (default: 0)")
 
 
 def _table_options() -> argparse.ArgumentParser:

@@ -34,8 +34,14 @@ def run_predict(arguments: argparse.Namespace) -> None:
     features = _feature_columns(table, model, target, column_indices(table, arguments.drop))
     make_form = _npy_rows if output is not None and output.endswith(".npy") else _csv_rows
     form = make_form(model, arguments.proba, [column_name(table, j) for j in kept])
-    scorer = Scorer(model, form, arguments.proba)
-    reading = table.reading(Wanted(features, target, kept, needs_labels=False, reject=arguments.reject is not None))
+    scorer, cells = Scorer(model, form, arguments.proba), []
+    if getattr(model, "column_map_", None) is not None:
+        from .model_rows import cells_of_model, model_rows
+
+        scorer = scorer._replace(rows_of=model_rows(model, table.path, features, table.columns).rows)
+        cells = cells_of_model(model)
+    reading = table.reading(Wanted(features, target, kept, needs_labels=False, reject=arguments.reject is not None,
+                                   cells=cells))
     n_rows = 0
     score: Score = Accuracy() if hasattr(model, "classes_") else RSquared()
     with (Progress("scoring", table.total) as bar, opened_rejects(arguments.reject) as rejects,

@@ -35,12 +35,12 @@ class Progress:
             note = f"{n_rows} rows, {n_rows / seconds:.3g} rows/s"
         say(f"\r{self.label} {self._bar(done, now - self.started)}  {note}\x1b[K", end="")
 
-    def show(self, work: str, done: int, total: int) -> None:
+    def show(self, work: str, done: int, total: int | None, note: str) -> None:
         """Draw a bar of other work in place of this one, until the next `update`."""
         if self._other is None or work != self._other.label or done < self._other_done:  # or the same work anew
             self._other = Progress(work, total)
         self._other_done = done
-        self._other.update(done)
+        self._other.update(done, note=note)
         self.started = time.monotonic()  # what this bar shows begins after the other work
 
     def _bar(self, done: int, seconds: float) -> str:

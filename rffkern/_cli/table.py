@@ -1,25 +1,44 @@
 """What every table offers to the commands, whatever file it is read from."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._columns.raw import NUMERIC
 from ..errors import InvalidInputError
 
 BLOCK_ROWS = 8192
 _MOST_LISTED = 12
 
 
+UNKNOWN = "unknown"  # the kind of a column as long as it has no value
+
+
+class Cells(NamedTuple):
+    """What the cells of a column are read as."""
+
+    kind: str = NUMERIC  # or CATEGORY, DATE, EMPTY, which is not read at all, or UNKNOWN, which the cells tell
+    gaps: bool = False  # whether they may be missing
+    levels: Mapping[str, str] = {}  # those of the category of a model, by how they are written in a text
+    guessed: bool = False  # whether the first cells told the kind
+    truth: bool = False  # whether the numbers 0 and 1 stand for False and True
+
+
 class Wanted(NamedTuple):
     """What is read of a table: columns by their indices, and what becomes of rows that cannot be used."""
 
-    features: Sequence[int]  # as numbers
+    features: Sequence[int]
     target: int | None = None  # as labels
     words: Sequence[int] = ()  # as they are written, to be handed on
     needs_labels: bool = True  # a row without a label cannot be used
     reject: bool = False  # rows that cannot be used are handed on too; otherwise the first of them is an error
+    cells: Sequence[Cells] = ()  # of the features; numbers without gaps where nothing is said
+
+    def cells_of_features(self) -> list[Cells]:
+        """What is said, or else numbers."""
+        return list(self.cells) or [Cells()] * len(self.features)
 
 
 class Rejected(NamedTuple):
@@ -35,17 +54,20 @@ class Rejected(NamedTuple):
 class Block(NamedTuple):
     """Some successive rows of a table, without those that are rejected."""
 
-    X: NDArray[Any]  # (n_rows, n_features), float32 or float64, finite
+    X: NDArray[Any]  # (n_rows, n_features), float32 or float64; nan where missing, seconds, or indices of words
     labels: NDArray[Any] | None  # (n_rows,) or (n_rows, n_targets), as the file has them
     done: int  # how much of `Table.total` has been read after these rows
     words: list[list[str]] = []  # (n_words, n_rows), as the file has them
     rejected: list[Rejected] = []
+    cells: Sequence[Cells] = ()  # of the features, as they were read
+    levels: Mapping[int, tuple[str, ...]] = {}  # the words of categories, by the index in X
 
 
 class Reading(NamedTuple):
     """How a table is read: parts of it in their order, and a function that makes a block of any part.
 
-    Parts and function can be sent to other processes, and the function reads nothing but its part.
+    Parts and function can be sent to other processes, and the function reads nothing but its part, unless the cells
+    have to tell what a column is.
     """
 
     parts: Iterator[Any]

@@ -14,6 +14,7 @@ from .._data.weights import check_weights
 from ..errors import InvalidInputError
 from .frozen import NUMERIC_FORMS, MapSettings
 from .frozen_map import Folds, FrozenMap
+from .plain import PlainForms
 from .survey import Survey
 from .tables import RawTable, check_table, column_name, read_table
 
@@ -71,12 +72,17 @@ class ColumnMap(Parametrised):
     - "rank": mid-rank, by linear interpolation between at most `n_knots` values;
     - "bins": indicators of `n_bins` quantile bins.
 
-    Over the training rows all forms but "raw" have mean 0 and variance 1, those of several outputs together, and with
-    F forms each is divided by sqrt(F): a column is one unit.  A category becomes indicators of its levels, in one unit;
-    rare levels are one level.  Beyond `max_levels` levels it becomes target statistics: the mean of y of each level,
-    shrunk towards the mean of all.  Missing values become 0, the mean; where training has any, there is also an
-    indicator of them.  Columns that are constant, equal to an earlier one or without any value, and categories of more
-    than 100,000 levels, are dropped.
+    Over the training rows with a value, all forms but "raw" have mean 0 and variance 1, those of several outputs
+    together, and with F forms each is divided by sqrt(F): a column is one unit.  A category becomes indicators of its
+    levels, in one unit; rare levels are one level.  Beyond `max_levels` levels it becomes target statistics: the mean
+    of y of each level, shrunk towards the mean of all.
+
+    Missing values (None, NaN, NA, NaT) become 0, the mean.  Where training has any, there is also an indicator of them,
+    1 or 0 less its mean, and they are told from the other columns where these explain at least 1 % of the variance:
+    each output from at most 8 outputs of these, by ridge regression on a sample of at most 2,048 rows.
+
+    Columns that are constant, equal to an earlier one or without any value, and categories of more than 100,000 levels,
+    are dropped.
 
     Parameters
     ----------
@@ -90,7 +96,8 @@ class ColumnMap(Parametrised):
     -----
     Where training and scoring both have column names, columns are found by name, in any order, and further columns are
     ignored; otherwise by position.  Levels that training did not have count as rare, or as missing where no level was
-    rare.  Infinite values are refused.  Dates are seconds since 1970, in UTC.
+    rare.  An empty text is a level.  Infinite values are refused.  Dates are seconds since 1970, in UTC; times of day
+    and intervals are seconds too.
 
     `fit_transform` and `fit(X).transform(X)` differ in target statistics: the former tells those of a row from the rows
     of four of five folds, the rows with other remainders of their index modulo 5.
@@ -130,6 +137,7 @@ class ColumnMap(Parametrised):
     )
 
     _frozen: FrozenMap
+    _plain: PlainForms | None  # the same where all columns are numbers
     n_features_in_: int
 
     def __init__(self, numeric: Sequence[str] = ("standard",), *, categorical_features: Sequence[Any] | None = None,
@@ -205,14 +213,15 @@ class ColumnMap(Parametrised):
             If X lacks a column, has infinite values, or another kind of values than training had in a column.
         """
         frozen = self._fitted_map()
-        mapped = frozen.apply_plain(X)
+        plain = X.astype(np.float64) if type(X) is np.ndarray and X.dtype == np.float32 else X
+        mapped = None if self._plain is None else self._plain.rows(plain)
         return frozen.apply(check_table(frozen.read(X, type(self).__name__), "X", 1)) if mapped is None else mapped
 
-    def _mapped(self, X: Any, owner: str, name: str = "X") -> NDArray[Any]:
+    def _mapped(self, X: Any, owner: str, name: str = "X", n_threads: int | None = None) -> NDArray[Any]:
         """The same for an estimator that errors name, in single precision for an array in single precision."""
         frozen = self._fitted_map()
-        mapped = frozen.apply_plain(X)
-        return _like(X, frozen.apply(check_table(frozen.read(X, owner, name), name, 1)) if mapped is None else mapped)
+        mapped = None if self._plain is None else self._plain.rows(X, n_threads)
+        return _like(X, frozen.apply(check_table(frozen.read(X, owner, name), name, 1))) if mapped is None else mapped
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name for each output: that of its column and its form or level."""
@@ -254,22 +263,23 @@ class ColumnMap(Parametrised):
                 survey = Survey([column_name(names, j) for j in range(len(table.columns))],
                                 0 if targets is None else targets.shape[1])
             rows = slice(start, start + table.n_rows)
-            survey.add(table, _rows_of(weights, rows, "sample_weight", np.ones(table.n_rows)),
-                       _rows_of(targets, rows, "y", np.empty((table.n_rows, 0))))
+            values = _rows_of(targets, rows, "y", np.empty((table.n_rows, 0)))
+            survey.add(table, _rows_of(weights, rows, "sample_weight", np.ones(table.n_rows)), values)
         if survey is None:
             raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
         facts = survey.facts()
-        for name, array in (("sample_weight", weights), ("y", targets)):
+        for name, array in (("y", targets), ("sample_weight", weights)):
             if array is not None and len(array) != survey.n_rows:
                 raise InvalidInputError(f"{name} must have one entry per row of X ({survey.n_rows}), got {len(array)}")
         unit = min(1.0, survey.weight / survey.n_positive)
         settings = MapSettings(tuple(self.numeric), self.n_knots, self.n_bins, self.max_levels,
                                self.min_level_rows * unit, self.date_parts, unit, targets is not None)
-        return Learned(*FrozenMap.of(names, facts, survey.weight, settings))
+        return Learned(*FrozenMap.of(names, facts, survey, settings))
 
     def _keep(self, frozen: FrozenMap) -> None:
         """Replace all attributes at once."""
-        new = vars(self) | {"_frozen": frozen, "n_features_in_": len(frozen.columns)}
+        new = vars(self) | {"_frozen": frozen, "_plain": PlainForms.of(frozen.columns)}
+        new["n_features_in_"] = len(frozen.columns)
         new["sources_"] = np.repeat(np.arange(len(frozen.columns)), [len(column.outputs) for column in frozen.columns])
         new["forms_"] = np.array([form for column in frozen.columns for form, _ in column.outputs])
         new.pop("feature_names_in_", None)
@@ -332,15 +342,21 @@ def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labe
     fitted = ColumnMap(**column_map.get_params())
     frozen, folds = fitted._learn(X, _targets_of(y, has_labels), sample_weight)
     fitted._keep(frozen)
+
+    def mapped(block: Any, first_row: int) -> NDArray[Any]:
+        rows = None if fitted._plain is None else fitted._plain.rows(block, 1)  # without target statistics
+        if rows is None:
+            rows = _like(block, frozen.apply(frozen.read(block, "the training"), folds, first_row))
+        return rows
+
     if not isinstance(X, RowBlocks):
-        return fitted, _like(X, frozen.apply(frozen.read(X, "the training"), folds))
+        return fitted, mapped(X, 0)
 
     def read() -> Iterator[NDArray[Any]]:
         first_row = 0
         for block in X.given_blocks():
-            table = frozen.read(block, "the training")
-            yield _like(block, frozen.apply(table, folds, first_row))
-            first_row += table.n_rows
+            yield (rows := mapped(block, first_row))
+            first_row += len(rows)
 
     return fitted, RowBlocks(read)
 

@@ -1,15 +1,15 @@
 """Forms that a raw column takes: functions of one value, learned from its quantiles and moments, then frozen.
 
 Each form maps the values of a column, nan where missing, to the rows of an array: one for each of its outputs.  Over
-the training rows the outputs have mean 0 and the variances of a form's outputs sum to 1, so that a missing value, which
-becomes 0, is as near to all others as can be, and every column is one unit.  `RawForm` alone keeps its units.
+the training rows the outputs have mean 0 and the variances of a form's outputs sum to 1, so that 0, the neutral value,
+is as near to all others as can be, and every column is one unit.  `RawForm` alone keeps its units.
 
 A form is kept in files as its numbers; `from_numbers` takes no others than `numbers` gives, and raises ValueError.
 """
 
 import math
 from dataclasses import astuple, dataclass, replace
-from typing import Any, ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,15 +114,6 @@ class StandardForm:
             return ((values - self.mean) * self.inverse_deviation).clip(-_LARGEST_OUTPUT, _LARGEST_OUTPUT)[None]
 
 
-def standardised(X: NDArray[Any], forms: list[StandardForm]) -> Double:
-    """The rows of a finite array, each column by its form, to the bit as each form does it."""
-    with np.errstate(over="ignore"):
-        found = X - np.array([form.mean for form in forms])
-        found *= np.array([form.inverse_deviation for form in forms])
-    clipped: Double = np.clip(found, -_LARGEST_OUTPUT, _LARGEST_OUTPUT, out=found)
-    return clipped
-
-
 @dataclass(frozen=True, eq=False)
 class BoundedForm:
     """Values bounded smoothly: z / sqrt(1 + z^2), z their distance from the median in robust deviations."""
@@ -221,9 +212,12 @@ class RankForm:
 
     def __call__(self, values: Double) -> Double:
         """The ranks."""
-        slopes = np.append(np.diff(self.ranks) / np.diff(self.knots), 0.0)
-        outputs = np.empty((1, len(values)))
-        column_forms.interpolate(np.ascontiguousarray(values), self.knots, self.ranks, slopes, outputs[0])
+        kernel = column_forms.ColumnForms(
+            np.array([0, 1], np.intp), np.array([column_forms.KINDS["rank"]], np.intp),
+            np.array([[np.nan, 1.0, 0.0, 0.0, 0.0, 0.0]]), np.array([len(self.knots)], np.intp), self.knots, self.ranks)
+        outputs, rows = np.empty((1, len(values))), values.reshape(-1, 1)
+        column_forms.map_rows(kernel, rows, np.inf, outputs.reshape(-1, 1, 1),
+                              np.empty((1, column_forms.scratch_size(*rows.shape))), 1)
         return outputs
 
 
@@ -308,31 +302,37 @@ def outputs_of(shares: Double) -> Double:
 
 @dataclass(frozen=True, eq=False)
 class MissingForm:
-    """Whether the value is missing."""
+    """Whether the value is missing: 1 or 0, less the share of the missing.
 
-    group: GroupForm  # of one group
+    It has no unit of its own, as it would count for as much as the values of a column.
+    """
+
+    share: float
+    scale: float = 1.0  # the first files of the format have indicators of variance 1
     name: ClassVar[str] = "missing"
     outputs: ClassVar[tuple[str, ...]] = ("missing",)
 
     def numbers(self) -> Double:
-        """The share of the missing."""
-        return self.group.shares
+        """The share of the missing, and the scale."""
+        return np.array(astuple(self))
 
     @classmethod
     def from_numbers(cls, numbers: Double) -> Self:
         """Rebuild it."""
-        _exactly(numbers, 1, "missing")
-        found = cls(GroupForm(numbers))
-        found.group.check()
-        return found
+        require(numbers.size in (1, 2), f"a form 'missing' has 2 numbers, got {numbers.size}")
+        share = float(numbers[0])
+        require(0 < share < 1, "the share of the missing is not that of a part")
+        scale = float(numbers[1]) if numbers.size == 2 else 1 / math.sqrt(share * (1 - share))
+        require(0 < scale <= _LARGEST_OUTPUT, "the scale of an indicator is not positive")
+        return cls(share, scale)
 
     def facts(self) -> dict[str, object]:
         """The share of the missing."""
-        return {"share": float(self.group.shares[0])}
+        return {"share": self.share}
 
     def __call__(self, values: Double) -> Double:
         """The indicator, never nan."""
-        return self.group(np.where(np.isnan(values), 0.0, 1.0))
+        return ((np.isnan(values) - self.share) * self.scale)[None]
 
 
 @dataclass(frozen=True, eq=False)

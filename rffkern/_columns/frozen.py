@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
 from .dates import PARTS
+from .fills import Fill
 from .forms import (
     BinsForm,
     BoundedForm,
     Form,
-    GroupForm,
     MissingForm,
     PartForm,
     RankForm,
@@ -58,6 +58,7 @@ class FrozenColumn(NamedTuple):
     levels: tuple[str, ...] = ()  # of a category, those kept
     pools: bool = False  # whether levels were rare in training
     dropped: str = ""
+    fills: tuple[Fill, ...] = ()  # what stands for missing values, of some outputs
 
     @property
     def outputs(self) -> list[tuple[str, str]]:
@@ -80,10 +81,9 @@ class FrozenColumn(NamedTuple):
     def _codes_of(self, column: RawColumn, name: str) -> Double:
         if column.kind == DATE:
             raise InvalidInputError(f"{name} must hold categories, as in training, got dates")
-        if column.kind == NUMERIC:
-            column = category_of_numbers(column)
-            if set(self.levels) <= {*_TRUTH} and set(column.levels) <= {"0", "1"}:
-                column = column._replace(levels=tuple(_TRUTH[int(level)] for level in column.levels))
+        column = category_of_numbers(column)
+        if set(self.levels) <= {*_TRUTH} and set(column.levels) <= {"0", "1"}:
+            column = column._replace(levels=tuple(_TRUTH[int(level)] for level in column.levels))
         index = {level: float(k) for k, level in enumerate(self.levels)}
         return _codes(column, index, float(len(self.levels)) if self.pools else np.nan)
 
@@ -108,12 +108,17 @@ class FrozenColumn(NamedTuple):
     def header(self) -> dict[str, Any]:
         """What a file's header holds of it; the numbers of the forms are apart."""
         return {"kind": self.kind, "levels": list(self.levels), "pools": self.pools, "dropped": self.dropped,
-                "forms": [[form.name, int(form.numbers().size)] for form in self.forms]}
+                "forms": [[form.name, int(form.numbers().size)] for form in self.forms],
+                "fills": [[fill.output, fill.telling.tolist()] for fill in self.fills]}
+
+    def numbers(self) -> list[Double]:
+        """The numbers of its forms and of what stands for missing values, in the order of the header."""
+        return [*(form.numbers() for form in self.forms), *(fill.numbers() for fill in self.fills)]
 
     @classmethod
     def from_header(cls, entry: Any, numbers: Double) -> Self:
         """Rebuild it from a file, whatever stands there; ValueError unless it is what `header` and `numbers` give."""
-        require(isinstance(entry, dict) and set(entry) == {"kind", "levels", "pools", "dropped", "forms"},
+        require(isinstance(entry, dict) and {*entry} - {"fills"} == {"kind", "levels", "pools", "dropped", "forms"},
                 "a column is malformed")
         kind, levels, pools, dropped = (entry[key] for key in ("kind", "levels", "pools", "dropped"))
         require(kind in (NUMERIC, CATEGORY, DATE, EMPTY) and type(pools) is bool and isinstance(dropped, str),
@@ -125,9 +130,15 @@ class FrozenColumn(NamedTuple):
         for name, size in form_sizes(entry):
             forms.append(_form(kind, name, numbers[:size], tuple(levels)))
             numbers = numbers[size:]
+        fills = []
+        for output, telling in fills_of(entry):
+            size = 2 + len(telling)
+            fills.append(Fill.from_numbers(output, telling, numbers[:size]))
+            numbers = numbers[size:]
         names = [form.name for form in forms]
         require(len(set(names)) == len(names) and bool(forms) != bool(dropped), "the forms of a column are malformed")
-        found = cls(kind, tuple(forms), tuple(levels), pools, dropped)
+        require(not fills or "missing" in names, "a column without missing values is filled in")
+        found = cls(kind, tuple(forms), tuple(levels), pools, dropped, tuple(fills))
         for form in forms:
             if isinstance(form, LevelsForm):
                 n_groups = len(levels) + pools
@@ -141,6 +152,16 @@ def form_sizes(entry: Any) -> list[tuple[str, int]]:
         isinstance(form, list) and len(form) == 2 and isinstance(form[0], str) and type(form[1]) is int and form[1] >= 0
         for form in entry["forms"]), "the forms of a column are malformed")
     return [(name, size) for name, size in entry["forms"]]
+
+
+def fills_of(entry: Any) -> list[tuple[int, list[int]]]:
+    """(Output, those that tell it) of each fill of a column in a file; early files have none.  ValueError if bad."""
+    fills = entry.get("fills", [])
+    require(isinstance(fills, list) and all(
+        isinstance(fill, list) and len(fill) == 2 and isinstance(fill[1], list)
+        and all(type(index) is int and 0 <= index < 2**31 for index in (fill[0], *fill[1])) for fill in fills),
+        "what stands for missing values is malformed")
+    return [(output, telling) for output, telling in fills]
 
 
 def _form(kind: str, name: str, numbers: Double, levels: tuple[str, ...]) -> Form:
@@ -194,7 +215,7 @@ def build_column(facts: ColumnFacts, total: float, settings: MapSettings) -> Bui
     if facts.kind == DATE and settings.date_parts:
         forms += [PartForm(part) for part in facts.varying_parts]
     if facts.missing > 0:
-        forms.append(MissingForm(GroupForm(np.array([facts.missing / total]))))
+        forms.append(MissingForm(facts.missing / total))
     return BuiltColumn(FrozenColumn(facts.kind, tuple(forms), levels, pools, "" if forms else "constant"), folds)
 
 

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.validation import LARGEST_VALUE
-from .._kernels.packing import find_unbounded
 from ..errors import InvalidInputError
-from .forms import StandardForm, require, standardised
-from .frozen import BuiltColumn, FrozenColumn, MapSettings, build_column, form_sizes
-from .raw import EMPTY, NUMERIC
-from .survey import N_FOLDS, ColumnFacts
+from .fills import Sample, fill_in, learn_fills
+from .forms import StandardForm, require
+from .frozen import BuiltColumn, FrozenColumn, MapSettings, build_column, fills_of, form_sizes
+from .raw import CATEGORY, EMPTY
+from .survey import N_FOLDS, ColumnFacts, Survey
 from .tables import RawTable, column_name, read_table
 
 Double = NDArray[np.float64]
@@ -21,9 +20,6 @@ Folds = Sequence[Mapping[int, Double]]
 
 # Rows that are mapped together, so that what lies between raw and mapped values stays in the cache.
 _PIECE = 4096
-
-# Magnitudes up to which an array is plain.
-_LIMITS = {np.dtype(np.float64): LARGEST_VALUE, np.dtype(np.float32): float(np.finfo(np.float32).max)}
 
 
 class FrozenMap(NamedTuple):
@@ -33,10 +29,10 @@ class FrozenMap(NamedTuple):
     columns: tuple[FrozenColumn, ...]
 
     @classmethod
-    def of(cls, names: tuple[str, ...] | None, facts: Sequence[ColumnFacts], total: float,
+    def of(cls, names: tuple[str, ...] | None, facts: Sequence[ColumnFacts], survey: Survey,
            settings: MapSettings) -> tuple[Self, Folds]:
-        """Build it from the facts of a pass, with what the training rows get instead of target statistics."""
-        built = [build_column(each, total, settings) for each in facts]
+        """Build it from a pass and its facts, with what the training rows get instead of target statistics."""
+        built = [build_column(each, survey.weight, settings) for each in facts]
         first: dict[bytes, int] = {}
         for j, (each, (column, _)) in enumerate(zip(facts, built, strict=True)):
             earlier = first.setdefault(each.digest, j)
@@ -45,7 +41,24 @@ class FrozenMap(NamedTuple):
                 built[j] = BuiltColumn(FrozenColumn(column.kind, (), dropped=f"equal to {other}"), {})
         if not any(column.forms for column, _ in built):  # one output, always 0: a table of no columns helps nobody
             built[0] = BuiltColumn(FrozenColumn(EMPTY, (StandardForm(0.0, 1.0),)), {})
-        return cls(names, tuple(column for column, _ in built)), [folds for _, folds in built]
+        found = cls(names, tuple(column for column, _ in built))
+        if any(facts.missing > 0 and column.forms for facts, (column, _) in zip(facts, built, strict=True)):
+            table, weights = survey.sample()
+            found = found._filling(table, weights / settings.unit)
+        return found, [folds for _, folds in built]
+
+    def _filling(self, table: RawTable, weights: Double) -> Self:
+        """The same map with what stands for missing values, told from a sample of the training rows."""
+        values = self._values_of(table)
+        of_values = np.array([form != "missing" for column in self.columns for form, _ in column.outputs])
+        sources = np.repeat(np.arange(len(self.columns)), [len(column.outputs) for column in self.columns])
+        missing = {j: np.isnan(held) for j, (column, held) in enumerate(zip(self.columns, values, strict=True))
+                   if any(form.name == "missing" for form in column.forms)}
+        sample = Sample(self._outputs(values), weights, sources, self._neutral())
+        fills = learn_fills(sample, missing, of_values)
+        return self._replace(columns=tuple(
+            column._replace(fills=tuple(fill for fill in fills if sources[fill.output] == j))
+            for j, column in enumerate(self.columns)))
 
     @property
     def n_outputs(self) -> int:
@@ -66,12 +79,19 @@ class FrozenMap(NamedTuple):
 
     def describe(self) -> list[dict[str, object]]:
         """A row for each form of each column, and for each column that is dropped."""
-        return [row for name, column in zip(self.column_names(), self.columns, strict=True)
-                for row in column.describe(name)]
+        names = self.column_names()
+        sources = [name for name, column in zip(names, self.columns, strict=True) for _ in column.outputs]
+        rows = []
+        for name, column in zip(names, self.columns, strict=True):
+            telling = {k for fill in column.fills for k in fill.telling.tolist()}
+            told_by = {"told_by": list(dict.fromkeys(sources[k] for k in sorted(telling)))} if telling else {}
+            rows += [row | told_by if row["form"] == "missing" else row for row in column.describe(name)]
+        return rows
 
     def read(self, X: Any, owner: str, name: str = "X") -> RawTable:
         """A table with the columns of training: by name where both have names, else by position."""
-        table = read_table(X, name, wanted=self.names)
+        categories = {j for j, column in enumerate(self.columns) if column.kind == CATEGORY}
+        table = read_table(X, name, wanted=self.names, expected=categories)
         if len(table.columns) != len(self.columns):
             raise InvalidInputError(f"{name} has {len(table.columns)} features, but {owner} is expecting "
                                     f"{len(self.columns)} features as input")
@@ -82,36 +102,37 @@ class FrozenMap(NamedTuple):
 
         With `folds` they are the training rows, in their order from `first_row` on.
         """
-        values = [each.values_of(raw, column_name(self.names, j, table.title)) if each.forms else raw.values
-                  for j, (each, raw) in enumerate(zip(self.columns, table.columns, strict=True))]
+        values = self._values_of(table)
+        neutral = self._neutral() if any(each.fills and np.isnan(held).any() for each, held
+                                         in zip(self.columns, values, strict=True)) else None
         outputs = np.empty((table.n_rows, self.n_outputs))
         for start in range(0, table.n_rows, _PIECE):
-            piece = slice(start, start + _PIECE)
-            parts = []
-            for j, (each, held) in enumerate(zip(self.columns, values, strict=True)):
-                if each.forms:
-                    trained = _trained(folds[j], held[piece], first_row + start) if folds and folds[j] else None
-                    parts.append(each.apply(held[piece], trained))
-            outputs[piece] = np.concatenate(parts).T
+            held = [each[start : start + _PIECE] for each in values]
+            piece = self._outputs(held, folds, first_row + start)
+            if neutral is not None:
+                for_all = {fill.output: np.isnan(given) for each, given in zip(self.columns, held, strict=True)
+                           for fill in each.fills}
+                fill_in(piece, [fill for each in self.columns for fill in each.fills], for_all, neutral)
+            outputs[start : start + _PIECE] = piece.T
         return outputs
 
-    def apply_plain(self, X: NDArray[Any]) -> Double | None:
-        """The same as `read` and `apply` for a finite array, faster; None for any other table."""
-        if (type(X) is not np.ndarray or X.dtype not in _LIMITS or X.ndim != 2 or not X.flags.c_contiguous
-                or X.shape[1] != len(self.columns) or not len(X)
-                or any(each.forms and each.kind != NUMERIC for each in self.columns)
-                or find_unbounded(X.reshape(-1), _LIMITS[X.dtype]) >= 0):
-            return None
-        standard = [form for each in self.columns for form in each.forms if isinstance(form, StandardForm)]
-        if len(standard) == len(self.columns) == self.n_outputs:
-            return standardised(X, standard)
-        outputs = np.empty((len(X), self.n_outputs))
-        for start in range(0, len(X), _PIECE):
-            piece = slice(start, start + _PIECE)
-            columns = np.ascontiguousarray(X[piece].T, dtype=np.float64)
-            outputs[piece] = np.concatenate([each.apply(values) for each, values
-                                             in zip(self.columns, columns, strict=True) if each.forms]).T
-        return outputs
+    def _values_of(self, table: RawTable) -> list[Double]:
+        """What the forms of each column take."""
+        return [each.values_of(raw, column_name(self.names, j, table.title)) if each.forms else raw.values
+                for j, (each, raw) in enumerate(zip(self.columns, table.columns, strict=True))]
+
+    def _outputs(self, values: Sequence[Double], folds: Folds | None = None, first_row: int = 0) -> Double:
+        """Outputs for what the forms take, (n_outputs, n_rows), neutral where it is missing."""
+        parts = []
+        for j, (each, held) in enumerate(zip(self.columns, values, strict=True)):
+            if each.forms:
+                trained = _trained(folds[j], held, first_row) if folds and folds[j] else None
+                parts.append(each.apply(held, trained))
+        return np.concatenate(parts)
+
+    def _neutral(self) -> Double:
+        """Outputs of a row in which everything is missing."""
+        return self._outputs([np.array([np.nan])] * len(self.columns))[:, 0]
 
     def header(self) -> list[dict[str, Any]]:
         """What a file's header holds."""
@@ -119,20 +140,30 @@ class FrozenMap(NamedTuple):
 
     def numbers(self) -> Double:
         """The numbers of all forms, one after the other."""
-        return np.concatenate([np.empty(0), *(form.numbers() for column in self.columns for form in column.forms)])
+        return np.concatenate([np.empty(0), *(part for column in self.columns for part in column.numbers())])
 
     @classmethod
     def from_header(cls, names: tuple[str, ...] | None, entries: Any, numbers: Double) -> Self:
         """Rebuild it from a file; ValueError unless it is what `header` and `numbers` give."""
         require(isinstance(entries, list) and entries, "the columns are malformed")
         require(names is None or len(names) == len(set(names)) == len(entries), "columns and names differ in number")
-        sizes = [sum(size for _, size in form_sizes(entry)) for entry in entries]
+        sizes = [sum(size for _, size in form_sizes(entry)) + sum(2 + len(telling) for _, telling in fills_of(entry))
+                 for entry in entries]
         require(numbers.ndim == 1 and numbers.size == sum(sizes), "the columns and their numbers differ in number")
         starts = itertools.accumulate(sizes, initial=0)
         columns = tuple(FrozenColumn.from_header(entry, numbers[start : start + size])
                         for entry, start, size in zip(entries, starts, sizes, strict=False))
         require(any(column.forms for column in columns), "all columns are dropped")
-        return cls(names, columns)
+        found = cls(names, columns)
+        sources = [j for j, column in enumerate(columns) for _ in column.outputs]
+        for j, column in enumerate(columns):
+            outputs = [fill.output for fill in column.fills]
+            require(len({*outputs}) == len(outputs) and all(
+                output < len(sources) and sources[output] == j for output in outputs),
+                "an output of another column is filled in")
+            require(all(k < len(sources) and sources[k] != j for fill in column.fills for k in fill.telling.tolist()),
+                    "a missing value is told by its own column")
+        return found
 
 
 def _trained(tables: Mapping[int, Double], codes: Double, first_row: int) -> dict[int, Double]:

@@ -50,7 +50,11 @@ def level_text(value: Any) -> str:
 def category(codes: NDArray[Any], levels: Iterable[Any]) -> RawColumn:
     """A category from codes, negative or nan where missing, and what they stand for, in any order."""
     codes = np.nan_to_num(np.asarray(codes, dtype=np.float64), nan=-1.0).astype(np.int64)
-    names = [level_text(level) for level in levels]
+    held = list(levels)
+    names = [level_text(level) for level in held]
+    lacking = np.array([_group(type(level)) == "missing" or level != level for level in held], dtype=bool)
+    if lacking.any():
+        codes = np.where(np.append(lacking, False)[np.maximum(codes, -1)], -1, codes)
     present = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(names)))
     kept = sorted({names[code] for code in present.tolist()})
     position = {name: index for index, name in enumerate(kept)}
@@ -67,6 +71,27 @@ def category_of_numbers(column: RawColumn) -> RawColumn:
     levels, codes = np.unique(column.values, return_inverse=True)  # nan comes last
     codes = np.where(np.isnan(column.values), -1, codes)
     return category(codes, levels[~np.isnan(levels)].tolist())
+
+
+def category_of_objects(values: list[Any]) -> RawColumn | None:
+    """A category of Python integers, some of them missing; None if there is anything else."""
+    first = next((value for value in values if not _is_missing(value)), None)
+    if not _is_integer(first):  # most often text
+        return None
+    index: dict[int, int] = {}
+    codes = [index.setdefault(int(value), len(index)) if _is_integer(value) else -1 for value in values]
+    if any(code < 0 and not _is_missing(value) for code, value in zip(codes, values, strict=True)):
+        return None
+    return category(np.array(codes), index)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+
+
+def _is_missing(value: Any) -> bool:
+    group = _group(type(value))
+    return group == "missing" or (group == "numbers" and _is_nan(value))
 
 
 def of_text(values: Iterable[Any]) -> RawColumn:
@@ -151,7 +176,14 @@ def _group(kind: type) -> str:
         return "text"
     if issubclass(kind, (datetime.date, np.datetime64)):
         return "dates"
+    if issubclass(kind, datetime.time):
+        return "times of day"
     return "intervals" if issubclass(kind, (datetime.timedelta, np.timedelta64)) else ""
+
+
+def _is_nan(value: Any) -> bool:
+    """Whether a number is nan; to compare a signaling one is an error."""
+    return value.is_nan() if isinstance(value, decimal.Decimal) else bool(value != value)
 
 
 def _of_objects(values: list[Any], name: str) -> RawColumn:
@@ -163,7 +195,7 @@ def _of_objects(values: list[Any], name: str) -> RawColumn:
                                f"{odd}")
     found = {*groups.values()} - {"missing"}
     if "numbers" in found and len(found) > 1:  # nan is a number, which stands for a missing value of any kind
-        values = [None if groups[type(value)] == "numbers" and value != value else value for value in values]
+        values = [None if groups[type(value)] == "numbers" and _is_nan(value) else value for value in values]
         if not any(groups[type(value)] == "numbers" for value in values):
             found -= {"numbers"}
     if len(found) > 1:
@@ -192,7 +224,7 @@ def _spread(present: list[float], missing: NDArray[np.bool_]) -> Double:
 def _numbers_of_objects(present: list[Any], missing: NDArray[np.bool_], name: str) -> RawColumn:
     def as_float(value: Any) -> float:
         try:
-            return float(value)
+            return math.nan if _is_nan(value) else float(value)
         except OverflowError:
             return math.inf  # which is refused, with its row
 
@@ -203,11 +235,13 @@ def _numbers_of_objects(present: list[Any], missing: NDArray[np.bool_], name: st
 
 
 def _moment(value: Any) -> float:
-    """Seconds of one date, time or interval; a date without a time zone counts as one of UTC."""
+    """Seconds of one date, time of day or interval; a date without a time zone counts as one of UTC."""
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         value = value.astimezone(datetime.UTC).replace(tzinfo=None)
     if hasattr(value, "to_datetime64"):
         value = value.to_datetime64()  # with the nanoseconds of pandas
+    if isinstance(value, datetime.time):
+        return 3600.0 * value.hour + 60 * value.minute + value.second + value.microsecond / 1e6
     if isinstance(value, datetime.timedelta):
         return float(_seconds(np.array([value], dtype="m8[us]"))[0])
     return float(_seconds(np.array([value], dtype=None if isinstance(value, np.generic) else "M8[us]"))[0])

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
 from .dates import PARTS, date_parts
-from .raw import CATEGORY, DATE, EMPTY, RawColumn
+from .raw import CATEGORY, DATE, EMPTY, RawColumn, category
+from .reservoir import Reservoir
 from .sketch import CHUNK_ROWS, Moments, QuantileSketch, Summary
 from .tables import RawTable
 
@@ -134,6 +135,12 @@ class _ColumnSurvey:
             parts = np.array([date_parts(values)[part][0] for part in PARTS])
             self._low, self._high = np.minimum(self._low, parts.min(1)), np.maximum(self._high, parts.max(1))
 
+    def piece(self, values: Double) -> RawColumn:
+        """A raw column of some values as the chunks hold them."""
+        if self.kind != CATEGORY:
+            return RawColumn(self.kind, values)
+        return RawColumn(EMPTY, values) if self._levels is None else category(values, self._levels.index)
+
     def facts(self) -> ColumnFacts:
         """What the counts say."""
         varying = tuple(part for part, low, high in zip(PARTS, self._low, self._high, strict=True) if low < high)
@@ -156,6 +163,7 @@ class Survey:
         self._values = np.empty((len(names), CHUNK_ROWS))
         self._weights, self._targets = np.empty(CHUNK_ROWS), np.empty((CHUNK_ROWS, n_outputs))
         self._filled = 0
+        self._some = Reservoir(len(names))
 
     def add(self, table: RawTable, weights: Double, targets: Double) -> None:
         """Add the rows of a table, (n_rows,) weights and (n_rows, n_outputs) targets."""
@@ -176,12 +184,18 @@ class Survey:
         self._count()
         return [column.facts() for column in self._columns]
 
+    def sample(self) -> tuple[RawTable, Double]:
+        """Some of the rows, after the last, and their weights."""
+        columns = [column.piece(values) for column, values in zip(self._columns, self._some.values, strict=True)]
+        return RawTable(None, columns, len(self._some.weights)), self._some.weights
+
     def _count(self) -> None:
         counting = np.flatnonzero(self._weights[: self._filled] > 0)
         folds = (self.n_rows + counting) % N_FOLDS
         weights, targets = self._weights[counting], self._targets[counting]
         for column, values in zip(self._columns, self._values, strict=True):
             column.add(values[counting], folds, weights, targets)
+        self._some.add(self.n_rows + counting, self._values, counting, weights)
         self.weight += float(weights.sum())
         self.n_positive += len(counting)
         self.n_rows += self._filled

@@ -3,7 +3,7 @@
 None of these packages is imported: a table is known by the methods that it has.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from .._data.validation import refuse_masked
 from ..errors import InvalidInputError, InvalidTypeError
-from .raw import NUMERIC, RawColumn, category, category_of_numbers, of_array, of_numbers, warn_of_large_integers
+from .raw import (
+    NUMERIC,
+    RawColumn,
+    category,
+    category_of_numbers,
+    category_of_objects,
+    of_array,
+    of_numbers,
+    warn_of_large_integers,
+)
 
 Categorical = Sequence[Any] | None
 
@@ -25,12 +34,13 @@ class RawTable(NamedTuple):
     title: str = "X"  # what messages call it
 
 
-def read_table(X: Any, name: str = "X", *, categorical: Categorical = None,
-               wanted: tuple[str, ...] | None = None) -> RawTable:
+def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, wanted: tuple[str, ...] | None = None,
+               expected: Container[int] = ()) -> RawTable:
     """Return the columns of a table.
 
     `categorical` has names or indices of columns of numbers that are categories.  Where the table has names, `wanted`
-    are those of the columns to return, in this order; others are not looked at.  A RawTable is returned as it is.
+    are those of the columns to return, in this order; others are not looked at.  `expected` has indices of columns that
+    were categories in training: there, integers are categories too.  A RawTable is returned as it is.
     """
     if isinstance(X, RawTable):
         return X
@@ -45,8 +55,11 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None,
         names, columns = wanted, _selected(names, columns, wanted)
     shown = [column_name(names, j, name) for j in range(len(columns))]
     marked = _marked(names, len(columns), categorical)
-    found = [_raw_column(column, text) for column, text in zip(columns, shown, strict=True)]
-    found = [category_of_numbers(column) if j in marked else column for j, column in enumerate(found)]
+    found = []
+    for j, (column, text) in enumerate(zip(columns, shown, strict=True)):
+        integers = _category_of_integers(column, text) if j in marked or j in expected else None
+        raw = _raw_column(column, text) if integers is None else integers
+        found.append(category_of_numbers(raw) if j in marked else raw)
     lengths = {len(column.values) for column in found}
     if len(lengths) > 1:
         raise InvalidInputError(f"{name} must have columns of one length, got {sorted(lengths)}")
@@ -149,13 +162,37 @@ def _raw_column(values: Any, name: str) -> RawColumn:
         return _of_arrow(values, name)
     if hasattr(values, "to_numpy") and hasattr(values, "array"):
         return _of_pandas(values, name)
+    return of_array(_array_of(values, name), name)
+
+
+def _array_of(values: Any, name: str) -> NDArray[Any]:
+    """A column as a 1-D array, of objects where a list has text."""
     refuse_masked(values, name)
-    array = np.asarray(values)
-    if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
-        array = np.array(values, dtype=object)
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+            array = np.array(values, dtype=object)
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(f"{name} must have one value for each row: {error}") from error
     if array.ndim != 1:
         raise InvalidInputError(f"{name} must have one value for each row, got shape {array.shape}")
-    return of_array(array, name)
+    return array
+
+
+def _category_of_integers(values: Any, name: str) -> RawColumn | None:
+    """Integers as they are, which float64 may not tell apart, as a category; None for a column of anything else."""
+    if hasattr(values, "to_pylist"):  # pyarrow
+        return category_of_objects(values.to_pylist()) if str(values.type).startswith(("int", "uint")) else None
+    if hasattr(values, "to_physical"):  # polars
+        return category_of_objects(values.to_list()) if values.dtype.is_integer() else None
+    dtype = getattr(values, "dtype", np.dtype(object))
+    if getattr(dtype, "kind", "") not in ("iuO" if isinstance(dtype, np.dtype) else "iu"):
+        return None
+    array = _array_of(values, name) if isinstance(dtype, np.dtype) else values.to_numpy(dtype=object)
+    if array.dtype.kind in "iu":
+        levels, codes = np.unique(array, return_inverse=True)
+        return category(codes, levels.tolist())
+    return category_of_objects(array.tolist()) if array.dtype.kind == "O" else None
 
 
 def _of_polars(series: Any, name: str) -> RawColumn:
@@ -177,7 +214,7 @@ def _of_arrow(values: Any, name: str) -> RawColumn:
 
 def _of_converted(values: NDArray[Any], name: str, are_integers: bool) -> RawColumn:
     """A column of an array in which integers may have become floats, for the sake of missing ones."""
-    column = of_array(values, name)
+    column = of_array(_array_of(values, name), name)
     if are_integers and values.dtype.kind == "f" and column.kind == NUMERIC:
         warn_of_large_integers(column.values, name)
     return column
@@ -191,6 +228,8 @@ def _of_pandas(series: Any, name: str) -> RawColumn:
         return category(series.cat.codes.to_numpy(), series.cat.categories.tolist())
     if getattr(dtype, "tz", None) is not None:
         series = series.dt.tz_convert(None)
+    elif type(dtype).__name__ == "PeriodDtype":
+        series = series.dt.to_timestamp()
     elif not isinstance(dtype, np.dtype) and getattr(dtype, "kind", "O") in "iuf":
         column = of_numbers(series.to_numpy(dtype=np.float64, na_value=np.nan), name)
         if dtype.kind in "iu":

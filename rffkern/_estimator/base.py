@@ -132,15 +132,18 @@ class Model(Parametrised):
                                     "features as input")
 
     def _check_mapped(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
-                      goes_on: bool | None = None) -> Training:
-        """Training rows by a check, mapped: by the first map, if any, where training goes on."""
+                      goes_on: bool | None = None, unmapped: NDArray[np.intp] | None = None) -> Training:
+        """Training rows by a check, mapped: by the first map, if any, where training goes on.
+
+        A new map learns nothing of the rows `unmapped`, which are held out.
+        """
         from .columns import map_more, map_training, with_mapped_evaluation
 
         goes_on = getattr(self, "warm_start", False) if goes_on is None else goes_on
         if goes_on and hasattr(self, "expansion_"):
             mapped = map_more(vars(self).get("column_map_"), X, type(self).__name__)
         else:
-            mapped = map_training(self, X, y, sample_weight, not isinstance(self, Regressor))
+            mapped = map_training(self, X, y, sample_weight, not isinstance(self, Regressor), unmapped)
         if eval_set is not None:
             mapped = with_mapped_evaluation(mapped, eval_set, type(self).__name__)
         training = with_evaluation(check(mapped.X, y, sample_weight), mapped.eval_set)
@@ -186,6 +189,11 @@ class Model(Parametrised):
             if not scores:
                 raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
             return np.concatenate(scores)
+        column_map = vars(self).get("column_map_")
+        if column_map is not None:
+            from .columns import score_table
+
+            return score_table(column_map, self.expansion_, X, type(self).__name__, self.n_threads)
         X = self._check_rows(X)
         scored: Double = self.expansion_.score_checked(X, self.n_threads)
         return scored
@@ -209,12 +217,13 @@ class Classifier(Model):
         """From scores to probabilities."""
         return LogisticLink()
 
-    def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None) -> Training:
+    def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
+                        unmapped: NDArray[np.intp] | None = None) -> Training:
         """Check parameters and rows."""
         self._check_params()
         if self.columns is None:
             return with_evaluation(check_labelled(X, y, sample_weight), eval_set)
-        return self._check_mapped(check_labelled, X, y, sample_weight, eval_set)
+        return self._check_mapped(check_labelled, X, y, sample_weight, eval_set, unmapped=unmapped)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
@@ -308,13 +317,13 @@ class Regressor(Model):
         return tags
 
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
-                        goes_on: bool | None = None) -> Training:
+                        goes_on: bool | None = None, unmapped: NDArray[np.intp] | None = None) -> Training:
         """Check parameters and rows; a single row will do only where training goes on."""
         self._check_params()
         check = partial(check_with_targets, n_threads=self.n_threads, min_samples=1 if goes_on else 2)
         if self.columns is None:
             return with_evaluation(check(X, y, sample_weight), eval_set)
-        return self._check_mapped(check, X, y, sample_weight, eval_set, goes_on)
+        return self._check_mapped(check, X, y, sample_weight, eval_set, goes_on, unmapped)
 
     def _losses_of_rows(self, X: Any, y: Any) -> Double:
         """The squared error, its mean over several targets."""

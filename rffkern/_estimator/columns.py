@@ -2,8 +2,21 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .._columns.column_map import ColumnMap, fit_copy, map_rows
+from .._columns.plain import PlainForms
+from .._data.threads import check_n_threads
+from .._data.validation import as_numeric
+from .._kernels import packing, scoring
+from ..expansion import Expansion
 from .column_choice import chosen_map
+
+Double = NDArray[np.float64]
+
+# Bytes of mapped rows for each thread: few enough to stay in the cache until they are scored.
+_BLOCK_BYTES = 1 << 21
 
 
 class MappedTraining(NamedTuple):
@@ -14,8 +27,16 @@ class MappedTraining(NamedTuple):
     column_map: ColumnMap | None  # fitted; None where rows stay as they are
 
 
-def map_training(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> MappedTraining:
-    """Fit a copy of a model's map, or of the one that is chosen, on training rows, and map them."""
+def map_training(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool,
+                 unmapped: NDArray[np.intp] | None = None) -> MappedTraining:
+    """Fit a copy of a model's map, or of the one that is chosen, on training rows without those of `unmapped`.
+
+    All rows are mapped by it.
+    """
+    if unmapped is not None and len(unmapped):
+        weights = np.ones(len(y)) if sample_weight is None else np.array(as_numeric(sample_weight, "sample_weight"))
+        weights.reshape(-1)[unmapped] = 0
+        sample_weight = weights
     columns = model.columns
     if isinstance(columns, str):
         columns = chosen_map(model, X, y, sample_weight, has_labels)
@@ -38,3 +59,29 @@ def with_mapped_evaluation(mapped: MappedTraining, eval_set: Any, owner: str) ->
         return mapped._replace(eval_set=eval_set)
     X, *rest = eval_set
     return mapped._replace(eval_set=(map_rows(mapped.column_map, X, owner, "eval_set X"), *rest))
+
+
+def score_table(column_map: ColumnMap, expansion: Expansion, X: Any, owner: str, n_threads: int | None) -> Double:
+    """Scores of the rows of the raw table of an owner, whom errors name."""
+    forms = column_map._plain
+    if forms is not None and forms.take(X) and len(X) >= packing.LANE_COUNT:
+        scores = _score_plain(forms, expansion, X, n_threads)
+        if scores is not None:
+            return scores
+    return expansion.score_checked(column_map._mapped(X, owner, n_threads=n_threads), n_threads)
+
+
+def _score_plain(forms: PlainForms, expansion: Expansion, X: NDArray[Any], n_threads: int | None) -> Double | None:
+    """The same for an array of numbers, mapped block by block into tiles to score; None where `fill` is False."""
+    n_features, n_bytes = expansion.n_features, X.dtype.itemsize
+    width = scoring.tile_width(n_features, n_bytes)
+    n_tiles = max(1, _BLOCK_BYTES * check_n_threads(n_threads, X.size) // (n_features * n_bytes * width))
+    tiles = np.empty((min(n_tiles, -(-len(X) // width)), n_features, width), X.dtype)
+    scores = np.empty((len(X), expansion.n_outputs))
+    for start in range(0, len(X), n_tiles * width):
+        rows = X[start : start + n_tiles * width]
+        mapped = tiles[: -(-len(rows) // width)]
+        if not forms.fill(rows, mapped, n_threads):
+            return None
+        scores[start : start + len(rows)] = expansion.score_tiles(mapped, len(rows), n_threads)
+    return scores

@@ -13,14 +13,18 @@ from ..errors import InvalidInputError
 _LOSS_FLOOR = 1e-30
 
 
-# Who is told of the steps of long work that is done in no round.
-Listener = Callable[[str, int, int], None]  # of what the work is, how many steps are done, and of how many
+# Who is told of long work that is done in no round: what it is, how much of it is done and of how much (None where that
+# is not known), and a note.
+Listener = Callable[[str, int, int | None, str], None]
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+# Shortest time between two lines about such work.
+SECONDS_BETWEEN = 1.0
 
 
 @contextlib.contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Tell a function of the steps of work in this context."""
+    """Tell a function of long work in this context."""
     token = _listener.set(listener)
     try:
         yield
@@ -28,27 +32,44 @@ def listening(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
+@contextlib.contextmanager
+def printing() -> Iterator[None]:
+    """Print lines about long work in this context on stderr, at most one a second; who is told outside is told too."""
+    outer, started = _listener.get(), time.perf_counter()
+    due = started + SECONDS_BETWEEN
+
+    def show(work: str, done: int, total: int | None, note: str) -> None:
+        nonlocal due
+        if outer is not None:
+            outer(work, done, total, note)
+        now = time.perf_counter()
+        if now >= due:
+            due = now + SECONDS_BETWEEN
+            # A line search takes as many steps as it needs.
+            of = "" if total is None or done > total else f"/{total}"
+            print(f"{work} {done}{of}  {note}{'  ' if note else ''}{now - started:.1f} s", file=sys.stderr)
+
+    with listening(show):
+        yield
+
+
+def tell(work: str, done: int, total: int | None, note: str = "") -> None:
+    """Tell whoever listens."""
+    listener = _listener.get()
+    if listener is not None:
+        listener(work, done, total, note)
+
+
 class Steps:
-    """Steps of work before the first round, or of a family without rounds: told as rounds are.
+    """Steps of work before the first round, or of a family without rounds."""
 
-    A line on stderr every `verbose` steps, none for 0.
-    """
-
-    def __init__(self, work: str, total: int, verbose: int = 0) -> None:
-        self._work, self._total, self._verbose, self._done = work, total, verbose, 0
-        self._started = time.perf_counter()
+    def __init__(self, work: str, total: int) -> None:
+        self._work, self._total, self._done = work, total, 0
 
     def step(self, note: str = "") -> None:
         """Count a step and tell of it."""
         self._done += 1
-        listener = _listener.get()
-        if listener is not None:
-            listener(self._work, min(self._done, self._total), self._total)
-        if self._verbose and self._done % self._verbose == 0:
-            # A line search takes as many steps as it needs.
-            total = f"/{self._total}" if self._done <= self._total else ""
-            print(f"{self._work} {self._done}{total}  {note}  {time.perf_counter() - self._started:.1f} s",
-                  file=sys.stderr)
+        tell(self._work, self._done, self._total, note)
 
 
 class RoundInfo(NamedTuple):

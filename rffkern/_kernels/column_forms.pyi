@@ -1,3 +1,21 @@
-from .array_types import Double
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
-def interpolate(values: Double, knots: Double, heights: Double, slopes: Double, out: Double) -> None: ...
+from .array_types import Double, Real
+
+KINDS: dict[str, int]
+MISSING: int
+UNBOUNDED: int
+
+@disjoint_base
+class ColumnForms:
+    @property
+    def n_columns(self) -> int: ...
+    @property
+    def n_outputs(self) -> int: ...
+    def __init__(self, starts: NDArray[np.intp], kinds: NDArray[np.intp], numbers: Double, n_knots: NDArray[np.intp],
+                 knots: Double, heights: Double) -> None: ...
+
+def scratch_size(n_samples: int, n_columns: int) -> int: ...
+def map_rows(forms: ColumnForms, X: Real, limit: float, out: Real, scratch: Double, n_threads: int) -> int: ...

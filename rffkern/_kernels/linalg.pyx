@@ -11,6 +11,9 @@ from .checks cimport agree, has_shape, holds
 from .signals cimport at_once, look_at_signals
 from .tiles cimport LANES, TERMS, TILE, dot, project_terms
 
+cdef enum:
+    CHUNK = 1024        # rows of a panel's products that are a thread's work
+
 
 cdef double _dot(const double *a, const double *b, Py_ssize_t size) noexcept nogil:
     cdef Py_ssize_t k = size // LANES * LANES
@@ -125,7 +128,7 @@ cdef void _add_panel(const double[:, ::1] rows, Py_ssize_t start, Py_ssize_t fir
     cdef double products[TERMS * TILE]
     cdef Py_ssize_t i, j, k, group, row, depth = rows.shape[1]
     cdef Py_ssize_t below = max(first, start), stop = min(start + TILE, matrix.shape[1] - offset)
-    for i in range(TILE):
+    for i in range(TILE if below < last else 0):
         for k in range(depth):
             panel[k * TILE + i] = rows[start + i, k] if start + i < rows.shape[0] else 0
     for group in range((last - below + TERMS - 1) // TERMS):
@@ -147,16 +150,17 @@ def add_products(
     int n_threads,
 ):
     """matrix[offset + i, offset + j] += factor rows[i] . rows[j] for j <= i."""
-    cdef Py_ssize_t p, n_rows = rows.shape[0]
-    agree(0 <= first <= last <= n_rows, "first and last must be in order, within the rows")
-    agree(0 <= offset <= matrix.shape[1] <= matrix.shape[0] and matrix.shape[0] == offset + n_rows,
+    agree(0 <= first <= last <= rows.shape[0], "first and last must be in order, within the rows")
+    agree(0 <= offset <= matrix.shape[1] <= matrix.shape[0] and matrix.shape[0] == offset + rows.shape[0],
           "matrix must have shape (offset + n_rows, n_columns) with offset <= n_columns <= offset + n_rows")
     agree(holds(scratch, n_threads, _factor_scratch(rows.shape[1])),
           "scratch must have shape (n_threads, factor_scratch(depth))")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    for p in prange((min(last, matrix.shape[1] - offset) + TILE - 1) // TILE, nogil=True, schedule='dynamic',
-                    num_threads=n_threads):
-        _add_panel(rows, p * TILE, first, last, factor, matrix, offset, &scratch[threadid(), 0])
+    cdef Py_ssize_t p, n_chunks = (last - first + CHUNK - 1) // CHUNK
+    cdef Py_ssize_t n_panels = (min(last, matrix.shape[1] - offset) + TILE - 1) // TILE
+    for p in prange(n_panels * n_chunks, nogil=True, schedule='dynamic', num_threads=n_threads):
+        _add_panel(rows, p // n_chunks * TILE, first + p % n_chunks * CHUNK,
+                   min(last, first + (p % n_chunks + 1) * CHUNK), factor, matrix, offset, &scratch[threadid(), 0])
 
 
 cdef void _invert_panel(const double[:, ::1] factor, Py_ssize_t start, double[:, ::1] transposed,
@@ -280,14 +284,15 @@ cdef void solve(const double[:, ::1] factor, double *x, Py_ssize_t size) noexcep
 def solve_factorised(
     const double[:, ::1] factor,        # IN   (size or more, size or more) lower triangle
     double[::1] x,                      # IN   (size,) right-hand side; OUT solution
+    bint forward=True, bint back=True,
 ):
-    """Solve L L' x = b."""
+    """Solve L L' x = b; only forward, L x = b, or only back, L' x = b."""
     agree(holds(factor, x.shape[0], x.shape[0]), "factor must have at least as many rows and columns as x has entries")
     cdef Py_ssize_t i, work = 0
     with nogil:
-        for i in range(x.shape[0]):
+        for i in range(x.shape[0] if forward else 0):
             _solve_forward(factor, &x[0], i)
             look_at_signals(&work, 4 * i)   # rows come from memory
-        for i in range(x.shape[0] - 1, -1, -1):
+        for i in range(x.shape[0] - 1 if back else -1, -1, -1):
             _solve_back(factor, &x[0], i)
             look_at_signals(&work, 4 * i)

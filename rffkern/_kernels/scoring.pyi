@@ -1,5 +1,6 @@
 from .array_types import Double, Real
 
+def tile_width(n_features: int, n_bytes: int) -> int: ...
 def score_rows(
     X: Real, center: Double, omegas: Real, shifts: Real, amplitudes: Real, intercept: Double, out: Double,
     scratch: Real, n_threads: int,

@@ -16,19 +16,46 @@ cdef enum:
     SCORE_BYTES = 20480   # of a tile
 
 
+cdef inline Py_ssize_t _rows_at_once(Py_ssize_t n_features, Py_ssize_t n_bytes) noexcept nogil:
+    """Rows of a tile: it is read again for every few terms, so that wide rows come in fewer, to stay in the cache."""
+    return min(<Py_ssize_t>TILE, max(<Py_ssize_t>LANES, SCORE_BYTES // (n_features * n_bytes) // LANES * LANES))
+
+
+def tile_width(Py_ssize_t n_features, Py_ssize_t n_bytes):
+    """Width of tiles in which rows of so many columns, of so many bytes each number, are scored as they lie."""
+    agree(n_features >= 1 and n_bytes >= 1, "n_features and n_bytes must be at least 1")
+    cdef Py_ssize_t width = TILE
+    while width > _rows_at_once(n_features, n_bytes):
+        width //= 2
+    return width
+
+
+cdef bint _is_laid_out(const source[:, :, ::1] X, Py_ssize_t n_samples) noexcept nogil:
+    """Whether X holds so many rows, one by one or in tiles."""
+    cdef Py_ssize_t width = X.shape[2]
+    return ((width == 1 or (width % LANES == 0 and 0 < width <= TILE))
+            and X.shape[0] == (n_samples + width - 1) // width)
+
+
 cdef void _score_tile(
-    const real[:, ::1] X, const double[::1] center, const real[:, ::1] omegas, const real[::1] shifts,
+    const real[:, :, ::1] X, const double[::1] center, const real[:, ::1] omegas, const real[::1] shifts,
     const real[:, ::1] amplitudes, const double[::1] intercept, double[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows,
     Py_ssize_t start, Py_ssize_t stop, real *tile,
 ) noexcept nogil:
     """Add what the blocks of terms from `start` to `stop` make of some rows."""
     cdef real h[TERM_BLOCK * TILE]
     cdef real total[TILE]
+    cdef const real *column
     cdef Py_ssize_t i, j, k, o, block, term, n_terms = omegas.shape[0], n_features = X.shape[1], n_block
     cdef Py_ssize_t width = (n_rows + LANES - 1) // LANES * LANES
     for j in range(n_features):
-        for i in range(n_rows):
-            tile[j * width + i] = <real>(X[row + i, j] - center[j])
+        if X.shape[2] == 1:
+            for i in range(n_rows):
+                tile[j * width + i] = <real>(X[row + i, j, 0] - center[j])
+        else:
+            column = &X[row // X.shape[2], j, 0]
+            for i in range(n_rows):
+                tile[j * width + i] = <real>(column[i] - center[j])
         for i in range(n_rows, width):
             tile[j * width + i] = 0
     for i in range(n_rows if start == 0 else 0):
@@ -52,7 +79,7 @@ cdef void _score_tile(
 
 
 def score_rows(
-    const real[:, ::1] X,            # IN   (n_samples, n_features)
+    const real[:, :, ::1] X,         # IN   (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
     const double[::1] center,        # IN   (n_features,)
     const real[:, ::1] omegas,       # IN   (n_terms, n_features) half turns; n_terms a multiple of TERMS
     const real[::1] shifts,          # IN   (n_terms,) half turns
@@ -74,13 +101,12 @@ def score_rows(
     agree(amplitudes.shape[1] == (omegas.shape[0] + TERM_BLOCK - 1) // TERM_BLOCK * TERM_BLOCK,
           "amplitudes must have shape (n_outputs, n_terms padded to a multiple of TERM_MULTIPLES[1])")
     agree(intercept.shape[0] == amplitudes.shape[0], "intercept must have shape (n_outputs,)")
-    agree(has_shape(out, X.shape[0], amplitudes.shape[0]), "out must have shape (n_samples, n_outputs)")
+    agree(out.shape[1] == amplitudes.shape[0], "out must have shape (n_samples, n_outputs)")
+    agree(_is_laid_out(X, out.shape[0]), "X must have shape (n_samples, n_features, 1) or (n_tiles, n_features, width)")
     agree(holds(scratch, n_threads, X.shape[1] * TILE), "scratch must have shape (n_threads, n_features * 128)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    # A tile is read again for every few terms: wide rows come in fewer per tile, so that it stays in the first cache.
-    cdef Py_ssize_t n_cached = SCORE_BYTES // (X.shape[1] * <Py_ssize_t>sizeof(real)) // LANES * LANES
-    cdef Py_ssize_t t, n_rows = min(<Py_ssize_t>TILE, max(<Py_ssize_t>LANES, n_cached))
-    cdef Py_ssize_t n_tiles = (X.shape[0] + n_rows - 1) // n_rows, n_blocks = amplitudes.shape[1] // TERM_BLOCK
+    cdef Py_ssize_t t, n_rows = X.shape[2] if X.shape[2] > 1 else _rows_at_once(X.shape[1], sizeof(real))
+    cdef Py_ssize_t n_tiles = (out.shape[0] + n_rows - 1) // n_rows, n_blocks = amplitudes.shape[1] // TERM_BLOCK
     cdef Py_ssize_t each = n_rows * TERM_BLOCK * (X.shape[1] + COSINE + amplitudes.shape[0])   # of a block
     cdef Py_ssize_t first, last, stop, start = 0, work = 0, some = n_threads * at_once(each * n_blocks)
     with nogil:
@@ -91,7 +117,7 @@ def score_rows(
                 last = min(n_tiles, first + some)
                 for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
                     _score_tile(X, center, omegas, shifts, amplitudes, intercept, out, t * n_rows,
-                                min(n_rows, X.shape[0] - t * n_rows), start, stop, &scratch[threadid(), 0])
+                                min(n_rows, out.shape[0] - t * n_rows), start, stop, &scratch[threadid(), 0])
                 look_at_signals(&work, (last - first) * each * (stop - start))
                 first = last
             start += at_once(each)
@@ -135,15 +161,21 @@ def score_few(
 
 
 cdef void _score_kernel_tile(
-    const source[:, ::1] X, const double[::1] center, const double[::1] scale, const real[:, ::1] centers,
+    const source[:, :, ::1] X, const double[::1] center, const double[::1] scale, const real[:, ::1] centers,
     const double[:, ::1] weights, const double[::1] intercept, double[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows,
     Py_ssize_t start, Py_ssize_t stop, real *tile, double *total,
 ) noexcept nogil:
     """Add what the centers from `start` to `stop` make of some rows."""
+    cdef const source *column
     cdef Py_ssize_t i, j, o, width = (n_rows + LANES - 1) // LANES * LANES
     for j in range(X.shape[1]):
-        for i in range(n_rows):
-            tile[j * width + i] = <real>((X[row + i, j] - center[j]) * scale[j])
+        if X.shape[2] == 1:
+            for i in range(n_rows):
+                tile[j * width + i] = <real>((X[row + i, j, 0] - center[j]) * scale[j])
+        else:
+            column = &X[row // X.shape[2], j, 0]
+            for i in range(n_rows):
+                tile[j * width + i] = <real>((column[i] - center[j]) * scale[j])
         for i in range(n_rows, width):
             tile[j * width + i] = 0
     for o in range(weights.shape[0]):
@@ -156,7 +188,7 @@ cdef void _score_kernel_tile(
 
 
 def score_centers(
-    const source[:, ::1] X,          # IN   (n_samples, n_features)
+    const source[:, :, ::1] X,       # IN   (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
     const double[::1] center,        # IN   (n_features,)
     const double[::1] scale,         # IN   (n_features,) of the units in which the centers are
     const real[:, ::1] centers,      # IN   (n_centers, n_features)
@@ -178,14 +210,13 @@ def score_centers(
           "centers must have shape (n_centers padded to a multiple of CENTER_MULTIPLE, n_features)")
     agree(weights.shape[1] == centers.shape[0], "weights must have shape (n_outputs, n_centers)")
     agree(intercept.shape[0] == weights.shape[0], "intercept must have shape (n_outputs,)")
-    agree(has_shape(out, X.shape[0], weights.shape[0]), "out must have shape (n_samples, n_outputs)")
+    agree(out.shape[1] == weights.shape[0], "out must have shape (n_samples, n_outputs)")
+    agree(_is_laid_out(X, out.shape[0]), "X must have shape (n_samples, n_features, 1) or (n_tiles, n_features, width)")
     agree(holds(scratch, n_threads, X.shape[1] * TILE), "scratch must have shape (n_threads, n_features * 128)")
     agree(holds(totals, n_threads, weights.shape[0] * TILE), "totals must have shape (n_threads, n_outputs * 128)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    # A tile is read again for every few centers: wide rows come in fewer per tile, so that it stays in the first cache.
-    cdef Py_ssize_t n_cached = SCORE_BYTES // (X.shape[1] * <Py_ssize_t>sizeof(real)) // LANES * LANES
-    cdef Py_ssize_t t, n_rows = min(<Py_ssize_t>TILE, max(<Py_ssize_t>LANES, n_cached))
-    cdef Py_ssize_t n_tiles = (X.shape[0] + n_rows - 1) // n_rows, n_centers = centers.shape[0]
+    cdef Py_ssize_t t, n_rows = X.shape[2] if X.shape[2] > 1 else _rows_at_once(X.shape[1], sizeof(real))
+    cdef Py_ssize_t n_tiles = (out.shape[0] + n_rows - 1) // n_rows, n_centers = centers.shape[0]
     cdef Py_ssize_t each = n_rows * TERMS * (X.shape[1] + COSINE + weights.shape[0])   # of TERMS centers
     cdef Py_ssize_t first, last, stop, start = 0, work = 0, some = n_threads * at_once(each * (n_centers // TERMS))
     with nogil:
@@ -197,7 +228,7 @@ def score_centers(
                 for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
                     _score_kernel_tile(
                         X, center, scale, centers, weights, intercept, out, t * n_rows,
-                        min(n_rows, X.shape[0] - t * n_rows), start, stop, &scratch[threadid(), 0],
+                        min(n_rows, out.shape[0] - t * n_rows), start, stop, &scratch[threadid(), 0],
                         &totals[threadid(), 0])
                 look_at_signals(&work, (last - first) * each * ((stop - start) // TERMS))
                 first = last

@@ -1,6 +1,6 @@
 """Tables of vector math functions, one per precision, for the level chosen at import.
 
-The C names are those that vecmath.h looks for; `tiles.pxd` declares the functions.
+The C names are those that vecmath.h looks for; `tiles.pxd` declares the functions, and `forms.pxd` those of columns.
 """
 
 cdef extern from "vecmath.h" nogil:
@@ -9,5 +9,10 @@ cdef extern from "vecmath.h" nogil:
     ctypedef struct vecmath_f64:
         pass
 
+cdef extern from "forms.h" nogil:
+    ctypedef struct vm_forms_table:
+        pass
+
 cdef const vecmath_f32 *table_f32 "vm_f32"
 cdef const vecmath_f64 *table_f64 "vm_f64"
+cdef const vm_forms_table *table_forms "vm_forms"

@@ -1,5 +1,6 @@
 """PBRFF: a pseudo-Bayesian kernel for each of many landmarks, then a linear machine (Letarte et al., AISTATS 2019)."""
 
+import contextlib
 import math
 from collections.abc import Mapping
 from typing import Any, Self
@@ -15,15 +16,11 @@ from .._data.tiles import PackedTiles, pack
 from .._data.training_rows import Training, check_labelled
 from .._estimator.base import Classifier, Fitted, Model
 from .._estimator.links import Link, LogisticLink
+from .._estimator.monitor import printing
 from .._estimator.parameters import (
-    BETA,
     CLASSES_,
     COLUMNS,
     EXPANSION_,
-    GAMMA,
-    N_COMPONENTS,
-    N_COMPONENTS_,
-    N_FEATURES_IN_,
     N_THREADS,
     PRECISION,
     RANDOM_STATE,
@@ -35,28 +32,12 @@ from .._fourier.bandwidth import resolved_gamma
 from ..expansion import Expansion, FourierExpansion
 from .landmark_features import KernelSettings, LandmarkKernels, learn_representation, machine_features
 from .linear_svm import LOSSES, MachineSettings, MachineThreads, fit_machines, probability_slope
+from .parameters import KERNEL_ATTRIBUTES, KERNEL_PARAMETERS, LANDMARKS, TELLING, with_verbose
 
 Double = NDArray[np.float64]
 
 # Of C times the weight of a row: beyond these, in double precision, a row has no influence, or must be right.
 _BOUNDS = 1e-12, 1e8
-
-# Parameters and attributes of both classes, in the order of their constructors; the classifier has more in between.
-_KERNEL_PARAMETERS = (
-    Parameter("n_landmarks", Number(int, 1, 10**8), "Number of landmarks, and of features."),
-    N_COMPONENTS,
-    GAMMA,
-    BETA.described(BETA.text + "  The posterior is proportional to exp(-beta sqrt(n) loss), where n is the sum of the "
-                   "sample weights."),
-)
-_LANDMARKS = Parameter("landmarks", Choice(("random", "kmeans")),
-                       "Rows drawn with replacement, or k-means centers, equally many for each class and computed from "
-                       "at most 16384 of its rows.")
-_KERNEL_ATTRIBUTES = (
-    Attribute("landmarks_", "array of shape (n_landmarks, n_features)", "In feature units; not kept in model files."),
-    N_COMPONENTS_,
-    N_FEATURES_IN_,
-)
 
 
 def _prepared(model: Any, training: Training) -> tuple[Scaling, KernelSettings]:
@@ -96,17 +77,23 @@ class PBRFFClassifier(Classifier):
     16, k machines (1 for two classes), u = 4 in single precision and 8 in double, and b = max(2^20, 2048 d) numbers in
     a block:
 
-        array:  max(n (u (d + W) + 9), n (u W + 81 + 9 k), n (24 + 50 k)) + 64 W^2
-        blocks: max(n (u W + 9) + (8 + u) b, n (u W + 81 + 9 k), n (24 + 50 k)) + 64 W^2
+        array:  max(n (u (d + W) + 9 + k), n (u W + 81 + 9 k), n (24 + 50 k)) + 64 W^2
+        blocks: max(n (u W + 9 + k) + (8 + u) b, n (u W + 81 + 9 k), n (24 + 50 k)) + 64 W^2
 
     Sample weights take 8 n more, and W^2 is for W of 1000 at most.  Where coordinate descent is slow, the hinge loss
-    and W beyond 1000 take n (u W + 240), 8 n W more in single precision, and 24 n^2 + 700 n with at most 2 W rows,
-    else 8 W^2 + 6000 W if few rows are near the margin, up to 24 W^2 + 12000 W, and 64 W^2 where W is 1000 at most; so
-    does the squared hinge loss with few rows and a large C.  `RowBlocks` and `numpy.memmap` are read by blocks, and
-    their features are held, twice where some rows have weight 0.
+    and W beyond 1000 take n (u W + 280), 8 n W more in single precision, and up to 24 n^2 + 700 n with at most 2 W
+    rows, else 8 W^2 + 6000 W if few rows are near the margin, up to 24 W^2 + 12000 W, and 64 W^2 where W is 1000 at
+    most; so does the squared hinge loss with few rows and a large C.  The hinge loss with 2 W to 4 W rows takes up to
+    12 n W before that.  `RowBlocks` and `numpy.memmap` are read by blocks, and their features are held, twice where
+    some rows have weight 0.
 
-    Newton's methods, which follow coordinate descent, take 5 to 50 steps of about n^3 / 6 multiply-adds with at most
-    2 W rows, else of n W^2 / 2 + W^3 / 6, and with the hinge loss up to 7 W^3 / 6 more.
+    Newton's methods, which follow coordinate descent, take 5 to 50 steps.  One of the hinge loss with at most 4 W rows
+    is of about n p^2 / 2 multiply-adds, where p rows nearly make up the others: some hundred if X has few columns, at
+    most n, and W / 2 beyond 2 W rows.  Others are of about n^3 / 6 with at most 2 W rows, else of
+    n W^2 / 2 + W^3 / 6, and with the hinge loss up to 7 W^3 / 6 more.
+
+    The landmarks take n d L K multiply-adds and n L K cosines, twice, and L K d random numbers: with 100,000 columns
+    and the default parameters 2e8 multiply-adds for a row.  `verbose` tells how this and the machine go on.
 
     Departures from the printed algorithm: the landmark's own term is left out of its loss only where it is a row; the
     constant feature is regularised, as the dual descent needs it.
@@ -123,11 +110,11 @@ class PBRFFClassifier(Classifier):
     """
 
     _parameters = (
-        *_KERNEL_PARAMETERS,
+        *KERNEL_PARAMETERS,
         Parameter("C", Number(float, 0, 1e6, open_low=True),
                   "Weight of the losses in the linear machine.  It is multiplied by the sample weight of a row; the "
                   "product is clipped to [1e-12, 1e8]."),
-        _LANDMARKS,
+        LANDMARKS,
         Parameter("loss", Choice(("squared_hinge", "hinge")), "Loss of the linear machine."),
         Parameter("tol", Number(float, 1e-12, 1),
                   "The machine is learned until (primal - dual) / primal, the relative gap of its objectives, is at "
@@ -141,6 +128,7 @@ class PBRFFClassifier(Classifier):
             "after 16384 where it has more rows), one `standard_normal` draw of shape (n_landmarks, n_components, "
             "n_features), and one `integers` draw of a seed for each machine."),
         N_THREADS,
+        TELLING,
     )
     _attributes = (
         CLASSES_,
@@ -150,16 +138,18 @@ class PBRFFClassifier(Classifier):
                   "P(y = +1 | x) = 1 / (1 + exp(-slope score)); the slope of highest likelihood on the training rows, "
                   "whose labels count as wrong with the small probabilities of J. Platt."),
         Attribute("n_iter_", "int", "Passes of all machines over their rows; not kept in model files."),
-        *_KERNEL_ATTRIBUTES,
+        *KERNEL_ATTRIBUTES,
     )
     _fitted_curves = ("proba_slope_",)
+    _params_before = {5: with_verbose}
 
     proba_slope_: Double
 
     def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
                  beta: float = 1.0, C: float = 1.0, landmarks: str = "random", loss: str = "squared_hinge",
                  tol: float = 1e-4, standardize: bool = True, precision: str = "single",
-                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None) -> None:
+                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
+                 verbose: int = 0) -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma
@@ -173,6 +163,7 @@ class PBRFFClassifier(Classifier):
         self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
+        self.verbose = verbose
 
     def _link(self) -> Link:
         return LogisticLink(self.proba_slope_[0])
@@ -201,15 +192,20 @@ class PBRFFClassifier(Classifier):
             training = check_labelled(X, y, sample_weight)
         else:
             training = self._check_mapped(check_labelled, X, y, sample_weight)
-        rows = training.rows
-        n_samples = rows.X.shape[0]
+        signs = training.rows.targets()
+        with printing() if self.verbose else contextlib.nullcontext():
+            self._keep(self._learned(training, signs, rng))
+        return self
+
+    def _learned(self, training: Training, signs: list[NDArray[np.int8]], rng: "np.random.Generator") -> Fitted:
+        rows, n_samples = training.rows, training.rows.X.shape[0]
+        scaling, settings = _prepared(self, training)
         threads = MachineThreads(check_n_threads(self.n_threads, n_samples * self.n_landmarks),
                                  check_n_threads(self.n_threads, n_samples * self.n_landmarks**2))
-        scaling, settings = _prepared(self, training)
         learned, tiles = learn_representation(rows, scaling, settings, rng)
         features = machine_features(learned.kernels, tiles, n_samples, settings.n_threads)
         del tiles  # the rows give way to what is learned on their features
-        signs, weight = rows.targets(), rows.weights.unit * rows.weights.each
+        weight = rows.weights.unit * rows.weights.each
         if rows.weights.has_zeros:  # only streamed rows
             positive = weight > 0
             features, weight, signs = features[positive], weight[positive], [sign[positive] for sign in signs]
@@ -224,8 +220,7 @@ class PBRFFClassifier(Classifier):
         }
         expansion = FourierExpansion(learned.omegas, learned.phases, amplitudes.reshape(learned.phases.size, -1),
                                      machines.coef[self.n_landmarks], scaling.center)
-        self._keep(Fitted(training.names, training.classes, expansion, attributes, column_map=training.column_map))
-        return self
+        return Fitted(training.names, training.classes, expansion, attributes, column_map=training.column_map)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
@@ -264,8 +259,8 @@ class PBRFFTransformer(Model):
     """
 
     _parameters = (
-        *_KERNEL_PARAMETERS,
-        _LANDMARKS,
+        *KERNEL_PARAMETERS,
+        LANDMARKS,
         STANDARDIZE.described("Learn on columns of mean 0 and variance 1.  `transform` takes raw rows either way."),
         PRECISION,
         COLUMNS,
@@ -274,17 +269,20 @@ class PBRFFTransformer(Model):
             "after 16384 where it has more rows), then one `standard_normal` draw of shape (n_landmarks, n_components, "
             "n_features)."),
         N_THREADS,
+        TELLING,
     )
     _attributes = (
         EXPANSION_.described("The sum of all features, immutable: K terms of amplitude q_lj for each landmark."),
-        *_KERNEL_ATTRIBUTES,
+        *KERNEL_ATTRIBUTES,
     )
+    _params_before = {5: with_verbose}
 
     n_components_: int
 
     def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
                  beta: float = 1.0, landmarks: str = "random", standardize: bool = True, precision: str = "single",
-                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None) -> None:
+                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
+                 verbose: int = 0) -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma
@@ -295,6 +293,7 @@ class PBRFFTransformer(Model):
         self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of an estimator."""
@@ -327,7 +326,8 @@ class PBRFFTransformer(Model):
         training = check_labelled(X, y, sample_weight) if self.columns is None else self._check_mapped(
             check_labelled, X, y, sample_weight)
         scaling, settings = _prepared(self, training)
-        learned, _ = learn_representation(training.rows, scaling, settings, rng)
+        with printing() if self.verbose else contextlib.nullcontext():
+            learned, _ = learn_representation(training.rows, scaling, settings, rng)
         expansion = FourierExpansion(learned.omegas, learned.phases, learned.kernels.posterior.reshape(-1, 1),
                                      np.zeros(1), scaling.center)
         attributes = {"n_components_": self.n_components, "landmarks_": learned.landmarks}

@@ -7,12 +7,14 @@ the primal for the squared hinge loss, between barriers on the dual for the hing
 are short.  The number of its steps depends on neither.  Every method stops only when primal and dual objective agree.
 """
 
+import time
 import warnings
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._estimator.monitor import SECONDS_BETWEEN, tell
 from .._kernels import linalg, linear_svm
 from .interior_point import MAX_STEPS, interior_point
 from .newton_systems import SplitSystem, has_few_rows, row_parts
@@ -50,6 +52,10 @@ _WORK_BETWEEN_CHECKS = 5e8
 # Single precision resolves a relative gap down to this.
 _SINGLE_TOLERANCE = 1e-6
 
+# By how much more w may be lengthened than the dual says.  Rounding puts support vectors, which have margins of 1,
+# below that, and a large C makes much of it.
+_LENGTHENED = np.array([0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8])
+
 # Smallest slope of the probability in the score, in units of the largest margin: the order of scores stays visible even
 # where scores are useless.
 _SMALLEST_SLOPE = 1e-3
@@ -62,6 +68,7 @@ class Machine(NamedTuple):
     margins: Double  # (n_samples,) y w . x
     n_passes: int  # over the rows
     gap: float  # (primal - dual) / primal
+    alpha: Double  # (n_samples,) of the dual
 
 
 class Machines(NamedTuple):
@@ -121,7 +128,7 @@ class _HingeLoss:
     def finish(self, problem: "Problem", machine: Machine, tol: float) -> Machine:
         # Its systems are too ill-conditioned for single precision.
         problem = problem.in_double()
-        return interior_point(problem, _split_system(problem), machine, tol)
+        return interior_point(problem, _split_system(problem, True), machine, tol)
 
 
 class _SquaredHingeLoss:
@@ -147,7 +154,7 @@ class _SquaredHingeLoss:
             machine = _newton(problem, machine, tol)
         if machine.gap <= tol:
             return machine
-        found = interior_point(problem, _split_system(problem), machine, tol)
+        found = interior_point(problem, _split_system(problem, True), machine, tol)
         return found if found.gap < machine.gap else machine
 
 
@@ -170,8 +177,10 @@ class MachineSettings(NamedTuple):
 class Problem:
     """Rows, signs and bounds, with the sums over rows that all methods need."""
 
-    def __init__(self, features: NDArray[Any], sign: Signs, bound: Double, loss: Loss, threads: MachineThreads) -> None:
+    def __init__(self, features: NDArray[Any], sign: Signs, bound: Double, loss: Loss, threads: MachineThreads,
+                 name: str = "machine") -> None:
         self.features, self.sign, self.bound, self.loss, self.threads = features, sign, bound, loss, threads
+        self.name, self._due = name, time.perf_counter() + SECONDS_BETWEEN
         self.n_samples, self.width = features.shape
         self.is_double = features.dtype == np.float64
         self.diagonal = loss.diagonal(bound)
@@ -197,6 +206,14 @@ class Problem:
         """Dual objective at alpha, whose combination of rows is coef."""
         return alpha.sum() - 0.5 * _squares(coef) - 0.5 * (self.diagonal * alpha**2).sum()
 
+    def machine(self, alpha: Double, coef: Double, margins: Double, n_passes: int) -> Machine:
+        """The machine of a combination of rows and its margins, or of one so little longer that only rounding tells."""
+        lengths = 1 + _LENGTHENED
+        primals = [self.primal(length * coef, length * margins) for length in lengths]
+        best = int(np.argmin(primals))
+        gap = (primals[best] - self.dual(alpha, coef)) / primals[best]
+        return Machine(lengths[best] * coef, lengths[best] * margins, n_passes, gap, alpha)
+
     def in_double(self) -> "Problem":
         """The same problem in double precision."""
         if self.is_double:
@@ -204,7 +221,14 @@ class Problem:
         features = np.empty(self.features.shape)
         for some in row_parts(self.n_samples, self.width):
             features[some] = self.features[some]
-        return Problem(features, self.sign, self.bound, self.loss, self.threads)
+        return Problem(features, self.sign, self.bound, self.loss, self.threads, self.name)
+
+    def tell(self, n_passes: int, gap: float) -> None:
+        """Tell how the machine goes on, at most once a second."""
+        now = time.perf_counter()
+        if now >= self._due:
+            self._due = now + SECONDS_BETWEEN
+            tell(f"passes of {self.name}", n_passes, None, f"gap {gap:.2g}")
 
 
 class _ColumnSystem:
@@ -233,10 +257,10 @@ class _ColumnSystem:
         return direction
 
 
-def _split_system(problem: Problem) -> SplitSystem:
+def _split_system(problem: Problem, by_pivots: bool) -> SplitSystem:
     """The system of a problem in double precision; what it needs of few columns is shared out by rows."""
     is_narrow = problem.width <= _WIDEST and not has_few_rows(problem.n_samples, problem.width)
-    return SplitSystem(problem, _ColumnSystem(problem).matrix if is_narrow else None)
+    return SplitSystem(problem, _ColumnSystem(problem).matrix if is_narrow else None, by_pivots)
 
 
 def _squares(coef: NDArray[Any]) -> float:
@@ -258,8 +282,9 @@ def fit_machines(features: NDArray[Any], signs: list[Signs], bound: Double, seed
     if settings.tol < _SINGLE_TOLERANCE:
         features = features.astype(np.float64, copy=False)
     machines = []
-    for sign, seed in zip(signs, seeds, strict=True):
-        problem = Problem(features, sign, bound, settings.loss, settings.threads)
+    for number, (sign, seed) in enumerate(zip(signs, seeds, strict=True), 1):
+        name = "the machine" if len(signs) == 1 else f"machine {number} of {len(signs)}"
+        problem = Problem(features, sign, bound, settings.loss, settings.threads, name)
         machines.append(_solve(problem, settings.tol, int(seed)))
     return Machines(np.column_stack([machine.coef for machine in machines]),
                     np.column_stack([machine.margins for machine in machines]),
@@ -272,7 +297,7 @@ def _solve(problem: Problem, tol: float, seed: int) -> Machine:
         machine = problem.loss.finish(problem, machine, tol)
     if not machine.gap <= tol:
         warnings.warn(f"rounding keeps the support vector machine from the relative gap tol = {tol:g} between its "
-                      f"objectives; it stopped at {machine.gap:.2g}", RuntimeWarning, stacklevel=4)
+                      f"objectives; it stopped at {machine.gap:.2g}", RuntimeWarning, stacklevel=5)
     return machine
 
 
@@ -293,10 +318,11 @@ def _descend(problem: Problem, tol: float, seed: int) -> Machine:
         margins = problem.project(coef)
         primal = problem.primal(coef, margins)
         gap = (primal - problem.dual(alpha, coef)) / primal
+        problem.tell(n_passes, gap)
         best, since_best = (gap, 0) if gap < 0.5 * best else (best, since_best + 1)
         too_slow = gap * (gap / before) ** (_HOPE * (at_most - n_passes) / max(1, done)) > tol
         if gap <= tol or n_passes >= at_most or since_best == _CHECKS_TO_HALVE or too_slow:
-            return Machine(coef.astype(np.float64), margins, n_passes, gap)
+            return Machine(coef.astype(np.float64), margins, n_passes, gap, alpha)
         if done < allowed:
             goal *= 0.5  # the gap that the rows met on the way was too optimistic
         before = gap
@@ -304,7 +330,7 @@ def _descend(problem: Problem, tol: float, seed: int) -> Machine:
 
 def _newton(problem: Problem, machine: Machine, tol: float) -> Machine:
     """Newton's method on the primal of the squared hinge loss, whose curvature is that of the rows with a loss."""
-    system = _ColumnSystem(problem) if problem.width <= _WIDEST else _split_system(problem)
+    system = _ColumnSystem(problem) if problem.width <= _WIDEST else _split_system(problem, False)
     coef, n_passes = machine.coef, machine.n_passes
     margins = problem.project(coef)  # computed again, because those of the machine may be of lower precision
     primal = problem.primal(coef, margins)
@@ -313,6 +339,7 @@ def _newton(problem: Problem, machine: Machine, tol: float) -> Machine:
         alpha = 2 * problem.bound * np.maximum(0, 1 - margins)
         combined = problem.combine(alpha).astype(np.float64)
         gap = (primal - problem.dual(alpha, combined)) / primal
+        problem.tell(n_passes, gap)
         if gap <= tol or n_short == _MOST_SHORT_STEPS or not system.factorise(2 * problem.bound * (margins < 1)):
             break
         direction = system.direction(combined - coef, coef)
@@ -328,7 +355,7 @@ def _newton(problem: Problem, machine: Machine, tol: float) -> Machine:
         coef, primal = coef + step * direction, trial
         margins = problem.project(coef)
         n_passes += 1
-    return Machine(coef, margins, n_passes, gap)
+    return Machine(coef, margins, n_passes, gap, alpha)
 
 
 def probability_slope(margins: Double, signs: Signs, weight: Double) -> float:

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.arguments import RandomSource
+from .._data.arguments import RandomSource, check_rng
 from .._data.training_rows import Training, check_more_labels
 from .._estimator.base import Classifier, Model, Regressor
 from .._estimator.links import SoftmaxLink
@@ -14,6 +14,7 @@ from .._estimator.parameters import CLASSES_
 from ..expansion import Expansion
 from .losses import Huber, Logistic, Loss, Pinball, ResidualLoss, Softmax, Squared
 from .parameters import ARGUMENTS, ATTRIBUTES, FEATURES, LOSS, STEPS, TRAINING, reg_lambda, with_early_stopping_rounds
+from .problem import rows_held_out
 from .relevance import SelectionPath, importances, relevances_of_columns, score_columns, top_k
 from .training import CURVES, fit_network, partial_fit_network, restored_training
 from .training_state import TrainingState, state_to_continue
@@ -29,6 +30,7 @@ class _RFFNet(Model):
     _arguments = ARGUMENTS
 
     warm_start: bool
+    validation_fraction: float
     relevances_: Double
 
     @property
@@ -39,6 +41,13 @@ class _RFFNet(Model):
     def _state_to_continue(self, training: Training) -> TrainingState | None:
         """The state from which `fit` continues; None to start anew."""
         return state_to_continue(self, training) if self.warm_start else None
+
+    def _held_out(self, y: Any, sample_weight: Any, eval_set: Any, rng: "np.random.Generator") -> Any:
+        """Indices of the rows that `fit` will hold out, from which a map must not learn; None without a map."""
+        if self.columns is None or eval_set is not None:
+            return None
+        self._check_params()
+        return rows_held_out(y, sample_weight, self.validation_fraction, rng)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
@@ -175,8 +184,10 @@ class RFFNetRegressor(_RFFNet, Regressor):
         TrainingStateError
             With `warm_start`, for a model read from a file.
         """
-        training = self._check_training(X, y, sample_weight, eval_set)
-        self._keep(fit_network(self, training, self._loss(), callback, self._state_to_continue(training)))
+        rng = check_rng(self.random_state)
+        training = self._check_training(X, y, sample_weight, eval_set,
+                                        unmapped=self._held_out(y, sample_weight, eval_set, rng))
+        self._keep(fit_network(self, training, self._loss(), callback, self._state_to_continue(training), rng))
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -328,8 +339,11 @@ class RFFNetClassifier(_RFFNet, Classifier):
         TrainingStateError
             With `warm_start`, for a model read from a file.
         """
-        training = self._check_training(X, y, sample_weight, eval_set)
-        self._keep(fit_network(self, training, _loss_of_classes(training), callback, self._state_to_continue(training)))
+        rng = check_rng(self.random_state)
+        training = self._check_training(X, y, sample_weight, eval_set,
+                                        unmapped=self._held_out(y, sample_weight, eval_set, rng))
+        self._keep(fit_network(self, training, _loss_of_classes(training), callback, self._state_to_continue(training),
+                               rng))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

@@ -134,7 +134,7 @@ class Network:
                     some = block[start : start + size] - scaling.center
                     some *= scaling.inverse_scale
                 some.clip(-rffnet.LARGEST_VALUE, rffnet.LARGEST_VALUE, out=some)  # as training does
-                some = some.astype(self.dtype, copy=False)
+                some = some.astype(self.dtype, copy=False).reshape(*some.shape, 1)
                 scoring.score_rows(some, center, omegas, self.shifts, self.coefficients[0], intercept,
                                    found[start : start + size], scratch, len(scratch))
         return out

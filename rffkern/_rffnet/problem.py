@@ -1,5 +1,6 @@
 """Rows with their targets as a loss reads them, and which of them are held out for validation."""
 
+import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,6 +57,14 @@ class Division(NamedTuple):
     probe: Problem  # some of these, for the training loss before the first step
     validation: Problem | None  # rows held out, or those of an `eval_set`
     n_measured: int  # the larger number of rows in these two
+
+
+def rows_held_out(y: Any, sample_weight: Any, fraction: float, rng: "np.random.Generator") -> Indices:
+    """Indices of the rows that `divide` will hold out at most, from the same generator, which is left as it is."""
+    given = np.ones(len(np.atleast_1d(np.asarray(y)))) if sample_weight is None else np.ravel(sample_weight)
+    positive = np.flatnonzero(given)
+    order = copy.deepcopy(rng).permutation(len(positive))
+    return positive[order[: min(int(fraction * len(positive)), _MOST_HELD_OUT)]]
 
 
 def divide(problem: Problem, eval_problem: Problem | None, fraction: float, rng: "np.random.Generator",

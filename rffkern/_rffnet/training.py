@@ -73,9 +73,8 @@ class _Outcome(NamedTuple):
 
 
 def fit_network(settings: Settings, training: Training, loss: Loss, callback: Callable[..., Any] | None,
-                state: TrainingState | None) -> Fitted:
+                state: TrainingState | None, rng: "np.random.Generator") -> Fitted:
     """Train on checked rows, from the start or from the state in which an earlier training ended."""
-    rng = check_rng(settings.random_state)
     problem = pose(training.rows, training, state)
     eval_problem = None if training.evaluation is None else pose(training.evaluation, training, state)
     division = divide(problem, eval_problem, settings.validation_fraction, rng, state)

@@ -77,7 +77,8 @@ _REST = (
         'double in both.  "single" becomes "double" where rows lie farther than 353 length scales from the center of '
         "the data."),
 )
-_THREADS = (N_THREADS, VERBOSE)
+_THREADS = (N_THREADS, VERBOSE.described("Print a line on stderr every so many rounds, and at most one a second while "
+                                         "a kernel is chosen; 0 for none."))
 _FITTED = (
     EXPANSION_.described("The trained function of a raw row, on the distinct basis vectors; immutable.")._replace(
         kind="KernelExpansion"),

@@ -4,6 +4,7 @@ The likelihood is maximised on a thousand rows, which resolve only coarse struct
 are shortened as long as an ensemble then predicts held-out rows better.
 """
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from .._data.row_blocks import take_rows
 from .._data.scaling import Scaling
 from .._data.tiles import DOUBLE
-from .._estimator.monitor import Monitor, Steps
+from .._estimator.monitor import Monitor, Steps, printing
 from .basis import Subsets
 from .ensemble import RowsWithTargets, SparseParameters, grow_all, learn_from_all_rows, make_ensembles
 from .kernel import RegularisedKernel, given_kernel
@@ -57,13 +58,19 @@ def learn_kernel(parameters: KernelParameters, data: Any, targets: Double, scali
                   None if isinstance(parameters.reg_lambda, str) else float(parameters.reg_lambda))
     if given.kernel is not None and given.noise is not None:
         return RegularisedKernel(given.kernel, given.noise)
+    with printing() if parameters.verbose else contextlib.nullcontext():
+        return _learn(parameters, given, data, targets, scaling, candidates, rng)
+
+
+def _learn(parameters: KernelParameters, given: Given, data: Any, targets: Double, scaling: Scaling,
+           candidates: Sequence[LengthScales], rng: "np.random.Generator") -> RegularisedKernel:
+    """What `learn_kernel` returns where kernel or lambda is not given."""
     subsets = Subsets(data.weights, min(len(targets), MOST_ROWS), rng)
     indices = subsets.draw()
     rows = (take_rows(data.X, indices) - scaling.center) * scaling.inverse_scale
 
     def likeliest(length_scales: LengthScales) -> RegularisedKernel:
-        return likeliest_kernel(rows, targets[indices], given, length_scales, rng, parameters.n_threads,
-                                parameters.verbose)
+        return likeliest_kernel(rows, targets[indices], given, length_scales, rng, parameters.n_threads)
 
     if given.kernel is not None or parameters.kernel == "likelihood" or subsets.holds_all:
         return likeliest(candidates[0])
@@ -84,7 +91,7 @@ class Trial:
         self._held_out, self._learned = np.split(order, [len(order) // (1 + _ROWS_PER_HELD_OUT)])
         self._seed = int(rng.integers(2**63))
         self._held_out_X, self._learned_X = take_rows(data.X, self._held_out), take_rows(data.X, self._learned)
-        self._steps = Steps("kernels on held-out rows", _MOST_TRIALS, parameters.verbose)
+        self._steps = Steps("kernels on held-out rows", _MOST_TRIALS)
         self._parameters, self._targets, self._scaling, self._weights = parameters, targets, scaling, data.weights
 
     def _packed(self, X: Double, indices: NDArray[np.intp], scaling: Scaling) -> RowsWithTargets:

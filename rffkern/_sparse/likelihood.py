@@ -5,6 +5,7 @@ and whose noise has variance lambda.  The likelihood of the targets under that p
 """
 
 import math
+import time
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
@@ -15,7 +16,7 @@ from .._data.centers import pad_centers
 from .._data.scaling import no_scaling
 from .._data.threads import check_n_threads
 from .._data.tiles import DOUBLE, aligned, pack
-from .._estimator.monitor import Steps
+from .._estimator.monitor import SECONDS_BETWEEN, tell
 from .._kernels import lbfgs, linalg, sparse_likelihood
 from .._kernels.sparse_columns import UNIT
 from .kernel import GaussianKernel, RegularisedKernel
@@ -162,12 +163,27 @@ def one_for_all(free: Bools, n_features: int) -> Directions:
     return _Together(free, n_features)
 
 
+class _Evaluations:
+    """Counts the evaluations of a search, and tells of them at most once a second."""
+
+    def __init__(self, work: str, total: int) -> None:
+        self._work, self._total, self._done = work, total, 0
+        self._due = time.perf_counter() + SECONDS_BETWEEN
+
+    def count(self, value: float) -> None:
+        self._done += 1
+        now = time.perf_counter()
+        if now >= self._due:
+            self._due = now + SECONDS_BETWEEN
+            tell(self._work, self._done, self._total, f"negative log-likelihood {value:.6g}")
+
+
 def _minimise(likelihood: Likelihood, start: Double, directions: Directions, max_iter: int,
-              steps: Steps) -> tuple[Double, float]:
+              evaluations: _Evaluations) -> tuple[Double, float]:
     """Logarithms that are reached from a start along some directions, and the value there."""
     def along(x: Double) -> tuple[float, Double]:
         value, gradient = likelihood(start + directions.move(x))
-        steps.step(f"negative log-likelihood {value:.6g}")
+        evaluations.count(value)
         return value, directions.slopes(gradient)
 
     x, _, _ = lbfgs.minimize(along, np.zeros(directions.size), max_iter, loss_tolerance=1e-6, gradient_tolerance=1e-4,
@@ -204,7 +220,7 @@ def _start(rows: Double, given: Given) -> Double:
 
 
 def likeliest_kernel(rows: Double, targets: Double, given: Given, length_scales: LengthScales,
-                     rng: "np.random.Generator", n_threads: int | None, verbose: int = 0) -> RegularisedKernel:
+                     rng: "np.random.Generator", n_threads: int | None) -> RegularisedKernel:
     """Maximise the marginal likelihood over what is not given; the noise becomes lambda.
 
     Parameters
@@ -216,8 +232,6 @@ def likeliest_kernel(rows: Double, targets: Double, given: Given, length_scales:
     rng : numpy.random.Generator
         Source of one `standard_normal` draw of shape (2, 3 + n_features).
     n_threads : int or None
-    verbose : int
-        Print a line on stderr every so many evaluations; 0 for none.
     """
     start = _start(rows, given)
     free = np.full(start.size, given.kernel is None)
@@ -225,14 +239,13 @@ def likeliest_kernel(rows: Double, targets: Double, given: Given, length_scales:
     directions = length_scales(free, rows.shape[1]) if given.kernel is None else _Apart(free)
     draws = _START_SPREAD * rng.standard_normal((_N_STARTS - 1, start.size))
     few = Likelihood(rows[:_FEW_ROWS], targets[:_FEW_ROWS], start, free, n_threads)
-    steps = [Steps("length scales", _N_STARTS * _ITERATIONS[0], verbose),
-             Steps("length scales on more rows", _ITERATIONS[1], verbose)]
-    found = [_minimise(few, logs, directions, _ITERATIONS[0], steps[0])
+    evaluations = _Evaluations("length scales", _N_STARTS * _ITERATIONS[0])
+    found = [_minimise(few, logs, directions, _ITERATIONS[0], evaluations)
              for logs in (start, *(start + directions.move(draw[: directions.size]) for draw in draws))]
     logs, _ = min(found, key=lambda pair: pair[1])
     if len(rows) > _FEW_ROWS:
         logs, _ = _minimise(Likelihood(rows, targets, start, free, n_threads), logs, directions, _ITERATIONS[1],
-                            steps[1])
+                            _Evaluations("length scales on more rows", _ITERATIONS[1]))
     amplitude, bias, noise, *inverse_lengths = np.exp(logs)
     kernel = GaussianKernel(1 / np.array(inverse_lengths), amplitude, bias) if given.kernel is None else given.kernel
     return RegularisedKernel(kernel, noise + _LEAST_NOISE if given.noise is None else given.noise)

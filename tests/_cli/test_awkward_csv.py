@@ -1,9 +1,11 @@
 """Awkward CSV files: each is read as Python's csv and the rules of SECURITY.md say, or refused at its place.
 
-What is expected is worked out here from Python's csv and those rules, without code of the package.
+What is expected is worked out here from Python's csv and those rules, without code of the package: first where all
+columns must be numbers, then where they may hold words, dates and gaps.
 """
 
 import csv
+import datetime
 import io
 import re
 
@@ -15,9 +17,14 @@ from helpers.command_line import blocks_of
 from rffkern import InvalidInputError
 from rffkern._cli.csv_table import CsvFormat, CsvTable
 from rffkern._cli.main import main
+from rffkern._cli.table import UNKNOWN, Cells
 
 CASES = cases()
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\.([0-9]{1,9}))?)? ?"
+                  r"(Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?")
+MISSING = {"", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "nat", "<na>", "?", "."}
+INFINITE = {sign + word for sign in ("", "+", "-") for word in ("inf", "infinity")}
 FOREIGN = re.compile("[\0\udc80-\udcff]")
 
 
@@ -68,8 +75,8 @@ def fault_of(cells, width, decimal, text):
     return wrong[0] if wrong else width - 1 if not cells[-1] else None
 
 
-def expected(case):
-    """Column names or None, numbers and labels; Fault where the file cannot be used."""
+def rows_of(case):
+    """Column names or None, the number of columns and the records below; Fault where the text cannot be used."""
     if case.encoding == "utf-8" and case.content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise Fault("got one in UTF-16: say --encoding utf-16")
     if case.encoding != "utf-8" and case.content.startswith(b"\xef\xbb\xbf"):
@@ -85,22 +92,114 @@ def expected(case):
     names = first[2] if case.header == "yes" else None
     if names and len(set(names)) < len(names):
         raise Fault("column names must be distinct")
+    return names, len(first[2]), rows[1:] if names else rows
+
+
+def refuse(i, line, column, names):
+    """Raise the fault of a row, in a column or as a whole."""
+    name = f" ({names[column]})" if names and column != "" else ""
+    place = "" if column == "" else f", column {column + 1}{name}"
+    raise Fault(f"data row {i + 1} (line {line}){place}: ")
+
+
+def expected(case):
+    """Column names or None, numbers and labels; Fault where the file cannot be used."""
+    names, width, rows = rows_of(case)
     X, labels = [], []
-    for i, (line, raw, cells) in enumerate(rows[1:] if names else rows):
-        column = fault_of(cells, len(first[2]), case.decimal, raw)
+    for i, (line, raw, cells) in enumerate(rows):
+        column = fault_of(cells, width, case.decimal, raw)
         if column is not None:
-            name = f" ({names[column]})" if names and column != "" else ""
-            place = "" if column == "" else f", column {column + 1}{name}"
-            raise Fault(f"data row {i + 1} (line {line}){place}: ")
+            refuse(i, line, column, names)
         X.append([value_of(cell, case.decimal) for cell in cells[:-1] or cells])
         labels.append(cells[-1])
     return names, X, labels
 
 
+def date_of(cell):
+    """Seconds since 1970 of a date, or None."""
+    found = DATE.fullmatch(cell)
+    try:
+        when = datetime.datetime.fromisoformat(f"{found[1]}T{found[2] or '00:00'}{found[3] or ':00'}")
+    except (TypeError, ValueError):
+        return None
+    zone = found[5] or ""
+    shift = 0 if zone in ("", "Z") else int(f"{zone[0]}1") * (60 * int(zone[1:3]) + int(zone[-2:] if zone[3:] else 0))
+    seconds = (when - datetime.datetime(1970, 1, 1)) // datetime.timedelta(seconds=1) - 60 * shift
+    return seconds + int((found[4] or "").ljust(9, "0")) / 1e9
+
+
+def is_missing(cell):
+    return cell.lower() in MISSING
+
+
+def meaning(cell, kind, decimal):
+    """What a cell of a column of some kind says: None where it is missing; Fault where it is of another kind."""
+    if kind is None or (is_missing(cell) and not (kind == "number" and NUMBER.fullmatch(cell))):
+        return None
+    value = cell if kind == "word" else date_of(cell) if kind == "date" else value_of(cell, decimal)
+    if value is None:
+        raise Fault("")
+    return value
+
+
+def kind_of(cells):
+    """What a column is, by its first cells; None where all of them are missing."""
+    present = [cell for cell in cells if not is_missing(cell)]
+    looks = ["number" if NUMBER.fullmatch(cell.replace(",", ".", 1)) or cell.lower() in INFINITE
+             else "word" if date_of(cell) is None else "date" for cell in present]
+    if not present:
+        return None
+    most = max(("number", "date"), key=looks.count)
+    others = len(looks) - looks.count(most)
+    few = len(set(present)) <= 32 and 2 * len(set(present)) <= len(present)
+    return "word" if others and (few or 10 * others >= len(looks)) else most
+
+
+def expected_words(case):
+    """Column names or None, and the meaning of all cells but labels, column by column."""
+    names, width, rows = rows_of(case)
+    features = range(max(1, width - 1))
+    kinds = [None] * len(features)
+    found = []
+    for start in range(0, len(rows), 8192):
+        block = rows[start : start + 8192]
+        whole = [cells for _, raw, cells in block if cells and len(cells) == width and not FOREIGN.search(raw)]
+        kinds = [kind or kind_of([cells[j] for cells in whole]) for j, kind in zip(features, kinds, strict=True)]
+        for i, (line, raw, cells) in enumerate(block, start):
+            column = fault_of(cells, width, case.decimal, raw)
+            if column == "" or FOREIGN.search(raw):
+                refuse(i, line, column, names)
+            found.append([])
+            for j, kind in zip(features, kinds, strict=True):
+                try:
+                    found[-1].append(meaning(cells[j], kind, case.decimal))
+                except Fault:
+                    refuse(i, line, j, names)
+            if not cells[-1]:
+                refuse(i, line, width - 1, names)
+    return names, found
+
+
+def found_words(case, path):
+    """The same by the package."""
+    table = CsvTable(str(path), form_of(case))
+    features = range(max(1, table.n_columns - 1))
+    blocks = blocks_of(table, features, table.n_columns - 1, cells=[Cells(UNKNOWN, gaps=True)] * len(features))
+    rows = []
+    for block in blocks:
+        words = [block.levels.get(k) for k in features]
+        rows += [[None if value != value else value if own is None else own[int(value)]
+                  for value, own in zip(row, words, strict=True)] for row in block.X.tolist()]
+    return table.columns, rows
+
+
+def form_of(case):
+    return CsvFormat(case.header, None if case.guessed else case.delimiter, case.encoding, case.decimal)
+
+
 def found(case, path):
     """The same by the package."""
-    form = CsvFormat(case.header, None if case.guessed else case.delimiter, case.encoding, case.decimal)
-    table = CsvTable(str(path), form)
+    table = CsvTable(str(path), form_of(case))
     assert table.delimiter == case.delimiter
     n = table.n_columns
     blocks = blocks_of(table, range(max(1, n - 1)), n - 1)
@@ -110,7 +209,7 @@ def found(case, path):
 def arguments(case, path):
     guessed = [] if case.guessed else ["--delimiter", case.delimiter]
     return ["fit", str(path), "-o", str(path.parent / "new.npz"), "--header", case.header, *guessed, "--encoding",
-            case.encoding, "--decimal", case.decimal]
+            case.encoding, "--decimal", case.decimal, "--columns", "none"]
 
 
 def check(case, path, errors):
@@ -139,6 +238,47 @@ def check(case, path, errors):
         label.replace(",", ".") if case.decimal == "," and value_of(label, ",") is not None else label
         for label in labels]
     return True
+
+
+def check_words(case, path, errors):
+    """The same for columns that may hold anything; some files are fitted as a whole."""
+    path.write_bytes(case.content)
+    fitted = case.name.startswith(("numbers-with", "dates-with", "truth-with"))
+    try:
+        names, rows = expected_words(case)
+    except Fault as raised:
+        place = raised.place
+    else:
+        place = None
+    if place is not None:
+        with pytest.raises(InvalidInputError) as caught:
+            found_words(case, path)
+        assert str(caught.value).startswith(str(path))
+        assert place in str(caught.value)
+        if fitted:
+            assert main(arguments(case, path)[:-2]) == 65
+            assert place in errors()
+        return False
+    assert found_words(case, path) == (names, rows)
+    if fitted:
+        assert main(arguments(case, path)[:-2]) == 0
+        (path.parent / "new.npz").unlink()
+    return True
+
+
+def test_the_corpus_with_words(tmp_path, capsys):
+    """At least 200 files, of both kinds."""
+    wrong, usable = [], 0
+    for i, case in enumerate(CASES):
+        try:
+            usable += check_words(case, tmp_path / f"{i}.csv", lambda: capsys.readouterr().err)
+        except BaseException as error:  # all are shown together
+            wrong.append((case.name, case.content[:100], str(error)[:500]))
+        (tmp_path / f"{i}.csv").unlink()
+    assert wrong == []
+    assert usable > 300
+    assert len(CASES) - usable > 100
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_corpus(tmp_path, capsys):

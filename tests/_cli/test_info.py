@@ -46,10 +46,10 @@ def test_info_of_column_maps(folder):
     rows = {"size": [1.0, None, 3.5, 2.0] * 5, "colour": ["red", "blue"] * 10, "one": [1] * 20}
     save(rffkern.ColumnMap(("standard", "rank")).fit(rows), folder / "map.npz")
     text = run("info", "map.npz", cwd=folder).stdout
-    assert "column size    numeric, standard, outputs 1, mean 2.16667, deviation 1.0274, " in text
+    assert "column size    numeric, standard, outputs 1, mean 2.16667, deviation 1.0274; numeric, rank, " in text
     assert "column colour  category, levels, outputs 1, shares blue=0.5" in text
     assert "column one     numeric, dropped, reason constant" in text
-    model = rffkern.RFFNetClassifier(max_epochs=2, columns=rffkern.ColumnMap(), random_state=0)
+    model = rffkern.RFFNetClassifier(max_epochs=2, validation_fraction=0.0, columns=rffkern.ColumnMap(), random_state=0)
     save(model.fit(rows, ["a", "b"] * 10), folder / "r.npz")
     facts = json.loads(run("info", "r.npz", "--json", cwd=folder).stdout)
     assert sorted(facts["most relevant"]) == ["colour", "one", "size"]

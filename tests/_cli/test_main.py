@@ -30,7 +30,7 @@ def test_bad_cells_are_located(folder, command, line, message):
     lines = (folder / "train.csv").read_text().splitlines()
     lines[6] = line
     (folder / "bad.csv").write_text("\n".join(lines))
-    arguments = ("fit", "bad.csv", "-o", "new.npz") if command == "fit" else (
+    arguments = ("fit", "bad.csv", "-o", "new.npz", "--columns", "none") if command == "fit" else (
         "predict", "m.npz", "bad.csv", "-o", "new.csv", "--target", "answer")
     done = run(*arguments, cwd=folder, expect=65)
     assert message in done.stderr

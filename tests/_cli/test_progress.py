@@ -83,7 +83,7 @@ def test_other_work_before(monkeypatch, clock):
     with Progress("training", 10) as bar:
         for seconds, done in ((2.0, 1), (4.0, 2), (8.0, 4), (10.0, 1), (11.0, 2)):
             clock[0] = seconds
-            bar.show("length scales", done, 4)
+            bar.show("length scales", done, 4, "")
         clock[0] = 12.0
         bar.update(1)
     drawn = [piece.removesuffix("\x1b[K").rstrip() for piece in stream.getvalue().split("\r")[1:-1]]

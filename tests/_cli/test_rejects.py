@@ -29,7 +29,7 @@ def rejected_rows(path):
 
 def test_fit_leaves_rejected_rows_out(command, with_faults, folder, table):
     X, y = table
-    code, _, errors = command("fit", "bad.csv", "-o", "r.npz", "--reject", "r.csv")
+    code, _, errors = command("fit", "bad.csv", "-o", "r.npz", "--reject", "r.csv", "--columns", "none")
     assert code == 0
     assert errors.startswith("9 of 201 rows rejected: r.csv\ntrained GBRFF2Classifier on 192 rows of 3 columns")
     rows = rejected_rows(folder / "r.csv")
@@ -76,7 +76,7 @@ def test_rows_of_arrays_are_rejected_too(command, folder, table):
     X, y = table[0].copy(), table[1]
     X[7, 1], X[250, 0] = np.nan, 1e308
     np.savez(folder / "t.npz", X=X, y=y)
-    assert command("fit", "t.npz", "-o", "n.npz", "--reject", "r.csv")[0] == 0
+    assert command("fit", "t.npz", "-o", "n.npz", "--reject", "r.csv", "--columns", "none")[0] == 0
     rows = rejected_rows(folder / "r.csv")
     assert [(row["row"], row["line"], row["column"]) for row in rows] == [("8", "", "2"), ("251", "", "1")]
     assert rows[0]["text"] == ",".join(map(str, X[7].tolist()))
@@ -88,7 +88,7 @@ def test_rows_of_arrays_are_rejected_too(command, folder, table):
 
 def test_no_row_that_can_be_used(command, folder):
     (folder / "t.csv").write_text("a,b\nx,1\ny,2\n")
-    code, _, errors = command("fit", "t.csv", "-o", "n.npz", "--reject", "r.csv")
+    code, _, errors = command("fit", "t.csv", "-o", "n.npz", "--reject", "r.csv", "--columns", "none")
     assert code == 65
     assert "t.csv: the file holds no rows that can be used; 2 are rejected" in errors
     assert not (folder / "r.csv").exists()  # which is complete or not written

@@ -20,13 +20,14 @@ def columns_of(rows):
             "day": np.datetime64("2024-02-28", "s") + np.round(rows[:, 2] * 1e9).astype("m8[s]"), "width": rows[:, 1]}
 
 
-@pytest.mark.parametrize("name", ["column_map", "gbrff2_with_columns", "gbrff2_with_choice"])
+@pytest.mark.parametrize("name", ["column_map", "column_map_filled", "gbrff2_with_choice", "gbrff2_with_columns"])
 @pytest.mark.parametrize("version", range(4, FORMAT_VERSION + 1))
 def test_frozen_files_give_the_answers_they_gave(version, name, tmp_path):
     path = DATA / str(version) / f"{name}.npz"
     expected = json.loads(path.with_suffix(".json").read_text())
     model = load(path)
-    table = columns_of(np.array(expected["rows"]))
+    rows = np.array(expected["rows"])
+    table = columns_of(rows) | ({"near": rows[:, 0]} if name.endswith("filled") else {})
     np.testing.assert_allclose(np.ravel(answers(model, table)), expected["answers"], rtol=0, atol=1e-9)
     save(model, tmp_path / "m")
     again = load(tmp_path / "m")

@@ -15,8 +15,10 @@ from rffkern._system.archive import decode, encode
 @pytest.fixture(scope="module")
 def content(tmp_path_factory):
     rng = np.random.default_rng(0)
-    X = {"a": np.where(rng.random(60) < 0.2, np.nan, rng.standard_normal(60)), "c": rng.choice(["x", "y", "z"], 60),
-         "d": np.datetime64("2024-01-01") + rng.integers(0, 999, 60), "one": np.ones(60)}
+    a = rng.standard_normal(60)
+    X = {"a": np.where(rng.random(60) < 0.2, np.nan, a), "c": rng.choice(["x", "y", "z"], 60),
+         "d": np.datetime64("2024-01-01") + rng.integers(0, 999, 60), "one": np.ones(60),
+         "near": a + 0.1 * rng.standard_normal(60)}  # which tells missing values of a
     found = ColumnMap(("raw", "standard", "bounded", "rank", "bins"), date_parts=True, n_knots=9, n_bins=3).fit(X)
     path = tmp_path_factory.mktemp("map") / "m.npz"
     save(found, path)
@@ -54,12 +56,12 @@ COLUMN = ("columns", "columns")
     (at("columns", value={"params": {}}), "columns are malformed"),
     (at("columns", "columns", value=[]), "malformed"),
     (at("columns", "columns", value={}), "malformed"),
-    (at("columns", "columns", value=[7] * 4), "malformed"),
+    (at("columns", "columns", value=[7] * 5), "malformed"),
     (at("class", value="GBRFF2Classifier"), "do not agree"),
     (at("params", value={"a": 1}), "columns alone"),
     (at("feature_names", value=["a"]), "feature names are malformed"),
-    (at("feature_names", value=["a"] * 4), "columns and names"),
-    (at("feature_names", value=["a", "c", "d", "\x1b"]), "names"),
+    (at("feature_names", value=["a"] * 5), "columns and names"),
+    (at("feature_names", value=["a", "c", "d", "e", "\x1b"]), "names"),
     (at("columns", "params", "numeric", value="rank"), "numeric must be"),
     (at("columns", "params", "n_knots", value=10**9), "n_knots must be"),
     (at("columns", "params", value={"numeric": ["raw"]}), "not those of a ColumnMap"),
@@ -83,6 +85,17 @@ COLUMN = ("columns", "columns")
     (at(*COLUMN, 0, "forms", 0, value=["levels", 1]), "not known"),
     (at(*COLUMN, 0, "forms", 0, value=["hour", 1]), "known"),
     (at(*COLUMN, 2, "forms", 0, value=["month", 1]), "no numbers"),
+    (at(*COLUMN, 0, "fills", value=None), "stands for missing values is malformed"),
+    (at(*COLUMN, 0, "fills", 0, value=[0]), "stands for missing values is malformed"),
+    (at(*COLUMN, 0, "fills", 0, 1, 0, value=True), "stands for missing values is malformed"),
+    (at(*COLUMN, 0, "fills", 0, 1, 0, value=-1), "stands for missing values is malformed"),
+    (at(*COLUMN, 0, "fills", 0, 1, 0, value=0), "told by its own column"),
+    (at(*COLUMN, 0, "fills", 0, 1, 0, value=10**6), "told by its own column"),
+    (at(*COLUMN, 0, "fills", 0, 1, value=[]), "differ in number"),
+    (at(*COLUMN, 0, "fills", 0, 0, value=1), "an output of another column"),
+    (at(*COLUMN, 0, "fills", 0, 0, value=10**6), "an output of another column"),
+    (at(*COLUMN, 0, "fills", value=[]), "differ in number"),
+    (at(*COLUMN, 4, "fills", value=[[20, []]]), "differ in number"),
     (at(*COLUMN, 1, "levels", value=["x", "y"]), "differ in number"),
     (at(*COLUMN, 1, "pools", value=True), "differ in"),
     (at(*COLUMN, 1, "levels", value=["x", "z", "y"]), "distinct, sorted"),

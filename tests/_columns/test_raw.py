@@ -80,6 +80,24 @@ def test_dates_are_seconds_of_any_unit():
     assert same(of_array(np.array([datetime.timedelta(seconds=1.5)], object), "x"), of_array(np.array([1.5]), "x"))
 
 
+def test_times_of_day_are_seconds():
+    times = of_array(np.array([datetime.time(1, 2, 3, 500_000), None], object), "x")
+    assert same(times, of_array(np.array([3723.5, np.nan]), "x"))
+
+
+def test_every_nan_is_missing():
+    """A signaling one cannot be compared."""
+    odd = [decimal.Decimal("NaN"), decimal.Decimal("sNaN"), np.float32("nan")]
+    numbers = of_array(np.array([*odd, decimal.Decimal(2)], object), "x")
+    assert same(numbers, of_array(np.array([np.nan] * 3 + [2]), "x"))
+    assert same(of_array(np.array([*odd, "a"], object), "x"), of_array(np.array([None] * 3 + ["a"], object), "x"))
+
+
+def test_missing_levels_are_missing_values():
+    assert same(category(np.array([0, 1, 2, 3]), ["b", None, float("nan"), "a"]),
+                of_array(np.array(["b", None, None, "a"], object), "x"))
+
+
 @pytest.mark.parametrize(("value", "shown"), [(np.inf, "infinity"), (-np.inf, "infinity"), (1e308, "1e.308"),
                                               (10**400, "infinity")])
 def test_infinite_values_are_refused_with_name_and_row(value, shown):

@@ -1,5 +1,7 @@
 """Tables of any package give the same columns."""
 
+import datetime
+
 import numpy as np
 import pytest
 from helpers.tables import CONTENT, TABLES, same_table, table_of
@@ -93,3 +95,48 @@ def test_integers_with_missing_ones_are_warned_of():
                           ("pandas", lambda p: p.DataFrame({"a": p.array(large, dtype="Int64")}))):
         with pytest.warns(UserWarning, match="column 'a' of X has integers of"):
             read_table(make(pytest.importorskip(package)))
+
+
+LARGE = [2**53, 2**53 + 1, None]
+
+
+@pytest.mark.parametrize("make", [
+    lambda: {"a": LARGE}, lambda: {"a": np.array([float("nan"), *LARGE], object)},
+    lambda: {"a": np.array([2**53, 2**53 + 1, 2**53])},
+    lambda: [[value] for value in LARGE], lambda: pytest.importorskip("polars").DataFrame({"a": LARGE}),
+    lambda: pytest.importorskip("pyarrow").table({"a": LARGE}),
+    lambda: pytest.importorskip("pandas").DataFrame({"a": LARGE}, dtype="Int64"),
+    lambda: pytest.importorskip("pandas").DataFrame({"a": LARGE}, dtype="int64[pyarrow]")])
+def test_integers_of_a_category_keep_all_digits(make):
+    """Identifiers that float64 does not tell apart are categories of their own, and nobody is warned of them."""
+    levels = tuple(map(str, LARGE[:2]))
+    assert read_table(make(), categorical=[0]).columns[0].levels == levels
+    assert read_table(make(), expected={0}).columns[0].levels == levels
+    for mixed in (["a", 2**53], [2**53, True]):  # as without the name
+        with pytest.raises(InvalidInputError, match="values of one kind"):
+            read_table({"a": np.array(mixed, object)}, categorical=[0])
+
+
+def test_dates_and_times_of_frames():
+    """Periods, times of day and intervals of each package."""
+    pandas, polars, pyarrow = map(pytest.importorskip, ("pandas", "polars", "pyarrow"))
+    periods = read_table(pandas.DataFrame({"a": pandas.period_range("2024-01", periods=2, freq="M")})).columns[0]
+    assert same_table(read_table({"a": np.array(["2024-01-01", "2024-02-01"], "M8[D]")}),
+                      read_table({"a": [0.0, 0.0]})._replace(names=("a",), columns=[periods]))
+    hour = [datetime.time(1), None]
+    step = [datetime.timedelta(hours=1), None]
+    for column in (polars.DataFrame({"a": hour}), pyarrow.table({"a": hour}), polars.DataFrame({"a": step}),
+                   pyarrow.table({"a": step}), pandas.DataFrame({"a": step})):
+        assert same_table(read_table(column), read_table({"a": [3600.0, None]}))
+
+
+def test_columns_of_several_values_a_row_are_refused_by_name():
+    polars, pyarrow = map(pytest.importorskip, ("polars", "pyarrow"))
+    for values in ([{"x": 1.0}], [[1.0, 2.0]], [b"x"]):
+        for frame in (polars.DataFrame({"a": values}), pyarrow.table({"a": values})):
+            with pytest.raises(InvalidInputError, match="column 'a' of X"):
+                read_table(frame)
+    with pytest.raises(InvalidInputError, match="column 'a' of X must have one value for each row"):
+        read_table(polars.DataFrame({"a": polars.Series([[1.0, 2.0]], dtype=polars.Array(polars.Float64, 2))}))
+    with pytest.raises(InvalidInputError, match="column 'a' of X must have one value for each row"):
+        read_table({"a": [[1], [1, 2]]})

@@ -3,7 +3,8 @@
 import pytest
 
 from rffkern import InvalidInputError
-from rffkern._estimator.monitor import Monitor, RoundInfo, Steps, listening
+from rffkern._estimator import monitor
+from rffkern._estimator.monitor import Monitor, RoundInfo, Steps, listening, printing, tell
 
 
 def run(monitor, train, held_out=None):
@@ -88,18 +89,30 @@ def test_steps_are_told_within_the_context_only(capsys):
     steps = Steps("search", 2)
     with listening(lambda *step: told.append(step)):
         for _ in range(3):
-            steps.step()
+            steps.step("note")
     steps.step()
-    assert told == [("search", 1, 2), ("search", 2, 2), ("search", 2, 2)]
+    assert told == [("search", 1, 2, "note"), ("search", 2, 2, "note"), ("search", 3, 2, "note")]
     assert capsys.readouterr().err == ""
 
 
-def test_lines_of_steps(capsys):
-    """A search may take more steps than it was thought to."""
-    steps = Steps("search", 3, verbose=2)
-    for value in range(6):
-        steps.step(f"value {value}")
-    lines = capsys.readouterr().err.splitlines()
-    assert [line.split("  ")[:2] for line in lines] == [["search 2/3", "value 1"], ["search 4", "value 3"],
-                                                        ["search 6", "value 5"]]
-    assert all(line.endswith(" s") for line in lines)
+def test_lines_about_long_work(capsys, monkeypatch):
+    """At most one a second; more than was thought to be needed, and what has no known end, is told as a number."""
+    now = [100.0]
+    monkeypatch.setattr(monitor.time, "perf_counter", lambda: now[0])
+    told = []
+    with listening(lambda *step: told.append(step)), printing():
+        for value in range(9):
+            tell("search", value, 6, f"value {value}")
+            now[0] += 0.4
+        tell("passes", 70, None)
+    tell("search", 1, 6)
+    assert len(told) == 10, "who listened outside hears all"
+    assert capsys.readouterr().err.splitlines() == [
+        "search 3/6  value 3  1.2 s", "search 6/6  value 6  2.4 s", "passes 70  3.6 s"]
+
+
+def test_more_steps_than_were_thought_to_be_needed(capsys, monkeypatch):
+    monkeypatch.setattr(monitor, "SECONDS_BETWEEN", 0.0)
+    with printing():
+        tell("search", 7, 6)
+    assert capsys.readouterr().err.startswith("search 7  ")

@@ -226,7 +226,7 @@ def row_losses(real):
 
 
 def score_rows(real):
-    return {"X": np.ones((5, N_FEATURES), real), "center": np.ones(N_FEATURES),
+    return {"X": np.ones((5, N_FEATURES, 1), real), "center": np.ones(N_FEATURES),
             "omegas": np.ones((20, N_FEATURES), real), "shifts": np.ones(20, real),
             "amplitudes": np.ones((2, 32), real), "intercept": np.ones(2), "out": np.ones((5, 2)),
             "scratch": np.ones((1, N_FEATURES * TILE), real), "n_threads": 1}
@@ -239,7 +239,7 @@ def score_few(real):
 
 
 def score_centers(real):
-    return {"X": np.ones((5, N_FEATURES), real), "center": np.ones(N_FEATURES), "scale": np.ones(N_FEATURES),
+    return {"X": np.ones((5, N_FEATURES, 1), real), "center": np.ones(N_FEATURES), "scale": np.ones(N_FEATURES),
             "centers": np.ones((8, N_FEATURES), real), "weights": np.ones((2, 8)), "intercept": np.ones(2),
             "out": np.ones((5, 2)), "scratch": np.ones((1, N_FEATURES * TILE), real), "totals": np.ones((1, 2 * TILE)),
             "n_threads": 1}
@@ -285,13 +285,15 @@ def fill_level_counts(real):
     return {"counts": np.zeros(2 ** len(simd.FLAGS), np.uint8)}
 
 
-def interpolate(real):
-    return {"values": np.ones(5), "knots": np.arange(3.0), "heights": np.ones(3), "slopes": np.zeros(3),
-            "out": np.empty(5)}
+def map_rows(real):
+    kernel = column_forms.ColumnForms(np.array([0, 1, 1, 2]), np.array([0, 1]), np.ones((2, 6)), np.zeros(2, np.intp),
+                                      np.empty(0), np.empty(0))
+    return {"forms": kernel, "X": np.ones((5, 3), real), "limit": 9.0, "out": np.empty((5, 2, 1), real),
+            "scratch": np.empty((1, column_forms.scratch_size(5, 3))), "n_threads": 1}
 
 
 ENTRIES = {
-    column_forms: [interpolate],
+    column_forms: [map_rows],
     gbrff_landmark: [make_waves, landmark_objective, descend_landmark, component_losses],
     gbrff_omega: [omega_objective, descend_omega],
     gbrff_phase: [search_phase],
@@ -312,7 +314,8 @@ ENTRIES = {
 # What takes no array, or one array of any length; `minimize` has a test of its own.
 WITHOUT_ENTRY = {
     "gbrff_rounds.terms_size", "lbfgs.minimize", "linalg.factor_scratch", "linear_svm.gram_scratch",
-    "packing.find_unbounded", "rffnet.scratch_sizes", "simd.detect", "simd.select", "simd.selected",
+    "column_forms.scratch_size", "scoring.tile_width", "packing.find_unbounded", "rffnet.scratch_sizes",
+    "simd.detect", "simd.select", "simd.selected",
     "sparse_selection.Selector.forget_last", "sparse_selection.Selector.reset",
 }
 
@@ -417,7 +420,12 @@ def test_scratch_for_every_thread(module, build):
     (packing, pack_rows, {"order": np.full(TILE + 1, TILE + 1)}),
     (packing, pack_rows, {"order": np.full(TILE + 1, -1)}),
     (packing, column_moments, {"power": 3}), (linalg, extend, {"size": 5}), (linalg, extend, {"size": -1}),
-    (column_forms, interpolate, {"knots": np.empty(0), "heights": np.empty(0), "slopes": np.empty(0)}),
+    (column_forms, map_rows, {"forms": None}), (column_forms, map_rows, {"out": np.empty((1, 2, 24))}),
+    (scoring, score_rows, {"X": np.ones((1, N_FEATURES, 8))}),
+    (scoring, score_rows, {"X": np.ones((2, N_FEATURES, 16))}),
+    (scoring, score_rows, {"X": np.ones((1, N_FEATURES, 2 * TILE))}),
+    (scoring, score_centers, {"X": np.ones((1, N_FEATURES, 24))}),
+    (scoring, score_centers, {"X": np.ones((0, N_FEATURES, 16))}),
     (linalg, add_products, {"first": -1}), (linalg, add_products, {"first": 7, "last": 6}),
     (linalg, add_products, {"last": 7}), (linalg, add_products, {"offset": -1}), (linalg, add_products, {"offset": 3}),
     (linalg, factorise, {"matrix": np.ones((7, 5))}),
@@ -440,7 +448,9 @@ def test_candidates_that_are_no_rows(n_rows):
 
 @pytest.mark.parametrize(("function", "arguments"), [
     (gbrff_rounds.terms_size, (0, 1)), (gbrff_rounds.terms_size, (1, 0)), (linalg.factor_scratch, (-1,)),
-    (linear_svm.gram_scratch, (0,)), (rffnet.scratch_sizes, (1, 1, 1, 0)), (rffnet.scratch_sizes, (0, 1, 1, 1)),
+    (linear_svm.gram_scratch, (0,)), (column_forms.scratch_size, (-1, 1)), (column_forms.scratch_size, (1, 0)),
+    (scoring.tile_width, (0, 8)), (scoring.tile_width, (1, 0)),
+    (rffnet.scratch_sizes, (1, 1, 1, 0)), (rffnet.scratch_sizes, (0, 1, 1, 1)),
     (lbfgs.LBFGS, (0, 3, 1e-9, 1e-5, 1e-6)), (sparse_selection.Selector, ("mp", -1, 1, 1.0, 0.0, 0.1, 0.1, 0.1, 1)),
 ])
 def test_sizes_out_of_range(function, arguments):

@@ -9,6 +9,8 @@ import pytest
 import reference
 
 from rffkern import InvalidInputError, PBRFFClassifier, PBRFFTransformer, RowBlocks, load, save
+from rffkern._estimator import monitor
+from rffkern._pbrff import landmark_features
 
 
 def rings(rng, n_samples=400):
@@ -222,9 +224,24 @@ def test_files_keep_the_number_of_components(rng, tmp_path):
     assert loaded.get_feature_names_out().tolist() == [f"pbrfftransformer{k}" for k in range(4)]
 
 
+@pytest.mark.parametrize("make", [PBRFFClassifier, PBRFFTransformer])
+def test_verbose_tells_how_a_long_fit_goes_on(make, rng, capsys, monkeypatch):
+    monkeypatch.setattr(landmark_features, "_TOLD", 1)  # that every fit is long
+    monkeypatch.setattr(monitor, "SECONDS_BETWEEN", 0.0)
+    X, y = rings(rng)
+    silent = make(4, random_state=0).fit(X, y)
+    assert capsys.readouterr().err == ""
+    model = make(4, random_state=0, verbose=1).fit(X, y)
+    lines = capsys.readouterr().err.splitlines()
+    works = ["posterior", "features"] if make is PBRFFClassifier else ["posterior"]
+    assert list(dict.fromkeys(line.split()[0] for line in lines)) == works
+    assert lines[3].startswith("posterior 4/4  ")
+    assert model.expansion_.amplitudes.tobytes() == silent.expansion_.amplitudes.tobytes()
+
+
 @pytest.mark.parametrize(("loss", "precision", "bytes_per_row"), [
     ("squared_hinge", "single", 4 * (20 + 48) + 32), ("squared_hinge", "double", 8 * (20 + 48) + 32),
-    ("hinge", "single", 12 * 48 + 240), ("hinge", "double", 8 * 48 + 240),
+    ("hinge", "single", 12 * 48 + 280), ("hinge", "double", 8 * 48 + 280),
 ])
 def test_memory_is_what_the_docstring_says(loss, precision, bytes_per_row):
     n = 40_000
@@ -240,8 +257,8 @@ def test_memory_is_what_the_docstring_says(loss, precision, bytes_per_row):
 
 
 @pytest.mark.parametrize(("n", "loss", "systems", "least"), [
-    (1500, "hinge", 24 * 1500**2 + 700 * 1500, 0.9), (1500, "squared_hinge", 24 * 1500**2 + 700 * 1500, 0.9),
-    (2400, "squared_hinge", 24 * 1104**2 + 12000 * 1104, 0.6)])  # of the latter the docstring gives a range
+    (1500, "hinge", 24 * 1500**2 + 700 * 1500, 0.5), (1500, "squared_hinge", 24 * 1500**2 + 700 * 1500, 0.9),
+    (2400, "squared_hinge", 24 * 1104**2 + 12000 * 1104, 0.6)])  # only of the second the docstring gives no range
 def test_memory_of_many_landmarks_is_what_the_docstring_says(n, loss, systems, least):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, 3))
@@ -251,7 +268,7 @@ def test_memory_of_many_landmarks_is_what_the_docstring_says(n, loss, systems, l
     model.fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    formula = n * (12 * 1104 + 240) + systems
+    formula = n * (12 * 1104 + 280) + systems
     assert least * formula < peak < 1.02 * formula
 
 

@@ -164,8 +164,8 @@ def test_long_work_tells_how_it_goes_on(monkeypatch):
         monkeypatch.setattr(landmark_features, "_TOLD", 7 * 6 * 4)  # a tile of features, 2 landmarks of a posterior
         parts = features()
     assert np.array_equal(whole, parts)
-    assert {work for work, _, _ in told} == {"posterior", "features"}
+    assert {work for work, _, _, _ in told} == {"posterior", "features"}
     for work in ("posterior", "features"):
-        steps = [(done, total) for name, done, total in told if name == work]
+        steps = [(done, total) for name, done, total, _ in told if name == work]
         assert steps == [(done, len(steps)) for done in range(1, len(steps) + 1)]
         assert len(steps) > 1

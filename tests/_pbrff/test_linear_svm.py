@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rffkern import PBRFFClassifier
+from rffkern._estimator.monitor import listening
 from rffkern._kernels import linear_svm
-from rffkern._pbrff import interior_point
+from rffkern._pbrff import blocked_factors, interior_point
 from rffkern._pbrff import linear_svm as _svm
 
 DTYPES = (np.float32, np.float64)
@@ -41,7 +42,8 @@ def solve(features, sign, bound, loss, tol=1e-6, seed=1, n_threads=1):
 
 def second_order(features, sign, bound, loss, tol):
     problem = _svm.Problem(features.astype(np.float64), sign, bound, loss, ALONE)
-    start = _svm.Machine(np.zeros(problem.width), np.zeros(problem.n_samples), 0, 1.0)
+    start = _svm.Machine(np.zeros(problem.width), np.zeros(problem.n_samples), 0, 1.0,
+                         np.zeros(problem.n_samples))
     return loss.finish(problem, start, tol)
 
 
@@ -124,7 +126,7 @@ def test_single_precision_goes_on_in_double(monkeypatch):
 
     monkeypatch.setattr(_svm, "_newton", ending_early)
     features, sign, bound = problem(5, 300, 15, np.float32)
-    start = _svm.Machine(np.zeros(features.shape[1]), np.zeros(300), 0, 1.0)
+    start = _svm.Machine(np.zeros(features.shape[1]), np.zeros(300), 0, 1.0, np.zeros(300))
     machine = SQUARED.finish(_svm.Problem(features, sign, bound, SQUARED, ALONE), start, 1e-9)
     assert precisions == [False, True]
     assert machine.gap <= 1e-9
@@ -220,6 +222,52 @@ def test_few_rows_of_a_large_C_take_few_steps(C):
     machine = second_order(features, sign, np.full(300, C), SQUARED, 1e-6)
     assert machine.gap <= 1e-6
     assert machine.n_passes <= 50
+
+
+def smooth(n_samples, width):
+    """Cosines of three columns, of which some hundred make up all others, and labels of which a quarter are wrong."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_samples, 3))
+    sign = np.where((X[:, 1] * X[:, 2] > 0) ^ (rng.random(n_samples) < 0.25), 1, -1).astype(np.int8)
+    return np.cos(X @ rng.standard_normal((3, width)) + rng.uniform(0, 6.28, width)), sign
+
+
+@losses
+@pytest.mark.parametrize("C", [1e4, 1e6])
+def test_a_large_C_and_a_small_tol_on_smooth_features(C, loss):
+    """Newton's systems are nearly singular: their solutions need mending to come to this gap."""
+    features, sign = smooth(400, 608)
+    assert solve(features, sign, np.full(400, C), loss, 1e-7).gap <= 1e-7
+
+
+def test_a_start_near_a_machine_saves_steps(monkeypatch):
+    """And comes to the same end."""
+    features, sign = smooth(500, 304)
+    problem_ = _svm.Problem(features, sign, np.ones(500), HINGE, ALONE)
+    start = _svm._descend(problem_, 1e-2, 1)
+    near = HINGE.finish(problem_, start, 1e-6)
+    monkeypatch.setattr(interior_point, "_start_near", interior_point._start_far)
+    far = HINGE.finish(problem_, start, 1e-6)
+    assert max(near.gap, far.gap) <= 1e-6
+    assert near.n_passes - start.n_passes < 0.7 * (far.n_passes - start.n_passes)
+
+
+def test_a_long_machine_tells_how_it_goes_on(monkeypatch):
+    monkeypatch.setattr(_svm, "SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(blocked_factors, "SECONDS_BETWEEN", 0.0)
+    features, sign = smooth(300, 1024)
+    told = []
+    with listening(lambda *step: told.append(step)):
+        machines = _svm.fit_machines(features, [sign, -sign], np.full(300, 1e3), np.array([1, 2]),
+                                     _svm.MachineSettings(HINGE, 1e-4, ALONE))
+    assert {work for work, _, _, _ in told} == {"passes of machine 1 of 2", "passes of machine 2 of 2",
+                                                "columns of products of rows"}
+    passes, gaps = zip(*[(done, float(note.split()[1])) for work, done, _, note in told if "2 of 2" in work],
+                       strict=True)
+    assert list(passes) == sorted(passes)
+    assert passes[-1] < machines.n_passes
+    assert gaps[-1] <= 1e-4 < gaps[0]
+    assert [done for work, done, of, _ in told if work.startswith("columns") and of == 1024][:4] == [0, 256, 512, 768]
 
 
 def test_coordinate_descent_ends_where_it_would_come_too_late(monkeypatch):

@@ -8,7 +8,8 @@ from rffkern import SparseKernelClassifier, SparseKernelRegressor
 from rffkern._data.scaling import measure_scaling
 from rffkern._data.training_rows import TargetRows
 from rffkern._data.weights import RowWeights
-from rffkern._sparse import kernel_choice
+from rffkern._estimator import monitor
+from rffkern._sparse import kernel_choice, likelihood
 from rffkern._sparse.kernel import GaussianKernel, RegularisedKernel
 from rffkern._sparse.kernel_choice import Trial, best_on_held_out_rows, learn_kernel
 from rffkern._sparse.likelihood import one_per_column
@@ -99,8 +100,10 @@ def test_lengths_are_found_in_any_unit(rng, unit):
     assert model.score(unit * X[300:], y[300:]) > 0.9
 
 
-def test_the_choice_tells_how_it_goes_on(rng, capsys):
+def test_the_choice_tells_how_it_goes_on(rng, capsys, monkeypatch):
     """Evaluations of the likelihood on few rows and on more, for each candidate, and then trials."""
+    for module in (monitor, likelihood):
+        monkeypatch.setattr(module, "SECONDS_BETWEEN", 0.0)
     X, y = waves(rng, 1100)
     SparseKernelClassifier(1, learner_size=4, subset_size=50, verbose=1, random_state=0).fit(X, y > 0)
     lines = capsys.readouterr().err.splitlines()

@@ -48,11 +48,23 @@ def test_the_table_is_the_user_s(family, mapped):
     assert same_state(again, mapped)
 
 
+def learning_weights(family):
+    """1 for the rows of `TABLE` that a family with seed 0 learns from, 0 for those that it holds out itself."""
+    weights = np.ones(400)
+    if "validation_fraction" in family._param_names():
+        weights[np.random.default_rng(0).permutation(400)[:40]] = 0
+    return weights
+
+
 def test_training_is_on_mapped_rows(family, mapped):
-    """The same model as one that is trained on what the map makes of the rows, without standardising again."""
+    """The same model as one that is trained on what the map makes of the rows, without standardising again.
+
+    The map knows nothing of the rows that the family holds out.
+    """
     column_map = ColumnMap(FORMS)
     values = target_of(family)
-    rows = column_map.fit_transform(TABLE, values if issubclass(family, Regressor) else values == "up")
+    rows = column_map.fit_transform(TABLE, values if issubclass(family, Regressor) else values == "up",
+                                    learning_weights(family))
     plain = small(family, columns=None, standardize=False).fit(rows, values)
     for name, array in plain.expansion_.arrays().items():
         np.testing.assert_array_equal(array, mapped.expansion_.arrays()[name])
@@ -142,9 +154,9 @@ def test_weightless_rows_do_not_shape_the_map(family):
     target = target_of(family)
     weight = np.where(np.arange(400) % 5 == 0, 0.0, 1.0)
     odd = TABLE | {"plain": np.where(weight > 0, TABLE["plain"], 1e9)}
-    kept = small(family).fit(part(weight > 0), target[weight > 0]).column_map_
+    kept = ColumnMap(FORMS).fit(part(weight > 0), target[weight > 0])
     model = small(family)
-    if "verbose" in family._param_names():  # which goes with eval_set
+    if "early_stopping_rounds" in family._param_names():  # which goes with eval_set
         model.fit(odd, target, weight, eval_set=(part(weight == 0, odd), target[weight == 0]))
     else:
         model.fit(odd, target, weight)
@@ -179,6 +191,26 @@ def test_training_goes_on_with_the_first_map(name):
     model.set_params(warm_start=True).fit(TABLE, target)
     assert model.column_map_ is first
     assert model.set_params(warm_start=False).fit(TABLE, target).column_map_ is not first
+
+
+@pytest.mark.parametrize("seed", [3, None, "generator"])
+def test_rows_held_out_do_not_shape_the_map(seed):
+    """Whatever the rows are drawn from; all rows of the model's own validation have another value in one column."""
+    family = FAMILIES["rffnet"].load()
+    extreme = np.array(TABLE["plain"])
+    extreme[np.random.default_rng(3).permutation(400)[:40]] = 1e9
+    source = np.random.default_rng(3) if seed == "generator" else seed
+    model = small(family, random_state=source).fit(TABLE | {"plain": extreme}, Y)
+    if seed is None:
+        assert model.column_map_.describe()[0]["mean"] > 1e6  # other rows are held out
+    else:
+        assert abs(model.column_map_.describe()[0]["mean"]) < 1
+    followed = np.random.default_rng(3) if seed == "generator" else seed
+    assert seed is None or same_state(small(family, random_state=followed).fit(TABLE | {"plain": extreme}, Y), model)
+    without = small(family, random_state=3, validation_fraction=0.0).fit(TABLE | {"plain": extreme}, Y)
+    assert without.column_map_.describe()[0]["mean"] > 1e6
+    given = small(family, random_state=3).fit(TABLE | {"plain": extreme}, Y, eval_set=(TABLE, Y))
+    assert given.column_map_.describe()[0]["mean"] > 1e6  # which uses all rows of fit
 
 
 @pytest.mark.parametrize("name", ["rffnet", "rffnet_regressor"])

@@ -11,7 +11,7 @@ def test_inputs_unmodified_and_read_only_accepted(family):
     rows, target, weight = X.copy(), target_of(family).copy(), np.linspace(0.5, 1.5, 400)
     for array in (rows, target, weight):
         array.flags.writeable = False
-    held_out = {"eval_set": (rows, target)} if "verbose" in family._param_names() else {}
+    held_out = {"eval_set": (rows, target)} if "early_stopping_rounds" in family._param_names() else {}
     model = family(random_state=0).fit(rows, target, weight, **held_out)
     answers(model, rows)
     for method in ("predict", "predict_proba"):

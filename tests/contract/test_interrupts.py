@@ -30,9 +30,10 @@ def cosines(n_threads):
 
 
 def cosines_of_wide_rows(n_threads):
-    omegas = rows(1500, 20_000)
-    expansion = FourierExpansion(omegas, np.zeros(1500), np.ones((1500, 1)), [0.0], np.zeros(20_000))
-    X = np.broadcast_to(rows(100, 20_000), (60, 100, 20_000)).reshape(-1, 20_000)
+    """16 rows are a tile here, and one piece of work some of the terms of some tiles."""
+    omegas = rows(6000, 2000)
+    expansion = FourierExpansion(omegas, np.zeros(6000), np.ones((6000, 1)), [0.0], np.zeros(2000))
+    X = np.broadcast_to(rows(100, 2000), (200, 100, 2000)).reshape(-1, 2000)
     expansion.score(X[:100], n_threads=n_threads)  # packs the terms, which is not what is to be interrupted
     return lambda: expansion.score(X, n_threads=n_threads)
 

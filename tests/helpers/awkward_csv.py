@@ -52,6 +52,15 @@ HEADERS = [
     "p,p,q", ",,", "p,,q", '"p","q","r"', '"p,1",q,r', '"p\n1",q,r', " p , q , r ", "0,1,2", "p", "p,q", "p,q,r,s",
     '"p', "p,q,r\0", "P,p,q", "p, p,q",
 ]
+GAPS = ["", "NA", "na", "N/A", "#N/A", "nan", "NaN", "-nan", "null", "NULL", "None", "NaT", "<NA>", "?", ".", "  ",
+        '""', '"NA"', " NA ", "\u00a0", '"\n"', "NAN", "nA"]
+WORDS = ["red", "light blue", '"a,b"', '"a""b"', "\u00e9", "1a", "TRUE", "false", "e5", "0x10", "-", "--", "n.a.",
+         "NAs", "1_000", "\uff11", "inf", "1e400", "1,5", "1.5", "007", '"x\ny"', "True ", "??"]
+DATES = ["2024-02-29", "2023-02-29", "2024-03-01 12:30", "2024-03-01T12:30:15.123456789Z", "2024-03-01 24:00",
+         "2024-3-1", "2024-03-01 12:60", "2024-03-01 12:30+02:00", "01.03.2024", "2024-03-01T12",
+         "2024-03-01 12:30:15.5-0530",
+         "0001-01-01", "0000-01-01", "9999-12-31 23:59:59.999999999", "2024-03-01 12:30 +01", '"2024-03-01"',
+         " 2024-03-01 ", "2024-13-01", "2024-03-01 12:30:60", "2024-03-01z", "\uff12024-03-01"]
 
 
 def _text(rows, end="\n", last=True, delimiter=",", quoting="none"):
@@ -118,6 +127,32 @@ def _decimals():
         yield Case(f"decimal-{i}", f"p;q;r\n1,5;2;a\n{cell};7;b\n".encode(), "yes", ";", guessed=True, decimal=",")
 
 
+def _tables():
+    """Columns of numbers, words, dates, truth values or few numbers, of which one cell, or several, is another."""
+    columns = {
+        "numbers": [f"{i / 8}" for i in range(40)], "few": [f"{i % 3}" for i in range(40)],
+        "words": [["red", "blue", "new york"][i % 3] for i in range(40)],
+        "dates": [f"2024-01-{1 + i % 30:02d} 0{i // 30}:00" for i in range(40)],
+        "truth": [["true", "False"][i % 2] for i in range(40)],
+    }
+    for kind, cells in columns.items():
+        odd = [*GAPS, *WORDS, *DATES] if kind in ("numbers", "dates") else [*GAPS[:3], *WORDS[::4], *DATES[:3]]
+        for i, cell in enumerate(odd):
+            own = list(cells)
+            for place in [(17,), (0,), (39, 3, 11, 12), range(0, 40, 2)][i % 4]:
+                own[place] = cell
+            rows = [f"{value},{j % 7},{'ab'[j % 2]}" for j, value in enumerate(own)]
+            yield Case(f"{kind}-with-{i}", "\n".join(["p,q,r", *rows]).encode())
+    for i, cell in enumerate([*GAPS, *WORDS[:8]]):
+        yield Case(f"missing-but-one-{i}", ("p,q,r\n" + ",1,a\n,2,b\n" * 5 + f"{cell},3,a\n").encode())
+        yield Case(f"semicolons-{i}", f"p;q;r\n1,5;2;a\n{cell};7,5;b\n2,5;7;b\n".encode(), "yes", ";", guessed=True,
+                   decimal=",")
+    late = [f"{'' if i < 8_500 else '2024-03-01' if i % 2 else 'NA'},{i / 8},a" for i in range(9_000)]
+    yield Case("late", "\n".join(["p,q,r", *late]).encode())
+    late[8_990] = "red,1,a"
+    yield Case("late-and-wrong", "\n".join(["p,q,r", *late]).encode())
+
+
 def _sizes():
     wide = [[f"c{j}" for j in range(10_000)], ["1"] * 9_999 + ["a"], ["2"] * 9_999 + ["b"]]
     yield Case("wide", _text(wide).encode())
@@ -137,7 +172,7 @@ def _sizes():
 
 def cases():
     """All cases, with distinct names."""
-    return [*_shapes(), *_cells(), *_lines(), *_encodings(), *_decimals(), *_sizes()]
+    return [*_shapes(), *_cells(), *_lines(), *_encodings(), *_decimals(), *_tables(), *_sizes()]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,114 @@
+"""`--columns` and `--categorical` of `rffkern fit`: which column map a model gets."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from .._columns.column_map import ColumnMap
+from .._columns.raw import CATEGORY, DATE, EMPTY
+from .._columns.survey import MAX_KEPT_LEVELS
+from ..errors import InvalidInputError
+from .streams import printable, say
+from .training_columns import TrainingColumn
+from .training_table import TrainingTable
+
+_MOST_SHOWN = 12
+
+
+class ColumnChoice(NamedTuple):
+    """What the user says of columns."""
+
+    columns: Any  # None, "auto", or a ColumnMap
+    is_said: bool  # otherwise the table decides whether there is a map
+    categorical: list[str]  # columns that are categories
+
+    @classmethod
+    def of(cls, params: dict[str, Any], categorical: Sequence[str]) -> "ColumnChoice":
+        """The choice that the parameters of a model make, which loses those of the map."""
+        nested = {name: params.pop(f"columns__{name}") for name in ColumnMap._param_names()
+                  if f"columns__{name}" in params}
+        is_said = bool(nested) or "columns" in params
+        columns = _columns_of(params.pop("columns", "map"), nested) if is_said else None
+        if is_said and columns is None and categorical:
+            raise InvalidInputError("--categorical needs a column map: leave out --columns none")
+        named = list(getattr(columns, "categorical_features", None) or ())
+        if not all(isinstance(name, str) for name in named):
+            raise InvalidInputError("categorical_features must be names of columns (--categorical takes indices "
+                                    f"too), got {named!r}")
+        return cls(columns, is_said, [*categorical, *named])
+
+    @property
+    def takes_words(self) -> bool:
+        """Whether columns may have gaps, words and dates."""
+        return self.columns is not None or not self.is_said
+
+    def columns_for(self, rows: TrainingTable, path: str) -> Any:
+        """The parameter `columns` of the model; what the table decides is told."""
+        columns = self.columns
+        if not self.is_said and rows.needs_map():
+            columns = ColumnMap()
+            _tell(rows, path)
+        asked = [rows.names[k] if rows.names else k for k, column in enumerate(rows.columns) if column.is_asked]
+        if asked and isinstance(columns, ColumnMap):
+            columns = ColumnMap(**{**columns.get_params(), "categorical_features": asked})
+        return columns
+
+    def form_of(self, rows: TrainingTable, columns: Any) -> Any:
+        """Rows in the form that a model takes with such a parameter."""
+        return rows.raw() if isinstance(columns, ColumnMap) or (columns and rows.has_words()) else rows.named()
+
+
+def _columns_of(value: Any, nested: dict[str, Any]) -> Any:
+    """The parameter `columns` from its text or JSON, and parameters of the map."""
+    if isinstance(value, str) and value != "auto":
+        value = {"none": None, "map": {}}.get(value, value.split(","))
+    if (value is None or value == "auto") and nested:
+        raise InvalidInputError(f"columns__{next(iter(nested))} needs a column map, got columns={value!r}")
+    if value is None or value == "auto":
+        return value
+    if isinstance(value, list):
+        value = {"numeric": value}
+    if not isinstance(value, dict):
+        raise InvalidInputError("columns must be none, map, auto, forms with commas between, or parameters of "
+                                f"ColumnMap as JSON, got {value!r}")
+    value = {**value, **nested}
+    if isinstance(value.get("numeric"), list):
+        value["numeric"] = tuple(value["numeric"])
+    columns = ColumnMap().set_params(**value)
+    columns._check_params()
+    return columns
+
+
+def _tell(rows: TrainingTable, path: str) -> None:
+    """Say what is no plain number in a table."""
+    columns = list(zip(rows.shown_names(), rows.columns, strict=True))
+    facts = {
+        "categories": [f"{name} ({_n_levels(column)} levels)" for name, column in columns
+                       if column.kind == CATEGORY or column.truth],
+        "dates": [name for name, column in columns if column.kind == DATE],
+        "gaps": [f"{name} ({column.n_missing} rows)" for name, column in columns
+                 if column.n_missing and column.kind != EMPTY],
+        "without any value": [name for name, column in columns if column.kind == EMPTY],
+    }
+    for what, shown in facts.items():
+        if shown:
+            say(printable(f"{path}: {what}: {_shortened(shown)}"))
+    say(f"{printable(path)}: so columns are mapped, as with --columns map")
+
+
+def _n_levels(column: TrainingColumn) -> str:
+    n_levels = 2 if column.truth else len(column.levels)
+    return str(n_levels) if n_levels <= MAX_KEPT_LEVELS else f"more than {MAX_KEPT_LEVELS}"
+
+
+def tell_dropped(model: Any) -> None:
+    """Say which columns the map of a model has dropped."""
+    column_map = getattr(model, "column_map_", None)
+    facts: Iterable[Any] = () if column_map is None else column_map.describe()
+    dropped = [f"{row['column']} ({row['reason']})" for row in facts if row["form"] == "dropped"]
+    if dropped:
+        say(printable(f"not used: {_shortened(dropped)}"))
+
+
+def _shortened(shown: list[str]) -> str:
+    more = f" and {len(shown) - _MOST_SHOWN} more" if len(shown) > _MOST_SHOWN else ""
+    return ", ".join(shown[:_MOST_SHOWN]) + more

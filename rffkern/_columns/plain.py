@@ -1,0 +1,103 @@
+"""Numeric forms of all columns at once, for arrays of plain numbers."""
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._data.threads import check_n_threads
+from .._data.validation import LARGEST_VALUE
+from .._kernels import column_forms
+from .forms import BinsForm, BoundedForm, Form, MissingForm, RankForm, RawForm, StandardForm
+from .frozen import NUMERIC_FORMS, FrozenColumn
+from .raw import NUMERIC
+
+Real = NDArray[Any]  # float32 or float64
+Entry = tuple[str, float, float, float, float, float]  # kind, what a missing value becomes, a, b, c, d of forms.h
+
+# Magnitudes up to which an array is plain.
+_LIMITS = {np.dtype(np.float64): LARGEST_VALUE, np.dtype(np.float32): float(np.finfo(np.float32).max)}
+
+# What a form of a number costs, in multiply-adds.
+_WORK = 8
+
+
+class PlainForms:
+    """The forms of a map of numeric columns alone, as a kernel reads them: to the bit what the forms themselves give.
+
+    Immutable, and made anew when it is unpickled.
+    """
+
+    def __init__(self, columns: tuple[FrozenColumn, ...]) -> None:
+        self._columns = columns
+        # Missing values that are told from other columns are not for the kernel.
+        self._refused = column_forms.UNBOUNDED | (column_forms.MISSING if any(each.fills for each in columns) else 0)
+        entries, divisors, knots, heights, n_knots = [], [], [np.empty(0)], [np.empty(0)], []
+        for column in columns:
+            n_numeric = sum(form.name in NUMERIC_FORMS for form in column.forms)
+            for form in column.forms:
+                found = _entries(form)
+                entries += found
+                divisors += [math.sqrt(n_numeric) if form.name in NUMERIC_FORMS else 1.0] * len(found)
+                n_knots += [len(form.knots) if isinstance(form, RankForm) else 0] * len(found)
+                if isinstance(form, RankForm):
+                    knots.append(form.knots)
+                    heights.append(form.ranks)
+        numbers = np.array([(entry[1], divisor, *entry[2:]) for entry, divisor in zip(entries, divisors, strict=True)])
+        starts = np.cumsum([0, *(len(column.outputs) for column in columns)])
+        self._kernel = column_forms.ColumnForms(
+            starts.astype(np.intp), np.array([column_forms.KINDS[entry[0]] for entry in entries], np.intp),
+            numbers.reshape(-1, 6), np.array(n_knots, np.intp), np.concatenate(knots), np.concatenate(heights))
+
+    @classmethod
+    def of(cls, columns: tuple[FrozenColumn, ...]) -> Self | None:
+        """Those of frozen columns; None where some take no numbers."""
+        return None if any(each.forms and each.kind != NUMERIC for each in columns) else cls(columns)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._columns,)
+
+    def take(self, X: Any) -> bool:
+        """Whether X is an array that they map; infinite values show only then."""
+        return (type(X) is np.ndarray and X.dtype in _LIMITS and X.ndim == 2 and X.shape[1] == self._kernel.n_columns
+                and len(X) > 0)
+
+    def fill(self, X: Real, out: Real, n_threads: int | None = None) -> bool:
+        """Map rows into an array of their precision, as `map_rows` says.
+
+        False if values are infinite, too large, or missing and told from other columns.
+        """
+        n_outputs = self._kernel.n_outputs
+        n_threads = check_n_threads(n_threads, len(X) * (X.shape[1] + n_outputs) * _WORK)
+        scratch = np.empty((n_threads, column_forms.scratch_size(*X.shape)))
+        found = column_forms.map_rows(self._kernel, X, _LIMITS[X.dtype], out, scratch, n_threads)
+        return not found & self._refused
+
+    def rows(self, X: Any, n_threads: int | None = None) -> Real | None:
+        """Mapped rows in the precision of X; None for a table that they do not map."""
+        if not self.take(X):
+            return None
+        out = np.empty((len(X), self._kernel.n_outputs), X.dtype)
+        return out if self.fill(X, out.reshape(*out.shape, 1), n_threads) else None
+
+
+def _entries(form: Form) -> list[Entry]:
+    """What the kernel is told of each output of a numeric form."""
+    if isinstance(form, RawForm):
+        return [("raw", form.mean, 0.0, 0.0, 0.0, 0.0)]
+    if isinstance(form, StandardForm):
+        return [("standard", 0.0, form.mean, form.inverse_deviation, 0.0, 0.0)]
+    if isinstance(form, BoundedForm):
+        return [("bounded", 0.0, form.median, form.inverse_width, form.mean, form.inverse_deviation)]
+    if isinstance(form, RankForm):
+        return [("rank", 0.0, 0.0, 0.0, 0.0, 0.0)]
+    if isinstance(form, MissingForm):
+        missing, present = form(np.array([np.nan, 0.0]))[0].tolist()
+        return [("within", missing, -math.inf, math.inf, present, present)]
+    assert isinstance(form, BinsForm)
+    n_outputs = len(form.outputs)
+    ends = [-math.inf, *form.edges.tolist(), math.inf]
+    outputs = form.group(np.arange(n_outputs + 1.0))
+    return [("within", 0.0, ends[k], ends[k + 1], float(outputs[k, k]), float(outputs[k, n_outputs]))
+            for k in range(n_outputs)]

@@ -1,0 +1,249 @@
+"""`rffkern fit` and `predict` on tables with words, dates, truth values and gaps."""
+
+import csv
+import gzip
+import io
+
+import numpy as np
+import pytest
+
+from rffkern import ColumnMap, load
+from rffkern._cli import training_columns
+
+N = 400
+NAMES = ["sex", "age", "fare", "port", "alone", "joined", "ticket", "note"]
+
+
+@pytest.fixture
+def passengers(rng, folder):
+    """Rows of a table, written as passengers.csv: names first, labels last."""
+    age = rng.integers(1, 80, N).astype(str)
+    age[rng.random(N) < 0.2] = ""
+    columns = [rng.choice(["male", "female"], N), age, rng.exponential(30, N).round(2).astype(str),
+               rng.choice(["S", "C", "Q", "NA"], N, p=[0.6, 0.2, 0.1, 0.1]), rng.choice(["true", "FALSE"], N),
+               np.datetime_as_string(np.datetime64("2020-01-01") + rng.integers(0, 900, N)),
+               np.where(rng.random(N) < 0.7, rng.integers(1, 500, N).astype(str), "A/5"), np.full(N, "")]
+    labels = np.where((columns[0] == "female") ^ (columns[2].astype(float) > 30), "yes", "no")
+    rows = [[*NAMES, "y"], *map(list, zip(*columns, labels, strict=True))]
+    written(folder / "passengers.csv", rows)
+    return rows
+
+
+def written(path, rows, delimiter=","):
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
+    path.write_text(text.getvalue())
+
+
+TOLD = """passengers.csv: categories: sex (2 levels), port (3 levels), alone (2 levels), ticket ({} levels)
+passengers.csv: dates: joined
+passengers.csv: gaps: age ({} rows), port ({} rows)
+passengers.csv: without any value: note
+passengers.csv: so columns are mapped, as with --columns map
+trained GBRFF2Classifier on 300 rows of 8 columns in"""
+
+
+def test_what_is_no_number_is_told(command, folder, passengers):
+    code, _, errors = command("fit", "passengers.csv", "-o", "p.npz", "--holdout", "0.25")
+    assert code == 0
+    cells = list(zip(*passengers[1:], strict=True))
+    assert errors.startswith(TOLD.format(len(set(cells[6])), cells[1].count(""), cells[3].count("NA")))
+    assert errors.splitlines()[-2] == "not used: note (all values are missing)"
+    assert float(errors.split("100 held-out rows: ")[1].split(" %")[0]) > 80
+    model = load(folder / "p.npz")
+    kinds = {row["column"]: row["kind"] for row in model.column_map_.describe()}
+    assert kinds == dict.fromkeys(NAMES, "category") | {"age": "numeric", "fare": "numeric", "joined": "date",
+                                                        "note": "empty"}
+    shown = command("info", "p.npz")[1]
+    assert "column joined  date, standard, " in shown
+    assert "column note    empty, dropped, reason all values are missing" in shown
+
+
+@pytest.fixture
+def model(command, folder, passengers):
+    """A model of the passengers, and what it predicts for them."""
+    assert command("fit", "passengers.csv", "-o", "p.npz", "--columns", "standard,rank")[0] == 0
+    code, out, errors = command("predict", "p.npz", "passengers.csv", "--proba")
+    assert (code, errors) == (0, "")
+    return [line.split(",", 1)[1] for line in out.splitlines()[1:]]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_any_order_more_columns_and_a_pipe(command, folder, passengers, model, jobs):
+    rows = [[*row[::-1], f'{i}, "{i}"', "1e999"] for i, row in enumerate(passengers)]
+    rows[0][-2:] = ["id", "more"]
+    written(folder / "q.csv", rows, ";")
+    packed = gzip.compress((folder / "q.csv").read_bytes())
+    code, out, errors = command("predict", "p.npz", "-", "--proba", "--keep", "id", "--target", "y", "--jobs", jobs,
+                                stdin=packed)
+    assert code == 0
+    assert "standard input: cells are separated by ';'" in errors
+    assert "accuracy on 400 rows: 9" in errors
+    found = list(csv.reader(io.StringIO(out)))[1:]
+    assert [row[0] for row in found] == [f'{i}, "{i}"' for i in range(1, N + 1)]
+    assert [",".join(row[2:]) for row in found] == model
+
+
+def test_levels_that_are_new_and_gaps_where_there_were_none(command, folder, passengers, model):
+    """They pass, as they do in Python."""
+    odd = [["other", "", "", "", "", "", "", ""], ["male", "NaN", "null", "?", "None", "NA", "B/6", "anything"],
+           ["FEMALE", "7", "-0", "Z", "maybe", "2030-01-01T10:00Z", "1.0", "5"]]
+    written(folder / "odd.csv", [NAMES, *odd])
+    code, out, errors = command("predict", "p.npz", "odd.csv", "--proba")
+    assert (code, errors) == (0, "")
+    none, nan = None, np.nan
+    table = {"sex": ["other", "male", "FEMALE"], "age": [nan, nan, 7], "fare": [nan, nan, 0], "port": [none, none, "Z"],
+             "alone": [none, none, "maybe"], "ticket": [none, "B/6", "1"], "note": [none] * 3,
+             "joined": np.array(["NaT", "NaT", "2030-01-01T10"], "M8[s]")}
+    expected = load(folder / "p.npz").predict_proba(table)
+    found = [line.split(",")[1:] for line in out.splitlines()[1:]]
+    np.testing.assert_array_equal(np.array(found, dtype=float), expected)
+
+
+BAD = [(3, 1, "old", "data row 3 (line 4), column 2 (age): expected a finite number, got 'old'"),
+       (5, 2, "1e999", "data row 5 (line 6), column 3 (fare): expected a finite number, got '1e999'"),
+       (9, 5, "soon", "data row 9 (line 10), column 6 (joined): expected a date, such as 2024-03-01 or 2024-03-01 "
+        "12:30, got 'soon'"),
+       (11, 2, "1,5", "data row 11 (line 12), column 3 (fare): expected a finite number, got '1,5': if it has a "
+        "decimal comma, say --decimal ,")]
+
+
+@pytest.mark.parametrize("which", [*range(4), "all"])
+def test_cells_of_another_kind(command, folder, passengers, model, which):
+    for row, column, cell, _ in BAD if which == "all" else [BAD[which]]:
+        passengers[row][column] = cell
+    written(folder / "bad.csv", passengers)
+    if which != "all":
+        assert command("predict", "p.npz", "bad.csv") == (65, "prediction\n",
+                                                          f"rffkern: error: bad.csv: {BAD[which][3]}\n")
+        return
+    code, out, errors = command("predict", "p.npz", "bad.csv", "--proba", "--reject", "r.csv", "--jobs", "2")
+    assert (code, errors) == (0, "4 of 400 rows rejected: r.csv\n")
+    rejected = {3, 5, 9, 11}
+    assert [line.split(",", 1)[1] for line in out.splitlines()[1:]] == [
+        line for i, line in enumerate(model, 1) if i not in rejected]
+    with open(folder / "r.csv", newline="") as file:
+        faults = list(csv.DictReader(file))
+    assert [int(fault["row"]) for fault in faults] == sorted(rejected)
+    assert all(next(csv.reader([fault["text"]])) == passengers[int(fault["row"])] for fault in faults)
+
+
+@pytest.mark.parametrize(("column", "most"), [(2, "numbers"), (5, "dates")])
+def test_a_word_among_numbers_or_dates(command, folder, passengers, column, most):
+    """It ends training, unless the column is said to be a category, or rows may be rejected."""
+    passengers[7][column] = "unknown"
+    written(folder / "odd.csv", passengers)
+    code, _, errors = command("fit", "odd.csv", "-o", "n.npz")
+    assert code == 65
+    assert f"odd.csv: data row 7 (line 8), column {column + 1} ({NAMES[column]}): expected a " in errors
+    assert f"got 'unknown': most of the first cells of the column are {most}; leave out such rows (--reject), or " \
+           "name the column in --categorical" in errors
+    code, _, errors = command("fit", "odd.csv", "-o", "n.npz", "--reject", "r.csv")
+    assert (code, errors.splitlines()[0]) == (0, "1 of 400 rows rejected: r.csv")
+    code, _, errors = command("fit", "odd.csv", "-o", "n.npz", "--categorical", NAMES[column])
+    assert (code, f"{NAMES[column]} (" in errors.splitlines()[0]) == (0, True)
+
+
+def test_a_column_that_is_not_there(command, folder, passengers, model):
+    written(folder / "few.csv", [row[1:] for row in passengers])
+    code, _, errors = command("predict", "p.npz", "few.csv")
+    assert code == 65
+    assert "few.csv: column 'sex' of the model is missing; got ['age', " in errors
+
+
+@pytest.mark.parametrize(("arguments", "code", "message"), [
+    (("--columns", "none"), 65, "data row 1 (line 2), column 1 (sex): expected a finite number, got "),
+    (("--columns", "standard,flat"), 2, "numeric must be a tuple of distinct forms"),
+    (("--columns", '{"levels": 3}'), 2, "Invalid parameter 'levels'"),
+    (("--columns", "3"), 2, "columns must be none, map, auto, forms with commas between, or parameters of ColumnMap"),
+    (("--columns", '{"categorical_features": [1]}'), 2, "must be names of columns (--categorical takes indices too)"),
+    (("--columns", "none", "--categorical", "age"), 2, "--categorical needs a column map"),
+    (("--columns", "none", "--set", "columns__n_bins=3"), 2, "columns__n_bins needs a column map, got columns=None"),
+    (("--categorical", "y"), 2, "--categorical must name columns to train on, got 9 (y)"),
+    (("--categorical", "nothing"), 65, "no column 'nothing'"),
+])
+def test_maps_that_cannot_be(command, folder, passengers, arguments, code, message):
+    found, _, errors = command("fit", "passengers.csv", "-o", "n.npz", *arguments)
+    assert (found, message in errors) == (code, True), errors
+    assert not (folder / "n.npz").exists()
+
+
+@pytest.mark.parametrize(("arguments", "params"), [
+    (("--columns", "map"), {}), (("--set", "columns=map", "--categorical", "0"), {"categorical_features": ("length",)}),
+    (("--columns", "rank,bins", "--set", "columns__n_bins=4"), {"numeric": ("rank", "bins"), "n_bins": 4}),
+    (("--columns", '{"numeric": ["raw"], "categorical_features": ["width"]}'),
+     {"numeric": ("raw",), "categorical_features": ("width",)}),
+    (("--set", "columns__max_levels=7"), {"max_levels": 7}), ((), None), (("--set", "columns=None"), None),
+])
+def test_how_a_map_is_said(command, folder, arguments, params):
+    """Also of a table of plain numbers, which has none unless it is said."""
+    assert command("fit", "train.csv", "-o", "n.npz", *arguments)[0] == 0
+    columns = load(folder / "n.npz").columns
+    assert (columns if params is None else columns.get_params()) == (
+        None if params is None else ColumnMap(**params).get_params())
+    if params is None:
+        assert (folder / "n.npz").read_bytes() == (folder / "m.npz").read_bytes()
+
+
+def test_numbers_that_are_categories(command, folder):
+    """Numbers by their value, unless one has a needless zero; digits beyond those of a double count."""
+    big = 12345678901234567890
+    for cells, levels in ((["7", "7.0", "8", "+8"], ["7", "8"]), (["07", "7", "8", "7"], ["07", "7", "8"]),
+                          ([str(big), str(big + 1)], [str(big), str(big + 1)])):
+        rows = [[cells[i % len(cells)], i / 8, "ab"[i % 2]] for i in range(60)]
+        written(folder / "t.csv", [["code", "x", "y"], *rows])
+        assert command("fit", "t.csv", "-o", "n.npz", "--categorical", "code")[0] == 0
+        model = load(folder / "n.npz")
+        assert model.columns.categorical_features == ("code",)
+        assert list(model.column_map_._frozen.columns[0].levels) == levels
+        assert command("predict", "n.npz", "t.csv", "--target", "y", "-o", "o.csv")[0] == 0
+
+
+def test_gaps_of_arrays(command, folder, table):
+    X, y = table[0].copy(), table[1]
+    X[::3, 1] = np.nan
+    for dtype in (np.float32, np.float64):
+        np.savez(folder / "t.npz", X=X.astype(dtype), y=y)
+        code, _, errors = command("fit", "t.npz", "-o", "n.npz", "--holdout", "0.5")
+        assert (code, errors.splitlines()[0]) == (0, "t.npz: gaps: x1 (100 rows)")
+        np.save(folder / "X.npy", X.astype(dtype))
+        assert command("predict", "n.npz", "X.npy", "-o", "o.csv")[0] == 0
+        expected = load(folder / "n.npz").predict(X.astype(dtype))
+        assert (folder / "o.csv").read_text().split() == ["prediction", *expected]
+    X[5, 0] = np.inf
+    np.savez(folder / "t.npz", X=X, y=y)
+    code, _, errors = command("fit", "t.npz", "-o", "n.npz")
+    assert (code, "data row 6, column 1: expected a finite number" in errors) == (65, True)
+
+
+def test_identifiers_take_bounded_memory(command, folder, monkeypatch):
+    """Beyond what a map keeps, levels are not told apart."""
+    monkeypatch.setattr(training_columns, "MAX_KEPT_LEVELS", 50)
+    index = training_columns.WordIndex()
+    block = training_columns.Block(np.arange(80.0)[:, None], None, 0, levels={0: tuple(f"w{i}" for i in range(80))})
+    index.place(block)
+    assert len(index.words(0)) == 51
+    assert block.X[:52, 0].tolist() == [*range(51), 0]
+
+
+def test_kinds_of_arrow_columns(command, folder):
+    """A column of another kind than the model's is refused by name."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    when = np.datetime64("2024-01-01", "s") + np.arange(60) * 10**6
+    columns = {"word": ["a", "b", None] * 20, "date": when, "flag": [True, False] * 30, "x": np.arange(60.0)}
+    save = lambda name, held: parquet.write_table(pyarrow.table(held), folder / name)
+    save("t.parquet", columns | {"y": ["u", "v"] * 30})
+    code, _, errors = command("fit", "t.parquet", "-o", "n.npz")
+    assert (code, errors.splitlines()[:3]) == (0, [
+        "t.parquet: categories: word (2 levels), flag (2 levels)", "t.parquet: dates: date",
+        "t.parquet: gaps: word (20 rows)"])
+    for name, held, code, message in (
+            ("date", [1.0] * 60, 65, "column 2 (date): expected values of kind 'date', as in training, got 'numeric'"),
+            ("date", ["x"] * 60, 65, "column 2 (date): expected values of kind 'date', as in training, got 'category'"),
+            ("x", ["1"] * 60, 65, "data row 1, column 4 (x): expected a column of numbers, got '1' in one of type"),
+            ("word", when, 65, "column 1 (word): expected values of kind 'category', as in training, got 'date'"),
+            ("x", [None] * 60, 0, ""), ("date", [None] * 60, 0, ""), ("flag", [None] * 60, 0, ""),
+            ("word", [1] * 60, 0, "")):
+        save("o.parquet", columns | {name: held})
+        found, _, errors = command("predict", "n.npz", "o.parquet")
+        assert (found, message in errors) == (code, True), (name, errors)
