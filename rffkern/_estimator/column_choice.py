@@ -5,6 +5,7 @@ on the rows that the copy is trained on.  Columns stay as they are unless a map 
 comparison.  The draws have a seed of their own: the choice depends on rows and parameters alone.
 """
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from .._columns.tables import RawTable
 from .._data.validation import check_labels, check_targets
 from .._data.weights import check_weights
 from ..errors import InvalidInputError
-from .monitor import Steps, listening
+from .monitor import Steps, listening, printing
 
 Double = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -90,7 +91,8 @@ def chosen_map(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool)
     if len(rows.y) < _FEWEST_ROWS or not numeric or not np.any(rows.y != rows.y[:1]):
         return first
     candidates = [_Candidate(column_map, len(rows.y)) for column_map in (first, *map(ColumnMap, _FORMS))]
-    return _best(model, candidates, rows).column_map
+    with printing() if getattr(model, "verbose", 0) else contextlib.nullcontext():
+        return _best(model, candidates, rows).column_map
 
 
 def _few_rows(X: Any, y: Any, sample_weight: Any, has_labels: bool) -> _Rows:
@@ -144,7 +146,7 @@ def _best(model: Any, candidates: list[_Candidate], rows: _Rows) -> _Candidate:
     first, *others = candidates
     folds = _folds(rows.y, rows.has_labels)
     n_folds = int(folds.max()) + 1
-    steps = Steps("column maps on held-out rows", len(candidates) * n_folds, getattr(model, "verbose", 0))
+    steps = Steps("column maps on held-out rows", len(candidates) * n_folds)
     for fold in range(n_folds):
         for candidate in (first, *others):
             try:

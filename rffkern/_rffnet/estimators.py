@@ -156,10 +156,7 @@ class RFFNetRegressor(_RFFNet, Regressor):
         return Pinball(self.quantile) if self.loss == "pinball" else Squared()
 
     def _losses_of_rows(self, X: Any, y: Any) -> Double:
-        """The loss that is minimised, its mean over several targets."""
-        scores = self._raw_scores(X)
-        found: Double = self._loss().of_residuals(np.reshape(y, scores.shape) - scores).mean(axis=1)
-        return found
+        return self._loss().of_rows(y, self._raw_scores(X))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
             callback: Callable[..., Any] | None = None) -> Self:
@@ -292,8 +289,7 @@ class RFFNetClassifier(_RFFNet, Classifier):
                  batch_size: int = 32, max_epochs: int = 300, early_stopping_rounds: int | None = 10,
                  validation_fraction: float = 0.1, n_restarts: int | None = None, warm_start: bool = False,
                  standardize: bool = True, precision: str = "single", columns: Any = None,
-                 random_state: RandomSource = None,
-                 n_threads: int | None = None, verbose: int = 0) -> None:
+                 random_state: RandomSource = None, n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.solver = solver
@@ -379,8 +375,7 @@ class RFFNetClassifier(_RFFNet, Classifier):
 
         training = check(X, y, sample_weight) if self.columns is None else self._check_mapped(
             check, X, y, sample_weight, goes_on=True)
-        state = state_to_continue(self, training)
-        self._keep(partial_fit_network(self, training, _loss_of_classes(training), state))
+        self._keep(partial_fit_network(self, training, _loss_of_classes(training), state_to_continue(self, training)))
         return self
 
     def selection_path(self, X: Any, y: Any, sizes: Iterable[int] | None = None,

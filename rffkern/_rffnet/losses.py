@@ -4,6 +4,8 @@ To add one: give it a compiled class there, and here the constant scores at whic
 `estimators.py`.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,6 +38,11 @@ class ResidualLoss(Loss):
     def of_residuals(self, residuals: Double) -> Double:
         """The loss of each residual."""
         raise NotImplementedError
+
+    def of_rows(self, y: Any, scores: Double) -> Double:
+        """The loss of each row, its mean over several targets."""
+        found: Double = self.of_residuals(np.reshape(y, scores.shape) - scores).mean(axis=1)
+        return found
 
 
 class Squared(ResidualLoss):
