@@ -20,7 +20,7 @@ FIRST_VERSION = {"gbrff2": 1, **dict.fromkeys(
     ["gbrff", "gbrff1", "gbrff_regressor", "pbrff", "pbrff_transformer", "rffnet", "rffnet_regressor", "sparse_kernel",
      "sparse_kernel_regressor"], 2)}
 # Whose tests are in `_columns/test_frozen_files.py`.
-WITH_MAPS = {"column_map", "gbrff2_with_columns", "gbrff2_with_choice"}
+WITH_MAPS = {"column_map", "column_map_filled", "gbrff2_with_columns", "gbrff2_with_choice"}
 
 
 def test_save_and_load(fitted, tmp_path):
