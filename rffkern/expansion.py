@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ._data.angles import AngleBound, RowParts
-from ._data.centers import pad_centers, pad_weights
+from ._data.centers import PackedCenters, pad_centers, pad_weights
 from ._data.pieces import row_pieces
 from ._data.threads import check_n_threads
-from ._data.validation import check_array, read_only
+from ._data.validation import check_array
 from ._kernels import packing, scoring
 from .errors import InvalidInputError
 
@@ -24,22 +24,18 @@ _LARGEST_SINGLE = 1e30
 _LARGEST_SINGLE_LENGTH = 1e3
 
 # A kernel expansion is scored in single precision if that changes its values by at most this share of the largest one.
-# The change is measured at about this many of its centers.
 _SINGLE_ERROR = 1e-4
-_N_PROBES = 200
+_N_PROBES = 200  # centers at which the change is measured, about
 
-# For fewer rows, vectors over the terms are faster than vectors over the rows.
-_FEW = 8
+_FEW = 8  # rows, fewer than which are faster with vectors over the terms than with vectors over the rows
 
 
 class Expansion:
     """Base of both expansions: read-only arrays that define a function of a row.
 
     The forms in which kernels read the arrays are made when they are first needed, and kept in dicts.  No lock guards
-    these dicts and none is needed: an entry depends on the read-only arrays alone, so that two threads that make it at
-    the same time make equal ones; it is complete before it is stored; and dicts store and find an entry atomically,
-    with the global interpreter lock and without it.  The arrays themselves never change, so that a call of `score` sees
-    one function from beginning to end.
+    these, and none is needed: an entry depends on the arrays alone, so that two threads that make it at the same time
+    make equal ones, and dicts store and find an entry atomically, with the global interpreter lock and without it.
     """
 
     kind: ClassVar[str]  # the name of the form in files
@@ -55,7 +51,7 @@ class Expansion:
 
     def __init__(self, *arrays: ArrayLike) -> None:
         for name, given, ndim in zip(self.array_names, arrays, self._dimensions, strict=True):
-            vars(self)[name] = read_only(name, given, ndim)
+            vars(self)[name] = _frozen(name, given, ndim)
         n_terms, n_features = vars(self)[self.array_names[0]].shape
         vars(self).update(n_terms=n_terms, n_features=n_features, n_outputs=self.intercept.shape[0], _packed={},
                           _fits_single={})
@@ -127,6 +123,19 @@ class Expansion:
     def _shapes(self) -> tuple[tuple[int, ...], ...]:
         """The shapes that the arrays must have."""
         raise NotImplementedError
+
+
+def _frozen(name: str, given: ArrayLike, ndim: int) -> Double:
+    """A read-only copy of a finite array."""
+    try:
+        array = np.array(given, dtype=np.float64, order="C")
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(f"{name} must be a finite {ndim}-D array: {error}") from error
+    if array.ndim != ndim or packing.find_unbounded(array.reshape(-1), np.finfo(np.float64).max) >= 0:
+        raise InvalidInputError(f"{name} must be a finite {ndim}-D array, got shape {array.shape}"
+                                + ("" if array.ndim != ndim else " with nan or inf"))
+    array.flags.writeable = False
+    return array
 
 
 class _PackedCosines(NamedTuple):
@@ -286,15 +295,6 @@ class FourierExpansion(Expansion):
         return packed
 
 
-class _PackedCenters(NamedTuple):
-    """Centers and weights as kernels read them: in units of 2^-|x - z|^2, padded with zeros to a multiple."""
-
-    middle: Double  # (n_features,) from which rows and centers are measured
-    scale: Double  # (n_features,) factor on a difference of rows
-    centers: Real  # (n_padded, n_features)
-    weights: Double  # (n_outputs, n_padded)
-
-
 class KernelExpansion(Expansion):
     """H(x) = intercept + sum over m of weights[m] exp(-1/2 |(x - centers[m]) * inverse_lengthscales|^2).
 
@@ -389,11 +389,11 @@ class KernelExpansion(Expansion):
         return bool((np.abs(rounded - exact) <= _SINGLE_ERROR * np.abs(exact - self.intercept).max(axis=0, initial=0))
                     .all())
 
-    def _pack(self, dtype: np.dtype[Any]) -> _PackedCenters:
+    def _pack(self, dtype: np.dtype[Any]) -> PackedCenters:
         """Make and keep the centers and weights as kernels read them."""
         middle, scale = self._units()
         centers = pad_centers((self.centers - middle) * scale, dtype)
-        packed = self._packed[dtype] = _PackedCenters(middle, scale, centers, pad_weights(self.weights.T, len(centers)))
+        packed = self._packed[dtype] = PackedCenters(middle, scale, centers, pad_weights(self.weights.T, len(centers)))
         return packed
 
 

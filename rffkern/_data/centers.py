@@ -1,9 +1,18 @@
 """Centers of kernels and their weights, padded as the kernels read them."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+
+
+class PackedCenters(NamedTuple):
+    """Centers and weights as kernels read them: in units of 2^-|x - z|^2, padded with zeros to a multiple."""
+
+    middle: NDArray[np.float64]  # (n_features,) from which rows and centers are measured
+    scale: NDArray[np.float64]  # (n_features,) factor on a difference of rows
+    centers: NDArray[Any]  # (n_padded, n_features)
+    weights: NDArray[np.float64]  # (n_outputs, n_padded)
 
 
 def pad_centers(centers: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:

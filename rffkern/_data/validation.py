@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .._kernels import packing
 from ..errors import DataConversionWarning, InvalidInputError, InvalidTypeError
@@ -101,19 +101,6 @@ def check_array(X: Any, name: str = "X", min_samples: int = 1) -> NDArray[Any]:
                                 "while a minimum of 1 is required.")
     array = np.ascontiguousarray(array)
     check_finite(array, name)
-    return array
-
-
-def read_only(name: str, given: ArrayLike, ndim: int) -> Double:
-    """A read-only copy of a finite array."""
-    try:
-        array = np.array(given, dtype=np.float64, order="C")
-    except (ValueError, TypeError) as error:
-        raise InvalidInputError(f"{name} must be a finite {ndim}-D array: {error}") from error
-    if array.ndim != ndim or packing.find_unbounded(array.reshape(-1), np.finfo(np.float64).max) >= 0:
-        raise InvalidInputError(f"{name} must be a finite {ndim}-D array, got shape {array.shape}"
-                                + ("" if array.ndim != ndim else " with nan or inf"))
-    array.flags.writeable = False
     return array
 
 
