@@ -199,9 +199,9 @@ class PBRFFClassifier(Classifier):
 
     def _learned(self, training: Training, signs: list[NDArray[np.int8]], rng: "np.random.Generator") -> Fitted:
         rows, n_samples = training.rows, training.rows.X.shape[0]
-        scaling, settings = _prepared(self, training)
         threads = MachineThreads(check_n_threads(self.n_threads, n_samples * self.n_landmarks),
                                  check_n_threads(self.n_threads, n_samples * self.n_landmarks**2))
+        scaling, settings = _prepared(self, training)
         learned, tiles = learn_representation(rows, scaling, settings, rng)
         features = machine_features(learned.kernels, tiles, n_samples, settings.n_threads)
         del tiles  # the rows give way to what is learned on their features
