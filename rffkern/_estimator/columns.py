@@ -34,7 +34,8 @@ def map_training(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: boo
     All rows are mapped by it.
     """
     if unmapped is not None and len(unmapped):
-        weights = np.ones(len(y)) if sample_weight is None else np.array(as_numeric(sample_weight, "sample_weight"))
+        given = np.ones(len(np.asarray(y))) if sample_weight is None else as_numeric(sample_weight, "sample_weight")
+        weights = np.array(given)
         weights.reshape(-1)[unmapped] = 0
         sample_weight = weights
     columns = model.columns

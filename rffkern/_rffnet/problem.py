@@ -61,7 +61,8 @@ class Division(NamedTuple):
 
 def rows_held_out(y: Any, sample_weight: Any, fraction: float, rng: "np.random.Generator") -> Indices:
     """Indices of the rows that `divide` will hold out at most, from the same generator, which is left as it is."""
-    given = np.ones(len(np.atleast_1d(np.asarray(y)))) if sample_weight is None else np.ravel(sample_weight)
+    n_samples = len(np.atleast_1d(np.asarray(y)))
+    given = np.ones(n_samples) if sample_weight is None else np.asarray(sample_weight).ravel()
     positive = np.flatnonzero(given)
     order = copy.deepcopy(rng).permutation(len(positive))
     return positive[order[: min(int(fraction * len(positive)), _MOST_HELD_OUT)]]
