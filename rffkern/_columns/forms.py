@@ -300,6 +300,11 @@ def outputs_of(shares: Double) -> Double:
     return shares[:1] if len(shares) == 2 else shares
 
 
+def _scale_to_variance_one(share: float) -> float:
+    """The scale of indicators in the first files of the format, which do not hold it."""
+    return 1 / math.sqrt(share * (1 - share))
+
+
 @dataclass(frozen=True, eq=False)
 class MissingForm:
     """Whether the value is missing: 1 or 0, less the share of the missing.
@@ -308,13 +313,14 @@ class MissingForm:
     """
 
     share: float
-    scale: float = 1.0  # the first files of the format have indicators of variance 1
+    scale: float = 1.0
     name: ClassVar[str] = "missing"
     outputs: ClassVar[tuple[str, ...]] = ("missing",)
 
     def numbers(self) -> Double:
         """The share of the missing, and the scale."""
-        return np.array(astuple(self))
+        first = self.scale == _scale_to_variance_one(self.share)
+        return np.array([self.share] if first else [self.share, self.scale])
 
     @classmethod
     def from_numbers(cls, numbers: Double) -> Self:
@@ -322,7 +328,7 @@ class MissingForm:
         require(numbers.size in (1, 2), f"a form 'missing' has 2 numbers, got {numbers.size}")
         share = float(numbers[0])
         require(0 < share < 1, "the share of the missing is not that of a part")
-        scale = float(numbers[1]) if numbers.size == 2 else 1 / math.sqrt(share * (1 - share))
+        scale = float(numbers[1]) if numbers.size == 2 else _scale_to_variance_one(share)
         require(0 < scale <= _LARGEST_OUTPUT, "the scale of an indicator is not positive")
         return cls(share, scale)
 

@@ -77,8 +77,8 @@ class PBRFFClassifier(Classifier):
     16, k machines (1 for two classes), u = 4 in single precision and 8 in double, and b = max(2^20, 2048 d) numbers in
     a block:
 
-        array:  max(n (u (d + W) + 9 + k), n (u W + 81 + 9 k), n (24 + 50 k)) + 64 W^2
-        blocks: max(n (u W + 9 + k) + (8 + u) b, n (u W + 81 + 9 k), n (24 + 50 k)) + 64 W^2
+        array:  max(n (u (d + W) + 9 + k), n (u W + 81 + 17 k), n (24 + 50 k)) + 64 W^2
+        blocks: max(n (u W + 9 + k) + (8 + u) b, n (u W + 81 + 17 k), n (24 + 50 k)) + 64 W^2
 
     Sample weights take 8 n more, and W^2 is for W of 1000 at most.  Where coordinate descent is slow, the hinge loss
     and W beyond 1000 take n (u W + 280), 8 n W more in single precision, and up to 24 n^2 + 700 n with at most 2 W

@@ -113,6 +113,7 @@ EXPANSION_CALLS = {
     "score": lambda expansion, X: expansion.score(X),
     "staged_score": lambda expansion, X: list(expansion.staged_score(_checked(X), 1)),
     "score_checked": lambda expansion, X: expansion.score_checked(_checked(X)),
+    "score_tiles": lambda expansion, X: expansion.score_tiles(_checked(X)[:, :, None], len(X)),
     "in_precisions": lambda expansion, X: len(expansion.in_precisions(_checked(X))),
     "fits_single": lambda expansion, X: expansion.fits_single(),
     "arrays": lambda expansion, X: list(expansion.arrays().values()),
