@@ -291,10 +291,14 @@ class ColumnMap(Parametrised):
 describe(ColumnMap, {})
 
 
+def _in_blocks(X: Any) -> Any:
+    """A memory map as RowBlocks; all else as it is."""
+    return RowBlocks(X) if isinstance(X, np.memmap) and X.ndim == 2 else X
+
+
 def tables(X: Any, categorical: Any) -> Iterator[tuple[RawTable, int]]:
     """Yield (table, index of its first row) of the blocks of training rows; their columns agree."""
-    if isinstance(X, np.memmap) and X.ndim == 2:
-        X = RowBlocks(X)
+    X = _in_blocks(X)
     if not isinstance(X, RowBlocks):
         yield check_table(read_table(X, categorical=categorical), "X", 1), 0
         return
@@ -325,8 +329,7 @@ def _like(X: Any, mapped: Double) -> NDArray[Any]:
 
 def map_rows(column_map: ColumnMap, X: Any, owner: str, name: str = "X") -> Any:
     """Rows of a table or of RowBlocks by the fitted map of an owner, whom errors name."""
-    if isinstance(X, np.memmap) and X.ndim == 2:
-        X = RowBlocks(X)
+    X = _in_blocks(X)
     if not isinstance(X, RowBlocks):
         return column_map._mapped(X, owner, name)
     return RowBlocks(lambda: (column_map._mapped(block, owner, name) for block in X.given_blocks()))
@@ -337,8 +340,7 @@ def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labe
 
     The given map is left alone.
     """
-    if isinstance(X, np.memmap) and X.ndim == 2:
-        X = RowBlocks(X)
+    X = _in_blocks(X)
     fitted = ColumnMap(**column_map.get_params())
     frozen, folds = fitted._learn(X, _targets_of(y, has_labels), sample_weight)
     fitted._keep(frozen)

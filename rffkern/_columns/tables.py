@@ -138,13 +138,19 @@ def _named_columns(X: Any, name: str) -> tuple[tuple[str, ...] | None, list[Any]
     return None if names is None or callable(names) else _names(names), list(array.T)
 
 
+def _with_text_as_objects(values: Any) -> NDArray[Any]:
+    """An array of what is given; a list with text, among which NumPy would make text of numbers, as objects."""
+    array = np.asarray(values)
+    if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+        array = np.array(values, dtype=object)
+    return array
+
+
 def _two_dimensional(X: Any, name: str) -> NDArray[Any]:
     """An array of the rows, of objects where a list mixes text and numbers."""
     refuse_masked(X, name)
     try:
-        array = np.asarray(X)
-        if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
-            array = np.array(X, dtype=object)
+        array = _with_text_as_objects(X)
     except (ValueError, TypeError) as error:
         raise InvalidInputError(f"{name} must be a rectangular table: {error}") from error
     if array.ndim != 2:
@@ -169,9 +175,7 @@ def _array_of(values: Any, name: str) -> NDArray[Any]:
     """A column as a 1-D array, of objects where a list has text."""
     refuse_masked(values, name)
     try:
-        array = np.asarray(values)
-        if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
-            array = np.array(values, dtype=object)
+        array = _with_text_as_objects(values)
     except (ValueError, TypeError) as error:
         raise InvalidInputError(f"{name} must have one value for each row: {error}") from error
     if array.ndim != 1:

@@ -266,32 +266,30 @@ def check_words(case, path, errors):
     return True
 
 
-def test_the_corpus_with_words(tmp_path, capsys):
-    """At least 200 files, of both kinds."""
+def number_usable(check_case, folder, capsys):
+    """How many files of the corpus are read; all of them agree with what is expected, and nothing is left behind."""
     wrong, usable = [], 0
     for i, case in enumerate(CASES):
         try:
-            usable += check_words(case, tmp_path / f"{i}.csv", lambda: capsys.readouterr().err)
+            usable += check_case(case, folder / f"{i}.csv", lambda: capsys.readouterr().err)
         except BaseException as error:  # all are shown together
             wrong.append((case.name, case.content[:100], str(error)[:500]))
-        (tmp_path / f"{i}.csv").unlink()
+        (folder / f"{i}.csv").unlink()
     assert wrong == []
+    assert list(folder.iterdir()) == []
+    return usable
+
+
+def test_the_corpus_with_words(tmp_path, capsys):
+    """At least 200 files, of both kinds."""
+    usable = number_usable(check_words, tmp_path, capsys)
     assert usable > 300
     assert len(CASES) - usable > 100
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_corpus(tmp_path, capsys):
     """At least 200 files, of both kinds."""
     assert len({case.name for case in CASES}) == len(CASES)
-    wrong, usable = [], 0
-    for i, case in enumerate(CASES):
-        try:
-            usable += check(case, tmp_path / f"{i}.csv", lambda: capsys.readouterr().err)
-        except BaseException as error:  # all are shown together
-            wrong.append((case.name, case.content[:100], str(error)[:500]))
-        (tmp_path / f"{i}.csv").unlink()
-    assert wrong == []
+    usable = number_usable(check, tmp_path, capsys)
     assert usable > 100
     assert len(CASES) - usable > 100
-    assert list(tmp_path.iterdir()) == []
