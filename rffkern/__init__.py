@@ -28,18 +28,21 @@ _MODULES = {
     "FourierExpansion": "expansion",
     "KernelExpansion": "expansion",
     "RowBlocks": "_data.row_blocks",
+    "TermExpansion": "term_expansion",
     "load": "serialize",
     "save": "serialize",
     "show_config": "_system.config",
 } | {family.class_name: family.module for family in _FAMILIES.values()}
 
 # Public modules, which `import rffkern` makes available without loading them.
-_SUBMODULES = ("errors", "expansion", "serialize")
+_SUBMODULES = ("errors", "expansion", "serialize", "term_expansion")
 
 __all__ = [
     "ColumnMap",
     "DataConversionWarning",
     "FormatError",
+    "FourierBoostingClassifier",
+    "FourierBoostingRegressor",
     "FourierExpansion",
     "GBRFF1Classifier",
     "GBRFF2Classifier",
@@ -56,6 +59,7 @@ __all__ = [
     "RowBlocks",
     "SparseKernelClassifier",
     "SparseKernelRegressor",
+    "TermExpansion",
     "TrainingStateError",
     "__version__",
     "load",

@@ -1,6 +1,9 @@
 from . import errors as errors
 from . import expansion as expansion
 from . import serialize as serialize
+from . import term_expansion as term_expansion
+from ._boosting.estimators import FourierBoostingClassifier as FourierBoostingClassifier
+from ._boosting.estimators import FourierBoostingRegressor as FourierBoostingRegressor
 from ._columns.column_map import ColumnMap as ColumnMap
 from ._data.row_blocks import RowBlocks as RowBlocks
 from ._gbrff.gbrff1 import GBRFF1Classifier as GBRFF1Classifier
@@ -25,11 +28,14 @@ from .expansion import FourierExpansion as FourierExpansion
 from .expansion import KernelExpansion as KernelExpansion
 from .serialize import load as load
 from .serialize import save as save
+from .term_expansion import TermExpansion as TermExpansion
 
 __all__ = [
     "ColumnMap",
     "DataConversionWarning",
     "FormatError",
+    "FourierBoostingClassifier",
+    "FourierBoostingRegressor",
     "FourierExpansion",
     "GBRFF1Classifier",
     "GBRFF2Classifier",
@@ -46,6 +52,7 @@ __all__ = [
     "RowBlocks",
     "SparseKernelClassifier",
     "SparseKernelRegressor",
+    "TermExpansion",
     "TrainingStateError",
     "__version__",
     "load",

@@ -41,6 +41,7 @@ class Expansion:
     kind: ClassVar[str]  # the name of the form in files
     array_names: ClassVar[tuple[str, ...]]  # that of shape (n_terms, n_features) first
     _dimensions: ClassVar[tuple[int, ...]]
+    _coefficients: ClassVar[str] = "amplitudes"
 
     intercept: Double
     n_terms: int
@@ -110,6 +111,10 @@ class Expansion:
     def arrays(self) -> dict[str, Double]:
         """The arrays that define the expansion, by name."""
         return {name: getattr(self, name) for name in self.array_names}
+
+    def bound(self) -> Double:
+        """What no score exceeds in magnitude, shape (n_outputs,): no cosine or kernel is above 1."""
+        return np.abs(self.intercept) + np.abs(getattr(self, self._coefficients)).sum(axis=0)
 
     def fits_single(self) -> bool:
         """Whether single precision suffices for float32 rows."""
@@ -330,7 +335,7 @@ class KernelExpansion(Expansion):
 
     kind = "kernel_expansion"
     array_names = ("centers", "weights", "intercept", "inverse_lengthscales")
-    _dimensions = (2, 2, 1, 1)
+    _dimensions, _coefficients = (2, 2, 1, 1), "weights"
 
     centers: Double
     weights: Double
@@ -395,6 +400,3 @@ class KernelExpansion(Expansion):
         centers = pad_centers((self.centers - middle) * scale, dtype)
         packed = self._packed[dtype] = PackedCenters(middle, scale, centers, pad_weights(self.weights.T, len(centers)))
         return packed
-
-
-EXPANSIONS: dict[str, type[Expansion]] = {form.kind: form for form in (FourierExpansion, KernelExpansion)}

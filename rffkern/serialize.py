@@ -8,6 +8,7 @@ version, and `_params_before` of the family says how the parameters of older fil
 import itertools
 import os
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -30,13 +31,16 @@ from ._system.archive import (
 )
 from ._system.atomic_file import atomic_write
 from .errors import FormatError, InvalidInputError, InvalidTypeError
-from .expansion import EXPANSIONS, Expansion
+from .expansion import Expansion
 
 Double = NDArray[np.float64]
 Labels = NDArray[Any]
 
 _SINCE_COLUMNS = 4  # the format version
 _MAP_FAMILY, _MAP_CLASS = "column_map", "ColumnMap"
+_EXPANSIONS = {  # the classes of expansions by their names in files, and where they are
+    "fourier_expansion": ("expansion", "FourierExpansion"), "kernel_expansion": ("expansion", "KernelExpansion"),
+    "term_expansion": ("term_expansion", "TermExpansion")}
 _CHOSEN = "auto"  # the parameter columns of a model that may have a map or none
 
 _LARGEST_TABLE = 1 << 25  # bytes; what `load` takes of a file of any size
@@ -51,7 +55,7 @@ def save(model: Any, path: str | bytes | os.PathLike[Any]) -> None:
 
     Parameters
     ----------
-    model : fitted estimator of this package, ColumnMap, FourierExpansion or KernelExpansion
+    model : fitted estimator of this package, ColumnMap, or an expansion
     path : str, bytes or os.PathLike
         The name of the file; nothing is appended to it.  A symbolic link is followed.  A file that is replaced hands on
         its permissions and, where that is allowed, its owner.
@@ -110,13 +114,17 @@ def _file_name(path: Any) -> str:
                                f"{type(path).__name__}; open files are not supported") from error
 
 
+def _form(name: str) -> type[Expansion]:
+    """The class of expansions of a kind."""
+    module, class_name = _EXPANSIONS[name]
+    found: type[Expansion] = getattr(import_module(f"{__package__}.{module}"), class_name)
+    return found
+
+
 def _is_bounded(expansion: Expansion) -> bool:
-    """Whether the score of every row is finite: no cosine or kernel is above 1."""
-    arrays = expansion.arrays()
-    coefficients = arrays["amplitudes"] if "amplitudes" in arrays else arrays["weights"]
+    """Whether the score of every row is finite."""
     with np.errstate(over="ignore"):
-        total = np.abs(expansion.intercept) + np.abs(coefficients).sum(axis=0)
-        return bool(np.isfinite(2 * total).all())
+        return bool(np.isfinite(2 * expansion.bound()).all())
 
 
 def _is_printable(text: str) -> bool:
@@ -141,7 +149,7 @@ def _check_texts(texts: list[Any]) -> None:
 
 def _describe(model: Any) -> Contents:
     """Header and arrays of a model or an expansion."""
-    if isinstance(model, Expansion) and type(model) in EXPANSIONS.values():
+    if isinstance(model, Expansion) and type(model) is _form(model.kind):
         arrays = model.arrays()
         _check_storable(model, [], [])
         header = make_header(model.kind, type(model).__name__, params={}, classes=None, feature_names=None,
@@ -301,8 +309,8 @@ def _build(contents: Contents, n_bytes: int) -> Any:
     """The model or expansion that a file holds."""
     header, arrays = contents
     name = header["family"] if isinstance(header["family"], str) else None
-    if name in EXPANSIONS:
-        form = EXPANSIONS[name]
+    if name in _EXPANSIONS:
+        form = _form(str(name))
         require(header["class"] == form.__name__, "class and family do not agree")
         return _build_expansion(form, arrays)
     if name == _MAP_FAMILY:

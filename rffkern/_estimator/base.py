@@ -152,6 +152,12 @@ class Model(Parametrised):
         names = getattr(mapped.column_map, "feature_names_in_", None)
         return training._replace(names=names, column_map=mapped.column_map)
 
+    def _automatic_map(self, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> Any:
+        """The map, not fitted, that `columns="auto"` stands for on training rows; None for columns as they are."""
+        from .column_choice import chosen_map
+
+        return chosen_map(self, X, y, sample_weight, has_labels)
+
     def _trial_copy(self, standardize: bool) -> Any:
         """An untrained model that trains fast and answers like this one, to compare column maps by."""
         params = self.get_params(deep=False)

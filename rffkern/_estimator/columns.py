@@ -11,7 +11,6 @@ from .._data.threads import check_n_threads
 from .._data.validation import as_numeric
 from .._kernels import packing, scoring
 from ..expansion import Expansion
-from .column_choice import chosen_map
 
 Double = NDArray[np.float64]
 
@@ -40,7 +39,7 @@ def map_training(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: boo
         sample_weight = weights
     columns = model.columns
     if isinstance(columns, str):
-        columns = chosen_map(model, X, y, sample_weight, has_labels)
+        columns = model._automatic_map(X, y, sample_weight, has_labels)
     if columns is None:
         return MappedTraining(X, None, None)
     column_map, mapped = fit_copy(columns, X, y, sample_weight, has_labels)

@@ -23,6 +23,8 @@ class Family(NamedTuple):
 
 
 FAMILIES = {
+    "fourier_boosting": Family("FourierBoostingClassifier", "_boosting.estimators", "classifier"),
+    "fourier_boosting_regressor": Family("FourierBoostingRegressor", "_boosting.estimators", "regressor"),
     "gbrff": Family("GBRFFClassifier", "_gbrff.least_squares", "classifier"),
     "gbrff1": Family("GBRFF1Classifier", "_gbrff.gbrff1", "classifier"),
     "gbrff2": Family("GBRFF2Classifier", "_gbrff.gbrff2", "classifier"),

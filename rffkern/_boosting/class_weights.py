@@ -1,0 +1,48 @@
+"""Weights of classes."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._data.training_rows import Training
+from .._data.weights import RowWeights
+from ..errors import InvalidInputError
+
+_BALANCED = "balanced"
+
+
+class ClassWeights(NamedTuple):
+    """Accept None, "balanced", or a dict of labels and factors."""
+
+    domain: str = 'dict of labels and numbers > 0, "balanced" or None'
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise InvalidInputError unless the value is accepted."""
+        if value is None or (isinstance(value, str) and value == _BALANCED):
+            return
+        if not isinstance(value, Mapping) or not all(
+                isinstance(factor, (int, float, np.number)) and math.isfinite(factor) and factor > 0
+                for factor in value.values()):
+            raise InvalidInputError(f"{name} must be a dict of labels and numbers > 0, {_BALANCED!r} or None, got "
+                                    f"{value!r}")
+
+
+def with_class_weights(training: Training, class_weight: Any) -> Training:
+    """The same rows, weighted by their classes; held-out rows of an `eval_set` count as they are given."""
+    if class_weight is None:
+        return training
+    rows = training.rows
+    if isinstance(class_weight, str):
+        totals = np.bincount(rows.codes, rows.weights.each, minlength=rows.n_classes)
+        factors = totals.sum() / (rows.n_classes * np.maximum(totals, 1e-300))
+    else:
+        labels = [] if training.classes is None else training.classes.tolist()
+        unknown = [label for label in class_weight if label not in labels]
+        if unknown:
+            raise InvalidInputError(f"class_weight must have labels of y, got {unknown[0]!r}")
+        factors = np.array([float(class_weight.get(label, 1.0)) for label in labels])
+    each = rows.weights.each * factors[rows.codes]
+    each = each / each[each > 0].mean()
+    return training._replace(rows=rows._replace(weights=RowWeights(len(each), each, rows.weights.given_total)))

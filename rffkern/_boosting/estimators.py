@@ -1,0 +1,238 @@
+"""Fourier boosting: a classifier and a regressor that need no tuning."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._columns.column_map import ColumnMap
+from .._data.arguments import Choice, Number, RandomSource
+from .._data.training_rows import Training
+from .._estimator.base import Classifier, Model, Regressor
+from .._estimator.links import SoftmaxLink
+from .._estimator.parameters import CLASSES_, Parameter
+from .._kernels import boost_losses
+from ..errors import InvalidInputError
+from ..expansion import Expansion
+from ..term_expansion import TermExpansion
+from .class_weights import ClassWeights, with_class_weights
+from .fit import Callback, Pace, train
+from .losses import ClassLoss, CountLoss, ValueLoss
+from .parameters import ARGUMENTS, ATTRIBUTES, PARAMETERS
+
+Double = NDArray[np.float64]
+
+
+class _FourierBoosting(Model):
+    """What the classifier and the regressor share."""
+
+    _expansion_form = TermExpansion
+    _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_")
+    _arguments = ARGUMENTS
+
+    n_members: int | None
+
+    def _automatic_map(self, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> ColumnMap:
+        """The map that `columns="auto"` stands for."""
+        return ColumnMap(("standard", "rank"))
+
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
+                  classes: NDArray[Any] | None) -> dict[str, Any]:
+        if any(array.ndim != 1 for array in arrays.values()) or len(arrays["train_loss_"]) != len(arrays["eval_loss_"]):
+            raise ValueError("loss curves and importances do not agree in number")
+        return super()._restored(expansion, arrays, classes) | {"n_estimators_": expansion.n_terms}
+
+
+class FourierBoostingClassifier(_FourierBoosting, Classifier):
+    """Gradient boosting of waves and tables, with nothing to tune.
+
+    The score of a row is the mean of those of several members.  A member adds terms of two kinds, one in a round: a
+    pair a cos(omega . x) + c sin(omega . x) over a few columns, with omega by descent and the amplitudes that are the
+    best for each omega; and a table, in which thresholds on a few columns choose a cell that holds a value.  The kind is
+    drawn by what it has gained on rows that the member holds out, columns by what they have been good for, and the
+    member ends when the log loss of these rows falls no further.  Several classes share all terms.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rffkern import FourierBoostingClassifier
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (400, 2))
+    >>> y = np.where(X[:, 0] * X[:, 1] > 0, "same sign", "other")
+    >>> model = FourierBoostingClassifier(random_state=0).fit(X[:300], y[:300])
+    >>> bool(model.score(X[300:], y[300:]) > 0.9)
+    True
+    """
+
+    _parameters = (*PARAMETERS[:6], Parameter(
+        "class_weight", ClassWeights(), 'Factor on the weights of the rows of each label; "balanced" gives all classes '
+        "the same sum of weights.  None: 1."), *PARAMETERS[6:])
+    _attributes = (CLASSES_, *ATTRIBUTES)
+
+    def __init__(self, n_estimators: int = 3000, *, n_members: int | None = None, learning_rate: float = 1.0,
+                 reg_lambda: str | float = "auto", kinds: Sequence[str] = ("waves", "tables"),
+                 max_samples: int = 16384, class_weight: Any = None, early_stopping_rounds: str | int | None = "auto",
+                 validation_fraction: str | float = "auto", columns: Any = "auto", random_state: RandomSource = None,
+                 n_threads: int | None = None, verbose: int = 0) -> None:
+        self.n_estimators = n_estimators
+        self.n_members = n_members
+        self.learning_rate = learning_rate
+        self.reg_lambda = reg_lambda
+        self.kinds = kinds
+        self.max_samples = max_samples
+        self.class_weight = class_weight
+        self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
+        self.columns = columns
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.verbose = verbose
+
+    def _link(self) -> SoftmaxLink:
+        """From scores to probabilities."""
+        return SoftmaxLink()
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
+            callback: Callback | None = None) -> Self:
+        """Learn from rows X and labels y.
+
+        Parameters
+        ----------
+        {X}
+        {labels}
+        {sample_weight}
+        {eval_set}
+        {callback}
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInputError
+            For bad arguments or parameters; the message names which.
+        """
+        self._check_params()
+        training = with_class_weights(self._check_training(X, y, sample_weight, eval_set), self.class_weight)
+        n_classes = training.rows.n_classes
+        pace = Pace(1.0, 1.0, 0.01) if n_classes == 2 else Pace(2.0, 4.0, 0.01)
+        self._keep(train(self, training, ClassLoss(n_classes), pace, callback))
+        return self
+
+
+class FourierBoostingRegressor(_FourierBoosting, Regressor):
+    """Gradient boosting of waves and tables for real targets, with nothing to tune.
+
+    See `FourierBoostingClassifier`.  Several targets share all terms.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rffkern import FourierBoostingRegressor
+    >>> X = np.random.default_rng(0).uniform(-2, 2, (400, 3))
+    >>> y = np.sin(2 * X[:, 1]) + X[:, 0] ** 2
+    >>> model = FourierBoostingRegressor(random_state=0).fit(X[:300], y[:300])
+    >>> bool(model.score(X[300:], y[300:]) > 0.95)
+    True
+    """
+
+    _parameters = (
+        Parameter("loss", Choice(("squared", "huber", "quantile", "poisson")),
+                  "(y - f)^2 / 2; Huber's, the same up to |y - f| = delta and linear beyond; that of a quantile of y; or "
+                  "that of counts y >= 0, whose mean is exp(f)."),
+        Parameter("delta", Number(float, 0, 1e10, open_low=True),
+                  "Where Huber's loss becomes linear, in units of the standard deviation of y."),
+        Parameter("quantile", Number(float, 1e-6, 1 - 1e-6), 'The quantile that the loss "quantile" estimates.'),
+        *PARAMETERS)
+    _attributes = ATTRIBUTES
+
+    def __init__(self, n_estimators: int = 3000, *, loss: str = "squared", delta: float = 1.35, quantile: float = 0.5,
+                 n_members: int | None = None, learning_rate: float = 1.0, reg_lambda: str | float = "auto",
+                 kinds: Sequence[str] = ("waves", "tables"), max_samples: int = 16384,
+                 early_stopping_rounds: str | int | None = "auto", validation_fraction: str | float = "auto",
+                 columns: Any = "auto", random_state: RandomSource = None, n_threads: int | None = None,
+                 verbose: int = 0) -> None:
+        self.n_estimators = n_estimators
+        self.loss = loss
+        self.delta = delta
+        self.quantile = quantile
+        self.n_members = n_members
+        self.learning_rate = learning_rate
+        self.reg_lambda = reg_lambda
+        self.kinds = kinds
+        self.max_samples = max_samples
+        self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
+        self.columns = columns
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
+            callback: Callback | None = None) -> Self:
+        """Learn from rows X and targets y.
+
+        Parameters
+        ----------
+        {X}
+        {targets}
+        {sample_weight}
+        {eval_set}
+        {callback}
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInputError
+            For bad arguments or parameters; the message names which.
+        """
+        training = self._check_training(X, y, sample_weight, eval_set)
+        loss: Any = CountLoss()
+        if self.loss == "poisson":
+            training = _as_counts(training)
+        else:
+            kernels = {"squared": (boost_losses.SQUARED, 0.0), "huber": (boost_losses.HUBER, self.delta),
+                       "quantile": (boost_losses.QUANTILE, self.quantile)}
+            loss = ValueLoss(*kernels[self.loss])
+        self._keep(train(self, training, loss, Pace(1.0, 2.0, 0.05), callback))
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted targets at the rows of X, of counts their means."""
+        scores = super().predict(X)
+        return np.exp(scores) if self.loss == "poisson" else scores
+
+
+def _as_counts(training: Training) -> Training:
+    """Training rows with targets in their own unit."""
+    parts = [None if part is None else part._replace(values=training.center + training.scale * part.values)
+             for part in (training.rows, training.evaluation)]
+    values = [part.values for part in parts if part is not None]
+    if values[0].shape[1] > 1:
+        raise InvalidInputError(f"y must be one target for loss='poisson', got {values[0].shape[1]}")
+    rounding = 1e-9 * max(float(np.abs(each).max()) for each in values)
+    if any(each.min() < -rounding for each in values):
+        raise InvalidInputError(f"y must be >= 0 for loss='poisson', got {min(each.min() for each in values)}")
+    rows, evaluation = (None if part is None else part._replace(values=np.maximum(part.values, 0)) for part in parts)
+    one = np.ones(1)
+    return training._replace(rows=rows, evaluation=evaluation, center=0 * one, scale=one, inverse_scale=one)

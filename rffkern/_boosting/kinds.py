@@ -1,0 +1,188 @@
+"""Kinds of weak learners: each draws columns by what they have been good for, and fits a term to the slopes of the loss.
+
+A round asks one kind for a term.  The kind writes what the term gives at every row into the state's directions; the
+round then chooses the step and moves.
+"""
+
+import math
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._data.tiles import TILE
+from .._kernels import boost_pairs, boost_tables, lbfgs
+from .rows import Columns
+from .rules import Rules
+from .state import State
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# Share of the chance of a column that does not depend on what it has been good for, and terms before which nothing does.
+_EVEN_SHARE, _TERMS_BEFORE = 0.1, 10
+
+# Candidates of a round, and the tiles of the block of rows that they are scored on.
+_N_CANDIDATES, _BLOCK_TILES = 10, 8
+_MAX_ITER = 10
+
+# Length of the first step of a descent, as a share of that of omega.
+_FIRST_STEP = 0.1
+
+# Scales of waves: omega has variance 2^(1 + u) over the number of columns, for u between these.
+_LOWEST_SCALE, _HIGHEST_SCALE = -3.0, 6.0
+
+_RIDGE_OF_CELLS = 1.0
+
+
+def _at_least(array: NDArray[Any], size: int) -> NDArray[Any]:
+    """The array, or a larger one where it is too small."""
+    return array if array.size >= size else np.empty(size, array.dtype)
+
+
+class Pair(NamedTuple):
+    """amplitudes[0] cos(omega . x) + amplitudes[1] sin(omega . x), over some columns."""
+
+    columns: Indices
+    omega: Double
+    amplitudes: Double  # (2, n_outputs)
+
+
+class Table(NamedTuple):
+    """values[cell]; bit l of the cell says whether the code of columns[l] is above cuts[l]."""
+
+    columns: Indices  # among those with codes
+    cuts: Indices
+    values: Double  # (2^depth, n_outputs)
+
+
+class Kind(Protocol):
+    """A kind of weak learner of one member."""
+
+    name: str
+    rate: float  # share of the step that a round takes
+    searches_steps: bool  # whether the round searches the best step
+    relevances: Double  # (n_sources,) what the terms taken so far owe to each column of the table
+
+    def fit(self, state: State, rng: "np.random.Generator") -> Any:
+        """A term for the slopes of the loss, or None where there is none; it stands in the state's directions."""
+
+    def take(self, term: Any, step: float) -> None:
+        """Count a term that a round has taken with a step."""
+
+
+class _Chances:
+    """The chance of each column of the table, by its relevance."""
+
+    def __init__(self, n_sources: int) -> None:
+        self.relevances = np.zeros(n_sources)
+        self._n_terms = 0
+        self._log_size = math.log(n_sources + 1)
+
+    def count(self, sources: Indices, relevances: Double) -> None:
+        """Add to the relevances of some columns, which may come several times."""
+        np.add.at(self.relevances, sources, relevances)
+        self._n_terms += 1
+
+    def draw(self, rng: "np.random.Generator", n_draws: int) -> NDArray[np.bool_]:
+        """Draw sets of columns (n_draws, n_sources) without replacement, of log-uniform sizes."""
+        n_sources = len(self.relevances)
+        sizes = np.exp(rng.random(n_draws) * self._log_size).astype(np.intp).clip(1, n_sources)
+        keys = rng.standard_exponential((n_draws, n_sources))
+        total = self.relevances.sum()
+        if self._n_terms >= _TERMS_BEFORE and total > 0:
+            keys /= _EVEN_SHARE / n_sources + (1 - _EVEN_SHARE) / total * self.relevances
+        last = np.sort(keys, axis=1)[np.arange(n_draws), sizes - 1]
+        return keys <= last[:, None]
+
+
+class Waves:
+    """Pairs of waves, omega by descent with amplitudes that are the best for each omega."""
+
+    name = "waves"
+    searches_steps = True
+
+    def __init__(self, columns: Columns, rules: Rules, rate: float, ridge: float,
+                 max_samples: int) -> None:
+        self.rate = rate
+        self._ridge, self._reg_lambda = ridge, rules.reg_lambda
+        self._descent_tiles = max(1, max_samples // TILE)
+        self._sources = columns.sources
+        self._chances = _Chances(columns.n_sources)
+        self._searches: dict[int, lbfgs.LBFGS] = {}
+        self._scratch = np.empty(0, dtype=np.float32)
+
+    @property
+    def relevances(self) -> Double:
+        return self._chances.relevances
+
+    def fit(self, state: State, rng: "np.random.Generator") -> Pair | None:
+        n_tiles = state.n_train // TILE
+        chosen = self._chances.draw(rng, _N_CANDIDATES)[:, self._sources]
+        scales = rng.uniform(_LOWEST_SCALE, _HIGHEST_SCALE, _N_CANDIDATES)
+        spread = np.sqrt(2.0 * 2.0**scales / chosen.sum(axis=1))
+        omegas = rng.standard_normal(chosen.shape) * chosen * spread[:, None]
+        reg_lambdas = self._reg_lambda / 2 ** (scales / 2)
+        block = min(_BLOCK_TILES, n_tiles)
+        sums = np.empty(boost_pairs.sums_size(len(self._sources), len(state.scores)))
+        best = boost_pairs.choose_pair(
+            state.columns, state.gradient, state.weight, omegas, reg_lambdas, self._ridge,
+            int(rng.integers(n_tiles - block + 1)), block, np.empty(_N_CANDIDATES), np.empty_like(self._sources), sums)
+        subset = np.flatnonzero(chosen[best])
+        omega = omegas[best, subset]
+        part = min(self._descent_tiles, n_tiles)
+        amplitudes = np.zeros((2, len(state.scores)))
+        self._scratch = _at_least(self._scratch, boost_pairs.scratch_size(len(subset), part))
+        boost_pairs.descend_pair(
+            self._search(len(subset)), state.columns, state.gradient, state.weight, subset, omega, reg_lambdas[best],
+            self._ridge, int(rng.integers(n_tiles - part + 1)), part, _FIRST_STEP * math.sqrt(omega @ omega),
+            amplitudes, self._scratch, sums)
+        boost_pairs.evaluate_pair(state.columns, subset, omega, amplitudes, state.directions)
+        return Pair(subset, omega, amplitudes) if amplitudes.any() else None
+
+    def take(self, term: Pair, step: float) -> None:
+        power = step**2 * (term.amplitudes**2).sum()
+        self._chances.count(self._sources[term.columns], power * term.omega**2)
+
+    def _search(self, size: int) -> lbfgs.LBFGS:
+        """A search of so many variables, made when it is first needed."""
+        if size not in self._searches:
+            self._searches[size] = lbfgs.LBFGS(size, _MAX_ITER, 1e-7, 1e-5, 1e-6)
+        return self._searches[size]
+
+
+class Tables:
+    """Symmetric tables: the same column and threshold for all cells of a depth."""
+
+    name = "tables"
+    searches_steps = False
+
+    def __init__(self, columns: Columns, rules: Rules, rate: float) -> None:
+        self.rate = rate
+        self._depth = rules.depth
+        self._counts = columns.bins.counts
+        self._sources = columns.sources[columns.bins.columns]
+        self._chances = _Chances(columns.n_sources)
+        self._gains, self._store = np.zeros(rules.depth), np.empty(0)
+
+    @property
+    def relevances(self) -> Double:
+        return self._chances.relevances
+
+    def fit(self, state: State, rng: "np.random.Generator") -> Table | None:
+        candidates = np.flatnonzero(self._chances.draw(rng, 1)[0, self._sources])
+        columns, cuts = np.zeros((2, self._depth), dtype=np.intp)
+        values = np.zeros((1 << self._depth, len(state.scores)))
+        if not len(candidates):
+            return None
+        n_stored = boost_tables.store_size(state.n_train, len(state.scores), len(candidates), self._depth)
+        self._store = _at_least(self._store, n_stored)
+        if not boost_tables.grow_table(
+                state.codes, self._counts, state.gradient, state.hessian, candidates, self._depth, _RIDGE_OF_CELLS,
+                state.n_train, columns, cuts, self._gains, values, self._store):
+            return None
+        boost_tables.evaluate_table(state.codes, columns, cuts, values, state.directions)
+        return Table(columns, cuts, values)
+
+    def take(self, term: Table, step: float) -> None:
+        self._chances.count(self._sources[term.columns], step * self._gains)

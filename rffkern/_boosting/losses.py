@@ -1,0 +1,89 @@
+"""Losses: their kernels, where boosting starts, and what rows hold for them."""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._kernels import boost_losses
+
+Single = NDArray[np.float32]
+Double = NDArray[np.float64]
+
+
+class Problem(NamedTuple):
+    """What training rows hold for a loss, in their own order."""
+
+    kernel: int  # which loss the kernels take
+    parameter: float
+    intercept: Double  # (n_outputs,) the scores before any round
+    start: Single  # (n_outputs, n_rows) scores that the kernels begin with
+    targets: Single  # (n_rows,) as the kernels take them
+    searches_steps: bool  # whether the best step along a pair of waves is not 1
+    strata: NDArray[np.float64]  # (n_rows,) what folds are balanced by
+
+
+class Loss(Protocol):
+    """A loss of rows with checked targets."""
+
+    def problem(self, targets: NDArray[np.float64], weights: Double) -> Problem:
+        """What the rows hold: class indices (1, n_rows) or values (n_outputs, n_rows)."""
+
+
+class ClassLoss(NamedTuple):
+    """Logistic loss of two classes; of more, the softmax of scores that share their terms."""
+
+    n_classes: int
+
+    def problem(self, targets: NDArray[np.float64], weights: Double) -> Problem:
+        """What the rows hold: class indices (1, n_rows)."""
+        targets = targets[0]
+        share = np.bincount(targets.astype(np.intp), weights, minlength=self.n_classes) / weights.sum()
+        # Held-out rows may show a class that others do not.
+        logs = np.log(np.maximum(share, 1e-6))
+        if self.n_classes == 2:
+            intercept = np.array([logs[1] - logs[0]])
+            return _started(boost_losses.LOGISTIC, 0.0, intercept, 2 * targets - 1, True, targets)
+        return _started(boost_losses.SOFTMAX, 0.0, logs - logs.mean(), targets, True, targets)
+
+
+class ValueLoss(NamedTuple):
+    """Losses of the residual: squared, Huber's and that of a quantile.
+
+    Scores in training are less the target, so that one kernel serves any number of targets.
+    """
+
+    kernel: int
+    parameter: float = 0.0
+
+    def problem(self, targets: NDArray[np.float64], weights: Double) -> Problem:
+        """What the rows hold: values (n_outputs, n_rows)."""
+        if self.kernel == boost_losses.SQUARED:
+            intercept = targets @ weights / weights.sum()
+        else:
+            quantile = self.parameter if self.kernel == boost_losses.QUANTILE else 0.5
+            intercept = np.array([_quantile(each, weights, quantile) for each in targets])
+        start = (intercept[:, None] - targets).astype(np.float32)
+        zeros = np.zeros(targets.shape[1], dtype=np.float32)
+        return Problem(self.kernel, self.parameter, intercept, start, zeros, False, targets[0])
+
+
+class CountLoss(NamedTuple):
+    """Loss of Poisson counts, whose scores are logarithms of their means."""
+
+    def problem(self, targets: NDArray[np.float64], weights: Double) -> Problem:
+        """What the rows hold: values >= 0 (1, n_rows)."""
+        mean = max(float(targets[0] @ weights / weights.sum()), 1e-6)
+        return _started(boost_losses.POISSON, 0.0, np.log([mean]), targets[0], True, targets[0])
+
+
+def _started(kernel: int, parameter: float, intercept: Double, targets: NDArray[np.float64], searches: bool,
+             strata: NDArray[np.float64]) -> Problem:
+    start = np.repeat(intercept[:, None], len(targets), axis=1).astype(np.float32)
+    return Problem(kernel, parameter, intercept, start, targets.astype(np.float32), searches, strata)
+
+
+def _quantile(values: Double, weights: Double, quantile: float) -> float:
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(reached, quantile * reached[-1])])

@@ -1,0 +1,93 @@
+"""The parameters and attributes that both classes share."""
+
+from typing import Any, NamedTuple
+
+from .._data.arguments import Number
+from .._estimator.parameters import (
+    COLUMNS,
+    EXPANSION_,
+    LEARNING_RATE,
+    MAX_SAMPLES,
+    N_ESTIMATORS,
+    N_ESTIMATORS_,
+    N_FEATURES_IN_,
+    N_THREADS,
+    RANDOM_STATE,
+    VERBOSE,
+    Attribute,
+    Parameter,
+)
+from .._estimator.parameters import ARGUMENTS as SHARED
+from ..errors import InvalidInputError
+
+KINDS = ("waves", "tables")
+
+
+class _Kinds(NamedTuple):
+    """Accept a tuple of distinct kinds."""
+
+    @property
+    def domain(self) -> str:
+        """What is accepted, as documentation says it."""
+        return "tuple of " + ", ".join(f'"{kind}"' for kind in KINDS)
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise InvalidInputError unless the value is accepted."""
+        if (not isinstance(value, (tuple, list)) or not value or len({*map(str, value)}) < len(value)
+                or any(kind not in KINDS for kind in value)):
+            raise InvalidInputError(f"{name} must be a tuple of distinct kinds among {', '.join(KINDS)}, got {value!r}")
+
+
+PARAMETERS = (
+    N_ESTIMATORS.described("Largest number of rounds of a member."),
+    Parameter("n_members", Number(int, 1, 1000, optional=True),
+              "Number of members, whose mean is the model.  None: 10 on up to 1,000 rows, 5 from 3,000 on, and fewer "
+              "from 30,000 on, down to 1 on 900,000."),
+    LEARNING_RATE.described(
+        "Factor on the rates at which terms are taken, which follow from the number of rows."),
+    Parameter("reg_lambda", Number(float, 0, 1e10, word="auto"),
+              'Weight of |omega|^2 in the descent of waves, for those of scale 1; "auto" is 0.6 / n for n rows.'),
+    Parameter("kinds", _Kinds(),
+              'Kinds of weak learners: "waves", a pair of cosine and sine over some columns, and "tables", in which a '
+              "few thresholds choose a cell.  Their chances follow what they gain on held-out rows."),
+    MAX_SAMPLES.described(
+        "Largest number of rows that the descent of one pair of waves uses: a block of the shuffled rows, another in "
+        "each round.  Steps, tables and updates use all rows."),
+    Parameter("early_stopping_rounds", Number(int, 1, optional=True, word="auto"),
+              "Rounds without a lower loss on held-out rows after which a member ends; its rounds up to the lowest are "
+              'kept.  "auto": 100 on up to 1,000 rows, 200 from 3,000 on.  None: all rounds are kept.'),
+    Parameter("validation_fraction", Number(float, 1e-6, 0.5, word="auto"),
+              "Share of the rows that a member holds out where there is no `eval_set`, each member another one: 1 / k "
+              'for a whole number k.  "auto": a fifth on up to 3,000 rows, a tenth from 30,000 on.'),
+    COLUMNS.described(
+        '"auto" maps the columns of any table by `ColumnMap(("standard", "rank"))`.  Another `ColumnMap` takes its '
+        "place; None takes columns as they are, finite numbers, in units of their standard deviation.  A copy of the "
+        "map is fitted on the rows of `fit`, is `column_map_` afterwards, and maps the rows of every call."),
+    RANDOM_STATE.described(
+        "Source of the random draws: `integers`, a seed of each member, then, where there is no `eval_set`, for every "
+        "partition of the rows a `random` number for each and an `integers`, and for each member a `permutation` of the "
+        "rows it learns from."),
+    N_THREADS.described(
+        "Number of threads, at most the CPUs that are there; None for those this process may use.  Members are trained "
+        "side by side.  The result is the same to the last bit for any number.  Not kept in model files."),
+    VERBOSE.described("Print a line on stderr every so many rounds of a member; 0 for none."),
+)
+ATTRIBUTES = (
+    EXPANSION_._replace(kind="TermExpansion"),
+    N_ESTIMATORS_.described("Number of terms kept, those of all members."),
+    Attribute("n_members_", "int", "Number of members."),
+    Attribute("train_loss_, eval_loss_", "arrays",
+              "Mean loss of the rows learned from and of those held out, before the first round and after each, up to "
+              "those kept; the mean over members, of which one that has ended counts with its last."),
+    Attribute("feature_importances_", "array of shape (n_features,)",
+              "For each column of the table, its share in what was gained on held-out rows: the gain of a kind of weak "
+              "learner is divided by what its terms owe to the columns.  The sum is 1."),
+    N_FEATURES_IN_,
+)
+ARGUMENTS = {
+    "callback": SHARED["callback"].described(
+        "Called with a `RoundInfo` after each round of each member, one member after the other; returning True ends "
+        "the fit."),
+    "eval_set": SHARED["eval_set"].described(
+        "Rows on which all members choose kinds and stop early; None for each to hold out some of the rows."),
+}

@@ -1,0 +1,40 @@
+"""What follows from the number of rows: one rule for each size, without breaks from a hundred rows to ten million."""
+
+import math
+from typing import NamedTuple
+
+
+class Rules(NamedTuple):
+    """Sizes and rates of a fit."""
+
+    n_members: int
+    n_folds: int  # of a partition, one of which each member holds out
+    patience: int  # rounds without a lower loss on held-out rows, after which a member ends
+    depth: int  # of tables
+    pair_rate: float  # share of the best step that a pair of waves takes
+    table_rate: float
+    reg_lambda: float  # weight of |omega|^2 for a wave of scale 1
+
+
+def _between(low: float, high: float, share: float) -> float:
+    """The value at a share of the way from one to the other, on a logarithmic scale."""
+    return low * (high / low) ** min(max(share, 0.0), 1.0)
+
+
+def rules(n_rows: int) -> Rules:
+    """What a fit on so many rows takes where parameters leave it open.
+
+    More rows take larger steps, because rounds are what costs time, hold out a smaller share, and need fewer members.
+    """
+    small = math.log(n_rows / 1000) / math.log(3)  # 0 at 1,000 rows, 1 at 3,000
+    large = math.log(n_rows / 3000) / math.log(10)  # 0 at 3,000 rows, 1 at 30,000
+    members = _between(10, 5, small) if n_rows < 30_000 else _between(5, 1, math.log(n_rows / 30_000) / math.log(30))
+    return Rules(
+        n_members=round(members),
+        n_folds=round(_between(5, 10, large)),
+        patience=round(_between(100, 200, small)),
+        depth=round(min(max(5 + 1.67 * math.log2(n_rows / 3360), 3), 10)),
+        pair_rate=_between(0.15, 0.3, large),
+        table_rate=_between(0.025, 0.1, large),
+        reg_lambda=0.6 / n_rows,
+    )

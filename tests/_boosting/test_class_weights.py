@@ -1,0 +1,39 @@
+"""Weights of classes."""
+
+import numpy as np
+import pytest
+
+from rffkern import FourierBoostingClassifier, InvalidInputError
+from rffkern._boosting.class_weights import with_class_weights
+from rffkern._data.training_rows import check_labelled
+
+X = np.random.default_rng(0).standard_normal((90, 2))
+Y = np.array(["few"] * 30 + ["many"] * 60)
+
+
+def weights_of(class_weight, sample_weight=None):
+    return with_class_weights(check_labelled(X, Y, sample_weight), class_weight).rows.weights.each
+
+
+def test_balanced_classes_have_equal_sums():
+    for sample_weight in (None, np.random.default_rng(1).uniform(0.5, 2, 90)):
+        each = weights_of("balanced", sample_weight)
+        np.testing.assert_allclose(each[:30].sum(), each[30:].sum())
+        np.testing.assert_allclose(each.mean(), 1)
+
+
+def test_factors_by_label():
+    each = weights_of({"few": 6})
+    np.testing.assert_allclose(each[:30] / each[-1], 6)
+
+
+@pytest.mark.parametrize("wrong", ["equal", {"few": 0}, {"few": -1}, {"few": np.inf}, {"few": "1"}, 3, {"none": 1.0}])
+def test_wrong_weights_are_refused(wrong):
+    with pytest.raises(InvalidInputError, match="class_weight must"):
+        FourierBoostingClassifier(3, class_weight=wrong, random_state=0).fit(X, Y)
+
+
+def test_weights_move_the_border():
+    share = [np.mean(FourierBoostingClassifier(30, class_weight=weight, random_state=0).fit(X, Y).predict(X) == "few")
+             for weight in (None, "balanced", {"few": 20})]
+    assert share[0] < share[1] < share[2]

@@ -1,0 +1,63 @@
+"""Members side by side."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from rffkern._boosting.bins import make_bins
+from rffkern._boosting.ensemble import in_threads, to_expansion
+from rffkern._boosting.kinds import Pair, Table
+from rffkern._boosting.member import Member, Taken
+from rffkern._data.scaling import Scaling
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_results_come_in_order(n_threads):
+    jobs = [lambda k=k: (time.sleep(0.01 * (3 - k)), k)[1] for k in range(4)]
+    assert in_threads(jobs, n_threads, threading.Event()) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_a_failure_stops_the_others(n_threads):
+    stop = threading.Event()
+
+    def fails():
+        raise ValueError("this one")
+
+    def waits():
+        assert stop.wait(10)
+
+    with pytest.raises(ValueError, match="this one"):
+        in_threads([fails, waits, waits], n_threads, stop)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_the_mean_of_members_in_raw_units(n_outputs):
+    rng = np.random.default_rng(0)
+    raw = rng.standard_normal((200, 3)) * [2, 1, 50] + [1, 0, 9]
+    scaling = Scaling(np.array([1.0, 0.0, 9.0]), np.array([0.5, 1.0, 0.02]), 1.0)
+    rows = (raw - scaling.center) * scaling.inverse_scale
+    bins = make_bins(np.ascontiguousarray(rows.T.astype(np.float32)), np.array([0, 2]))
+    pairs = [Pair(np.array([0, 2]), rng.standard_normal(2), rng.standard_normal((2, n_outputs))) for _ in range(3)]
+    tables = [Table(rng.integers(0, 2, 2), rng.integers(0, 100, 2), rng.standard_normal((4, n_outputs)))
+              for _ in range(3)]
+    tables[0] = tables[0]._replace(cuts=np.array([255, 7]))  # a depth that tells nothing
+    members = [Member([Taken(pairs[0], 0.5), Taken(tables[0], 2.0)], [], {}, {}),
+               Member([Taken(tables[1], 1.0), Taken(pairs[1], 1.0), Taken(pairs[2], -1.0)], [], {}, {})]
+    scale = rng.uniform(1, 2, n_outputs)
+    expansion = to_expansion(members, bins, scaling, np.arange(float(n_outputs)), scale)
+
+    expected = np.tile(np.arange(float(n_outputs)), (200, 1))
+    for member in members:
+        for term, step in member.taken:
+            if isinstance(term, Pair):
+                angle = rows[:, term.columns] @ term.omega
+                value = np.cos(angle)[:, None] * term.amplitudes[0] + np.sin(angle)[:, None] * term.amplitudes[1]
+            else:
+                cells = sum((bins.codes[j] > cut).astype(int) << level
+                            for level, (j, cut) in enumerate(zip(term.columns, term.cuts, strict=True)))
+                value = term.values[cells]
+            expected += 0.5 * step * scale * value
+    np.testing.assert_allclose(expansion.score(raw), expected, atol=1e-10)

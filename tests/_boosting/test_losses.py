@@ -1,0 +1,47 @@
+"""Where boosting starts for each loss."""
+
+import numpy as np
+import pytest
+
+from rffkern._boosting.losses import ClassLoss, CountLoss, ValueLoss
+from rffkern._kernels import boost_losses
+
+WEIGHTS = np.array([1.0, 2.0, 1.0, 0.0])
+
+
+def test_two_classes():
+    problem = ClassLoss(2).problem(np.array([[0, 1, 0, 1]]), WEIGHTS)
+    assert problem.kernel == boost_losses.LOGISTIC
+    assert problem.targets.tolist() == [-1, 1, -1, 1]
+    np.testing.assert_allclose(problem.intercept, np.log(2 / 2))
+    assert problem.start.shape == (1, 4)
+
+
+def test_several_classes():
+    problem = ClassLoss(3).problem(np.array([[0, 1, 2, 2]]), np.array([1.0, 2.0, 1.0, 0.0]))
+    assert problem.kernel == boost_losses.SOFTMAX
+    odds = np.exp(problem.intercept)
+    np.testing.assert_allclose(odds / odds.sum(), [0.25, 0.5, 0.25])
+    assert problem.start.shape == (3, 4)
+
+
+def test_a_class_without_weight_has_a_finite_start():
+    assert np.isfinite(ClassLoss(2).problem(np.array([[0, 0, 0, 1]]), WEIGHTS).intercept).all()
+
+
+@pytest.mark.parametrize(("loss", "expected"), [
+    (ValueLoss(boost_losses.SQUARED), 2.25), (ValueLoss(boost_losses.HUBER, 1.35), 2.0),
+    (ValueLoss(boost_losses.QUANTILE, 0.9), 4.0), (ValueLoss(boost_losses.QUANTILE, 0.2), 1.0)])
+def test_values(loss, expected):
+    """The mean, the median or the quantile; scores are less the targets."""
+    targets = np.array([[1.0, 2.0, 4.0, 100.0]])
+    problem = loss.problem(targets, WEIGHTS)
+    assert problem.intercept.tolist() == [expected]
+    np.testing.assert_allclose(problem.start, expected - targets)
+    assert not problem.targets.any()
+
+
+def test_counts():
+    problem = CountLoss().problem(np.array([[0.0, 3.0, 2.0, 9.0]]), WEIGHTS)
+    np.testing.assert_allclose(problem.intercept, np.log(2.0))
+    assert np.isfinite(CountLoss().problem(np.zeros((1, 4)), WEIGHTS).intercept).all()

@@ -1,0 +1,108 @@
+"""Rounds of one member."""
+
+import numpy as np
+import pytest
+
+from rffkern._boosting.member import train_member
+from rffkern._boosting.state import Losses
+
+
+class StubState:
+    """Losses from a list instead of rows."""
+
+    searches_steps = True
+
+    def __init__(self, held_out, learned=1.0):
+        self.rest = list(held_out)
+        self.learned = learned
+        self.losses = Losses(learned, self.rest.pop(0))
+        self.steps = []
+
+    def best_step(self):
+        return 3.0
+
+    def move(self, step):
+        self.steps.append(step)
+        self.losses = Losses(self.learned, self.rest.pop(0))
+        return self.losses
+
+
+class StubKind:
+    """A kind that counts what is asked of it."""
+
+    def __init__(self, name, searches_steps=True, rate=0.5, term="term"):
+        self.name, self.searches_steps, self.rate, self.term = name, searches_steps, rate, term
+        self.relevances = np.array([1.0, 3.0])
+        self.n_fits, self.taken = 0, []
+
+    def fit(self, state, rng):
+        self.n_fits += 1
+        return self.term
+
+    def take(self, term, step):
+        self.taken.append(step)
+
+
+def train(state, kinds, n_rounds, patience=3, go_on=lambda *_: True):
+    return train_member(state, kinds, n_rounds, patience, np.random.default_rng(0), go_on)
+
+
+def test_rounds_up_to_the_lowest_loss_are_kept():
+    kind = StubKind("waves")
+    member = train(StubState([5, 4, 3, 3.5, 3.2, 3.1, 2, 1]), [kind], 7)
+    assert (kind.n_fits, len(member.taken)) == (5, 2)
+    assert [losses.held_out for losses in member.curve] == [5, 4, 3]
+
+
+def test_without_patience_all_are_kept():
+    member = train(StubState([5, 4, 6, 7, 8, 9]), [StubKind("waves")], 5, patience=None)
+    assert len(member.taken) == 5
+
+
+def test_a_member_that_never_gains_keeps_nothing():
+    member = train(StubState([1, 2, 2, 2, 2]), [StubKind("waves")], 4)
+    assert (member.taken, len(member.curve)) == ([], 1)
+
+
+def test_an_exact_fit_ends():
+    kind = StubKind("waves")
+    train(StubState(range(100, 0, -1), learned=1e-14), [kind], 50)
+    assert kind.n_fits == 1
+
+
+def test_who_is_asked_to_stop_stops():
+    kind = StubKind("waves")
+    member = train(StubState(range(100, 0, -1)), [kind], 50, go_on=lambda n, losses: n < 4)
+    assert len(member.taken) == kind.n_fits == 4
+
+
+@pytest.mark.parametrize(("searches", "expected"), [(True, 1.5), (False, 0.5)])
+def test_steps_are_shares_of_the_best(searches, expected):
+    kind, state = StubKind("waves", searches), StubState([3, 2])
+    train(state, [kind], 1)
+    assert state.steps == kind.taken == [expected]
+
+
+def test_a_round_without_a_term_changes_nothing():
+    state, kind = StubState([3, 3, 3]), StubKind("waves", term=None)
+    member = train(state, [kind], 2, patience=None)
+    assert (state.steps, kind.taken, member.taken) == ([0.0, 0.0], [], [])
+
+
+def test_the_kind_that_gains_is_asked_more():
+    """After the turns at the start, in which waves come twice as often."""
+    waves, tables = StubKind("waves"), StubKind("tables", searches_steps=False)
+
+    class Judging(StubState):
+        def move(self, step):
+            gain = 1.0 if step == 0.5 else 0.01  # tables do not search
+            self.losses = Losses(1.0, self.losses.held_out - gain)
+            return self.losses
+
+    train(Judging([0.0]), [waves, tables], 30)
+    assert (waves.n_fits, tables.n_fits) == (20, 10)
+    member = train(Judging([0.0]), [waves, tables], 330)
+    assert tables.n_fits - 10 > 10 * 0.8 + (waves.n_fits - 20) * 3
+    assert member.shares["tables"] > 0.9
+    assert sum(member.shares.values()) == pytest.approx(1)
+    np.testing.assert_allclose(member.relevances["waves"], [0.25, 0.75])

@@ -1,0 +1,55 @@
+"""Rows as members learn from them."""
+
+import numpy as np
+import pytest
+
+from rffkern import RowBlocks
+from rffkern._boosting.rows import Columns, Layout, partition
+from rffkern._data.scaling import measure_scaling
+from rffkern._data.tiles import TILE
+from rffkern._data.weights import RowWeights
+
+X = np.random.default_rng(0).standard_normal((300, 4)) * [1, 100, 1e-3, 0] + [0, 5, 0, 7]
+
+
+def columns_of(*parts):
+    scaling = measure_scaling(X, RowWeights(300))
+    return Columns.of(parts, scaling, np.array([2, 2, 5, 9]), None)
+
+
+def test_columns_are_in_units_of_the_scaling():
+    columns = columns_of(X)
+    np.testing.assert_allclose(columns.values[:3].mean(axis=1), 0, atol=1e-6)
+    np.testing.assert_allclose(columns.values[:3].std(axis=1), 1, rtol=1e-5)
+    assert not columns.values[3].any()
+    assert columns.values.dtype == np.float32
+    assert columns.sources.tolist() == [0, 0, 1, 2]
+    assert columns.n_sources == 3
+
+
+def test_blocks_and_parts_give_the_same():
+    expected = columns_of(X)
+    for parts in ([X[:100], X[100:]], [RowBlocks([X[:7], X[7:]]).check()]):
+        found = columns_of(*parts)
+        np.testing.assert_array_equal(found.values, expected.values)
+        np.testing.assert_array_equal(found.bins.codes, expected.bins.codes)
+
+
+def test_a_layout_pads_both_parts():
+    layout = Layout.of(np.arange(0, 200), np.arange(200, 300), np.random.default_rng(0))
+    assert layout.n_train == 2 * TILE
+    assert len(layout.rows) == 3 * TILE
+    assert sorted(layout.rows[: 2 * TILE][layout.used[: 2 * TILE]]) == list(range(200))
+    assert layout.rows[2 * TILE :][layout.used[2 * TILE :]].tolist() == list(range(200, 300))
+    assert layout.rows[:200].tolist() != list(range(200))
+
+
+@pytest.mark.parametrize("n_folds", [2, 5, 10])
+def test_folds_have_their_share_of_every_stratum(n_folds):
+    strata = np.repeat([0, 1, 2], [200, 70, 30])
+    folds = partition(strata, n_folds, np.random.default_rng(0))
+    counts = np.array([np.bincount(folds[strata == k], minlength=n_folds) for k in range(3)])
+    assert (counts.max(axis=1) - counts.min(axis=1)).max() <= 1
+    assert np.ptp(np.bincount(folds)) <= 1
+    again = partition(strata, n_folds, np.random.default_rng(1))
+    assert not np.array_equal(folds, again)

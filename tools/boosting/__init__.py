@@ -1,0 +1,1 @@
+"""Fourier boosting beside other libraries."""
