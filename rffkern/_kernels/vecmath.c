@@ -1,17 +1,11 @@
 /* One instruction-set level of the vector math: VM_LEVEL names it, the compiler flags make it. */
 #include "vecmath.h"
+#include "polynomials.h"
+#include "vectors.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
-
-#ifndef VM_LEVEL
-#define VM_LEVEL baseline
-#endif
-
-#if defined(_MSC_VER) && !defined(__clang__)
-#define restrict __restrict
-#endif
 
 /* Vectors of rows that `project` and `accumulate` hold in registers. */
 #define SLICE_VECTORS 8
@@ -19,33 +13,11 @@
 /* Cache lines of a column that are asked for before it is read. */
 #define FETCHED_LINES 8
 
-/* A vector as wide as the registers of the level; wider ones are split through memory by some compilers. */
 #if defined(__AVX512F__)
-#define VECTOR_BYTES 64
 #define TERM_VECTORS 4
-#elif defined(__AVX2__)
-#define VECTOR_BYTES 32
-#define TERM_VECTORS 2
 #else
-#define VECTOR_BYTES 16
 #define TERM_VECTORS 2
 #endif
-
-/* VM_PLAIN: as a compiler without GNU's vectors would see it, to test that. */
-#if (defined(__GNUC__) || defined(__clang__)) && !defined(VM_PLAIN)
-#define PREFETCH(address) __builtin_prefetch(address)
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-#define VECTOR_OF(type) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(type)), may_alias))
-#else
-#define PREFETCH(address) ((void)(address))
-#define ALWAYS_INLINE inline
-#define VECTOR_OF(type) /* one number: the compiler's own vectoriser has to do */
-#endif
-
-#define PASTE3(a, b, c) a##_##b##_##c
-#define EXPAND3(a, b, c) PASTE3(a, b, c)
-#define PASTE2(a, b) a##_##b
-#define EXPAND2(a, b) PASTE2(a, b)
 
 #define LOG2E 1.4426950408889634
 #define LN2 0.6931471805599453
@@ -55,7 +27,7 @@
 #define SQUARE_DECAY 0.999
 #define SMALLEST_ROOT 1e-8
 
-/* Polynomials of tools/vecmath_coefficients.py, by Estrin's scheme: short dependency chains. */
+/* As those of polynomials.h, in double precision. */
 
 static inline double sine_f64(double z)
 {
@@ -91,28 +63,6 @@ static inline double exponential_even_f64(double q)
     double q2 = q * q;
     return (0.2402265069591009822 + 0.0096181291076068885273 * q) +
            ((0.00015403530441736050155 + 1.3215442587921689653e-6 * q) + 7.0725859492692236999e-9 * q2) * q2;
-}
-
-static inline float sine_f32(float z)
-{
-    float z2 = z * z;
-    return (3.1415926401f + -5.1677100767f * z) + ((2.5500773865f + -0.59829041128f * z) + 0.077655912276f * z2) * z2;
-}
-
-static inline float cosine_f32(float z)
-{
-    float z2 = z * z;
-    return (-4.934802197f + 4.0587114147f * z) + ((-1.3352399607f + 0.23507436832f * z) + -0.024627111595f * z2) * z2;
-}
-
-static inline float exponential_odd_f32(float q)
-{
-    return 0.69314718803f + (0.055503571142f + 0.0013390863365f * q) * q;
-}
-
-static inline float exponential_even_f32(float q)
-{
-    return 0.24022650761f + (0.0096180825573f + 0.00015453162945f * q) * q;
 }
 
 /* FUSED is a product and a sum that a compiler must not round otherwise in one place than in another. */

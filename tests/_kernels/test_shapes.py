@@ -12,6 +12,8 @@ import pytest
 
 from rffkern import _kernels
 from rffkern._kernels import (
+    boost_losses,
+    boost_pairs,
     column_forms,
     gbrff_landmark,
     gbrff_omega,
@@ -292,7 +294,51 @@ def map_rows(real):
             "scratch": np.empty((1, column_forms.scratch_size(5, 3))), "n_threads": 1}
 
 
+def pair_arguments(*names):
+    n = N_TILES * TILE
+    every = {"subset": np.array([0, N_FEATURES - 1]), "omega": np.ones(2), "reg_lambda": 0.1,
+             "slope": np.ones(2), "amplitudes": np.ones((2, 1)),
+             "scratch": np.ones(boost_pairs.scratch_size(2, 3), np.float32),
+             "sums": np.ones(boost_pairs.sums_size(2, 1)), "out": np.ones((1, n), np.float32), "first_length": 1.0,
+             "search": lbfgs.LBFGS(2, 3, 1e-9, 1e-5, 1e-6), "mu": 0.1, "first_tile": 1, "n_tiles": 3,
+             "gradient": np.ones((1, n), np.float32), "weight": np.ones(n, np.float32)}
+    return {"columns": np.ones((N_FEATURES, n), np.float32)} | {name: every[name] for name in names}
+
+
+PASS = ("gradient", "weight", "mu", "first_tile", "n_tiles", "sums")
+
+
+def choose_pair(real):
+    return pair_arguments(*PASS) | {"omegas": np.ones((4, N_FEATURES)), "reg_lambdas": np.ones(4), "values": np.ones(4),
+                                    "subset": np.zeros(N_FEATURES, np.intp),
+                                    "sums": np.ones(boost_pairs.sums_size(N_FEATURES, 1))}
+
+
+def pair_objective(real):
+    return pair_arguments(*PASS, "subset", "omega", "reg_lambda", "slope", "amplitudes", "scratch")
+
+
+def descend_pair(real):
+    return pair_arguments(*PASS, "search", "subset", "omega", "reg_lambda", "first_length", "amplitudes", "scratch")
+
+
+def evaluate_pair(real):
+    return pair_arguments("subset", "omega", "amplitudes", "out")
+
+
+def step_slopes(real):
+    row = np.ones((1, 2 * TILE), np.float32)
+    return {"loss": boost_losses.LOGISTIC, "parameter": 0.0, "scores": row, "directions": row, "step": 0.1,
+            "targets": row[0], "weight": row[0], "n_train": TILE}
+
+
+def update(real):
+    return step_slopes(real) | {name: np.ones((1, 2 * TILE), np.float32) for name in ("scores", "gradient", "hessian")}
+
+
 ENTRIES = {
+    boost_losses: [step_slopes, update],
+    boost_pairs: [choose_pair, pair_objective, descend_pair, evaluate_pair],
     column_forms: [map_rows],
     gbrff_landmark: [make_waves, landmark_objective, descend_landmark, component_losses],
     gbrff_omega: [omega_objective, descend_omega],
@@ -314,6 +360,7 @@ ENTRIES = {
 # What takes no array, or one array of any length; `minimize` has a test of its own.
 WITHOUT_ENTRY = {
     "gbrff_rounds.terms_size", "lbfgs.minimize", "linalg.factor_scratch", "linear_svm.gram_scratch",
+    "boost_pairs.scratch_size", "boost_pairs.sums_size",
     "column_forms.scratch_size", "scoring.tile_width", "packing.find_unbounded", "rffnet.scratch_sizes",
     "simd.detect", "simd.select", "simd.selected",
     "sparse_selection.Selector.forget_last", "sparse_selection.Selector.reset",
@@ -329,9 +376,9 @@ COUNTS = {
 KERNELS = [pytest.param(module, build, id=build.__name__) for module, builds in ENTRIES.items() for build in builds]
 
 
-def having(argument):
-    """Entries of the kernels with an argument of this name."""
-    return [entry for entry in KERNELS if argument in entry.values[1](np.float64)]
+def having(*arguments):
+    """Entries of the kernels with arguments of these names."""
+    return [entry for entry in KERNELS if {*arguments} <= {*entry.values[1](np.float64)}]
 
 
 PRECISIONS = pytest.mark.parametrize("real", [np.float32, np.float64])
@@ -361,9 +408,9 @@ def test_the_table_is_complete():
     modules = [importlib.import_module(f"rffkern._kernels.{found.name}")
                for found in pkgutil.iter_modules(_kernels.__path__) if not found.name.startswith("_")]
     compiled = [module for module in modules if not module.__file__.endswith(".py")]
-    assert len(compiled) >= 16
+    assert len(compiled) >= 18
     found = {name for module in compiled for name in public_functions(module)}
-    covered = {f"{module.__name__.rpartition('.')[2]}.{build.__name__}".replace(".choose", ".Selector.choose")
+    covered = {f"{module.__name__.rpartition('.')[2]}.{build.__name__}".replace("_selection.", "_selection.Selector.")
                for module, builds in ENTRIES.items() for build in builds}
     assert found == covered | WITHOUT_ENTRY
     assert not covered & WITHOUT_ENTRY
@@ -399,7 +446,7 @@ def test_fewer_than_one_thread(module, build, real):
             call(module, build.__name__, build(real) | {"n_threads": n_threads})
 
 
-@pytest.mark.parametrize(("module", "build"), having("lanes") + having("scratch"))
+@pytest.mark.parametrize(("module", "build"), having("lanes") + having("scratch", "n_threads"))
 def test_scratch_for_every_thread(module, build):
     with pytest.raises(ValueError, match=r"(lanes|scratch) must have shape \(n_threads, "):
         call(module, build.__name__, build(np.float64) | {"n_threads": 2})
@@ -430,6 +477,14 @@ def test_scratch_for_every_thread(module, build):
     (linalg, add_products, {"last": 7}), (linalg, add_products, {"offset": -1}), (linalg, add_products, {"offset": 3}),
     (linalg, factorise, {"matrix": np.ones((7, 5))}),
     (sparse_columns, multiply_columns, {"n_columns": 0}), (sparse_columns, multiply_columns, {"n_columns": 4}),
+    (boost_pairs, choose_pair, {"mu": 0.0}), (boost_pairs, choose_pair, {"mu": np.nan}),
+    (boost_pairs, choose_pair, {"first_tile": -1}), (boost_pairs, choose_pair, {"n_tiles": 0}),
+    (boost_pairs, descend_pair, {"first_tile": 2}), (boost_pairs, descend_pair, {"n_tiles": 4}),
+    (boost_pairs, descend_pair, {"subset": np.array([0, N_FEATURES])}),
+    (boost_pairs, pair_objective, {"subset": np.array([0, -1])}), (boost_pairs, descend_pair, {"search": None}),
+    (boost_pairs, descend_pair, {"search": lbfgs.LBFGS(3, 3, 1e-9, 1e-5, 1e-6)}),
+    (boost_pairs, evaluate_pair, {"subset": np.array([0, N_FEATURES])}),
+    (boost_pairs, evaluate_pair, {"subset": np.empty(0, np.intp), "omega": np.empty(0)}),
     (gbrff_omega, descend_omega, {"search": None}),
     (gbrff_omega, descend_omega, {"search": lbfgs.LBFGS(N_FEATURES - 1, 3, 1e-9, 1e-5, 1e-6)}),
     (gbrff_landmark, descend_landmark, {"search": None}),
@@ -447,6 +502,8 @@ def test_candidates_that_are_no_rows(n_rows):
 
 
 @pytest.mark.parametrize(("function", "arguments"), [
+    (boost_pairs.scratch_size, (0, 1)), (boost_pairs.scratch_size, (1, 0)),
+    (boost_pairs.sums_size, (0, 1)), (boost_pairs.sums_size, (1, 0)),
     (gbrff_rounds.terms_size, (0, 1)), (gbrff_rounds.terms_size, (1, 0)), (linalg.factor_scratch, (-1,)),
     (linear_svm.gram_scratch, (0,)), (column_forms.scratch_size, (-1, 1)), (column_forms.scratch_size, (1, 0)),
     (scoring.tile_width, (0, 8)), (scoring.tile_width, (1, 0)),

@@ -1,0 +1,19 @@
+import numpy as np
+from numpy.typing import NDArray
+
+SQUARED: int
+LOGISTIC: int
+SOFTMAX: int
+HUBER: int
+QUANTILE: int
+POISSON: int
+
+def step_slopes(
+    loss: int, parameter: float, scores: NDArray[np.float32], directions: NDArray[np.float32], step: float,
+    targets: NDArray[np.float32], weight: NDArray[np.float32], n_train: int,
+) -> tuple[float, float]: ...
+def update(
+    loss: int, parameter: float, scores: NDArray[np.float32], directions: NDArray[np.float32], step: float,
+    targets: NDArray[np.float32], weight: NDArray[np.float32], n_train: int, gradient: NDArray[np.float32],
+    hessian: NDArray[np.float32],
+) -> tuple[float, float]: ...

@@ -1,0 +1,82 @@
+/* Passes over rows in single precision: pairs of cosines and losses of boosting.
+ *
+ * Columns lie apart by `stride` numbers: columns[j * stride + i] is column j of row i.  Widths are multiples of VB_TILE.
+ * Rows whose weight is 0 add nothing, whatever they hold.
+ */
+#ifndef RFFKERN_BOOST_ROWS_H
+#define RFFKERN_BOOST_ROWS_H
+
+#include <stddef.h>
+
+#define VB_TILE 128
+#define VB_LANES 16 /* of a sum kept open: its entries add up to it */
+
+enum {
+    VB_SQUARED,  /* (y - F)^2 / 2 */
+    VB_LOGISTIC, /* log(1 + exp(-y F)), y among -1 and 1 */
+    VB_SOFTMAX,  /* log(sum of exp(F_k)) - F_y, y among 0, 1, ... */
+    VB_HUBER,    /* the squared loss up to |y - F| = parameter, linear beyond */
+    VB_QUANTILE, /* (y - F) parameter, or (F - y) (1 - parameter) where F > y */
+    VB_POISSON,  /* exp(F) - y F */
+};
+
+typedef struct {
+    int loss;
+    float parameter;
+    ptrdiff_t n_outputs, stride; /* of scores and directions; losses other than VB_SOFTMAX have one output */
+    float *scores;
+    const float *directions, *targets, *weight;
+    float step;
+} vb_rows;
+
+typedef struct {
+    /* out[j * width + i] = column subset[j] of row i, or 0 where its weight is 0 */
+    void (*copy_columns)(const float *columns, ptrdiff_t stride, const ptrdiff_t *subset, ptrdiff_t n_columns,
+                         const float *weight, ptrdiff_t width, float *out);
+    /* u = sum of omega[j] / pi times column subset[j], or column j where there is no subset: half turns */
+    void (*project_columns)(const float *columns, ptrdiff_t stride, const ptrdiff_t *subset, ptrdiff_t n_columns,
+                            const double *omega, ptrdiff_t width, float *u);
+    /* totals[0] += sum of weight; totals[1 + k] += sum of gradient k, totals[1 + n_outputs + k] += sum of its square
+       over weight */
+    void (*pair_totals)(const float *weight, const float *gradient, ptrdiff_t stride, ptrdiff_t n_outputs,
+                        ptrdiff_t width, double *totals);
+    /* With w = weight, c = cosine and s = sine, lanes of sums += w c, w s, w c^2, w c s, w s^2, then for each output
+       of gradient c, gradient s */
+    void (*pair_sums)(const float *sine, const float *cosine, const float *weight, const float *gradient,
+                      ptrdiff_t stride, ptrdiff_t n_outputs, ptrdiff_t width, double *lanes);
+    /* v = sum over outputs of e (b c - a s), e = gradient - w (a c + b s + d); a, b and d lie behind each other in
+       `numbers`, (3, n_outputs) */
+    void (*pair_slope)(const float *sine, const float *cosine, const float *weight, const float *gradient,
+                       ptrdiff_t stride, ptrdiff_t n_outputs, const double *numbers, ptrdiff_t width, float *v);
+    /* Lanes of sums += v times column j */
+    void (*column_dots)(const float *columns, ptrdiff_t stride, ptrdiff_t n_columns, const float *v, ptrdiff_t width,
+                        double *lanes);
+    /* out[k * stride + i] = a[k] c + b[k] s; a and b lie behind each other in `amplitudes`, (2, n_outputs) */
+    void (*combine_pair)(const float *sine, const float *cosine, const double *amplitudes, ptrdiff_t n_outputs,
+                         ptrdiff_t stride, ptrdiff_t width, float *out);
+    /* With g = -dloss/dF and h = d2loss/dF2 at F = scores + step directions, sums[0] += sum of weight g direction,
+       sums[1] += sum of weight h direction^2, over rows from `first` to `last` */
+    void (*slopes)(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, double *sums);
+    /* scores += step directions; gradient = weight g and hessian = weight h, of the shape of scores, unless they are
+       NULL.  Returns the sum of weight times loss. */
+    double (*update)(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, float *gradient, float *hessian);
+} vb_table;
+
+extern const vb_table vm_boost_baseline;
+#ifdef VM_HAVE_LEVELS
+extern const vb_table vm_boost_v3, vm_boost_v4;
+#endif
+
+static inline const vb_table *vm_table_boost(int level)
+{
+#ifdef VM_HAVE_LEVELS
+    /* Level v2 has nothing that these functions would use. */
+    static const vb_table *const tables[] = {&vm_boost_baseline, &vm_boost_baseline, &vm_boost_v3, &vm_boost_v4};
+    return tables[level];
+#else
+    (void)level;
+    return &vm_boost_baseline;
+#endif
+}
+
+#endif

@@ -1,0 +1,85 @@
+"""Losses of boosting: rows, calls of the kernels, and their twins in plain NumPy."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from rffkern._kernels import boost_losses
+
+TILE = 128
+NAMES = ("SQUARED", "LOGISTIC", "SOFTMAX", "HUBER", "QUANTILE", "POISSON")
+PARAMETERS = {"HUBER": 0.7, "QUANTILE": 0.3}
+
+
+def twin(name, scores, targets, parameter):
+    """Loss of each row, and g = -dloss/dF and h = d2loss/dF2 of each score, in double precision."""
+    F, y = scores.astype(float), targets.astype(float)
+    if name == "SOFTMAX":
+        is_class = np.arange(len(F))[:, None] == y
+        F = F - F.max(axis=0)
+        total = np.logaddexp.reduce(F, axis=0)
+        p = np.exp(F - total)
+        return total - np.sum(np.where(is_class, F, 0), axis=0), is_class - p, p * (1 - p)
+    residual = y - F
+    if name == "SQUARED":
+        return residual[0] ** 2 / 2, residual, np.ones_like(F)
+    if name == "LOGISTIC":
+        p = np.exp(-np.logaddexp(0, y * F))
+        return np.logaddexp(0, -y * F)[0], y * p, p * np.exp(-np.logaddexp(0, -y * F))
+    if name == "HUBER":
+        held = residual.clip(-parameter, parameter)
+        return (held * (residual - held / 2))[0], held, np.ones_like(F)
+    if name == "QUANTILE":
+        slope = parameter - (y < F)
+        return (slope * residual)[0], slope, np.ones_like(F)
+    rate = np.exp(F.clip(-50, 50))
+    return (rate - y * F)[0], y - rate, rate
+
+
+class LossProblem:
+    """Training rows and rows held out, both padded with rows of weight 0."""
+
+    def __init__(self, seed, name, n_train_rows, n_held_rows, weighted=True, n_outputs=3, spread=2.0):
+        rng = np.random.default_rng(seed)
+        self.name, self.loss = name, getattr(boost_losses, name)
+        self.parameter = PARAMETERS.get(name, 0.0)
+        tiles = [(rows + TILE - 1) // TILE for rows in (n_train_rows, n_held_rows)]
+        self.n_train, n = TILE * tiles[0], TILE * sum(tiles)
+        self.weight = (rng.uniform(0.2, 3, n) if weighted else np.ones(n)).astype(np.float32)
+        self.weight[n_train_rows : self.n_train] = 0
+        self.weight[self.n_train + n_held_rows :] = 0
+        n_outputs = n_outputs if name == "SOFTMAX" else 1
+        self.scores = (spread * rng.standard_normal((n_outputs, n))).astype(np.float32)
+        self.directions = rng.standard_normal((n_outputs, n)).astype(np.float32)
+        self.targets = {"LOGISTIC": lambda: rng.choice([-1, 1], n), "SOFTMAX": lambda: rng.integers(0, n_outputs, n),
+                        "POISSON": lambda: rng.poisson(2, n)}.get(name, lambda: rng.standard_normal(n))()
+        self.targets = self.targets.astype(np.float32)
+
+    def twin(self, step):
+        """What `slopes` and `update` are to give."""
+        scores = self.scores + np.float32(step) * self.directions
+        loss, g, h = twin(self.name, scores, self.targets, self.parameter)
+        g, h = self.weight * g, self.weight * h
+        train = np.arange(self.weight.size) < self.n_train
+        d = self.directions.astype(float)
+        sums = np.sum((g * d)[:, train]), np.sum((h * d**2)[:, train])
+        losses = [np.sum((self.weight * loss)[rows]) for rows in (train, ~train)]
+        return sums, (scores, *losses, g[:, train], h[:, train])
+
+    def slopes(self, step):
+        return boost_losses.step_slopes(self.loss, self.parameter, self.scores, self.directions, step, self.targets,
+                                        self.weight, self.n_train)
+
+    def update(self, step):
+        """Scores, both losses, and the gradient and the hessian of the training rows."""
+        scores, g, h = self.scores.copy(), np.full_like(self.scores, np.nan), np.full_like(self.scores, np.nan)
+        losses = boost_losses.update(self.loss, self.parameter, scores, self.directions, step, self.targets,
+                                     self.weight, self.n_train, g, h)
+        assert np.isnan([g[:, self.n_train :], h[:, self.n_train :]]).all()
+        return scores, *losses, g[:, : self.n_train], h[:, : self.n_train]
+
+
+def loss_problems(**fixed):
+    sizes = st.sampled_from([0, 1, 127, 128, 129, 700])
+    choices = {"seed": st.integers(0, 999), "name": st.sampled_from(NAMES), "n_train_rows": sizes,
+               "n_held_rows": sizes, "weighted": st.booleans(), "n_outputs": st.integers(1, 6)}
+    return st.builds(LossProblem, **choices | {name: st.just(value) for name, value in fixed.items()})
