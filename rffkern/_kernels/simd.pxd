@@ -1,6 +1,7 @@
 """Tables of vector math functions, one per precision, for the level chosen at import.
 
-The C names are those that vecmath.h looks for; `tiles.pxd` declares the functions, and `forms.pxd` those of columns.
+The C names are those that vecmath.h looks for; `tiles.pxd` declares the functions, `forms.pxd` those of columns and
+`cells.pxd` those of symmetric tables.
 """
 
 cdef extern from "vecmath.h" nogil:
@@ -13,6 +14,11 @@ cdef extern from "forms.h" nogil:
     ctypedef struct vm_forms_table:
         pass
 
+cdef extern from "cells.h" nogil:
+    ctypedef struct vm_cells_table:
+        pass
+
 cdef const vecmath_f32 *table_f32 "vm_f32"
 cdef const vecmath_f64 *table_f64 "vm_f64"
 cdef const vm_forms_table *table_forms "vm_forms"
+cdef const vm_cells_table *table_cells "vm_cells"
