@@ -1,7 +1,7 @@
 """Tables of vector math functions, one per precision, for the level chosen at import.
 
-The C names are those that vecmath.h looks for; `tiles.pxd` declares the functions, `forms.pxd` those of columns and `boost_rows.pxd`
-those of boosting.
+The C names are those that vecmath.h looks for; `tiles.pxd` declares the functions, `forms.pxd` those of columns,
+`boost_rows.pxd` and `cells.pxd` those of boosting.
 """
 
 cdef extern from "vecmath.h" nogil:
@@ -18,7 +18,12 @@ cdef extern from "boost_rows.h" nogil:
     ctypedef struct vb_table:
         pass
 
+cdef extern from "cells.h" nogil:
+    ctypedef struct vm_cells_table:
+        pass
+
 cdef const vecmath_f32 *table_f32 "vm_f32"
 cdef const vecmath_f64 *table_f64 "vm_f64"
 cdef const vm_forms_table *table_forms "vm_forms"
 cdef const vb_table *table_boost "vm_boost"
+cdef const vm_cells_table *table_cells "vm_cells"

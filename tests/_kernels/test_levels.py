@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from helpers import boost_tables
 from helpers.columns import Columns
 from helpers.descent import omega_objective, phase_loss, search_phase
 from helpers.landmark import Landmark
 from helpers.landmark_terms import cosine_sums
 from helpers.packing import DTYPES, Problem
 from helpers.rffnet_steps import Steps
+from helpers.term_scoring import Tables
 
 from rffkern import FourierExpansion, KernelExpansion
 from rffkern._kernels import linear_svm, simd
@@ -68,9 +70,17 @@ def scores(dtype, weighted):
             "coefficients": 0.1 * coefficients, "relevances": 0.1 * relevances}
 
 
+def tables(dtype, weighted):
+    problem = boost_tables.Problem(3, 5000, n_outputs=2, most_bins=255, weighted=weighted)
+    table = problem.grow(5)
+    random, X = Tables(3, 100, 6, 21, 2, dtype), np.random.default_rng(0).standard_normal((300, 21)).astype(dtype)
+    return {"columns": table.columns, "cuts": table.cuts, "gains": table.gains / 5000, "values": table.values,
+            "table": boost_tables.evaluate(problem.codes, table), "scores of tables": random.score(X) / 100}
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("answers", [boosting, landmarks, machines, scores])
+@pytest.mark.parametrize("answers", [boosting, landmarks, machines, scores, tables])
 def test_levels_agree(level, answers, dtype, weighted):
     found = answers(dtype, weighted)
     simd.select("baseline")

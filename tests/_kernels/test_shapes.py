@@ -9,11 +9,14 @@ import pkgutil
 
 import numpy as np
 import pytest
+from helpers.boost_tables import grow_arguments
+from helpers.term_scoring import Tables
 
 from rffkern import _kernels
 from rffkern._kernels import (
     boost_losses,
     boost_pairs,
+    boost_tables,
     column_forms,
     gbrff_landmark,
     gbrff_omega,
@@ -31,6 +34,7 @@ from rffkern._kernels import (
     sparse_columns,
     sparse_likelihood,
     sparse_selection,
+    term_scoring,
 )
 
 TILE, LANES, TERMS = packing.TILE_ROWS, packing.LANE_COUNT, packing.TERM_MULTIPLES[0]
@@ -336,9 +340,25 @@ def update(real):
     return step_slopes(real) | {name: np.ones((1, 2 * TILE), np.float32) for name in ("scores", "gradient", "hessian")}
 
 
+def grow_table(real):
+    codes, rows = np.ones((N_FEATURES, 2 * TILE), np.uint8), np.ones((2, 2 * TILE), np.float32)
+    return grow_arguments(codes, np.full(N_FEATURES, 2), rows, rows, [0, 2], 3, 1.0, TILE)
+
+
+def evaluate_table(real):
+    return {"codes": np.ones((N_FEATURES, TILE), np.uint8), "columns": np.arange(3), "cuts": np.zeros(3, np.intp),
+            "values": np.ones((8, 2)), "out": np.empty((2, TILE), np.float32)}
+
+
+def score_tables(real):
+    return Tables(0, 5, 3, N_FEATURES, 2, real).arguments(np.ones((9, N_FEATURES, 1), real), np.ones((9, 2)), 1)
+
+
 ENTRIES = {
     boost_losses: [step_slopes, update],
     boost_pairs: [choose_pair, pair_objective, descend_pair, evaluate_pair],
+    boost_tables: [grow_table, evaluate_table],
+    term_scoring: [score_tables],
     column_forms: [map_rows],
     gbrff_landmark: [make_waves, landmark_objective, descend_landmark, component_losses],
     gbrff_omega: [omega_objective, descend_omega],
@@ -359,6 +379,7 @@ ENTRIES = {
 
 # What takes no array, or one array of any length; `minimize` has a test of its own.
 WITHOUT_ENTRY = {
+    "boost_tables.store_size", "term_scoring.scratch_size",
     "gbrff_rounds.terms_size", "lbfgs.minimize", "linalg.factor_scratch", "linear_svm.gram_scratch",
     "boost_pairs.scratch_size", "boost_pairs.sums_size",
     "column_forms.scratch_size", "scoring.tile_width", "packing.find_unbounded", "rffnet.scratch_sizes",
@@ -368,6 +389,7 @@ WITHOUT_ENTRY = {
 
 # Axes that say how much there is to do: a shorter one asks for less, of arrays that may be longer than needed.
 COUNTS = {
+    ("grow_table", "candidates", 0),
     ("solve_factorised", "x", 0), ("landmark_features", "posterior", 0), ("landmark_features", "posterior", 1),
     ("train_rows", "order", 0), ("train_rows", "coefficients", 1), ("shift_residual", "steps", 0),
     ("choose", "chosen", 0), ("factorise", "matrix", 1), ("add_products", "matrix", 1), ("add_products", "rows", 1),
@@ -453,6 +475,23 @@ def test_scratch_for_every_thread(module, build):
 
 
 @pytest.mark.parametrize(("module", "build", "changes"), [
+    (boost_tables, grow_table, {"candidates": np.array([0, N_FEATURES])}),
+    (boost_tables, grow_table, {"candidates": np.array([-1])}),
+    (boost_tables, grow_table, {"candidates": np.empty(0, np.intp)}),
+    (boost_tables, grow_table, {"n_bins": np.array([2, 0, 2])}),
+    (boost_tables, grow_table, {"n_bins": np.array([2, 257, 2])}),
+    (boost_tables, grow_table, {"reg": 0.0}), (boost_tables, grow_table, {"reg": np.nan}),
+    (boost_tables, grow_table, {"n_train": 0}), (boost_tables, grow_table, {"n_train": 2 * TILE + 1}),
+    (boost_tables, grow_table, {"depth": -1}), (boost_tables, grow_table, {"depth": boost_tables.MAX_DEPTH + 1}),
+    (boost_tables, evaluate_table, {"columns": np.array([0, 1, N_FEATURES])}),
+    (boost_tables, evaluate_table, {"columns": np.array([0, 1, -1])}),
+    (boost_tables, evaluate_table, {"cuts": np.array([0, 0, 256])}),
+    (boost_tables, evaluate_table, {"cuts": np.array([0, 0, -1])}),
+    (term_scoring, score_tables, {"columns": np.full((5, 3), N_FEATURES, np.int32)}),
+    (term_scoring, score_tables, {"columns": np.full((5, 3), -1, np.int32)}),
+    (term_scoring, score_tables, {"X": np.ones((1, N_FEATURES, 24))}),
+    (term_scoring, score_tables, {"X": np.ones((1, N_FEATURES, 8))}),
+    (term_scoring, score_tables, {"X": np.ones((1, N_FEATURES, 2 * TILE))}),
     (pbrff_features, weighted_cosines, {"n_components": 0}),
     (pbrff_features, weighted_cosines, {"group": np.array([0, 2])}),
     (pbrff_features, weighted_cosines, {"group": np.array([-1, 0])}),
@@ -507,6 +546,11 @@ def test_candidates_that_are_no_rows(n_rows):
     (gbrff_rounds.terms_size, (0, 1)), (gbrff_rounds.terms_size, (1, 0)), (linalg.factor_scratch, (-1,)),
     (linear_svm.gram_scratch, (0,)), (column_forms.scratch_size, (-1, 1)), (column_forms.scratch_size, (1, 0)),
     (scoring.tile_width, (0, 8)), (scoring.tile_width, (1, 0)),
+    (boost_tables.store_size, (0, 1, 1, 1)), (boost_tables.store_size, (1, 0, 1, 1)),
+    (boost_tables.store_size, (1, 1, 0, 1)), (boost_tables.store_size, (1, 1, 1, -1)),
+    (boost_tables.store_size, (1, 1, 1, boost_tables.MAX_DEPTH + 1)),
+    (term_scoring.scratch_size, (0, 1, 8)), (term_scoring.scratch_size, (1, 0, 8)),
+    (term_scoring.scratch_size, (1, 1, 0)),
     (rffnet.scratch_sizes, (1, 1, 1, 0)), (rffnet.scratch_sizes, (0, 1, 1, 1)),
     (lbfgs.LBFGS, (0, 3, 1e-9, 1e-5, 1e-6)), (sparse_selection.Selector, ("mp", -1, 1, 1.0, 0.0, 0.1, 0.1, 0.1, 1)),
 ])

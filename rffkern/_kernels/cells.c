@@ -1,0 +1,367 @@
+/* One instruction-set level of symmetric tables: VM_LEVEL names it, the compiler flags make it. */
+#include "cells.h"
+
+#include <float.h>
+#include <string.h>
+
+#ifndef VM_LEVEL
+#define VM_LEVEL baseline
+#endif
+
+#define PASTE2(a, b) a##_##b
+#define EXPAND2(a, b) PASTE2(a, b)
+
+#if defined(__GNUC__) || defined(__clang__)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+#else
+#define ALWAYS_INLINE inline
+#endif
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#define restrict __restrict
+#endif
+
+/* Places of the parts of a store. */
+typedef struct {
+    double *sums;        /* (VC_GROUP, VC_CODES, 2) g and h of codes, in the order of places; 0 between uses */
+    float *gains;        /* (n_candidates, VC_CODES) in the order of places */
+    uint8_t *shifts;     /* (n_candidates,) see place_of */
+    uint64_t *words[2];  /* (n_groups, n_rows) places of a row, a byte per column, before and after a division */
+    uint64_t *pairs[2];  /* (n_outputs, n_rows) g and h of a row, as two floats */
+    ptrdiff_t *starts[2];
+    ptrdiff_t n_groups;
+} parts;
+
+static parts parts_of(const vc_growth *growth)
+{
+    parts p;
+    uintptr_t start = ((uintptr_t)growth->store + 63) / 64 * 64;
+    ptrdiff_t n = growth->n_rows, m = growth->n_candidates;
+    int i;
+    p.n_groups = (m + VC_GROUP - 1) / VC_GROUP;
+    p.sums = (double *)start;
+    p.gains = (float *)(p.sums + 2 * VC_GROUP * VC_CODES);
+    p.words[0] = (uint64_t *)(p.gains + m * VC_CODES);
+    for (i = 0; i < 2; i++) {
+        p.pairs[i] = p.words[i] + p.n_groups * n;
+        if (i == 0) p.words[1] = p.pairs[0] + growth->n_outputs * n;
+    }
+    p.starts[0] = (ptrdiff_t *)(p.pairs[1] + growth->n_outputs * n);
+    p.starts[1] = p.starts[0] + ((ptrdiff_t)1 << growth->max_depth) + 1;
+    p.shifts = (uint8_t *)(p.starts[1] + ((ptrdiff_t)1 << growth->max_depth) + 1);
+    return p;
+}
+
+/* The first candidate of a group. */
+static inline ptrdiff_t first_of(ptrdiff_t group, ptrdiff_t n_groups, ptrdiff_t n_candidates)
+{
+    return group * n_candidates / n_groups;
+}
+
+/* Running sums over codes are done in lanes, each of 2^shift codes in a row: code b is step b % 2^shift of lane
+   b >> shift, and its place is 16 step + lane.  Any byte has a place below VC_CODES. */
+static inline int place_of(int code, int shift)
+{
+    return ((code & ((1 << shift) - 1)) << 4) | (code >> shift);
+}
+
+static int shift_of(ptrdiff_t n_bins)
+{
+    int shift = 0;
+    while (VC_LANES << shift < n_bins) shift++;
+    return shift;
+}
+
+static void begin(vc_growth *growth)
+{
+    const parts p = parts_of(growth);
+    const ptrdiff_t n = growth->n_rows, m = growth->n_candidates;
+    ptrdiff_t i, j, k, group;
+    for (group = 0; group < p.n_groups; group++) {
+        uint64_t *restrict words = p.words[0] + group * n;
+        ptrdiff_t first = first_of(group, p.n_groups, m);
+        memset(words, 0, n * sizeof *words);
+        for (j = first; j < first_of(group + 1, p.n_groups, m); j++) {
+            const uint8_t *restrict codes = growth->codes + growth->candidates[j] * growth->stride;
+            const int shift = shift_of(growth->n_bins[growth->candidates[j]]), byte = 8 * (int)(j - first);
+            p.shifts[j] = (uint8_t)shift;
+#pragma omp simd
+            for (i = 0; i < n; i++) words[i] |= (uint64_t)place_of(codes[i], shift) << byte;
+        }
+    }
+    for (k = 0; k < growth->n_outputs; k++) {
+        const float *restrict g = growth->gradient + k * growth->stride, *restrict h = growth->hessian + k * growth->stride;
+        char *pairs = (char *)(p.pairs[0] + k * n);
+        for (i = 0; i < n; i++) {
+            memcpy(pairs + 8 * i, g + i, 4);
+            memcpy(pairs + 8 * i + 4, h + i, 4);
+        }
+    }
+    memset(p.sums, 0, 2 * VC_GROUP * VC_CODES * sizeof *p.sums);
+    p.starts[0][0] = 0;
+    p.starts[0][1] = n;
+    growth->depth = 0;
+}
+
+static inline void read_pair(uint64_t word, double *g, double *h)
+{
+    float both[2];
+    memcpy(both, &word, 8);
+    *g = both[0];
+    *h = both[1];
+}
+
+/* sums[j, place, :] += g and h, over rows, for n columns. */
+static ALWAYS_INLINE void add_rows_of(const uint64_t *restrict words, const uint64_t *restrict pairs, ptrdiff_t n_rows,
+                                      double *restrict sums, const int n)
+{
+    ptrdiff_t i;
+    int j;
+    for (i = 0; i < n_rows; i++) {
+        const uint64_t word = words[i];
+        double g, h;
+        read_pair(pairs[i], &g, &h);
+        for (j = 0; j < n; j++) {
+            double *restrict sum = sums + 2 * (VC_CODES * j + (word >> 8 * j & 255));
+            sum[0] += g;
+            sum[1] += h;
+        }
+    }
+}
+
+static void add_rows(const uint64_t *words, const uint64_t *pairs, ptrdiff_t n_rows, double *sums, int n)
+{
+    switch (n) {
+    case 1: add_rows_of(words, pairs, n_rows, sums, 1); break;
+    case 2: add_rows_of(words, pairs, n_rows, sums, 2); break;
+    case 3: add_rows_of(words, pairs, n_rows, sums, 3); break;
+    case 4: add_rows_of(words, pairs, n_rows, sums, 4); break;
+    case 5: add_rows_of(words, pairs, n_rows, sums, 5); break;
+    case 6: add_rows_of(words, pairs, n_rows, sums, 6); break;
+    case 7: add_rows_of(words, pairs, n_rows, sums, 7); break;
+    default: add_rows_of(words, pairs, n_rows, sums, 8); break;
+    }
+}
+
+/* gains[place] += what the cuts of a column gain in a cell, of which `sums` are g and h; these become 0 again.
+   Returns the score of the cell. */
+static double add_gains(double *restrict sums, int shift, double reg, float *restrict gains)
+{
+    double lanes[2 * VC_LANES] = {0}, before[2 * VC_LANES], left[2 * VC_CODES], all[2] = {0, 0}, score;
+    const float smallest = (float)reg > FLT_MIN ? (float)reg : FLT_MIN;
+    float sides[2][2 * VC_LANES], whole;
+    const int n_steps = 1 << shift;
+    int step, i, k;
+    for (step = 0; step < n_steps; step++) {
+        double *restrict from = sums + 2 * VC_LANES * step, *restrict to = left + 2 * VC_LANES * step;
+#pragma omp simd
+        for (i = 0; i < 2 * VC_LANES; i++) {
+            lanes[i] += from[i];
+            from[i] = 0;
+            to[i] = lanes[i];
+        }
+    }
+    for (i = 0; i < VC_LANES; i++)
+        for (k = 0; k < 2; k++) {
+            before[2 * i + k] = all[k];
+            all[k] += lanes[2 * i + k];
+        }
+    score = all[0] * all[0] / (all[1] + reg);
+    whole = (float)score;
+    for (i = 0; i < VC_LANES; i++) {
+        lanes[2 * i] = all[0];
+        lanes[2 * i + 1] = all[1];
+    }
+    for (step = 0; step < n_steps; step++) {
+        const double *restrict from = left + 2 * VC_LANES * step;
+        float *restrict to = gains + VC_LANES * step;
+#pragma omp simd
+        for (i = 0; i < 2 * VC_LANES; i++) {
+            const double sum = from[i] + before[i];
+            sides[0][i] = (float)sum;
+            sides[1][i] = (float)(lanes[i] - sum);
+        }
+#pragma omp simd
+        for (i = 0; i < VC_LANES; i++) {
+            const float gl = sides[0][2 * i], gr = sides[1][2 * i];
+            float hl = sides[0][2 * i + 1] + smallest, hr = sides[1][2 * i + 1] + smallest;
+            hl = hl > smallest ? hl : smallest;
+            hr = hr > smallest ? hr : smallest;
+            to[i] += gl / hl * gl + gr / hr * gr - whole;
+        }
+    }
+    return score;
+}
+
+/* The sums over the rows of a cell, in four parts: additions wait for those before them. */
+static void add_cell(const uint64_t *pairs, ptrdiff_t n_rows, double *g, double *h)
+{
+    double sums[8] = {0};
+    ptrdiff_t i;
+    int k;
+    for (i = 0; i < n_rows; i++) {
+        double more[2];
+        read_pair(pairs[i], more, more + 1);
+        sums[2 * (i & 3)] += more[0];
+        sums[2 * (i & 3) + 1] += more[1];
+    }
+    *g = *h = 0;
+    for (k = 0; k < 4; k++) {
+        *g += sums[2 * k];
+        *h += sums[2 * k + 1];
+    }
+}
+
+/* Gains of all questions, over all cells. */
+static void find_gains(vc_growth *growth, const parts *p)
+{
+    const int now = growth->depth & 1;
+    const ptrdiff_t n = growth->n_rows, m = growth->n_candidates, *starts = p->starts[now];
+    ptrdiff_t cell, k, group, j;
+    memset(p->gains, 0, m * VC_CODES * sizeof *p->gains);
+    growth->score = 0;
+    for (cell = 0; cell < (ptrdiff_t)1 << growth->depth; cell++) {
+        const ptrdiff_t start = starts[cell], n_rows = starts[cell + 1] - start;
+        for (k = 0; k < growth->n_outputs && n_rows > 0; k++) {
+            const uint64_t *pairs = p->pairs[now] + k * n + start;
+            if (n_rows == 1) { /* no question gains anything */
+                double g, h;
+                add_cell(pairs, 1, &g, &h);
+                growth->score += g * g / (h + growth->reg);
+                continue;
+            }
+            for (group = 0; group < p->n_groups; group++) {
+                const ptrdiff_t first = first_of(group, p->n_groups, m), last = first_of(group + 1, p->n_groups, m);
+                add_rows(p->words[now] + group * n + start, pairs, n_rows, p->sums, (int)(last - first));
+                for (j = first; j < last; j++) {
+                    double score = add_gains(p->sums + 2 * VC_CODES * (j - first), p->shifts[j], growth->reg,
+                                             p->gains + VC_CODES * j);
+                    growth->score += j == 0 ? score : 0;
+                }
+            }
+        }
+    }
+}
+
+static int choose(vc_growth *growth, const parts *p)
+{
+    double best = VC_FLOOR * growth->score;
+    ptrdiff_t j, cut;
+    growth->candidate = -1;
+    for (j = 0; j < growth->n_candidates; j++)
+        for (cut = 0; cut < growth->n_bins[growth->candidates[j]] - 1; cut++) {
+            const double gain = p->gains[VC_CODES * j + place_of((int)cut, p->shifts[j])];
+            if (gain > best) {
+                best = gain;
+                growth->candidate = j;
+                growth->cut = cut;
+            }
+        }
+    return growth->candidate >= 0;
+}
+
+/* Move the rows of a cell: those that go left from the start on, the others from the end back.  Returns the first of
+   these. */
+static ptrdiff_t separate(const uint64_t *restrict from, uint64_t *restrict to, const uint64_t *restrict words, int byte,
+                          const uint8_t *restrict goes_right, ptrdiff_t start, ptrdiff_t stop)
+{
+    ptrdiff_t i, left = start, right = stop - 1;
+    for (i = start; i < stop; i++) {
+        const ptrdiff_t is_right = goes_right[words[i] >> byte & 255];
+        to[left] = from[i];
+        to[right] = from[i];
+        left += 1 - is_right;
+        right -= is_right;
+    }
+    return left;
+}
+
+static int divide(vc_growth *growth)
+{
+    const parts p = parts_of(growth);
+    const int now = growth->depth & 1, next = 1 - now;
+    const ptrdiff_t n = growth->n_rows, n_cells = (ptrdiff_t)1 << growth->depth, *starts = p.starts[now];
+    const uint64_t *words;
+    uint8_t goes_right[VC_CODES] = {0};
+    ptrdiff_t cell, group = 0, k;
+    int code, byte;
+    find_gains(growth, &p);
+    if (!choose(growth, &p)) return 0;
+    while (first_of(group + 1, p.n_groups, growth->n_candidates) <= growth->candidate) group++;
+    byte = 8 * (int)(growth->candidate - first_of(group, p.n_groups, growth->n_candidates));
+    for (code = (int)growth->cut + 1; code < growth->n_bins[growth->candidates[growth->candidate]]; code++)
+        goes_right[place_of(code, p.shifts[growth->candidate])] = 1;
+    words = p.words[now] + group * n;
+    for (cell = 0; cell < n_cells; cell++) {
+        const ptrdiff_t start = starts[cell], stop = starts[cell + 1];
+        p.starts[next][2 * cell] = start;
+        p.starts[next][2 * cell + 1] = start;
+        for (k = 0; k < p.n_groups; k++)
+            separate(p.words[now] + k * n, p.words[next] + k * n, words, byte, goes_right, start, stop);
+        for (k = 0; k < growth->n_outputs; k++)
+            p.starts[next][2 * cell + 1] = separate(p.pairs[now] + k * n, p.pairs[next] + k * n, words, byte,
+                                                    goes_right, start, stop);
+    }
+    p.starts[next][2 * n_cells] = n;
+    growth->depth++;
+    return 1;
+}
+
+static void finish(vc_growth *growth, double *values)
+{
+    const parts p = parts_of(growth);
+    const int now = growth->depth & 1;
+    ptrdiff_t place, k, level;
+    growth->score = 0;
+    for (place = 0; place < (ptrdiff_t)1 << growth->depth; place++) {
+        ptrdiff_t cell = 0, start = p.starts[now][place];
+        for (level = 0; level < growth->depth; level++) cell |= (place >> level & 1) << (growth->depth - 1 - level);
+        for (k = 0; k < growth->n_outputs; k++) {
+            double g, h;
+            add_cell(p.pairs[now] + k * growth->n_rows + start, p.starts[now][place + 1] - start, &g, &h);
+            values[cell * growth->n_outputs + k] = g / (h + growth->reg);
+            growth->score += g * g / (h + growth->reg);
+        }
+    }
+}
+
+static void look_up(const uint8_t *codes, ptrdiff_t stride, ptrdiff_t width, const ptrdiff_t *columns,
+                    const ptrdiff_t *cuts, ptrdiff_t depth, const double *values, ptrdiff_t n_outputs, float *out)
+{
+    uint16_t cells[VC_TILE] = {0};
+    ptrdiff_t i, k, level;
+    for (level = 0; level < depth; level++) {
+        const uint8_t *restrict column = codes + columns[level] * stride;
+        const uint8_t cut = (uint8_t)cuts[level];
+#pragma omp simd
+        for (i = 0; i < width; i++) cells[i] |= (uint16_t)((column[i] > cut) << level);
+    }
+    for (k = 0; k < n_outputs; k++)
+        for (i = 0; i < width; i++) out[k * stride + i] = (float)values[cells[i] * n_outputs + k];
+}
+
+static int are_columns(const int32_t *columns, ptrdiff_t size, ptrdiff_t stop)
+{
+    const uint32_t bound = stop > INT32_MAX ? INT32_MAX : (uint32_t)stop;
+    int32_t bad = 0;
+    ptrdiff_t i;
+#pragma omp simd reduction(| : bad)
+    for (i = 0; i < size; i++) bad |= (uint32_t)columns[i] >= bound;
+    return !bad;
+}
+
+#define REAL float
+#define CELL int32_t
+#define SUFFIX f32
+#include "cells_score.h"
+#undef REAL
+#undef CELL
+#undef SUFFIX
+#define REAL double
+#define CELL int64_t
+#define SUFFIX f64
+#include "cells_score.h"
+
+const vm_cells_table EXPAND2(vm_cells, VM_LEVEL) = {
+    begin, divide, finish, look_up, are_columns, score_f32, score_f64, score_row_f32, score_row_f64};

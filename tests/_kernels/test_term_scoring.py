@@ -1,0 +1,78 @@
+"""Scores of symmetric tables against their twin."""
+
+import numpy as np
+import pytest
+from helpers.packing import DTYPES
+from helpers.term_scoring import Tables
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rffkern._kernels import boost_tables
+
+WIDTHS = (1, 16, 32, 64, 128)
+ROUNDING = {np.float32: 1e-6, np.float64: 1e-14}
+
+tables = st.builds(Tables, seed=st.integers(0, 2**32 - 1), n_tables=st.integers(0, 70), depth=st.integers(1, 12),
+                   n_features=st.integers(1, 23), n_outputs=st.integers(1, 3), dtype=st.sampled_from(DTYPES))
+
+
+def rows(n_samples, n_features, dtype, seed=3):
+    """Rows with values on the thresholds, and some that are no numbers."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_samples, n_features)).round(1).astype(dtype)
+    X[rng.random(X.shape) < 0.01] = np.nan
+    X[rng.random(X.shape) < 0.01] = np.inf
+    return X
+
+
+@given(tables, st.sampled_from([1, 2, 7, 8, 9, 127, 128, 129, 300, 1025]), st.sampled_from(WIDTHS))
+def test_score(problem, n_samples, width):
+    X = rows(n_samples, problem.n_features, problem.dtype)
+    np.testing.assert_allclose(problem.score(X, width), problem.twin(X), rtol=0,
+                               atol=ROUNDING[problem.dtype.type] * (1 + len(problem.columns)))
+
+
+@pytest.mark.parametrize("depth", [1, 3, 5, 6, 7, 9, 12, boost_tables.MAX_DEPTH])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_score_at_every_level(level, dtype, depth):
+    for n_outputs in (1, 3):
+        problem, X = Tables(0, 40, depth, 9, n_outputs, dtype), rows(200, 9, dtype)
+        np.testing.assert_allclose(problem.score(X), problem.twin(X), rtol=0, atol=ROUNDING[dtype] * 40)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_row_scores_the_same_bits_in_any_company(level, dtype, n_outputs):
+    problem, X = Tables(1, 333, 6, 11, n_outputs, dtype), rows(700, 11, dtype)
+    together = problem.score(X)
+    for n_rows in (1, 5, 9, 140):
+        apart = [problem.score(X[i : i + n_rows]) for i in range(0, 700, n_rows)]
+        np.testing.assert_array_equal(np.concatenate(apart), together)
+    for width in WIDTHS:
+        np.testing.assert_array_equal(problem.score(X, width), together)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_bits_do_not_depend_on_the_number_of_threads(dtype):
+    problem, X = Tables(2, 200, 10, 7, 2, dtype), rows(9000, 7, dtype)
+    expected = problem.score(X)
+    for n_threads in (2, 3):
+        np.testing.assert_array_equal(problem.score(X, n_threads=n_threads), expected)
+
+
+@pytest.mark.parametrize("n_samples", [2, 300])
+def test_scores_are_added_to_what_is_there(n_samples):
+    problem, X = Tables(3, 50, 4, 5, 2, np.float64), rows(n_samples, 5, np.float64)
+    np.testing.assert_allclose(problem.score(X, start=100.0), 100 + problem.score(X), rtol=1e-15)
+
+
+def test_large_scores_of_many_tables_keep_their_digits():
+    """Values are summed in double precision beyond a few tables."""
+    problem = Tables(4, 4000, 2, 3, 1, np.float32)
+    problem.values[:] = np.float32(0.1)
+    np.testing.assert_allclose(problem.score(rows(20, 3, np.float32)), 4000 * 0.1, rtol=3e-7)
+
+
+def test_wide_rows():
+    problem, X = Tables(5, 60, 8, 3000, 1, np.float64), rows(400, 3000, np.float64)
+    np.testing.assert_allclose(problem.score(X), problem.twin(X), rtol=0, atol=1e-12)
