@@ -87,7 +87,7 @@ class _Chances:
     def draw(self, rng: "np.random.Generator", n_draws: int) -> NDArray[np.bool_]:
         """Draw sets of columns (n_draws, n_sources) without replacement, of log-uniform sizes."""
         n_sources = len(self.relevances)
-        sizes = np.exp(rng.random(n_draws) * self._log_size).astype(np.intp).clip(1, n_sources)
+        sizes = np.minimum(np.exp(rng.random(n_draws) * self._log_size).astype(np.intp), n_sources)  # from 1
         keys = rng.standard_exponential((n_draws, n_sources))
         total = self.relevances.sum()
         if self._n_terms >= _TERMS_BEFORE and total > 0:

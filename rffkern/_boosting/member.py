@@ -1,5 +1,7 @@
 """One member: rounds that ask the kind of weak learner for a term that has gained most on held-out rows."""
 
+import bisect
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -46,9 +48,10 @@ class _Choice:
     def draw(self, round_index: int, rng: "np.random.Generator") -> Kind:
         if round_index < _TURNS or len(self._kinds) == 1:
             return self._turns[round_index % len(self._turns)]
-        gains = np.array([max(self._means[kind], 0.0) for kind in self._kinds])
-        chances = gains / max(gains.max(), 1e-300) + _LEAST_CHANCE
-        return self._kinds[int(np.searchsorted(np.cumsum(chances), rng.random() * chances.sum(), side="right"))]
+        gains = [max(self._means[kind], 0.0) for kind in self._kinds]
+        largest = max(*gains, 1e-300)
+        reached = list(itertools.accumulate(gain / largest + _LEAST_CHANCE for gain in gains))
+        return self._kinds[bisect.bisect_right(reached, rng.random() * reached[-1], hi=len(gains) - 1)]
 
     def learn(self, kind: Kind, gain: float) -> None:
         self._counts[kind] += 1
