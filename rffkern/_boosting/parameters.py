@@ -20,7 +20,7 @@ from .._estimator.parameters import (
 from .._estimator.parameters import ARGUMENTS as SHARED
 from ..errors import InvalidInputError
 
-KINDS = ("waves", "tables")
+KINDS = ("waves", "tables", "lines")
 
 
 class _Kinds(NamedTuple):
