@@ -14,11 +14,39 @@
 #define LEAST_EXPONENT -110.0f /* of 2: what is below is 0 beside 1, and would be slow */
 #define LARGEST_RATE 50.0f    /* scores beyond do not enter exponentials of the Poisson loss */
 
+#define LARGEST_MARGIN 1e30f  /* so that sums over a tile are finite */
+
 /* Vectors of rows that are held in registers while columns go by; that many rows divide a tile. */
 #define SLICE 8
 
+/* For loops over these: -O2 would leave the sums in memory. */
+#if defined(__GNUC__) && !defined(VM_PLAIN)
+#define UNROLL _Pragma("GCC unroll 8")
+#define ALIGNED __attribute__((aligned(64)))
+#else
+#define UNROLL
+#define ALIGNED
+#endif
+
 typedef float vector VECTOR_OF(float);
 enum { LANES = sizeof(vector) / sizeof(float) };
+
+static ALWAYS_INLINE float from_bits(uint32_t w)
+{
+    float x;
+    memcpy(&x, &w, sizeof x);
+    return x;
+}
+
+static ALWAYS_INLINE uint32_t bits(float x)
+{
+    uint32_t w;
+    memcpy(&w, &x, sizeof w);
+    return w;
+}
+
+/* x, or 0 where weight is 0.  In bits: compilers make masked loads of conditions, which are slow. */
+static ALWAYS_INLINE float kept(float weight, float x) { return from_bits(bits(x) & -(uint32_t)(weight > 0)); }
 
 /* --- Pairs of cosines */
 
@@ -30,7 +58,7 @@ static void copy_columns(const float *restrict columns, ptrdiff_t stride, const 
         const float *restrict x = columns + subset[j] * stride;
         float *restrict copy = out + j * width;
 #pragma omp simd
-        for (i = 0; i < width; i++) copy[i] = weight[i] > 0 ? x[i] : 0;
+        for (i = 0; i < width; i++) copy[i] = kept(weight[i], x[i]);
     }
 }
 
@@ -44,9 +72,9 @@ static void project_columns(const float *restrict columns, ptrdiff_t stride, con
         for (j = 0; j < n_columns; j++) {
             const float *x = columns + (subset ? subset[j] : j) * stride + row;
             const float half_turns = (float)(omega[j] * INVERSE_PI);
-            for (v = 0; v < SLICE; v++) sums[v] += half_turns * *(const vector *)(x + v * LANES);
+            UNROLL for (v = 0; v < SLICE; v++) sums[v] += half_turns * *(const vector *)(x + v * LANES);
         }
-        for (v = 0; v < SLICE; v++) *(vector *)(u + row + v * LANES) = sums[v];
+        UNROLL for (v = 0; v < SLICE; v++) *(vector *)(u + row + v * LANES) = sums[v];
     }
 }
 
@@ -63,7 +91,7 @@ static void pair_totals(const float *restrict weight, const float *restrict grad
         double sum = 0, square = 0;
 #pragma omp simd reduction(+ : sum, square)
         for (i = 0; i < width; i++) {
-            const float w = weight[i], quotient = w > 0 ? g[i] / w : 0;
+            const float w = weight[i], quotient = kept(w, g[i] / w);
             sum += (double)g[i];
             square += (double)g[i] * (double)quotient;
         }
@@ -85,19 +113,21 @@ static void pair_sums(const float *restrict sine, const float *restrict cosine, 
                       const float *restrict gradient, ptrdiff_t stride, ptrdiff_t n_outputs, ptrdiff_t width,
                       double *restrict lanes)
 {
-    vector sums[5] = {0};
+    vector sums[7] = {0};
     ptrdiff_t i, k;
     for (i = 0; i < width; i += LANES) {
         const vector w = *(const vector *)(weight + i), c = *(const vector *)(cosine + i);
-        const vector s = *(const vector *)(sine + i), wc = w * c, ws = w * s;
+        const vector s = *(const vector *)(sine + i), g = *(const vector *)(gradient + i), wc = w * c, ws = w * s;
         sums[0] += wc;
         sums[1] += ws;
         sums[2] += wc * c;
         sums[3] += wc * s;
         sums[4] += ws * s;
+        sums[5] += g * c;
+        sums[6] += g * s;
     }
-    for (k = 0; k < 5; k++) add_lanes(sums + k, lanes + k * VB_LANES);
-    for (k = 0; k < n_outputs; k++) {
+    for (k = 0; k < 7; k++) add_lanes(sums + k, lanes + k * VB_LANES);
+    for (k = 1; k < n_outputs; k++) {
         vector products[4] = {0};
         for (i = 0; i < width; i += 2 * LANES) {
             const vector even = *(const vector *)(gradient + k * stride + i);
@@ -141,7 +171,7 @@ static void column_dots(const float *restrict columns, ptrdiff_t stride, ptrdiff
         const float *x = columns + j * stride;
         vector sums[4] = {0};
         for (i = 0; i < width; i += 4 * LANES)
-            for (k = 0; k < 4; k++)
+            UNROLL for (k = 0; k < 4; k++)
                 sums[k] += *(const vector *)(v + i + k * LANES) * *(const vector *)(x + i + k * LANES);
         sums[0] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
         add_lanes(sums, lanes + j * VB_LANES);
@@ -161,20 +191,6 @@ static void combine_pair(const float *restrict sine, const float *restrict cosin
 }
 
 /* --- Losses */
-
-static ALWAYS_INLINE float from_bits(uint32_t w)
-{
-    float x;
-    memcpy(&x, &w, sizeof x);
-    return x;
-}
-
-static ALWAYS_INLINE uint32_t bits(float x)
-{
-    uint32_t w;
-    memcpy(&w, &x, sizeof w);
-    return w;
-}
 
 /* 2^x for |x| < 127 */
 static ALWAYS_INLINE float power(float x)
@@ -213,51 +229,55 @@ static ALWAYS_INLINE double logistic_rows(const float *restrict f, const float *
                                           const float *restrict weight, float *restrict g, float *restrict h,
                                           const int with_loss)
 {
-    double loss = 0;
+    float loss = 0;
     int i;
 #pragma omp simd reduction(+ : loss)
     for (i = 0; i < VB_TILE; i++) {
-        const float w = weight[i], y = w > 0 ? targets[i] : 0, margin = w > 0 ? y * f[i] : 0, size = fabsf(margin);
+        const float w = weight[i], y = kept(w, targets[i]), margin = kept(w, y * f[i]), size = fabsf(margin);
         const float e = small_exponential(-size), likelier = 1 / (1 + e), other = e * likelier;
         g[i] = w * y * (margin > 0 ? other : likelier);
         h[i] = w * (likelier * other);
-        if (with_loss) loss += (double)w * ((double)logarithm_beyond(e) + (double)(margin < 0 ? size : 0));
+        if (with_loss) {
+            const float beyond = margin < 0 ? size : 0;
+            loss += w * (logarithm_beyond(e) + (beyond < LARGEST_MARGIN ? beyond : LARGEST_MARGIN));
+        }
     }
-    return loss;
+    return (double)loss;
 }
 
 /* Also the squared loss, whose delta is infinite. */
 static double huber_rows(const float *restrict f, const float *restrict targets, const float *restrict weight,
                          float delta, float *restrict g, float *restrict h)
 {
-    double loss = 0;
+    float loss = 0;
     int i;
 #pragma omp simd reduction(+ : loss)
     for (i = 0; i < VB_TILE; i++) {
-        const float w = weight[i], residual = w > 0 ? targets[i] - f[i] : 0;
-        float held = residual < delta ? residual : delta;
+        const float w = weight[i], residual = kept(w, targets[i] - f[i]);
+        float held = residual < delta ? residual : delta, slope;
         held = held > -delta ? held : -delta;
-        g[i] = w * held;
+        slope = w * held;
+        g[i] = slope;
         h[i] = w;
-        loss += (double)w * (double)held * ((double)residual - 0.5 * (double)held);
+        loss += slope * (residual - 0.5f * held);
     }
-    return loss;
+    return (double)loss;
 }
 
 static double quantile_rows(const float *restrict f, const float *restrict targets, const float *restrict weight,
                             float quantile, float *restrict g, float *restrict h)
 {
-    double loss = 0;
+    float loss = 0;
     int i;
 #pragma omp simd reduction(+ : loss)
     for (i = 0; i < VB_TILE; i++) {
-        const float w = weight[i], residual = w > 0 ? targets[i] - f[i] : 0;
-        const float slope = residual < 0 ? quantile - 1 : quantile;
-        g[i] = w * slope;
+        const float w = weight[i], residual = kept(w, targets[i] - f[i]);
+        const float slope = w * (residual < 0 ? quantile - 1 : quantile);
+        g[i] = slope;
         h[i] = w;
-        loss += (double)w * ((double)slope * (double)residual);
+        loss += slope * residual;
     }
-    return loss;
+    return (double)loss;
 }
 
 static double poisson_rows(const float *restrict f, const float *restrict targets, const float *restrict weight,
@@ -267,7 +287,7 @@ static double poisson_rows(const float *restrict f, const float *restrict target
     int i;
 #pragma omp simd reduction(+ : loss)
     for (i = 0; i < VB_TILE; i++) {
-        const float w = weight[i], y = w > 0 ? targets[i] : 0, score = w > 0 ? f[i] : 0;
+        const float w = weight[i], y = kept(w, targets[i]), score = kept(w, f[i]);
         float held = score < LARGEST_RATE ? score : LARGEST_RATE, rate;
         held = held > -LARGEST_RATE ? held : -LARGEST_RATE;
         rate = power(held * LOG2E);
@@ -296,7 +316,7 @@ static ALWAYS_INLINE double tile_rows(const vb_rows *rows, const float *f, ptrdi
 static double softmax_sums(const vb_rows *rows, ptrdiff_t row, float step, float *restrict top, float *restrict total)
 {
     const float *restrict targets = rows->targets + row, *restrict weight = rows->weight + row;
-    float own[VB_TILE];
+    ALIGNED float own[VB_TILE];
     double loss = 0;
     ptrdiff_t k;
     int i;
@@ -306,7 +326,7 @@ static double softmax_sums(const vb_rows *rows, ptrdiff_t row, float step, float
         const float class = (float)k;
 #pragma omp simd
         for (i = 0; i < VB_TILE; i++) {
-            const float score = weight[i] > 0 ? f[i] + step * d[i] : 0, before = class > 0 ? top[i] : score;
+            const float score = kept(weight[i], f[i] + step * d[i]), before = class > 0 ? top[i] : score;
             top[i] = score > before ? score : before;
             own[i] = targets[i] == class ? score : class > 0 ? own[i] : 0;
             total[i] = 0;
@@ -317,7 +337,7 @@ static double softmax_sums(const vb_rows *rows, ptrdiff_t row, float step, float
         const float *restrict d = rows->directions + k * rows->stride + row;
 #pragma omp simd
         for (i = 0; i < VB_TILE; i++)
-            total[i] += small_exponential((weight[i] > 0 ? f[i] + step * d[i] : 0) - top[i]);
+            total[i] += small_exponential(kept(weight[i], f[i] + step * d[i]) - top[i]);
     }
 #pragma omp simd reduction(+ : loss)
     for (i = 0; i < VB_TILE; i++)
@@ -336,7 +356,7 @@ static void softmax_rows(const vb_rows *rows, ptrdiff_t row, ptrdiff_t k, float 
     int i;
 #pragma omp simd
     for (i = 0; i < VB_TILE; i++) {
-        const float score = weight[i] > 0 ? f[i] + step * d[i] : 0;
+        const float score = kept(weight[i], f[i] + step * d[i]);
         const float p = small_exponential(score - top[i]) / total[i];
         g[i] = weight[i] * ((targets[i] == class ? 1.0f : 0.0f) - p);
         h[i] = weight[i] * (p * (1 - p));
@@ -346,21 +366,21 @@ static void softmax_rows(const vb_rows *rows, ptrdiff_t row, ptrdiff_t k, float 
 static void add_slopes(const float *restrict g, const float *restrict h, const float *restrict weight,
                        const float *restrict directions, double *restrict sums)
 {
-    double slope = 0, curvature = 0;
+    float slope = 0, curvature = 0;
     int i;
 #pragma omp simd reduction(+ : slope, curvature)
     for (i = 0; i < VB_TILE; i++) {
-        const float d = weight[i] > 0 ? directions[i] : 0;
-        slope += (double)g[i] * (double)d;
-        curvature += (double)h[i] * ((double)d * (double)d);
+        const float d = kept(weight[i], directions[i]);
+        slope += g[i] * d;
+        curvature += h[i] * d * d;
     }
-    sums[0] += slope;
-    sums[1] += curvature;
+    sums[0] += (double)slope;
+    sums[1] += (double)curvature;
 }
 
 static void slopes(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, double *restrict sums)
 {
-    float f[VB_TILE], g[VB_TILE], h[VB_TILE], top[VB_TILE], total[VB_TILE];
+    ALIGNED float f[VB_TILE], g[VB_TILE], h[VB_TILE], top[VB_TILE], total[VB_TILE];
     const float step = rows->step;
     ptrdiff_t row, k;
     int i;
@@ -382,7 +402,7 @@ static void slopes(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, double 
 
 static double update(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, float *gradient, float *hessian)
 {
-    float g[VB_TILE], h[VB_TILE], top[VB_TILE], total[VB_TILE];
+    ALIGNED float g[VB_TILE], h[VB_TILE], top[VB_TILE], total[VB_TILE];
     const float step = rows->step;
     double loss = 0;
     ptrdiff_t row, k;

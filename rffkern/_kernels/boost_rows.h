@@ -13,11 +13,11 @@
 
 enum {
     VB_SQUARED,  /* (y - F)^2 / 2 */
-    VB_LOGISTIC, /* log(1 + exp(-y F)), y among -1 and 1 */
+    VB_LOGISTIC, /* log(1 + exp(-y F)), y among -1 and 1; of rows that are wrong by more than 1e30, 1e30 */
     VB_SOFTMAX,  /* log(sum of exp(F_k)) - F_y, y among 0, 1, ... */
     VB_HUBER,    /* the squared loss up to |y - F| = parameter, linear beyond */
     VB_QUANTILE, /* (y - F) parameter, or (F - y) (1 - parameter) where F > y */
-    VB_POISSON,  /* exp(F) - y F */
+    VB_POISSON,  /* exp(F) - y F; F is held to +-50 in the exponential */
 };
 
 typedef struct {

@@ -1,7 +1,7 @@
 """Tables of vector math functions, one per precision, for the level chosen at import.
 
-The C names are those that vecmath.h looks for; `tiles.pxd` declares the functions, `forms.pxd` those of columns and `boost_rows.pxd`
-those of boosting.
+The C names are those that vecmath.h looks for.  `tiles.pxd` declares the functions, `forms.pxd` those of columns and
+`boost_rows.pxd` those of boosting.
 """
 
 cdef extern from "vecmath.h" nogil:

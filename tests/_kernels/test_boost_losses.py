@@ -52,7 +52,7 @@ def test_gradients_of_the_twins_by_finite_differences(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_slopes_by_finite_differences(name):
     """Of the losses that `update` sums."""
-    problem, size = LossProblem(2, name, 3000, 0), 1e-3
+    problem, size = LossProblem(2, name, 3000, 0), 0.02
     slope, curvature = problem.slopes(0.5)
     there, here, back = (problem.update(0.5 + side * size)[1] for side in (1, 0, -1))
     assert slope == pytest.approx((back - there) / (2 * size), rel=2e-3)
@@ -92,6 +92,9 @@ def test_any_finite_score(name, size):
     problem.scores, problem.directions = (signs * np.float32(size)).astype(np.float32), np.zeros_like(problem.scores)
     found, (_, update) = problem.update(0.0), problem.twin(0.0)
     assert all(np.isfinite(part).all() for part in (*found, problem.slopes(0.0)))
+    if name == "LOGISTIC" and size > 1e30:  # held to 1e30, so that the sum is finite
+        problem.scores = problem.scores.clip(-1e30, 1e30)
+        update = problem.twin(0.0)[1]
     if name == "POISSON" and size > 50:
         update = update[0], found[1], found[2], *update[3:]  # dominated by exp(50), which single precision rounds
     np.testing.assert_allclose(found[1:3], update[1:3], rtol=2e-6)
