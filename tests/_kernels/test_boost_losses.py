@@ -51,8 +51,8 @@ def test_gradients_of_the_twins_by_finite_differences(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_slopes_by_finite_differences(name):
-    """Of the losses that `update` sums."""
-    problem, size = LossProblem(2, name, 3000, 0), 0.02
+    """Of the losses that `update` sums; the slope of a quantile jumps, so that the step must be short."""
+    problem, size = LossProblem(2, name, 3000, 0), 0.001 if name == "QUANTILE" else 0.02
     slope, curvature = problem.slopes(0.5)
     there, here, back = (problem.update(0.5 + side * size)[1] for side in (1, 0, -1))
     assert slope == pytest.approx((back - there) / (2 * size), rel=2e-3)
