@@ -39,7 +39,7 @@ cdef inline void take_rows(Rows *rows, const float[:, ::1] gradient, const float
         squares += rows.totals[1 + n_outputs + k]
         rows.total += rows.totals[1 + n_outputs + k] - rows.totals[1 + k] * (rows.totals[1 + k] / rows.weight_sum)
     # What rounding leaves of a constant gradient is nothing to learn.
-    rows.total = max(rows.total, 1e-12 * squares, DBL_MIN)
+    rows.total = max(rows.total, 1e-9 * squares, DBL_MIN)
 
 
 cdef inline double _solve(Rows *rows) noexcept nogil:

@@ -145,7 +145,7 @@ def test_evaluation(problem):
     np.testing.assert_allclose(problem.evaluate(amplitudes), expected, atol=2e-5)
 
 
-@pytest.mark.parametrize("constant", [0.0, 1.0, 1e-20, 1e10])
+@pytest.mark.parametrize("constant", [0.0, 1.0, 0.3, 1e-15, 1e10])
 def test_a_gradient_without_anything_to_learn(constant):
     """Nothing is divided by 0; a gradient that is constant has no amplitudes."""
     problem = PairProblem(7, 400, 4, weighted=False)
@@ -153,6 +153,7 @@ def test_a_gradient_without_anything_to_learn(constant):
     value, slope, amplitudes = problem.objective()
     assert np.isfinite([value, *slope, *problem.descend()[1]]).all()
     np.testing.assert_allclose(amplitudes, 0, atol=1e-5 * constant)
+    assert value == pytest.approx(1 + 0.01 * problem.omega @ problem.omega, abs=1e-3)
 
 
 def test_no_weight():
