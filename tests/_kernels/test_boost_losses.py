@@ -60,6 +60,36 @@ def test_slopes_by_finite_differences(name):
         assert curvature == pytest.approx((back + there - 2 * here) / size**2, rel=0.05)
 
 
+@given(loss_problems(), st.integers(0, 6))
+def test_best_step_takes_steps_of_newton(problem, n_steps):
+    step = 1.0
+    for _ in range(n_steps):
+        slope, curvature = problem.slopes(step)
+        if not curvature > 0:
+            break
+        step += min(max(slope / curvature, -0.5), 0.5)
+    assert problem.best_step(1.0, n_steps, 0.5) == step
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "QUANTILE"])
+def test_best_step_is_best(name):
+    problem = LossProblem(8, name, 2000, 100)
+    step = problem.best_step(1.0, 200)  # of a bound of the curvature they are short
+    losses = [problem.update(step + side)[1] for side in (-0.05, 0.0, 0.05)]
+    assert losses[1] == min(losses)
+    assert problem.best_step(step, 3) == pytest.approx(step, abs=1e-4)
+
+
+def test_best_step_ends_at_a_small_move():
+    problem = LossProblem(8, "LOGISTIC", 2000, 100)
+    few = [problem.best_step(1.0, n_steps) for n_steps in (1, 2, 3)]
+    moves = np.abs(np.diff(few))
+    assert moves[1] < moves[0]
+    assert problem.best_step(1.0, 20, smallest_move=1.01 * moves[0]) == few[1]
+    problem.directions[:] = 0
+    assert problem.best_step(1.0, 20) == 1  # no curvature
+
+
 @given(loss_problems())
 def test_padding_has_no_influence(problem):
     before = problem.slopes(0.3), problem.update(0.3)[1:]
