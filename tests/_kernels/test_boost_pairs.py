@@ -1,5 +1,7 @@
 """Pairs of cosines of boosting against their NumPy twin and finite differences, and the descent."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from helpers.boost_pairs import TILE, PairProblem, pair_problems
@@ -99,6 +101,16 @@ def test_descent_goes_down(problem):
     value, omega, amplitudes = problem.descend()
     assert value <= problem.objective()[0] + 1e-6
     assert_same_bits(problem.objective(omega)[0:3:2], (value, amplitudes))
+
+
+def test_descents_side_by_side():
+    """Members are trained by threads of their own; none sees another."""
+    problems = [PairProblem(seed, 2000, 6) for seed in range(4)]
+    alone = [problem.descend() for problem in problems]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(20):
+            for found, expected in zip(pool.map(PairProblem.descend, problems), alone, strict=True):
+                assert_same_bits(found, expected)
 
 
 def test_descent_finds_a_cosine():
