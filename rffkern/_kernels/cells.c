@@ -4,6 +4,10 @@
 #include <float.h>
 #include <string.h>
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #ifndef VM_LEVEL
 #define VM_LEVEL baseline
 #endif
@@ -11,11 +15,27 @@
 #define PASTE2(a, b) a##_##b
 #define EXPAND2(a, b) PASTE2(a, b)
 
-#if defined(__GNUC__) || defined(__clang__)
+/* A vector as wide as the registers of the level. */
+#if defined(__AVX512F__)
+#define VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define VECTOR_BYTES 32
+#else
+#define VECTOR_BYTES 16
+#endif
+
+/* VM_PLAIN: as a compiler without GNU's vectors would see it, to test that.  A loop with ONE_BY_ONE is done for one value
+   after the other. */
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(VM_PLAIN)
 #define ALWAYS_INLINE inline __attribute__((always_inline))
-typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+#define ONE_BY_ONE(x) __asm__("" : "+r"(x))
+#define VECTOR_OF(type) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(type)), may_alias))
+#define ABOVE(x, threshold) ((x) > (threshold))
 #else
 #define ALWAYS_INLINE inline
+#define ONE_BY_ONE(x) ((void)(x))
+#define VECTOR_OF(type) /* one number: the compiler's own vectoriser has to do */
+#define ABOVE(x, threshold) (-((x) > (threshold)))
 #endif
 
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -350,6 +370,35 @@ static int are_columns(const int32_t *columns, ptrdiff_t size, ptrdiff_t stop)
     for (i = 0; i < size; i++) bad |= (uint32_t)columns[i] >= bound;
     return !bad;
 }
+
+#if defined(__AVX512F__) && defined(__GNUC__)
+#define MOST_PERMUTED 7
+
+/* Of up to 32 values, those with numbers in the low bits of `cells`. */
+static ALWAYS_INLINE __m512 of_32(const float *values, __m512i cells)
+{
+    return _mm512_permutex2var_ps(_mm512_loadu_ps(values), cells, _mm512_loadu_ps(values + 16));
+}
+
+static ALWAYS_INLINE __m512 of_64(const float *values, __m512i cells)
+{
+    return _mm512_mask_mov_ps(of_32(values, cells), _mm512_test_epi32_mask(cells, _mm512_set1_epi32(32)),
+                              of_32(values + 32, cells));
+}
+
+/* values[cells], in registers: several times as fast as reads from memory. */
+static ALWAYS_INLINE __m512 permuted(const float *values, ptrdiff_t depth, __m512i cells)
+{
+    if (depth == 7)
+        return _mm512_mask_mov_ps(of_64(values, cells), _mm512_test_epi32_mask(cells, _mm512_set1_epi32(64)),
+                                  of_64(values + 64, cells));
+    if (depth == 6) return of_64(values, cells);
+    if (depth == 5) return of_32(values, cells);
+    return _mm512_permutexvar_ps(cells, _mm512_maskz_loadu_ps((__mmask16)((1u << (1u << depth)) - 1), values));
+}
+#endif
+
+#define SPAN 64 /* rows whose cells are found together */
 
 #define REAL float
 #define CELL int32_t

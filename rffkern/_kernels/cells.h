@@ -62,11 +62,11 @@ typedef struct {
     void (*score_f64)(const double *tile, ptrdiff_t stride, ptrdiff_t width, const int32_t *columns,
                       const double *thresholds, ptrdiff_t depth, const double *values, ptrdiff_t n_outputs,
                       ptrdiff_t n_tables, double *sums, ptrdiff_t n_rows, double *out);
-    /* The same for one row, whose columns lie together; sums: TEMP (n_outputs,) */
+    /* The same for one row, whose columns lie together. */
     void (*score_row_f32)(const float *row, const int32_t *columns, const float *thresholds, ptrdiff_t depth,
-                          const float *values, ptrdiff_t n_outputs, ptrdiff_t n_tables, float *sums, double *out);
+                          const float *values, ptrdiff_t n_outputs, ptrdiff_t n_tables, double *out);
     void (*score_row_f64)(const double *row, const int32_t *columns, const double *thresholds, ptrdiff_t depth,
-                          const double *values, ptrdiff_t n_outputs, ptrdiff_t n_tables, double *sums, double *out);
+                          const double *values, ptrdiff_t n_outputs, ptrdiff_t n_tables, double *out);
 } vm_cells_table;
 
 extern const vm_cells_table vm_cells_baseline;

@@ -12,7 +12,7 @@ cdef enum:
     STRIP_ROWS = 1024       # at most, that are read together
     STRIP_BYTES = 262144
     BLOCK_BYTES = 262144    # of the values of tables that all rows of a strip meet before others do
-    FEW = 8                 # rows from which on they are put in tiles
+    FEW = 3                 # rows from which on they are put in tiles
 
 
 cdef inline Py_ssize_t _strip_rows(Py_ssize_t n_features, Py_ssize_t n_bytes) noexcept nogil:
@@ -59,9 +59,9 @@ cdef void _score_strip(
         for t in range((n_rows + step - 1) // step):
             i = t * step
             tile = tiles + i * n_features if width == 1 else &X[(row + i) // step, 0, 0]
-            score_tile(tile, step, step, &columns[first, 0], &thresholds[first, 0], columns.shape[1],
-                       &values[first, 0, 0],
-                       out.shape[1], some, sums, min(step, n_rows - i), &out[row + i, 0])
+            score_tile(tile, step, (min(step, n_rows - i) + LANES - 1) // LANES * LANES, &columns[first, 0],
+                       &thresholds[first, 0], columns.shape[1], &values[first, 0, 0], out.shape[1], some, sums,
+                       min(step, n_rows - i), &out[row + i, 0])
 
 
 def score_tables(
@@ -108,7 +108,7 @@ def score_tables(
                 while start < n_tables:
                     stop = min(n_tables, start + some)
                     score_row(&X[i, 0, 0], &columns[start, 0], &thresholds[start, 0], depth, &values[start, 0, 0],
-                              n_outputs, stop - start, &scratch[0, 0], &out[i, 0])
+                              n_outputs, stop - start, &out[i, 0])
                     look_at_signals(&work, (stop - start) * (depth + n_outputs))
                     start = stop
         while start < n_tables:
