@@ -16,7 +16,7 @@ cdef extern from "cells.h" nogil:
         double reg
         double *store
         Py_ssize_t depth
-        double score
+        double scale, score
         Py_ssize_t candidate, cut
     enum:
         VC_MAX_DEPTH
