@@ -31,11 +31,13 @@
 #define ONE_BY_ONE(x) __asm__("" : "+r"(x))
 #define VECTOR_OF(type) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(type)), may_alias))
 #define ABOVE(x, threshold) ((x) > (threshold))
+#define UNROLLED _Pragma("GCC unroll 8")
 #else
 #define ALWAYS_INLINE inline
 #define ONE_BY_ONE(x) ((void)(x))
 #define VECTOR_OF(type) /* one number: the compiler's own vectoriser has to do */
 #define ABOVE(x, threshold) (-((x) > (threshold)))
+#define UNROLLED
 #endif
 
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -110,6 +112,38 @@ static inline void read_pair(uint64_t word, double *g, double *h)
     *h = both[1];
 }
 
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(VM_PLAIN)
+typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+typedef float narrow_pair __attribute__((vector_size(8), aligned(4), may_alias));
+
+static ALWAYS_INLINE pair read_wide(const uint64_t *word)
+{
+    return __builtin_convertvector(*(const narrow_pair *)word, pair);
+}
+
+static ALWAYS_INLINE void add_pair(double *sums, pair more)
+{
+    *(pair *)sums += more;
+}
+#else
+typedef struct {
+    double g, h;
+} pair;
+
+static inline pair read_wide(const uint64_t *word)
+{
+    pair both;
+    read_pair(*word, &both.g, &both.h);
+    return both;
+}
+
+static inline void add_pair(double *sums, pair more)
+{
+    sums[0] += more.g;
+    sums[1] += more.h;
+}
+#endif
+
 /* The sums over the rows of a cell, in four parts: additions wait for those before them. */
 static void add_cell(const uint64_t *pairs, ptrdiff_t n_rows, double *g, double *h)
 {
@@ -169,13 +203,9 @@ static ALWAYS_INLINE void add_rows_of(const uint64_t *restrict words, const uint
     int j;
     for (i = 0; i < n_rows; i++) {
         const uint64_t word = words[i];
-        double g, h;
-        read_pair(pairs[i], &g, &h);
-        for (j = 0; j < n; j++) {
-            double *restrict sum = sums + 2 * (VC_CODES * j + (word >> 8 * j & 255));
-            sum[0] += g;
-            sum[1] += h;
-        }
+        const pair more = read_wide(pairs + i);
+        UNROLLED
+        for (j = 0; j < n; j++) add_pair(sums + 2 * (VC_CODES * j + (word >> 8 * j & 255)), more);
     }
 }
 
@@ -438,17 +468,18 @@ static void finish(vc_growth *growth, double *values)
 static void look_up(const uint8_t *codes, ptrdiff_t stride, ptrdiff_t width, const ptrdiff_t *columns,
                     const ptrdiff_t *cuts, ptrdiff_t depth, const double *values, ptrdiff_t n_outputs, float *out)
 {
-    uint16_t cells[VC_TILE] = {0};
+    uint8_t bytes[VC_MAX_DEPTH / 8][VC_TILE] = {{0}}; /* of the numbers of cells */
     ptrdiff_t i, k, level;
     for (level = 0; level < depth; level++) {
         const uint8_t *restrict column = codes + columns[level] * stride;
-        const uint8_t cut = (uint8_t)cuts[level];
+        const uint8_t cut = (uint8_t)cuts[level], bit = (uint8_t)(1 << level % 8);
+        uint8_t *restrict cells = bytes[level / 8];
 #pragma omp simd
-        for (i = 0; i < width; i++) cells[i] |= (uint16_t)((column[i] > cut) << level);
+        for (i = 0; i < width; i++) cells[i] |= column[i] > cut ? bit : 0;
     }
     for (k = 0; k < n_outputs; k++)
         for (i = 0; i < width; i++) {
-            ptrdiff_t cell = cells[i];
+            ptrdiff_t cell = bytes[0][i] | bytes[1][i] << 8;
             ONE_BY_ONE(cell);
             out[k * stride + i] = (float)values[cell * n_outputs + k];
         }
