@@ -64,20 +64,10 @@ cdef void _score_strip(
                        min(step, n_rows - i), &out[row + i, 0])
 
 
-def score_tables(
-    const real[:, :, ::1] X,          # IN     (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
-    const int32_t[:, ::1] columns,    # IN     (n_tables, depth)
-    const real[:, ::1] thresholds,    # IN     (n_tables, depth)
-    const real[:, :, ::1] values,     # IN     (n_tables, 2^depth, n_outputs)
-    double[:, ::1] out,               # IN OUT (n_samples, n_outputs)
-    real[:, ::1] scratch,             # TEMP   (n_threads, scratch_size)
-    int n_threads,
-):
-    """out += sum over tables of the values of the cells of rows.
-
-    The cell is the sum over levels of (x[columns[t, level]] > thresholds[t, level]) << level.  A row's bits do not
-    depend on the rows beside it: values are summed in `real` over each VC_TABLES tables, and these sums in double.
-    """
+cdef int _score_tables(
+    const real[:, :, ::1] X, const int32_t[:, ::1] columns, const real[:, ::1] thresholds, const real[:, :, ::1] values,
+    double[:, ::1] out, real[:, ::1] scratch, int n_threads,
+) except -1:
     cdef Py_ssize_t n_samples = out.shape[0], n_outputs = out.shape[1], depth = columns.shape[1], width = X.shape[2]
     cdef Py_ssize_t n_tables = columns.shape[0], work = 0, i, b, first, last, start, stop
     agree(X.shape[1] >= 1, "X must have columns")
@@ -94,7 +84,7 @@ def score_tables(
           "scratch must have shape (n_threads, scratch_size)")
     agree(n_threads >= 1, "n_threads must be at least 1")
     if n_tables == 0 or n_samples == 0:
-        return
+        return 0
     agree(are_columns(&columns[0, 0], n_tables * depth, X.shape[1]), "columns must be below n_features")
     cdef Py_ssize_t rows = _strip_rows(X.shape[1], sizeof(real)), n_strips = (n_samples + rows - 1) // rows
     cdef Py_ssize_t block = BLOCK_BYTES // (n_outputs * sizeof(real) << depth) // VC_TABLES * VC_TABLES
@@ -123,3 +113,24 @@ def score_tables(
                 look_at_signals(&work, (last - first) * each * (stop - start))
                 first = last
             start = stop
+    return 0
+
+
+def score_tables(
+    X,                         # IN     real (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
+    columns,                   # IN     int32 (n_tables, depth)
+    thresholds,                # IN     real (n_tables, depth)
+    values,                    # IN     real (n_tables, 2^depth, n_outputs)
+    out,                       # IN OUT double (n_samples, n_outputs)
+    scratch,                   # TEMP   real (n_threads, scratch_size)
+    int n_threads,
+):
+    """out += sum over tables of the values of the cells of rows.
+
+    The cell is the sum over levels of (x[columns[t, level]] > thresholds[t, level]) << level.  A row's bits do not
+    depend on the rows beside it: values are summed in `real` over each VC_TABLES tables, and these sums in double.
+    """
+    if scratch.itemsize == sizeof(float):   # a fused function that Python sees takes twice the space
+        _score_tables[float](X, columns, thresholds, values, out, scratch, n_threads)
+    else:
+        _score_tables[double](X, columns, thresholds, values, out, scratch, n_threads)
