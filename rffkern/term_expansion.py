@@ -76,6 +76,7 @@ class TermExpansion(Expansion):
     thresholds: Double
     table_values: Double
     _cosines: FourierExpansion
+    _has_slopes: bool
 
     def __init__(self, omegas: ArrayLike, phases: ArrayLike, amplitudes: ArrayLike, intercept: ArrayLike,
                  center: ArrayLike, slopes: ArrayLike, table_columns: ArrayLike, thresholds: ArrayLike,
@@ -89,7 +90,7 @@ class TermExpansion(Expansion):
         if columns.size and not ((columns == np.floor(columns)) & (columns >= 0) & (columns < self.n_features)).all():
             raise InvalidInputError(f"table_columns must hold indices of {self.n_features} features")
         cosines = FourierExpansion(self.omegas, self.phases, self.amplitudes, self.intercept, self.center)
-        vars(self).update(n_terms=len(self.omegas) + n_tables, _cosines=cosines)
+        vars(self).update(n_terms=len(self.omegas) + n_tables, _cosines=cosines, _has_slopes=bool(self.slopes.any()))
 
     def _shapes(self) -> tuple[tuple[int, ...], ...]:
         n_cosines, n_outputs, (n_tables, depth) = len(self.omegas), self.n_outputs, self.table_columns.shape
@@ -111,9 +112,8 @@ class TermExpansion(Expansion):
 
     def _with_tables(self, scores: Double, rows: Real, n_threads: int | None) -> Double:
         """The scores of the cosines with those of the tables added; rows one by one or in tiles."""
-        if self.slopes.any():  # experiment
-            R = rows[:, :, 0] if rows.shape[2] == 1 else np.concatenate([*rows.transpose(0, 2, 1)])[: len(scores)]
-            scores += (R - self.center) @ self.slopes
+        if self._has_slopes:
+            term_scoring.score_lines(rows, self.center, self.slopes, scores)
         if len(self.table_columns):
             tables = self._packed.get(rows.dtype) or self._pack(rows.dtype)
             n_threads = check_n_threads(n_threads, len(scores) * tables.columns.size)
@@ -129,7 +129,8 @@ class TermExpansion(Expansion):
 
     def _pack(self, dtype: np.dtype[Any]) -> _PackedTables:
         """Make and keep the tables as kernels read them; thresholds round down, so that the same rows are above."""
-        thresholds = self.thresholds.astype(dtype)
+        with np.errstate(over="ignore"):
+            thresholds = self.thresholds.astype(dtype)
         above = thresholds > self.thresholds
         thresholds[above] = np.nextafter(thresholds[above], np.array(-np.inf, dtype=dtype))
         shape = len(self.table_columns), 1 << self.table_columns.shape[1], self.n_outputs

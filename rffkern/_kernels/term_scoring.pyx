@@ -134,3 +134,29 @@ def score_tables(
         _score_tables[float](X, columns, thresholds, values, out, scratch, n_threads)
     else:
         _score_tables[double](X, columns, thresholds, values, out, scratch, n_threads)
+
+
+def score_lines(
+    const real[:, :, ::1] X,          # IN     (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
+    const double[::1] center,         # IN     (n_features,)
+    const double[:, ::1] slopes,      # IN     (n_features, n_outputs)
+    double[:, ::1] out,               # IN OUT (n_samples, n_outputs)
+):
+    """out += (x - center) slopes, column after column in double, so that a row's bits depend on no other row."""
+    cdef Py_ssize_t n_samples = out.shape[0], n_outputs = out.shape[1], n_features = X.shape[1], width = X.shape[2]
+    cdef Py_ssize_t work = 0, row, i, j, k, t
+    cdef double x
+    agree(width >= 1 and n_features >= 1, "X must have columns")
+    agree(X.shape[0] == (n_samples + width - 1) // width,
+          "X must have shape (n_samples, n_features, 1) or (n_tiles, n_features, width)")
+    agree(center.shape[0] == n_features, "center must have shape (n_features,)")
+    agree(slopes.shape[0] == n_features and slopes.shape[1] == n_outputs, "slopes must have shape (n_features, n_outputs)")
+    with nogil:
+        for t in range(X.shape[0]):
+            for j in range(n_features):
+                for i in range(min(width, n_samples - t * width)):
+                    row = t * width + i
+                    x = <double>X[t, j, i] - center[j]
+                    for k in range(n_outputs):
+                        out[row, k] += x * slopes[j, k]
+            look_at_signals(&work, width * n_features * (1 + n_outputs))
