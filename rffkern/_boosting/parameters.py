@@ -41,8 +41,8 @@ class _Kinds(NamedTuple):
 PARAMETERS = (
     N_ESTIMATORS.described("Largest number of rounds of a member."),
     Parameter("n_members", Number(int, 1, 1000, optional=True),
-              "Number of members, whose mean is the model.  None: 10 on up to 1,000 rows, 5 from 3,000 on, and fewer "
-              "from 30,000 on, down to 1 on 900,000."),
+              "Number of members, whose mean is the model.  None: 10 on up to 1,000 rows, 5 from 3,000 to 5,000, 2 on "
+              "30,000, and 1 from 300,000 on."),
     LEARNING_RATE.described(
         "Factor on the rates at which terms are taken, which follow from the number of rows."),
     Parameter("reg_lambda", Number(float, 0, 1e10, word="auto"),
