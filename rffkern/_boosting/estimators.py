@@ -77,7 +77,7 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
         "the same sum of weights.  None: 1."), *PARAMETERS[6:])
     _attributes = (CLASSES_, *ATTRIBUTES)
 
-    def __init__(self, n_estimators: int = 3000, *, n_members: int | None = None, learning_rate: float = 1.0,
+    def __init__(self, n_estimators: int = 3000, *, n_members: int | None = None, learning_rate: str | float = "auto",
                  reg_lambda: str | float = "auto", kinds: Sequence[str] = ("waves", "tables"),
                  max_samples: int = 16384, class_weight: Any = None, early_stopping_rounds: str | int | None = "auto",
                  validation_fraction: str | float = "auto", columns: Any = "auto", random_state: RandomSource = None,
@@ -164,7 +164,7 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
     _attributes = ATTRIBUTES
 
     def __init__(self, n_estimators: int = 3000, *, loss: str = "squared", delta: float = 1.35, quantile: float = 0.5,
-                 n_members: int | None = None, learning_rate: float = 1.0, reg_lambda: str | float = "auto",
+                 n_members: int | None = None, learning_rate: str | float = "auto", reg_lambda: str | float = "auto",
                  kinds: Sequence[str] = ("waves", "tables", "lines"), max_samples: int = 16384,
                  early_stopping_rounds: str | int | None = "auto", validation_fraction: str | float = "auto",
                  columns: Any = "auto", random_state: RandomSource = None, n_threads: int | None = None,
