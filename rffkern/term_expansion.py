@@ -111,14 +111,14 @@ class TermExpansion(Expansion):
             tables = self._packed.get(rows.dtype) or self._pack(rows.dtype)
             n_threads = check_n_threads(n_threads, len(scores) * tables.columns.size)
             size = term_scoring.scratch_size(self.n_features, self.n_outputs, rows.itemsize)
-            scratch = np.empty((n_threads, size), rows.dtype)
-            term_scoring.score_tables(rows, tables.columns, tables.thresholds, tables.values, scores, scratch, n_threads)
+            term_scoring.score_tables(rows, tables.columns, tables.thresholds, tables.values, scores,
+                                      np.empty((n_threads, size), rows.dtype), n_threads)
         return scores
 
     def _can_be_single(self) -> bool:
         """Whether single precision can hold all numbers."""
         values = self.table_values.reshape(-1)
-        return self._cosines.fits_single() and packing.find_unbounded(values, np.finfo(np.float32).max) < 0
+        return self._cosines.fits_single() and packing.find_unbounded(values, float(np.finfo(np.float32).max)) < 0
 
     def _pack(self, dtype: np.dtype[Any]) -> _PackedTables:
         """Make and keep the tables as kernels read them; thresholds round down, so that the same rows are above."""

@@ -49,8 +49,8 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
 
     The score of a row is the mean of those of several members.  A member adds terms of two kinds, one in a round: a
     pair a cos(omega . x) + c sin(omega . x) over a few columns, with omega by descent and the amplitudes that are the
-    best for each omega; and a table, in which thresholds on a few columns choose a cell that holds a value.  The kind is
-    drawn by what it has gained on rows that the member holds out, columns by what they have been good for, and the
+    best for each omega; and a table, in which thresholds on a few columns choose a cell that holds a value.  The kind
+    is drawn by what it has gained on rows that the member holds out, columns by what they have been good for, and the
     member ends when the log loss of these rows falls no further.  Several classes share all terms.
 
     Parameters
@@ -155,8 +155,8 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
 
     _parameters = (
         Parameter("loss", Choice(("squared", "huber", "quantile", "poisson")),
-                  "(y - f)^2 / 2; Huber's, the same up to |y - f| = delta and linear beyond; that of a quantile of y; or "
-                  "that of counts y >= 0, whose mean is exp(f)."),
+                  "(y - f)^2 / 2; Huber's, the same up to |y - f| = delta and linear beyond; that of a quantile of y; "
+                  "or that of counts y >= 0, whose mean is exp(f)."),
         Parameter("delta", Number(float, 0, 1e10, open_low=True),
                   "Where Huber's loss becomes linear, in units of the standard deviation of y."),
         Parameter("quantile", Number(float, 1e-6, 1 - 1e-6), 'The quantile that the loss "quantile" estimates.'),

@@ -106,7 +106,7 @@ def _settled(model: BoostedModel, n_rows: int) -> Rules:
         found = found._replace(n_members=model.n_members)
     if model.validation_fraction != "auto":
         found = found._replace(n_folds=max(2, round(1 / float(model.validation_fraction))))
-    if model.early_stopping_rounds != "auto":
+    if not isinstance(model.early_stopping_rounds, str):
         found = found._replace(patience=model.early_stopping_rounds)
     if model.reg_lambda != "auto":
         found = found._replace(reg_lambda=float(model.reg_lambda))
@@ -135,7 +135,7 @@ class _Members:
         self._work, self._model, self._callback = work, model, callback
         self._stop, self._lock, self._started = threading.Event(), threading.Lock(), time.perf_counter()
 
-    def train(self, layouts: Sequence[Layout], seeds: Sequence[int]) -> list[Member]:
+    def train(self, layouts: Sequence[Layout], seeds: Indices) -> list[Member]:
         """All members, in their order."""
         n_threads = 1
         if self._callback is None:

@@ -1,4 +1,4 @@
-"""Kinds of weak learners: each draws columns by what they have been good for, and fits a term to the slopes of the loss.
+"""Kinds of weak learners: each draws columns by what they were good for, and fits a term to the slopes of the loss.
 
 A round asks one kind for a term.  The kind writes what the term gives at every row into the state's directions; the
 round then chooses the step and moves.
@@ -19,7 +19,7 @@ from .state import State
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# Share of the chance of a column that does not depend on what it has been good for, and terms before which nothing does.
+# Share of the chance of a column that does not depend on what it was good for, and terms before which nothing does.
 _EVEN_SHARE, _TERMS_BEFORE = 0.1, 10
 
 # Candidates of a round, and the tiles of the block of rows that they are scored on.
@@ -62,7 +62,10 @@ class Kind(Protocol):
     name: str
     rate: float  # share of the step that a round takes
     searches_steps: bool  # whether the round searches the best step
-    relevances: Double  # (n_sources,) what the terms taken so far owe to each column of the table
+
+    @property
+    def relevances(self) -> Double:
+        """What the terms taken so far owe to each column of the table, (n_sources,)."""
 
     def fit(self, state: State, rng: "np.random.Generator") -> Any:
         """A term for the slopes of the loss, or None where there is none; it stands in the state's directions."""

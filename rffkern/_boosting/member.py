@@ -60,7 +60,7 @@ class _Choice:
 
 def train_member(state: State, kinds: Sequence[Kind], n_rounds: int, patience: int | None,
                  rng: "np.random.Generator", go_on: Callable[[int, Losses], bool]) -> Member:
-    """Boost; with patience, rounds end that many after the lowest loss on held-out rows, and those up to it are kept."""
+    """Boost; with patience, rounds end that many after the lowest held-out loss, and those up to it are kept."""
     choice = _Choice(kinds)
     taken: list[Taken] = []
     curve = [state.losses]

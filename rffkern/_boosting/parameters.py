@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from .._data.arguments import Number
+from .._estimator.parameters import ARGUMENTS as SHARED
 from .._estimator.parameters import (
     COLUMNS,
     EXPANSION_,
@@ -17,7 +18,6 @@ from .._estimator.parameters import (
     Attribute,
     Parameter,
 )
-from .._estimator.parameters import ARGUMENTS as SHARED
 from ..errors import InvalidInputError
 
 KINDS = ("waves", "tables")
@@ -65,8 +65,8 @@ PARAMETERS = (
         "map is fitted on the rows of `fit`, is `column_map_` afterwards, and maps the rows of every call."),
     RANDOM_STATE.described(
         "Source of the random draws: `integers`, a seed of each member, then, where there is no `eval_set`, for every "
-        "partition of the rows a `random` number for each and an `integers`, and for each member a `permutation` of the "
-        "rows it learns from."),
+        "partition of the rows a `random` number for each and an `integers`, and for each member a `permutation` of "
+        "the rows it learns from."),
     N_THREADS.described(
         "Number of threads, at most the CPUs that are there; None for those this process may use.  Members are trained "
         "side by side.  The result is the same to the last bit for any number.  Not kept in model files."),

@@ -1,4 +1,4 @@
-"""Training rows as members learn from them: columns in single precision, codes for tables, and what members hold out."""
+"""Training rows as members learn from them: columns in single precision, codes for tables, and what is held out."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
