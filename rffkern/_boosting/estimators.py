@@ -28,7 +28,7 @@ class _FourierBoosting(Model):
     """What the classifier and the regressor share."""
 
     _expansion_form = TermExpansion
-    _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_")
+    _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "member_sizes_")
     _arguments = ARGUMENTS
 
     n_members: int | None
@@ -40,8 +40,14 @@ class _FourierBoosting(Model):
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
         if any(array.ndim != 1 for array in arrays.values()) or len(arrays["train_loss_"]) != len(arrays["eval_loss_"]):
-            raise ValueError("loss curves and importances do not agree in number")
-        return super()._restored(expansion, arrays, classes) | {"n_estimators_": expansion.n_terms}
+            raise ValueError("loss curves do not agree in number")
+        sizes = arrays["member_sizes_"]
+        n_cosines = len(expansion.arrays()["omegas"])
+        waves = n_cosines if expansion.n_outputs == 1 else n_cosines // 2  # a cosine and a sine for several outputs
+        total = expansion.n_terms - n_cosines + waves
+        if not len(sizes) or (sizes < 0).any() or (sizes != np.floor(sizes)).any() or sizes.sum() != total:
+            raise ValueError("members and terms do not agree in number")
+        return super()._restored(expansion, arrays, classes) | {"n_estimators_": total, "n_members_": len(sizes)}
 
 
 class FourierBoostingClassifier(_FourierBoosting, Classifier):
@@ -154,13 +160,14 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
     """
 
     _parameters = (
+        PARAMETERS[0],
         Parameter("loss", Choice(("squared", "huber", "quantile", "poisson")),
                   "(y - f)^2 / 2; Huber's, the same up to |y - f| = delta and linear beyond; that of a quantile of y; "
                   "or that of counts y >= 0, whose mean is exp(f)."),
         Parameter("delta", Number(float, 0, 1e10, open_low=True),
                   "Where Huber's loss becomes linear, in units of the standard deviation of y."),
         Parameter("quantile", Number(float, 1e-6, 1 - 1e-6), 'The quantile that the loss "quantile" estimates.'),
-        *PARAMETERS)
+        *PARAMETERS[1:])
     _attributes = ATTRIBUTES
 
     def __init__(self, n_estimators: int = 3000, *, loss: str = "squared", delta: float = 1.35, quantile: float = 0.5,

@@ -91,7 +91,11 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
         layouts = [Layout.of(learned, len(data.weights.each) + evaluation.weights.positive(), rng)] * len(seeds)
     members = _Members(work, model, callback).train(layouts, seeds)
     expansion = to_expansion(members, columns.bins, scaling, center + scale * work.problem.intercept, scale)
-    return Fitted(names, classes, expansion, _attributes(members, columns), column_map=column_map)
+    used = np.unique(sources)  # a map leaves out columns that tell nothing
+    importances = np.zeros(data.X.shape[1] if column_map is None else column_map.n_features_in_)
+    importances[used] = _importances(members, len(used))
+    return Fitted(names, classes, expansion, _attributes(members) | {"feature_importances_": importances},
+                  column_map=column_map)
 
 
 def _targets(rows: Any) -> NDArray[Any]:
@@ -169,14 +173,19 @@ class _Members:
         return not self._stop.is_set()
 
 
-def _attributes(members: Sequence[Member], columns: Columns) -> dict[str, Any]:
+def _importances(members: Sequence[Member], n_sources: int) -> Double:
+    """The shares of columns in what the members have gained."""
+    importances = np.zeros(n_sources)
+    for member in members:
+        for kind, share in member.shares.items():
+            importances += share * member.relevances[kind]
+    return importances / max(importances.sum(), 1e-300)
+
+
+def _attributes(members: Sequence[Member]) -> dict[str, Any]:
     """What is kept of members beside their terms."""
     longest = max(len(member.curve) for member in members)
     curves = np.array([[*member.curve, *[member.curve[-1]] * (longest - len(member.curve))] for member in members])
-    importances = np.zeros(columns.n_sources)
-    for member in members:
-        for kind, share in member.shares.items():
-            importances += share / len(members) * member.relevances[kind]
-    return {"n_estimators_": sum(len(member.taken) for member in members), "n_members_": len(members),
-            "train_loss_": curves[:, :, 0].mean(axis=0), "eval_loss_": curves[:, :, 1].mean(axis=0),
-            "feature_importances_": importances}
+    sizes = np.array([len(member.taken) for member in members], dtype=np.float64)
+    return {"n_estimators_": int(sizes.sum()), "n_members_": len(members), "member_sizes_": sizes,
+            "train_loss_": curves[:, :, 0].mean(axis=0), "eval_loss_": curves[:, :, 1].mean(axis=0)}

@@ -76,12 +76,14 @@ ATTRIBUTES = (
     EXPANSION_._replace(kind="TermExpansion"),
     N_ESTIMATORS_.described("Number of terms kept, those of all members."),
     Attribute("n_members_", "int", "Number of members."),
+    Attribute("member_sizes_", "array of shape (n_members_,)", "Number of terms kept of each member."),
     Attribute("train_loss_, eval_loss_", "arrays",
               "Mean loss of the rows learned from and of those held out, before the first round and after each, up to "
               "those kept; the mean over members, of which one that has ended counts with its last."),
     Attribute("feature_importances_", "array of shape (n_features,)",
               "For each column of the table, its share in what was gained on held-out rows: the gain of a kind of weak "
-              "learner is divided by what its terms owe to the columns.  The sum is 1."),
+              "learner is divided by what its terms owe to the columns.  The sum is 1, or 0 where no term was kept."),
+    Attribute("column_map_", "ColumnMap", "The fitted map of `columns`; there is none with `columns=None`."),
     N_FEATURES_IN_,
 )
 ARGUMENTS = {
