@@ -31,7 +31,7 @@ class State:
         self.columns = np.ascontiguousarray(columns.values[:, rows])
         self.codes = np.ascontiguousarray(columns.bins.codes[:, rows])
         self.weight = np.where(used, weights[rows], 0.0).astype(np.float32)
-        self.scores = np.where(used, problem.start[:, rows], np.float32(0))
+        self.scores = np.ascontiguousarray(np.where(used, problem.start[:, rows], np.float32(0)))
         self.directions, self.gradient, self.hessian = np.zeros((3, *self.scores.shape), dtype=np.float32)
         self._kernel, self._parameter, self._targets = problem.kernel, problem.parameter, problem.targets[rows]
         self.searches_steps = problem.searches_steps
