@@ -9,6 +9,7 @@ import itertools
 import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -365,7 +366,10 @@ def _current_params(cls: type[Model], params: Any, version: int) -> dict[str, An
     columns = params["columns"]
     if columns is not None and columns != _CHOSEN:
         columns = _map_from_params(columns)
-    return {**params, "columns": columns, "n_threads": None}
+    defaults = signature(cls.__init__).parameters  # JSON has no tuples
+    tuples = {name: tuple(value) for name, value in params.items()
+              if isinstance(value, list) and isinstance(defaults[name].default, tuple)}
+    return {**params, **tuples, "columns": columns, "n_threads": None}
 
 
 def _fitted(model: Model, header: Header, expansion: Expansion, curves: Mapping[str, Double],
@@ -373,6 +377,8 @@ def _fitted(model: Model, header: Header, expansion: Expansion, curves: Mapping[
     """The fitted attributes, checked against the shapes of the expansion."""
     n_columns = expansion.n_features if header.get("columns") is None else len(header["columns"]["columns"])
     names = _names_from_json(header["feature_names"], n_columns)
+    importances = curves.get("feature_importances_")
+    require(importances is None or importances.shape == (n_columns,), "columns and importances do not agree in number")
     attributes = {**curves, **model._restored(expansion, curves, classes)}
     return Fitted(None if names is None else np.array(names, dtype=object), classes, expansion, attributes)
 

@@ -122,7 +122,8 @@ class TermExpansion(Expansion):
 
     def _pack(self, dtype: np.dtype[Any]) -> _PackedTables:
         """Make and keep the tables as kernels read them; thresholds round down, so that the same rows are above."""
-        thresholds = self.thresholds.astype(dtype)
+        with np.errstate(over="ignore"):
+            thresholds = self.thresholds.astype(dtype)
         above = thresholds > self.thresholds
         thresholds[above] = np.nextafter(thresholds[above], np.array(-np.inf, dtype=dtype))
         shape = len(self.table_columns), 1 << self.table_columns.shape[1], self.n_outputs

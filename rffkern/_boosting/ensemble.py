@@ -18,7 +18,7 @@ from .member import Member
 Double = NDArray[np.float64]
 
 # Seconds after which the main thread looks at signals while members are trained beside it, and seconds that it waits
-# for them to end after one.  A thread ends after the call of a kernel that it is in, which may take longer on many rows.
+# for them to end after one.  A thread ends after its round, which may take longer on many rows.
 _LOOK, _FAREWELL = 0.1, 0.2
 
 
@@ -76,12 +76,14 @@ def to_expansion(members: Sequence[Member], bins: Bins, scaling: Scaling, interc
         values[t] = (step * scale * table.values).reshape(-1)
     raw = columns.astype(np.intp)
     width = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0)[raw]
-    thresholds = np.clip(thresholds / width + scaling.center[raw], -_LARGEST, _LARGEST)
+    with np.errstate(over="ignore"):
+        thresholds = np.clip(thresholds / width + scaling.center[raw], -LARGEST, LARGEST)
     return TermExpansion(omegas * scaling.inverse_scale, phases, amplitudes * scale, intercept, scaling.center,
                          columns, thresholds, values)
 
 
-_LARGEST = 1e300
+# What no finite number is above: the threshold of a depth that tells nothing.
+LARGEST = float(np.finfo(np.float64).max)
 
 
 def _threshold(edges: Double, cut: int) -> float:

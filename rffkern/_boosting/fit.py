@@ -37,7 +37,7 @@ class BoostedModel(Protocol):
     learning_rate: float
     reg_lambda: str | float
     kinds: Sequence[str]
-    max_samples: int
+    max_samples: int | None
     early_stopping_rounds: str | int | None
     validation_fraction: str | float
     random_state: Any
@@ -152,7 +152,7 @@ class _Members:
         state = State(work.columns, work.problem, work.weights, layout)
         kinds: dict[str, Kind] = {
             "waves": Waves(work.columns, work.rules, work.pace.waves * work.rules.pair_rate, work.pace.ridge,
-                           model.max_samples),
+                           model.max_samples or len(work.weights)),
             "tables": Tables(work.columns, work.rules, work.pace.tables * work.rules.table_rate)}
         return train_member(state, [kinds[name] for name in model.kinds], model.n_estimators, work.rules.patience,
                             np.random.default_rng(seed), partial(self._goes_on, index))

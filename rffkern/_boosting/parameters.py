@@ -52,7 +52,7 @@ PARAMETERS = (
               "few thresholds choose a cell.  Their chances follow what they gain on held-out rows."),
     MAX_SAMPLES.described(
         "Largest number of rows that the descent of one pair of waves uses: a block of the shuffled rows, another in "
-        "each round.  Steps, tables and updates use all rows."),
+        "each round; None for all.  Steps, tables and updates use all rows."),
     Parameter("early_stopping_rounds", Number(int, 1, optional=True, word="auto"),
               "Rounds without a lower loss on held-out rows after which a member ends; its rounds up to the lowest are "
               'kept.  "auto": 100 on up to 1,000 rows, 200 from 3,000 on.  None: all rounds are kept.'),

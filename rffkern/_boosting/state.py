@@ -28,8 +28,7 @@ class State:
     def __init__(self, columns: Columns, problem: Problem, weights: NDArray[np.float64], layout: Layout) -> None:
         rows, used = layout.rows, layout.used
         self.n_train = layout.n_train
-        self.columns = np.ascontiguousarray(columns.values[:, rows])
-        self.codes = np.ascontiguousarray(columns.bins.codes[:, rows])
+        self.columns, self.codes = columns.values.take(rows, axis=1), columns.bins.codes.take(rows, axis=1)
         self.weight = np.where(used, weights[rows], 0.0).astype(np.float32)
         self.scores = np.ascontiguousarray(np.where(used, problem.start[:, rows], np.float32(0)))
         self.directions, self.gradient, self.hessian = np.zeros((3, *self.scores.shape), dtype=np.float32)
