@@ -9,7 +9,6 @@ import itertools
 import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -218,7 +217,8 @@ def _describe_model(model: Model) -> Contents:
     classes = getattr(model, "classes_", None)
     names = getattr(model, "feature_names_in_", None)
     curves = {name: getattr(model, name) for name in model._fitted_curves}
-    params = {name: _plain(name, value) for name, value in model.get_params(deep=False).items()}
+    given = model._params_for_file(model.get_params(deep=False))
+    params = {name: _plain(name, value) for name, value in given.items()}
     column_map = getattr(model, "column_map_", None)
     if not _agree(model.columns, column_map):
         raise InvalidInputError("the parameter columns of the model must be that it was fitted with")
@@ -366,10 +366,7 @@ def _current_params(cls: type[Model], params: Any, version: int) -> dict[str, An
     columns = params["columns"]
     if columns is not None and columns != _CHOSEN:
         columns = _map_from_params(columns)
-    defaults = signature(cls.__init__).parameters  # JSON has no tuples
-    tuples = {name: tuple(value) for name, value in params.items()
-              if isinstance(value, list) and isinstance(defaults[name].default, tuple)}
-    return {**params, **tuples, "columns": columns, "n_threads": None}
+    return {**cls._params_of_file(params), "columns": columns, "n_threads": None}
 
 
 def _fitted(model: Model, header: Header, expansion: Expansion, curves: Mapping[str, Double],

@@ -37,6 +37,17 @@ class _FourierBoosting(Model):
         """The map that `columns="auto"` stands for."""
         return ColumnMap(("standard", "rank"))
 
+    @classmethod
+    def _params_for_file(cls, params: dict[str, Any]) -> dict[str, Any]:
+        weights = params.get("class_weight")
+        return params | {"class_weight": [*weights.items()]} if isinstance(weights, Mapping) else params
+
+    @classmethod
+    def _params_of_file(cls, params: dict[str, Any]) -> dict[str, Any]:
+        weights = params.get("class_weight")
+        more = {"class_weight": dict(weights)} if isinstance(weights, list) else {}
+        return params | {"kinds": tuple(params["kinds"])} | more
+
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
         if any(array.ndim != 1 for array in arrays.values()) or len(arrays["train_loss_"]) != len(arrays["eval_loss_"]):
