@@ -1,5 +1,6 @@
 """Fourier boosting: a classifier and a regressor that need no tuning."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from .._columns.column_map import ColumnMap
 from .._data.arguments import Choice, Number, RandomSource
-from .._data.training_rows import Training
+from .._data.training_rows import TargetRows, Training
 from .._estimator.base import Classifier, Model, Regressor
 from .._estimator.links import SoftmaxLink
 from .._estimator.parameters import CLASSES_, Parameter
@@ -22,6 +23,9 @@ from .losses import ClassLoss, CountLoss, ValueLoss
 from .parameters import ARGUMENTS, ATTRIBUTES, PARAMETERS
 
 Double = NDArray[np.float64]
+
+# Logarithm of the largest mean that is predicted: nothing is infinite.
+_LARGEST_LOG = 709.0
 
 
 class _FourierBoosting(Model):
@@ -143,7 +147,9 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
         training = with_class_weights(self._check_training(X, y, sample_weight, eval_set), self.class_weight)
         n_classes = training.rows.n_classes
         pace = Pace(1.0, 1.0, 0.01) if n_classes == 2 else Pace(2.0, 4.0, 0.01)
-        self._keep(train(self, training, ClassLoss(n_classes), pace, callback))
+        handed_over = [training]  # so that training can let go of mapped rows
+        del training
+        self._keep(train(self, handed_over.pop(), ClassLoss(n_classes), pace, callback))
         return self
 
 
@@ -233,25 +239,36 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
             kernels = {"squared": (boost_losses.SQUARED, 0.0), "huber": (boost_losses.HUBER, self.delta),
                        "quantile": (boost_losses.QUANTILE, self.quantile)}
             loss = ValueLoss(*kernels[self.loss])
-        self._keep(train(self, training, loss, Pace(1.0, 2.0, 0.05), callback))
+        handed_over = [training]  # so that training can let go of mapped rows
+        del training
+        self._keep(train(self, handed_over.pop(), loss, Pace(1.0, 2.0, 0.05), callback))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted targets at the rows of X, of counts their means."""
         scores = super().predict(X)
-        return np.exp(scores) if self.loss == "poisson" else scores
+        return np.exp(np.minimum(scores, _LARGEST_LOG)) if self.loss == "poisson" else scores
 
 
 def _as_counts(training: Training) -> Training:
-    """Training rows with targets in their own unit."""
-    parts = [None if part is None else part._replace(values=training.center + training.scale * part.values)
+    """Training rows with targets in units of their mean, in which single precision can hold large and small counts.
+
+    The scores are then less the logarithm of the mean.
+    """
+    unit = float(training.center[0]) if training.center[0] > 0 else 1.0
+    parts = [None if part is None else part._replace(values=_counts(training, part, unit))
              for part in (training.rows, training.evaluation)]
-    values = [part.values for part in parts if part is not None]
-    if values[0].shape[1] > 1:
-        raise InvalidInputError(f"y must be one target for loss='poisson', got {values[0].shape[1]}")
-    rounding = 1e-9 * max(float(np.abs(each).max()) for each in values)
-    if any(each.min() < -rounding for each in values):
-        raise InvalidInputError(f"y must be >= 0 for loss='poisson', got {min(each.min() for each in values)}")
-    rows, evaluation = (None if part is None else part._replace(values=np.maximum(part.values, 0)) for part in parts)
     one = np.ones(1)
-    return training._replace(rows=rows, evaluation=evaluation, center=0 * one, scale=one, inverse_scale=one)
+    return training._replace(rows=parts[0], evaluation=parts[1], center=math.log(unit) * one, scale=one,
+                             inverse_scale=one)
+
+
+def _counts(training: Training, part: TargetRows, unit: float) -> Double:
+    """Targets in some unit, which must be at least 0."""
+    if part.values.shape[1] > 1:
+        raise InvalidInputError(f"y must be one target for loss='poisson', got {part.values.shape[1]}")
+    scale = np.where(training.inverse_scale > 0, training.scale, 0.0) / unit
+    values = training.center / unit + scale * part.values
+    if values.min() < -1e-9 * np.abs(values).max():  # beyond rounding
+        raise InvalidInputError(f"y must be >= 0 for loss='poisson', got {unit * values.min():.6g}")
+    return np.maximum(values, 0)

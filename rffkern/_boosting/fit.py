@@ -72,27 +72,32 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
         raise InvalidInputError(f"callback must be callable or None, got {type(callback).__name__}")
     rng = np.random.default_rng(model.random_state)
     names, data, evaluation, center, scale, _, classes, column_map = training
+    del training
     parts = [data] if evaluation is None else [data, evaluation]
-    sources, forms = np.arange(data.X.shape[1]), None
-    scaling = no_scaling(data.X.shape[1])
+    n_features = data.X.shape[1]
+    sources, forms, scaling = np.arange(n_features), None, no_scaling(n_features)
     if column_map is None:
         scaling = measure_scaling(data.X, data.weights, n_threads=model.n_threads)
     else:
         sources, forms = column_map.sources_, column_map.forms_
-    columns = Columns.of([part.X for part in parts], scaling, sources, forms)
+        n_features = column_map.n_features_in_
+    columns = Columns.of(parts, scaling, sources, forms)
     weights = np.concatenate([part.weights.each for part in parts])
     targets = np.concatenate([np.atleast_2d(_targets(part)) for part in parts], axis=1)
     learned = data.weights.positive()
+    evaluated = None if evaluation is None else len(data.weights.each) + evaluation.weights.positive()
+    del data, evaluation, parts  # mapped rows, that only the callers hold now, take twice what columns take
     work = _Work(columns, loss.problem(targets, weights), weights, _settled(model, len(learned)), pace)
+    del targets
     seeds = rng.integers(1 << 63, size=work.rules.n_members)
-    if evaluation is None:
+    if evaluated is None:
         layouts = _folds(work, learned, rng)
     else:
-        layouts = [Layout.of(learned, len(data.weights.each) + evaluation.weights.positive(), rng)] * len(seeds)
+        layouts = [Layout.of(learned, evaluated, rng)] * len(seeds)
     members = _Members(work, model, callback).train(layouts, seeds)
     expansion = to_expansion(members, columns.bins, scaling, center + scale * work.problem.intercept, scale)
     used = np.unique(sources)  # a map leaves out columns that tell nothing
-    importances = np.zeros(data.X.shape[1] if column_map is None else column_map.n_features_in_)
+    importances = np.zeros(n_features)
     importances[used] = _importances(members, len(used))
     return Fitted(names, classes, expansion, _attributes(members) | {"feature_importances_": importances},
                   column_map=column_map)
