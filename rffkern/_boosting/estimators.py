@@ -82,6 +82,17 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
     ----------
     {attributes}
 
+    Notes
+    -----
+    Peak memory of `fit` beside X, in bytes, for n rows, d columns after mapping, e of them with codes (d without a map,
+    and with one a form of each column), k outputs (1 for two classes), M members of which t are trained at once, and
+    m = `max_samples`, at most n:
+
+        array:  n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 3 e + 8 + 32 k) + 4 (d + 2) m)
+        blocks: n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 3 e + 8 + 32 k) + 4 (d + 2) m)
+
+    An array with a map takes n (12 d + e + 44) before the rounds, if that is more.
+
     Examples
     --------
     >>> import numpy as np
@@ -165,6 +176,17 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
     Attributes
     ----------
     {attributes}
+
+    Notes
+    -----
+    Peak memory of `fit` beside X, in bytes, for n rows, d columns after mapping, e of them with codes (d without a map,
+    and with one a form of each column), k targets, M members of which t are trained at once, and m = `max_samples`,
+    at most n:
+
+        array:  n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 3 e + 8 + 32 k) + 4 (d + 2) m)
+        blocks: n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 3 e + 8 + 32 k) + 4 (d + 2) m)
+
+    An array with a map takes n (12 d + e + 44) before the rounds, if that is more.
 
     Examples
     --------

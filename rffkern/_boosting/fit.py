@@ -181,7 +181,7 @@ class _Members:
 def _importances(members: Sequence[Member], n_sources: int) -> Double:
     """The shares of columns in what the members have gained."""
     importances = np.zeros(n_sources)
-    for member in members:
+    for member in filter(lambda member: member.taken, members):
         for kind, share in member.shares.items():
             importances += share * member.relevances[kind]
     return importances / max(importances.sum(), 1e-300)

@@ -35,11 +35,6 @@ _LOWEST_SCALE, _HIGHEST_SCALE = -3.0, 6.0
 _RIDGE_OF_CELLS = 1.0
 
 
-def _at_least(array: NDArray[Any], size: int) -> NDArray[Any]:
-    """The array, or a larger one where it is too small."""
-    return array if array.size >= size else np.empty(size, array.dtype)
-
-
 class Pair(NamedTuple):
     """amplitudes[0] cos(omega . x) + amplitudes[1] sin(omega . x), over some columns."""
 
@@ -135,7 +130,8 @@ class Waves:
         omega = omegas[best, subset]
         part = min(self._descent_tiles, n_tiles)
         amplitudes = np.zeros((2, len(state.scores)))
-        self._scratch = _at_least(self._scratch, boost_pairs.scratch_size(len(subset), part))
+        if not self._scratch.size:  # for all columns, of which memory is taken for those that are used
+            self._scratch = np.empty(boost_pairs.scratch_size(len(self._sources), part), dtype=np.float32)
         boost_pairs.descend_pair(
             self._search(len(subset)), state.columns, state.gradient, state.weight, subset, omega, reg_lambdas[best],
             self._ridge, int(rng.integers(n_tiles - part + 1)), part, _FIRST_STEP * math.sqrt(omega @ omega),
@@ -178,8 +174,9 @@ class Tables:
         values = np.zeros((1 << self._depth, len(state.scores)))
         if not len(candidates):
             return None
-        n_stored = boost_tables.store_size(state.n_train, len(state.scores), len(candidates), self._depth)
-        self._store = _at_least(self._store, n_stored)
+        if not self._store.size:  # for all columns, of which memory is taken for those that are used
+            self._store = np.empty(boost_tables.store_size(state.n_train, len(state.scores), len(self._sources),
+                                                           self._depth))
         if not boost_tables.grow_table(
                 state.codes, self._counts, state.gradient, state.hessian, candidates, self._depth, _RIDGE_OF_CELLS,
                 state.n_train, columns, cuts, self._gains, values, self._store):
