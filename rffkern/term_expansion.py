@@ -80,8 +80,8 @@ class TermExpansion(Expansion):
         super().__init__(omegas, phases, amplitudes, intercept, center, table_columns, thresholds, table_values)
         n_tables, depth = self.table_columns.shape
         columns = self.table_columns
-        if depth > _MAX_DEPTH:
-            raise InvalidInputError(f"table_columns must have at most {_MAX_DEPTH} columns, got {depth}")
+        if depth > _MAX_DEPTH or (n_tables and not depth):
+            raise InvalidInputError(f"table_columns must have 1 to {_MAX_DEPTH} columns, got {depth}")
         if columns.size and not ((columns == np.floor(columns)) & (columns >= 0) & (columns < self.n_features)).all():
             raise InvalidInputError(f"table_columns must hold indices of {self.n_features} features")
         cosines = FourierExpansion(self.omegas, self.phases, self.amplitudes, self.intercept, self.center)
@@ -94,7 +94,8 @@ class TermExpansion(Expansion):
 
     def bound(self) -> Double:
         """What no score exceeds in magnitude, shape (n_outputs,)."""
-        cells = np.abs(self.table_values).reshape(len(self.table_values), -1, self.n_outputs)
+        n_tables, depth = self.table_columns.shape
+        cells = np.abs(self.table_values).reshape(n_tables, 1 << depth, self.n_outputs)
         return super().bound() + cells.max(axis=1, initial=0.0).sum(axis=0)
 
     def score_checked(self, X: Real, n_threads: int | None = None) -> Double:

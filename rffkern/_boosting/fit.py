@@ -119,7 +119,7 @@ def _settled(model: BoostedModel, n_rows: int) -> Rules:
         found = found._replace(patience=model.early_stopping_rounds)
     if model.reg_lambda != "auto":
         found = found._replace(reg_lambda=float(model.reg_lambda))
-    return found._replace(n_folds=min(found.n_folds, n_rows), pair_rate=found.pair_rate * model.learning_rate,
+    return found._replace(n_folds=max(2, min(found.n_folds, n_rows)), pair_rate=found.pair_rate * model.learning_rate,
                           table_rate=found.table_rate * model.learning_rate)
 
 
@@ -132,7 +132,7 @@ def _folds(work: _Work, learned: Indices, rng: "np.random.Generator") -> list[La
     for member in range(work.rules.n_members):
         if member % n_folds == 0:
             folds = partition(strata, n_folds, rng)
-        out = folds == member % n_folds
+        out = (folds == member % n_folds) & (len(learned) > 1)  # one row cannot be held out
         layouts.append(Layout.of(learned[~out], learned[out], rng))
     return layouts
 

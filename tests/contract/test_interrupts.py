@@ -66,8 +66,9 @@ def networks(n_threads):
 def tables(n_threads):
     rng = np.random.default_rng(0)
     columns, thresholds = rng.integers(0, 20, (20_000, 8)), rng.standard_normal((20_000, 8))
-    expansion = TermExpansion(np.zeros((0, 20)), np.zeros(0), np.zeros((0, 1)), [0.0], np.zeros(20), columns, thresholds,
-                              np.ones((20_000, 256)))
+    no_cosines = np.zeros((0, 20)), np.zeros(0), np.zeros((0, 1)), [0.0], np.zeros(20)
+    expansion = TermExpansion(*no_cosines, table_columns=columns, thresholds=thresholds,
+                              table_values=np.ones((20_000, 256)))
     X = rows(2_000_000, 20)
     expansion.score(X[:100], n_threads=n_threads)  # packs the tables
     return lambda: expansion.score(X, n_threads=n_threads)
@@ -80,8 +81,8 @@ def members(n_threads):
     return lambda: model.fit(X, X[:, 0] * X[:, 1] > 0)
 
 
-CALLS = {"members": members, "tables": tables, "cosines": cosines, "cosines of wide rows": cosines_of_wide_rows, "kernels": kernels, "features": features,
-         "networks": networks}
+CALLS = {"cosines": cosines, "cosines of wide rows": cosines_of_wide_rows, "kernels": kernels, "features": features,
+         "networks": networks, "members": members, "tables": tables}
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
