@@ -25,7 +25,7 @@ class _PackedTables(NamedTuple):
 
 
 class TermExpansion(Expansion):
-    """H(x) = intercept + sum of cosines + sum over tables t of table_values[t, cell of x in t].
+    """H(x) = intercept + slopes' (x - center) + sum of cosines + sum over tables t of table_values[t, cell of x in t].
 
     The cosines are those of a `FourierExpansion`.  A table compares x with a threshold at each depth l: bit l of the
     cell is 1 where x[table_columns[t, l]] > thresholds[t, l].  The arrays are kept as read-only float64 copies.  An
@@ -38,6 +38,7 @@ class TermExpansion(Expansion):
     amplitudes : array of shape (n_cosines, n_outputs)
     intercept : array of shape (n_outputs,)
     center : array of shape (n_features,), feature units
+    slopes : array of shape (n_features, n_outputs), per unit of the feature
     table_columns : array of shape (n_tables, depth), whole numbers
     thresholds : array of shape (n_tables, depth), feature units
     table_values : array of shape (n_tables, 2^depth * n_outputs): those of a cell stand together
@@ -55,29 +56,33 @@ class TermExpansion(Expansion):
     Examples
     --------
     >>> from rffkern import TermExpansion
-    >>> step = TermExpansion([[1.0]], [0.0], [[0.0]], [1.0], [0.0], [[0]], [[0.5]], [[2.0, 3.0]])
+    >>> step = TermExpansion([[1.0]], [0.0], [[0.0]], [1.0], [0.0], [[0.0]], [[0]], [[0.5]], [[2.0, 3.0]])
     >>> step.score([[0.0], [1.0]])
     array([[3.],
            [4.]])
     """
 
     kind = "term_expansion"
-    array_names = ("omegas", "phases", "amplitudes", "intercept", "center", "table_columns", "thresholds",
+    array_names = ("omegas", "phases", "amplitudes", "intercept", "center", "slopes", "table_columns", "thresholds",
                    "table_values")
-    _dimensions = (2, 1, 2, 1, 1, 2, 2, 2)
+    _dimensions = (2, 1, 2, 1, 1, 2, 2, 2, 2)
 
     omegas: Double
     phases: Double
     amplitudes: Double
     center: Double
+    slopes: Double
     table_columns: Double
     thresholds: Double
     table_values: Double
     _cosines: FourierExpansion
+    _has_slopes: bool
 
     def __init__(self, omegas: ArrayLike, phases: ArrayLike, amplitudes: ArrayLike, intercept: ArrayLike,
-                 center: ArrayLike, table_columns: ArrayLike, thresholds: ArrayLike, table_values: ArrayLike) -> None:
-        super().__init__(omegas, phases, amplitudes, intercept, center, table_columns, thresholds, table_values)
+                 center: ArrayLike, slopes: ArrayLike, table_columns: ArrayLike, thresholds: ArrayLike,
+                 table_values: ArrayLike) -> None:
+        super().__init__(omegas, phases, amplitudes, intercept, center, slopes, table_columns, thresholds,
+                         table_values)
         n_tables, depth = self.table_columns.shape
         columns = self.table_columns
         if depth > _MAX_DEPTH or (n_tables and not depth):
@@ -85,12 +90,12 @@ class TermExpansion(Expansion):
         if columns.size and not ((columns == np.floor(columns)) & (columns >= 0) & (columns < self.n_features)).all():
             raise InvalidInputError(f"table_columns must hold indices of {self.n_features} features")
         cosines = FourierExpansion(self.omegas, self.phases, self.amplitudes, self.intercept, self.center)
-        vars(self).update(n_terms=len(self.omegas) + n_tables, _cosines=cosines)
+        vars(self).update(n_terms=len(self.omegas) + n_tables, _cosines=cosines, _has_slopes=bool(self.slopes.any()))
 
     def _shapes(self) -> tuple[tuple[int, ...], ...]:
         n_cosines, n_outputs, (n_tables, depth) = len(self.omegas), self.n_outputs, self.table_columns.shape
         return ((n_cosines, self.n_features), (n_cosines,), (n_cosines, n_outputs), (n_outputs,), (self.n_features,),
-                (n_tables, depth), (n_tables, depth), (n_tables, n_outputs << min(depth, _MAX_DEPTH)))
+                (self.n_features, n_outputs), (n_tables, depth), (n_tables, depth), (n_tables, n_outputs << min(depth, _MAX_DEPTH)))
 
     def bound(self) -> Double:
         """What no score exceeds in magnitude, shape (n_outputs,)."""
@@ -108,6 +113,8 @@ class TermExpansion(Expansion):
 
     def _with_tables(self, scores: Double, rows: Real, n_threads: int | None) -> Double:
         """The scores of the cosines with those of the tables added; rows one by one or in tiles."""
+        if self._has_slopes:
+            term_scoring.score_lines(rows, self.center, self.slopes, scores)
         if len(self.table_columns):
             tables = self._packed.get(rows.dtype) or self._pack(rows.dtype)
             n_threads = check_n_threads(n_threads, len(scores) * tables.columns.size)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._data.scaling import Scaling
 from ..term_expansion import TermExpansion
 from .bins import Bins
-from .kinds import Pair, Table
+from .kinds import Line, Pair, Table
 from .member import Member
 
 Double = NDArray[np.float64]
@@ -64,6 +64,10 @@ def to_expansion(members: Sequence[Member], bins: Bins, scaling: Scaling, interc
     pairs = [(each.term, each.step * share) for each in taken if isinstance(each.term, Pair)]
     tables = [(each.term, each.step * share) for each in taken if isinstance(each.term, Table)]
     n_outputs = len(intercept)
+    slopes = np.zeros((n_features, n_outputs))
+    for each in taken:
+        if isinstance(each.term, Line):
+            slopes += each.step * share * each.term.slopes
     waves = [_cosines(pair, step, n_features) for pair, step in pairs]
     omegas, phases, amplitudes = (np.concatenate([np.empty(shape), *(wave[k] for wave in waves)]) for k, shape
                                   in enumerate([(0, n_features), (0,), (0, n_outputs)]))
@@ -79,7 +83,7 @@ def to_expansion(members: Sequence[Member], bins: Bins, scaling: Scaling, interc
     with np.errstate(over="ignore"):
         thresholds = np.clip(thresholds / width + scaling.center[raw], -LARGEST, LARGEST)
     return TermExpansion(omegas * scaling.inverse_scale, phases, amplitudes * scale, intercept, scaling.center,
-                         columns, thresholds, values)
+                         scaling.inverse_scale[:, None] * slopes * scale, columns, thresholds, values)
 
 
 # What no finite number is above: the threshold of a depth that tells nothing.

@@ -24,6 +24,9 @@ from .parameters import ARGUMENTS, ATTRIBUTES, PARAMETERS
 
 Double = NDArray[np.float64]
 
+# Terms that a model may have, so that their number is exact.
+_MOST_TERMS = 1 << 50
+
 # Logarithm of the largest mean that is predicted: nothing is infinite.
 _LARGEST_LOG = 709.0
 
@@ -59,10 +62,12 @@ class _FourierBoosting(Model):
         sizes = arrays["member_sizes_"]
         n_cosines = len(expansion.arrays()["omegas"])
         waves = n_cosines if expansion.n_outputs == 1 else n_cosines // 2  # a cosine and a sine for several outputs
-        total = expansion.n_terms - n_cosines + waves
-        if not len(sizes) or (sizes < 0).any() or (sizes != np.floor(sizes)).any() or sizes.sum() != total:
+        lines = sizes.sum() - (expansion.n_terms - n_cosines + waves)  # which the expansion holds as one
+        if not len(sizes) or (sizes < 0).any() or (sizes != np.floor(sizes)).any() or not (
+                0 <= lines <= _MOST_TERMS if expansion.arrays()["slopes"].any() else lines == 0):
             raise ValueError("members and terms do not agree in number")
-        return super()._restored(expansion, arrays, classes) | {"n_estimators_": total, "n_members_": len(sizes)}
+        return super()._restored(expansion, arrays, classes) | {"n_estimators_": int(sizes.sum()),
+                                                                "n_members_": len(sizes)}
 
 
 class FourierBoostingClassifier(_FourierBoosting, Classifier):
@@ -110,7 +115,7 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
     _attributes = (CLASSES_, *ATTRIBUTES)
 
     def __init__(self, n_estimators: int = 3000, *, n_members: int | None = None, learning_rate: float = 1.0,
-                 reg_lambda: str | float = "auto", kinds: Sequence[str] = ("waves", "tables"),
+                 reg_lambda: str | float = "auto", kinds: Sequence[str] = ("waves", "tables", "lines"),
                  max_samples: int | None = 16384, class_weight: Any = None,
                  early_stopping_rounds: str | int | None = "auto", validation_fraction: str | float = "auto",
                  columns: Any = "auto", random_state: RandomSource = None, n_threads: int | None = None,
@@ -212,7 +217,7 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
 
     def __init__(self, n_estimators: int = 3000, *, loss: str = "squared", delta: float = 1.35, quantile: float = 0.5,
                  n_members: int | None = None, learning_rate: float = 1.0, reg_lambda: str | float = "auto",
-                 kinds: Sequence[str] = ("waves", "tables"), max_samples: int | None = 16384,
+                 kinds: Sequence[str] = ("waves", "tables", "lines"), max_samples: int | None = 16384,
                  early_stopping_rounds: str | int | None = "auto", validation_fraction: str | float = "auto",
                  columns: Any = "auto", random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:

@@ -17,7 +17,7 @@ from .._estimator.base import Fitted
 from .._estimator.monitor import RoundInfo
 from ..errors import InvalidInputError
 from .ensemble import in_threads, to_expansion
-from .kinds import Kind, Tables, Waves
+from .kinds import Kind, Lines, Tables, Waves
 from .losses import Loss, Problem
 from .member import Member, train_member
 from .rows import Columns, Layout, partition
@@ -159,6 +159,8 @@ class _Members:
             "waves": Waves(work.columns, work.rules, work.pace.waves * work.rules.pair_rate, work.pace.ridge,
                            model.max_samples or len(work.weights)),
             "tables": Tables(work.columns, work.rules, work.pace.tables * work.rules.table_rate)}
+        if "lines" in model.kinds:
+            kinds["lines"] = Lines(work.columns, state, work.pace.waves * work.rules.pair_rate)
         return train_member(state, [kinds[name] for name in model.kinds], model.n_estimators, work.rules.patience,
                             np.random.default_rng(seed), partial(self._goes_on, index))
 

@@ -43,6 +43,12 @@ class Pair(NamedTuple):
     amplitudes: Double  # (2, n_outputs)
 
 
+class Line(NamedTuple):
+    """slopes' x, over all columns."""
+
+    slopes: Double  # (n_columns, n_outputs)
+
+
 class Table(NamedTuple):
     """values[cell]; bit l of the cell says whether the code of columns[l] is above cuts[l]."""
 
@@ -186,3 +192,50 @@ class Tables:
 
     def take(self, term: Table, step: float) -> None:
         self._chances.count(self._sources[term.columns], step * self._gains)
+
+
+# Ridges that lines choose among by held-out rows, times the number of rows.
+_RIDGES = tuple(10.0**k for k in range(-4, 1))
+
+
+class Lines:
+    """Linear functions of all columns, by ridge regression of the slopes of the loss."""
+
+    name = "lines"
+    searches_steps = True
+
+    def __init__(self, columns: Columns, state: State, rate: float) -> None:
+        self.rate = rate
+        self._sources, self._n_sources = columns.sources, columns.n_sources
+        self.relevances = np.zeros(columns.n_sources)
+        rows = state.columns[:, : state.n_train]
+        weight = state.weight[: state.n_train]
+        self._total = float(weight.sum(dtype=np.float64))
+        self._means = (rows @ weight).astype(np.float64) / self._total
+        weighted = rows * np.sqrt(weight)
+        gram = (weighted @ weighted.T).astype(np.float64) - self._total * np.outer(self._means, self._means)
+        values, self._vectors = np.linalg.eigh(gram)
+        self._spectrum = np.maximum(values, 0.0)
+        self._ridge = self._choose(state)
+
+    def _choose(self, state: State) -> float:
+        """The ridge of lowest loss on held-out rows."""
+        losses = []
+        for ridge in _RIDGES:
+            self._ridge = ridge
+            self.fit(state, None)
+            losses.append(state.move(1.0).held_out)
+            state.move(-1.0)
+        return _RIDGES[int(np.argmin(losses))]
+
+    def fit(self, state: State, rng: Any) -> Line | None:
+        gradient = state.gradient[:, : state.n_train]
+        products = (state.columns[:, : state.n_train] @ gradient.T).astype(np.float64)
+        products -= np.outer(self._means, gradient.sum(axis=1, dtype=np.float64))
+        shrunk = (self._vectors.T @ products) / (self._spectrum + self._ridge * self._total)[:, None]
+        slopes = self._vectors @ shrunk
+        np.matmul(slopes.T.astype(np.float32), state.columns, out=state.directions)
+        return Line(slopes)
+
+    def take(self, term: Line, step: float) -> None:
+        np.add.at(self.relevances, self._sources, step**2 * (term.slopes**2).sum(axis=1))

@@ -20,7 +20,7 @@ from .._estimator.parameters import (
 )
 from ..errors import InvalidInputError
 
-KINDS = ("waves", "tables")
+KINDS = ("waves", "tables", "lines")
 
 
 class _Kinds(NamedTuple):
@@ -48,8 +48,9 @@ PARAMETERS = (
     Parameter("reg_lambda", Number(float, 0, 1e10, word="auto"),
               'Weight of |omega|^2 in the descent of waves, for those of scale 1; "auto" is 0.6 / n for n rows.'),
     Parameter("kinds", _Kinds(),
-              'Kinds of weak learners: "waves", a pair of cosine and sine over some columns, and "tables", in which a '
-              "few thresholds choose a cell.  Their chances follow what they gain on held-out rows."),
+              'Kinds of weak learners: "waves", a pair of cosine and sine over some columns; "tables", in which a few '
+              'thresholds choose a cell; and "lines", linear functions of all columns.  Their chances follow what they '
+              "gain on held-out rows."),
     MAX_SAMPLES.described(
         "Largest number of rows that the descent of one pair of waves uses: a block of the shuffled rows, another in "
         "each round; None for all.  Steps, tables and updates use all rows."),

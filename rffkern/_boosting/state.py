@@ -11,8 +11,8 @@ from .rows import Columns, Indices, Layout
 
 Single = NDArray[np.float32]
 
-# Largest move of one step of Newton's method along a direction, and the least that is worth another.
-_LARGEST_MOVE, _SMALLEST_MOVE = 5.0, 1e-3
+# Moves of Newton's method along a direction, the largest, and the least that is worth another.
+_MOST_MOVES, _LARGEST_MOVE, _SMALLEST_MOVE = 6, 5.0, 1e-3
 
 
 class Losses(NamedTuple):
@@ -53,17 +53,9 @@ class State:
         self.losses = Losses(*(loss / total if total else 0.0 for loss, total in zip(sums, self._totals, strict=True)))
         return self.losses
 
-    def best_step(self, n_steps: int = 6) -> float:
+    def best_step(self) -> float:
         """The multiple of the directions of lowest loss on the rows learned from, by Newton's method from 1."""
-        step = 1.0
-        for _ in range(n_steps):
-            slope, curvature = boost_losses.step_slopes(
-                self._kernel, self._parameter, self.scores, self.directions, step, self._targets, self.weight,
-                self.n_train)
-            if not curvature > 0:
-                break
-            moved = min(max(slope / curvature, -_LARGEST_MOVE), _LARGEST_MOVE)
-            step += moved
-            if abs(moved) < _SMALLEST_MOVE:
-                break
+        step: float = boost_losses.best_step(
+            self._kernel, self._parameter, self.scores, self.directions, 1.0, self._targets, self.weight, self.n_train,
+            _MOST_MOVES, _LARGEST_MOVE, _SMALLEST_MOVE)
         return step

@@ -4,7 +4,7 @@ Rows from 0 to n_train are trained on, the others are held out; both are padded 
 anything.  boost_rows.h has the formulas.
 """
 
-from libc.math cimport isfinite
+from libc.math cimport fabs, isfinite
 
 from .boost_rows cimport (
     VB_HUBER, VB_LOGISTIC, VB_POISSON, VB_QUANTILE, VB_SOFTMAX, VB_SQUARED, slopes, update_rows, vb_rows,
@@ -52,6 +52,17 @@ cdef inline Py_ssize_t _piece(Py_ssize_t n_outputs) noexcept nogil:
     return TILE * max(<Py_ssize_t>1, SIGNAL_WORK // (4 * COSINE * TILE * n_outputs))
 
 
+cdef int _add_slopes(vb_rows *rows, Py_ssize_t n_train, double *sums, Py_ssize_t *work) except -1 nogil:
+    """sums += slope and curvature at the step of the rows."""
+    cdef Py_ssize_t first = 0, last, piece = _piece(rows.n_outputs)
+    while first < n_train:
+        last = min(n_train, first + piece)
+        slopes(rows, first, last, sums)
+        look_at_signals(work, (last - first) * rows.n_outputs * 4 * COSINE)
+        first = last
+    return 0
+
+
 def step_slopes(
     int loss,
     double parameter,
@@ -72,14 +83,49 @@ def step_slopes(
         return 0.0, 0.0
     cdef vb_rows rows = _rows(loss, parameter, scores, directions, step, targets, weight)
     cdef double[2] sums = [0.0, 0.0]
-    cdef Py_ssize_t first = 0, last, work = 0, piece = _piece(scores.shape[0])
+    cdef Py_ssize_t work = 0
     with nogil:
-        while first < n_train:
-            last = min(n_train, first + piece)
-            slopes(&rows, first, last, sums)
-            look_at_signals(&work, (last - first) * rows.n_outputs * 4 * COSINE)
-            first = last
+        _add_slopes(&rows, n_train, sums, &work)
     return sums[0], sums[1]
+
+
+def best_step(
+    int loss,
+    double parameter,
+    const float[:, ::1] scores,       # IN (n_outputs, n)
+    const float[:, ::1] directions,   # IN (n_outputs, n)
+    double step,
+    const float[::1] targets,         # IN (n,)
+    const float[::1] weight,          # IN (n,)
+    Py_ssize_t n_train,
+    int n_steps,
+    double largest_move,
+    double smallest_move,
+):
+    """The multiple of the directions of lowest loss on the training rows, by Newton's method from `step`.
+
+    At most n_steps moves of at most largest_move; one below smallest_move is the last, as is a place of no curvature.
+    """
+    _check(loss, parameter, scores, directions, step, targets, weight, n_train)
+    if n_train == 0:
+        return step
+    cdef vb_rows rows = _rows(loss, parameter, scores, directions, step, targets, weight)
+    cdef double[2] sums
+    cdef double move
+    cdef Py_ssize_t work = 0
+    cdef int _k
+    with nogil:
+        for _k in range(n_steps):
+            sums[0] = sums[1] = 0
+            rows.step = <float>step
+            _add_slopes(&rows, n_train, sums, &work)
+            if not sums[1] > 0:
+                break
+            move = min(max(sums[0] / sums[1], -largest_move), largest_move)
+            step += move
+            if fabs(move) < smallest_move:
+                break
+    return step
 
 
 def update(

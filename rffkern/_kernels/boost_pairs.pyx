@@ -16,11 +16,11 @@ Sums run in single precision within a block of rows, and in double precision fro
 from libc.math cimport isfinite
 
 from .boost_passes cimport BLOCK, N_PLAIN, Rows, evaluate_rows, pair_value, take_rows
-from .boost_rows cimport combine_pair, copy_columns, project_columns
+from .boost_rows cimport copy_columns, evaluate_columns
 from .checks cimport agree, are_indices, has_shape
 from .lbfgs cimport LBFGS
 from .signals cimport COSINE, look_at_signals
-from .tiles cimport LANES, TILE, sincospi
+from .tiles cimport LANES, TILE
 
 cdef enum:
     ALIGNMENT = 16   # numbers: a line of the cache
@@ -55,7 +55,7 @@ def scratch_size(Py_ssize_t n_columns, Py_ssize_t n_tiles):
     """Numbers in the TEMP array `scratch`, for a subset of n_columns."""
     agree(n_columns >= 1, "n_columns must be at least 1")
     agree(n_tiles >= 1, "n_tiles must be at least 1")
-    return ALIGNMENT + (n_columns + 2) * n_tiles * TILE
+    return ALIGNMENT + n_columns * LANES + (n_columns + 2) * n_tiles * TILE
 
 
 def sums_size(Py_ssize_t n_columns, Py_ssize_t n_outputs):
@@ -153,11 +153,11 @@ def pair_objective(
     agree(has_shape(amplitudes, 2, gradient.shape[0]), "amplitudes must have shape (2, n_outputs)")
     cdef Rows rows
     cdef double value
-    cdef float *sine = _aligned(scratch)
+    cdef float *start = _aligned(scratch)
     with nogil:
         take_rows(&rows, gradient, weight, mu, first_tile, n_tiles, sums)
-        blocks = _copy(&rows, columns, subset, first_tile, sine + 2 * rows.n_rows)
-        value = evaluate_rows(&rows, blocks, omega, reg_lambda, sine, sine + rows.n_rows, slope)
+        blocks = _copy(&rows, columns, subset, first_tile, start + 2 * rows.n_rows + LANES * omega.shape[0])
+        value = evaluate_rows(&rows, blocks, omega, reg_lambda, start, slope)
         _give(&rows, amplitudes)
     return value
 
@@ -186,16 +186,16 @@ def descend_pair(
     agree(has_shape(amplitudes, 2, gradient.shape[0]), "amplitudes must have shape (2, n_outputs)")
     cdef Rows rows
     cdef double value
-    cdef float *sine = _aligned(scratch)
+    cdef float *start = _aligned(scratch)
     cdef Py_ssize_t j, work = 0
     cdef bint there
     with nogil:
         take_rows(&rows, gradient, weight, mu, first_tile, n_tiles, sums)
-        blocks = _copy(&rows, columns, subset, first_tile, sine + 2 * rows.n_rows)
+        blocks = _copy(&rows, columns, subset, first_tile, start + 2 * rows.n_rows + LANES * omega.shape[0])
         search.reset(omega, first_length)
         while True:
             omega[:] = search.x
-            value = evaluate_rows(&rows, blocks, omega, reg_lambda, sine, sine + rows.n_rows, search.gradient)
+            value = evaluate_rows(&rows, blocks, omega, reg_lambda, start, search.gradient)
             look_at_signals(&work, 2 * rows.n_rows * (subset.shape[0] + COSINE + 2 * rows.n_outputs))
             if not search.advance(value):
                 break
@@ -204,7 +204,7 @@ def descend_pair(
             there = there and omega[j] == search.x[j]
         if not there:   # the last evaluation was not at the best point
             omega[:] = search.x
-            value = evaluate_rows(&rows, blocks, omega, reg_lambda, sine, sine + rows.n_rows, search.gradient)
+            value = evaluate_rows(&rows, blocks, omega, reg_lambda, start, search.gradient)
         _give(&rows, amplitudes)
     return value
 
@@ -218,9 +218,6 @@ def evaluate_pair(
 ):
     """out[k] = amplitudes[0, k] cos(omega . x) + amplitudes[1, k] sin(omega . x) for all rows."""
     cdef Py_ssize_t row = 0, width, work = 0, n = columns.shape[1], n_outputs = out.shape[0]
-    cdef float u[BLOCK]
-    cdef float sine[BLOCK]
-    cdef float cosine[BLOCK]
     _check_subset(columns, subset, omega)
     agree(n % TILE == 0, "columns must have shape (n_columns, n), n a multiple of 128")
     agree(n_outputs >= 1 and out.shape[1] == n, "out must have shape (n_outputs, n)")
@@ -228,8 +225,7 @@ def evaluate_pair(
     with nogil:
         while row < n:
             width = min(<Py_ssize_t>BLOCK, n - row)
-            project_columns(&columns[0, row], n, &subset[0], subset.shape[0], &omega[0], width, u)
-            sincospi(u, width, sine, cosine)
-            combine_pair(sine, cosine, &amplitudes[0, 0], n_outputs, n, width, &out[0, row])
+            evaluate_columns(&columns[0, row], n, &subset[0], subset.shape[0], &omega[0], &amplitudes[0, 0], n_outputs,
+                             width, &out[0, row])
             look_at_signals(&work, width * (subset.shape[0] + COSINE + 2 * n_outputs))
             row += width

@@ -2,8 +2,8 @@
 
 from libc.float cimport DBL_MIN
 
-from .boost_rows cimport column_dots, pair_slope, pair_sums, pair_totals, project_columns
-from .tiles cimport LANES, TILE, sincospi
+from .boost_rows cimport pair_slopes, pair_sums, pair_totals
+from .tiles cimport LANES, TILE
 
 cdef enum:
     BLOCK = 4 * TILE   # rows that are passed over together: what they need stays in the first cache
@@ -39,7 +39,7 @@ cdef inline void take_rows(Rows *rows, const float[:, ::1] gradient, const float
         squares += rows.totals[1 + n_outputs + k]
         rows.total += rows.totals[1 + n_outputs + k] - rows.totals[1 + k] * (rows.totals[1 + k] / rows.weight_sum)
     # What rounding leaves of a constant gradient is nothing to learn.
-    rows.total = max(rows.total, 1e-12 * squares, DBL_MIN)
+    rows.total = max(rows.total, 1e-9 * squares, DBL_MIN)
 
 
 cdef inline double _solve(Rows *rows) noexcept nogil:
@@ -82,36 +82,32 @@ cdef inline double pair_value(Rows *rows, const float *columns, Py_ssize_t strid
 
     sine and cosine have room for the rows, or for a block where they are not to be kept.
     """
-    cdef float u[BLOCK]
     cdef Py_ssize_t row = 0, width, place
     _clear(rows.lanes, N_PLAIN + 2 * rows.n_outputs)
     while row < rows.n_rows:
         width = min(<Py_ssize_t>BLOCK, rows.n_rows - row)
-        if subset == NULL:
-            project_columns(columns + row * n_columns, width, NULL, n_columns, omega, width, u)
-        else:
-            project_columns(columns + row, stride, subset, n_columns, omega, width, u)
         place = row if keep else 0
-        sincospi(u, width, sine + place, cosine + place)
-        pair_sums(sine + place, cosine + place, rows.weight + row, rows.gradient + row, rows.stride, rows.n_outputs,
-                  width, rows.lanes)
+        pair_sums(columns + row * (n_columns if subset == NULL else 1), width if subset == NULL else stride, subset,
+                  n_columns, omega, rows.weight + row, rows.gradient + row, rows.stride, rows.n_outputs, width,
+                  sine + place, cosine + place, rows.lanes)
         row += width
     return _solve(rows)
 
 
 cdef inline double evaluate_rows(Rows *rows, const float *blocks, const double[::1] omega, double reg_lambda,
-                                 float *sine, float *cosine, double[::1] slope) noexcept nogil:
+                                 float *scratch, double[::1] slope) noexcept nogil:
     """The objective at omega, and its gradient."""
-    cdef float v[BLOCK]
-    cdef Py_ssize_t j, i, row = 0, width, n_columns = omega.shape[0]
+    cdef float *sine = scratch
+    cdef float *cosine = sine + rows.n_rows
+    cdef Py_ssize_t j, i, width, row = (rows.n_rows - 1) // BLOCK * BLOCK, n_columns = omega.shape[0]
     cdef double sum, value = pair_value(rows, blocks, 0, NULL, n_columns, &omega[0], sine, cosine, True)
     _clear(rows.lanes, n_columns)
-    while row < rows.n_rows:
+    while row >= 0:   # backwards: the last blocks are still in the first cache
         width = min(<Py_ssize_t>BLOCK, rows.n_rows - row)
-        pair_slope(sine + row, cosine + row, rows.weight + row, rows.gradient + row, rows.stride, rows.n_outputs,
-                   rows.amplitudes, width, v)
-        column_dots(blocks + row * n_columns, width, n_columns, v, width, rows.lanes)
-        row += width
+        pair_slopes(blocks + row * n_columns, n_columns, sine + row, cosine + row, rows.weight + row,
+                    rows.gradient + row, rows.stride, rows.n_outputs, rows.amplitudes, width,
+                    cosine + rows.n_rows, rows.lanes)
+        row -= BLOCK
     for j in range(n_columns):
         sum = 0
         for i in range(LANES):

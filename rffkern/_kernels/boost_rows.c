@@ -12,13 +12,46 @@
 #define LN2 0.693147182f
 #define MAGIC 12582912.0f     /* adding 1.5 * 2^23 rounds to an integer: see vecmath.c */
 #define LEAST_EXPONENT -110.0f /* of 2: what is below is 0 beside 1, and would be slow */
+#define LARGEST_ANGLE 0x4a800000 /* bits of 2^22 half turns: beyond, float cannot tell one from the next */
 #define LARGEST_RATE 50.0f    /* scores beyond do not enter exponentials of the Poisson loss */
+
+#define LARGEST_MARGIN 1e30f  /* so that sums over a tile are finite */
 
 /* Vectors of rows that are held in registers while columns go by; that many rows divide a tile. */
 #define SLICE 8
 
+/* For loops over these: -O2 would leave the sums in memory. */
+#if defined(__GNUC__) && !defined(VM_PLAIN)
+#define UNROLL _Pragma("GCC unroll 8")
+#define ALIGNED __attribute__((aligned(64)))
+#define MASK(condition) (condition) /* all bits set where it holds: so are comparisons of vectors */
+#else
+#define UNROLL
+#define ALIGNED
+#define MASK(condition) (-(condition))
+#endif
+
 typedef float vector VECTOR_OF(float);
+typedef int32_t integers VECTOR_OF(int32_t);
+typedef uint32_t words VECTOR_OF(uint32_t);
 enum { LANES = sizeof(vector) / sizeof(float) };
+
+static ALWAYS_INLINE float from_bits(uint32_t w)
+{
+    float x;
+    memcpy(&x, &w, sizeof x);
+    return x;
+}
+
+static ALWAYS_INLINE uint32_t bits(float x)
+{
+    uint32_t w;
+    memcpy(&w, &x, sizeof w);
+    return w;
+}
+
+/* x, or 0 where weight is 0.  In bits: compilers make masked loads of conditions, which are slow. */
+static ALWAYS_INLINE float kept(float weight, float x) { return from_bits(bits(x) & -(uint32_t)(weight > 0)); }
 
 /* --- Pairs of cosines */
 
@@ -30,24 +63,24 @@ static void copy_columns(const float *restrict columns, ptrdiff_t stride, const 
         const float *restrict x = columns + subset[j] * stride;
         float *restrict copy = out + j * width;
 #pragma omp simd
-        for (i = 0; i < width; i++) copy[i] = weight[i] > 0 ? x[i] : 0;
+        for (i = 0; i < width; i++) copy[i] = kept(weight[i], x[i]);
     }
 }
 
-static void project_columns(const float *restrict columns, ptrdiff_t stride, const ptrdiff_t *restrict subset,
-                            ptrdiff_t n_columns, const double *restrict omega, ptrdiff_t width, float *restrict u)
+/* Half turns of SLICE vectors of rows: omega / pi times columns of a subset, or times all where there is none. */
+static ALWAYS_INLINE void project_slice(const float *restrict columns, ptrdiff_t stride,
+                                        const ptrdiff_t *restrict subset, ptrdiff_t n_columns,
+                                        const double *restrict omega, float *restrict u)
 {
-    ptrdiff_t j, row;
+    vector sums[SLICE] = {0};
+    ptrdiff_t j;
     int v;
-    for (row = 0; row < width; row += SLICE * LANES) {
-        vector sums[SLICE] = {0};
-        for (j = 0; j < n_columns; j++) {
-            const float *x = columns + (subset ? subset[j] : j) * stride + row;
-            const float half_turns = (float)(omega[j] * INVERSE_PI);
-            for (v = 0; v < SLICE; v++) sums[v] += half_turns * *(const vector *)(x + v * LANES);
-        }
-        for (v = 0; v < SLICE; v++) *(vector *)(u + row + v * LANES) = sums[v];
+    for (j = 0; j < n_columns; j++) {
+        const float *x = columns + (subset ? subset[j] : j) * stride;
+        const float half_turns = (float)(omega[j] * INVERSE_PI);
+        UNROLL for (v = 0; v < SLICE; v++) sums[v] += half_turns * *(const vector *)(x + v * LANES);
     }
+    UNROLL for (v = 0; v < SLICE; v++) *(vector *)(u + v * LANES) = sums[v];
 }
 
 static void pair_totals(const float *restrict weight, const float *restrict gradient, ptrdiff_t stride,
@@ -63,7 +96,7 @@ static void pair_totals(const float *restrict weight, const float *restrict grad
         double sum = 0, square = 0;
 #pragma omp simd reduction(+ : sum, square)
         for (i = 0; i < width; i++) {
-            const float w = weight[i], quotient = w > 0 ? g[i] / w : 0;
+            const float w = weight[i], quotient = kept(w, g[i] / w);
             sum += (double)g[i];
             square += (double)g[i] * (double)quotient;
         }
@@ -81,27 +114,65 @@ static ALWAYS_INLINE void add_lanes(const vector *sum, double *restrict lanes)
     for (i = 0; i < LANES; i++) lanes[i] += (double)entry[i];
 }
 
-static void pair_sums(const float *restrict sine, const float *restrict cosine, const float *restrict weight,
-                      const float *restrict gradient, ptrdiff_t stride, ptrdiff_t n_outputs, ptrdiff_t width,
-                      double *restrict lanes)
+/* Sine and cosine of an angle in half turns.  Angles too large to carry information, inf and nan count as zero. */
+static ALWAYS_INLINE vector sincospi(vector u, vector *cosine)
 {
-    vector sums[5] = {0};
-    ptrdiff_t i, k;
-    for (i = 0; i < width; i += LANES) {
-        const vector w = *(const vector *)(weight + i), c = *(const vector *)(cosine + i);
-        const vector s = *(const vector *)(sine + i), wc = w * c, ws = w * s;
-        sums[0] += wc;
-        sums[1] += ws;
-        sums[2] += wc * c;
-        sums[3] += wc * s;
-        sums[4] += ws * s;
+    integers w, flip;
+    vector rounded, r, z, z2;
+    memcpy(&w, &u, sizeof w);
+    w &= MASK((w & 0x7fffffff) < LARGEST_ANGLE);
+    memcpy(&u, &w, sizeof u);
+    rounded = u + MAGIC;
+    memcpy(&flip, &rounded, sizeof flip);
+    flip = (integers)((words)flip << 31);
+    r = u - (rounded - MAGIC);
+    z = r * r;
+    z2 = z * z;
+    *cosine = 1 + z * COSINE_F32(z, z2);
+    r *= SINE_F32(z, z2);
+    memcpy(&w, cosine, sizeof w);
+    w ^= flip;
+    memcpy(cosine, &w, sizeof w);
+    memcpy(&w, &r, sizeof w);
+    w ^= flip;
+    memcpy(&r, &w, sizeof w);
+    return r;
+}
+
+static void pair_sums(const float *restrict columns, ptrdiff_t stride, const ptrdiff_t *restrict subset,
+                      ptrdiff_t n_columns, const double *restrict omega, const float *restrict weight,
+                      const float *restrict gradient, ptrdiff_t gradient_stride, ptrdiff_t n_outputs, ptrdiff_t width,
+                      float *restrict sine, float *restrict cosine, double *restrict lanes)
+{
+    vector sums[7] = {0};
+    ptrdiff_t row, k, i;
+    int v;
+    /* Some rows from end to end: reads of the next ones go on during the arithmetic of these. */
+    for (row = 0; row < width; row += SLICE * LANES) {
+        ALIGNED float u[SLICE * LANES];
+        project_slice(columns + row, stride, subset, n_columns, omega, u);
+        for (v = 0; v < SLICE; v++) {
+            const vector w = *(const vector *)(weight + row + v * LANES);
+            const vector g = *(const vector *)(gradient + row + v * LANES);
+            vector c;
+            const vector s = sincospi(*(const vector *)(u + v * LANES), &c), wc = w * c, ws = w * s;
+            *(vector *)(sine + row + v * LANES) = s;
+            *(vector *)(cosine + row + v * LANES) = c;
+            sums[0] += wc;
+            sums[1] += ws;
+            sums[2] += wc * c;
+            sums[3] += wc * s;
+            sums[4] += ws * s;
+            sums[5] += g * c;
+            sums[6] += g * s;
+        }
     }
-    for (k = 0; k < 5; k++) add_lanes(sums + k, lanes + k * VB_LANES);
-    for (k = 0; k < n_outputs; k++) {
+    for (k = 0; k < 7; k++) add_lanes(sums + k, lanes + k * VB_LANES);
+    for (k = 1; k < n_outputs; k++) {
+        const float *restrict g = gradient + k * gradient_stride;
         vector products[4] = {0};
         for (i = 0; i < width; i += 2 * LANES) {
-            const vector even = *(const vector *)(gradient + k * stride + i);
-            const vector odd = *(const vector *)(gradient + k * stride + i + LANES);
+            const vector even = *(const vector *)(g + i), odd = *(const vector *)(g + i + LANES);
             products[0] += even * *(const vector *)(cosine + i);
             products[1] += even * *(const vector *)(sine + i);
             products[2] += odd * *(const vector *)(cosine + i + LANES);
@@ -114,67 +185,59 @@ static void pair_sums(const float *restrict sine, const float *restrict cosine, 
     }
 }
 
-static void pair_slope(const float *restrict sine, const float *restrict cosine, const float *restrict weight,
-                       const float *restrict gradient, ptrdiff_t stride, ptrdiff_t n_outputs,
-                       const double *restrict numbers, ptrdiff_t width, float *restrict v)
+static void pair_slopes(const float *restrict columns, ptrdiff_t n_columns, const float *restrict sine,
+                        const float *restrict cosine, const float *restrict weight, const float *restrict gradient,
+                        ptrdiff_t gradient_stride, ptrdiff_t n_outputs, const double *restrict numbers, ptrdiff_t width,
+                        float *restrict open, double *restrict lanes)
 {
-    ptrdiff_t i, k;
-    for (k = 0; k < n_outputs; k++) {
-        const float a = (float)numbers[k], b = (float)numbers[n_outputs + k], d = (float)numbers[2 * n_outputs + k];
-        const float *restrict g = gradient + k * stride;
-        const float keep = k > 0;
-#pragma omp simd
-        for (i = 0; i < width; i++) {
-            const float c = cosine[i], s = sine[i], e = g[i] - weight[i] * (a * c + (b * s + d));
-            const float slope = e * (b * c - a * s);
-            v[i] = keep > 0 ? v[i] + slope : slope;
+    ptrdiff_t row, j, k;
+    int v;
+    for (j = 0; j < n_columns * VB_LANES; j++) open[j] = 0;
+    for (row = 0; row < width; row += SLICE * LANES) {
+        vector along[SLICE] = {0};
+        for (k = 0; k < n_outputs; k++) {
+            const float a = (float)numbers[k], b = (float)numbers[n_outputs + k], d = (float)numbers[2 * n_outputs + k];
+            const float *restrict g = gradient + k * gradient_stride + row;
+            UNROLL for (v = 0; v < SLICE; v++) {
+                const vector c = *(const vector *)(cosine + row + v * LANES), s = *(const vector *)(sine + row + v * LANES);
+                const vector w = *(const vector *)(weight + row + v * LANES);
+                along[v] += (*(const vector *)(g + v * LANES) - w * (a * c + (b * s + d))) * (b * c - a * s);
+            }
+        }
+        for (j = 0; j < n_columns; j++) {
+            const float *restrict x = columns + j * width + row;
+            vector even = *(const vector *)(open + j * VB_LANES), odd = along[1] * *(const vector *)(x + LANES);
+            even += along[0] * *(const vector *)x;
+            UNROLL for (v = 2; v < SLICE; v += 2) {
+                even += along[v] * *(const vector *)(x + v * LANES);
+                odd += along[v + 1] * *(const vector *)(x + (v + 1) * LANES);
+            }
+            *(vector *)(open + j * VB_LANES) = even + odd;
+        }
+    }
+    for (j = 0; j < n_columns; j++) add_lanes((const vector *)(open + j * VB_LANES), lanes + j * VB_LANES);
+}
+
+static void evaluate_pair(const float *restrict columns, ptrdiff_t stride, const ptrdiff_t *restrict subset,
+                          ptrdiff_t n_columns, const double *restrict omega, const double *restrict amplitudes,
+                          ptrdiff_t n_outputs, ptrdiff_t width, float *restrict out)
+{
+    ptrdiff_t row, k;
+    int v;
+    for (row = 0; row < width; row += SLICE * LANES) {
+        ALIGNED float u[SLICE * LANES];
+        project_slice(columns + row, stride, subset, n_columns, omega, u);
+        for (v = 0; v < SLICE; v++) {
+            vector c;
+            const vector s = sincospi(*(const vector *)(u + v * LANES), &c);
+            for (k = 0; k < n_outputs; k++)
+                *(vector *)(out + k * stride + row + v * LANES) =
+                    (float)amplitudes[k] * c + (float)amplitudes[n_outputs + k] * s;
         }
     }
 }
 
-static void column_dots(const float *restrict columns, ptrdiff_t stride, ptrdiff_t n_columns, const float *restrict v,
-                        ptrdiff_t width, double *restrict lanes)
-{
-    ptrdiff_t i, j;
-    int k;
-    for (j = 0; j < n_columns; j++) {
-        const float *x = columns + j * stride;
-        vector sums[4] = {0};
-        for (i = 0; i < width; i += 4 * LANES)
-            for (k = 0; k < 4; k++)
-                sums[k] += *(const vector *)(v + i + k * LANES) * *(const vector *)(x + i + k * LANES);
-        sums[0] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-        add_lanes(sums, lanes + j * VB_LANES);
-    }
-}
-
-static void combine_pair(const float *restrict sine, const float *restrict cosine, const double *restrict amplitudes,
-                         ptrdiff_t n_outputs, ptrdiff_t stride, ptrdiff_t width, float *restrict out)
-{
-    ptrdiff_t i, k;
-    for (k = 0; k < n_outputs; k++) {
-        const float a = (float)amplitudes[k], b = (float)amplitudes[n_outputs + k];
-        float *restrict values = out + k * stride;
-#pragma omp simd
-        for (i = 0; i < width; i++) values[i] = a * cosine[i] + b * sine[i];
-    }
-}
-
 /* --- Losses */
-
-static ALWAYS_INLINE float from_bits(uint32_t w)
-{
-    float x;
-    memcpy(&x, &w, sizeof x);
-    return x;
-}
-
-static ALWAYS_INLINE uint32_t bits(float x)
-{
-    uint32_t w;
-    memcpy(&w, &x, sizeof w);
-    return w;
-}
 
 /* 2^x for |x| < 127 */
 static ALWAYS_INLINE float power(float x)
@@ -213,51 +276,55 @@ static ALWAYS_INLINE double logistic_rows(const float *restrict f, const float *
                                           const float *restrict weight, float *restrict g, float *restrict h,
                                           const int with_loss)
 {
-    double loss = 0;
+    float loss = 0;
     int i;
 #pragma omp simd reduction(+ : loss)
     for (i = 0; i < VB_TILE; i++) {
-        const float w = weight[i], y = w > 0 ? targets[i] : 0, margin = w > 0 ? y * f[i] : 0, size = fabsf(margin);
+        const float w = weight[i], y = kept(w, targets[i]), margin = kept(w, y * f[i]), size = fabsf(margin);
         const float e = small_exponential(-size), likelier = 1 / (1 + e), other = e * likelier;
         g[i] = w * y * (margin > 0 ? other : likelier);
         h[i] = w * (likelier * other);
-        if (with_loss) loss += (double)w * ((double)logarithm_beyond(e) + (double)(margin < 0 ? size : 0));
+        if (with_loss) {
+            const float beyond = margin < 0 ? size : 0;
+            loss += w * (logarithm_beyond(e) + (beyond < LARGEST_MARGIN ? beyond : LARGEST_MARGIN));
+        }
     }
-    return loss;
+    return (double)loss;
 }
 
 /* Also the squared loss, whose delta is infinite. */
 static double huber_rows(const float *restrict f, const float *restrict targets, const float *restrict weight,
                          float delta, float *restrict g, float *restrict h)
 {
-    double loss = 0;
+    float loss = 0;
     int i;
 #pragma omp simd reduction(+ : loss)
     for (i = 0; i < VB_TILE; i++) {
-        const float w = weight[i], residual = w > 0 ? targets[i] - f[i] : 0;
-        float held = residual < delta ? residual : delta;
+        const float w = weight[i], residual = kept(w, targets[i] - f[i]);
+        float held = residual < delta ? residual : delta, slope;
         held = held > -delta ? held : -delta;
-        g[i] = w * held;
+        slope = w * held;
+        g[i] = slope;
         h[i] = w;
-        loss += (double)w * (double)held * ((double)residual - 0.5 * (double)held);
+        loss += slope * (residual - 0.5f * held);
     }
-    return loss;
+    return (double)loss;
 }
 
 static double quantile_rows(const float *restrict f, const float *restrict targets, const float *restrict weight,
                             float quantile, float *restrict g, float *restrict h)
 {
-    double loss = 0;
+    float loss = 0;
     int i;
 #pragma omp simd reduction(+ : loss)
     for (i = 0; i < VB_TILE; i++) {
-        const float w = weight[i], residual = w > 0 ? targets[i] - f[i] : 0;
-        const float slope = residual < 0 ? quantile - 1 : quantile;
-        g[i] = w * slope;
+        const float w = weight[i], residual = kept(w, targets[i] - f[i]);
+        const float slope = w * (residual < 0 ? quantile - 1 : quantile);
+        g[i] = slope;
         h[i] = w;
-        loss += (double)w * ((double)slope * (double)residual);
+        loss += slope * residual;
     }
-    return loss;
+    return (double)loss;
 }
 
 static double poisson_rows(const float *restrict f, const float *restrict targets, const float *restrict weight,
@@ -267,7 +334,7 @@ static double poisson_rows(const float *restrict f, const float *restrict target
     int i;
 #pragma omp simd reduction(+ : loss)
     for (i = 0; i < VB_TILE; i++) {
-        const float w = weight[i], y = w > 0 ? targets[i] : 0, score = w > 0 ? f[i] : 0;
+        const float w = weight[i], y = kept(w, targets[i]), score = kept(w, f[i]);
         float held = score < LARGEST_RATE ? score : LARGEST_RATE, rate;
         held = held > -LARGEST_RATE ? held : -LARGEST_RATE;
         rate = power(held * LOG2E);
@@ -291,86 +358,121 @@ static ALWAYS_INLINE double tile_rows(const vb_rows *rows, const float *f, ptrdi
     }
 }
 
-/* The largest score of each row of a tile, and the sum of the exponentials of what the scores are less than it; returns
-   the sum of weight times loss. */
-static double softmax_sums(const vb_rows *rows, ptrdiff_t row, float step, float *restrict top, float *restrict total)
+/* Of each row of a tile, the largest score, and of its class the number that `values` holds, of the shape of scores. */
+static void softmax_tops(const vb_rows *rows, ptrdiff_t row, float step, const float *values, float *restrict top,
+                         float *restrict own)
 {
     const float *restrict targets = rows->targets + row, *restrict weight = rows->weight + row;
-    float own[VB_TILE];
-    double loss = 0;
     ptrdiff_t k;
     int i;
     for (k = 0; k < rows->n_outputs; k++) {
         const float *restrict f = rows->scores + k * rows->stride + row;
         const float *restrict d = rows->directions + k * rows->stride + row;
+        const float *restrict value = values + k * rows->stride + row;
         const float class = (float)k;
 #pragma omp simd
         for (i = 0; i < VB_TILE; i++) {
-            const float score = weight[i] > 0 ? f[i] + step * d[i] : 0, before = class > 0 ? top[i] : score;
+            const float score = kept(weight[i], f[i] + step * d[i]), before = class > 0 ? top[i] : score;
+            const float mine = class > 0 ? own[i] : 0, is_own = targets[i] == class ? weight[i] : 0;
             top[i] = score > before ? score : before;
-            own[i] = targets[i] == class ? score : class > 0 ? own[i] : 0;
-            total[i] = 0;
+            own[i] = is_own > 0 ? value[i] : mine;
         }
     }
-    for (k = 0; k < rows->n_outputs; k++) {
-        const float *restrict f = rows->scores + k * rows->stride + row;
-        const float *restrict d = rows->directions + k * rows->stride + row;
-#pragma omp simd
-        for (i = 0; i < VB_TILE; i++)
-            total[i] += small_exponential((weight[i] > 0 ? f[i] + step * d[i] : 0) - top[i]);
-    }
-#pragma omp simd reduction(+ : loss)
-    for (i = 0; i < VB_TILE; i++)
-        loss += (double)weight[i] * ((double)logarithm(total[i]) + ((double)top[i] - (double)own[i]));
-    return loss;
 }
 
-/* g and h of output k */
-static void softmax_rows(const vb_rows *rows, ptrdiff_t row, ptrdiff_t k, float step, const float *restrict top,
-                         const float *restrict total, float *restrict g, float *restrict h)
+/* With exponentials e of scores and sums over outputs, p = e / sum of e: the slope is own direction - sum of p d, the
+   curvature sum of p d^2 - sum of (p d)^2. */
+static void softmax_slopes(const vb_rows *rows, ptrdiff_t row, float step, double *restrict sums)
 {
-    const float *restrict targets = rows->targets + row, *restrict weight = rows->weight + row;
-    const float *restrict f = rows->scores + k * rows->stride + row;
-    const float *restrict d = rows->directions + k * rows->stride + row;
-    const float class = (float)k;
+    ALIGNED float top[VB_TILE], own[VB_TILE], total[VB_TILE] = {0}, first[VB_TILE] = {0}, second[VB_TILE] = {0};
+    ALIGNED float squares[VB_TILE] = {0};
+    const float *restrict weight = rows->weight + row;
+    float slope = 0, curvature = 0;
+    ptrdiff_t k;
     int i;
+    softmax_tops(rows, row, step, rows->directions, top, own);
+    for (k = 0; k < rows->n_outputs; k++) {
+        const float *restrict f = rows->scores + k * rows->stride + row;
+        const float *restrict directions = rows->directions + k * rows->stride + row;
 #pragma omp simd
-    for (i = 0; i < VB_TILE; i++) {
-        const float score = weight[i] > 0 ? f[i] + step * d[i] : 0;
-        const float p = small_exponential(score - top[i]) / total[i];
-        g[i] = weight[i] * ((targets[i] == class ? 1.0f : 0.0f) - p);
-        h[i] = weight[i] * (p * (1 - p));
+        for (i = 0; i < VB_TILE; i++) {
+            const float d = kept(weight[i], directions[i]);
+            const float e = small_exponential(kept(weight[i], f[i]) + step * d - top[i]), along = e * d;
+            total[i] += e;
+            first[i] += along;
+            second[i] += along * d;
+            squares[i] += along * along;
+        }
     }
+#pragma omp simd reduction(+ : slope, curvature)
+    for (i = 0; i < VB_TILE; i++) {
+        const float w = weight[i], inverse = 1 / total[i];
+        slope += w * (own[i] - first[i] * inverse);
+        curvature += w * (inverse * (second[i] - squares[i] * inverse));
+    }
+    sums[0] += (double)slope;
+    sums[1] += (double)curvature;
+}
+
+static double softmax_rows(const vb_rows *rows, ptrdiff_t row, float *gradient, float *hessian)
+{
+    ALIGNED float top[VB_TILE], own[VB_TILE], total[VB_TILE] = {0}, spare[VB_TILE];
+    const float *restrict targets = rows->targets + row, *restrict weight = rows->weight + row;
+    double loss = 0;
+    ptrdiff_t k;
+    int i;
+    softmax_tops(rows, row, 0, rows->scores, top, own);
+    for (k = 0; k < rows->n_outputs; k++) {
+        const float *restrict f = rows->scores + k * rows->stride + row;
+        float *restrict e = gradient ? gradient + k * rows->stride + row : spare;
+#pragma omp simd
+        for (i = 0; i < VB_TILE; i++) {
+            e[i] = small_exponential(kept(weight[i], f[i]) - top[i]);
+            total[i] += e[i];
+        }
+    }
+#pragma omp simd reduction(+ : loss)
+    for (i = 0; i < VB_TILE; i++) {
+        loss += (double)weight[i] * ((double)logarithm(total[i]) + ((double)top[i] - (double)own[i]));
+        total[i] = 1 / total[i];
+    }
+    for (k = 0; k < rows->n_outputs && gradient; k++) {
+        float *restrict g = gradient + k * rows->stride + row, *restrict h = hessian + k * rows->stride + row;
+        const float class = (float)k;
+#pragma omp simd
+        for (i = 0; i < VB_TILE; i++) {
+            const float p = g[i] * total[i];
+            g[i] = weight[i] * ((targets[i] == class ? 1.0f : 0.0f) - p);
+            h[i] = weight[i] * (p * (1 - p));
+        }
+    }
+    return loss;
 }
 
 static void add_slopes(const float *restrict g, const float *restrict h, const float *restrict weight,
                        const float *restrict directions, double *restrict sums)
 {
-    double slope = 0, curvature = 0;
+    float slope = 0, curvature = 0;
     int i;
 #pragma omp simd reduction(+ : slope, curvature)
     for (i = 0; i < VB_TILE; i++) {
-        const float d = weight[i] > 0 ? directions[i] : 0;
-        slope += (double)g[i] * (double)d;
-        curvature += (double)h[i] * ((double)d * (double)d);
+        const float d = kept(weight[i], directions[i]);
+        slope += g[i] * d;
+        curvature += h[i] * d * d;
     }
-    sums[0] += slope;
-    sums[1] += curvature;
+    sums[0] += (double)slope;
+    sums[1] += (double)curvature;
 }
 
 static void slopes(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, double *restrict sums)
 {
-    float f[VB_TILE], g[VB_TILE], h[VB_TILE], top[VB_TILE], total[VB_TILE];
+    ALIGNED float f[VB_TILE], g[VB_TILE], h[VB_TILE];
     const float step = rows->step;
-    ptrdiff_t row, k;
+    ptrdiff_t row;
     int i;
     for (row = first; row < last; row += VB_TILE) {
         if (rows->loss == VB_SOFTMAX) {
-            softmax_sums(rows, row, step, top, total);
-            for (k = 0; k < rows->n_outputs; k++) {
-                softmax_rows(rows, row, k, step, top, total, g, h);
-                add_slopes(g, h, rows->weight + row, rows->directions + k * rows->stride + row, sums);
-            }
+            softmax_slopes(rows, row, step, sums);
             continue;
         }
 #pragma omp simd
@@ -382,7 +484,7 @@ static void slopes(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, double 
 
 static double update(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, float *gradient, float *hessian)
 {
-    float g[VB_TILE], h[VB_TILE], top[VB_TILE], total[VB_TILE];
+    ALIGNED float g[VB_TILE], h[VB_TILE];
     const float step = rows->step;
     double loss = 0;
     ptrdiff_t row, k;
@@ -394,21 +496,16 @@ static double update(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, float
 #pragma omp simd
             for (i = 0; i < VB_TILE; i++) f[i] += step * d[i];
         }
-        if (rows->loss != VB_SOFTMAX) {
-            loss += tile_rows(rows, rows->scores + row, row, gradient ? gradient + row : g, hessian ? hessian + row : h,
-                              1);
-            continue;
-        }
-        loss += softmax_sums(rows, row, 0, top, total);
-        for (k = 0; k < rows->n_outputs && gradient; k++)
-            softmax_rows(rows, row, k, 0, top, total, gradient + k * rows->stride + row,
-                         hessian + k * rows->stride + row);
+        if (rows->loss == VB_SOFTMAX)
+            loss += softmax_rows(rows, row, gradient, hessian);
+        else
+            loss += tile_rows(rows, rows->scores + row, row, gradient ? gradient + row : g,
+                              hessian ? hessian + row : h, 1);
     }
     return loss;
 }
 
 const vb_table EXPAND2(vm_boost, VM_LEVEL) = {
-    .copy_columns = copy_columns, .project_columns = project_columns, .pair_totals = pair_totals,
-    .pair_sums = pair_sums, .pair_slope = pair_slope, .column_dots = column_dots, .combine_pair = combine_pair,
-    .slopes = slopes, .update = update,
+    .copy_columns = copy_columns, .pair_totals = pair_totals, .pair_sums = pair_sums, .pair_slopes = pair_slopes,
+    .evaluate_pair = evaluate_pair, .slopes = slopes, .update = update,
 };

@@ -13,11 +13,11 @@
 
 enum {
     VB_SQUARED,  /* (y - F)^2 / 2 */
-    VB_LOGISTIC, /* log(1 + exp(-y F)), y among -1 and 1 */
+    VB_LOGISTIC, /* log(1 + exp(-y F)), y among -1 and 1; of rows that are wrong by more than 1e30, 1e30 */
     VB_SOFTMAX,  /* log(sum of exp(F_k)) - F_y, y among 0, 1, ... */
     VB_HUBER,    /* the squared loss up to |y - F| = parameter, linear beyond */
     VB_QUANTILE, /* (y - F) parameter, or (F - y) (1 - parameter) where F > y */
-    VB_POISSON,  /* exp(F) - y F */
+    VB_POISSON,  /* exp(F) - y F; F is held to +-50 in the exponential */
 };
 
 typedef struct {
@@ -33,27 +33,26 @@ typedef struct {
     /* out[j * width + i] = column subset[j] of row i, or 0 where its weight is 0 */
     void (*copy_columns)(const float *columns, ptrdiff_t stride, const ptrdiff_t *subset, ptrdiff_t n_columns,
                          const float *weight, ptrdiff_t width, float *out);
-    /* u = sum of omega[j] / pi times column subset[j], or column j where there is no subset: half turns */
-    void (*project_columns)(const float *columns, ptrdiff_t stride, const ptrdiff_t *subset, ptrdiff_t n_columns,
-                            const double *omega, ptrdiff_t width, float *u);
     /* totals[0] += sum of weight; totals[1 + k] += sum of gradient k, totals[1 + n_outputs + k] += sum of its square
        over weight */
     void (*pair_totals)(const float *weight, const float *gradient, ptrdiff_t stride, ptrdiff_t n_outputs,
                         ptrdiff_t width, double *totals);
-    /* With w = weight, c = cosine and s = sine, lanes of sums += w c, w s, w c^2, w c s, w s^2, then for each output
-       of gradient c, gradient s */
-    void (*pair_sums)(const float *sine, const float *cosine, const float *weight, const float *gradient,
-                      ptrdiff_t stride, ptrdiff_t n_outputs, ptrdiff_t width, double *lanes);
-    /* v = sum over outputs of e (b c - a s), e = gradient - w (a c + b s + d); a, b and d lie behind each other in
-       `numbers`, (3, n_outputs) */
-    void (*pair_slope)(const float *sine, const float *cosine, const float *weight, const float *gradient,
-                       ptrdiff_t stride, ptrdiff_t n_outputs, const double *numbers, ptrdiff_t width, float *v);
-    /* Lanes of sums += v times column j */
-    void (*column_dots)(const float *columns, ptrdiff_t stride, ptrdiff_t n_columns, const float *v, ptrdiff_t width,
-                        double *lanes);
-    /* out[k * stride + i] = a[k] c + b[k] s; a and b lie behind each other in `amplitudes`, (2, n_outputs) */
-    void (*combine_pair)(const float *sine, const float *cosine, const double *amplitudes, ptrdiff_t n_outputs,
-                         ptrdiff_t stride, ptrdiff_t width, float *out);
+    /* sine and cosine of u = sum of omega[j] times column subset[j], or column j where there is no subset; with
+       w = weight, c = cosine and s = sine, lanes of sums += w c, w s, w c^2, w c s, w s^2, then for each output
+       gradient c, gradient s */
+    void (*pair_sums)(const float *columns, ptrdiff_t stride, const ptrdiff_t *subset, ptrdiff_t n_columns,
+                      const double *omega, const float *weight, const float *gradient, ptrdiff_t gradient_stride,
+                      ptrdiff_t n_outputs, ptrdiff_t width, float *sine, float *cosine, double *lanes);
+    /* Lanes of sums += v times column j, which lie apart by `width`: v = sum over outputs of e (b c - a s),
+       e = gradient - w (a c + b s + d); a, b and d lie behind each other in `numbers`, (3, n_outputs).  Of `open`,
+       n_columns times VB_LANES numbers are used. */
+    void (*pair_slopes)(const float *columns, ptrdiff_t n_columns, const float *sine, const float *cosine,
+                        const float *weight, const float *gradient, ptrdiff_t gradient_stride, ptrdiff_t n_outputs,
+                        const double *numbers, ptrdiff_t width, float *open, double *lanes);
+    /* out[k * stride + i] = a[k] cos(u) + b[k] sin(u); a and b lie behind each other in `amplitudes`, (2, n_outputs) */
+    void (*evaluate_pair)(const float *columns, ptrdiff_t stride, const ptrdiff_t *subset, ptrdiff_t n_columns,
+                          const double *omega, const double *amplitudes, ptrdiff_t n_outputs, ptrdiff_t width,
+                          float *out);
     /* With g = -dloss/dF and h = d2loss/dF2 at F = scores + step directions, sums[0] += sum of weight g direction,
        sums[1] += sum of weight h direction^2, over rows from `first` to `last` */
     void (*slopes)(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, double *sums);

@@ -16,24 +16,20 @@ cdef extern from "boost_rows.h" nogil:
     void copy_columns "vm_boost->copy_columns"(
         const float *columns, Py_ssize_t stride, const Py_ssize_t *subset, Py_ssize_t n_columns, const float *weight,
         Py_ssize_t width, float *out) noexcept
-    void project_columns "vm_boost->project_columns"(
-        const float *columns, Py_ssize_t stride, const Py_ssize_t *subset, Py_ssize_t n_columns, const double *omega,
-        Py_ssize_t width, float *u) noexcept
     void pair_totals "vm_boost->pair_totals"(
         const float *weight, const float *gradient, Py_ssize_t stride, Py_ssize_t n_outputs, Py_ssize_t width,
         double *totals) noexcept
     void pair_sums "vm_boost->pair_sums"(
-        const float *sine, const float *cosine, const float *weight, const float *gradient, Py_ssize_t stride,
-        Py_ssize_t n_outputs, Py_ssize_t width, double *lanes) noexcept
-    void pair_slope "vm_boost->pair_slope"(
-        const float *sine, const float *cosine, const float *weight, const float *gradient, Py_ssize_t stride,
-        Py_ssize_t n_outputs, const double *numbers, Py_ssize_t width, float *v) noexcept
-    void column_dots "vm_boost->column_dots"(
-        const float *columns, Py_ssize_t stride, Py_ssize_t n_columns, const float *v, Py_ssize_t width,
-        double *lanes) noexcept
-    void combine_pair "vm_boost->combine_pair"(
-        const float *sine, const float *cosine, const double *amplitudes, Py_ssize_t n_outputs, Py_ssize_t stride,
-        Py_ssize_t width, float *out) noexcept
+        const float *columns, Py_ssize_t stride, const Py_ssize_t *subset, Py_ssize_t n_columns, const double *omega,
+        const float *weight, const float *gradient, Py_ssize_t gradient_stride, Py_ssize_t n_outputs, Py_ssize_t width,
+        float *sine, float *cosine, double *lanes) noexcept
+    void pair_slopes "vm_boost->pair_slopes"(
+        const float *columns, Py_ssize_t n_columns, const float *sine, const float *cosine, const float *weight,
+        const float *gradient, Py_ssize_t gradient_stride, Py_ssize_t n_outputs, const double *numbers,
+        Py_ssize_t width, float *open, double *lanes) noexcept
+    void evaluate_columns "vm_boost->evaluate_pair"(
+        const float *columns, Py_ssize_t stride, const Py_ssize_t *subset, Py_ssize_t n_columns, const double *omega,
+        const double *amplitudes, Py_ssize_t n_outputs, Py_ssize_t width, float *out) noexcept
     void slopes "vm_boost->slopes"(const vb_rows *rows, Py_ssize_t first, Py_ssize_t last, double *sums) noexcept
     double update_rows "vm_boost->update"(const vb_rows *rows, Py_ssize_t first, Py_ssize_t last, float *gradient,
                                           float *hessian) noexcept

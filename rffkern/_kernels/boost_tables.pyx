@@ -16,7 +16,7 @@ ALWAYS_LEFT = 255   # the cut of a level that asks nothing
 
 
 def store_size(Py_ssize_t n_train, Py_ssize_t n_outputs, Py_ssize_t n_candidates, Py_ssize_t depth):
-    """Numbers in the TEMP array `store`: somewhat over 2 n_train (n_outputs + n_candidates / 8)."""
+    """Numbers in the TEMP array `store`: 2 MB, and 2 or 3 times n_outputs + n_candidates / 8 for each training row."""
     agree(n_train >= 1 and n_outputs >= 1 and n_candidates >= 1,
           "n_train, n_outputs and n_candidates must be at least 1")
     agree(0 <= depth <= VC_MAX_DEPTH, "depth must be from 0 to MAX_DEPTH")

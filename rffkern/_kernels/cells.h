@@ -16,6 +16,7 @@
 #define VC_GROUP 8       /* columns whose codes share a word */
 #define VC_MAX_DEPTH 16
 #define VC_TABLES 32     /* whose values are summed in REAL before they are added to a double */
+#define VC_KEPT 262144   /* two megabytes */
 #define VC_FLOOR 1e-6    /* of the score: gains are compared in single precision, which resolves no less */
 
 /* The growth of one table. */
@@ -29,16 +30,29 @@ typedef struct {
     double reg;
     double *store;                /* vc_store_size(...) */
     ptrdiff_t depth;              /* reached */
+    double scale;                 /* a power of 2 by which H + reg of all rows, of the first output, is about 1 */
     double score;                 /* sum of G^2 / (H + reg) over the cells that the last level divided, and outputs */
     ptrdiff_t candidate, cut;     /* the question of the last level */
 } vc_growth;
 
+/* The most cells of a level whose sums over codes are kept: of two cells that were one, the sums of the larger are then
+   a difference.  They take no more memory than a copy of the rows, or VC_KEPT numbers. */
+static inline ptrdiff_t vc_kept_cells(ptrdiff_t n_rows, ptrdiff_t n_outputs, ptrdiff_t n_candidates, ptrdiff_t depth)
+{
+    const ptrdiff_t n_words = (n_candidates + VC_GROUP - 1) / VC_GROUP + n_outputs;
+    const ptrdiff_t room = n_rows * n_words > VC_KEPT ? n_rows * n_words : VC_KEPT;
+    ptrdiff_t n_cells = 1;
+    while (2 * n_cells < (ptrdiff_t)1 << depth && 4 * VC_CODES * n_cells * n_outputs * n_candidates <= room) n_cells *= 2;
+    return n_cells;
+}
+
 /* Doubles in the store of a growth; n_rows counts training rows. */
 static inline ptrdiff_t vc_store_size(ptrdiff_t n_rows, ptrdiff_t n_outputs, ptrdiff_t n_candidates, ptrdiff_t depth)
 {
-    ptrdiff_t n_words = (n_candidates + VC_GROUP - 1) / VC_GROUP + n_outputs;
-    return 8 + 2 * VC_GROUP * VC_CODES + n_candidates * (VC_CODES / 2 + 1) + 2 * n_words * n_rows
-           + 2 * (((ptrdiff_t)1 << depth) + 1);
+    const ptrdiff_t n_words = (n_candidates + VC_GROUP - 1) / VC_GROUP + n_outputs;
+    const ptrdiff_t n_cells = vc_kept_cells(n_rows, n_outputs, n_candidates, depth);
+    return 8 + 2 * VC_CODES * n_cells * n_outputs * n_candidates + n_candidates * (VC_CODES / 2 + 1)
+           + 2 * n_words * n_rows + 3 * (((ptrdiff_t)1 << depth) + 1);
 }
 
 typedef struct {
@@ -62,11 +76,11 @@ typedef struct {
     void (*score_f64)(const double *tile, ptrdiff_t stride, ptrdiff_t width, const int32_t *columns,
                       const double *thresholds, ptrdiff_t depth, const double *values, ptrdiff_t n_outputs,
                       ptrdiff_t n_tables, double *sums, ptrdiff_t n_rows, double *out);
-    /* The same for one row, whose columns lie together; sums: TEMP (n_outputs,) */
+    /* The same for one row, whose columns lie together. */
     void (*score_row_f32)(const float *row, const int32_t *columns, const float *thresholds, ptrdiff_t depth,
-                          const float *values, ptrdiff_t n_outputs, ptrdiff_t n_tables, float *sums, double *out);
+                          const float *values, ptrdiff_t n_outputs, ptrdiff_t n_tables, double *out);
     void (*score_row_f64)(const double *row, const int32_t *columns, const double *thresholds, ptrdiff_t depth,
-                          const double *values, ptrdiff_t n_outputs, ptrdiff_t n_tables, double *sums, double *out);
+                          const double *values, ptrdiff_t n_outputs, ptrdiff_t n_tables, double *out);
 } vm_cells_table;
 
 extern const vm_cells_table vm_cells_baseline;

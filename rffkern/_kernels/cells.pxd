@@ -16,7 +16,7 @@ cdef extern from "cells.h" nogil:
         double reg
         double *store
         Py_ssize_t depth
-        double score
+        double scale, score
         Py_ssize_t candidate, cut
     enum:
         VC_MAX_DEPTH
@@ -34,5 +34,4 @@ cdef extern from "cells.h" nogil:
                                     const real *thresholds, Py_ssize_t depth, const real *values, Py_ssize_t n_outputs,
                                     Py_ssize_t n_tables, real *sums, Py_ssize_t n_rows, double *out) noexcept
     void score_row "vm_score_row"(const real *row, const int32_t *columns, const real *thresholds, Py_ssize_t depth,
-                                  const real *values, Py_ssize_t n_outputs, Py_ssize_t n_tables, real *sums,
-                                  double *out) noexcept
+                                  const real *values, Py_ssize_t n_outputs, Py_ssize_t n_tables, double *out) noexcept

@@ -2,17 +2,17 @@
 #ifndef RFFKERN_POLYNOMIALS_H
 #define RFFKERN_POLYNOMIALS_H
 
-static inline float sine_f32(float z)
-{
-    float z2 = z * z;
-    return (3.1415926401f + -5.1677100767f * z) + ((2.5500773865f + -0.59829041128f * z) + 0.077655912276f * z2) * z2;
-}
+/* As macros they take numbers and vectors of numbers; z2 = z^2. */
+#define SINE_F32(z, z2)                                                                                                \
+    ((3.1415926401f + -5.1677100767f * (z)) +                                                                          \
+     ((2.5500773865f + -0.59829041128f * (z)) + 0.077655912276f * (z2)) * (z2))
+#define COSINE_F32(z, z2)                                                                                              \
+    ((-4.934802197f + 4.0587114147f * (z)) +                                                                           \
+     ((-1.3352399607f + 0.23507436832f * (z)) + -0.024627111595f * (z2)) * (z2))
 
-static inline float cosine_f32(float z)
-{
-    float z2 = z * z;
-    return (-4.934802197f + 4.0587114147f * z) + ((-1.3352399607f + 0.23507436832f * z) + -0.024627111595f * z2) * z2;
-}
+static inline float sine_f32(float z) { return SINE_F32(z, z * z); }
+
+static inline float cosine_f32(float z) { return COSINE_F32(z, z * z); }
 
 /* 2^f - 1 = f E(f): the odd powers of f, then the even ones, each as a polynomial in q = f^2. */
 static inline float exponential_odd_f32(float q)

@@ -12,7 +12,7 @@ cdef enum:
     STRIP_ROWS = 1024       # at most, that are read together
     STRIP_BYTES = 262144
     BLOCK_BYTES = 262144    # of the values of tables that all rows of a strip meet before others do
-    FEW = 8                 # rows from which on they are put in tiles
+    FEW = 3                 # rows from which on they are put in tiles
 
 
 cdef inline Py_ssize_t _strip_rows(Py_ssize_t n_features, Py_ssize_t n_bytes) noexcept nogil:
@@ -59,25 +59,15 @@ cdef void _score_strip(
         for t in range((n_rows + step - 1) // step):
             i = t * step
             tile = tiles + i * n_features if width == 1 else &X[(row + i) // step, 0, 0]
-            score_tile(tile, step, step, &columns[first, 0], &thresholds[first, 0], columns.shape[1],
-                       &values[first, 0, 0],
-                       out.shape[1], some, sums, min(step, n_rows - i), &out[row + i, 0])
+            score_tile(tile, step, (min(step, n_rows - i) + LANES - 1) // LANES * LANES, &columns[first, 0],
+                       &thresholds[first, 0], columns.shape[1], &values[first, 0, 0], out.shape[1], some, sums,
+                       min(step, n_rows - i), &out[row + i, 0])
 
 
-def score_tables(
-    const real[:, :, ::1] X,          # IN     (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
-    const int32_t[:, ::1] columns,    # IN     (n_tables, depth)
-    const real[:, ::1] thresholds,    # IN     (n_tables, depth)
-    const real[:, :, ::1] values,     # IN     (n_tables, 2^depth, n_outputs)
-    double[:, ::1] out,               # IN OUT (n_samples, n_outputs)
-    real[:, ::1] scratch,             # TEMP   (n_threads, scratch_size)
-    int n_threads,
-):
-    """out += sum over tables of the values of the cells of rows.
-
-    The cell is the sum over levels of (x[columns[t, level]] > thresholds[t, level]) << level.  A row's bits do not
-    depend on the rows beside it: values are summed in `real` over each VC_TABLES tables, and these sums in double.
-    """
+cdef int _score_tables(
+    const real[:, :, ::1] X, const int32_t[:, ::1] columns, const real[:, ::1] thresholds, const real[:, :, ::1] values,
+    double[:, ::1] out, real[:, ::1] scratch, int n_threads,
+) except -1:
     cdef Py_ssize_t n_samples = out.shape[0], n_outputs = out.shape[1], depth = columns.shape[1], width = X.shape[2]
     cdef Py_ssize_t n_tables = columns.shape[0], work = 0, i, b, first, last, start, stop
     agree(X.shape[1] >= 1, "X must have columns")
@@ -94,7 +84,7 @@ def score_tables(
           "scratch must have shape (n_threads, scratch_size)")
     agree(n_threads >= 1, "n_threads must be at least 1")
     if n_tables == 0 or n_samples == 0:
-        return
+        return 0
     agree(are_columns(&columns[0, 0], n_tables * depth, X.shape[1]), "columns must be below n_features")
     cdef Py_ssize_t rows = _strip_rows(X.shape[1], sizeof(real)), n_strips = (n_samples + rows - 1) // rows
     cdef Py_ssize_t block = BLOCK_BYTES // (n_outputs * sizeof(real) << depth) // VC_TABLES * VC_TABLES
@@ -108,7 +98,7 @@ def score_tables(
                 while start < n_tables:
                     stop = min(n_tables, start + some)
                     score_row(&X[i, 0, 0], &columns[start, 0], &thresholds[start, 0], depth, &values[start, 0, 0],
-                              n_outputs, stop - start, &scratch[0, 0], &out[i, 0])
+                              n_outputs, stop - start, &out[i, 0])
                     look_at_signals(&work, (stop - start) * (depth + n_outputs))
                     start = stop
         while start < n_tables:
@@ -123,3 +113,50 @@ def score_tables(
                 look_at_signals(&work, (last - first) * each * (stop - start))
                 first = last
             start = stop
+    return 0
+
+
+def score_tables(
+    X,                         # IN     real (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
+    columns,                   # IN     int32 (n_tables, depth)
+    thresholds,                # IN     real (n_tables, depth)
+    values,                    # IN     real (n_tables, 2^depth, n_outputs)
+    out,                       # IN OUT double (n_samples, n_outputs)
+    scratch,                   # TEMP   real (n_threads, scratch_size)
+    int n_threads,
+):
+    """out += sum over tables of the values of the cells of rows.
+
+    The cell is the sum over levels of (x[columns[t, level]] > thresholds[t, level]) << level.  A row's bits do not
+    depend on the rows beside it: values are summed in `real` over each VC_TABLES tables, and these sums in double.
+    """
+    if scratch.itemsize == sizeof(float):   # a fused function that Python sees takes twice the space
+        _score_tables[float](X, columns, thresholds, values, out, scratch, n_threads)
+    else:
+        _score_tables[double](X, columns, thresholds, values, out, scratch, n_threads)
+
+
+def score_lines(
+    const real[:, :, ::1] X,          # IN     (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
+    const double[::1] center,         # IN     (n_features,)
+    const double[:, ::1] slopes,      # IN     (n_features, n_outputs)
+    double[:, ::1] out,               # IN OUT (n_samples, n_outputs)
+):
+    """out += (x - center) slopes, column after column in double, so that a row's bits depend on no other row."""
+    cdef Py_ssize_t n_samples = out.shape[0], n_outputs = out.shape[1], n_features = X.shape[1], width = X.shape[2]
+    cdef Py_ssize_t work = 0, row, i, j, k, t
+    cdef double x
+    agree(width >= 1 and n_features >= 1, "X must have columns")
+    agree(X.shape[0] == (n_samples + width - 1) // width,
+          "X must have shape (n_samples, n_features, 1) or (n_tiles, n_features, width)")
+    agree(center.shape[0] == n_features, "center must have shape (n_features,)")
+    agree(slopes.shape[0] == n_features and slopes.shape[1] == n_outputs, "slopes must have shape (n_features, n_outputs)")
+    with nogil:
+        for t in range(X.shape[0]):
+            for j in range(n_features):
+                for i in range(min(width, n_samples - t * width)):
+                    row = t * width + i
+                    x = <double>X[t, j, i] - center[j]
+                    for k in range(n_outputs):
+                        out[row, k] += x * slopes[j, k]
+            look_at_signals(&work, width * n_features * (1 + n_outputs))

@@ -1,5 +1,7 @@
 """Pairs of cosines of boosting against their NumPy twin and finite differences, and the descent."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from helpers.boost_pairs import TILE, PairProblem, pair_problems
@@ -101,6 +103,16 @@ def test_descent_goes_down(problem):
     assert_same_bits(problem.objective(omega)[0:3:2], (value, amplitudes))
 
 
+def test_descents_side_by_side():
+    """Members are trained by threads of their own; none sees another."""
+    problems = [PairProblem(seed, 2000, 6) for seed in range(4)]
+    alone = [problem.descend() for problem in problems]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(20):
+            for found, expected in zip(pool.map(PairProblem.descend, problems), alone, strict=True):
+                assert_same_bits(found, expected)
+
+
 def test_descent_finds_a_cosine():
     """The gradient is a cosine of 1.1 omega with noise; the start is somewhat off."""
     problem = PairProblem(5, 4000, 10, 1, size=3)
@@ -145,7 +157,7 @@ def test_evaluation(problem):
     np.testing.assert_allclose(problem.evaluate(amplitudes), expected, atol=2e-5)
 
 
-@pytest.mark.parametrize("constant", [0.0, 1.0, 1e-20, 1e10])
+@pytest.mark.parametrize("constant", [0.0, 1.0, 0.3, 1e-15, 1e10])
 def test_a_gradient_without_anything_to_learn(constant):
     """Nothing is divided by 0; a gradient that is constant has no amplitudes."""
     problem = PairProblem(7, 400, 4, weighted=False)
@@ -153,6 +165,7 @@ def test_a_gradient_without_anything_to_learn(constant):
     value, slope, amplitudes = problem.objective()
     assert np.isfinite([value, *slope, *problem.descend()[1]]).all()
     np.testing.assert_allclose(amplitudes, 0, atol=1e-5 * constant)
+    assert value == pytest.approx(1 + 0.01 * problem.omega @ problem.omega, abs=1e-3)
 
 
 def test_no_weight():

@@ -336,6 +336,10 @@ def step_slopes(real):
             "targets": row[0], "weight": row[0], "n_train": TILE}
 
 
+def best_step(real):
+    return step_slopes(real) | {"n_steps": 2, "largest_move": 5.0, "smallest_move": 0.1}
+
+
 def update(real):
     return step_slopes(real) | {name: np.ones((1, 2 * TILE), np.float32) for name in ("scores", "gradient", "hessian")}
 
@@ -355,7 +359,7 @@ def score_tables(real):
 
 
 ENTRIES = {
-    boost_losses: [step_slopes, update],
+    boost_losses: [best_step, step_slopes, update],
     boost_pairs: [choose_pair, pair_objective, descend_pair, evaluate_pair],
     boost_tables: [grow_table, evaluate_table],
     term_scoring: [score_tables],

@@ -25,7 +25,7 @@ def rows(n_samples, n_features, dtype, seed=3):
     return X
 
 
-@given(tables, st.sampled_from([1, 2, 7, 8, 9, 127, 128, 129, 300, 1025]), st.sampled_from(WIDTHS))
+@given(tables, st.sampled_from([1, 2, 3, 4, 17, 127, 128, 129, 300, 1025]), st.sampled_from(WIDTHS))
 def test_score(problem, n_samples, width):
     X = rows(n_samples, problem.n_features, problem.dtype)
     np.testing.assert_allclose(problem.score(X, width), problem.twin(X), rtol=0,
@@ -45,7 +45,7 @@ def test_score_at_every_level(level, dtype, depth):
 def test_a_row_scores_the_same_bits_in_any_company(level, dtype, n_outputs):
     problem, X = Tables(1, 333, 6, 11, n_outputs, dtype), rows(700, 11, dtype)
     together = problem.score(X)
-    for n_rows in (1, 5, 9, 140):
+    for n_rows in (1, 2, 5, 140):
         apart = [problem.score(X[i : i + n_rows]) for i in range(0, 700, n_rows)]
         np.testing.assert_array_equal(np.concatenate(apart), together)
     for width in WIDTHS:

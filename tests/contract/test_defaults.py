@@ -24,7 +24,7 @@ SPARSE = SHARED | {
     "update": "full", "group_size": 50, "kernel": "auto", "reg_lambda": "auto", "early_stopping_rounds": 20,
     "precision": "double", "verbose": 0}
 BOOSTING = {
-    "n_estimators": 3000, "n_members": None, "learning_rate": 1.0, "reg_lambda": "auto", "kinds": ("waves", "tables"),
+    "n_estimators": 3000, "n_members": None, "learning_rate": 1.0, "reg_lambda": "auto", "kinds": ("waves", "tables", "lines"),
     "max_samples": 16384, "early_stopping_rounds": "auto", "validation_fraction": "auto", "columns": "auto",
     "random_state": None, "n_threads": None, "verbose": 0}
 DEFAULTS = {

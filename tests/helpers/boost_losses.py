@@ -69,6 +69,10 @@ class LossProblem:
         return boost_losses.step_slopes(self.loss, self.parameter, self.scores, self.directions, step, self.targets,
                                         self.weight, self.n_train)
 
+    def best_step(self, step, n_steps, largest_move=5.0, smallest_move=0.0):
+        return boost_losses.best_step(self.loss, self.parameter, self.scores, self.directions, step, self.targets,
+                                      self.weight, self.n_train, n_steps, largest_move, smallest_move)
+
     def update(self, step):
         """Scores, both losses, and the gradient and the hessian of the training rows."""
         scores, g, h = self.scores.copy(), np.full_like(self.scores, np.nan), np.full_like(self.scores, np.nan)
