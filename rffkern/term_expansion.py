@@ -95,13 +95,15 @@ class TermExpansion(Expansion):
     def _shapes(self) -> tuple[tuple[int, ...], ...]:
         n_cosines, n_outputs, (n_tables, depth) = len(self.omegas), self.n_outputs, self.table_columns.shape
         return ((n_cosines, self.n_features), (n_cosines,), (n_cosines, n_outputs), (n_outputs,), (self.n_features,),
-                (self.n_features, n_outputs), (n_tables, depth), (n_tables, depth), (n_tables, n_outputs << min(depth, _MAX_DEPTH)))
+                (self.n_features, n_outputs), (n_tables, depth), (n_tables, depth),
+                (n_tables, n_outputs << min(depth, _MAX_DEPTH)))
 
     def bound(self) -> Double:
         """What no score exceeds in magnitude, shape (n_outputs,)."""
         n_tables, depth = self.table_columns.shape
         cells = np.abs(self.table_values).reshape(n_tables, 1 << depth, self.n_outputs)
-        return super().bound() + cells.max(axis=1, initial=0.0).sum(axis=0)
+        lines = term_scoring.LARGEST_SLOPE_PART * (self.slopes != 0).sum(axis=0)
+        return super().bound() + lines + cells.max(axis=1, initial=0.0).sum(axis=0)
 
     def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""

@@ -208,7 +208,7 @@ def _expansions(X):
             rows * scale, np.zeros(len(rows)), np.ones((len(rows), 1)), [0.0], np.zeros(d))
         yield lambda scale=scale: KernelExpansion(rows, np.ones((len(rows), 1)), [0.0], np.full(d, scale))
         yield lambda scale=scale: TermExpansion(
-            rows * scale, np.zeros(len(rows)), np.ones((len(rows), 1)), [0.0], np.zeros(d),
+            rows * scale, np.zeros(len(rows)), np.ones((len(rows), 1)), [0.0], np.zeros(d), np.full((d, 1), scale),
             table_columns=np.arange(2 * len(rows)).reshape(-1, 2) % max(d, 1),
             thresholds=np.repeat(rows[:, :1], 2, axis=1) * scale,
             table_values=np.ones((len(rows), 4)))

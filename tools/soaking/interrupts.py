@@ -53,9 +53,9 @@ def _scoring(rng, X):
     if form == 0:
         terms = min(terms, 5000)
         tables = rng.integers(0, X.shape[1], (terms, 8)), rng.standard_normal((terms, 8)), np.ones((terms, 256))
-        model = rffkern.TermExpansion(np.zeros((0, X.shape[1])), np.zeros(0), np.zeros((0, 1)), [0.0],
-                                      np.zeros(X.shape[1]), table_columns=tables[0], thresholds=tables[1],
-                                      table_values=tables[2])
+        d = X.shape[1]
+        model = rffkern.TermExpansion(np.zeros((0, d)), np.zeros(0), np.zeros((0, 1)), [0.0], np.zeros(d),
+                                      np.ones((d, 1)), *tables)
     elif form == 1:
         model = rffkern.FourierExpansion(points, np.zeros(terms), np.ones((terms, 1)), [0.0], np.zeros(X.shape[1]))
     else:
