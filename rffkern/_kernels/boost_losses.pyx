@@ -25,8 +25,7 @@ cdef int _check(
     agree(VB_SQUARED <= loss <= VB_POISSON, "loss must be one of the losses of this module")
     agree(loss != VB_HUBER or parameter > 0, "parameter must be above 0: the residual from which the loss is linear")
     agree(loss != VB_QUANTILE or 0 < parameter < 1, "parameter must be a quantile between 0 and 1")
-    agree(n_outputs == 1 or (loss == VB_SOFTMAX and n_outputs > 1),
-          "scores must have shape (n_outputs, n), and (1, n) unless the loss is SOFTMAX")
+    agree(n_outputs >= 1, "scores must have shape (n_outputs, n)")
     agree(n % TILE == 0, "scores must have shape (n_outputs, n), n a multiple of 128")
     agree(has_shape(directions, n_outputs, n), "directions must have the shape of scores")
     agree(isfinite(step), "step must be finite")
@@ -52,12 +51,29 @@ cdef inline Py_ssize_t _piece(Py_ssize_t n_outputs) noexcept nogil:
     return TILE * max(<Py_ssize_t>1, SIGNAL_WORK // (4 * COSINE * TILE * n_outputs))
 
 
+cdef inline Py_ssize_t _n_parts(const vb_rows *rows) noexcept nogil:
+    """Outputs that have a loss of their own: all, but those of SOFTMAX, which has one for all."""
+    return 1 if rows.loss == VB_SOFTMAX else rows.n_outputs
+
+
+cdef inline vb_rows _part(const vb_rows *rows, Py_ssize_t k) noexcept nogil:
+    """The rows with the outputs of one loss."""
+    cdef vb_rows part = rows[0]
+    if rows.loss != VB_SOFTMAX:
+        part.n_outputs = 1
+        part.scores, part.directions = rows.scores + k * rows.stride, rows.directions + k * rows.stride
+    return part
+
+
 cdef int _add_slopes(vb_rows *rows, Py_ssize_t n_train, double *sums, Py_ssize_t *work) except -1 nogil:
     """sums += slope and curvature at the step of the rows."""
-    cdef Py_ssize_t first = 0, last, piece = _piece(rows.n_outputs)
+    cdef Py_ssize_t first = 0, last, k, piece = _piece(rows.n_outputs)
+    cdef vb_rows part
     while first < n_train:
         last = min(n_train, first + piece)
-        slopes(rows, first, last, sums)
+        for k in range(_n_parts(rows)):
+            part = _part(rows, k)
+            slopes(&part, first, last, sums)
         look_at_signals(work, (last - first) * rows.n_outputs * 4 * COSINE)
         first = last
     return 0
@@ -75,7 +91,7 @@ def step_slopes(
 ):
     """The sum over training rows of weight times slope, and of weight times curvature, of what is gained along a step.
 
-    At scores + step directions, with g = -dloss/dF and h = d2loss/dF2: the sums of weight g direction and of
+    Outputs of all losses but SOFTMAX have the same targets.  At scores + step directions, with g = -dloss/dF and h = d2loss/dF2: the sums of weight g direction and of
     weight h direction^2, over all outputs.
     """
     _check(loss, parameter, scores, directions, step, targets, weight, n_train)
@@ -150,16 +166,18 @@ def update(
     agree(has_shape(hessian, n_outputs, n), "hessian must have the shape of scores")
     if n == 0:
         return 0.0, 0.0
-    cdef vb_rows rows = _rows(loss, parameter, scores, directions, step, targets, weight)
+    cdef vb_rows part, rows = _rows(loss, parameter, scores, directions, step, targets, weight)
     cdef double[2] losses = [0.0, 0.0]
-    cdef Py_ssize_t first = 0, last, work = 0, piece = _piece(n_outputs)
+    cdef Py_ssize_t first = 0, last, k, work = 0, piece = _piece(n_outputs)
     cdef bint trains
     with nogil:
         while first < n:
             trains = first < n_train
             last = min(n_train if trains else n, first + piece)
-            losses[not trains] += update_rows(&rows, first, last, &gradient[0, 0] if trains else NULL,
-                                              &hessian[0, 0] if trains else NULL)
+            for k in range(_n_parts(&rows)):
+                part = _part(&rows, k)
+                losses[not trains] += update_rows(&part, first, last, &gradient[k, 0] if trains else NULL,
+                                                  &hessian[k, 0] if trains else NULL)
             look_at_signals(&work, (last - first) * n_outputs * 4 * COSINE)
             first = last
     return losses[0], losses[1]

@@ -23,7 +23,7 @@ enum {
 typedef struct {
     int loss;
     float parameter;
-    ptrdiff_t n_outputs, stride; /* of scores and directions; losses other than VB_SOFTMAX have one output */
+    ptrdiff_t n_outputs, stride; /* of scores and directions; one output, unless the loss is VB_SOFTMAX */
     float *scores;
     const float *directions, *targets, *weight;
     float step;

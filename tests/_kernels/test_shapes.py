@@ -354,6 +354,11 @@ def evaluate_table(real):
             "values": np.ones((8, 2)), "out": np.empty((2, TILE), np.float32)}
 
 
+def score_lines(real):
+    return {"X": np.ones((9, N_FEATURES, 1), real), "center": np.ones(N_FEATURES), "slopes": np.ones((N_FEATURES, 2)),
+            "out": np.ones((9, 2))}
+
+
 def score_tables(real):
     return Tables(0, 5, 3, N_FEATURES, 2, real).arguments(np.ones((9, N_FEATURES, 1), real), np.ones((9, 2)), 1)
 
@@ -362,7 +367,7 @@ ENTRIES = {
     boost_losses: [best_step, step_slopes, update],
     boost_pairs: [choose_pair, pair_objective, descend_pair, evaluate_pair],
     boost_tables: [grow_table, evaluate_table],
-    term_scoring: [score_tables],
+    term_scoring: [score_tables, score_lines],
     column_forms: [map_rows],
     gbrff_landmark: [make_waves, landmark_objective, descend_landmark, component_losses],
     gbrff_omega: [omega_objective, descend_omega],

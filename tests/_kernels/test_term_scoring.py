@@ -76,3 +76,24 @@ def test_large_scores_of_many_tables_keep_their_digits():
 def test_wide_rows():
     problem, X = Tables(5, 60, 8, 3000, 1, np.float64), rows(400, 3000, np.float64)
     np.testing.assert_allclose(problem.score(X), problem.twin(X), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_lines(dtype, n_outputs):
+    """Rows one by one and in tiles have the same bits, those of sums over the columns in their order."""
+    rng = np.random.default_rng(4)
+    X, center, slopes = rng.standard_normal((70, 5)).astype(dtype), rng.standard_normal(5), rng.standard_normal(
+        (5, n_outputs))
+    start = rng.standard_normal((70, n_outputs))
+    expected = start.copy()
+    for j in range(5):
+        expected += (X[:, j].astype(float) - center[j])[:, None] * slopes[j]
+    alone, tiled = start.copy(), start.copy()
+    term_scoring.score_lines(X[:, :, None].copy(), center, slopes, alone)
+    tiles = np.zeros((5, 5, 16), dtype)
+    for i, row in enumerate(X):
+        tiles[i // 16, :, i % 16] = row
+    term_scoring.score_lines(tiles, center, slopes, tiled)
+    np.testing.assert_array_equal(alone, expected)
+    np.testing.assert_array_equal(tiled, expected)

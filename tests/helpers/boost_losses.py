@@ -21,18 +21,18 @@ def twin(name, scores, targets, parameter):
         return total - np.sum(np.where(is_class, F, 0), axis=0), is_class - p, p * (1 - p)
     residual = y - F
     if name == "SQUARED":
-        return residual[0] ** 2 / 2, residual, np.ones_like(F)
+        return (residual**2 / 2).sum(axis=0), residual, np.ones_like(F)
     if name == "LOGISTIC":
         p = np.exp(-np.logaddexp(0, y * F))
-        return np.logaddexp(0, -y * F)[0], y * p, p * np.exp(-np.logaddexp(0, -y * F))
+        return np.logaddexp(0, -y * F).sum(axis=0), y * p, p * np.exp(-np.logaddexp(0, -y * F))
     if name == "HUBER":
         held = residual.clip(-parameter, parameter)
-        return (held * (residual - held / 2))[0], held, np.ones_like(F)
+        return (held * (residual - held / 2)).sum(axis=0), held, np.ones_like(F)
     if name == "QUANTILE":
         slope = parameter - (y < F)
-        return (slope * residual)[0], slope, np.ones_like(F)
+        return (slope * residual).sum(axis=0), slope, np.ones_like(F)
     rate = np.exp(F.clip(-50, 50))
-    return (rate - y * F)[0], y - rate, rate
+    return (rate - y * F).sum(axis=0), y - rate, rate
 
 
 class LossProblem:
@@ -47,7 +47,6 @@ class LossProblem:
         self.weight = (rng.uniform(0.2, 3, n) if weighted else np.ones(n)).astype(np.float32)
         self.weight[n_train_rows : self.n_train] = 0
         self.weight[self.n_train + n_held_rows :] = 0
-        n_outputs = n_outputs if name == "SOFTMAX" else 1
         self.scores = (spread * rng.standard_normal((n_outputs, n))).astype(np.float32)
         self.directions = rng.standard_normal((n_outputs, n)).astype(np.float32)
         self.targets = {"LOGISTIC": lambda: rng.choice([-1, 1], n), "SOFTMAX": lambda: rng.integers(0, n_outputs, n),
