@@ -93,8 +93,8 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
     and with one a form of each column), k outputs (1 for two classes), M members of which t are trained at once, and
     m = `max_samples`, at most n:
 
-        array:  n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 3 e + 8 + 32 k) + 4 (d + 2) m)
-        blocks: n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 3 e + 8 + 32 k) + 4 (d + 2) m)
+        array:  n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
+        blocks: n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
 
     An array with a map takes n (12 d + e + 44) before the rounds, if that is more.
 
@@ -114,8 +114,8 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
         "the same sum of weights.  None: 1."), *PARAMETERS[6:])
     _attributes = (CLASSES_, *ATTRIBUTES)
 
-    def __init__(self, n_estimators: int = 3000, *, n_members: int | None = None, learning_rate: float = 1.0,
-                 reg_lambda: str | float = "auto", kinds: Sequence[str] = ("waves", "tables", "lines"),
+    def __init__(self, n_estimators: int = 3000, *, n_members: int | None = None, learning_rate: str | float = "auto",
+                 reg_lambda: str | float = "auto", kinds: Sequence[str] = ("waves", "tables"),
                  max_samples: int | None = 16384, class_weight: Any = None,
                  early_stopping_rounds: str | int | None = "auto", validation_fraction: str | float = "auto",
                  columns: Any = "auto", random_state: RandomSource = None, n_threads: int | None = None,
@@ -188,8 +188,8 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
     and with one a form of each column), k targets, M members of which t are trained at once, and m = `max_samples`,
     at most n:
 
-        array:  n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 3 e + 8 + 32 k) + 4 (d + 2) m)
-        blocks: n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 3 e + 8 + 32 k) + 4 (d + 2) m)
+        array:  n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
+        blocks: n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
 
     An array with a map takes n (12 d + e + 44) before the rounds, if that is more.
 
@@ -216,7 +216,7 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
     _attributes = ATTRIBUTES
 
     def __init__(self, n_estimators: int = 3000, *, loss: str = "squared", delta: float = 1.35, quantile: float = 0.5,
-                 n_members: int | None = None, learning_rate: float = 1.0, reg_lambda: str | float = "auto",
+                 n_members: int | None = None, learning_rate: str | float = "auto", reg_lambda: str | float = "auto",
                  kinds: Sequence[str] = ("waves", "tables", "lines"), max_samples: int | None = 16384,
                  early_stopping_rounds: str | int | None = "auto", validation_fraction: str | float = "auto",
                  columns: Any = "auto", random_state: RandomSource = None, n_threads: int | None = None,

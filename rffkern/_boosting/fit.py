@@ -34,7 +34,7 @@ class BoostedModel(Protocol):
 
     n_estimators: int
     n_members: int | None
-    learning_rate: float
+    learning_rate: str | float
     reg_lambda: str | float
     kinds: Sequence[str]
     max_samples: int | None
@@ -119,8 +119,10 @@ def _settled(model: BoostedModel, n_rows: int) -> Rules:
         found = found._replace(patience=model.early_stopping_rounds)
     if model.reg_lambda != "auto":
         found = found._replace(reg_lambda=float(model.reg_lambda))
-    return found._replace(n_folds=max(2, min(found.n_folds, n_rows)), pair_rate=found.pair_rate * model.learning_rate,
-                          table_rate=found.table_rate * model.learning_rate)
+    if model.learning_rate != "auto":
+        factor = float(model.learning_rate) / found.pair_rate
+        found = found._replace(pair_rate=found.pair_rate * factor, table_rate=found.table_rate * factor)
+    return found._replace(n_folds=max(2, min(found.n_folds, n_rows)))
 
 
 def _folds(work: _Work, learned: Indices, rng: "np.random.Generator") -> list[Layout]:

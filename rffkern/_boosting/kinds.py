@@ -180,9 +180,11 @@ class Tables:
         values = np.zeros((1 << self._depth, len(state.scores)))
         if not len(candidates):
             return None
-        if not self._store.size:  # for all columns, of which memory is taken for those that are used
-            self._store = np.empty(boost_tables.store_size(state.n_train, len(state.scores), len(self._sources),
-                                                           self._depth))
+        sizes = [boost_tables.store_size(state.n_train, len(state.scores), n, self._depth)
+                 for n in (len(candidates), len(self._sources))]
+        if self._store.size < sizes[0]:  # at once for all columns: memory is taken when it is used
+            self._store = np.empty(0)  # before its successor takes memory
+            self._store = np.empty(max(sizes))
         if not boost_tables.grow_table(
                 state.codes, self._counts, state.gradient, state.hessian, candidates, self._depth, _RIDGE_OF_CELLS,
                 state.n_train, columns, cuts, self._gains, values, self._store):
@@ -198,8 +200,24 @@ class Tables:
 _RIDGES = tuple(10.0**k for k in range(-4, 1))
 
 
+# Columns that a line reads at most: decomposing their products takes time in proportion to the cube of their number.
+_MOST_COLUMNS = 500
+
+
+def _most_telling(state: State) -> Indices:
+    """All columns, or of many those whose products with the slopes of the loss are largest."""
+    n_columns = len(state.columns)
+    if n_columns <= _MOST_COLUMNS:
+        return np.arange(n_columns)
+    products = np.abs(state.columns[:, : state.n_train] @ state.gradient[:, : state.n_train].T).max(axis=1)
+    return np.sort(np.argsort(products)[-_MOST_COLUMNS:])
+
+
 class Lines:
-    """Linear functions of all columns, by ridge regression of the slopes of the loss."""
+    """Linear functions of all columns, by ridge regression of the slopes of the loss.
+
+    Of a wide table these are the columns that go best with the slopes before the first round.
+    """
 
     name = "lines"
     searches_steps = True
@@ -208,7 +226,10 @@ class Lines:
         self.rate = rate
         self._sources, self._n_sources = columns.sources, columns.n_sources
         self.relevances = np.zeros(columns.n_sources)
-        rows = state.columns[:, : state.n_train]
+        chosen = _most_telling(state)
+        self._n_columns, self._chosen = len(state.columns), chosen
+        self._rows = state.columns if len(chosen) == len(state.columns) else state.columns[chosen]
+        rows = self._rows[:, : state.n_train]
         weight = state.weight[: state.n_train]
         self._total = float(weight.sum(dtype=np.float64))
         self._means = (rows @ weight).astype(np.float64) / self._total
@@ -230,11 +251,12 @@ class Lines:
 
     def fit(self, state: State, rng: Any) -> Line | None:
         gradient = state.gradient[:, : state.n_train]
-        products = (state.columns[:, : state.n_train] @ gradient.T).astype(np.float64)
+        products = (self._rows[:, : state.n_train] @ gradient.T).astype(np.float64)
         products -= np.outer(self._means, gradient.sum(axis=1, dtype=np.float64))
         shrunk = (self._vectors.T @ products) / (self._spectrum + self._ridge * self._total)[:, None]
-        slopes = self._vectors @ shrunk
-        np.matmul(slopes.T.astype(np.float32), state.columns, out=state.directions)
+        slopes = np.zeros((self._n_columns, len(gradient)))
+        slopes[self._chosen] = self._vectors @ shrunk
+        np.matmul(slopes[self._chosen].T.astype(np.float32), self._rows, out=state.directions)
         return Line(slopes)
 
     def take(self, term: Line, step: float) -> None:

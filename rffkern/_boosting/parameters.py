@@ -7,7 +7,6 @@ from .._estimator.parameters import ARGUMENTS as SHARED
 from .._estimator.parameters import (
     COLUMNS,
     EXPANSION_,
-    LEARNING_RATE,
     MAX_SAMPLES,
     N_ESTIMATORS,
     N_ESTIMATORS_,
@@ -41,10 +40,12 @@ class _Kinds(NamedTuple):
 PARAMETERS = (
     N_ESTIMATORS.described("Largest number of rounds of a member."),
     Parameter("n_members", Number(int, 1, 1000, optional=True),
-              "Number of members, whose mean is the model.  None: 10 on up to 1,000 rows, 5 from 3,000 on, and fewer "
-              "from 30,000 on, down to 1 on 900,000."),
-    LEARNING_RATE.described(
-        "Factor on the rates at which terms are taken, which follow from the number of rows."),
+              "Number of members, whose mean is the model.  None: 10 on up to 1,000 rows, 5 from 3,000 to 5,000, 2 on "
+              "30,000, and 1 from 300,000 on."),
+    Parameter("learning_rate", Number(float, 0, 1, open_low=True, word="auto"),
+              'Share of the best step that a pair of waves takes.  "auto" is 0.15 on up to 3,000 rows and 0.4 from '
+              "30,000 on; tables take a sixth of it on few rows and a third on many, at any rate.  Several classes "
+              "double it."),
     Parameter("reg_lambda", Number(float, 0, 1e10, word="auto"),
               'Weight of |omega|^2 in the descent of waves, for those of scale 1; "auto" is 0.6 / n for n rows.'),
     Parameter("kinds", _Kinds(),

@@ -7,7 +7,7 @@ from helpers.term_scoring import Tables
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern._kernels import boost_tables
+from rffkern._kernels import boost_tables, term_scoring
 
 WIDTHS = (1, 16, 32, 64, 128)
 ROUNDING = {np.float32: 1e-6, np.float64: 1e-14}

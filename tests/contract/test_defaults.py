@@ -24,12 +24,13 @@ SPARSE = SHARED | {
     "update": "full", "group_size": 50, "kernel": "auto", "reg_lambda": "auto", "early_stopping_rounds": 20,
     "precision": "double", "verbose": 0}
 BOOSTING = {
-    "n_estimators": 3000, "n_members": None, "learning_rate": 1.0, "reg_lambda": "auto",
-    "kinds": ("waves", "tables", "lines"), "max_samples": 16384, "early_stopping_rounds": "auto",
+    "n_estimators": 3000, "n_members": None, "learning_rate": "auto", "reg_lambda": "auto",
+    "kinds": ("waves", "tables"), "max_samples": 16384, "early_stopping_rounds": "auto",
     "validation_fraction": "auto", "columns": "auto", "random_state": None, "n_threads": None, "verbose": 0}
 DEFAULTS = {
     "fourier_boosting": BOOSTING | {"class_weight": None},
-    "fourier_boosting_regressor": BOOSTING | {"loss": "squared", "delta": 1.35, "quantile": 0.5},
+    "fourier_boosting_regressor": BOOSTING | {
+        "kinds": ("waves", "tables", "lines"), "loss": "squared", "delta": 1.35, "quantile": 0.5},
     "gbrff": GBRFF,
     "gbrff1": ROUNDS | {"n_estimators": 100, "n_components": 10, "beta": 1.0, "landmarks": "learn", "step": "closed"},
     "gbrff2": ROUNDS | {"n_estimators": 100, "reg_lambda": 0.03125},
