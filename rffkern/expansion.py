@@ -31,7 +31,7 @@ _FEW = 8  # rows, fewer than which are faster with vectors over the terms than w
 
 
 class Expansion:
-    """Base of both expansions: read-only arrays that define a function of a row.
+    """Base of all expansions: read-only arrays that define a function of a row.
 
     The forms in which kernels read the arrays are made when they are first needed, and kept in dicts.  No lock guards
     these, and none is needed: an entry depends on the arrays alone, so that two threads that make it at the same time
@@ -201,8 +201,8 @@ class FourierExpansion(Expansion):
         vars(self).update(_packed_few={}, _angle_bound={})
 
     def _shapes(self) -> tuple[tuple[int, ...], ...]:
-        return ((self.n_terms, self.n_features), (self.n_terms,), (self.n_terms, self.n_outputs), (self.n_outputs,),
-                (self.n_features,))
+        n, k = self.n_terms, self.n_outputs
+        return self.omegas.shape, (n,), (n, k), (k,), (self.n_features,)
 
     def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
@@ -232,8 +232,7 @@ class FourierExpansion(Expansion):
         if n_samples < _FEW:
             out = np.empty((n_samples, self.intercept.size))
             terms, amplitudes = self._packed_few.get(X.dtype) or self._pack_few(X.dtype)
-            scoring.score_few(X, self.center, terms, amplitudes, self.intercept, out,
-                              np.empty(1 + n_features, X.dtype))
+            scoring.score_few(X, self.center, terms, amplitudes, self.intercept, out, np.empty(1 + n_features, X.dtype))
             return out
         return self._score_laid_out(X.reshape(n_samples, n_features, 1), n_samples, n_threads)
 
@@ -346,8 +345,7 @@ class KernelExpansion(Expansion):
         super().__init__(centers, weights, intercept, inverse_lengthscales)
 
     def _shapes(self) -> tuple[tuple[int, ...], ...]:
-        return ((self.n_terms, self.n_features), (self.n_terms, self.n_outputs), (self.n_outputs,),
-                (self.n_features,))
+        return self.centers.shape, (self.n_terms, self.n_outputs), (self.n_outputs,), (self.n_features,)
 
     def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""

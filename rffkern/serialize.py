@@ -217,7 +217,8 @@ def _describe_model(model: Model) -> Contents:
     classes = getattr(model, "classes_", None)
     names = getattr(model, "feature_names_in_", None)
     curves = {name: getattr(model, name) for name in model._fitted_curves}
-    params = {name: _plain(name, value) for name, value in model.get_params(deep=False).items()}
+    given = model._params_for_file(model.get_params(deep=False))
+    params = {name: _plain(name, value) for name, value in given.items()}
     column_map = getattr(model, "column_map_", None)
     if not _agree(model.columns, column_map):
         raise InvalidInputError("the parameter columns of the model must be that it was fitted with")
@@ -365,7 +366,7 @@ def _current_params(cls: type[Model], params: Any, version: int) -> dict[str, An
     columns = params["columns"]
     if columns is not None and columns != _CHOSEN:
         columns = _map_from_params(columns)
-    return {**params, "columns": columns, "n_threads": None}
+    return {**cls._params_of_file(params), "columns": columns, "n_threads": None}
 
 
 def _fitted(model: Model, header: Header, expansion: Expansion, curves: Mapping[str, Double],
@@ -373,6 +374,8 @@ def _fitted(model: Model, header: Header, expansion: Expansion, curves: Mapping[
     """The fitted attributes, checked against the shapes of the expansion."""
     n_columns = expansion.n_features if header.get("columns") is None else len(header["columns"]["columns"])
     names = _names_from_json(header["feature_names"], n_columns)
+    importances = curves.get("feature_importances_")
+    require(importances is None or importances.shape == (n_columns,), "columns and importances do not agree in number")
     attributes = {**curves, **model._restored(expansion, curves, classes)}
     return Fitted(None if names is None else np.array(names, dtype=object), classes, expansion, attributes)
 

@@ -85,8 +85,8 @@ class TermExpansion(Expansion):
                          table_values)
         n_tables, depth = self.table_columns.shape
         columns = self.table_columns
-        if depth > _MAX_DEPTH:
-            raise InvalidInputError(f"table_columns must have at most {_MAX_DEPTH} columns, got {depth}")
+        if depth > _MAX_DEPTH or (n_tables and not depth):
+            raise InvalidInputError(f"table_columns must have 1 to {_MAX_DEPTH} columns, got {depth}")
         if columns.size and not ((columns == np.floor(columns)) & (columns >= 0) & (columns < self.n_features)).all():
             raise InvalidInputError(f"table_columns must hold indices of {self.n_features} features")
         cosines = FourierExpansion(self.omegas, self.phases, self.amplitudes, self.intercept, self.center)
@@ -95,12 +95,15 @@ class TermExpansion(Expansion):
     def _shapes(self) -> tuple[tuple[int, ...], ...]:
         n_cosines, n_outputs, (n_tables, depth) = len(self.omegas), self.n_outputs, self.table_columns.shape
         return ((n_cosines, self.n_features), (n_cosines,), (n_cosines, n_outputs), (n_outputs,), (self.n_features,),
-                (self.n_features, n_outputs), (n_tables, depth), (n_tables, depth), (n_tables, n_outputs << min(depth, _MAX_DEPTH)))
+                (self.n_features, n_outputs), (n_tables, depth), (n_tables, depth),
+                (n_tables, n_outputs << min(depth, _MAX_DEPTH)))
 
     def bound(self) -> Double:
         """What no score exceeds in magnitude, shape (n_outputs,)."""
-        cells = np.abs(self.table_values).reshape(len(self.table_values), -1, self.n_outputs)
-        return super().bound() + cells.max(axis=1, initial=0.0).sum(axis=0)
+        n_tables, depth = self.table_columns.shape
+        cells = np.abs(self.table_values).reshape(n_tables, 1 << depth, self.n_outputs)
+        lines = term_scoring.LARGEST_SLOPE_PART * (self.slopes != 0).sum(axis=0)
+        return super().bound() + lines + cells.max(axis=1, initial=0.0).sum(axis=0)
 
     def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
@@ -118,14 +121,14 @@ class TermExpansion(Expansion):
             tables = self._packed.get(rows.dtype) or self._pack(rows.dtype)
             n_threads = check_n_threads(n_threads, len(scores) * tables.columns.size)
             size = term_scoring.scratch_size(self.n_features, self.n_outputs, rows.itemsize)
-            scratch = np.empty((n_threads, size), rows.dtype)
-            term_scoring.score_tables(rows, tables.columns, tables.thresholds, tables.values, scores, scratch, n_threads)
+            term_scoring.score_tables(rows, tables.columns, tables.thresholds, tables.values, scores,
+                                      np.empty((n_threads, size), rows.dtype), n_threads)
         return scores
 
     def _can_be_single(self) -> bool:
         """Whether single precision can hold all numbers."""
         values = self.table_values.reshape(-1)
-        return self._cosines.fits_single() and packing.find_unbounded(values, np.finfo(np.float32).max) < 0
+        return self._cosines.fits_single() and packing.find_unbounded(values, float(np.finfo(np.float32).max)) < 0
 
     def _pack(self, dtype: np.dtype[Any]) -> _PackedTables:
         """Make and keep the tables as kernels read them; thresholds round down, so that the same rows are above."""

@@ -45,7 +45,8 @@ def test_a_needless_copy_is_noticed(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["array", "blocks"])
 @pytest.mark.parametrize(("name", "classes"), [("GBRFF2Classifier", 2), ("GBRFF2Classifier", 3),
-                                               ("SparseKernelClassifier", 3), ("RFFNetClassifier", 2)])
+                                               ("SparseKernelClassifier", 3), ("RFFNetClassifier", 2),
+                                               ("FourierBoostingClassifier", 2), ("FourierBoostingClassifier", 3)])
 def test_peak_of_scoring(name, classes, kind):
     X = np.random.default_rng(0).standard_normal((200_000, 5))
     model = getattr(rffkern, name)(random_state=0, n_threads=1, **memory.SMALL[name])

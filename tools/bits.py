@@ -34,6 +34,8 @@ def table(n_samples, n_features=6, seed=7):
 
 
 SMALL = {
+    "FourierBoostingClassifier": {"n_estimators": 40, "n_members": 3},
+    "FourierBoostingRegressor": {"n_estimators": 40, "n_members": 3},
     "GBRFF2Classifier": {"n_estimators": 30}, "GBRFF1Classifier": {"n_estimators": 20},
     "GBRFFClassifier": {"n_estimators": 20, "n_components": 20}, "GBRFFRegressor": {"n_estimators": 20},
     "PBRFFClassifier": {"n_landmarks": 30}, "PBRFFTransformer": {"n_landmarks": 30},
@@ -42,6 +44,9 @@ SMALL = {
     "SparseKernelRegressor": {"n_estimators": 12, "learner_size": 8},
 }
 VARIANTS = {
+    "FourierBoostingClassifier": [{"kinds": ("tables",)}, {"kinds": ("waves",)}, {"columns": None},
+                                  {"class_weight": "balanced"}],
+    "FourierBoostingRegressor": [{"loss": "huber"}, {"loss": "quantile"}, {"columns": None}],
     "GBRFF2Classifier": [{"max_iter": 0}, {"learning_rate": 0.3, "gamma": 2.0}, {"standardize": False}],
     "GBRFF1Classifier": [{"landmarks": "random"}, {"step": "exact"}, {"n_components": 1}, {"n_components": 3}],
     "GBRFFClassifier": [{"landmarks": "random"}, {"n_components": 1}],
@@ -100,7 +105,7 @@ def small_cases(name, precision):
     weight = np.random.default_rng(3).integers(0, 4, len(X)).astype(float)
     regression = name.endswith("Regressor")
     y, several = (target, np.column_stack([target, X[:, 0] ** 2])) if regression else (labels, three)
-    params, begin = SMALL[name] | {"precision": precision}, f"{name} {precision}"
+    params, begin = SMALL[name] | precision, " ".join([name, *precision.values()])
     blocks = RowBlocks([X[:333], X[333:]])
     yield Case(begin, name, params, X, y)
     yield Case(f"{begin} float32", name, params, X.astype(np.float32), y)
@@ -131,7 +136,8 @@ def cases(prefix):
     """All cases of the classes whose names begin with a prefix."""
     for name in SMALL:
         if name.startswith(prefix):
-            for precision in ("single", "double"):
+            chosen = [{"precision": precision} for precision in ("single", "double")]
+            for precision in chosen if "precision" in getattr(rffkern, name)().get_params() else [{}]:
                 yield from small_cases(name, precision)
             yield from large_cases(name)
 

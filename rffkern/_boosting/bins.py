@@ -45,9 +45,9 @@ def told_apart(sources: NDArray[np.intp], forms: NDArray[np.str_] | None) -> NDA
     return np.array(kept, dtype=np.intp)
 
 
-def make_bins(columns: Single, coded: NDArray[np.intp]) -> Bins:
-    """Codes of the columns (n_columns, n_rows) that `coded` names."""
-    edges = tuple(_edges(columns[j]) for j in coded)
+def make_bins(columns: Single, coded: NDArray[np.intp], counting: slice | NDArray[np.intp] = slice(None)) -> Bins:
+    """Codes of the columns (n_columns, n_rows) that `coded` names, with bounds that follow from the rows that count."""
+    edges = tuple(_edges(columns[j, counting]) for j in coded)
     codes = np.empty((len(coded), columns.shape[1]), dtype=np.uint8)
     for row, j, bounds in zip(codes, coded, edges, strict=True):
         row[:] = np.searchsorted(bounds.astype(np.float32), columns[j], side="left")

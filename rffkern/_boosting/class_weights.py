@@ -1,16 +1,17 @@
 """Weights of classes."""
 
-import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._data.arguments import Number
 from .._data.training_rows import Training
 from .._data.weights import RowWeights
 from ..errors import InvalidInputError
 
 _BALANCED = "balanced"
+_FACTOR = Number(float, 0, 1e100, open_low=True)
 
 
 class ClassWeights(NamedTuple):
@@ -22,11 +23,11 @@ class ClassWeights(NamedTuple):
         """Raise InvalidInputError unless the value is accepted."""
         if value is None or (isinstance(value, str) and value == _BALANCED):
             return
-        if not isinstance(value, Mapping) or not all(
-                isinstance(factor, (int, float, np.number)) and math.isfinite(factor) and factor > 0
-                for factor in value.values()):
+        if not isinstance(value, Mapping):
             raise InvalidInputError(f"{name} must be a dict of labels and numbers > 0, {_BALANCED!r} or None, got "
                                     f"{value!r}")
+        for label, factor in value.items():
+            _FACTOR(f"{name} of {label!r}", factor)
 
 
 def with_class_weights(training: Training, class_weight: Any) -> Training:

@@ -3,8 +3,8 @@
 import math
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,36 +17,32 @@ from .member import Member
 
 Double = NDArray[np.float64]
 
-# Seconds after which the main thread looks at signals while members are trained beside it.
-_LOOK = 0.1
+# Seconds after which the main thread looks at signals while members are trained beside it, and seconds that it waits
+# for them to end after one.  A thread ends after its round, which may take longer on many rows.
+_LOOK, _FAREWELL = 0.1, 0.2
 
 
 def in_threads(jobs: Sequence[Callable[[], Member]], n_threads: int, stop: threading.Event) -> list[Member]:
     """Results of the jobs, in their order.  Where one fails, or a signal comes, `stop` tells the others to end."""
     if n_threads == 1 or len(jobs) == 1:
         return [job() for job in jobs]
-    with ThreadPoolExecutor(n_threads) as pool:
-        futures = [pool.submit(job) for job in jobs]
-        try:
-            while not all(future.done() for future in futures):
-                for future in futures:
-                    if not future.done():
-                        threading.Event().wait(0)  # lets signals in
-                        _wait(future)
-            return [future.result() for future in futures]
-        except BaseException:
-            stop.set()
-            for future in futures:
-                future.cancel()
-            raise
-
-
-def _wait(future: Any) -> None:
+    pool = ThreadPoolExecutor(n_threads)
+    running: set[Future[Member]] = set()
     try:
-        future.result(timeout=_LOOK)
-    except TimeoutError:
-        if future.done():
-            raise
+        futures = [pool.submit(job) for job in jobs]
+        running = {*futures}
+        while running:
+            done, running = wait(running, _LOOK, FIRST_EXCEPTION)
+            for future in done:
+                future.result()  # raises where the job has
+        return [future.result() for future in futures]
+    except BaseException:
+        stop.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        wait([future for future in running if not future.cancelled()], _FAREWELL)
+        raise
+    finally:
+        pool.shutdown(wait=False)
 
 
 class Terms(NamedTuple):
@@ -84,12 +80,14 @@ def to_expansion(members: Sequence[Member], bins: Bins, scaling: Scaling, interc
         values[t] = (step * scale * table.values).reshape(-1)
     raw = columns.astype(np.intp)
     width = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0)[raw]
-    thresholds = np.clip(thresholds / width + scaling.center[raw], -_LARGEST, _LARGEST)
+    with np.errstate(over="ignore"):
+        thresholds = np.clip(thresholds / width + scaling.center[raw], -LARGEST, LARGEST)
     return TermExpansion(omegas * scaling.inverse_scale, phases, amplitudes * scale, intercept, scaling.center,
                          scaling.inverse_scale[:, None] * slopes * scale, columns, thresholds, values)
 
 
-_LARGEST = 1e300
+# What no finite number is above: the threshold of a depth that tells nothing.
+LARGEST = float(np.finfo(np.float64).max)
 
 
 def _threshold(edges: Double, cut: int) -> float:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arguments import check_scalar
-
 from ..errors import InvalidInputError
 from ..term_expansion import TermExpansion
 

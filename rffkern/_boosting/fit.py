@@ -37,7 +37,7 @@ class BoostedModel(Protocol):
     learning_rate: str | float
     reg_lambda: str | float
     kinds: Sequence[str]
-    max_samples: int
+    max_samples: int | None
     early_stopping_rounds: str | int | None
     validation_fraction: str | float
     random_state: Any
@@ -72,26 +72,35 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
         raise InvalidInputError(f"callback must be callable or None, got {type(callback).__name__}")
     rng = np.random.default_rng(model.random_state)
     names, data, evaluation, center, scale, _, classes, column_map = training
+    del training
     parts = [data] if evaluation is None else [data, evaluation]
-    sources, forms = np.arange(data.X.shape[1]), None
-    scaling = no_scaling(data.X.shape[1])
+    n_features = data.X.shape[1]
+    sources, forms, scaling = np.arange(n_features), None, no_scaling(n_features)
     if column_map is None:
         scaling = measure_scaling(data.X, data.weights, n_threads=model.n_threads)
     else:
         sources, forms = column_map.sources_, column_map.forms_
-    columns = Columns.of([part.X for part in parts], scaling, sources, forms)
+        n_features = column_map.n_features_in_
+    columns = Columns.of(parts, scaling, sources, forms)
     weights = np.concatenate([part.weights.each for part in parts])
     targets = np.concatenate([np.atleast_2d(_targets(part)) for part in parts], axis=1)
     learned = data.weights.positive()
+    evaluated = None if evaluation is None else len(data.weights.each) + evaluation.weights.positive()
+    del data, evaluation, parts  # mapped rows, that only the callers hold now, take twice what columns take
     work = _Work(columns, loss.problem(targets, weights), weights, _settled(model, len(learned)), pace)
+    del targets
     seeds = rng.integers(1 << 63, size=work.rules.n_members)
-    if evaluation is None:
+    if evaluated is None:
         layouts = _folds(work, learned, rng)
     else:
-        layouts = [Layout.of(learned, len(data.weights.each) + evaluation.weights.positive(), rng)] * len(seeds)
+        layouts = [Layout.of(learned, evaluated, rng)] * len(seeds)
     members = _Members(work, model, callback).train(layouts, seeds)
     expansion = to_expansion(members, columns.bins, scaling, center + scale * work.problem.intercept, scale)
-    return Fitted(names, classes, expansion, _attributes(members, columns), column_map=column_map)
+    used = np.unique(sources)  # a map leaves out columns that tell nothing
+    importances = np.zeros(n_features)
+    importances[used] = _importances(members, len(used))
+    return Fitted(names, classes, expansion, _attributes(members) | {"feature_importances_": importances},
+                  column_map=column_map)
 
 
 def _targets(rows: Any) -> NDArray[Any]:
@@ -106,14 +115,14 @@ def _settled(model: BoostedModel, n_rows: int) -> Rules:
         found = found._replace(n_members=model.n_members)
     if model.validation_fraction != "auto":
         found = found._replace(n_folds=max(2, round(1 / float(model.validation_fraction))))
-    if model.early_stopping_rounds != "auto":
+    if not isinstance(model.early_stopping_rounds, str):
         found = found._replace(patience=model.early_stopping_rounds)
     if model.reg_lambda != "auto":
         found = found._replace(reg_lambda=float(model.reg_lambda))
     if model.learning_rate != "auto":
         factor = float(model.learning_rate) / found.pair_rate
         found = found._replace(pair_rate=found.pair_rate * factor, table_rate=found.table_rate * factor)
-    return found._replace(n_folds=min(found.n_folds, n_rows))
+    return found._replace(n_folds=max(2, min(found.n_folds, n_rows)))
 
 
 def _folds(work: _Work, learned: Indices, rng: "np.random.Generator") -> list[Layout]:
@@ -125,7 +134,7 @@ def _folds(work: _Work, learned: Indices, rng: "np.random.Generator") -> list[La
     for member in range(work.rules.n_members):
         if member % n_folds == 0:
             folds = partition(strata, n_folds, rng)
-        out = folds == member % n_folds
+        out = (folds == member % n_folds) & (len(learned) > 1)  # one row cannot be held out
         layouts.append(Layout.of(learned[~out], learned[out], rng))
     return layouts
 
@@ -137,7 +146,7 @@ class _Members:
         self._work, self._model, self._callback = work, model, callback
         self._stop, self._lock, self._started = threading.Event(), threading.Lock(), time.perf_counter()
 
-    def train(self, layouts: Sequence[Layout], seeds: Sequence[int]) -> list[Member]:
+    def train(self, layouts: Sequence[Layout], seeds: Indices) -> list[Member]:
         """All members, in their order."""
         n_threads = 1
         if self._callback is None:
@@ -150,7 +159,7 @@ class _Members:
         state = State(work.columns, work.problem, work.weights, layout)
         kinds: dict[str, Kind] = {
             "waves": Waves(work.columns, work.rules, work.pace.waves * work.rules.pair_rate, work.pace.ridge,
-                           model.max_samples),
+                           model.max_samples or len(work.weights)),
             "tables": Tables(work.columns, work.rules, work.pace.tables * work.rules.table_rate)}
         if "lines" in model.kinds:
             kinds["lines"] = Lines(work.columns, state, work.pace.waves * work.rules.pair_rate)
@@ -173,14 +182,19 @@ class _Members:
         return not self._stop.is_set()
 
 
-def _attributes(members: Sequence[Member], columns: Columns) -> dict[str, Any]:
+def _importances(members: Sequence[Member], n_sources: int) -> Double:
+    """The shares of columns in what the members have gained."""
+    importances = np.zeros(n_sources)
+    for member in filter(lambda member: member.taken, members):
+        for kind, share in member.shares.items():
+            importances += share * member.relevances[kind]
+    return importances / max(importances.sum(), 1e-300)
+
+
+def _attributes(members: Sequence[Member]) -> dict[str, Any]:
     """What is kept of members beside their terms."""
     longest = max(len(member.curve) for member in members)
     curves = np.array([[*member.curve, *[member.curve[-1]] * (longest - len(member.curve))] for member in members])
-    importances = np.zeros(columns.n_sources)
-    for member in members:
-        for kind, share in member.shares.items():
-            importances += share / len(members) * member.relevances[kind]
-    return {"n_estimators_": sum(len(member.taken) for member in members), "n_members_": len(members),
-            "train_loss_": curves[:, :, 0].mean(axis=0), "eval_loss_": curves[:, :, 1].mean(axis=0),
-            "feature_importances_": importances}
+    sizes = np.array([len(member.taken) for member in members], dtype=np.float64)
+    return {"n_estimators_": int(sizes.sum()), "n_members_": len(members), "member_sizes_": sizes,
+            "train_loss_": curves[:, :, 0].mean(axis=0), "eval_loss_": curves[:, :, 1].mean(axis=0)}

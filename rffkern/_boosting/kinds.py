@@ -1,4 +1,4 @@
-"""Kinds of weak learners: each draws columns by what they have been good for, and fits a term to the slopes of the loss.
+"""Kinds of weak learners: each draws columns by what they were good for, and fits a term to the slopes of the loss.
 
 A round asks one kind for a term.  The kind writes what the term gives at every row into the state's directions; the
 round then chooses the step and moves.
@@ -19,7 +19,7 @@ from .state import State
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# Share of the chance of a column that does not depend on what it has been good for, and terms before which nothing does.
+# Share of the chance of a column that does not depend on what it was good for, and terms before which nothing does.
 _EVEN_SHARE, _TERMS_BEFORE = 0.1, 10
 
 # Candidates of a round, and the tiles of the block of rows that they are scored on.
@@ -33,11 +33,6 @@ _FIRST_STEP = 0.1
 _LOWEST_SCALE, _HIGHEST_SCALE = -3.0, 6.0
 
 _RIDGE_OF_CELLS = 1.0
-
-
-def _at_least(array: NDArray[Any], size: int) -> NDArray[Any]:
-    """The array, or a larger one where it is too small."""
-    return array if array.size >= size else np.empty(size, array.dtype)
 
 
 class Pair(NamedTuple):
@@ -68,7 +63,10 @@ class Kind(Protocol):
     name: str
     rate: float  # share of the step that a round takes
     searches_steps: bool  # whether the round searches the best step
-    relevances: Double  # (n_sources,) what the terms taken so far owe to each column of the table
+
+    @property
+    def relevances(self) -> Double:
+        """What the terms taken so far owe to each column of the table, (n_sources,)."""
 
     def fit(self, state: State, rng: "np.random.Generator") -> Any:
         """A term for the slopes of the loss, or None where there is none; it stands in the state's directions."""
@@ -138,7 +136,8 @@ class Waves:
         omega = omegas[best, subset]
         part = min(self._descent_tiles, n_tiles)
         amplitudes = np.zeros((2, len(state.scores)))
-        self._scratch = _at_least(self._scratch, boost_pairs.scratch_size(len(subset), part))
+        if not self._scratch.size:  # for all columns, of which memory is taken for those that are used
+            self._scratch = np.empty(boost_pairs.scratch_size(len(self._sources), part), dtype=np.float32)
         boost_pairs.descend_pair(
             self._search(len(subset)), state.columns, state.gradient, state.weight, subset, omega, reg_lambdas[best],
             self._ridge, int(rng.integers(n_tiles - part + 1)), part, _FIRST_STEP * math.sqrt(omega @ omega),
@@ -181,8 +180,11 @@ class Tables:
         values = np.zeros((1 << self._depth, len(state.scores)))
         if not len(candidates):
             return None
-        n_stored = boost_tables.store_size(state.n_train, len(state.scores), len(candidates), self._depth)
-        self._store = _at_least(self._store, n_stored)
+        sizes = [boost_tables.store_size(state.n_train, len(state.scores), n, self._depth)
+                 for n in (len(candidates), len(self._sources))]
+        if self._store.size < sizes[0]:  # at once for all columns: memory is taken when it is used
+            self._store = np.empty(0)  # before its successor takes memory
+            self._store = np.empty(max(sizes))
         if not boost_tables.grow_table(
                 state.codes, self._counts, state.gradient, state.hessian, candidates, self._depth, _RIDGE_OF_CELLS,
                 state.n_train, columns, cuts, self._gains, values, self._store):
@@ -198,8 +200,24 @@ class Tables:
 _RIDGES = tuple(10.0**k for k in range(-4, 1))
 
 
+# Columns that a line reads at most: decomposing their products takes time in proportion to the cube of their number.
+_MOST_COLUMNS = 500
+
+
+def _most_telling(state: State) -> Indices:
+    """All columns, or of many those whose products with the slopes of the loss are largest."""
+    n_columns = len(state.columns)
+    if n_columns <= _MOST_COLUMNS:
+        return np.arange(n_columns)
+    products = np.abs(state.columns[:, : state.n_train] @ state.gradient[:, : state.n_train].T).max(axis=1)
+    return np.sort(np.argsort(products)[-_MOST_COLUMNS:])
+
+
 class Lines:
-    """Linear functions of all columns, by ridge regression of the slopes of the loss."""
+    """Linear functions of all columns, by ridge regression of the slopes of the loss.
+
+    Of a wide table these are the columns that go best with the slopes before the first round.
+    """
 
     name = "lines"
     searches_steps = True
@@ -208,7 +226,10 @@ class Lines:
         self.rate = rate
         self._sources, self._n_sources = columns.sources, columns.n_sources
         self.relevances = np.zeros(columns.n_sources)
-        rows = state.columns[:, : state.n_train]
+        chosen = _most_telling(state)
+        self._n_columns, self._chosen = len(state.columns), chosen
+        self._rows = state.columns if len(chosen) == len(state.columns) else state.columns[chosen]
+        rows = self._rows[:, : state.n_train]
         weight = state.weight[: state.n_train]
         self._total = float(weight.sum(dtype=np.float64))
         self._means = (rows @ weight).astype(np.float64) / self._total
@@ -230,11 +251,12 @@ class Lines:
 
     def fit(self, state: State, rng: Any) -> Line | None:
         gradient = state.gradient[:, : state.n_train]
-        products = (state.columns[:, : state.n_train] @ gradient.T).astype(np.float64)
+        products = (self._rows[:, : state.n_train] @ gradient.T).astype(np.float64)
         products -= np.outer(self._means, gradient.sum(axis=1, dtype=np.float64))
         shrunk = (self._vectors.T @ products) / (self._spectrum + self._ridge * self._total)[:, None]
-        slopes = self._vectors @ shrunk
-        np.matmul(slopes.T.astype(np.float32), state.columns, out=state.directions)
+        slopes = np.zeros((self._n_columns, len(gradient)))
+        slopes[self._chosen] = self._vectors @ shrunk
+        np.matmul(slopes[self._chosen].T.astype(np.float32), self._rows, out=state.directions)
         return Line(slopes)
 
     def take(self, term: Line, step: float) -> None:

@@ -60,7 +60,7 @@ class _Choice:
 
 def train_member(state: State, kinds: Sequence[Kind], n_rounds: int, patience: int | None,
                  rng: "np.random.Generator", go_on: Callable[[int, Losses], bool]) -> Member:
-    """Boost; with patience, rounds end that many after the lowest loss on held-out rows, and those up to it are kept."""
+    """Boost; with patience, rounds end that many after the lowest held-out loss, and those up to it are kept."""
     choice = _Choice(kinds)
     taken: list[Taken] = []
     curve = [state.losses]
@@ -81,7 +81,7 @@ def train_member(state: State, kinds: Sequence[Kind], n_rounds: int, patience: i
         if after.held_out < curve[best].held_out:
             best = round_index + 1
         stalled = patience is not None and round_index + 1 - best >= patience
-        if stalled or after.learned < _LOSS_FLOOR or not go_on(round_index + 1, after):
+        if not go_on(round_index + 1, after) or stalled or after.learned < _LOSS_FLOOR:
             break
     kept = len(taken) if patience is None else best
     return Member([each for each in taken[:kept] if each.term is not None], curve[: kept + 1], *_merits(kinds, totals))

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from .._data.arguments import Number
+from .._estimator.parameters import ARGUMENTS as SHARED
 from .._estimator.parameters import (
     COLUMNS,
     EXPANSION_,
@@ -16,7 +17,6 @@ from .._estimator.parameters import (
     Attribute,
     Parameter,
 )
-from .._estimator.parameters import ARGUMENTS as SHARED
 from ..errors import InvalidInputError
 
 KINDS = ("waves", "tables", "lines")
@@ -54,7 +54,7 @@ PARAMETERS = (
               "gain on held-out rows."),
     MAX_SAMPLES.described(
         "Largest number of rows that the descent of one pair of waves uses: a block of the shuffled rows, another in "
-        "each round.  Steps, tables and updates use all rows."),
+        "each round; None for all.  Steps, tables and updates use all rows."),
     Parameter("early_stopping_rounds", Number(int, 1, optional=True, word="auto"),
               "Rounds without a lower loss on held-out rows after which a member ends; its rounds up to the lowest are "
               'kept.  "auto": 100 on up to 1,000 rows, 200 from 3,000 on.  None: all rounds are kept.'),
@@ -67,8 +67,8 @@ PARAMETERS = (
         "map is fitted on the rows of `fit`, is `column_map_` afterwards, and maps the rows of every call."),
     RANDOM_STATE.described(
         "Source of the random draws: `integers`, a seed of each member, then, where there is no `eval_set`, for every "
-        "partition of the rows a `random` number for each and an `integers`, and for each member a `permutation` of the "
-        "rows it learns from."),
+        "partition of the rows a `random` number for each and an `integers`, and for each member a `permutation` of "
+        "the rows it learns from."),
     N_THREADS.described(
         "Number of threads, at most the CPUs that are there; None for those this process may use.  Members are trained "
         "side by side.  The result is the same to the last bit for any number.  Not kept in model files."),
@@ -78,12 +78,14 @@ ATTRIBUTES = (
     EXPANSION_._replace(kind="TermExpansion"),
     N_ESTIMATORS_.described("Number of terms kept, those of all members."),
     Attribute("n_members_", "int", "Number of members."),
+    Attribute("member_sizes_", "array of shape (n_members_,)", "Number of terms kept of each member."),
     Attribute("train_loss_, eval_loss_", "arrays",
               "Mean loss of the rows learned from and of those held out, before the first round and after each, up to "
               "those kept; the mean over members, of which one that has ended counts with its last."),
     Attribute("feature_importances_", "array of shape (n_features,)",
               "For each column of the table, its share in what was gained on held-out rows: the gain of a kind of weak "
-              "learner is divided by what its terms owe to the columns.  The sum is 1."),
+              "learner is divided by what its terms owe to the columns.  The sum is 1, or 0 where no term was kept."),
+    Attribute("column_map_", "ColumnMap", "The fitted map of `columns`; there is none with `columns=None`."),
     N_FEATURES_IN_,
 )
 ARGUMENTS = {

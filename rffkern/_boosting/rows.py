@@ -1,4 +1,4 @@
-"""Training rows as members learn from them: columns in single precision, codes for tables, and what members hold out."""
+"""Training rows as members learn from them: columns in single precision, codes for tables, and what is held out."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -15,6 +15,10 @@ Single = NDArray[np.float32]
 Indices = NDArray[np.intp]
 
 
+# Numbers that are standardised at once, and how far out they are seen: single precision can hold their squares.
+_NUMBERS, _FARTHEST = 1 << 18, 1e18
+
+
 class Columns(NamedTuple):
     """Rows column by column, in units of `scaling`."""
 
@@ -25,21 +29,34 @@ class Columns(NamedTuple):
     @classmethod
     def of(cls, parts: Sequence[Any], scaling: Scaling, sources: Indices,
            forms: NDArray[np.str_] | None) -> "Columns":
-        """Read them from arrays or RowBlocks, one after the other."""
-        values = np.empty((parts[0].shape[1], sum(part.shape[0] for part in parts)), dtype=np.float32)
+        """Read them from LabelledRows or TargetRows, one after the other; the first are those to learn from."""
+        values = np.empty((parts[0].X.shape[1], sum(part.X.shape[0] for part in parts)), dtype=np.float32)
         start = 0
         for part in parts:
-            for rows, block in blocks(part):
-                values[:, start + rows.start : start + rows.stop] = (
-                    (block - scaling.center) * scaling.inverse_scale).T
-            start += part.shape[0]
+            for rows, block in blocks(part.X):
+                shown = part.weights.hide(rows, block, scaling.center)
+                first = start + rows.start
+                _standardise(shown, scaling, values[:, first : first + len(block)])
+            start += part.X.shape[0]
         _, numbered = np.unique(sources, return_inverse=True)
-        return cls(values, numbered, make_bins(values, told_apart(sources, forms)))
+        weights = parts[0].weights
+        counting = weights.positive() if weights.has_zeros else slice(0, weights.n_samples)
+        return cls(values, numbered, make_bins(values, told_apart(sources, forms), counting))
 
     @property
     def n_sources(self) -> int:
         """Number of columns of the raw table that are used."""
         return int(self.sources.max()) + 1
+
+
+def _standardise(rows: NDArray[Any], scaling: Scaling, out: Single) -> None:
+    """Columns of rows in units of the scaling, piece by piece."""
+    step = max(1, _NUMBERS // rows.shape[1])
+    for start in range(0, len(rows), step):
+        piece = slice(start, start + step)
+        with np.errstate(over="ignore"):  # which is clipped
+            units = (rows[piece] - scaling.center) * scaling.inverse_scale
+        np.clip(units.T, -_FARTHEST, _FARTHEST, out=out[:, piece], casting="same_kind")
 
 
 class Layout(NamedTuple):

@@ -9,7 +9,7 @@ class Rules(NamedTuple):
 
     n_members: int
     n_folds: int  # of a partition, one of which each member holds out
-    patience: int  # rounds without a lower loss on held-out rows, after which a member ends
+    patience: int | None  # rounds without a lower loss on held-out rows, after which a member ends
     depth: int  # of tables
     pair_rate: float  # share of the best step that a pair of waves takes
     table_rate: float

@@ -1,13 +1,13 @@
 """Where the boosting of a member stands: scores of its rows, and the slopes of the loss there."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import boost_losses
 from .losses import Problem
-from .rows import Columns, Layout
+from .rows import Columns, Indices, Layout
 
 Single = NDArray[np.float32]
 
@@ -22,14 +22,21 @@ class Losses(NamedTuple):
     held_out: float
 
 
+def _picked(columns: NDArray[Any], rows: Indices) -> NDArray[Any]:
+    """Some rows of columns, one column after the other, so that a signal need not wait for all."""
+    out = np.empty((len(columns), len(rows)), dtype=columns.dtype)
+    for column, place in zip(columns, out, strict=True):
+        column.take(rows, out=place, mode="clip")
+    return out
+
+
 class State:
     """Rows of a member in the order of a layout, with their scores; rounds write `directions` and then move."""
 
     def __init__(self, columns: Columns, problem: Problem, weights: NDArray[np.float64], layout: Layout) -> None:
         rows, used = layout.rows, layout.used
         self.n_train = layout.n_train
-        self.columns = np.ascontiguousarray(columns.values[:, rows])
-        self.codes = np.ascontiguousarray(columns.bins.codes[:, rows])
+        self.columns, self.codes = _picked(columns.values, rows), _picked(columns.bins.codes, rows)
         self.weight = np.where(used, weights[rows], 0.0).astype(np.float32)
         self.scores = np.ascontiguousarray(np.where(used, problem.start[:, rows], np.float32(0)))
         self.directions, self.gradient, self.hessian = np.zeros((3, *self.scores.shape), dtype=np.float32)

@@ -33,9 +33,13 @@ def _facts(model: Any, n_bytes: int) -> dict[str, Any]:
         facts["classes"] = model.classes_.tolist()
     if hasattr(model, "feature_names_in_"):
         facts["feature names"] = model.feature_names_in_.tolist()
+    if "table_columns" in expansion.arrays():
+        facts |= _of_terms(expansion, getattr(model, "n_members_", None))
     for name in getattr(model, "_fitted_curves", ()):
         values, fact = getattr(model, name), name.strip("_").replace("_", " ")
-        if not name.endswith("loss_"):
+        if name == "feature_importances_":
+            facts[fact] = _ranked(values, facts.get("feature names"))
+        elif not name.endswith("loss_"):
             facts[fact] = [float(f"{value:.6g}") for value in values]
         elif values.size:
             facts[fact] = f"{values[0]:.6g} before training, {values[-1]:.6g} at the end"
@@ -49,6 +53,18 @@ def _facts(model: Any, n_bytes: int) -> dict[str, Any]:
     if hasattr(model, "get_params"):
         facts["parameters"] = _plain_params(model)
     return facts
+
+
+def _of_terms(expansion: Any, n_members: int | None) -> dict[str, int]:
+    """How many terms of each kind there are."""
+    facts = {"cosines": len(expansion.omegas), "tables": len(expansion.table_columns)}
+    return facts if n_members is None else {"members": n_members, **facts}
+
+
+def _ranked(importances: Any, names: list[str] | None) -> dict[str, float]:
+    """Importances by the names or numbers of columns, the largest first."""
+    ranks = sorted(range(len(importances)), key=lambda j: -importances[j])
+    return {str(j) if names is None else names[j]: float(f"{importances[j]:.4g}") for j in ranks}
 
 
 def _plain_params(model: Any) -> dict[str, Any]:

@@ -174,6 +174,16 @@ class Model(Parametrised):
         """A loss of each row, by which column maps are compared."""
         raise NotImplementedError
 
+    @classmethod
+    def _params_for_file(cls, params: dict[str, Any]) -> dict[str, Any]:
+        """Parameters in such a form that JSON can hold them."""
+        return params
+
+    @classmethod
+    def _params_of_file(cls, params: dict[str, Any]) -> dict[str, Any]:
+        """Parameters from what JSON makes of those of `_params_for_file`; it has no tuples, and no keys but words."""
+        return params
+
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
         """Fitted attributes of a model read from a file beyond the expansion and `arrays`, its `_fitted_curves`.

@@ -14,6 +14,9 @@ cdef enum:
     BLOCK_BYTES = 262144    # of the values of tables that all rows of a strip meet before others do
     FEW = 3                 # rows from which on they are put in tiles
 
+cdef double LARGEST_PART = 1e290   # of what a column adds to a line: no sum of them overflows
+LARGEST_SLOPE_PART = LARGEST_PART
+
 
 cdef inline Py_ssize_t _strip_rows(Py_ssize_t n_features, Py_ssize_t n_bytes) noexcept nogil:
     """Rows that are read together: a multiple of TILE."""
@@ -136,13 +139,21 @@ def score_tables(
         _score_tables[double](X, columns, thresholds, values, out, scratch, n_threads)
 
 
+cdef inline double _part(double x, double slope) noexcept nogil:
+    """x slope, but finite, also for rows that are far out."""
+    return min(max(x * slope, -LARGEST_PART), LARGEST_PART) if slope != 0 else 0.0
+
+
 def score_lines(
     const real[:, :, ::1] X,          # IN     (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
     const double[::1] center,         # IN     (n_features,)
     const double[:, ::1] slopes,      # IN     (n_features, n_outputs)
     double[:, ::1] out,               # IN OUT (n_samples, n_outputs)
 ):
-    """out += (x - center) slopes, column after column in double, so that a row's bits depend on no other row."""
+    """out += (x - center) slopes, column after column in double, so that a row's bits depend on no other row.
+
+    A product is at most LARGEST_PART in magnitude, so that their sum is finite.
+    """
     cdef Py_ssize_t n_samples = out.shape[0], n_outputs = out.shape[1], n_features = X.shape[1], width = X.shape[2]
     cdef Py_ssize_t work = 0, row, i, j, k, t
     cdef double x
@@ -150,7 +161,8 @@ def score_lines(
     agree(X.shape[0] == (n_samples + width - 1) // width,
           "X must have shape (n_samples, n_features, 1) or (n_tiles, n_features, width)")
     agree(center.shape[0] == n_features, "center must have shape (n_features,)")
-    agree(slopes.shape[0] == n_features and slopes.shape[1] == n_outputs, "slopes must have shape (n_features, n_outputs)")
+    agree(slopes.shape[0] == n_features and slopes.shape[1] == n_outputs,
+          "slopes must have shape (n_features, n_outputs)")
     with nogil:
         for t in range(X.shape[0]):
             for j in range(n_features):
@@ -158,5 +170,5 @@ def score_lines(
                     row = t * width + i
                     x = <double>X[t, j, i] - center[j]
                     for k in range(n_outputs):
-                        out[row, k] += x * slopes[j, k]
+                        out[row, k] += _part(x, slopes[j, k])
             look_at_signals(&work, width * n_features * (1 + n_outputs))

@@ -24,7 +24,7 @@ Double = NDArray[np.float64]
 Header = Mapping[str, Any]
 
 FORMAT = "rffkern"
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 _MAX_HEADER = 1 << 24
 _MAX_DIRECTORY = 1 << 16  # bytes of the list of members, of which a model has some ten

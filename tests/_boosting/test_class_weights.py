@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rffkern import FourierBoostingClassifier, InvalidInputError
+from rffkern import FourierBoostingClassifier, InvalidInputError, load, save
 from rffkern._boosting.class_weights import with_class_weights
 from rffkern._data.training_rows import check_labelled
 
@@ -27,10 +27,29 @@ def test_factors_by_label():
     np.testing.assert_allclose(each[:30] / each[-1], 6)
 
 
-@pytest.mark.parametrize("wrong", ["equal", {"few": 0}, {"few": -1}, {"few": np.inf}, {"few": "1"}, 3, {"none": 1.0}])
+@pytest.mark.parametrize("wrong", ["equal", {"few": 0}, {"few": -1}, {"few": np.inf}, {"few": "1"}, 3, {"none": 1.0},
+                                   {"few": 1.1e100}, {"few": 10**400}])
 def test_wrong_weights_are_refused(wrong):
-    with pytest.raises(InvalidInputError, match="class_weight must"):
+    with pytest.raises(InvalidInputError, match=r"class_weight (of 'few' )?must"):
         FourierBoostingClassifier(3, class_weight=wrong, random_state=0).fit(X, Y)
+
+
+@pytest.mark.parametrize("factor", [1e100, 1e-100])
+def test_extreme_factors_give_finite_scores(factor):
+    model = FourierBoostingClassifier(5, class_weight={"few": factor}, random_state=0).fit(X, Y)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_files_keep_the_labels_of_factors(tmp_path):
+    """JSON knows no keys but words."""
+    for labels in (Y, np.arange(90) % 3, np.arange(90) % 2 == 0):
+        first = labels[0]
+        model = FourierBoostingClassifier(3, class_weight={first: 2.0}, kinds=("tables",), random_state=0)
+        model.fit(X, labels)
+        save(model, tmp_path / "m")
+        loaded = load(tmp_path / "m")
+        assert (loaded.class_weight, loaded.kinds) == ({first: 2.0}, ("tables",))
+        np.testing.assert_array_equal(loaded.fit(X, labels).predict_proba(X), model.predict_proba(X))
 
 
 def test_weights_move_the_border():

@@ -7,14 +7,20 @@ from rffkern import RowBlocks
 from rffkern._boosting.rows import Columns, Layout, partition
 from rffkern._data.scaling import measure_scaling
 from rffkern._data.tiles import TILE
+from rffkern._data.training_rows import LabelledRows
 from rffkern._data.weights import RowWeights
 
 X = np.random.default_rng(0).standard_normal((300, 4)) * [1, 100, 1e-3, 0] + [0, 5, 0, 7]
 
 
+def rows_of(part, weights=None):
+    return LabelledRows(part, np.zeros(part.shape[0], dtype=int), RowWeights(part.shape[0], weights), 2)
+
+
 def columns_of(*parts):
     scaling = measure_scaling(X, RowWeights(300))
-    return Columns.of(parts, scaling, np.array([2, 2, 5, 9]), None)
+    return Columns.of([part if isinstance(part, LabelledRows) else rows_of(part) for part in parts], scaling,
+                      np.array([2, 2, 5, 9]), None)
 
 
 def test_columns_are_in_units_of_the_scaling():
@@ -29,10 +35,37 @@ def test_columns_are_in_units_of_the_scaling():
 
 def test_blocks_and_parts_give_the_same():
     expected = columns_of(X)
-    for parts in ([X[:100], X[100:]], [RowBlocks([X[:7], X[7:]]).check()]):
-        found = columns_of(*parts)
-        np.testing.assert_array_equal(found.values, expected.values)
-        np.testing.assert_array_equal(found.bins.codes, expected.bins.codes)
+    found = columns_of(RowBlocks([X[:7], X[7:]]).check())
+    np.testing.assert_array_equal(found.values, expected.values)
+    np.testing.assert_array_equal(found.bins.codes, expected.bins.codes)
+    np.testing.assert_array_equal(columns_of(X[:100], X[100:]).values, expected.values)
+
+
+def test_rows_of_a_second_part_do_not_move_bounds():
+    """They are held out."""
+    alone, with_others = columns_of(X), columns_of(X, X + 0.01)
+    for one, other in zip(alone.bins.edges, with_others.bins.edges, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_rows_without_weight_do_not_move_bounds():
+    """Nor do they overflow."""
+    weights = np.where(np.arange(300) % 3, 1.0, 0.0)
+    spoiled = np.where(weights[:, None] > 0, X, 1e300)
+    found = columns_of(rows_of(RowBlocks([spoiled[:7], spoiled[7:]]).check(), weights))
+    expected = columns_of(X[weights > 0])
+    np.testing.assert_array_equal(found.values[:, weights > 0], expected.values)
+    for one, other in zip(found.bins.edges, expected.bins.edges, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_rows_far_out_stay_finite():
+    far = X.copy()
+    far[0] = 1.7e308
+    far[1] = -1.7e308
+    values = columns_of(far).values
+    assert np.isfinite(values**2).all()
+    assert values[:3, 0].min() == -values[:3, 1].max() == values.max()
 
 
 def test_a_layout_pads_both_parts():

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 from helpers.command_line import run, write_csv
 
 import rffkern
@@ -55,3 +56,20 @@ def test_info_of_column_maps(folder):
     assert sorted(facts["most relevant"]) == ["colour", "one", "size"]
     assert facts["column size"][1] == "numeric, missing, outputs 1, share 0.25"
     assert facts["parameters"]["columns"] == "ColumnMap()"
+
+
+def test_info_of_fourier_boosting(folder):
+    rng = np.random.default_rng(0)
+    table = {"noise": rng.standard_normal(300), "wave": rng.standard_normal(300)}
+    model = rffkern.FourierBoostingRegressor(30, n_members=2, random_state=0).fit(table, np.sin(2 * table["wave"]))
+    save(model, folder / "b.npz")
+    facts = json.loads(run("info", "b.npz", "--json", cwd=folder).stdout)
+    assert facts["members"] == 2
+    assert facts["cosines"] + facts["tables"] == facts["terms"] > 0
+    assert [*facts["feature importances"]] == ["wave", "noise"]
+    assert sum(facts["feature importances"].values()) == pytest.approx(1, abs=1e-3)
+    assert sum(facts["member sizes"]) == model.n_estimators_
+    text = run("info", "b.npz", cwd=folder).stdout
+    assert "feature importances wave=" in text
+    save(model.expansion_, folder / "e.npz")
+    assert json.loads(run("info", "e.npz", "--json", cwd=folder).stdout)["cosines"] == facts["cosines"]

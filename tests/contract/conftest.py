@@ -1,7 +1,7 @@
 """Every family in turn."""
 
 import pytest
-from helpers.families import BOOSTED, fit
+from helpers.families import BOOSTED, CHOOSING, STAGED, fit
 
 from rffkern._estimator.registry import FAMILIES
 
@@ -21,4 +21,16 @@ def fitted(family):
 @pytest.fixture(params=BOOSTED)
 def boosted(request):
     """The class of a family that learns in rounds."""
+    return FAMILIES[request.param].load()
+
+
+@pytest.fixture(params=STAGED)
+def staged(request):
+    """The class of a family that answers as it did after each round."""
+    return FAMILIES[request.param].load()
+
+
+@pytest.fixture(params=CHOOSING)
+def choosing(request):
+    """The class of a family that chooses among maps, of which none is one."""
     return FAMILIES[request.param].load()

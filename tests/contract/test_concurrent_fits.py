@@ -30,6 +30,8 @@ FITS = {
     "PBRFFTransformer": (10_000, {"n_landmarks": 10}, 10_000 * 10 * 10 * 12),
     "RFFNetClassifier": (10_000, {"n_components": 200, "batch_size": 1024, "max_epochs": 1}, 1024 * 200 * 12),
     "RFFNetRegressor": (10_000, {"n_components": 200, "batch_size": 1024, "max_epochs": 1}, 1024 * 200 * 12),
+    "FourierBoostingClassifier": (70_000, {"n_estimators": 3, "n_members": 3, "columns": None}, 70_000 * 12),
+    "FourierBoostingRegressor": (70_000, {"n_estimators": 3, "n_members": 3, "columns": None}, 70_000 * 12),
     "SparseKernelClassifier": (50_000, {"n_estimators": 2, **KERNEL}, 50_000 * 12),
     "SparseKernelRegressor": (50_000, {"n_estimators": 2, **KERNEL}, 50_000 * 12),
 }

@@ -23,7 +23,14 @@ SPARSE = SHARED | {
     "n_estimators": 500, "learner_size": 50, "subset_size": 500, "selection": "max-res", "n_candidates": 60,
     "update": "full", "group_size": 50, "kernel": "auto", "reg_lambda": "auto", "early_stopping_rounds": 20,
     "precision": "double", "verbose": 0}
+BOOSTING = {
+    "n_estimators": 3000, "n_members": None, "learning_rate": "auto", "reg_lambda": "auto",
+    "kinds": ("waves", "tables"), "max_samples": 16384, "early_stopping_rounds": "auto",
+    "validation_fraction": "auto", "columns": "auto", "random_state": None, "n_threads": None, "verbose": 0}
 DEFAULTS = {
+    "fourier_boosting": BOOSTING | {"class_weight": None},
+    "fourier_boosting_regressor": BOOSTING | {
+        "kinds": ("waves", "tables", "lines"), "loss": "squared", "delta": 1.35, "quantile": 0.5},
     "gbrff": GBRFF,
     "gbrff1": ROUNDS | {"n_estimators": 100, "n_components": 10, "beta": 1.0, "landmarks": "learn", "step": "closed"},
     "gbrff2": ROUNDS | {"n_estimators": 100, "reg_lambda": 0.03125},
@@ -49,16 +56,18 @@ INTEGERS = {
     "n_estimators": (1, 10**8), "n_components": (1, 10**6), "n_landmarks": (1, 10**8), "batch_size": (1, 65536),
     "max_epochs": (1, 10**8), "n_restarts": (1, 10**6), "learner_size": (1, 10**6), "subset_size": (1, None),
     "n_candidates": (1, None), "group_size": (1, None), "early_stopping_rounds": (1, None), "n_threads": (1, 1024),
-    "max_iter": (0, 10**6), "max_samples": (128, None), "verbose": (0, None)}
+    "n_members": (1, 1000), "max_iter": (0, 10**6), "max_samples": (128, None), "verbose": (0, None)}
 # Values that are accepted, and values that are not.
 REALS = {
     "gamma": ((5e-324, 1e100), (0, 1.1e100)), "beta": ((0, 1e100), (-5e-324, 1.1e100)),
     "C": ((5e-324, 1e6), (0, 1.1e6)), "learning_rate": ((5e-324, 1), (0, 1.1)), "tol": ((1e-12, 1), (0.9e-12, 1.1)),
     "delta": ((5e-324, 1e10), (0, 1.1e10)), "quantile": ((1e-6, 1 - 1e-6), (0.9e-6, 1 - 0.9e-6)),
     "reg_l1": ((0, 1e10), (-5e-324, 1.1e10)), "validation_fraction": ((0, 0.9), (-5e-324, 0.91))}
+VALIDATION_FRACTION = {"_boosting": ((1e-6, 0.5), (0.9e-6, 0.51))}
 REG_LAMBDA = {"gbrff2": ((0, 1e150), (-5e-324,)), "_rffnet": ((0, 1e10), (-5e-324, 1.1e10)),
+              "_boosting": ((0, 1e10), (-5e-324, 1.1e10)),
               "_sparse": ((5e-324, 1e100), (0, 1.1e100))}
-OPTIONAL = ("max_samples", "early_stopping_rounds", "n_threads", "subset_size", "n_restarts")
+OPTIONAL = ("n_members", "max_samples", "early_stopping_rounds", "n_threads", "subset_size", "n_restarts")
 
 
 def refused(check, name, value):
@@ -79,10 +88,9 @@ def test_bounds(name):
         if parameter in INTEGERS:
             low, high = INTEGERS[parameter]
             good, bad = [low, high or 10**12], [low - 1, -1, *([high + 1] if high else [])]
-        elif parameter == "reg_lambda":
-            good, bad = REG_LAMBDA.get(name) or REG_LAMBDA[entry.module.split(".")[0]]
         else:
-            good, bad = REALS[parameter]
+            own = {"reg_lambda": REG_LAMBDA, "validation_fraction": VALIDATION_FRACTION}.get(parameter, {})
+            good, bad = own.get(name) or own.get(entry.module.split(".")[0]) or REALS[parameter]
         assert not [value for value in good if refused(check, parameter, value)], parameter
         assert not [value for value in bad if not refused(check, parameter, value)], parameter
         optional = parameter in OPTIONAL or (parameter == "n_components" and entry.module.startswith("_rffnet"))

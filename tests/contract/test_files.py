@@ -18,7 +18,7 @@ DATA = pathlib.Path(__file__).parent.parent / "data"
 # The version of the format in which a family first wrote files; a family that is not here began with the current one.
 FIRST_VERSION = {"gbrff2": 1, **dict.fromkeys(
     ["gbrff", "gbrff1", "gbrff_regressor", "pbrff", "pbrff_transformer", "rffnet", "rffnet_regressor", "sparse_kernel",
-     "sparse_kernel_regressor"], 2)}
+     "sparse_kernel_regressor"], 2), "fourier_boosting": 5, "fourier_boosting_regressor": 5}
 # Whose tests are in `_columns/test_frozen_files.py`.
 WITH_MAPS = {"column_map", "column_map_filled", "gbrff2_with_columns", "gbrff2_with_choice"}
 

@@ -11,7 +11,14 @@ import pytest
 from common.interrupting import seconds_after_interrupt
 
 import rffkern
-from rffkern import FourierExpansion, KernelExpansion, PBRFFTransformer, RFFNetRegressor
+from rffkern import (
+    FourierBoostingClassifier,
+    FourierExpansion,
+    KernelExpansion,
+    PBRFFTransformer,
+    RFFNetRegressor,
+    TermExpansion,
+)
 
 AFTER, BOUND = 0.6, 1.5
 
@@ -56,8 +63,26 @@ def networks(n_threads):
     return lambda: model.fit(X, X[:, 0])
 
 
+def tables(n_threads):
+    rng = np.random.default_rng(0)
+    columns, thresholds = rng.integers(0, 20, (20_000, 8)), rng.standard_normal((20_000, 8))
+    no_cosines = np.zeros((0, 20)), np.zeros(0), np.zeros((0, 1)), [0.0], np.zeros(20)
+    expansion = TermExpansion(*no_cosines, slopes=np.ones((20, 1)), table_columns=columns, thresholds=thresholds,
+                              table_values=np.ones((20_000, 256)))
+    X = rows(2_000_000, 20)
+    expansion.score(X[:100], n_threads=n_threads)  # packs the tables
+    return lambda: expansion.score(X, n_threads=n_threads)
+
+
+def members(n_threads):
+    """Side by side; with one thread one after the other."""
+    X = rows(300_000, 20)
+    model = FourierBoostingClassifier(columns=None, n_members=3, random_state=0, n_threads=n_threads)
+    return lambda: model.fit(X, X[:, 0] * X[:, 1] > 0)
+
+
 CALLS = {"cosines": cosines, "cosines of wide rows": cosines_of_wide_rows, "kernels": kernels, "features": features,
-         "networks": networks}
+         "networks": networks, "members": members, "tables": tables}
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])

@@ -9,13 +9,15 @@ pytest.importorskip("sklearn")
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))
 def test_tags(name):
-    tags = FAMILIES[name].load()().__sklearn_tags__()
+    model = FAMILIES[name].load()()
+    tags = model.__sklearn_tags__()
     task = FAMILIES[name].task
     assert tags.estimator_type == (None if task == "transformer" else task)
     assert tags.target_tags.required
     assert (tags.classifier_tags is not None) == (task == "classifier")
     assert (tags.regressor_tags is not None) == (task == "regressor")
     assert not tags.input_tags.sparse
-    assert not tags.input_tags.allow_nan
+    assert tags.input_tags.allow_nan == (model.columns is not None)
+    assert not model.set_params(columns=None).__sklearn_tags__().input_tags.allow_nan
     if task == "transformer":
         assert tags.transformer_tags.preserves_dtype == ["float64", "float32"]

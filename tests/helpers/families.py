@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from rffkern._estimator.base import Regressor
+from rffkern._estimator.base import Model, Regressor
+from rffkern._estimator.registry import FAMILIES
 
 X = np.random.default_rng(7).standard_normal((400, 6)) * [1, 10, 1e-3, 1, 1, 1] + [0, 1900, 0, 0, 0, 0]
 Y = np.where(np.sin(X[:, 0]) + X[:, 3] > 0, "up", "down")
@@ -10,7 +11,8 @@ TARGET = np.sin(X[:, 0]) + 0.5 * X[:, 3]
 NAMES = [f"f{j}" for j in range(6)]
 
 # Families that learn in rounds, each of which adds a term or several.
-BOOSTED = ("gbrff", "gbrff1", "gbrff2", "gbrff_regressor", "sparse_kernel", "sparse_kernel_regressor")
+BOOSTED = ("fourier_boosting", "fourier_boosting_regressor", "gbrff", "gbrff1", "gbrff2", "gbrff_regressor",
+           "sparse_kernel", "sparse_kernel_regressor")
 
 
 class Frame:
@@ -35,8 +37,46 @@ def target_of(family):
 
 
 def quick(family):
-    """Parameters that make a fit short.  Most of the time of a sparse machine goes into learning its kernel."""
+    """Parameters that make a fit short.  Most of the time of a sparse machine goes into learning its kernel.
+
+    Columns are taken as they are, also by families whose default is another.
+    """
+    if family.__name__.startswith("FourierBoosting"):
+        return {"n_estimators": 20, "n_members": 2, "columns": None}
     return {"kernel": {"lengthscales": 3.0}} if family.__name__.startswith("SparseKernel") else {}
+
+
+def known(family, **params):
+    """Those of some parameters that a family has."""
+    return {name: value for name, value in params.items() if name in family._param_names()}
+
+
+def one_member(family):
+    """Parameters with which a model is one sequence of rounds, whatever else a family makes of several."""
+    return known(family, n_members=1)
+
+
+def staged(family):
+    """The method that gives the answers after each round, or None for a family that has none."""
+    return getattr(family, "staged_decision_function", None) or getattr(family, "staged_predict", None)
+
+
+def may_leave_columns(family):
+    """Whether columns="auto" tries maps and may leave columns as they are; some families always take the same map."""
+    return family._automatic_map is Model._automatic_map
+
+
+def holds_rows_out(family):
+    """Whether `fit` holds out rows that no part of the model learns from.
+
+    Each member of an ensemble holds out others, and the map is that of the ensemble.
+    """
+    names = family._param_names()
+    return "validation_fraction" in names and "n_members" not in names
+
+
+CHOOSING = tuple(name for name, entry in sorted(FAMILIES.items()) if may_leave_columns(entry.load()))
+STAGED = tuple(name for name in BOOSTED if staged(FAMILIES[name].load()))
 
 
 def fit(family, rows=X, target=None, weight=None, **params):

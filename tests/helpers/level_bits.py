@@ -5,10 +5,11 @@ import json
 
 import numpy as np
 
+from helpers.families import known
 from rffkern._estimator.base import Regressor
 from rffkern._estimator.registry import FAMILIES
 
-SHORT = {"n_estimators": 5, "n_landmarks": 8, "max_epochs": 2, "learner_size": 6}
+SHORT = {"n_estimators": 5, "n_members": 2, "n_landmarks": 8, "max_epochs": 2, "learner_size": 6, "columns": None}
 GIVEN = {"kernel": {"lengthscales": 1.5}, "reg_lambda": 0.1}  # of sparse machines, whose choice of a kernel takes long
 _RNG = np.random.default_rng(3)
 ROWS = _RNG.standard_normal((400, 6))
@@ -16,11 +17,10 @@ TARGET = np.sin(2 * ROWS[:, 0]) + ROWS[:, 1] * ROWS[:, 2]
 
 
 def short_model(family, precision):
-    """A trained model of few terms."""
-    names = family._param_names()
-    short = {name: value for name, value in SHORT.items() if name in names} | (GIVEN if "learner_size" in names else {})
+    """A trained model of few terms; a family without a choice of precision has its own."""
+    short = known(family, **SHORT, precision=precision) | (GIVEN if known(family, learner_size=6) else {})
     target = TARGET if issubclass(family, Regressor) else TARGET > 0
-    return family(random_state=0, precision=precision, **short).fit(ROWS, target)
+    return family(random_state=0, **short).fit(ROWS, target)
 
 
 def model_bits(model):

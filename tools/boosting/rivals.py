@@ -22,7 +22,7 @@ def folds_of(y, is_class):
 
 
 def fourier(X, y, X_test, is_class, seed, **params):
-    """This package with its defaults, or with some parameters."""
+    """Fourier boosting of this package with its defaults, or with some parameters."""
     import rffkern
 
     name = "FourierBoostingClassifier" if is_class else "FourierBoostingRegressor"

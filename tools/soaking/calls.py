@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 
 import rffkern
-from rffkern import ColumnMap, FourierExpansion, KernelExpansion, RFFKernError, RowBlocks
+from rffkern import ColumnMap, FourierExpansion, KernelExpansion, RFFKernError, RowBlocks, TermExpansion
 from soaking import training
 from soaking.children import in_child
 
@@ -80,6 +80,11 @@ def _checked(X):
     return np.ascontiguousarray(X, np.float64)
 
 
+def _finite_or_huge(bound):
+    """A bound, which may be infinite but no nan."""
+    return np.nan_to_num(bound, nan=np.nan, posinf=1e308)
+
+
 def _fresh(model):
     return type(model)(**model.get_params())
 
@@ -119,6 +124,7 @@ EXPANSION_CALLS = {
     "arrays": lambda expansion, X: list(expansion.arrays().values()),
     "array_names": lambda expansion, X: len(expansion.array_names),
     "kind": lambda expansion, X: expansion.kind,
+    "bound": lambda expansion, X: _finite_or_huge(expansion.bound()),
 }
 MAP_CALLS = {  # of a fitted column map
     "fit": lambda column_map, X, y: column_map.fit(X, y).n_features_in_,
@@ -201,6 +207,11 @@ def _expansions(X):
         yield lambda scale=scale: FourierExpansion(
             rows * scale, np.zeros(len(rows)), np.ones((len(rows), 1)), [0.0], np.zeros(d))
         yield lambda scale=scale: KernelExpansion(rows, np.ones((len(rows), 1)), [0.0], np.full(d, scale))
+        yield lambda scale=scale: TermExpansion(
+            rows * scale, np.zeros(len(rows)), np.ones((len(rows), 1)), [0.0], np.zeros(d), np.full((d, 1), scale),
+            table_columns=np.arange(2 * len(rows)).reshape(-1, 2) % max(d, 1),
+            thresholds=np.repeat(rows[:, :1], 2, axis=1) * scale,
+            table_values=np.ones((len(rows), 4)))
 
 
 def public_calls(rng, folder):

@@ -27,7 +27,8 @@ def _fitting(rng, X):
     """A model and its fit, which takes long enough for most signals."""
     name = str(rng.choice(["GBRFF2Classifier", "GBRFF1Classifier", "GBRFFClassifier", "GBRFFRegressor",
                            "PBRFFClassifier", "PBRFFTransformer", "RFFNetClassifier", "RFFNetRegressor",
-                           "SparseKernelClassifier", "SparseKernelRegressor"]))
+                           "SparseKernelClassifier", "SparseKernelRegressor", "FourierBoostingClassifier",
+                           "FourierBoostingRegressor"]))
     terms = int(min(10 ** rng.uniform(1, 3.6), 5e7 / X.shape[1])) + 1
     if name.startswith("RFFNet"):
         params = {"n_components": terms, "batch_size": int(10 ** rng.uniform(1, 5))}
@@ -35,6 +36,8 @@ def _fitting(rng, X):
         params = {"n_landmarks": max(2, terms // 10), "landmarks": str(rng.choice(["random", "kmeans"]))}
     elif name in ("GBRFFClassifier", "GBRFFRegressor"):
         params = {"n_components": max(1, terms // 20), "n_estimators": 20}
+    elif name.startswith("FourierBoosting"):
+        params = {"columns": None}
     else:
         params = {"n_estimators": 20}
     model = getattr(rffkern, name)(random_state=0, **params)
@@ -46,7 +49,14 @@ def _scoring(rng, X):
     """An expansion and the scoring of many rows."""
     terms = int(min(10 ** rng.uniform(1, 4.3), 5e7 / X.shape[1])) + 1
     points = rng.standard_normal((terms, X.shape[1]), np.float32)
-    if rng.random() < 0.5:
+    form = rng.integers(3)
+    if form == 0:
+        terms = min(terms, 5000)
+        tables = rng.integers(0, X.shape[1], (terms, 8)), rng.standard_normal((terms, 8)), np.ones((terms, 256))
+        d = X.shape[1]
+        model = rffkern.TermExpansion(np.zeros((0, d)), np.zeros(0), np.zeros((0, 1)), [0.0], np.zeros(d),
+                                      np.ones((d, 1)), *tables)
+    elif form == 1:
         model = rffkern.FourierExpansion(points, np.zeros(terms), np.ones((terms, 1)), [0.0], np.zeros(X.shape[1]))
     else:
         model = rffkern.KernelExpansion(points, np.ones((terms, 1)), [0.0], np.full(X.shape[1], 1 / X.shape[1]))

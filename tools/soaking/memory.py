@@ -16,6 +16,8 @@ from soaking.children import in_child
 
 GIVEN = {"kernel": {"lengthscales": 1.0}, "reg_lambda": 0.1}
 SMALL = {  # parameters of short fits
+    "FourierBoostingClassifier": {"n_estimators": 4, "n_members": 2, "columns": None},
+    "FourierBoostingRegressor": {"n_estimators": 4, "n_members": 2, "columns": None},
     "GBRFF2Classifier": {"n_estimators": 2}, "GBRFF1Classifier": {"n_estimators": 2, "n_components": 6},
     "GBRFFClassifier": {"n_estimators": 2, "n_components": 6},
     "GBRFFRegressor": {"n_estimators": 2, "n_components": 6},
@@ -45,11 +47,14 @@ def sizes_of(model, n, n_outputs):
     params, d = model.get_params(), N_FEATURES
     per_round = params.get("n_components") or 1
     m = min(n, params.get("max_samples") or n)
+    share = params.get("validation_fraction", 0)
+    share = 0 if isinstance(share, str) else share
     return {"n": n, "d": d, "k": n_outputs, "c": max(2, n_outputs),
-            "u": 4 if model.precision == "single" else 8, "m": m,
+            "u": 4 if params.get("precision", "single") == "single" else 8, "m": m,
+            "e": d, "M": params.get("n_members"), "t": params["n_threads"],
             "s": n if m < n else 0, "T": params.get("n_estimators", 0), "K": per_round, "p": per_round,
             "P": params.get("n_estimators", 0), "W": 16 * math.ceil((params.get("n_landmarks", 0) + 1) / 16),
-            "h": int(params.get("validation_fraction", 0) * n), "a": params.get("batch_size", 0),
+            "h": int(share * n), "a": params.get("batch_size", 0),
             "b": max(1 << 20, 2048 * d), "max": max}
 
 
@@ -82,7 +87,9 @@ def measured(model, kind, n, n_outputs):
 
 def disagreement(name, precision, kind, n, n_outputs, **params):
     """None where the peak is within a tenth of the formula, else both."""
-    model = getattr(rffkern, name)(precision=precision, random_state=0, n_threads=1, **SMALL[name] | params)
+    family = getattr(rffkern, name)
+    given = {"precision": precision} if "precision" in family._param_names() else {}
+    model = family(random_state=0, n_threads=1, **given | SMALL[name] | params)
     asked = expected(model, kind, n, n_outputs)
     ended = in_child(lambda: measured(model, kind, n, n_outputs), 600)
     if ended.how != "done":

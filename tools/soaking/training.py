@@ -12,7 +12,9 @@ from soaking.children import in_child
 
 FIT_SECONDS = 60
 CLASSES = ["GBRFF2Classifier", "GBRFF1Classifier", "GBRFFClassifier", "GBRFFRegressor", "PBRFFClassifier",
-           "RFFNetClassifier", "RFFNetRegressor", "SparseKernelClassifier", "SparseKernelRegressor"]
+           "RFFNetClassifier", "RFFNetRegressor", "SparseKernelClassifier", "SparseKernelRegressor",
+           "FourierBoostingClassifier", "FourierBoostingRegressor"]
+KINDS = (("waves",), ("tables",), ("waves", "tables"), ("lines",), ("lines", "tables"), ("waves", "tables", "lines"))
 GIVEN = {"kernel": {"lengthscales": 1.0}, "reg_lambda": 0.1}
 
 
@@ -31,6 +33,12 @@ def random_params(name, rng):
         params |= {"update": str(rng.choice(["full", "one", "group"])), "learner_size": int(rng.integers(1, 9)),
                    "selection": str(rng.choice(["random", "max-res", "mp", "boost", "ald", "ran"]))}
         params |= GIVEN if rng.random() < 0.7 else {}
+    if name.startswith("Fourier"):
+        params |= {"n_members": int(rng.integers(1, 4)), "kinds": KINDS[rng.integers(6)], "columns": None,
+                   "n_estimators": int(rng.integers(1, 60))}
+        params |= {"class_weight": "balanced"} if name.endswith("Classifier") and rng.random() < 0.3 else {}
+        params |= {"loss": str(rng.choice(["squared", "huber", "quantile"]))} if name.endswith("Regressor") else {}
+        return params | {"random_state": int(rng.integers(1 << 30))}
     if rng.random() < 0.3:
         params["standardize"] = False
     return params | {"random_state": int(rng.integers(1 << 30)), "precision": str(rng.choice(["single", "double"]))}
