@@ -22,6 +22,7 @@ import numpy as np
 from common.protocols import load, permuted_split, split
 
 from boosting.rivals import RIVALS
+from boosting.toys import TOYS, toy
 
 MOST_TEST_ROWS = 20_000
 GROUPS = {
@@ -31,11 +32,14 @@ GROUPS = {
     "targets": "boston,concrete,energy,kin8nm,naval,power_plant,protein,wine_quality_red,yacht,california,cpu_act,"
                "cpu_small,ailerons,kin40k,sarcos_test",
     "classes": "pendigits,sleep,digits",
+    "toys": ",".join(TOYS),
 }
 
 
 def rows_of(options, name, seed):
     """Training rows, test rows and the targets of both, classes as 0, 1, ..."""
+    if name in TOYS:
+        return toy(name, seed)
     if name == "digits":
         from sklearn.datasets import load_digits
 
