@@ -43,7 +43,7 @@ PARAMETERS = (
               "Number of members, whose mean is the model.  None: 10 on up to 1,000 rows, 5 from 3,000 to 5,000, 2 on "
               "30,000, and 1 from 300,000 on."),
     Parameter("learning_rate", Number(float, 0, 1, open_low=True, word="auto"),
-              'Share of the best step that a pair of waves takes.  "auto" is 0.15 on up to 3,000 rows and 0.4 from '
+              'Share of the best step that a pair of waves takes.  "auto" is 0.15 on up to 1,000 rows and 0.4 from '
               "30,000 on; tables take a sixth of it on few rows and a third on many, at any rate.  Several classes "
               "double it."),
     Parameter("reg_lambda", Number(float, 0, 1e10, word="auto"),

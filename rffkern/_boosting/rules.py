@@ -28,6 +28,7 @@ def rules(n_rows: int) -> Rules:
     """
     small = math.log(n_rows / 1000) / math.log(3)  # 0 at 1,000 rows, 1 at 3,000
     large = math.log(n_rows / 3000) / math.log(10)  # 0 at 3,000 rows, 1 at 30,000
+    rising = math.log(n_rows / 1000) / math.log(30)  # 0 at 1,000 rows, 1 at 30,000
     members = _between(10, 5, small)
     members *= _between(1, 0.4, math.log(n_rows / 5000) / math.log(6))  # 2 at 30,000 rows
     members *= _between(1, 0.5, large - 1)  # 1 from 300,000 on
@@ -36,7 +37,7 @@ def rules(n_rows: int) -> Rules:
         n_folds=round(_between(5, 10, large)),
         patience=round(_between(100, 200, small)),
         depth=round(min(max(5 + 1.67 * math.log2(n_rows / 3360), 3), 10)),
-        pair_rate=_between(0.15, 0.4, large),
-        table_rate=_between(0.025, 0.15, large),
+        pair_rate=_between(0.15, 0.4, rising),
+        table_rate=_between(0.025, 0.15, rising),
         reg_lambda=0.6 / n_rows,
     )
