@@ -159,6 +159,20 @@ def test_numbers_beyond_single_precision_are_scored_in_double():
     np.testing.assert_allclose(expansion.score(X), defined(parts, X), rtol=1e-12)
 
 
+@pytest.mark.parametrize("n", [3, 200])
+def test_tiles_of_numbers_beyond_single_precision(n):
+    """One tile, or several, of float32 rows, whose cosines and tables need double precision."""
+    from rffkern._kernels import scoring
+
+    parts = arrays()
+    parts["amplitudes"], parts["table_values"] = 1e200 * parts["amplitudes"], 1e200 * parts["table_values"]
+    X, width = rows(n, dtype=np.float32), scoring.tile_width(4, 4)
+    padded = np.zeros((-(-n // width) * width, 4), np.float32)
+    padded[:n] = X
+    tiles = np.ascontiguousarray(padded.reshape(-1, width, 4).transpose(0, 2, 1))
+    np.testing.assert_allclose(TermExpansion(**parts).score_tiles(tiles, n), defined(parts, X), rtol=1e-9)
+
+
 def test_cosines_are_those_of_a_fourier_expansion():
     parts = arrays(n_tables=0) | {"slopes": np.zeros((4, 1))}
     cosines = FourierExpansion(*(parts[name] for name in FourierExpansion.array_names))
