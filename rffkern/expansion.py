@@ -217,7 +217,8 @@ class FourierExpansion(Expansion):
     def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None) -> Double:
         """`score_checked` for rows in tiles."""
         if tiles.dtype == np.float32 and not (self.fits_single() and self._angles().are_small(tiles)):
-            return self.score_checked(np.concatenate([*tiles.transpose(0, 2, 1)])[:n_samples], n_threads)
+            rows = tiles.transpose(0, 2, 1).copy()  # in C order
+            return self.score_checked(rows.reshape(-1, self.n_features)[:n_samples], n_threads)
         return self._score_laid_out(tiles, n_samples, n_threads)
 
     def in_precisions(self, X: Real) -> RowParts:
@@ -257,8 +258,8 @@ class FourierExpansion(Expansion):
             stage_of_term = np.arange(len(self.phases[terms])) // terms_per_stage
             reached = stage_of_term[:, None] <= np.arange(stage_of_term[-1] + 1)
             amplitudes = (self.amplitudes[terms][:, None, :] * reached[:, :, None]).reshape(len(stage_of_term), -1)
-            group = FourierExpansion(self.omegas[terms], self.phases[terms], amplitudes,
-                                     np.zeros(amplitudes.shape[1]), self.center)
+            zeros = np.zeros(amplitudes.shape[1])
+            group = FourierExpansion(self.omegas[terms], self.phases[terms], amplitudes, zeros, self.center)
             scores = group.score_checked(X, n_threads).reshape(X.shape[0], -1, self.n_outputs)
             for stage in range(scores.shape[1]):
                 yield total + scores[:, stage]
@@ -282,8 +283,7 @@ class FourierExpansion(Expansion):
         amplitudes = np.zeros((self.n_outputs, n_amplitudes), dtype)
         for rows in row_pieces(self.omegas.shape):
             omegas[: self.n_terms][rows] = self.omegas[rows] / np.pi
-        shifts[: self.n_terms] = self.phases / np.pi
-        amplitudes[:, : self.n_terms] = self.amplitudes.T
+        shifts[: self.n_terms], amplitudes[:, : self.n_terms] = self.phases / np.pi, self.amplitudes.T
         packed = self._packed[np.dtype(dtype)] = _PackedCosines(omegas, shifts, amplitudes)
         return packed
 

@@ -118,6 +118,8 @@ class TermExpansion(Expansion):
         if self._has_slopes:
             term_scoring.score_lines(rows, self.center, self.slopes, scores)
         if len(self.table_columns):
+            if rows.dtype == np.float32 and not self.fits_single():
+                rows = rows.astype(np.float64, order="C")
             tables = self._packed.get(rows.dtype) or self._pack(rows.dtype)
             n_threads = check_n_threads(n_threads, len(scores) * tables.columns.size)
             size = term_scoring.scratch_size(self.n_features, self.n_outputs, rows.itemsize)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rffkern import FourierExpansion, InvalidInputError, KernelExpansion
-from rffkern.expansion import EXPANSIONS
+from rffkern.serialize import _form
 
 
 def cosines(rng, n_terms=37, n_features=4, n_outputs=2, scale=1.0):
@@ -130,7 +130,7 @@ def test_sizes(make, rng):
     expansion = make(rng, 5, 3, 2)
     assert (expansion.n_terms, expansion.n_features, expansion.n_outputs) == (5, 3, 2)
     assert repr(expansion) == f"{type(expansion).__name__}(n_terms=5, n_features=3, n_outputs=2)"
-    assert EXPANSIONS[expansion.kind] is type(expansion)
+    assert _form(expansion.kind) is type(expansion)
     assert tuple(expansion.arrays()) == expansion.array_names
 
 

@@ -15,6 +15,7 @@ from helpers.model_files import archive, assert_refused, members_of, small_model
 
 from rffkern import (
     FormatError,
+    FourierBoostingRegressor,
     FourierExpansion,
     GBRFF2Classifier,
     InvalidInputError,
@@ -63,6 +64,39 @@ def test_bare_expansion(tmp_path, rng):
     loaded = load(tmp_path / "e.npz")
     X = rng.standard_normal((10, 2))
     np.testing.assert_array_equal(loaded.score(X), expansion.score(X))
+
+
+@pytest.fixture(scope="module")
+def boosted(tmp_path_factory):
+    """Header and arrays of a small model of Fourier boosting."""
+    X = np.random.default_rng(0).standard_normal((200, 3))
+    model = FourierBoostingRegressor(12, n_members=2, kinds=("tables", "waves"), columns=None, random_state=0)
+    path = tmp_path_factory.mktemp("boosted") / "m.npz"
+    save(model.fit(X, np.sin(2 * X[:, 0])), path)
+    return decode(path.read_bytes())
+
+
+@pytest.mark.parametrize(("name", "change"), [
+    ("table_columns", lambda a: a + 3), ("table_columns", lambda a: a - 0.5), ("table_columns", lambda a: a[:, :0]),
+    ("table_columns", lambda a: np.zeros((len(a), 40))), ("table_values", lambda a: np.full_like(a, 1.7e308)),
+    ("table_values", lambda a: np.full_like(a, np.nan)), ("thresholds", lambda a: a * np.inf),
+    ("feature_importances_", lambda a: a[:-1]), ("feature_importances_", lambda a: a[:0]),
+    ("member_sizes_", lambda a: a[:0]), ("member_sizes_", lambda a: a + 1), ("member_sizes_", lambda a: -a),
+    ("member_sizes_", lambda a: a + 0.5), ("member_sizes_", lambda a: a[:1]), ("eval_loss_", lambda a: a[:-1]),
+])
+def test_tables_and_members_that_disagree_are_refused(boosted, refuse, name, change):
+    header, arrays = boosted
+    with np.errstate(all="ignore"):
+        changed = np.ascontiguousarray(change(arrays[name]))
+    entries = [[key, list((changed if key == name else value).shape)] for key, value in arrays.items()]
+    refuse(encode({**header, "arrays": entries}, {**arrays, name: changed}))
+
+
+@pytest.mark.parametrize("wrong", [{"kinds": []}, {"kinds": [["waves"]]}, {"kinds": 3}, {"kinds": "waves"},
+                                   {"learning_rate": "fast"}, {"n_members": 0}])
+def test_wrong_parameters_of_fourier_boosting_are_refused(boosted, refuse, wrong):
+    header, arrays = boosted
+    refuse(encode({**header, "params": header["params"] | wrong}, arrays))
 
 
 @pytest.mark.parametrize("labels", [

@@ -91,8 +91,8 @@ def step_slopes(
 ):
     """The sum over training rows of weight times slope, and of weight times curvature, of what is gained along a step.
 
-    Outputs of all losses but SOFTMAX have the same targets.  At scores + step directions, with g = -dloss/dF and h = d2loss/dF2: the sums of weight g direction and of
-    weight h direction^2, over all outputs.
+    Outputs of all losses but SOFTMAX have the same targets.  At scores + step directions, with g = -dloss/dF and
+    h = d2loss/dF2: the sums of weight g direction and of weight h direction^2, over all outputs.
     """
     _check(loss, parameter, scores, directions, step, targets, weight, n_train)
     if n_train == 0:

@@ -1,0 +1,195 @@
+"""The classifier and the regressor: classes, targets, losses, weights, rows in every form, and small or dull tables."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from rffkern import (
+    ColumnMap,
+    FourierBoostingClassifier,
+    FourierBoostingRegressor,
+    InvalidInputError,
+    RowBlocks,
+    load,
+    save,
+)
+
+RNG = np.random.default_rng(2)
+X = RNG.standard_normal((600, 4))
+SIGNAL = np.sin(2 * X[:, 0]) + 0.5 * X[:, 2]
+Y = SIGNAL + 0.1 * RNG.standard_normal(600)
+SHORT = {"n_estimators": 60, "n_members": 2, "random_state": 0}
+
+
+def classifier(**params):
+    return FourierBoostingClassifier(**SHORT | params)
+
+
+def regressor(**params):
+    return FourierBoostingRegressor(**SHORT | params)
+
+
+def same(a, b):
+    return all(np.array_equal(x, y) for x, y in zip(a.expansion_.arrays().values(), b.expansion_.arrays().values(),
+                                                    strict=True))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_classes(n_classes):
+    labels = np.array(list("edcba"))[np.digitize(SIGNAL, np.linspace(-0.8, 0.8, n_classes - 1))]
+    model = classifier().fit(X[:450], labels[:450])
+    assert model.classes_.tolist() == sorted(set(labels))
+    assert model.decision_function(X).shape == ((600,) if n_classes == 2 else (600, n_classes))
+    proba = model.predict_proba(X[450:])
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    assert model.score(X[450:], labels[450:]) > 0.75
+    np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(X[450:]))
+
+
+def test_several_targets_share_terms():
+    both = np.column_stack([Y, 1000 * X[:, 1] + 5])
+    model = regressor(n_estimators=200).fit(X[:450], both[:450])
+    assert model.predict(X).shape == (600, 2)
+    assert model.score(X[450:], both[450:]) > 0.8
+    assert model.expansion_.n_outputs == 2
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_files_keep_numbers_of_terms_and_members(several, tmp_path):
+    target = np.column_stack([Y, -Y]) if several else Y
+    for params in ({}, {"kinds": ("waves",)}, {"kinds": ("tables",)}, {"kinds": ("lines",)}, {"n_members": 3}):
+        model = regressor(**params).fit(X, target)
+        save(model, tmp_path / "m")
+        loaded = load(tmp_path / "m")
+        for name in ("n_estimators_", "n_members_", "n_features_in_", "kinds"):
+            assert getattr(loaded, name) == getattr(model, name)
+        np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)
+        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_huber_is_robust():
+    spoiled = Y.copy()
+    spoiled[::20] += 100
+    errors = [np.median(np.abs(regressor(loss=loss, n_estimators=150).fit(X, spoiled).predict(X) - SIGNAL))
+              for loss in ("squared", "huber")]
+    assert errors[1] < 0.5 * errors[0]
+
+
+def test_counts_are_predicted_in_their_unit():
+    """Whatever it is: a mean of counts is a multiple of that of other units."""
+    counts = RNG.poisson(np.exp(1 + SIGNAL)).astype(float)
+    model = regressor(loss="poisson").fit(X, counts)
+    assert (model.predict(X) > 0).all()
+    assert np.corrcoef(np.log(model.predict(X)), SIGNAL)[0, 1] > 0.9
+    assert model.predict(X).mean() == pytest.approx(counts.mean(), rel=0.1)
+    for unit in (1e-30, 1e30):
+        np.testing.assert_allclose(regressor(loss="poisson").fit(X, unit * counts).predict(X),
+                                   unit * model.predict(X), rtol=1e-4)
+    with pytest.raises(InvalidInputError, match="y must be >= 0 for loss='poisson', got -1"):
+        regressor(loss="poisson").fit(X, counts - 1)
+    with pytest.raises(InvalidInputError, match="y must be one target for loss='poisson', got 2"):
+        regressor(loss="poisson").fit(X, np.column_stack([counts, counts]))
+
+
+@pytest.mark.parametrize("columns", [None, "auto"])
+def test_rows_in_blocks(columns):
+    blocks = RowBlocks([X[:100], X[100:101], X[101:]])
+    assert same(classifier(columns=columns).fit(blocks, Y > 0), classifier(columns=columns).fit(X, Y > 0))
+
+
+def test_rows_without_weight_count_for_nothing():
+    """In arrays, where they go, and in blocks, where they stay."""
+    weight = np.where(np.arange(600) % 3, 1.5, 0.0)
+    spoiled = np.where(weight[:, None] > 0, X, 1e200)
+    expected = regressor(columns=None).fit(X[weight > 0], Y[weight > 0])
+    assert same(regressor(columns=None).fit(spoiled, Y, weight), expected)
+    streamed = regressor(columns=None).fit(RowBlocks([spoiled[:50], spoiled[50:]]), Y, weight)
+    np.testing.assert_allclose(streamed.predict(X), expected.predict(X), atol=1e-3)
+
+
+def test_weights_move_the_fit():
+    labels, weight = X[:, 0] + RNG.standard_normal(600) > 0, np.where(np.arange(600) < 300, 20.0, 1.0)
+    losses = [classifier().fit(X, labels, each).predict_proba(X[:300])[np.arange(300), labels[:300].astype(int)]
+              for each in (None, weight, 3 * weight)]
+    assert np.log(losses[1]).mean() > np.log(losses[0]).mean()
+    np.testing.assert_allclose(losses[1], losses[2], atol=1e-12)
+
+
+def test_an_eval_set_stops_all_members():
+    model = classifier(n_estimators=500, early_stopping_rounds=10)
+    model.fit(X[:300], Y[:300] > 0, eval_set=(X[300:], Y[300:] > 0))
+    assert (model.member_sizes_ < 500).all()
+    with pytest.raises(InvalidInputError, match="eval_set"):
+        model.fit(X, Y > 0, eval_set=(X[:, :2], Y > 0))
+    unseen = np.where(np.arange(600) == 3, "new", np.where(Y > 0, "a", "b"))
+    with pytest.raises(InvalidInputError, match="eval_set y"):
+        model.fit(X[10:], unseen[10:], eval_set=(X[:10], unseen[:10]))
+
+
+def test_without_early_stopping_all_rounds_are_kept():
+    model = classifier(early_stopping_rounds=None, n_estimators=40).fit(X, Y > 0)
+    assert model.member_sizes_.tolist() == [40, 40]
+
+
+@pytest.mark.parametrize("target", [np.full(600, 7.0), np.zeros(600)], ids=["seven", "zero"])
+@pytest.mark.parametrize("loss", ["squared", "huber", "quantile", "poisson"])
+def test_a_constant_target_is_predicted(loss, target):
+    np.testing.assert_allclose(regressor(loss=loss).fit(X, target).predict(X), target, atol=1e-5)
+
+
+@pytest.mark.parametrize("columns", [None, "auto"])
+@pytest.mark.parametrize("rows", [np.ones((40, 3)), np.zeros((2, 2)), X[:2], X[:3], X[:, :1]],
+                         ids=["constant", "two equal rows", "two rows", "three rows", "one column"])
+def test_small_and_dull_tables(rows, columns):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for model, target in ((classifier(columns=columns), np.arange(len(rows)) % 2),
+                              (regressor(columns=columns), SIGNAL[: len(rows)])):
+            model.fit(rows, target)
+            assert np.isfinite(model.predict(rows)).all()
+            assert np.isfinite(model.train_loss_).all()
+            assert np.isfinite(model.eval_loss_).all()
+
+
+def test_one_row_with_weight():
+    model = regressor().fit(X[:2], [3.0, 5.0], [1.0, 0.0])
+    np.testing.assert_allclose(model.predict(X), 3.0)
+
+
+@pytest.mark.parametrize("y", [1e300 * np.sign(SIGNAL), 1e-300 * SIGNAL, np.where(np.arange(600) == 9, 1e150, 1.0)],
+                         ids=["huge", "tiny", "one outlier"])
+def test_targets_of_any_size(y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = regressor().fit(X, y)
+        assert np.isfinite(model.predict(X)).all()
+        assert np.isfinite(model.predict(X.astype(np.float32))).all()
+
+
+def test_wide_tables_take_seconds():
+    rows = np.random.default_rng(0).standard_normal((60, 2000))
+    assert regressor(n_estimators=10).fit(rows, rows[:, 5]).score(rows, rows[:, 5]) > 0
+
+
+@pytest.mark.parametrize(("params", "message"), [
+    ({"kinds": ()}, "kinds must be a tuple"), ({"kinds": ("waves", "waves")}, "kinds must be a tuple"),
+    ({"kinds": ("trees",)}, "kinds must be a tuple"), ({"kinds": "waves"}, "kinds must be a tuple"),
+    ({"n_members": 0}, "n_members must be"), ({"learning_rate": 0}, "learning_rate must be"),
+    ({"validation_fraction": 0.6}, "validation_fraction must be"), ({"columns": "standard"}, "columns must be"),
+    ({"early_stopping_rounds": "never"}, "early_stopping_rounds must be"), ({"reg_lambda": -1}, "reg_lambda must be"),
+    ({"max_samples": 10}, "max_samples must be"), ({"loss": "absolute"}, "loss must be"),
+])
+def test_wrong_parameters_are_refused(params, message):
+    with pytest.raises(InvalidInputError, match=message):
+        regressor(**params).fit(X, Y)
+
+
+def test_any_table():
+    table = {"number": np.where(X[:, 0] > 1.5, np.nan, X[:, 0]), "word": np.where(X[:, 2] > 0, "a", "b"),
+             "noise": X[:, 1]}
+    model = regressor(n_estimators=100).fit(table, Y)
+    assert model.feature_names_in_.tolist() == ["number", "word", "noise"]
+    assert model.score(table, Y) > 0.7
+    assert model.feature_importances_.argmin() == 2
+    assert isinstance(model.column_map_, ColumnMap)

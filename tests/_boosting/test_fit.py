@@ -1,0 +1,99 @@
+"""From checked rows to a fitted model: sizes, folds, what is kept of members, and who is told."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from rffkern import ColumnMap, FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError
+from rffkern._boosting.fit import _settled
+from rffkern._boosting.rules import rules
+
+RNG = np.random.default_rng(4)
+X = RNG.standard_normal((400, 5))
+Y = np.sin(2 * X[:, 1]) + 0.5 * (X[:, 3] > 0) + 0.1 * RNG.standard_normal(400)
+SHORT = {"n_estimators": 30, "n_members": 2, "random_state": 0}
+
+
+def test_parameters_take_the_place_of_rules():
+    model = FourierBoostingRegressor(n_members=3, validation_fraction=0.25, early_stopping_rounds=None, reg_lambda=2.0)
+    found = _settled(model, 400)
+    assert (found.n_members, found.n_folds, found.patience, found.reg_lambda) == (3, 4, None, 2.0)
+    assert _settled(FourierBoostingRegressor(), 400) == rules(400)
+    assert _settled(FourierBoostingRegressor(), 2).n_folds == 2
+
+
+def test_the_callback_sees_every_round_of_every_member():
+    seen = []
+    model = FourierBoostingRegressor(**SHORT, early_stopping_rounds=4).fit(X, Y, callback=seen.append)
+    assert [info.n_rounds for info in seen].count(1) == 2
+    assert all(info.n_estimators == 30 for info in seen)
+    starts = [k for k, info in enumerate(seen) if info.n_rounds == 1] + [len(seen)]
+    for size, start, stop in zip(model.member_sizes_, starts, starts[1:], strict=False):
+        losses = [info.eval_loss for info in seen[start:stop]]
+        assert size <= np.argmin(losses) + 1
+        assert len(losses) == 30 or len(losses) - 1 - np.argmin(losses) == 4
+
+
+def test_a_callback_ends_the_fit():
+    seen = []
+    model = FourierBoostingRegressor(**SHORT, early_stopping_rounds=None)
+    model.fit(X, Y, callback=lambda info: seen.append(info) or len(seen) == 5)
+    assert model.member_sizes_.tolist() == [5, 1]
+    with pytest.raises(InvalidInputError, match="callback must be callable"):
+        model.fit(X, Y, callback=3)
+
+
+def test_what_fails_in_a_member_leaves_the_model(monkeypatch):
+    model = FourierBoostingRegressor(**SHORT).fit(X, Y)
+    before, n_threads = dict(vars(model)), threading.active_count()
+    monkeypatch.setattr("rffkern._boosting.fit.train_member", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        model.fit(X[:300], Y[:300])
+    assert vars(model) == before
+    assert threading.active_count() <= n_threads + 2
+
+
+def test_verbose_tells_of_rounds(capsys):
+    FourierBoostingRegressor(**SHORT, verbose=10, early_stopping_rounds=None, n_threads=1).fit(X, Y)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 6
+    assert lines[0].startswith("member 1/2  round 10/30  train loss ")
+
+
+def test_importances_are_of_the_columns_of_the_table():
+    """Also where a map makes several columns of one, or leaves one out."""
+    table = np.column_stack([X[:, 0], np.ones(400), X[:, 1], X[:, 3], X[:, 0]])
+    for columns in (None, "auto", ColumnMap(("standard", "rank", "bins"))):
+        model = FourierBoostingRegressor(**SHORT, columns=columns).fit(table, Y)
+        importances = model.feature_importances_
+        assert importances.shape == (5,)
+        assert importances.sum() == pytest.approx(1)
+        assert importances[2] + importances[3] > 0.8
+        assert importances[1] < 0.05
+    assert FourierBoostingRegressor(**SHORT).fit(X, np.ones(400)).feature_importances_.tolist() == [0] * 5
+
+
+def test_curves_are_means_over_members():
+    model = FourierBoostingRegressor(**SHORT, early_stopping_rounds=None).fit(X, Y)
+    assert len(model.train_loss_) == len(model.eval_loss_) == 31
+    assert model.train_loss_[-1] < 0.5 * model.train_loss_[0]
+    assert model.n_members_ == len(model.member_sizes_) == 2
+    assert model.n_estimators_ == model.member_sizes_.sum()
+
+
+def test_held_out_rows_have_no_part_in_terms():
+    """With an eval_set, rows of other values change rounds only where they stop."""
+    held_out = X[:50] + 0.01, Y[:50]
+    models = [FourierBoostingRegressor(**SHORT, early_stopping_rounds=None, kinds=("waves",)).fit(
+        X, Y, eval_set=(scale * held_out[0], held_out[1])) for scale in (1, 100)]
+    np.testing.assert_array_equal(models[0].expansion_.omegas, models[1].expansion_.omegas)
+    np.testing.assert_array_equal(models[0].expansion_.amplitudes, models[1].expansion_.amplitudes)
+
+
+def test_a_class_that_a_fold_does_not_show():
+    labels = np.where(np.arange(400) == 7, "rare", np.where(X[:, 1] > 0, "a", "b"))
+    model = FourierBoostingClassifier(**SHORT).fit(X, labels)
+    assert model.classes_.tolist() == ["a", "b", "rare"]
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert model.score(X, labels) > 0.9
