@@ -15,6 +15,9 @@ Real = NDArray[Any]  # float32 or float64
 
 _MAX_DEPTH = 12
 
+# The threshold of a depth of a table that tells nothing: no row is above it.
+UNREACHED = 1e300
+
 
 class _PackedTables(NamedTuple):
     """Tables as kernels read them."""

@@ -1,6 +1,6 @@
 """Fourier boosting: a classifier and a regressor that need no tuning."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +10,7 @@ from .._columns.column_map import ColumnMap
 from .._data.arguments import Choice, Number, RandomSource
 from .._data.training_rows import Training
 from .._estimator.base import Classifier, Model, Regressor
-from .._estimator.links import SoftmaxLink
+from .._estimator.links import SoftmaxLink, probabilities
 from .._estimator.parameters import CLASSES_, Parameter
 from .._kernels import boost_losses
 from ..errors import InvalidInputError
@@ -18,17 +18,19 @@ from ..expansion import Expansion
 from ..term_expansion import TermExpansion
 from .class_weights import ClassWeights, with_class_weights
 from .fit import Callback, Pace, train
+from .insight import Insight
 from .losses import ClassLoss, CountLoss, ValueLoss
-from .parameters import ARGUMENTS, ATTRIBUTES, PARAMETERS
+from .parameters import ARGUMENTS, ATTRIBUTES, PARAMETERS, Quantiles
+from .stages import check_rounds
 
 Double = NDArray[np.float64]
 
 
-class _FourierBoosting(Model):
+class _FourierBoosting(Insight, Model):
     """What the classifier and the regressor share."""
 
     _expansion_form = TermExpansion
-    _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_")
+    _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "term_rounds_")
     _arguments = ARGUMENTS
 
     n_members: int | None
@@ -41,6 +43,7 @@ class _FourierBoosting(Model):
                   classes: NDArray[Any] | None) -> dict[str, Any]:
         if any(array.ndim != 1 for array in arrays.values()) or len(arrays["train_loss_"]) != len(arrays["eval_loss_"]):
             raise ValueError("loss curves and importances do not agree in number")
+        check_rounds(arrays["term_rounds_"], len(arrays["train_loss_"]) - 1, expansion.n_terms)
         return super()._restored(expansion, arrays, classes) | {"n_estimators_": expansion.n_terms}
 
 
@@ -95,6 +98,27 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
         self.random_state = random_state
         self.n_threads = n_threads
         self.verbose = verbose
+
+    def staged_decision_function(self, X: Any) -> Iterator[Double]:
+        """Yield `decision_function(X)` after each round; the last equals it up to rounding.
+
+        A member that has ended stays as it is while others go on.
+        """
+        for scores in self._snapshot()._staged(X):
+            yield scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Yield `predict(X)` after each round; the last equals it but for ties that rounding decides."""
+        now = self._snapshot()
+        for scores in now._staged(X):
+            chosen = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+            yield now.classes_[chosen.astype(np.intp)]
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Double]:
+        """Yield `predict_proba(X)` after each round; the last equals it up to rounding."""
+        now = self._snapshot()
+        for scores in now._staged(X):
+            yield probabilities(now._link(), scores)
 
     def _link(self) -> SoftmaxLink:
         """From scores to probabilities."""
@@ -159,12 +183,14 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
                   "that of counts y >= 0, whose mean is exp(f)."),
         Parameter("delta", Number(float, 0, 1e10, open_low=True),
                   "Where Huber's loss becomes linear, in units of the standard deviation of y."),
-        Parameter("quantile", Number(float, 1e-6, 1 - 1e-6), 'The quantile that the loss "quantile" estimates.'),
+        Parameter("quantile", Quantiles(),
+                  'The quantile that the loss "quantile" estimates.  Several quantiles share all terms: '
+                  "`predict_quantiles` returns all of them, and `predict` the first."),
         *PARAMETERS)
     _attributes = ATTRIBUTES
 
-    def __init__(self, n_estimators: int = 3000, *, loss: str = "squared", delta: float = 1.35, quantile: float = 0.5,
-                 n_members: int | None = None, learning_rate: float = 1.0, reg_lambda: str | float = "auto",
+    def __init__(self, n_estimators: int = 3000, *, loss: str = "squared", delta: float = 1.35,
+                 quantile: float | Sequence[float] = 0.5,                 n_members: int | None = None, learning_rate: float = 1.0, reg_lambda: str | float = "auto",
                  kinds: Sequence[str] = ("waves", "tables"), max_samples: int = 16384,
                  early_stopping_rounds: str | int | None = "auto", validation_fraction: str | float = "auto",
                  columns: Any = "auto", random_state: RandomSource = None, n_threads: int | None = None,
@@ -211,16 +237,73 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
         if self.loss == "poisson":
             training = _as_counts(training)
         else:
-            kernels = {"squared": (boost_losses.SQUARED, 0.0), "huber": (boost_losses.HUBER, self.delta),
-                       "quantile": (boost_losses.QUANTILE, self.quantile)}
+            kernels = {"squared": (boost_losses.SQUARED, (0.0,)), "huber": (boost_losses.HUBER, (self.delta,)),
+                       "quantile": (boost_losses.QUANTILE, self._quantiles())}
             loss = ValueLoss(*kernels[self.loss])
+            if self.loss == "quantile" and len(self._quantiles()) > 1 and training.rows.values.shape[1] > 1:
+                raise InvalidInputError("y must be one target for several quantiles, got "
+                                        f"{training.rows.values.shape[1]}")
         self._keep(train(self, training, loss, Pace(1.0, 2.0, 0.05), callback))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted targets at the rows of X, of counts their means."""
-        scores = super().predict(X)
-        return np.exp(scores) if self.loss == "poisson" else scores
+        """Return the predicted targets at the rows of X, of counts their means, of several quantiles the first."""
+        return super().predict(X)
+
+    def predict_quantiles(self, X: Any) -> Double:
+        """Return the quantiles of the target at the rows of X, for the loss "quantile".
+
+        Parameters
+        ----------
+        {X}
+
+        Returns
+        -------
+        float64 array of shape (n_samples, n_quantiles)
+            In the order of the parameter `quantile`.  Estimates of several quantiles that cross are put in ascending
+            order (Chernozhukov, Fernandez-Val and Galichon, 2010, "Quantile and probability curves without crossing").
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            If the loss is another, the model has several targets, or X is not what `fit` saw.
+        """
+        now = self._snapshot()
+        now._check_fitted()
+        if now.loss != "quantile" or now.expansion_.n_outputs != len(now._quantiles()):
+            raise InvalidInputError('predict_quantiles needs loss="quantile" and one target')
+        return np.sort(now._raw_scores(X), axis=1)
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Yield `predict(X)` after each round; the last equals it up to rounding.
+
+        A member that has ended stays as it is while others go on.
+        """
+        now = self._snapshot()
+        for scores in now._staged(X):
+            predicted = now._targets_of(scores)
+            yield predicted[:, 0] if predicted.shape[1] == 1 else predicted
+
+    def _predictions(self, X: Any) -> Double:
+        return self._targets_of(self._raw_scores(X))
+
+    def _targets_of(self, scores: Double) -> Double:
+        """Targets from scores, (n_samples, n_targets)."""
+        if self.loss == "poisson":
+            return np.exp(scores)
+        several = self.loss == "quantile" and len(self._quantiles()) > 1
+        return scores.min(axis=1, keepdims=True) if several else scores
+
+    def _quantiles(self) -> tuple[float, ...]:
+        return tuple(self.quantile) if isinstance(self.quantile, (tuple, list)) else (self.quantile,)
+
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
+                  classes: NDArray[Any] | None) -> dict[str, Any]:
+        if self.loss == "quantile" and len(self._quantiles()) not in (1, expansion.n_outputs):
+            raise ValueError("quantiles and outputs do not agree in number")
+        return super()._restored(expansion, arrays, classes)
 
 
 def _as_counts(training: Training) -> Training:

@@ -16,7 +16,7 @@ from .._data.training_rows import LabelledRows, Training
 from .._estimator.base import Fitted
 from .._estimator.monitor import RoundInfo
 from ..errors import InvalidInputError
-from .ensemble import in_threads, to_expansion
+from .ensemble import Ensemble, in_threads, to_ensemble
 from .kinds import Kind, Tables, Waves
 from .losses import Loss, Problem
 from .member import Member, train_member
@@ -90,8 +90,11 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
     else:
         layouts = [Layout.of(learned, len(data.weights.each) + evaluation.weights.positive(), rng)] * len(seeds)
     members = _Members(work, model, callback).train(layouts, seeds)
-    expansion = to_expansion(members, columns.bins, scaling, center + scale * work.problem.intercept, scale)
-    return Fitted(names, classes, expansion, _attributes(members, columns), column_map=column_map)
+    ensemble = to_ensemble(members, columns.bins, scaling, center + scale * work.problem.intercept, scale)
+    importances = np.zeros(data.X.shape[1] if column_map is None else column_map.n_features_in_)
+    importances[np.unique(sources)] = _importances(members, columns.n_sources)
+    attributes = _attributes(members, ensemble) | {"feature_importances_": importances}
+    return Fitted(names, classes, ensemble.expansion, attributes, column_map=column_map)
 
 
 def _targets(rows: Any) -> NDArray[Any]:
@@ -169,14 +172,19 @@ class _Members:
         return not self._stop.is_set()
 
 
-def _attributes(members: Sequence[Member], columns: Columns) -> dict[str, Any]:
+def _importances(members: Sequence[Member], n_sources: int) -> Double:
+    """Of columns of the table that are used: gains of kinds, divided by what their terms owe to columns; sum 1."""
+    found = np.zeros(n_sources)
+    for member in members:
+        for kind, share in member.shares.items():
+            found += share * member.relevances[kind]
+    return found / max(found.sum(), 1e-300)
+
+
+def _attributes(members: Sequence[Member], ensemble: Ensemble) -> dict[str, Any]:
     """What is kept of members beside their terms."""
     longest = max(len(member.curve) for member in members)
     curves = np.array([[*member.curve, *[member.curve[-1]] * (longest - len(member.curve))] for member in members])
-    importances = np.zeros(columns.n_sources)
-    for member in members:
-        for kind, share in member.shares.items():
-            importances += share / len(members) * member.relevances[kind]
-    return {"n_estimators_": sum(len(member.taken) for member in members), "n_members_": len(members),
+    return {"n_estimators_": ensemble.expansion.n_terms, "n_members_": len(members),
             "train_loss_": curves[:, :, 0].mean(axis=0), "eval_loss_": curves[:, :, 1].mean(axis=0),
-            "feature_importances_": importances}
+            "term_rounds_": ensemble.rounds}

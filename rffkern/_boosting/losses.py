@@ -15,7 +15,7 @@ class Problem(NamedTuple):
     """What training rows hold for a loss, in their own order."""
 
     kernel: int  # which loss the kernels take
-    parameter: float
+    parameters: Single  # (n_outputs,)
     intercept: Double  # (n_outputs,) the scores before any round
     start: Single  # (n_outputs, n_rows) scores that the kernels begin with
     targets: Single  # (n_rows,) as the kernels take them
@@ -43,8 +43,8 @@ class ClassLoss(NamedTuple):
         logs = np.log(np.maximum(share, 1e-6))
         if self.n_classes == 2:
             intercept = np.array([logs[1] - logs[0]])
-            return _started(boost_losses.LOGISTIC, 0.0, intercept, 2 * targets - 1, True, targets)
-        return _started(boost_losses.SOFTMAX, 0.0, logs - logs.mean(), targets, True, targets)
+            return _started(boost_losses.LOGISTIC, intercept, 2 * targets - 1, True, targets)
+        return _started(boost_losses.SOFTMAX, logs - logs.mean(), targets, True, targets)
 
 
 class ValueLoss(NamedTuple):
@@ -54,18 +54,23 @@ class ValueLoss(NamedTuple):
     """
 
     kernel: int
-    parameter: float = 0.0
+    parameters: tuple[float, ...] = (0.0,)  # one for all outputs, or quantiles of one target
 
     def problem(self, targets: NDArray[np.float64], weights: Double) -> Problem:
         """What the rows hold: values (n_outputs, n_rows)."""
+        n_outputs = max(len(targets), len(self.parameters))
+        targets = np.broadcast_to(targets, (n_outputs, targets.shape[1]))
+        parameters = np.broadcast_to(self.parameters, n_outputs)
         if self.kernel == boost_losses.SQUARED:
             intercept = targets @ weights / weights.sum()
         else:
-            quantile = self.parameter if self.kernel == boost_losses.QUANTILE else 0.5
-            intercept = np.array([_quantile(each, weights, quantile) for each in targets])
-        start = (intercept[:, None] - targets).astype(np.float32)
+            quantiles = parameters if self.kernel == boost_losses.QUANTILE else np.full(n_outputs, 0.5)
+            intercept = np.array([_quantile(each, weights, quantile)
+                                  for each, quantile in zip(targets, quantiles, strict=True)])
+        start = (intercept[:, None] - targets).astype(np.float32, order="C")
         zeros = np.zeros(targets.shape[1], dtype=np.float32)
-        return Problem(self.kernel, self.parameter, intercept, start, zeros, False, targets[0])
+        return Problem(self.kernel, parameters.astype(np.float32, order="C"), intercept, start, zeros,
+                       self.kernel == boost_losses.QUANTILE, targets[0])
 
 
 class CountLoss(NamedTuple):
@@ -74,13 +79,13 @@ class CountLoss(NamedTuple):
     def problem(self, targets: NDArray[np.float64], weights: Double) -> Problem:
         """What the rows hold: values >= 0 (1, n_rows)."""
         mean = max(float(targets[0] @ weights / weights.sum()), 1e-6)
-        return _started(boost_losses.POISSON, 0.0, np.log([mean]), targets[0], True, targets[0])
+        return _started(boost_losses.POISSON, np.log([mean]), targets[0], True, targets[0])
 
 
-def _started(kernel: int, parameter: float, intercept: Double, targets: NDArray[np.float64], searches: bool,
+def _started(kernel: int, intercept: Double, targets: NDArray[np.float64], searches: bool,
              strata: NDArray[np.float64]) -> Problem:
     start = np.repeat(intercept[:, None], len(targets), axis=1).astype(np.float32)
-    return Problem(kernel, parameter, intercept, start, targets.astype(np.float32), searches, strata)
+    return Problem(kernel, np.zeros(len(intercept), dtype=np.float32), intercept, start, targets.astype(np.float32), searches, strata)
 
 
 def _quantile(values: Double, weights: Double, quantile: float) -> float:

@@ -22,16 +22,16 @@ _LOSS_FLOOR = 1e-12
 
 
 class Taken(NamedTuple):
-    """A term that a round has taken."""
+    """What a round has taken."""
 
-    term: Any
+    term: Any  # None where the kind found none
     step: float
 
 
 class Member(NamedTuple):
     """What a member keeps."""
 
-    taken: Sequence[Taken]
+    taken: Sequence[Taken]  # of each round
     curve: Sequence[Losses]  # before the first round and after each
     shares: dict[str, float]  # of the gain on held-out rows, by kind
     relevances: dict[str, NDArray[np.float64]]  # by kind, sum 1
@@ -84,7 +84,7 @@ def train_member(state: State, kinds: Sequence[Kind], n_rounds: int, patience: i
         if stalled or after.learned < _LOSS_FLOOR or not go_on(round_index + 1, after):
             break
     kept = len(taken) if patience is None else best
-    return Member([each for each in taken[:kept] if each.term is not None], curve[: kept + 1], *_merits(kinds, totals))
+    return Member(taken[:kept], curve[: kept + 1], *_merits(kinds, totals))
 
 
 def _merits(kinds: Sequence[Kind], totals: dict[str, float]) -> tuple[dict[str, float], dict[str, Any]]:

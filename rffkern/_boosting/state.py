@@ -31,9 +31,9 @@ class State:
         self.columns = np.ascontiguousarray(columns.values[:, rows])
         self.codes = np.ascontiguousarray(columns.bins.codes[:, rows])
         self.weight = np.where(used, weights[rows], 0.0).astype(np.float32)
-        self.scores = np.where(used, problem.start[:, rows], np.float32(0))
+        self.scores = np.ascontiguousarray(np.where(used, problem.start[:, rows], np.float32(0)))
         self.directions, self.gradient, self.hessian = np.zeros((3, *self.scores.shape), dtype=np.float32)
-        self._kernel, self._parameter, self._targets = problem.kernel, problem.parameter, problem.targets[rows]
+        self._kernel, self._parameters, self._targets = problem.kernel, problem.parameters, problem.targets[rows]
         self.searches_steps = problem.searches_steps
         self._totals = [float(np.sum(part, dtype=np.float64)) for part in np.split(self.weight, [self.n_train])]
         self.losses = self.move(0.0)
@@ -41,7 +41,7 @@ class State:
     def move(self, step: float) -> Losses:
         """Add a multiple of the directions to the scores; gradients and losses become those there."""
         sums = boost_losses.update(
-            self._kernel, self._parameter, self.scores, self.directions, step, self._targets, self.weight,
+            self._kernel, self._parameters, self.scores, self.directions, step, self._targets, self.weight,
             self.n_train, self.gradient, self.hessian)
         self.losses = Losses(*(loss / total if total else 0.0 for loss, total in zip(sums, self._totals, strict=True)))
         return self.losses
@@ -51,7 +51,7 @@ class State:
         step = 1.0
         for _ in range(n_steps):
             slope, curvature = boost_losses.step_slopes(
-                self._kernel, self._parameter, self.scores, self.directions, step, self._targets, self.weight,
+                self._kernel, self._parameters, self.scores, self.directions, step, self._targets, self.weight,
                 self.n_train)
             if not curvature > 0:
                 break

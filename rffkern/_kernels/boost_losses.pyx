@@ -18,15 +18,16 @@ SQUARED, LOGISTIC, SOFTMAX, HUBER, QUANTILE, POISSON = (
 
 
 cdef int _check(
-    int loss, double parameter, const float[:, ::1] scores, const float[:, ::1] directions, double step,
+    int loss, const float[::1] parameters, const float[:, ::1] scores, const float[:, ::1] directions, double step,
     const float[::1] targets, const float[::1] weight, Py_ssize_t n_train,
 ) except -1:
-    cdef Py_ssize_t n_outputs = scores.shape[0], n = scores.shape[1]
+    cdef Py_ssize_t n_outputs = scores.shape[0], n = scores.shape[1], k
     agree(VB_SQUARED <= loss <= VB_POISSON, "loss must be one of the losses of this module")
-    agree(loss != VB_HUBER or parameter > 0, "parameter must be above 0: the residual from which the loss is linear")
-    agree(loss != VB_QUANTILE or 0 < parameter < 1, "parameter must be a quantile between 0 and 1")
-    agree(n_outputs == 1 or (loss == VB_SOFTMAX and n_outputs > 1),
-          "scores must have shape (n_outputs, n), and (1, n) unless the loss is SOFTMAX")
+    agree(parameters.shape[0] == n_outputs and n_outputs >= 1, "parameters must have shape (n_outputs,)")
+    for k in range(n_outputs):
+        agree(loss != VB_HUBER or parameters[k] > 0,
+              "parameters must be above 0: the residuals from which the loss is linear")
+        agree(loss != VB_QUANTILE or 0 < parameters[k] < 1, "parameters must be quantiles between 0 and 1")
     agree(n % TILE == 0, "scores must have shape (n_outputs, n), n a multiple of 128")
     agree(has_shape(directions, n_outputs, n), "directions must have the shape of scores")
     agree(isfinite(step), "step must be finite")
@@ -36,11 +37,11 @@ cdef int _check(
 
 
 cdef vb_rows _rows(
-    int loss, double parameter, const float[:, ::1] scores, const float[:, ::1] directions, double step,
+    int loss, const float[::1] parameters, const float[:, ::1] scores, const float[:, ::1] directions, double step,
     const float[::1] targets, const float[::1] weight,
 ) noexcept:
     cdef vb_rows rows
-    rows.loss, rows.parameter, rows.step = loss, <float>parameter, <float>step
+    rows.loss, rows.parameters, rows.step = loss, &parameters[0], <float>step
     rows.n_outputs, rows.stride = scores.shape[0], scores.shape[1]
     rows.scores, rows.directions = <float *>&scores[0, 0], &directions[0, 0]
     rows.targets, rows.weight = &targets[0], &weight[0]
@@ -54,7 +55,7 @@ cdef inline Py_ssize_t _piece(Py_ssize_t n_outputs) noexcept nogil:
 
 def step_slopes(
     int loss,
-    double parameter,
+    const float[::1] parameters,      # IN (n_outputs,)
     const float[:, ::1] scores,       # IN (n_outputs, n)
     const float[:, ::1] directions,   # IN (n_outputs, n)
     double step,
@@ -64,13 +65,15 @@ def step_slopes(
 ):
     """The sum over training rows of weight times slope, and of weight times curvature, of what is gained along a step.
 
+    Losses other than SOFTMAX are summed over outputs, which have the same targets.
+
     At scores + step directions, with g = -dloss/dF and h = d2loss/dF2: the sums of weight g direction and of
     weight h direction^2, over all outputs.
     """
-    _check(loss, parameter, scores, directions, step, targets, weight, n_train)
+    _check(loss, parameters, scores, directions, step, targets, weight, n_train)
     if n_train == 0:
         return 0.0, 0.0
-    cdef vb_rows rows = _rows(loss, parameter, scores, directions, step, targets, weight)
+    cdef vb_rows rows = _rows(loss, parameters, scores, directions, step, targets, weight)
     cdef double[2] sums = [0.0, 0.0]
     cdef Py_ssize_t first = 0, last, work = 0, piece = _piece(scores.shape[0])
     with nogil:
@@ -84,7 +87,7 @@ def step_slopes(
 
 def update(
     int loss,
-    double parameter,
+    const float[::1] parameters,      # IN (n_outputs,)
     float[:, ::1] scores,             # IN/OUT (n_outputs, n)
     const float[:, ::1] directions,   # IN (n_outputs, n)
     double step,
@@ -98,13 +101,13 @@ def update(
 
     Return the sums of weight times loss over the training rows and over those held out.
     """
-    _check(loss, parameter, scores, directions, step, targets, weight, n_train)
+    _check(loss, parameters, scores, directions, step, targets, weight, n_train)
     cdef Py_ssize_t n_outputs = scores.shape[0], n = scores.shape[1]
     agree(has_shape(gradient, n_outputs, n), "gradient must have the shape of scores")
     agree(has_shape(hessian, n_outputs, n), "hessian must have the shape of scores")
     if n == 0:
         return 0.0, 0.0
-    cdef vb_rows rows = _rows(loss, parameter, scores, directions, step, targets, weight)
+    cdef vb_rows rows = _rows(loss, parameters, scores, directions, step, targets, weight)
     cdef double[2] losses = [0.0, 0.0]
     cdef Py_ssize_t first = 0, last, work = 0, piece = _piece(n_outputs)
     cdef bint trains

@@ -13,6 +13,7 @@
 #define MAGIC 12582912.0f     /* adding 1.5 * 2^23 rounds to an integer: see vecmath.c */
 #define LEAST_EXPONENT -110.0f /* of 2: what is below is 0 beside 1, and would be slow */
 #define LARGEST_RATE 50.0f    /* scores beyond do not enter exponentials of the Poisson loss */
+#define LEAST_RESIDUAL 0.02f  /* in the curvature of the loss of a quantile: see quantile_rows */
 
 /* Vectors of rows that are held in registers while columns go by; that many rows divide a tile. */
 #define SLICE 8
@@ -244,6 +245,8 @@ static double huber_rows(const float *restrict f, const float *restrict targets,
     return loss;
 }
 
+/* h is the curvature of the parabola that touches the loss at the residual and is nowhere below it, 1 / (2 |residual|)
+   (Hunter and Lange, 2000, "Quantile regression via an MM algorithm", equation 2.1, where g is smoothed too). */
 static double quantile_rows(const float *restrict f, const float *restrict targets, const float *restrict weight,
                             float quantile, float *restrict g, float *restrict h)
 {
@@ -254,7 +257,7 @@ static double quantile_rows(const float *restrict f, const float *restrict targe
         const float w = weight[i], residual = w > 0 ? targets[i] - f[i] : 0;
         const float slope = residual < 0 ? quantile - 1 : quantile;
         g[i] = w * slope;
-        h[i] = w;
+        h[i] = w * (0.5f / (LEAST_RESIDUAL + fabsf(residual)));
         loss += (double)w * ((double)slope * (double)residual);
     }
     return loss;
@@ -278,14 +281,16 @@ static double poisson_rows(const float *restrict f, const float *restrict target
     return loss;
 }
 
-static ALWAYS_INLINE double tile_rows(const vb_rows *rows, const float *f, ptrdiff_t row, float *restrict g,
-                                      float *restrict h, const int with_loss)
+/* Of output k. */
+static ALWAYS_INLINE double tile_rows(const vb_rows *rows, const float *f, ptrdiff_t row, ptrdiff_t k,
+                                      float *restrict g, float *restrict h, const int with_loss)
 {
     const float *targets = rows->targets + row, *weight = rows->weight + row;
+    const float parameter = rows->parameters[k];
     switch (rows->loss) {
     case VB_LOGISTIC: return logistic_rows(f, targets, weight, g, h, with_loss);
-    case VB_HUBER: return huber_rows(f, targets, weight, rows->parameter, g, h);
-    case VB_QUANTILE: return quantile_rows(f, targets, weight, rows->parameter, g, h);
+    case VB_HUBER: return huber_rows(f, targets, weight, parameter, g, h);
+    case VB_QUANTILE: return quantile_rows(f, targets, weight, parameter, g, h);
     case VB_POISSON: return poisson_rows(f, targets, weight, g, h);
     default: return huber_rows(f, targets, weight, INFINITY, g, h);
     }
@@ -373,10 +378,14 @@ static void slopes(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, double 
             }
             continue;
         }
+        for (k = 0; k < rows->n_outputs; k++) {
+            const float *restrict scores = rows->scores + k * rows->stride + row;
+            const float *restrict d = rows->directions + k * rows->stride + row;
 #pragma omp simd
-        for (i = 0; i < VB_TILE; i++) f[i] = rows->scores[row + i] + step * rows->directions[row + i];
-        tile_rows(rows, f, row, g, h, 0);
-        add_slopes(g, h, rows->weight + row, rows->directions + row, sums);
+            for (i = 0; i < VB_TILE; i++) f[i] = scores[i] + step * d[i];
+            tile_rows(rows, f, row, k, g, h, 0);
+            add_slopes(g, h, rows->weight + row, d, sums);
+        }
     }
 }
 
@@ -395,8 +404,10 @@ static double update(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, float
             for (i = 0; i < VB_TILE; i++) f[i] += step * d[i];
         }
         if (rows->loss != VB_SOFTMAX) {
-            loss += tile_rows(rows, rows->scores + row, row, gradient ? gradient + row : g, hessian ? hessian + row : h,
-                              1);
+            for (k = 0; k < rows->n_outputs; k++)
+                loss += tile_rows(rows, rows->scores + k * rows->stride + row, row, k,
+                                  gradient ? gradient + k * rows->stride + row : g,
+                                  hessian ? hessian + k * rows->stride + row : h, 1);
             continue;
         }
         loss += softmax_sums(rows, row, 0, top, total);

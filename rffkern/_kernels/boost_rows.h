@@ -16,14 +16,14 @@ enum {
     VB_LOGISTIC, /* log(1 + exp(-y F)), y among -1 and 1 */
     VB_SOFTMAX,  /* log(sum of exp(F_k)) - F_y, y among 0, 1, ... */
     VB_HUBER,    /* the squared loss up to |y - F| = parameter, linear beyond */
-    VB_QUANTILE, /* (y - F) parameter, or (F - y) (1 - parameter) where F > y */
+    VB_QUANTILE, /* (y - F) parameter, or (F - y) (1 - parameter) where F > y; h is that of a parabola above it */
     VB_POISSON,  /* exp(F) - y F */
 };
 
 typedef struct {
     int loss;
-    float parameter;
-    ptrdiff_t n_outputs, stride; /* of scores and directions; losses other than VB_SOFTMAX have one output */
+    const float *parameters; /* one for each output */
+    ptrdiff_t n_outputs, stride; /* of scores and directions; losses other than VB_SOFTMAX are summed over outputs */
     float *scores;
     const float *directions, *targets, *weight;
     float step;
