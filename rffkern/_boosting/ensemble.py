@@ -3,8 +3,8 @@
 import math
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,24 +28,16 @@ def in_threads(jobs: Sequence[Callable[[], Member]], n_threads: int, stop: threa
     with ThreadPoolExecutor(n_threads) as pool:
         futures = [pool.submit(job) for job in jobs]
         try:
-            while not all(future.done() for future in futures):
-                for future in futures:
-                    if not future.done():
-                        threading.Event().wait(0)  # lets signals in
-                        _wait(future)
+            pending = set(futures)
+            while pending:
+                done, pending = wait(pending, _LOOK, FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
             return [future.result() for future in futures]
         except BaseException:
             stop.set()
             for future in futures:
                 future.cancel()
-            raise
-
-
-def _wait(future: Any) -> None:
-    try:
-        future.result(timeout=_LOOK)
-    except TimeoutError:
-        if future.done():
             raise
 
 

@@ -126,7 +126,7 @@ class Waves:
         block = min(_BLOCK_TILES, n_tiles)
         sums = np.empty(boost_pairs.sums_size(len(self._sources), len(state.scores)))
         best = boost_pairs.choose_pair(
-            state.columns, state.gradient, state.weight, omegas, reg_lambdas, self._ridge,
+            state.columns, state.gradient, state.wave_weight, omegas, reg_lambdas, self._ridge,
             int(rng.integers(n_tiles - block + 1)), block, np.empty(_N_CANDIDATES), np.empty_like(self._sources), sums)
         subset = np.flatnonzero(chosen[best])
         omega = omegas[best, subset]
@@ -134,7 +134,7 @@ class Waves:
         amplitudes = np.zeros((2, len(state.scores)))
         self._scratch = _at_least(self._scratch, boost_pairs.scratch_size(len(subset), part))
         boost_pairs.descend_pair(
-            self._search(len(subset)), state.columns, state.gradient, state.weight, subset, omega, reg_lambdas[best],
+            self._search(len(subset)), state.columns, state.gradient, state.wave_weight, subset, omega, reg_lambdas[best],
             self._ridge, int(rng.integers(n_tiles - part + 1)), part, _FIRST_STEP * math.sqrt(omega @ omega),
             amplitudes, self._scratch, sums)
         boost_pairs.evaluate_pair(state.columns, subset, omega, amplitudes, state.directions)

@@ -20,7 +20,9 @@ class Problem(NamedTuple):
     start: Single  # (n_outputs, n_rows) scores that the kernels begin with
     targets: Single  # (n_rows,) as the kernels take them
     searches_steps: bool  # whether the best step along a pair of waves is not 1
+    weighs_curvature: bool  # whether the amplitudes of waves are those of rows weighted by the curvature of the loss
     strata: NDArray[np.float64]  # (n_rows,) what folds are balanced by
+    least: Double  # (n_rows,) the least loss of a row, as the kernels tell it
 
 
 class Loss(Protocol):
@@ -43,8 +45,8 @@ class ClassLoss(NamedTuple):
         logs = np.log(np.maximum(share, 1e-6))
         if self.n_classes == 2:
             intercept = np.array([logs[1] - logs[0]])
-            return _started(boost_losses.LOGISTIC, intercept, 2 * targets - 1, True, targets)
-        return _started(boost_losses.SOFTMAX, logs - logs.mean(), targets, True, targets)
+            return _started(boost_losses.LOGISTIC, intercept, 2 * targets - 1, targets)
+        return _started(boost_losses.SOFTMAX, logs - logs.mean(), targets, targets)
 
 
 class ValueLoss(NamedTuple):
@@ -61,16 +63,16 @@ class ValueLoss(NamedTuple):
         n_outputs = max(len(targets), len(self.parameters))
         targets = np.broadcast_to(targets, (n_outputs, targets.shape[1]))
         parameters = np.broadcast_to(self.parameters, n_outputs)
+        of_quantiles = self.kernel == boost_losses.QUANTILE
         if self.kernel == boost_losses.SQUARED:
             intercept = targets @ weights / weights.sum()
         else:
-            quantiles = parameters if self.kernel == boost_losses.QUANTILE else np.full(n_outputs, 0.5)
-            intercept = np.array([_quantile(each, weights, quantile)
-                                  for each, quantile in zip(targets, quantiles, strict=True)])
+            shares = parameters if of_quantiles else np.full(n_outputs, 0.5)
+            intercept = np.array([_quantile(each, weights, share) for each, share in zip(targets, shares, strict=True)])
         start = (intercept[:, None] - targets).astype(np.float32, order="C")
         zeros = np.zeros(targets.shape[1], dtype=np.float32)
         return Problem(self.kernel, parameters.astype(np.float32, order="C"), intercept, start, zeros,
-                       self.kernel == boost_losses.QUANTILE, targets[0])
+                       of_quantiles, of_quantiles, targets[0], np.broadcast_to(0.0, targets.shape[1]))
 
 
 class CountLoss(NamedTuple):
@@ -78,14 +80,19 @@ class CountLoss(NamedTuple):
 
     def problem(self, targets: NDArray[np.float64], weights: Double) -> Problem:
         """What the rows hold: values >= 0 (1, n_rows)."""
-        mean = max(float(targets[0] @ weights / weights.sum()), 1e-6)
-        return _started(boost_losses.POISSON, np.log([mean]), targets[0], True, targets[0])
+        counts = targets[0]
+        mean = max(float(counts @ weights / weights.sum()), 1e-6)
+        least = counts - counts * np.log(np.maximum(counts, 1e-300))  # so that losses are half the deviance
+        problem = _started(boost_losses.POISSON, np.log([mean]), counts, counts)
+        return problem._replace(weighs_curvature=True, least=least)
 
 
-def _started(kernel: int, intercept: Double, targets: NDArray[np.float64], searches: bool,
+def _started(kernel: int, intercept: Double, targets: NDArray[np.float64],
              strata: NDArray[np.float64]) -> Problem:
     start = np.repeat(intercept[:, None], len(targets), axis=1).astype(np.float32)
-    return Problem(kernel, np.zeros(len(intercept), dtype=np.float32), intercept, start, targets.astype(np.float32), searches, strata)
+    zeros = np.zeros(len(intercept), dtype=np.float32)
+    return Problem(kernel, zeros, intercept, start, targets.astype(np.float32), True, False, strata,
+                   np.broadcast_to(0.0, len(targets)))
 
 
 def _quantile(values: Double, weights: Double, quantile: float) -> float:

@@ -263,6 +263,7 @@ static double quantile_rows(const float *restrict f, const float *restrict targe
     return loss;
 }
 
+/* h is exp(F), or halfway to y where this is larger: else a row of y = 100 exp(F) would ask for a step of F by 99. */
 static double poisson_rows(const float *restrict f, const float *restrict targets, const float *restrict weight,
                            float *restrict g, float *restrict h)
 {
@@ -275,7 +276,7 @@ static double poisson_rows(const float *restrict f, const float *restrict target
         held = held > -LARGEST_RATE ? held : -LARGEST_RATE;
         rate = power(held * LOG2E);
         g[i] = w * (y - rate);
-        h[i] = w * rate;
+        h[i] = w * (y > rate ? 0.5f * (y + rate) : rate);
         loss += (double)w * ((double)rate - (double)y * (double)score);
     }
     return loss;

@@ -17,7 +17,7 @@ enum {
     VB_SOFTMAX,  /* log(sum of exp(F_k)) - F_y, y among 0, 1, ... */
     VB_HUBER,    /* the squared loss up to |y - F| = parameter, linear beyond */
     VB_QUANTILE, /* (y - F) parameter, or (F - y) (1 - parameter) where F > y; h is that of a parabola above it */
-    VB_POISSON,  /* exp(F) - y F */
+    VB_POISSON,  /* exp(F) - y F; h is larger where y is */
 };
 
 typedef struct {

@@ -86,7 +86,7 @@ def test_steps_are_shares_of_the_best(searches, expected):
 def test_a_round_without_a_term_changes_nothing():
     state, kind = StubState([3, 3, 3]), StubKind("waves", term=None)
     member = train(state, [kind], 2, patience=None)
-    assert (state.steps, kind.taken, member.taken) == ([0.0, 0.0], [], [])
+    assert (state.steps, kind.taken, member.taken) == ([0.0, 0.0], [], [(None, 0.0), (None, 0.0)])
 
 
 def test_the_kind_that_gains_is_asked_more():
