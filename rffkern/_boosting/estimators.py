@@ -182,7 +182,8 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
                   "(y - f)^2 / 2; Huber's, the same up to |y - f| = delta and linear beyond; that of a quantile of y; or "
                   "that of counts y >= 0, whose mean is exp(f)."),
         Parameter("delta", Number(float, 0, 1e10, open_low=True),
-                  "Where Huber's loss becomes linear, in units of the standard deviation of y."),
+                  "Where Huber's loss becomes linear, in units of 1.4826 times the median distance of y from its median, which is the "
+                  "standard deviation of a normal target and hardly that of outliers."),
         Parameter("quantile", Quantiles(),
                   'The quantile that the loss "quantile" estimates.  Several quantiles share all terms: '
                   "`predict_quantiles` returns all of them, and `predict` the first."),

@@ -137,8 +137,8 @@ class Insight:
         """
         now = self._snapshot()
         check_scalar("n_pairs", n_pairs, int, 1)
-        names = _names(now).tolist()
         found = interactions(_table(now, X), now.feature_importances_)
+        names = _names(now).tolist()
         return [Interaction(names[first], names[second], *rest) for first, second, *rest in found[:n_pairs]]
 
     def explain(self, X: Any) -> Explanation:

@@ -69,6 +69,8 @@ class ValueLoss(NamedTuple):
         else:
             shares = parameters if of_quantiles else np.full(n_outputs, 0.5)
             intercept = np.array([_quantile(each, weights, share) for each, share in zip(targets, shares, strict=True)])
+        if self.kernel == boost_losses.HUBER:
+            parameters = parameters * [_spread(each, weights) for each in targets]
         start = (intercept[:, None] - targets).astype(np.float32, order="C")
         zeros = np.zeros(targets.shape[1], dtype=np.float32)
         return Problem(self.kernel, parameters.astype(np.float32, order="C"), intercept, start, zeros,
@@ -93,6 +95,11 @@ def _started(kernel: int, intercept: Double, targets: NDArray[np.float64],
     zeros = np.zeros(len(intercept), dtype=np.float32)
     return Problem(kernel, zeros, intercept, start, targets.astype(np.float32), True, False, strata,
                    np.broadcast_to(0.0, len(targets)))
+
+
+def _spread(values: Double, weights: Double) -> float:
+    """1.4826 times the median distance from the median, the standard deviation of normal values; 1 where it is 0."""
+    return 1.4826 * _quantile(np.abs(values - _quantile(values, weights, 0.5)), weights, 0.5) or 1.0
 
 
 def _quantile(values: Double, weights: Double, quantile: float) -> float:

@@ -41,6 +41,14 @@ def test_values(loss, expected):
     assert not problem.targets.any()
 
 
+def test_outliers_do_not_widen_the_loss_of_huber():
+    parameters = [ValueLoss(boost_losses.HUBER, (1.35,)).problem(np.array([[1.0, 2.0, 4.0, far]]), np.ones(4)).parameters[0]
+                  for far in (100.0, 1e6)]
+    assert parameters == pytest.approx([1.35 * 1.4826 * 1.0] * 2)
+    constant = ValueLoss(boost_losses.HUBER, (1.35,)).problem(np.ones((1, 4)), np.ones(4))
+    assert constant.parameters.tolist() == [np.float32(1.35)]
+
+
 def test_several_quantiles_of_one_target():
     targets = np.array([[1.0, 2.0, 4.0, 100.0]])
     problem = ValueLoss(boost_losses.QUANTILE, (0.2, 0.9)).problem(targets, WEIGHTS)
