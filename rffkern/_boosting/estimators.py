@@ -25,6 +25,9 @@ from .stages import check_rounds
 
 Double = NDArray[np.float64]
 
+# Of the mean of a count.
+_LARGEST_LOG = 700.0
+
 
 class _FourierBoosting(Insight, Model):
     """What the classifier and the regressor share."""
@@ -52,9 +55,10 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
 
     The score of a row is the mean of those of several members.  A member adds terms of two kinds, one in a round: a
     pair a cos(omega . x) + c sin(omega . x) over a few columns, with omega by descent and the amplitudes that are the
-    best for each omega; and a table, in which thresholds on a few columns choose a cell that holds a value.  The kind is
-    drawn by what it has gained on rows that the member holds out, columns by what they have been good for, and the
-    member ends when the log loss of these rows falls no further.  Several classes share all terms.
+    best for each omega; and a table, in which thresholds on a few columns choose a cell that holds a value.  The kind
+    is drawn by what it has gained on rows that the member holds out, columns by what they have been good for, and the
+    member ends when the log loss of these rows falls no further.  Several classes share all terms.  In the end all
+    scores are multiplied by the factor with which the rows held out are most likely, from 0.5 to 2.
 
     Parameters
     ----------
@@ -179,11 +183,11 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
 
     _parameters = (
         Parameter("loss", Choice(("squared", "huber", "quantile", "poisson")),
-                  "(y - f)^2 / 2; Huber's, the same up to |y - f| = delta and linear beyond; that of a quantile of y; or "
-                  "that of counts y >= 0, whose mean is exp(f)."),
+                  "(y - f)^2 / 2; Huber's, the same up to |y - f| = delta and linear beyond; that of a quantile of y; "
+                  "or that of counts y >= 0, whose mean is exp(f)."),
         Parameter("delta", Number(float, 0, 1e10, open_low=True),
-                  "Where Huber's loss becomes linear, in units of 1.4826 times the median distance of y from its median, which is the "
-                  "standard deviation of a normal target and hardly that of outliers."),
+                  "Where Huber's loss becomes linear, in units of 1.4826 times the median distance of y from its "
+                  "median: the standard deviation of a normal target, which outliers hardly change."),
         Parameter("quantile", Quantiles(),
                   'The quantile that the loss "quantile" estimates.  Several quantiles share all terms: '
                   "`predict_quantiles` returns all of them, and `predict` the first."),
@@ -191,7 +195,8 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
     _attributes = ATTRIBUTES
 
     def __init__(self, n_estimators: int = 3000, *, loss: str = "squared", delta: float = 1.35,
-                 quantile: float | Sequence[float] = 0.5,                 n_members: int | None = None, learning_rate: float = 1.0, reg_lambda: str | float = "auto",
+                 quantile: float | Sequence[float] = 0.5, n_members: int | None = None, learning_rate: float = 1.0,
+                 reg_lambda: str | float = "auto",
                  kinds: Sequence[str] = ("waves", "tables"), max_samples: int = 16384,
                  early_stopping_rounds: str | int | None = "auto", validation_fraction: str | float = "auto",
                  columns: Any = "auto", random_state: RandomSource = None, n_threads: int | None = None,
@@ -244,7 +249,8 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
             if self.loss == "quantile" and len(self._quantiles()) > 1 and training.rows.values.shape[1] > 1:
                 raise InvalidInputError("y must be one target for several quantiles, got "
                                         f"{training.rows.values.shape[1]}")
-        self._keep(train(self, training, loss, Pace(1.0, 2.0, 0.05), callback))
+        pace = Pace(2.0, 4.0, 0.05) if self.loss == "quantile" else Pace(1.0, 2.0, 0.05)
+        self._keep(train(self, training, loss, pace, callback))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -293,12 +299,13 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
     def _targets_of(self, scores: Double) -> Double:
         """Targets from scores, (n_samples, n_targets)."""
         if self.loss == "poisson":
-            return np.exp(scores)
+            return np.exp(np.minimum(scores, _LARGEST_LOG))
         several = self.loss == "quantile" and len(self._quantiles()) > 1
         return scores.min(axis=1, keepdims=True) if several else scores
 
     def _quantiles(self) -> tuple[float, ...]:
-        return tuple(self.quantile) if isinstance(self.quantile, (tuple, list)) else (self.quantile,)
+        given: Any = self.quantile
+        return tuple(given) if isinstance(given, (tuple, list)) else (given,)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class Explanation(NamedTuple):
     """Scores in parts: constant + contributions of all columns + joint is the score, up to rounding."""
 
     columns: NDArray[Any]  # (n_features,) names of the columns, or their indices where the table has no names
-    contributions: Double  # (n_samples, n_features), or (n_samples, n_features, n_outputs): of terms that read one alone
+    contributions: Double  # (n_samples, n_features), or (n_samples, n_features, n_outputs): of terms of one column
     joint: Double  # (n_samples,), or (n_samples, n_outputs): of terms that read several columns
     constant: Double  # (), or (n_outputs,)
 
@@ -81,9 +81,9 @@ def partial_dependence(table: MappedTable, column: int, values: Double, n_points
     missing = np.flatnonzero(np.isnan(values))[:1]
     points = np.concatenate([present[_spread(values[present], n_points - len(missing))], missing])
     moving = table.reading([column])
-    rest = table.expansion.score_checked(_some(table.rows, _MOST_ROWS), table.n_threads) - moving.expansion.score_checked(
-        _some(table.rows, _MOST_ROWS), table.n_threads)
-    return points, _mean_scores(moving, table.mapped(column), points, _MOST_ROWS) + rest.mean(axis=0)
+    some = _some(table.rows, _MOST_ROWS)
+    whole, part = (each.score_checked(some, table.n_threads) for each in (table.expansion, moving.expansion))
+    return points, _mean_scores(moving, table.mapped(column), points, _MOST_ROWS) + (whole - part).mean(axis=0)
 
 
 def interaction(table: MappedTable, first: int, second: int) -> tuple[Double, Double]:

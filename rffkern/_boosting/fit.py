@@ -23,6 +23,7 @@ from .member import Member, train_member
 from .rows import Columns, Layout, partition
 from .rules import Rules, rules
 from .state import Losses, State
+from .temperature import inverse_temperature
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -90,7 +91,9 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
     else:
         layouts = [Layout.of(learned, len(data.weights.each) + evaluation.weights.positive(), rng)] * len(seeds)
     members = _Members(work, model, callback).train(layouts, seeds)
-    ensemble = to_ensemble(members, columns.bins, scaling, center + scale * work.problem.intercept, scale)
+    factor = inverse_temperature(members, layouts, work.problem, weights)
+    intercept, scale = factor * (center + scale * work.problem.intercept), factor * scale
+    ensemble = to_ensemble(members, columns.bins, scaling, intercept, scale)
     importances = np.zeros(data.X.shape[1] if column_map is None else column_map.n_features_in_)
     importances[np.unique(sources)] = _importances(members, columns.n_sources)
     attributes = _attributes(members, ensemble) | {"feature_importances_": importances}

@@ -47,7 +47,7 @@ class Insight:
         """Return the mean score of rows of X as a function of one column.
 
         It is sum_i H(x_i with this column set to v) / n for each value v (Friedman, 2001, "Greedy function
-        approximation: a gradient boosting machine", equation 53).  The sum is over at most 500 rows, evenly spaced in X.
+        approximation: a gradient boosting machine", equation 53).  The sum is over at most 500 rows, evenly spaced.
 
         Parameters
         ----------
@@ -144,8 +144,8 @@ class Insight:
     def explain(self, X: Any) -> Explanation:
         """Return the scores of rows in parts: what columns add alone, and what several columns make together.
 
-        Terms that read one column alone are a function of this column, so that its contribution is exact.  The terms that
-        read several columns are not divided among them; they are `joint`.
+        Terms that read one column alone are a function of this column, so that its contribution is exact.  The terms
+        that read several columns are not divided among them; they are `joint`.
 
         Parameters
         ----------

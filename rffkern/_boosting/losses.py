@@ -74,7 +74,7 @@ class ValueLoss(NamedTuple):
         start = (intercept[:, None] - targets).astype(np.float32, order="C")
         zeros = np.zeros(targets.shape[1], dtype=np.float32)
         return Problem(self.kernel, parameters.astype(np.float32, order="C"), intercept, start, zeros,
-                       of_quantiles, of_quantiles, targets[0], np.broadcast_to(0.0, targets.shape[1]))
+                       of_quantiles, False, targets[0], np.broadcast_to(0.0, targets.shape[1]))
 
 
 class CountLoss(NamedTuple):

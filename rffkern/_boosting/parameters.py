@@ -4,6 +4,7 @@ import itertools
 from typing import Any, NamedTuple
 
 from .._data.arguments import Number
+from .._estimator.parameters import ARGUMENTS as SHARED
 from .._estimator.parameters import (
     COLUMNS,
     EXPANSION_,
@@ -18,7 +19,6 @@ from .._estimator.parameters import (
     Attribute,
     Parameter,
 )
-from .._estimator.parameters import ARGUMENTS as SHARED
 from ..errors import InvalidInputError
 
 KINDS = ("waves", "tables")
@@ -99,10 +99,10 @@ ATTRIBUTES = (
     Attribute("term_rounds_", "array of shape (n_estimators_,)",
               "For each term of `expansion_`, cosines before tables, the round of its member that took it, from 1."),
     Attribute("feature_importances_", "array of shape (n_features_in_,)",
-              "For each column of the table as it was given, its share in what was gained on held-out rows.  The gain of "
-              "a kind of weak learner is divided by what its terms owe to the columns: of waves the amplitude^2 omega^2, "
-              "of tables the gain of the thresholds.  The sum is 1, or 0 where there is no term; that of a column that "
-              "is constant or dropped is 0."),
+              "For each column of the table as it was given, its share in what was gained on held-out rows.  The gain "
+              "of a kind of weak learner is divided by what its terms owe to the columns: waves the squares of amplitude "
+              "times omega, tables the gains of thresholds.  The sum is 1, or 0 where there is no term.  A column that "
+              "is constant or dropped has 0."),
     N_FEATURES_IN_,
 )
 ARGUMENTS = {

@@ -1,5 +1,6 @@
 """Scores of a model after each round."""
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,7 +20,7 @@ def staged_scores(expansion: TermExpansion, rounds: Double, n_rounds: int, X: ND
     order = np.argsort(rounds, kind="stable")
     ends = np.searchsorted(rounds[order], np.arange(n_rounds + 1), side="right")
     total = np.tile(expansion.intercept, (len(X), 1))
-    for start, stop in zip(ends[:-1], ends[1:], strict=True):
+    for start, stop in itertools.pairwise(ends):
         if stop > start:
             total = total + some_terms(expansion, order[start:stop]).score_checked(X, n_threads)
         yield total.copy()

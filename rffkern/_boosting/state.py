@@ -49,6 +49,10 @@ class State:
                                for loss, least, total in zip(sums, self._least, self._totals, strict=True)))
         return self.losses
 
+    def held_scores(self) -> Single:
+        """A copy of the scores of the rows held out."""
+        return self.scores[:, self.n_train :].copy()
+
     @property
     def wave_weight(self) -> Single:
         """Weights of the rows in the least squares of waves."""

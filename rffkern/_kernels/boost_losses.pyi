@@ -9,11 +9,13 @@ QUANTILE: int
 POISSON: int
 
 def step_slopes(
-    loss: int, parameters: NDArray[np.float32], scores: NDArray[np.float32], directions: NDArray[np.float32], step: float,
+    loss: int, parameters: NDArray[np.float32], scores: NDArray[np.float32],
+    directions: NDArray[np.float32], step: float,
     targets: NDArray[np.float32], weight: NDArray[np.float32], n_train: int,
 ) -> tuple[float, float]: ...
 def update(
-    loss: int, parameters: NDArray[np.float32], scores: NDArray[np.float32], directions: NDArray[np.float32], step: float,
+    loss: int, parameters: NDArray[np.float32], scores: NDArray[np.float32],
+    directions: NDArray[np.float32], step: float,
     targets: NDArray[np.float32], weight: NDArray[np.float32], n_train: int, gradient: NDArray[np.float32],
     hessian: NDArray[np.float32],
 ) -> tuple[float, float]: ...

@@ -44,8 +44,8 @@ def test_the_mean_of_members_in_raw_units(n_outputs):
     tables = [Table(rng.integers(0, 2, 2), rng.integers(0, 100, 2), rng.standard_normal((4, n_outputs)))
               for _ in range(3)]
     tables[0] = tables[0]._replace(cuts=np.array([255, 7]))  # a depth that tells nothing
-    members = [Member([Taken(pairs[0], 0.5), Taken(None, 0.0), Taken(tables[0], 2.0)], [], {}, {}),
-               Member([Taken(tables[1], 1.0), Taken(pairs[1], 1.0), Taken(pairs[2], -1.0)], [], {}, {})]
+    members = [Member([Taken(pairs[0], 0.5), Taken(None, 0.0), Taken(tables[0], 2.0)], [], {}, {}, None),
+               Member([Taken(tables[1], 1.0), Taken(pairs[1], 1.0), Taken(pairs[2], -1.0)], [], {}, {}, None)]
     scale = rng.uniform(1, 2, n_outputs)
     expansion, rounds = to_ensemble(members, bins, scaling, np.arange(float(n_outputs)), scale)
 

@@ -90,7 +90,8 @@ def test_parts_of_scores_add_up():
     alone, joint = explanations.explain(of)
     np.testing.assert_allclose(of.expansion.intercept + alone.sum(axis=1) + joint, of.expansion.score(ROWS), atol=1e-13)
     assert alone.any(axis=(0, 2)).tolist() == [True, True, False, False]
-    np.testing.assert_array_equal(alone[:, 1], of.expansion.table_values[0].reshape(4, 2)[(ROWS[:, 1] > 0.2).astype(int)])
+    cells = (ROWS[:, 1] > 0.2).astype(int)
+    np.testing.assert_array_equal(alone[:, 1], of.expansion.table_values[0].reshape(4, 2)[cells])
 
 
 def test_blocks_of_points_change_nothing(monkeypatch):

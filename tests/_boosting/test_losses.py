@@ -42,10 +42,10 @@ def test_values(loss, expected):
 
 
 def test_outliers_do_not_widen_the_loss_of_huber():
-    parameters = [ValueLoss(boost_losses.HUBER, (1.35,)).problem(np.array([[1.0, 2.0, 4.0, far]]), np.ones(4)).parameters[0]
-                  for far in (100.0, 1e6)]
+    loss = ValueLoss(boost_losses.HUBER, (1.35,))
+    parameters = [loss.problem(np.array([[1.0, 2.0, 4.0, far]]), np.ones(4)).parameters[0] for far in (100.0, 1e6)]
     assert parameters == pytest.approx([1.35 * 1.4826 * 1.0] * 2)
-    constant = ValueLoss(boost_losses.HUBER, (1.35,)).problem(np.ones((1, 4)), np.ones(4))
+    constant = loss.problem(np.ones((1, 4)), np.ones(4))
     assert constant.parameters.tolist() == [np.float32(1.35)]
 
 
@@ -55,7 +55,8 @@ def test_several_quantiles_of_one_target():
     assert problem.intercept.tolist() == [1.0, 4.0]
     np.testing.assert_array_equal(problem.start, [[1.0], [4.0]] - targets)
     np.testing.assert_array_equal(problem.parameters, np.float32([0.2, 0.9]))
-    assert problem.start.flags.c_contiguous and problem.parameters.flags.c_contiguous
+    assert problem.start.flags.c_contiguous
+    assert problem.parameters.flags.c_contiguous
 
 
 def test_one_parameter_for_several_targets():
