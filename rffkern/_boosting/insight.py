@@ -41,6 +41,7 @@ class Insight:
     n_features_in_: int
     n_threads: int | None
     _snapshot: Any
+    _check_fitted: Any
     _check_rows: Any
 
     def partial_dependence(self, X: Any, column: str | int, n_points: int = 20) -> PartialDependence:
@@ -172,6 +173,7 @@ class Insight:
 
     def _staged(self, X: Any) -> Iterator[Double]:
         """Scores of a snapshot after each round."""
+        self._check_fitted()
         return staged_scores(self.expansion_, self.term_rounds_, len(self.train_loss_) - 1, self._check_rows(X),
                              self.n_threads)
 

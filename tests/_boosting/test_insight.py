@@ -157,7 +157,8 @@ def test_names_need_a_table_with_names(classifier):
 
 @pytest.mark.parametrize("call", [
     lambda model: model.explain(TABLE), lambda model: model.partial_dependence(TABLE, 0),
-    lambda model: model.interactions(TABLE), lambda model: model.interaction_strength(TABLE, 0, 1)])
+    lambda model: model.interactions(TABLE), lambda model: model.interaction_strength(TABLE, 0, 1),
+    lambda model: next(model.staged_predict(TABLE)), lambda model: model.predict_quantiles(TABLE)])
 def test_before_fit(call):
     with pytest.raises(NotFittedError):
         call(FourierBoostingRegressor())
