@@ -160,7 +160,8 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
 class FourierBoostingRegressor(_FourierBoosting, Regressor):
     """Gradient boosting of waves and tables for real targets, with nothing to tune.
 
-    See `FourierBoostingClassifier`.  Several targets share all terms.
+    See `FourierBoostingClassifier`.  Several targets share all terms.  Quantiles are moved in the end, so that their
+    share of the rows held out lies below.
 
     Parameters
     ----------

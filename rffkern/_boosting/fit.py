@@ -16,6 +16,7 @@ from .._data.training_rows import LabelledRows, Training
 from .._estimator.base import Fitted
 from .._estimator.monitor import RoundInfo
 from ..errors import InvalidInputError
+from .calibration import inverse_temperature, quantile_shifts
 from .ensemble import Ensemble, in_threads, to_ensemble
 from .kinds import Kind, Tables, Waves
 from .losses import Loss, Problem
@@ -23,7 +24,6 @@ from .member import Member, train_member
 from .rows import Columns, Layout, partition
 from .rules import Rules, rules
 from .state import Losses, State
-from .temperature import inverse_temperature
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -91,9 +91,9 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
     else:
         layouts = [Layout.of(learned, len(data.weights.each) + evaluation.weights.positive(), rng)] * len(seeds)
     members = _Members(work, model, callback).train(layouts, seeds)
-    factor = inverse_temperature(members, layouts, work.problem, weights)
-    intercept, scale = factor * (center + scale * work.problem.intercept), factor * scale
-    ensemble = to_ensemble(members, columns.bins, scaling, intercept, scale)
+    factor, shifts = (each(members, layouts, work.problem, weights) for each in (inverse_temperature, quantile_shifts))
+    intercept = factor * (center + scale * (work.problem.intercept + shifts))
+    ensemble = to_ensemble(members, columns.bins, scaling, intercept, factor * scale)
     importances = np.zeros(data.X.shape[1] if column_map is None else column_map.n_features_in_)
     importances[np.unique(sources)] = _importances(members, columns.n_sources)
     attributes = _attributes(members, ensemble) | {"feature_importances_": importances}

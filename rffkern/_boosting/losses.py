@@ -68,7 +68,8 @@ class ValueLoss(NamedTuple):
             intercept = targets @ weights / weights.sum()
         else:
             shares = parameters if of_quantiles else np.full(n_outputs, 0.5)
-            intercept = np.array([_quantile(each, weights, share) for each, share in zip(targets, shares, strict=True)])
+            intercept = np.array([weighted_quantile(each, weights, share)
+                                  for each, share in zip(targets, shares, strict=True)])
         if self.kernel == boost_losses.HUBER:
             parameters = parameters * [_spread(each, weights) for each in targets]
         start = (intercept[:, None] - targets).astype(np.float32, order="C")
@@ -99,10 +100,11 @@ def _started(kernel: int, intercept: Double, targets: NDArray[np.float64],
 
 def _spread(values: Double, weights: Double) -> float:
     """1.4826 times the median distance from the median, the standard deviation of normal values; 1 where it is 0."""
-    return 1.4826 * _quantile(np.abs(values - _quantile(values, weights, 0.5)), weights, 0.5) or 1.0
+    return 1.4826 * weighted_quantile(np.abs(values - weighted_quantile(values, weights, 0.5)), weights, 0.5) or 1.0
 
 
-def _quantile(values: Double, weights: Double, quantile: float) -> float:
+def weighted_quantile(values: Double, weights: Double, quantile: float) -> float:
+    """The least value such that rows of this share of the weight are not above it."""
     order = np.argsort(values)
     reached = np.cumsum(weights[order])
     return float(values[order][np.searchsorted(reached, quantile * reached[-1])])

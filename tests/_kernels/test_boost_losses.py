@@ -136,7 +136,8 @@ def test_levels_agree(level, name):
 def test_refusals(changes, message):
     scores = np.zeros((changes.pop("n_outputs", 1), 256), np.float32)
     arguments = {"loss": boost_losses.LOGISTIC, "parameters": np.zeros(len(scores), np.float32), "scores": scores,
-                 "directions": scores.copy(), "step": 0.0, "targets": scores[0], "weight": scores[0], "n_train": 128} | changes
+                 "directions": scores.copy(), "step": 0.0, "targets": scores[0], "weight": scores[0],
+                 "n_train": 128} | changes
     with pytest.raises(ValueError, match=message):
         boost_losses.step_slopes(**arguments)
     with pytest.raises(ValueError, match=message):

@@ -1,13 +1,14 @@
-"""Temperature of probabilities."""
+"""Temperature of probabilities, and shifts of quantiles."""
 
 import numpy as np
 import pytest
 
-from rffkern import FourierBoostingClassifier
-from rffkern._boosting.losses import ClassLoss, CountLoss
+from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
+from rffkern._boosting.calibration import inverse_temperature, quantile_shifts
+from rffkern._boosting.losses import ClassLoss, CountLoss, ValueLoss
 from rffkern._boosting.member import Member
 from rffkern._boosting.rows import Layout
-from rffkern._boosting.temperature import inverse_temperature
+from rffkern._kernels import boost_losses
 
 N = 20_000
 
@@ -98,3 +99,32 @@ def test_no_other_factor_is_likelier_on_rows_that_all_members_hold_out(n_classes
         return np.mean(np.logaddexp.reduce(factor * scores, axis=1) - factor * scores[np.arange(1000), y[500:]])
 
     assert loss(1.0) < min(loss(0.9), loss(1.1))
+
+
+def test_shifts_of_quantiles():
+    """Of residuals of rows that count; scores in training are less the target."""
+    rng = np.random.default_rng(0)
+    residuals = rng.standard_normal(500)
+    weights = np.where(np.arange(500) % 5 == 0, 0.0, 2.0)
+    residuals[weights == 0] = 1e6
+    parts = np.array_split(np.arange(500), 2)
+    layouts = [Layout.of(parts[1 - k], parts[k], rng) for k in range(2)]
+    members = [Member([], [], {}, {}, np.tile(np.float32(-residuals[layout.rows[layout.n_train :]]), (2, 1)))
+               for layout in layouts]
+    problem = ValueLoss(boost_losses.QUANTILE, (0.1, 0.6)).problem(np.zeros((1, 500)), weights)
+    found = quantile_shifts(members, layouts, problem, weights)
+    shares = [np.mean(residuals[weights > 0] <= shift + 1e-6) for shift in found]
+    np.testing.assert_allclose(shares, [0.1, 0.6], atol=1 / 400)
+    squared = ValueLoss(boost_losses.SQUARED).problem(np.zeros((1, 500)), weights)
+    assert not quantile_shifts(members, layouts, squared, weights).any()
+
+
+def test_the_share_of_held_out_rows_below_a_quantile():
+    """Exactly, where all members hold out the same rows: quantiles are those of the model."""
+    rng = np.random.default_rng(6)
+    X = rng.uniform(-1, 1, (500, 2))
+    y = X[:, 0] + rng.standard_normal(500)
+    model = FourierBoostingRegressor(100, loss="quantile", quantile=(0.2, 0.8), random_state=0, n_members=3, n_threads=1)
+    model.fit(X[:300], y[:300], eval_set=(X[300:], y[300:]))
+    below = (y[300:, None] <= model.predict_quantiles(X[300:]) + 1e-5).mean(axis=0)
+    np.testing.assert_allclose(below, [0.2, 0.8], atol=0.01)

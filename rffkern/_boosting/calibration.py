@@ -1,4 +1,4 @@
-"""The factor on scores with which probabilities fit the rows that members have held out."""
+"""What scores are multiplied by, or moved by, to fit the rows that members have held out."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .._data.tiles import TILE
 from .._kernels import boost_losses
-from .losses import Problem
+from .losses import Problem, weighted_quantile
 from .member import Member
 from .rows import Layout
 
@@ -15,7 +15,7 @@ from .rows import Layout
 _LEAST, _N_HALVINGS = 0.5, 16
 
 # Rows whose slopes hold the factor at 1: a few held-out rows say little of it.
-_PRIOR_ROWS = 10.0
+_PRIOR_ROWS = 50.0
 
 
 def inverse_temperature(members: Sequence[Member], layouts: Sequence[Layout], problem: Problem,
@@ -27,10 +27,10 @@ def inverse_temperature(members: Sequence[Member], layouts: Sequence[Layout], pr
     """
     if problem.kernel not in (boost_losses.LOGISTIC, boost_losses.SOFTMAX):
         return 1.0
-    rows, held = _held_out(members, layouts, len(weights))
+    rows, held = _held_out(members, layouts, weights)
     weight = np.zeros(held.shape[1], dtype=np.float32)
     weight[: len(rows)] = weights[rows]
-    if not weight.any():
+    if not len(rows):
         return 1.0
     prior = _PRIOR_ROWS * float(weight[weight > 0].mean())
     targets, zeros = np.zeros_like(weight), np.zeros_like(held)
@@ -47,16 +47,32 @@ def inverse_temperature(members: Sequence[Member], layouts: Sequence[Layout], pr
     return float(np.exp((low + high) / 2))
 
 
+def quantile_shifts(members: Sequence[Member], layouts: Sequence[Layout], problem: Problem,
+                    weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What is added to each score of a quantile so that this share of the rows held out lies below; 0 for other losses.
+
+    Rows that are learned from are closer to the scores than others (Romano, Patterson and Candes, 2019, "Conformalized
+    quantile regression").  Departure: rows held out by one member stand for rows that none has seen.
+    """
+    shifts = np.zeros(len(problem.intercept))
+    if problem.kernel == boost_losses.QUANTILE:
+        rows, held = _held_out(members, layouts, weights)
+        if len(rows):
+            shifts[:] = [weighted_quantile(-scores.astype(np.float64), weights[rows], float(quantile))
+                         for scores, quantile in zip(held[:, : len(rows)], problem.parameters, strict=True)]
+    return shifts
+
+
 def _held_out(members: Sequence[Member], layouts: Sequence[Layout],
-              n_rows: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-    """The rows that some member has held out, and the mean scores of those that have, padded to whole tiles."""
-    sums, counts = np.zeros((len(members[0].held), n_rows)), np.zeros(n_rows)
+              weights: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    """The rows of weight > 0 that some member has held out, and the mean scores of those that have, padded to whole tiles."""
+    sums, counts = np.zeros((len(members[0].held), len(weights))), np.zeros(len(weights))
     for member, layout in zip(members, layouts, strict=True):
         used = layout.used[layout.n_train :]
         rows = layout.rows[layout.n_train :][used]
         sums[:, rows] += member.held[:, used]
         counts[rows] += 1
-    rows = np.flatnonzero(counts)
+    rows = np.flatnonzero((counts > 0) & (weights > 0))
     held = np.zeros((len(sums), -(-len(rows) // TILE) * TILE), dtype=np.float32)
     held[:, : len(rows)] = sums[:, rows] / counts[rows]
     return rows, held
