@@ -65,7 +65,10 @@ def quantile_shifts(members: Sequence[Member], layouts: Sequence[Layout], proble
 
 def _held_out(members: Sequence[Member], layouts: Sequence[Layout],
               weights: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-    """The rows of weight > 0 that some member has held out, and the mean scores of those that have, padded to whole tiles."""
+    """The rows of weight > 0 that some member has held out, and the mean scores of those that have.
+
+    Scores are padded to whole tiles.
+    """
     sums, counts = np.zeros((len(members[0].held), len(weights))), np.zeros(len(weights))
     for member, layout in zip(members, layouts, strict=True):
         used = layout.used[layout.n_train :]

@@ -101,8 +101,8 @@ ATTRIBUTES = (
     Attribute("feature_importances_", "array of shape (n_features_in_,)",
               "For each column of the table as it was given, its share in what was gained on held-out rows.  The gain "
               "of a kind of weak learner is divided by what its terms owe to the columns: waves the squares of "
-              "amplitude times omega, tables the gains of thresholds.  The sum is 1, or 0 where there is no term.  A column that "
-              "is constant or dropped has 0."),
+              "amplitude times omega, tables the gains of thresholds.  The sum is 1, or 0 where there is no term.  A "
+              "column that is constant or dropped has 0."),
     N_FEATURES_IN_,
 )
 ARGUMENTS = {

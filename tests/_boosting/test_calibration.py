@@ -124,7 +124,7 @@ def test_the_share_of_held_out_rows_below_a_quantile():
     rng = np.random.default_rng(6)
     X = rng.uniform(-1, 1, (500, 2))
     y = X[:, 0] + rng.standard_normal(500)
-    model = FourierBoostingRegressor(100, loss="quantile", quantile=(0.2, 0.8), random_state=0, n_members=3, n_threads=1)
+    model = FourierBoostingRegressor(100, loss="quantile", quantile=(0.2, 0.8), random_state=0, n_members=3)
     model.fit(X[:300], y[:300], eval_set=(X[300:], y[300:]))
     below = (y[300:, None] <= model.predict_quantiles(X[300:]) + 1e-5).mean(axis=0)
     np.testing.assert_allclose(below, [0.2, 0.8], atol=0.01)
