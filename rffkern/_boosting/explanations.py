@@ -87,7 +87,7 @@ def partial_dependence(table: MappedTable, column: int, values: Double, n_points
 
 
 def interaction(table: MappedTable, first: int, second: int) -> tuple[Double, Double]:
-    """H^2 of two columns and the mean square of what they make together, for each output."""
+    """H^2 of two columns, and the root mean square of the part that is not a sum, for each output."""
     points = _evenly(len(table.rows), _MOST_POINTS)
     parts = [_centred(table, [column], points) for column in (first, second)]
     return _joint(_centred(table, [first, second], points), *parts)
@@ -106,10 +106,9 @@ def interactions(table: MappedTable, importances: Double) -> list[tuple[int, int
     for first, second in itertools.combinations(chosen, 2):
         if (reads[:, first] & reads[:, second]).any():
             both = _centred(table, [first, second], points)
-            _, square = _joint(both, alone[first], alone[second])
-            spread = (both**2).mean(axis=0).sum()
-            found.append((first, second, float(square.sum() / spread) if spread > 0 else 0.0,
-                          float(np.sqrt(square.sum()))))
+            rest, whole = (_root_mean_square(each.reshape(-1)) for each in (both - alone[first] - alone[second], both))
+            strength = float((rest / whole) ** 2) if whole > 0 else 0.0
+            found.append((first, second, strength, float(rest * np.sqrt(both.shape[1]))))
     return sorted(found, key=lambda pair: -pair[3])
 
 
@@ -184,10 +183,17 @@ def _centred(table: MappedTable, columns: Sequence[int], points: Indices) -> Dou
 
 
 def _joint(both: Double, first: Double, second: Double) -> tuple[Double, Double]:
-    """H^2 of Friedman and Popescu (2008), "Predictive learning via rule ensembles", equation 44, and its numerator.
+    """H^2 of Friedman and Popescu (2008), "Predictive learning via rule ensembles", equation 44.
 
-    The numerator is the mean of squares over points.
+    Also the root of its numerator's mean over points.
     """
-    square = ((both - first - second) ** 2).mean(axis=0)
-    spread = (both**2).mean(axis=0)
-    return np.divide(square, spread, out=np.zeros_like(square), where=spread > 0), square
+    rest, whole = _root_mean_square(both - first - second), _root_mean_square(both)
+    return np.divide(rest, whole, out=np.zeros_like(rest), where=whole > 0) ** 2, rest
+
+
+def _root_mean_square(values: Double) -> Double:
+    """Over the first axis, in a unit whose squares are finite."""
+    unit = np.abs(values).max(axis=0)
+    unit = np.where(unit > 0, unit, 1.0)
+    found: Double = unit * np.sqrt(((values / unit) ** 2).mean(axis=0))
+    return found

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from helpers.boosted_terms import expansion
 
+from rffkern import TermExpansion
 from rffkern._boosting import explanations
 from rffkern._boosting.explanations import MappedTable
 
@@ -58,9 +59,9 @@ def test_interactions_are_those_of_the_definition(first, second):
     both, *alone = (mean_scores(of, columns, range(40)) for columns in ([first, second], [first], [second]))
     both, *alone = (each - each.mean(axis=0) for each in (both, *alone))
     expected = ((both - alone[0] - alone[1]) ** 2).sum(axis=0) / (both**2).sum(axis=0)
-    strength, square = explanations.interaction(of, first, second)
+    strength, size = explanations.interaction(of, first, second)
     np.testing.assert_allclose(strength, expected, atol=1e-12)
-    np.testing.assert_allclose(square, ((both - alone[0] - alone[1]) ** 2).mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(size**2, ((both - alone[0] - alone[1]) ** 2).mean(axis=0), atol=1e-12)
     assert (strength > 1e-9).all() == ((first, second) in {(0, 2), (2, 3)})
 
 
@@ -69,9 +70,9 @@ def test_pairs_that_no_term_reads_together_are_left_out():
     assert {pair[:2] for pair in found} == {(0, 2), (2, 3)}
     assert found[0][3] >= found[1][3] > 0
     for first, second, strength, size in found:
-        _, square = explanations.interaction(table(2), first, second)
-        assert size == pytest.approx(np.sqrt(square.sum()))
-        assert 0 < strength < 1.5
+        strengths, sizes = explanations.interaction(table(2), first, second)
+        assert size == pytest.approx(np.sqrt((sizes**2).sum()))
+        assert strengths.min() < strength < strengths.max()
 
 
 def test_only_important_columns_are_compared(monkeypatch):
@@ -81,8 +82,20 @@ def test_only_important_columns_are_compared(monkeypatch):
 
 def test_a_column_without_effect_has_no_interaction():
     of = MappedTable(expansion(), ROWS, np.arange(4), 6, 1)
-    strength, square = explanations.interaction(of, 4, 5)
-    assert strength.tolist() == square.tolist() == [0]
+    strength, size = explanations.interaction(of, 4, 5)
+    assert strength.tolist() == size.tolist() == [0]
+
+
+@pytest.mark.parametrize("unit", [1e-290, 1e290])
+def test_strengths_have_no_unit(unit):
+    of = table(2)
+    arrays = of.expansion.arrays()
+    scaled = of._replace(expansion=TermExpansion(**arrays | {
+        name: unit * arrays[name] for name in ("amplitudes", "intercept", "table_values")}))
+    for first, other in zip(explanations.interaction(of, 2, 3), explanations.interaction(scaled, 2, 3), strict=True):
+        np.testing.assert_allclose(other / other.max(), first / first.max(), rtol=1e-6)
+    pairs = [explanations.interactions(each, np.full(4, 0.25)) for each in (of, scaled)]
+    np.testing.assert_allclose([pair[2] for pair in pairs[1]], [pair[2] for pair in pairs[0]], rtol=1e-6)
 
 
 def test_parts_of_scores_add_up():
