@@ -146,7 +146,8 @@ class Insight:
         """Return the scores of rows in parts: what columns add alone, and what several columns make together.
 
         Terms that read one column alone are a function of this column, so that its contribution is exact.  The terms
-        that read several columns are not divided among them; they are `joint`.
+        that read several columns are not divided among them; they are `joint`.  A missing value that a column map tells
+        from other columns counts for its own column.
 
         Parameters
         ----------
