@@ -15,6 +15,9 @@ Real = NDArray[Any]  # float32 or float64
 
 _MAX_DEPTH = 12
 
+# The threshold of a depth of a table that tells nothing: no row is above it.
+UNREACHED = float(np.finfo(np.float64).max)
+
 
 class _PackedTables(NamedTuple):
     """Tables as kernels read them."""

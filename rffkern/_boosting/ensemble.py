@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.scaling import Scaling
-from ..term_expansion import TermExpansion
+from ..term_expansion import UNREACHED, TermExpansion
 from .bins import Bins
 from .kinds import Line, Pair, Table
 from .member import Member
@@ -56,38 +56,42 @@ class Terms(NamedTuple):
     table_values: Double
 
 
-def to_expansion(members: Sequence[Member], bins: Bins, scaling: Scaling, intercept: Double,
-                 scale: Double) -> TermExpansion:
+class Ensemble(NamedTuple):
+    """The mean of members."""
+
+    expansion: TermExpansion
+    rounds: Double  # (n_terms,) the round of its member, from 1, in which each term was taken, cosines before tables
+
+
+def to_ensemble(members: Sequence[Member], bins: Bins, scaling: Scaling, intercept: Double, scale: Double) -> Ensemble:
     """The mean of the members as a function of unscaled rows; scores are in units of `scale`."""
     n_features, share = len(scaling.center), 1 / len(members)
-    taken = [each for member in members for each in member.taken]
-    pairs = [(each.term, each.step * share) for each in taken if isinstance(each.term, Pair)]
-    tables = [(each.term, each.step * share) for each in taken if isinstance(each.term, Table)]
+    taken = [(each.term, each.step * share, t) for member in members for t, each in enumerate(member.taken, 1)]
+    pairs = [each for each in taken if isinstance(each[0], Pair)]
+    tables = [each for each in taken if isinstance(each[0], Table)]
     n_outputs = len(intercept)
     slopes = np.zeros((n_features, n_outputs))
-    for each in taken:
-        if isinstance(each.term, Line):
-            slopes += each.step * share * each.term.slopes
-    waves = [_cosines(pair, step, n_features) for pair, step in pairs]
+    for term, step, _ in taken:
+        if isinstance(term, Line):
+            slopes += step * term.slopes
+    waves = [_cosines(pair, step, n_features) for pair, step, _ in pairs]
     omegas, phases, amplitudes = (np.concatenate([np.empty(shape), *(wave[k] for wave in waves)]) for k, shape
                                   in enumerate([(0, n_features), (0,), (0, n_outputs)]))
-    depth = max((len(table.columns) for table, _ in tables), default=1)
+    depth = max((len(table.columns) for table, *_ in tables), default=1)
     columns, thresholds = np.zeros((2, len(tables), depth))
     values = np.empty((len(tables), n_outputs << depth))
-    for t, (table, step) in enumerate(tables):
+    for t, (table, step, _) in enumerate(tables):
         columns[t] = bins.columns[table.columns]
         thresholds[t] = [_threshold(bins.edges[j], cut) for j, cut in zip(table.columns, table.cuts, strict=True)]
         values[t] = (step * scale * table.values).reshape(-1)
     raw = columns.astype(np.intp)
     width = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0)[raw]
     with np.errstate(over="ignore"):
-        thresholds = np.clip(thresholds / width + scaling.center[raw], -LARGEST, LARGEST)
-    return TermExpansion(omegas * scaling.inverse_scale, phases, amplitudes * scale, intercept, scaling.center,
-                         scaling.inverse_scale[:, None] * slopes * scale, columns, thresholds, values)
-
-
-# What no finite number is above: the threshold of a depth that tells nothing.
-LARGEST = float(np.finfo(np.float64).max)
+        thresholds = np.clip(thresholds / width + scaling.center[raw], -UNREACHED, UNREACHED)
+    expansion = TermExpansion(omegas * scaling.inverse_scale, phases, amplitudes * scale, intercept, scaling.center,
+                              scaling.inverse_scale[:, None] * slopes * scale, columns, thresholds, values)
+    rounds = [np.repeat(t, len(wave[1])) for (*_, t), wave in zip(pairs, waves, strict=True)]
+    return Ensemble(expansion, np.concatenate([np.empty(0), *rounds, [t for *_, t in tables]]))
 
 
 def _threshold(edges: Double, cut: int) -> float:

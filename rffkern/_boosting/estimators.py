@@ -1,7 +1,6 @@
 """Fourier boosting: a classifier and a regressor that need no tuning."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -9,33 +8,32 @@ from numpy.typing import NDArray
 
 from .._columns.column_map import ColumnMap
 from .._data.arguments import Choice, Number, RandomSource
-from .._data.training_rows import TargetRows, Training
 from .._estimator.base import Classifier, Model, Regressor
-from .._estimator.links import SoftmaxLink
+from .._estimator.links import SoftmaxLink, probabilities
 from .._estimator.parameters import CLASSES_, Parameter
 from .._kernels import boost_losses
 from ..errors import InvalidInputError
 from ..expansion import Expansion
 from ..term_expansion import TermExpansion
 from .class_weights import ClassWeights, with_class_weights
+from .counts import as_counts
 from .fit import Callback, Pace, train
+from .insight import Insight
 from .losses import ClassLoss, CountLoss, ValueLoss
-from .parameters import ARGUMENTS, ATTRIBUTES, PARAMETERS
+from .parameters import ARGUMENTS, ATTRIBUTES, PARAMETERS, Quantiles
+from .stages import check_rounds
 
 Double = NDArray[np.float64]
-
-# Terms that a model may have, so that their number is exact.
-_MOST_TERMS = 1 << 50
 
 # Logarithm of the largest mean that is predicted: nothing is infinite.
 _LARGEST_LOG = 709.0
 
 
-class _FourierBoosting(Model):
+class _FourierBoosting(Insight, Model):
     """What the classifier and the regressor share."""
 
     _expansion_form = TermExpansion
-    _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "member_sizes_")
+    _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "member_rounds_", "term_rounds_")
     _arguments = ARGUMENTS
 
     n_members: int | None
@@ -59,15 +57,11 @@ class _FourierBoosting(Model):
                   classes: NDArray[Any] | None) -> dict[str, Any]:
         if any(array.ndim != 1 for array in arrays.values()) or len(arrays["train_loss_"]) != len(arrays["eval_loss_"]):
             raise ValueError("loss curves do not agree in number")
-        sizes = arrays["member_sizes_"]
-        n_cosines = len(expansion.arrays()["omegas"])
-        waves = n_cosines if expansion.n_outputs == 1 else n_cosines // 2  # a cosine and a sine for several outputs
-        lines = sizes.sum() - (expansion.n_terms - n_cosines + waves)  # which the expansion holds as one
-        if not len(sizes) or (sizes < 0).any() or (sizes != np.floor(sizes)).any() or not (
-                0 <= lines <= _MOST_TERMS if expansion.arrays()["slopes"].any() else lines == 0):
-            raise ValueError("members and terms do not agree in number")
-        return super()._restored(expansion, arrays, classes) | {"n_estimators_": int(sizes.sum()),
-                                                                "n_members_": len(sizes)}
+        n_rounds, members = len(arrays["train_loss_"]) - 1, arrays["member_rounds_"]
+        if not len(members) or (members != np.floor(members)).any() or members.min() < 0 or members.max() != n_rounds:
+            raise ValueError("members and loss curves do not agree in number")
+        check_rounds(arrays["term_rounds_"], n_rounds, expansion.n_terms)
+        return super()._restored(expansion, arrays, classes) | {"n_estimators_": n_rounds, "n_members_": len(members)}
 
 
 class FourierBoostingClassifier(_FourierBoosting, Classifier):
@@ -77,7 +71,8 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
     pair a cos(omega . x) + c sin(omega . x) over a few columns, with omega by descent and the amplitudes that are the
     best for each omega; and a table, in which thresholds on a few columns choose a cell that holds a value.  The kind
     is drawn by what it has gained on rows that the member holds out, columns by what they have been good for, and the
-    member ends when the log loss of these rows falls no further.  Several classes share all terms.
+    member ends when the log loss of these rows falls no further.  Several classes share all terms.  In the end all
+    scores are multiplied by the factor with which the rows held out are most likely, from 0.5 to 2.
 
     Parameters
     ----------
@@ -134,6 +129,27 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
         self.n_threads = n_threads
         self.verbose = verbose
 
+    def staged_decision_function(self, X: Any) -> Iterator[Double]:
+        """Yield `decision_function(X)` after each round; the last equals it up to rounding.
+
+        A member that has ended stays as it is while others go on.
+        """
+        for scores in self._snapshot()._staged(X):
+            yield scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Yield `predict(X)` after each round; the last equals it but for ties that rounding decides."""
+        now = self._snapshot()
+        for scores in now._staged(X):
+            chosen = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+            yield now.classes_[chosen.astype(np.intp)]
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Double]:
+        """Yield `predict_proba(X)` after each round; the last equals it up to rounding."""
+        now = self._snapshot()
+        for scores in now._staged(X):
+            yield probabilities(now._link(), scores)
+
     def _link(self) -> SoftmaxLink:
         """From scores to probabilities."""
         return SoftmaxLink()
@@ -172,7 +188,8 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
 class FourierBoostingRegressor(_FourierBoosting, Regressor):
     """Gradient boosting of waves and tables for real targets, with nothing to tune.
 
-    See `FourierBoostingClassifier`.  Several targets share all terms.
+    See `FourierBoostingClassifier`.  Several targets share all terms.  Quantiles are moved in the end, so that their
+    share of the rows held out lies below.
 
     Parameters
     ----------
@@ -210,13 +227,17 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
                   "(y - f)^2 / 2; Huber's, the same up to |y - f| = delta and linear beyond; that of a quantile of y; "
                   "or that of counts y >= 0, whose mean is exp(f)."),
         Parameter("delta", Number(float, 0, 1e10, open_low=True),
-                  "Where Huber's loss becomes linear, in units of the standard deviation of y."),
-        Parameter("quantile", Number(float, 1e-6, 1 - 1e-6), 'The quantile that the loss "quantile" estimates.'),
+                  "Where Huber's loss becomes linear, in units of 1.4826 times the median distance of y from its "
+                  "median: the standard deviation of a normal target, which outliers hardly change."),
+        Parameter("quantile", Quantiles(),
+                  'The quantile that the loss "quantile" estimates.  Several quantiles share all terms: '
+                  "`predict_quantiles` returns all of them, and `predict` the first."),
         *PARAMETERS[1:])
     _attributes = ATTRIBUTES
 
-    def __init__(self, n_estimators: int = 3000, *, loss: str = "squared", delta: float = 1.35, quantile: float = 0.5,
-                 n_members: int | None = None, learning_rate: str | float = "auto", reg_lambda: str | float = "auto",
+    def __init__(self, n_estimators: int = 3000, *, loss: str = "squared", delta: float = 1.35,
+                 quantile: float | Sequence[float] = 0.5, n_members: int | None = None,
+                 learning_rate: str | float = "auto", reg_lambda: str | float = "auto",
                  kinds: Sequence[str] = ("waves", "tables", "lines"), max_samples: int | None = 16384,
                  early_stopping_rounds: str | int | None = "auto", validation_fraction: str | float = "auto",
                  columns: Any = "auto", random_state: RandomSource = None, n_threads: int | None = None,
@@ -261,41 +282,76 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
         training = self._check_training(X, y, sample_weight, eval_set)
         loss: Any = CountLoss()
         if self.loss == "poisson":
-            training = _as_counts(training)
+            training = as_counts(training)
         else:
-            kernels = {"squared": (boost_losses.SQUARED, 0.0), "huber": (boost_losses.HUBER, self.delta),
-                       "quantile": (boost_losses.QUANTILE, self.quantile)}
+            kernels = {"squared": (boost_losses.SQUARED, (0.0,)), "huber": (boost_losses.HUBER, (self.delta,)),
+                       "quantile": (boost_losses.QUANTILE, self._quantiles())}
             loss = ValueLoss(*kernels[self.loss])
+            if self.loss == "quantile" and len(self._quantiles()) > 1 and training.rows.values.shape[1] > 1:
+                raise InvalidInputError("y must be one target for several quantiles, got "
+                                        f"{training.rows.values.shape[1]}")
+        pace = Pace(2.0, 4.0, 0.05) if self.loss == "quantile" else Pace(1.0, 2.0, 0.05)
         handed_over = [training]  # so that training can let go of mapped rows
         del training
-        self._keep(train(self, handed_over.pop(), loss, Pace(1.0, 2.0, 0.05), callback))
+        self._keep(train(self, handed_over.pop(), loss, pace, callback))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted targets at the rows of X, of counts their means."""
-        scores = super().predict(X)
-        return np.exp(np.minimum(scores, _LARGEST_LOG)) if self.loss == "poisson" else scores
+        """Return the predicted targets at the rows of X, of counts their means, of several quantiles the first."""
+        return super().predict(X)
 
+    def predict_quantiles(self, X: Any) -> Double:
+        """Return the quantiles of the target at the rows of X, for the loss "quantile".
 
-def _as_counts(training: Training) -> Training:
-    """Training rows with targets in units of their mean, in which single precision can hold large and small counts.
+        Parameters
+        ----------
+        {X}
 
-    The scores are then less the logarithm of the mean.
-    """
-    unit = float(training.center[0]) if training.center[0] > 0 else 1.0
-    parts = [None if part is None else part._replace(values=_counts(training, part, unit))
-             for part in (training.rows, training.evaluation)]
-    one = np.ones(1)
-    return training._replace(rows=parts[0], evaluation=parts[1], center=math.log(unit) * one, scale=one,
-                             inverse_scale=one)
+        Returns
+        -------
+        float64 array of shape (n_samples, n_quantiles)
+            In the order of the parameter `quantile`.  Estimates of several quantiles that cross are put in ascending
+            order (Chernozhukov, Fernandez-Val and Galichon, 2010, "Quantile and probability curves without crossing").
 
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            If the loss is another, the model has several targets, or X is not what `fit` saw.
+        """
+        now = self._snapshot()
+        now._check_fitted()
+        if now.loss != "quantile" or now.expansion_.n_outputs != len(now._quantiles()):
+            raise InvalidInputError('predict_quantiles needs loss="quantile" and one target')
+        return np.sort(now._raw_scores(X), axis=1)
 
-def _counts(training: Training, part: TargetRows, unit: float) -> Double:
-    """Targets in some unit, which must be at least 0."""
-    if part.values.shape[1] > 1:
-        raise InvalidInputError(f"y must be one target for loss='poisson', got {part.values.shape[1]}")
-    scale = np.where(training.inverse_scale > 0, training.scale, 0.0) / unit
-    values = training.center / unit + scale * part.values
-    if values.min() < -1e-9 * np.abs(values).max():  # beyond rounding
-        raise InvalidInputError(f"y must be >= 0 for loss='poisson', got {unit * values.min():.6g}")
-    return np.maximum(values, 0)
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Yield `predict(X)` after each round; the last equals it up to rounding.
+
+        A member that has ended stays as it is while others go on.
+        """
+        now = self._snapshot()
+        for scores in now._staged(X):
+            predicted = now._targets_of(scores)
+            yield predicted[:, 0] if predicted.shape[1] == 1 else predicted
+
+    def _predictions(self, X: Any) -> Double:
+        return self._targets_of(self._raw_scores(X))
+
+    def _targets_of(self, scores: Double) -> Double:
+        """Targets from scores, (n_samples, n_targets)."""
+        if self.loss == "poisson":
+            return np.exp(np.minimum(scores, _LARGEST_LOG))
+        several = self.loss == "quantile" and len(self._quantiles()) > 1
+        return scores.min(axis=1, keepdims=True) if several else scores
+
+    def _quantiles(self) -> tuple[float, ...]:
+        given: Any = self.quantile
+        return tuple(given) if isinstance(given, (tuple, list)) else (given,)
+
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
+                  classes: NDArray[Any] | None) -> dict[str, Any]:
+        if self.loss == "quantile" and len(self._quantiles()) not in (1, expansion.n_outputs):
+            raise ValueError("quantiles and outputs do not agree in number")
+        return super()._restored(expansion, arrays, classes)

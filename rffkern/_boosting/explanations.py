@@ -3,140 +3,200 @@
 All of it is told in columns of the raw table: the mapped columns of one raw column change together.
 """
 
+import itertools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.arguments import check_scalar
-from ..errors import InvalidInputError
+from .._columns.raw import CATEGORY, DATE, RawColumn
 from ..term_expansion import TermExpansion
+from .parts import columns_read, some_terms
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# Rows of a table that partial dependence is averaged over at most, evenly spaced.
-_MOST_ROWS = 1000
+# Rows of a table that mean scores are taken over at most, and those at which interactions are told, evenly spaced.
+_MOST_ROWS, _MOST_POINTS = 500, 60
+
+# Columns of most importance of which all pairs are compared.
+_MOST_COLUMNS = 8
+
+# Numbers of rows that are made for a call of the scoring kernels.
+_BLOCK = 1 << 20
 
 
 class PartialDependence(NamedTuple):
-    """The mean score where a column has one of some values and the others are as they are in given rows."""
+    """Values of a column, and the mean score where all rows have that value in it."""
 
-    rows: Indices  # (n_points,) the rows of X that the values of the column are taken from, in ascending order
-    scores: Double  # (n_points, n_outputs)
+    values: NDArray[Any]  # (n_values,)
+    scores: Double  # (n_values,), or (n_values, n_outputs)
+
+
+class Interaction(NamedTuple):
+    """How much of the joint effect of two columns is not a sum of an effect of each."""
+
+    first: Any  # name of the column, or its index where the table has no names
+    second: Any
+    strength: float  # H^2
+    size: float  # root mean square of that part, in units of the score
 
 
 class Explanation(NamedTuple):
-    """Scores in parts that columns add alone, and a part that several columns make together."""
+    """Scores in parts: constant + contributions of all columns + joint is the score, up to rounding."""
 
-    columns: Indices  # (n_columns,) those that have a part of their own
-    alone: Double  # (n_rows, n_columns, n_outputs)
-    together: Double  # (n_rows, n_outputs) of the terms that read several columns
-    constant: Double  # (n_outputs,)
+    columns: NDArray[Any]  # (n_features,) names of the columns, or their indices where the table has no names
+    contributions: Double  # (n_samples, n_features), or (n_samples, n_features, n_outputs): of terms of one column
+    joint: Double  # (n_samples,), or (n_samples, n_outputs): of terms that read several columns
+    constant: Double  # (), or (n_outputs,)
 
 
-class _Table(NamedTuple):
-    """Rows as the expansion takes them, and the raw column of each of its columns."""
+class MappedTable(NamedTuple):
+    """Rows as an expansion takes them, and the raw column of each of its columns."""
 
     expansion: TermExpansion
-    rows: NDArray[Any]
-    sources: Indices
-    n_columns: int
+    rows: NDArray[Any]  # (n_rows, n_mapped)
+    sources: Indices  # (n_mapped,)
+    n_columns: int  # of the raw table
+    n_threads: int | None
+
+    def mapped(self, column: int) -> Indices:
+        """The columns of the expansion that are made of one of the table."""
+        return np.flatnonzero(self.sources == column)
+
+    def reading(self, columns: Sequence[int]) -> "MappedTable":
+        """The same for the terms that read any of some columns; all others add a constant where these change."""
+        reads = columns_read(self.expansion, self.sources, self.n_columns)[:, list(columns)].any(axis=1)
+        own = np.flatnonzero(np.isin(self.sources, columns))
+        return self._replace(expansion=some_terms(self.expansion, np.flatnonzero(reads), own))
 
 
-def table_of(model: Any, X: Any) -> _Table:
-    """Rows of a raw table for a fitted model."""
-    rows = model._check_rows(X)
-    column_map = vars(model).get("column_map_")
-    sources = np.arange(rows.shape[1]) if column_map is None else column_map.sources_
-    return _Table(model.expansion_, rows, sources, model.n_features_in_)
+def partial_dependence(table: MappedTable, column: int, values: Double, n_points: int) -> tuple[Indices, Double]:
+    """Rows whose values the column takes, in ascending order of the values, and mean scores (n_points, n_outputs).
+
+    Where there are more distinct values, those are taken that lie evenly in the order of rows by value: its quantiles.
+    Missing values are one more value.
+    """
+    present = np.flatnonzero(~np.isnan(values))
+    missing = np.flatnonzero(np.isnan(values))[:1]
+    points = np.concatenate([present[_spread(values[present], n_points - len(missing))], missing])
+    moving = table.reading([column])
+    some = _some(table.rows, _MOST_ROWS)
+    whole, part = (each.score_checked(some, table.n_threads) for each in (table.expansion, moving.expansion))
+    return points, _mean_scores(moving, table.mapped(column), points, _MOST_ROWS) + (whole - part).mean(axis=0)
 
 
-def column_index(model: Any, column: Any) -> int:
-    """Index of a column that is named or numbered."""
-    names = getattr(model, "feature_names_in_", None)
-    if isinstance(column, str):
-        if names is None or column not in names:
-            raise InvalidInputError(f"column must be a column of the table, got {column!r}")
-        return int(np.flatnonzero(names == column)[0])
-    found: int = check_scalar("column", column, int, 0, model.n_features_in_ - 1)
+def interaction(table: MappedTable, first: int, second: int) -> tuple[Double, Double]:
+    """H^2 of two columns, and the root mean square of the part that is not a sum, for each output."""
+    points = _evenly(len(table.rows), _MOST_POINTS)
+    parts = [_centred(table, [column], points) for column in (first, second)]
+    return _joint(_centred(table, [first, second], points), *parts)
+
+
+def interactions(table: MappedTable, importances: Double) -> list[tuple[int, int, float, float]]:
+    """Pairs of columns with H^2, told for all outputs together, and size, the largest first.
+
+    They are those pairs of the most important columns that terms read together.  All others have no interaction.
+    """
+    points = _evenly(len(table.rows), _MOST_POINTS)
+    chosen = np.sort(np.argsort(-importances, kind="stable")[:_MOST_COLUMNS]).tolist()
+    reads = columns_read(table.expansion, table.sources, table.n_columns)
+    alone = {column: _centred(table, [column], points) for column in chosen}
+    found = []
+    for first, second in itertools.combinations(chosen, 2):
+        if (reads[:, first] & reads[:, second]).any():
+            both = _centred(table, [first, second], points)
+            rest, whole = (_root_mean_square(each.reshape(-1)) for each in (both - alone[first] - alone[second], both))
+            strength = float((rest / whole) ** 2) if whole > 0 else 0.0
+            found.append((first, second, strength, float(rest * np.sqrt(both.shape[1]))))
+    return sorted(found, key=lambda pair: -pair[3])
+
+
+def explain(table: MappedTable) -> tuple[Double, Double]:
+    """What lines and terms that read one column add to the scores (n_rows, n_columns, n_outputs), and what others do.
+
+    The latter are of shape (n_rows, n_outputs).  Terms that read no column are constant and count with the others.
+    """
+    reads = columns_read(table.expansion, table.sources, table.n_columns)
+    single = reads.sum(axis=1) == 1
+    alone = np.zeros((len(table.rows), table.n_columns, table.expansion.n_outputs))
+    in_lines = np.zeros(table.n_columns, dtype=bool)
+    in_lines[table.sources[table.expansion.slopes.any(axis=1)]] = True
+    for column in np.flatnonzero(reads[single].any(axis=0) | in_lines):
+        terms = some_terms(table.expansion, np.flatnonzero(single & reads[:, column]), table.mapped(column))
+        alone[:, column] = terms.score_checked(table.rows, table.n_threads)
+    joint = some_terms(table.expansion, np.flatnonzero(~single)).score_checked(table.rows, table.n_threads)
+    return alone, joint
+
+
+def as_given(column: RawColumn, rows: Indices) -> NDArray[Any]:
+    """Values of a raw column at some rows: text of categories, None where it is missing, dates in UTC, or numbers."""
+    values = column.values[rows]
+    if column.kind == CATEGORY:
+        return np.array([None if np.isnan(code) else column.levels[int(code)] for code in values], dtype=object)
+    if column.kind == DATE:
+        return (values * 1000).round().astype("datetime64[ms]")
+    return values
+
+
+def _spread(values: Double, n_points: int) -> Indices:
+    """Places of distinct values in ascending order: all, or so many of them, evenly spaced in the order of values."""
+    order = np.argsort(values, kind="stable")
+    starts = np.flatnonzero(np.diff(values[order], prepend=np.nan) != 0)  # where equal values begin; nan differs
+    if len(starts) > n_points:
+        places = np.linspace(0, len(order) - 1, max(n_points, 1)).astype(np.intp)
+        starts = np.unique(starts[np.searchsorted(starts, places, side="right") - 1])
+    return order[starts]
+
+
+def _evenly(n_rows: int, n_points: int) -> Indices:
+    """Indices of so many rows at most, evenly spaced."""
+    return np.linspace(0, n_rows - 1, min(n_rows, n_points)).astype(np.intp)
+
+
+def _some(rows: NDArray[Any], n_points: int) -> NDArray[Any]:
+    return rows[_evenly(len(rows), n_points)]
+
+
+def _mean_scores(table: MappedTable, own: Indices, points: Indices, n_others: int) -> Double:
+    """For each point, the mean score of rows that have its values in some mapped columns (n_points, n_outputs).
+
+    This is the partial dependence of Friedman (2001), "Greedy function approximation: a gradient boosting machine",
+    equation 53, with the mean over at most so many rows.
+    """
+    others = _some(table.rows, n_others)
+    means = np.empty((len(points), table.expansion.n_outputs))
+    n_together = max(1, _BLOCK // others.size)
+    for start in range(0, len(points), n_together):
+        some = points[start : start + n_together]
+        changed = np.tile(others, (len(some), 1, 1))
+        changed[:, :, own] = table.rows[some][:, None, own]
+        scores = table.expansion.score_checked(changed.reshape(-1, others.shape[1]), table.n_threads)
+        means[start : start + n_together] = scores.reshape(len(some), len(others), -1).mean(axis=1)
+    return means
+
+
+def _centred(table: MappedTable, columns: Sequence[int], points: Indices) -> Double:
+    """Partial dependence on columns at the points, of mean 0."""
+    own = np.concatenate([table.mapped(column) for column in columns])
+    means = _mean_scores(table.reading(columns), own, points, 2 * _MOST_POINTS)
+    centred: Double = means - means.mean(axis=0)
+    return centred
+
+
+def _joint(both: Double, first: Double, second: Double) -> tuple[Double, Double]:
+    """H^2 of Friedman and Popescu (2008), "Predictive learning via rule ensembles", equation 44.
+
+    Also the root of its numerator's mean over points.
+    """
+    rest, whole = _root_mean_square(both - first - second), _root_mean_square(both)
+    return np.divide(rest, whole, out=np.zeros_like(rest), where=whole > 0) ** 2, rest
+
+
+def _root_mean_square(values: Double) -> Double:
+    """Over the first axis, in a unit whose squares are finite."""
+    unit = np.abs(values).max(axis=0)
+    unit = np.where(unit > 0, unit, 1.0)
+    found: Double = unit * np.sqrt(((values / unit) ** 2).mean(axis=0))
     return found
-
-
-def partial_dependence(table: _Table, column: int, n_points: int, n_threads: int | None) -> PartialDependence:
-    """Mean scores where a column has the values that it has in some rows, evenly spaced in the order of its values."""
-    own = np.flatnonzero(table.sources == column)
-    picked = _spread_rows(table.rows[:, own], n_points)
-    others = _some(table.rows)
-    scores = [_mean_score(table, others, own, table.rows[row], n_threads) for row in picked]
-    return PartialDependence(picked, np.array(scores))
-
-
-def interaction(table: _Table, first: int, second: int, n_points: int, n_threads: int | None) -> Double:
-    """Friedman and Popescu's H^2 of two columns for each output: the share of their joint effect that is not a sum."""
-    groups = [np.flatnonzero(table.sources == column) for column in (first, second)]
-    picked = np.linspace(0, len(table.rows) - 1, min(n_points, len(table.rows))).astype(np.intp)
-    others = _some(table.rows)
-    effects = []
-    for own in (*groups, np.concatenate(groups)):
-        found = np.array([_mean_score(table, others, own, table.rows[row], n_threads) for row in picked])
-        effects.append(found - found.mean(axis=0))
-    spread = (effects[2] ** 2).sum(axis=0)
-    left = ((effects[2] - effects[0] - effects[1]) ** 2).sum(axis=0)
-    return np.divide(left, spread, out=np.zeros_like(left), where=spread > 0)
-
-
-def explain(table: _Table, n_threads: int | None) -> Explanation:
-    """Parts of the scores of rows, by the columns that terms read; their sum with the constant is the score."""
-    expansion = table.expansion
-    owners = _owners(expansion, table.sources)
-    columns = np.unique(owners[owners >= 0])
-    alone = np.zeros((len(table.rows), len(columns), expansion.n_outputs))
-    for k, column in enumerate(columns):
-        alone[:, k] = _of_terms(expansion, owners == column).score_checked(table.rows, n_threads)
-    together = _of_terms(expansion, owners < 0).score_checked(table.rows, n_threads)
-    return Explanation(columns, alone, together, expansion.intercept)
-
-
-def _owners(expansion: TermExpansion, sources: Indices) -> Indices:
-    """For each term, cosines first, the raw column that it alone reads, or -1."""
-    cosines = [_only(sources[np.flatnonzero(omega)]) for omega in expansion.omegas]
-    read = expansion.thresholds < expansion.largest_threshold
-    tables = [_only(sources[columns[used].astype(np.intp)])
-              for columns, used in zip(expansion.table_columns, read, strict=True)]
-    return np.array([*cosines, *tables], dtype=np.intp)
-
-
-def _only(columns: Indices) -> int:
-    return int(columns[0]) if len(columns) and (columns == columns[0]).all() else -1
-
-
-def _of_terms(expansion: TermExpansion, chosen: NDArray[np.bool_]) -> TermExpansion:
-    """The sum of some of the terms, without the constant."""
-    cosines, tables = chosen[: len(expansion.omegas)], chosen[len(expansion.omegas) :]
-    return TermExpansion(
-        expansion.omegas[cosines], expansion.phases[cosines], expansion.amplitudes[cosines],
-        np.zeros(expansion.n_outputs), expansion.center, expansion.table_columns[tables],
-        expansion.thresholds[tables], expansion.table_values[tables])
-
-
-def _spread_rows(values: NDArray[Any], n_points: int) -> Indices:
-    """Rows whose values are evenly spaced in their order, without repetition of a value."""
-    order = np.lexsort(values.T[::-1]) if values.shape[1] else np.zeros(1, dtype=np.intp)
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (values[order[1:]] != values[order[:-1]]).any(axis=1)
-    places = np.linspace(0, len(order) - 1, n_points).astype(np.intp)
-    starts = np.flatnonzero(new)  # places where the values of equal rows begin
-    return order[np.unique(starts[np.searchsorted(starts, places, side="right") - 1])]
-
-
-def _some(rows: NDArray[Any]) -> NDArray[Any]:
-    return rows[np.linspace(0, len(rows) - 1, min(len(rows), _MOST_ROWS)).astype(np.intp)]
-
-
-def _mean_score(table: _Table, others: NDArray[Any], own: Indices, row: NDArray[Any],
-                n_threads: int | None) -> Double:
-    changed = others.copy()
-    changed[:, own] = row[own]
-    mean: Double = table.expansion.score_checked(changed, n_threads).mean(axis=0)
-    return mean

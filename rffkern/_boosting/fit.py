@@ -16,7 +16,8 @@ from .._data.training_rows import LabelledRows, Training
 from .._estimator.base import Fitted
 from .._estimator.monitor import RoundInfo
 from ..errors import InvalidInputError
-from .ensemble import in_threads, to_expansion
+from .calibration import inverse_temperature, quantile_shifts
+from .ensemble import Ensemble, in_threads, to_ensemble
 from .kinds import Kind, Lines, Tables, Waves
 from .losses import Loss, Problem
 from .member import Member, train_member
@@ -95,12 +96,14 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
     else:
         layouts = [Layout.of(learned, evaluated, rng)] * len(seeds)
     members = _Members(work, model, callback).train(layouts, seeds)
-    expansion = to_expansion(members, columns.bins, scaling, center + scale * work.problem.intercept, scale)
+    factor, shifts = (each(members, layouts, work.problem, weights) for each in (inverse_temperature, quantile_shifts))
+    intercept = factor * (center + scale * (work.problem.intercept + shifts))
+    ensemble = to_ensemble(members, columns.bins, scaling, intercept, factor * scale)
     used = np.unique(sources)  # a map leaves out columns that tell nothing
     importances = np.zeros(n_features)
     importances[used] = _importances(members, len(used))
-    return Fitted(names, classes, expansion, _attributes(members) | {"feature_importances_": importances},
-                  column_map=column_map)
+    attributes = _attributes(members, ensemble) | {"feature_importances_": importances}
+    return Fitted(names, classes, ensemble.expansion, attributes, column_map=column_map)
 
 
 def _targets(rows: Any) -> NDArray[Any]:
@@ -183,18 +186,19 @@ class _Members:
 
 
 def _importances(members: Sequence[Member], n_sources: int) -> Double:
-    """The shares of columns in what the members have gained."""
-    importances = np.zeros(n_sources)
+    """Of columns of the table that are used: gains of kinds, divided by what their terms owe to columns; sum 1."""
+    found = np.zeros(n_sources)
     for member in filter(lambda member: member.taken, members):
         for kind, share in member.shares.items():
-            importances += share * member.relevances[kind]
-    return importances / max(importances.sum(), 1e-300)
+            found += share * member.relevances[kind]
+    return found / max(found.sum(), 1e-300)
 
 
-def _attributes(members: Sequence[Member]) -> dict[str, Any]:
+def _attributes(members: Sequence[Member], ensemble: Ensemble) -> dict[str, Any]:
     """What is kept of members beside their terms."""
     longest = max(len(member.curve) for member in members)
     curves = np.array([[*member.curve, *[member.curve[-1]] * (longest - len(member.curve))] for member in members])
-    sizes = np.array([len(member.taken) for member in members], dtype=np.float64)
-    return {"n_estimators_": int(sizes.sum()), "n_members_": len(members), "member_sizes_": sizes,
-            "train_loss_": curves[:, :, 0].mean(axis=0), "eval_loss_": curves[:, :, 1].mean(axis=0)}
+    return {"n_estimators_": longest - 1, "n_members_": len(members),
+            "member_rounds_": np.array([len(member.taken) for member in members], dtype=np.float64),
+            "train_loss_": curves[:, :, 0].mean(axis=0), "eval_loss_": curves[:, :, 1].mean(axis=0),
+            "term_rounds_": ensemble.rounds}

@@ -130,7 +130,7 @@ class Waves:
         block = min(_BLOCK_TILES, n_tiles)
         sums = np.empty(boost_pairs.sums_size(len(self._sources), len(state.scores)))
         best = boost_pairs.choose_pair(
-            state.columns, state.gradient, state.weight, omegas, reg_lambdas, self._ridge,
+            state.columns, state.gradient, state.wave_weight, omegas, reg_lambdas, self._ridge,
             int(rng.integers(n_tiles - block + 1)), block, np.empty(_N_CANDIDATES), np.empty_like(self._sources), sums)
         subset = np.flatnonzero(chosen[best])
         omega = omegas[best, subset]
@@ -139,7 +139,7 @@ class Waves:
         if not self._scratch.size:  # for all columns, of which memory is taken for those that are used
             self._scratch = np.empty(boost_pairs.scratch_size(len(self._sources), part), dtype=np.float32)
         boost_pairs.descend_pair(
-            self._search(len(subset)), state.columns, state.gradient, state.weight, subset, omega, reg_lambdas[best],
+            self._search(len(subset)), state.columns, state.gradient, state.wave_weight, subset, omega, reg_lambdas[best],
             self._ridge, int(rng.integers(n_tiles - part + 1)), part, _FIRST_STEP * math.sqrt(omega @ omega),
             amplitudes, self._scratch, sums)
         boost_pairs.evaluate_pair(state.columns, subset, omega, amplitudes, state.directions)

@@ -15,12 +15,14 @@ class Problem(NamedTuple):
     """What training rows hold for a loss, in their own order."""
 
     kernel: int  # which loss the kernels take
-    parameter: float
+    parameters: Single  # (n_outputs,)
     intercept: Double  # (n_outputs,) the scores before any round
     start: Single  # (n_outputs, n_rows) scores that the kernels begin with
     targets: Single  # (n_rows,) as the kernels take them
     searches_steps: bool  # whether the best step along a pair of waves is not 1
+    weighs_curvature: bool  # whether the amplitudes of waves are those of rows weighted by the curvature of the loss
     strata: NDArray[np.float64]  # (n_rows,) what folds are balanced by
+    least: Double  # (n_rows,) the least loss of a row, as the kernels tell it
 
 
 class Loss(Protocol):
@@ -43,8 +45,8 @@ class ClassLoss(NamedTuple):
         logs = np.log(np.maximum(share, 1e-6))
         if self.n_classes == 2:
             intercept = np.array([logs[1] - logs[0]])
-            return _started(boost_losses.LOGISTIC, 0.0, intercept, 2 * targets - 1, True, targets)
-        return _started(boost_losses.SOFTMAX, 0.0, logs - logs.mean(), targets, True, targets)
+            return _started(boost_losses.LOGISTIC, intercept, 2 * targets - 1, targets)
+        return _started(boost_losses.SOFTMAX, logs - logs.mean(), targets, targets)
 
 
 class ValueLoss(NamedTuple):
@@ -54,18 +56,26 @@ class ValueLoss(NamedTuple):
     """
 
     kernel: int
-    parameter: float = 0.0
+    parameters: tuple[float, ...] = (0.0,)  # one for all outputs, or quantiles of one target
 
     def problem(self, targets: NDArray[np.float64], weights: Double) -> Problem:
         """What the rows hold: values (n_outputs, n_rows)."""
+        n_outputs = max(len(targets), len(self.parameters))
+        targets = np.broadcast_to(targets, (n_outputs, targets.shape[1]))
+        parameters = np.broadcast_to(self.parameters, n_outputs)
+        of_quantiles = self.kernel == boost_losses.QUANTILE
         if self.kernel == boost_losses.SQUARED:
             intercept = targets @ weights / weights.sum()
         else:
-            quantile = self.parameter if self.kernel == boost_losses.QUANTILE else 0.5
-            intercept = np.array([_quantile(each, weights, quantile) for each in targets])
-        start = (intercept[:, None] - targets).astype(np.float32)
+            shares = parameters if of_quantiles else np.full(n_outputs, 0.5)
+            intercept = np.array([weighted_quantile(each, weights, share)
+                                  for each, share in zip(targets, shares, strict=True)])
+        if self.kernel == boost_losses.HUBER:
+            parameters = parameters * [_spread(each, weights) for each in targets]
+        start = (intercept[:, None] - targets).astype(np.float32, order="C")
         zeros = np.zeros(targets.shape[1], dtype=np.float32)
-        return Problem(self.kernel, self.parameter, intercept, start, zeros, False, targets[0])
+        return Problem(self.kernel, parameters.astype(np.float32, order="C"), intercept, start, zeros,
+                       of_quantiles, False, targets[0], np.broadcast_to(0.0, targets.shape[1]))
 
 
 class CountLoss(NamedTuple):
@@ -73,17 +83,28 @@ class CountLoss(NamedTuple):
 
     def problem(self, targets: NDArray[np.float64], weights: Double) -> Problem:
         """What the rows hold: values >= 0 (1, n_rows)."""
-        mean = max(float(targets[0] @ weights / weights.sum()), 1e-6)
-        return _started(boost_losses.POISSON, 0.0, np.log([mean]), targets[0], True, targets[0])
+        counts = targets[0]
+        mean = max(float(counts @ weights / weights.sum()), 1e-6)
+        least = counts - counts * np.log(np.maximum(counts, 1e-300))  # so that losses are half the deviance
+        problem = _started(boost_losses.POISSON, np.log([mean]), counts, counts)
+        return problem._replace(weighs_curvature=True, least=least)
 
 
-def _started(kernel: int, parameter: float, intercept: Double, targets: NDArray[np.float64], searches: bool,
+def _started(kernel: int, intercept: Double, targets: NDArray[np.float64],
              strata: NDArray[np.float64]) -> Problem:
     start = np.repeat(intercept[:, None], len(targets), axis=1).astype(np.float32)
-    return Problem(kernel, parameter, intercept, start, targets.astype(np.float32), searches, strata)
+    zeros = np.zeros(len(intercept), dtype=np.float32)
+    return Problem(kernel, zeros, intercept, start, targets.astype(np.float32), True, False, strata,
+                   np.broadcast_to(0.0, len(targets)))
 
 
-def _quantile(values: Double, weights: Double, quantile: float) -> float:
+def _spread(values: Double, weights: Double) -> float:
+    """1.4826 times the median distance from the median, the standard deviation of normal values; 1 where it is 0."""
+    return 1.4826 * weighted_quantile(np.abs(values - weighted_quantile(values, weights, 0.5)), weights, 0.5) or 1.0
+
+
+def weighted_quantile(values: Double, weights: Double, quantile: float) -> float:
+    """The least value such that rows of this share of the weight are not above it."""
     order = np.argsort(values)
     reached = np.cumsum(weights[order])
     return float(values[order][np.searchsorted(reached, quantile * reached[-1])])

@@ -22,19 +22,20 @@ _LOSS_FLOOR = 1e-12
 
 
 class Taken(NamedTuple):
-    """A term that a round has taken."""
+    """What a round has taken."""
 
-    term: Any
+    term: Any  # None where the kind found none
     step: float
 
 
 class Member(NamedTuple):
     """What a member keeps."""
 
-    taken: Sequence[Taken]
+    taken: Sequence[Taken]  # of each round
     curve: Sequence[Losses]  # before the first round and after each
     shares: dict[str, float]  # of the gain on held-out rows, by kind
     relevances: dict[str, NDArray[np.float64]]  # by kind, sum 1
+    held: NDArray[np.float32]  # (n_outputs, n_held) scores of the rows held out, after the rounds kept
 
 
 class _Choice:
@@ -63,7 +64,7 @@ def train_member(state: State, kinds: Sequence[Kind], n_rounds: int, patience: i
     """Boost; with patience, rounds end that many after the lowest held-out loss, and those up to it are kept."""
     choice = _Choice(kinds)
     taken: list[Taken] = []
-    curve = [state.losses]
+    curve, held = [state.losses], state.held_scores()
     best, totals = 0, dict.fromkeys((kind.name for kind in kinds), 0.0)
     for round_index in range(n_rounds):
         kind = choice.draw(round_index, rng)
@@ -79,12 +80,14 @@ def train_member(state: State, kinds: Sequence[Kind], n_rounds: int, patience: i
         choice.learn(kind, gain)
         totals[kind.name] += gain
         if after.held_out < curve[best].held_out:
-            best = round_index + 1
+            best, held = round_index + 1, state.held_scores()
         stalled = patience is not None and round_index + 1 - best >= patience
         if not go_on(round_index + 1, after) or stalled or after.learned < _LOSS_FLOOR:
             break
-    kept = len(taken) if patience is None else best
-    return Member([each for each in taken[:kept] if each.term is not None], curve[: kept + 1], *_merits(kinds, totals))
+    kept = best
+    if patience is None:
+        kept, held = len(taken), state.held_scores()
+    return Member(taken[:kept], curve[: kept + 1], *_merits(kinds, totals), held)
 
 
 def _merits(kinds: Sequence[Kind], totals: dict[str, float]) -> tuple[dict[str, float], dict[str, Any]]:

@@ -1,5 +1,6 @@
 """The parameters and attributes that both classes share."""
 
+import itertools
 from typing import Any, NamedTuple
 
 from .._data.arguments import Number
@@ -36,6 +37,22 @@ class _Kinds(NamedTuple):
                 or any(kind not in KINDS for kind in value)):
             raise InvalidInputError(f"{name} must be a tuple of distinct kinds among {', '.join(KINDS)}, got {value!r}")
 
+
+class Quantiles(NamedTuple):
+    """Accept a quantile, or several in ascending order."""
+
+    domain: str = "float in [1e-06, 0.999999], or several in ascending order"
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise InvalidInputError unless the value is accepted."""
+        several = value if isinstance(value, (tuple, list)) else (value,)
+        for each in several:
+            _QUANTILE(name, each)
+        if not len(several) or any(a >= b for a, b in itertools.pairwise(several)):
+            raise InvalidInputError(f"{name} must be a number, or several in ascending order, got {value!r}")
+
+
+_QUANTILE = Number(float, 1e-6, 1 - 1e-6)
 
 PARAMETERS = (
     N_ESTIMATORS.described("Largest number of rounds of a member."),
@@ -76,15 +93,19 @@ PARAMETERS = (
 )
 ATTRIBUTES = (
     EXPANSION_._replace(kind="TermExpansion"),
-    N_ESTIMATORS_.described("Number of terms kept, those of all members."),
+    N_ESTIMATORS_.described("Number of rounds kept of the member that has most."),
     Attribute("n_members_", "int", "Number of members."),
-    Attribute("member_sizes_", "array of shape (n_members_,)", "Number of terms kept of each member."),
     Attribute("train_loss_, eval_loss_", "arrays",
               "Mean loss of the rows learned from and of those held out, before the first round and after each, up to "
               "those kept; the mean over members, of which one that has ended counts with its last."),
-    Attribute("feature_importances_", "array of shape (n_features,)",
-              "For each column of the table, its share in what was gained on held-out rows: the gain of a kind of weak "
-              "learner is divided by what its terms owe to the columns.  The sum is 1, or 0 where no term was kept."),
+    Attribute("member_rounds_", "array of shape (n_members_,)", "Number of rounds kept of each member."),
+    Attribute("term_rounds_", "array of shape (n_terms,)",
+              "For each term of `expansion_`, cosines before tables, the round of its member that took it, from 1."),
+    Attribute("feature_importances_", "array of shape (n_features_in_,)",
+              "For each column of the table as it was given, its share in what was gained on held-out rows.  The gain "
+              "of a kind of weak learner is divided by what its terms owe to the columns: waves the squares of "
+              "amplitude times omega, tables the gains of thresholds, lines the squares of slopes.  The sum is 1, or 0 "
+              "where there is no term.  A column that is constant or dropped has 0."),
     Attribute("column_map_", "ColumnMap", "The fitted map of `columns`; there is none with `columns=None`."),
     N_FEATURES_IN_,
 )

@@ -40,22 +40,37 @@ class State:
         self.weight = np.where(used, weights[rows], 0.0).astype(np.float32)
         self.scores = np.ascontiguousarray(np.where(used, problem.start[:, rows], np.float32(0)))
         self.directions, self.gradient, self.hessian = np.zeros((3, *self.scores.shape), dtype=np.float32)
-        self._kernel, self._parameter, self._targets = problem.kernel, problem.parameter, problem.targets[rows]
-        self.searches_steps = problem.searches_steps
+        self._kernel, self._parameters, self._targets = problem.kernel, problem.parameters, problem.targets[rows]
+        self.searches_steps, self._weighs_curvature = problem.searches_steps, problem.weighs_curvature
         self._totals = [float(np.sum(part, dtype=np.float64)) for part in np.split(self.weight, [self.n_train])]
+        least = np.where(used, weights[rows] * problem.least[rows], 0.0)
+        self._least = [float(part.sum()) for part in np.split(least, [self.n_train])]
         self.losses = self.move(0.0)
 
     def move(self, step: float) -> Losses:
         """Add a multiple of the directions to the scores; gradients and losses become those there."""
         sums = boost_losses.update(
-            self._kernel, self._parameter, self.scores, self.directions, step, self._targets, self.weight,
+            self._kernel, self._parameters, self.scores, self.directions, step, self._targets, self.weight,
             self.n_train, self.gradient, self.hessian)
-        self.losses = Losses(*(loss / total if total else 0.0 for loss, total in zip(sums, self._totals, strict=True)))
+        self.losses = Losses(*((loss - least) / total if total else 0.0
+                               for loss, least, total in zip(sums, self._least, self._totals, strict=True)))
         return self.losses
+
+    def held_scores(self) -> Single:
+        """A copy of the scores of the rows held out."""
+        return self.scores[:, self.n_train :].copy()
+
+    @property
+    def wave_weight(self) -> Single:
+        """Weights of the rows in the least squares of waves."""
+        if not self._weighs_curvature:
+            return self.weight
+        found: Single = self.hessian[0] if len(self.hessian) == 1 else self.hessian.mean(axis=0)
+        return found
 
     def best_step(self) -> float:
         """The multiple of the directions of lowest loss on the rows learned from, by Newton's method from 1."""
         step: float = boost_losses.best_step(
-            self._kernel, self._parameter, self.scores, self.directions, 1.0, self._targets, self.weight, self.n_train,
+            self._kernel, self._parameters, self.scores, self.directions, 1.0, self._targets, self.weight, self.n_train,
             _MOST_MOVES, _LARGEST_MOVE, _SMALLEST_MOVE)
         return step

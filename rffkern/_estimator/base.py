@@ -343,7 +343,7 @@ class Regressor(Model):
 
     def _losses_of_rows(self, X: Any, y: Any) -> Double:
         """The squared error, its mean over several targets."""
-        scores = self._raw_scores(X)
+        scores = self._predictions(X)
         with np.errstate(over="ignore"):
             found: Double = ((scores - np.reshape(y, scores.shape)) ** 2).mean(axis=1)
         return found
@@ -366,15 +366,19 @@ class Regressor(Model):
         InvalidInputError
             If X is not finite and numeric, or its columns are not those of `fit`.
         """
-        scores = self._snapshot()._raw_scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        predicted = self._snapshot()._predictions(X)
+        return predicted[:, 0] if predicted.shape[1] == 1 else predicted
+
+    def _predictions(self, X: Any) -> Double:
+        """Targets that a snapshot predicts, shape (n_samples, n_targets)."""
+        return self._raw_scores(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2, the (weighted) share of the variance of y that is predicted, its mean over several targets.
 
         It is 1 for a constant target predicted exactly, and 0 for one that is not.
         """
-        predicted = self._snapshot()._raw_scores(X)
+        predicted = self._snapshot()._predictions(X)
         values = check_targets(y, predicted.shape[0])
         if values.shape != predicted.shape:
             raise InvalidInputError(f"y must have {predicted.shape[1]} targets, got {values.shape[1]}")

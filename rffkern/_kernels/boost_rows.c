@@ -14,6 +14,7 @@
 #define LEAST_EXPONENT -110.0f /* of 2: what is below is 0 beside 1, and would be slow */
 #define LARGEST_ANGLE 0x4a800000 /* bits of 2^22 half turns: beyond, float cannot tell one from the next */
 #define LARGEST_RATE 50.0f    /* scores beyond do not enter exponentials of the Poisson loss */
+#define LEAST_RESIDUAL 0.02f  /* in the curvature of the loss of a quantile: see quantile_rows */
 
 #define LARGEST_MARGIN 1e30f  /* so that sums over a tile are finite */
 
@@ -311,6 +312,8 @@ static double huber_rows(const float *restrict f, const float *restrict targets,
     return (double)loss;
 }
 
+/* h is the curvature of the parabola that touches the loss at the residual and is nowhere below it, 1 / (2 |residual|)
+   (Hunter and Lange, 2000, "Quantile regression via an MM algorithm", equation 2.1, where g is smoothed too). */
 static double quantile_rows(const float *restrict f, const float *restrict targets, const float *restrict weight,
                             float quantile, float *restrict g, float *restrict h)
 {
@@ -321,12 +324,13 @@ static double quantile_rows(const float *restrict f, const float *restrict targe
         const float w = weight[i], residual = kept(w, targets[i] - f[i]);
         const float slope = w * (residual < 0 ? quantile - 1 : quantile);
         g[i] = slope;
-        h[i] = w;
+        h[i] = w * (0.5f / (LEAST_RESIDUAL + fabsf(residual)));
         loss += slope * residual;
     }
     return (double)loss;
 }
 
+/* h is exp(F), or halfway to y where this is larger: else a row of y = 100 exp(F) would ask for a step of F by 99. */
 static double poisson_rows(const float *restrict f, const float *restrict targets, const float *restrict weight,
                            float *restrict g, float *restrict h)
 {
@@ -339,7 +343,7 @@ static double poisson_rows(const float *restrict f, const float *restrict target
         held = held > -LARGEST_RATE ? held : -LARGEST_RATE;
         rate = power(held * LOG2E);
         g[i] = w * (y - rate);
-        h[i] = w * rate;
+        h[i] = w * (y > rate ? 0.5f * (y + rate) : rate);
         loss += (double)w * ((double)rate - (double)y * (double)score);
     }
     return loss;

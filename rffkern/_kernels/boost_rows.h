@@ -16,8 +16,8 @@ enum {
     VB_LOGISTIC, /* log(1 + exp(-y F)), y among -1 and 1; of rows that are wrong by more than 1e30, 1e30 */
     VB_SOFTMAX,  /* log(sum of exp(F_k)) - F_y, y among 0, 1, ... */
     VB_HUBER,    /* the squared loss up to |y - F| = parameter, linear beyond */
-    VB_QUANTILE, /* (y - F) parameter, or (F - y) (1 - parameter) where F > y */
-    VB_POISSON,  /* exp(F) - y F; F is held to +-50 in the exponential */
+    VB_QUANTILE, /* (y - F) parameter, or (F - y) (1 - parameter) where F > y; h is that of a parabola above it */
+    VB_POISSON,  /* exp(F) - y F, F held to +-50 in the exponential; h is larger where y is */
 };
 
 typedef struct {

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rffkern._boosting.bins import make_bins
-from rffkern._boosting.ensemble import in_threads, to_expansion
+from rffkern._boosting.ensemble import in_threads, to_ensemble
 from rffkern._boosting.kinds import Pair, Table
 from rffkern._boosting.member import Member, Taken
 from rffkern._data.scaling import Scaling
@@ -44,14 +44,16 @@ def test_the_mean_of_members_in_raw_units(n_outputs):
     tables = [Table(rng.integers(0, 2, 2), rng.integers(0, 100, 2), rng.standard_normal((4, n_outputs)))
               for _ in range(3)]
     tables[0] = tables[0]._replace(cuts=np.array([255, 7]))  # a depth that tells nothing
-    members = [Member([Taken(pairs[0], 0.5), Taken(tables[0], 2.0)], [], {}, {}),
-               Member([Taken(tables[1], 1.0), Taken(pairs[1], 1.0), Taken(pairs[2], -1.0)], [], {}, {})]
+    members = [Member([Taken(pairs[0], 0.5), Taken(None, 0.0), Taken(tables[0], 2.0)], [], {}, {}, None),
+               Member([Taken(tables[1], 1.0), Taken(pairs[1], 1.0), Taken(pairs[2], -1.0)], [], {}, {}, None)]
     scale = rng.uniform(1, 2, n_outputs)
-    expansion = to_expansion(members, bins, scaling, np.arange(float(n_outputs)), scale)
+    expansion, rounds = to_ensemble(members, bins, scaling, np.arange(float(n_outputs)), scale)
 
     expected = np.tile(np.arange(float(n_outputs)), (200, 1))
     for member in members:
         for term, step in member.taken:
+            if term is None:
+                continue
             if isinstance(term, Pair):
                 angle = rows[:, term.columns] @ term.omega
                 value = np.cos(angle)[:, None] * term.amplitudes[0] + np.sin(angle)[:, None] * term.amplitudes[1]
@@ -61,3 +63,4 @@ def test_the_mean_of_members_in_raw_units(n_outputs):
                 value = term.values[cells]
             expected += 0.5 * step * scale * value
     np.testing.assert_allclose(expansion.score(raw), expected, atol=1e-10)
+    assert rounds.tolist() == [*np.repeat([1, 2, 3], 1 if n_outputs == 1 else 2), 3, 1]

@@ -30,8 +30,8 @@ def test_a_class_without_weight_has_a_finite_start():
 
 
 @pytest.mark.parametrize(("loss", "expected"), [
-    (ValueLoss(boost_losses.SQUARED), 2.25), (ValueLoss(boost_losses.HUBER, 1.35), 2.0),
-    (ValueLoss(boost_losses.QUANTILE, 0.9), 4.0), (ValueLoss(boost_losses.QUANTILE, 0.2), 1.0)])
+    (ValueLoss(boost_losses.SQUARED), 2.25), (ValueLoss(boost_losses.HUBER, (1.35,)), 2.0),
+    (ValueLoss(boost_losses.QUANTILE, (0.9,)), 4.0), (ValueLoss(boost_losses.QUANTILE, (0.2,)), 1.0)])
 def test_values(loss, expected):
     """The mean, the median or the quantile; scores are less the targets."""
     targets = np.array([[1.0, 2.0, 4.0, 100.0]])
@@ -41,7 +41,33 @@ def test_values(loss, expected):
     assert not problem.targets.any()
 
 
+def test_outliers_do_not_widen_the_loss_of_huber():
+    loss = ValueLoss(boost_losses.HUBER, (1.35,))
+    parameters = [loss.problem(np.array([[1.0, 2.0, 4.0, far]]), np.ones(4)).parameters[0] for far in (100.0, 1e6)]
+    assert parameters == pytest.approx([1.35 * 1.4826 * 1.0] * 2)
+    constant = loss.problem(np.ones((1, 4)), np.ones(4))
+    assert constant.parameters.tolist() == [np.float32(1.35)]
+
+
+def test_several_quantiles_of_one_target():
+    targets = np.array([[1.0, 2.0, 4.0, 100.0]])
+    problem = ValueLoss(boost_losses.QUANTILE, (0.2, 0.9)).problem(targets, WEIGHTS)
+    assert problem.intercept.tolist() == [1.0, 4.0]
+    np.testing.assert_array_equal(problem.start, [[1.0], [4.0]] - targets)
+    np.testing.assert_array_equal(problem.parameters, np.float32([0.2, 0.9]))
+    assert problem.start.flags.c_contiguous
+    assert problem.parameters.flags.c_contiguous
+
+
+def test_one_parameter_for_several_targets():
+    targets = np.array([[1.0, 2.0, 4.0, 100.0], [0.0, 1.0, 0.0, 9.0]])
+    problem = ValueLoss(boost_losses.QUANTILE, (0.9,)).problem(targets, WEIGHTS)
+    assert problem.intercept.tolist() == [4.0, 1.0]
+    np.testing.assert_array_equal(problem.parameters, np.float32([0.9, 0.9]))
+
+
 def test_counts():
     problem = CountLoss().problem(np.array([[0.0, 3.0, 2.0, 9.0]]), WEIGHTS)
     np.testing.assert_allclose(problem.intercept, np.log(2.0))
+    np.testing.assert_allclose(problem.least, [0, 3 - 3 * np.log(3), 2 - 2 * np.log(2), 9 - 9 * np.log(9)])
     assert np.isfinite(CountLoss().problem(np.zeros((1, 4)), WEIGHTS).intercept).all()

@@ -21,6 +21,9 @@ class StubState:
     def best_step(self):
         return 3.0
 
+    def held_scores(self):
+        return np.float32([[self.losses.held_out]])
+
     def move(self, step):
         self.steps.append(step)
         self.losses = Losses(self.learned, self.rest.pop(0))
@@ -52,11 +55,13 @@ def test_rounds_up_to_the_lowest_loss_are_kept():
     member = train(StubState([5, 4, 3, 3.5, 3.2, 3.1, 2, 1]), [kind], 7)
     assert (kind.n_fits, len(member.taken)) == (5, 2)
     assert [losses.held_out for losses in member.curve] == [5, 4, 3]
+    assert member.held == 3
 
 
 def test_without_patience_all_are_kept():
     member = train(StubState([5, 4, 6, 7, 8, 9]), [StubKind("waves")], 5, patience=None)
     assert len(member.taken) == 5
+    assert member.held == 9
 
 
 def test_a_member_that_never_gains_keeps_nothing():
@@ -86,7 +91,7 @@ def test_steps_are_shares_of_the_best(searches, expected):
 def test_a_round_without_a_term_changes_nothing():
     state, kind = StubState([3, 3, 3]), StubKind("waves", term=None)
     member = train(state, [kind], 2, patience=None)
-    assert (state.steps, kind.taken, member.taken) == ([0.0, 0.0], [], [])
+    assert (state.steps, kind.taken, member.taken) == ([0.0, 0.0], [], [(None, 0.0), (None, 0.0)])
 
 
 def test_the_kind_that_gains_is_asked_more():

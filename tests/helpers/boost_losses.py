@@ -7,12 +7,19 @@ from rffkern._kernels import boost_losses
 
 TILE = 128
 NAMES = ("SQUARED", "LOGISTIC", "SOFTMAX", "HUBER", "QUANTILE", "POISSON")
-PARAMETERS = {"HUBER": 0.7, "QUANTILE": 0.3}
+PARAMETERS = {"HUBER": (0.7, 1.2, 0.1), "QUANTILE": (0.3, 0.9, 0.05)}  # of outputs in turn
+LEAST_RESIDUAL = 0.02  # in the curvature of the loss of a quantile
 
 
-def twin(name, scores, targets, parameter):
+def parameters_of(name, n_outputs):
+    """One for each output."""
+    return np.resize(np.array(PARAMETERS.get(name, (0.0,)), np.float32), n_outputs)
+
+
+def twin(name, scores, targets):
     """Loss of each row, and g = -dloss/dF and h = d2loss/dF2 of each score, in double precision."""
     F, y = scores.astype(float), targets.astype(float)
+    parameter = parameters_of(name, len(F)).astype(float)[:, None]
     if name == "SOFTMAX":
         is_class = np.arange(len(F))[:, None] == y
         F = F - F.max(axis=0)
@@ -30,9 +37,9 @@ def twin(name, scores, targets, parameter):
         return (held * (residual - held / 2)).sum(axis=0), held, np.ones_like(F)
     if name == "QUANTILE":
         slope = parameter - (y < F)
-        return (slope * residual).sum(axis=0), slope, np.ones_like(F)
+        return (slope * residual).sum(axis=0), slope, 0.5 / (LEAST_RESIDUAL + np.abs(residual))
     rate = np.exp(F.clip(-50, 50))
-    return (rate - y * F).sum(axis=0), y - rate, rate
+    return (rate - y * F).sum(axis=0), y - rate, np.maximum(rate, (y + rate) / 2)
 
 
 class LossProblem:
@@ -41,12 +48,12 @@ class LossProblem:
     def __init__(self, seed, name, n_train_rows, n_held_rows, weighted=True, n_outputs=3, spread=2.0):
         rng = np.random.default_rng(seed)
         self.name, self.loss = name, getattr(boost_losses, name)
-        self.parameter = PARAMETERS.get(name, 0.0)
         tiles = [(rows + TILE - 1) // TILE for rows in (n_train_rows, n_held_rows)]
         self.n_train, n = TILE * tiles[0], TILE * sum(tiles)
         self.weight = (rng.uniform(0.2, 3, n) if weighted else np.ones(n)).astype(np.float32)
         self.weight[n_train_rows : self.n_train] = 0
         self.weight[self.n_train + n_held_rows :] = 0
+        self.parameters = parameters_of(name, n_outputs)
         self.scores = (spread * rng.standard_normal((n_outputs, n))).astype(np.float32)
         self.directions = rng.standard_normal((n_outputs, n)).astype(np.float32)
         self.targets = {"LOGISTIC": lambda: rng.choice([-1, 1], n), "SOFTMAX": lambda: rng.integers(0, n_outputs, n),
@@ -56,29 +63,33 @@ class LossProblem:
     def twin(self, step):
         """What `slopes` and `update` are to give."""
         scores = self.scores + np.float32(step) * self.directions
-        loss, g, h = twin(self.name, scores, self.targets, self.parameter)
+        loss, g, h = twin(self.name, scores, self.targets)
         g, h = self.weight * g, self.weight * h
         train = np.arange(self.weight.size) < self.n_train
         d = self.directions.astype(float)
         sums = np.sum((g * d)[:, train]), np.sum((h * d**2)[:, train])
         losses = [np.sum((self.weight * loss)[rows]) for rows in (train, ~train)]
-        return sums, (scores, *losses, g[:, train], h[:, train])
+        return sums, (scores, *losses, g[:, train], self.comparable(h[:, train]))
+
+    def comparable(self, h):
+        """Curvatures, but of a quantile their reciprocals: linear in the residual, so that rounding hardly shows."""
+        return np.divide(1, h, out=np.zeros(h.shape), where=h > 0) if self.name == "QUANTILE" else h
 
     def slopes(self, step):
-        return boost_losses.step_slopes(self.loss, self.parameter, self.scores, self.directions, step, self.targets,
+        return boost_losses.step_slopes(self.loss, self.parameters, self.scores, self.directions, step, self.targets,
                                         self.weight, self.n_train)
 
     def best_step(self, step, n_steps, largest_move=5.0, smallest_move=0.0):
-        return boost_losses.best_step(self.loss, self.parameter, self.scores, self.directions, step, self.targets,
+        return boost_losses.best_step(self.loss, self.parameters, self.scores, self.directions, step, self.targets,
                                       self.weight, self.n_train, n_steps, largest_move, smallest_move)
 
     def update(self, step):
         """Scores, both losses, and the gradient and the hessian of the training rows."""
         scores, g, h = self.scores.copy(), np.full_like(self.scores, np.nan), np.full_like(self.scores, np.nan)
-        losses = boost_losses.update(self.loss, self.parameter, scores, self.directions, step, self.targets,
+        losses = boost_losses.update(self.loss, self.parameters, scores, self.directions, step, self.targets,
                                      self.weight, self.n_train, g, h)
         assert np.isnan([g[:, self.n_train :], h[:, self.n_train :]]).all()
-        return scores, *losses, g[:, : self.n_train], h[:, : self.n_train]
+        return scores, *losses, g[:, : self.n_train], self.comparable(h[:, : self.n_train])
 
 
 def loss_problems(**fixed):

@@ -105,13 +105,18 @@ MODEL_CALLS = {  # of a fitted model with its rows and labels or targets
     "select_top_k": lambda model, X, y: model.select_top_k(1),
     "staged_decision_function": lambda model, X, y: list(model.staged_decision_function(X)),
     "staged_predict": lambda model, X, y: list(model.staged_predict(X)),
+    "staged_predict_proba": lambda model, X, y: list(model.staged_predict_proba(X)),
+    "partial_dependence": lambda model, X, y: model.partial_dependence(X, 0).scores,
+    "interaction_strength": lambda model, X, y: model.interaction_strength(X, 0, 1),
+    "interactions": lambda model, X, y: [pair.size for pair in model.interactions(X)],
+    "explain": lambda model, X, y: [np.sum(part) for part in model.explain(X)[1:]],
     "score": lambda model, X, y: model.score(X, y),
     "get_feature_names_out": lambda model, X, y: model.get_feature_names_out().shape,
     "get_params": lambda model, X, y: len(model.get_params()),
     "set_params": lambda model, X, y: len(model.set_params(**model.get_params()).get_params()),
 }
 MODEL_CALLS |= {name: lambda model, X, y, name=name: getattr(model, name)(X)
-                for name in ("predict", "predict_proba", "decision_function", "transform")}
+                for name in ("predict", "predict_proba", "predict_quantiles", "decision_function", "transform")}
 MODEL_CALLS |= {name: lambda model, X, y, name=name: str(getattr(model, name))
                 for name in ("family", *PROPERTIES)}
 EXPANSION_CALLS = {

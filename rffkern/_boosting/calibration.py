@@ -1,0 +1,81 @@
+"""What scores are multiplied by, or moved by, to fit the rows that members have held out."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._data.tiles import TILE
+from .._kernels import boost_losses
+from .losses import Problem, weighted_quantile
+from .member import Member
+from .rows import Layout
+
+# The factor lies between this and its inverse, and is told to so many halvings of the logarithm.
+_LEAST, _N_HALVINGS = 0.5, 16
+
+# Rows whose slopes hold the factor at 1: a few held-out rows say little of it.
+_PRIOR_ROWS = 50.0
+
+
+def inverse_temperature(members: Sequence[Member], layouts: Sequence[Layout], problem: Problem,
+                        weights: NDArray[np.float64]) -> float:
+    """The factor of largest likelihood on the scores of classes; 1 for other losses.
+
+    This is temperature scaling (Guo, Pleiss, Sun and Weinberger, 2017, "On calibration of modern neural networks",
+    section 4.2) with one factor for all members, told from rows that each has not learned from.
+    """
+    if problem.kernel not in (boost_losses.LOGISTIC, boost_losses.SOFTMAX):
+        return 1.0
+    rows, held = _held_out(members, layouts, weights)
+    weight = np.zeros(held.shape[1], dtype=np.float32)
+    weight[: len(rows)] = weights[rows]
+    if not len(rows):
+        return 1.0
+    prior = _PRIOR_ROWS * float(weight[weight > 0].mean())
+    targets, zeros = np.zeros_like(weight), np.zeros_like(held)
+    targets[: len(rows)] = problem.targets[rows]
+    low, high = np.log(_LEAST), -np.log(_LEAST)
+    for _ in range(_N_HALVINGS):
+        factor = float(np.exp((low + high) / 2))
+        slope, _ = boost_losses.step_slopes(problem.kernel, problem.parameters, zeros, held, factor, targets, weight,
+                                            held.shape[1])
+        if slope - prior * (factor - 1) > 0:
+            low = np.log(factor)
+        else:
+            high = np.log(factor)
+    return float(np.exp((low + high) / 2))
+
+
+def quantile_shifts(members: Sequence[Member], layouts: Sequence[Layout], problem: Problem,
+                    weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What is added to each score of a quantile so that this share of the rows held out lies below; 0 for other losses.
+
+    Rows that are learned from are closer to the scores than others (Romano, Patterson and Candes, 2019, "Conformalized
+    quantile regression").  Departure: rows held out by one member stand for rows that none has seen.
+    """
+    shifts = np.zeros(len(problem.intercept))
+    if problem.kernel == boost_losses.QUANTILE:
+        rows, held = _held_out(members, layouts, weights)
+        if len(rows):
+            shifts[:] = [weighted_quantile(-scores.astype(np.float64), weights[rows], float(quantile))
+                         for scores, quantile in zip(held[:, : len(rows)], problem.parameters, strict=True)]
+    return shifts
+
+
+def _held_out(members: Sequence[Member], layouts: Sequence[Layout],
+              weights: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    """The rows of weight > 0 that some member has held out, and the mean scores of those that have.
+
+    Scores are padded to whole tiles.
+    """
+    sums, counts = np.zeros((len(members[0].held), len(weights))), np.zeros(len(weights))
+    for member, layout in zip(members, layouts, strict=True):
+        used = layout.used[layout.n_train :]
+        rows = layout.rows[layout.n_train :][used]
+        sums[:, rows] += member.held[:, used]
+        counts[rows] += 1
+    rows = np.flatnonzero((counts > 0) & (weights > 0))
+    held = np.zeros((len(sums), -(-len(rows) // TILE) * TILE), dtype=np.float32)
+    held[:, : len(rows)] = sums[:, rows] / counts[rows]
+    return rows, held

@@ -1,0 +1,164 @@
+"""What fitted models tell of the columns of tables."""
+
+import datetime
+
+import numpy as np
+import pytest
+
+from rffkern import ColumnMap, FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError, RowBlocks
+from rffkern.errors import NotFittedError
+
+RNG = np.random.default_rng(4)
+N = 240
+SIZE, COLOUR, HEIGHT = RNG.uniform(0, 9, N).round(1), RNG.choice(["red", "green", "blue"], N), RNG.standard_normal(N)
+DAYS = np.datetime64("2024-01-01") + RNG.integers(0, 300, N)
+TABLE = {"size": np.where(np.arange(N) % 7 == 0, np.nan, SIZE), "colour": COLOUR, "height": HEIGHT, "same": np.ones(N),
+         "day": DAYS}
+TARGET = np.where(COLOUR == "red", SIZE, -SIZE) + HEIGHT + (np.datetime64("2024-05-01") < DAYS)
+QUICK = {"n_members": 2, "n_estimators": 60, "random_state": 0, "n_threads": 1}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return FourierBoostingRegressor(columns=ColumnMap(("standard", "rank")), **QUICK).fit(TABLE, TARGET)
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    X = np.column_stack([HEIGHT, SIZE])
+    return FourierBoostingClassifier(**QUICK).fit(X, np.digitize(TARGET, [-3, 3])), X
+
+
+def set_to(column, value):
+    return TABLE | {column: np.full(N, value)}
+
+
+@pytest.mark.parametrize("column", ["colour", "height", "day"])
+def test_partial_dependence_is_the_mean_over_changed_tables(model, column):
+    found = model.partial_dependence(TABLE, column, 6)
+    assert len(found.values) == len(found.scores) == (3 if column == "colour" else 6)
+    assert (np.sort(found.values) == found.values).all()
+    assert {*found.values.tolist()} <= {*np.array(TABLE[column], dtype=found.values.dtype).tolist()}
+    for value, score in zip(found.values, found.scores, strict=True):
+        assert score == pytest.approx(model.predict(set_to(column, value)).mean(), abs=1e-9)
+
+
+def test_values_are_of_the_kind_of_the_column(model):
+    assert model.partial_dependence(TABLE, "colour").values.tolist() == ["blue", "green", "red"]
+    days = model.partial_dependence(TABLE, "day", 3).values
+    assert days[0].item() == datetime.datetime.combine(DAYS.min().item(), datetime.time())
+    sizes = model.partial_dependence(TABLE, "size", 5)
+    assert np.isnan(sizes.values).tolist() == [False] * 4 + [True]
+    assert np.isfinite(sizes.scores).all()
+    gaps = TABLE | {"colour": [None if k % 3 else "red" for k in range(N)]}
+    assert model.partial_dependence(gaps, "colour").values.tolist() == ["red", None]
+
+
+def test_columns_may_be_numbered(model):
+    np.testing.assert_array_equal(model.partial_dependence(TABLE, 2).scores,
+                                  model.partial_dependence(TABLE, "height").scores)
+
+
+def test_a_column_that_is_dropped_has_no_effect(model):
+    found = model.partial_dependence(TABLE, "same")
+    np.testing.assert_allclose(found.scores, [model.predict(TABLE).mean()])
+    assert model.interaction_strength(TABLE, "same", "size") == 0
+
+
+def test_interactions(model):
+    strength = model.interaction_strength(TABLE, "size", "colour")
+    assert strength > 0.1
+    assert model.interaction_strength(TABLE, "colour", "size") == pytest.approx(strength)
+    assert model.interaction_strength(TABLE, "height", "day") < 0.05
+    found = model.interactions(TABLE)
+    assert {found[0].first, found[0].second} == {"size", "colour"}
+    assert found[0].strength == pytest.approx(strength)
+    assert [each.size for each in found] == sorted((each.size for each in found), reverse=True)
+    assert model.interactions(TABLE, 1) == found[:1]
+
+
+def test_explanations_add_up(model):
+    found = model.explain(TABLE)
+    assert found.columns.tolist() == list(TABLE)
+    assert (found.contributions.shape, found.joint.shape, found.constant.shape) == ((N, 5), (N,), ())
+    np.testing.assert_allclose(found.constant + found.contributions.sum(axis=1) + found.joint, model.predict(TABLE),
+                               atol=1e-10)
+    assert not found.contributions[:, 3].any()
+
+
+def test_a_contribution_depends_on_its_column_alone(model):
+    before, after = model.explain(TABLE), model.explain(set_to("height", 0.5))
+    np.testing.assert_array_equal(before.contributions[:, [0, 1, 4]], after.contributions[:, [0, 1, 4]])
+    assert np.ptp(after.contributions[:, 2]) == 0 < np.ptp(before.contributions[:, 2])
+
+
+def test_several_classes(classifier):
+    model, X = classifier
+    found = model.partial_dependence(X, 0, 4)
+    for value, scores in zip(found.values, found.scores, strict=True):
+        changed = X.copy()
+        changed[:, 0] = value
+        np.testing.assert_allclose(scores, model.decision_function(changed).mean(axis=0), atol=1e-10)
+    parts = model.explain(X)
+    assert parts.columns.tolist() == [0, 1]
+    np.testing.assert_allclose(parts.constant + parts.contributions.sum(axis=1) + parts.joint,
+                               model.decision_function(X), atol=1e-10)
+    assert model.interaction_strength(X, 0, 1).shape == (3,)
+    assert [(each.first, each.second) for each in model.interactions(X)] == [(0, 1)]
+
+
+def test_rows_without_a_map():
+    X = np.column_stack([HEIGHT, SIZE])
+    model = FourierBoostingRegressor(columns=None, **QUICK).fit(X, TARGET)
+    found = model.partial_dependence(X, 1, 3)
+    assert found.values.tolist() == [SIZE.min(), np.sort(SIZE)[(N - 1) // 2], SIZE.max()]
+    parts = model.explain(X)
+    np.testing.assert_allclose(parts.constant + parts.contributions.sum(axis=1) + parts.joint, model.predict(X))
+
+
+def test_importances_are_of_the_columns_of_the_table(model):
+    found = model.feature_importances_
+    assert found.shape == (5,)
+    assert found.sum() == pytest.approx(1)
+    assert found[3] == 0
+    assert {*np.argsort(found)[-2:].tolist()} == {0, 1}
+
+
+def test_importances_of_a_constant_target():
+    X = np.column_stack([HEIGHT, SIZE])
+    found = FourierBoostingRegressor(**QUICK).fit(X, np.ones(N)).feature_importances_
+    assert found.shape == (2,)
+    assert (found >= 0).all()
+    assert min(abs(found.sum()), abs(found.sum() - 1)) < 1e-12
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda model: model.partial_dependence(TABLE, "weight"), "column must be a column of the table, got 'weight'"),
+    (lambda model: model.partial_dependence(TABLE, 5), "column must be"),
+    (lambda model: model.partial_dependence(TABLE, -1), "column must be"),
+    (lambda model: model.partial_dependence(TABLE, 1.5), "column must be"),
+    (lambda model: model.partial_dependence(TABLE, "size", 0), "n_points must be"),
+    (lambda model: model.interaction_strength(TABLE, "size", "no"), "second must be a column"),
+    (lambda model: model.interaction_strength(TABLE, "size", 0), "first and second must be two columns"),
+    (lambda model: model.interactions(TABLE, 0), "n_pairs must be"),
+    (lambda model: model.explain(RowBlocks([np.ones((2, 5))])), "rows in memory"),
+    (lambda model: model.explain(np.ones((2, 4))), "expecting 5 features"),
+])
+def test_refusals(model, call, message):
+    with pytest.raises(InvalidInputError, match=message):
+        call(model)
+
+
+def test_names_need_a_table_with_names(classifier):
+    model, X = classifier
+    with pytest.raises(InvalidInputError, match="column must be a column of the table"):
+        model.partial_dependence(X, "x0")
+
+
+@pytest.mark.parametrize("call", [
+    lambda model: model.explain(TABLE), lambda model: model.partial_dependence(TABLE, 0),
+    lambda model: model.interactions(TABLE), lambda model: model.interaction_strength(TABLE, 0, 1),
+    lambda model: next(model.staged_predict(TABLE)), lambda model: model.predict_quantiles(TABLE)])
+def test_before_fit(call):
+    with pytest.raises(NotFittedError):
+        call(FourierBoostingRegressor())

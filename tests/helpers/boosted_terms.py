@@ -1,0 +1,16 @@
+"""A small sum of cosines and tables whose terms read known columns."""
+
+import numpy as np
+
+from rffkern import TermExpansion
+from rffkern.term_expansion import UNREACHED
+
+
+def expansion(n_outputs=1):
+    """cos over columns 0, then 0 and 2; a table of column 1, and one of columns 3 and 2."""
+    rng = np.random.default_rng(0)
+    omegas = np.array([[1.5, 0, 0, 0], [0.5, 0, -2.0, 0]])
+    columns = np.array([[1, 0], [3, 2]])
+    thresholds = np.array([[0.2, UNREACHED], [0.0, -0.5]])
+    return TermExpansion(omegas, [0.3, 1.0], rng.standard_normal((2, n_outputs)), np.arange(n_outputs) + 0.5,
+                         np.zeros(4), columns, thresholds, rng.standard_normal((2, 4 * n_outputs)))
