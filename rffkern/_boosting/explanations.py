@@ -123,7 +123,7 @@ def explain(table: MappedTable) -> tuple[Double, Double]:
     alone = np.zeros((len(table.rows), table.n_columns, table.expansion.n_outputs))
     in_lines = np.zeros(table.n_columns, dtype=bool)
     in_lines[table.sources[table.expansion.slopes.any(axis=1)]] = True
-    for column in np.flatnonzero(reads[single].any(axis=0) | in_lines):
+    for column in np.flatnonzero(reads[single].any(axis=0) | in_lines).tolist():
         terms = some_terms(table.expansion, np.flatnonzero(single & reads[:, column]), table.mapped(column))
         alone[:, column] = terms.score_checked(table.rows, table.n_threads)
     joint = some_terms(table.expansion, np.flatnonzero(~single)).score_checked(table.rows, table.n_threads)

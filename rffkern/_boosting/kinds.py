@@ -139,9 +139,9 @@ class Waves:
         if not self._scratch.size:  # for all columns, of which memory is taken for those that are used
             self._scratch = np.empty(boost_pairs.scratch_size(len(self._sources), part), dtype=np.float32)
         boost_pairs.descend_pair(
-            self._search(len(subset)), state.columns, state.gradient, state.wave_weight, subset, omega, reg_lambdas[best],
-            self._ridge, int(rng.integers(n_tiles - part + 1)), part, _FIRST_STEP * math.sqrt(omega @ omega),
-            amplitudes, self._scratch, sums)
+            self._search(len(subset)), state.columns, state.gradient, state.wave_weight, subset, omega,
+            reg_lambdas[best], self._ridge, int(rng.integers(n_tiles - part + 1)), part,
+            _FIRST_STEP * math.sqrt(omega @ omega), amplitudes, self._scratch, sums)
         boost_pairs.evaluate_pair(state.columns, subset, omega, amplitudes, state.directions)
         return Pair(subset, omega, amplitudes) if amplitudes.any() else None
 

@@ -5,7 +5,7 @@ from .simd cimport table_boost
 cdef extern from "boost_rows.h" nogil:
     ctypedef struct vb_rows:
         int loss
-        const float *parameters
+        float parameter
         Py_ssize_t n_outputs, stride
         float *scores
         const float *directions
