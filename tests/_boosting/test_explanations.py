@@ -111,3 +111,18 @@ def test_blocks_of_points_change_nothing(monkeypatch):
     whole = explanations.partial_dependence(table(), 2, ROWS[:, 2], 30)[1]
     monkeypatch.setattr(explanations, "_BLOCK", 500)
     np.testing.assert_allclose(explanations.partial_dependence(table(), 2, ROWS[:, 2], 30)[1], whole, atol=1e-14)
+
+
+def test_lines_belong_to_their_columns():
+    """The linear part of a sum is told column by column, and the whole is the score."""
+    rows = np.random.default_rng(1).standard_normal((20, 4))
+    plain = expansion()
+    slopes = np.array([[0.0], [2.0], [0.0], [-1.0]])
+    arrays = plain.arrays() | {"slopes": slopes}
+    lined = MappedTable(TermExpansion(*arrays.values()), rows, np.array([0, 1, 1, 2]), 3, 1)
+    alone, joint = explanations.explain(lined)
+    before, _ = explanations.explain(lined._replace(expansion=plain))
+    np.testing.assert_allclose((alone - before)[:, 1, 0], 2 * rows[:, 1], atol=1e-12)
+    np.testing.assert_allclose((alone - before)[:, 2, 0], -rows[:, 3], atol=1e-12)
+    total = alone.sum(axis=1) + joint + lined.expansion.intercept
+    np.testing.assert_allclose(total, lined.expansion.score(rows), atol=1e-12)

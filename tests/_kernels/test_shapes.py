@@ -332,7 +332,7 @@ def evaluate_pair(real):
 
 def step_slopes(real):
     row = np.ones((1, 2 * TILE), np.float32)
-    return {"loss": boost_losses.LOGISTIC, "parameter": 0.0, "scores": row, "directions": row, "step": 0.1,
+    return {"loss": boost_losses.LOGISTIC, "parameters": row[0, :1], "scores": row, "directions": row, "step": 0.1,
             "targets": row[0], "weight": row[0], "n_train": TILE}
 
 
