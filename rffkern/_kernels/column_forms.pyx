@@ -230,11 +230,11 @@ cdef int _map_strip(
     cdef int found, all_found = 0
     _take_columns(X, row, n_rows, stride, values)
     for j in range(X.shape[1]):
-        found = _look(values + j * stride, stride, limit)
-        all_found |= found
         start = 0
         while start < n_rows:
             some = min(segment, n_rows - start)
+            found = _look(values + j * stride + start, (some + LANES - 1) // LANES * LANES, limit)
+            all_found |= found
             first = starts[j]
             while first < starts[j + 1]:
                 n_forms = min(<Py_ssize_t>GROUP, starts[j + 1] - first)
