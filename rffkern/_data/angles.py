@@ -46,7 +46,7 @@ class AngleBound(NamedTuple):
         return self.offset < LARGEST_SINGLE_ANGLE
 
     def are_small(self, X: NDArray[Any], largest: float = np.inf) -> bool:
-        """Whether no number of a contiguous array, of which none exceeds `largest`, is too large for single precision."""
+        """Whether no number of a contiguous array, all within `largest`, is too large for single precision."""
         return largest <= self.largest_value or packing.find_unbounded(X.reshape(-1), self.largest_value) < 0
 
     def divide(self, X: NDArray[Any]) -> RowParts:

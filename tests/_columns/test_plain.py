@@ -107,7 +107,8 @@ def test_no_mapped_value_exceeds_the_largest(rng, dtype):
     X[:, 0][rng.random(len(X)) < 0.1] = np.nan
     for forms in (("bounded",), ("rank",), ("bins",), ("bounded", "rank", "bins")):
         plain = ColumnMap(forms).fit(X)._plain
-        reached = max(np.abs(plain.rows(rows)).max() for rows in (X, X[:1] * 0 + 1e35, X[:1] * 0 - 1e35, X[:1] + np.nan))
+        far = np.full((3, 6), [[1e35], [-1e35], [np.nan]], dtype)
+        reached = max(np.abs(plain.rows(rows)).max() for rows in (X, far))
         assert reached <= plain.largest < 3 * reached
     for form in ("raw", "standard"):
         assert ColumnMap((form, "rank")).fit(X)._plain.largest == np.inf
