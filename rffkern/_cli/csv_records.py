@@ -34,15 +34,16 @@ class RawBlock(NamedTuple):
     done: int
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """One text is sent to other processes much faster than many."""
-        if not self.simple:
+        """One text is sent to other processes much faster than many, and so is one number."""
+        if not self.simple or self.lines[-1] - self.lines[0] >= len(self.lines):
             return RawBlock, tuple(self)
-        return _of_text, ("".join(self.texts), self.first_row, self.lines, self.faults, self.done)
+        return _of_text, ("".join(self.texts), self.first_row, self.lines[0], self.faults, self.done)
 
 
-def _of_text(text: str, first_row: int, lines: Sequence[int], faults: dict[int, Fault], done: int) -> RawBlock:
+def _of_text(text: str, first_row: int, first_line: int, faults: dict[int, Fault], done: int) -> RawBlock:
     """A block of simple records, each a line of a text."""
-    return RawBlock(first_row, lines, split_lines(text), faults, True, done)
+    texts = split_lines(text)
+    return RawBlock(first_row, range(first_line, first_line + len(texts)), texts, faults, True, done)
 
 
 def patterns(delimiter: str) -> tuple[Callable[[str], object], Callable[[str], object]]:
