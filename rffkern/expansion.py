@@ -104,7 +104,7 @@ class Expansion:
         raise NotImplementedError
 
     def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None, largest: float = np.inf) -> Double:
-        """`score_checked` for tiles (n_tiles, n_features, `scoring.tile_width`), padded with 0, none beyond `largest`."""
+        """`score_checked` for tiles (n_tiles, n_features, `scoring.tile_width`), 0 beyond rows, all up to `largest`."""
         raise NotImplementedError
 
     def arrays(self) -> dict[str, Double]:

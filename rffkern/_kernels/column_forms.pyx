@@ -136,7 +136,8 @@ cdef class ColumnForms:
                 k += 1
             guide[i] = <unsigned short>min(k, <Py_ssize_t>VF_MOST_GUIDED)
         for i in range(size + 1):   # knot, height, slope, next
-            table[i, 0], table[i, 1], table[i, 2] = knots[max(<Py_ssize_t>0, i - 1)], heights[max(<Py_ssize_t>0, i - 1)], 0
+            k = max(<Py_ssize_t>0, i - 1)
+            table[i, 0], table[i, 1], table[i, 2] = knots[k], heights[k], 0
             if i < size:
                 table[i, 3] = knots[i]
             if 0 < i < size:
