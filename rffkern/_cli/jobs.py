@@ -37,13 +37,17 @@ class Jobs:
         setup = pickle.dumps((self._scorer, reading.parse))
         for worker, part in zip(self._workers, some, strict=True):
             worker.send(setup, part)
-        waiting = collections.deque(self._workers)
+        waiting = collections.deque(self._workers)  # of each part that is not answered yet
+        free = collections.deque(self._workers)  # to read another part while they answer one
         for part in parts:
-            worker = waiting.popleft()
-            answer = worker.receive()
-            worker.send(b"", part)
-            waiting.append(worker)
-            yield answer
+            answer = None
+            if not free:
+                free.append(waiting.popleft())
+                answer = free[0].receive()
+            free[0].send(b"", part)
+            waiting.append(free.popleft())
+            if answer is not None:
+                yield answer
         for worker in waiting:
             yield worker.receive()
         if raised:
@@ -79,7 +83,7 @@ class _Worker:
                                          stderr=subprocess.DEVNULL, process_group=0 if os.name == "posix" else None)
 
     def send(self, setup: bytes, part: Any) -> None:
-        """Send a part, the first after what answers it; the answer of the one before must have been received."""
+        """Send a part, the first after what answers it; at most one of those before may be without an answer."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(setup)
