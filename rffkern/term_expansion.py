@@ -112,9 +112,9 @@ class TermExpansion(Expansion):
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
         return self._with_tables(self._cosines.score_checked(X, n_threads), X.reshape(*X.shape, 1), n_threads)
 
-    def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None) -> Double:
-        """`score_checked` for rows in tiles."""
-        return self._with_tables(self._cosines.score_tiles(tiles, n_samples, n_threads), tiles, n_threads)
+    def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None, largest: float = np.inf) -> Double:
+        """`score_checked` for rows in tiles, all numbers up to `largest`."""
+        return self._with_tables(self._cosines.score_tiles(tiles, n_samples, n_threads, largest), tiles, n_threads)
 
     def _with_tables(self, scores: Double, rows: Real, n_threads: int | None) -> Double:
         """The scores of the cosines with those of the tables added; rows one by one or in tiles."""

@@ -79,6 +79,16 @@ def test_ranks(n_knots, seed):
         assert found == column_forms.MISSING
 
 
+@pytest.mark.parametrize("n_knots", [65_534, 65_536, 70_000, 140_000])
+def test_more_knots_than_a_guide_leads_to(n_knots):
+    """As crafted files may have them."""
+    rng = np.random.default_rng(n_knots)
+    knots = np.unique(rng.standard_normal(n_knots))
+    values = np.concatenate([knots[::7], knots[-300:], np.nextafter(knots[-300:], 9), [-9.0, 9.0]])[:, None]
+    columns = [[("rank", [0.25, 1.0, 0, 0, 0, 0], knots, np.linspace(-1, 1, len(knots)))]]
+    assert_same_bits(map_columns(columns, values)[0][:, :, 0], twin(columns, values))
+
+
 def one_of_each(rng):
     """A column without forms, one of a rank, and one of more forms than are mapped at once."""
     knots = np.unique(rng.standard_normal(200))
