@@ -104,8 +104,12 @@ class Expansion:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
         raise NotImplementedError
 
-    def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None) -> Double:
-        """`score_checked` for rows in tiles (n_tiles, n_features, `scoring.tile_width`), padded with 0."""
+    def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None,
+                    largest: float = np.inf) -> Double:
+        """`score_checked` for rows in tiles (n_tiles, n_features, `scoring.tile_width`), padded with 0.
+
+        No number of them is larger than `largest` in magnitude.
+        """
         raise NotImplementedError
 
     def arrays(self) -> dict[str, Double]:
@@ -214,9 +218,10 @@ class FourierExpansion(Expansion):
             out[rows] = self._score_as_given(part, n_threads)
         return out
 
-    def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None) -> Double:
+    def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None,
+                    largest: float = np.inf) -> Double:
         """`score_checked` for rows in tiles."""
-        if tiles.dtype == np.float32 and not (self.fits_single() and self._angles().are_small(tiles)):
+        if tiles.dtype == np.float32 and not (self.fits_single() and self._angles().are_small(tiles, largest)):
             return self.score_checked(np.concatenate([*tiles.transpose(0, 2, 1)])[:n_samples], n_threads)
         return self._score_laid_out(tiles, n_samples, n_threads)
 
@@ -351,7 +356,8 @@ class KernelExpansion(Expansion):
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
         return self.score_tiles(X.reshape(*X.shape, 1), len(X), n_threads)
 
-    def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None) -> Double:
+    def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None,
+                    largest: float = np.inf) -> Double:
         """`score_checked` for rows in tiles, or one by one."""
         single = tiles.dtype == np.float32 and self.fits_single()
         return self._score_in(tiles, n_samples, np.dtype(np.float32 if single else np.float64), n_threads)

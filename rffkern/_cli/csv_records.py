@@ -1,13 +1,15 @@
 """Rows of a CSV text before they are parsed: where each begins and ends, and what separates its cells."""
 
+import bisect
 import io
+import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from ..errors import InvalidInputError
 from .table import BLOCK_ROWS
-from .text_source import FOREIGN, Line
+from .text_source import FOREIGN, Line, Piece, lines_of, split_lines
 
 DELIMITERS = (",", ";", "\t", "|")  # that are looked for; the first of equally good ones is taken
 LONGEST_CELL = 131_072  # in characters, as in Python's csv
@@ -25,11 +27,34 @@ class RawBlock(NamedTuple):
     """Some successive records, which are parsed together."""
 
     first_row: int  # number of the first data row, from 1
-    lines: list[int]  # number of the first line of each, from 1
+    lines: Sequence[int]  # number of the first line of each, from 1
     texts: list[str]
     faults: dict[int, Fault]  # by the index of the record
-    simple: bool  # whether all records are
+    simple: bool  # whether all records are, each on a line of its own
     done: int
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """One text is sent to other processes much faster than many, and so is one number."""
+        if not self.simple or self.lines[-1] - self.lines[0] >= len(self.lines):
+            return RawBlock, tuple(self)
+        return _of_text, ("".join(self.texts), self.first_row, self.lines[0], self.faults, self.done)
+
+
+def _of_text(text: str, first_row: int, first_line: int, faults: dict[int, Fault], done: int) -> RawBlock:
+    """A block of simple records, each a line of a text."""
+    texts = split_lines(text)
+    return RawBlock(first_row, range(first_line, first_line + len(texts)), texts, faults, True, done)
+
+
+def patterns(delimiter: str) -> tuple[Callable[[str], object], Callable[[str], object]]:
+    """Whether all records of a text are simple, and whether all end where their lines do."""
+    mark = re.escape(delimiter)
+    simple = rf'(?:^|(?<=[{mark}\r\n]))"[^"{mark}\r\n]*+"(?=[{mark}\r\n]|$)'
+    # What follows the quote that ends a cell belongs to the cell too, as in Python's csv.
+    cell = rf'(?: *+"(?:[^"\r\n]++|"")*+"(?!")[^{mark}\r\n]*+|(?! *+")[^{mark}\r\n]*+)'
+    line = rf"{cell}(?:{mark}{cell})*+"
+    return (re.compile(rf'[^"]*+(?:{simple}[^"]*+)*+').fullmatch,
+            re.compile(rf"{line}(?:[\r\n]++{line})*+[\r\n]*+").fullmatch)
 
 
 def cells_of(text: str, delimiter: str) -> list[str]:
@@ -62,12 +87,7 @@ def guessed_delimiter(lines: Sequence[Line], excluded: str) -> str:
 
 def records(lines: Iterator[Line], delimiter: str, encoding: str = "utf-8", name: str = "") -> Iterator[Record]:
     """Yield the records of a text; empty lines are left out, but for those within quoted cells."""
-    mark = re.escape(delimiter)
-    cell = rf'(?:^|(?<={mark}))"[^"{mark}\r\n]*+"(?={mark}|[\r\n]|$)'
-    is_simple = re.compile(rf'[^"]*+(?:{cell}[^"]*+)*+').fullmatch
-    # What follows the quote that ends a cell belongs to the cell too, as in Python's csv.
-    closed = rf'(?: *+"(?:[^"]++|"")*+"(?!")[^{mark}\r\n]*+|(?! *+")[^{mark}\r\n]*+)'
-    is_closed = re.compile(rf"{closed}(?:{mark}{closed})*+[\r\n]*+").fullmatch
+    is_simple, is_closed = patterns(delimiter)
     for number, text in lines:
         fault, simple = None, True
         if len(text) > LONGEST_CELL or ('"' in text and not is_simple(text)):
@@ -122,20 +142,72 @@ def _foreign(text: str, delimiter: str, encoding: str) -> Fault | None:
     return next(j for j, cell in enumerate(cells_of(text, delimiter)) if character in cell), reason
 
 
-def raw_blocks(rows: Iterator[Record], position: Callable[[], int]) -> Iterator[RawBlock]:
-    """Records in blocks of a bounded number of rows and of characters."""
-    first_row = 1
-    block, size, all_simple = RawBlock(first_row, [], [], {}, True, 0), 0, True
-    for line, text, fault, simple in rows:
-        all_simple = all_simple and simple
-        if fault is not None:
-            block.faults[len(block.lines)] = fault
-        block.lines.append(line)
-        block.texts.append(text)
-        size += len(text)
-        if len(block.lines) >= BLOCK_ROWS or size >= _BLOCK_CHARACTERS:
-            yield block._replace(simple=all_simple, done=position())
-            first_row += len(block.lines)
-            block, size, all_simple = RawBlock(first_row, [], [], {}, True, 0), 0, True
-    if block.lines:
-        yield block._replace(simple=all_simple, done=position())
+class _Blocks:
+    """Records as they come, in blocks of a bounded number of rows and of characters."""
+
+    def __init__(self, position: Callable[[], int]) -> None:
+        self._position, self._first_row = position, 1
+        self._begin()
+
+    def _begin(self) -> None:
+        self._lines: list[int] = []
+        self._texts: list[str] = []
+        self._faults: dict[int, Fault] = {}
+        self._size, self._simple = 0, True
+
+    def add(self, found: Iterable[Record]) -> Iterator[RawBlock]:
+        """Take records; yield the blocks that they fill."""
+        for line, text, fault, simple in found:
+            self._simple = self._simple and simple
+            if fault is not None:
+                self._faults[len(self._lines)] = fault
+            self._lines.append(line)
+            self._texts.append(text)
+            self._size += len(text)
+            if len(self._lines) >= BLOCK_ROWS or self._size >= _BLOCK_CHARACTERS:
+                yield from self.rest()
+
+    def add_lines(self, number: int, texts: list[str], simple: bool) -> Iterator[RawBlock]:
+        """Take lines that are records without a fault, all at once; yield the blocks that they fill."""
+        start = 0
+        while start < len(texts):
+            some = texts[start : start + BLOCK_ROWS - len(self._lines)]
+            ends = list(itertools.accumulate(map(len, some), initial=self._size))
+            some = some[: bisect.bisect_left(ends, _BLOCK_CHARACTERS)]
+            self._simple = self._simple and simple
+            self._lines += range(number + start, number + start + len(some))
+            self._texts += some
+            self._size = ends[len(some)]
+            start += len(some)
+            if len(self._lines) >= BLOCK_ROWS or self._size >= _BLOCK_CHARACTERS:
+                yield from self.rest()
+
+    def rest(self) -> Iterator[RawBlock]:
+        """Yield what no block has yet."""
+        if self._lines:
+            yield RawBlock(self._first_row, self._lines, self._texts, self._faults, self._simple, self._position())
+            self._first_row += len(self._lines)
+            self._begin()
+
+
+def raw_blocks(pieces: Iterator[Piece], delimiter: str, position: Callable[[], int], encoding: str = "utf-8",
+               name: str = "") -> Iterator[RawBlock]:
+    """Records in blocks of a bounded number of rows and of characters.
+
+    Pieces whose lines are records are taken as they are, for all that this process does to a row no other can do.
+    """
+    is_simple, is_closed = patterns(delimiter)
+    blocks = _Blocks(position)
+    for number, text in pieces:
+        simple = '"' not in text or is_simple(text) is not None
+        if not simple and is_closed(text) is None:  # from here on, records may go on over any line
+            found = records(lines_of(itertools.chain([(number, text)], pieces)), delimiter, encoding, name)
+            yield from blocks.add(found)
+            break
+        texts = split_lines(text)
+        foreign = "\0" in text or (not text.isascii() and FOREIGN.search(text))
+        if foreign or any(map(str.isspace, texts)) or max(map(len, texts)) > LONGEST_CELL:
+            yield from blocks.add(records(enumerate(texts, number), delimiter, encoding, name))
+        else:
+            yield from blocks.add_lines(number, texts, simple)
+    yield from blocks.rest()

@@ -11,7 +11,7 @@ from .csv_records import Record, cells_of, guessed_delimiter, raw_blocks, record
 from .labels import is_missing, is_number
 from .streams import printable, say
 from .table import UNKNOWN, Reading, Wanted, check_column_names
-from .text_source import Line, TextSource
+from .text_source import Line, Piece, TextSource, count_lines, lines_of, split_lines
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _GUESS_LINES, _GUESS_CHARACTERS = 50, 1 << 16
@@ -65,18 +65,20 @@ class CsvTable:
     def __init__(self, path: str, form: CsvFormat = CsvFormat(), names: Sequence[str] = ()) -> None:  # noqa: B008
         self._source, self._form = TextSource(path, form.encoding), form
         self.path, self.total = self._source.name, self._source.total
-        self._unread: Iterator[Record] | None
-        lines = self._source.lines()
+        seen: list[Piece] = []
+        pieces = self._source.pieces()
+        lines = lines_of(_noted(pieces, seen))
         head = _head(lines)
         self.delimiter = form.delimiter or self._guess(head)
         numbered = records(itertools.chain(head, lines), self.delimiter, self._source.encoding, self.path)
         first = list(itertools.islice(numbered, 2))
-        self._unread = itertools.chain(first, numbered)
+        self._unread: Iterator[Piece] | None = itertools.chain(seen, pieces)
         rows = self._cells(first)
         if not rows:
             raise InvalidInputError(f"{self.path}: the file holds no rows")
         self.has_header = self._begins_with_names(rows, first[0][0], names) if form.header == "auto" \
             else form.header == "yes"
+        self._first_line = first[0][0] + count_lines(first[0][1]) if self.has_header else 1
         self.columns = rows[0] if self.has_header else None
         self.n_columns = len(rows[0])
         self.guessed_data = form.header == "auto" and not self.has_header
@@ -113,15 +115,26 @@ class CsvTable:
         cells = wanted.cells_of_features()
         parser = CsvParser(self.path, self.delimiter, self._form.decimal, self.columns, self.n_columns, wanted, cells)
         learns = any(each.kind == UNKNOWN for each in cells)
-        return Reading(raw_blocks(self._data_rows(), lambda: self._source.position),
-                       LearningParser(parser).parse if learns else parser.parse)
+        blocks = raw_blocks(self._data_pieces(), self.delimiter, lambda: self._source.position, self._source.encoding,
+                            self.path)
+        return Reading(blocks, LearningParser(parser).parse if learns else parser.parse)
 
-    def _data_rows(self) -> Iterator[Record]:
-        """All records below the header: those that are already read, and the rest of the file."""
-        rows, self._unread = self._unread, None
-        if rows is None:  # a second time
-            rows = records(self._source.lines(), self.delimiter, self._source.encoding, self.path)
-        return itertools.islice(rows, 1, None) if self.has_header else rows
+    def _data_pieces(self) -> Iterator[Piece]:
+        """All lines below the header: those that are already read, and the rest of the file."""
+        pieces, self._unread = self._unread, None
+        for number, text in self._source.pieces() if pieces is None else pieces:  # or a second time
+            if number < self._first_line:
+                above = self._first_line - number
+                number, text = self._first_line, "".join(split_lines(text)[above:])
+            if text:
+                yield number, text
+
+
+def _noted(pieces: Iterator[Piece], seen: list[Piece]) -> Iterator[Piece]:
+    """The same pieces, each of which is put into `seen` first."""
+    for piece in pieces:
+        seen.append(piece)
+        yield piece
 
 
 def _head(lines: Iterator[Line]) -> list[Line]:

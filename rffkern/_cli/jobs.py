@@ -1,6 +1,8 @@
 """Several processes that answer the parts of a table, whose answers come in the order of the parts."""
 
+import collections
 import contextlib
+import itertools
 import os
 import pickle
 import subprocess
@@ -28,28 +30,24 @@ class Jobs:
 
     def answers(self, reading: Reading) -> Iterator[Answer]:
         """Answers of all parts, in their order; an error comes in the place where one process would have raised it."""
+        parts, raised = _until_an_error(reading.parts)
+        some = list(itertools.islice(parts, self._n_jobs))
+        # All start before the first is sent anything, which it takes only once it has loaded what it needs.
+        self._workers += [_Worker() for _ in some]
         setup = pickle.dumps((self._scorer, reading.parse))
-        n_parts, error = 0, None
-        parts = iter(reading.parts)
-        while True:
-            try:
-                part = next(parts)
-            except StopIteration:
-                break
-            except Exception as raised:  # which has to wait for the answers of the parts before
-                error = raised
-                break
-            k = n_parts % self._n_jobs
-            if n_parts < self._n_jobs:
-                self._workers.append(_Worker(setup))
-            else:
-                yield self._workers[k].receive()
-            self._workers[k].send(part)
-            n_parts += 1
-        for i in range(max(0, n_parts - self._n_jobs), n_parts):
-            yield self._workers[i % self._n_jobs].receive()
-        if error is not None:
-            raise error
+        for worker, part in zip(self._workers, some, strict=True):
+            worker.send(setup, part)
+        waiting = collections.deque(self._workers)
+        for part in parts:
+            worker = waiting.popleft()
+            answer = worker.receive()
+            worker.send(b"", part)
+            waiting.append(worker)
+            yield answer
+        for worker in waiting:
+            yield worker.receive()
+        if raised:
+            raise raised[0]
 
     def __enter__(self) -> Self:
         return self
@@ -59,23 +57,33 @@ class Jobs:
             worker.end()
 
 
+def _until_an_error(parts: Iterator[Any]) -> tuple[Iterator[Any], list[Exception]]:
+    """The parts that come before an error, and a list into which this is put: it waits for the answers of the parts."""
+    raised: list[Exception] = []
+
+    def those() -> Iterator[Any]:
+        try:
+            yield from parts
+        except Exception as error:
+            raised.append(error)
+
+    return those(), raised
+
+
 class _Worker:
     """A process that is sent a part and then sends its answer."""
 
-    def __init__(self, setup: bytes) -> None:
+    def __init__(self) -> None:
         command = [sys.executable, "-P", "-c", _START.format(path=sys.path)]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                          stderr=subprocess.DEVNULL, process_group=0 if os.name == "posix" else None)
-        self._write(setup)
 
-    def send(self, part: Any) -> None:
-        """Send a part; the answer of the one before must have been received."""
-        self._write(pickle.dumps(part, protocol=5))
-
-    def _write(self, data: bytes) -> None:
+    def send(self, setup: bytes, part: Any) -> None:
+        """Send a part, the first after what answers it; the answer of the one before must have been received."""
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(data)
+            self._process.stdin.write(setup)
+            self._process.stdin.write(pickle.dumps(part, protocol=5))
             self._process.stdin.flush()
         except BrokenPipeError:
             raise self._ended() from None

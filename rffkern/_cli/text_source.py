@@ -19,10 +19,32 @@ _LONGEST_LINE = 1 << 24  # in characters; what has no line break at all would ot
 _MARK_BYTES = 3  # of what tells compression and encoding
 _GZIP, _BOM_UTF16 = b"\x1f\x8b", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
+_OTHER_BREAKS = "\v\f\x1c\x1d\x1e"  # of lines, in Python's eyes
+
 # What no table holds: NUL, and the marks that stand for bytes which are no text in the encoding.
 FOREIGN = re.compile("[\0\udc80-\udcff]")
 
 Line = tuple[int, str]  # its number in the file, from 1, and its text with what ends it
+Piece = tuple[int, str]  # the number of its first line, and the text of one or more whole lines
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text, which CR, LF or CR LF end; line breaks stay as they are."""
+    if text.isascii() and not any(mark in text for mark in _OTHER_BREAKS):
+        return text.splitlines(keepends=True)  # which is faster
+    return list(io.StringIO(text, newline=""))
+
+
+def count_lines(text: str) -> int:
+    """How many lines a text has; the last may not end."""
+    n_returns = text.count("\r") - text.count("\r\n") if "\r" in text else 0
+    return text.count("\n") + n_returns + (text[-1:] not in "\r\n")
+
+
+def lines_of(pieces: Iterator[Piece]) -> Iterator[Line]:
+    """All lines of some pieces."""
+    for number, text in pieces:
+        yield from enumerate(split_lines(text), number)
 
 
 def shown_name(path: str) -> str:
@@ -41,41 +63,44 @@ class TextSource:
         status = os.fstat(self._raw.fileno()) if path != STDIN else None
         self._seekable = status is not None and stat.S_ISREG(status.st_mode)
         self.total = status.st_size if status is not None and self._seekable else None
-        self.position = 0
+        self.position, self._line = 0, 1  # the line with which the next piece begins
         self._compressed = path.lower().endswith(".gz")
         self._begun = False
 
-    def lines(self) -> Iterator[Line]:
-        """Yield all lines from the first one, of a pipe only once; line breaks stay as they are."""
+    def pieces(self) -> Iterator[Piece]:
+        """Yield the text from the first line on, of a pipe only once."""
         self._rewind()
-        number, rest = 1, ""
+        rest = ""
         for piece in self._pieces():
-            # What ends in CR may go on with LF, so only LF ends the last line of a piece.
-            lines = list(io.StringIO(rest + piece, newline=""))
-            rest = "" if lines[-1].endswith("\n") else lines.pop()
-            yield from enumerate(lines, number)
-            number += len(lines)
-        yield from enumerate(io.StringIO(rest, newline=""), number)
+            text = rest + piece
+            # What ends in CR may go on with LF, so that no piece ends there.
+            end = 1 + max(text.rfind("\n"), text.rfind("\r", 0, -1))
+            whole, rest = text[:end], text[end:]
+            if whole:
+                yield self._line, whole
+                self._line += count_lines(whole)
+        if rest:
+            yield self._line, rest
 
     def _rewind(self) -> None:
         if self._begun and not self._seekable:
             raise InvalidInputError(f"{self.name}: a pipe can be read only once")
         if self._begun:
             self._raw.seek(0)
-        self._begun, self.position = True, 0
+        self._begun, self.position, self._line = True, 0, 1
 
     def _pieces(self) -> Iterator[str]:
         """Pieces of text; one that ends within a line grows until the line ends, or is too long."""
-        decoder, waiting, n_waiting, n_lines = self._decoder(), [], 0, 0
+        decoder, waiting, n_waiting = self._decoder(), [], 0
         for data in self._data():
             try:
                 text = decoder.decode(data, not data)
             except UnicodeError as error:
+                line = self._line
                 if isinstance(error, UnicodeDecodeError):
-                    n_lines += error.object[: error.start].decode(self.encoding, "ignore").count("\n")
-                raise InvalidInputError(f"{self.name}: not a text in {self.encoding}, near line {n_lines + 1}: "
+                    line += error.object[: error.start].decode(self.encoding, "ignore").count("\n")
+                raise InvalidInputError(f"{self.name}: not a text in {self.encoding}, near line {line}: "
                                         f"{error}; say --encoding NAME") from error
-            n_lines += text.count("\n")
             waiting.append(text)
             n_waiting += len(text)
             if "\n" in text or "\r" in text or not data:
@@ -83,7 +108,7 @@ class TextSource:
                     yield "".join(waiting)
                 waiting, n_waiting = [], 0
             elif n_waiting > _LONGEST_LINE:
-                raise InvalidInputError(f"{self.name}: line {n_lines + 1}: expected at most {_LONGEST_LINE} characters "
+                raise InvalidInputError(f"{self.name}: line {self._line}: expected at most {_LONGEST_LINE} characters "
                                         "on a line, got more: is it a text with line breaks?")
 
     def _decoder(self) -> codecs.IncrementalDecoder:

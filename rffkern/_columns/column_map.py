@@ -81,8 +81,8 @@ class ColumnMap(Parametrised):
     1 or 0 less its mean, and they are told from the other columns where these explain at least 1 % of the variance:
     each output from at most 8 outputs of these, by ridge regression on a sample of at most 2,048 rows.
 
-    Columns that are constant, equal to an earlier one or without any value, and categories of more than 100,000 levels,
-    are dropped.
+    Columns that are constant, equal to an earlier one or without any value, and categories whose levels are all rare or
+    more than 100,000, are dropped.
 
     Parameters
     ----------

@@ -198,7 +198,7 @@ def build_column(facts: ColumnFacts, total: float, settings: MapSettings) -> Bui
     folds: dict[int, Double] = {}
     forms: list[Form] = []
     levels: tuple[str, ...] = ()
-    pools = False
+    pools, reason = False, "constant"
     if facts.kind == EMPTY:
         return BuiltColumn(FrozenColumn(EMPTY, (), dropped="all values are missing"), {})
     if facts.kind == CATEGORY:
@@ -206,6 +206,8 @@ def build_column(facts: ColumnFacts, total: float, settings: MapSettings) -> Bui
             return BuiltColumn(FrozenColumn(CATEGORY, (), dropped="too many levels"), {})
         found, form, table = _of_levels(facts, settings)
         levels, pools = found.kept, bool(found.weights[-1].sum() > 0)
+        if not levels and np.count_nonzero(facts.levels.weights.any(axis=1)) > 1:
+            reason = "all levels are rare"
         if form is not None:
             forms.append(form)
         if table is not None:
@@ -216,7 +218,7 @@ def build_column(facts: ColumnFacts, total: float, settings: MapSettings) -> Bui
         forms += [PartForm(part) for part in facts.varying_parts]
     if facts.missing > 0:
         forms.append(MissingForm(facts.missing / total))
-    return BuiltColumn(FrozenColumn(facts.kind, tuple(forms), levels, pools, "" if forms else "constant"), folds)
+    return BuiltColumn(FrozenColumn(facts.kind, tuple(forms), levels, pools, "" if forms else reason), folds)
 
 
 def _numeric_form(name: str, facts: ColumnFacts, settings: MapSettings) -> Form:

@@ -14,7 +14,8 @@ from .frozen import NUMERIC_FORMS, FrozenColumn
 from .raw import NUMERIC
 
 Real = NDArray[Any]  # float32 or float64
-Entry = tuple[str, float, float, float, float, float]  # kind, what a missing value becomes, a, b, c, d of forms.h
+# Kind, what a missing value becomes, and a, b, c, d of forms.h; of a rank c is its largest magnitude.
+Entry = tuple[str, float, float, float, float, float]
 
 # Magnitudes up to which an array is plain.
 _LIMITS = {np.dtype(np.float64): LARGEST_VALUE, np.dtype(np.float32): float(np.finfo(np.float32).max)}
@@ -22,11 +23,14 @@ _LIMITS = {np.dtype(np.float64): LARGEST_VALUE, np.dtype(np.float32): float(np.f
 # What a form of a number costs, in multiply-adds.
 _WORK = 8
 
+# By which the rounding of a mapped value may exceed what is known of it.
+_ROUNDED = 1 + 1e-6
+
 
 class PlainForms:
     """The forms of a map of numeric columns alone, as a kernel reads them: to the bit what the forms themselves give.
 
-    Immutable, and made anew when it is unpickled.
+    Immutable, and made anew when it is unpickled.  No mapped value is larger in magnitude than `largest`.
     """
 
     def __init__(self, columns: tuple[FrozenColumn, ...]) -> None:
@@ -45,6 +49,7 @@ class PlainForms:
                     knots.append(form.knots)
                     heights.append(form.ranks)
         numbers = np.array([(entry[1], divisor, *entry[2:]) for entry, divisor in zip(entries, divisors, strict=True)])
+        self.largest = _ROUNDED * max((_largest(entry) for entry in entries), default=0.0)
         starts = np.cumsum([0, *(len(column.outputs) for column in columns)])
         self._kernel = column_forms.ColumnForms(
             starts.astype(np.intp), np.array([column_forms.KINDS[entry[0]] for entry in entries], np.intp),
@@ -91,7 +96,7 @@ def _entries(form: Form) -> list[Entry]:
     if isinstance(form, BoundedForm):
         return [("bounded", 0.0, form.median, form.inverse_width, form.mean, form.inverse_deviation)]
     if isinstance(form, RankForm):
-        return [("rank", 0.0, 0.0, 0.0, 0.0, 0.0)]
+        return [("rank", 0.0, 0.0, 0.0, float(np.abs(form.ranks).max()), 0.0)]
     if isinstance(form, MissingForm):
         missing, present = form(np.array([np.nan, 0.0]))[0].tolist()
         return [("within", missing, -math.inf, math.inf, present, present)]
@@ -101,3 +106,10 @@ def _entries(form: Form) -> list[Entry]:
     outputs = form.group(np.arange(n_outputs + 1.0))
     return [("within", 0.0, ends[k], ends[k + 1], float(outputs[k, k]), float(outputs[k, n_outputs]))
             for k in range(n_outputs)]
+
+
+def _largest(entry: Entry) -> float:
+    """What a number becomes at most in magnitude, before its divisor."""
+    kind, missing, _, _, c, d = entry
+    mapped = (1 + abs(c)) * d if kind == "bounded" else max(abs(c), abs(d)) if kind in ("rank", "within") else math.inf
+    return max(abs(missing), mapped)

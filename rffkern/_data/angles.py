@@ -45,9 +45,9 @@ class AngleBound(NamedTuple):
         """Whether single precision suffices for any row at all."""
         return self.offset < LARGEST_SINGLE_ANGLE
 
-    def are_small(self, X: NDArray[Any]) -> bool:
-        """Whether no number of a contiguous array is too large for single precision."""
-        return packing.find_unbounded(X.reshape(-1), self.largest_value) < 0
+    def are_small(self, X: NDArray[Any], largest: float = np.inf) -> bool:
+        """Whether no number of a contiguous array, all within `largest`, is too large for single precision."""
+        return largest <= self.largest_value or packing.find_unbounded(X.reshape(-1), self.largest_value) < 0
 
     def divide(self, X: NDArray[Any]) -> RowParts:
         """Rows too far out for single precision in float64, and all others as they are."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from .checks cimport agree, holds
 from .forms cimport (
-    VF_BOUNDED, VF_RANK, VF_RAW, VF_STANDARD, VF_WITHIN, apply_forms, bounded, vf_bits, vf_bucket, vf_reciprocal,
-    vm_form,
+    VF_BOUNDED, VF_MOST_GUIDED, VF_RANK, VF_RAW, VF_STANDARD, VF_WITHIN, apply_forms, bounded, vf_bits, vf_bucket,
+    vf_knot, vf_reciprocal, vm_form,
 )
 from .signals cimport at_once, look_at_signals
 from .tiles cimport LANES, TILE, real
@@ -25,7 +25,8 @@ cdef enum:
     STRIP_BYTES = 131072   # of columns that are mapped together: their tables are read into the first cache for each
     COLUMN_BYTES = 20480   # of rows that are turned into columns together
     GROUP = 8              # forms of a column that are mapped together
-    SMALLEST_GUIDE = 64
+    SMALLEST_GUIDE = 64    # buckets
+    BUCKETS_A_KNOT = 8
     OFFSET = 32            # numbers: reads wait for writes before them to the same place in another page of memory
     N_MISSING = 1
     N_UNBOUNDED = 2
@@ -33,43 +34,42 @@ cdef enum:
 MISSING, UNBOUNDED = N_MISSING, N_UNBOUNDED
 
 
-cdef Py_ssize_t _longest_search(const vm_form *form, Py_ssize_t n_knots) noexcept nogil:
+cdef Py_ssize_t _longest_search(const vm_form *form, const double *knots, Py_ssize_t n_knots) noexcept nogil:
     """The largest number of knots that a bucket leaves to search."""
-    cdef Py_ssize_t i, start = 0, longest = 0
-    cdef int now, before = vf_bucket(form, form.knots[0])
+    cdef Py_ssize_t i, start = 0, longest = 1
+    cdef int now, before = vf_bucket(form, knots[0])
     for i in range(1, n_knots):
-        now = vf_bucket(form, form.knots[i])
+        now = vf_bucket(form, knots[i])
         start = start if now == before else i
-        longest = max(longest, i - max(<Py_ssize_t>0, start - 1))
+        longest = max(longest, i - start + 1)
         before = now
-    return longest
+    return max(longest, n_knots - VF_MOST_GUIDED)
 
 
-cdef void _lay_buckets(vm_form *form, Py_ssize_t n_knots, Py_ssize_t origin, Py_ssize_t width,
+cdef void _lay_buckets(vm_form *form, const double *knots, Py_ssize_t n_knots, Py_ssize_t origin, Py_ssize_t width,
                        Py_ssize_t n_buckets) noexcept nogil:
     """Buckets that are even over so many knots to both sides of one, and at most so many."""
-    cdef double low = form.knots[max(<Py_ssize_t>0, origin - width)]
-    cdef double high = form.knots[min(n_knots - 1, origin + width)]
-    form.origin = form.knots[origin]
+    cdef double low = knots[max(<Py_ssize_t>0, origin - width)], high = knots[min(n_knots - 1, origin + width)]
+    form.origin = knots[origin]
     form.spread = <float>min(max(0.5 * high - 0.5 * low, 1e-30), 1e30)
     form.base = vf_bits(form.spread)
-    form.last = vf_bits(<float>max(form.origin - form.knots[0], form.knots[n_knots - 1] - form.origin)
-                        + form.spread) - form.base
+    form.last = vf_bits(<float>max(form.origin - knots[0], knots[n_knots - 1] - form.origin) + form.spread) - form.base
     form.shift = 0
     while 2 * (<Py_ssize_t>form.last + 1) > n_buckets:
         form.shift += 1
         form.last >>= 1
 
 
-cdef void _choose_buckets(vm_form *form, Py_ssize_t n_knots, Py_ssize_t n_buckets) noexcept nogil:
+cdef void _choose_buckets(vm_form *form, const double *knots, Py_ssize_t n_knots) noexcept nogil:
     """Of some layouts one that leaves few knots to search: heavy tails and atoms need other buckets than even knots."""
     cdef vm_form trial = form[0]
-    cdef Py_ssize_t quarter, width, longest, least = n_knots
+    cdef Py_ssize_t quarter, width, longest, least = n_knots + 1
     for quarter in range(5):
         width = max(<Py_ssize_t>1, n_knots // 64)
         while width < 4 * n_knots and least > 1:
-            _lay_buckets(&trial, n_knots, (n_knots - 1) * quarter // 4, width, n_buckets)
-            longest = _longest_search(&trial, n_knots)
+            _lay_buckets(&trial, knots, n_knots, (n_knots - 1) * quarter // 4, width,
+                         max(<Py_ssize_t>SMALLEST_GUIDE, BUCKETS_A_KNOT * n_knots))
+            longest = _longest_search(&trial, knots, n_knots)
             if longest < least:
                 least = longest
                 form[0] = trial
@@ -105,7 +105,7 @@ cdef class ColumnForms:
         agree(numbers.shape[0] == kinds.shape[0] and numbers.shape[1] == 6, "numbers must have shape (n_outputs, 6)")
         agree(n_knots.shape[0] == kinds.shape[0], "n_knots must have shape (n_outputs,)")
         self.n_columns, self.n_outputs = starts.shape[0] - 1, kinds.shape[0]
-        self.starts, self.held = starts, [knots, heights]
+        self.starts, self.held = starts, []
         self.store = np.zeros(1 + self.n_outputs * sizeof(vm_form) // sizeof(double))
         self.forms = <vm_form *>&self.store[0]
         for o in range(self.n_outputs):
@@ -126,22 +126,23 @@ cdef class ColumnForms:
     cdef int _lay_table(self, vm_form *form, const double *knots, const double *heights, Py_ssize_t size) except -1:
         """Fill in what a rank searches."""
         cdef Py_ssize_t i, n_buckets, k = 0
-        cdef double[::1] padded, slopes, guide
-        form.knots = knots
-        _choose_buckets(form, size, max(<Py_ssize_t>SMALLEST_GUIDE, 4 * size))
+        cdef double[:, ::1] table
+        cdef unsigned short[::1] guide
+        _choose_buckets(form, knots, size)
         n_buckets = 2 * (<Py_ssize_t>form.last + 1)
-        padded, slopes = np.full(size + 2 * form.reach, np.nan), np.zeros(size)
-        guide = np.zeros(1 + n_buckets * sizeof(int) // sizeof(double))   # of integers
-        form.guide = <int *>&guide[0]
+        guide, table = np.empty(n_buckets, np.uint16), np.full((1 + size + 2 * form.reach, 4), np.nan)
         for i in range(n_buckets):
             while k < size and vf_bucket(form, knots[k]) < i:
                 k += 1
-            form.guide[i] = <int>max(<Py_ssize_t>0, k - 1)
-        for i in range(size):
-            padded[i] = knots[i]
-            slopes[i] = (heights[i + 1] - heights[i]) / (knots[i + 1] - knots[i]) if i + 1 < size else 0.0
-        form.knots, form.heights, form.slopes = &padded[0], heights, &slopes[0]
-        self.held.append((padded, slopes, guide))
+            guide[i] = <unsigned short>min(k, <Py_ssize_t>VF_MOST_GUIDED)
+        for i in range(size + 1):   # knot, height, slope, next
+            table[i, 0], table[i, 1], table[i, 2] = knots[max(<Py_ssize_t>0, i - 1)], heights[max(<Py_ssize_t>0, i - 1)], 0
+            if i < size:
+                table[i, 3] = knots[i]
+            if 0 < i < size:
+                table[i, 2] = (heights[i] - heights[i - 1]) / (knots[i] - knots[i - 1])
+        form.guide, form.knots = &guide[0], <vf_knot *>&table[0, 0]
+        self.held.append((guide, table))
         return 0
 
 
@@ -229,11 +230,11 @@ cdef int _map_strip(
     cdef int found, all_found = 0
     _take_columns(X, row, n_rows, stride, values)
     for j in range(X.shape[1]):
-        found = _look(values + j * stride, stride, limit)
-        all_found |= found
         start = 0
         while start < n_rows:
             some = min(segment, n_rows - start)
+            found = _look(values + j * stride + start, (some + LANES - 1) // LANES * LANES, limit)
+            all_found |= found
             first = starts[j]
             while first < starts[j + 1]:
                 n_forms = min(<Py_ssize_t>GROUP, starts[j + 1] - first)

@@ -61,22 +61,22 @@ static inline void find_buckets(const vm_form *form, const double *restrict x, p
         for (i = start; i < start + VF_LANES; i++) buckets[i] = vf_bucket(&copy, x[i]);
 }
 
-/* One value after the other: vectors would gather no faster, and the divisions of a bounded form go on meanwhile. */
+/* One value after the other: vectors would gather no faster, and the divisions of a bounded form go on meanwhile.  All
+   that is read of a knot lies in half a line of the cache. */
 static inline void rank(const vm_form *form, ptrdiff_t reach, const double *restrict x, const int32_t *restrict buckets,
                         double *restrict out)
 {
-    const double *restrict knots = form->knots, *restrict heights = form->heights, *restrict slopes = form->slopes;
-    const int32_t *restrict guide = form->guide;
+    const vf_knot *restrict knots = form->knots, *restrict knot;
+    const uint16_t *restrict guide = form->guide;
     ptrdiff_t i;
     for (i = 0; i < VF_LANES; i++) {
         const double value = x[i];
         ptrdiff_t first = guide[buckets[i]], step;
-        double beyond;
         ONE_BY_ONE(first);
-        for (step = reach; step > 1; step >>= 1) first += knots[first + step] <= value ? step : 0;
-        first += knots[first + 1] <= value;
-        beyond = value - knots[first];
-        out[i] = heights[first] + slopes[first] * (beyond > 0 ? beyond : 0);
+        for (step = reach; step > 1; step >>= 1) first += knots[first + step - 1].next <= value ? step : 0;
+        first += knots[first].next <= value;
+        knot = knots + first;
+        out[i] = knot->height + knot->slope * (value - knot->knot);
     }
 }
 

@@ -13,6 +13,7 @@
 
 #define VF_LANES 16          /* widths are multiples */
 #define VF_SEGMENT 128       /* values that are mapped together */
+#define VF_MOST_GUIDED 65535 /* knots to which a guide leads */
 #define VF_STANDARD_LIMIT 1e30
 #define VF_BOUNDED_LIMIT 1e150
 
@@ -27,21 +28,24 @@ enum {
 /* From this magnitude on, remainders of quotients are not too small to be exact. */
 #define VF_SMALLEST 1e-200
 
+/* A knot of a rank: the function goes on from its height with its slope as far as the next knot. */
+typedef struct {
+    double knot, height, slope, next;
+} vf_knot;
+
 typedef struct {
     int kind;
     double missing;  /* what a missing value becomes */
     double divisor;  /* of all that comes out */
     double reciprocal;  /* of the divisor, where `divide` may use it; else 0 */
     double a, b, c, d;
-    /* Of ranks: buckets of values and, of each bucket, the last knot that is not above any of its values. */
+    /* Of ranks: buckets of values and, of each bucket, the last of the knots that is not above any of its values. */
     double origin;
     float spread;
     int32_t base, shift, last;
-    ptrdiff_t reach;       /* the knots to search are the next 2 reach - 1 */
-    int32_t *guide;        /* (2 (last + 1),) */
-    const double *knots;   /* increasing, then nan up to the reach of any search */
-    const double *heights;
-    const double *slopes;  /* from each knot to the next; of the last 0 */
+    ptrdiff_t reach;        /* the knots to search are the next 2 reach - 1 */
+    const uint16_t *guide;  /* (2 (last + 1),) */
+    const vf_knot *knots;   /* a flat one that ends at the first, then they increase, then nan up to the reach */
 } vm_form;
 
 static inline int32_t vf_bits(float x)

@@ -3,17 +3,17 @@
 from .simd cimport table_forms
 
 cdef extern from "forms.h" nogil:
+    ctypedef struct vf_knot:
+        double knot, height, slope, next
     ctypedef struct vm_form:
         int kind
         double missing, divisor, reciprocal, a, b, c, d, origin
         float spread
         int base, shift, last
         Py_ssize_t reach
-        int *guide
-        const double *knots
-        const double *heights
-        const double *slopes
-    int VF_RAW, VF_STANDARD, VF_BOUNDED, VF_RANK, VF_WITHIN
+        const unsigned short *guide
+        const vf_knot *knots
+    int VF_MOST_GUIDED, VF_RAW, VF_STANDARD, VF_BOUNDED, VF_RANK, VF_WITHIN
     int vf_bits(float x) noexcept
     double vf_reciprocal(double b) noexcept
     int vf_bucket(const vm_form *form, double x) noexcept

@@ -1,10 +1,13 @@
 """Where the rows of a CSV text begin and end, and what separates their cells."""
 
 import io
+import pickle
 
 import numpy as np
 import pytest
 from helpers.command_line import blocks_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rffkern import InvalidInputError
 from rffkern._cli import csv_records
@@ -53,8 +56,37 @@ def test_blocks_are_bounded_by_rows_and_by_characters(monkeypatch):
     monkeypatch.setattr(csv_records, "BLOCK_ROWS", 3)
     monkeypatch.setattr(csv_records, "_BLOCK_CHARACTERS", 20)
     text = "1\n2\n3\n4\n" + "5" * 19 + "\n6\n7\n"
-    blocks = list(raw_blocks(records(numbered(text), ","), lambda: 0))
+    blocks = list(raw_blocks(iter([(1, text)]), ",", lambda: 0))
     assert [(block.first_row, block.lines) for block in blocks] == [(1, [1, 2, 3]), (4, [4, 5]), (6, [6, 7])]
+
+
+@settings(max_examples=400)
+@given(st.lists(st.sampled_from(['a', '1,2', '"', '""', '"x,y"', ' "z"', ',', '\n', '\n', '\r\n', '\r', ' ', '\0',
+                                 '\udcff', '\u00e9', '\x0b', '\x1c', '\u2028', '"b\nc"', ';']), max_size=40),
+       st.integers(1, 30), st.sampled_from([",", ";", "|"]))
+def test_pieces_are_taken_apart_as_lines_are(parts, size, delimiter):
+    """Whole pieces become the records that their lines give one by one, wherever the text is cut; also when sent."""
+    text = "".join(parts)
+    lines = list(numbered(text))
+    cuts = range(0, len(lines), size)
+    pieces = [(lines[k][0], "".join(line for _, line in lines[k : k + size])) for k in cuts]
+    expected = list(records(iter(lines), delimiter))
+    blocks = list(raw_blocks(iter(pieces), delimiter, lambda: 7))
+    for some in (blocks, [pickle.loads(pickle.dumps(block, protocol=5)) for block in blocks]):
+        found = [(line, text, block.faults.get(i)) for block in some
+                 for i, (line, text) in enumerate(zip(block.lines, block.texts, strict=True))]
+        assert found == [record[:3] for record in expected]
+        assert all(block.simple for block in some) == all(record[3] for record in expected)
+    assert [block.done for block in blocks] == [7] * len(blocks)
+
+
+def test_lines_are_told_apart_at_once(monkeypatch):
+    """Where lines are records, also quoted ones and words of other scripts, this process looks at none by itself."""
+    text = 'a,"b"\n1,"x, y"\n"2 ""z""",\u00e9\n'
+    expected = list(records(numbered(text), ","))
+    monkeypatch.setattr(csv_records, "records", None)
+    (block,) = raw_blocks(iter([(1, text)]), ",", lambda: 0)
+    assert list(zip(block.lines, block.texts, strict=True)) == [record[:2] for record in expected]
 
 
 def test_a_row_without_end(monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 from helpers.command_line import blocks_of
 
 from rffkern import InvalidInputError
-from rffkern._cli import csv_records
+from rffkern._cli import csv_records, text_source
 from rffkern._cli.csv_records import RawBlock
 from rffkern._cli.csv_table import CsvFormat, CsvTable, looks_like_header
 from rffkern._cli.table import Wanted
@@ -123,6 +123,22 @@ def test_a_pipe_is_read_once(tmp_path, rng):
     writer.join()
     with pytest.raises(InvalidInputError, match="a pipe can be read only once"):
         blocks_of(found, [0])
+
+
+@pytest.mark.parametrize("size", [1, 7, 1 << 18])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("header", ["a,b", '"a\nc",b', '\n \n"a",b'])
+def test_the_rows_below_the_header(table, monkeypatch, size, end, header):
+    """Wherever the pieces of the file end; a header may take several lines, or have no rows below."""
+    monkeypatch.setattr(text_source, "_PIECE_BYTES", size)
+    header = header.replace("\n", end)
+    lines = [f"{i},{i + 0.5}" for i in range(30)]
+    found = table(end.join([header, *lines]))
+    assert len(found.columns) == 2
+    for _ in range(2):
+        assert rows_of(found, [0, 1])[0] == [[i, i + 0.5] for i in range(30)]
+    for text in (header, header + end):
+        assert blocks_of(table(text), [0, 1]) == []
 
 
 def test_both_readers_agree(table, rng):

@@ -64,8 +64,8 @@ def test_a_damaged_file_ends_as_with_one_process(command, folder, big):
 def test_a_process_that_is_killed(command, folder, big, monkeypatch):
     sent = jobs_module._Worker.send
 
-    def send_and_kill(worker, part):
-        sent(worker, part)
+    def send_and_kill(worker, setup, part):
+        sent(worker, setup, part)
         os.kill(worker._process.pid, signal.SIGKILL)
 
     monkeypatch.setattr(jobs_module._Worker, "send", send_and_kill)
@@ -77,7 +77,7 @@ def test_a_process_that_is_killed(command, folder, big, monkeypatch):
 
 def test_processes_are_started_as_parts_come(command, folder, big, monkeypatch):
     started, made = [], jobs_module._Worker
-    monkeypatch.setattr(jobs_module, "_Worker", lambda setup: started.append(0) or made(setup))
+    monkeypatch.setattr(jobs_module, "_Worker", lambda: started.append(0) or made())
     assert command("predict", "m.npz", "test.csv", "--jobs", "9")[0] == 0
     assert len(started) == 1
     assert command("predict", "m.npz", "big.csv", "-o", "o.csv", "--jobs", "9")[0] == 0

@@ -10,7 +10,7 @@ import pytest
 
 from rffkern import InvalidInputError
 from rffkern._cli import text_source
-from rffkern._cli.text_source import TextSource
+from rffkern._cli.text_source import TextSource, lines_of
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def lines(tmp_path):
     """A function that writes bytes to a file and reads its lines."""
     def read(content, name="t.csv", **options):
         (tmp_path / name).write_bytes(content)
-        return list(TextSource(str(tmp_path / name), **options).lines())
+        return list(lines_of(TextSource(str(tmp_path / name), **options).pieces()))
 
     return read
 
@@ -42,7 +42,7 @@ def test_the_position_is_that_in_the_file(tmp_path):
     (tmp_path / "t.csv.gz").write_bytes(content)
     source = TextSource(str(tmp_path / "t.csv.gz"))
     for _ in range(2):
-        assert sum(1 for _ in source.lines()) == 100_000
+        assert sum(1 for _ in lines_of(source.pieces())) == 100_000
         assert source.position == source.total == len(content)
 
 
@@ -76,7 +76,7 @@ def test_a_line_without_end(tmp_path, monkeypatch):
     (tmp_path / "t.csv.gz").write_bytes(content)
     tracemalloc.start()
     with pytest.raises(InvalidInputError, match=r"line 4: expected at most 1048576 characters on a line, got more"):
-        list(TextSource(str(tmp_path / "t.csv.gz")).lines())
+        list(TextSource(str(tmp_path / "t.csv.gz")).pieces())
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1 << 24
@@ -105,9 +105,9 @@ def test_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(b"1\n2"))))
     source = TextSource("-")
     assert (source.name, source.total) == ("standard input", None)
-    assert list(source.lines()) == [(1, "1\n"), (2, "2")]
+    assert list(lines_of(source.pieces())) == [(1, "1\n"), (2, "2")]
     with pytest.raises(InvalidInputError, match="standard input: a pipe can be read only once"):
-        next(source.lines())
+        next(source.pieces())
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(OSError, match="Bad file descriptor"):
         TextSource("-")

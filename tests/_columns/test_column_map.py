@@ -120,6 +120,11 @@ def test_dropped_columns_say_why(rng):
     reasons = {row["column"]: row.get("reason") for row in ColumnMap().fit(X).describe()}
     assert reasons == {"a": None, "same": "equal to 'a'", "one": "constant", "none": "all values are missing",
                        "word": "constant", "word again": None, "twin": "equal to 'word again'"}
+    rare = ColumnMap().fit({"a": a, "id": [f"row {i}" for i in range(50)], "few": ["x"] + [None] * 49}).describe()
+    assert [row.get("reason") for row in rare if row["form"] != "missing"] == [None, "all levels are rare"]
+    once = {"a": a[:3], "word": ["x"] * 3, "id": ["p", "q", "r"], "weighed": ["p", "p", "q"]}
+    assert [row.get("reason") for row in ColumnMap().fit(once, None, [1, 1, 0]).describe()] == [
+        None, "constant", "all levels are rare", "constant"]
     gaps = ColumnMap().fit({"a": a, "one": np.where(a > 0, 1.0, np.nan)})
     assert gaps.get_feature_names_out().tolist() == ["a_standard", "one_missing"]
     nothing = ColumnMap().fit({"one": [1.0, 1.0]})
