@@ -99,7 +99,8 @@ class TermExpansion(Expansion):
 
     def bound(self) -> Double:
         """What no score exceeds in magnitude, shape (n_outputs,)."""
-        cells = np.abs(self.table_values).reshape(len(self.table_values), -1, self.n_outputs)
+        n_tables, size = self.table_values.shape  # where there is none, its cells must be counted here
+        cells = np.abs(self.table_values).reshape(n_tables, size // self.n_outputs, self.n_outputs)
         return super().bound() + cells.max(axis=1, initial=0.0).sum(axis=0)
 
     def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
