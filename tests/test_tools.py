@@ -20,7 +20,8 @@ def test_evaluations_of_kernels(call):
 
 
 @pytest.mark.parametrize("tool", ["bench", "bits", "check_wheel", "draw_boundary", "file_changes", "import_cost",
-                                  "make_fixtures", "reproduce", "columns/gaps", "columns/sketch"])
+                                  "make_fixtures", "reproduce", "boosting/ablation", "boosting/compare", "boosting/times",
+                                  "columns/gaps", "columns/sketch"])
 def test_help(tool):
     done = subprocess.run([sys.executable, TOOLS / f"{tool}.py", "--help"], capture_output=True, text=True,
                           cwd=TOOLS.parent / "tests")
@@ -47,3 +48,15 @@ def test_gaps_follow_their_rules(rng):
     table = with_gaps(dressed(X, rng), cells["random30"])
     lacking = [[value is None or value != value for value in column.tolist()] for column in table.values()]
     np.testing.assert_array_equal(np.array(lacking).T, cells["random30"])
+
+
+def test_constants_that_the_ablation_replaces_are_there():
+    program = (f"import sys; sys.path.insert(0, {str(TOOLS)!r}); from importlib import import_module\n"
+               "from boosting.ablation import variants\n"
+               "names = [name for _, constants in variants().values() for name in constants]\n"
+               "found = [getattr(import_module('rffkern._boosting.' + module), constant)\n"
+               "         for module, _, constant in (name.partition('.') for name in names)]\n"
+               "print(len(found))")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=TOOLS.parent / "tests")
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) == 3

@@ -21,6 +21,7 @@ from .ensemble import Ensemble, in_threads, to_ensemble
 from .kinds import Kind, Lines, Tables, Waves
 from .losses import Loss, Problem
 from .member import Member, train_member
+from .progress import Told
 from .rows import Columns, Layout, partition
 from .rules import Rules, rules
 from .state import Losses, State
@@ -148,6 +149,7 @@ class _Members:
     def __init__(self, work: _Work, model: BoostedModel, callback: Callback | None) -> None:
         self._work, self._model, self._callback = work, model, callback
         self._stop, self._lock, self._started = threading.Event(), threading.Lock(), time.perf_counter()
+        self._told = Told(work.rules.n_members, model.n_estimators)
 
     def train(self, layouts: Sequence[Layout], seeds: Indices) -> list[Member]:
         """All members, in their order."""
@@ -166,12 +168,15 @@ class _Members:
             "tables": Tables(work.columns, work.rules, work.pace.tables * work.rules.table_rate)}
         if "lines" in model.kinds:
             kinds["lines"] = Lines(work.columns, state, work.pace.waves * work.rules.pair_rate)
-        return train_member(state, [kinds[name] for name in model.kinds], model.n_estimators, work.rules.patience,
-                            np.random.default_rng(seed), partial(self._goes_on, index))
+        member = train_member(state, [kinds[name] for name in model.kinds], model.n_estimators, work.rules.patience,
+                              np.random.default_rng(seed), partial(self._goes_on, index))
+        self._told.ended(index)
+        return member
 
     def _goes_on(self, member: int, n_rounds: int, losses: Losses) -> bool:
         """Whether training goes on after a round."""
         model = self._model
+        self._told.round(member, n_rounds, losses)
         if self._callback is not None:
             info = RoundInfo(n_rounds, model.n_estimators, losses.learned, losses.held_out,
                              time.perf_counter() - self._started)

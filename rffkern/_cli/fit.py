@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._estimator.monitor import RoundInfo, listening
-from .._estimator.registry import FAMILIES
+from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from ..errors import InvalidInputError
 from ..serialize import save
 from .fit_columns import ColumnChoice, tell_dropped
@@ -27,18 +27,18 @@ from .usage import UsageError, check_output
 
 def run_fit(arguments: argparse.Namespace) -> None:
     """Train, save, and tell how good the model is on rows that were held out."""
-    model, choice = _build_model(arguments)
+    models, choice = _build_models(arguments)
     _check_outputs(arguments)
-    classifies = FAMILIES[arguments.model].task == "classifier"
     with opened_rejects(arguments.reject) as rejects:
         table = open_table(arguments.data, table_format(arguments))
-        rows = read_training(table, arguments.target, arguments.drop, classifies,
+        rows = read_training(table, arguments.target, arguments.drop, next(iter(models)) if len(models) == 1 else None,
                              None if arguments.reject is None else rejects,
                              choice.categorical if choice.takes_words else None)
         path = table.path
         del table  # an archive holds its rows
     tell_rejected(rejects, len(rows.y), arguments.reject)
-    columns = choice.columns_for(rows, path)
+    model = models[rows.has_labels]
+    columns = choice.columns_for(rows, path, model)
     model.set_params(columns=columns)
     held_out = np.zeros(len(rows.y), dtype=bool)
     order = np.random.default_rng(arguments.seed or 0).permutation(len(rows.y))
@@ -54,7 +54,7 @@ def run_fit(arguments: argparse.Namespace) -> None:
     tell_dropped(model)
     if len(rest.y):
         score = model.score(choice.form_of(rest, columns), rest.y)
-        say(f"accuracy on {len(rest.y)} held-out rows: {100 * score:.2f} %" if classifies
+        say(f"accuracy on {len(rest.y)} held-out rows: {100 * score:.2f} %" if rows.has_labels
             else f"R^2 on {len(rest.y)} held-out rows: {score:.4f}")
 
 
@@ -67,23 +67,32 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         raise UsageError(f"MODEL and --reject must be two files, got {arguments.reject!r} for both")
 
 
-def _build_model(arguments: argparse.Namespace) -> tuple[Any, ColumnChoice]:
-    """The untrained model, with all its parameters checked before a row is read, and what is said of columns."""
-    try:
-        params = {"random_state": 0} | dict(map(_parameter, arguments.set))
-        if arguments.columns is not None:
-            params["columns"] = _parameter(f"columns={arguments.columns}")[1]
-        choice = ColumnChoice.of(params, arguments.categorical)
-        params |= {"columns": choice.columns} if choice.is_said else {}
-        params |= {} if arguments.seed is None else {"random_state": arguments.seed}
-        params |= {} if arguments.threads is None else {"n_threads": arguments.threads}
-        model = FAMILIES[arguments.model].load()().set_params(**params)
-        model._check_params()
-    except InvalidInputError as error:
-        raise UsageError(str(error)) from error
+def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], ColumnChoice]:
+    """Untrained models by whether they classify, and what is said of columns.
+
+    All parameters are checked before a row is read.  Of the two models of `--model auto`, those are kept that have the
+    parameters; where both do, the table decides.
+    """
     if not 0 <= arguments.holdout < 1:
         raise UsageError(f"--holdout must be at least 0 and below 1, got {arguments.holdout}")
-    return model, choice
+    errors, models = [], {}
+    for name in AUTOMATIC if arguments.model == AUTO else [arguments.model]:
+        try:
+            params = {"random_state": 0} | dict(map(_parameter, arguments.set))
+            if arguments.columns is not None:
+                params["columns"] = _parameter(f"columns={arguments.columns}")[1]
+            choice = ColumnChoice.of(params, arguments.categorical)
+            params |= {"columns": choice.columns} if choice.is_said else {}
+            params |= {} if arguments.seed is None else {"random_state": arguments.seed}
+            params |= {} if arguments.threads is None else {"n_threads": arguments.threads}
+            model = FAMILIES[name].load()().set_params(**params)
+            model._check_params()
+            models[FAMILIES[name].task == "classifier"] = model
+        except InvalidInputError as error:
+            errors.append(error)
+    if not models:
+        raise UsageError(str(errors[0])) from errors[0]
+    return models, choice
 
 
 def _parameter(text: str) -> tuple[str, Any]:
@@ -100,6 +109,8 @@ def _parameter(text: str) -> tuple[str, Any]:
 def _train(model: Any, rows: Any, y: NDArray[Any]) -> None:
     """Fit, with a progress bar of rounds, epochs or other steps."""
     n_rounds = next((getattr(model, name) for name in ("n_estimators", "max_epochs") if hasattr(model, name)), None)
+    if hasattr(model, "n_members"):  # members would be trained one after the other for a callback
+        n_rounds = None
     with Progress("training", n_rounds or 1) as bar, listening(bar.show):
         if n_rounds is None:
             model.fit(rows, y)

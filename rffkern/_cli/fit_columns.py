@@ -41,12 +41,14 @@ class ColumnChoice(NamedTuple):
         """Whether columns may have gaps, words and dates."""
         return self.columns is not None or not self.is_said
 
-    def columns_for(self, rows: TrainingTable, path: str) -> Any:
-        """The parameter `columns` of the model; what the table decides is told."""
-        columns = self.columns
+    def columns_for(self, rows: TrainingTable, path: str, model: Any) -> Any:
+        """The parameter `columns` of a model; what the table decides is told."""
+        columns = self.columns if self.is_said else model.columns
         if not self.is_said and rows.needs_map():
-            columns = ColumnMap()
-            _tell(rows, path)
+            columns = columns or ColumnMap()
+            _tell(rows, path, columns)
+        if self.categorical and columns == "auto" and not self.is_said:
+            columns = model._automatic_map(None, None, None, rows.has_labels)
         asked = [rows.names[k] if rows.names else k for k, column in enumerate(rows.columns) if column.is_asked]
         if asked and isinstance(columns, ColumnMap):
             columns = ColumnMap(**{**columns.get_params(), "categorical_features": asked})
@@ -78,8 +80,8 @@ def _columns_of(value: Any, nested: dict[str, Any]) -> Any:
     return columns
 
 
-def _tell(rows: TrainingTable, path: str) -> None:
-    """Say what is no plain number in a table."""
+def _tell(rows: TrainingTable, path: str, taken: Any) -> None:
+    """Say what is no plain number in a table, and the map that is taken for it."""
     columns = list(zip(rows.shown_names(), rows.columns, strict=True))
     facts = {
         "categories": [f"{name} ({_n_levels(column)} levels)" for name, column in columns
@@ -92,7 +94,8 @@ def _tell(rows: TrainingTable, path: str) -> None:
     for what, shown in facts.items():
         if shown:
             say(printable(f"{path}: {what}: {_shortened(shown)}"))
-    say(f"{printable(path)}: so columns are mapped, as with --columns map")
+    if isinstance(taken, ColumnMap):
+        say(f"{printable(path)}: so columns are mapped, as with --columns map")
 
 
 def _n_levels(column: TrainingColumn) -> str:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from .._estimator.registry import FAMILIES
+from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._version import __version__
 from ..errors import FormatError, InvalidInputError
 from .streams import abandon, printable, replace_closed_streams, say
@@ -72,8 +72,8 @@ def _build_parser() -> argparse.ArgumentParser:
 def _add_fit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]", table: argparse.ArgumentParser) -> None:
     """The arguments of `rffkern fit`."""
     fit = commands.add_parser("fit", parents=[table], help="train a model on a table and save it",
-                              description="Train a model on a table and save it. Columns of numbers are taken as they "
-                                          "are; a table with words, dates or missing values gets a column map.",
+                              description="Train a model on a table and save it. Words, dates and missing values are "
+                                          "mapped to numbers.",
                               epilog=_EXIT_CODES)
     fit.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz holds arrays X and y")
     fit.add_argument("-o", "--output", required=True, metavar="MODEL",
@@ -82,17 +82,19 @@ def _add_fit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]", ta
                      help="name or 0-based index of the label column (default: y of a .npz, else the last column)")
     fit.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
                      help=f"columns not to train on: {_COLUMNS}")
-    fit.add_argument("--model", choices=_PREDICTORS, default="gbrff2",
-                     metavar="FAMILY",
+    fit.add_argument("--model", choices=[AUTO, *_PREDICTORS], default=AUTO, metavar="FAMILY",
                      help=f"family of models: {', '.join(_PREDICTORS)}; regressors predict numbers, the others classes "
-                          "(default: gbrff2)")
+                          f"(default: {AUTO}, which is {AUTOMATIC[0]} where the target holds words, truth values or "
+                          f"whole numbers of at most 20 distinct values that come twice on average, and "
+                          f"{AUTOMATIC[1]} for other numbers)")
     fit.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                      help="a parameter of the model, such as n_estimators=200; may be repeated "
-                          "(help(rffkern.GBRFF2Classifier) and so on in Python describe them)")
+                          "(help(rffkern.FourierBoostingClassifier) and so on in Python describe them)")
     fit.add_argument("--columns", metavar="MAP",
                      help="how columns become numbers: none (numbers without gaps, as they are), map "
                           "(rffkern.ColumnMap), forms of numeric columns such as standard,rank, parameters of the map "
-                          "as JSON, or auto (default: none where all columns are numbers without gaps, else map)")
+                          "as JSON, or auto (default: auto for fourier_boosting; for other families none where all "
+                          "columns are numbers without gaps, else map)")
     fit.add_argument("--categorical", action="append", default=[], metavar="COLUMNS",
                      help=f"columns that are categories although they hold numbers: {_COLUMNS}")
     fit.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")

@@ -13,7 +13,9 @@ from .array_table import ArrayTable
 from .labels import to_labels, to_targets
 from .progress import Progress
 from .rejects import Rejects
+from .streams import printable, say
 from .table import UNKNOWN, Cells, NamedRows, Table, Wanted, column_index, column_indices, column_label
+from .target_rule import holds_labels, told_rule
 from .training_columns import TrainingColumn, WordIndex, settled
 from .usage import UsageError
 
@@ -27,6 +29,7 @@ class TrainingTable(NamedTuple):
     y: NDArray[Any]
     names: list[str] | None  # of the columns
     columns: list[TrainingColumn]  # what they hold
+    has_labels: bool = True  # whether y holds labels; else numbers
 
     def named(self) -> Any:
         """Numbers in the form that a model learns the column names from."""
@@ -55,7 +58,7 @@ class TrainingTable(NamedTuple):
 
     def divided(self, held_out: NDArray[np.bool_]) -> "tuple[TrainingTable, TrainingTable]":
         """The rows that are not held out, and those that are; the array is used again for the former."""
-        rest = TrainingTable(self.X[held_out], self.y[held_out], self.names, self.columns)
+        rest = self._replace(X=self.X[held_out], y=self.y[held_out])
         if not held_out.any():
             return self, rest
         n_kept = 0
@@ -63,7 +66,7 @@ class TrainingTable(NamedTuple):
             rows = self.X[start : start + 8192][~held_out[start : start + 8192]]
             self.X[n_kept : n_kept + len(rows)] = rows
             n_kept += len(rows)
-        return TrainingTable(self.X[:n_kept], self.y[~held_out], self.names, self.columns), rest
+        return self._replace(X=self.X[:n_kept], y=self.y[~held_out]), rest
 
 
 class _GrowingArray:
@@ -91,9 +94,9 @@ class _GrowingArray:
         return self._rows
 
 
-def read_training(table: Table, target_text: str | None, drop: list[str], classifies: bool, rejects: Rejects | None,
-                  categorical: list[str] | None = None) -> TrainingTable:
-    """All rows of a table, with labels or targets.
+def read_training(table: Table, target_text: str | None, drop: list[str], classifies: bool | None,
+                  rejects: Rejects | None, categorical: list[str] | None = None) -> TrainingTable:
+    """All rows of a table, with labels or targets; `classifies` says which, None that they tell it.
 
     `categorical` names columns that are categories; without it, all columns are numbers without gaps.
     """
@@ -113,14 +116,29 @@ def read_training(table: Table, target_text: str | None, drop: list[str], classi
         if j not in features:
             raise UsageError(f"--categorical must name columns to train on, got {column_label(j, table.columns)}")
     cells = [] if categorical is None else [Cells(CATEGORY if j in marked else UNKNOWN, gaps=True) for j in features]
-    X, labels, columns = _read_rows(table, features, target, classifies, rejects, cells)
-    if not classifies:
-        return TrainingTable(X, to_targets(labels, table.path), names, columns)
-    y = to_labels(labels, table.path)
+    X, labels, columns = _read_rows(table, features, target, classifies is not False, rejects, cells)
+    has_labels = holds_labels(labels) if classifies is None else classifies
+    y = _checked_labels(table, labels) if has_labels else to_targets(labels, table.path)
+    told = told_rule(_target_name(table, target), y, has_labels) if classifies is None else None
+    if told is not None:
+        say(printable(f"{table.path}: {told}"))
+    return TrainingTable(X, y, names, columns, has_labels)
+
+
+def _checked_labels(table: Table, blocks: list[NDArray[Any]]) -> NDArray[Any]:
+    """Labels, whose first is no column name."""
+    y = to_labels(blocks, table.path)
     if table.guessed_data and len(y) > 2 and (y[1:] != y[0]).all():
         raise InvalidInputError(f"{table.path}: row 1 may hold column names: its label {str(y[0])!r} occurs nowhere "
                                 "else; say --header yes or --header no")
-    return TrainingTable(X, y, names, columns)
+    return y
+
+
+def _target_name(table: Table, target: int | None) -> str:
+    """What messages call the target."""
+    if target is None:
+        return "target y"
+    return f"target {table.columns[target]!r}" if table.columns else f"target column {target + 1}"
 
 
 def _read_rows(table: Table, features: list[int], target: int | None, classifies: bool, rejects: Rejects | None,

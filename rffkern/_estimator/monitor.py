@@ -60,6 +60,11 @@ def tell(work: str, done: int, total: int | None, note: str = "") -> None:
         listener(work, done, total, note)
 
 
+def current_listener() -> Listener | None:
+    """Who listens here, for threads that this one starts: they have contexts of their own."""
+    return _listener.get()
+
+
 class Steps:
     """Steps of work before the first round, or of a family without rounds."""
 

@@ -37,6 +37,9 @@ FAMILIES = {
     "sparse_kernel_regressor": Family("SparseKernelRegressor", "_sparse.estimators", "regressor"),
 }
 
+# The families that the command line takes unless told otherwise, and the word for them: of labels, of numbers.
+AUTO, AUTOMATIC = "auto", ("fourier_boosting", "fourier_boosting_regressor")
+
 
 def family_of(cls: type) -> str | None:
     """The name of the family whose class this is, or None."""

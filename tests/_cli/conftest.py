@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from helpers.command_line import write_csv
+from helpers.command_line import with_model, write_csv
 
 from rffkern._cli.main import main
 
@@ -23,7 +23,7 @@ def folder(tmp_path, table):
     X, y = table
     write_csv(tmp_path / "train.csv", X[:200], y[:200])
     write_csv(tmp_path / "test.csv", X[200:], y[200:])
-    assert main(["fit", str(tmp_path / "train.csv"), "-o", str(tmp_path / "m.npz")]) == 0
+    assert main(with_model(["fit", tmp_path / "train.csv", "-o", tmp_path / "m.npz"])) == 0
     return tmp_path
 
 
@@ -35,7 +35,7 @@ def command(folder, capsysbinary, monkeypatch):
 
     def run_here(*arguments, stdin=b""):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        code = main([*map(str, arguments)])
+        code = main(with_model(arguments))
         out, errors = capsysbinary.readouterr()
         return code, out.decode(), errors.decode()
 

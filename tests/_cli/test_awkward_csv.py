@@ -209,7 +209,7 @@ def found(case, path):
 def arguments(case, path):
     guessed = [] if case.guessed else ["--delimiter", case.delimiter]
     return ["fit", str(path), "-o", str(path.parent / "new.npz"), "--header", case.header, *guessed, "--encoding",
-            case.encoding, "--decimal", case.decimal, "--columns", "none"]
+            case.encoding, "--decimal", case.decimal, "--model", "gbrff2", "--columns", "none"]
 
 
 def check(case, path, errors):

@@ -49,7 +49,7 @@ def test_one_table_in_many_forms(command, folder, test_text, predictions, write,
 
 def test_a_model_through_standard_streams(folder, command):
     """As in `gzip -dc train.csv.gz | rffkern fit - -o - > model.npz`."""
-    shell("cat train.csv | rffkern fit - -o - > p.npz", folder)
+    shell("cat train.csv | rffkern fit - -o - --model gbrff2 > p.npz", folder)
     assert (folder / "p.npz").read_bytes() == (folder / "m.npz").read_bytes()
     done = shell("gzip -c test.csv | rffkern predict p.npz - -o - | tail -n 1", folder)
     assert done.stdout == command("predict", "m.npz", "test.csv")[1].splitlines()[-1] + "\n"
