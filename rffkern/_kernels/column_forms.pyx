@@ -259,18 +259,9 @@ def scratch_size(Py_ssize_t n_samples, Py_ssize_t n_columns):
     return OFFSET + n_columns * _strip_rows(n_samples, n_columns)
 
 
-def map_rows(
-    ColumnForms forms,
-    const real[:, :] X,           # IN   (n_samples, n_columns)
-    double limit,
-    real[:, :, ::1] out,          # OUT  (n_samples, n_outputs, 1), or (n_tiles, n_outputs, width), padded with 0
-    double[:, ::1] scratch,       # TEMP (n_threads, scratch_size)
-    int n_threads,
+cdef _map_rows(
+    ColumnForms forms, const real[:, :] X, double limit, real[:, :, ::1] out, double[:, ::1] scratch, int n_threads,
 ):
-    """out = the forms of the columns of X; return whether values are MISSING, or UNBOUNDED: beyond the limit.
-
-    The width of tiles divides 128 and is a multiple of LANE_COUNT.
-    """
     agree(forms is not None, "forms must be given")
     agree(X.shape[1] == forms.n_columns, "X must have the columns of the forms")
     cdef Py_ssize_t width = out.shape[2], rows = _strip_rows(X.shape[0], X.shape[1])
@@ -291,3 +282,20 @@ def map_rows(
             look_at_signals(&work, (last - first) * each)
             first = last
     return found
+
+
+def map_rows(
+    ColumnForms forms,
+    X,                   # IN   real (n_samples, n_columns)
+    double limit,
+    out,                 # OUT  real (n_samples, n_outputs, 1), or (n_tiles, n_outputs, width), padded with 0
+    scratch,             # TEMP double (n_threads, scratch_size)
+    int n_threads,
+):
+    """out = the forms of the columns of X; return whether values are MISSING, or UNBOUNDED: beyond the limit.
+
+    The width of tiles divides 128 and is a multiple of LANE_COUNT.
+    """
+    if X.itemsize == sizeof(float):
+        return _map_rows[float](forms, X, limit, out, scratch, n_threads)
+    return _map_rows[double](forms, X, limit, out, scratch, n_threads)

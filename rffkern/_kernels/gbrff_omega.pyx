@@ -82,21 +82,11 @@ cdef int _check(
     return agree(n_threads >= 1, "n_threads must be at least 1")
 
 
-def omega_objective(
-    const real[:, :, ::1] tiles,   # IN   (n_tiles, n_features, TILE)
-    const real[:, ::1] r2,         # IN   (n_tiles, TILE) log2(e) y_tilde, 0 in padding
-    const real[:, ::1] weight,     # IN   (n_tiles or 2, TILE)
-    const double[::1] omega,       # IN   (n_features,)
-    double phase,
-    double reg_lambda,
-    double total_weight,
-    double[::1] gradient,          # OUT  (n_features,)
-    real[::1] scaled,              # TEMP (n_features,)
-    real[:, ::1] lanes,            # TEMP (n_threads, n_features * LANES), 0 and left 0
-    double[:, ::1] partial,        # TEMP (n_strips, >= 1 + n_features)
-    int n_threads,
+cdef _omega_objective(
+    const real[:, :, ::1] tiles, const real[:, ::1] r2, const real[:, ::1] weight, const double[::1] omega,
+    double phase, double reg_lambda, double total_weight, double[::1] gradient, real[::1] scaled, real[:, ::1] lanes,
+    double[:, ::1] partial, int n_threads,
 ):
-    """Weighted mean of exp(-y_tilde cos(omega . x - phase)) - 1, plus reg_lambda |omega|^2, and its gradient."""
     _check(tiles, r2, weight, omega, scaled, lanes, partial, n_threads)
     agree(gradient.shape[0] == omega.shape[0], "gradient must have shape (n_features,)")
     cdef Py_ssize_t work = 0
@@ -106,22 +96,33 @@ def omega_objective(
     return loss
 
 
-def descend_omega(
-    LBFGS search,                  # TEMP for n_features variables
-    const real[:, :, ::1] tiles,   # IN   (n_tiles, n_features, TILE)
-    const real[:, ::1] r2,         # IN   (n_tiles, TILE) log2(e) y_tilde, 0 in padding
-    const real[:, ::1] weight,     # IN   (n_tiles or 2, TILE)
-    double[::1] omega,             # IN   (n_features,) where to start; OUT the end of the descent
+def omega_objective(
+    tiles,                 # IN   real (n_tiles, n_features, TILE)
+    r2,                    # IN   real (n_tiles, TILE) log2(e) y_tilde, 0 in padding
+    weight,                # IN   real (n_tiles or 2, TILE)
+    omega,                 # IN   double (n_features,)
     double phase,
     double reg_lambda,
     double total_weight,
-    double first_length,
-    real[::1] scaled,              # TEMP (n_features,)
-    real[:, ::1] lanes,            # TEMP (n_threads, n_features * LANES), 0 and left 0
-    double[:, ::1] partial,        # TEMP (n_strips, >= 1 + n_features)
+    gradient,              # OUT  double (n_features,)
+    scaled,                # TEMP real (n_features,)
+    lanes,                 # TEMP real (n_threads, n_features * LANES), 0 and left 0
+    partial,               # TEMP double (n_strips, >= 1 + n_features)
     int n_threads,
 ):
-    """Minimise `omega_objective` over omega from where it stands; return the number of evaluations."""
+    """Weighted mean of exp(-y_tilde cos(omega . x - phase)) - 1, plus reg_lambda |omega|^2, and its gradient."""
+    if tiles.itemsize == sizeof(float):
+        return _omega_objective[float](tiles, r2, weight, omega, phase, reg_lambda, total_weight, gradient, scaled,
+                                       lanes, partial, n_threads)
+    return _omega_objective[double](tiles, r2, weight, omega, phase, reg_lambda, total_weight, gradient, scaled, lanes,
+                                    partial, n_threads)
+
+
+cdef _descend_omega(
+    LBFGS search, const real[:, :, ::1] tiles, const real[:, ::1] r2, const real[:, ::1] weight, double[::1] omega,
+    double phase, double reg_lambda, double total_weight, double first_length, real[::1] scaled, real[:, ::1] lanes,
+    double[:, ::1] partial, int n_threads,
+):
     agree(search is not None and search.size == omega.shape[0], "search must be an LBFGS of n_features variables")
     _check(tiles, r2, weight, omega, scaled, lanes, partial, n_threads)
     cdef double loss
@@ -135,3 +136,26 @@ def descend_omega(
                 break
         omega[:] = search.x
     return search.n_evaluations
+
+
+def descend_omega(
+    LBFGS search,          # TEMP for n_features variables
+    tiles,                 # IN   real (n_tiles, n_features, TILE)
+    r2,                    # IN   real (n_tiles, TILE) log2(e) y_tilde, 0 in padding
+    weight,                # IN   real (n_tiles or 2, TILE)
+    omega,                 # IN   double (n_features,) where to start; OUT the end of the descent
+    double phase,
+    double reg_lambda,
+    double total_weight,
+    double first_length,
+    scaled,                # TEMP real (n_features,)
+    lanes,                 # TEMP real (n_threads, n_features * LANES), 0 and left 0
+    partial,               # TEMP double (n_strips, >= 1 + n_features)
+    int n_threads,
+):
+    """Minimise `omega_objective` over omega from where it stands; return the number of evaluations."""
+    if tiles.itemsize == sizeof(float):
+        return _descend_omega[float](search, tiles, r2, weight, omega, phase, reg_lambda, total_weight, first_length,
+                                     scaled, lanes, partial, n_threads)
+    return _descend_omega[double](search, tiles, r2, weight, omega, phase, reg_lambda, total_weight, first_length,
+                                  scaled, lanes, partial, n_threads)

@@ -136,24 +136,11 @@ cdef double _best_phase(
     return best if best <= M_PI else best - 2 * M_PI
 
 
-def search_phase(
-    const real[:, :, ::1] tiles,   # IN   (n_tiles, n_features, TILE)
-    const real[:, ::1] r2,         # IN   (n_tiles, TILE) log2(e) y_tilde, 0 in padding
-    const real[:, ::1] weight,     # IN   (n_tiles or 2, TILE)
-    const double[::1] omega,       # IN   (n_features,)
-    double total_weight,
-    double largest_residual,       # largest |y_tilde|
-    real[:, ::1] a,                # TEMP (n_tiles, TILE)
-    real[:, ::1] b,                # TEMP (n_tiles, TILE)
-    real[::1] scaled,              # TEMP (n_features,)
-    real[:, ::1] circle,           # TEMP (2, 32)
-    double[:, ::1] partial,        # TEMP (n_strips, >= 64)
-    int n_threads,
+cdef _search_phase(
+    const real[:, :, ::1] tiles, const real[:, ::1] r2, const real[:, ::1] weight, const double[::1] omega,
+    double total_weight, double largest_residual, real[:, ::1] a, real[:, ::1] b, real[::1] scaled,
+    real[:, ::1] circle, double[:, ::1] partial, int n_threads,
 ):
-    """Line 6 of Algorithm 3: the phase in [-pi, pi] with the globally smallest surrogate loss.
-
-    One pass over the rows reads the loss at 16, 32 or 64 phases; the valleys are polished on r cos and r sin alone.
-    """
     cdef Py_ssize_t n_tiles = tiles.shape[0], n_features = tiles.shape[1]
     agree(tiles.shape[2] == TILE, "tiles must have shape (n_tiles, n_features, 128)")
     agree(is_tiled(r2, n_tiles), "r2 must have shape (n_tiles, 128)")
@@ -191,3 +178,28 @@ def search_phase(
         phase = _best_phase(samples, n_samples, a, b, weight, total_weight, largest_residual, partial, n_threads,
                             &work)
     return phase
+
+
+def search_phase(
+    tiles,                     # IN   real (n_tiles, n_features, TILE)
+    r2,                        # IN   real (n_tiles, TILE) log2(e) y_tilde, 0 in padding
+    weight,                    # IN   real (n_tiles or 2, TILE)
+    omega,                     # IN   double (n_features,)
+    double total_weight,
+    double largest_residual,   # largest |y_tilde|
+    a,                         # TEMP real (n_tiles, TILE)
+    b,                         # TEMP real (n_tiles, TILE)
+    scaled,                    # TEMP real (n_features,)
+    circle,                    # TEMP real (2, 32)
+    partial,                   # TEMP double (n_strips, >= 64)
+    int n_threads,
+):
+    """Line 6 of Algorithm 3: the phase in [-pi, pi] with the globally smallest surrogate loss.
+
+    One pass over the rows reads the loss at 16, 32 or 64 phases; the valleys are polished on r cos and r sin alone.
+    """
+    if tiles.itemsize == sizeof(float):
+        return _search_phase[float](tiles, r2, weight, omega, total_weight, largest_residual, a, b, scaled, circle,
+                                    partial, n_threads)
+    return _search_phase[double](tiles, r2, weight, omega, total_weight, largest_residual, a, b, scaled, circle,
+                                 partial, n_threads)

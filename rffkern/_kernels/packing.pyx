@@ -22,11 +22,9 @@ STRIP_ROWS = TILE * STRIP_TILES
 TERM_MULTIPLES = TERMS, TERM_BLOCK   # of the numbers of omegas and of amplitudes
 
 
-def find_unbounded(
-    const source[::1] values,   # IN   (size,)
-    double limit,
+cdef _find_unbounded(
+    const source[::1] values, double limit,
 ):
-    """Index of the first value that is nan or beyond the limit in magnitude, or -1."""
     cdef Py_ssize_t i, last, first = 0, size = values.shape[0], work = 0
     cdef source bound = <source>limit
     cdef int within = 1
@@ -46,6 +44,16 @@ def find_unbounded(
     return i
 
 
+def find_unbounded(
+    values,         # IN   source (size,)
+    double limit,
+):
+    """Index of the first value that is nan or beyond the limit in magnitude, or -1."""
+    if values.itemsize == sizeof(float):
+        return _find_unbounded[float](values, limit)
+    return _find_unbounded[double](values, limit)
+
+
 cdef inline Py_ssize_t _row_strips(Py_ssize_t n_samples) noexcept nogil:
     return (n_samples + TILE * STRIP_TILES - 1) // (TILE * STRIP_TILES)
 
@@ -63,13 +71,9 @@ cdef void _strip_range(const source[:, ::1] X, Py_ssize_t start, Py_ssize_t stop
             high[j] = value if value > high[j] else high[j]
 
 
-def column_range(
-    const source[:, ::1] X,   # IN   (n_samples, n_features)
-    double[:, ::1] low,       # OUT  (n_strips, n_features) smallest values in each strip of STRIP_ROWS rows
-    double[:, ::1] high,      # OUT  (n_strips, n_features)
-    int n_threads,
+cdef _column_range(
+    const source[:, ::1] X, double[:, ::1] low, double[:, ::1] high, int n_threads,
 ):
-    """Smallest and largest values of the columns."""
     agree(has_shape(low, _row_strips(X.shape[0]), X.shape[1]), "low must have shape (n_strips, n_features)")
     agree(has_shape(high, low.shape[0], X.shape[1]), "high must have shape (n_strips, n_features)")
     agree(n_threads >= 1, "n_threads must be at least 1")
@@ -81,6 +85,18 @@ def column_range(
                 _strip_range(X, b * rows, min((b + 1) * rows, X.shape[0]), &low[b, 0], &high[b, 0])
             look_at_signals(&work, (last - first) * each)
             first = last
+
+
+def column_range(
+    X,               # IN   source (n_samples, n_features)
+    low,             # OUT  double (n_strips, n_features) smallest values in each strip of STRIP_ROWS rows
+    high,            # OUT  double (n_strips, n_features)
+    int n_threads,
+):
+    """Smallest and largest values of the columns."""
+    if X.itemsize == sizeof(float):
+        return _column_range[float](X, low, high, n_threads)
+    return _column_range[double](X, low, high, n_threads)
 
 
 cdef void _strip_moments(const source[:, ::1] X, const double[::1] unit, const double[::1] center,
@@ -98,16 +114,10 @@ cdef void _strip_moments(const source[:, ::1] X, const double[::1] unit, const d
             sums[j] += w * value * value if power == 2 else w * value
 
 
-def column_moments(
-    const source[:, ::1] X,      # IN   (n_samples, n_features)
-    const double[::1] unit,      # IN   (n_features,)
-    const double[::1] center,    # IN   (n_features,)
-    const double[::1] weight,    # IN   (n_samples,), or (0,) for 1
-    int power,                   # 1 or 2
-    double[:, ::1] partial,      # OUT  (n_strips, n_features) sums over each strip of STRIP_ROWS rows
-    int n_threads,
+cdef _column_moments(
+    const source[:, ::1] X, const double[::1] unit, const double[::1] center, const double[::1] weight, int power,
+    double[:, ::1] partial, int n_threads,
 ):
-    """Sums over rows of weight (X unit - center)^power."""
     agree(unit.shape[0] == X.shape[1], "unit must have shape (n_features,)")
     agree(center.shape[0] == X.shape[1], "center must have shape (n_features,)")
     agree(weight.shape[0] == 0 or weight.shape[0] == X.shape[0], "weight must have shape (n_samples,) or (0,)")
@@ -123,6 +133,21 @@ def column_moments(
                                &partial[b, 0])
             look_at_signals(&work, (last - first) * each)
             first = last
+
+
+def column_moments(
+    X,               # IN   source (n_samples, n_features)
+    unit,            # IN   double (n_features,)
+    center,          # IN   double (n_features,)
+    weight,          # IN   double (n_samples,), or (0,) for 1
+    int power,       # 1 or 2
+    partial,         # OUT  double (n_strips, n_features) sums over each strip of STRIP_ROWS rows
+    int n_threads,
+):
+    """Sums over rows of weight (X unit - center)^power."""
+    if X.itemsize == sizeof(float):
+        return _column_moments[float](X, unit, center, weight, power, partial, n_threads)
+    return _column_moments[double](X, unit, center, weight, power, partial, n_threads)
 
 
 cdef double _pack_tile(const source[:, ::1] X, const Py_ssize_t[::1] order, const double[::1] center,
@@ -147,16 +172,10 @@ cdef double _pack_tile(const source[:, ::1] X, const Py_ssize_t[::1] order, cons
     return largest
 
 
-def pack_rows(
-    const source[:, ::1] X,            # IN   (n_samples, n_features)
-    const Py_ssize_t[::1] order,       # IN   (n_samples,) which row of X goes where, or (0,) for each in its place
-    const double[::1] center,          # IN   (n_features,)
-    const double[::1] inverse_scale,   # IN   (n_features,) 0 for constant columns
-    real[:, :, ::1] tiles,             # OUT  (n_tiles, n_features, TILE), padded with 0
-    double[::1] lengths,               # OUT  (n_tiles,) largest squared length among the packed rows of a tile
-    int n_threads,
+cdef _pack_rows(
+    const source[:, ::1] X, const Py_ssize_t[::1] order, const double[::1] center, const double[::1] inverse_scale,
+    real[:, :, ::1] tiles, double[::1] lengths, int n_threads,
 ):
-    """Standardise rows and lay them out feature-major in tiles."""
     cdef Py_ssize_t n_samples = X.shape[0]
     agree(order.shape[0] == 0 or (order.shape[0] == n_samples and are_indices(order, n_samples)),
           "order must have shape (n_samples,) and hold indices of rows, or have shape (0,)")
@@ -174,3 +193,22 @@ def pack_rows(
                 lengths[t] = _pack_tile(X, order, center, inverse_scale, tiles, t)
             look_at_signals(&work, (last - first) * each)
             first = last
+
+
+def pack_rows(
+    X,               # IN   source (n_samples, n_features)
+    order,           # IN   Py_ssize_t (n_samples,) which row of X goes where, or (0,) for each in its place
+    center,          # IN   double (n_features,)
+    inverse_scale,   # IN   double (n_features,) 0 for constant columns
+    tiles,           # OUT  real (n_tiles, n_features, TILE), padded with 0
+    lengths,         # OUT  double (n_tiles,) largest squared length among the packed rows of a tile
+    int n_threads,
+):
+    """Standardise rows and lay them out feature-major in tiles."""
+    if X.itemsize == sizeof(float):
+        if tiles.itemsize == sizeof(float):
+            return _pack_rows[float, float](X, order, center, inverse_scale, tiles, lengths, n_threads)
+        return _pack_rows[float, double](X, order, center, inverse_scale, tiles, lengths, n_threads)
+    if tiles.itemsize == sizeof(float):
+        return _pack_rows[double, float](X, order, center, inverse_scale, tiles, lengths, n_threads)
+    return _pack_rows[double, double](X, order, center, inverse_scale, tiles, lengths, n_threads)

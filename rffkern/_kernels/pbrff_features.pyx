@@ -46,18 +46,11 @@ cdef int _check_terms(const real[:, :, ::1] tiles, const real[:, ::1] omegas, co
     return agree(shifts.shape[0] == omegas.shape[0], "shifts must have an entry per row of omegas")
 
 
-def weighted_cosines(
-    const real[:, :, ::1] tiles,      # IN   (n_tiles, n_features, TILE)
-    const real[:, :, ::1] targets,    # IN   (n_groups, n_tiles, TILE) weight y for each label y of a landmark, 0 padded
-    const Py_ssize_t[::1] group,      # IN   (n_landmarks,) which targets belong to the label of a landmark
-    const real[:, ::1] omegas,        # IN   (n_terms padded with 0 to a multiple of TERMS, n_features) half turns
-    const real[::1] shifts,           # IN   (as many,) half turns
-    Py_ssize_t n_components,          # terms of each landmark
-    double[::1] sums,                 # OUT  (n_terms,) increased
-    double[:, ::1] partial,           # TEMP (n_strips, >= n_terms)
-    int n_threads,
+cdef _weighted_cosines(
+    const real[:, :, ::1] tiles, const real[:, :, ::1] targets, const Py_ssize_t[::1] group,
+    const real[:, ::1] omegas, const real[::1] shifts, Py_ssize_t n_components, double[::1] sums,
+    double[:, ::1] partial, int n_threads,
 ):
-    """Add the sums over rows of target cos(omega . (x - x_l)), from which the losses of all terms follow."""
     cdef Py_ssize_t n_terms = group.shape[0] * n_components
     agree(n_components >= 1, "n_components must be at least 1")
     _check_terms(tiles, omegas, shifts, _padded(n_terms))
@@ -92,6 +85,23 @@ def weighted_cosines(
                 sums[m] += partial[b, m]
 
 
+def weighted_cosines(
+    tiles,                     # IN   real (n_tiles, n_features, TILE)
+    targets,                   # IN   real (n_groups, n_tiles, TILE) weight y for each label y of a landmark, 0 padded
+    group,                     # IN   Py_ssize_t (n_landmarks,) which targets belong to the label of a landmark
+    omegas,                    # IN   real (n_terms padded with 0 to a multiple of TERMS, n_features) half turns
+    shifts,                    # IN   real (as many,) half turns
+    Py_ssize_t n_components,   # terms of each landmark
+    sums,                      # OUT  double (n_terms,) increased
+    partial,                   # TEMP double (n_strips, >= n_terms)
+    int n_threads,
+):
+    """Add the sums over rows of target cos(omega . (x - x_l)), from which the losses of all terms follow."""
+    if tiles.itemsize == sizeof(float):
+        return _weighted_cosines[float](tiles, targets, group, omegas, shifts, n_components, sums, partial, n_threads)
+    return _weighted_cosines[double](tiles, targets, group, omegas, shifts, n_components, sums, partial, n_threads)
+
+
 cdef void _tile_features(
     const real *tile, Py_ssize_t n_features, const real[:, ::1] omegas, const real[::1] shifts,
     const real[:, ::1] posterior, real[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows, Py_ssize_t start,
@@ -110,16 +120,10 @@ cdef void _tile_features(
             out[row + i, m] = h[m * TILE + i]
 
 
-def landmark_features(
-    const real[:, :, ::1] tiles,     # IN   (n_tiles, n_features, TILE)
-    const real[:, ::1] omegas,       # IN   (n_terms and 2 TERMS or more of 0, n_features) half turns
-    const real[::1] shifts,          # IN   (as many,) half turns
-    const real[:, ::1] posterior,    # IN   (n_landmarks, n_components), rows sum to 1
-    real[:, ::1] out,                # OUT  (n_samples, >= n_landmarks)
-    real[:, ::1] scratch,            # TEMP (n_threads, n_landmarks * TILE)
-    int n_threads,
+cdef _landmark_features(
+    const real[:, :, ::1] tiles, const real[:, ::1] omegas, const real[::1] shifts, const real[:, ::1] posterior,
+    real[:, ::1] out, real[:, ::1] scratch, int n_threads,
 ):
-    """out[i, l] = sum over j of posterior[l, j] cos(omega_lj . (x_l - x_i))."""
     cdef Py_ssize_t n_components = posterior.shape[1]
     agree(posterior.shape[0] >= 1 and n_components >= 1, "posterior must have shape (n_landmarks, n_components)")
     # Several terms of a landmark are read in whole groups of TERMS, the last of which may end beyond its terms.
@@ -152,3 +156,18 @@ def landmark_features(
                     component += n_at_once
                 first = last
             start = stop
+
+
+def landmark_features(
+    tiles,           # IN   real (n_tiles, n_features, TILE)
+    omegas,          # IN   real (n_terms and 2 TERMS or more of 0, n_features) half turns
+    shifts,          # IN   real (as many,) half turns
+    posterior,       # IN   real (n_landmarks, n_components), rows sum to 1
+    out,             # OUT  real (n_samples, >= n_landmarks)
+    scratch,         # TEMP real (n_threads, n_landmarks * TILE)
+    int n_threads,
+):
+    """out[i, l] = sum over j of posterior[l, j] cos(omega_lj . (x_l - x_i))."""
+    if tiles.itemsize == sizeof(float):
+        return _landmark_features[float](tiles, omegas, shifts, posterior, out, scratch, n_threads)
+    return _landmark_features[double](tiles, omegas, shifts, posterior, out, scratch, n_threads)

@@ -78,21 +78,11 @@ cdef void _score_tile(
                 out[row + i, o] += total[i]
 
 
-def score_rows(
-    const real[:, :, ::1] X,         # IN   (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
-    const double[::1] center,        # IN   (n_features,)
-    const real[:, ::1] omegas,       # IN   (n_terms, n_features) half turns; n_terms a multiple of TERMS
-    const real[::1] shifts,          # IN   (n_terms,) half turns
-    const real[:, ::1] amplitudes,   # IN   (n_outputs, n_terms padded with 0 to a multiple of TERM_BLOCK)
-    const double[::1] intercept,     # IN   (n_outputs,)
-    double[:, ::1] out,              # OUT  (n_samples, n_outputs)
-    real[:, ::1] scratch,            # TEMP (n_threads, n_features * TILE)
+cdef _score_rows(
+    const real[:, :, ::1] X, const double[::1] center, const real[:, ::1] omegas, const real[::1] shifts,
+    const real[:, ::1] amplitudes, const double[::1] intercept, double[:, ::1] out, real[:, ::1] scratch,
     int n_threads,
 ):
-    """out = intercept + amplitudes . cos(omegas . (x - center) - shifts).
-
-    A row's bits do not depend on the rows beside it, and are those of `score_few`.
-    """
     agree(X.shape[1] >= 1, "X must have columns")
     agree(center.shape[0] == X.shape[1], "center must have shape (n_features,)")
     agree(omegas.shape[0] % TERMS == 0 and omegas.shape[1] == X.shape[1],
@@ -123,16 +113,30 @@ def score_rows(
             start += at_once(each)
 
 
-def score_few(
-    const real[:, ::1] X,            # IN   (n_samples, n_features)
-    const double[::1] center,        # IN   (n_features,)
-    const real[:, :, ::1] terms,     # IN   (n_tiles, 1 + n_features, TILE) shifts, then omegas, of TILE terms
-    const real[:, ::1] amplitudes,   # IN   (n_outputs, n_terms padded with 0 to a multiple of TERM_BLOCK)
-    const double[::1] intercept,     # IN   (n_outputs,)
-    double[:, ::1] out,              # OUT  (n_samples, n_outputs)
-    real[::1] row,                   # TEMP (1 + n_features,)
+def score_rows(
+    X,               # IN   real (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
+    center,          # IN   double (n_features,)
+    omegas,          # IN   real (n_terms, n_features) half turns; n_terms a multiple of TERMS
+    shifts,          # IN   real (n_terms,) half turns
+    amplitudes,      # IN   real (n_outputs, n_terms padded with 0 to a multiple of TERM_BLOCK)
+    intercept,       # IN   double (n_outputs,)
+    out,             # OUT  double (n_samples, n_outputs)
+    scratch,         # TEMP real (n_threads, n_features * TILE)
+    int n_threads,
 ):
-    """`score_rows` for few rows: vectors run over the terms, and a row is one term of the product."""
+    """out = intercept + amplitudes . cos(omegas . (x - center) - shifts).
+
+    A row's bits do not depend on the rows beside it, and are those of `score_few`.
+    """
+    if X.itemsize == sizeof(float):
+        return _score_rows[float](X, center, omegas, shifts, amplitudes, intercept, out, scratch, n_threads)
+    return _score_rows[double](X, center, omegas, shifts, amplitudes, intercept, out, scratch, n_threads)
+
+
+cdef _score_few(
+    const real[:, ::1] X, const double[::1] center, const real[:, :, ::1] terms, const real[:, ::1] amplitudes,
+    const double[::1] intercept, double[:, ::1] out, real[::1] row,
+):
     agree(center.shape[0] == X.shape[1], "center must have shape (n_features,)")
     agree(terms.shape[1] == 1 + X.shape[1] and terms.shape[2] == TILE,
           "terms must have shape (n_tiles, 1 + n_features, 128)")
@@ -158,6 +162,21 @@ def score_few(
                     look_at_signals(&work, TILE * (terms.shape[1] + COSINE + amplitudes.shape[0]))
                 for o in range(amplitudes.shape[0]):
                     out[i, o] += dot_terms(u + term % TILE, &amplitudes[o, term])
+
+
+def score_few(
+    X,            # IN   real (n_samples, n_features)
+    center,       # IN   double (n_features,)
+    terms,        # IN   real (n_tiles, 1 + n_features, TILE) shifts, then omegas, of TILE terms
+    amplitudes,   # IN   real (n_outputs, n_terms padded with 0 to a multiple of TERM_BLOCK)
+    intercept,    # IN   double (n_outputs,)
+    out,          # OUT  double (n_samples, n_outputs)
+    row,          # TEMP real (1 + n_features,)
+):
+    """`score_rows` for few rows: vectors run over the terms, and a row is one term of the product."""
+    if X.itemsize == sizeof(float):
+        return _score_few[float](X, center, terms, amplitudes, intercept, out, row)
+    return _score_few[double](X, center, terms, amplitudes, intercept, out, row)
 
 
 cdef void _score_kernel_tile(
@@ -187,22 +206,11 @@ cdef void _score_kernel_tile(
             out[row + i, o] = total[o * TILE + i]
 
 
-def score_centers(
-    const source[:, :, ::1] X,       # IN   (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
-    const double[::1] center,        # IN   (n_features,)
-    const double[::1] scale,         # IN   (n_features,) of the units in which the centers are
-    const real[:, ::1] centers,      # IN   (n_centers, n_features)
-    const double[:, ::1] weights,    # IN   (n_outputs, n_centers)
-    const double[::1] intercept,     # IN   (n_outputs,)
-    double[:, ::1] out,              # OUT  (n_samples, n_outputs)
-    real[:, ::1] scratch,            # TEMP (n_threads, n_features * TILE)
-    double[:, ::1] totals,           # TEMP (n_threads, n_outputs * TILE)
-    int n_threads,
+cdef _score_centers(
+    const source[:, :, ::1] X, const double[::1] center, const double[::1] scale, const real[:, ::1] centers,
+    const double[:, ::1] weights, const double[::1] intercept, double[:, ::1] out, real[:, ::1] scratch,
+    double[:, ::1] totals, int n_threads,
 ):
-    """out = intercept + sum over centers of weights k((x - center) scale, center).
-
-    A row's bits do not depend on the rows beside it.
-    """
     agree(X.shape[1] >= 1, "X must have columns")
     agree(center.shape[0] == X.shape[1], "center must have shape (n_features,)")
     agree(scale.shape[0] == X.shape[1], "scale must have shape (n_features,)")
@@ -233,3 +241,32 @@ def score_centers(
                 look_at_signals(&work, (last - first) * each * ((stop - start) // TERMS))
                 first = last
             start += TERMS * at_once(each)
+
+
+def score_centers(
+    X,               # IN   source (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
+    center,          # IN   double (n_features,)
+    scale,           # IN   double (n_features,) of the units in which the centers are
+    centers,         # IN   real (n_centers, n_features)
+    weights,         # IN   double (n_outputs, n_centers)
+    intercept,       # IN   double (n_outputs,)
+    out,             # OUT  double (n_samples, n_outputs)
+    scratch,         # TEMP real (n_threads, n_features * TILE)
+    totals,          # TEMP double (n_threads, n_outputs * TILE)
+    int n_threads,
+):
+    """out = intercept + sum over centers of weights k((x - center) scale, center).
+
+    A row's bits do not depend on the rows beside it.
+    """
+    if X.itemsize == sizeof(float):
+        if centers.itemsize == sizeof(float):
+            return _score_centers[float, float](X, center, scale, centers, weights, intercept, out, scratch, totals,
+                                                n_threads)
+        return _score_centers[float, double](X, center, scale, centers, weights, intercept, out, scratch, totals,
+                                             n_threads)
+    if centers.itemsize == sizeof(float):
+        return _score_centers[double, float](X, center, scale, centers, weights, intercept, out, scratch, totals,
+                                             n_threads)
+    return _score_centers[double, double](X, center, scale, centers, weights, intercept, out, scratch, totals,
+                                          n_threads)

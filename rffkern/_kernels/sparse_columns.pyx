@@ -49,15 +49,10 @@ cdef int _check_centers(const real[:, :, ::1] tiles, const real[:, ::1] centers)
                  "centers must have shape (n_centers padded to a multiple of CENTER_MULTIPLE, n_features)")
 
 
-def correlate_centers(
-    const real[:, :, ::1] tiles,     # IN   (n_tiles, n_features, TILE)
-    const double[:, ::1] v,          # IN   (n_tiles, TILE)
-    const real[:, ::1] centers,      # IN   (n_centers, n_features)
-    double[:, ::1] partial,          # TEMP (n_strips, n_centers)
-    double[::1] sums,                # OUT  (n_centers,)
-    int n_threads,
+cdef _correlate_centers(
+    const real[:, :, ::1] tiles, const double[:, ::1] v, const real[:, ::1] centers, double[:, ::1] partial,
+    double[::1] sums, int n_threads,
 ):
-    """sums = sum over rows of v k(row, center)."""
     _check_centers(tiles, centers)
     agree(is_tiled(v, tiles.shape[0]), "v must have shape (n_tiles, 128)")
     agree(holds(partial, n_strips(tiles.shape[0]), centers.shape[0]), "partial must have shape (n_strips, n_centers)")
@@ -82,6 +77,20 @@ def correlate_centers(
                 sums[k] += partial[b, k]
 
 
+def correlate_centers(
+    tiles,           # IN   real (n_tiles, n_features, TILE)
+    v,               # IN   double (n_tiles, TILE)
+    centers,         # IN   real (n_centers, n_features)
+    partial,         # TEMP double (n_strips, n_centers)
+    sums,            # OUT  double (n_centers,)
+    int n_threads,
+):
+    """sums = sum over rows of v k(row, center)."""
+    if tiles.itemsize == sizeof(float):
+        return _correlate_centers[float](tiles, v, centers, partial, sums, n_threads)
+    return _correlate_centers[double](tiles, v, centers, partial, sums, n_threads)
+
+
 cdef void _fill_tile(const real[:, :, ::1] tiles, const real[:, ::1] centers, const double[:, ::1] weights,
                      double constant, real[:, ::1] column, Py_ssize_t t, Py_ssize_t start, Py_ssize_t stop,
                      double *total) noexcept nogil:
@@ -94,15 +103,10 @@ cdef void _fill_tile(const real[:, :, ::1] tiles, const real[:, ::1] centers, co
         column[t, i] = <real>total[i]
 
 
-def fill_column(
-    const real[:, :, ::1] tiles,     # IN   (n_tiles, n_features, TILE)
-    const real[:, ::1] centers,      # IN   (n_centers, n_features)
-    const double[:, ::1] weights,    # IN   (1, n_centers)
-    double constant,
-    real[:, ::1] column,             # OUT  (n_tiles, TILE)
-    int n_threads,
+cdef _fill_column(
+    const real[:, :, ::1] tiles, const real[:, ::1] centers, const double[:, ::1] weights, double constant,
+    real[:, ::1] column, int n_threads,
 ):
-    """column = constant + sum over centers of weights k(row, center)."""
     _check_centers(tiles, centers)
     agree(weights.shape[0] == 1 and weights.shape[1] == centers.shape[0], "weights must have shape (1, n_centers)")
     agree(is_tiled(column, tiles.shape[0]), "column must have shape (n_tiles, 128)")
@@ -122,6 +126,20 @@ def fill_column(
                 look_at_signals(&work, (last - first) * each * ((stop - start) // TERMS))
                 start += TERMS * at_once(each)
             first = last
+
+
+def fill_column(
+    tiles,             # IN   real (n_tiles, n_features, TILE)
+    centers,           # IN   real (n_centers, n_features)
+    weights,           # IN   double (1, n_centers)
+    double constant,
+    column,            # OUT  real (n_tiles, TILE)
+    int n_threads,
+):
+    """column = constant + sum over centers of weights k(row, center)."""
+    if tiles.itemsize == sizeof(float):
+        return _fill_column[float](tiles, centers, weights, constant, column, n_threads)
+    return _fill_column[double](tiles, centers, weights, constant, column, n_threads)
 
 
 cdef void _strip_products(const real[:, :, ::1] columns, Py_ssize_t n_columns, const double[:, ::1] weight,
@@ -146,17 +164,10 @@ cdef int _check_columns(const real[:, :, ::1] columns, const double[:, ::1] weig
     return agree(is_tiled(residual, columns.shape[1]), "residual must have shape (n_tiles, 128)")
 
 
-def multiply_columns(
-    const real[:, :, ::1] columns,     # IN   (capacity, n_tiles, TILE)
-    Py_ssize_t n_columns,              # of which are in use
-    const double[:, ::1] weight,       # IN   (n_tiles, TILE), 0 for padding
-    const double[:, ::1] residual,     # IN   (n_tiles, TILE)
-    double[:, ::1] partial,            # TEMP (n_strips, 2 n_columns or more)
-    double[:, ::1] scratch,            # TEMP (n_threads, PRODUCT_SCRATCH)
-    double[:, ::1] products,           # OUT  (capacity, 2)
-    int n_threads,
+cdef _multiply_columns(
+    const real[:, :, ::1] columns, Py_ssize_t n_columns, const double[:, ::1] weight, const double[:, ::1] residual,
+    double[:, ::1] partial, double[:, ::1] scratch, double[:, ::1] products, int n_threads,
 ):
-    """products[j] = weighted sums over rows of column j times the last column, and times the residual."""
     cdef Py_ssize_t b, j, strips = (columns.shape[1] + LONG_TILES - 1) // LONG_TILES
     agree(n_columns >= 1, "n_columns must be at least 1")
     _check_columns(columns, weight, residual, n_columns)
@@ -179,6 +190,22 @@ def multiply_columns(
                 products[j, 1] += partial[b, 2 * j + 1]
 
 
+def multiply_columns(
+    columns,                # IN   real (capacity, n_tiles, TILE)
+    Py_ssize_t n_columns,   # of which are in use
+    weight,                 # IN   double (n_tiles, TILE), 0 for padding
+    residual,               # IN   double (n_tiles, TILE)
+    partial,                # TEMP double (n_strips, 2 n_columns or more)
+    scratch,                # TEMP double (n_threads, PRODUCT_SCRATCH)
+    products,               # OUT  double (capacity, 2)
+    int n_threads,
+):
+    """products[j] = weighted sums over rows of column j times the last column, and times the residual."""
+    if columns.itemsize == sizeof(float):
+        return _multiply_columns[float](columns, n_columns, weight, residual, partial, scratch, products, n_threads)
+    return _multiply_columns[double](columns, n_columns, weight, residual, partial, scratch, products, n_threads)
+
+
 cdef double _strip_shift(const real[:, :, ::1] columns, const double[::1] steps, const double[:, ::1] weight,
                          double[:, ::1] residual, Py_ssize_t strip) noexcept nogil:
     cdef Py_ssize_t i, t, start = strip * LONG_TILES, stop = min(start + LONG_TILES, columns.shape[1])
@@ -192,15 +219,10 @@ cdef double _strip_shift(const real[:, :, ::1] columns, const double[::1] steps,
     return total
 
 
-def shift_residual(
-    const real[:, :, ::1] columns,     # IN   (capacity, n_tiles, TILE)
-    const double[::1] steps,           # IN   (n_columns,) of the first columns
-    const double[:, ::1] weight,       # IN   (n_tiles, TILE), 0 for padding
-    double[:, ::1] residual,           # IN   (n_tiles, TILE); OUT
-    double[:, ::1] partial,            # TEMP (n_strips, 1 or more)
-    int n_threads,
+cdef _shift_residual(
+    const real[:, :, ::1] columns, const double[::1] steps, const double[:, ::1] weight, double[:, ::1] residual,
+    double[:, ::1] partial, int n_threads,
 ):
-    """residual += columns . steps; return the weighted sum of its squares."""
     cdef Py_ssize_t b, strips = (columns.shape[1] + LONG_TILES - 1) // LONG_TILES
     _check_columns(columns, weight, residual, steps.shape[0])
     agree(holds(partial, strips, 1), "partial must have shape (n_strips, 1)")
@@ -217,3 +239,17 @@ def shift_residual(
         for b in range(strips):
             total += partial[b, 0]
     return total
+
+
+def shift_residual(
+    columns,         # IN   real (capacity, n_tiles, TILE)
+    steps,           # IN   double (n_columns,) of the first columns
+    weight,          # IN   double (n_tiles, TILE), 0 for padding
+    residual,        # IN   double (n_tiles, TILE); OUT
+    partial,         # TEMP double (n_strips, 1 or more)
+    int n_threads,
+):
+    """residual += columns . steps; return the weighted sum of its squares."""
+    if columns.itemsize == sizeof(float):
+        return _shift_residual[float](columns, steps, weight, residual, partial, n_threads)
+    return _shift_residual[double](columns, steps, weight, residual, partial, n_threads)

@@ -144,16 +144,9 @@ cdef inline double _part(double x, double slope) noexcept nogil:
     return min(max(x * slope, -LARGEST_PART), LARGEST_PART) if slope != 0 else 0.0
 
 
-def score_lines(
-    const real[:, :, ::1] X,          # IN     (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
-    const double[::1] center,         # IN     (n_features,)
-    const double[:, ::1] slopes,      # IN     (n_features, n_outputs)
-    double[:, ::1] out,               # IN OUT (n_samples, n_outputs)
+cdef _score_lines(
+    const real[:, :, ::1] X, const double[::1] center, const double[:, ::1] slopes, double[:, ::1] out,
 ):
-    """out += (x - center) slopes, column after column in double, so that a row's bits depend on no other row.
-
-    A product is at most LARGEST_PART in magnitude, so that their sum is finite.
-    """
     cdef Py_ssize_t n_samples = out.shape[0], n_outputs = out.shape[1], n_features = X.shape[1], width = X.shape[2]
     cdef Py_ssize_t work = 0, row, i, j, k, t
     cdef double x
@@ -172,3 +165,18 @@ def score_lines(
                     for k in range(n_outputs):
                         out[row, k] += _part(x, slopes[j, k])
             look_at_signals(&work, width * n_features * (1 + n_outputs))
+
+
+def score_lines(
+    X,        # IN   real (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
+    center,   # IN   double (n_features,)
+    slopes,   # IN   double (n_features, n_outputs)
+    out,      # IN OUT double (n_samples, n_outputs)
+):
+    """out += (x - center) slopes, column after column in double, so that a row's bits depend on no other row.
+
+    A product is at most LARGEST_PART in magnitude, so that their sum is finite.
+    """
+    if X.itemsize == sizeof(float):
+        return _score_lines[float](X, center, slopes, out)
+    return _score_lines[double](X, center, slopes, out)
