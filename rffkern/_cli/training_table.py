@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from .._columns.raw import CATEGORY, DATE, EMPTY
 from .._columns.tables import RawTable
+from .._estimator.registry import AUTOMATIC
 from ..errors import InvalidInputError
 from .array_table import ArrayTable
 from .labels import to_labels, to_targets
@@ -118,7 +119,12 @@ def read_training(table: Table, target_text: str | None, drop: list[str], classi
     cells = [] if categorical is None else [Cells(CATEGORY if j in marked else UNKNOWN, gaps=True) for j in features]
     X, labels, columns = _read_rows(table, features, target, classifies is not False, rejects, cells)
     has_labels = holds_labels(labels) if classifies is None else classifies
-    y = _checked_labels(table, labels) if has_labels else to_targets(labels, table.path)
+    try:
+        y = _checked_labels(table, labels) if has_labels else to_targets(labels, table.path)
+    except InvalidInputError as error:
+        if classifies is None and not has_labels and rejects is not None:  # the cells were read as words
+            raise InvalidInputError(f"{error}; --model {AUTOMATIC[1]} rejects such rows") from error
+        raise
     told = told_rule(_target_name(table, target), y, has_labels) if classifies is None else None
     if told is not None:
         say(printable(f"{table.path}: {told}"))

@@ -100,7 +100,11 @@ def test_a_fault_among_numbers_is_named(folder, table, capsys):
     target[8] = "oops"
     write_csv(folder / "f.csv", X, target)
     assert fit(folder, "f.csv") == 65
-    assert "expected a finite number as the target of data row 9, got 'oops'" in capsys.readouterr().err
+    assert "expected a finite number as the target of data row 9, got 'oops'\n" in capsys.readouterr().err
+    assert fit(folder, "f.csv", "--reject", str(folder / "r.csv")) == 65
+    assert "got 'oops'; --model fourier_boosting_regressor rejects such rows\n" in capsys.readouterr().err
+    assert fit(folder, "f.csv", "--reject", str(folder / "r.csv"), "--model", "fourier_boosting_regressor") == 0
+    assert "1 of 300 rows rejected" in capsys.readouterr().err
 
 
 def test_progress_comes_from_the_threads_of_members(folder, monkeypatch):
