@@ -30,7 +30,9 @@ def in_threads(jobs: Sequence[Callable[[], Member]], n_threads: int, stop: threa
         try:
             while not all(future.done() for future in futures):
                 for future in futures:
-                    if not future.done():
+                    if future.done():
+                        future.result()  # or its error, which ends the others
+                    else:
                         threading.Event().wait(0)  # lets signals in
                         _wait(future)
             return [future.result() for future in futures]
