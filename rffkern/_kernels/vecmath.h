@@ -104,14 +104,15 @@ typedef struct { VM_FUNCTIONS(VM_MEMBER, double) } vecmath_f64;
 extern const vecmath_f32 vecmath_f32_baseline;
 extern const vecmath_f64 vecmath_f64_baseline;
 #ifdef VM_HAVE_LEVELS
-extern const vecmath_f32 vecmath_f32_v2, vecmath_f32_v3, vecmath_f32_v4;
-extern const vecmath_f64 vecmath_f64_v2, vecmath_f64_v3, vecmath_f64_v4;
+extern const vecmath_f32 vecmath_f32_v3, vecmath_f32_v4;
+extern const vecmath_f64 vecmath_f64_v3, vecmath_f64_v4;
 #endif
 
 static inline const vecmath_f32 *vm_table_f32(int level)
 {
 #ifdef VM_HAVE_LEVELS
-    static const vecmath_f32 *const tables[] = {&vecmath_f32_baseline, &vecmath_f32_v2, &vecmath_f32_v3,
+    /* Level v2 takes the baseline, whose vectors are as wide. */
+    static const vecmath_f32 *const tables[] = {&vecmath_f32_baseline, &vecmath_f32_baseline, &vecmath_f32_v3,
                                                 &vecmath_f32_v4};
     return tables[level];
 #else
@@ -123,7 +124,8 @@ static inline const vecmath_f32 *vm_table_f32(int level)
 static inline const vecmath_f64 *vm_table_f64(int level)
 {
 #ifdef VM_HAVE_LEVELS
-    static const vecmath_f64 *const tables[] = {&vecmath_f64_baseline, &vecmath_f64_v2, &vecmath_f64_v3,
+    /* Level v2 takes the baseline, whose vectors are as wide. */
+    static const vecmath_f64 *const tables[] = {&vecmath_f64_baseline, &vecmath_f64_baseline, &vecmath_f64_v3,
                                                 &vecmath_f64_v4};
     return tables[level];
 #else
