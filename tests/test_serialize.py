@@ -81,8 +81,9 @@ def boosted(tmp_path_factory):
     ("table_columns", lambda a: np.zeros((len(a), 40))), ("table_values", lambda a: np.full_like(a, 1.7e308)),
     ("table_values", lambda a: np.full_like(a, np.nan)), ("thresholds", lambda a: a * np.inf),
     ("feature_importances_", lambda a: a[:-1]), ("feature_importances_", lambda a: a[:0]),
-    ("member_rounds_", lambda a: a[:0]), ("member_rounds_", lambda a: a + 1), ("member_rounds_", lambda a: -a),
-    ("member_rounds_", lambda a: a + 0.5), ("member_rounds_", lambda a: a[:1]), ("eval_loss_", lambda a: a[:-1]),
+    ("member_counts_", lambda a: a[:0]), ("member_counts_", lambda a: a - 2), ("member_counts_", lambda a: -a),
+    ("member_counts_", lambda a: a + 0.5), ("member_counts_", lambda a: a[:1]), ("eval_loss_", lambda a: a[:-1]),
+    ("member_counts_", lambda a: a + np.arange(len(a))), ("member_counts_", lambda a: a * 1e15), ("term_rounds_", lambda a: a + 1e9),
 ])
 def test_tables_and_members_that_disagree_are_refused(boosted, refuse, name, change):
     header, arrays = boosted

@@ -20,7 +20,7 @@ from .counts import as_counts
 from .fit import Callback, Pace, train
 from .insight import Insight
 from .losses import ClassLoss, CountLoss, ValueLoss
-from .parameters import ARGUMENTS, ATTRIBUTES, PARAMETERS, Quantiles
+from .parameters import ARGUMENTS, ATTRIBUTES, MAX_MEMBERS, PARAMETERS, Quantiles
 from .stages import check_rounds
 
 Double = NDArray[np.float64]
@@ -33,7 +33,7 @@ class _FourierBoosting(Insight, Model):
     """What the classifier and the regressor share."""
 
     _expansion_form = TermExpansion
-    _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "member_rounds_", "term_rounds_")
+    _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "member_counts_", "term_rounds_")
     _arguments = ARGUMENTS
 
     n_members: int | None
@@ -57,11 +57,12 @@ class _FourierBoosting(Insight, Model):
                   classes: NDArray[Any] | None) -> dict[str, Any]:
         if any(array.ndim != 1 for array in arrays.values()) or len(arrays["train_loss_"]) != len(arrays["eval_loss_"]):
             raise ValueError("loss curves do not agree in number")
-        n_rounds, members = len(arrays["train_loss_"]) - 1, arrays["member_rounds_"]
-        if not len(members) or (members != np.floor(members)).any() or members.min() < 0 or members.max() != n_rounds:
+        n_rounds, counts = len(arrays["train_loss_"]) - 1, arrays["member_counts_"]
+        if len(counts) != n_rounds + 1 or not len(counts) or (counts != np.floor(counts)).any() or (
+                np.diff(counts) > 0).any() or not 1 <= counts[-1] <= counts[0] <= MAX_MEMBERS:
             raise ValueError("members and loss curves do not agree in number")
         check_rounds(arrays["term_rounds_"], n_rounds, expansion.n_terms)
-        return super()._restored(expansion, arrays, classes) | {"n_estimators_": n_rounds, "n_members_": len(members)}
+        return super()._restored(expansion, arrays, classes) | {"n_estimators_": n_rounds, "n_members_": int(counts[0])}
 
 
 class FourierBoostingClassifier(_FourierBoosting, Classifier):

@@ -203,7 +203,8 @@ def _attributes(members: Sequence[Member], ensemble: Ensemble) -> dict[str, Any]
     """What is kept of members beside their terms."""
     longest = max(len(member.curve) for member in members)
     curves = np.array([[*member.curve, *[member.curve[-1]] * (longest - len(member.curve))] for member in members])
+    n_rounds = np.array([len(member.taken) for member in members])
     return {"n_estimators_": longest - 1, "n_members_": len(members),
-            "member_rounds_": np.array([len(member.taken) for member in members], dtype=np.float64),
+            "member_counts_": (n_rounds[:, None] >= np.arange(longest)).sum(axis=0).astype(np.float64),
             "train_loss_": curves[:, :, 0].mean(axis=0), "eval_loss_": curves[:, :, 1].mean(axis=0),
             "term_rounds_": ensemble.rounds}

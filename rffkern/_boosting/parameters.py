@@ -20,6 +20,7 @@ from .._estimator.parameters import (
 )
 from ..errors import InvalidInputError
 
+MAX_MEMBERS = 1000
 KINDS = ("waves", "tables", "lines")
 
 
@@ -56,7 +57,7 @@ _QUANTILE = Number(float, 1e-6, 1 - 1e-6)
 
 PARAMETERS = (
     N_ESTIMATORS.described("Largest number of rounds of a member."),
-    Parameter("n_members", Number(int, 1, 1000, optional=True),
+    Parameter("n_members", Number(int, 1, MAX_MEMBERS, optional=True),
               "Number of members, whose mean is the model.  None: 10 on up to 1,000 rows, 5 from 3,000 to 5,000, 2 on "
               "30,000, and 1 from 300,000 on."),
     Parameter("learning_rate", Number(float, 0, 1, open_low=True, word="auto"),
@@ -98,7 +99,8 @@ ATTRIBUTES = (
     Attribute("train_loss_, eval_loss_", "arrays",
               "Mean loss of the rows learned from and of those held out, before the first round and after each, up to "
               "those kept; the mean over members, of which one that has ended counts with its last."),
-    Attribute("member_rounds_", "array of shape (n_members_,)", "Number of rounds kept of each member."),
+    Attribute("member_counts_", "array of shape (n_estimators_ + 1,)",
+              "Number of members that keep at least 0, 1, 2, ... rounds."),
     Attribute("term_rounds_", "array of shape (n_terms,)",
               "For each term of `expansion_`, cosines before tables, the round of its member that took it, from 1."),
     Attribute("feature_importances_", "array of shape (n_features_in_,)",

@@ -10,6 +10,9 @@ from .streams import printable
 
 _MOST_SHOWN = 12
 
+# Curves with an entry for each round or term.
+_OF_ROUNDS = ("member_counts_", "term_rounds_")
+
 
 def run_info(arguments: argparse.Namespace) -> None:
     """Print what a file holds, as lines or as one JSON object."""
@@ -34,11 +37,13 @@ def _facts(model: Any, n_bytes: int) -> dict[str, Any]:
     if hasattr(model, "feature_names_in_"):
         facts["feature names"] = model.feature_names_in_.tolist()
     if "table_columns" in expansion.arrays():
-        facts |= _of_terms(expansion, getattr(model, "n_members_", None))
+        facts |= _of_terms(expansion, model)
     for name in getattr(model, "_fitted_curves", ()):
         values, fact = getattr(model, name), name.strip("_").replace("_", " ")
         if name == "feature_importances_":
             facts[fact] = _ranked(values, facts.get("feature names"))
+        elif name in _OF_ROUNDS:
+            continue
         elif not name.endswith("loss_"):
             facts[fact] = [float(f"{value:.6g}") for value in values]
         elif values.size:
@@ -55,10 +60,10 @@ def _facts(model: Any, n_bytes: int) -> dict[str, Any]:
     return facts
 
 
-def _of_terms(expansion: Any, n_members: int | None) -> dict[str, int]:
-    """How many terms of each kind there are."""
+def _of_terms(expansion: Any, model: Any) -> dict[str, int]:
+    """How many terms of each kind there are, and members and rounds, unless the model is the expansion alone."""
     facts = {"cosines": len(expansion.omegas), "tables": len(expansion.table_columns)}
-    return facts if n_members is None else {"members": n_members, **facts}
+    return facts if model is expansion else {"members": model.n_members_, "rounds": model.n_estimators_, **facts}
 
 
 def _ranked(importances: Any, names: list[str] | None) -> dict[str, float]:

@@ -144,7 +144,6 @@ cdef class ColumnForms:
                 table[i, 2] = (heights[i] - heights[i - 1]) / (knots[i] - knots[i - 1])
         form.guide, form.knots = &guide[0], <vf_knot *>&table[0, 0]
         self.held.append((guide, table))
-        return 0
 
 
 cdef inline const real *_shifted(const real *place, Py_ssize_t n_bytes) noexcept nogil:

@@ -1,5 +1,6 @@
 """From checked rows to a fitted model: sizes, folds, what is kept of members, and who is told."""
 
+import itertools
 import threading
 
 import numpy as np
@@ -29,17 +30,19 @@ def test_the_callback_sees_every_round_of_every_member():
     assert [info.n_rounds for info in seen].count(1) == 2
     assert all(info.n_estimators == 30 for info in seen)
     starts = [k for k, info in enumerate(seen) if info.n_rounds == 1] + [len(seen)]
-    for size, start, stop in zip(model.member_rounds_, starts, starts[1:], strict=False):
+    best = []
+    for start, stop in itertools.pairwise(starts):
         losses = [info.eval_loss for info in seen[start:stop]]
-        assert size <= np.argmin(losses) + 1
+        best.append(np.argmin(losses) + 1)
         assert len(losses) == 30 or len(losses) - 1 - np.argmin(losses) == 4
+    assert model.member_counts_.tolist() == [sum(size >= t for size in best) for t in range(max(best) + 1)]
 
 
 def test_a_callback_ends_the_fit():
     seen = []
     model = FourierBoostingRegressor(**SHORT, early_stopping_rounds=None)
     model.fit(X, Y, callback=lambda info: seen.append(info) or len(seen) == 5)
-    assert model.member_rounds_.tolist() == [5, 1]
+    assert model.member_counts_.tolist() == [2, 2, 1, 1, 1, 1]
     with pytest.raises(InvalidInputError, match="callback must be callable"):
         model.fit(X, Y, callback=3)
 
@@ -78,8 +81,9 @@ def test_curves_are_means_over_members():
     model = FourierBoostingRegressor(**SHORT, early_stopping_rounds=None).fit(X, Y)
     assert len(model.train_loss_) == len(model.eval_loss_) == 31
     assert model.train_loss_[-1] < 0.5 * model.train_loss_[0]
-    assert model.n_members_ == len(model.member_rounds_) == 2
-    assert model.n_estimators_ == model.member_rounds_.max()
+    assert model.n_members_ == 2
+    assert model.n_estimators_ == 30
+    assert model.member_counts_.tolist() == [2] * 31
 
 
 def test_held_out_rows_have_no_part_in_terms():
