@@ -83,7 +83,8 @@ def boosted(tmp_path_factory):
     ("feature_importances_", lambda a: a[:-1]), ("feature_importances_", lambda a: a[:0]),
     ("member_counts_", lambda a: a[:0]), ("member_counts_", lambda a: a - 2), ("member_counts_", lambda a: -a),
     ("member_counts_", lambda a: a + 0.5), ("member_counts_", lambda a: a[:1]), ("eval_loss_", lambda a: a[:-1]),
-    ("member_counts_", lambda a: a + np.arange(len(a))), ("member_counts_", lambda a: a * 1e15), ("term_rounds_", lambda a: a + 1e9),
+    ("member_counts_", lambda a: a + np.arange(len(a))), ("member_counts_", lambda a: a * 1e15),
+    ("term_rounds_", lambda a: a + 1e9),
 ])
 def test_tables_and_members_that_disagree_are_refused(boosted, refuse, name, change):
     header, arrays = boosted
