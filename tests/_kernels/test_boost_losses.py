@@ -139,12 +139,15 @@ def test_losses_that_are_small_keep_their_digits():
 
 
 def test_many_rows_lose_no_digits():
-    """The sum over a million equal rows, in single precision, would be off by far more."""
-    problem = LossProblem(6, "LOGISTIC", 2**20, 128, weighted=False, n_outputs=1)
-    problem.scores[:], problem.directions[:], problem.targets[:] = 0.3, 1, 1
-    losses, g, h = twin("LOGISTIC", problem.scores[:, :1], problem.targets[:1])
-    assert problem.update(0.0)[1] == pytest.approx(2**20 * losses[0], rel=3e-7)
-    assert problem.slopes(0.0) == pytest.approx((2**20 * g[0, 0], 2**20 * h[0, 0]), rel=3e-7)
+    """The sum over a million equal rows is that of one tile so many times; in single precision it would be far off."""
+    sums = []
+    for n_rows in (128, 2**20):
+        problem = LossProblem(6, "LOGISTIC", n_rows, 128, weighted=False, n_outputs=1)
+        problem.scores[:], problem.directions[:], problem.targets[:] = 0.3, 1, 1
+        sums.append(np.array([problem.update(0.0)[1], *problem.slopes(0.0)]))
+    np.testing.assert_allclose(sums[1], 2**13 * sums[0], rtol=1e-12)
+    loss, g, h = twin("LOGISTIC", problem.scores[:, :1], problem.targets[:1])
+    np.testing.assert_allclose(sums[0] / 128, [loss[0], g[0, 0], h[0, 0]], rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -27,6 +27,8 @@ from common.protocols import load
 from columns.dressed import GAPS, Rows, Table, dressed, missing_cells, part, some_rows, with_gaps
 from rffkern import (
     ColumnMap,
+    FourierBoostingClassifier,
+    FourierBoostingRegressor,
     GBRFF2Classifier,
     GBRFFRegressor,
     RFFNetClassifier,
@@ -37,7 +39,7 @@ from rffkern import (
 
 CLASSES = ("heart", "australian", "german", "pima", "vehicle", "phoneme", "spambase", "electricity", "covtype_a")
 TARGETS = ("concrete", "california", "cpu_small", "energy", "wine_quality_red", "protein")
-MODELS = ("gbrff2", "gbrff2-rank", "gbrff", "gbrff-slow", "rffnet", "rffnet-rank", "sparse", "lightgbm",
+MODELS = ("fourier-rank", "gbrff2", "gbrff2-rank", "gbrff", "gbrff-slow", "rffnet", "rffnet-rank", "sparse", "lightgbm",
           "lightgbm-tuned")
 
 LEAVES, RATES = (4, 8, 16, 31), (0.05, 0.1)  # of the tuned LightGBM; rounds by a fifth of the rows
@@ -58,6 +60,7 @@ def model_of(name: str, classes: bool) -> Any:
     columns = ColumnMap(("standard", "rank") if variant == "rank" else ("standard",))
     settings = {"learning_rate": 0.1} if variant == "slow" else {}  # a fifth of the default
     makers: dict[tuple[str, bool], Callable[..., Any]] = {
+        ("fourier", True): FourierBoostingClassifier, ("fourier", False): FourierBoostingRegressor,
         ("gbrff2", True): GBRFF2Classifier, ("gbrff", False): GBRFFRegressor,
         ("rffnet", True): RFFNetClassifier, ("rffnet", False): RFFNetRegressor,
         ("sparse", True): SparseKernelClassifier, ("sparse", False): SparseKernelRegressor}
