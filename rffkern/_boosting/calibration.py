@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.tiles import TILE
+from .._data.weights import weighted_quantile
 from .._kernels import boost_losses
-from .losses import Problem, weighted_quantile
+from .losses import Problem
 from .member import Member
 from .rows import Layout
 

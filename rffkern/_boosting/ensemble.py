@@ -45,17 +45,6 @@ def in_threads(jobs: Sequence[Callable[[], Member]], n_threads: int, stop: threa
         pool.shutdown(wait=False)
 
 
-class Terms(NamedTuple):
-    """Arrays of a `TermExpansion` in units of the rows that members learn from."""
-
-    omegas: Double
-    phases: Double
-    amplitudes: Double
-    table_columns: Double
-    thresholds: Double
-    table_values: Double
-
-
 class Ensemble(NamedTuple):
     """The mean of members."""
 

@@ -255,8 +255,8 @@ class Lines:
         products -= np.outer(self._means, gradient.sum(axis=1, dtype=np.float64))
         shrunk = (self._vectors.T @ products) / (self._spectrum + self._ridge * self._total)[:, None]
         slopes = np.zeros((self._n_columns, len(gradient)))
-        slopes[self._chosen] = self._vectors @ shrunk
-        np.matmul(slopes[self._chosen].T.astype(np.float32), self._rows, out=state.directions)
+        slopes[self._chosen] = found = self._vectors @ shrunk
+        np.matmul(found.T.astype(np.float32), self._rows, out=state.directions)
         return Line(slopes)
 
     def take(self, term: Line, step: float) -> None:

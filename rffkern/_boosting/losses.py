@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.weights import weighted_quantile
 from .._kernels import boost_losses
 
 Single = NDArray[np.float32]
@@ -101,10 +102,3 @@ def _started(kernel: int, intercept: Double, targets: NDArray[np.float64],
 def _spread(values: Double, weights: Double) -> float:
     """1.4826 times the median distance from the median, the standard deviation of normal values; 1 where it is 0."""
     return 1.4826 * weighted_quantile(np.abs(values - weighted_quantile(values, weights, 0.5)), weights, 0.5) or 1.0
-
-
-def weighted_quantile(values: Double, weights: Double, quantile: float) -> float:
-    """The least value such that rows of this share of the weight are not above it."""
-    order = np.argsort(values)
-    reached = np.cumsum(weights[order])
-    return float(values[order][np.searchsorted(reached, quantile * reached[-1])])

@@ -3,7 +3,7 @@
 import itertools
 from typing import Any, NamedTuple
 
-from .._data.arguments import Number
+from .._data.arguments import Distinct, Number
 from .._estimator.parameters import ARGUMENTS as SHARED
 from .._estimator.parameters import (
     COLUMNS,
@@ -22,21 +22,6 @@ from ..errors import InvalidInputError
 
 MAX_MEMBERS = 1000
 KINDS = ("waves", "tables", "lines")
-
-
-class _Kinds(NamedTuple):
-    """Accept a tuple of distinct kinds."""
-
-    @property
-    def domain(self) -> str:
-        """What is accepted, as documentation says it."""
-        return "tuple of " + ", ".join(f'"{kind}"' for kind in KINDS)
-
-    def __call__(self, name: str, value: Any) -> None:
-        """Raise InvalidInputError unless the value is accepted."""
-        if (not isinstance(value, (tuple, list)) or not value or len({*map(str, value)}) < len(value)
-                or any(kind not in KINDS for kind in value)):
-            raise InvalidInputError(f"{name} must be a tuple of distinct kinds among {', '.join(KINDS)}, got {value!r}")
 
 
 class Quantiles(NamedTuple):
@@ -66,7 +51,7 @@ PARAMETERS = (
               "double it."),
     Parameter("reg_lambda", Number(float, 0, 1e10, word="auto"),
               'Weight of |omega|^2 in the descent of waves, for those of scale 1; "auto" is 0.6 / n for n rows.'),
-    Parameter("kinds", _Kinds(),
+    Parameter("kinds", Distinct("kinds", KINDS),
               'Kinds of weak learners: "waves", a pair of cosine and sine over some columns; "tables", in which a few '
               'thresholds choose a cell; and "lines", linear functions of all columns.  Their chances follow what they '
               "gain on held-out rows."),

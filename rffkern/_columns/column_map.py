@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.arguments import Choice, Number, check_all
+from .._data.arguments import Choice, Distinct, Number, check_all
 from .._data.protocol import Attribute, Parameter, Parametrised, describe, not_fitted
 from .._data.row_blocks import RowBlocks
 from .._data.validation import as_numeric, check_labels, check_targets, refuse_masked
@@ -19,22 +19,6 @@ from .survey import Survey
 from .tables import RawTable, check_table, column_name, read_table
 
 Double = NDArray[np.float64]
-
-
-class _Forms(NamedTuple):
-    """Accept a tuple of distinct forms."""
-
-    @property
-    def domain(self) -> str:
-        """What is accepted, as documentation says it."""
-        return "tuple of " + ", ".join(f'"{form}"' for form in NUMERIC_FORMS)
-
-    def __call__(self, name: str, value: Any) -> None:
-        """Raise InvalidInputError unless the value is accepted."""
-        if (not isinstance(value, (tuple, list)) or not value or len(set(map(str, value))) < len(value)
-                or any(not isinstance(form, str) or form not in NUMERIC_FORMS for form in value)):
-            raise InvalidInputError(f"{name} must be a tuple of distinct forms among {', '.join(NUMERIC_FORMS)}, got "
-                                    f"{value!r}")
 
 
 class _Features(NamedTuple):
@@ -117,7 +101,7 @@ class ColumnMap(Parametrised):
     """
 
     _parameters = (
-        Parameter("numeric", _Forms(), "The forms of numeric columns and dates."),
+        Parameter("numeric", Distinct("forms", tuple(NUMERIC_FORMS)), "The forms of numeric columns and dates."),
         Parameter("categorical_features", _Features(), "Columns of numbers that are categories."),
         Parameter("max_levels", Number(int, 1, 10**5),
                   "A category of more levels that are not rare becomes target statistics; without y, the most frequent "

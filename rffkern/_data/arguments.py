@@ -88,6 +88,25 @@ class Choice(NamedTuple):
         check_choice(name, value, self.choices)
 
 
+class Distinct(NamedTuple):
+    """Accept a tuple of distinct words among some; `noun` is what they are."""
+
+    noun: str
+    words: tuple[str, ...]
+
+    @property
+    def domain(self) -> str:
+        """What is accepted, as documentation says it."""
+        return "tuple of " + ", ".join(f'"{word}"' for word in self.words)
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise InvalidInputError unless the value is accepted."""
+        if (not isinstance(value, (tuple, list)) or not value or len({*map(str, value)}) < len(value)
+                or any(not isinstance(word, str) or word not in self.words for word in value)):
+            raise InvalidInputError(f"{name} must be a tuple of distinct {self.noun} among {', '.join(self.words)}, got "
+                                    f"{value!r}")
+
+
 class RandomState(NamedTuple):
     """Accept a seed, a Generator or None."""
 

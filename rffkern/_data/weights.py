@@ -76,6 +76,13 @@ class RowWeights:
         return np.where(self.values[rows, None] > 0, block, stand_in)
 
 
+def weighted_quantile(values: Double, weights: Double, share: float) -> float:
+    """The smallest of some values at which the cumulative weight reaches a share of the total."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    return float(values[order[min(np.searchsorted(reached, share * reached[-1]), len(order) - 1)]])
+
+
 def check_weights(sample_weight: Any, n_samples: int, name: str = "sample_weight") -> RowWeights:
     """Return the weights of rows, refusing what is no finite number >= 0, or all zeros."""
     if sample_weight is None:

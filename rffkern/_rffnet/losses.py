@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.weights import RowWeights
+from .._data.weights import RowWeights, weighted_quantile
 from .._kernels import rffnet_losses
 
 Double = NDArray[np.float64]
@@ -122,10 +122,5 @@ class Softmax(Loss):
 
 
 def _quantiles(targets: Double, weights: RowWeights, quantile: float) -> Double:
-    """The smallest value of each column at which the cumulative weight reaches a share of the total."""
-    weight, found = weights.each, []
-    for column in targets.T:
-        order = np.argsort(column, kind="stable")
-        reached = np.cumsum(weight[order])
-        found.append(column[order[min(np.searchsorted(reached, quantile * reached[-1]), len(order) - 1)]])
-    return np.array(found)
+    """The quantile of each column."""
+    return np.array([weighted_quantile(column, weights.each, quantile) for column in targets.T])
