@@ -4,6 +4,7 @@ from numpy.typing import NDArray
 from .array_types import Double
 
 MAX_DEPTH: int
+FEW_CANDIDATES: int
 ALWAYS_LEFT: int
 
 def store_size(n_train: int, n_outputs: int, n_candidates: int, depth: int) -> int: ...

@@ -14,6 +14,9 @@
 #define VC_LANES 16      /* widths are multiples */
 #define VC_CODES 256
 #define VC_GROUP 8       /* columns whose codes share a word */
+#define VC_FEW_BITS 6
+#define VC_FEW_PLACES 64 /* for whose sums codes stand together where there are many candidates */
+#define VC_FEW 5         /* candidates up to which each code has a place */
 #define VC_MAX_DEPTH 16
 #define VC_TABLES 32     /* whose values are summed in REAL before they are added to a double */
 #define VC_KEPT 262144   /* two megabytes */
@@ -35,6 +38,12 @@ typedef struct {
     ptrdiff_t candidate, cut;     /* the question of the last level */
 } vc_growth;
 
+/* Sums over codes of a candidate. */
+static inline ptrdiff_t vc_places(ptrdiff_t n_candidates)
+{
+    return n_candidates > VC_FEW ? VC_FEW_PLACES : VC_CODES;
+}
+
 /* The most cells of a level whose sums over codes are kept: of two cells that were one, the sums of the larger are then
    a difference.  They take no more memory than a copy of the rows, or VC_KEPT numbers. */
 static inline ptrdiff_t vc_kept_cells(ptrdiff_t n_rows, ptrdiff_t n_outputs, ptrdiff_t n_candidates, ptrdiff_t depth)
@@ -42,7 +51,7 @@ static inline ptrdiff_t vc_kept_cells(ptrdiff_t n_rows, ptrdiff_t n_outputs, ptr
     const ptrdiff_t n_words = (n_candidates + VC_GROUP - 1) / VC_GROUP + n_outputs;
     const ptrdiff_t room = n_rows * n_words > VC_KEPT ? n_rows * n_words : VC_KEPT;
     ptrdiff_t n_cells = 1;
-    while (2 * n_cells < (ptrdiff_t)1 << depth && 4 * VC_CODES * n_cells * n_outputs * n_candidates <= room) n_cells *= 2;
+    while (2 * n_cells < (ptrdiff_t)1 << depth && 4 * vc_places(n_candidates) * n_cells * n_outputs * n_candidates <= room) n_cells *= 2;
     return n_cells;
 }
 
@@ -51,7 +60,7 @@ static inline ptrdiff_t vc_store_size(ptrdiff_t n_rows, ptrdiff_t n_outputs, ptr
 {
     const ptrdiff_t n_words = (n_candidates + VC_GROUP - 1) / VC_GROUP + n_outputs;
     const ptrdiff_t n_cells = vc_kept_cells(n_rows, n_outputs, n_candidates, depth);
-    return 8 + 2 * VC_CODES * n_cells * n_outputs * n_candidates + n_candidates * (VC_CODES / 2 + 1)
+    return 8 + 2 * vc_places(n_candidates) * n_cells * n_outputs * n_candidates + n_candidates * (VC_CODES / 2 + 1)
            + 2 * n_words * n_rows + 3 * (((ptrdiff_t)1 << depth) + 1);
 }
 

@@ -19,6 +19,7 @@ cdef extern from "cells.h" nogil:
         double scale, score
         Py_ssize_t candidate, cut
     enum:
+        VC_FEW
         VC_MAX_DEPTH
         VC_TABLES
     Py_ssize_t vc_store_size(Py_ssize_t n_rows, Py_ssize_t n_outputs, Py_ssize_t n_candidates,
