@@ -206,7 +206,7 @@ static void begin(vc_growth *growth)
 
 /* sums[j, place, :] += g and h, over rows, for n columns. */
 static ALWAYS_INLINE void add_rows_of(const uint64_t *restrict words, const uint64_t *restrict pairs, ptrdiff_t n_rows,
-                                      double *restrict sums, const int n_places, const int n)
+                                      double *restrict sums, ptrdiff_t n_places, const int n)
 {
     ptrdiff_t i;
     int j;
@@ -221,20 +221,15 @@ static ALWAYS_INLINE void add_rows_of(const uint64_t *restrict words, const uint
 static void add_rows(const uint64_t *words, const uint64_t *pairs, ptrdiff_t n_rows, double *sums, ptrdiff_t n_places,
                      int n)
 {
-    switch (n + (n_places == VC_CODES ? 8 : 0)) {
-    case 1: add_rows_of(words, pairs, n_rows, sums, VC_FEW_PLACES, 1); break;
-    case 2: add_rows_of(words, pairs, n_rows, sums, VC_FEW_PLACES, 2); break;
-    case 3: add_rows_of(words, pairs, n_rows, sums, VC_FEW_PLACES, 3); break;
-    case 4: add_rows_of(words, pairs, n_rows, sums, VC_FEW_PLACES, 4); break;
-    case 5: add_rows_of(words, pairs, n_rows, sums, VC_FEW_PLACES, 5); break;
-    case 6: add_rows_of(words, pairs, n_rows, sums, VC_FEW_PLACES, 6); break;
-    case 7: add_rows_of(words, pairs, n_rows, sums, VC_FEW_PLACES, 7); break;
-    case 8: add_rows_of(words, pairs, n_rows, sums, VC_FEW_PLACES, 8); break;
-    case 9: add_rows_of(words, pairs, n_rows, sums, VC_CODES, 1); break;
-    case 10: add_rows_of(words, pairs, n_rows, sums, VC_CODES, 2); break;
-    case 11: add_rows_of(words, pairs, n_rows, sums, VC_CODES, 3); break;
-    case 12: add_rows_of(words, pairs, n_rows, sums, VC_CODES, 4); break;
-    default: add_rows_of(words, pairs, n_rows, sums, VC_CODES, 5); break;
+    switch (n) {
+    case 1: add_rows_of(words, pairs, n_rows, sums, n_places, 1); break;
+    case 2: add_rows_of(words, pairs, n_rows, sums, n_places, 2); break;
+    case 3: add_rows_of(words, pairs, n_rows, sums, n_places, 3); break;
+    case 4: add_rows_of(words, pairs, n_rows, sums, n_places, 4); break;
+    case 5: add_rows_of(words, pairs, n_rows, sums, n_places, 5); break;
+    case 6: add_rows_of(words, pairs, n_rows, sums, n_places, 6); break;
+    case 7: add_rows_of(words, pairs, n_rows, sums, n_places, 7); break;
+    default: add_rows_of(words, pairs, n_rows, sums, n_places, 8); break;
     }
 }
 
