@@ -112,7 +112,7 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
 
     def __init__(self, n_estimators: int = 3000, *, n_members: int | None = None, learning_rate: str | float = "auto",
                  reg_lambda: str | float = "auto", kinds: Sequence[str] = ("waves", "tables"),
-                 max_samples: int | None = 16384, class_weight: Any = None,
+                 max_samples: int | None = 8192, class_weight: Any = None,
                  early_stopping_rounds: str | int | None = "auto", validation_fraction: str | float = "auto",
                  columns: Any = "auto", random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
@@ -239,7 +239,7 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
     def __init__(self, n_estimators: int = 3000, *, loss: str = "squared", delta: float = 1.35,
                  quantile: float | Sequence[float] = 0.5, n_members: int | None = None,
                  learning_rate: str | float = "auto", reg_lambda: str | float = "auto",
-                 kinds: Sequence[str] = ("waves", "tables", "lines"), max_samples: int | None = 16384,
+                 kinds: Sequence[str] = ("waves", "tables", "lines"), max_samples: int | None = 8192,
                  early_stopping_rounds: str | int | None = "auto", validation_fraction: str | float = "auto",
                  columns: Any = "auto", random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:

@@ -36,8 +36,8 @@ def rules(n_rows: int) -> Rules:
         n_members=round(members),
         n_folds=round(_between(5, 10, large)),
         patience=round(_between(100, 200, small)),
-        depth=round(min(max(5 + 1.67 * math.log2(n_rows / 3360), 3), 10)),
+        depth=round(min(max(7.2 + 1.5 * math.log2(n_rows / 6000), 3), 12)),
         pair_rate=_between(0.15, 0.4, rising),
-        table_rate=_between(0.025, 0.15, rising),
+        table_rate=_between(0.025, 0.24, rising),
         reg_lambda=0.6 / n_rows,
     )

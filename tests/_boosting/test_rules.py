@@ -15,7 +15,7 @@ def test_known_sizes():
         "n_members": 10, "n_folds": 5, "patience": 100, "depth": 3, "pair_rate": 0.15, "table_rate": 0.025,
         "reg_lambda": 6e-4})
     assert rules(30_000)._asdict() == pytest.approx({
-        "n_members": 2, "n_folds": 10, "patience": 200, "depth": 10, "pair_rate": 0.4, "table_rate": 0.15,
+        "n_members": 2, "n_folds": 10, "patience": 200, "depth": 11, "pair_rate": 0.4, "table_rate": 0.24,
         "reg_lambda": 2e-5})
     assert rules(2).n_members == 10
     assert rules(10_000_000).n_members == 1
