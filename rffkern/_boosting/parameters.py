@@ -47,8 +47,8 @@ PARAMETERS = (
               "30,000, and 1 from 300,000 on."),
     Parameter("learning_rate", Number(float, 0, 1, open_low=True, word="auto"),
               'Share of the best step that a pair of waves takes.  "auto" is 0.15 on up to 1,000 rows and 0.4 from '
-              "30,000 on; tables take a sixth of it on few rows and three fifths on many, at any rate.  Several classes "
-              "double it."),
+              "30,000 on; tables take a sixth of it on few rows and three fifths on many, at any rate.  Several "
+              "classes double it."),
     Parameter("reg_lambda", Number(float, 0, 1e10, word="auto"),
               'Weight of |omega|^2 in the descent of waves, for those of scale 1; "auto" is 0.6 / n for n rows.'),
     Parameter("kinds", Distinct("kinds", KINDS),

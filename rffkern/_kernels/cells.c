@@ -453,15 +453,17 @@ static void add_window(const uint64_t *words, int byte, const uint64_t *pairs, p
 static void refine(vc_growth *growth, const parts *p)
 {
     const question asked = ask(growth, p);
-    const ptrdiff_t *starts = p->starts[growth->depth & 1], last = growth->n_bins[growth->candidates[growth->candidate]] - 1;
+    const ptrdiff_t *starts = p->starts[growth->depth & 1], n_cells = (ptrdiff_t)1 << growth->depth;
+    const ptrdiff_t last = growth->n_bins[growth->candidates[growth->candidate]] - 1;
     const ptrdiff_t first = growth->cut - VC_LANES / 2 + 1 > 0 ? growth->cut - VC_LANES / 2 + 1 : 0;
     uint8_t part[VC_CODES] = {0};
     float gains[VC_LANES] = {0}, best = -INFINITY;
     ptrdiff_t cell, k, code;
     if (!asked.code.dropped) return;
     for (code = 0; code <= last; code++)
-        part[byte_of((int)code, asked.code)] = (uint8_t)(code < first ? 0 : code < first + VC_LANES ? code - first + 1 : WINDOW - 1);
-    for (cell = 0; cell < (ptrdiff_t)1 << growth->depth; cell++)
+        part[byte_of((int)code, asked.code)] =
+            (uint8_t)(code < first ? 0 : code < first + VC_LANES ? code - first + 1 : WINDOW - 1);
+    for (cell = 0; cell < n_cells; cell++)
         for (k = 0; k < growth->n_outputs && starts[cell + 1] - starts[cell] > 1; k++)
             add_window(asked.words + starts[cell], asked.byte,
                        p->pairs[growth->depth & 1] + k * growth->n_rows + starts[cell], starts[cell + 1] - starts[cell],
@@ -561,7 +563,8 @@ static void separate(const vc_growth *growth, const parts *p, int is_last)
         stop = starts[cell + 1];
         if (is_last) middle = separate_in(asked, goes_right, p->pairs[now], p->pairs[next], NULL, NULL, start, stop, 0);
         else
-            middle = separate_in(asked, goes_right, p->pairs[now], p->pairs[next], p->words[now], p->words[next], start, stop, 1);
+            middle = separate_in(asked, goes_right, p->pairs[now], p->pairs[next], p->words[now], p->words[next], start,
+                                 stop, 1);
         for (k = 1; k < p->n_groups && !is_last; k++)
             separate_in(asked, goes_right, p->words[now] + k * n, p->words[next] + k * n, NULL, NULL, start, stop, 0);
         for (k = 1; k < growth->n_outputs; k++)
