@@ -10,7 +10,7 @@ from ._data.angles import AngleBound, RowParts
 from ._data.centers import PackedCenters, pad_centers, pad_weights
 from ._data.pieces import row_pieces
 from ._data.threads import check_n_threads
-from ._data.validation import check_array
+from ._data.validation import LARGEST_FLOAT64, check_array
 from ._kernels import packing, scoring
 from .errors import InvalidInputError
 
@@ -136,7 +136,7 @@ def _frozen(name: str, given: ArrayLike, ndim: int) -> Double:
         array = np.array(given, dtype=np.float64, order="C")
     except (ValueError, TypeError) as error:
         raise InvalidInputError(f"{name} must be a finite {ndim}-D array: {error}") from error
-    if array.ndim != ndim or packing.find_unbounded(array.reshape(-1), np.finfo(np.float64).max) >= 0:
+    if array.ndim != ndim or packing.find_unbounded(array.reshape(-1), LARGEST_FLOAT64) >= 0:
         raise InvalidInputError(f"{name} must be a finite {ndim}-D array, got shape {array.shape}"
                                 + ("" if array.ndim != ndim else " with nan or inf"))
     array.flags.writeable = False

@@ -36,7 +36,7 @@ def check_wheel(path: str) -> None:
     check(packed <= LARGEST_WHEEL, f"{path}: {packed} bytes, more than {LARGEST_WHEEL}")
     requirements = [line for line in metadata.splitlines()
                     if line.startswith("Requires-Dist") and "; extra ==" not in line]
-    check(requirements == ["Requires-Dist: numpy>=2.0"], f"{path}: requires {requirements}")
+    check(requirements == ["Requires-Dist: numpy>=1.26"], f"{path}: requires {requirements}")
     check("License-Expression: BSD-3-Clause" in metadata, f"{path}: no licence expression")
     check(any(name.endswith("py.typed") for name in names), f"{path}: py.typed is missing")
     modules = {name.removeprefix("rffkern/") for name in names}

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.threads import check_n_threads
-from .._data.validation import LARGEST_VALUE
+from .._data.validation import LARGEST_FLOAT32, LARGEST_VALUE
 from .._kernels import column_forms
 from .forms import BinsForm, BoundedForm, Form, MissingForm, RankForm, RawForm, StandardForm
 from .frozen import NUMERIC_FORMS, FrozenColumn
@@ -18,7 +18,7 @@ Real = NDArray[Any]  # float32 or float64
 Entry = tuple[str, float, float, float, float, float]
 
 # Magnitudes up to which an array is plain.
-_LIMITS = {np.dtype(np.float64): LARGEST_VALUE, np.dtype(np.float32): float(np.finfo(np.float32).max)}
+_LIMITS = {np.dtype(np.float64): LARGEST_VALUE, np.dtype(np.float32): LARGEST_FLOAT32}
 
 # What a form of a number costs, in multiply-adds.
 _WORK = 8

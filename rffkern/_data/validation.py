@@ -16,7 +16,8 @@ Indices = NDArray[np.intp]
 
 # Twice this is a finite double, so that the difference of any two accepted values is finite.
 LARGEST_VALUE = 2.0**1022
-_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+# np.finfo would make tables of every kind of number first.
+LARGEST_FLOAT64, LARGEST_FLOAT32 = sys.float_info.max, (2 - 2.0**-23) * 2.0**127
 
 _PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -74,7 +75,7 @@ def as_numeric(data: Any, name: str) -> NDArray[Any]:
 
 def check_finite(array: NDArray[Any], name: str) -> None:
     """Refuse a C-contiguous 2-D array with nan, inf or magnitudes whose differences overflow; name the first."""
-    limit = LARGEST_VALUE if array.dtype == np.float64 else _LARGEST_FLOAT32
+    limit = LARGEST_VALUE if array.dtype == np.float64 else LARGEST_FLOAT32
     index = packing.find_unbounded(array.reshape(-1), limit)
     if index >= 0:
         i, j = divmod(index, array.shape[1])

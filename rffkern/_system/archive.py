@@ -5,12 +5,14 @@ UTF-8 JSON; the others are the arrays it lists, in its order.  The comment that 
 digest of every byte before it.  `numpy.load(path, allow_pickle=False)` reads such a file too.
 
 Modules that only files need (zipfile, hashlib, json) are imported in the functions that use them: together they would
-cost twice as much at start-up as the rest of the package.
+cost twice as much at start-up as the rest of the package.  Reading needs no zipfile: a model has nothing that archives
+may have beside stored members, and all of it is compared with the list at its end.
 """
 
 import io
 import math
 import os
+import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
@@ -30,12 +32,27 @@ _MAX_HEADER = 1 << 24
 _MAX_DIRECTORY = 1 << 16  # bytes of the list of members, of which a model has some ten
 _FREE_MEMORY = 1 << 25  # bytes that a file of any size may ask for
 _MAX_SHOWN = 200  # characters of a file in a message
+_LOCAL_MARK, _LOCAL = b"PK\x03\x04", struct.Struct("<4s2x2H4x3L2H")  # what stands before a member
+_ENTRY_MARK, _ENTRY = b"PK\x01\x02", struct.Struct("<8x2H4x3L3H8xL")  # of the list of members
 _END_MARK, _END_SIZE = b"PK\x05\x06", 22  # of the end of an archive, before its comment
-_LARGE_MARK, _LARGE_SIZE = b"PK\x06\x07", 1 << 32  # of what only archives of 4 GiB have before their end
+_LARGE_MARK, _LARGE_SIZE, _LARGE_END_SIZE = b"PK\x06\x07", 1 << 31, 76  # of what only archives of 2 GiB have before it
+_IN_EXTRA = 0xFFFFFFFF  # for a size that does not fit
 _DIGEST_MARK = b"sha256:"
 _DIGEST_SIZE = len(_DIGEST_MARK) + 64
 _HEADER_KEYS = {"format", "version", "package", "family", "class", "params", "classes", "feature_names", "arrays"}
 _HEADER_KEYS_SINCE = {4: {"columns"}}
+
+
+class _Member(NamedTuple):
+    """What an archive says of a member."""
+
+    name: str
+    flags: int
+    method: int
+    crc: int
+    size: int
+    packed_size: int
+    offset: int
 
 
 class Contents(NamedTuple):
@@ -120,43 +137,88 @@ def decode(content: bytes) -> Contents:
     cannot ask for much memory.
     """
     import hashlib
-    import zipfile
 
-    require(content[:4] == b"PK\x03\x04", "not a model file: it does not begin as a .npz archive")
+    require(content[:4] == _LOCAL_MARK, "not a model file: it does not begin as a .npz archive")
     require(content[-_DIGEST_SIZE:-64] == _DIGEST_MARK, "damaged, cut off or not a model file: no checksum at its end")
     digest = hashlib.sha256(content[:-64]).hexdigest().encode("ascii")
     require(digest == content[-64:], "damaged: the checksum differs")
-    _check_directory(content)
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            return _decode_members(archive, len(content))
-    except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
-        raise FormatError(f"not a valid model: {error}") from error
-
-
-def _check_directory(content: bytes) -> None:
-    """Refuse a list of members of more than some, before zipfile makes an object of each."""
-    end = len(content) - _DIGEST_SIZE - _END_SIZE
-    require(end > 0 and content.rfind(_END_MARK) == end, "not a valid model: the archive does not end at its checksum")
-    require(len(content) >= _LARGE_SIZE or content[max(end - 20, 0) : end - 16] != _LARGE_MARK,
-            "not a valid model: the archive is of the large kind, but small")
-    size = int.from_bytes(content[end + 12 : end + 16], "little")
-    require(size <= _MAX_DIRECTORY, f"members must be few, got a list of {size} bytes")
-
-
-def _decode_members(archive: Any, n_bytes: int) -> Contents:
-    members = archive.infolist()
-    # 0 is zipfile.ZIP_STORED, and bit 1 of the flags says that a member is encrypted.
-    require(all(item.compress_type == 0 and item.file_size == item.compress_size and not item.flag_bits & 1
-                for item in members), "members must be stored, not compressed")
-    require(sum(item.file_size for item in members) <= n_bytes, "members overlap")
-    names = [item.filename for item in members]
+    start, end = _directory_place(content)
+    members = _read_directory(content[start:end])
+    require(all(member.method == 0 and member.size == member.packed_size and not member.flags & 1
+                for member in members), "members must be stored, not compressed")
+    require(sum(member.size for member in members) <= len(content), "members overlap")
+    names = [member.name for member in members]
     require(names[:1] == ["header.npy"] and len(set(names)) == len(names), "members are missing or repeated")
-    header = _parse_header(archive.read(members[0]), n_bytes)
+    places = _member_places(content, members, start)
+    header = _parse_header(content[places[0]], len(content))
     expected = ["header.npy"] + [f"{name}.npy" for name, _ in header["arrays"]]
     require(names == expected, f"members must be {shown(expected)}, got {shown(names)}")
-    return Contents(header, {name: _parse_array(archive.read(f"{name}.npy"), name, shape)
-                             for name, shape in header["arrays"]})
+    return Contents(header, {name: _parse_array(content[place], name, shape)
+                             for (name, shape), place in zip(header["arrays"], places[1:], strict=True)})
+
+
+def _directory_place(content: bytes) -> tuple[int, int]:
+    """Where the list of members begins and ends; one of more than some is refused."""
+    end = len(content) - _DIGEST_SIZE - _END_SIZE
+    require(end > 0 and content.rfind(_END_MARK) == end, "not a valid model: the archive does not end at its checksum")
+    large = content[max(end - 20, 0) : end - 16] == _LARGE_MARK
+    require(len(content) >= _LARGE_SIZE or not large, "not a valid model: the archive is of the large kind, but small")
+    size = int.from_bytes(content[end + 12 : end + 16], "little")
+    require(size <= _MAX_DIRECTORY, f"members must be few, got a list of {size} bytes")
+    end -= _LARGE_END_SIZE if large else 0
+    require(size <= end, "not a valid model: the list of members is cut off")
+    return end - size, end
+
+
+def _read_directory(data: bytes) -> list[_Member]:
+    """The members of an archive, as the list at its end has them."""
+    members, at = [], 0
+    while at < len(data):
+        require(data[at : at + 4] == _ENTRY_MARK and at + _ENTRY.size <= len(data),
+                "not a valid model: the list of members is malformed")
+        flags, method, crc, packed, size, n_name, n_extra, n_comment, offset = _ENTRY.unpack_from(data, at)
+        at += _ENTRY.size
+        name, extra = data[at : at + n_name], data[at + n_name : at + n_name + n_extra]
+        at += n_name + n_extra + n_comment
+        members.append(_Member(name.decode("utf-8"), flags, method, crc, *_wide((size, packed, offset), extra)))
+    require(at == len(data), "not a valid model: the list of members is cut off")
+    return members
+
+
+def _member_places(content: bytes, members: Sequence[_Member], end: int) -> list[slice]:
+    """Where the bytes of each member are: one follows another, from the first byte to `end`."""
+    import zlib
+
+    places, at = [], 0
+    for member in members:
+        require(member.offset == at and at + _LOCAL.size <= end, "members overlap, or have gaps between them")
+        mark, flags, method, crc, packed, size, n_name, n_extra = _LOCAL.unpack_from(content, at)
+        at += _LOCAL.size
+        name, extra = content[at : at + n_name], content[at + n_name : at + n_name + n_extra]
+        at += n_name + n_extra
+        size, packed = _wide((size, packed), extra)
+        found = _Member(name.decode("utf-8", "replace"), flags, method, crc, size, packed, member.offset)
+        require(mark == _LOCAL_MARK and found == member,
+                f"not a valid model: member {shown(member.name)} is not what the list says")
+        places.append(slice(at, at + member.size))
+        at += member.size
+        require(at <= end, "members overlap")
+        require(zlib.crc32(memoryview(content)[places[-1]]) == crc,
+                f"not a valid model: the checksum of member {shown(member.name)} differs")
+    require(at == end, "not a valid model: the list of members is not where they end")
+    return places
+
+
+def _wide(numbers: Iterable[int], extra: bytes) -> list[int]:
+    """Numbers of four bytes; those that need more have all bits set, and stand in the extra bytes in their order."""
+    found, at = [], 4
+    for number in numbers:
+        if number == _IN_EXTRA:
+            require(extra[:2] == b"\x01\x00" and at + 8 <= len(extra),
+                    "not a valid model: the size of a member is missing")
+            number, at = int.from_bytes(extra[at : at + 8], "little"), at + 8
+        found.append(number)
+    return found
 
 
 def npy_prefix(dtype: str, shape: Iterable[int]) -> bytes:

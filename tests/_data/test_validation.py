@@ -7,6 +7,8 @@ import pytest
 
 from rffkern import FourierExpansion, GBRFF2Classifier, InvalidInputError, NotFittedError
 from rffkern._data.validation import (
+    LARGEST_FLOAT32,
+    LARGEST_FLOAT64,
     as_column,
     as_numeric,
     check_array,
@@ -19,6 +21,10 @@ from rffkern._data.validation import (
 
 X = np.random.default_rng(0).standard_normal((40, 3))
 y = np.where(X[:, 0] > 0, 1, -1)
+
+
+def test_the_largest_numbers_are_those_of_numpy():
+    assert (np.finfo(np.float32).max, np.finfo(np.float64).max) == (LARGEST_FLOAT32, LARGEST_FLOAT64)
 
 
 def with_value(value):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from helpers.model_files import archive, assert_refused, members_of, sign, small_model
 
+import rffkern
 from rffkern import FormatError, load, save
 from rffkern._system.archive import check_memory, decode, encode, npy_prefix
 
@@ -209,6 +210,47 @@ def test_an_end_of_the_large_kind_is_refused(content, refuse):
     end = content.rindex(b"PK\x05\x06")
     refuse(sign(content[:end] + b"PK\x06\x07" + bytes(16) + content[end:]), "of the large kind")
     refuse(sign(content[:end] + b"PK\x05\x06" + content[end + 4 : -80] + content[-72:]), "not a valid model")
+
+
+def test_sizes_of_eight_bytes(content, parts, refuse, tmp_path, monkeypatch):
+    """Archives of 2 GiB have them, and an end of another kind: here those of a small file are written so."""
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 100)
+    data = encode(*parts)
+    assert len(data) > len(content) + 8 * len(members_of(content))
+    refuse(data, "of the large kind, but small")
+    monkeypatch.setattr(rffkern._system.archive, "_LARGE_SIZE", 1000)
+    (tmp_path / "m").write_bytes(data)
+    load(tmp_path / "m")
+    entry = data.index(b"PK\x01\x02")
+    extra = data.index(b"\x01\x00", entry + 46)
+    refuse(sign(data[:extra] + b"\x02" + data[extra + 1 :]), "the size of a member is missing")
+
+
+@pytest.mark.parametrize(("where", "match"), [
+    (14, "member 'header.npy' is not what the list says"), (6, "is not what the list says"),
+    (30, "is not what the list says"), (0x80, "checksum of member 'header.npy' differs")])
+def test_members_unlike_the_list(content, refuse, where, match):
+    data = bytearray(content)
+    data[where] ^= 1
+    refuse(sign(bytes(data)), match)
+
+
+def test_gaps_between_members(content, refuse):
+    """Bytes that no member has, before the second and before the list."""
+    second, entries = content.index(b"PK\x03\x04", 4), content.index(b"PK\x01\x02")
+    refuse(sign(content[:second] + b"gap!" + content[second:]), "is not what the list says")
+    refuse(sign(content[:entries] + b"gap!" + content[entries:]), "not where they end")
+
+
+@pytest.mark.parametrize(("where", "value", "match"), [
+    (0, 0, "list of members is malformed"), (28, 200, "not a valid model"),
+    (10, 8, "stored, not compressed"), (8, 1, "stored, not compressed"), (42, 1, "gaps between them"),
+    (16, 1, "is not what the list says")])
+def test_lists_that_are_wrong(content, refuse, where, value, match):
+    """A mark, the length of a name, a method, encryption, a place, and a checksum."""
+    data = bytearray(content)
+    data[data.index(b"PK\x01\x02") + where] = value
+    refuse(sign(bytes(data)), match)
 
 
 def test_members_that_overlap(content, refuse):
