@@ -143,8 +143,8 @@ class TermExpansion(Expansion):
             packed, unit = self._packed.get(rows.dtype) or self._pack()
             n_threads = check_n_threads(n_threads, len(scores) * self.table_columns.size)
             sums = scores if unit == 1 else np.zeros_like(scores)
-            term_scoring.score_tables(rows, packed, sums, np.empty((n_threads, packed.scratch_size(len(scores))), np.int8),
-                                      n_threads)
+            scratch = np.empty((n_threads, packed.scratch_size(len(scores))), np.int8)
+            term_scoring.score_tables(rows, packed, sums, scratch, n_threads)
             if unit != 1:
                 scores += unit * sums
         return scores

@@ -194,7 +194,13 @@ static void score_row(const vc_tables *tables, ptrdiff_t first, ptrdiff_t stop, 
     for (t = first; t < stop; t += VC_CHUNK) {
         const ptrdiff_t some = stop - t < VC_CHUNK ? stop - t : VC_CHUNK;
         find_cells_of_row(tables, t, codes, cells);
-        for (j = 0; j < some; j += VC_TABLES)
+        for (j = 0; n_outputs == 1 && j + VC_TABLES <= some; j += VC_TABLES) {
+            const ptrdiff_t *starts = tables->starts + t + j;
+            const float *values = tables->values;
+            *out += sum_of(values[starts[0] + cells[j]], values[starts[1] + cells[j + 1]],
+                           values[starts[2] + cells[j + 2]], values[starts[3] + cells[j + 3]]);
+        }
+        for (; j < some; j += VC_TABLES)
             for (k = 0; k < n_outputs; k++) {
                 float found[VC_TABLES] = {0};
                 for (g = 0; g < VC_TABLES && j + g < some; g++)
