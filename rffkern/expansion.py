@@ -10,6 +10,7 @@ from ._data.angles import AngleBound, RowParts
 from ._data.centers import PackedCenters, pad_centers, pad_weights
 from ._data.pieces import row_pieces
 from ._data.threads import check_n_threads
+from ._data.used import Used, used
 from ._data.validation import check_array
 from ._kernels import packing, scoring
 from .errors import InvalidInputError
@@ -26,7 +27,6 @@ _LARGEST_SINGLE_LENGTH = 1e3
 # A kernel expansion is scored in single precision if that changes its values by at most this share of the largest one.
 _SINGLE_ERROR = 1e-4
 _N_PROBES = 200  # centers at which the change is measured, about
-
 _FEW = 8  # rows, fewer than which are faster with vectors over the terms than with vectors over the rows
 
 
@@ -147,6 +147,7 @@ class _PackedCosines(NamedTuple):
     """Terms as kernels read them: angles in half turns, and the number of terms padded with zeros to a multiple."""
 
     omegas: Real  # (n_padded, n_features)
+    used: Used
     shifts: Real  # (n_padded,)
     amplitudes: Real  # (n_outputs, n_padded)
 
@@ -239,11 +240,11 @@ class FourierExpansion(Expansion):
 
     def _score_laid_out(self, X: Real, n_samples: int, n_threads: int | None) -> Double:
         """Scores of rows, one by one (n_samples, n_features, 1) or in tiles, in their precision."""
-        omegas, shifts, amplitudes = self._packed.get(X.dtype) or self._pack(X.dtype)
+        omegas, uses, *more = self._packed.get(X.dtype) or self._pack(X.dtype)
         out = np.empty((n_samples, self.n_outputs))
         n_threads = check_n_threads(n_threads, n_samples * omegas.size)
         scratch = np.empty((n_threads, self.n_features * packing.TILE_ROWS), X.dtype)
-        scoring.score_rows(X, self.center, omegas, shifts, amplitudes, self.intercept, out, scratch, n_threads)
+        scoring.score_rows(X, self.center, omegas, *uses, *more, self.intercept, out, scratch, n_threads)
         return out
 
     def staged_score(self, X: Real, terms_per_stage: int, *, n_threads: int | None = None) -> Iterator[Double]:
@@ -284,12 +285,12 @@ class FourierExpansion(Expansion):
         for rows in row_pieces(self.omegas.shape):
             omegas[: self.n_terms][rows] = self.omegas[rows] / np.pi
         shifts[: self.n_terms], amplitudes[:, : self.n_terms] = self.phases / np.pi, self.amplitudes.T
-        packed = self._packed[np.dtype(dtype)] = _PackedCosines(omegas, shifts, amplitudes)
+        packed = self._packed[np.dtype(dtype)] = _PackedCosines(omegas, used(omegas), shifts, amplitudes)
         return packed
 
     def _pack_few(self, dtype: DTypeLike) -> tuple[Real, Real]:
         """The same for few rows: shifts and omegas in tiles of terms."""
-        omegas, shifts, amplitudes = self._packed.get(np.dtype(dtype)) or self._pack(dtype)
+        omegas, _, shifts, amplitudes = self._packed.get(np.dtype(dtype)) or self._pack(dtype)
         tile = packing.TILE_ROWS
         terms = np.zeros((1 + self.n_features, -(-len(shifts) // tile) * tile), dtype)
         terms[0, : len(shifts)] = shifts

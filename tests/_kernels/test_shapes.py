@@ -234,6 +234,8 @@ def row_losses(real):
 def score_rows(real):
     return {"X": np.ones((5, N_FEATURES, 1), real), "center": np.ones(N_FEATURES),
             "omegas": np.ones((20, N_FEATURES), real), "shifts": np.ones(20, real),
+            "uses": np.concatenate([np.arange(21), np.arange(20) % N_FEATURES]).astype(np.int32),
+            "numbers": np.ones(20, real),
             "amplitudes": np.ones((2, 32), real), "intercept": np.ones(2), "out": np.ones((5, 2)),
             "scratch": np.ones((1, N_FEATURES * TILE), real), "n_threads": 1}
 
