@@ -138,5 +138,5 @@ def _code(columns: NDArray[np.int32],
     answers[order], cut_of[order] = place, cut - 128
     coded_columns[asks], cuts[asks] = answers, cut_of
     if not len(coded):
-        coded, starts = np.zeros(1, dtype=np.int32), np.zeros(2, dtype=np.intp)
+        coded, starts, edges = np.zeros(1, dtype=np.int32), np.arange(2), np.full(1, np.inf)
     return coded, starts, edges, coded_columns, cuts

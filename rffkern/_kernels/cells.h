@@ -103,10 +103,6 @@ extern const vm_cells_table vm_cells_baseline;
 extern const vm_cells_table vm_cells_v3, vm_cells_v4;
 #endif
 
-/* Cython puts a number before the C name of an external function of a fused type: 0 for float, 1 for double. */
-#define __pyx_fuse_0vm_code_column vm_cells->code_f32
-#define __pyx_fuse_1vm_code_column vm_cells->code_f64
-
 static inline const vm_cells_table *vm_table_cells(int level)
 {
 #ifdef VM_HAVE_LEVELS

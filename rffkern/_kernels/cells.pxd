@@ -3,7 +3,6 @@
 from libc.stdint cimport int8_t, int32_t, uint8_t
 
 from .simd cimport table_cells
-from .tiles cimport real
 
 cdef extern from "cells.h" nogil:
     ctypedef struct vc_growth:
@@ -42,8 +41,10 @@ cdef extern from "cells.h" nogil:
                                      const Py_ssize_t *columns, const Py_ssize_t *cuts, Py_ssize_t depth,
                                      const double *values, Py_ssize_t n_outputs, float *out) noexcept
     bint are_tables "vm_cells->are_tables"(const vc_tables *tables, Py_ssize_t n_tables, Py_ssize_t n_cells) noexcept
-    void code_column "vm_code_column"(const real *x, Py_ssize_t step, Py_ssize_t n_rows, const real *edges,
-                                      Py_ssize_t n_edges, int8_t *codes) noexcept
+    void code_single "vm_cells->code_f32"(const float *x, Py_ssize_t step, Py_ssize_t n_rows, const float *edges,
+                                          Py_ssize_t n_edges, int8_t *codes) noexcept
+    void code_double "vm_cells->code_f64"(const double *x, Py_ssize_t step, Py_ssize_t n_rows, const double *edges,
+                                          Py_ssize_t n_edges, int8_t *codes) noexcept
     void score_tile "vm_cells->score"(const vc_tables *tables, Py_ssize_t first, Py_ssize_t stop, const int8_t *codes,
                                       Py_ssize_t n_rows, double *out) noexcept
     void score_row "vm_cells->score_row"(const vc_tables *tables, Py_ssize_t first, Py_ssize_t stop,

@@ -40,8 +40,10 @@ static ALWAYS_INLINE void add_steps(const vc_tables *tables, ptrdiff_t t, ptrdif
         const answers *x = (const answers *)(codes + tables->columns[q] * VC_TILE);
         const int8_t cut = tables->cuts[q];
         const uint8_t step = tables->steps[q];
+        UNROLLED
         for (v = 0; v < WIDE; v++) found[v] += (counts)ABOVE(x[v], cut) & step;
     }
+    UNROLLED
     for (v = 0; v < WIDE; v++) ((counts *)part)[v] = found[v];
 }
 
@@ -55,13 +57,16 @@ static void find_cells(const vc_tables *tables, ptrdiff_t t, const int8_t *codes
     add_steps(tables, t, 0, n_first, codes, parts[0]);
     if (n_first < tables->depth) {
         add_steps(tables, t, n_first, tables->depth, codes, parts[1]);
+#pragma omp simd
         for (i = 0; i < VC_TILE; i++) cells[i] = (uint16_t)(parts[0][i] + unit * parts[1][i]);
     } else
+#pragma omp simd
         for (i = 0; i < VC_TILE; i++) cells[i] = parts[0][i];
 }
 
 #if defined(__AVX512F__) && defined(__GNUC__)
 #define MOST_PERMUTED 256
+#define WRITTEN_OUT _Pragma("GCC unroll 16")
 
 /* found[i] = values[cells[i]] of up to 32 n_pairs values, in registers: several times as fast as reads from memory. */
 static ALWAYS_INLINE void permute(const float *values, ptrdiff_t n_cells, const uint16_t *cells, ptrdiff_t n_rows,
@@ -70,6 +75,7 @@ static ALWAYS_INLINE void permute(const float *values, ptrdiff_t n_cells, const 
     __m512 held[MOST_PERMUTED / 16];
     ptrdiff_t i;
     int v;
+    WRITTEN_OUT
     for (v = 0; v < 2 * n_pairs; v++) {
         const ptrdiff_t left = n_cells - 16 * v;
         held[v] = _mm512_maskz_loadu_ps(left >= 16 ? 0xffff : left > 0 ? (__mmask16)((1u << left) - 1) : 0,
@@ -79,6 +85,7 @@ static ALWAYS_INLINE void permute(const float *values, ptrdiff_t n_cells, const 
         const __m512i cell = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(cells + i)));
         const __m512i pair = _mm512_srli_epi32(cell, 5);
         __m512 all = _mm512_permutex2var_ps(held[0], cell, held[1]);
+        WRITTEN_OUT
         for (v = 1; v < n_pairs; v++)
             all = _mm512_mask_mov_ps(all, _mm512_cmpeq_epi32_mask(pair, _mm512_set1_epi32(v)),
                                      _mm512_permutex2var_ps(held[2 * v], cell, held[2 * v + 1]));
@@ -95,13 +102,13 @@ static ALWAYS_INLINE void take(const float *values, ptrdiff_t n_outputs, ptrdiff
 #ifdef MOST_PERMUTED
     if (n_outputs == 1 && n_cells <= MOST_PERMUTED) {
         if (n_cells <= 32) permute(values, n_cells, cells, n_rows, found, 1);
-        else if (n_cells <= 64) permute(values, n_cells, cells, n_rows, found, 2);
         else if (n_cells <= 128) permute(values, n_cells, cells, n_rows, found, 4);
         else permute(values, n_cells, cells, n_rows, found, 8);
         return;
     }
 #endif
     (void)n_cells;
+    UNROLLED
     for (i = 0; i < n_rows; i++) {
         ptrdiff_t cell = cells[i] * n_outputs;
         ONE_BY_ONE(cell);
@@ -131,6 +138,7 @@ static void score(const vc_tables *tables, ptrdiff_t first, ptrdiff_t stop, cons
                 take(tables->values + tables->starts[t + g] * n_outputs + k, n_outputs,
                      tables->starts[t + g + 1] - tables->starts[t + g], cells[g], n_rows, found[g]);
             if (n_outputs == 1)
+#pragma omp simd
                 for (i = 0; i < n_rows; i++) out[i] += sum_of(found[0][i], found[1][i], found[2][i], found[3][i]);
             else
                 for (i = 0; i < n_rows; i++)
@@ -175,6 +183,7 @@ static void find_cells_of_row(const vc_tables *tables, ptrdiff_t t, const int8_t
         const answers *x = (const answers *)row, *cuts = (const answers *)(tables->cuts + q);
         const counts *steps = (const counts *)(tables->steps + q);
         fetch(tables, tables->columns + q, codes, row);
+        UNROLLED
         for (v = 0; v < VC_CHUNK / sizeof(counts); v++) {
             const counts step = (counts)ABOVE(x[v], cuts[v]) & steps[v];
             const counts low = (counts)ABOVE(firsts[v], (int8_t)level) & step;

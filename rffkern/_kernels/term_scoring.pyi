@@ -9,9 +9,6 @@ MAX_SCORED_DEPTH: int
 LARGEST_SLOPE_PART: float
 
 class Tables:
-    n_tables: int
-    n_coded: int
-    n_features: int
     def __init__(
         self, coded: NDArray[np.int32], edge_starts: NDArray[np.intp], singles: NDArray[np.float32], doubles: Double,
         columns: NDArray[np.int32], cuts: NDArray[np.int8], steps: NDArray[np.uint8], firsts: NDArray[np.uint8],

@@ -1,10 +1,11 @@
 """Scores of symmetric tables of thresholds, of many rows or few."""
 
+cimport cython
 from cython.parallel cimport prange, threadid
 from libc.stdint cimport int8_t, int32_t, uint8_t
 
 from .cells cimport (
-    VC_CHUNK, VC_CODES, VC_SCORED, are_tables, code_column, score_row, score_tile, vc_tables,
+    VC_CHUNK, VC_CODES, VC_SCORED, are_tables, code_double, code_single, score_row, score_tile, vc_tables,
 )
 from .checks cimport agree
 from .signals cimport at_once, look_at_signals
@@ -30,6 +31,7 @@ cdef inline Py_ssize_t _strip_rows(Py_ssize_t n_coded) noexcept nogil:
     return max(<Py_ssize_t>TILE, min(<Py_ssize_t>STRIP_ROWS, STRIP_BYTES // n_coded // TILE * TILE))
 
 
+@cython.auto_pickle(False)
 cdef class Tables:
     """Tables as they are scored, checked: the arrays must not change any more.
 
@@ -38,13 +40,13 @@ cdef class Tables:
     """
 
     cdef:
-        const int32_t[::1] coded
-        const Py_ssize_t[::1] edge_starts
-        const float[::1] singles
-        const double[::1] doubles
-        tuple kept
+        tuple arrays   # which the pointers are of
+        const int32_t *coded
+        const Py_ssize_t *edge_starts
+        const float *singles
+        const double *doubles
         vc_tables raw
-        readonly Py_ssize_t n_tables, n_coded, n_features
+        Py_ssize_t n_tables, n_coded, n_features
 
     def __cinit__(
         self,
@@ -61,9 +63,11 @@ cdef class Tables:
         const float[:, ::1] values,        # IN (n_cells, n_outputs)
     ):
         cdef Py_ssize_t j, size, stride = columns.shape[1], depth = columns.shape[0]
+        self.arrays = (coded.base, edge_starts.base, singles.base, doubles.base, columns.base, cuts.base, steps.base,
+                       firsts.base, units.base, starts.base, values.base)
         agree(coded.shape[0] >= 1 and edge_starts.shape[0] == coded.shape[0] + 1,
               "edge_starts must have shape (n_coded + 1,)")
-        agree(edge_starts[0] == 0 and edge_starts[coded.shape[0]] == singles.shape[0],
+        agree(edge_starts[0] == 0 and 1 <= edge_starts[coded.shape[0]] == singles.shape[0],
               "singles must have shape (n_edges,)")
         agree(doubles.shape[0] == singles.shape[0], "doubles must have shape (n_edges,)")
         for j in range(coded.shape[0]):
@@ -81,8 +85,8 @@ cdef class Tables:
         agree(values.shape[0] >= 1 and values.shape[1] >= 1, "values must have shape (n_cells, n_outputs)")
         for j in range(stride):
             agree(0 <= units[j] < 65536, "units must be from 0 to 2^16 - 1")
-        self.coded, self.edge_starts, self.singles, self.doubles = coded, edge_starts, singles, doubles
-        self.kept = columns.base, cuts.base, steps.base, firsts.base, units.base, starts.base, values.base
+        self.coded, self.edge_starts = &coded[0], &edge_starts[0]
+        self.singles, self.doubles = &singles[0], &doubles[0]
         self.raw.columns, self.raw.cuts, self.raw.steps = &columns[0, 0], &cuts[0, 0], &steps[0, 0]
         self.raw.firsts, self.raw.units, self.raw.starts = &firsts[0], &units[0], &starts[0]
         self.raw.values, self.raw.stride, self.raw.depth = &values[0, 0], stride, depth
@@ -91,45 +95,40 @@ cdef class Tables:
               "columns, steps and starts must agree")
         self.n_coded = coded.shape[0]
 
-    def scratch_size(self, Py_ssize_t n_samples):
+    cpdef Py_ssize_t scratch_size(self, Py_ssize_t n_samples):
         """Numbers in the TEMP array `scratch` of a thread."""
-        return _scratch_size(self, n_samples)
+        return self.n_coded * min(_strip_rows(self.n_coded), (max(<Py_ssize_t>1, n_samples) + TILE - 1) // TILE * TILE)
 
 
-cdef inline Py_ssize_t _scratch_size(Tables tables, Py_ssize_t n_samples) noexcept nogil:
-    return tables.n_coded * min(_strip_rows(tables.n_coded), (max(<Py_ssize_t>1, n_samples) + TILE - 1) // TILE * TILE)
+cdef struct Rows:
+    const float *singles    # one of both
+    const double *doubles
+    Py_ssize_t n_features, width   # of a tile, or 1 for rows one by one
 
 
-cdef inline const real *_edges(Tables tables, const real *unused) noexcept nogil:
-    """The edges of all coded columns for rows in the precision of a pointer."""
-    if real is float:
-        return &tables.singles[0] if tables.singles.shape[0] else NULL
-    else:
-        return &tables.doubles[0] if tables.doubles.shape[0] else NULL
-
-
-cdef void _code_rows(const real[:, :, ::1] X, Tables tables, Py_ssize_t row, Py_ssize_t n_rows, Py_ssize_t width,
+cdef void _code_rows(Rows *X, Tables tables, Py_ssize_t row, Py_ssize_t n_rows, Py_ssize_t width,
                      int8_t *codes) noexcept nogil:
     """codes[j * width + i] = the code of column coded[j] of row + i, i < n_rows."""
-    cdef Py_ssize_t i, j, k, column, size, n_together = n_rows if X.shape[2] == 1 else X.shape[2]
-    cdef const real *x
-    cdef const real *edges
+    cdef Py_ssize_t i, j, k, at, start, size, some, n_together = n_rows if X.width == 1 else X.width
+    cdef Py_ssize_t step = X.n_features if X.width == 1 else 1
     for j in range(tables.n_coded):
-        column = tables.coded[j]
-        edges = _edges(tables, <const real *>NULL) + tables.edge_starts[j]
-        size = tables.edge_starts[j + 1] - tables.edge_starts[j]
+        start = tables.edge_starts[j]
+        size = tables.edge_starts[j + 1] - start
         for k in range((n_rows + n_together - 1) // n_together):
             i = k * n_together
-            x = &X[(row + i) // X.shape[2], column, 0]
-            code_column(x, X.shape[1] if X.shape[2] == 1 else 1, min(n_together, n_rows - i), edges, size,
-                        codes + j * width + i)
+            at = ((row + i) // X.width * X.n_features + tables.coded[j]) * X.width
+            some = min(n_together, n_rows - i)
+            if X.singles != NULL:
+                code_single(X.singles + at, step, some, tables.singles + start, size, codes + j * width + i)
+            else:
+                code_double(X.doubles + at, step, some, tables.doubles + start, size, codes + j * width + i)
         for i in range(n_rows, width):
             codes[j * width + i] = -128
 
 
 cdef void _score_strip(
-    const real[:, :, ::1] X, Tables tables, double[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows, Py_ssize_t start,
-    Py_ssize_t stop, Py_ssize_t block, int8_t *codes,
+    Rows *X, Tables tables, double[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows, Py_ssize_t start, Py_ssize_t stop,
+    Py_ssize_t block, int8_t *codes,
 ) noexcept nogil:
     """Add what the tables from `start` to `stop` make of some rows, so many tables at once."""
     cdef Py_ssize_t k, t, i, first
@@ -144,42 +143,29 @@ cdef void _score_strip(
                        min(<Py_ssize_t>TILE, n_rows - i), &out[row + i, 0])
 
 
-cdef int _score_tables(
-    const real[:, :, ::1] X, Tables tables, double[:, ::1] out, int8_t[:, ::1] scratch, int n_threads,
-) except -1:
-    cdef Py_ssize_t n_samples = out.shape[0], n_outputs = out.shape[1], depth = tables.raw.depth, width = X.shape[2]
-    cdef Py_ssize_t n_tables = tables.n_tables, n_coded = tables.n_coded, work = 0, b, first, last, start, stop
-    agree(X.shape[1] >= tables.n_features, "X must have the columns that tables read")
-    agree(width == 1 or (0 < width <= TILE and TILE % width == 0), "X must have tiles of a width that divides 128")
-    agree(X.shape[0] == (n_samples + width - 1) // width,
-          "X must have shape (n_samples, n_features, 1) or (n_tiles, n_features, width)")
-    agree(n_outputs == tables.raw.n_outputs, "out must have shape (n_samples, n_outputs)")
-    agree(n_threads >= 1, "n_threads must be at least 1")
-    agree(scratch.shape[0] >= n_threads and scratch.shape[1] >= _scratch_size(tables, n_samples),
-          "scratch must have shape (n_threads, scratch_size)")
-    if n_samples == 0:
-        return 0
+cdef int _score_rows(Rows *X, Tables tables, double[:, ::1] out, int8_t[:, ::1] scratch, int n_threads) except -1:
+    cdef Py_ssize_t n_samples = out.shape[0], n_outputs = out.shape[1], depth = tables.raw.depth
+    cdef Py_ssize_t n_tables = tables.n_tables, n_coded = tables.n_coded, work = 0, b, first, last, start = 0, stop
     cdef Py_ssize_t rows = _strip_rows(n_coded), n_strips = (n_samples + rows - 1) // rows
     cdef Py_ssize_t n_bytes = depth * QUESTION + tables.raw.starts[n_tables] * n_outputs * sizeof(float) // n_tables
     cdef Py_ssize_t block = max(<Py_ssize_t>1, BLOCK_BYTES // n_bytes // VC_CHUNK) * VC_CHUNK
     cdef Py_ssize_t each = min(rows, n_samples) * (depth + n_outputs), some = VC_CHUNK * at_once(VC_CHUNK * each)
-    cdef Py_ssize_t strips
+    cdef Py_ssize_t coding = min(rows, n_samples) * n_coded * SEARCH, strips
     with nogil:
-        start = 0
         while start < n_tables:
             stop = min(n_tables, start + some)
-            if n_samples == 1:
-                _code_rows(X, tables, 0, 1, 1, &scratch[0, 0])
-                score_row(&tables.raw, start, stop, &scratch[0, 0], &out[0, 0])
-                look_at_signals(&work, each * (stop - start) + n_coded * SEARCH)
-            strips = n_threads * at_once(each * (stop - start) + rows * n_coded * SEARCH)
-            first = n_strips if n_samples == 1 else 0
+            strips = n_threads * at_once(each * (stop - start) + coding)
+            first = 0
             while first < n_strips:
                 last = min(n_strips, first + strips)
-                for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                    _score_strip(X, tables, out, b * rows, min(rows, n_samples - b * rows), start, stop, block,
-                                 &scratch[threadid(), 0])
-                look_at_signals(&work, (last - first) * (each * (stop - start) + rows * n_coded * SEARCH))
+                if n_samples == 1:
+                    _code_rows(X, tables, 0, 1, 1, &scratch[0, 0])
+                    score_row(&tables.raw, start, stop, &scratch[0, 0], &out[0, 0])
+                else:
+                    for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                        _score_strip(X, tables, out, b * rows, min(rows, n_samples - b * rows), start, stop, block,
+                                     &scratch[threadid(), 0])
+                look_at_signals(&work, (last - first) * (each * (stop - start) + coding))
                 first = last
             start = stop
     return 0
@@ -188,18 +174,41 @@ cdef int _score_tables(
 def score_tables(
     X,                         # IN     real (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
     Tables tables not None,
-    out,                       # IN OUT double (n_samples, n_outputs)
-    scratch,                   # TEMP   int8 (n_threads, tables.scratch_size(n_samples))
+    double[:, ::1] out,        # IN OUT (n_samples, n_outputs)
+    int8_t[:, ::1] scratch,    # TEMP   (n_threads, tables.scratch_size(n_samples))
     int n_threads,
 ):
     """out += sum over tables of the values of the cells of rows.
 
-    A row's bits do not depend on the rows beside it, nor on whether they are float32 if they are equal.
+    A row's bits do not depend on the rows beside it, nor on its precision.
     """
-    if X.itemsize == sizeof(float):   # a fused function that Python sees takes twice the space
-        _score_tables[float](X, tables, out, scratch, n_threads)
+    cdef const float[:, :, ::1] singles
+    cdef const double[:, :, ::1] doubles
+    cdef Py_ssize_t n_tiles
+    cdef Rows rows
+    rows.singles, rows.doubles = NULL, NULL
+    if X.itemsize == sizeof(float):
+        singles = X
+        n_tiles, rows.n_features, rows.width = singles.shape[0], singles.shape[1], singles.shape[2]
     else:
-        _score_tables[double](X, tables, out, scratch, n_threads)
+        doubles = X
+        n_tiles, rows.n_features, rows.width = doubles.shape[0], doubles.shape[1], doubles.shape[2]
+    agree(rows.n_features >= tables.n_features, "X must have the columns that tables read")
+    agree(rows.width == 1 or (0 < rows.width <= TILE and TILE % rows.width == 0),
+          "X must have tiles of a width that divides 128")
+    agree(n_tiles == (out.shape[0] + rows.width - 1) // rows.width,
+          "X must have shape (n_samples, n_features, 1) or (n_tiles, n_features, width)")
+    agree(out.shape[1] == tables.raw.n_outputs, "out must have shape (n_samples, n_outputs)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
+    agree(scratch.shape[0] >= n_threads and scratch.shape[1] >= tables.scratch_size(out.shape[0]),
+          "scratch must have shape (n_threads, scratch_size)")
+    if n_tiles == 0:
+        return
+    if X.itemsize == sizeof(float):
+        rows.singles = &singles[0, 0, 0]
+    else:
+        rows.doubles = &doubles[0, 0, 0]
+    _score_rows(&rows, tables, out, scratch, n_threads)
 
 
 cdef inline double _part(double x, double slope) noexcept nogil:

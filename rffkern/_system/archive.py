@@ -2,7 +2,8 @@
 
 Layout: stored (not compressed) members, each a `.npy` of fixed little-endian dtype; the first, `header.npy`, holds
 UTF-8 JSON; the others are the arrays it lists, in its order, of double precision or, since version 5, of single.  The
-comment that ends the archive is "sha256:" and the digest of every byte before it.  `numpy.load(path, allow_pickle=False)` reads such a file too.
+comment that ends the archive is "sha256:" and the digest of every byte before it.
+`numpy.load(path, allow_pickle=False)` reads such a file too.
 
 Modules that only files need (zipfile, hashlib, json) are imported in the functions that use them: together they would
 cost twice as much at start-up as the rest of the package.
