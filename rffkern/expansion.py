@@ -231,9 +231,9 @@ class FourierExpansion(Expansion):
 
     def _score_laid_out(self, X: Real, n_samples: int, n_threads: int | None) -> Double:
         """Scores of rows, one by one (n_samples, n_features, 1) or in tiles, in their precision."""
-        packed = self._packed.get(X.dtype) or self._pack(X.dtype)
+        packed: PackedCosines = self._packed.get(X.dtype) or self._pack(X.dtype)
         out = np.empty((n_samples, self.n_outputs))
-        n_threads = check_n_threads(n_threads, n_samples * packed[0].size)
+        n_threads = check_n_threads(n_threads, n_samples * packed.omegas.size)
         scratch = np.empty((n_threads, self.n_features * packing.TILE_ROWS), X.dtype)
         scoring.score_rows(X, self.center, *packed, self.intercept, out, scratch, n_threads)
         return out
