@@ -1,13 +1,14 @@
 """Frozen states of trained models, and scoring."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ._data.angles import AngleBound, RowParts
 from ._data.centers import PackedCenters, pad_centers, pad_weights
+from ._data.cosines import PackedCosines, pack_cosines
 from ._data.pieces import row_pieces
 from ._data.threads import check_n_threads
 from ._data.validation import LARGEST_FLOAT64, check_array
@@ -26,7 +27,6 @@ _LARGEST_SINGLE_LENGTH = 1e3
 # A kernel expansion is scored in single precision if that changes its values by at most this share of the largest one.
 _SINGLE_ERROR = 1e-4
 _N_PROBES = 200  # centers at which the change is measured, about
-
 _FEW = 8  # rows, fewer than which are faster with vectors over the terms than with vectors over the rows
 
 
@@ -143,14 +143,6 @@ def _frozen(name: str, given: ArrayLike, ndim: int) -> Double:
     return array
 
 
-class _PackedCosines(NamedTuple):
-    """Terms as kernels read them: angles in half turns, and the number of terms padded with zeros to a multiple."""
-
-    omegas: Real  # (n_padded, n_features)
-    shifts: Real  # (n_padded,)
-    amplitudes: Real  # (n_outputs, n_padded)
-
-
 class FourierExpansion(Expansion):
     """H(x) = intercept + sum over m of amplitudes[m] cos(omegas[m] . (x - center) - phases[m]).
 
@@ -239,11 +231,11 @@ class FourierExpansion(Expansion):
 
     def _score_laid_out(self, X: Real, n_samples: int, n_threads: int | None) -> Double:
         """Scores of rows, one by one (n_samples, n_features, 1) or in tiles, in their precision."""
-        omegas, shifts, amplitudes = self._packed.get(X.dtype) or self._pack(X.dtype)
+        packed: PackedCosines = self._packed.get(X.dtype) or self._pack(X.dtype)
         out = np.empty((n_samples, self.n_outputs))
-        n_threads = check_n_threads(n_threads, n_samples * omegas.size)
+        n_threads = check_n_threads(n_threads, n_samples * packed.omegas.size)
         scratch = np.empty((n_threads, self.n_features * packing.TILE_ROWS), X.dtype)
-        scoring.score_rows(X, self.center, omegas, shifts, amplitudes, self.intercept, out, scratch, n_threads)
+        scoring.score_rows(X, self.center, *packed, self.intercept, out, scratch, n_threads)
         return out
 
     def staged_score(self, X: Real, terms_per_stage: int, *, n_threads: int | None = None) -> Iterator[Double]:
@@ -276,7 +268,7 @@ class FourierExpansion(Expansion):
             self._angle_bound["known"] = AngleBound.of(self.omegas, self.phases, self.amplitudes, self.center)
         return self._angle_bound["known"]
 
-    def _pack(self, dtype: DTypeLike) -> _PackedCosines:
+    def _pack(self, dtype: DTypeLike) -> PackedCosines:
         """Make and keep the terms as kernels read them."""
         n_omegas, n_amplitudes = (-(-self.n_terms // multiple) * multiple for multiple in packing.TERM_MULTIPLES)
         omegas, shifts = np.zeros((n_omegas, self.n_features), dtype), np.zeros(n_omegas, dtype)
@@ -284,12 +276,12 @@ class FourierExpansion(Expansion):
         for rows in row_pieces(self.omegas.shape):
             omegas[: self.n_terms][rows] = self.omegas[rows] / np.pi
         shifts[: self.n_terms], amplitudes[:, : self.n_terms] = self.phases / np.pi, self.amplitudes.T
-        packed = self._packed[np.dtype(dtype)] = _PackedCosines(omegas, shifts, amplitudes)
+        packed = self._packed[np.dtype(dtype)] = pack_cosines(omegas, shifts, amplitudes)
         return packed
 
     def _pack_few(self, dtype: DTypeLike) -> tuple[Real, Real]:
         """The same for few rows: shifts and omegas in tiles of terms."""
-        omegas, shifts, amplitudes = self._packed.get(np.dtype(dtype)) or self._pack(dtype)
+        omegas, _, _, shifts, amplitudes = self._packed.get(np.dtype(dtype)) or self._pack(dtype)
         tile = packing.TILE_ROWS
         terms = np.zeros((1 + self.n_features, -(-len(shifts) // tile) * tile), dtype)
         terms[0, : len(shifts)] = shifts

@@ -6,33 +6,40 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._data.threads import check_n_threads
-from ._kernels import packing, term_scoring
+from ._kernels import term_scoring
 from .errors import InvalidInputError
 from .expansion import Expansion, FourierExpansion
+from .table_layout import UNREACHED as UNREACHED
+from .table_layout import TableLayout, pack_tables
 
 Double = NDArray[np.float64]
 Real = NDArray[Any]  # float32 or float64
 
-_MAX_DEPTH = 12
+_MAX_DEPTH = term_scoring.MAX_SCORED_DEPTH
 
-# The threshold of a depth of a table that tells nothing: no row is above it.
-UNREACHED = float(np.finfo(np.float64).max)
+# Tables of which the largest value lies between these powers of two are kept in single precision as they are.
+_LEAST_EXPONENT, _LARGEST_EXPONENT = -60, 100
 
 
 class _PackedTables(NamedTuple):
-    """Tables as kernels read them."""
+    """Tables as kernels read them, and the unit of their values."""
 
-    columns: NDArray[np.int32]  # (n_tables, depth)
-    thresholds: Real  # (n_tables, depth)
-    values: Real  # (n_tables, 2^depth, n_outputs)
+    tables: term_scoring.Tables
+    unit: float
 
 
 class TermExpansion(Expansion):
-    """H(x) = intercept + slopes' (x - center) + sum of cosines + sum over tables t of table_values[t, cell of x in t].
+    """H(x) = intercept + slopes' (x - center) + sum of cosines + sum over tables of the value of the cell of x.
 
-    The cosines are those of a `FourierExpansion`.  A table compares x with a threshold at each depth l: bit l of the
-    cell is 1 where x[table_columns[t, l]] > thresholds[t, l].  The arrays are kept as read-only float64 copies.  An
-    expansion is immutable, and many threads may score it at once.
+    The cosines are those of a `FourierExpansion`.  A table compares x with a threshold at each depth l: whether
+    x[table_columns[t, l]] > thresholds[t, l].  Where it asks of a column k times, x is above 0 to k of the thresholds:
+    that is a digit of its cell, 0 to k.  The digits of the columns, in the order in which the table first asks of them,
+    the first one counting least, are the number of the cell.  A threshold of 1.7976931348623157e308, the largest float,
+    asks nothing.
+
+    The arrays are kept as read-only float64 copies, values of tables rounded to single precision, once, and in the
+    units of the largest of them where they are beyond 1e30 or all below 1e-18.  An expansion is immutable, and many
+    threads may score it at once.
 
     Parameters
     ----------
@@ -44,12 +51,14 @@ class TermExpansion(Expansion):
     slopes : array of shape (n_features, n_outputs), per unit of the feature
     table_columns : array of shape (n_tables, depth), whole numbers
     thresholds : array of shape (n_tables, depth), feature units
-    table_values : array of shape (n_tables, 2^depth * n_outputs): those of a cell stand together
+    table_values : array of shape (n_cells, n_outputs): those of the cells of the first table, then of the second, ...
 
     Attributes
     ----------
     n_terms, n_features, n_outputs : int
         Numbers of cosines and tables together, of columns of a row, and of scores of a row.
+    table_starts : array of shape (n_tables + 1,)
+        The cells of table t are those from table_starts[t] to table_starts[t + 1], exclusive.
 
     Raises
     ------
@@ -59,7 +68,7 @@ class TermExpansion(Expansion):
     Examples
     --------
     >>> from rffkern import TermExpansion
-    >>> step = TermExpansion([[1.0]], [0.0], [[0.0]], [1.0], [0.0], [[0.0]], [[0]], [[0.5]], [[2.0, 3.0]])
+    >>> step = TermExpansion([[1.0]], [0.0], [[0.0]], [1.0], [0.0], [[0.0]], [[0]], [[0.5]], [[2.0], [3.0]])
     >>> step.score([[0.0], [1.0]])
     array([[3.],
            [4.]])
@@ -77,8 +86,10 @@ class TermExpansion(Expansion):
     slopes: Double
     table_columns: Double
     thresholds: Double
-    table_values: Double
+    table_values: Real
+    table_starts: NDArray[np.intp]
     _cosines: FourierExpansion
+    _layout: TableLayout
     _has_slopes: bool
 
     def __init__(self, omegas: ArrayLike, phases: ArrayLike, amplitudes: ArrayLike, intercept: ArrayLike,
@@ -86,27 +97,35 @@ class TermExpansion(Expansion):
                  table_values: ArrayLike) -> None:
         super().__init__(omegas, phases, amplitudes, intercept, center, slopes, table_columns, thresholds,
                          table_values)
-        n_tables, depth = self.table_columns.shape
+        cosines = FourierExpansion(self.omegas, self.phases, self.amplitudes, self.intercept, self.center)
+        vars(self).update(
+            n_terms=len(self.omegas) + len(self.table_columns), _cosines=cosines, _has_slopes=bool(self.slopes.any()),
+            table_values=_rounded(self.table_values))
+
+    def _shapes(self) -> tuple[tuple[int, ...], ...]:
+        n_cosines, n_outputs, (n_tables, depth) = len(self.omegas), self.n_outputs, self.table_columns.shape
         columns = self.table_columns
         if depth > _MAX_DEPTH or (n_tables and not depth):
             raise InvalidInputError(f"table_columns must have 1 to {_MAX_DEPTH} columns, got {depth}")
         if columns.size and not ((columns == np.floor(columns)) & (columns >= 0) & (columns < self.n_features)).all():
             raise InvalidInputError(f"table_columns must hold indices of {self.n_features} features")
-        cosines = FourierExpansion(self.omegas, self.phases, self.amplitudes, self.intercept, self.center)
-        vars(self).update(n_terms=len(self.omegas) + n_tables, _cosines=cosines, _has_slopes=bool(self.slopes.any()))
-
-    def _shapes(self) -> tuple[tuple[int, ...], ...]:
-        n_cosines, n_outputs, (n_tables, depth) = len(self.omegas), self.n_outputs, self.table_columns.shape
+        n_cells = -1
+        if self.thresholds.shape == columns.shape:
+            layout = TableLayout.of(columns, self.thresholds)
+            vars(self).update(_layout=layout, table_starts=layout.starts)
+            n_cells = int(layout.starts[-1])
         return ((n_cosines, self.n_features), (n_cosines,), (n_cosines, n_outputs), (n_outputs,), (self.n_features,),
-                (self.n_features, n_outputs), (n_tables, depth), (n_tables, depth),
-                (n_tables, n_outputs << min(depth, _MAX_DEPTH)))
+                (self.n_features, n_outputs), (n_tables, depth), (n_tables, depth), (n_cells, n_outputs))
 
     def bound(self) -> Double:
         """What no score exceeds in magnitude, shape (n_outputs,)."""
-        n_tables, depth = self.table_columns.shape
-        cells = np.abs(self.table_values).reshape(n_tables, 1 << depth, self.n_outputs)
         lines = term_scoring.LARGEST_SLOPE_PART * (self.slopes != 0).sum(axis=0)
-        return super().bound() + lines + cells.max(axis=1, initial=0.0).sum(axis=0)
+        largest = np.maximum.reduceat(np.abs(self.table_values), self.table_starts[:-1], axis=0)
+        return super().bound() + lines + largest.sum(axis=0, dtype=np.float64)
+
+    def cells_of(self, tables: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The cells of some tables, one after the other."""
+        return self._layout.of_tables(tables)
 
     def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
@@ -121,27 +140,39 @@ class TermExpansion(Expansion):
         if self._has_slopes:
             term_scoring.score_lines(rows, self.center, self.slopes, scores)
         if len(self.table_columns):
-            if rows.dtype == np.float32 and not self.fits_single():
-                rows = rows.astype(np.float64, order="C")
-            tables = self._packed.get(rows.dtype) or self._pack(rows.dtype)
-            n_threads = check_n_threads(n_threads, len(scores) * tables.columns.size)
-            size = term_scoring.scratch_size(self.n_features, self.n_outputs, rows.itemsize)
-            term_scoring.score_tables(rows, tables.columns, tables.thresholds, tables.values, scores,
-                                      np.empty((n_threads, size), rows.dtype), n_threads)
+            packed, unit = self._packed.get(rows.dtype) or self._pack()
+            n_threads = check_n_threads(n_threads, len(scores) * self.table_columns.size)
+            sums = scores if unit == 1 else np.zeros_like(scores)
+            scratch = np.empty((n_threads, packed.scratch_size(len(scores))), np.int8)
+            term_scoring.score_tables(rows, packed, sums, scratch, n_threads)
+            if unit != 1:
+                scores += unit * sums
         return scores
 
     def _can_be_single(self) -> bool:
-        """Whether single precision can hold all numbers."""
-        values = self.table_values.reshape(-1)
-        return self._cosines.fits_single() and packing.find_unbounded(values, float(np.finfo(np.float32).max)) < 0
+        """Whether single precision can hold all numbers; tables compare rows of any precision exactly."""
+        return self._cosines.fits_single()
 
-    def _pack(self, dtype: np.dtype[Any]) -> _PackedTables:
-        """Make and keep the tables as kernels read them; thresholds round down, so that the same rows are above."""
-        with np.errstate(over="ignore"):
-            thresholds = self.thresholds.astype(dtype)
-        above = thresholds > self.thresholds
-        thresholds[above] = np.nextafter(thresholds[above], np.array(-np.inf, dtype=dtype))
-        shape = len(self.table_columns), 1 << self.table_columns.shape[1], self.n_outputs
-        packed = self._packed[dtype] = _PackedTables(
-            self.table_columns.astype(np.int32), thresholds, self.table_values.reshape(shape).astype(dtype))
+    def _pack(self) -> _PackedTables:
+        """Make and keep the tables as kernels read them."""
+        unit = _unit_of(self.table_values)
+        values = self.table_values if unit == 1 else (self.table_values / unit).astype(np.float32)
+        packed = _PackedTables(pack_tables(self.table_columns, self.thresholds, self._layout, values), unit)
+        for dtype in (np.float32, np.float64):
+            self._packed[np.dtype(dtype)] = packed
         return packed
+
+
+def _unit_of(values: Real) -> float:
+    """1, or a power of two near the largest value where single precision would not hold the values."""
+    exponent = int(np.frexp(np.abs(values).max(initial=0))[1])
+    return 1.0 if _LEAST_EXPONENT <= exponent <= _LARGEST_EXPONENT else 2.0 ** (exponent - 1)
+
+
+def _rounded(values: Double) -> Real:
+    """Values of single precision, times a power of two in double precision where they are very large or small."""
+    unit = _unit_of(values)
+    rounded: Real = (values / unit).astype(np.float32)
+    rounded = rounded if unit == 1 else unit * rounded.astype(np.float64)
+    rounded.flags.writeable = False
+    return rounded

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.term_scoring import cells_of, n_cells
 
 from rffkern import FourierExpansion, InvalidInputError, TermExpansion, load, save
 from rffkern._data import threads
@@ -11,25 +12,26 @@ from rffkern._data import threads
 
 def arrays(n_features=4, n_outputs=1, n_cosines=5, n_tables=6, depth=3, seed=0):
     rng = np.random.default_rng(seed)
+    columns, thresholds = rng.integers(0, n_features, (n_tables, depth)), rng.standard_normal((n_tables, depth))
+    values = rng.standard_normal((sum(n_cells(columns, thresholds)), n_outputs)).astype(np.float32).astype(float)
     return {"omegas": rng.standard_normal((n_cosines, n_features)), "phases": rng.uniform(-3, 3, n_cosines),
             "amplitudes": rng.standard_normal((n_cosines, n_outputs)), "intercept": rng.standard_normal(n_outputs),
             "center": rng.standard_normal(n_features), "slopes": rng.standard_normal((n_features, n_outputs)),
-            "table_columns": rng.integers(0, n_features, (n_tables, depth)),
-            "thresholds": rng.standard_normal((n_tables, depth)),
-            "table_values": rng.standard_normal((n_tables, n_outputs << depth))}
+            "table_columns": columns, "thresholds": thresholds, "table_values": values}
 
 
 def defined(parts, X):
     """The scores by the definition, row by row."""
     scores = []
+    columns, thresholds = parts["table_columns"], parts["thresholds"]
+    ends = np.cumsum(n_cells(columns, thresholds))
     for x in X.astype(float):
         far = x - parts["center"]
         score = parts["intercept"] + far @ parts["slopes"]
         score = score + np.cos(parts["omegas"] @ far - parts["phases"]) @ parts["amplitudes"]
-        for columns, thresholds, values in zip(parts["table_columns"], parts["thresholds"], parts["table_values"],
-                                               strict=True):
-            cell = sum(int(x[j] > t) << level for level, (j, t) in enumerate(zip(columns, thresholds, strict=True)))
-            score = score + values.reshape(-1, len(parts["intercept"]))[cell]
+        for t in range(len(columns)):
+            values = parts["table_values"][: ends[t]][ends[t - 1] if t else 0 :]
+            score = score + values[cells_of(columns[t], thresholds[t], x[None])[0]]
         scores.append(score)
     return np.array(scores)
 
@@ -81,7 +83,7 @@ def test_a_value_at_a_threshold_is_not_above_it(dtype):
     for threshold in (0.5, 0.1, -0.1, 1e30, 1 + 1e-12):
         parts = arrays(1, n_cosines=0, n_tables=1, depth=1) | {"slopes": [[0.0]], "intercept": [0.0]}
         step = TermExpansion(**parts | {"table_columns": [[0]], "thresholds": [[threshold]],
-                                        "table_values": [[0.0, 1.0]]})
+                                        "table_values": [[0.0], [1.0]]})
         near = dtype(threshold)
         X = np.array([np.nextafter(near, dtype(-np.inf)), near, np.nextafter(near, dtype(np.inf))], dtype)[:, None]
         for some in (X, np.repeat(X, 100, axis=0)[::100], np.repeat(X, 100, axis=0)):
@@ -130,7 +132,7 @@ def test_arrays_that_do_not_agree_are_refused(name, change):
 @pytest.mark.parametrize("depth", [0, 13, 80])
 def test_tables_have_a_depth_from_1_to_12(depth):
     parts = arrays(depth=1) | {"table_columns": np.zeros((6, depth)), "thresholds": np.zeros((6, depth)),
-                               "table_values": np.ones((6, 1 << min(depth, 12)))}
+                               "table_values": np.ones((12, 1))}
     with pytest.raises(InvalidInputError, match="table_columns must have 1 to 12 columns"):
         TermExpansion(**parts)
 
@@ -150,13 +152,42 @@ def test_it_is_immutable_and_copied():
     assert repr(copied) == "TermExpansion(n_terms=11, n_features=4, n_outputs=1)"
 
 
-def test_numbers_beyond_single_precision_are_scored_in_double():
+@pytest.mark.parametrize("factor", [2.0**600, 2.0**-600, 2.0**-90])
+def test_values_beyond_single_precision_keep_their_digits(factor, tmp_path):
     parts = arrays(n_cosines=0) | {"slopes": np.zeros((4, 1))}
-    parts["table_values"] = parts["table_values"] * 1e200
     X = rows(50, dtype=np.float32)
+    parts["table_values"] = parts["table_values"] * factor
     expansion = TermExpansion(**parts)
-    assert not expansion.fits_single()
-    np.testing.assert_allclose(expansion.score(X), defined(parts, X), rtol=1e-12)
+    np.testing.assert_allclose(expansion.score(X) - parts["intercept"], defined(parts, X) - parts["intercept"],
+                               rtol=1e-12, atol=1e-15)
+    zero = TermExpansion(**parts | {"intercept": [0.0]})
+    np.testing.assert_allclose(zero.score(X), defined(parts | {"intercept": [0.0]}, X), rtol=1e-12)
+    save(zero, tmp_path / "e")
+    np.testing.assert_array_equal(load(tmp_path / "e").score(X), zero.score(X))
+
+
+def test_values_of_tables_are_rounded_to_single_precision_once(tmp_path):
+    parts = arrays()
+    parts["table_values"] = np.random.default_rng(2).standard_normal(parts["table_values"].shape)
+    expansion = TermExpansion(**parts)
+    assert expansion.table_values.dtype == np.float32
+    rounded = parts | {"table_values": parts["table_values"].astype(np.float32).astype(float)}
+    np.testing.assert_allclose(expansion.score(rows(9)), defined(rounded, rows(9)), atol=1e-12)
+    save(expansion, tmp_path / "e")
+    assert load(tmp_path / "e").table_values.tobytes() == expansion.table_values.tobytes()
+    stored = np.load(tmp_path / "e", allow_pickle=False)
+    assert stored["table_values"].dtype == np.float32
+
+
+def test_cells_of_columns_that_are_asked_twice():
+    """0.5 and 2 on one column make three cells, and a depth that asks nothing none."""
+    parts = arrays(2, n_cosines=0, n_tables=1) | {"slopes": np.zeros((2, 1)), "intercept": [0.0]}
+    table = TermExpansion(**parts | {
+        "table_columns": [[1, 0, 0, 1]], "thresholds": [[0.0, 2.0, 0.5, np.finfo(float).max]],
+        "table_values": np.arange(6.0)[:, None]})
+    X = np.array([[0, -1], [0, 1], [1, -1], [1, 1], [3, -1], [3, 1]], float)
+    np.testing.assert_array_equal(table.score(X)[:, 0], range(6))
+    assert table.table_starts.tolist() == [0, 6]
 
 
 @pytest.mark.parametrize("n", [3, 200])
@@ -165,7 +196,7 @@ def test_tiles_of_numbers_beyond_single_precision(n):
     from rffkern._kernels import scoring
 
     parts = arrays()
-    parts["amplitudes"], parts["table_values"] = 1e200 * parts["amplitudes"], 1e200 * parts["table_values"]
+    parts["amplitudes"], parts["table_values"] = 1e200 * parts["amplitudes"], 2.0**600 * parts["table_values"]
     X, width = rows(n, dtype=np.float32), scoring.tile_width(4, 4)
     padded = np.zeros((-(-n // width) * width, 4), np.float32)
     padded[:n] = X

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.scaling import Scaling
-from ..term_expansion import UNREACHED, TermExpansion
+from ..table_layout import UNREACHED, TableLayout
+from ..term_expansion import TermExpansion
 from .bins import Bins
 from .kinds import Line, Pair, Table
 from .member import Member
@@ -20,6 +21,9 @@ Double = NDArray[np.float64]
 # Seconds after which the main thread looks at signals while members are trained beside it, and seconds that it waits
 # for them to end after one.  A thread ends after its round, which may take longer on many rows.
 _LOOK, _FAREWELL = 0.1, 0.2
+
+# Tables whose cells are numbered together: few, so that little memory is taken.
+_TABLES_TOGETHER = 64
 
 
 def in_threads(jobs: Sequence[Callable[[], Member]], n_threads: int, stop: threading.Event) -> list[Member]:
@@ -68,19 +72,33 @@ def to_ensemble(members: Sequence[Member], bins: Bins, scaling: Scaling, interce
                                   in enumerate([(0, n_features), (0,), (0, n_outputs)]))
     depth = max((len(table.columns) for table, *_ in tables), default=1)
     columns, thresholds = np.zeros((2, len(tables), depth))
-    values = np.empty((len(tables), n_outputs << depth))
-    for t, (table, step, _) in enumerate(tables):
+    for t, (table, *_) in enumerate(tables):
         columns[t] = bins.columns[table.columns]
         thresholds[t] = [_threshold(bins.edges[j], cut) for j, cut in zip(table.columns, table.cuts, strict=True)]
-        values[t] = (step * scale * table.values).reshape(-1)
     raw = columns.astype(np.intp)
     width = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0)[raw]
     with np.errstate(over="ignore"):
         thresholds = np.clip(thresholds / width + scaling.center[raw], -UNREACHED, UNREACHED)
     expansion = TermExpansion(omegas * scaling.inverse_scale, phases, amplitudes * scale, intercept, scaling.center,
-                              scaling.inverse_scale[:, None] * slopes * scale, columns, thresholds, values)
+                              scaling.inverse_scale[:, None] * slopes * scale, columns, thresholds,
+                              _values(tables, columns, thresholds, n_outputs, scale))
     rounds = [np.repeat(t, len(wave[1])) for (*_, t), wave in zip(pairs, waves, strict=True)]
     return Ensemble(expansion, np.concatenate([np.empty(0), *rounds, [t for *_, t in tables]]))
+
+
+def _values(tables: Sequence[tuple[Table, float, int]], columns: Double, thresholds: Double, n_outputs: int,
+            scale: Double) -> Double:
+    """Values of the cells that answers can lead to: a table that asks of a column twice has no others."""
+    layout = TableLayout.of(columns, thresholds)
+    values = np.empty((layout.starts[-1], n_outputs))
+    for start in range(0, len(tables), _TABLES_TOGETHER):
+        some = slice(start, start + _TABLES_TOGETHER)
+        answers = layout.some(some).answers(columns[some], thresholds[some])
+        first = layout.starts[start]
+        for t, (table, step, _) in enumerate(tables[some], start):
+            cells = slice(layout.starts[t], layout.starts[t + 1])
+            values[cells] = step * scale * table.values[answers[cells.start - first : cells.stop - first]]
+    return values
 
 
 def _threshold(edges: Double, cut: int) -> float:

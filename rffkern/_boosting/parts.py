@@ -21,7 +21,7 @@ def some_terms(expansion: TermExpansion, chosen: NDArray[Any], columns: NDArray[
     return TermExpansion(
         expansion.omegas[cosines], expansion.phases[cosines], expansion.amplitudes[cosines],
         np.zeros(expansion.n_outputs), expansion.center, slopes, expansion.table_columns[tables],
-        expansion.thresholds[tables], expansion.table_values[tables])
+        expansion.thresholds[tables], expansion.table_values[expansion.cells_of(tables)])
 
 
 def columns_read(expansion: TermExpansion, sources: NDArray[np.intp], n_columns: int) -> NDArray[np.bool_]:

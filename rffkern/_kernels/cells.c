@@ -624,56 +624,7 @@ static void look_up(const uint8_t *codes, ptrdiff_t stride, ptrdiff_t width, con
         }
 }
 
-static int are_columns(const int32_t *columns, ptrdiff_t size, ptrdiff_t stop)
-{
-    const uint32_t bound = stop > INT32_MAX ? INT32_MAX : (uint32_t)stop;
-    int32_t bad = 0;
-    ptrdiff_t i;
-#pragma omp simd reduction(| : bad)
-    for (i = 0; i < size; i++) bad |= (uint32_t)columns[i] >= bound;
-    return !bad;
-}
-
-#if defined(__AVX512F__) && defined(__GNUC__)
-#define MOST_PERMUTED 7
-
-/* Of up to 32 values, those with numbers in the low bits of `cells`. */
-static ALWAYS_INLINE __m512 of_32(const float *values, __m512i cells)
-{
-    return _mm512_permutex2var_ps(_mm512_loadu_ps(values), cells, _mm512_loadu_ps(values + 16));
-}
-
-static ALWAYS_INLINE __m512 of_64(const float *values, __m512i cells)
-{
-    return _mm512_mask_mov_ps(of_32(values, cells), _mm512_test_epi32_mask(cells, _mm512_set1_epi32(32)),
-                              of_32(values + 32, cells));
-}
-
-/* values[cells], in registers: several times as fast as reads from memory. */
-static ALWAYS_INLINE __m512 permuted(const float *values, ptrdiff_t depth, __m512i cells)
-{
-    if (depth == 7)
-        return _mm512_mask_mov_ps(of_64(values, cells), _mm512_test_epi32_mask(cells, _mm512_set1_epi32(64)),
-                                  of_64(values + 64, cells));
-    if (depth == 6) return of_64(values, cells);
-    if (depth == 5) return of_32(values, cells);
-    return _mm512_permutexvar_ps(cells, _mm512_maskz_loadu_ps((__mmask16)((1u << (1u << depth)) - 1), values));
-}
-#endif
-
-#define SPAN 64 /* rows whose cells are found together */
-
-#define REAL float
-#define CELL int32_t
-#define SUFFIX f32
-#include "cells_score.h"
-#undef REAL
-#undef CELL
-#undef SUFFIX
-#define REAL double
-#define CELL int64_t
-#define SUFFIX f64
 #include "cells_score.h"
 
 const vm_cells_table EXPAND2(vm_cells, VM_LEVEL) = {
-    begin, divide, finish, look_up, are_columns, score_f32, score_f64, score_row_f32, score_row_f64};
+    begin, divide, finish, look_up, are_tables, code_f32, code_f64, score, score_row};

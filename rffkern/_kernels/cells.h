@@ -18,7 +18,9 @@
 #define VC_FEW_PLACES 64 /* for whose sums codes stand together where there are many candidates */
 #define VC_FEW 5         /* candidates up to which each code has a place */
 #define VC_MAX_DEPTH 16
-#define VC_TABLES 32     /* whose values are summed in REAL before they are added to a double */
+#define VC_TABLES 4      /* whose values are added up before they are added to a score */
+#define VC_SCORED 12     /* depth of tables that are scored, at most: the parts of the number of a cell are bytes */
+#define VC_CHUNK 64      /* tables are packed in multiples */
 #define VC_KEPT 262144   /* two megabytes */
 #define VC_FLOOR 1e-6    /* of the score: gains are compared in single precision, which resolves no less */
 
@@ -64,6 +66,20 @@ static inline ptrdiff_t vc_store_size(ptrdiff_t n_rows, ptrdiff_t n_outputs, ptr
            + 2 * n_words * n_rows + 3 * (((ptrdiff_t)1 << depth) + 1);
 }
 
+/* Tables as they are scored.  Levels lie `stride` tables apart, a multiple of VC_CHUNK.  A question is whether the code
+   of a column of a row is above the cut.  The number of a cell is the sum of the steps of the first levels whose answer
+   is yes, plus `unit` times that sum over the other levels. */
+typedef struct {
+    const int32_t *columns;   /* (depth, stride) */
+    const int8_t *cuts;       /* (depth, stride) */
+    const uint8_t *steps;     /* (depth, stride) */
+    const uint8_t *firsts;    /* (stride,) how many levels are the first ones */
+    const int32_t *units;     /* (stride,) */
+    const ptrdiff_t *starts;  /* (n_tables + 1,) the first cell of each table among those of all */
+    const float *values;      /* (n_cells, n_outputs) */
+    ptrdiff_t stride, depth, n_outputs, n_columns;
+} vc_tables;
+
 typedef struct {
     /* Lay out the training rows, in one cell. */
     void (*begin)(vc_growth *growth);
@@ -75,33 +91,26 @@ typedef struct {
        most VC_TILE. */
     void (*look_up)(const uint8_t *codes, ptrdiff_t stride, ptrdiff_t width, const ptrdiff_t *columns,
                     const ptrdiff_t *cuts, ptrdiff_t depth, const double *values, ptrdiff_t n_outputs, float *out);
-    /* Whether all are at least 0 and below `stop`. */
-    int (*are_columns)(const int32_t *columns, ptrdiff_t size, ptrdiff_t stop);
-    /* out[i * n_outputs + k] += sum over tables of values[t, cell, k], i < n_rows, for the rows of a tile: column j is
-       tile[j * stride + i], i < width.  sums: TEMP (n_outputs * VC_TILE,) */
-    void (*score_f32)(const float *tile, ptrdiff_t stride, ptrdiff_t width, const int32_t *columns,
-                      const float *thresholds, ptrdiff_t depth, const float *values, ptrdiff_t n_outputs,
-                      ptrdiff_t n_tables, float *sums, ptrdiff_t n_rows, double *out);
-    void (*score_f64)(const double *tile, ptrdiff_t stride, ptrdiff_t width, const int32_t *columns,
-                      const double *thresholds, ptrdiff_t depth, const double *values, ptrdiff_t n_outputs,
-                      ptrdiff_t n_tables, double *sums, ptrdiff_t n_rows, double *out);
-    /* The same for one row, whose columns lie together. */
-    void (*score_row_f32)(const float *row, const int32_t *columns, const float *thresholds, ptrdiff_t depth,
-                          const float *values, ptrdiff_t n_outputs, ptrdiff_t n_tables, double *out);
-    void (*score_row_f64)(const double *row, const int32_t *columns, const double *thresholds, ptrdiff_t depth,
-                          const double *values, ptrdiff_t n_outputs, ptrdiff_t n_tables, double *out);
+    /* Whether all columns are below n_columns, and all cells those of their tables. */
+    int (*are_tables)(const vc_tables *tables, ptrdiff_t n_tables, ptrdiff_t n_cells);
+    /* codes[i] = the number of edges below x[i * step], less 128; n_edges = 2^k - 1 < VC_CODES, in ascending order. */
+    void (*code_f32)(const float *x, ptrdiff_t step, ptrdiff_t n_rows, const float *edges, ptrdiff_t n_edges,
+                     int8_t *codes);
+    void (*code_f64)(const double *x, ptrdiff_t step, ptrdiff_t n_rows, const double *edges, ptrdiff_t n_edges,
+                     int8_t *codes);
+    /* out[i * n_outputs + k] += values of the cells of the rows of a tile in the tables from `first`, a multiple of
+       VC_TABLES, to `stop`; codes[column * VC_TILE + i], all of the tile, and i < n_rows for `out`.  Values of VC_TABLES
+       tables are added up in double, and these sums to the score, one after the other. */
+    void (*score)(const vc_tables *tables, ptrdiff_t first, ptrdiff_t stop, const int8_t *codes, ptrdiff_t n_rows,
+                  double *out);
+    /* The same for one row, codes[column], which may be read up to VC_TILE; `first` is a multiple of VC_CHUNK. */
+    void (*score_row)(const vc_tables *tables, ptrdiff_t first, ptrdiff_t stop, const int8_t *codes, double *out);
 } vm_cells_table;
 
 extern const vm_cells_table vm_cells_baseline;
 #ifdef VM_HAVE_LEVELS
 extern const vm_cells_table vm_cells_v3, vm_cells_v4;
 #endif
-
-/* Cython puts a number before the C name of an external function of a fused type: 0 for float, 1 for double. */
-#define __pyx_fuse_0vm_score_tile vm_cells->score_f32
-#define __pyx_fuse_1vm_score_tile vm_cells->score_f64
-#define __pyx_fuse_0vm_score_row vm_cells->score_row_f32
-#define __pyx_fuse_1vm_score_row vm_cells->score_row_f64
 
 static inline const vm_cells_table *vm_table_cells(int level)
 {

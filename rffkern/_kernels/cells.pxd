@@ -1,9 +1,8 @@
 """Symmetric tables on vectors of rows: cells.h says what they do."""
 
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int8_t, int32_t, uint8_t
 
 from .simd cimport table_cells
-from .tiles cimport real
 
 cdef extern from "cells.h" nogil:
     ctypedef struct vc_growth:
@@ -21,7 +20,19 @@ cdef extern from "cells.h" nogil:
     enum:
         VC_FEW
         VC_MAX_DEPTH
+        VC_CODES
         VC_TABLES
+        VC_SCORED
+        VC_CHUNK
+    ctypedef struct vc_tables:
+        const int32_t *columns
+        const int8_t *cuts
+        const uint8_t *steps
+        const uint8_t *firsts
+        const int32_t *units
+        const Py_ssize_t *starts
+        const float *values
+        Py_ssize_t stride, depth, n_outputs, n_columns
     Py_ssize_t vc_store_size(Py_ssize_t n_rows, Py_ssize_t n_outputs, Py_ssize_t n_candidates,
                              Py_ssize_t depth) noexcept
     void begin "vm_cells->begin"(vc_growth *growth) noexcept
@@ -30,9 +41,12 @@ cdef extern from "cells.h" nogil:
     void look_up "vm_cells->look_up"(const uint8_t *codes, Py_ssize_t stride, Py_ssize_t width,
                                      const Py_ssize_t *columns, const Py_ssize_t *cuts, Py_ssize_t depth,
                                      const double *values, Py_ssize_t n_outputs, float *out) noexcept
-    bint are_columns "vm_cells->are_columns"(const int32_t *columns, Py_ssize_t size, Py_ssize_t stop) noexcept
-    void score_tile "vm_score_tile"(const real *tile, Py_ssize_t stride, Py_ssize_t width, const int32_t *columns,
-                                    const real *thresholds, Py_ssize_t depth, const real *values, Py_ssize_t n_outputs,
-                                    Py_ssize_t n_tables, real *sums, Py_ssize_t n_rows, double *out) noexcept
-    void score_row "vm_score_row"(const real *row, const int32_t *columns, const real *thresholds, Py_ssize_t depth,
-                                  const real *values, Py_ssize_t n_outputs, Py_ssize_t n_tables, double *out) noexcept
+    bint are_tables "vm_cells->are_tables"(const vc_tables *tables, Py_ssize_t n_tables, Py_ssize_t n_cells) noexcept
+    void code_single "vm_cells->code_f32"(const float *x, Py_ssize_t step, Py_ssize_t n_rows, const float *edges,
+                                          Py_ssize_t n_edges, int8_t *codes) noexcept
+    void code_double "vm_cells->code_f64"(const double *x, Py_ssize_t step, Py_ssize_t n_rows, const double *edges,
+                                          Py_ssize_t n_edges, int8_t *codes) noexcept
+    void score_tile "vm_cells->score"(const vc_tables *tables, Py_ssize_t first, Py_ssize_t stop, const int8_t *codes,
+                                      Py_ssize_t n_rows, double *out) noexcept
+    void score_row "vm_cells->score_row"(const vc_tables *tables, Py_ssize_t first, Py_ssize_t stop,
+                                         const int8_t *codes, double *out) noexcept

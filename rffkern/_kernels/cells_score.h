@@ -1,131 +1,238 @@
-/* Scores of tables in one precision: REAL, and CELL, an integer of its size.  Included by cells.c only. */
+/* Scores of symmetric tables at one instruction-set level.  Included by cells.c only. */
 
-#define VECTOR EXPAND2(vector, SUFFIX)
-#define CELLS EXPAND2(cells, SUFFIX)
-typedef REAL VECTOR VECTOR_OF(REAL);
-typedef CELL CELLS VECTOR_OF(CELL);
-#define WIDE (SPAN * sizeof(REAL) / sizeof(VECTOR)) /* vectors of SPAN rows */
+#define PARTS 2   /* of the number of a cell, a byte each */
 
-/* cells[i] = the cell of row i, i < n_vectors vectors, at most WIDE. */
-static ALWAYS_INLINE void EXPAND2(find_cells, SUFFIX)(const REAL *tile, ptrdiff_t stride, const int32_t *columns,
-                                                      const REAL *thresholds, ptrdiff_t depth, CELL *cells,
-                                                      const size_t n_vectors)
-{
-    CELLS found[WIDE] = {0};
-    ptrdiff_t level;
-    size_t v;
-    for (level = 0; level < depth; level++) {
-        const VECTOR *x = (const VECTOR *)(tile + columns[level] * stride);
-        const REAL threshold = thresholds[level];
-        const CELL bit = (CELL)1 << level;
-        for (v = 0; v < n_vectors; v++) found[v] |= ABOVE(x[v], threshold) & bit;
+
+typedef int8_t answers VECTOR_OF(int8_t);
+typedef uint8_t counts VECTOR_OF(uint8_t);
+#define WIDE (VC_TILE / sizeof(answers))
+
+/* The number of edges of a column that each of some rows is above, less 128.  There are 2^k - 1 edges, in order. */
+#define CODE_COLUMN(REAL, SUFFIX) \
+    static void EXPAND2(code, SUFFIX)(const REAL *x, ptrdiff_t step, ptrdiff_t n_rows, const REAL *edges, \
+                                      ptrdiff_t n_edges, int8_t *restrict codes) \
+    { \
+        int32_t place[VC_LANES]; \
+        REAL row[VC_LANES]; \
+        ptrdiff_t first, i; \
+        int32_t half; \
+        for (first = 0; first < n_rows; first += VC_LANES) { \
+            const ptrdiff_t some = n_rows - first < VC_LANES ? n_rows - first : VC_LANES; \
+            for (i = 0; i < some; i++) row[i] = x[(first + i) * step]; \
+            for (; i < VC_LANES; i++) row[i] = row[0]; \
+            for (i = 0; i < VC_LANES; i++) place[i] = 0; \
+            for (half = (int32_t)(n_edges + 1) / 2; half > 0; half /= 2) \
+                for (i = 0; i < VC_LANES; i++) place[i] += row[i] > edges[place[i] + half - 1] ? half : 0; \
+            for (i = 0; i < some; i++) codes[first + i] = (int8_t)(place[i] - 128); \
+        } \
     }
-    for (v = 0; v < n_vectors; v++) ((CELLS *)cells)[v] = found[v];
+CODE_COLUMN(float, f32)
+CODE_COLUMN(double, f64)
+
+/* part[i] = sum of the steps of the levels from `level` to `stop` whose question the row answers with yes. */
+static ALWAYS_INLINE void add_steps(const vc_tables *tables, ptrdiff_t t, ptrdiff_t level, ptrdiff_t stop,
+                                    const int8_t *codes, uint8_t *part)
+{
+    counts found[WIDE] = {0};
+    size_t v;
+    for (; level < stop; level++) {
+        const ptrdiff_t q = level * tables->stride + t;
+        const answers *x = (const answers *)(codes + tables->columns[q] * VC_TILE);
+        const int8_t cut = tables->cuts[q];
+        const uint8_t step = tables->steps[q];
+        UNROLLED
+        for (v = 0; v < WIDE; v++) found[v] += (counts)ABOVE(x[v], cut) & step;
+    }
+    UNROLLED
+    for (v = 0; v < WIDE; v++) ((counts *)part)[v] = found[v];
 }
 
-/* sums[i] += values[cells[i] * n_outputs] for some rows, a multiple of VC_LANES. */
-static ALWAYS_INLINE void EXPAND2(add_values, SUFFIX)(const CELL *cells, ptrdiff_t width, const REAL *values,
-                                                      ptrdiff_t depth, ptrdiff_t n_outputs, REAL *restrict sums)
+/* cells[i] = the cell of each row of a tile. */
+static void find_cells(const vc_tables *tables, ptrdiff_t t, const int8_t *codes, uint16_t *restrict cells)
+{
+    uint8_t parts[PARTS][VC_TILE];
+    const ptrdiff_t n_first = tables->firsts[t];
+    const uint16_t unit = (uint16_t)tables->units[t];
+    int i;
+    add_steps(tables, t, 0, n_first, codes, parts[0]);
+    if (n_first < tables->depth) {
+        add_steps(tables, t, n_first, tables->depth, codes, parts[1]);
+#pragma omp simd
+        for (i = 0; i < VC_TILE; i++) cells[i] = (uint16_t)(parts[0][i] + unit * parts[1][i]);
+    } else
+#pragma omp simd
+        for (i = 0; i < VC_TILE; i++) cells[i] = parts[0][i];
+}
+
+#if defined(__AVX512F__) && defined(__GNUC__)
+#define MOST_PERMUTED 256
+#define WRITTEN_OUT _Pragma("GCC unroll 16")
+
+/* found[i] = values[cells[i]] of up to 32 n_pairs values, in registers: several times as fast as reads from memory. */
+static ALWAYS_INLINE void permute(const float *values, ptrdiff_t n_cells, const uint16_t *cells, ptrdiff_t n_rows,
+                                  float *restrict found, const int n_pairs)
+{
+    __m512 held[MOST_PERMUTED / 16];
+    ptrdiff_t i;
+    int v;
+    WRITTEN_OUT
+    for (v = 0; v < 2 * n_pairs; v++) {
+        const ptrdiff_t left = n_cells - 16 * v;
+        held[v] = _mm512_maskz_loadu_ps(left >= 16 ? 0xffff : left > 0 ? (__mmask16)((1u << left) - 1) : 0,
+                                        values + 16 * v);
+    }
+    for (i = 0; i < n_rows; i += 16) {
+        const __m512i cell = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(cells + i)));
+        const __m512i pair = _mm512_srli_epi32(cell, 5);
+        __m512 all = _mm512_permutex2var_ps(held[0], cell, held[1]);
+        WRITTEN_OUT
+        for (v = 1; v < n_pairs; v++)
+            all = _mm512_mask_mov_ps(all, _mm512_cmpeq_epi32_mask(pair, _mm512_set1_epi32(v)),
+                                     _mm512_permutex2var_ps(held[2 * v], cell, held[2 * v + 1]));
+        _mm512_storeu_ps(found + i, all);
+    }
+}
+#endif
+
+/* found[i] = values[cells[i] * n_outputs], of n_cells. */
+static ALWAYS_INLINE void take(const float *values, ptrdiff_t n_outputs, ptrdiff_t n_cells, const uint16_t *cells,
+                               ptrdiff_t n_rows, float *restrict found)
 {
     ptrdiff_t i;
 #ifdef MOST_PERMUTED
-    if (sizeof(REAL) == 4 && depth <= MOST_PERMUTED && n_outputs == 1) {
-        for (i = 0; i < width; i += VC_LANES) {
-            const __m512 found = permuted((const float *)values, depth, _mm512_loadu_si512(cells + i));
-            _mm512_storeu_ps(sums + i, _mm512_add_ps(_mm512_loadu_ps(sums + i), found));
+    if (n_outputs == 1 && n_cells <= MOST_PERMUTED) {
+        if (n_cells <= 32) permute(values, n_cells, cells, n_rows, found, 1);
+        else if (n_cells <= 128) permute(values, n_cells, cells, n_rows, found, 4);
+        else permute(values, n_cells, cells, n_rows, found, 8);
+        return;
+    }
+#endif
+    (void)n_cells;
+    UNROLLED
+    for (i = 0; i < n_rows; i++) {
+        ptrdiff_t cell = cells[i] * n_outputs;
+        ONE_BY_ONE(cell);
+        found[i] = values[cell];
+    }
+}
+
+/* Adds the values of VC_TABLES tables to `out` in the one order that all functions keep to. */
+static ALWAYS_INLINE double sum_of(float a, float b, float c, float d)
+{
+    return ((double)a + b) + ((double)c + d);
+}
+
+static void score(const vc_tables *tables, ptrdiff_t first, ptrdiff_t stop, const int8_t *codes, ptrdiff_t n_rows,
+                  double *restrict out)
+{
+    uint16_t cells[VC_TABLES][VC_TILE];
+    float found[VC_TABLES][VC_TILE];
+    const ptrdiff_t n_outputs = tables->n_outputs;
+    ptrdiff_t t, i, k, g;
+    for (t = first; t < stop; t += VC_TABLES) {
+        const ptrdiff_t some = stop - t < VC_TABLES ? stop - t : VC_TABLES;
+        if (some < VC_TABLES) memset(found, 0, sizeof found);
+        for (g = 0; g < some; g++) find_cells(tables, t + g, codes, cells[g]);
+        for (k = 0; k < n_outputs; k++) {
+            for (g = 0; g < some; g++)
+                take(tables->values + tables->starts[t + g] * n_outputs + k, n_outputs,
+                     tables->starts[t + g + 1] - tables->starts[t + g], cells[g], n_rows, found[g]);
+            if (n_outputs == 1)
+#pragma omp simd
+                for (i = 0; i < n_rows; i++) out[i] += sum_of(found[0][i], found[1][i], found[2][i], found[3][i]);
+            else
+                for (i = 0; i < n_rows; i++)
+                    out[i * n_outputs + k] += sum_of(found[0][i], found[1][i], found[2][i], found[3][i]);
+        }
+    }
+}
+
+/* row[j] = codes[columns[j]] for a chunk of tables. */
+static ALWAYS_INLINE void fetch(const vc_tables *tables, const int32_t *columns, const int8_t *codes, int8_t *restrict row)
+{
+    int j;
+#ifdef MOST_PERMUTED
+    if (tables->n_columns <= 64) { /* all codes in two registers */
+        const __m512i low = _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)codes));
+        const __m512i high = _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(codes + 32)));
+        for (j = 0; j < VC_CHUNK; j += 32) {
+            const __m256i even = _mm512_cvtepi32_epi16(_mm512_loadu_si512(columns + j));
+            const __m256i odd = _mm512_cvtepi32_epi16(_mm512_loadu_si512(columns + j + 16));
+            const __m512i places = _mm512_inserti64x4(_mm512_castsi256_si512(even), odd, 1);
+            _mm256_storeu_si256((__m256i *)(row + j),
+                                _mm512_cvtepi16_epi8(_mm512_permutex2var_epi16(low, places, high)));
         }
         return;
     }
 #endif
-    (void)depth;
-    for (i = 0; i < width; i++) {
-        ptrdiff_t cell = cells[i] * n_outputs;
-        ONE_BY_ONE(cell);
-        sums[i] += values[cell];
-    }
+    (void)tables;
+    for (j = 0; j < VC_CHUNK; j++) row[j] = codes[columns[j]];
 }
 
-/* sums[k * VC_TILE + i] = sum of values over n_tables, one after the other. */
-static inline void EXPAND2(add_tables, SUFFIX)(const REAL *tile, ptrdiff_t stride, ptrdiff_t width,
-                                               const int32_t *columns, const REAL *thresholds, ptrdiff_t depth,
-                                               const REAL *values, ptrdiff_t n_outputs, ptrdiff_t n_tables,
-                                               REAL *restrict sums)
+/* cells[j] = the cell of one row in VC_CHUNK tables from t on. */
+static void find_cells_of_row(const vc_tables *tables, ptrdiff_t t, const int8_t *codes, uint16_t *restrict cells)
 {
-    CELL cells[VC_TILE];
-    ptrdiff_t t, i, k;
-    for (k = 0; k < n_outputs; k++) memset(sums + k * VC_TILE, 0, width * sizeof *sums);
-    for (t = 0; t < n_tables; t++, columns += depth, thresholds += depth, values += n_outputs << depth) {
-        for (i = 0; i + SPAN <= width; i += SPAN)
-            EXPAND2(find_cells, SUFFIX)(tile + i, stride, columns, thresholds, depth, cells + i, WIDE);
-        for (; i < width; i += VC_LANES)
-            EXPAND2(find_cells, SUFFIX)(tile + i, stride, columns, thresholds, depth, cells + i, WIDE * VC_LANES / SPAN);
-        if (n_outputs == 1) EXPAND2(add_values, SUFFIX)(cells, width, values, depth, 1, sums);
-        else
-            for (k = 0; k < n_outputs; k++)
-                EXPAND2(add_values, SUFFIX)(cells, width, values + k, depth, n_outputs, sums + k * VC_TILE);
-    }
-}
-
-static void EXPAND2(score, SUFFIX)(const REAL *tile, ptrdiff_t stride, ptrdiff_t width, const int32_t *columns,
-                                   const REAL *thresholds, ptrdiff_t depth, const REAL *values, ptrdiff_t n_outputs,
-                                   ptrdiff_t n_tables, REAL *restrict sums, ptrdiff_t n_rows, double *restrict out)
-{
-    ptrdiff_t t, i, k;
-    for (t = 0; t < n_tables; t += VC_TABLES) {
-        EXPAND2(add_tables, SUFFIX)(tile, stride, width, columns + t * depth, thresholds + t * depth, depth,
-                                    values + (t * n_outputs << depth), n_outputs,
-                                    n_tables - t < VC_TABLES ? n_tables - t : VC_TABLES, sums);
-        if (n_outputs == 1)
-            for (i = 0; i < n_rows; i++) out[i] += sums[i];
-        else
-            for (k = 0; k < n_outputs; k++)
-                for (i = 0; i < n_rows; i++) out[i * n_outputs + k] += sums[k * VC_TILE + i];
-    }
-}
-
-/* The answers of one row to some questions, as bits. */
-static inline void EXPAND2(answer, SUFFIX)(const REAL *row, const int32_t *columns, const REAL *thresholds,
-                                           ptrdiff_t size, uint8_t *bits)
-{
-    ptrdiff_t i;
+    int8_t row[VC_CHUNK];
+    counts parts[PARTS][VC_CHUNK / sizeof(counts)] = {{{0}}};
+    const answers *firsts = (const answers *)(tables->firsts + t);
+    ptrdiff_t level;
+    size_t v;
     int j;
-    for (i = 0; i + 8 <= size; i += 8) {
-        uint32_t eight = 0;
-        for (j = 0; j < 8; j++) eight |= (uint32_t)(row[columns[i + j]] > thresholds[i + j]) << j;
-        bits[i / 8] = (uint8_t)eight;
+    for (level = 0; level < tables->depth; level++) {
+        const ptrdiff_t q = level * tables->stride + t;
+        const answers *x = (const answers *)row, *cuts = (const answers *)(tables->cuts + q);
+        const counts *steps = (const counts *)(tables->steps + q);
+        fetch(tables, tables->columns + q, codes, row);
+        UNROLLED
+        for (v = 0; v < VC_CHUNK / sizeof(counts); v++) {
+            const counts step = (counts)ABOVE(x[v], cuts[v]) & steps[v];
+            const counts low = (counts)ABOVE(firsts[v], (int8_t)level) & step;
+            parts[0][v] += low;
+            parts[1][v] += step - low;
+        }
     }
-    bits[i / 8] = 0;
-    for (j = 0; i < size; i++, j++) bits[i / 8] |= (uint8_t)((row[columns[i]] > thresholds[i]) << j);
+    for (j = 0; j < VC_CHUNK; j++)
+        cells[j] = (uint16_t)(((uint8_t *)parts[0])[j] + tables->units[t + j] * ((uint8_t *)parts[1])[j]);
 }
 
-/* Sum of values[t, cell, 0] over tables, one after the other. */
-static ALWAYS_INLINE REAL EXPAND2(sum_row, SUFFIX)(const uint8_t *bits, ptrdiff_t depth, const REAL *values,
-                                                   ptrdiff_t n_outputs, ptrdiff_t n_tables)
+static void score_row(const vc_tables *tables, ptrdiff_t first, ptrdiff_t stop, const int8_t *codes, double *out)
 {
-    const uint32_t all = ((uint32_t)1 << depth) - 1;
-    ptrdiff_t t;
-    REAL sum = 0;
-    for (t = 0; t < n_tables; t++, values += n_outputs << depth) {
-        uint32_t word;
-        memcpy(&word, bits + t * depth / 8, 4);
-        sum += values[(ptrdiff_t)(word >> t * depth % 8 & all) * n_outputs];
+    uint16_t cells[VC_CHUNK];
+    const ptrdiff_t n_outputs = tables->n_outputs;
+    ptrdiff_t t, k, j, g;
+    for (t = first; t < stop; t += VC_CHUNK) {
+        const ptrdiff_t some = stop - t < VC_CHUNK ? stop - t : VC_CHUNK;
+        find_cells_of_row(tables, t, codes, cells);
+        for (j = 0; n_outputs == 1 && j + VC_TABLES <= some; j += VC_TABLES) {
+            const ptrdiff_t *starts = tables->starts + t + j;
+            const float *values = tables->values;
+            *out += sum_of(values[starts[0] + cells[j]], values[starts[1] + cells[j + 1]],
+                           values[starts[2] + cells[j + 2]], values[starts[3] + cells[j + 3]]);
+        }
+        for (; j < some; j += VC_TABLES)
+            for (k = 0; k < n_outputs; k++) {
+                float found[VC_TABLES] = {0};
+                for (g = 0; g < VC_TABLES && j + g < some; g++)
+                    found[g] = tables->values[(tables->starts[t + j + g] + cells[j + g]) * n_outputs + k];
+                out[k] += sum_of(found[0], found[1], found[2], found[3]);
+            }
     }
-    return sum;
 }
 
-static void EXPAND2(score_row, SUFFIX)(const REAL *row, const int32_t *columns, const REAL *thresholds, ptrdiff_t depth,
-                                       const REAL *values, ptrdiff_t n_outputs, ptrdiff_t n_tables, double *out)
+/* Whether all columns are below n_columns, and all cells of tables below the starts of the next. */
+static int are_tables(const vc_tables *tables, ptrdiff_t n_tables, ptrdiff_t n_cells)
 {
-    uint8_t bits[VC_TABLES * VC_MAX_DEPTH / 8 + 4];
-    ptrdiff_t first, k;
-    for (first = 0; first < n_tables; first += VC_TABLES) {
-        const ptrdiff_t some = n_tables - first < VC_TABLES ? n_tables - first : VC_TABLES;
-        EXPAND2(answer, SUFFIX)(row, columns + first * depth, thresholds + first * depth, some * depth, bits);
-        for (k = 0; k < n_outputs; k++)
-            out[k] += EXPAND2(sum_row, SUFFIX)(bits, depth, values + (first * n_outputs << depth) + k, n_outputs, some);
+    ptrdiff_t t, level, last[PARTS];
+    if (tables->starts[0] != 0 || tables->starts[n_tables] != n_cells) return 0;
+    for (t = 0; t < tables->stride; t++) {
+        last[0] = last[1] = 0;
+        for (level = 0; level < tables->depth; level++) {
+            const ptrdiff_t q = level * tables->stride + t;
+            if (tables->columns[q] < 0 || tables->columns[q] >= tables->n_columns) return 0;
+            last[level >= tables->firsts[t]] += tables->steps[q];
+        }
+        if (t < n_tables && (tables->firsts[t] > tables->depth || last[0] > 255 || last[1] > 255
+            || last[0] + tables->units[t] * last[1] >= tables->starts[t + 1] - tables->starts[t])) return 0;
     }
+    return 1;
 }
-
-#undef VECTOR
-#undef CELLS
-#undef WIDE

@@ -1,11 +1,13 @@
 """Scoring of raw rows: Fourier expansions of many rows or few, and kernel expansions."""
 
 from cython.parallel cimport prange, threadid
+from libc.stdint cimport int32_t
 
 from .checks cimport agree, has_shape, holds
 from .signals cimport COSINE, at_once, look_at_signals
 from .tiles cimport (
-    LANES, TERM_BLOCK, TERMS, TILE, add_kernels, add_scaled, cospi, dot_terms, next_tile, project, project_terms, real,
+    LANES, TERM_BLOCK, TERMS, TILE, add_kernels, add_scaled, cospi, dot_terms, next_tile, project, project_terms,
+    project_used, real,
 )
 
 ctypedef fused source:
@@ -38,8 +40,9 @@ cdef bint _is_laid_out(const source[:, :, ::1] X, Py_ssize_t n_samples) noexcept
 
 
 cdef void _score_tile(
-    const real[:, :, ::1] X, const double[::1] center, const real[:, ::1] omegas, const real[::1] shifts,
-    const real[:, ::1] amplitudes, const double[::1] intercept, double[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows,
+    const real[:, :, ::1] X, const double[::1] center, const real[:, ::1] omegas, const int32_t[::1] uses,
+    const real[::1] numbers, const real[::1] shifts, const real[:, ::1] amplitudes, const double[::1] intercept,
+    double[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows,
     Py_ssize_t start, Py_ssize_t stop, real *tile,
 ) noexcept nogil:
     """Add what the blocks of terms from `start` to `stop` make of some rows."""
@@ -65,8 +68,11 @@ cdef void _score_tile(
         term = block * TERM_BLOCK
         n_block = min(<Py_ssize_t>TERM_BLOCK, n_terms - term)
         for k in range(n_block // TERMS):
-            project_terms(tile, n_features, width, &omegas[term + k * TERMS, 0], &shifts[term + k * TERMS],
-                          h + k * TERMS * width)
+            i = term + k * TERMS
+            if uses.shape[0]:
+                project_used(tile, width, &uses[i], &uses[n_terms + 1], &numbers[0], &shifts[i], h + k * TERMS * width)
+            else:
+                project_terms(tile, n_features, width, &omegas[i, 0], &shifts[i], h + k * TERMS * width)
         cospi(h, n_block * width)
         for o in range(amplitudes.shape[0]):
             for i in range(width):
@@ -78,15 +84,29 @@ cdef void _score_tile(
                 out[row + i, o] += total[i]
 
 
+cdef bint _are_uses(const int32_t[::1] uses, Py_ssize_t n_terms, Py_ssize_t n_features, Py_ssize_t size) noexcept nogil:
+    """Whether these are the ends of terms among so many numbers, and the columns of the numbers."""
+    cdef Py_ssize_t i
+    cdef bint good = size >= 1 and uses.shape[0] == n_terms + 1 + size and uses[0] == 0 and uses[n_terms] == size
+    for i in range(n_terms if good else 0):
+        good &= uses[i] <= uses[i + 1]
+    for i in range(size if good else 0):   # without a way out, so that it is done in vectors
+        good &= <size_t>uses[n_terms + 1 + i] < <size_t>n_features
+    return good
+
+
 cdef _score_rows(
-    const real[:, :, ::1] X, const double[::1] center, const real[:, ::1] omegas, const real[::1] shifts,
-    const real[:, ::1] amplitudes, const double[::1] intercept, double[:, ::1] out, real[:, ::1] scratch,
-    int n_threads,
+    const real[:, :, ::1] X, const double[::1] center, const real[:, ::1] omegas, const int32_t[::1] uses,
+    const real[::1] numbers, const real[::1] shifts, const real[:, ::1] amplitudes, const double[::1] intercept,
+    double[:, ::1] out, real[:, ::1] scratch, int n_threads,
 ):
     agree(X.shape[1] >= 1, "X must have columns")
     agree(center.shape[0] == X.shape[1], "center must have shape (n_features,)")
     agree(omegas.shape[0] % TERMS == 0 and omegas.shape[1] == X.shape[1],
           "omegas must have shape (n_terms padded to a multiple of TERM_MULTIPLES[0], n_features)")
+    agree((uses.shape[0] == 0 and numbers.shape[0] == 0)
+          or _are_uses(uses, omegas.shape[0], X.shape[1], numbers.shape[0]),
+          "uses must be empty, or the ends of terms among numbers and the columns of these")
     agree(shifts.shape[0] == omegas.shape[0], "shifts must have an entry per row of omegas")
     agree(amplitudes.shape[1] == (omegas.shape[0] + TERM_BLOCK - 1) // TERM_BLOCK * TERM_BLOCK,
           "amplitudes must have shape (n_outputs, n_terms padded to a multiple of TERM_MULTIPLES[1])")
@@ -106,7 +126,7 @@ cdef _score_rows(
             while first < n_tiles:
                 last = min(n_tiles, first + some)
                 for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                    _score_tile(X, center, omegas, shifts, amplitudes, intercept, out, t * n_rows,
+                    _score_tile(X, center, omegas, uses, numbers, shifts, amplitudes, intercept, out, t * n_rows,
                                 min(n_rows, out.shape[0] - t * n_rows), start, stop, &scratch[threadid(), 0])
                 look_at_signals(&work, (last - first) * each * (stop - start))
                 first = last
@@ -117,6 +137,8 @@ def score_rows(
     X,               # IN   real (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
     center,          # IN   double (n_features,)
     omegas,          # IN   real (n_terms, n_features) half turns; n_terms a multiple of TERMS
+    uses,            # IN   int32 (n_terms + 1 + n_numbers,) where numbers of terms begin and end, and their columns
+    numbers,         # IN   real (n_numbers,) all of omegas but zeros; both empty where few are zero
     shifts,          # IN   real (n_terms,) half turns
     amplitudes,      # IN   real (n_outputs, n_terms padded with 0 to a multiple of TERM_BLOCK)
     intercept,       # IN   double (n_outputs,)
@@ -129,8 +151,9 @@ def score_rows(
     A row's bits do not depend on the rows beside it, and are those of `score_few`.
     """
     if X.itemsize == sizeof(float):
-        return _score_rows[float](X, center, omegas, shifts, amplitudes, intercept, out, scratch, n_threads)
-    return _score_rows[double](X, center, omegas, shifts, amplitudes, intercept, out, scratch, n_threads)
+        return _score_rows[float](X, center, omegas, uses, numbers, shifts, amplitudes, intercept, out, scratch,
+                                  n_threads)
+    return _score_rows[double](X, center, omegas, uses, numbers, shifts, amplitudes, intercept, out, scratch, n_threads)
 
 
 cdef _score_few(

@@ -1,119 +1,171 @@
 """Scores of symmetric tables of thresholds, of many rows or few."""
 
+cimport cython
 from cython.parallel cimport prange, threadid
-from libc.stdint cimport int32_t
+from libc.stdint cimport int8_t, int32_t, uint8_t
 
-from .cells cimport VC_MAX_DEPTH, VC_TABLES, are_columns, score_row, score_tile
-from .checks cimport agree, holds
+from .cells cimport (
+    VC_CHUNK, VC_CODES, VC_SCORED, are_tables, code_double, code_single, score_row, score_tile, vc_tables,
+)
+from .checks cimport agree
 from .signals cimport at_once, look_at_signals
-from .tiles cimport LANES, TILE, real
+from .tiles cimport TILE, real
 
 cdef enum:
-    STRIP_ROWS = 1024       # at most, that are read together
-    STRIP_BYTES = 262144
-    BLOCK_BYTES = 262144    # of the values of tables that all rows of a strip meet before others do
-    FEW = 3                 # rows from which on they are put in tiles
+    STRIP_ROWS = 4096       # at most, that are coded together
+    STRIP_BYTES = 131072
+    BLOCK_BYTES = 131072    # of tables that all rows of a strip meet before others do
+    QUESTION = 6            # bytes
+    SEARCH = 8              # multiply-adds that a code counts for
+
+CHUNK = VC_CHUNK
+MAX_EDGES = VC_CODES - 1
+MAX_SCORED_DEPTH = VC_SCORED
 
 cdef double LARGEST_PART = 1e290   # of what a column adds to a line: no sum of them overflows
 LARGEST_SLOPE_PART = LARGEST_PART
 
 
-cdef inline Py_ssize_t _strip_rows(Py_ssize_t n_features, Py_ssize_t n_bytes) noexcept nogil:
-    """Rows that are read together: a multiple of TILE."""
-    return max(<Py_ssize_t>TILE, min(<Py_ssize_t>STRIP_ROWS, STRIP_BYTES // (n_features * n_bytes) // TILE * TILE))
+cdef inline Py_ssize_t _strip_rows(Py_ssize_t n_coded) noexcept nogil:
+    """Rows that are coded together: a multiple of TILE."""
+    return max(<Py_ssize_t>TILE, min(<Py_ssize_t>STRIP_ROWS, STRIP_BYTES // n_coded // TILE * TILE))
 
 
-def scratch_size(Py_ssize_t n_features, Py_ssize_t n_outputs, Py_ssize_t n_bytes):
-    """Numbers, of so many bytes each, in the TEMP array `scratch` of a thread."""
-    agree(n_features >= 1 and n_outputs >= 1 and n_bytes >= 1, "n_features, n_outputs and n_bytes must be at least 1")
-    return n_features * _strip_rows(n_features, n_bytes) + n_outputs * TILE
+@cython.auto_pickle(False)
+cdef class Tables:
+    """Tables as they are scored, checked: the arrays must not change any more.
+
+    A coded column is a column of a row with up to MAX_EDGES edges; its code is the number of edges below the number,
+    less 128.  A column with more edges is several coded columns.  cells.h says how codes lead to cells.
+    """
+
+    cdef:
+        tuple arrays   # which the pointers are of
+        const int32_t *coded
+        const Py_ssize_t *edge_starts
+        const float *singles
+        const double *doubles
+        vc_tables raw
+        Py_ssize_t n_tables, n_coded, n_features
+
+    def __cinit__(
+        self,
+        const int32_t[::1] coded,          # IN (n_coded,) columns of rows
+        const Py_ssize_t[::1] edge_starts,  # IN (n_coded + 1,) the first edge of each coded column among those of all
+        const float[::1] singles,          # IN (n_edges,) of a coded column 2^k - 1, ascending, for rows of float32
+        const double[::1] doubles,         # IN (n_edges,) for other rows
+        const int32_t[:, ::1] columns,     # IN (depth, n_tables padded to a multiple of CHUNK) coded columns
+        const int8_t[:, ::1] cuts,         # IN the same
+        const uint8_t[:, ::1] steps,       # IN the same
+        const uint8_t[::1] firsts,         # IN (n_tables padded,)
+        const int32_t[::1] units,          # IN (n_tables padded,) from 0 to 2^16 - 1
+        const Py_ssize_t[::1] starts,      # IN (n_tables + 1,)
+        const float[:, ::1] values,        # IN (n_cells, n_outputs)
+    ):
+        cdef Py_ssize_t j, size, stride = columns.shape[1], depth = columns.shape[0]
+        self.arrays = (coded.base, edge_starts.base, singles.base, doubles.base, columns.base, cuts.base, steps.base,
+                       firsts.base, units.base, starts.base, values.base)
+        agree(coded.shape[0] >= 1 and edge_starts.shape[0] == coded.shape[0] + 1,
+              "edge_starts must have shape (n_coded + 1,)")
+        agree(edge_starts[0] == 0 and 1 <= edge_starts[coded.shape[0]] == singles.shape[0],
+              "singles must have shape (n_edges,)")
+        agree(doubles.shape[0] == singles.shape[0], "doubles must have shape (n_edges,)")
+        for j in range(coded.shape[0]):
+            size = edge_starts[j + 1] - edge_starts[j]
+            agree(0 <= size < VC_CODES and size & (size + 1) == 0, "a coded column must have 2^k - 1 edges, k below 9")
+            agree(coded[j] >= 0, "coded must be columns")
+            self.n_features = max(self.n_features, coded[j] + 1)
+        self.n_tables = starts.shape[0] - 1
+        agree(self.n_tables >= 1 and stride == (self.n_tables + VC_CHUNK - 1) // VC_CHUNK * VC_CHUNK
+              and 1 <= depth <= VC_SCORED, "columns must have shape (depth, n_tables padded)")
+        agree(cuts.shape[0] == depth and cuts.shape[1] == stride, "cuts must have the shape of columns")
+        agree(steps.shape[0] == depth and steps.shape[1] == stride, "steps must have the shape of columns")
+        agree(firsts.shape[0] == stride, "firsts must have shape (n_tables padded,)")
+        agree(units.shape[0] == stride, "units must have shape (n_tables padded,)")
+        agree(values.shape[0] >= 1 and values.shape[1] >= 1, "values must have shape (n_cells, n_outputs)")
+        for j in range(stride):
+            agree(0 <= units[j] < 65536, "units must be from 0 to 2^16 - 1")
+        self.coded, self.edge_starts = &coded[0], &edge_starts[0]
+        self.singles, self.doubles = &singles[0], &doubles[0]
+        self.raw.columns, self.raw.cuts, self.raw.steps = &columns[0, 0], &cuts[0, 0], &steps[0, 0]
+        self.raw.firsts, self.raw.units, self.raw.starts = &firsts[0], &units[0], &starts[0]
+        self.raw.values, self.raw.stride, self.raw.depth = &values[0, 0], stride, depth
+        self.raw.n_outputs, self.raw.n_columns = values.shape[1], coded.shape[0]
+        agree(are_tables(&self.raw, self.n_tables, values.shape[0]),
+              "columns, steps and starts must agree")
+        self.n_coded = coded.shape[0]
+
+    cpdef Py_ssize_t scratch_size(self, Py_ssize_t n_samples):
+        """Numbers in the TEMP array `scratch` of a thread."""
+        return self.n_coded * min(_strip_rows(self.n_coded), (max(<Py_ssize_t>1, n_samples) + TILE - 1) // TILE * TILE)
 
 
-cdef void _lay_rows(const real[:, :, ::1] X, Py_ssize_t row, Py_ssize_t n_rows, real *tile) noexcept nogil:
-    """tile[j * TILE + i] = X[row + i, j, 0], and 0 beyond the rows."""
-    cdef Py_ssize_t i, j
-    cdef const real *x
-    for j in range(X.shape[1]):
-        x = &X[row, j, 0]
-        for i in range(n_rows):
-            tile[j * TILE + i] = x[i * X.shape[1]]
-        for i in range(n_rows, TILE):
-            tile[j * TILE + i] = 0
+cdef struct Rows:
+    const float *singles    # one of both
+    const double *doubles
+    Py_ssize_t n_features, width   # of a tile, or 1 for rows one by one
+
+
+cdef void _code_rows(Rows *X, Tables tables, Py_ssize_t row, Py_ssize_t n_rows, Py_ssize_t width,
+                     int8_t *codes) noexcept nogil:
+    """codes[j * width + i] = the code of column coded[j] of row + i, i < n_rows."""
+    cdef Py_ssize_t i, j, k, at, start, size, some, n_together = n_rows if X.width == 1 else X.width
+    cdef Py_ssize_t step = X.n_features if X.width == 1 else 1
+    for j in range(tables.n_coded):
+        start = tables.edge_starts[j]
+        size = tables.edge_starts[j + 1] - start
+        for k in range((n_rows + n_together - 1) // n_together):
+            i = k * n_together
+            at = ((row + i) // X.width * X.n_features + tables.coded[j]) * X.width
+            some = min(n_together, n_rows - i)
+            if X.singles != NULL:
+                code_single(X.singles + at, step, some, tables.singles + start, size, codes + j * width + i)
+            else:
+                code_double(X.doubles + at, step, some, tables.doubles + start, size, codes + j * width + i)
+        for i in range(n_rows, width):
+            codes[j * width + i] = -128
 
 
 cdef void _score_strip(
-    const real[:, :, ::1] X, const int32_t[:, ::1] columns, const real[:, ::1] thresholds, const real[:, :, ::1] values,
-    double[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t block,
-    real *scratch,
+    Rows *X, Tables tables, double[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows, Py_ssize_t start, Py_ssize_t stop,
+    Py_ssize_t block, int8_t *codes,
 ) noexcept nogil:
     """Add what the tables from `start` to `stop` make of some rows, so many tables at once."""
-    cdef Py_ssize_t t, i, k, first, width = X.shape[2], n_features = X.shape[1]
-    cdef Py_ssize_t step = TILE if width == 1 else width, some
-    cdef real *sums = scratch
-    cdef real *tiles = scratch + out.shape[1] * TILE
-    cdef const real *tile
-    if width == 1:
-        for t in range((n_rows + TILE - 1) // TILE):
-            i = t * TILE
-            _lay_rows(X, row + i, min(<Py_ssize_t>TILE, n_rows - i), tiles + i * n_features)
+    cdef Py_ssize_t k, t, i, first
+    for t in range((n_rows + TILE - 1) // TILE):
+        i = t * TILE
+        _code_rows(X, tables, row + i, min(<Py_ssize_t>TILE, n_rows - i), TILE, codes + i * tables.n_coded)
     for k in range((stop - start + block - 1) // block):
         first = start + k * block
-        some = min(block, stop - first)
-        for t in range((n_rows + step - 1) // step):
-            i = t * step
-            tile = tiles + i * n_features if width == 1 else &X[(row + i) // step, 0, 0]
-            score_tile(tile, step, (min(step, n_rows - i) + LANES - 1) // LANES * LANES, &columns[first, 0],
-                       &thresholds[first, 0], columns.shape[1], &values[first, 0, 0], out.shape[1], some, sums,
-                       min(step, n_rows - i), &out[row + i, 0])
+        for t in range((n_rows + TILE - 1) // TILE):
+            i = t * TILE
+            score_tile(&tables.raw, first, min(stop, first + block), codes + i * tables.n_coded,
+                       min(<Py_ssize_t>TILE, n_rows - i), &out[row + i, 0])
 
 
-cdef int _score_tables(
-    const real[:, :, ::1] X, const int32_t[:, ::1] columns, const real[:, ::1] thresholds, const real[:, :, ::1] values,
-    double[:, ::1] out, real[:, ::1] scratch, int n_threads,
-) except -1:
-    cdef Py_ssize_t n_samples = out.shape[0], n_outputs = out.shape[1], depth = columns.shape[1], width = X.shape[2]
-    cdef Py_ssize_t n_tables = columns.shape[0], work = 0, i, b, first, last, start, stop
-    agree(X.shape[1] >= 1, "X must have columns")
-    agree(width == 1 or (0 < width <= TILE and width % LANES == 0 and TILE % width == 0),
-          "X must have tiles of a width that divides 128")
-    agree(X.shape[0] == (n_samples + width - 1) // width,
-          "X must have shape (n_samples, n_features, 1) or (n_tiles, n_features, width)")
-    agree(1 <= depth <= VC_MAX_DEPTH, "columns must have shape (n_tables, depth)")
-    agree(thresholds.shape[0] == n_tables and thresholds.shape[1] == depth,
-          "thresholds must have shape (n_tables, depth)")
-    agree(values.shape[0] == n_tables and values.shape[1] == <Py_ssize_t>1 << depth and values.shape[2] == n_outputs
-          and n_outputs >= 1, "values must have shape (n_tables, 2^depth, n_outputs)")
-    agree(holds(scratch, n_threads, X.shape[1] * _strip_rows(X.shape[1], sizeof(real)) + n_outputs * TILE),
-          "scratch must have shape (n_threads, scratch_size)")
-    agree(n_threads >= 1, "n_threads must be at least 1")
-    if n_tables == 0 or n_samples == 0:
-        return 0
-    agree(are_columns(&columns[0, 0], n_tables * depth, X.shape[1]), "columns must be below n_features")
-    cdef Py_ssize_t rows = _strip_rows(X.shape[1], sizeof(real)), n_strips = (n_samples + rows - 1) // rows
-    cdef Py_ssize_t block = BLOCK_BYTES // (n_outputs * sizeof(real) << depth) // VC_TABLES * VC_TABLES
-    block = max(<Py_ssize_t>VC_TABLES, block)
-    cdef Py_ssize_t each = rows * (depth + n_outputs), some = block * at_once(block * each), strips
+cdef int _score_rows(Rows *X, Tables tables, double[:, ::1] out, int8_t[:, ::1] scratch, int n_threads) except -1:
+    cdef Py_ssize_t n_samples = out.shape[0], n_outputs = out.shape[1], depth = tables.raw.depth
+    cdef Py_ssize_t n_tables = tables.n_tables, n_coded = tables.n_coded, work = 0, b, first, last, start = 0, stop
+    cdef Py_ssize_t rows = _strip_rows(n_coded), n_strips = (n_samples + rows - 1) // rows
+    cdef Py_ssize_t n_bytes = depth * QUESTION + tables.raw.starts[n_tables] * n_outputs * sizeof(float) // n_tables
+    cdef Py_ssize_t block = max(<Py_ssize_t>1, BLOCK_BYTES // n_bytes // VC_CHUNK) * VC_CHUNK
+    cdef Py_ssize_t each = min(rows, n_samples) * (depth + n_outputs), some = VC_CHUNK * at_once(VC_CHUNK * each)
+    cdef Py_ssize_t coding = min(rows, n_samples) * n_coded * SEARCH, strips
     with nogil:
-        start = 0
-        if width == 1 and n_samples < FEW:
-            for i in range(n_samples):
-                start = 0
-                while start < n_tables:
-                    stop = min(n_tables, start + some)
-                    score_row(&X[i, 0, 0], &columns[start, 0], &thresholds[start, 0], depth, &values[start, 0, 0],
-                              n_outputs, stop - start, &out[i, 0])
-                    look_at_signals(&work, (stop - start) * (depth + n_outputs))
-                    start = stop
         while start < n_tables:
             stop = min(n_tables, start + some)
-            strips = n_threads * at_once(each * (stop - start))
+            strips = n_threads * at_once(each * (stop - start) + coding)
             first = 0
             while first < n_strips:
                 last = min(n_strips, first + strips)
-                for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                    _score_strip(X, columns, thresholds, values, out, b * rows, min(rows, n_samples - b * rows),
-                                 start, stop, block, &scratch[threadid(), 0])
-                look_at_signals(&work, (last - first) * each * (stop - start))
+                if n_samples == 1:
+                    _code_rows(X, tables, 0, 1, 1, &scratch[0, 0])
+                    score_row(&tables.raw, start, stop, &scratch[0, 0], &out[0, 0])
+                else:
+                    for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                        _score_strip(X, tables, out, b * rows, min(rows, n_samples - b * rows), start, stop, block,
+                                     &scratch[threadid(), 0])
+                look_at_signals(&work, (last - first) * (each * (stop - start) + coding))
                 first = last
             start = stop
     return 0
@@ -121,22 +173,42 @@ cdef int _score_tables(
 
 def score_tables(
     X,                         # IN     real (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
-    columns,                   # IN     int32 (n_tables, depth)
-    thresholds,                # IN     real (n_tables, depth)
-    values,                    # IN     real (n_tables, 2^depth, n_outputs)
-    out,                       # IN OUT double (n_samples, n_outputs)
-    scratch,                   # TEMP   real (n_threads, scratch_size)
+    Tables tables not None,
+    double[:, ::1] out,        # IN OUT (n_samples, n_outputs)
+    int8_t[:, ::1] scratch,    # TEMP   (n_threads, tables.scratch_size(n_samples))
     int n_threads,
 ):
     """out += sum over tables of the values of the cells of rows.
 
-    The cell is the sum over levels of (x[columns[t, level]] > thresholds[t, level]) << level.  A row's bits do not
-    depend on the rows beside it: values are summed in `real` over each VC_TABLES tables, and these sums in double.
+    A row's bits do not depend on the rows beside it, nor on its precision.
     """
-    if scratch.itemsize == sizeof(float):   # a fused function that Python sees takes twice the space
-        _score_tables[float](X, columns, thresholds, values, out, scratch, n_threads)
+    cdef const float[:, :, ::1] singles
+    cdef const double[:, :, ::1] doubles
+    cdef Py_ssize_t n_tiles
+    cdef Rows rows
+    rows.singles, rows.doubles = NULL, NULL
+    if X.itemsize == sizeof(float):
+        singles = X
+        n_tiles, rows.n_features, rows.width = singles.shape[0], singles.shape[1], singles.shape[2]
     else:
-        _score_tables[double](X, columns, thresholds, values, out, scratch, n_threads)
+        doubles = X
+        n_tiles, rows.n_features, rows.width = doubles.shape[0], doubles.shape[1], doubles.shape[2]
+    agree(rows.n_features >= tables.n_features, "X must have the columns that tables read")
+    agree(rows.width == 1 or (0 < rows.width <= TILE and TILE % rows.width == 0),
+          "X must have tiles of a width that divides 128")
+    agree(n_tiles == (out.shape[0] + rows.width - 1) // rows.width,
+          "X must have shape (n_samples, n_features, 1) or (n_tiles, n_features, width)")
+    agree(out.shape[1] == tables.raw.n_outputs, "out must have shape (n_samples, n_outputs)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
+    agree(scratch.shape[0] >= n_threads and scratch.shape[1] >= tables.scratch_size(out.shape[0]),
+          "scratch must have shape (n_threads, scratch_size)")
+    if n_tiles == 0:
+        return
+    if X.itemsize == sizeof(float):
+        rows.singles = &singles[0, 0, 0]
+    else:
+        rows.doubles = &doubles[0, 0, 0]
+    _score_rows(&rows, tables, out, scratch, n_threads)
 
 
 cdef inline double _part(double x, double slope) noexcept nogil:

@@ -19,6 +19,9 @@
 #define TERM_VECTORS 2
 #endif
 
+/* Vectors of rows that `project_used` holds in registers. */
+#define USED_VECTORS 8
+
 #define LOG2E 1.4426950408889634
 #define LN2 0.6931471805599453
 

@@ -8,6 +8,7 @@
 #define RFFKERN_VECMATH_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define VM_TILE 128
 #define VM_TERMS 4        /* cosines that `project_terms` computes in one sweep over a tile */
@@ -62,6 +63,10 @@
        width rows: tile[j * width + i] */                                                                              \
     F(void, project_terms, (const REAL *tile, ptrdiff_t n_features, ptrdiff_t width, const REAL *omegas,               \
                             const REAL *shifts, REAL *u))                                                              \
+    /* The same for omegas that are 0 but for numbers[ends[k]] to numbers[ends[k + 1]], which those columns have: the       \
+       bits of `project_terms` */                                                                                      \
+    F(void, project_used, (const REAL *tile, ptrdiff_t width, const int32_t *ends, const int32_t *columns,             \
+                           const REAL *numbers, const REAL *shifts, REAL *u))                                          \
     /* total[i] = sum of amplitudes[k] tile[k * width + i] over n_terms, a multiple of VM_TERMS */                     \
     F(void, combine, (const REAL *tile, ptrdiff_t n_terms, ptrdiff_t width, const REAL *amplitudes, REAL *total))      \
     /* sums[k] = sum of tile[k * width + i] v[i] over i < width */                                                     \

@@ -372,6 +372,40 @@ static void FN(project_terms)(const REAL *restrict tile, ptrdiff_t n_features, p
         FN(project_slice)(tile + row, n_features, width, omegas, shifts, u + row, 1);
 }
 
+static ALWAYS_INLINE void FN(project_used_slice)(const REAL *restrict tile, ptrdiff_t width, const int32_t *columns,
+                                                 const REAL *numbers, ptrdiff_t n_used, REAL shift, REAL *restrict u,
+                                                 const int n_vectors)
+{
+    FN(vector) sums[USED_VECTORS];
+    ptrdiff_t j;
+    int v;
+    for (v = 0; v < n_vectors; v++) sums[v] = (FN(vector)){0} - shift;
+    for (j = 0; j < n_used; j++) {
+        const REAL *x = tile + columns[j] * width;
+        for (v = 0; v < n_vectors; v++) sums[v] += numbers[j] * *(const FN(vector) *)(x + v * FN(lanes));
+    }
+    for (v = 0; v < n_vectors; v++) *(FN(vector) *)(u + v * FN(lanes)) = sums[v];
+}
+
+static void FN(project_used)(const REAL *restrict tile, ptrdiff_t width, const int32_t *ends, const int32_t *columns,
+                             const REAL *numbers, const REAL *shifts, REAL *restrict u)
+{
+    ptrdiff_t row;
+    int k;
+    for (k = 0; k < VM_TERMS; k++) {
+        const ptrdiff_t first = ends[k], n_used = ends[k + 1] - first;
+        for (row = 0; row + USED_VECTORS * FN(lanes) <= width; row += USED_VECTORS * FN(lanes))
+            FN(project_used_slice)(tile + row, width, columns + first, numbers + first, n_used, shifts[k],
+                                   u + k * width + row, USED_VECTORS);
+        for (; row + 2 * FN(lanes) <= width; row += 2 * FN(lanes))
+            FN(project_used_slice)(tile + row, width, columns + first, numbers + first, n_used, shifts[k],
+                                   u + k * width + row, 2);
+        for (; row < width; row += FN(lanes))
+            FN(project_used_slice)(tile + row, width, columns + first, numbers + first, n_used, shifts[k],
+                                   u + k * width + row, 1);
+    }
+}
+
 /* Chains of sums that one term after the other goes to, so that no addition waits for the one before. */
 enum { FN(chains) = 4 };
 

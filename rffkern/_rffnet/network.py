@@ -127,6 +127,7 @@ class Network:
         omegas = self.omegas * (self.relevances[0] / math.pi).astype(self.dtype)
         size, center, intercept = workspace.scored_size, np.zeros(self.n_features), np.zeros(self.n_outputs)
         scaling, scratch = workspace.plan.scaling, workspace.scored
+        all_used = np.empty(0, np.int32), np.empty(0, self.dtype)
         for rows, block in X.blocks() if isinstance(X, RowBlocks) else [(slice(0, len(X)), X)]:
             found = out[rows]
             for start in range(0, len(block), size):
@@ -135,7 +136,7 @@ class Network:
                     some *= scaling.inverse_scale
                 some.clip(-rffnet.LARGEST_VALUE, rffnet.LARGEST_VALUE, out=some)  # as training does
                 some = some.astype(self.dtype, copy=False).reshape(*some.shape, 1)
-                scoring.score_rows(some, center, omegas, self.shifts, self.coefficients[0], intercept,
+                scoring.score_rows(some, center, omegas, *all_used, self.shifts, self.coefficients[0], intercept,
                                    found[start : start + size], scratch, len(scratch))
         return out
 

@@ -1,8 +1,9 @@
 """The bytes of a model file: a `.npz` archive that is checked from the first byte to the last.
 
 Layout: stored (not compressed) members, each a `.npy` of fixed little-endian dtype; the first, `header.npy`, holds
-UTF-8 JSON; the others are the arrays it lists, in its order.  The comment that ends the archive is "sha256:" and the
-digest of every byte before it.  `numpy.load(path, allow_pickle=False)` reads such a file too.
+UTF-8 JSON; the others are the arrays it lists, in its order, of double precision or, since version 6, of single.  The
+comment that ends the archive is "sha256:" and the digest of every byte before it.
+`numpy.load(path, allow_pickle=False)` reads such a file too.
 
 Modules that only files need (zipfile, hashlib, json) are imported in the functions that use them: together they would
 cost twice as much at start-up as the rest of the package.  Reading needs no zipfile: a model has nothing that archives
@@ -22,11 +23,11 @@ from numpy.typing import NDArray
 from .._version import __version__
 from ..errors import FormatError, InvalidInputError
 
-Double = NDArray[np.float64]
+Real = NDArray[Any]  # float64 or float32
 Header = Mapping[str, Any]
 
 FORMAT = "rffkern"
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 
 _MAX_HEADER = 1 << 24
 _MAX_DIRECTORY = 1 << 16  # bytes of the list of members, of which a model has some ten
@@ -41,6 +42,7 @@ _DIGEST_MARK = b"sha256:"
 _DIGEST_SIZE = len(_DIGEST_MARK) + 64
 _HEADER_KEYS = {"format", "version", "package", "family", "class", "params", "classes", "feature_names", "arrays"}
 _HEADER_KEYS_SINCE = {4: {"columns"}}
+_SINCE_SINGLES = 6  # the version from which on arrays may be of single precision
 
 
 class _Member(NamedTuple):
@@ -59,7 +61,7 @@ class Contents(NamedTuple):
     """What a file holds."""
 
     header: Header
-    arrays: dict[str, Double]
+    arrays: dict[str, Real]
 
 
 def require(condition: object, message: str) -> None:
@@ -80,7 +82,7 @@ def check_memory(n_asked: int, n_bytes: int, what: str) -> None:
 
 
 def make_header(family: str, class_name: str, *, params: Mapping[str, Any], classes: Mapping[str, Any] | None,
-                feature_names: Sequence[str] | None, arrays: Mapping[str, Double],
+                feature_names: Sequence[str] | None, arrays: Mapping[str, Real],
                 columns: Mapping[str, Any] | None = None) -> Header:
     """The header of a file of the current version."""
     return {
@@ -101,7 +103,7 @@ def read_bytes(path: str | os.PathLike[str], max_bytes: int) -> bytes:
     return bytes(content)
 
 
-def encode(header: Header, arrays: Mapping[str, Double]) -> bytes:
+def encode(header: Header, arrays: Mapping[str, Real]) -> bytes:
     """The bytes of a file; the same contents give the same bytes."""
     import hashlib
     import json
@@ -118,8 +120,8 @@ def encode(header: Header, arrays: Mapping[str, Double]) -> bytes:
                                 f"{_MAX_HEADER} bytes, "
                                 f"got {len(header_bytes)}")
     members = {"header": npy_prefix("|u1", (len(header_bytes),)) + header_bytes}
-    members |= {name: npy_prefix("<f8", array.shape) + np.ascontiguousarray(array, "<f8").tobytes()
-                for name, array in arrays.items()}
+    members |= {name: npy_prefix(_stored(array.dtype), array.shape)
+                + np.ascontiguousarray(array, _stored(array.dtype)).tobytes() for name, array in arrays.items()}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, data in members.items():
@@ -153,7 +155,8 @@ def decode(content: bytes) -> Contents:
     header = _parse_header(content[places[0]], len(content))
     expected = ["header.npy"] + [f"{name}.npy" for name, _ in header["arrays"]]
     require(names == expected, f"members must be {shown(expected)}, got {shown(names)}")
-    return Contents(header, {name: _parse_array(content[place], name, shape)
+    dtypes = ("<f8", "<f4") if header["version"] >= _SINCE_SINGLES else ("<f8",)
+    return Contents(header, {name: _parse_array(content[place], name, shape, dtypes)
                              for (name, shape), place in zip(header["arrays"], places[1:], strict=True)})
 
 
@@ -221,6 +224,11 @@ def _wide(numbers: Iterable[int], extra: bytes) -> list[int]:
     return found
 
 
+def _stored(dtype: np.dtype[Any]) -> str:
+    """The dtype of a file for that of an array."""
+    return "<f4" if dtype == np.float32 else "<f8"
+
+
 def npy_prefix(dtype: str, shape: Iterable[int]) -> bytes:
     """The bytes before the data in a `.npy` of version 1.0, written here so that they never change."""
     text = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
@@ -267,11 +275,13 @@ def _refuse_constant(name: str) -> NoReturn:
     raise FormatError(f"the header holds {name}")
 
 
-def _parse_array(data: bytes, name: str, shape: list[int]) -> Double:
+def _parse_array(data: bytes, name: str, shape: list[int], dtypes: tuple[str, ...]) -> Real:
+    """An array of the declared shape and of one of some dtypes."""
     name = name if name.isidentifier() else shown(name)
-    prefix = npy_prefix("<f8", shape)
-    require(data.startswith(prefix) and len(data) - len(prefix) == 8 * math.prod(shape),
-            f"array {name} does not have the declared shape {shape}")
-    array = np.frombuffer(data, dtype="<f8", offset=len(prefix)).astype(np.float64).reshape(shape)
-    require(np.isfinite(array).all(), f"array {name} holds nan or inf")
-    return array
+    for dtype in dtypes:
+        prefix = npy_prefix(dtype, shape)
+        if data.startswith(prefix) and len(data) - len(prefix) == int(dtype[2:]) * math.prod(shape):
+            array = np.frombuffer(data, dtype=dtype, offset=len(prefix)).astype(dtype[1:]).reshape(shape)
+            require(np.isfinite(array).all(), f"array {name} holds nan or inf")
+            return array
+    raise FormatError(f"array {name} does not have the declared shape {shape}")

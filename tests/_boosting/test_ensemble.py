@@ -43,6 +43,7 @@ def test_the_mean_of_members_in_raw_units(n_outputs):
     pairs = [Pair(np.array([0, 2]), rng.standard_normal(2), rng.standard_normal((2, n_outputs))) for _ in range(3)]
     tables = [Table(rng.integers(0, 2, 2), rng.integers(0, 100, 2), rng.standard_normal((4, n_outputs)))
               for _ in range(3)]
+    tables[1] = tables[1]._replace(columns=np.array([1, 1]), cuts=np.array([80, 20]))  # a column that is asked twice
     tables[0] = tables[0]._replace(cuts=np.array([255, 7]))  # a depth that tells nothing
     members = [Member([Taken(pairs[0], 0.5), Taken(None, 0.0), Taken(tables[0], 2.0)], [], {}, {}, None),
                Member([Taken(tables[1], 1.0), Taken(pairs[1], 1.0), Taken(pairs[2], -1.0)], [], {}, {}, None)]
@@ -57,10 +58,10 @@ def test_the_mean_of_members_in_raw_units(n_outputs):
             if isinstance(term, Pair):
                 angle = rows[:, term.columns] @ term.omega
                 value = np.cos(angle)[:, None] * term.amplitudes[0] + np.sin(angle)[:, None] * term.amplitudes[1]
+                expected += 0.5 * step * scale * value
             else:
                 cells = sum((bins.codes[j] > cut).astype(int) << level
                             for level, (j, cut) in enumerate(zip(term.columns, term.cuts, strict=True)))
-                value = term.values[cells]
-            expected += 0.5 * step * scale * value
+                expected += (0.5 * step * scale * term.values[cells]).astype(np.float32)
     np.testing.assert_allclose(expansion.score(raw), expected, atol=1e-10)
     assert rounds.tolist() == [*np.repeat([1, 2, 3], 1 if n_outputs == 1 else 2), 3, 1]

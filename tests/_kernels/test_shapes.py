@@ -234,6 +234,8 @@ def row_losses(real):
 def score_rows(real):
     return {"X": np.ones((5, N_FEATURES, 1), real), "center": np.ones(N_FEATURES),
             "omegas": np.ones((20, N_FEATURES), real), "shifts": np.ones(20, real),
+            "uses": np.concatenate([np.arange(21), np.arange(20) % N_FEATURES]).astype(np.int32),
+            "numbers": np.ones(20, real),
             "amplitudes": np.ones((2, 32), real), "intercept": np.ones(2), "out": np.ones((5, 2)),
             "scratch": np.ones((1, N_FEATURES * TILE), real), "n_threads": 1}
 
@@ -388,7 +390,7 @@ ENTRIES = {
 
 # What takes no array, or one array of any length; `minimize` has a test of its own.
 WITHOUT_ENTRY = {
-    "boost_tables.store_size", "term_scoring.scratch_size",
+    "boost_tables.store_size", "term_scoring.Tables.scratch_size",
     "gbrff_rounds.terms_size", "lbfgs.minimize", "linalg.factor_scratch", "linear_svm.gram_scratch",
     "boost_pairs.scratch_size", "boost_pairs.sums_size",
     "column_forms.scratch_size", "scoring.tile_width", "packing.find_unbounded", "rffnet.scratch_sizes",
@@ -496,10 +498,8 @@ def test_scratch_for_every_thread(module, build):
     (boost_tables, evaluate_table, {"columns": np.array([0, 1, -1])}),
     (boost_tables, evaluate_table, {"cuts": np.array([0, 0, 256])}),
     (boost_tables, evaluate_table, {"cuts": np.array([0, 0, -1])}),
-    (term_scoring, score_tables, {"columns": np.full((5, 3), N_FEATURES, np.int32)}),
-    (term_scoring, score_tables, {"columns": np.full((5, 3), -1, np.int32)}),
     (term_scoring, score_tables, {"X": np.ones((1, N_FEATURES, 24))}),
-    (term_scoring, score_tables, {"X": np.ones((1, N_FEATURES, 8))}),
+    (term_scoring, score_tables, {"X": np.ones((1, N_FEATURES, 3))}),
     (term_scoring, score_tables, {"X": np.ones((1, N_FEATURES, 2 * TILE))}),
     (pbrff_features, weighted_cosines, {"n_components": 0}),
     (pbrff_features, weighted_cosines, {"group": np.array([0, 2])}),
@@ -558,8 +558,7 @@ def test_candidates_that_are_no_rows(n_rows):
     (boost_tables.store_size, (0, 1, 1, 1)), (boost_tables.store_size, (1, 0, 1, 1)),
     (boost_tables.store_size, (1, 1, 0, 1)), (boost_tables.store_size, (1, 1, 1, -1)),
     (boost_tables.store_size, (1, 1, 1, boost_tables.MAX_DEPTH + 1)),
-    (term_scoring.scratch_size, (0, 1, 8)), (term_scoring.scratch_size, (1, 0, 8)),
-    (term_scoring.scratch_size, (1, 1, 0)),
+
     (rffnet.scratch_sizes, (1, 1, 1, 0)), (rffnet.scratch_sizes, (0, 1, 1, 1)),
     (lbfgs.LBFGS, (0, 3, 1e-9, 1e-5, 1e-6)), (sparse_selection.Selector, ("mp", -1, 1, 1.0, 0.0, 0.1, 0.1, 0.1, 1)),
 ])

@@ -3,17 +3,18 @@
 import numpy as np
 import pytest
 from helpers.packing import DTYPES
-from helpers.term_scoring import Tables
+from helpers.term_scoring import Tables, packed_arrays
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern._kernels import boost_tables, term_scoring
+from rffkern._kernels import term_scoring
 
 WIDTHS = (1, 16, 32, 64, 128)
-ROUNDING = {np.float32: 1e-6, np.float64: 1e-14}
+ROUNDING = 1e-14  # sums are double, whatever the precision of the rows
 
-tables = st.builds(Tables, seed=st.integers(0, 2**32 - 1), n_tables=st.integers(0, 70), depth=st.integers(1, 12),
-                   n_features=st.integers(1, 23), n_outputs=st.integers(1, 3), dtype=st.sampled_from(DTYPES))
+tables = st.builds(Tables, seed=st.integers(0, 2**32 - 1), n_tables=st.integers(1, 140), depth=st.integers(1, 12),
+                   n_features=st.integers(1, 80), n_outputs=st.integers(1, 3), dtype=st.sampled_from(DTYPES),
+                   digits=st.integers(1, 7))
 
 
 def rows(n_samples, n_features, dtype, seed=3):
@@ -29,15 +30,16 @@ def rows(n_samples, n_features, dtype, seed=3):
 def test_score(problem, n_samples, width):
     X = rows(n_samples, problem.n_features, problem.dtype)
     np.testing.assert_allclose(problem.score(X, width), problem.twin(X), rtol=0,
-                               atol=ROUNDING[problem.dtype.type] * (1 + len(problem.columns)))
+                               atol=ROUNDING * (1 + len(problem.columns)))
 
 
-@pytest.mark.parametrize("depth", [1, 3, 5, 6, 7, 9, 12, boost_tables.MAX_DEPTH])
+@pytest.mark.parametrize("depth", [1, 3, 5, 6, 7, 8, 9, term_scoring.MAX_SCORED_DEPTH])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_score_at_every_level(level, dtype, depth):
-    for n_outputs in (1, 3):
-        problem, X = Tables(0, 40, depth, 9, n_outputs, dtype), rows(200, 9, dtype)
-        np.testing.assert_allclose(problem.score(X), problem.twin(X), rtol=0, atol=ROUNDING[dtype] * 40)
+    for n_outputs, n_features in ((1, 9), (3, 9), (1, 200), (1, 2)):
+        problem, X = Tables(0, 90, depth, n_features, n_outputs, dtype), rows(200, n_features, dtype)
+        for some in (X, X[:1]):
+            np.testing.assert_allclose(problem.score(some), problem.twin(some), rtol=0, atol=ROUNDING * 90)
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])
@@ -70,7 +72,50 @@ def test_large_scores_of_many_tables_keep_their_digits():
     """Values are summed in double precision beyond a few tables."""
     problem = Tables(4, 4000, 2, 3, 1, np.float32)
     problem.values[:] = np.float32(0.1)
-    np.testing.assert_allclose(problem.score(rows(20, 3, np.float32)), 4000 * 0.1, rtol=3e-7)
+    np.testing.assert_allclose(problem.score(rows(20, 3, np.float32)), 4000 * np.float64(np.float32(0.1)), rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_more_thresholds_on_a_column_than_codes(dtype):
+    """Also 255 and 256, and none."""
+    for n_tables in (1, 255, 256, 700):
+        problem = Tables(6, n_tables, 1, 1, 1, np.float64, digits=9)
+        problem.dtype = np.dtype(dtype)
+        X = np.random.default_rng(0).standard_normal((300, 1)).astype(dtype)
+        np.testing.assert_allclose(problem.score(X), problem.twin(X), rtol=0, atol=1e-11)
+    problem.thresholds[:] = np.finfo(np.float64).max
+    problem.sizes, problem.values = [1] * 700, problem.values[:700]
+    np.testing.assert_allclose(problem.score(X), problem.twin(X), rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", packed_arrays())
+def test_packed_arrays_that_do_not_agree_are_refused(name):
+    arrays = packed_arrays()
+    term_scoring.Tables(**arrays)
+    for axis in range(arrays[name].ndim):
+        short = np.ascontiguousarray(np.delete(arrays[name], -1, axis))
+        if name != "values" or axis == 0:
+            with pytest.raises(ValueError, match="must"):
+                term_scoring.Tables(**arrays | {name: short})
+
+
+@pytest.mark.parametrize(("name", "value"), [
+    ("coded", -1), ("edge_starts", 2), ("columns", 2), ("columns", -1), ("steps", 2), ("firsts", 3), ("units", 3),
+    ("units", -1), ("units", 70000), ("starts", 5), ("starts", -1)])
+def test_packed_numbers_that_lead_out_are_refused(name, value):
+    arrays = packed_arrays()
+    arrays[name].reshape(-1)[1] = value
+    with pytest.raises(ValueError, match="must"):
+        term_scoring.Tables(**arrays)
+
+
+def test_no_cell_beyond_those_that_bytes_can_number():
+    arrays = packed_arrays()
+    arrays["steps"][0, 0], arrays["starts"][1:] = 255, [1000, 1004, 1008]
+    term_scoring.Tables(**arrays | {"values": np.ones((1008, 1), np.float32)})
+    arrays["firsts"][0] = 2
+    with pytest.raises(ValueError, match="must agree"):
+        term_scoring.Tables(**arrays | {"values": np.ones((1008, 1), np.float32)})
 
 
 def test_wide_rows():

@@ -65,10 +65,11 @@ def networks(n_threads):
 
 def tables(n_threads):
     rng = np.random.default_rng(0)
-    columns, thresholds = rng.integers(0, 20, (20_000, 8)), rng.standard_normal((20_000, 8))
+    columns = rng.permuted(np.tile(np.arange(20), (20_000, 1)), axis=1)[:, :8]
+    thresholds = rng.standard_normal((20_000, 8))
     no_cosines = np.zeros((0, 20)), np.zeros(0), np.zeros((0, 1)), [0.0], np.zeros(20)
     expansion = TermExpansion(*no_cosines, slopes=np.ones((20, 1)), table_columns=columns, thresholds=thresholds,
-                              table_values=np.ones((20_000, 256)))
+                              table_values=np.ones((20_000 << 8, 1)))
     X = rows(2_000_000, 20)
     expansion.score(X[:100], n_threads=n_threads)  # packs the tables
     return lambda: expansion.score(X, n_threads=n_threads)

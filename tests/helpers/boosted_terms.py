@@ -14,4 +14,4 @@ def expansion(n_outputs=1):
     thresholds = np.array([[0.2, UNREACHED], [0.0, -0.5]])
     return TermExpansion(omegas, [0.3, 1.0], rng.standard_normal((2, n_outputs)), np.arange(n_outputs) + 0.5,
                          np.zeros(4), np.zeros((4, n_outputs)), columns, thresholds,
-                         rng.standard_normal((2, 4 * n_outputs)))
+                         rng.standard_normal((6, n_outputs)))

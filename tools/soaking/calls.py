@@ -214,9 +214,8 @@ def _expansions(X):
         yield lambda scale=scale: KernelExpansion(rows, np.ones((len(rows), 1)), [0.0], np.full(d, scale))
         yield lambda scale=scale: TermExpansion(
             rows * scale, np.zeros(len(rows)), np.ones((len(rows), 1)), [0.0], np.zeros(d), np.full((d, 1), scale),
-            table_columns=np.arange(2 * len(rows)).reshape(-1, 2) % max(d, 1),
-            thresholds=np.repeat(rows[:, :1], 2, axis=1) * scale,
-            table_values=np.ones((len(rows), 4)))
+            table_columns=np.arange(len(rows))[:, None] % max(d, 1),
+            thresholds=rows[:, :1] * scale, table_values=np.ones((2 * len(rows), 1)))
 
 
 def public_calls(rng, folder):

@@ -52,8 +52,9 @@ def _scoring(rng, X):
     form = rng.integers(3)
     if form == 0:
         terms = min(terms, 5000)
-        tables = rng.integers(0, X.shape[1], (terms, 8)), rng.standard_normal((terms, 8)), np.ones((terms, 256))
         d = X.shape[1]
+        asked = np.argsort(rng.random((terms, d)), axis=1)[:, :8]  # each column once
+        tables = asked, rng.standard_normal(asked.shape), np.ones((terms << asked.shape[1], 1))
         model = rffkern.TermExpansion(np.zeros((0, d)), np.zeros(0), np.zeros((0, 1)), [0.0], np.zeros(d),
                                       np.ones((d, 1)), *tables)
     elif form == 1:
