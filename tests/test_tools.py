@@ -10,6 +10,13 @@ import pytest
 TOOLS = pathlib.Path(__file__).parent.parent / "tools"
 
 
+@pytest.fixture(autouse=True)
+def threads_of_other_tests(monkeypatch):
+    """Tools that are imported restrict the process to one thread by its environment: put back afterwards."""
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.setenv(variable, "1")
+
+
 @pytest.mark.parametrize("call", ["omega_evaluation(3, 'float64', 300, 1)", "landmark_evaluation(2, 300, 1)",
                                   "landmark_evaluation(20, 300, 1)"])
 def test_evaluations_of_kernels(call):
@@ -132,6 +139,31 @@ def test_rivals_for_targets_or_classes_alone(rng):
         RIVALS["gbrff2-tuned"](X, y, X, False, 0)
     with pytest.raises(SystemExit, match="for targets of at most"):
         RIVALS["kernel-ridge"](X, (y > 0).astype(int), X, True, 0)
+
+
+@pytest.mark.parametrize(("name", "library", "kinds"), [
+    ("gbrff2-tuned", "sklearn", "classes"), ("svm-tuned", "sklearn", "both"), ("kernel-ridge", "sklearn", "targets"),
+    ("hist-boosting", "sklearn", "both"), ("catboost", "catboost", "both"), ("xrfm", "xrfm", "both")])
+def test_rivals_learn(rng, monkeypatch, name, library, kinds):
+    pytest.importorskip(library)
+    from boosting import rivals
+    from boosting.rivals import RIVALS
+
+    for grid, fewer in {"GAMMA_FACTORS": (0.5, 2.0), "SVC_C": (1.0, 10.0), "GBRFF2_LAMBDAS": (0.0, 0.1),
+                        "XRFM_GRID": rivals.XRFM_GRID | {"diag": [True], "reg": [1e-3]}}.items():
+        monkeypatch.setattr(rivals, grid, fewer)
+    X = 3 + 5 * rng.standard_normal((120, 2))
+    y = 100 + np.abs(X[:, 0] - 3)
+    train, test = slice(90), slice(90, None)
+    if kinds != "classes":
+        predicted = RIVALS[name](X[train], y[train], X[test], False, 0)()
+        assert predicted.shape == (30,)
+        assert np.mean((predicted - y[test]) ** 2) < 0.3 * np.var(y)
+    if kinds != "targets":
+        classes = (y > np.median(y)).astype(int)
+        predicted = RIVALS[name](X[train], classes[train], X[test], True, 0)()
+        predicted = predicted if name == "svm-tuned" else predicted.argmax(axis=1)
+        assert np.mean(predicted == classes[test]) >= 0.8
 
 
 def test_rounds_of_equal_loss(rng):

@@ -20,6 +20,7 @@ import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+import common.one_thread  # noqa: F401  (before numpy)
 import numpy as np
 from common.protocols import load, permuted_split, split
 
