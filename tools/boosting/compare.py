@@ -4,7 +4,9 @@
     python tools/boosting/compare.py --log FILE --table          the table of a log alone
 
 Each seed draws training and test rows, the same for all models, which use one thread.  A run goes on where its log
-ends.  Scores are per cent: accuracy, or R^2; log loss is that of the test rows.
+ends.  Scores are per cent: accuracy, or R^2; log loss is that of the test rows, for models that have probabilities.
+The ranks of a group of sets are among the models that have measured every set of it which the reference has: ranks of
+the mean score over the seeds that all of these have, ties shared, and their mean over sets.
 """
 
 import argparse
@@ -18,6 +20,7 @@ import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+import common.one_thread  # noqa: F401  (before numpy)
 import numpy as np
 from common.protocols import load, permuted_split, split
 
@@ -71,6 +74,8 @@ def measure(options, model, name, seed):
     predicted = predict()
     record = {"model": model, "set": name, "seed": seed, "rows": len(y), "fit": round(fitted - started, 3),
               "predict": round(time.process_time() - fitted, 4)}
+    if is_class and predicted.ndim == 1:
+        return record | {"score": 100 * float(np.mean(predicted == y_test))}
     if is_class:
         chosen = np.clip(predicted[np.arange(len(y_test)), y_test], 1e-7, 1)
         return record | {"score": 100 * float(np.mean(predicted.argmax(axis=1) == y_test)),
@@ -91,12 +96,50 @@ def paired(first, other, key):
     return means, float(np.mean([*means.values()])), float(np.sqrt(np.sum(variances)) / len(means))
 
 
-def print_table(records, reference):
-    """Scores of each set and model, and paired differences between the reference and the others."""
+def ranks(scores):
+    """Ranks of scores in columns, 1 for the highest of a row; ties share the mean of theirs."""
+    above = (scores[:, None, :] > scores[:, :, None]).sum(axis=2)
+    level = (scores[:, None, :] == scores[:, :, None]).sum(axis=2)
+    return above + (level + 1) / 2
+
+
+def mean_ranks(found, reference, names):
+    """Mean ranks of the models that have all sets of the reference among some names, the sets and the splits."""
+    names = [name for name in names if any(of == name for of, _ in found[reference])]
+    models = [model for model, each in found.items() if set(names) <= {name for name, _ in each}]
+    seeds = {name: set.intersection(*({seed for of, seed in found[model] if of == name} for model in models))
+             for name in names}
+    names = [name for name in names if seeds[name]]
+    if len(models) < 2 or not names:
+        return None
+    scores = np.array([[np.mean([found[model][name, seed]["score"] for seed in seeds[name]]) for model in models]
+                       for name in names])
+    return dict(zip(models, ranks(scores.round(9)).mean(axis=0), strict=True)), names, sum(map(len, seeds.values()))
+
+
+def print_ranks(found, reference):
+    """Mean ranks over all sets and over those of each group, the best first."""
+    everything = dict.fromkeys(name for name, _ in found[reference])
+    for group, names in {"all": everything, **{group: names.split(",") for group, names in GROUPS.items()}}.items():
+        ranked = mean_ranks(found, reference, names)
+        if ranked:
+            by_model, names, n_splits = ranked
+            shown = (f"{model} {rank:.2f}" for model, rank in sorted(by_model.items(), key=lambda each: each[1]))
+            print(f"mean rank, {group} ({len(names)} sets, {n_splits} splits): {', '.join(shown)}")
+
+
+def of_models(records, reference):
+    """Records by model, the reference first, and by set and seed."""
     models = [reference, *(model for model in dict.fromkeys(record["model"] for record in records)
                            if model != reference)]
-    found = {model: {(record["set"], record["seed"]): record for record in records if record["model"] == model}
-             for model in models}
+    return {model: {(record["set"], record["seed"]): record for record in records if record["model"] == model}
+            for model in models}
+
+
+def print_table(records, reference):
+    """Scores of each set and model, paired differences between the reference and the others, ranks and seconds."""
+    found = of_models(records, reference)
+    models = list(found)
     names = list(dict.fromkeys(record["set"] for record in records))
     for key in ("score", "log_loss"):
         print(f"\n{key:<18}" + "".join(f"{model[:24]:>26}" for model in models))
@@ -113,6 +156,7 @@ def print_table(records, reference):
                 behind = [name for name, each in means.items() if sign * each < 0]
                 print(f"{reference} less {model}: {mean:+.4f} +- {error:.4f} over {len(means)} sets; behind on "
                       f"{len(behind)}: {', '.join(behind)}")
+    print_ranks(found, reference)
     for model in models:
         seconds = [(each["fit"], each["predict"]) for each in found[model].values()]
         print(f"{model}: {sum(fit for fit, _ in seconds):.1f} s of fits, {sum(p for _, p in seconds):.2f} s of "
@@ -124,8 +168,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", help="folder of NAME.npz with X and y")
     parser.add_argument("--log", required=True, help="file of measurements, one a line, to which new ones are added")
-    parser.add_argument("--models", default=",".join(RIVALS), help=f"among {', '.join(RIVALS)}, separated by commas "
-                        "or, with parameters as JSON after a colon, by semicolons")
+    parser.add_argument("--models", default="fourier,lightgbm-tuned,lightgbm", help=f"among {', '.join(RIVALS)}, "
+                        "separated by commas or, with parameters as JSON after a colon, by semicolons; %(default)s "
+                        "by default")
     parser.add_argument("--sets", help=f"names separated by commas, or {', '.join(GROUPS)}; all of the folder by "
                         "default")
     parser.add_argument("--seeds", default="61-65", help="from-to")

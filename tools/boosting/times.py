@@ -6,11 +6,14 @@
 
 Clusters of 20 columns, eight of them informative, in two classes; 20,000 rows more for predictions.  All models see the
 same rows in one process on one thread, in turn, and each takes its defaults; "lightgbm-1000" has 63 leaves and 1,000
-rounds, and "svc" is scikit-learn's.  Figures are medians of CPU seconds, and of microseconds for a row alone.  A model
-is left out from the size on at which its fit, by those before, would take more seconds than --limit.
+rounds, and "svc" is scikit-learn's.  "lightgbm-equal" has 63 leaves and the least rounds that reach the log loss of
+Fourier boosting on the test rows; "not reached" says that its least loss is higher, or that --limit was over.  They are
+found before the time is taken.  Figures are medians of CPU seconds, and of microseconds for a row alone.  A model is
+left out from the size on at which its fit, by those before, would take more seconds than --limit.
 """
 
 import argparse
+import functools
 import json
 import os
 import statistics
@@ -25,28 +28,30 @@ import numpy as np
 from common.measure import cpu
 from common.protocols import load, permuted_split
 
-from boosting.rivals import RIVALS, lightgbm
+from boosting.rivals import RIVALS, lightgbm, rounds_to
 
 N_TEST, N_SINGLE = 20_000, 200
 SIZES = (500, 6000, 30_000, 200_000, 1_000_000)
+
+EQUAL, MANY_LEAVES = "lightgbm-equal", 63
 
 # How fits grow at most with the rows: the power by which their time is foretold.
 POWERS = {"svc": 2.0}
 
 
 def support_vectors(X, y, X_test, is_class, seed):
-    """SVC with its defaults on standardised columns, with probabilities of 0 and 1."""
+    """SVC with its defaults on standardised columns, which predicts classes."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVC
 
     model = make_pipeline(StandardScaler(), SVC(random_state=seed)).fit(X, y)
-    return lambda: np.eye(int(y.max()) + 1)[model.predict(X_test)]
+    return lambda: model.predict(X_test)
 
 
 def many_rounds(X, y, X_test, is_class, seed):
     """LightGBM with 63 leaves and 1,000 rounds."""
-    return lightgbm(X, y, X_test, is_class, seed, num_leaves=63, n_estimators=1000)
+    return lightgbm(X, y, X_test, is_class, seed, num_leaves=MANY_LEAVES, n_estimators=1000)
 
 
 MODELS = {"fourier": RIVALS["fourier"], "lightgbm": lightgbm, "lightgbm-1000": many_rounds,
@@ -77,21 +82,28 @@ def one_row(model, X, y, X_row):
     return 1e6 * statistics.median(times)
 
 
+def quality(predicted, y_test):
+    """Accuracy, and log loss where there are probabilities."""
+    if predicted.ndim == 1:
+        return {"accuracy": 100 * float(np.mean(predicted == y_test))}
+    chosen = np.clip(predicted[np.arange(len(y_test)), y_test], 1e-7, 1)
+    return {"accuracy": 100 * float(np.mean(predicted.argmax(axis=1) == y_test)),
+            "log_loss": float(-np.log(chosen).mean())}
+
+
 def measure(models, X, X_test, y, y_test, repeat):
-    """Seconds, log loss and accuracy of each model; the models take turns."""
+    """Seconds, log loss and accuracy of each of some models, {name: function}, which take turns."""
     found = {name: {"fit": [], "predict": []} for name in models}
     for turn in range(repeat):
         for name in models:
             if found[name]["fit"] and turn and found[name]["fit"][0] * repeat > 600:
                 continue  # one long fit tells enough
-            predict, seconds = cpu(MODELS[name], X, y, X_test, True, turn)
-            probabilities, scoring = cpu(predict)
+            predict, seconds = cpu(models[name], X, y, X_test, True, turn)
+            predicted, scoring = cpu(predict)
             found[name]["fit"].append(seconds)
             found[name]["predict"].append(scoring)
             if turn == 0:
-                chosen = np.clip(probabilities[np.arange(len(y_test)), y_test], 1e-7, 1)
-                found[name]["log_loss"] = float(-np.log(chosen).mean())
-                found[name]["accuracy"] = 100 * float(np.mean(probabilities.argmax(axis=1) == y_test))
+                found[name] |= quality(predicted, y_test)
     return {name: {key: statistics.median(value) if isinstance(value, list) else value
                    for key, value in each.items()} for name, each in found.items()}
 
@@ -101,17 +113,19 @@ def show(title, found):
     print(f"\n{title:<16}{'fit s':>11}{'predict s':>12}{'one row us':>12}{'log loss':>10}{'accuracy':>10}")
     for name, each in found.items():
         single = f"{each['one_row']:.0f}" if "one_row" in each else ""
-        print(f"{name:<16}{each['fit']:>11.3f}{each['predict']:>12.4f}{single:>12}{each['log_loss']:>10.4f}"
-              f"{each['accuracy']:>10.2f}", flush=True)
+        loss = f"{each['log_loss']:.4f}" if "log_loss" in each else ""
+        rounds = f"  {each['rounds']} rounds{'' if each['reached'] else ', not reached'}" if "rounds" in each else ""
+        print(f"{name:<16}{each['fit']:>11.3f}{each['predict']:>12.4f}{single:>12}{loss:>10}{each['accuracy']:>10.2f}"
+              f"{rounds}", flush=True)
 
 
 def main():
     """Measure and print one size after the other."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="numbers of training rows")
-    parser.add_argument("--models", nargs="+", choices=list(MODELS), metavar="NAME",
-                        default=[name for name in MODELS if name != "lightgbm-tuned"],
-                        help=f"among {', '.join(MODELS)}; all but lightgbm-tuned by default")
+    parser.add_argument("--models", nargs="+", choices=[*MODELS, EQUAL], metavar="NAME",
+                        default=[*(name for name in MODELS if name != "lightgbm-tuned"), EQUAL],
+                        help=f"among {', '.join(MODELS)}, {EQUAL}; all but lightgbm-tuned by default")
     parser.add_argument("--data", metavar="DIR", help="folder of NAME.npz files")
     parser.add_argument("--repeat", type=int, default=3, help="fits of each model, of which the median is reported")
     parser.add_argument("--limit", type=float, default=600, help="most seconds of a fit")
@@ -122,13 +136,18 @@ def main():
     warnings.filterwarnings("ignore", message="X does not have valid feature names")
     last = {}  # rows and seconds of the last fit of each model
     for title, X, X_test, y, y_test in tables(options):
-        models = [name for name in options.models if name not in last
-                  or last[name][1] * (len(y) / last[name][0]) ** POWERS.get(name, 1.0) <= options.limit]
+        models = {name: MODELS[name] for name in options.models if name in MODELS and (
+            name not in last or last[name][1] * (len(y) / last[name][0]) ** POWERS.get(name, 1.0) <= options.limit)}
         found = measure(models, X, X_test, y, y_test, options.repeat)
+        if EQUAL in options.models and "fourier" in found:
+            rounds, reached = rounds_to(found["fourier"]["log_loss"], MANY_LEAVES, X, y, X_test, y_test, options.limit)
+            models[EQUAL] = functools.partial(lightgbm, num_leaves=MANY_LEAVES, n_estimators=rounds)
+            found |= measure({EQUAL: models[EQUAL]}, X, X_test, y, y_test, options.repeat)
+            found[EQUAL] |= {"rounds": rounds, "reached": reached}
         last |= {name: (len(y), each["fit"]) for name, each in found.items()}
         if len(y) <= options.single:
             for name in models:
-                found[name]["one_row"] = one_row(MODELS[name], X, y, X_test[:1])
+                found[name]["one_row"] = one_row(models[name], X, y, X_test[:1])
         show(title, found)
         if options.json:
             with open(options.json, "a", encoding="utf-8") as file:
