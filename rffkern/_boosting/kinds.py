@@ -68,6 +68,13 @@ class Kind(Protocol):
     def relevances(self) -> Double:
         """What the terms taken so far owe to each column of the table, (n_sources,)."""
 
+    @property
+    def memory(self) -> Any:
+        """A copy of what was learned of columns, by which later terms are drawn."""
+
+    def recall(self, memory: Any) -> None:
+        """Go on with such a memory."""
+
     def fit(self, state: State, rng: "np.random.Generator") -> Any:
         """A term for the slopes of the loss, or None where there is none; it stands in the state's directions."""
 
@@ -82,6 +89,14 @@ class _Chances:
         self.relevances = np.zeros(n_sources)
         self._n_terms = 0
         self._log_size = math.log(n_sources + 1)
+
+    @property
+    def memory(self) -> tuple[Double, int]:
+        """Relevances, and the number of terms that they are told from."""
+        return self.relevances.copy(), self._n_terms
+
+    def recall(self, memory: tuple[Double, int]) -> None:
+        self.relevances, self._n_terms = memory[0].copy(), memory[1]
 
     def count(self, sources: Indices, relevances: Double) -> None:
         """Add to the relevances of some columns, which may come several times."""
@@ -119,6 +134,13 @@ class Waves:
     @property
     def relevances(self) -> Double:
         return self._chances.relevances
+
+    @property
+    def memory(self) -> tuple[Double, int]:
+        return self._chances.memory
+
+    def recall(self, memory: tuple[Double, int]) -> None:
+        self._chances.recall(memory)
 
     def fit(self, state: State, rng: "np.random.Generator") -> Pair | None:
         n_tiles = state.n_train // TILE
@@ -173,6 +195,13 @@ class Tables:
     @property
     def relevances(self) -> Double:
         return self._chances.relevances
+
+    @property
+    def memory(self) -> tuple[Double, int]:
+        return self._chances.memory
+
+    def recall(self, memory: tuple[Double, int]) -> None:
+        self._chances.recall(memory)
 
     def fit(self, state: State, rng: "np.random.Generator") -> Table | None:
         candidates = np.flatnonzero(self._chances.draw(rng, 1)[0, self._sources])
@@ -258,6 +287,13 @@ class Lines:
         slopes[self._chosen] = found = self._vectors @ shrunk
         np.matmul(found.T.astype(np.float32), self._rows, out=state.directions)
         return Line(slopes)
+
+    @property
+    def memory(self) -> Double:
+        return self.relevances.copy()
+
+    def recall(self, memory: Double) -> None:
+        self.relevances = memory.copy()
 
     def take(self, term: Line, step: float) -> None:
         np.add.at(self.relevances, self._sources, step**2 * (term.slopes**2).sum(axis=1))
