@@ -313,7 +313,7 @@ def _build(contents: Contents, n_bytes: int) -> Any:
     if name in _EXPANSIONS:
         form = _form(str(name))
         require(header["class"] == form.__name__, "class and family do not agree")
-        return _build_expansion(form, arrays)
+        return _build_expansion(form, arrays, header["version"])
     if name == _MAP_FAMILY:
         require(header["class"] == _MAP_CLASS, "class and family do not agree")
         require(tuple(arrays) == ("columns",) and header["params"] == {} and header["classes"] is None,
@@ -323,9 +323,11 @@ def _build(contents: Contents, n_bytes: int) -> Any:
     return _build_model(FAMILIES[str(name)], header, arrays, n_bytes)
 
 
-def _build_expansion(form: type[Expansion], arrays: Mapping[str, Double], more: tuple[str, ...] = ()) -> Expansion:
+def _build_expansion(form: type[Expansion], arrays: Mapping[str, Double], version: int,
+                     more: tuple[str, ...] = ()) -> Expansion:
     expected = form.array_names + more
     require(tuple(arrays) == expected, f"the family must have arrays {expected}, got {shown(tuple(arrays))}")
+    arrays = form._arrays_of_file(arrays, version)
     expansion = form(*(arrays[name] for name in form.array_names))
     require(_is_bounded(expansion), "the amplitudes are too large for finite scores")
     return expansion
@@ -338,7 +340,7 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
     if header.get("columns") is not None:
         require("columns" in arrays, "the numbers of the columns are missing")
         column_map = _columns_from_json(header["columns"], header["feature_names"], arrays["columns"])
-    expansion = _build_expansion(cls._expansion_form, arrays,
+    expansion = _build_expansion(cls._expansion_form, arrays, header["version"],
                                  (*cls._fitted_curves, *(["columns"] if column_map is not None else [])))
     model = cls(**_current_params(cls, header["params"], header["version"]))
     model._check_params()

@@ -1,5 +1,6 @@
 """Frozen sums of cosines and of symmetric tables."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ Double = NDArray[np.float64]
 Real = NDArray[Any]  # float32 or float64
 
 _MAX_DEPTH = term_scoring.MAX_SCORED_DEPTH
+_SINCE_CELLS = 6  # the format version
 
 # Tables of which the largest value lies between these powers of two are kept in single precision as they are.
 _LEAST_EXPONENT, _LARGEST_EXPONENT = -60, 100
@@ -101,6 +103,19 @@ class TermExpansion(Expansion):
         vars(self).update(
             n_terms=len(self.omegas) + len(self.table_columns), _cosines=cosines, _has_slopes=bool(self.slopes.any()),
             table_values=_rounded(self.table_values))
+
+    @classmethod
+    def _arrays_of_file(cls, arrays: Mapping[str, Any], version: int) -> Mapping[str, Any]:
+        """Tables of files before version 6 have a value for any answers, also for those that contradict each other."""
+        columns, thresholds, values = (arrays[name] for name in ("table_columns", "thresholds", "table_values"))
+        if version >= _SINCE_CELLS or columns.ndim != 2 or not 0 < columns.shape[1] <= _MAX_DEPTH:
+            return arrays
+        if thresholds.shape != columns.shape or values.shape != (len(columns), arrays["intercept"].size << columns.shape[1]):
+            return arrays
+        layout = TableLayout.of(columns, thresholds)
+        owners = np.repeat(np.arange(len(columns)), np.diff(layout.starts))
+        every = values.reshape(len(columns), 1 << columns.shape[1], -1)
+        return {**arrays, "table_values": every[owners, layout.answers(columns, thresholds)]}
 
     def _shapes(self) -> tuple[tuple[int, ...], ...]:
         n_cosines, n_outputs, (n_tables, depth) = len(self.omegas), self.n_outputs, self.table_columns.shape

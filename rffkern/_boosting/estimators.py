@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from .._columns.column_map import ColumnMap
 from .._data.arguments import Choice, Number, RandomSource
-from .._estimator.base import Classifier, Model, Regressor
+from .._data.training_rows import Training
+from .._estimator.base import Check, Classifier, Model, Regressor
 from .._estimator.links import SoftmaxLink, probabilities
 from .._estimator.parameters import CLASSES_, Parameter
 from .._kernels import boost_losses
@@ -20,8 +21,9 @@ from .counts import as_counts
 from .fit import Callback, Pace, train
 from .insight import Insight
 from .losses import ClassLoss, CountLoss, ValueLoss
-from .parameters import ARGUMENTS, ATTRIBUTES, MAX_MEMBERS, PARAMETERS, Quantiles
+from .parameters import ARGUMENTS, ATTRIBUTES, MAX_MEMBERS, PARAMETERS, Quantiles, with_warm_start
 from .stages import check_rounds
+from .training_state import state_to_continue
 
 Double = NDArray[np.float64]
 
@@ -36,7 +38,15 @@ class _FourierBoosting(Insight, Model):
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "member_counts_", "term_rounds_")
     _arguments = ARGUMENTS
 
+    _params_before = {6: with_warm_start}
+
     n_members: int | None
+    warm_start: bool
+
+    def _check_mapped(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
+                      goes_on: bool | None = None, unmapped: NDArray[np.intp] | None = None) -> Training:
+        """Training rows, mapped anew also where training goes on: so they have the same numbers as before."""
+        return super()._check_mapped(check, X, y, sample_weight, eval_set, False, unmapped)
 
     def _automatic_map(self, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> ColumnMap:
         """The map that `columns="auto"` stands for."""
@@ -114,8 +124,8 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
                  reg_lambda: str | float = "auto", kinds: Sequence[str] = ("waves", "tables"),
                  max_samples: int | None = 8192, class_weight: Any = None,
                  early_stopping_rounds: str | int | None = "auto", validation_fraction: str | float = "auto",
-                 columns: Any = "auto", random_state: RandomSource = None, n_threads: int | None = None,
-                 verbose: int = 0) -> None:
+                 warm_start: bool = False, columns: Any = "auto", random_state: RandomSource = None,
+                 n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_members = n_members
         self.learning_rate = learning_rate
@@ -125,6 +135,7 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
         self.class_weight = class_weight
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
         self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
@@ -175,14 +186,16 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
         ------
         InvalidInputError
             For bad arguments or parameters; the message names which.
+        TrainingStateError
+            With `warm_start`, for a model read from a file or trained without it.
         """
-        self._check_params()
+        before = state_to_continue(self)
         training = with_class_weights(self._check_training(X, y, sample_weight, eval_set), self.class_weight)
         n_classes = training.rows.n_classes
         pace = Pace(1.0, 1.0, 0.01) if n_classes == 2 else Pace(2.0, 4.0, 0.01)
         handed_over = [training]  # so that training can let go of mapped rows
         del training
-        self._keep(train(self, handed_over.pop(), ClassLoss(n_classes), pace, callback))
+        self._keep(train(self, handed_over.pop(), ClassLoss(n_classes), pace, callback, before))
         return self
 
 
@@ -241,8 +254,8 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
                  learning_rate: str | float = "auto", reg_lambda: str | float = "auto",
                  kinds: Sequence[str] = ("waves", "tables", "lines"), max_samples: int | None = 8192,
                  early_stopping_rounds: str | int | None = "auto", validation_fraction: str | float = "auto",
-                 columns: Any = "auto", random_state: RandomSource = None, n_threads: int | None = None,
-                 verbose: int = 0) -> None:
+                 warm_start: bool = False, columns: Any = "auto", random_state: RandomSource = None,
+                 n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.loss = loss
         self.delta = delta
@@ -254,6 +267,7 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
         self.max_samples = max_samples
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
         self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
@@ -279,7 +293,10 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
         ------
         InvalidInputError
             For bad arguments or parameters; the message names which.
+        TrainingStateError
+            With `warm_start`, for a model read from a file or trained without it.
         """
+        before = state_to_continue(self)
         training = self._check_training(X, y, sample_weight, eval_set)
         loss: Any = CountLoss()
         if self.loss == "poisson":
@@ -294,7 +311,7 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
         pace = Pace(2.0, 4.0, 0.05) if self.loss == "quantile" else Pace(1.0, 2.0, 0.05)
         handed_over = [training]  # so that training can let go of mapped rows
         del training
-        self._keep(train(self, handed_over.pop(), loss, pace, callback))
+        self._keep(train(self, handed_over.pop(), loss, pace, callback, before))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:

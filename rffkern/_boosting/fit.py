@@ -20,11 +20,12 @@ from .calibration import inverse_temperature, quantile_shifts
 from .ensemble import Ensemble, in_threads, to_ensemble
 from .kinds import Kind, Lines, Tables, Waves
 from .losses import Loss, Problem
-from .member import Member, train_member
+from .member import Member, Standing, train_member
 from .progress import Told
 from .rows import Columns, Layout, partition
 from .rules import Rules, rules
 from .state import Losses, State
+from .training_state import RowPrints, TrainingState, fixed_params
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -42,6 +43,7 @@ class BoostedModel(Protocol):
     max_samples: int | None
     early_stopping_rounds: str | int | None
     validation_fraction: str | float
+    warm_start: bool
     random_state: Any
     n_threads: int | None
     verbose: int
@@ -65,14 +67,14 @@ class _Work(NamedTuple):
     pace: Pace
 
 
-def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callback: Callback | None) -> Fitted:
-    """Boost a model on checked rows.
+def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callback: Callback | None,
+          before: TrainingState | None = None) -> Fitted:
+    """Boost a model on checked rows, from the first round or from where training stood before.
 
     The order of random draws is documented and stays: a seed of each member, then the partitions of the rows.
     """
     if callback is not None and not callable(callback):
         raise InvalidInputError(f"callback must be callable or None, got {type(callback).__name__}")
-    rng = np.random.default_rng(model.random_state)
     names, data, evaluation, center, scale, _, classes, column_map = training
     del training
     parts = [data] if evaluation is None else [data, evaluation]
@@ -88,15 +90,17 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
     targets = np.concatenate([np.atleast_2d(_targets(part)) for part in parts], axis=1)
     learned = data.weights.positive()
     evaluated = None if evaluation is None else len(data.weights.each) + evaluation.weights.positive()
+    prints = None
+    if model.warm_start:
+        prints = RowPrints.of(columns, targets, weights, data.X.shape[0], classes is not None)
+        if before is not None:
+            before.prints.check(prints)
     del data, evaluation, parts  # mapped rows, that only the callers hold now, take twice what columns take
     work = _Work(columns, loss.problem(targets, weights), weights, _settled(model, len(learned)), pace)
     del targets
-    seeds = rng.integers(1 << 63, size=work.rules.n_members)
-    if evaluated is None:
-        layouts = _folds(work, learned, rng)
-    else:
-        layouts = [Layout.of(learned, evaluated, rng)] * len(seeds)
-    members = _Members(work, model, callback).train(layouts, seeds)
+    layouts, starts = (before.layouts, before.standings) if before is not None else _begun(
+        work, learned, evaluated, np.random.default_rng(model.random_state))
+    members = _Members(work, model, callback).train(layouts, starts)
     factor, shifts = (each(members, layouts, work.problem, weights) for each in (inverse_temperature, quantile_shifts))
     intercept = factor * (center + scale * (work.problem.intercept + shifts))
     ensemble = to_ensemble(members, columns.bins, scaling, intercept, factor * scale)
@@ -104,7 +108,11 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
     importances = np.zeros(n_features)
     importances[used] = _importances(members, len(used))
     attributes = _attributes(members, ensemble) | {"feature_importances_": importances}
-    return Fitted(names, classes, ensemble.expansion, attributes, column_map=column_map)
+    state = None
+    if prints is not None:
+        standings = [member.standing for member in members if member.standing is not None]  # of all
+        state = TrainingState(fixed_params(model), prints, layouts, standings)
+    return Fitted(names, classes, ensemble.expansion, attributes, state, column_map)
 
 
 def _targets(rows: Any) -> NDArray[Any]:
@@ -129,6 +137,16 @@ def _settled(model: BoostedModel, n_rows: int) -> Rules:
     return found._replace(n_folds=max(2, min(found.n_folds, n_rows)))
 
 
+def _begun(work: _Work, learned: Indices, evaluated: Indices | None,
+           rng: "np.random.Generator") -> tuple[list[Layout], list[Standing]]:
+    """The rows of each member, and where it stands before the first round."""
+    seeds = rng.integers(1 << 63, size=work.rules.n_members)
+    starts = [Standing(np.random.default_rng(seed)) for seed in seeds]
+    if evaluated is None:
+        return _folds(work, learned, rng), starts
+    return [Layout.of(learned, evaluated, rng)] * len(starts), starts
+
+
 def _folds(work: _Work, learned: Indices, rng: "np.random.Generator") -> list[Layout]:
     """What each member learns from and holds out: the folds of a partition in turn, then those of another."""
     n_folds = work.rules.n_folds
@@ -151,15 +169,15 @@ class _Members:
         self._stop, self._lock, self._started = threading.Event(), threading.Lock(), time.perf_counter()
         self._told = Told(work.rules.n_members, model.n_estimators)
 
-    def train(self, layouts: Sequence[Layout], seeds: Indices) -> list[Member]:
-        """All members, in their order."""
+    def train(self, layouts: Sequence[Layout], starts: Sequence[Standing]) -> list[Member]:
+        """All members, in their order, each from where it stands."""
         n_threads = 1
         if self._callback is None:
             n_threads = min(len(layouts), check_n_threads(self._model.n_threads, 1 << 62))
-        jobs = [partial(self._one, k, *each) for k, each in enumerate(zip(layouts, seeds, strict=True))]
+        jobs = [partial(self._one, k, *each) for k, each in enumerate(zip(layouts, starts, strict=True))]
         return in_threads(jobs, n_threads, self._stop)
 
-    def _one(self, index: int, layout: Layout, seed: int) -> Member:
+    def _one(self, index: int, layout: Layout, start: Standing) -> Member:
         work, model = self._work, self._model
         state = State(work.columns, work.problem, work.weights, layout)
         kinds: dict[str, Kind] = {
@@ -169,9 +187,9 @@ class _Members:
         if "lines" in model.kinds:
             kinds["lines"] = Lines(work.columns, state, work.pace.waves * work.rules.pair_rate)
         member = train_member(state, [kinds[name] for name in model.kinds], model.n_estimators, work.rules.patience,
-                              np.random.default_rng(seed), partial(self._goes_on, index))
+                              start, partial(self._goes_on, index))
         self._told.ended(index)
-        return member
+        return member if model.warm_start else member._replace(standing=None)
 
     def _goes_on(self, member: int, n_rounds: int, losses: Losses) -> bool:
         """Whether training goes on after a round."""

@@ -22,6 +22,9 @@ Indices = NDArray[np.intp]
 # Share of the chance of a column that does not depend on what it was good for, and terms before which nothing does.
 _EVEN_SHARE, _TERMS_BEFORE = 0.1, 10
 
+# How often columns are drawn for a set, on average, over its log-uniform size, which is at least 1.
+_TIMES = 1.5
+
 # Candidates of a round, and the tiles of the block of rows that they are scored on.
 _N_CANDIDATES, _BLOCK_TILES = 10, 8
 _MAX_ITER = 10
@@ -68,6 +71,13 @@ class Kind(Protocol):
     def relevances(self) -> Double:
         """What the terms taken so far owe to each column of the table, (n_sources,)."""
 
+    @property
+    def memory(self) -> Any:
+        """A copy of what was learned of columns, by which later terms are drawn."""
+
+    def recall(self, memory: Any) -> None:
+        """Go on with such a memory."""
+
     def fit(self, state: State, rng: "np.random.Generator") -> Any:
         """A term for the slopes of the loss, or None where there is none; it stands in the state's directions."""
 
@@ -83,21 +93,35 @@ class _Chances:
         self._n_terms = 0
         self._log_size = math.log(n_sources + 1)
 
+    @property
+    def memory(self) -> tuple[Double, int]:
+        """Relevances, and the number of terms that they are told from."""
+        return self.relevances.copy(), self._n_terms
+
+    def recall(self, memory: tuple[Double, int]) -> None:
+        self.relevances, self._n_terms = memory[0].copy(), memory[1]
+
     def count(self, sources: Indices, relevances: Double) -> None:
         """Add to the relevances of some columns, which may come several times."""
         np.add.at(self.relevances, sources, relevances)
         self._n_terms += 1
 
     def draw(self, rng: "np.random.Generator", n_draws: int) -> NDArray[np.bool_]:
-        """Draw sets of columns (n_draws, n_sources) without replacement, of log-uniform sizes."""
+        """Draw sets of columns (n_draws, n_sources): one in any case, and others for a log-uniform size.
+
+        Columns come by their chances as if drawn with replacement: a large set is not filled up with those that were
+        good for nothing.
+        """
         n_sources = len(self.relevances)
-        sizes = np.minimum(np.exp(rng.random(n_draws) * self._log_size).astype(np.intp), n_sources)  # from 1
-        keys = rng.standard_exponential((n_draws, n_sources))
+        chance = np.full(n_sources, 1 / n_sources)
         total = self.relevances.sum()
         if self._n_terms >= _TERMS_BEFORE and total > 0:
-            keys /= _EVEN_SHARE / n_sources + (1 - _EVEN_SHARE) / total * self.relevances
-        last = np.sort(keys, axis=1)[np.arange(n_draws), sizes - 1]
-        return keys <= last[:, None]
+            chance = _EVEN_SHARE / n_sources + (1 - _EVEN_SHARE) / total * self.relevances
+        times = _TIMES * np.exp(rng.random((n_draws, 1)) * self._log_size)
+        chosen = rng.random((n_draws, n_sources)) < -np.expm1(-times * chance)
+        first = (rng.standard_exponential((n_draws, n_sources)) / chance).argmin(axis=1)
+        chosen[np.arange(n_draws), first] = True
+        return chosen
 
 
 class Waves:
@@ -119,6 +143,13 @@ class Waves:
     @property
     def relevances(self) -> Double:
         return self._chances.relevances
+
+    @property
+    def memory(self) -> tuple[Double, int]:
+        return self._chances.memory
+
+    def recall(self, memory: tuple[Double, int]) -> None:
+        self._chances.recall(memory)
 
     def fit(self, state: State, rng: "np.random.Generator") -> Pair | None:
         n_tiles = state.n_train // TILE
@@ -173,6 +204,13 @@ class Tables:
     @property
     def relevances(self) -> Double:
         return self._chances.relevances
+
+    @property
+    def memory(self) -> tuple[Double, int]:
+        return self._chances.memory
+
+    def recall(self, memory: tuple[Double, int]) -> None:
+        self._chances.recall(memory)
 
     def fit(self, state: State, rng: "np.random.Generator") -> Table | None:
         candidates = np.flatnonzero(self._chances.draw(rng, 1)[0, self._sources])
@@ -258,6 +296,13 @@ class Lines:
         slopes[self._chosen] = found = self._vectors @ shrunk
         np.matmul(found.T.astype(np.float32), self._rows, out=state.directions)
         return Line(slopes)
+
+    @property
+    def memory(self) -> Double:
+        return self.relevances.copy()
+
+    def recall(self, memory: Double) -> None:
+        self.relevances = memory.copy()
 
     def take(self, term: Line, step: float) -> None:
         np.add.at(self.relevances, self._sources, step**2 * (term.slopes**2).sum(axis=1))

@@ -1,8 +1,9 @@
 """One member: rounds that ask the kind of weak learner for a term that has gained most on held-out rows."""
 
 import bisect
+import copy
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,32 @@ class Taken(NamedTuple):
     step: float
 
 
+class _Gains(NamedTuple):
+    """What the rounds of a kind have gained on held-out rows."""
+
+    n_rounds: int = 0
+    mean: float = 0.0  # of which late rounds have more weight
+    total: float = 0.0
+
+    def with_one(self, gain: float) -> "_Gains":
+        """The same after one more round."""
+        weight = max(1 / (self.n_rounds + 1), _LEAST_WEIGHT)
+        return _Gains(self.n_rounds + 1, self.mean + weight * (gain - self.mean), self.total + gain)
+
+
+class Standing(NamedTuple):
+    """Where the rounds of a member stand, for more to follow; it is never changed."""
+
+    rng: "np.random.Generator"
+    taken: Sequence[Taken] = ()  # of all rounds
+    curve: Sequence[Losses] = ()
+    best: int = 0  # number of rounds up to the lowest loss on held-out rows
+    held: Any = None  # (n_outputs, n_held) scores of the rows held out after these
+    gains: Mapping[str, _Gains] = {}  # by kind, as the next
+    memories: Mapping[str, Any] = {}
+    scores: Any = None  # (n_outputs, n_rows) after all rounds; None before the first
+
+
 class Member(NamedTuple):
     """What a member keeps."""
 
@@ -36,38 +63,38 @@ class Member(NamedTuple):
     shares: dict[str, float]  # of the gain on held-out rows, by kind
     relevances: dict[str, NDArray[np.float64]]  # by kind, sum 1
     held: NDArray[np.float32]  # (n_outputs, n_held) scores of the rows held out, after the rounds kept
+    standing: Standing | None = None  # for more rounds
 
 
-class _Choice:
-    """Draws kinds by their mean gain."""
-
-    def __init__(self, kinds: Sequence[Kind]) -> None:
-        self._turns = [kind for kind in kinds for _ in range(2 if kind.searches_steps and len(kinds) > 1 else 1)]
-        self._kinds = kinds
-        self._means, self._counts = dict.fromkeys(kinds, 0.0), dict.fromkeys(kinds, 0)
-
-    def draw(self, round_index: int, rng: "np.random.Generator") -> Kind:
-        if round_index < _TURNS or len(self._kinds) == 1:
-            return self._turns[round_index % len(self._turns)]
-        gains = [max(self._means[kind], 0.0) for kind in self._kinds]
-        largest = max(*gains, 1e-300)
-        reached = list(itertools.accumulate(gain / largest + _LEAST_CHANCE for gain in gains))
-        return self._kinds[bisect.bisect_right(reached, rng.random() * reached[-1], hi=len(gains) - 1)]
-
-    def learn(self, kind: Kind, gain: float) -> None:
-        self._counts[kind] += 1
-        self._means[kind] += max(1 / self._counts[kind], _LEAST_WEIGHT) * (gain - self._means[kind])
+def _draw(kinds: Sequence[Kind], gains: Mapping[str, _Gains], round_index: int, rng: "np.random.Generator") -> Kind:
+    """The kind of a round: in turns at first, then by mean gain."""
+    if round_index < _TURNS or len(kinds) == 1:
+        turns = [kind for kind in kinds for _ in range(2 if kind.searches_steps and len(kinds) > 1 else 1)]
+        return turns[round_index % len(turns)]
+    means = [max(gains[kind.name].mean, 0.0) for kind in kinds]
+    largest = max(*means, 1e-300)
+    reached = list(itertools.accumulate(mean / largest + _LEAST_CHANCE for mean in means))
+    return kinds[bisect.bisect_right(reached, rng.random() * reached[-1], hi=len(means) - 1)]
 
 
-def train_member(state: State, kinds: Sequence[Kind], n_rounds: int, patience: int | None,
-                 rng: "np.random.Generator", go_on: Callable[[int, Losses], bool]) -> Member:
-    """Boost; with patience, rounds end that many after the lowest held-out loss, and those up to it are kept."""
-    choice = _Choice(kinds)
-    taken: list[Taken] = []
-    curve, held = [state.losses], state.held_scores()
-    best, totals = 0, dict.fromkeys((kind.name for kind in kinds), 0.0)
-    for round_index in range(n_rounds):
-        kind = choice.draw(round_index, rng)
+def train_member(state: State, kinds: Sequence[Kind], n_rounds: int, patience: int | None, start: Standing,
+                 go_on: Callable[[int, Losses], bool]) -> Member:
+    """Boost up to so many rounds in all, from where a member stands.
+
+    With patience, rounds end that many after the lowest held-out loss, and those up to it are kept.  A member that
+    stands where they end has no more.
+    """
+    rng, taken, best, held = copy.deepcopy(start.rng), [*start.taken], start.best, start.held
+    gains = {kind.name: start.gains.get(kind.name, _Gains()) for kind in kinds}
+    if start.scores is not None:
+        state.resume(start.scores)
+        for kind in kinds:
+            kind.recall(start.memories[kind.name])
+    else:
+        held = state.held_scores()
+    curve = [*start.curve] or [state.losses]
+    while len(taken) < n_rounds and not _has_ended(len(taken), best, patience, state.losses):
+        kind = _draw(kinds, gains, len(taken), rng)
         term = kind.fit(state, rng)
         step = 0.0
         if term is not None:
@@ -76,23 +103,27 @@ def train_member(state: State, kinds: Sequence[Kind], n_rounds: int, patience: i
         before, after = state.losses, state.move(step)
         taken.append(Taken(term, step))
         curve.append(after)
-        gain = before.held_out - after.held_out
-        choice.learn(kind, gain)
-        totals[kind.name] += gain
+        gains[kind.name] = gains[kind.name].with_one(before.held_out - after.held_out)
         if after.held_out < curve[best].held_out:
-            best, held = round_index + 1, state.held_scores()
-        stalled = patience is not None and round_index + 1 - best >= patience
-        if not go_on(round_index + 1, after) or stalled or after.learned < _LOSS_FLOOR:
+            best, held = len(taken), state.held_scores()
+        if not go_on(len(taken), after):
             break
+    standing = Standing(rng, taken, curve, best, held, gains, {kind.name: kind.memory for kind in kinds}, state.scores)
     kept = best
     if patience is None:
         kept, held = len(taken), state.held_scores()
-    return Member(taken[:kept], curve[: kept + 1], *_merits(kinds, totals), held)
+    return Member(taken[:kept], curve[: kept + 1], *_merits(kinds, gains), held, standing)
 
 
-def _merits(kinds: Sequence[Kind], totals: dict[str, float]) -> tuple[dict[str, float], dict[str, Any]]:
+def _has_ended(n_rounds: int, best: int, patience: int | None, losses: Losses) -> bool:
+    """Whether more rounds would not help a member, which has had some."""
+    stalled = patience is not None and n_rounds - best >= patience
+    return n_rounds > 0 and (stalled or losses.learned < _LOSS_FLOOR)
+
+
+def _merits(kinds: Sequence[Kind], gains: Mapping[str, _Gains]) -> tuple[dict[str, float], dict[str, Any]]:
     """Shares of the kinds in what was gained, and relevances of columns for each, both of sum 1."""
-    gained = {name: max(total, 0.0) for name, total in totals.items()}
+    gained = {name: max(each.total, 0.0) for name, each in gains.items()}
     whole = sum(gained.values())
     shares = {name: each / whole if whole else 1 / len(gained) for name, each in gained.items()}
     relevances = {kind.name: kind.relevances / max(kind.relevances.sum(), 1e-300) for kind in kinds}

@@ -3,7 +3,7 @@
 import itertools
 from typing import Any, NamedTuple
 
-from .._data.arguments import Distinct, Number
+from .._data.arguments import Choice, Distinct, Number
 from .._estimator.parameters import ARGUMENTS as SHARED
 from .._estimator.parameters import (
     COLUMNS,
@@ -64,6 +64,13 @@ PARAMETERS = (
     Parameter("validation_fraction", Number(float, 1e-6, 0.5, word="auto"),
               "Share of the rows that a member holds out where there is no `eval_set`, each member another one: 1 / k "
               'for a whole number k.  "auto": a fifth on up to 3,000 rows, a tenth from 30,000 on.'),
+    Parameter("warm_start", Choice((True, False)),
+              "Whether `fit` goes on from where the last call ended, with the same rows and parameters, up to "
+              "`n_estimators` rounds in all.  The model is the same to the last bit as after one call with the last "
+              "`n_estimators` and `early_stopping_rounds`: members whose rounds had ended by early stopping stay as "
+              "they are.  `random_state` has no effect then.  Other rows, or other values of parameters that training "
+              "depends on, are an error.  For n rows, k outputs and M members, a model keeps n M (9 + 4 k) bytes and "
+              "all terms for this, not in model files."),
     COLUMNS.described(
         '"auto" maps the columns of any table by `ColumnMap(("standard", "rank"))`.  Another `ColumnMap` takes its '
         "place; None takes columns as they are, finite numbers, in units of their standard deviation.  A copy of the "
@@ -103,3 +110,8 @@ ARGUMENTS = {
     "eval_set": SHARED["eval_set"].described(
         "Rows on which all members choose kinds and stop early; None for each to hold out some of the rows."),
 }
+
+
+def with_warm_start(params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of a file that may be from before `warm_start`."""
+    return {"warm_start": False, **params}

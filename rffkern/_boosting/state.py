@@ -56,6 +56,11 @@ class State:
                                for loss, least, total in zip(sums, self._least, self._totals, strict=True)))
         return self.losses
 
+    def resume(self, scores: Single) -> Losses:
+        """Go on from these scores, which stay as they are."""
+        self.scores[:], self.directions[:] = scores, 0
+        return self.move(0.0)
+
     def held_scores(self) -> Single:
         """A copy of the scores of the rows held out."""
         return self.scores[:, self.n_train :].copy()

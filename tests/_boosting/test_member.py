@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rffkern._boosting.member import train_member
+from rffkern._boosting.member import Standing, train_member
 from rffkern._boosting.state import Losses
 
 
@@ -16,7 +16,10 @@ class StubState:
         self.rest = list(held_out)
         self.learned = learned
         self.losses = Losses(learned, self.rest.pop(0))
-        self.steps = []
+        self.steps, self.scores, self.resumed = [], "scores", []
+
+    def resume(self, scores):
+        self.resumed.append(scores)
 
     def best_step(self):
         return 3.0
@@ -38,6 +41,13 @@ class StubKind:
         self.relevances = np.array([1.0, 3.0])
         self.n_fits, self.taken = 0, []
 
+    def recall(self, memory):
+        self.taken = memory
+
+    @property
+    def memory(self):
+        return list(self.taken)
+
     def fit(self, state, rng):
         self.n_fits += 1
         return self.term
@@ -47,7 +57,7 @@ class StubKind:
 
 
 def train(state, kinds, n_rounds, patience=3, go_on=lambda *_: True):
-    return train_member(state, kinds, n_rounds, patience, np.random.default_rng(0), go_on)
+    return train_member(state, kinds, n_rounds, patience, Standing(np.random.default_rng(0)), go_on)
 
 
 def test_rounds_up_to_the_lowest_loss_are_kept():
@@ -67,6 +77,19 @@ def test_without_patience_all_are_kept():
 def test_a_member_that_never_gains_keeps_nothing():
     member = train(StubState([1, 2, 2, 2, 2]), [StubKind("waves")], 4)
     assert (member.taken, len(member.curve)) == ([], 1)
+
+
+def test_rounds_that_follow():
+    """They count from the first, and a lower loss than before is needed to be kept."""
+    before = train(StubState([5, 4, 3, 3.5]), [StubKind("waves")], 3).standing
+    assert (len(before.taken), before.best, before.held, before.scores) == (3, 2, 3, "scores")
+    kind, state = StubKind("waves"), StubState([3.5, 3.2, 2, 2.5, 2.6, 2.7, 1])
+    member = train_member(state, [kind], 20, 3, before, lambda *_: True)
+    assert (state.resumed, kind.n_fits, len(kind.taken)) == (["scores"], 5, 8)
+    assert [losses.held_out for losses in member.curve] == [5, 4, 3, 3.5, 3.2, 2]
+    assert (len(before.taken), len(member.standing.taken)) == (3, 8)
+    again = train_member(StubState([2.7]), [StubKind("waves")], 20, 3, member.standing, lambda *_: True)
+    assert (again.taken, again.curve, again.held) == (member.taken, member.curve, member.held)
 
 
 def test_an_exact_fit_ends():

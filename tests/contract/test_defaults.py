@@ -26,7 +26,8 @@ SPARSE = SHARED | {
 BOOSTING = {
     "n_estimators": 3000, "n_members": None, "learning_rate": "auto", "reg_lambda": "auto",
     "kinds": ("waves", "tables"), "max_samples": 8192, "early_stopping_rounds": "auto",
-    "validation_fraction": "auto", "columns": "auto", "random_state": None, "n_threads": None, "verbose": 0}
+    "validation_fraction": "auto", "warm_start": False, "columns": "auto", "random_state": None, "n_threads": None,
+    "verbose": 0}
 DEFAULTS = {
     "fourier_boosting": BOOSTING | {"class_weight": None},
     "fourier_boosting_regressor": BOOSTING | {

@@ -1,0 +1,207 @@
+"""Training that goes on: the bits of one fit, and which rows and parameters it accepts."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from helpers.families import same_state
+
+from rffkern import (
+    ColumnMap,
+    FourierBoostingClassifier,
+    FourierBoostingRegressor,
+    InvalidInputError,
+    RowBlocks,
+    TrainingStateError,
+    load,
+    save,
+)
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((300, 4))
+Y = np.sin(2 * X[:, 0]) * X[:, 1] + 0.3 * RNG.standard_normal(300)
+SHORT = {"n_members": 2, "random_state": 1}
+CURVES = ("train_loss_", "eval_loss_", "member_counts_", "term_rounds_", "feature_importances_")
+
+
+def same(one, other):
+    """Whether two models have the same function and curves, to the last bit."""
+    return same_state(one, other) and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in CURVES)
+
+
+def one_fit(n_rounds, family=FourierBoostingRegressor, target=Y, **params):
+    return family(n_rounds, **SHORT | params).fit(X, target)
+
+
+def begun(n_rounds, family=FourierBoostingRegressor, target=Y, **params):
+    return one_fit(n_rounds, family, target, warm_start=True, **params)
+
+
+@pytest.mark.parametrize(("family", "target", "params"), [
+    (FourierBoostingRegressor, Y, {}),
+    (FourierBoostingRegressor, np.column_stack([Y, X[:, 2] ** 2]), {"kinds": ("lines", "tables")}),
+    (FourierBoostingRegressor, Y, {"loss": "quantile", "quantile": [0.1, 0.9], "columns": None}),
+    (FourierBoostingRegressor, np.floor(np.exp(Y)), {"loss": "poisson"}),
+    (FourierBoostingClassifier, Y > 0, {"class_weight": "balanced"}),
+    (FourierBoostingClassifier, np.digitize(Y, [-0.5, 0.5]), {"early_stopping_rounds": None}),
+], ids=["squared", "two targets", "quantiles", "counts", "two classes", "three classes"])
+def test_rounds_that_follow_have_the_bits_of_one_fit(family, target, params):
+    """Also of members that take turns at first, in a copy by pickle, on another number of threads."""
+    whole = one_fit(45, family, target, **params)
+    model = begun(7, family, target, **params)
+    assert same(model, one_fit(7, family, target, **params))
+    for n_rounds in (8, 33, 45):
+        model = pickle.loads(pickle.dumps(model)).set_params(n_estimators=n_rounds, n_threads=1 + n_rounds % 2)
+        model.fit(X, target)
+    assert same(model, whole)
+
+
+def test_waves_alone_and_an_eval_set():
+    held_out = X[200:], Y[200:]
+    whole = FourierBoostingRegressor(20, kinds=("waves",), **SHORT).fit(X[:200], Y[:200], eval_set=held_out)
+    model = FourierBoostingRegressor(6, kinds=("waves",), warm_start=True, **SHORT)
+    model.fit(X[:200], Y[:200], eval_set=held_out)
+    assert same(model.set_params(n_estimators=20).fit(X[:200], Y[:200], eval_set=held_out), whole)
+    with pytest.raises(InvalidInputError, match="eval_set must be as in the training that goes on"):
+        model.fit(X[:200], Y[:200], eval_set=(X[200:], Y[199:-1]))
+    with pytest.raises(InvalidInputError, match="eval_set must be as in the training that goes on"):
+        model.fit(X[:200], Y[:200])
+
+
+def test_tables_whose_map_learns_from_the_target():
+    """Numbers of the rows that a map has learned from differ from those of the same rows later."""
+    table = {"level": RNG.integers(0, 40, 300).astype(str), "x": np.where(X[:, 0] > 1, np.nan, X[:, 0])}
+    columns = ColumnMap(("standard", "rank"))
+    whole = FourierBoostingRegressor(30, columns=columns, **SHORT).fit(table, Y)
+    model = FourierBoostingRegressor(10, columns=columns, warm_start=True, **SHORT).fit(table, Y)
+    assert same(model.set_params(n_estimators=30).fit(table, Y), whole)
+
+
+def test_blocks_are_the_same_rows():
+    model = begun(5, columns=None)
+    model.set_params(n_estimators=12).fit(RowBlocks([X[:100], X[100:]]), Y)
+    assert same(model, one_fit(12, columns=None))
+
+
+def test_rounds_that_had_ended_by_early_stopping_stay():
+    """And go on where more patience is asked for."""
+    model = begun(400, early_stopping_rounds=5)
+    before, ended = model.expansion_, [len(standing.taken) for standing in model._training_state.standings]
+    assert max(ended) < 400
+    seen = []
+    model.set_params(n_estimators=500).fit(X, Y, callback=seen.append)
+    assert not seen
+    np.testing.assert_array_equal(model.expansion_.amplitudes, before.amplitudes)
+    model.set_params(early_stopping_rounds=15).fit(X, Y, callback=seen.append)
+    assert seen[0].n_rounds == ended[0] + 1
+    assert same(model, one_fit(500, early_stopping_rounds=15))
+
+
+def test_a_fit_that_a_callback_ended_goes_on():
+    rounds = []
+    model = FourierBoostingRegressor(30, warm_start=True, **SHORT)
+    model.fit(X, Y, callback=lambda info: rounds.append(info.n_rounds) or len(rounds) == 10)
+    assert rounds == [*range(1, 11), 1]  # the second member ends after a round
+    assert same(model.fit(X, Y), one_fit(30))
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, ZeroDivisionError])
+def test_a_fit_that_fails_leaves_where_training_stands(stop):
+    model = begun(10).set_params(n_estimators=30)
+    before = dict(vars(model))
+
+    def fail(info):
+        if info.n_rounds == 20:
+            raise stop
+
+    with pytest.raises(stop):
+        model.fit(X, Y, callback=fail)
+    assert all(vars(model)[name] is value for name, value in before.items())
+    assert same(model.fit(X, Y), one_fit(30))
+
+
+def test_a_copy_goes_on_by_itself():
+    model = begun(10)
+    other = copy.copy(model).set_params(n_estimators=30).fit(X, Y)
+    assert same(model, one_fit(10))
+    assert same(model.set_params(n_estimators=20).fit(X, Y), one_fit(20))
+    assert same(other, one_fit(30))
+
+
+def test_no_state_is_kept_unless_asked_for():
+    assert not hasattr(one_fit(5), "_training_state")
+    model = begun(5).set_params(warm_start=False)
+    assert not hasattr(model.fit(X[:200], Y[:200]), "_training_state")
+
+
+def test_a_model_without_a_state_says_so(tmp_path):
+    model = begun(5)
+    save(model, tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    assert loaded.warm_start
+    message = "this FourierBoostingRegressor was read from a file or trained with warm_start=False.*call fit of a new"
+    for other in (loaded, one_fit(5).set_params(warm_start=True)):
+        before = other.predict(X)
+        with pytest.raises(TrainingStateError, match=message):
+            other.fit(X, Y)
+        np.testing.assert_array_equal(other.predict(X), before)
+    assert same(loaded.set_params(warm_start=False, random_state=1).fit(X, Y), model)
+
+
+@pytest.mark.parametrize(("params", "message"), [
+    ({"learning_rate": 0.3}, "learning_rate must be 'auto', as in the training that goes on, got 0.3; with warm_start"),
+    ({"n_members": 3}, "n_members must be 2, as in the training that goes on, got 3"),
+    ({"kinds": ("tables",)}, r"kinds must be \('waves', 'tables', 'lines'\), as in .*, got \('tables',\)"),
+    ({"loss": "huber"}, "loss must be 'squared', as in the training that goes on, got 'huber'"),
+    ({"n_estimators": 9}, "n_estimators must be at least 10, the rounds of the training that goes on, got 9"),
+    ({"warm_start": 2}, "warm_start must be one of True, False, got 2"),
+])
+def test_parameters_that_cannot_change(params, message):
+    model = begun(10)
+    before = model.expansion_
+    with pytest.raises(InvalidInputError, match=message):
+        model.set_params(**params).fit(X, Y)
+    assert model.expansion_ is before
+
+
+def test_parameters_that_may_change():
+    model = begun(10, n_threads=1).set_params(
+        n_estimators=25, random_state=7, n_threads=2, verbose=100, columns=ColumnMap(("standard", "rank")),
+        kinds=["waves", "tables", "lines"])
+    assert same(model.fit(X, Y), one_fit(25))
+
+
+@pytest.mark.parametrize("columns", ["auto", None])
+def test_rows_that_cannot_change(columns):
+    model = begun(5, columns=columns).set_params(n_estimators=9)
+    weight = np.linspace(1, 2, 300)
+    for rows, message in [
+            ((X[:200], Y[:200]), "X must have the rows of the training that goes on, 300 that count, got 200; with "),
+            ((X, Y[::-1]), "y must be as in the training that goes on, got other values"),
+            ((X, Y, weight), "sample_weight or class_weight must be as in the training that goes on"),
+            ((np.where(np.arange(300)[:, None] == 299, 1.5, X), Y), "X must be as in the training that goes on"),
+            ((X[:, :3], Y), "X must be as in the training that goes on")]:
+        with pytest.raises(InvalidInputError, match=message):
+            model.fit(*rows)
+    assert same(model.fit(X, Y), one_fit(9, columns=columns))
+
+
+def test_labels_that_cannot_change():
+    """With weights of classes, labels are named first, on which the weights depend; their names are free."""
+    model = begun(5, FourierBoostingClassifier, Y > 0, class_weight="balanced").set_params(n_estimators=9)
+    with pytest.raises(InvalidInputError, match="y must be as in the training that goes on"):
+        model.fit(X, Y > 0.5)
+    with pytest.raises(InvalidInputError, match="sample_weight or class_weight must be as in"):
+        model.set_params(class_weight=None).fit(X, Y > 0)
+    model.set_params(class_weight="balanced").fit(X, np.where(Y > 0, "more", "less"))
+    assert same(model, one_fit(9, FourierBoostingClassifier, Y > 0, class_weight="balanced"))
+    assert model.predict(X[:1])[0] in ("less", "more")
+
+
+def test_an_exact_fit_stays():
+    model = begun(5, target=np.ones(300), early_stopping_rounds=None)
+    seen = []
+    model.set_params(n_estimators=50).fit(X, np.ones(300), callback=seen.append)
+    assert not seen
+    assert model.predict(X[:2]).tolist() == [1, 1]
