@@ -110,12 +110,12 @@ class TermExpansion(Expansion):
         columns, thresholds, values = (arrays[name] for name in ("table_columns", "thresholds", "table_values"))
         if version >= _SINCE_CELLS or columns.ndim != 2 or not 0 < columns.shape[1] <= _MAX_DEPTH:
             return arrays
-        if thresholds.shape != columns.shape or values.shape != (len(columns), arrays["intercept"].size << columns.shape[1]):
+        every = (len(columns), 1 << columns.shape[1], arrays["intercept"].size)
+        if thresholds.shape != columns.shape or values.shape != (every[0], every[1] * every[2]):
             return arrays
         layout = TableLayout.of(columns, thresholds)
         owners = np.repeat(np.arange(len(columns)), np.diff(layout.starts))
-        every = values.reshape(len(columns), 1 << columns.shape[1], -1)
-        return {**arrays, "table_values": every[owners, layout.answers(columns, thresholds)]}
+        return {**arrays, "table_values": values.reshape(every)[owners, layout.answers(columns, thresholds)]}
 
     def _shapes(self) -> tuple[tuple[int, ...], ...]:
         n_cosines, n_outputs, (n_tables, depth) = len(self.omegas), self.n_outputs, self.table_columns.shape
