@@ -22,6 +22,9 @@ Indices = NDArray[np.intp]
 # Share of the chance of a column that does not depend on what it was good for, and terms before which nothing does.
 _EVEN_SHARE, _TERMS_BEFORE = 0.1, 10
 
+# How often columns are drawn for a set, on average, over its log-uniform size, which is at least 1.
+_TIMES = 1.5
+
 # Candidates of a round, and the tiles of the block of rows that they are scored on.
 _N_CANDIDATES, _BLOCK_TILES = 10, 8
 _MAX_ITER = 10
@@ -104,15 +107,21 @@ class _Chances:
         self._n_terms += 1
 
     def draw(self, rng: "np.random.Generator", n_draws: int) -> NDArray[np.bool_]:
-        """Draw sets of columns (n_draws, n_sources) without replacement, of log-uniform sizes."""
+        """Draw sets of columns (n_draws, n_sources): one in any case, and others for a log-uniform size.
+
+        Columns come by their chances as if drawn with replacement: a large set is not filled up with those that were
+        good for nothing.
+        """
         n_sources = len(self.relevances)
-        sizes = np.minimum(np.exp(rng.random(n_draws) * self._log_size).astype(np.intp), n_sources)  # from 1
-        keys = rng.standard_exponential((n_draws, n_sources))
+        chance = np.full(n_sources, 1 / n_sources)
         total = self.relevances.sum()
         if self._n_terms >= _TERMS_BEFORE and total > 0:
-            keys /= _EVEN_SHARE / n_sources + (1 - _EVEN_SHARE) / total * self.relevances
-        last = np.sort(keys, axis=1)[np.arange(n_draws), sizes - 1]
-        return keys <= last[:, None]
+            chance = _EVEN_SHARE / n_sources + (1 - _EVEN_SHARE) / total * self.relevances
+        times = _TIMES * np.exp(rng.random((n_draws, 1)) * self._log_size)
+        chosen = rng.random((n_draws, n_sources)) < -np.expm1(-times * chance)
+        first = (rng.standard_exponential((n_draws, n_sources)) / chance).argmin(axis=1)
+        chosen[np.arange(n_draws), first] = True
+        return chosen
 
 
 class Waves:

@@ -85,6 +85,21 @@ def test_columns_are_drawn_by_what_they_were_good_for():
     assert chances.relevances[7] == 3 * kinds._TERMS_BEFORE
 
 
+def test_no_set_is_filled_up_with_columns_that_were_good_for_nothing():
+    """Two columns that were good are drawn together, mostly without the other three; before, all come alike."""
+    chances, rng = kinds._Chances(5), np.random.default_rng(0)
+    before = chances.draw(rng, 4000)
+    assert before.sum(axis=1).min() == 1
+    assert before.all(axis=1).mean() > 0.05
+    for _ in range(kinds._TERMS_BEFORE):
+        chances.count(np.array([1, 4]), np.array([1.0, 1.0]))
+    drawn = chances.draw(rng, 4000)
+    both = drawn[drawn[:, [1, 4]].all(axis=1)]
+    assert len(both) > 0.5 * len(drawn)
+    assert both[:, [0, 2, 3]].any(axis=1).mean() < 0.3
+    assert drawn.any(axis=1).all()
+
+
 def test_lines_of_wide_tables_read_the_columns_that_tell_most():
     columns, state = problem(lambda x: x[700], n_columns=900, n=300)
     line = Lines(columns, state, 0.3).fit(state, None)
