@@ -103,8 +103,8 @@ class Distinct(NamedTuple):
         """Raise InvalidInputError unless the value is accepted."""
         if (not isinstance(value, (tuple, list)) or not value or len({*map(str, value)}) < len(value)
                 or any(not isinstance(word, str) or word not in self.words for word in value)):
-            raise InvalidInputError(f"{name} must be a tuple of distinct {self.noun} among {', '.join(self.words)}, got "
-                                    f"{value!r}")
+            raise InvalidInputError(f"{name} must be a tuple of distinct {self.noun} among {', '.join(self.words)}, "
+                                    f"got {value!r}")
 
 
 class RandomState(NamedTuple):
