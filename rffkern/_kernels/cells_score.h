@@ -2,7 +2,6 @@
 
 #define PARTS 2   /* of the number of a cell, a byte each */
 
-
 typedef int8_t answers VECTOR_OF(int8_t);
 typedef uint8_t counts VECTOR_OF(uint8_t);
 #define WIDE (VC_TILE / sizeof(answers))
@@ -64,7 +63,7 @@ static void find_cells(const vc_tables *tables, ptrdiff_t t, const int8_t *codes
         for (i = 0; i < VC_TILE; i++) cells[i] = parts[0][i];
 }
 
-#if defined(__AVX512F__) && defined(__GNUC__)
+#ifdef HAVE_AVX512
 #define MOST_PERMUTED 256
 #define WRITTEN_OUT _Pragma("GCC unroll 16")
 

@@ -1,0 +1,561 @@
+/* Growth of symmetric tables at one instruction-set level.  Included by cells.c only. */
+
+/* Of H + reg in units of that of all rows: products of two must not vanish. */
+#define SMALLEST 1e-15f
+
+/* Largest exponent of that unit: its inverse is a float. */
+#define MOST_SCALED 120
+
+/* The byte of a code.  Running sums over codes are done in lanes, each of 2^shift codes in a row: code b is step
+   b % 2^shift of lane b >> shift, and its place is 16 step + lane.  Of codes with few places, the last `dropped` bits
+   do not count for the place; they are the first bits of the byte. */
+typedef struct {
+    uint8_t shift, dropped;
+} coding;
+
+static inline int byte_of(int code, coding c)
+{
+    const int kept = code >> c.dropped, place = (kept & ((1 << c.shift) - 1)) << 4 | kept >> c.shift;
+    return place | (code & ((1 << c.dropped) - 1)) << VC_FEW_BITS;
+}
+
+static coding coding_of(ptrdiff_t n_bins, ptrdiff_t n_places)
+{
+    coding c = {0, 0};
+    while (n_places << c.dropped < n_bins) c.dropped++;
+    while (VC_LANES << c.shift << c.dropped < n_bins) c.shift++;
+    return c;
+}
+
+/* Places of the parts of a store. */
+typedef struct {
+    double *sums;        /* (n_kept, n_outputs, n_candidates, n_places, 2) g and h of codes, in the order of places */
+    float *gains;        /* (n_candidates, n_places) in the order of places */
+    coding *codings;     /* (n_candidates,) */
+    uint64_t *words[2];  /* (n_groups, n_rows) places of a row, a byte per column, before and after a division */
+    uint64_t *pairs[2];  /* (n_outputs, n_rows) g and h of a row, as two floats */
+    ptrdiff_t *starts[2];
+    ptrdiff_t *slots;    /* where the sums of cells are kept */
+    ptrdiff_t n_groups, n_kept, n_places;
+} parts;
+
+static parts parts_of(const vc_growth *growth)
+{
+    parts p;
+    uintptr_t start = ((uintptr_t)growth->store + 63) / 64 * 64;
+    ptrdiff_t n = growth->n_rows, m = growth->n_candidates;
+    int i;
+    p.n_groups = (m + VC_GROUP - 1) / VC_GROUP;
+    p.n_places = vc_places(m);
+    p.sums = (double *)start;
+    p.n_kept = vc_kept_cells(n, growth->n_outputs, m, growth->max_depth);
+    p.gains = (float *)(p.sums + 2 * p.n_places * p.n_kept * growth->n_outputs * m);
+    p.words[0] = (uint64_t *)(p.gains + m * p.n_places);
+    for (i = 0; i < 2; i++) {
+        p.pairs[i] = p.words[i] + p.n_groups * n;
+        if (i == 0) p.words[1] = p.pairs[0] + growth->n_outputs * n;
+    }
+    p.starts[0] = (ptrdiff_t *)(p.pairs[1] + growth->n_outputs * n);
+    p.starts[1] = p.starts[0] + ((ptrdiff_t)1 << growth->max_depth) + 1;
+    p.slots = p.starts[1] + ((ptrdiff_t)1 << growth->max_depth) + 1;
+    p.codings = (coding *)(p.slots + ((ptrdiff_t)1 << growth->max_depth) + 1);
+    return p;
+}
+
+/* The first candidate of a group. */
+static inline ptrdiff_t first_of(ptrdiff_t group, ptrdiff_t n_groups, ptrdiff_t n_candidates)
+{
+    return group * n_candidates / n_groups;
+}
+
+static inline void read_pair(uint64_t word, double *g, double *h)
+{
+    float both[2];
+    memcpy(both, &word, 8);
+    *g = both[0];
+    *h = both[1];
+}
+
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(VM_PLAIN)
+typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+typedef float narrow_pair __attribute__((vector_size(8), aligned(4), may_alias));
+
+static ALWAYS_INLINE pair read_wide(const uint64_t *word)
+{
+    return __builtin_convertvector(*(const narrow_pair *)word, pair);
+}
+
+static ALWAYS_INLINE void add_pair(double *sums, pair more)
+{
+    *(pair *)sums += more;
+}
+#else
+typedef struct {
+    double g, h;
+} pair;
+
+static inline pair read_wide(const uint64_t *word)
+{
+    pair both;
+    read_pair(*word, &both.g, &both.h);
+    return both;
+}
+
+static inline void add_pair(double *sums, pair more)
+{
+    sums[0] += more.g;
+    sums[1] += more.h;
+}
+#endif
+
+/* The sums over the rows of a cell, in four parts: additions wait for those before them. */
+static void add_cell(const uint64_t *pairs, ptrdiff_t n_rows, double *g, double *h)
+{
+    double sums[8] = {0}, more[2];
+    ptrdiff_t i, k;
+    for (i = 0; i + 4 <= n_rows; i += 4) {
+        float four[8];
+        memcpy(four, pairs + i, sizeof four);
+#pragma omp simd
+        for (k = 0; k < 8; k++) sums[k] += four[k];
+    }
+    for (; i < n_rows; i++) {
+        read_pair(pairs[i], more, more + 1);
+        sums[0] += more[0];
+        sums[1] += more[1];
+    }
+    *g = sums[0] + sums[2] + sums[4] + sums[6];
+    *h = sums[1] + sums[3] + sums[5] + sums[7];
+}
+
+static void begin(vc_growth *growth)
+{
+    const parts p = parts_of(growth);
+    const ptrdiff_t n = growth->n_rows, m = growth->n_candidates;
+    ptrdiff_t i, j, k, group;
+    for (group = 0; group < p.n_groups; group++) {
+        uint64_t *restrict words = p.words[0] + group * n;
+        ptrdiff_t first = first_of(group, p.n_groups, m);
+        memset(words, 0, n * sizeof *words);
+        for (j = first; j < first_of(group + 1, p.n_groups, m); j++) {
+            const uint8_t *restrict codes = growth->codes + growth->candidates[j] * growth->stride;
+            const coding c = coding_of(growth->n_bins[growth->candidates[j]], p.n_places);
+            const int byte = 8 * (int)(j - first);
+            p.codings[j] = c;
+#pragma omp simd
+            for (i = 0; i < n; i++) words[i] |= (uint64_t)byte_of(codes[i], c) << byte;
+        }
+    }
+    for (k = 0; k < growth->n_outputs; k++) {
+        const float *restrict g = growth->gradient + k * growth->stride, *restrict h = growth->hessian + k * growth->stride;
+        char *pairs = (char *)(p.pairs[0] + k * n);
+        for (i = 0; i < n; i++) {
+            memcpy(pairs + 8 * i, g + i, 4);
+            memcpy(pairs + 8 * i + 4, h + i, 4);
+        }
+    }
+    p.slots[0] = 0;
+    p.starts[0][0] = 0;
+    p.starts[0][1] = n;
+    growth->depth = 0;
+}
+
+/* sums[j, place, :] += g and h, over rows, for n columns. */
+static ALWAYS_INLINE void add_rows_of(const uint64_t *restrict words, const uint64_t *restrict pairs, ptrdiff_t n_rows,
+                                      double *restrict sums, ptrdiff_t n_places, const int n)
+{
+    ptrdiff_t i;
+    int j;
+    for (i = 0; i < n_rows; i++) {
+        const uint64_t word = words[i];
+        const pair more = read_wide(pairs + i);
+        UNROLLED
+        for (j = 0; j < n; j++) add_pair(sums + 2 * (n_places * j + (word >> 8 * j & (n_places - 1))), more);
+    }
+}
+
+static void add_rows(const uint64_t *words, const uint64_t *pairs, ptrdiff_t n_rows, double *sums, ptrdiff_t n_places,
+                     int n)
+{
+    switch (n) {
+    case 1: add_rows_of(words, pairs, n_rows, sums, n_places, 1); break;
+    case 2: add_rows_of(words, pairs, n_rows, sums, n_places, 2); break;
+    case 3: add_rows_of(words, pairs, n_rows, sums, n_places, 3); break;
+    case 4: add_rows_of(words, pairs, n_rows, sums, n_places, 4); break;
+    case 5: add_rows_of(words, pairs, n_rows, sums, n_places, 5); break;
+    case 6: add_rows_of(words, pairs, n_rows, sums, n_places, 6); break;
+    case 7: add_rows_of(words, pairs, n_rows, sums, n_places, 7); break;
+    default: add_rows_of(words, pairs, n_rows, sums, n_places, 8); break;
+    }
+}
+
+/* Of a cell: reg and gains are in units of the score's. */
+typedef struct {
+    float unit, smallest, whole;
+    double all[2 * VC_LANES];
+} cell_score;
+
+static ALWAYS_INLINE cell_score score_cell(const double *total, double reg, double scale)
+{
+    cell_score c = {(float)scale, (float)(reg * scale) > SMALLEST ? (float)(reg * scale) : SMALLEST,
+                    (float)(total[0] * total[0] / (total[1] + reg) * scale), {0}};
+    int i;
+    for (i = 0; i < 2 * VC_LANES; i++) c.all[i] = total[i & 1];
+    return c;
+}
+
+/* gains[lane] += what a cut gains that has `left` on one side. */
+static ALWAYS_INLINE void add_sides(const double *restrict left, const cell_score *restrict c, float *restrict gains)
+{
+    float sides[2][2 * VC_LANES];
+    int i;
+#pragma omp simd
+    for (i = 0; i < 2 * VC_LANES; i++) {
+        sides[0][i] = (float)left[i] * c->unit;
+        sides[1][i] = (float)(c->all[i] - left[i]) * c->unit;
+    }
+#pragma omp simd
+    for (i = 0; i < VC_LANES; i++) {
+        const float gl = sides[0][2 * i], gr = sides[1][2 * i];
+        float hl = sides[0][2 * i + 1] + c->smallest, hr = sides[1][2 * i + 1] + c->smallest;
+        hl = hl > c->smallest ? hl : c->smallest;
+        hr = hr > c->smallest ? hr : c->smallest;
+        gains[i] += (gl * gl * hr + gr * gr * hl) / (hl * hr) - c->whole; /* a division costs as much as all the rest */
+    }
+}
+
+/* gains[place] += scale times what the cuts of a column gain in a cell, of which `sums` are g and h.  Returns the
+   score of the cell. */
+static double add_gains(const double *restrict sums, int shift, double reg, double scale, float *restrict gains)
+{
+    double left[2 * VC_LANES] = {0}, total[2] = {0, 0};
+    const int n_steps = 1 << shift;
+    cell_score c;
+    int step, i, k;
+    for (step = 0; step < n_steps; step++)
+#pragma omp simd
+        for (i = 0; i < 2 * VC_LANES; i++) left[i] += sums[2 * VC_LANES * step + i];
+    for (i = 0; i < 2 * VC_LANES; i += 2)
+        for (k = 0; k < 2; k++) {
+            const double lane = left[i + k];
+            left[i + k] = total[k];
+            total[k] += lane;
+        }
+    c = score_cell(total, reg, scale);
+    for (step = 0; step < n_steps; step++) {
+#pragma omp simd
+        for (i = 0; i < 2 * VC_LANES; i++) left[i] += sums[2 * VC_LANES * step + i];
+        add_sides(left, &c, gains + VC_LANES * step);
+    }
+    return total[0] * total[0] / (total[1] + reg);
+}
+
+/* Sums of the rows of a cell over codes. */
+static void sum_codes(const vc_growth *growth, const parts *p, ptrdiff_t start, ptrdiff_t n_rows, double *sums)
+{
+    const int now = growth->depth & 1;
+    const ptrdiff_t n = growth->n_rows, m = growth->n_candidates;
+    ptrdiff_t k, group;
+    memset(sums, 0, 2 * p->n_places * m * growth->n_outputs * sizeof *sums);
+    for (k = 0; k < growth->n_outputs; k++)
+        for (group = 0; group < p->n_groups; group++) {
+            const ptrdiff_t first = first_of(group, p->n_groups, m), last = first_of(group + 1, p->n_groups, m);
+            add_rows(p->words[now] + group * n + start, p->pairs[now] + k * n + start, n_rows,
+                     sums + 2 * p->n_places * (k * m + first), p->n_places, (int)(last - first));
+        }
+}
+
+static void set_scale(vc_growth *growth, const double *sums, ptrdiff_t n_places)
+{
+    double h = growth->reg;
+    ptrdiff_t place;
+    int exponent;
+    for (place = 0; place < n_places; place++) h += sums[2 * place + 1];
+    frexp(h, &exponent);
+    exponent = exponent > MOST_SCALED ? MOST_SCALED : exponent < -MOST_SCALED ? -MOST_SCALED : exponent;
+    growth->scale = ldexp(1, -exponent);
+}
+
+static void subtract(double *restrict sums, const double *restrict less, ptrdiff_t size)
+{
+    ptrdiff_t i;
+#pragma omp simd
+    for (i = 0; i < size; i++) sums[i] -= less[i];
+}
+
+/* Gains of all questions in a cell. */
+static void add_cell_gains(vc_growth *growth, const parts *p, ptrdiff_t start, ptrdiff_t n_rows, const double *sums)
+{
+    const ptrdiff_t m = growth->n_candidates;
+    ptrdiff_t k, j;
+    double g, h;
+    for (k = 0; k < growth->n_outputs; k++)
+        if (n_rows > 1)
+            for (j = 0; j < m; j++) {
+                double score = add_gains(sums + 2 * p->n_places * (k * m + j), p->codings[j].shift, growth->reg,
+                                         growth->scale, p->gains + p->n_places * j);
+                growth->score += j == 0 ? score : 0;
+            }
+        else if (n_rows == 1) { /* no question gains anything */
+            add_cell(p->pairs[growth->depth & 1] + k * growth->n_rows + start, 1, &g, &h);
+            growth->score += g * g / (h + growth->reg);
+        }
+}
+
+/* Gains of all questions, over all cells. */
+static void find_gains(vc_growth *growth, const parts *p)
+{
+    const ptrdiff_t *starts = p->starts[growth->depth & 1], n_cells = (ptrdiff_t)1 << growth->depth;
+    const ptrdiff_t size = 2 * p->n_places * growth->n_outputs * growth->n_candidates;
+    ptrdiff_t cell, i;
+    memset(p->gains, 0, growth->n_candidates * p->n_places * sizeof *p->gains);
+    growth->score = 0;
+    if (growth->depth == 0) {
+        sum_codes(growth, p, 0, growth->n_rows, p->sums);
+        set_scale(growth, p->sums, p->n_places);
+        add_cell_gains(growth, p, 0, growth->n_rows, p->sums);
+        return;
+    }
+    if (n_cells > p->n_kept) {
+        for (cell = 0; cell < n_cells; cell++) {
+            const ptrdiff_t start = starts[cell], n_rows = starts[cell + 1] - start;
+            if (n_rows > 1) sum_codes(growth, p, start, n_rows, p->sums);
+            add_cell_gains(growth, p, start, n_rows, p->sums);
+        }
+        return;
+    }
+    for (cell = n_cells - 2; cell >= 0; cell -= 2) { /* backwards: a pair of slots takes the place of one */
+        const ptrdiff_t middle = starts[cell + 1], n_left = middle - starts[cell], n_right = starts[cell + 2] - middle;
+        const ptrdiff_t both = p->slots[cell / 2], fresh = (n_cells + cell) / 2;
+        double *smaller = p->sums + fresh * size, *larger = p->sums + both * size;
+        p->slots[cell] = n_left < n_right ? fresh : both;
+        p->slots[cell + 1] = n_left < n_right ? both : fresh;
+        if (n_left + n_right > 1) {
+            sum_codes(growth, p, n_left < n_right ? starts[cell] : middle, n_left < n_right ? n_left : n_right, smaller);
+            subtract(larger, smaller, size);
+        }
+        for (i = 0; i < 2; i++)
+            add_cell_gains(growth, p, starts[cell + i], starts[cell + i + 1] - starts[cell + i],
+                           p->sums + p->slots[cell + i] * size);
+    }
+}
+
+/* The question of the largest gain, of cuts after the last code of a place. */
+static int choose(vc_growth *growth, const parts *p)
+{
+    float best = (float)(VC_FLOOR * growth->score * growth->scale);
+    ptrdiff_t j, cut;
+    int i;
+    growth->candidate = -1;
+    for (j = 0; j < growth->n_candidates; j++) {
+        const coding c = p->codings[j];
+        const ptrdiff_t last = growth->n_bins[growth->candidates[j]] - 1;
+        const int n_places = VC_LANES << c.shift;
+        const float *restrict gains = p->gains + p->n_places * j;
+        float largest = gains[0];
+#pragma omp simd reduction(max : largest)
+        for (i = 0; i < n_places; i++) largest = gains[i] > largest ? gains[i] : largest;
+        if (!(largest > best)) continue;
+        for (cut = (1 << c.dropped) - 1; cut < last; cut += 1 << c.dropped)
+            if (gains[byte_of((int)cut, c) & (p->n_places - 1)] > best) {
+                best = gains[byte_of((int)cut, c) & (p->n_places - 1)];
+                growth->candidate = j;
+                growth->cut = cut;
+            }
+    }
+    return growth->candidate >= 0;
+}
+
+/* A column that is asked about. */
+typedef struct {
+    const uint64_t *words;
+    coding code;
+    int byte;
+    ptrdiff_t cut;
+} question;
+
+static question ask(const vc_growth *growth, const parts *p)
+{
+    const ptrdiff_t m = growth->n_candidates;
+    ptrdiff_t group = 0;
+    question asked = {NULL, p->codings[growth->candidate], 0, growth->cut};
+    while (first_of(group + 1, p->n_groups, m) <= growth->candidate) group++;
+    asked.words = p->words[growth->depth & 1] + group * growth->n_rows;
+    asked.byte = 8 * (int)(growth->candidate - first_of(group, p->n_groups, m));
+    return asked;
+}
+
+/* Codes below a window of cuts, those in it, and those above. */
+#define WINDOW (VC_LANES + 2)
+
+/* gains[lane] += what a cut gains after code `first + lane`, by the rows of a cell.  part: of a code. */
+static void add_window(const uint64_t *words, int byte, const uint64_t *pairs, ptrdiff_t n_rows, const uint8_t *part,
+                       double reg, double scale, float *gains)
+{
+    double sums[2][2 * WINDOW] = {{0}}, left[2 * VC_LANES], total[2] = {0, 0};
+    cell_score c;
+    ptrdiff_t i;
+    int k;
+    for (i = 0; i < n_rows; i++) add_pair(sums[i & 1] + 2 * part[words[i] >> byte & 255], read_wide(pairs + i));
+    for (k = 0; k < 2 * WINDOW; k++) {
+        total[k & 1] += sums[0][k] + sums[1][k];
+        if (k >= 2 && k < 2 * WINDOW - 2) left[k - 2] = total[k & 1];
+    }
+    c = score_cell(total, reg, scale);
+    add_sides(left, &c, gains);
+}
+
+/* Where places stand for several codes: the best of the cuts around the one that was chosen. */
+static void refine(vc_growth *growth, const parts *p)
+{
+    const question asked = ask(growth, p);
+    const ptrdiff_t *starts = p->starts[growth->depth & 1], n_cells = (ptrdiff_t)1 << growth->depth;
+    const ptrdiff_t last = growth->n_bins[growth->candidates[growth->candidate]] - 1;
+    const ptrdiff_t first = growth->cut - VC_LANES / 2 + 1 > 0 ? growth->cut - VC_LANES / 2 + 1 : 0;
+    uint8_t part[VC_CODES] = {0};
+    float gains[VC_LANES] = {0}, best = -INFINITY;
+    ptrdiff_t cell, k, code;
+    if (!asked.code.dropped) return;
+    for (code = 0; code <= last; code++)
+        part[byte_of((int)code, asked.code)] =
+            (uint8_t)(code < first ? 0 : code < first + VC_LANES ? code - first + 1 : WINDOW - 1);
+    for (cell = 0; cell < n_cells; cell++)
+        for (k = 0; k < growth->n_outputs && starts[cell + 1] - starts[cell] > 1; k++)
+            add_window(asked.words + starts[cell], asked.byte,
+                       p->pairs[growth->depth & 1] + k * growth->n_rows + starts[cell], starts[cell + 1] - starts[cell],
+                       part, growth->reg, growth->scale, gains);
+    for (code = first; code < first + VC_LANES && code < last; code++)
+        if (gains[code - first] > best) {
+            best = gains[code - first];
+            growth->cut = code;
+        }
+}
+
+#ifdef HAVE_AVX512
+/* Which of eight rows go right. */
+static ALWAYS_INLINE __mmask8 right_of(const question *asked, const uint64_t *words)
+{
+    const coding c = asked->code;
+    const __m512i byte = _mm512_and_si512(_mm512_srl_epi64(_mm512_loadu_si512(words), _mm_cvtsi32_si128(asked->byte)),
+                                          _mm512_set1_epi64(255));
+    const __m512i few = _mm512_set1_epi64((1 << VC_FEW_BITS) - 1), rest = _mm512_srli_epi64(byte, VC_FEW_BITS);
+    const __m512i place = c.dropped ? _mm512_and_si512(byte, few) : byte;
+    const __m512i lane = _mm512_sll_epi64(_mm512_and_si512(place, _mm512_set1_epi64(15)), _mm_cvtsi32_si128(c.shift));
+    __m512i code = _mm512_or_si512(lane, _mm512_srli_epi64(place, 4));
+    if (c.dropped) code = _mm512_or_si512(_mm512_sll_epi64(code, _mm_cvtsi32_si128(c.dropped)), rest);
+    return _mm512_cmpgt_epi64_mask(code, _mm512_set1_epi64(asked->cut));
+}
+
+/* to[left...] = those of eight numbers that go left, to[... right] = the others, the last first; what lies between may
+   be overwritten where there is room.  Stores under masks are slow. */
+static ALWAYS_INLINE void move(const uint64_t *from, uint64_t *to, ptrdiff_t left, ptrdiff_t right, __mmask8 is_right,
+                               const int has_room)
+{
+    const int n_right = __builtin_popcount(is_right);
+    const __m512i all = _mm512_loadu_si512(from), backwards = _mm512_set_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m512i some = _mm512_maskz_compress_epi64((__mmask8)~is_right, all);
+    const __m512i others = _mm512_permutexvar_epi64(backwards, _mm512_maskz_compress_epi64(is_right, all));
+    if (has_room) {
+        _mm512_storeu_si512(to + left, some);
+        _mm512_storeu_si512(to + right - 7, others);
+        return;
+    }
+    _mm512_mask_storeu_epi64(to + left, (__mmask8)(0xff >> n_right), some);
+    _mm512_mask_storeu_epi64(to + right - 7, (__mmask8)~(0xff >> n_right), others);
+}
+#endif
+
+/* Move what two arrays, or one, have of the rows of a cell: of those that go left from the start on, of the others from
+   the end back.  Returns the first row of those that go right. */
+static ALWAYS_INLINE ptrdiff_t separate_in(const question *asked, const uint8_t *restrict goes_right,
+                                           const uint64_t *restrict a, uint64_t *restrict a_to,
+                                           const uint64_t *restrict b, uint64_t *restrict b_to, ptrdiff_t start,
+                                           ptrdiff_t stop, const int both)
+{
+    const uint64_t *restrict words = asked->words;
+    const int byte = asked->byte;
+    ptrdiff_t i = start, left = start, right = stop - 1;
+#ifdef HAVE_AVX512
+    for (; i + 8 <= stop; i += 8) {
+        const __mmask8 is_right = right_of(asked, words + i);
+        const int has_room = right - left >= 16;
+        if (has_room) {
+            move(a + i, a_to, left, right, is_right, 1);
+            if (both) move(b + i, b_to, left, right, is_right, 1);
+        } else {
+            move(a + i, a_to, left, right, is_right, 0);
+            if (both) move(b + i, b_to, left, right, is_right, 0);
+        }
+        left += 8 - __builtin_popcount(is_right);
+        right -= __builtin_popcount(is_right);
+    }
+#endif
+    for (; i < stop; i++) {
+        const ptrdiff_t is_right = goes_right[words[i] >> byte & 255];
+        a_to[left] = a[i];
+        a_to[right] = a[i];
+        if (both) {
+            b_to[left] = b[i];
+            b_to[right] = b[i];
+        }
+        left += 1 - is_right;
+        right -= is_right;
+    }
+    return left;
+}
+
+/* Move the rows of all cells; words are not needed any more after the last level. */
+static void separate(const vc_growth *growth, const parts *p, int is_last)
+{
+    const question asking = ask(growth, p), *asked = &asking;
+    const int now = growth->depth & 1, next = 1 - now;
+    const ptrdiff_t n = growth->n_rows, *starts = p->starts[now];
+    uint8_t goes_right[VC_CODES] = {0};
+    ptrdiff_t cell, k, start, stop, middle;
+    for (k = growth->cut + 1; k < growth->n_bins[growth->candidates[growth->candidate]]; k++)
+        goes_right[byte_of((int)k, asked->code)] = 1;
+    for (cell = 0; cell < (ptrdiff_t)1 << growth->depth; cell++) {
+        start = starts[cell];
+        stop = starts[cell + 1];
+        if (is_last) middle = separate_in(asked, goes_right, p->pairs[now], p->pairs[next], NULL, NULL, start, stop, 0);
+        else
+            middle = separate_in(asked, goes_right, p->pairs[now], p->pairs[next], p->words[now], p->words[next], start,
+                                 stop, 1);
+        for (k = 1; k < p->n_groups && !is_last; k++)
+            separate_in(asked, goes_right, p->words[now] + k * n, p->words[next] + k * n, NULL, NULL, start, stop, 0);
+        for (k = 1; k < growth->n_outputs; k++)
+            separate_in(asked, goes_right, p->pairs[now] + k * n, p->pairs[next] + k * n, NULL, NULL, start, stop, 0);
+        p->starts[next][2 * cell] = start;
+        p->starts[next][2 * cell + 1] = middle;
+    }
+    p->starts[next][2 * cell] = n;
+}
+
+static int divide(vc_growth *growth)
+{
+    const parts p = parts_of(growth);
+    find_gains(growth, &p);
+    if (!choose(growth, &p)) return 0;
+    refine(growth, &p);
+    separate(growth, &p, growth->depth + 1 == growth->max_depth);
+    growth->depth++;
+    return 1;
+}
+
+static void finish(vc_growth *growth, double *values)
+{
+    const parts p = parts_of(growth);
+    const int now = growth->depth & 1;
+    ptrdiff_t place, k, level;
+    growth->score = 0;
+    for (place = 0; place < (ptrdiff_t)1 << growth->depth; place++) {
+        ptrdiff_t cell = 0, start = p.starts[now][place];
+        for (level = 0; level < growth->depth; level++) cell |= (place >> level & 1) << (growth->depth - 1 - level);
+        for (k = 0; k < growth->n_outputs; k++) {
+            double g, h;
+            add_cell(p.pairs[now] + k * growth->n_rows + start, p.starts[now][place + 1] - start, &g, &h);
+            values[cell * growth->n_outputs + k] = g / (h + growth->reg);
+            growth->score += g * g / (h + growth->reg);
+        }
+    }
+}
