@@ -93,7 +93,7 @@ def test_standard_error_of_sets_with_several_seeds():
     from boosting.compare import paired
 
     first = {("x", 1): {"score": 3.0}, ("x", 2): {"score": 5.0}, ("y", 1): {"score": 1.0}}
-    other = dict.fromkeys(first, {"score": 0.0})
+    other = {key: {"score": 0.0} for key in first}
     assert paired(first, other, "score") == ({"x": 4, "y": 1}, 2.5, 1.0)
     assert np.isnan(paired(first, {("y", 1): {"score": 0.0}}, "score")[2])
 
