@@ -89,6 +89,15 @@ def test_mean_ranks_are_of_models_with_all_sets_and_of_seeds_in_common():
     assert mean_ranks(found, "a", ["z"]) is None
 
 
+def test_standard_error_of_sets_with_several_seeds():
+    from boosting.compare import paired
+
+    first = {("x", 1): {"score": 3.0}, ("x", 2): {"score": 5.0}, ("y", 1): {"score": 1.0}}
+    other = {key: {"score": 0.0} for key in first}
+    assert paired(first, other, "score") == ({"x": 4, "y": 1}, 2.5, 1.0)
+    assert np.isnan(paired(first, {("y", 1): {"score": 0.0}}, "score")[2])
+
+
 def test_log_loss_of_probabilities_alone(monkeypatch):
     from boosting import compare
 

@@ -84,7 +84,7 @@ def measure(options, model, name, seed):
 
 
 def paired(first, other, key):
-    """Mean difference over sets of what both have measured, and its standard error over seeds."""
+    """Mean difference over sets of what both have measured, and its standard error, of sets with several seeds."""
     by_set = collections.defaultdict(list)
     for (name, seed), record in first.items():
         if (name, seed) in other and key in record and key in other[name, seed]:
@@ -93,7 +93,8 @@ def paired(first, other, key):
         return None
     means = {name: np.mean(found) for name, found in by_set.items()}
     variances = [np.var(found, ddof=1) / len(found) for found in by_set.values() if len(found) > 1]
-    return means, float(np.mean([*means.values()])), float(np.sqrt(np.sum(variances)) / len(means))
+    error = np.sqrt(np.sum(variances)) / len(variances) if variances else np.nan
+    return means, float(np.mean([*means.values()])), float(error)
 
 
 def ranks(scores):

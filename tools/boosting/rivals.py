@@ -14,7 +14,7 @@ from common.protocols import standardised
 LEAVES, RATES, MOST_ROUNDS, PATIENCE, MANY_ROUNDS = (4, 8, 16, 31, 63), (0.05, 0.1), 2000, 50, 5000
 DEPTHS = (2, 3, 4, 6, 8)  # of XGBoost's trees: up to 4, 8, 16, 64, 256 leaves
 SVC_C, GAMMA_FACTORS, FEW_ROWS = (0.1, 1.0, 10.0, 100.0, 1000.0), (0.25, 0.5, 1.0, 2.0, 4.0), 2000
-SVR_STEPS = 100  # at most, for a row: large C would take hours
+SVR_STEPS = 500_000  # at most: large C would take hours
 RIDGES, GBRFF2_LAMBDAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0), (0.0, 2.0**-5, 2.0**-4, 2.0**-3, 2.0**-2)
 XRFM_GRID = {"bandwidth": (2.0, 5.0, 20.0), "diag": (False, True), "reg": (1e-3, 1e-1, 1.0)}
 RIDGE_ROWS, N_FOLDS, FEWER_FOLDS, MANY_ROWS = 6000, 5, 3, 2000
@@ -198,14 +198,12 @@ def support_vectors(X, y, X_test, is_class, seed):
     from sklearn.svm import SVC, SVR
 
     few = np.random.default_rng(seed).permutation(len(y))[:FEW_ROWS]
-    name, machine = ("svc", SVC(random_state=seed)) if is_class else ("svr", SVR(max_iter=SVR_STEPS * len(few)))
+    name, machine = ("svc", SVC(random_state=seed)) if is_class else ("svr", SVR(max_iter=SVR_STEPS))
     center, spread = (0, 1) if is_class else (y.mean(), y.std())
     target = y if is_class else (y - center) / spread
     grid = {f"{name}__C": SVC_C, f"{name}__gamma": [factor / X.shape[1] for factor in GAMMA_FACTORS]}
     search = GridSearchCV(make_pipeline(StandardScaler(), machine), grid, cv=folds_of(target[few], is_class),
                           refit=False).fit(X[few], target[few])
-    if not is_class:
-        machine.set_params(max_iter=SVR_STEPS * len(y))
     model = make_pipeline(StandardScaler(), machine).set_params(**search.best_params_).fit(X, target)
     return lambda: center + spread * model.predict(X_test)
 
