@@ -57,14 +57,19 @@ def test_every_version_has_its_files():
     (version, name) for name in sorted(FAMILIES)
     for version in range(FIRST_VERSION.get(name, FORMAT_VERSION), FORMAT_VERSION + 1)])
 def test_frozen_files_load(version, name):
-    """A file gives the predictions that the version of the package gave that wrote it."""
+    """A file gives the predictions that the version of the package gave that wrote it.
+
+    Tables of version 5 have values of double precision, which are rounded to single.
+    """
     path = DATA / str(version) / f"{name}.npz"
     expected = json.loads(path.with_suffix(".json").read_text())
     model = load(path)
     assert type(model) is FAMILIES[name].load()
     model._check_params()
     rows = np.array(expected["rows"])
-    np.testing.assert_allclose(np.ravel(answers(model, rows)), expected["answers"], rtol=0, atol=1e-12)
+    has_double_tables = version == 5 and name.startswith("fourier_boosting")
+    np.testing.assert_allclose(np.ravel(answers(model, rows)), expected["answers"], rtol=0,
+                               atol=1e-7 if has_double_tables else 1e-12)
     if hasattr(model, "classes_"):
         assert model.predict(rows).tolist() == expected["labels"]
 
