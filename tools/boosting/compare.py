@@ -180,6 +180,7 @@ def main():
     parser.add_argument("--table", action="store_true", help="measure nothing")
     options = parser.parse_args()
     warnings.filterwarnings("ignore", message="X does not have valid feature names")
+    warnings.filterwarnings("ignore", message="The argument 'eval_set' is deprecated")
     records = []
     if os.path.exists(options.log):
         with open(options.log, encoding="utf-8") as file:

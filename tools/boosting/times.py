@@ -134,6 +134,7 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="write the figures there too, one size a line")
     options = parser.parse_args()
     warnings.filterwarnings("ignore", message="X does not have valid feature names")
+    warnings.filterwarnings("ignore", message="The argument 'eval_set' is deprecated")
     last = {}  # rows and seconds of the last fit of each model
     for title, X, X_test, y, y_test in tables(options):
         models = {name: MODELS[name] for name in options.models if name in MODELS and (
@@ -143,7 +144,7 @@ def main():
             rounds, reached = rounds_to(found["fourier"]["log_loss"], MANY_LEAVES, X, y, X_test, y_test, options.limit)
             models[EQUAL] = functools.partial(lightgbm, num_leaves=MANY_LEAVES, n_estimators=rounds)
             found |= measure({EQUAL: models[EQUAL]}, X, X_test, y, y_test, options.repeat)
-            found[EQUAL] |= {"rounds": rounds, "reached": reached}
+            found[EQUAL] |= {"rounds": rounds, "reached": bool(reached)}
         last |= {name: (len(y), each["fit"]) for name, each in found.items()}
         if len(y) <= options.single:
             for name in models:
