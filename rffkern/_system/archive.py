@@ -34,8 +34,9 @@ _MAX_DIRECTORY = 1 << 16  # bytes of the list of members, of which a model has s
 _FREE_MEMORY = 1 << 25  # bytes that a file of any size may ask for
 _MAX_SHOWN = 200  # characters of a file in a message
 _LOCAL_MARK, _LOCAL = b"PK\x03\x04", struct.Struct("<4s2x2H4x3L2H")  # what stands before a member
-_ENTRY_MARK, _ENTRY = b"PK\x01\x02", struct.Struct("<8x2H4x3L3H8xL")  # of the list of members
-_END_MARK, _END_SIZE = b"PK\x05\x06", 22  # of the end of an archive, before its comment
+_ENTRY_MARK, _ENTRY = b"PK\x01\x02", struct.Struct("<6x3H4x3L3H8xL")  # of the list of members
+_END_MARK, _END = b"PK\x05\x06", struct.Struct("<4x4H2LH")  # of the end of an archive, before its comment
+_NEWEST = 45  # the version of the format of archives that members may need: that of large ones
 _LARGE_MARK, _LARGE_SIZE, _LARGE_END_SIZE = b"PK\x06\x07", 1 << 31, 76  # of what only archives of 2 GiB have before it
 _IN_EXTRA = 0xFFFFFFFF  # for a size that does not fit
 _DIGEST_MARK = b"sha256:"
@@ -146,8 +147,8 @@ def decode(content: bytes) -> Contents:
     require(digest == content[-64:], "damaged: the checksum differs")
     start, end = _directory_place(content)
     members = _read_directory(content[start:end])
-    require(all(member.method == 0 and member.size == member.packed_size and not member.flags & 1
-                for member in members), "members must be stored, not compressed")
+    require(all(member.method == member.flags == 0 and member.size == member.packed_size for member in members),
+            "members must be stored, not compressed")
     require(sum(member.size for member in members) <= len(content), "members overlap")
     names = [member.name for member in members]
     require(names[:1] == ["header.npy"] and len(set(names)) == len(names), "members are missing or repeated")
@@ -162,14 +163,17 @@ def decode(content: bytes) -> Contents:
 
 def _directory_place(content: bytes) -> tuple[int, int]:
     """Where the list of members begins and ends; one of more than some is refused."""
-    end = len(content) - _DIGEST_SIZE - _END_SIZE
+    end = len(content) - _DIGEST_SIZE - _END.size
     require(end > 0 and content.rfind(_END_MARK) == end, "not a valid model: the archive does not end at its checksum")
     large = content[max(end - 20, 0) : end - 16] == _LARGE_MARK
     require(len(content) >= _LARGE_SIZE or not large, "not a valid model: the archive is of the large kind, but small")
-    size = int.from_bytes(content[end + 12 : end + 16], "little")
+    disk, other_disk, *counts, size, offset, n_comment = _END.unpack_from(content, end)
     require(size <= _MAX_DIRECTORY, f"members must be few, got a list of {size} bytes")
     end -= _LARGE_END_SIZE if large else 0
     require(size <= end, "not a valid model: the list of members is cut off")
+    require(offset == (_IN_EXTRA if large and end - size >= _IN_EXTRA else end - size) and disk == other_disk == 0
+            and counts[0] == counts[1] and n_comment == _DIGEST_SIZE,
+            "not a valid model: the end of the archive is malformed")
     return end - size, end
 
 
@@ -179,7 +183,8 @@ def _read_directory(data: bytes) -> list[_Member]:
     while at < len(data):
         require(data[at : at + 4] == _ENTRY_MARK and at + _ENTRY.size <= len(data),
                 "not a valid model: the list of members is malformed")
-        flags, method, crc, packed, size, n_name, n_extra, n_comment, offset = _ENTRY.unpack_from(data, at)
+        needed, flags, method, crc, packed, size, n_name, n_extra, n_comment, offset = _ENTRY.unpack_from(data, at)
+        require(needed <= _NEWEST, f"not a valid model: a member needs version {needed} of the format of archives")
         at += _ENTRY.size
         name, extra = data[at : at + n_name], data[at + n_name : at + n_name + n_extra]
         at += n_name + n_extra + n_comment

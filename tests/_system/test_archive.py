@@ -235,19 +235,35 @@ def test_members_unlike_the_list(content, refuse, where, match):
     refuse(sign(bytes(data)), match)
 
 
+def with_gap(content, place):
+    """The content with bytes of no member, and with the place where its list of members begins then."""
+    data = bytearray(content[:place] + b"gap!" + content[place:])
+    end = data.rindex(b"PK\x05\x06")
+    data[end + 16 : end + 20] = data.index(b"PK\x01\x02").to_bytes(4, "little")
+    return sign(bytes(data))
+
+
 def test_gaps_between_members(content, refuse):
     """Bytes that no member has, before the second and before the list."""
     second, entries = content.index(b"PK\x03\x04", 4), content.index(b"PK\x01\x02")
-    refuse(sign(content[:second] + b"gap!" + content[second:]), "is not what the list says")
-    refuse(sign(content[:entries] + b"gap!" + content[entries:]), "not where they end")
+    refuse(with_gap(content, second), "is not what the list says")
+    refuse(with_gap(content, entries), "not where they end")
+
+
+@pytest.mark.parametrize("where", [4, 6, 8, 10, 16])
+def test_ends_that_are_wrong(content, refuse, where):
+    """Numbers of disks and of members, and where the list begins."""
+    data = bytearray(content)
+    data[data.rindex(b"PK\x05\x06") + where] ^= 1
+    refuse(sign(bytes(data)), "end of the archive is malformed")
 
 
 @pytest.mark.parametrize(("where", "value", "match"), [
     (0, 0, "list of members is malformed"), (28, 200, "not a valid model"),
     (10, 8, "stored, not compressed"), (8, 1, "stored, not compressed"), (42, 1, "gaps between them"),
-    (16, 1, "is not what the list says")])
+    (16, 1, "is not what the list says"), (6, 46, "needs version 46"), (8, 64, "stored, not compressed")])
 def test_lists_that_are_wrong(content, refuse, where, value, match):
-    """A mark, the length of a name, a method, encryption, a place, and a checksum."""
+    """A mark, the length of a name, a method, encryption, a place, a checksum, a version, and a flag."""
     data = bytearray(content)
     data[data.index(b"PK\x01\x02") + where] = value
     refuse(sign(bytes(data)), match)

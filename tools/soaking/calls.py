@@ -130,6 +130,7 @@ EXPANSION_CALLS = {
     "array_names": lambda expansion, X: len(expansion.array_names),
     "kind": lambda expansion, X: expansion.kind,
     "bound": lambda expansion, X: _finite_or_huge(expansion.bound()),
+    "cells_of": lambda expansion, X: expansion.cells_of(np.arange(len(expansion.table_columns))),
 }
 MAP_CALLS = {  # of a fitted column map
     "fit": lambda column_map, X, y: column_map.fit(X, y).n_features_in_,
