@@ -27,8 +27,8 @@ print(*sorted(name for name in SLOW if name in sys.modules), sep=",")
 NAMES = {"", "_estimator", "_estimator.registry", "_version", "errors"}  # what `import rffkern` loads
 SCORING = NAMES | {  # what any model from a file needs to score rows, beside its family
     "_data", "_data.angles", "_data.arguments", "_data.centers", "_data.cosines", "_data.pieces", "_data.protocol",
-    "_data.row_blocks", "_data.scaling", "_data.threads", "_data.training_rows", "_data.validation", "_data.weights", "_estimator.base",
-    "_estimator.links", "_estimator.parameters", "_kernels", "_kernels._shared", "_kernels.packing",
+    "_data.row_blocks", "_data.scaling", "_data.threads", "_data.training_rows", "_data.validation", "_data.weights",
+    "_estimator.base", "_estimator.links", "_estimator.parameters", "_kernels", "_kernels._shared", "_kernels.packing",
     "_kernels.scoring", "_kernels.simd", "_system", "_system.archive", "_system.atomic_file", "expansion", "serialize",
 }
 COMMAND = {"__main__", "_cli", "_cli.main", "_cli.streams", "_cli.usage", "_system", "_system.atomic_file"}
@@ -89,8 +89,8 @@ def test_no_file_needs_an_archive_reader_or_a_generator(path):
 def test_scoring_an_expansion_loads_no_family():
     modules, _ = loaded("import rffkern\nrffkern.FourierExpansion([[1]], [0], [[1]], [0], [0]).score([[1]])")
     assert modules == NAMES | {"_data", "_data.angles", "_data.arguments", "_data.centers", "_data.cosines",
-                               "_data.pieces", "_data.threads", "_data.validation", "_kernels", "_kernels._shared", "_kernels.packing",
-                               "_kernels.scoring", "_kernels.simd", "expansion"}
+                               "_data.pieces", "_data.threads", "_data.validation", "_kernels", "_kernels._shared",
+                               "_kernels.packing", "_kernels.scoring", "_kernels.simd", "expansion"}
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["fit", "--help"], ["predict", "-h"], ["--version"]], ids=" ".join)
