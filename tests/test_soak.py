@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import sys
 import time
-import zipfile
+import zlib
 from unittest import mock
 
 import numpy as np
@@ -26,7 +26,7 @@ LOAD, SAVE = rffkern.load, rffkern.save
 def lenient(path):
     """`load` that looks at no checksum, neither that of the file nor those of its members."""
     pathlib.Path(path).write_bytes(files.sign(pathlib.Path(path).read_bytes()))
-    with mock.patch.object(zipfile.ZipExtFile, "_update_crc", return_value=None):
+    with mock.patch.object(zlib, "crc32", return_value=mock.ANY):
         return LOAD(path)
 
 
