@@ -1,5 +1,7 @@
 """Where the cells of symmetric tables lie, and the tables as kernels score them."""
 
+import itertools
+from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,6 +16,9 @@ Indices = NDArray[np.intp]
 UNREACHED = float(np.finfo(np.float64).max)
 
 _PART = 256  # numbers of a part of the number of a cell
+
+# Tables whose cells are numbered together: few, so that little memory is taken.
+_TABLES_TOGETHER = 64
 
 
 class TableLayout(NamedTuple):
@@ -70,6 +75,23 @@ class TableLayout(NamedTuple):
             digit = local // np.maximum(self.steps[:, level], 1)[owner] % self.bases[:, level][owner]
             bits |= (digit > ranks[:, level][owner]).astype(np.intp) << level
         return bits
+
+
+def reachable_values(columns: Double, thresholds: Double, tables: Iterable[Double], n_outputs: int) -> Double:
+    """Values (n_cells, n_outputs) of the cells that answers can lead to, of those of all 2^depth answers of each table.
+
+    A table that asks of a column twice has answers that contradict each other.
+    """
+    layout, values_of = TableLayout.of(columns, thresholds), iter(tables)
+    values = np.empty((layout.starts[-1], n_outputs))
+    for start in range(0, len(columns), _TABLES_TOGETHER):
+        some = slice(start, start + _TABLES_TOGETHER)
+        part = layout.some(some)
+        answers = part.answers(columns[some], thresholds[some])
+        at = layout.starts[start]
+        for first, stop in itertools.pairwise(part.starts):
+            values[at + first : at + stop] = next(values_of)[answers[first:stop]]
+    return values
 
 
 def pack_tables(table_columns: Double, thresholds: Double, layout: TableLayout,

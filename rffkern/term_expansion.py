@@ -10,8 +10,7 @@ from ._data.threads import check_n_threads
 from ._kernels import term_scoring
 from .errors import InvalidInputError
 from .expansion import Expansion, FourierExpansion
-from .table_layout import UNREACHED as UNREACHED
-from .table_layout import TableLayout, pack_tables
+from .table_layout import TableLayout, pack_tables, reachable_values
 
 Double = NDArray[np.float64]
 Real = NDArray[Any]  # float32 or float64
@@ -113,9 +112,7 @@ class TermExpansion(Expansion):
         every = (len(columns), 1 << columns.shape[1], arrays["intercept"].size)
         if thresholds.shape != columns.shape or values.shape != (every[0], every[1] * every[2]):
             return arrays
-        layout = TableLayout.of(columns, thresholds)
-        owners = np.repeat(np.arange(len(columns)), np.diff(layout.starts))
-        return {**arrays, "table_values": values.reshape(every)[owners, layout.answers(columns, thresholds)]}
+        return {**arrays, "table_values": reachable_values(columns, thresholds, values.reshape(every), every[2])}
 
     def _shapes(self) -> tuple[tuple[int, ...], ...]:
         n_cosines, n_outputs, (n_tables, depth) = len(self.omegas), self.n_outputs, self.table_columns.shape

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.scaling import Scaling
-from ..table_layout import UNREACHED, TableLayout
+from ..table_layout import UNREACHED, reachable_values
 from ..term_expansion import TermExpansion
 from .bins import Bins
 from .kinds import Line, Pair, Table
@@ -21,9 +21,6 @@ Double = NDArray[np.float64]
 # Seconds after which the main thread looks at signals while members are trained beside it, and seconds that it waits
 # for them to end after one.  A thread ends after its round, which may take longer on many rows.
 _LOOK, _FAREWELL = 0.1, 0.2
-
-# Tables whose cells are numbered together: few, so that little memory is taken.
-_TABLES_TOGETHER = 64
 
 
 def in_threads(jobs: Sequence[Callable[[], Member]], n_threads: int, stop: threading.Event) -> list[Member]:
@@ -79,26 +76,12 @@ def to_ensemble(members: Sequence[Member], bins: Bins, scaling: Scaling, interce
     width = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0)[raw]
     with np.errstate(over="ignore"):
         thresholds = np.clip(thresholds / width + scaling.center[raw], -UNREACHED, UNREACHED)
+    values = (step * scale * table.values for table, step, _ in tables)
     expansion = TermExpansion(omegas * scaling.inverse_scale, phases, amplitudes * scale, intercept, scaling.center,
                               scaling.inverse_scale[:, None] * slopes * scale, columns, thresholds,
-                              _values(tables, columns, thresholds, n_outputs, scale))
+                              reachable_values(columns, thresholds, values, n_outputs))
     rounds = [np.repeat(t, len(wave[1])) for (*_, t), wave in zip(pairs, waves, strict=True)]
     return Ensemble(expansion, np.concatenate([np.empty(0), *rounds, [t for *_, t in tables]]))
-
-
-def _values(tables: Sequence[tuple[Table, float, int]], columns: Double, thresholds: Double, n_outputs: int,
-            scale: Double) -> Double:
-    """Values of the cells that answers can lead to: a table that asks of a column twice has no others."""
-    layout = TableLayout.of(columns, thresholds)
-    values = np.empty((layout.starts[-1], n_outputs))
-    for start in range(0, len(tables), _TABLES_TOGETHER):
-        some = slice(start, start + _TABLES_TOGETHER)
-        answers = layout.some(some).answers(columns[some], thresholds[some])
-        first = layout.starts[start]
-        for t, (table, step, _) in enumerate(tables[some], start):
-            cells = slice(layout.starts[t], layout.starts[t + 1])
-            values[cells] = step * scale * table.values[answers[cells.start - first : cells.stop - first]]
-    return values
 
 
 def _threshold(edges: Double, cut: int) -> float:

@@ -124,7 +124,24 @@ class _Chances:
         return chosen
 
 
-class Waves:
+class _DrawsColumns:
+    """A kind that draws its columns by chances."""
+
+    _chances: _Chances
+
+    @property
+    def relevances(self) -> Double:
+        return self._chances.relevances
+
+    @property
+    def memory(self) -> tuple[Double, int]:
+        return self._chances.memory
+
+    def recall(self, memory: tuple[Double, int]) -> None:
+        self._chances.recall(memory)
+
+
+class Waves(_DrawsColumns):
     """Pairs of waves, omega by descent with amplitudes that are the best for each omega."""
 
     name = "waves"
@@ -139,17 +156,6 @@ class Waves:
         self._chances = _Chances(columns.n_sources)
         self._searches: dict[int, lbfgs.LBFGS] = {}
         self._scratch = np.empty(0, dtype=np.float32)
-
-    @property
-    def relevances(self) -> Double:
-        return self._chances.relevances
-
-    @property
-    def memory(self) -> tuple[Double, int]:
-        return self._chances.memory
-
-    def recall(self, memory: tuple[Double, int]) -> None:
-        self._chances.recall(memory)
 
     def fit(self, state: State, rng: "np.random.Generator") -> Pair | None:
         n_tiles = state.n_train // TILE
@@ -187,7 +193,7 @@ class Waves:
         return self._searches[size]
 
 
-class Tables:
+class Tables(_DrawsColumns):
     """Symmetric tables: the same column and threshold for all cells of a depth."""
 
     name = "tables"
@@ -200,17 +206,6 @@ class Tables:
         self._sources = columns.sources[columns.bins.columns]
         self._chances = _Chances(columns.n_sources)
         self._gains, self._store = np.zeros(rules.depth), np.empty(0)
-
-    @property
-    def relevances(self) -> Double:
-        return self._chances.relevances
-
-    @property
-    def memory(self) -> tuple[Double, int]:
-        return self._chances.memory
-
-    def recall(self, memory: tuple[Double, int]) -> None:
-        self._chances.recall(memory)
 
     def fit(self, state: State, rng: "np.random.Generator") -> Table | None:
         candidates = np.flatnonzero(self._chances.draw(rng, 1)[0, self._sources])

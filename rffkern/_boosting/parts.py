@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..term_expansion import UNREACHED, TermExpansion
+from ..table_layout import UNREACHED
+from ..term_expansion import TermExpansion
 
 
 def some_terms(expansion: TermExpansion, chosen: NDArray[Any], columns: NDArray[Any] | None = None) -> TermExpansion:

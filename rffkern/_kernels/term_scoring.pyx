@@ -1,6 +1,5 @@
 """Scores of symmetric tables of thresholds, of many rows or few."""
 
-cimport cython
 from cython.parallel cimport prange, threadid
 from libc.stdint cimport int8_t, int32_t, uint8_t
 
@@ -31,7 +30,6 @@ cdef inline Py_ssize_t _strip_rows(Py_ssize_t n_coded) noexcept nogil:
     return max(<Py_ssize_t>TILE, min(<Py_ssize_t>STRIP_ROWS, STRIP_BYTES // n_coded // TILE * TILE))
 
 
-@cython.auto_pickle(False)
 cdef class Tables:
     """Tables as they are scored, checked: the arrays must not change any more.
 

@@ -18,9 +18,9 @@ from unittest import mock
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import common.one_thread  # noqa: F401  (before numpy)
-import numpy as np
 
 from boosting.compare import GROUPS, paired, rows_of
+from boosting.rivals import quality
 
 WHOLE = "whole"
 
@@ -65,12 +65,9 @@ def measure(options, name, data_set, seed):
         model = make(random_state=seed, n_threads=1, **parameters).fit(X, y)
         seconds = time.process_time() - started
     record = {"model": name, "set": data_set, "seed": seed, "rows": len(y), "fit": round(seconds, 3),
-              "terms": model.expansion_.n_terms, "score": 100 * float(model.score(X_test, y_test))}
-    if is_class:
-        chosen = np.clip(model.predict_proba(X_test)[np.arange(len(y_test)), np.searchsorted(model.classes_, y_test)],
-                         1e-7, 1)
-        record["log_loss"] = float(-np.log(chosen).mean())
-    return record
+              "terms": model.expansion_.n_terms}
+    predicted = model.predict_proba(X_test) if is_class else model.predict(X_test)
+    return record | quality(predicted, y_test, is_class)
 
 
 def print_table(records):

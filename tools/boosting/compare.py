@@ -16,7 +16,6 @@ import json
 import os
 import sys
 import time
-import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -24,7 +23,7 @@ import common.one_thread  # noqa: F401  (before numpy)
 import numpy as np
 from common.protocols import load, permuted_split, split
 
-from boosting.rivals import RIVALS
+from boosting.rivals import RIVALS, quality, silence
 from boosting.toys import TOYS, toy
 
 MOST_TEST_ROWS = 20_000
@@ -74,13 +73,7 @@ def measure(options, model, name, seed):
     predicted = predict()
     record = {"model": model, "set": name, "seed": seed, "rows": len(y), "fit": round(fitted - started, 3),
               "predict": round(time.process_time() - fitted, 4)}
-    if is_class and predicted.ndim == 1:
-        return record | {"score": 100 * float(np.mean(predicted == y_test))}
-    if is_class:
-        chosen = np.clip(predicted[np.arange(len(y_test)), y_test], 1e-7, 1)
-        return record | {"score": 100 * float(np.mean(predicted.argmax(axis=1) == y_test)),
-                         "log_loss": float(-np.log(chosen).mean())}
-    return record | {"score": 100 * float(1 - np.mean((predicted - y_test) ** 2) / y_test.var())}
+    return record | quality(predicted, y_test, is_class)
 
 
 def paired(first, other, key):
@@ -179,8 +172,7 @@ def main():
     parser.add_argument("--reference", default="fourier", help="the model that others are compared with")
     parser.add_argument("--table", action="store_true", help="measure nothing")
     options = parser.parse_args()
-    warnings.filterwarnings("ignore", message="X does not have valid feature names")
-    warnings.filterwarnings("ignore", message="The argument 'eval_set' is deprecated")
+    silence()
     records = []
     if os.path.exists(options.log):
         with open(options.log, encoding="utf-8") as file:

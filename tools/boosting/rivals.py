@@ -7,6 +7,7 @@ model has no probabilities, or values.  Libraries are imported where they are ne
 import copy
 import itertools
 import time
+import warnings
 
 import numpy as np
 from common.protocols import standardised
@@ -18,6 +19,23 @@ SVR_STEPS = 500_000  # at most: large C would take hours
 RIDGES, GBRFF2_LAMBDAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0), (0.0, 2.0**-5, 2.0**-4, 2.0**-3, 2.0**-2)
 XRFM_GRID = {"bandwidth": (2.0, 5.0, 20.0), "diag": (False, True), "reg": (1e-3, 1e-1, 1.0)}
 RIDGE_ROWS, N_FOLDS, FEWER_FOLDS, MANY_ROWS = 6000, 5, 3, 2000
+
+
+def quality(predicted, y_test, is_class):
+    """Accuracy, and log loss where there are probabilities, or R^2; accuracy and R^2 are per cent."""
+    if not is_class:
+        return {"score": 100 * float(1 - np.mean((predicted - y_test) ** 2) / y_test.var())}
+    if predicted.ndim == 1:
+        return {"score": 100 * float(np.mean(predicted == y_test))}
+    chosen = np.clip(predicted[np.arange(len(y_test)), y_test], 1e-7, 1)
+    return {"score": 100 * float(np.mean(predicted.argmax(axis=1) == y_test)),
+            "log_loss": float(-np.log(chosen).mean())}
+
+
+def silence():
+    """Ignore warnings of libraries that say nothing here."""
+    warnings.filterwarnings("ignore", message="X does not have valid feature names")
+    warnings.filterwarnings("ignore", message="The argument 'eval_set' is deprecated")
 
 
 def folds_of(y, is_class, n_folds=None):

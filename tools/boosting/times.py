@@ -19,7 +19,6 @@ import os
 import statistics
 import sys
 import time
-import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -28,7 +27,7 @@ import numpy as np
 from common.measure import cpu
 from common.protocols import load, permuted_split
 
-from boosting.rivals import RIVALS, lightgbm, rounds_to
+from boosting.rivals import RIVALS, lightgbm, quality, rounds_to, silence
 
 N_TEST, N_SINGLE = 20_000, 200
 SIZES = (500, 6000, 30_000, 200_000, 1_000_000)
@@ -82,15 +81,6 @@ def one_row(model, X, y, X_row):
     return 1e6 * statistics.median(times)
 
 
-def quality(predicted, y_test):
-    """Accuracy, and log loss where there are probabilities."""
-    if predicted.ndim == 1:
-        return {"accuracy": 100 * float(np.mean(predicted == y_test))}
-    chosen = np.clip(predicted[np.arange(len(y_test)), y_test], 1e-7, 1)
-    return {"accuracy": 100 * float(np.mean(predicted.argmax(axis=1) == y_test)),
-            "log_loss": float(-np.log(chosen).mean())}
-
-
 def measure(models, X, X_test, y, y_test, repeat):
     """Seconds, log loss and accuracy of each of some models, {name: function}, which take turns."""
     found = {name: {"fit": [], "predict": []} for name in models}
@@ -103,7 +93,7 @@ def measure(models, X, X_test, y, y_test, repeat):
             found[name]["fit"].append(seconds)
             found[name]["predict"].append(scoring)
             if turn == 0:
-                found[name] |= quality(predicted, y_test)
+                found[name] |= quality(predicted, y_test, True)
     return {name: {key: statistics.median(value) if isinstance(value, list) else value
                    for key, value in each.items()} for name, each in found.items()}
 
@@ -115,7 +105,7 @@ def show(title, found):
         single = f"{each['one_row']:.0f}" if "one_row" in each else ""
         loss = f"{each['log_loss']:.4f}" if "log_loss" in each else ""
         rounds = f"  {each['rounds']} rounds{'' if each['reached'] else ', not reached'}" if "rounds" in each else ""
-        print(f"{name:<16}{each['fit']:>11.3f}{each['predict']:>12.4f}{single:>12}{loss:>10}{each['accuracy']:>10.2f}"
+        print(f"{name:<16}{each['fit']:>11.3f}{each['predict']:>12.4f}{single:>12}{loss:>10}{each['score']:>10.2f}"
               f"{rounds}", flush=True)
 
 
@@ -133,8 +123,7 @@ def main():
                         help="time of one row is measured for models of at most so many training rows")
     parser.add_argument("--json", metavar="FILE", help="write the figures there too, one size a line")
     options = parser.parse_args()
-    warnings.filterwarnings("ignore", message="X does not have valid feature names")
-    warnings.filterwarnings("ignore", message="The argument 'eval_set' is deprecated")
+    silence()
     last = {}  # rows and seconds of the last fit of each model
     for title, X, X_test, y, y_test in tables(options):
         models = {name: MODELS[name] for name in options.models if name in MODELS and (
