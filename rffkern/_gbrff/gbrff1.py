@@ -184,7 +184,7 @@ class GBRFF1Classifier(Classifier):
         if self.n_components == 1 and self.landmarks == "learn":  # a phase has a search of its own
             return Recipe(loss, TrainingWorkspace, PhaseLearner)
         options = LandmarkOptions(self.landmarks, self.beta, math.sqrt, self.max_iter, as_printed)
-        return Recipe(loss, LandmarkWorkspace, partial(landmark_learner, loss.kernel_loss, options), self.n_components)
+        return Recipe(loss, LandmarkWorkspace, partial(landmark_learner, loss.is_squared, options), self.n_components)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, NDArray[np.float64]],
                   classes: NDArray[Any] | None) -> dict[str, Any]:

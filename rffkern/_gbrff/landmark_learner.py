@@ -95,16 +95,16 @@ class DrawnLandmarks:
 class _Descent:
     """What the searches share: L-BFGS on the loss of a landmark's mean cosine (line 6 of Algorithm 2)."""
 
-    def __init__(self, loss: gbrff_landmark.Loss, work: LandmarkWorkspace, max_iter: int, n_variables: int,
+    def __init__(self, is_squared: bool, work: LandmarkWorkspace, max_iter: int, n_variables: int,
                  first_length: float) -> None:
-        self._loss, self._work, self._first_length = loss, work, first_length
+        self._is_squared, self._work, self._first_length = is_squared, work, first_length
         self._search = lbfgs.LBFGS(n_variables, max_iter, LOSS_TOLERANCE, GRADIENT_TOLERANCE, NOISE[work.waves.dtype])
 
     def _descend(self, waves: Waves, basis: Double, start: Double) -> Found:
         """The landmark that the descent ends at: its coordinates where there is a basis, else its phases alone."""
         work, x = self._work, start.copy()
         gbrff_landmark.descend_landmark(
-            self._search, self._loss, waves.waves, waves.r, waves.weight, basis, x, waves.total_weight,
+            self._search, self._is_squared, waves.waves, waves.r, waves.weight, basis, x, waves.total_weight,
             self._first_length, work.phases, work.direction, work.wave_lanes, work.wave_partial, work.search_threads)
         return Found(work.phases[: len(waves.omegas)].copy(), x if len(basis) else None, self._search.n_iterations)
 
@@ -112,9 +112,9 @@ class _Descent:
 class CoordinateSearch(_Descent):
     """Learns landmarks by descents over their coordinates, from 0 on."""
 
-    def __init__(self, loss: gbrff_landmark.Loss, work: LandmarkWorkspace, max_iter: int, n_features: int,
+    def __init__(self, is_squared: bool, work: LandmarkWorkspace, max_iter: int, n_features: int,
                  first_length: float) -> None:
-        super().__init__(loss, work, max_iter, n_features, first_length)
+        super().__init__(is_squared, work, max_iter, n_features, first_length)
         self._basis = np.zeros((n_features, work.phases.size))
         self._start = np.zeros(n_features)
 
@@ -127,9 +127,9 @@ class CoordinateSearch(_Descent):
 class PhasesSearch(_Descent):
     """Learns landmarks by descents over their K phases, which reach every landmark where K <= n_features."""
 
-    def __init__(self, loss: gbrff_landmark.Loss, work: LandmarkWorkspace, max_iter: int, n_components: int) -> None:
+    def __init__(self, is_squared: bool, work: LandmarkWorkspace, max_iter: int, n_components: int) -> None:
         # A landmark that moves by one length scale of the kernel turns its phases by a radian or so.
-        super().__init__(loss, work, max_iter, n_components, math.sqrt(n_components))
+        super().__init__(is_squared, work, max_iter, n_components, math.sqrt(n_components))
         self._basis = np.zeros((0, work.phases.size))  # none: the variables are the phases
         self._start = np.zeros(n_components)
 
@@ -141,15 +141,15 @@ class PhasesSearch(_Descent):
 class OnePhaseSearch(PhasesSearch):
     """Learns the phase of a single cosine, by a descent from the best of a few."""
 
-    def __init__(self, loss: gbrff_landmark.Loss, work: LandmarkWorkspace, max_iter: int) -> None:
-        super().__init__(loss, work, max_iter, 1)
+    def __init__(self, is_squared: bool, work: LandmarkWorkspace, max_iter: int) -> None:
+        super().__init__(is_squared, work, max_iter, 1)
         self._gradient = np.zeros(1)
 
     def find(self, waves: Waves, round_index: int, output: int) -> Found:
         """The phase that the descent ends at."""
         work = self._work
         losses = [gbrff_landmark.landmark_objective(
-            self._loss, waves.waves, waves.r, waves.weight, self._basis, np.array([start]), waves.total_weight,
+            self._is_squared, waves.waves, waves.r, waves.weight, self._basis, np.array([start]), waves.total_weight,
             self._gradient, work.phases, work.direction, work.wave_lanes, work.wave_partial, work.search_threads)
             for start in _STARTS]
         return self._descend(waves, self._basis, _STARTS[[np.argmin(losses)]])
@@ -158,10 +158,10 @@ class OnePhaseSearch(PhasesSearch):
 class LandmarkLearner:
     """Fits the landmark of K given omegas to residuals, and the pseudo-posterior of its cosines."""
 
-    def __init__(self, loss: gbrff_landmark.Loss, setting: SearchSetting[LandmarkWorkspace], search: LandmarkSearch,
+    def __init__(self, is_squared: bool, setting: SearchSetting[LandmarkWorkspace], search: LandmarkSearch,
                  temperature: float, scale: ResidualScale) -> None:
         self.n_iterations = 0
-        self._loss, self._setting, self._search = loss, setting, search
+        self._is_squared, self._setting, self._search = is_squared, setting, search
         self._temperature, self._scale = temperature, scale
 
     def __call__(self, state: LossState, round_index: int, output: int) -> CosineSum:
@@ -176,8 +176,8 @@ class LandmarkLearner:
         self.n_iterations += n_iterations
         if len(phases) == 1:
             return CosineSum(omegas, phases, ALONE, landmark)
-        gbrff_landmark.component_losses(self._loss, tiles, r, subset.weight, phases, subset.total_weight, work.losses,
-                                        work.direction, work.wave_partial, work.search_threads)
+        gbrff_landmark.component_losses(self._is_squared, tiles, r, subset.weight, phases, subset.total_weight,
+                                        work.losses, work.direction, work.wave_partial, work.search_threads)
         return CosineSum(omegas, phases, pseudo_posterior(-self._temperature * work.losses), landmark)
 
 
@@ -200,7 +200,7 @@ class PhaseLearner:
         return CosineSum(omegas, np.array([phase]), ALONE)
 
 
-def _drawn_landmarks(loss: gbrff_landmark.Loss, max_iter: int, setting: SearchSetting[LandmarkWorkspace],
+def _drawn_landmarks(is_squared: bool, max_iter: int, setting: SearchSetting[LandmarkWorkspace],
                      source: RowSource, rng: "np.random.Generator") -> LandmarkSearch:
     """Landmarks that are rows, drawn by their weight."""
     n_rounds, n_outputs = setting.draws.shape[:2]
@@ -209,26 +209,26 @@ def _drawn_landmarks(loss: gbrff_landmark.Loss, max_iter: int, setting: SearchSe
     return DrawnLandmarks(rows.reshape(n_rounds, n_outputs, -1))
 
 
-def _learned_landmarks(loss: gbrff_landmark.Loss, max_iter: int, setting: SearchSetting[LandmarkWorkspace],
+def _learned_landmarks(is_squared: bool, max_iter: int, setting: SearchSetting[LandmarkWorkspace],
                        source: RowSource, rng: "np.random.Generator") -> LandmarkSearch:
     """Descents over the phases of a landmark where these are no more than its coordinates."""
     n_components, n_features = setting.draws.shape[2:]
     if n_components == 1:
-        return OnePhaseSearch(loss, setting.workspace, max_iter)
+        return OnePhaseSearch(is_squared, setting.workspace, max_iter)
     if n_components <= n_features:
-        return PhasesSearch(loss, setting.workspace, max_iter, n_components)
-    return CoordinateSearch(loss, setting.workspace, max_iter, n_features, 1 / math.sqrt(2 * setting.gamma))
+        return PhasesSearch(is_squared, setting.workspace, max_iter, n_components)
+    return CoordinateSearch(is_squared, setting.workspace, max_iter, n_features, 1 / math.sqrt(2 * setting.gamma))
 
 
 _SEARCHES = {"learn": _learned_landmarks, "random": _drawn_landmarks}
 
 
-def landmark_learner(loss: gbrff_landmark.Loss, options: LandmarkOptions, setting: SearchSetting[LandmarkWorkspace],
+def landmark_learner(is_squared: bool, options: LandmarkOptions, setting: SearchSetting[LandmarkWorkspace],
                      source: RowSource, rng: "np.random.Generator") -> LandmarkLearner:
     """What fits the weak learners of a landmark family."""
-    search = _SEARCHES[options.landmarks](loss, options.max_iter, setting, source, rng)
+    search = _SEARCHES[options.landmarks](is_squared, options.max_iter, setting, source, rng)
     temperature = options.beta * options.rows_factor(source.weights.given_total)
-    return LandmarkLearner(loss, setting, search, temperature, options.scale)
+    return LandmarkLearner(is_squared, setting, search, temperature, options.scale)
 
 
 def with_landmarks(boosted: Boosted) -> Fitted:

@@ -95,7 +95,7 @@ def _recipe(model: "GBRFFRegressor | GBRFFClassifier") -> Recipe[LandmarkWorkspa
     """What training does for the parameters."""
     scale = in_root_mean_squares if model.scale_residuals else as_printed
     options = LandmarkOptions(model.landmarks, model.beta, for_any_number, model.max_iter, scale)
-    make_search = partial(landmark_learner, SquaredLossState.kernel_loss, options)
+    make_search = partial(landmark_learner, SquaredLossState.is_squared, options)
     return Recipe(SquaredLossState, LandmarkWorkspace, make_search, model.n_components)
 
 

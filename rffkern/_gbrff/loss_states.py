@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._data.tiles import DOUBLE, aligned, tiled
 from .._data.weights import RowWeights
-from .._kernels import gbrff_landmark, gbrff_rounds
+from .._kernels import gbrff_rounds
 from .packed_rows import PackedRows
 from .workspace import EvaluationWorkspace
 
@@ -49,7 +49,7 @@ class Evaluation(NamedTuple):
 class LossState(Protocol):
     """What training and evaluation rows keep of one output."""
 
-    kernel_loss: gbrff_landmark.Loss
+    is_squared: bool  # the loss; exponential otherwise
     r: NDArray[Any]  # (n_tiles, 128) residuals as the search kernels read them
     loss: float  # mean over the rows
 
@@ -92,7 +92,7 @@ def exponential_step(total: float, product: float) -> float:
 class ExponentialLossState:
     """Predictions on some rows, and the residuals y_tilde = y exp(-y prediction) of the exponential loss."""
 
-    kernel_loss: gbrff_landmark.Loss = gbrff_landmark.ExponentialLoss()
+    is_squared = False
 
     def __init__(self, rows: PackedRows, sign: NDArray[np.int8], intercept: float,
                  workspace: EvaluationWorkspace) -> None:
@@ -158,7 +158,7 @@ class ExactStepLossState(ExponentialLossState):
 class SquaredLossState:
     """The residuals y - prediction of the squared loss on some rows."""
 
-    kernel_loss: gbrff_landmark.Loss = gbrff_landmark.SquaredLoss()
+    is_squared = True
 
     def __init__(self, rows: PackedRows, target: NDArray[Any], intercept: float,
                  workspace: EvaluationWorkspace) -> None:

@@ -1,20 +1,16 @@
 from .array_types import Double, Real
 from .lbfgs import LBFGS
 
-class Loss: ...
-class ExponentialLoss(Loss): ...
-class SquaredLoss(Loss): ...
-
 def make_waves(tiles: Real, omegas: Double, waves: Real, scaled: Real, n_threads: int) -> None: ...
 def landmark_objective(
-    loss: Loss, waves: Real, r: Real, weight: Real, basis: Double, x: Double, total_weight: float, gradient: Double,
-    u: Double, direction: Real, lanes: Real, partial: Double, n_threads: int,
+    is_squared: bool, waves: Real, r: Real, weight: Real, basis: Double, x: Double, total_weight: float,
+    gradient: Double, u: Double, direction: Real, lanes: Real, partial: Double, n_threads: int,
 ) -> float: ...
 def descend_landmark(
-    search: LBFGS, loss: Loss, waves: Real, r: Real, weight: Real, basis: Double, x: Double, total_weight: float,
+    search: LBFGS, is_squared: bool, waves: Real, r: Real, weight: Real, basis: Double, x: Double, total_weight: float,
     first_length: float, u: Double, direction: Real, lanes: Real, partial: Double, n_threads: int,
 ) -> int: ...
 def component_losses(
-    loss: Loss, waves: Real, r: Real, weight: Real, u: Double, total_weight: float, losses: Double, direction: Real,
-    partial: Double, n_threads: int,
+    is_squared: bool, waves: Real, r: Real, weight: Real, u: Double, total_weight: float, losses: Double,
+    direction: Real, partial: Double, n_threads: int,
 ) -> None: ...

@@ -8,12 +8,10 @@ from cython.parallel cimport prange
 from libc.math cimport M_LN2
 
 from .checks cimport agree, holds, is_tiled, weighs_tiles
-from .gbrff_terms cimport evaluate_terms, pack_terms, size_of_terms
+from .gbrff_strips cimport strip_boost, strip_exponential, strip_shrink, strip_squared, strip_step_slopes
+from .gbrff_terms cimport pack_terms, size_of_terms
 from .signals cimport COSINE, at_once, look_at_signals
-from .tiles cimport (
-    STRIP_TILES, TERMS, TILE, boost, correlate, correlate_unbounded, n_strips, real, regress, shrink, step_slopes,
-    strip_start, strip_stop, weight_tile,
-)
+from .tiles cimport STRIP_TILES, TERMS, TILE, n_strips, real
 
 cdef extern from "vecmath.h" nogil:
     double VM_MAX_RESIDUAL
@@ -50,41 +48,11 @@ cdef int _check_sums(const real[:, ::1] weight, double[:, ::1] partial, Py_ssize
     return agree(n_threads >= 1, "n_threads must be at least 1")
 
 
-cdef void _strip_exponential(
+cdef _apply_exponential(
     const real[:, :, ::1] tiles, const double[:, ::1] raw_prediction, const real[:, ::1] y, const real[:, ::1] r2,
-    const real[:, ::1] weight, const real *terms, Py_ssize_t n_components, bint bounded, real[:, ::1] h,
-    Py_ssize_t strip, Py_ssize_t start, Py_ssize_t stop, double *sums,
-) noexcept nogil:
-    """Add the components from `start` to `stop` of a weak learner, and after the last take the sums."""
-    cdef Py_ssize_t t, n_tiles = tiles.shape[0]
-    sums[0] = sums[1] = 0
-    for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
-        evaluate_terms(tiles, t, terms, n_components, start, stop, &h[t, 0])
-        if stop == n_components and bounded:
-            correlate_unbounded(&raw_prediction[t, 0], &y[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], sums)
-        elif stop == n_components:
-            correlate(&r2[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], sums)
-
-
-def apply_exponential(
-    const real[:, :, ::1] tiles,             # IN   (n_tiles, n_features, TILE)
-    const double[:, ::1] raw_prediction,     # IN   (n_tiles, TILE)
-    const real[:, ::1] y,                    # IN   (n_tiles, TILE) -1 or +1, 0 in padding
-    const real[:, ::1] r2,                   # IN   (n_tiles, TILE) log2(e) y_tilde, 0 in padding
-    const real[:, ::1] weight,               # IN   (n_tiles or 2, TILE)
-    const double[:, ::1] omegas,             # IN   (n_components, n_features)
-    const double[::1] phases,                # IN   (n_components,)
-    const double[::1] posterior,             # IN   (n_components,)
-    bint bounded,                            # whether some |y_tilde| was held to its bound
-    real[:, ::1] h,                          # OUT  (n_tiles, TILE) the weak learner
-    real[::1] terms,                         # TEMP (terms_size,)
-    double[:, ::1] partial,                  # TEMP (n_strips, >= 2)
-    int n_threads,
+    const real[:, ::1] weight, const double[:, ::1] omegas, const double[::1] phases, const double[::1] posterior,
+    bint bounded, real[:, ::1] h, real[::1] terms, double[:, ::1] partial, int n_threads,
 ):
-    """Evaluate a weak learner; return the sums over rows of w and of w y h, with w = weight exp(-y raw_prediction).
-
-    Where no residual was held to its bound, w is read from r2 and costs no exponential.
-    """
     cdef Py_ssize_t n_tiles = tiles.shape[0]
     _check_learner(tiles, omegas, phases, posterior, h, terms)
     agree(is_tiled(raw_prediction, n_tiles), "raw_prediction must have shape (n_tiles, 128)")
@@ -102,8 +70,8 @@ def apply_exponential(
             while first < strips:
                 last = min(strips, first + n_threads * at_once((stop - start) * each))
                 for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                    _strip_exponential(tiles, raw_prediction, y, r2, weight, &terms[0], n_components, bounded, h, b,
-                                       start, stop, &partial[b, 0])
+                    strip_exponential(tiles, raw_prediction, y, r2, weight, &terms[0], n_components, bounded, h, b,
+                                      start, stop, &partial[b, 0])
                 look_at_signals(&work, (last - first) * (stop - start) * each)
                 first = last
             start = stop
@@ -114,26 +82,36 @@ def apply_exponential(
     return factor * total, factor * product
 
 
-cdef void _strip_step_slopes(
-    const double[:, ::1] raw_prediction, const real[:, ::1] y, const real[:, ::1] weight, const real[:, ::1] h,
-    double step, Py_ssize_t strip, double *sums,
-) noexcept nogil:
-    cdef Py_ssize_t t, n_tiles = y.shape[0]
-    sums[0] = sums[1] = sums[2] = 0
-    for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
-        step_slopes(&raw_prediction[t, 0], &y[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], step, sums)
-
-
-def loss_along_step(
-    const double[:, ::1] raw_prediction,   # IN   (n_tiles, TILE)
-    const real[:, ::1] y,                  # IN   (n_tiles, TILE) -1 or +1, 0 in padding
-    const real[:, ::1] weight,             # IN   (n_tiles or 2, TILE)
-    const real[:, ::1] h,                  # IN   (n_tiles, TILE) the weak learner
-    double step,
-    double[:, ::1] partial,                # TEMP (n_strips, >= 3)
+def apply_exponential(
+    tiles,           # IN   real (n_tiles, n_features, TILE)
+    raw_prediction,  # IN   double (n_tiles, TILE)
+    y,               # IN   real (n_tiles, TILE) -1 or +1, 0 in padding
+    r2,              # IN   real (n_tiles, TILE) log2(e) y_tilde, 0 in padding
+    weight,          # IN   real (n_tiles or 2, TILE)
+    omegas,          # IN   double (n_components, n_features)
+    phases,          # IN   double (n_components,)
+    posterior,       # IN   double (n_components,)
+    bint bounded,    # whether some |y_tilde| was held to its bound
+    h,               # OUT  real (n_tiles, TILE) the weak learner
+    terms,           # TEMP real (terms_size,)
+    partial,         # TEMP double (n_strips, >= 2)
     int n_threads,
 ):
-    """Sum of weight exp(-y (raw_prediction + step h)) over the rows, and its first two derivatives in the step."""
+    """Evaluate a weak learner; return the sums over rows of w and of w y h, with w = weight exp(-y raw_prediction).
+
+    Where no residual was held to its bound, w is read from r2 and costs no exponential.
+    """
+    if tiles.itemsize == sizeof(float):
+        return _apply_exponential[float](tiles, raw_prediction, y, r2, weight, omegas, phases, posterior, bounded, h,
+                                         terms, partial, n_threads)
+    return _apply_exponential[double](tiles, raw_prediction, y, r2, weight, omegas, phases, posterior, bounded, h,
+                                      terms, partial, n_threads)
+
+
+cdef _loss_along_step(
+    const double[:, ::1] raw_prediction, const real[:, ::1] y, const real[:, ::1] weight, const real[:, ::1] h,
+    double step, double[:, ::1] partial, int n_threads,
+):
     cdef Py_ssize_t n_tiles = y.shape[0]
     agree(is_tiled(raw_prediction, n_tiles), "raw_prediction must have shape (n_tiles, 128)")
     agree(is_tiled(y, n_tiles), "y must have shape (n_tiles, 128)")
@@ -145,7 +123,7 @@ def loss_along_step(
         while first < strips:
             last = min(strips, first + n_threads * at_once(TILE * STRIP_TILES * COSINE))
             for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                _strip_step_slopes(raw_prediction, y, weight, h, step, b, &partial[b, 0])
+                strip_step_slopes(raw_prediction, y, weight, h, step, b, &partial[b, 0])
             look_at_signals(&work, (last - first) * TILE * STRIP_TILES * COSINE)
             first = last
         for b in range(strips):
@@ -155,27 +133,25 @@ def loss_along_step(
     return value, slope, curvature
 
 
-cdef void _strip_boost(
-    double[:, ::1] raw_prediction, const real[:, ::1] y, const real[:, ::1] weight, const real[:, ::1] h, double step,
-    real[:, ::1] r2, Py_ssize_t strip, double *sums,
-) noexcept nogil:
-    cdef Py_ssize_t t, n_tiles = y.shape[0]
-    sums[0] = sums[1] = 0
-    for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
-        boost(&raw_prediction[t, 0], &y[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], step, &r2[t, 0], sums)
-
-
-def boost_rows(
-    double[:, ::1] raw_prediction,   # IN   (n_tiles, TILE); OUT increased by step h
-    const real[:, ::1] y,            # IN   (n_tiles, TILE) -1 or +1, 0 in padding
-    const real[:, ::1] weight,       # IN   (n_tiles or 2, TILE)
-    const real[:, ::1] h,            # IN   (n_tiles, TILE)
+def loss_along_step(
+    raw_prediction,  # IN   double (n_tiles, TILE)
+    y,               # IN   real (n_tiles, TILE) -1 or +1, 0 in padding
+    weight,          # IN   real (n_tiles or 2, TILE)
+    h,               # IN   real (n_tiles, TILE) the weak learner
     double step,
-    real[:, ::1] r2,                 # OUT  (n_tiles, TILE) log2(e) y_tilde, |y_tilde| held to 64
-    double[:, ::1] partial,          # TEMP (n_strips, >= 2)
+    partial,         # TEMP double (n_strips, >= 3)
     int n_threads,
 ):
-    """Lines 9, 3 and 4 of Algorithm 3; return the sum of weight exp(-y raw_prediction) and the largest |y_tilde|."""
+    """Sum of weight exp(-y (raw_prediction + step h)) over the rows, and its first two derivatives in the step."""
+    if y.itemsize == sizeof(float):
+        return _loss_along_step[float](raw_prediction, y, weight, h, step, partial, n_threads)
+    return _loss_along_step[double](raw_prediction, y, weight, h, step, partial, n_threads)
+
+
+cdef _boost_rows(
+    double[:, ::1] raw_prediction, const real[:, ::1] y, const real[:, ::1] weight, const real[:, ::1] h, double step,
+    real[:, ::1] r2, double[:, ::1] partial, int n_threads,
+):
     cdef Py_ssize_t n_tiles = y.shape[0]
     agree(is_tiled(raw_prediction, n_tiles), "raw_prediction must have shape (n_tiles, 128)")
     agree(is_tiled(y, n_tiles), "y must have shape (n_tiles, 128)")
@@ -188,7 +164,7 @@ def boost_rows(
         while first < strips:
             last = min(strips, first + n_threads * at_once(TILE * STRIP_TILES * COSINE))
             for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                _strip_boost(raw_prediction, y, weight, h, step, r2, b, &partial[b, 0])
+                strip_boost(raw_prediction, y, weight, h, step, r2, b, &partial[b, 0])
             look_at_signals(&work, (last - first) * TILE * STRIP_TILES * COSINE)
             first = last
         for b in range(strips):
@@ -197,32 +173,27 @@ def boost_rows(
     return loss, largest
 
 
-cdef void _strip_squared(
-    const real[:, :, ::1] tiles, const real[:, ::1] r, const real[:, ::1] weight, const real *terms,
-    Py_ssize_t n_components, real[:, ::1] h, Py_ssize_t strip, Py_ssize_t start, Py_ssize_t stop, double *sums,
-) noexcept nogil:
-    """Add the components from `start` to `stop` of a weak learner, and after the last take the sums."""
-    cdef Py_ssize_t t, n_tiles = tiles.shape[0]
-    sums[0] = sums[1] = 0
-    for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
-        evaluate_terms(tiles, t, terms, n_components, start, stop, &h[t, 0])
-        if stop == n_components:
-            regress(&r[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], sums)
-
-
-def apply_squared(
-    const real[:, :, ::1] tiles,      # IN   (n_tiles, n_features, TILE)
-    const real[:, ::1] r,             # IN   (n_tiles, TILE) y - raw_prediction
-    const real[:, ::1] weight,        # IN   (n_tiles or 2, TILE)
-    const double[:, ::1] omegas,      # IN   (n_components, n_features)
-    const double[::1] phases,         # IN   (n_components,)
-    const double[::1] posterior,      # IN   (n_components,)
-    real[:, ::1] h,                   # OUT  (n_tiles, TILE) the weak learner
-    real[::1] terms,                  # TEMP (terms_size,)
-    double[:, ::1] partial,           # TEMP (n_strips, >= 2)
+def boost_rows(
+    raw_prediction,  # IN   double (n_tiles, TILE); OUT increased by step h
+    y,               # IN   real (n_tiles, TILE) -1 or +1, 0 in padding
+    weight,          # IN   real (n_tiles or 2, TILE)
+    h,               # IN   real (n_tiles, TILE)
+    double step,
+    r2,              # OUT  real (n_tiles, TILE) log2(e) y_tilde, |y_tilde| held to 64
+    partial,         # TEMP double (n_strips, >= 2)
     int n_threads,
 ):
-    """Evaluate a weak learner; return the sums over rows of weight r h and of weight h^2 (2019 paper, eq. 8)."""
+    """Lines 9, 3 and 4 of Algorithm 3; return the sum of weight exp(-y raw_prediction) and the largest |y_tilde|."""
+    if y.itemsize == sizeof(float):
+        return _boost_rows[float](raw_prediction, y, weight, h, step, r2, partial, n_threads)
+    return _boost_rows[double](raw_prediction, y, weight, h, step, r2, partial, n_threads)
+
+
+cdef _apply_squared(
+    const real[:, :, ::1] tiles, const real[:, ::1] r, const real[:, ::1] weight, const double[:, ::1] omegas,
+    const double[::1] phases, const double[::1] posterior, real[:, ::1] h, real[::1] terms, double[:, ::1] partial,
+    int n_threads,
+):
     _check_learner(tiles, omegas, phases, posterior, h, terms)
     agree(is_tiled(r, tiles.shape[0]), "r must have shape (n_tiles, 128)")
     _check_sums(weight, partial, tiles.shape[0], 2, n_threads)
@@ -237,7 +208,7 @@ def apply_squared(
             while first < strips:
                 last = min(strips, first + n_threads * at_once((stop - start) * each))
                 for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                    _strip_squared(tiles, r, weight, &terms[0], n_components, h, b, start, stop, &partial[b, 0])
+                    strip_squared(tiles, r, weight, &terms[0], n_components, h, b, start, stop, &partial[b, 0])
                 look_at_signals(&work, (last - first) * (stop - start) * each)
                 first = last
             start = stop
@@ -247,26 +218,28 @@ def apply_squared(
     return product, square
 
 
-cdef void _strip_shrink(
-    double[:, ::1] residual, const real[:, ::1] weight, const real[:, ::1] h, double step, real[:, ::1] r,
-    Py_ssize_t strip, double *sums,
-) noexcept nogil:
-    cdef Py_ssize_t t, n_tiles = h.shape[0]
-    sums[0] = 0
-    for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
-        shrink(&residual[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], step, &r[t, 0], sums)
-
-
-def shrink_rows(
-    double[:, ::1] residual,      # IN   (n_tiles, TILE); OUT decreased by step h
-    const real[:, ::1] weight,    # IN   (n_tiles or 2, TILE)
-    const real[:, ::1] h,         # IN   (n_tiles, TILE)
-    double step,
-    real[:, ::1] r,               # OUT  (n_tiles, TILE) the residual
-    double[:, ::1] partial,       # TEMP (n_strips, >= 1)
+def apply_squared(
+    tiles,          # IN   real (n_tiles, n_features, TILE)
+    r,              # IN   real (n_tiles, TILE) y - raw_prediction
+    weight,         # IN   real (n_tiles or 2, TILE)
+    omegas,         # IN   double (n_components, n_features)
+    phases,         # IN   double (n_components,)
+    posterior,      # IN   double (n_components,)
+    h,              # OUT  real (n_tiles, TILE) the weak learner
+    terms,          # TEMP real (terms_size,)
+    partial,        # TEMP double (n_strips, >= 2)
     int n_threads,
 ):
-    """Lines 5 and 3 of the 2019 paper's Algorithm 1; return the sum of weight residual^2."""
+    """Evaluate a weak learner; return the sums over rows of weight r h and of weight h^2 (2019 paper, eq. 8)."""
+    if tiles.itemsize == sizeof(float):
+        return _apply_squared[float](tiles, r, weight, omegas, phases, posterior, h, terms, partial, n_threads)
+    return _apply_squared[double](tiles, r, weight, omegas, phases, posterior, h, terms, partial, n_threads)
+
+
+cdef _shrink_rows(
+    double[:, ::1] residual, const real[:, ::1] weight, const real[:, ::1] h, double step, real[:, ::1] r,
+    double[:, ::1] partial, int n_threads,
+):
     cdef Py_ssize_t n_tiles = h.shape[0]
     agree(is_tiled(h, n_tiles), "h must have shape (n_tiles, 128)")
     agree(is_tiled(residual, n_tiles), "residual must have shape (n_tiles, 128)")
@@ -278,9 +251,24 @@ def shrink_rows(
         while first < strips:
             last = min(strips, first + n_threads * at_once(TILE * STRIP_TILES * COSINE))
             for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                _strip_shrink(residual, weight, h, step, r, b, &partial[b, 0])
+                strip_shrink(residual, weight, h, step, r, b, &partial[b, 0])
             look_at_signals(&work, (last - first) * TILE * STRIP_TILES * COSINE)
             first = last
         for b in range(strips):
             loss += partial[b, 0]
     return loss
+
+
+def shrink_rows(
+    residual,       # IN   double (n_tiles, TILE); OUT decreased by step h
+    weight,         # IN   real (n_tiles or 2, TILE)
+    h,              # IN   real (n_tiles, TILE)
+    double step,
+    r,              # OUT  real (n_tiles, TILE) the residual
+    partial,        # TEMP double (n_strips, >= 1)
+    int n_threads,
+):
+    """Lines 5 and 3 of the 2019 paper's Algorithm 1; return the sum of weight residual^2."""
+    if weight.itemsize == sizeof(float):
+        return _shrink_rows[float](residual, weight, h, step, r, partial, n_threads)
+    return _shrink_rows[double](residual, weight, h, step, r, partial, n_threads)

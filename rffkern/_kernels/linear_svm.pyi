@@ -5,12 +5,8 @@ from .array_types import Double, Real
 
 STRIP_ROWS: int
 
-class HingeLoss: ...
-
-class SquaredHingeLoss: ...
-
 def descend_dual(
-    features: Real, sign: NDArray[np.int8], bound: Double, curvature: Double, loss: HingeLoss | SquaredHingeLoss,
+    features: Real, sign: NDArray[np.int8], bound: Double, curvature: Double, is_squared: bool,
     tolerance: float, n_epochs: int, alpha: Double, coef: Real, active: NDArray[np.intp],
     random_state: NDArray[np.uint64],
 ) -> int: ...

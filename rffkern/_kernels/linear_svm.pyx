@@ -36,48 +36,21 @@ cdef struct Epoch:
     double gap, primal_loss  # duality gap and sum of losses at the w that each row met
 
 
-cdef class HingeLoss:
-    """U max(0, 1 - y w . x) of a row, whose bound U is C times its weight."""
-
-
-cdef class SquaredHingeLoss:
-    """U max(0, 1 - y w . x)^2 of a row, whose bound U is C times its weight."""
-
-
-ctypedef fused Loss:
-    HingeLoss
-    SquaredHingeLoss
-
-
-cdef inline double _row_loss(Loss loss, double slack, double bound) noexcept nogil:
-    """Loss of a row with slack 1 - y w . x."""
+cdef inline double _row_loss(bint is_squared, double slack, double bound) noexcept nogil:
+    """U max(0, 1 - y w . x) of a row of slack 1 - y w . x and of bound U, or its square."""
     if slack <= 0:
         return 0
-    if Loss is HingeLoss:
-        return bound * slack
-    else:
-        return bound * slack * slack
+    return bound * slack * slack if is_squared else bound * slack
 
 
-cdef inline double _diagonal(Loss loss, double bound) noexcept nogil:
+cdef inline double _diagonal(bint is_squared, double bound) noexcept nogil:
     """D_i of the dual."""
-    if Loss is HingeLoss:
-        return 0
-    else:
-        return 0.5 / bound
-
-
-cdef inline double _upper(Loss loss, double bound) noexcept nogil:
-    """Largest alpha_i of the dual."""
-    if Loss is HingeLoss:
-        return bound
-    else:
-        return INFINITY
+    return 0.5 / bound if is_squared else 0.0
 
 
 cdef int _descend_epoch(
     const real[:, ::1] features, const signed char[::1] sign, const double[::1] bound, const double[::1] curvature,
-    Loss loss, double[::1] alpha, real[::1] coef, Py_ssize_t[::1] active, double lower_limit, double upper_limit,
+    bint is_squared, double[::1] alpha, real[::1] coef, Py_ssize_t[::1] active, double lower_limit, double upper_limit,
     Epoch *epoch, Py_ssize_t *work,
 ) except -1 nogil:
     """One pass over the active rows; those at a bound, with gradients beyond the limits of the last pass, leave."""
@@ -90,11 +63,11 @@ cdef int _descend_epoch(
         if s + LOOKAHEAD < epoch.n_active:
             vm_prefetch(&features[active[s + LOOKAHEAD], 0], width * sizeof(real))
         old = alpha[i]
-        diagonal, upper = _diagonal(loss, bound[i]), _upper(loss, bound[i])
+        diagonal, upper = _diagonal(is_squared, bound[i]), INFINITY if is_squared else bound[i]
         slack = 1 - sign[i] * <double>dot(&features[i, 0], &coef[0], width)
         gradient = diagonal * old - slack
-        epoch.gap += _row_loss(loss, slack, bound[i]) + old * (0.5 * diagonal * old - slack)
-        epoch.primal_loss += _row_loss(loss, slack, bound[i])
+        epoch.gap += _row_loss(is_squared, slack, bound[i]) + old * (0.5 * diagonal * old - slack)
+        epoch.primal_loss += _row_loss(is_squared, slack, bound[i])
         if (old == 0 and gradient > upper_limit) or (old == upper and gradient < lower_limit):
             epoch.n_active -= 1
             active[s], active[epoch.n_active] = active[epoch.n_active], i
@@ -117,20 +90,11 @@ cdef int _check(const real[:, ::1] features, const signed char[::1] sign) except
     return agree(sign.shape[0] == features.shape[0], "sign must have shape (n_samples,)")
 
 
-def descend_dual(
-    const real[:, ::1] features,        # IN   (n_samples, width a multiple of LANES), padded with 0
-    const signed char[::1] sign,        # IN   (n_samples,) -1 or +1
-    const double[::1] bound,            # IN   (n_samples,) C weight, positive
-    const double[::1] curvature,        # IN   (n_samples,) squared lengths of the rows, positive
-    Loss loss,
-    double tolerance,                   # of the gap, as a share of the primal objective
-    Py_ssize_t n_epochs,                # at most
-    double[::1] alpha,                  # IN   (n_samples,); OUT after the descent
-    real[::1] coef,                     # IN   (width,) w; OUT after the descent
-    Py_ssize_t[::1] active,             # IN   (n_samples,) a permutation; OUT reordered
-    uint64_t[::1] random_state,         # IN   (1,) not 0; OUT the next
+cdef _descend_dual(
+    const real[:, ::1] features, const signed char[::1] sign, const double[::1] bound, const double[::1] curvature,
+    bint is_squared, double tolerance, Py_ssize_t n_epochs, double[::1] alpha, real[::1] coef, Py_ssize_t[::1] active,
+    uint64_t[::1] random_state,
 ):
-    """Epochs from all rows active, until the gap that they meet is within tolerance; return how many."""
     cdef Epoch epoch
     cdef double lower_limit = -INFINITY, upper_limit = INFINITY, primal
     cdef Py_ssize_t done = 0, n_samples = features.shape[0], work = 0
@@ -145,7 +109,7 @@ def descend_dual(
         epoch.n_active = n_samples
         while done < n_epochs:
             shuffle(active, epoch.n_active, &random_state[0])
-            _descend_epoch(features, sign, bound, curvature, loss, alpha, coef, active, lower_limit, upper_limit,
+            _descend_epoch(features, sign, bound, curvature, is_squared, alpha, coef, active, lower_limit, upper_limit,
                            &epoch, &work)
             done += 1
             primal = epoch.primal_loss + 0.5 * dot(&coef[0], &coef[0], features.shape[1])
@@ -154,6 +118,27 @@ def descend_dual(
             upper_limit = epoch.highest if epoch.highest > 0 else INFINITY
             lower_limit = epoch.lowest if epoch.lowest < 0 else -INFINITY
     return done
+
+
+def descend_dual(
+    features,             # IN   real (n_samples, width a multiple of LANES), padded with 0
+    sign,                 # IN   signed char (n_samples,) -1 or +1
+    bound,                # IN   double (n_samples,) C weight, positive
+    curvature,            # IN   double (n_samples,) squared lengths of the rows, positive
+    bint is_squared,      # the loss: squared hinge, or hinge
+    double tolerance,     # of the gap, as a share of the primal objective
+    Py_ssize_t n_epochs,  # at most
+    alpha,                # IN   double (n_samples,); OUT after the descent
+    coef,                 # IN   real (width,) w; OUT after the descent
+    active,               # IN   Py_ssize_t (n_samples,) a permutation; OUT reordered
+    random_state,         # IN   uint64_t (1,) not 0; OUT the next
+):
+    """Epochs from all rows active, until the gap that they meet is within tolerance; return how many."""
+    if features.itemsize == sizeof(float):
+        return _descend_dual[float](features, sign, bound, curvature, is_squared, tolerance, n_epochs, alpha, coef,
+                                    active, random_state)
+    return _descend_dual[double](features, sign, bound, curvature, is_squared, tolerance, n_epochs, alpha, coef, active,
+                                 random_state)
 
 
 cdef void _strip_coef(const real[:, ::1] features, const signed char[::1] sign, const double[::1] alpha,
@@ -169,15 +154,10 @@ cdef void _strip_coef(const real[:, ::1] features, const signed char[::1] sign, 
                 sums[j] += step * features[i, j]
 
 
-def combine_rows(
-    const real[:, ::1] features,        # IN   (n_samples, width)
-    const signed char[::1] sign,        # IN   (n_samples,)
-    const double[::1] alpha,            # IN   (n_samples,)
-    real[::1] coef,                     # OUT  (width,)
-    double[:, ::1] partial,             # TEMP (n_strips, width)
-    int n_threads,
+cdef _combine_rows(
+    const real[:, ::1] features, const signed char[::1] sign, const double[::1] alpha, real[::1] coef,
+    double[:, ::1] partial, int n_threads,
 ):
-    """coef = sum of alpha y x."""
     cdef Py_ssize_t b, j, strips = (features.shape[0] + STRIP - 1) // STRIP
     _check(features, sign)
     agree(alpha.shape[0] == features.shape[0], "alpha must have shape (n_samples,)")
@@ -200,6 +180,20 @@ def combine_rows(
             coef[j] = <real>total
 
 
+def combine_rows(
+    features,       # IN   real (n_samples, width)
+    sign,           # IN   signed char (n_samples,)
+    alpha,          # IN   double (n_samples,)
+    coef,           # OUT  real (width,)
+    partial,        # TEMP double (n_strips, width)
+    int n_threads,
+):
+    """coef = sum of alpha y x."""
+    if features.itemsize == sizeof(float):
+        return _combine_rows[float](features, sign, alpha, coef, partial, n_threads)
+    return _combine_rows[double](features, sign, alpha, coef, partial, n_threads)
+
+
 cdef void _strip_margins(const real[:, ::1] features, const signed char[::1] sign, const real[::1] coef,
                          double[::1] margins, Py_ssize_t strip) noexcept nogil:
     cdef Py_ssize_t i
@@ -207,14 +201,9 @@ cdef void _strip_margins(const real[:, ::1] features, const signed char[::1] sig
         margins[i] = sign[i] * <double>dot(&features[i, 0], &coef[0], features.shape[1])
 
 
-def project_rows(
-    const real[:, ::1] features,        # IN   (n_samples, width a multiple of LANES)
-    const signed char[::1] sign,        # IN   (n_samples,)
-    const real[::1] coef,               # IN   (width,)
-    double[::1] margins,                # OUT  (n_samples,)
-    int n_threads,
+cdef _project_rows(
+    const real[:, ::1] features, const signed char[::1] sign, const real[::1] coef, double[::1] margins, int n_threads,
 ):
-    """margins = y x . coef."""
     _check(features, sign)
     agree(coef.shape[0] == features.shape[1], "coef must have shape (width,)")
     agree(margins.shape[0] == features.shape[0], "margins must have shape (n_samples,)")
@@ -230,6 +219,19 @@ def project_rows(
             first = last
 
 
+def project_rows(
+    features,       # IN   real (n_samples, width a multiple of LANES)
+    sign,           # IN   signed char (n_samples,)
+    coef,           # IN   real (width,)
+    margins,        # OUT  double (n_samples,)
+    int n_threads,
+):
+    """margins = y x . coef."""
+    if features.itemsize == sizeof(float):
+        return _project_rows[float](features, sign, coef, margins, n_threads)
+    return _project_rows[double](features, sign, coef, margins, n_threads)
+
+
 cdef Py_ssize_t _gram_scratch(Py_ssize_t width) noexcept nogil:
     return ((width + PANEL - 1) // PANEL * PANEL + width) * TILE
 
@@ -240,17 +242,10 @@ def gram_scratch(Py_ssize_t width):
     return _gram_scratch(width)
 
 
-def weighted_gram(
-    const real[:, ::1] features,        # IN   (n_samples, width a multiple of LANES)
-    const double[::1] scale,            # IN   (n_samples,) not negative
-    double[:, :, ::1] partial,          # OUT  (n_shares, width, width), the first of which gets the sum
-    real[:, ::1] scratch,               # TEMP (n_threads, gram_scratch), 0 beyond the width in its last panel
+cdef _weighted_gram(
+    const real[:, ::1] features, const double[::1] scale, double[:, :, ::1] partial, real[:, ::1] scratch,
     int n_threads,
 ):
-    """partial[0] = sum of scale x x', in its lower triangle; products of 128 rows are summed in `real`.
-
-    128 rows are to their Gram matrix what a tile is to projections: four of their columns are the omegas.
-    """
     cdef Py_ssize_t c, i, j, n_shares = partial.shape[0], n_samples = features.shape[0]
     cdef Py_ssize_t width = features.shape[1]
     agree(width >= 1 and width % LANES == 0,
@@ -286,3 +281,19 @@ def weighted_gram(
                 for j in range(i + 1):
                     partial[0, i, j] += partial[c, i, j]
                 look_at_signals(&work, 8 * i)
+
+
+def weighted_gram(
+    features,       # IN   real (n_samples, width a multiple of LANES)
+    scale,          # IN   double (n_samples,) not negative
+    partial,        # OUT  double (n_shares, width, width), the first of which gets the sum
+    scratch,        # TEMP real (n_threads, gram_scratch), 0 beyond the width in its last panel
+    int n_threads,
+):
+    """partial[0] = sum of scale x x', in its lower triangle; products of 128 rows are summed in `real`.
+
+    128 rows are to their Gram matrix what a tile is to projections: four of their columns are the omegas.
+    """
+    if features.itemsize == sizeof(float):
+        return _weighted_gram[float](features, scale, partial, scratch, n_threads)
+    return _weighted_gram[double](features, scale, partial, scratch, n_threads)

@@ -11,14 +11,11 @@ from cython.parallel cimport prange
 from .tiles cimport (
     TERMS, TILE, add_scaled, combine, dot, products, project_terms, proximal_step, real, sincospi, weigh,
 )
-from .checks cimport agree, are_indices, has_shape, holds
+from .checks cimport agree, holds
+from .rffnet_checks cimport Source, check_network, check_rows, source_of
 from .rffnet_layout cimport GROUP, Layout, each_group, layout_of, scale_rows, width_of
 from .rffnet_losses cimport Loss
 from .signals cimport at_once, look_at_signals
-
-ctypedef fused source:
-    float
-    double
 
 TERM_GROUP = GROUP
 
@@ -51,15 +48,17 @@ def scratch_sizes(Py_ssize_t n_features, Py_ssize_t padded_terms, Py_ssize_t n_o
     return layout_of(n_features, padded_terms, n_outputs, batch_size).end, 1 + 2 * n_outputs
 
 
-cdef void _pack(const source[:, ::1] X, const Py_ssize_t *order, Py_ssize_t n_rows, const double[::1] center,
+cdef void _pack(const Source *X, const Py_ssize_t *order, Py_ssize_t n_rows, const double[::1] center,
                 const double[::1] inverse_scale, real *rows) noexcept nogil:
-    cdef Py_ssize_t i, j, width = width_of(n_rows)
+    cdef Py_ssize_t i, j, at, width = width_of(n_rows)
     cdef double value
     for i in range(n_rows):
-        for j in range(X.shape[1]):
-            value = (X[order[i], j] - center[j]) * inverse_scale[j]
+        at = order[i] * X.n_features
+        for j in range(X.n_features):
+            value = X.doubles[at + j] if X.singles == NULL else X.singles[at + j]
+            value = (value - center[j]) * inverse_scale[j]
             rows[j * width + i] = <real>min(max(value, -LARGEST), LARGEST)
-    for j in range(X.shape[1]):
+    for j in range(X.n_features):
         for i in range(n_rows, width):
             rows[j * width + i] = 0
 
@@ -169,75 +168,21 @@ cdef int _descend_relevances(const Layout *at, real[:, ::1] work, Py_ssize_t n_b
     return 0
 
 
-cdef int _check_rows(
-    Loss loss, const source[:, ::1] X, const Py_ssize_t[::1] order, const double[::1] center,
-    const double[::1] inverse_scale, const double[:, ::1] targets, const double[::1] weight, Py_ssize_t n_outputs,
-) except -1:
-    """Raise ValueError unless what is read for every row agrees."""
-    agree(loss is not None, "loss must be a Loss")
-    agree(X.shape[1] >= 1, "X must have columns")
-    agree(are_indices(order, X.shape[0]), "order must hold indices of rows")
-    agree(center.shape[0] == X.shape[1], "center must have shape (n_features,)")
-    agree(inverse_scale.shape[0] == X.shape[1], "inverse_scale must have shape (n_features,)")
-    agree(targets.shape[0] == X.shape[0] and targets.shape[1] >= loss.n_targets(n_outputs),
-          "targets must have shape (n_samples, n_targets)")
-    return agree(weight.shape[0] == 0 or weight.shape[0] == X.shape[0], "weight must have shape (n_samples,) or (0,)")
-
-
-cdef int _check_network(const real[:, ::1] omegas, const real[:, :, ::1] groups, const real[::1] shifts,
-                        real[:, :, ::1] coefficients, real[:, ::1] relevances, Py_ssize_t n_features,
-                        Py_ssize_t n_terms) except -1:
-    """Raise ValueError unless the arrays of the network agree."""
-    cdef Py_ssize_t padded_terms = omegas.shape[0], padded_features = (n_features + TERMS - 1) // TERMS * TERMS
-    agree(padded_terms >= 1 and padded_terms % GROUP == 0 and omegas.shape[1] == n_features,
-          "omegas must have shape (n_terms + 1 padded to a multiple of TERM_GROUP, n_features)")
-    agree(groups.shape[0] == padded_terms // GROUP and groups.shape[1] == padded_features and groups.shape[2] == GROUP,
-          "groups must have shape (padded_terms // TERM_GROUP, padded_features, TERM_GROUP)")
-    agree(shifts.shape[0] == padded_terms, "shifts must have shape (padded_terms,)")
-    agree(coefficients.shape[0] == 3 and coefficients.shape[1] >= 1 and coefficients.shape[2] == padded_terms,
-          "coefficients must have shape (3, n_outputs, padded_terms)")
-    agree(has_shape(relevances, 3, n_features), "relevances must have shape (3, n_features)")
-    return agree(0 <= n_terms < padded_terms, "n_terms must be below the padded number of terms")
-
-
-def train_rows(
-    Loss loss,
-    const source[:, ::1] X,             # IN    (n_samples, n_features)
-    const Py_ssize_t[::1] order,        # IN    (n_visited,) rows in the order in which batches take them
-    const double[::1] center,           # IN    (n_features,)
-    const double[::1] inverse_scale,    # IN    (n_features,)
-    const double[:, ::1] targets,       # IN    (n_samples, n_targets)
-    const double[::1] weight,           # IN    (n_samples,), or (0,) for 1
-    const real[:, ::1] omegas,          # IN    (padded_terms, n_features)
-    const real[:, :, ::1] groups,       # IN    (padded_terms / GROUP, padded_features, GROUP) omegas, transposed
-    const real[::1] shifts,             # IN    (padded_terms,) half turns
-    real[:, :, ::1] coefficients,       # INOUT (3, n_outputs, padded_terms) values, mean slopes, mean squares of them
-    real[:, ::1] relevances,            # INOUT (3, n_features) the same
-    Py_ssize_t n_terms,                 # the term after these is constant, and later ones are padding
-    Py_ssize_t batch_size,
-    double n_steps,                     # taken before
-    double coefficient_rate,
-    double constant_rate,
-    double relevance_rate,
-    double ridge,                       # mu
-    double lasso,                       # penalty on |relevances|
-    StepOrder step_order not None,
-    real[:, ::1] work,                  # TEMP  (tiles of a batch, scratch_sizes[0])
-    double[:, ::1] sums,                # TEMP  (tiles of a batch, scratch_sizes[1])
-    int n_threads,
-):
-    """One pass over rows, a batch at a time, the last of which may be smaller; return the sum of weighted losses.
-
-    The loss of a row is measured before its batch's step.  Bits do not depend on the number of threads.
-    """
+cdef double _train_rows(
+    Loss loss, const Source *X, const Py_ssize_t[::1] order, const double[::1] center, const double[::1] inverse_scale,
+    const double[:, ::1] targets, const double[::1] weight, const real[:, ::1] omegas, const real[:, :, ::1] groups,
+    const real[::1] shifts, real[:, :, ::1] coefficients, real[:, ::1] relevances, Py_ssize_t n_terms,
+    Py_ssize_t batch_size, double n_steps, double coefficient_rate, double constant_rate, double relevance_rate,
+    double ridge, double lasso, StepOrder step_order, real[:, ::1] work, double[:, ::1] sums, int n_threads,
+) except? -1:
     cdef Py_ssize_t b, t, row, n_batch, n_tiles, n_rows, first, last, start, stop, since = 0
     cdef double total = 0
-    cdef Layout at = layout_of(X.shape[1], omegas.shape[0], coefficients.shape[1], batch_size)
+    cdef Layout at = layout_of(X.n_features, omegas.shape[0], coefficients.shape[1], batch_size)
     cdef Py_ssize_t each = each_group(&at, min(batch_size, order.shape[0])), n_groups = at.padded_terms // GROUP
     cdef Py_ssize_t each_score = TILE * at.n_outputs * at.padded_terms   # of a tile
     agree(batch_size >= 1, "batch_size must be at least 1")
-    _check_rows(loss, X, order, center, inverse_scale, targets, weight, coefficients.shape[1])
-    _check_network(omegas, groups, shifts, coefficients, relevances, X.shape[1], n_terms)
+    check_rows(loss, X, order, center, inverse_scale, targets, weight, coefficients.shape[1])
+    check_network(omegas, groups, shifts, coefficients, relevances, X.n_features, n_terms)
     n_tiles = (min(batch_size, order.shape[0]) + TILE - 1) // TILE
     agree(holds(work, n_tiles, at.end), "work must have shape (tiles of a batch, scratch_sizes[0])")
     agree(holds(sums, n_tiles, 1 + 2 * at.n_outputs), "sums must have shape (tiles of a batch, scratch_sizes[1])")
@@ -289,3 +234,43 @@ def train_rows(
             proximal_step(&relevances[0, 0], &relevances[1, 0], &relevances[2, 0], &work[0, at.relevance_slope],
                           at.n_features, n_steps, <real>relevance_rate, 0, <real>lasso)
     return total
+
+
+def train_rows(
+    Loss loss,
+    X,                              # IN    float or double (n_samples, n_features)
+    order,                          # IN    Py_ssize_t (n_visited,) rows in the order in which batches take them
+    center,                         # IN    double (n_features,)
+    inverse_scale,                  # IN    double (n_features,)
+    targets,                        # IN    double (n_samples, n_targets)
+    weight,                         # IN    double (n_samples,), or (0,) for 1
+    omegas,                         # IN    real (padded_terms, n_features)
+    groups,                         # IN    real (padded_terms / GROUP, padded_features, GROUP) omegas, transposed
+    shifts,                         # IN    real (padded_terms,) half turns
+    coefficients,                   # INOUT real (3, n_outputs, padded_terms) values, mean slopes, mean squares of them
+    relevances,                     # INOUT real (3, n_features) the same
+    Py_ssize_t n_terms,             # the term after these is constant, and later ones are padding
+    Py_ssize_t batch_size,
+    double n_steps,                 # taken before
+    double coefficient_rate,
+    double constant_rate,
+    double relevance_rate,
+    double ridge,                   # mu
+    double lasso,                   # penalty on |relevances|
+    StepOrder step_order not None,
+    work,                           # TEMP  real (tiles of a batch, scratch_sizes[0])
+    sums,                           # TEMP  double (tiles of a batch, scratch_sizes[1])
+    int n_threads,
+):
+    """One pass over rows, a batch at a time, the last of which may be smaller; return the sum of weighted losses.
+
+    The loss of a row is measured before its batch's step.  Bits do not depend on the number of threads.
+    """
+    cdef Source source = source_of(X, None) if X.itemsize == sizeof(float) else source_of(None, X)
+    if omegas.itemsize == sizeof(float):
+        return _train_rows[float](loss, &source, order, center, inverse_scale, targets, weight, omegas, groups, shifts,
+                                  coefficients, relevances, n_terms, batch_size, n_steps, coefficient_rate,
+                                  constant_rate, relevance_rate, ridge, lasso, step_order, work, sums, n_threads)
+    return _train_rows[double](loss, &source, order, center, inverse_scale, targets, weight, omegas, groups, shifts,
+                               coefficients, relevances, n_terms, batch_size, n_steps, coefficient_rate, constant_rate,
+                               relevance_rate, ridge, lasso, step_order, work, sums, n_threads)

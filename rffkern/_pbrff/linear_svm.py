@@ -90,8 +90,8 @@ class Loss(Protocol):
     """What the two losses of a row differ in."""
 
     @property
-    def in_kernel(self) -> linear_svm.HingeLoss | linear_svm.SquaredHingeLoss:
-        """The same loss for `descend_dual`."""
+    def is_squared(self) -> bool:
+        """Whether it is the square of the hinge loss."""
 
     @property
     def has_upper_bound(self) -> bool:
@@ -113,7 +113,7 @@ class Loss(Protocol):
 class _HingeLoss:
     """U max(0, 1 - margin)."""
 
-    in_kernel = linear_svm.HingeLoss()
+    is_squared = False
     has_upper_bound = True
 
     def losses(self, slack: Double, bound: Double) -> Double:
@@ -134,7 +134,7 @@ class _HingeLoss:
 class _SquaredHingeLoss:
     """U max(0, 1 - margin)^2."""
 
-    in_kernel = linear_svm.SquaredHingeLoss()
+    is_squared = True
     has_upper_bound = False
 
     def losses(self, slack: Double, bound: Double) -> Double:
@@ -311,7 +311,7 @@ def _descend(problem: Problem, tol: float, seed: int) -> Machine:
     at_most = problem.loss.n_epochs(problem.n_samples, problem.width)
     while True:
         allowed = min(at_a_time, at_most - n_passes)
-        done = linear_svm.descend_dual(features, problem.sign, problem.bound, curvature, problem.loss.in_kernel, goal,
+        done = linear_svm.descend_dual(features, problem.sign, problem.bound, curvature, problem.loss.is_squared, goal,
                                        allowed, alpha, coef, active, state)
         n_passes += done
         coef = problem.combine(alpha)

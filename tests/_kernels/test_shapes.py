@@ -78,10 +78,10 @@ def landmark_arguments(real):
             "weight": tiled(dtype=real), "basis": np.ones((N_FEATURES, LANES)), "x": np.ones(N_FEATURES),
             "total_weight": 512.0, "u": np.ones(LANES), "direction": np.ones(2 * N_COMPONENTS, real),
             "lanes": np.zeros((1, 2 * N_COMPONENTS * LANES), real), "partial": np.ones((1, 1 + 2 * N_COMPONENTS)),
-            "n_threads": 1} | FIRST_LOSS
+            "n_threads": 1} | OF_LOSS
 
 
-FIRST_LOSS = {"loss": gbrff_landmark.SquaredLoss()}
+OF_LOSS = {"is_squared": True}
 
 
 def landmark_objective(real):
@@ -164,10 +164,7 @@ def svm_arguments(real, *names):
 
 def descend_dual(real):
     return svm_arguments(real, "sign", "bound", "curvature", "alpha", "coef", "active", "random_state") | {
-        "tolerance": 0.1, "n_epochs": 2} | FIRST_HINGE
-
-
-FIRST_HINGE = {"loss": linear_svm.HingeLoss()}
+        "tolerance": 0.1, "n_epochs": 2} | OF_LOSS
 
 
 def combine_rows(real):

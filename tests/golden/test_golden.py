@@ -164,7 +164,7 @@ def our_landmark_phases(X, r, omegas, gamma):
     if not over_phases:
         basis[:, :n_components] = omegas.T
     gbrff_landmark.descend_landmark(
-        lbfgs.LBFGS(size, 10, 2e-9, 1e-5, 1e-14), gbrff_landmark.ExponentialLoss(), waves, rows.r2, rows.weight, basis,
+        lbfgs.LBFGS(size, 10, 2e-9, 1e-5, 1e-14), False, waves, rows.r2, rows.weight, basis,
         np.zeros(size), rows.total_weight, math.sqrt(n_components) if over_phases else 1 / math.sqrt(2 * gamma), phases,
         np.zeros(2 * n_components), np.zeros((1, 2 * n_components * packing.LANE_COUNT)),
         np.empty((rows.n_strips, 1 + 2 * n_components)), 1)

@@ -7,7 +7,7 @@ from rffkern._kernels import gbrff_landmark, lbfgs, packing
 
 from .packing import padded_size
 
-LOSSES = {"exponential": gbrff_landmark.ExponentialLoss(), "squared": gbrff_landmark.SquaredLoss()}
+LOSSES = ("exponential", "squared")
 
 
 class Landmark:
@@ -15,7 +15,7 @@ class Landmark:
 
     def __init__(self, problem, kind, over_phases=False, n_threads=1):
         rows, n_components = problem.rows, len(problem.omegas)
-        self.problem, self.kind, self.loss, self.n_threads = problem, kind, LOSSES[kind], n_threads
+        self.problem, self.kind, self.is_squared, self.n_threads = problem, kind, kind == "squared", n_threads
         state = problem.margins if kind == "exponential" else problem.residuals
         self.r = state.r
         self.flat_r = problem.y_tilde if kind == "exponential" else problem.flat(state.r)
@@ -37,7 +37,7 @@ class Landmark:
     def objective(self, x):
         gradient = np.zeros_like(x)
         rows = self.problem.rows
-        value = gbrff_landmark.landmark_objective(self.loss, self.waves, self.r, rows.weight, self.basis, x,
+        value = gbrff_landmark.landmark_objective(self.is_squared, self.waves, self.r, rows.weight, self.basis, x,
                                                   rows.total_weight, gradient, *self.scratch)
         return value, gradient
 
@@ -45,8 +45,9 @@ class Landmark:
         x = x.copy()
         search = lbfgs.LBFGS(x.size, max_iter, 2e-9, 1e-5, 1e-6)
         rows = self.problem.rows
-        evaluations = gbrff_landmark.descend_landmark(search, self.loss, self.waves, self.r, rows.weight, self.basis, x,
-                                                      rows.total_weight, 1.0, *self.scratch)
+        evaluations = gbrff_landmark.descend_landmark(
+            search, self.is_squared, self.waves, self.r, rows.weight, self.basis, x, rows.total_weight, 1.0,
+            *self.scratch)
         return x, evaluations
 
     def component_losses(self, phases):
@@ -54,7 +55,7 @@ class Landmark:
         u = np.zeros(self.u.size)
         u[: len(phases)] = phases
         rows = self.problem.rows
-        gbrff_landmark.component_losses(self.loss, self.waves, self.r, rows.weight, u, rows.total_weight, losses,
+        gbrff_landmark.component_losses(self.is_squared, self.waves, self.r, rows.weight, u, rows.total_weight, losses,
                                         self.direction, self.partial, self.n_threads)
         return losses
 

@@ -81,9 +81,9 @@ def landmark_evaluation(n_features, n_samples, repetitions, n_components=10):
     x = np.full(n_components if over_phases else n_features, 0.1)
     gradient, direction = np.empty(x.size), np.zeros(2 * n_components, rows.dtype)
     lanes, partial = rows.lanes(2 * n_components), np.zeros((rows.n_strips, 1 + 2 * n_components))
-    loss = gbrff_landmark.ExponentialLoss()
+    is_squared = False
     seconds = cpu_seconds({"evaluation": lambda: gbrff_landmark.landmark_objective(
-        loss, waves, rows.residual, rows.weight, basis, x, float(n_samples), gradient, phases, direction, lanes,
+        is_squared, waves, rows.residual, rows.weight, basis, x, float(n_samples), gradient, phases, direction, lanes,
         partial, 1)}, repetitions)
     print(f"{seconds['evaluation'] / n_samples * 1e9:.2f} ns per row")
     return result(f"landmark evaluation K = {n_components} d = {n_features}", n_samples, seconds)
