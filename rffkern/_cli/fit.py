@@ -2,67 +2,94 @@
 
 import argparse
 import contextlib
+import inspect
 import json
 import os
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._estimator.monitor import RoundInfo, listening
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from ..errors import InvalidInputError
 from ..serialize import save
-from .fit_columns import ColumnChoice, tell_dropped
+from .fit_columns import ColumnChoice, tell_dropped, tell_identifiers
 from .progress import Progress
 from .readers import open_table, table_format
 from .rejects import opened_rejects, tell_rejected
-from .streams import say
+from .roles import roles_of
+from .streams import printable, say
 from .text_source import STDIN
-from .training_table import read_training
+from .training_table import TrainingTable, read_more, read_training
 from .usage import UsageError, check_output
+
+
+class _Tables(NamedTuple):
+    """The rows of a fit, from files."""
+
+    path: str
+    rows: TrainingTable
+    eval_path: str | None
+    eval_rows: TrainingTable | None  # to measure the loss on after each round
 
 
 def run_fit(arguments: argparse.Namespace) -> None:
     """Train, save, and tell how good the model is on rows that were held out."""
     models, choice = _build_models(arguments)
     _check_outputs(arguments)
-    with opened_rejects(arguments.reject) as rejects:
-        table = open_table(arguments.data, table_format(arguments))
-        rows = read_training(table, arguments.target, arguments.drop, next(iter(models)) if len(models) == 1 else None,
-                             None if arguments.reject is None else rejects,
-                             choice.categorical if choice.takes_words else None)
-        path = table.path
-        del table  # an archive holds its rows
-    tell_rejected(rejects, len(rows.y), arguments.reject)
+    tables = _read_tables(arguments, next(iter(models)) if len(models) == 1 else None, choice)
+    rows, path = tables.rows, tables.path
     model = models[rows.has_labels]
     columns = choice.columns_for(rows, path, model)
+    tell_identifiers(rows, path)
     model.set_params(columns=columns)
     held_out = np.zeros(len(rows.y), dtype=bool)
     order = np.random.default_rng(arguments.seed or 0).permutation(len(rows.y))
     held_out[order[: round(arguments.holdout * len(rows.y))]] = True
     rows, rest = rows.divided(held_out)
     started = time.perf_counter()
-    with _naming(path):
-        _train(model, choice.form_of(rows, columns), rows.y)
+    _train(model, choice, tables._replace(rows=rows))
     output, shown = ("/dev/stdout", "standard output") if arguments.output == STDIN else (arguments.output,) * 2
     save(model, output)
     say(f"trained {type(model).__name__} on {len(rows.y)} rows of {rows.X.shape[1]} columns in "
         f"{time.perf_counter() - started:.2f} s: {shown}")
     tell_dropped(model)
-    if len(rest.y):
-        score = model.score(choice.form_of(rest, columns), rest.y)
-        say(f"accuracy on {len(rest.y)} held-out rows: {100 * score:.2f} %" if rows.has_labels
-            else f"R^2 on {len(rest.y)} held-out rows: {score:.4f}")
+    _tell_score(model, choice.form_of(rest, columns), rest, "held-out rows")
+    if tables.eval_rows is not None:
+        _tell_score(model, choice.form_of(tables.eval_rows, columns), tables.eval_rows, f"rows of {tables.eval_path}")
+
+
+def _read_tables(arguments: argparse.Namespace, classifies: bool | None, choice: ColumnChoice) -> _Tables:
+    """All rows that the arguments name; the files are closed."""
+    with opened_rejects(arguments.reject) as rejects:
+        table = open_table(arguments.data, table_format(arguments))
+        roles = roles_of(table, arguments.target, arguments.weight, arguments.features, arguments.drop)
+        rows = read_training(table, roles, classifies, None if arguments.reject is None else rejects,
+                             choice.categorical if choice.takes_words else None)
+    tell_rejected(rejects, len(rows.y), arguments.reject)
+    if arguments.eval is None:
+        return _Tables(table.path, rows, None, None)
+    other = open_table(arguments.eval, table_format(arguments), table.columns or ())
+    return _Tables(table.path, rows, other.path, read_more(other, roles.in_table(table, other), rows))
+
+
+def _tell_score(model: Any, form: Any, rows: TrainingTable, which: str) -> None:
+    """Say how good a model is on some rows, if there are any."""
+    if not len(rows.y):
+        return
+    score = model.score(form, rows.y, sample_weight=rows.weights)
+    weighted = "" if rows.weights is None else "weighted "
+    say(printable(f"{weighted}accuracy on {len(rows.y)} {which}: {100 * score:.2f} %" if rows.has_labels
+                  else f"{weighted}R^2 on {len(rows.y)} {which}: {score:.4f}"))
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     """Refuse, before any work, outputs that are inputs or cannot be written."""
     outputs = [output for output in (arguments.output, arguments.reject) if output not in (None, STDIN)]
     for output in outputs:
-        check_output(output, arguments.data)
+        check_output(output, arguments.data, *([] if arguments.eval is None else [arguments.eval]))
     if len(set(map(os.path.realpath, outputs))) < len(outputs):
         raise UsageError(f"MODEL and --reject must be two files, got {arguments.reject!r} for both")
 
@@ -85,8 +112,10 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Colum
             params |= {"columns": choice.columns} if choice.is_said else {}
             params |= {} if arguments.seed is None else {"random_state": arguments.seed}
             params |= {} if arguments.threads is None else {"n_threads": arguments.threads}
-            model = FAMILIES[name].load()().set_params(**params)
+            model: Any = FAMILIES[name].load()().set_params(**params)
             model._check_params()
+            if arguments.eval is not None and "eval_set" not in inspect.signature(model.fit).parameters:
+                raise InvalidInputError(f"--eval needs a model that is trained in rounds, which {name} is not")
             models[FAMILIES[name].task == "classifier"] = model
         except InvalidInputError as error:
             errors.append(error)
@@ -106,16 +135,20 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, {"None": None, "True": True, "False": False}.get(value, value)
 
 
-def _train(model: Any, rows: Any, y: NDArray[Any]) -> None:
+def _train(model: Any, choice: ColumnChoice, tables: _Tables) -> None:
     """Fit, with a progress bar of rounds, epochs or other steps."""
+    rows, others = tables.rows, tables.eval_rows
     n_rounds = next((getattr(model, name) for name in ("n_estimators", "max_epochs") if hasattr(model, name)), None)
     if hasattr(model, "n_members"):  # members would be trained one after the other for a callback
         n_rounds = None
-    with Progress("training", n_rounds or 1) as bar, listening(bar.show):
-        if n_rounds is None:
-            model.fit(rows, y)
-        else:
-            model.fit(rows, y, callback=lambda info: bar.update(info.n_rounds, note=_losses(info)))
+    with Progress("training", n_rounds or 1) as bar, listening(bar.show), _naming(tables):
+        more: dict[str, Any] = {} if rows.weights is None else {"sample_weight": rows.weights}
+        if others is not None:
+            weights = () if others.weights is None else (others.weights,)
+            more["eval_set"] = (choice.form_of(others, model.columns), others.y, *weights)
+        if n_rounds is not None:
+            more["callback"] = lambda info: bar.update(info.n_rounds, note=_losses(info))
+        model.fit(choice.form_of(rows, model.columns), rows.y, **more)
 
 
 def _losses(info: RoundInfo) -> str:
@@ -124,9 +157,10 @@ def _losses(info: RoundInfo) -> str:
 
 
 @contextlib.contextmanager
-def _naming(path: str) -> Iterator[None]:
+def _naming(tables: _Tables) -> Iterator[None]:
     """Put the name of the file before what is wrong with its data."""
     try:
         yield
     except InvalidInputError as error:
+        path = tables.eval_path if str(error).startswith("eval_set") else tables.path
         raise InvalidInputError(f"{path}: {error}") from error

@@ -1,10 +1,14 @@
 """`--columns` and `--categorical` of `rffkern fit`: which column map a model gets."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .._columns.column_map import ColumnMap
-from .._columns.raw import CATEGORY, DATE, EMPTY
+from .._columns.raw import CATEGORY, DATE, EMPTY, NUMERIC
 from .._columns.survey import MAX_KEPT_LEVELS
 from ..errors import InvalidInputError
 from .streams import printable, say
@@ -12,6 +16,12 @@ from .training_columns import TrainingColumn
 from .training_table import TrainingTable
 
 _MOST_SHOWN = 12
+
+# Columns of fewer rows may hold distinct whole numbers by chance.
+_FEW_ROWS = 50
+
+# Names of columns that tell rows apart.
+_MARK = re.compile(r"(?:.*[ _.-])?(?:id|key|index|uuid|guid|no|nr)|unnamed: 0|", re.IGNORECASE)
 
 
 class ColumnChoice(NamedTuple):
@@ -101,6 +111,26 @@ def _tell(rows: TrainingTable, path: str, taken: Any) -> None:
 def _n_levels(column: TrainingColumn) -> str:
     n_levels = 2 if column.truth else len(column.levels)
     return str(n_levels) if n_levels <= MAX_KEPT_LEVELS else f"more than {MAX_KEPT_LEVELS}"
+
+
+def tell_identifiers(rows: TrainingTable, path: str) -> None:
+    """Say which columns number the rows, and are learned from by accident."""
+    found = [name for name, column, values in zip(rows.shown_names(), rows.columns, rows.X.T, strict=True)
+             if column.kind == NUMERIC and not column.n_missing and _are_numbers_of_rows(name, values)]
+    for name in found:
+        say(printable(f"{path}: column {name!r} has a number of its own for each row; --exclude leaves it out"))
+
+
+def _are_numbers_of_rows(name: str, values: NDArray[Any]) -> bool:
+    """Whether a column holds distinct whole numbers that follow on each other, or that its name calls a mark."""
+    n_rows = len(values)
+    if n_rows < _FEW_ROWS:
+        return False
+    low, high = float(values.min()), float(values.max())
+    if high - low == n_rows - 1:
+        places = values - low
+        return bool((places == np.floor(places)).all() and (np.bincount(places.astype(np.intp)) == 1).all())
+    return _MARK.fullmatch(name) is not None and len(np.unique(values)) == n_rows
 
 
 def tell_dropped(model: Any) -> None:

@@ -79,9 +79,16 @@ def _add_fit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]", ta
     fit.add_argument("-o", "--output", required=True, metavar="MODEL",
                      help="model file to write (.npz), or - for stdout")
     fit.add_argument("--target", metavar="COLUMN",
-                     help="name or 0-based index of the label column (default: y of a .npz, else the last column)")
-    fit.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
+                     help="name or 0-based index of the label column (default: y of a .npz, else the last column "
+                          "that no other option names)")
+    fit.add_argument("--features", action="append", default=[], metavar="COLUMNS",
+                     help=f"columns to train on (default: all that no other option names): {_COLUMNS}")
+    fit.add_argument("--drop", "--exclude", action="append", default=[], metavar="COLUMNS",
                      help=f"columns not to train on: {_COLUMNS}")
+    fit.add_argument("--weight", metavar="COLUMN", help="column with the weights of the rows")
+    fit.add_argument("--eval", metavar="FILE",
+                     help="table of the same columns to measure the loss on after each round, so that --set "
+                          "early_stopping_rounds=N stops training, and to report the score on")
     fit.add_argument("--model", choices=[AUTO, *_PREDICTORS], default=AUTO, metavar="FAMILY",
                      help=f"family of models: {', '.join(_PREDICTORS)}; regressors predict numbers, the others classes "
                           f"(default: {AUTO}, which is {AUTOMATIC[0]} where the target holds words, truth values or "
@@ -170,7 +177,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments = parser.parse_args(argv)
         finally:  # --help ends here
             sys.stdout.flush()
-        inputs = {getattr(arguments, name, None) for name in ("data", "model")} - {None}
+        inputs = {getattr(arguments, name, None) for name in ("data", "model", "eval")} - {None}
         # A plain kill ends in the same clean-up as an exception: no temporary file is left.
         with contextlib.suppress(ValueError):  # only the main thread may ask for signals
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))

@@ -14,8 +14,9 @@ from .array_table import ArrayTable
 from .labels import to_labels, to_targets
 from .progress import Progress
 from .rejects import Rejects
+from .roles import Roles
 from .streams import printable, say
-from .table import UNKNOWN, Cells, NamedRows, Table, Wanted, column_index, column_indices, column_label
+from .table import UNKNOWN, Cells, NamedRows, Table, Wanted, column_indices, column_label
 from .target_rule import holds_labels, told_rule
 from .training_columns import TrainingColumn, WordIndex, settled
 from .usage import UsageError
@@ -31,6 +32,7 @@ class TrainingTable(NamedTuple):
     names: list[str] | None  # of the columns
     columns: list[TrainingColumn]  # what they hold
     has_labels: bool = True  # whether y holds labels; else numbers
+    weights: NDArray[Any] | None = None  # of the rows
 
     def named(self) -> Any:
         """Numbers in the form that a model learns the column names from."""
@@ -59,7 +61,9 @@ class TrainingTable(NamedTuple):
 
     def divided(self, held_out: NDArray[np.bool_]) -> "tuple[TrainingTable, TrainingTable]":
         """The rows that are not held out, and those that are; the array is used again for the former."""
-        rest = self._replace(X=self.X[held_out], y=self.y[held_out])
+        weights = self.weights
+        rest = self._replace(X=self.X[held_out], y=self.y[held_out],
+                             weights=None if weights is None else weights[held_out])
         if not held_out.any():
             return self, rest
         n_kept = 0
@@ -67,7 +71,8 @@ class TrainingTable(NamedTuple):
             rows = self.X[start : start + 8192][~held_out[start : start + 8192]]
             self.X[n_kept : n_kept + len(rows)] = rows
             n_kept += len(rows)
-        return self._replace(X=self.X[:n_kept], y=self.y[~held_out]), rest
+        kept = None if weights is None else weights[~held_out]
+        return self._replace(X=self.X[:n_kept], y=self.y[~held_out], weights=kept), rest
 
 
 class _GrowingArray:
@@ -95,40 +100,45 @@ class _GrowingArray:
         return self._rows
 
 
-def read_training(table: Table, target_text: str | None, drop: list[str], classifies: bool | None,
-                  rejects: Rejects | None, categorical: list[str] | None = None) -> TrainingTable:
+def read_training(table: Table, roles: Roles, classifies: bool | None, rejects: Rejects | None,
+                  categorical: list[str] | None = None) -> TrainingTable:
     """All rows of a table, with labels or targets; `classifies` says which, None that they tell it.
 
     `categorical` names columns that are categories; without it, all columns are numbers without gaps.
     """
-    dropped = column_indices(table, drop)
-    usable = [j for j in range(table.n_columns) if j not in dropped]
-    target = None if table.has_labels or not usable else usable[-1]
-    if target_text is not None:
-        target = column_index(table, target_text)
-        if target in dropped:
-            raise UsageError(f"--target and --drop must name different columns, got {target_text!r} for both")
-    features = [j for j in usable if j != target]
-    if not features:
-        raise InvalidInputError(f"{table.path}: expected at least one column besides the labels")
-    names = [table.columns[j] for j in features] if table.columns else None
     marked = column_indices(table, categorical or ())
     for j in marked:
-        if j not in features:
+        if j not in roles.features:
             raise UsageError(f"--categorical must name columns to train on, got {column_label(j, table.columns)}")
-    cells = [] if categorical is None else [Cells(CATEGORY if j in marked else UNKNOWN, gaps=True) for j in features]
-    X, labels, columns = _read_rows(table, features, target, classifies is not False, rejects, cells)
-    has_labels = holds_labels(labels) if classifies is None else classifies
+    cells = [] if categorical is None else [Cells(CATEGORY if j in marked else UNKNOWN, gaps=True)
+                                            for j in roles.features]
+    rows = _read_rows(table, roles, classifies is not False, rejects, cells)
+    has_labels = holds_labels(rows.labels) if classifies is None else classifies
     try:
-        y = _checked_labels(table, labels) if has_labels else to_targets(labels, table.path)
+        y = _checked_labels(table, rows.labels) if has_labels else to_targets(rows.labels, table.path)
     except InvalidInputError as error:
         if classifies is None and not has_labels and rejects is not None:  # the cells were read as words
             raise InvalidInputError(f"{error}; --model {AUTOMATIC[1]} rejects such rows") from error
         raise
-    told = told_rule(_target_name(table, target), y, has_labels) if classifies is None else None
+    told = told_rule(_target_name(table, roles.target), y, has_labels) if classifies is None else None
     if told is not None:
         say(printable(f"{table.path}: {told}"))
-    return TrainingTable(X, y, names, columns, has_labels)
+    names = [table.columns[j] for j in roles.features] if table.columns else None
+    return TrainingTable(rows.X, y, names, rows.columns, has_labels, rows.weights)
+
+
+def read_more(table: Table, roles: Roles, training: TrainingTable) -> TrainingTable:
+    """All rows of another table, whose columns hold what those of a training table do."""
+    kinds = [CATEGORY if column.levels or column.truth else column.kind for column in training.columns]
+    cells = [Cells(kind, gaps=True) for kind in kinds]
+    rows = _read_rows(table, roles, training.has_labels, None, cells)
+    if not training.has_labels:
+        y: NDArray[Any] = to_targets(rows.labels, table.path)
+    elif training.y.dtype.kind == "U":
+        y = np.concatenate(rows.labels)
+    else:
+        y = to_labels(rows.labels, table.path)
+    return training._replace(X=rows.X, y=y, columns=rows.columns, weights=rows.weights)
 
 
 def _checked_labels(table: Table, blocks: list[NDArray[Any]]) -> NDArray[Any]:
@@ -147,15 +157,23 @@ def _target_name(table: Table, target: int | None) -> str:
     return f"target {table.columns[target]!r}" if table.columns else f"target column {target + 1}"
 
 
-def _read_rows(table: Table, features: list[int], target: int | None, classifies: bool, rejects: Rejects | None,
-               cells: list[Cells]) -> tuple[NDArray[Any], list[NDArray[Any]], list[TrainingColumn]]:
-    """Rows, labels of each block, and what the columns hold."""
-    # A target that must be a number is read as one, beside the features.
-    as_number = not classifies and target is not None
-    wanted = Wanted([*features, target] if as_number and target is not None else features,
-                    None if as_number else target, reject=rejects is not None,
-                    cells=[*cells, Cells()] if cells and as_number else cells)
-    rows, labels, n_rows = _GrowingArray(), [], 0
+class _Rows(NamedTuple):
+    """What is read of a table."""
+
+    X: NDArray[Any]
+    labels: list[NDArray[Any]]  # of each block
+    columns: list[TrainingColumn]
+    weights: NDArray[Any] | None
+
+
+def _read_rows(table: Table, roles: Roles, classifies: bool, rejects: Rejects | None, cells: list[Cells]) -> _Rows:
+    """Rows, labels of each block, weights, and what the columns hold."""
+    # A target that must be a number is read as one, beside the features, as weights are.
+    features, target = roles.features, None if classifies else roles.target
+    numbers = [j for j in (roles.weight, target) if j is not None]
+    wanted = Wanted([*features, *numbers], roles.target if classifies else None, reject=rejects is not None,
+                    cells=[*cells, *(Cells() for _ in numbers)] if cells else cells)
+    rows, labels, weights, n_rows = _GrowingArray(), [], [], 0
     found: Sequence[Cells] = cells
     words = WordIndex()
     held = table.X if isinstance(table, ArrayTable) and table.is_held(features) and rejects is None else None
@@ -165,7 +183,8 @@ def _read_rows(table: Table, features: list[int], target: int | None, classifies
             X = block.X[:, : len(features)]
             if held is None:
                 rows.add(X)
-            labels.append(block.X[:, -1].copy() if as_number else np.asarray(block.labels))
+            labels.append(block.X[:, -1].copy() if target is not None else np.asarray(block.labels))
+            weights.append(block.X[:, len(features)].copy() if roles.weight is not None else np.empty(0))
             n_rows += len(X)
             found = block.cells
             if rejects is not None:
@@ -177,4 +196,5 @@ def _read_rows(table: Table, features: list[int], target: int | None, classifies
                                 else f"{table.path}: the file holds no rows{refused}")
     X = rows.array() if held is None else held
     asked = [each.kind == CATEGORY for each in cells] or [False] * len(features)
-    return X, labels, settled(X, found, words, asked)
+    return _Rows(X, labels, settled(X, found, words, asked), np.concatenate(weights) if roles.weight is not None
+                 else None)

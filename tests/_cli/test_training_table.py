@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rffkern._cli.readers import open_table
+from rffkern._cli.roles import roles_of
 from rffkern._cli.training_table import TrainingTable, _GrowingArray, read_training
 
 
@@ -36,26 +37,29 @@ def test_rows_are_divided_in_their_order(rng, share):
 def test_rows_of_an_archive_are_not_copied(tmp_path, rng):
     np.savez(tmp_path / "t.npz", X=rng.standard_normal((50, 3)), y=np.arange(50) % 2)
     table = open_table(str(tmp_path / "t.npz"))
-    assert read_training(table, None, [], True, None).X is table.X
-    assert read_training(table, None, ["1"], True, None).X.shape == (50, 2)
+    assert read_training(table, roles_of(table, None, None, [], []), True, None).X is table.X
+    assert read_training(table, roles_of(table, None, None, [], ["1"]), True, None).X.shape == (50, 2)
 
 
 def test_targets_are_read_as_numbers(tmp_path):
     (tmp_path / "t.csv").write_text("a,y,b\n1,2.5,3\n4,-1e3,6\n")
-    rows = read_training(open_table(str(tmp_path / "t.csv")), "y", [], False, None)
+    table = open_table(str(tmp_path / "t.csv"))
+    rows = read_training(table, roles_of(table, "y", None, [], []), False, None)
     assert (rows.X.tolist(), rows.y.tolist(), rows.names) == ([[1.0, 3.0], [4.0, 6.0]], [2.5, -1000.0], ["a", "b"])
 
 
 MEASURE = """
 import sys
 from rffkern._cli.readers import open_table
+from rffkern._cli.roles import Roles
 from rffkern._cli.training_table import read_training
+roles = Roles(list(range(100)), 100, None)
 def peak():
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-read_training(open_table("few.csv"), None, [], True, None)
+read_training(open_table("few.csv"), roles, True, None)
 before = peak()
-rows = read_training(open_table("many.csv"), None, [], True, None)
+rows = read_training(open_table("many.csv"), roles, True, None)
 print(rows.X.nbytes // 1024, peak() - before)
 """
 
