@@ -31,6 +31,7 @@ _MODULES = {
     "TermExpansion": "term_expansion",
     "load": "serialize",
     "save": "serialize",
+    "set_num_threads": "_data.threads",
     "show_config": "_system.config",
 } | {family.class_name: family.module for family in _FAMILIES.values()}
 
@@ -64,6 +65,7 @@ __all__ = [
     "__version__",
     "load",
     "save",
+    "set_num_threads",
     "show_config",
 ]
 

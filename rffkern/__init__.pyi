@@ -6,6 +6,7 @@ from ._boosting.estimators import FourierBoostingClassifier as FourierBoostingCl
 from ._boosting.estimators import FourierBoostingRegressor as FourierBoostingRegressor
 from ._columns.column_map import ColumnMap as ColumnMap
 from ._data.row_blocks import RowBlocks as RowBlocks
+from ._data.threads import set_num_threads as set_num_threads
 from ._gbrff.gbrff1 import GBRFF1Classifier as GBRFF1Classifier
 from ._gbrff.gbrff2 import GBRFF2Classifier as GBRFF2Classifier
 from ._gbrff.least_squares import GBRFFClassifier as GBRFFClassifier
@@ -57,5 +58,6 @@ __all__ = [
     "__version__",
     "load",
     "save",
+    "set_num_threads",
     "show_config",
 ]

@@ -13,6 +13,55 @@ _CGROUP_V1 = "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_
 
 _import_pid = os.getpid()
 
+_chosen: int | None = None  # by `set_num_threads`
+
+
+class _Choice:
+    """Takes a number of threads back at the end of a `with` block."""
+
+    def __init__(self, before: int | None) -> None:
+        self._before = before
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        global _chosen
+        _chosen = self._before
+
+
+def set_num_threads(n_threads: int | None) -> _Choice:
+    """Set how many threads are used where `n_threads` is None.
+
+    Parameters
+    ----------
+    n_threads : int in [1, 1024] or None
+        The number, in this process and all of its threads; it is held to the CPUs that are there.  None for the CPUs
+        that this process may use, which is also the number before any call.
+
+    Returns
+    -------
+    context manager
+        At the end of a `with` block the number is what it was before the call.
+
+    Raises
+    ------
+    InvalidInputError
+        If n_threads is out of range.
+
+    Examples
+    --------
+    >>> from rffkern import set_num_threads, show_config
+    >>> with set_num_threads(1):
+    ...     show_config("dicts")["threads"]
+    1
+    """
+    global _chosen
+    if n_threads is not None:
+        n_threads = check_scalar("n_threads", n_threads, int, low=1, high=MAX_THREADS)
+    choice, _chosen = _Choice(_chosen), n_threads
+    return choice
+
 
 def _read_words(path: str) -> list[str]:
     try:
@@ -38,8 +87,13 @@ def machine_cpus() -> int:
 
 
 def available_cpus() -> int:
-    """Number of CPUs to use where none is asked for: those that are there, or OMP_NUM_THREADS if that is smaller."""
+    """Number of CPUs to use where none is asked for: those that are there, or fewer where fewer are set.
+
+    `set_num_threads` sets them, or else OMP_NUM_THREADS.
+    """
     count = machine_cpus()
+    if _chosen is not None:
+        return min(count, _chosen)
     limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     return min(count, int(limit)) if limit.isdigit() and int(limit) > 0 else count
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from rffkern import GBRFF2Classifier, InvalidInputError
+from rffkern import GBRFF2Classifier, InvalidInputError, set_num_threads
 from rffkern._data import threads as _threads
 from rffkern._data.threads import available_cpus, check_n_threads
 from rffkern._kernels import simd
@@ -34,6 +34,24 @@ def test_no_more_threads_than_cpus(sixteen_cpus, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     assert check_n_threads(None, LARGE) == 2
     assert check_n_threads(5, LARGE) == 5  # asked for
+
+
+def test_a_number_that_is_set(sixteen_cpus, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    with set_num_threads(5):
+        assert check_n_threads(None, LARGE) == 5
+        assert check_n_threads(7, LARGE) == 7  # asked for
+        with set_num_threads(np.int64(40)):
+            assert check_n_threads(None, LARGE) == 16
+        with set_num_threads(None):
+            assert check_n_threads(None, LARGE) == 2
+        assert check_n_threads(None, LARGE) == 5
+        set_num_threads(3)
+        assert available_cpus() == 3
+    assert check_n_threads(None, LARGE) == 2
+    for value in (0, 1025, 1.5, True):
+        with pytest.raises(InvalidInputError, match="n_threads must be an integer"):
+            set_num_threads(value)
 
 
 def test_bad_counts():
