@@ -29,7 +29,9 @@ _MODULES = {
     "KernelExpansion": "expansion",
     "RowBlocks": "_data.row_blocks",
     "TermExpansion": "term_expansion",
+    "dumps": "serialize",
     "load": "serialize",
+    "loads": "serialize",
     "save": "serialize",
     "show_config": "_system.config",
 } | {family.class_name: family.module for family in _FAMILIES.values()}
@@ -62,7 +64,9 @@ __all__ = [
     "TermExpansion",
     "TrainingStateError",
     "__version__",
+    "dumps",
     "load",
+    "loads",
     "save",
     "show_config",
 ]

@@ -26,7 +26,9 @@ from .errors import RFFKernError as RFFKernError
 from .errors import TrainingStateError as TrainingStateError
 from .expansion import FourierExpansion as FourierExpansion
 from .expansion import KernelExpansion as KernelExpansion
+from .serialize import dumps as dumps
 from .serialize import load as load
+from .serialize import loads as loads
 from .serialize import save as save
 from .term_expansion import TermExpansion as TermExpansion
 
@@ -55,7 +57,9 @@ __all__ = [
     "TermExpansion",
     "TrainingStateError",
     "__version__",
+    "dumps",
     "load",
+    "loads",
     "save",
     "show_config",
 ]

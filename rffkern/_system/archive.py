@@ -93,17 +93,6 @@ def make_header(family: str, class_name: str, *, params: Mapping[str, Any], clas
     }
 
 
-def read_bytes(path: str | os.PathLike[str], max_bytes: int) -> bytes:
-    """The bytes of a file, read in pieces: to ask for max_bytes at once would allocate them."""
-    content = bytearray()
-    with open(path, "rb") as file:
-        while piece := file.read(1 << 20):
-            content += piece
-            if len(content) > max_bytes:
-                raise FormatError(f"{os.fspath(path)}: larger than max_bytes = {max_bytes}")
-    return bytes(content)
-
-
 def encode(header: Header, arrays: Mapping[str, Real]) -> bytes:
     """The bytes of a file; the same contents give the same bytes."""
     import hashlib

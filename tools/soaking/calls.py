@@ -184,6 +184,7 @@ def _calls(model, X, y, folder):
     yield "save", lambda: rffkern.save(model, folder / "model.npz")
     if expansion is not None:
         yield "load", lambda: str(rffkern.load(folder / "model.npz"))
+        yield "loads", lambda: str(rffkern.loads(rffkern.dumps(model)))
     for name in public(ColumnMap):
         yield f"map {name}", lambda name=name: MAP_CALLS[name](ColumnMap(NUMERIC_FORMS).fit(X, y), X, y)
     for name, given in {"blocks": RowBlocks([X[:1], X[1:]]), "one block": RowBlocks([X])}.items():
