@@ -2,7 +2,6 @@
 
 import copy
 import functools
-import io
 import json
 import os
 import subprocess

@@ -12,7 +12,6 @@ may have beside stored members, and all of it is compared with the list at its e
 
 import io
 import math
-import os
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
