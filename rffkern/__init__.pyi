@@ -11,7 +11,7 @@ from ._gbrff.gbrff2 import GBRFF2Classifier as GBRFF2Classifier
 from ._gbrff.least_squares import GBRFFClassifier as GBRFFClassifier
 from ._gbrff.least_squares import GBRFFRegressor as GBRFFRegressor
 from ._pbrff.estimators import PBRFFClassifier as PBRFFClassifier
-from ._pbrff.estimators import PBRFFTransformer as PBRFFTransformer
+from ._pbrff.transformer import PBRFFTransformer as PBRFFTransformer
 from ._rffnet.estimators import RFFNetClassifier as RFFNetClassifier
 from ._rffnet.estimators import RFFNetRegressor as RFFNetRegressor
 from ._sparse.estimators import SparseKernelClassifier as SparseKernelClassifier

@@ -1,6 +1,6 @@
 """Fourier boosting: a classifier and a regressor that need no tuning."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from .._columns.column_map import ColumnMap
 from .._data.arguments import Choice, Number, RandomSource
 from .._data.training_rows import Training
-from .._estimator.base import Check, Classifier, Model, Regressor
-from .._estimator.links import SoftmaxLink, probabilities
+from .._estimator.base import Check, Model
+from .._estimator.links import SoftmaxLink
 from .._estimator.parameters import CLASSES_, Parameter
+from .._estimator.staged import StagedClassifier, StagedRegressor
 from .._kernels import boost_losses
 from ..errors import InvalidInputError
 from ..expansion import Expansion
@@ -75,7 +76,7 @@ class _FourierBoosting(Insight, Model):
         return super()._restored(expansion, arrays, classes) | {"n_estimators_": n_rounds, "n_members_": int(counts[0])}
 
 
-class FourierBoostingClassifier(_FourierBoosting, Classifier):
+class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     """Gradient boosting of waves and tables, with nothing to tune.
 
     The score of a row is the mean of those of several members.  A member adds terms of two kinds, one in a round: a
@@ -141,27 +142,6 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
         self.n_threads = n_threads
         self.verbose = verbose
 
-    def staged_decision_function(self, X: Any) -> Iterator[Double]:
-        """Yield `decision_function(X)` after each round; the last equals it up to rounding.
-
-        A member that has ended stays as it is while others go on.
-        """
-        for scores in self._snapshot()._staged(X):
-            yield scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Yield `predict(X)` after each round; the last equals it but for ties that rounding decides."""
-        now = self._snapshot()
-        for scores in now._staged(X):
-            chosen = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
-            yield now.classes_[chosen.astype(np.intp)]
-
-    def staged_predict_proba(self, X: Any) -> Iterator[Double]:
-        """Yield `predict_proba(X)` after each round; the last equals it up to rounding."""
-        now = self._snapshot()
-        for scores in now._staged(X):
-            yield probabilities(now._link(), scores)
-
     def _link(self) -> SoftmaxLink:
         """From scores to probabilities."""
         return SoftmaxLink()
@@ -199,7 +179,7 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
         return self
 
 
-class FourierBoostingRegressor(_FourierBoosting, Regressor):
+class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     """Gradient boosting of waves and tables for real targets, with nothing to tune.
 
     See `FourierBoostingClassifier`.  Several targets share all terms.  Quantiles are moved in the end, so that their
@@ -343,19 +323,6 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
         if now.loss != "quantile" or now.expansion_.n_outputs != len(now._quantiles()):
             raise InvalidInputError('predict_quantiles needs loss="quantile" and one target')
         return np.sort(now._raw_scores(X), axis=1)
-
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Yield `predict(X)` after each round; the last equals it up to rounding.
-
-        A member that has ended stays as it is while others go on.
-        """
-        now = self._snapshot()
-        for scores in now._staged(X):
-            predicted = now._targets_of(scores)
-            yield predicted[:, 0] if predicted.shape[1] == 1 else predicted
-
-    def _predictions(self, X: Any) -> Double:
-        return self._targets_of(self._raw_scores(X))
 
     def _targets_of(self, scores: Double) -> Double:
         """Targets from scores, (n_samples, n_targets)."""

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from ..errors import InvalidInputError, NotFittedError
 from .arguments import Check
+from .routing import add_setters, requests_of
 
 _WIDTH = 116
 
@@ -90,6 +91,15 @@ class Parametrised:
     _parameters: ClassVar[tuple[Parameter, ...]] = ()
     _attributes: ClassVar[tuple[Attribute, ...]] = ()
     _arguments: ClassVar[dict[str, Attribute]] = {}  # of methods, where the class has a description of its own
+
+    def __init_subclass__(cls) -> None:
+        """Give a class what scikit-learn sets requests by."""
+        super().__init_subclass__()
+        add_setters(cls)
+
+    def get_metadata_routing(self) -> Any:
+        """Return what scikit-learn asks for: which arguments it is to hand on to which method."""
+        return requests_of(self)
 
     @classmethod
     def _param_names(cls) -> list[str]:

@@ -169,8 +169,6 @@ def restored_rounds(expansion: Any, curves: Mapping[str, Double], n_components: 
 
 
 def staged_scores(model: Any, X: Any) -> Iterator[Double]:
-    """Yield the scores after each round kept: (n_samples,) of one output, (n_samples, n_outputs) of more."""
-    now = model._snapshot()
-    X, expansion = now._check_rows(X), now.expansion_
-    for scores in expansion.staged_score(X, expansion.n_outputs * now.n_components_, n_threads=now.n_threads):
-        yield scores[:, 0] if expansion.n_outputs == 1 else scores
+    """Yield the scores of a snapshot after each round kept, (n_samples, n_outputs)."""
+    X, expansion = model._check_rows(X), model.expansion_
+    yield from expansion.staged_score(X, expansion.n_outputs * model.n_components_, n_threads=model.n_threads)

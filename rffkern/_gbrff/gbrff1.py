@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arguments import Choice, RandomSource
-from .._estimator.base import Classifier
 from .._estimator.parameters import (
     BETA,
     CLASSES_,
@@ -28,6 +27,7 @@ from .._estimator.parameters import (
     VERBOSE,
     Parameter,
 )
+from .._estimator.staged import StagedClassifier
 from ..expansion import Expansion
 from .fit import Callback, Recipe, restored_rounds, staged_scores, train
 from .landmark_learner import LandmarkOptions, PhaseLearner, as_printed, landmark_learner, with_landmarks
@@ -45,7 +45,7 @@ from .parameters import (
 from .workspace import LandmarkWorkspace, TrainingWorkspace
 
 
-class GBRFF1Classifier(Classifier):
+class GBRFF1Classifier(StagedClassifier):
     """Gradient boosting of learned landmarks on random Fourier features.
 
     The model is H(x) = H^0 + sum over t of alpha_t sum over j of q_tj cos(omega_tj . (x_t - x)).  Each round draws K
@@ -191,6 +191,5 @@ class GBRFF1Classifier(Classifier):
         restored = super()._restored(expansion, arrays, classes)
         return restored | restored_rounds(expansion, arrays, self.n_components)
 
-    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Yield `decision_function(X)` after each round kept; the last equals it up to rounding."""
+    def _staged(self, X: Any) -> Iterator[NDArray[np.float64]]:
         return staged_scores(self, X)

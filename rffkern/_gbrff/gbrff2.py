@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arguments import Number, RandomSource
-from .._estimator.base import Classifier
 from .._estimator.parameters import (
     CLASSES_,
     COLUMNS,
@@ -29,6 +28,7 @@ from .._estimator.parameters import (
     VERBOSE,
     Parameter,
 )
+from .._estimator.staged import StagedClassifier
 from .._kernels import gbrff_omega, gbrff_phase, lbfgs
 from ..expansion import Expansion
 from .fit import Callback, Recipe, SearchSetting, restored_rounds, staged_scores, train
@@ -63,7 +63,7 @@ class _CosineSearch:
         return CosineSum(omega[None], np.array([phase]), ALONE)
 
 
-class GBRFF2Classifier(Classifier):
+class GBRFF2Classifier(StagedClassifier):
     """Gradient boosting of learned random Fourier features.
 
     The model is H(x) = H^0 + sum over t of alpha_t cos(omega_t . x - b_t).  Each round draws omega from the spectral
@@ -193,6 +193,5 @@ class GBRFF2Classifier(Classifier):
                   classes: NDArray[Any] | None) -> dict[str, Any]:
         return super()._restored(expansion, arrays, classes) | restored_rounds(expansion, arrays)
 
-    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Yield `decision_function(X)` after each round kept; the last equals it up to rounding."""
+    def _staged(self, X: Any) -> Iterator[NDArray[np.float64]]:
         return staged_scores(self, X)

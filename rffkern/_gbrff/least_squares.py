@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arguments import Choice, RandomSource
-from .._estimator.base import Classifier, Regressor
 from .._estimator.links import LinearLink, Link
 from .._estimator.parameters import (
     BETA,
@@ -28,6 +27,7 @@ from .._estimator.parameters import (
     VERBOSE,
     Parameter,
 )
+from .._estimator.staged import StagedClassifier, StagedRegressor
 from ..expansion import Expansion
 from .fit import Callback, Recipe, restored_rounds, staged_scores, train
 from .landmark_learner import (
@@ -99,7 +99,7 @@ def _recipe(model: "GBRFFRegressor | GBRFFClassifier") -> Recipe[LandmarkWorkspa
     return Recipe(SquaredLossState, LandmarkWorkspace, make_search, model.n_components)
 
 
-class GBRFFRegressor(Regressor):
+class GBRFFRegressor(StagedRegressor):
     """Gradient boosting of learned landmarks for the squared error.
 
     The model is H(x) = H_0 + sum over t of v alpha_t sum over j of q_tj cos(omega_tj . (x_t - x)).  Each round draws K
@@ -203,12 +203,11 @@ class GBRFFRegressor(Regressor):
         restored = super()._restored(expansion, arrays, classes)
         return restored | restored_rounds(expansion, arrays, self.n_components)
 
-    def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Yield `predict(X)` after each round kept; the last equals it up to rounding."""
+    def _staged(self, X: Any) -> Iterator[NDArray[np.float64]]:
         return staged_scores(self, X)
 
 
-class GBRFFClassifier(Classifier):
+class GBRFFClassifier(StagedClassifier):
     """Gradient boosting of learned landmarks for the squared error on labels -1 and +1.
 
     The algorithm is that of `GBRFFRegressor` on y in {-1, +1}, which is not standardised.  H estimates the mean of y,
@@ -308,6 +307,5 @@ class GBRFFClassifier(Classifier):
         restored = super()._restored(expansion, arrays, classes)
         return restored | restored_rounds(expansion, arrays, self.n_components)
 
-    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Yield `decision_function(X)` after each round kept; the last equals it up to rounding."""
+    def _staged(self, X: Any) -> Iterator[NDArray[np.float64]]:
         return staged_scores(self, X)

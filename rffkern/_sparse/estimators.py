@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arguments import Choice, Number, RandomSource, check_all
-from .._estimator.base import Classifier, Model, Regressor
+from .._estimator.base import Model
 from .._estimator.links import LinearLink, Link
 from .._estimator.parameters import (
     ARGUMENTS,
@@ -26,6 +26,7 @@ from .._estimator.parameters import (
     Attribute,
     Parameter,
 )
+from .._estimator.staged import StagedClassifier, StagedRegressor
 from .._kernels.sparse_selection import RULES
 from ..expansion import KernelExpansion
 from .ensemble import learn_from_active_rows, learn_from_all_rows
@@ -142,12 +143,15 @@ class _SparseKernelMachine(Model):
         """The weight lambda of the regulariser."""
         return float(self.kernel_parameters_[0])
 
+    def _staged(self, X: Any) -> Iterator[Double]:
+        return staged_scores(self, X)
+
     def _restored(self, expansion: Any, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
         return super()._restored(expansion, arrays, classes) | restored(self, expansion, arrays)
 
 
-class SparseKernelRegressor(_SparseKernelMachine, Regressor):
+class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     """Least squares on a growing ensemble of sparse kernel learners.
 
     The model is F(x) = F_0 + sum over m of c_m f_m(x) with weak learners f_m(x) = sum over s of a_ms k(x_ms, x).  The
@@ -262,12 +266,8 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
         self._keep(train(self, self._check_training(X, y, sample_weight, eval_set), callback, method))
         return self
 
-    def staged_predict(self, X: Any) -> Iterator[Double]:
-        """Yield `predict(X)` after each round kept; TrainingStateError for a model read from a file."""
-        return staged_scores(self, X)
 
-
-class SparseKernelClassifier(_SparseKernelMachine, Classifier):
+class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     """Least squares on labels -1 and +1 by a growing ensemble of sparse kernel learners.
 
     The model F(x) = F_0 + sum over m of c_m f_m(x), with weak learners f_m(x) = sum over s of a_ms k(x_ms, x), is that
@@ -382,7 +382,3 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
         method = Method((one_for_all, one_per_column), learn_from_all_rows if self.all_rows else learn_from_active_rows)
         self._keep(train(self, self._check_training(X, y, sample_weight, eval_set), callback, method))
         return self
-
-    def staged_decision_function(self, X: Any) -> Iterator[Double]:
-        """Yield `decision_function(X)` after each round kept; TrainingStateError for a model read from a file."""
-        return staged_scores(self, X)

@@ -4,6 +4,7 @@ import io
 import os
 import tempfile
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -70,9 +71,10 @@ def test_bytes(model, content, tmp_path):
 
 
 def test_open_files(model, content, tmp_path):
-    for file in (io.BytesIO(), open(tmp_path / "a", "w+b"), open(tmp_path / "b", "w+b", buffering=0),  # noqa: SIM115
-                 tempfile.SpooledTemporaryFile(16)):
-        with file:
+    paths = iter([tmp_path / "a", tmp_path / "b"])
+    for opened in (io.BytesIO, lambda: next(paths).open("w+b"), lambda: next(paths).open("w+b", buffering=0),
+                   partial(tempfile.SpooledTemporaryFile, 16)):
+        with opened() as file:
             file.write(b"before")
             save(model, file)
             assert not file.closed
