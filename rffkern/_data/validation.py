@@ -48,12 +48,23 @@ def refuse_masked(data: Any, name: str) -> None:
                                 f"{name}.filled(value)")
 
 
+def is_sparse(data: Any) -> bool:
+    """Whether data are a sparse matrix or array of SciPy."""
+    return hasattr(data, "toarray") and hasattr(data, "nnz")
+
+
+def refuse_sparse(data: Any, name: str) -> None:
+    """Refuse sparse data, saying how to read them."""
+    if is_sparse(data):
+        raise InvalidTypeError(f"{name} must be a dense array or table, got a sparse {type(data).__name__}; sparse "
+                               f"data is not supported, convert it with {name}.toarray(), or block by block with "
+                               f"rffkern.RowBlocks({name})")
+
+
 def as_numeric(data: Any, name: str) -> NDArray[Any]:
     """Return real numbers as an array of float32 or float64 in native byte order, of any shape."""
     refuse_masked(data, name)
-    if hasattr(data, "toarray") and hasattr(data, "nnz"):
-        raise InvalidTypeError(f"{name} must be a dense array, got a sparse {type(data).__name__}; "
-                               f"sparse data is not supported, convert it with {name}.toarray()")
+    refuse_sparse(data, name)
     try:
         array = np.asarray(data)
     except (ValueError, TypeError) as error:
