@@ -344,8 +344,9 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
     if header.get("columns") is not None:
         require("columns" in arrays, "the numbers of the columns are missing")
         column_map = _columns_from_json(header["columns"], header["feature_names"], arrays["columns"])
+    stored = [name for name in cls._fitted_curves if header["version"] >= cls._curves_since.get(name, 0)]
     expansion = _build_expansion(cls._expansion_form, arrays, header["version"],
-                                 (*cls._fitted_curves, *(["columns"] if column_map is not None else [])))
+                                 (*stored, *(["columns"] if column_map is not None else [])))
     model = cls(**_current_params(cls, header["params"], header["version"]))
     model._check_params()
     require(_agree(model.columns, column_map), "the parameter columns and the columns do not agree")
@@ -354,7 +355,8 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
         classes = labels_from_json(header["classes"], n_bytes)
     else:
         require(header["classes"] is None, "a model without classes holds some")
-    fitted = _fitted(model, header, expansion, {name: arrays[name] for name in cls._fitted_curves}, classes)
+    curves = {name: arrays[name] if name in stored else np.empty(0) for name in cls._fitted_curves}
+    fitted = _fitted(model, header, expansion, curves, classes)
     if column_map is not None:
         require(len(column_map.sources_) == expansion.n_features, "columns and expansion do not agree in number")
     model._keep(fitted._replace(column_map=column_map))
@@ -381,7 +383,9 @@ def _fitted(model: Model, header: Header, expansion: Expansion, curves: Mapping[
     n_columns = expansion.n_features if header.get("columns") is None else len(header["columns"]["columns"])
     names = _names_from_json(header["feature_names"], n_columns)
     importances = curves.get("feature_importances_")
-    require(importances is None or importances.shape == (n_columns,), "columns and importances do not agree in number")
+    unknown = "feature_importances_" in model._curves_since and importances is not None and importances.shape == (0,)
+    require(importances is None or unknown or importances.shape == (n_columns,),
+            "columns and importances do not agree in number")
     attributes = {**curves, **model._restored(expansion, curves, classes)}
     return Fitted(None if names is None else np.array(names, dtype=object), classes, expansion, attributes)
 

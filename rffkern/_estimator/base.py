@@ -22,6 +22,9 @@ Check = Callable[[Any, Any, Any], Training]  # of rows, labels or targets, and w
 # What a trial of a column map takes of these parameters at most.
 _TRIAL_SIZES = {"n_estimators": 50, "max_epochs": 300, "n_restarts": 1}
 
+# And what such a trial has no use for: its labels are others.
+_TRIAL_VALUES = {"class_weight": None, "warm_start": False}
+
 
 class Fitted(NamedTuple):
     """What training leaves, to be kept by an estimator."""
@@ -44,7 +47,9 @@ class Model(Parametrised):
     family: ClassVar[str]  # the name of the family in files and on the command line
     _expansion_form: ClassVar[type[Expansion]] = FourierExpansion
     _has_labels: ClassVar[bool] = True  # whether y are labels
+    _keeps_map: ClassVar[bool] = False  # whether `warm_start` takes other rows, which the first map serves too
     _fitted_curves: ClassVar[tuple[str, ...]] = ()  # names of fitted 1-D arrays that belong in a model file
+    _curves_since: ClassVar[dict[str, int]] = {}  # of those that older files lack, the format version; empty for these
     # How the parameters of older files become those of today: format version -> function of the parameters of files
     # before it.  A file passes through all functions of versions after its own, in their order.
     _params_before: ClassVar[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
@@ -102,12 +107,13 @@ class Model(Parametrised):
         if not hasattr(self, "expansion_"):
             raise not_fitted(type(self).__name__)
 
-    def _require_training_state(self, purpose: str) -> Any:
-        """What training left beside the function; TrainingStateError for a model read from a file."""
+    def _require_training_state(self, purpose: str, cause: str = "was read from a file",
+                                remedy: str = "call fit again") -> Any:
+        """What training left beside the function; TrainingStateError where there is none, which has a cause."""
         self._check_fitted()
         if not hasattr(self, "_training_state"):
-            raise TrainingStateError(f"this {type(self).__name__} was read from a file, which keeps the trained "
-                                     f"function but not what is needed {purpose}: call fit again")
+            raise TrainingStateError(f"this {type(self).__name__} {cause}, which keeps the trained function but not "
+                                     f"what is needed {purpose}: {remedy}")
         return self._training_state
 
     def _check_rows(self, X: Any) -> NDArray[Any]:
@@ -132,13 +138,13 @@ class Model(Parametrised):
 
     def _check_mapped(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
                       goes_on: bool | None = None, unmapped: NDArray[np.intp] | None = None) -> Training:
-        """Training rows by a check, mapped: by the first map, if any, where training goes on.
+        """Training rows by a check, mapped: by the first map, if any, where training goes on on other rows.
 
         A new map learns nothing of the rows `unmapped`, which are held out.
         """
         from .columns import map_more, map_training, with_mapped_evaluation
 
-        goes_on = getattr(self, "warm_start", False) if goes_on is None else goes_on
+        goes_on = (self._keeps_map and getattr(self, "warm_start", False)) if goes_on is None else goes_on
         if goes_on and hasattr(self, "expansion_"):
             mapped = map_more(vars(self).get("column_map_"), X, type(self).__name__)
         else:
@@ -160,9 +166,12 @@ class Model(Parametrised):
     def _trial_copy(self, standardize: bool) -> Any:
         """An untrained model that trains fast and answers like this one, to compare column maps by."""
         params = self.get_params(deep=False)
+        if params.get("warm_start") and "n_estimators" in params:
+            params["n_estimators"] = None  # more rounds, asked for later, must not change the choice
         params |= {name: limit if params[name] is None else min(params[name], limit)
                    for name, limit in _TRIAL_SIZES.items() if name in params}
         params |= {name: 0 for name in ("random_state", "verbose") if name in params}
+        params |= {name: value for name, value in _TRIAL_VALUES.items() if name in params}
         return type(self)(**params | {"columns": None, "standardize": standardize})
 
     def _tried(self, X: Any, y: Any, sample_weight: Any, standardize: bool) -> Any:

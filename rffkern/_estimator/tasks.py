@@ -13,6 +13,7 @@ from .._data.weights import check_weights
 from ..errors import InvalidInputError
 from ..expansion import Expansion
 from .base import Model
+from .class_weights import with_class_weights
 from .links import Link, LogisticLink, log_probabilities, probabilities
 
 Double = NDArray[np.float64]
@@ -21,6 +22,7 @@ Double = NDArray[np.float64]
 class Classifier(Model):
     """Base of classifiers: labels of any sortable type, one output for two classes and one per class for more."""
 
+    class_weight: Any
     classes_: NDArray[Any]
 
     def __sklearn_tags__(self) -> Any:
@@ -41,8 +43,20 @@ class Classifier(Model):
         """Check parameters and rows."""
         self._check_params()
         if self.columns is None:
-            return with_evaluation(check_labelled(X, y, sample_weight), eval_set)
-        return self._check_mapped(check_labelled, X, y, sample_weight, eval_set, unmapped=unmapped)
+            training = with_evaluation(check_labelled(X, y, sample_weight), eval_set)
+        else:
+            training = self._check_mapped(check_labelled, X, y, sample_weight, eval_set, unmapped=unmapped)
+        return with_class_weights(training, self.class_weight)
+
+    @classmethod
+    def _params_for_file(cls, params: dict[str, Any]) -> dict[str, Any]:
+        weights = params["class_weight"]
+        return params | {"class_weight": [*weights.items()]} if isinstance(weights, Mapping) else params
+
+    @classmethod
+    def _params_of_file(cls, params: dict[str, Any]) -> dict[str, Any]:
+        weights = params["class_weight"]
+        return params | {"class_weight": dict(weights)} if isinstance(weights, list) else params
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:

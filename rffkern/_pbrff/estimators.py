@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from .._data.arguments import Choice, Number, RandomSource, check_rng
 from .._data.threads import check_n_threads
-from .._data.training_rows import Training, check_labelled
+from .._data.training_rows import Training
 from .._estimator.base import Fitted
 from .._estimator.links import Link, LogisticLink
 from .._estimator.monitor import printing
 from .._estimator.parameters import (
+    CLASS_WEIGHT,
     CLASSES_,
     COLUMNS,
     EXPANSION_,
@@ -23,6 +24,7 @@ from .._estimator.parameters import (
     STANDARDIZE,
     Attribute,
     Parameter,
+    with_defaults,
 )
 from .._estimator.tasks import Classifier
 from ..expansion import Expansion, FourierExpansion
@@ -107,6 +109,7 @@ class PBRFFClassifier(Classifier):
         STANDARDIZE,
         PRECISION.described(PRECISION.text + "  A machine is also learned in double precision where rounding keeps its "
                             "gap above tol, or where tol is below 1e-6."),
+        CLASS_WEIGHT,
         COLUMNS,
         RANDOM_STATE.described(
             "Source of one `random` draw of n_landmarks numbers (k-means: for each class as many as it has centers, "
@@ -126,15 +129,15 @@ class PBRFFClassifier(Classifier):
         *KERNEL_ATTRIBUTES,
     )
     _fitted_curves = ("proba_slope_",)
-    _params_before = {5: with_verbose}
+    _params_before = {5: with_verbose, 7: with_defaults(class_weight=None)}
 
     proba_slope_: Double
 
     def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
                  beta: float = 1.0, C: float = 1.0, landmarks: str = "random", loss: str = "squared_hinge",
                  tol: float = 1e-4, standardize: bool = True, precision: str = "single",
-                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
-                 verbose: int = 0) -> None:
+                 class_weight: Any = None, columns: Any = None, random_state: RandomSource = None,
+                 n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma
@@ -145,6 +148,7 @@ class PBRFFClassifier(Classifier):
         self.tol = tol
         self.standardize = standardize
         self.precision = precision
+        self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
@@ -171,12 +175,8 @@ class PBRFFClassifier(Classifier):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        self._check_params()
+        training = self._check_training(X, y, sample_weight)
         rng = check_rng(self.random_state)
-        if self.columns is None:
-            training = check_labelled(X, y, sample_weight)
-        else:
-            training = self._check_mapped(check_labelled, X, y, sample_weight)
         signs = training.rows.targets()
         with printing() if self.verbose else contextlib.nullcontext():
             self._keep(self._learned(training, signs, rng))

@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 
 from .._data.arguments import RandomSource, check_rng
 from .._data.training_rows import Training, check_more_labels
+from .._estimator.class_weights import with_class_weights
 from .._estimator.links import SoftmaxLink
-from .._estimator.parameters import CLASSES_
+from .._estimator.parameters import CLASS_WEIGHT, CLASSES_, with_defaults
 from .._estimator.tasks import Classifier, Regressor
+from ..errors import InvalidInputError
 from .losses import Huber, Logistic, Loss, Pinball, ResidualLoss, Softmax, Squared
 from .model import RFFNet
 from .parameters import ATTRIBUTES, FEATURES, LOSS, STEPS, TRAINING, reg_lambda
@@ -234,14 +236,15 @@ class RFFNetClassifier(RFFNet, Classifier):
     True
     """
 
-    _parameters = (*FEATURES, *STEPS, reg_lambda(1, 0.001), *TRAINING)
+    _parameters = (*FEATURES, *STEPS, reg_lambda(1, 0.001), *TRAINING[:-4], CLASS_WEIGHT, *TRAINING[-4:])
+    _params_before = {**RFFNet._params_before, 7: with_defaults(class_weight=None)}
     _attributes = (CLASSES_, *ATTRIBUTES)
 
     def __init__(self, n_components: int | None = None, *, kernel: str = "gaussian", solver: str = "alternating",
                  learning_rate: float = 0.03, reg_lambda: float | str = "auto", reg_l1: float = 0.0,
                  batch_size: int = 32, max_epochs: int = 300, early_stopping_rounds: int | None = 10,
                  validation_fraction: float = 0.1, n_restarts: int | None = None, warm_start: bool = False,
-                 standardize: bool = True, precision: str = "single", columns: Any = None,
+                 standardize: bool = True, precision: str = "single", class_weight: Any = None, columns: Any = None,
                  random_state: RandomSource = None, n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -257,6 +260,7 @@ class RFFNetClassifier(RFFNet, Classifier):
         self.warm_start = warm_start
         self.standardize = standardize
         self.precision = precision
+        self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
@@ -328,6 +332,10 @@ class RFFNetClassifier(RFFNet, Classifier):
 
         training = check(X, y, sample_weight) if self.columns is None else self._check_mapped(
             check, X, y, sample_weight, goes_on=True)
+        if self.class_weight == "balanced":
+            raise InvalidInputError('class_weight must be a dict or None in partial_fit, which does not see all rows, '
+                                    'got "balanced"')
+        training = with_class_weights(training, self.class_weight)
         self._keep(partial_fit_network(self, training, _loss_of_classes(training), state_to_continue(self, training)))
         return self
 

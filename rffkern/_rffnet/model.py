@@ -25,6 +25,8 @@ class RFFNet(Model):
     _params_before = {3: with_early_stopping_rounds}
     _arguments = ARGUMENTS
 
+    _keeps_map = True
+
     warm_start: bool
     validation_fraction: float
     relevances_: Double

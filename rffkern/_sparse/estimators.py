@@ -11,6 +11,7 @@ from .._estimator.base import Model
 from .._estimator.links import LinearLink, Link
 from .._estimator.parameters import (
     ARGUMENTS,
+    CLASS_WEIGHT,
     CLASSES_,
     COLUMNS,
     EARLY_STOPPING_ROUNDS,
@@ -22,9 +23,11 @@ from .._estimator.parameters import (
     PRECISION,
     RANDOM_STATE,
     STANDARDIZE,
+    VALIDATION_FRACTION,
     VERBOSE,
     Attribute,
     Parameter,
+    with_defaults,
 )
 from .._estimator.staged import StagedClassifier, StagedRegressor
 from .._kernels.sparse_selection import RULES
@@ -73,6 +76,7 @@ _REST = (
     STANDARDIZE.described("Learn on columns of mean 0 and variance 1, in whose units length scales are then given.  "
                           "Prediction takes raw rows either way."),
     EARLY_STOPPING_ROUNDS,
+    VALIDATION_FRACTION,
     PRECISION.described(
         "Precision in which kernels are computed and columns are kept.  Sums over rows, coefficients and residuals are "
         'double in both.  "single" becomes "double" where rows lie farther than 353 length scales from the center of '
@@ -115,7 +119,7 @@ class _SparseKernelMachine(Model):
 
     _expansion_form = KernelExpansion
     _fitted_curves = CURVES
-    _params_before = {3: _before_version_3}
+    _params_before = {3: _before_version_3, 7: with_defaults(validation_fraction=None)}
     _arguments = {"X": ARGUMENTS["X"].described(
         "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
         "read block by block; the rows are packed in memory.")}
@@ -221,9 +225,9 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
                  kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto", standardize: bool = True,
-                 early_stopping_rounds: int | None = 20, precision: str = "double",
-                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
-                 verbose: int = 0) -> None:
+                 early_stopping_rounds: int | None = 20, validation_fraction: float | None = None,
+                 precision: str = "double", columns: Any = None, random_state: RandomSource = None,
+                 n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.learner_size = learner_size
         self.subset_size = subset_size
@@ -235,6 +239,7 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
         self.reg_lambda = reg_lambda
         self.standardize = standardize
         self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
         self.precision = precision
         self.columns = columns
         self.random_state = random_state
@@ -263,7 +268,7 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
             For bad arguments or parameters; the message names which.
         """
         method = Method((one_per_column,), learn_from_all_rows)
-        self._keep(train(self, self._check_training(X, y, sample_weight, eval_set), callback, method))
+        self._keep(train(self, X, y, sample_weight, eval_set, callback, method))
         return self
 
 
@@ -321,6 +326,7 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
                   "is decided by the loss of an ensemble of up to 300 weak learners, trained on up to 16384 rows, on "
                   "other rows." + _DICT),
         *_REST,
+        CLASS_WEIGHT,
         COLUMNS,
         RANDOM_STATE.described(
             "Source of the random draws: where kernel or reg_lambda is learned, one subset of rows and a "
@@ -329,11 +335,13 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
         *_THREADS,
     )
     _attributes = (CLASSES_, *_FITTED)
+    _params_before = {3: _before_version_3, 7: with_defaults(validation_fraction=None, class_weight=None)}
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
                  all_rows: bool = True, kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto",
-                 standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "double",
+                 standardize: bool = True, early_stopping_rounds: int | None = 20,
+                 validation_fraction: float | None = None, precision: str = "double", class_weight: Any = None,
                  columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
@@ -348,7 +356,9 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
         self.reg_lambda = reg_lambda
         self.standardize = standardize
         self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
         self.precision = precision
+        self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
@@ -380,5 +390,5 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
         """
         # Labels hardly determine a length scale for each column.
         method = Method((one_for_all, one_per_column), learn_from_all_rows if self.all_rows else learn_from_active_rows)
-        self._keep(train(self, self._check_training(X, y, sample_weight, eval_set), callback, method))
+        self._keep(train(self, X, y, sample_weight, eval_set, callback, method))
         return self
