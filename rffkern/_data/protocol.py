@@ -15,6 +15,7 @@ from .arguments import Check
 from .routing import add_setters, requests_of
 
 _WIDTH = 116
+_MOST_SHOWN = 200  # characters of a parameter in a notebook
 
 
 class Parameter(NamedTuple):
@@ -132,6 +133,20 @@ class Parametrised:
         changed = (f"{name}={value!r}" for name, value in self.get_params(deep=False).items()
                    if not _same(value, defaults[name].default))
         return f"{type(self).__name__}({', '.join(changed)})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the parameters, those that differ from their defaults in bold."""
+        import html  # slow to load, and seldom needed
+
+        defaults = inspect.signature(type(self).__init__).parameters
+        rows = []
+        for name, value in self.get_params(deep=False).items():
+            mark, text = "td" if _same(value, defaults[name].default) else "th", repr(value)
+            shown = html.escape(text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "...")
+            rows.append(f"<tr><{mark}>{name}</{mark}><{mark}>{shown}</{mark}></tr>")
+        is_fitted: Any = getattr(self, "__sklearn_is_fitted__", bool)
+        state = "fitted" if is_fitted() else "not fitted"
+        return (f"<details><summary>{type(self).__name__}, {state}</summary><table>{''.join(rows)}</table></details>")
 
 
 def _same(value: object, default: object) -> bool:

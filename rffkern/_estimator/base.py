@@ -119,13 +119,14 @@ class Model(Parametrised):
     def _check_rows(self, X: Any) -> NDArray[Any]:
         """Rows to score, checked against what `fit` saw."""
         self._check_fitted()
-        column_map = vars(self).get("column_map_")
+        column_map = self.__dict__.get("column_map_")
         if column_map is not None:
             mapped: NDArray[Any] = column_map._mapped(X, type(self).__name__)
             return mapped
-        names = feature_names(X)
+        names = None if type(X) is np.ndarray else feature_names(X)  # one row must cost little more than its score
         X = check_array(X)
-        self._check_columns(names, X.shape[1])
+        if names is not None or X.shape[1] != self.expansion_.n_features:
+            self._check_columns(names, X.shape[1])
         return X
 
     def _check_columns(self, names: NDArray[np.object_] | None, n_features: int) -> None:
@@ -203,7 +204,7 @@ class Model(Parametrised):
     def _snapshot(self) -> Self:
         """A copy that stays as it is now; it gives every public answer, because another thread may fit meanwhile."""
         copied = object.__new__(type(self))
-        vars(copied).update(vars(self))
+        copied.__dict__ = self.__dict__.copy()
         return copied
 
     def _raw_scores(self, X: Any) -> Double:
@@ -213,7 +214,7 @@ class Model(Parametrised):
             if not scores:
                 raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
             return np.concatenate(scores)
-        column_map = vars(self).get("column_map_")
+        column_map = self.__dict__.get("column_map_")
         if column_map is not None:
             from .columns import score_table
 

@@ -72,7 +72,9 @@ def probabilities(link: Link, scores: Double) -> Double:
     """Class probabilities (n_samples, n_classes) from scores of one output, or one per class against the rest."""
     if scores.shape[1] == 1:
         positive = link.positive(scores[:, 0])
-        return np.column_stack([1 - positive, positive])
+        both = np.empty((len(scores), 2))  # in less time than `np.column_stack` takes of one row
+        both[:, 0], both[:, 1] = 1 - positive, positive
+        return both
     # In logarithms, so that a row that every class rejects still gets finite probabilities.
     log_odds = link.log_positive(scores)
     odds = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))

@@ -113,7 +113,8 @@ def test_wrong_arguments_are_told_as_ever(cls):
     target = target_of(cls)
     for arguments, match in (((X, target[:9]), "y must have one entry"), ((X, None), "y must hold one"),
                              ((X, target, -np.ones(400)), "sample_weight must not be negative"),
-                             ((X, target, np.ones(3)), "sample_weight must"), ((X[:0], target[:0]), "0 sample|minimum of 2")):
+                             ((X, target, np.ones(3)), "sample_weight must"),
+                             ((X[:0], target[:0]), "0 sample|minimum of 2")):
         with pytest.raises(InvalidInputError, match=match):
             cls(2, validation_fraction=0.2, random_state=0, **quick(cls)).fit(*arguments)
     assert Y.dtype.kind == "U"
