@@ -12,7 +12,7 @@ from ._gbrff.gbrff2 import GBRFF2Classifier as GBRFF2Classifier
 from ._gbrff.least_squares import GBRFFClassifier as GBRFFClassifier
 from ._gbrff.least_squares import GBRFFRegressor as GBRFFRegressor
 from ._pbrff.estimators import PBRFFClassifier as PBRFFClassifier
-from ._pbrff.estimators import PBRFFTransformer as PBRFFTransformer
+from ._pbrff.transformer import PBRFFTransformer as PBRFFTransformer
 from ._rffnet.estimators import RFFNetClassifier as RFFNetClassifier
 from ._rffnet.estimators import RFFNetRegressor as RFFNetRegressor
 from ._sparse.estimators import SparseKernelClassifier as SparseKernelClassifier
@@ -27,7 +27,9 @@ from .errors import RFFKernError as RFFKernError
 from .errors import TrainingStateError as TrainingStateError
 from .expansion import FourierExpansion as FourierExpansion
 from .expansion import KernelExpansion as KernelExpansion
+from .serialize import dumps as dumps
 from .serialize import load as load
+from .serialize import loads as loads
 from .serialize import save as save
 from .term_expansion import TermExpansion as TermExpansion
 
@@ -56,7 +58,9 @@ __all__ = [
     "TermExpansion",
     "TrainingStateError",
     "__version__",
+    "dumps",
     "load",
+    "loads",
     "save",
     "set_num_threads",
     "show_config",

@@ -203,6 +203,8 @@ class FourierExpansion(Expansion):
 
     def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
+        if X.dtype == np.float64:
+            return self._score_as_given(X, n_threads)
         parts = self.in_precisions(X)
         if len(parts) == 1:
             return self._score_as_given(parts[0][1], n_threads)

@@ -5,15 +5,15 @@ loss curves.  Where a parameter is new, or has another name or another set of va
 version, and `_params_before` of the family says how the parameters of older files become those of today.
 """
 
-import itertools
 import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._data.arguments import check_scalar
 from ._data.protocol import Parametrised
 from ._estimator.base import Fitted, Model
 from ._estimator.registry import FAMILIES, Family, family_of
@@ -21,20 +21,22 @@ from ._system.archive import FORMAT_VERSION as FORMAT_VERSION
 from ._system.archive import (
     Contents,
     Header,
-    check_memory,
     decode,
     encode,
     make_header,
-    read_bytes,
     require,
     shown,
 )
 from ._system.atomic_file import atomic_write
+from ._system.labels import is_printable, labels_from_json, labels_to_json
+from ._system.open_files import read_all, write_all
 from .errors import FormatError, InvalidInputError, InvalidTypeError
 from .expansion import Expansion
 
 Double = NDArray[np.float64]
 Labels = NDArray[Any]
+FileOrPath = str | bytes | os.PathLike[Any] | IO[bytes]
+Buffer = bytes | bytearray | memoryview
 
 _SINCE_COLUMNS = 4  # the format version
 _MAP_FAMILY, _MAP_CLASS = "column_map", "ColumnMap"
@@ -43,22 +45,17 @@ _EXPANSIONS = {  # the classes of expansions by their names in files, and where 
     "term_expansion": ("term_expansion", "TermExpansion")}
 _CHOSEN = "auto"  # the parameter columns of a model that may have a map or none
 
-_LARGEST_TABLE = 1 << 25  # bytes; what `load` takes of a file of any size
 
-_INT_DTYPES = ("|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8")
-_LABEL_DTYPES: dict[str, type] = {"|b1": bool, "<f4": float, "<f8": float, "O": object,
-                                  **dict.fromkeys(_INT_DTYPES, int)}
-
-
-def save(model: Any, path: str | bytes | os.PathLike[Any]) -> None:
+def save(model: Any, path: FileOrPath) -> None:
     """Write a fitted model or an expansion to `path`, whole or not at all; a pipe or device is written through.
 
     Parameters
     ----------
     model : fitted estimator of this package, ColumnMap, or an expansion
-    path : str, bytes or os.PathLike
+    path : str, bytes or os.PathLike, or open binary file
         The name of the file; nothing is appended to it.  A symbolic link is followed.  A file that is replaced hands on
-        its permissions and, where that is allowed, its owner.
+        its permissions and, where that is allowed, its owner.  An open file is written from where it stands, in as many
+        pieces as it takes, and stays open.
 
     Raises
     ------
@@ -69,20 +66,44 @@ def save(model: Any, path: str | bytes | os.PathLike[Any]) -> None:
     OSError
         If the file cannot be written; a file that was at `path` before is then unchanged.
     """
+    if hasattr(path, "write"):
+        write_all(path, dumps(model))
+        return
     name = _file_name(path)
-    content = encode(*_describe(model))
+    content = dumps(model)
     with atomic_write(name) as file:
         file.write(content)
 
 
-def load(path: str | bytes | os.PathLike[Any], *, max_bytes: int = 1 << 30) -> Any:
+def dumps(model: Any) -> bytes:
+    """Return the bytes of the file that `save` writes.
+
+    Parameters
+    ----------
+    model : fitted estimator of this package, ColumnMap, or an expansion
+
+    Returns
+    -------
+    bytes; the same model gives the same
+
+    Raises
+    ------
+    NotFittedError
+        If the model is not fitted.
+    InvalidInputError
+        If it is no model of this package, or its labels cannot be stored.
+    """
+    return encode(*_describe(model))
+
+
+def load(path: FileOrPath, *, max_bytes: int = 1 << 30) -> Any:
     """Read a model that `save` wrote.
 
     Parameters
     ----------
-    path : str, bytes or os.PathLike
-        The file.
-    max_bytes : int, default 1073741824
+    path : str, bytes or os.PathLike, or open binary file
+        The name of the file.  An open file is read from where it stands to its end, and stays open; it may be a pipe.
+    max_bytes : int >= 0, default 1073741824
         A larger file is refused before all of it is read.
 
     Returns
@@ -96,22 +117,56 @@ def load(path: str | bytes | os.PathLike[Any], *, max_bytes: int = 1 << 30) -> A
     OSError
         If the file cannot be read.
     """
+    check_scalar("max_bytes", max_bytes, int, 0)
+    if hasattr(path, "read"):
+        name = f"{getattr(path, 'name', type(path).__name__)}"
+        return _built(read_all(path, name, max_bytes), f"{name}: ")
     name = _file_name(path)
-    content = read_bytes(name, max_bytes)
+    with open(name, "rb") as file:
+        content = read_all(file, name, max_bytes)
+    return _built(content, f"{name}: ")
+
+
+def loads(content: Buffer) -> Any:
+    """Return the model whose bytes `dumps` returned or `save` wrote.
+
+    Parameters
+    ----------
+    content : bytes, bytearray or memoryview
+
+    Returns
+    -------
+    estimator, ColumnMap or expansion of the class that was saved; its answers are the same to the last bit
+
+    Raises
+    ------
+    FormatError
+        If the bytes are damaged, truncated, of another format or of a newer version.
+    """
+    try:
+        given = memoryview(content)
+    except TypeError as error:
+        raise InvalidTypeError("content must be the bytes of a model (bytes, bytearray or memoryview), got "
+                               f"{type(content).__name__}") from error
+    return _built(bytes(given), "")
+
+
+def _built(content: bytes, where: str) -> Any:
+    """The model of some bytes; errors begin with where they come from."""
     try:
         return _build(decode(content), len(content))
     except FormatError as error:
-        raise FormatError(f"{name}: {error}") from error
+        raise FormatError(f"{where}{error}") from error
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError, MemoryError) as error:
-        raise FormatError(f"{name}: not a valid model: {error}") from error
+        raise FormatError(f"{where}not a valid model: {error}") from error
 
 
 def _file_name(path: Any) -> str:
     try:
         return os.fsdecode(path)
     except TypeError as error:
-        raise InvalidTypeError(f"path must be the name of a file (str, bytes or os.PathLike), got "
-                               f"{type(path).__name__}; open files are not supported") from error
+        raise InvalidTypeError("path must be the name of a file (str, bytes or os.PathLike) or an open binary file, "
+                               f"got {type(path).__name__}") from error
 
 
 def _form(name: str) -> type[Expansion]:
@@ -127,12 +182,6 @@ def _is_bounded(expansion: Expansion) -> bool:
         return bool(np.isfinite(2 * expansion.bound()).all())
 
 
-def _is_printable(text: str) -> bool:
-    """Whether a label or name has no lone surrogates, and no control characters but tabs and line ends."""
-    return not any((ch < " " and ch not in "\t\n") or "\x7f" <= ch <= "\x9f" or "\ud800" <= ch <= "\udfff"
-                   for ch in text)
-
-
 def _check_storable(expansion: Expansion, classes: list[Any], names: Sequence[str]) -> None:
     """Refuse to write what `load` would refuse."""
     if not _is_bounded(expansion):
@@ -141,7 +190,7 @@ def _check_storable(expansion: Expansion, classes: list[Any], names: Sequence[st
 
 
 def _check_texts(texts: list[Any]) -> None:
-    odd = [text for text in texts if isinstance(text, str) and not _is_printable(text)]
+    odd = [text for text in texts if isinstance(text, str) and not is_printable(text)]
     if odd:
         raise InvalidInputError("labels, levels and column names must be storable as UTF-8 and have no control "
                                 f"characters, got {odd[0]!r}")
@@ -205,7 +254,7 @@ def _columns_from_json(entry: Any, feature_names: Any, numbers: Double) -> Any:
     names = _names_from_json(feature_names, len(entry["columns"]))
     column_map = _map_from_params(entry["params"])
     frozen = FrozenMap.from_header(None if names is None else tuple(names), entry["columns"], numbers)
-    require(all(_is_printable(text) for column in frozen.columns for text in (*column.levels, column.dropped)),
+    require(all(is_printable(text) for column in frozen.columns for text in (*column.levels, column.dropped)),
             "levels have control characters")
     column_map._keep(frozen)
     return column_map
@@ -223,7 +272,7 @@ def _describe_model(model: Model) -> Contents:
     if not _agree(model.columns, column_map):
         raise InvalidInputError("the parameter columns of the model must be that it was fitted with")
     params["n_threads"] = None  # a matter of the machine
-    stored_classes = None if classes is None else _labels_to_json(classes)
+    stored_classes = None if classes is None else labels_to_json(classes)
     _check_storable(model.expansion_, [] if classes is None else classes.tolist(), [] if names is None else names)
     try:
         model._restored(model.expansion_, curves, classes)  # as `load` will
@@ -261,51 +310,6 @@ def _plain(name: str, value: Any) -> Any:
     return value
 
 
-def _labels_to_json(classes: Labels) -> dict[str, Any]:
-    """Labels and their dtype, one of the fixed list that `_labels_from_json` knows."""
-    labels = classes.tolist()
-    dtype = classes.dtype.newbyteorder("<").str if classes.dtype.kind != "O" else "O"
-    if dtype[1:2] == "U" and classes.dtype.itemsize > 4 * _label_width(labels):
-        dtype = f"<U{_label_width(labels)}"
-    kinds = {type(label) for label in labels}
-    if not (dtype in _LABEL_DTYPES or dtype[1:2] == "U") or len(kinds) != 1 or not kinds <= {bool, int, float, str}:
-        raise InvalidInputError("classes_ must be booleans, numbers or strings to be stored, got "
-                                f"{classes[0]!r} of dtype {classes.dtype}")
-    if dtype[1:2] == "U" and _table_size(dtype, labels) > sum(map(len, labels)) + _LARGEST_TABLE:
-        raise InvalidInputError(f"labels of dtype {dtype} are too wide to be stored: use an object array of strings")
-    return {"dtype": dtype, "values": labels}
-
-
-def _table_size(dtype: str, labels: list[str]) -> int:
-    """Bytes of an array of labels of one width."""
-    return 4 * int(dtype[2:]) * len(labels)
-
-
-def _label_width(labels: list[str]) -> int:
-    """Characters that a fixed-width string dtype may have; a file must not ask for a needless gigabyte."""
-    return max(256, *map(len, labels))
-
-
-def _labels_from_json(entry: Any, n_bytes: int) -> Labels:
-    require(isinstance(entry, dict) and set(entry) == {"dtype", "values"}, "classes must have a dtype and values")
-    dtype, values = entry["dtype"], entry["values"]
-    require(isinstance(dtype, str) and len(dtype) < 16 and isinstance(values, list) and len(values) >= 2
-            and type(values[0]) in (bool, int, float, str), "classes are malformed")
-    text = dtype[:2] == "<U" and dtype[2:].isdecimal()
-    require(text or dtype in _LABEL_DTYPES, f"labels of dtype {dtype!r} are not known")
-    wanted = str if text else type(values[0]) if dtype == "O" else _LABEL_DTYPES[dtype]
-    require(all(type(value) is wanted for value in values), f"labels must be of dtype {dtype!r}")
-    require(not text or int(dtype[2:]) <= _label_width(values),
-            f"labels of dtype {dtype!r} are wider than the longest of them")
-    require(all(_is_printable(value) for value in values if wanted is str), "labels have control characters")
-    if text:
-        check_memory(_table_size(dtype, values), n_bytes, "labels")
-    classes = np.array(values, dtype=object if dtype == "O" else np.dtype(dtype).newbyteorder("="))
-    require(classes.tolist() == values, f"labels do not fit dtype {dtype!r}")
-    require(all(a < b for a, b in itertools.pairwise(values)), "labels must be distinct and sorted")
-    return classes
-
-
 def _build(contents: Contents, n_bytes: int) -> Any:
     """The model or expansion that a file holds."""
     header, arrays = contents
@@ -340,17 +344,19 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
     if header.get("columns") is not None:
         require("columns" in arrays, "the numbers of the columns are missing")
         column_map = _columns_from_json(header["columns"], header["feature_names"], arrays["columns"])
+    stored = [name for name in cls._fitted_curves if header["version"] >= cls._curves_since.get(name, 0)]
     expansion = _build_expansion(cls._expansion_form, arrays, header["version"],
-                                 (*cls._fitted_curves, *(["columns"] if column_map is not None else [])))
+                                 (*stored, *(["columns"] if column_map is not None else [])))
     model = cls(**_current_params(cls, header["params"], header["version"]))
     model._check_params()
     require(_agree(model.columns, column_map), "the parameter columns and the columns do not agree")
     classes = None
     if hasattr(cls, "predict_proba"):
-        classes = _labels_from_json(header["classes"], n_bytes)
+        classes = labels_from_json(header["classes"], n_bytes)
     else:
         require(header["classes"] is None, "a model without classes holds some")
-    fitted = _fitted(model, header, expansion, {name: arrays[name] for name in cls._fitted_curves}, classes)
+    curves = {name: arrays[name] if name in stored else np.empty(0) for name in cls._fitted_curves}
+    fitted = _fitted(model, header, expansion, curves, classes)
     if column_map is not None:
         require(len(column_map.sources_) == expansion.n_features, "columns and expansion do not agree in number")
     model._keep(fitted._replace(column_map=column_map))
@@ -377,13 +383,15 @@ def _fitted(model: Model, header: Header, expansion: Expansion, curves: Mapping[
     n_columns = expansion.n_features if header.get("columns") is None else len(header["columns"]["columns"])
     names = _names_from_json(header["feature_names"], n_columns)
     importances = curves.get("feature_importances_")
-    require(importances is None or importances.shape == (n_columns,), "columns and importances do not agree in number")
+    unknown = "feature_importances_" in model._curves_since and importances is not None and importances.shape == (0,)
+    require(importances is None or unknown or importances.shape == (n_columns,),
+            "columns and importances do not agree in number")
     attributes = {**curves, **model._restored(expansion, curves, classes)}
     return Fitted(None if names is None else np.array(names, dtype=object), classes, expansion, attributes)
 
 
 def _names_from_json(names: Any, n_features: int) -> list[str] | None:
     require(names is None or (isinstance(names, list) and len(names) == n_features
-                              and all(isinstance(name, str) and _is_printable(name) for name in names)),
+                              and all(isinstance(name, str) and is_printable(name) for name in names)),
             "the feature names are malformed")
     return list(names) if names is not None else None

@@ -1,6 +1,6 @@
 """Fourier boosting: a classifier and a regressor that need no tuning."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -8,22 +8,21 @@ from numpy.typing import NDArray
 
 from .._columns.column_map import ColumnMap
 from .._data.arguments import Choice, Number, RandomSource
-from .._data.training_rows import Training
-from .._estimator.base import Check, Classifier, Model, Regressor
-from .._estimator.links import SoftmaxLink, probabilities
-from .._estimator.parameters import CLASSES_, Parameter
+from .._estimator.base import Model
+from .._estimator.links import SoftmaxLink
+from .._estimator.parameters import CLASS_WEIGHT, CLASSES_, Parameter, with_defaults
+from .._estimator.staged import StagedClassifier, StagedRegressor
+from .._estimator.warm_start import state_to_continue
 from .._kernels import boost_losses
 from ..errors import InvalidInputError
 from ..expansion import Expansion
 from ..term_expansion import TermExpansion
-from .class_weights import ClassWeights, with_class_weights
 from .counts import as_counts
 from .fit import Callback, Pace, train
 from .insight import Insight
 from .losses import ClassLoss, CountLoss, ValueLoss
-from .parameters import ARGUMENTS, ATTRIBUTES, MAX_MEMBERS, PARAMETERS, Quantiles, with_warm_start
+from .parameters import ARGUMENTS, ATTRIBUTES, MAX_MEMBERS, PARAMETERS, Quantiles
 from .stages import check_rounds
-from .training_state import state_to_continue
 
 Double = NDArray[np.float64]
 
@@ -38,30 +37,18 @@ class _FourierBoosting(Insight, Model):
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "member_counts_", "term_rounds_")
     _arguments = ARGUMENTS
 
-    _params_before = {6: with_warm_start}
+    _params_before = {6: with_defaults(warm_start=False)}
 
     n_members: int | None
     warm_start: bool
-
-    def _check_mapped(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
-                      goes_on: bool | None = None, unmapped: NDArray[np.intp] | None = None) -> Training:
-        """Training rows, mapped anew also where training goes on: so they have the same numbers as before."""
-        return super()._check_mapped(check, X, y, sample_weight, eval_set, False, unmapped)
 
     def _automatic_map(self, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> ColumnMap:
         """The map that `columns="auto"` stands for."""
         return ColumnMap(("standard", "rank"))
 
     @classmethod
-    def _params_for_file(cls, params: dict[str, Any]) -> dict[str, Any]:
-        weights = params.get("class_weight")
-        return params | {"class_weight": [*weights.items()]} if isinstance(weights, Mapping) else params
-
-    @classmethod
     def _params_of_file(cls, params: dict[str, Any]) -> dict[str, Any]:
-        weights = params.get("class_weight")
-        more = {"class_weight": dict(weights)} if isinstance(weights, list) else {}
-        return params | {"kinds": tuple(params["kinds"])} | more
+        return super()._params_of_file(params) | {"kinds": tuple(params["kinds"])}
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
@@ -75,7 +62,7 @@ class _FourierBoosting(Insight, Model):
         return super()._restored(expansion, arrays, classes) | {"n_estimators_": n_rounds, "n_members_": int(counts[0])}
 
 
-class FourierBoostingClassifier(_FourierBoosting, Classifier):
+class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     """Gradient boosting of waves and tables, with nothing to tune.
 
     The score of a row is the mean of those of several members.  A member adds terms of two kinds, one in a round: a
@@ -115,9 +102,7 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
     True
     """
 
-    _parameters = (*PARAMETERS[:6], Parameter(
-        "class_weight", ClassWeights(), 'Factor on the weights of the rows of each label; "balanced" gives all classes '
-        "the same sum of weights.  None: 1."), *PARAMETERS[6:])
+    _parameters = (*PARAMETERS[:6], CLASS_WEIGHT, *PARAMETERS[6:])
     _attributes = (CLASSES_, *ATTRIBUTES)
 
     def __init__(self, n_estimators: int = 3000, *, n_members: int | None = None, learning_rate: str | float = "auto",
@@ -140,27 +125,6 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
         self.random_state = random_state
         self.n_threads = n_threads
         self.verbose = verbose
-
-    def staged_decision_function(self, X: Any) -> Iterator[Double]:
-        """Yield `decision_function(X)` after each round; the last equals it up to rounding.
-
-        A member that has ended stays as it is while others go on.
-        """
-        for scores in self._snapshot()._staged(X):
-            yield scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Yield `predict(X)` after each round; the last equals it but for ties that rounding decides."""
-        now = self._snapshot()
-        for scores in now._staged(X):
-            chosen = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
-            yield now.classes_[chosen.astype(np.intp)]
-
-    def staged_predict_proba(self, X: Any) -> Iterator[Double]:
-        """Yield `predict_proba(X)` after each round; the last equals it up to rounding."""
-        now = self._snapshot()
-        for scores in now._staged(X):
-            yield probabilities(now._link(), scores)
 
     def _link(self) -> SoftmaxLink:
         """From scores to probabilities."""
@@ -190,7 +154,7 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
             With `warm_start`, for a model read from a file or trained without it.
         """
         before = state_to_continue(self)
-        training = with_class_weights(self._check_training(X, y, sample_weight, eval_set), self.class_weight)
+        training = self._check_training(X, y, sample_weight, eval_set)
         n_classes = training.rows.n_classes
         pace = Pace(1.0, 1.0, 0.01) if n_classes == 2 else Pace(2.0, 4.0, 0.01)
         handed_over = [training]  # so that training can let go of mapped rows
@@ -199,7 +163,7 @@ class FourierBoostingClassifier(_FourierBoosting, Classifier):
         return self
 
 
-class FourierBoostingRegressor(_FourierBoosting, Regressor):
+class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     """Gradient boosting of waves and tables for real targets, with nothing to tune.
 
     See `FourierBoostingClassifier`.  Several targets share all terms.  Quantiles are moved in the end, so that their
@@ -343,19 +307,6 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
         if now.loss != "quantile" or now.expansion_.n_outputs != len(now._quantiles()):
             raise InvalidInputError('predict_quantiles needs loss="quantile" and one target')
         return np.sort(now._raw_scores(X), axis=1)
-
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Yield `predict(X)` after each round; the last equals it up to rounding.
-
-        A member that has ended stays as it is while others go on.
-        """
-        now = self._snapshot()
-        for scores in now._staged(X):
-            predicted = now._targets_of(scores)
-            yield predicted[:, 0] if predicted.shape[1] == 1 else predicted
-
-    def _predictions(self, X: Any) -> Double:
-        return self._targets_of(self._raw_scores(X))
 
     def _targets_of(self, scores: Double) -> Double:
         """Targets from scores, (n_samples, n_targets)."""

@@ -15,6 +15,7 @@ from .._data.threads import check_n_threads
 from .._data.training_rows import LabelledRows, Training
 from .._estimator.base import Fitted
 from .._estimator.monitor import RoundInfo
+from .._estimator.warm_start import RowPrints, fixed_params
 from ..errors import InvalidInputError
 from .calibration import inverse_temperature, quantile_shifts
 from .ensemble import Ensemble, in_threads, to_ensemble
@@ -25,7 +26,6 @@ from .progress import Told
 from .rows import Columns, Layout, partition
 from .rules import Rules, rules
 from .state import Losses, State
-from .training_state import RowPrints, TrainingState, fixed_params
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -55,6 +55,20 @@ class Pace(NamedTuple):
     waves: float
     tables: float
     ridge: float
+
+
+class TrainingState(NamedTuple):
+    """Where the members of a model stand.  Nothing in it is ever changed."""
+
+    params: dict[str, Any]
+    prints: RowPrints
+    layouts: Sequence[Layout]
+    standings: Sequence[Standing]
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of the member that has most."""
+        return max(len(standing.taken) for standing in self.standings)
 
 
 class _Work(NamedTuple):
@@ -92,7 +106,11 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
     evaluated = None if evaluation is None else len(data.weights.each) + evaluation.weights.positive()
     prints = None
     if model.warm_start:
-        prints = RowPrints.of(columns, targets, weights, data.X.shape[0], classes is not None)
+        learned_rows, given_rows = slice(data.X.shape[0]), slice(data.X.shape[0], None)
+        prints = RowPrints.of(
+            data.X.shape[0], [columns.sources, columns.bins.columns, *columns.values[:, learned_rows]],
+            targets[:, learned_rows], [weights[learned_rows]],
+            [weights[given_rows], *targets[:, given_rows], *columns.values[:, given_rows]], classes is not None)
         if before is not None:
             before.prints.check(prints)
     del data, evaluation, parts  # mapped rows, that only the callers hold now, take twice what columns take

@@ -110,8 +110,3 @@ ARGUMENTS = {
     "eval_set": SHARED["eval_set"].described(
         "Rows on which all members choose kinds and stop early; None for each to hold out some of the rows."),
 }
-
-
-def with_warm_start(params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of a file that may be from before `warm_start`."""
-    return {"warm_start": False, **params}

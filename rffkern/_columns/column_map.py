@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arguments import Choice, Distinct, Number, check_all
+from .._data.containers import check_input_features, contained, set_output
 from .._data.protocol import Attribute, Parameter, Parametrised, describe, not_fitted
 from .._data.row_blocks import RowBlocks
 from .._data.validation import as_numeric, check_labels, check_targets, refuse_masked
@@ -170,15 +171,15 @@ class ColumnMap(Parametrised):
         self._keep(self._learn(X, _targets_of(y), sample_weight).frozen)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Double:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from the rows of a table and return them mapped; target statistics are those of other folds."""
         learned = self._learn(X, _targets_of(y), sample_weight)
         table = learned.frozen.read(X, type(self).__name__)
         mapped = learned.frozen.apply(table, learned.folds)
         self._keep(learned.frozen)
-        return mapped
+        return contained(self, mapped, learned.frozen.output_names, X)
 
-    def transform(self, X: Any) -> Double:
+    def transform(self, X: Any) -> Any:
         """Return the rows of a table mapped.
 
         Parameters
@@ -187,7 +188,7 @@ class ColumnMap(Parametrised):
 
         Returns
         -------
-        float64 array of shape (n_samples, n_outputs)
+        float64 array of shape (n_samples, n_outputs), or what `set_output` says
 
         Raises
         ------
@@ -199,7 +200,11 @@ class ColumnMap(Parametrised):
         frozen = self._fitted_map()
         plain = X.astype(np.float64) if type(X) is np.ndarray and X.dtype == np.float32 else X
         mapped = None if self._plain is None else self._plain.rows(plain)
-        return frozen.apply(check_table(frozen.read(X, type(self).__name__), "X", 1)) if mapped is None else mapped
+        if mapped is None:
+            mapped = frozen.apply(check_table(frozen.read(X, type(self).__name__), "X", 1))
+        return contained(self, mapped, frozen.output_names, X)
+
+    set_output = set_output
 
     def _mapped(self, X: Any, owner: str, name: str = "X", n_threads: int | None = None) -> NDArray[Any]:
         """The same for an estimator that errors name, in single precision for an array in single precision."""
@@ -210,11 +215,7 @@ class ColumnMap(Parametrised):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name for each output: that of its column and its form or level."""
         frozen = self._fitted_map()
-        if input_features is not None and frozen.names is not None and list(input_features) != list(frozen.names):
-            raise InvalidInputError("input_features is not equal to feature_names_in_")
-        if input_features is not None and len(input_features) != len(frozen.columns):
-            raise InvalidInputError(f"input_features should have length equal to number of features "
-                                    f"({len(frozen.columns)}), got {len(input_features)}")
+        check_input_features(input_features, frozen.names, len(frozen.columns))
         names = None if input_features is None else tuple(map(str, input_features))
         return np.array((frozen if names is None else frozen._replace(names=names)).output_names(), dtype=object)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.validation import refuse_masked
+from .._data.validation import refuse_masked, refuse_sparse
 from ..errors import InvalidInputError, InvalidTypeError
 from .raw import (
     NUMERIC,
@@ -120,9 +120,7 @@ def _names(names: Any) -> tuple[str, ...] | None:
 
 def _named_columns(X: Any, name: str) -> tuple[tuple[str, ...] | None, list[Any]]:
     """Names and columns of a table, each column in the form that the table gives it."""
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise InvalidTypeError(f"{name} must be a dense table, got a sparse {type(X).__name__}; sparse data is not "
-                               f"supported, convert it with {name}.toarray()")
+    refuse_sparse(X, name)
     if isinstance(X, Mapping):
         return _names(X), list(X.values())
     if hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas

@@ -12,8 +12,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from ..errors import InvalidInputError, NotFittedError
 from .arguments import Check
+from .routing import add_setters, requests_of
 
 _WIDTH = 116
+_MOST_SHOWN = 200  # characters of a parameter in a notebook
 
 
 class Parameter(NamedTuple):
@@ -91,6 +93,15 @@ class Parametrised:
     _attributes: ClassVar[tuple[Attribute, ...]] = ()
     _arguments: ClassVar[dict[str, Attribute]] = {}  # of methods, where the class has a description of its own
 
+    def __init_subclass__(cls) -> None:
+        """Give a class what scikit-learn sets requests by."""
+        super().__init_subclass__()
+        add_setters(cls)
+
+    def get_metadata_routing(self) -> Any:
+        """Return what scikit-learn asks for: which arguments it is to hand on to which method."""
+        return requests_of(self)
+
     @classmethod
     def _param_names(cls) -> list[str]:
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
@@ -122,6 +133,20 @@ class Parametrised:
         changed = (f"{name}={value!r}" for name, value in self.get_params(deep=False).items()
                    if not _same(value, defaults[name].default))
         return f"{type(self).__name__}({', '.join(changed)})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the parameters, those that differ from their defaults in bold."""
+        import html  # slow to load, and seldom needed
+
+        defaults = inspect.signature(type(self).__init__).parameters
+        rows = []
+        for name, value in self.get_params(deep=False).items():
+            mark, text = "td" if _same(value, defaults[name].default) else "th", repr(value)
+            shown = html.escape(text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "...")
+            rows.append(f"<tr><{mark}>{name}</{mark}><{mark}>{shown}</{mark}></tr>")
+        is_fitted: Any = getattr(self, "__sklearn_is_fitted__", bool)
+        state = "fitted" if is_fitted() else "not fitted"
+        return (f"<details><summary>{type(self).__name__}, {state}</summary><table>{''.join(rows)}</table></details>")
 
 
 def _same(value: object, default: object) -> bool:

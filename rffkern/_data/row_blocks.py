@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._kernels import packing
 from ..errors import InvalidInputError, InvalidTypeError
-from .validation import check_array, feature_names
+from .validation import check_array, feature_names, is_sparse
 
 Double = NDArray[np.float64]
 PlacedBlocks = Iterator[tuple[slice, NDArray[Any]]]  # (slice of rows, array)
@@ -42,9 +42,10 @@ class RowBlocks:
 
     Parameters
     ----------
-    source : callable, iterable or array
+    source : callable, iterable, array or sparse matrix
         Where the blocks come from: a function that returns a new iterator over them, an iterable that can be iterated
-        several times (a list, or an object of your own with `__iter__`), or one 2-D array or memmap.  Each block is an
+        several times (a list, or an object of your own with `__iter__`), or one 2-D array or memmap.  A sparse matrix
+        of SciPy is made dense block by block, about a million numbers at a time.  Each block is an
         array of shape (n_rows, n_features), of any number of rows.  Every pass must give the same rows in the same
         order; how they are cut into blocks makes no difference.
 
@@ -69,6 +70,8 @@ class RowBlocks:
     def __init__(self, source: Any) -> None:
         if getattr(source, "columns", None) is not None:
             source = [source]  # a table is one block
+        if is_sparse(source):
+            source = source.tocsr()  # whose rows can be taken
         if not callable(source) and not hasattr(source, "__iter__"):
             raise InvalidTypeError("source must be a function that returns an iterator, an iterable or an array, "
                                    f"got {type(source).__name__}")
@@ -173,6 +176,9 @@ class RowBlocks:
 
     def _source_blocks(self) -> Any:
         """The source, or slices of it where it is one array."""
+        if is_sparse(self._source):
+            size = _block_size(self._source.shape[-1])
+            return (self._source[start : start + size].toarray() for start in range(0, self._source.shape[0], size))
         if not self._is_table():
             return self._source
         size = _block_size(self._source.shape[1])

@@ -48,12 +48,23 @@ def refuse_masked(data: Any, name: str) -> None:
                                 f"{name}.filled(value)")
 
 
+def is_sparse(data: Any) -> bool:
+    """Whether data are a sparse matrix or array of SciPy."""
+    return hasattr(data, "toarray") and hasattr(data, "nnz")
+
+
+def refuse_sparse(data: Any, name: str) -> None:
+    """Refuse sparse data, saying how to read them."""
+    if is_sparse(data):
+        raise InvalidTypeError(f"{name} must be a dense array or table, got a sparse {type(data).__name__}; sparse "
+                               f"data is not supported, convert it with {name}.toarray(), or block by block with "
+                               f"rffkern.RowBlocks({name})")
+
+
 def as_numeric(data: Any, name: str) -> NDArray[Any]:
     """Return real numbers as an array of float32 or float64 in native byte order, of any shape."""
     refuse_masked(data, name)
-    if hasattr(data, "toarray") and hasattr(data, "nnz"):
-        raise InvalidTypeError(f"{name} must be a dense array, got a sparse {type(data).__name__}; "
-                               f"sparse data is not supported, convert it with {name}.toarray()")
+    refuse_sparse(data, name)
     try:
         array = np.asarray(data)
     except (ValueError, TypeError) as error:
@@ -76,7 +87,7 @@ def as_numeric(data: Any, name: str) -> NDArray[Any]:
 def check_finite(array: NDArray[Any], name: str) -> None:
     """Refuse a C-contiguous 2-D array with nan, inf or magnitudes whose differences overflow; name the first."""
     limit = LARGEST_VALUE if array.dtype == np.float64 else LARGEST_FLOAT32
-    index = packing.find_unbounded(array.reshape(-1), limit)
+    index = packing.find_unbounded(array.ravel(), limit)
     if index >= 0:
         i, j = divmod(index, array.shape[1])
         value = array[i, j]
@@ -94,10 +105,11 @@ def check_array(X: Any, name: str = "X", min_samples: int = 1) -> NDArray[Any]:
                 if array.ndim == 1 else "")
         raise InvalidInputError(f"{name} must be a 2D array (n_samples, n_features): "
                                 f"Expected 2D array, got {array.ndim}D array of shape {array.shape}{hint}")
-    if array.shape[0] < min_samples:
+    n_samples, n_features = array.shape
+    if n_samples < min_samples:
         raise InvalidInputError(f"{name}: Found array with {array.shape[0]} sample(s) (shape={array.shape}) "
                                 f"while a minimum of {min_samples} is required.")
-    if array.shape[1] < 1:
+    if n_features < 1:
         raise InvalidInputError(f"{name}: Found array with 0 feature(s) (shape={array.shape}) "
                                 "while a minimum of 1 is required.")
     array = np.ascontiguousarray(array)

@@ -1,7 +1,6 @@
-"""What every estimator shares: parameters, scoring and the scikit-learn protocol by duck typing."""
+"""What every estimator shares: parameters, fitted attributes, raw scores and scikit-learn's protocol by duck typing."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -10,12 +9,10 @@ from numpy.typing import NDArray
 from .._data.arguments import check_all
 from .._data.protocol import Parametrised, not_fitted
 from .._data.row_blocks import RowBlocks
-from .._data.training_rows import Training, check_labelled, check_with_targets, with_evaluation
-from .._data.validation import check_array, check_names, check_targets, feature_names, refuse_masked
-from .._data.weights import check_weights
+from .._data.training_rows import Training, with_evaluation
+from .._data.validation import check_array, check_names, feature_names
 from ..errors import InvalidInputError, TrainingStateError
 from ..expansion import Expansion, FourierExpansion
-from .links import Link, LogisticLink, probabilities
 from .parameters import describe
 from .registry import family_of
 
@@ -24,6 +21,9 @@ Check = Callable[[Any, Any, Any], Training]  # of rows, labels or targets, and w
 
 # What a trial of a column map takes of these parameters at most.
 _TRIAL_SIZES = {"n_estimators": 50, "max_epochs": 300, "n_restarts": 1}
+
+# And what such a trial has no use for: its labels are others.
+_TRIAL_VALUES = {"class_weight": None, "warm_start": False}
 
 
 class Fitted(NamedTuple):
@@ -46,7 +46,10 @@ class Model(Parametrised):
 
     family: ClassVar[str]  # the name of the family in files and on the command line
     _expansion_form: ClassVar[type[Expansion]] = FourierExpansion
+    _has_labels: ClassVar[bool] = True  # whether y are labels
+    _keeps_map: ClassVar[bool] = False  # whether `warm_start` takes other rows, which the first map serves too
     _fitted_curves: ClassVar[tuple[str, ...]] = ()  # names of fitted 1-D arrays that belong in a model file
+    _curves_since: ClassVar[dict[str, int]] = {}  # of those that older files lack, the format version; empty for these
     # How the parameters of older files become those of today: format version -> function of the parameters of files
     # before it.  A file passes through all functions of versions after its own, in their order.
     _params_before: ClassVar[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
@@ -60,6 +63,7 @@ class Model(Parametrised):
 
     def __init_subclass__(cls) -> None:
         """Name the family that the registry has for a class, and describe its parameters."""
+        super().__init_subclass__()
         family = family_of(cls)
         if family is not None:
             cls.family = family
@@ -103,24 +107,26 @@ class Model(Parametrised):
         if not hasattr(self, "expansion_"):
             raise not_fitted(type(self).__name__)
 
-    def _require_training_state(self, purpose: str) -> Any:
-        """What training left beside the function; TrainingStateError for a model read from a file."""
+    def _require_training_state(self, purpose: str, cause: str = "was read from a file",
+                                remedy: str = "call fit again") -> Any:
+        """What training left beside the function; TrainingStateError where there is none, which has a cause."""
         self._check_fitted()
         if not hasattr(self, "_training_state"):
-            raise TrainingStateError(f"this {type(self).__name__} was read from a file, which keeps the trained "
-                                     f"function but not what is needed {purpose}: call fit again")
+            raise TrainingStateError(f"this {type(self).__name__} {cause}, which keeps the trained function but not "
+                                     f"what is needed {purpose}: {remedy}")
         return self._training_state
 
     def _check_rows(self, X: Any) -> NDArray[Any]:
         """Rows to score, checked against what `fit` saw."""
         self._check_fitted()
-        column_map = vars(self).get("column_map_")
+        column_map = self.__dict__.get("column_map_")
         if column_map is not None:
             mapped: NDArray[Any] = column_map._mapped(X, type(self).__name__)
             return mapped
-        names = feature_names(X)
+        names = None if type(X) is np.ndarray else feature_names(X)  # one row must cost little more than its score
         X = check_array(X)
-        self._check_columns(names, X.shape[1])
+        if names is not None or X.shape[1] != self.expansion_.n_features:
+            self._check_columns(names, X.shape[1])
         return X
 
     def _check_columns(self, names: NDArray[np.object_] | None, n_features: int) -> None:
@@ -133,17 +139,17 @@ class Model(Parametrised):
 
     def _check_mapped(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
                       goes_on: bool | None = None, unmapped: NDArray[np.intp] | None = None) -> Training:
-        """Training rows by a check, mapped: by the first map, if any, where training goes on.
+        """Training rows by a check, mapped: by the first map, if any, where training goes on on other rows.
 
         A new map learns nothing of the rows `unmapped`, which are held out.
         """
         from .columns import map_more, map_training, with_mapped_evaluation
 
-        goes_on = getattr(self, "warm_start", False) if goes_on is None else goes_on
+        goes_on = (self._keeps_map and getattr(self, "warm_start", False)) if goes_on is None else goes_on
         if goes_on and hasattr(self, "expansion_"):
             mapped = map_more(vars(self).get("column_map_"), X, type(self).__name__)
         else:
-            mapped = map_training(self, X, y, sample_weight, not isinstance(self, Regressor), unmapped)
+            mapped = map_training(self, X, y, sample_weight, self._has_labels, unmapped)
         if eval_set is not None:
             mapped = with_mapped_evaluation(mapped, eval_set, type(self).__name__)
         training = with_evaluation(check(mapped.X, y, sample_weight), mapped.eval_set)
@@ -161,9 +167,12 @@ class Model(Parametrised):
     def _trial_copy(self, standardize: bool) -> Any:
         """An untrained model that trains fast and answers like this one, to compare column maps by."""
         params = self.get_params(deep=False)
+        if params.get("warm_start") and "n_estimators" in params:
+            params["n_estimators"] = None  # more rounds, asked for later, must not change the choice
         params |= {name: limit if params[name] is None else min(params[name], limit)
                    for name, limit in _TRIAL_SIZES.items() if name in params}
         params |= {name: 0 for name in ("random_state", "verbose") if name in params}
+        params |= {name: value for name, value in _TRIAL_VALUES.items() if name in params}
         return type(self)(**params | {"columns": None, "standardize": standardize})
 
     def _tried(self, X: Any, y: Any, sample_weight: Any, standardize: bool) -> Any:
@@ -195,7 +204,7 @@ class Model(Parametrised):
     def _snapshot(self) -> Self:
         """A copy that stays as it is now; it gives every public answer, because another thread may fit meanwhile."""
         copied = object.__new__(type(self))
-        vars(copied).update(vars(self))
+        copied.__dict__ = self.__dict__.copy()
         return copied
 
     def _raw_scores(self, X: Any) -> Double:
@@ -205,7 +214,7 @@ class Model(Parametrised):
             if not scores:
                 raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
             return np.concatenate(scores)
-        column_map = vars(self).get("column_map_")
+        column_map = self.__dict__.get("column_map_")
         if column_map is not None:
             from .columns import score_table
 
@@ -213,180 +222,3 @@ class Model(Parametrised):
         X = self._check_rows(X)
         scored: Double = self.expansion_.score_checked(X, self.n_threads)
         return scored
-
-
-class Classifier(Model):
-    """Base of classifiers: labels of any sortable type, one output for two classes and one per class for more."""
-
-    classes_: NDArray[Any]
-
-    def __sklearn_tags__(self) -> Any:
-        """What scikit-learn asks of an estimator."""
-        from sklearn.utils import ClassifierTags
-
-        tags = super().__sklearn_tags__()
-        tags.estimator_type = "classifier"
-        tags.classifier_tags = ClassifierTags()
-        return tags
-
-    def _link(self) -> Link:
-        """From scores to probabilities."""
-        return LogisticLink()
-
-    def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
-                        unmapped: NDArray[np.intp] | None = None) -> Training:
-        """Check parameters and rows."""
-        self._check_params()
-        if self.columns is None:
-            return with_evaluation(check_labelled(X, y, sample_weight), eval_set)
-        return self._check_mapped(check_labelled, X, y, sample_weight, eval_set, unmapped=unmapped)
-
-    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
-                  classes: NDArray[Any] | None) -> dict[str, Any]:
-        if classes is None or expansion.n_outputs != (1 if len(classes) == 2 else len(classes)):
-            raise ValueError("labels and outputs do not agree in number")
-        return super()._restored(expansion, arrays, classes)
-
-    def _losses_of_rows(self, X: Any, y: Any) -> Double:
-        """The squared error of the probabilities of all classes (Brier)."""
-        wrong = self.predict_proba(X) - (np.asarray(y)[:, None] == self.classes_)
-        found: Double = (wrong**2).sum(axis=1)
-        return found
-
-    def decision_function(self, X: Any) -> Double:
-        """Return H at the rows of X.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features), or RowBlocks
-
-        Returns
-        -------
-        float64 array: (n_samples,) for two classes, positive for `classes_[1]`; (n_samples, n_classes) for more
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        InvalidInputError
-            If X is not finite and numeric, or its columns are not those of `fit`.
-
-        Notes
-        -----
-        Peak memory beside float32 or float64 rows X, in bytes, for n rows and k scores of each:
-
-            array:  8 n k
-            blocks: 16 n k
-        """
-        scores = self._snapshot()._raw_scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most likely label of each row of X, in the dtype of the labels given to `fit`.
-
-        Notes
-        -----
-        Peak memory beside X, in bytes, for n rows, k scores of each and labels of v bytes:
-
-            array:  n (8 k + 8 + v)
-            blocks: n max(16 k, 8 k + 8 + v)
-        """
-        now = self._snapshot()
-        scores = now._raw_scores(X)
-        chosen = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return now.classes_[chosen.astype(np.intp, copy=False)]
-
-    def predict_proba(self, X: Any) -> Double:
-        """Return class probabilities, shape (n_samples, n_classes), columns in the order of `classes_`.
-
-        With more than two classes they are those of one against the rest, scaled to sum to 1, or, of families that
-        learn all classes at once, the softmax of the scores.
-        """
-        now = self._snapshot()
-        scores = now._raw_scores(X)
-        return probabilities(now._link(), scores)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the (weighted) share of rows of X whose label in y is predicted."""
-        now = self._snapshot()
-        predicted = now.predict(X)
-        refuse_masked(y, "y")
-        y = np.asarray(y)
-        if y.shape != predicted.shape:
-            raise InvalidInputError(f"y must have shape {predicted.shape}, got {y.shape}")
-        if not np.isin(y, now.classes_).any():
-            raise InvalidInputError(f"y must hold labels of the model, such as {now.classes_[0]!r}, got {y[0]!r}")
-        return float(check_weights(sample_weight, y.size).mean(predicted == y))
-
-
-class Regressor(Model):
-    """Base of regressors: one real target, or several as the columns of y."""
-
-    def __sklearn_tags__(self) -> Any:
-        """What scikit-learn asks of an estimator."""
-        from sklearn.utils import RegressorTags
-
-        tags = super().__sklearn_tags__()
-        tags.estimator_type = "regressor"
-        tags.regressor_tags = RegressorTags()
-        tags.target_tags.multi_output = True
-        return tags
-
-    def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
-                        goes_on: bool | None = None, unmapped: NDArray[np.intp] | None = None) -> Training:
-        """Check parameters and rows; a single row will do only where training goes on."""
-        self._check_params()
-        check = partial(check_with_targets, n_threads=self.n_threads, min_samples=1 if goes_on else 2)
-        if self.columns is None:
-            return with_evaluation(check(X, y, sample_weight), eval_set)
-        return self._check_mapped(check, X, y, sample_weight, eval_set, goes_on, unmapped)
-
-    def _losses_of_rows(self, X: Any, y: Any) -> Double:
-        """The squared error, its mean over several targets."""
-        scores = self._predictions(X)
-        with np.errstate(over="ignore"):
-            found: Double = ((scores - np.reshape(y, scores.shape)) ** 2).mean(axis=1)
-        return found
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted targets at the rows of X.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features), or RowBlocks
-
-        Returns
-        -------
-        float64 array: (n_samples,) for one target, (n_samples, n_targets) for more
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        InvalidInputError
-            If X is not finite and numeric, or its columns are not those of `fit`.
-        """
-        predicted = self._snapshot()._predictions(X)
-        return predicted[:, 0] if predicted.shape[1] == 1 else predicted
-
-    def _predictions(self, X: Any) -> Double:
-        """Targets that a snapshot predicts, shape (n_samples, n_targets)."""
-        return self._raw_scores(X)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R^2, the (weighted) share of the variance of y that is predicted, its mean over several targets.
-
-        It is 1 for a constant target predicted exactly, and 0 for one that is not.
-        """
-        predicted = self._snapshot()._predictions(X)
-        values = check_targets(y, predicted.shape[0])
-        if values.shape != predicted.shape:
-            raise InvalidInputError(f"y must have {predicted.shape[1]} targets, got {values.shape[1]}")
-        weights = check_weights(sample_weight, predicted.shape[0])
-        unit = np.maximum(np.abs(values).max(axis=0), np.abs(predicted).max(axis=0))
-        unit[unit == 0] = 1.0
-        values, predicted = values / unit, predicted / unit  # whose squares cannot overflow
-        missed = weights.mean((values - predicted) ** 2)
-        spread = weights.mean((values - weights.mean(values)) ** 2)
-        constant = spread == 0
-        return float(np.where(constant, missed == 0, 1 - missed / np.where(constant, 1.0, spread)).mean())

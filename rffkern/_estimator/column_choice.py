@@ -69,7 +69,7 @@ class _Candidate:
                            for part in (learned, judged))
         else:
             fitted, X = fit_copy(self.column_map, learned.table, learned.y, learned.sample_weight, rows.has_labels)
-            X_judged = fitted.transform(judged.table)
+            X_judged = fitted._mapped(judged.table, type(model).__name__)
         standardize = model.standardize and self.column_map is None
         with listening(lambda *_: None):  # of the steps of the choice alone
             tried = model._tried(X, learned.y, learned.sample_weight, standardize)

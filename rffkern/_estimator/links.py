@@ -20,6 +20,9 @@ class Link(Protocol):
     def log_positive(self, scores: Double) -> Double:
         """Logarithm of what the probabilities of several classes are proportional to."""
 
+    def log_both(self, scores: Double) -> tuple[Double, Double]:
+        """Logarithms of P(y = -1 | x) and P(y = +1 | x) of two classes."""
+
 
 class LogisticLink:
     """P(y = +1 | x) = 1 / (1 + exp(-slope score)); the exponential loss has slope 2."""
@@ -33,6 +36,10 @@ class LogisticLink:
 
     def log_positive(self, scores: Double) -> Double:
         return -np.logaddexp(0, -self.slope * scores)
+
+    def log_both(self, scores: Double) -> tuple[Double, Double]:
+        with np.errstate(over="ignore"):  # whose logarithm is -inf
+            return -np.logaddexp(0, self.slope * scores), -np.logaddexp(0, -self.slope * scores)
 
 
 class SoftmaxLink(LogisticLink):
@@ -56,13 +63,28 @@ class LinearLink:
         above = 1 + scores
         return np.log(0.5 * np.maximum(above, _TAIL)) + np.minimum(above / _TAIL - 1, 0)
 
+    def log_both(self, scores: Double) -> tuple[Double, Double]:
+        with np.errstate(divide="ignore"):  # of a probability of 0
+            return np.log(self.positive(-scores)), np.log(self.positive(scores))
+
 
 def probabilities(link: Link, scores: Double) -> Double:
     """Class probabilities (n_samples, n_classes) from scores of one output, or one per class against the rest."""
     if scores.shape[1] == 1:
         positive = link.positive(scores[:, 0])
-        return np.column_stack([1 - positive, positive])
+        both = np.empty((len(scores), 2))  # in less time than `np.column_stack` takes of one row
+        both[:, 0], both[:, 1] = 1 - positive, positive
+        return both
     # In logarithms, so that a row that every class rejects still gets finite probabilities.
     log_odds = link.log_positive(scores)
     odds = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
     return odds / odds.sum(axis=1, keepdims=True)
+
+
+def log_probabilities(link: Link, scores: Double) -> Double:
+    """Logarithms of `probabilities`, also of those that are too small for a number."""
+    if scores.shape[1] == 1:
+        return np.column_stack(link.log_both(scores[:, 0]))
+    log_odds = link.log_positive(scores)
+    log_odds = log_odds - log_odds.max(axis=1, keepdims=True)
+    return log_odds - np.log(np.exp(log_odds).sum(axis=1, keepdims=True))

@@ -3,7 +3,7 @@
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
@@ -116,11 +116,20 @@ class Monitor:
         if n_rounds == 0:
             return True
         info = RoundInfo(n_rounds, self.n_estimators, train_loss, eval_loss, time.perf_counter() - self.started)
-        finished = train_loss < _LOSS_FLOOR or self._has_stalled(n_rounds) or n_rounds == self.n_estimators
+        finished = self.has_finished()
         if self.verbose and (n_rounds % self.verbose == 0 or finished):
             print(_progress_line(info, self.unit), file=sys.stderr)
         self.asked_to_stop = self.callback is not None and bool(self.callback(info))
         return not (finished or self.asked_to_stop)
+
+    def resume(self, train_loss: Sequence[float], eval_loss: Sequence[float]) -> None:
+        """Take the losses of rounds that have been."""
+        self.train_loss, self.eval_loss = [*train_loss], [*eval_loss]
+
+    def has_finished(self) -> bool:
+        """Whether there is no use for more rounds than have been recorded."""
+        n_rounds = len(self.train_loss) - 1
+        return (self.train_loss[-1] < _LOSS_FLOOR or self._has_stalled(n_rounds) or n_rounds == self.n_estimators)
 
     def _has_stalled(self, n_rounds: int) -> bool:
         """Whether the evaluation loss has not improved for as many rounds as are allowed."""

@@ -5,11 +5,15 @@ A class lists its parameters in `_parameters`.  Its base checks the values that 
 that a signature can be read where it stands.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from .._data.arguments import MAX_THREADS, Choice, Number, OfClass, RandomState
 from .._data.protocol import Attribute as Attribute
 from .._data.protocol import Parameter as Parameter
 from .._data.protocol import describe as describe_with
 from .._data.tiles import TILE
+from .class_weights import ClassWeights
 
 
 def describe(cls: type) -> None:
@@ -55,7 +59,23 @@ STANDARDIZE = Parameter("standardize", Choice((True, False)),
                         "Learn on columns of mean 0 and variance 1.  Prediction takes raw rows either way.")
 EARLY_STOPPING_ROUNDS = Parameter("early_stopping_rounds", Number(int, 1, optional=True),
                                   "Rounds without a lower evaluation loss after which to stop; used only with an "
-                                  "`eval_set`.")
+                                  "`eval_set` or a `validation_fraction`.")
+VALIDATION_FRACTION = Parameter(
+    "validation_fraction", Number(float, 0, 0.9, open_low=True, optional=True),
+    "Share of the rows that are held out where there is no `eval_set`, to stop early on as on one; of each class, for "
+    "labels.  They are the first draw: a `permutation` of the rows of positive weight.  None: no row is held out, and "
+    "without an `eval_set` all rounds are kept.")
+WARM_START = Parameter(
+    "warm_start", Choice((True, False)),
+    "Whether `fit` goes on from where the last call ended, with the same rows and parameters, up to `n_estimators` "
+    "rounds in all.  The model is the same to the last bit as after one call with warm_start=True and the last "
+    "`n_estimators` and `early_stopping_rounds`.  `random_state` has no effect then.  Other rows, or other values of "
+    "parameters that training depends on, are an error.  Draws come from four generators, so that each goes on: their "
+    "seeds are the only draw, an `integers` of four.  For n rows and k outputs a model keeps 8 n k bytes for this, "
+    "not in model files.")
+CLASS_WEIGHT = Parameter(
+    "class_weight", ClassWeights(), 'Factor on the weights of the rows of each label; "balanced" gives all classes '
+    "the same sum of weights.  None: 1.")
 PRECISION = Parameter("precision", Choice(("single", "double")),
                       "Arithmetic of the training kernels.  Sums over tiles and predictions kept in training are "
                       'double in both.  "single" becomes "double" where angles omega . x may exceed 4000 radians.')
@@ -79,3 +99,8 @@ N_FEATURES_IN_ = Attribute("n_features_in_", "int",
                            "Number of columns; `feature_names_in_` has their names where `fit` saw a data frame.")
 N_ESTIMATORS_ = Attribute("n_estimators_", "int", "Number of rounds kept.")
 N_COMPONENTS_ = Attribute("n_components_", "int", "Number of cosines of each landmark.")
+
+
+def with_defaults(**defaults: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """What adds parameters to those of a file from before they were there."""
+    return lambda params: {**defaults, **params}

@@ -30,7 +30,7 @@ FAMILIES = {
     "gbrff2": Family("GBRFF2Classifier", "_gbrff.gbrff2", "classifier"),
     "gbrff_regressor": Family("GBRFFRegressor", "_gbrff.least_squares", "regressor"),
     "pbrff": Family("PBRFFClassifier", "_pbrff.estimators", "classifier"),
-    "pbrff_transformer": Family("PBRFFTransformer", "_pbrff.estimators", "transformer"),
+    "pbrff_transformer": Family("PBRFFTransformer", "_pbrff.transformer", "transformer"),
     "rffnet": Family("RFFNetClassifier", "_rffnet.estimators", "classifier"),
     "rffnet_regressor": Family("RFFNetRegressor", "_rffnet.estimators", "regressor"),
     "sparse_kernel": Family("SparseKernelClassifier", "_sparse.estimators", "classifier"),

@@ -1,21 +1,26 @@
 """The way from checked rows to a fitted model, which the boosted families share."""
 
+import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._data.pieces import drawn
+from .._data.row_blocks import blocks
 from .._data.scaling import Scaling, scaling_in_threads
 from .._data.threads import check_n_threads
 from .._data.tiles import TILE
 from .._data.training_rows import Training
 from .._estimator.base import Fitted
+from .._estimator.held_out import check_training
 from .._estimator.monitor import Monitor, RoundInfo
+from .._estimator.warm_start import RowPrints, fixed_params, state_to_continue
 from .._fourier.bandwidth import largest_single_length, resolved_gamma
 from ..expansion import FourierExpansion
+from .importances import importances
 from .loss_states import LossState
 from .packed_rows import PackedRows, RowSource, pack_rows
 from .rounds import Addition, Search, boost
@@ -35,6 +40,8 @@ class BoostedModel(Protocol):
     max_samples: int | None
     standardize: bool
     early_stopping_rounds: int | None
+    validation_fraction: float | None
+    warm_start: bool
     precision: str
     random_state: Any
     n_threads: int | None
@@ -68,6 +75,43 @@ class Boosted(NamedTuple):
     kept: FittedRounds
 
 
+class TrainingState(NamedTuple):
+    """Where training stands after its last round.  Nothing in it is ever changed."""
+
+    params: dict[str, Any]
+    prints: RowPrints
+    seeds: Sequence[int]  # of the sources of random draws
+    rounds: Sequence[Sequence[Addition]]
+    losses: tuple[Sequence[float], Sequence[float]]  # of the rows learned from and of those held out
+    values: Sequence[NDArray[Any]]  # of each output, then of each on held-out rows: `LossState.values`
+    n_iterations: int
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds that have been."""
+        return len(self.rounds)
+
+
+class Sources(NamedTuple):
+    """Where random draws come from: one generator for all, in this order, or one for each where training may go on."""
+
+    held_out: "np.random.Generator"
+    omegas: "np.random.Generator"
+    order: "np.random.Generator"
+    landmarks: "np.random.Generator"
+    seeds: Sequence[int] = ()
+
+    @classmethod
+    def of(cls, model: BoostedModel, before: TrainingState | None) -> "Sources":
+        """Those of a model, or those that its training began with."""
+        rng = np.random.default_rng(model.random_state)
+        if not model.warm_start:
+            return cls(rng, rng, rng, rng)
+        seeds = rng.integers(1 << 63, size=4).tolist() if before is None else before.seeds
+        held_out, omegas, order, landmarks = map(np.random.default_rng, seeds)
+        return cls(held_out, omegas, order, landmarks, seeds)
+
+
 class Recipe(NamedTuple, Generic[Workspace]):
     """What a family brings to training.
 
@@ -80,14 +124,23 @@ class Recipe(NamedTuple, Generic[Workspace]):
     n_components: int = 1  # cosines in a weak learner
 
 
-def train(model: BoostedModel, training: Training, recipe: Recipe[Any], callback: Callback | None) -> Boosted:
-    """Boost a model on checked rows.
+def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, recipe: Recipe[Any],
+          callback: Callback | None) -> Boosted:
+    """Check rows and boost a model on them, from the first round or from where its training stands."""
+    before = state_to_continue(model)
+    sources = Sources.of(model, before)
+    return _trained(model, check_training(model, X, y, sample_weight, eval_set, sources.held_out), recipe, callback,
+                    sources, before)
 
-    The order of random draws is documented and stays: omegas, the order of the rows, landmarks.
-    """
-    rng = np.random.default_rng(model.random_state)
+
+def _trained(model: BoostedModel, training: Training, recipe: Recipe[Any], callback: Callback | None,
+             sources: Sources, before: TrainingState | None) -> Boosted:
+    """The order of random draws is documented and stays: rows held out, omegas, the order of the rows, landmarks."""
     n_subsets, largest_subset = _subset_sizes(model.max_samples, training.rows.weights.n_positive)
     monitor = Monitor(model.n_estimators, model.early_stopping_rounds, callback, model.verbose)
+    prints = _prints(training) if model.warm_start else None
+    if before is not None and prints is not None:
+        before.prints.check(prints)
     names, data, evaluation, center, scale, _, classes, column_map = training
     X, weights, targets, n_components = data.X, data.weights, data.targets(), recipe.n_components
     del training, data  # with the class indices
@@ -97,10 +150,10 @@ def train(model: BoostedModel, training: Training, recipe: Recipe[Any], callback
     scaling = scaling_in_threads(X, weights, standardize, n_threads)
     gamma = resolved_gamma(model.gamma, standardize, scaling)
     single_length = largest_single_length(gamma)
-    draws = drawn(rng.standard_normal, (model.n_estimators, len(center), n_components, X.shape[1]))
+    draws = drawn(sources.omegas.standard_normal, (model.n_estimators, len(center), n_components, X.shape[1]))
     draws *= math.sqrt(2 * gamma)
     source = RowSource(X, weights, scaling, n_threads)
-    division = Division(n_subsets, rng.permutation(weights.n_positive) if n_subsets > 1 else None)
+    division = Division(n_subsets, sources.order.permutation(weights.n_positive) if n_subsets > 1 else None)
     rows, subsets = divide_rows(source, division, model.precision, single_length)
     workspace = recipe.make_workspace(rows, Sizes(n_components, n_threads, largest_subset, search_threads))
     intercepts = np.empty(len(center))
@@ -115,14 +168,41 @@ def train(model: BoostedModel, training: Training, recipe: Recipe[Any], callback
         held_out = RowSource(evaluation.X, evaluation.weights, scaling, eval_threads)
         eval_outputs = _start_evaluation(recipe, evaluation.targets(), intercepts, held_out, rows.dtype)
         del held_out
-    search = recipe.make_search(SearchSetting(subsets, workspace, draws, gamma), source, rng)
+    search = recipe.make_search(SearchSetting(subsets, workspace, draws, gamma), source, sources.landmarks)
     del X, weights, evaluation, source, division  # only the packed rows are needed from here on
-    rounds = boost(outputs, eval_outputs, search, model.learning_rate, monitor)[: monitor.best_round]
-    attributes = {"n_estimators_": len(rounds), "n_components_": n_components, "n_iter_": search.n_iterations,
-                  "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss)}
-    kept = FittedRounds(rounds, scaling, draws)
+    n_iterations, done = 0, []
+    if before is not None:
+        n_iterations, done = before.n_iterations, [*before.rounds]
+        monitor.resume(*before.losses)
+        for output, values in zip([*outputs, *eval_outputs], before.values, strict=True):
+            output.resume(values)
+    rounds = boost(outputs, eval_outputs, search, model.learning_rate, monitor, done)
+    n_iterations += search.n_iterations
+    state = None
+    if prints is not None:
+        state = TrainingState(fixed_params(model), prints, sources.seeds, rounds,
+                              (monitor.train_loss, monitor.eval_loss),
+                              [output.values for output in (*outputs, *eval_outputs)], n_iterations)
+    kept = FittedRounds(rounds[: monitor.best_round], scaling, draws)
+    attributes = {"n_estimators_": len(kept.rounds), "n_components_": n_components, "n_iter_": n_iterations,
+                  "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss),
+                  "feature_importances_": importances(kept.rounds, monitor.train_loss, draws.shape[-1], column_map)}
     expansion = _to_expansion(kept, center + scale * intercepts, scale)
-    return Boosted(Fitted(names, classes, expansion, attributes, column_map=column_map), kept)
+    return Boosted(Fitted(names, classes, expansion, attributes, state, column_map), kept)
+
+
+def _prints(training: Training) -> RowPrints:
+    """Marks of checked rows."""
+    def numbers(rows: Any) -> Iterable[NDArray[Any]]:
+        return () if rows is None else (block.astype(np.float64, copy=False) for _, block in blocks(rows.X))
+
+    def targets(rows: Any) -> list[NDArray[Any]]:
+        return [] if rows is None else [rows.codes if training.classes is not None else rows.values, rows.weights.each]
+
+    data, evaluation = training.rows, training.evaluation
+    y, weights = targets(data)
+    return RowPrints.of(data.X.shape[0], numbers(data), [y], [weights],
+                        itertools.chain(targets(evaluation), numbers(evaluation)), training.classes is not None)
 
 
 def _subset_sizes(max_samples: int | None, n_rows: int) -> tuple[int, int]:
@@ -169,8 +249,6 @@ def restored_rounds(expansion: Any, curves: Mapping[str, Double], n_components: 
 
 
 def staged_scores(model: Any, X: Any) -> Iterator[Double]:
-    """Yield the scores after each round kept: (n_samples,) of one output, (n_samples, n_outputs) of more."""
-    now = model._snapshot()
-    X, expansion = now._check_rows(X), now.expansion_
-    for scores in expansion.staged_score(X, expansion.n_outputs * now.n_components_, n_threads=now.n_threads):
-        yield scores[:, 0] if expansion.n_outputs == 1 else scores
+    """Yield the scores of a snapshot after each round kept, (n_samples, n_outputs)."""
+    X, expansion = model._check_rows(X), model.expansion_
+    yield from expansion.staged_score(X, expansion.n_outputs * model.n_components_, n_threads=model.n_threads)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arguments import Choice, RandomSource
-from .._estimator.base import Classifier
 from .._estimator.parameters import (
     BETA,
+    CLASS_WEIGHT,
     CLASSES_,
     COLUMNS,
     EARLY_STOPPING_ROUNDS,
@@ -25,14 +25,20 @@ from .._estimator.parameters import (
     N_THREADS,
     PRECISION,
     STANDARDIZE,
+    VALIDATION_FRACTION,
     VERBOSE,
+    WARM_START,
     Parameter,
 )
+from .._estimator.staged import StagedClassifier
 from ..expansion import Expansion
 from .fit import Callback, Recipe, restored_rounds, staged_scores, train
 from .landmark_learner import LandmarkOptions, PhaseLearner, as_printed, landmark_learner, with_landmarks
 from .loss_states import ExactStepLossState, ExponentialLossState, LossState
 from .parameters import (
+    CURVES,
+    CURVES_SINCE,
+    FEATURE_IMPORTANCES_,
     LANDMARK_MAX_ITER,
     LANDMARK_MAX_SAMPLES,
     LANDMARK_RANDOM_STATE,
@@ -40,12 +46,13 @@ from .parameters import (
     LANDMARKS_,
     N_LANDMARKS,
     N_LBFGS_ITER_,
+    SINCE_7_OF_CLASSIFIERS,
     loss_curves,
 )
 from .workspace import LandmarkWorkspace, TrainingWorkspace
 
 
-class GBRFF1Classifier(Classifier):
+class GBRFF1Classifier(StagedClassifier):
     """Gradient boosting of learned landmarks on random Fourier features.
 
     The model is H(x) = H^0 + sum over t of alpha_t sum over j of q_tj cos(omega_tj . (x_t - x)).  Each round draws K
@@ -111,7 +118,10 @@ class GBRFF1Classifier(Classifier):
         LANDMARK_MAX_SAMPLES,
         STANDARDIZE,
         EARLY_STOPPING_ROUNDS,
+        VALIDATION_FRACTION,
+        WARM_START,
         PRECISION,
+        CLASS_WEIGHT,
         COLUMNS,
         LANDMARK_RANDOM_STATE,
         N_THREADS,
@@ -126,16 +136,20 @@ class GBRFF1Classifier(Classifier):
         N_COMPONENTS_,
         N_LBFGS_ITER_,
         loss_curves("exponential loss (over outputs too)"),
+        FEATURE_IMPORTANCES_,
         N_FEATURES_IN_,
     )
-    _fitted_curves = ("train_loss_", "eval_loss_")
+    _fitted_curves = CURVES
+    _curves_since = CURVES_SINCE
+    _params_before = SINCE_7_OF_CLASSIFIERS
 
     def __init__(self, n_estimators: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
                  beta: float = 1.0, landmarks: str = "learn", step: str = "closed", learning_rate: float = 1.0,
                  max_iter: int = 10, max_samples: int | None = 16384, standardize: bool = True,
-                 early_stopping_rounds: int | None = 20, precision: str = "single",
-                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
-                 verbose: int = 0) -> None:
+                 early_stopping_rounds: int | None = 20,
+                 validation_fraction: float | None = None, warm_start: bool = False, precision: str = "single",
+                 class_weight: Any = None, columns: Any = None, random_state: RandomSource = None,
+                 n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components
         self.gamma = gamma
@@ -147,7 +161,10 @@ class GBRFF1Classifier(Classifier):
         self.max_samples = max_samples
         self.standardize = standardize
         self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
         self.precision = precision
+        self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
@@ -173,9 +190,10 @@ class GBRFF1Classifier(Classifier):
         ------
         InvalidInputError
             For bad arguments or parameters; the message names which.
+        TrainingStateError
+            With `warm_start`, for a model read from a file or trained without it.
         """
-        boosted = train(self, self._check_training(X, y, sample_weight, eval_set), self._recipe(), callback)
-        self._keep(with_landmarks(boosted))
+        self._keep(with_landmarks(train(self, X, y, sample_weight, eval_set, self._recipe(), callback)))
         return self
 
     def _recipe(self) -> Recipe[Any]:
@@ -191,6 +209,5 @@ class GBRFF1Classifier(Classifier):
         restored = super()._restored(expansion, arrays, classes)
         return restored | restored_rounds(expansion, arrays, self.n_components)
 
-    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Yield `decision_function(X)` after each round kept; the last equals it up to rounding."""
+    def _staged(self, X: Any) -> Iterator[NDArray[np.float64]]:
         return staged_scores(self, X)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arguments import Number, RandomSource
-from .._estimator.base import Classifier
 from .._estimator.parameters import (
+    CLASS_WEIGHT,
     CLASSES_,
     COLUMNS,
     EARLY_STOPPING_ROUNDS,
@@ -26,14 +26,17 @@ from .._estimator.parameters import (
     PRECISION,
     RANDOM_STATE,
     STANDARDIZE,
+    VALIDATION_FRACTION,
     VERBOSE,
+    WARM_START,
     Parameter,
 )
+from .._estimator.staged import StagedClassifier
 from .._kernels import gbrff_omega, gbrff_phase, lbfgs
 from ..expansion import Expansion
 from .fit import Callback, Recipe, SearchSetting, restored_rounds, staged_scores, train
 from .loss_states import ALONE, CosineSum, ExponentialLossState, ExponentialState
-from .parameters import N_LBFGS_ITER_, loss_curves
+from .parameters import CURVES, CURVES_SINCE, FEATURE_IMPORTANCES_, N_LBFGS_ITER_, SINCE_7_OF_CLASSIFIERS, loss_curves
 from .tolerances import GRADIENT_TOLERANCE, LOSS_TOLERANCE, NOISE
 from .workspace import TrainingWorkspace
 
@@ -63,7 +66,7 @@ class _CosineSearch:
         return CosineSum(omega[None], np.array([phase]), ALONE)
 
 
-class GBRFF2Classifier(Classifier):
+class GBRFF2Classifier(StagedClassifier):
     """Gradient boosting of learned random Fourier features.
 
     The model is H(x) = H^0 + sum over t of alpha_t cos(omega_t . x - b_t).  Each round draws omega from the spectral
@@ -121,7 +124,10 @@ class GBRFF2Classifier(Classifier):
             "accuracy."),
         STANDARDIZE,
         EARLY_STOPPING_ROUNDS,
+        VALIDATION_FRACTION,
+        WARM_START,
         PRECISION,
+        CLASS_WEIGHT,
         COLUMNS,
         RANDOM_STATE.described(
             "Source of one `standard_normal` draw of shape (n_estimators, n_outputs, n_features) and, where there are "
@@ -136,16 +142,19 @@ class GBRFF2Classifier(Classifier):
         N_COMPONENTS_.described("Cosines of a round and an output: 1."),
         N_LBFGS_ITER_,
         loss_curves("exponential loss (over outputs too)"),
+        FEATURE_IMPORTANCES_,
         N_FEATURES_IN_,
     )
-    _fitted_curves = ("train_loss_", "eval_loss_")
-    _params_before = {2: lambda params: params | {"max_samples": None}}
+    _fitted_curves = CURVES
+    _curves_since = CURVES_SINCE
+    _params_before = {2: lambda params: params | {"max_samples": None}, **SINCE_7_OF_CLASSIFIERS}
 
     def __init__(self, n_estimators: int = 100, *, gamma: str | float = "scale", reg_lambda: float = 2**-5,
                  learning_rate: float = 1.0, max_iter: int = 10, max_samples: int | None = 16384,
-                 standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "single",
-                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
-                 verbose: int = 0) -> None:
+                 standardize: bool = True, early_stopping_rounds: int | None = 20,
+                 validation_fraction: float | None = None, warm_start: bool = False, precision: str = "single",
+                 class_weight: Any = None, columns: Any = None, random_state: RandomSource = None,
+                 n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.gamma = gamma
         self.reg_lambda = reg_lambda
@@ -154,7 +163,10 @@ class GBRFF2Classifier(Classifier):
         self.max_samples = max_samples
         self.standardize = standardize
         self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
         self.precision = precision
+        self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
@@ -180,19 +192,20 @@ class GBRFF2Classifier(Classifier):
         ------
         InvalidInputError
             For bad arguments or parameters; the message names which.
+        TrainingStateError
+            With `warm_start`, for a model read from a file or trained without it.
         """
 
         def make_search(setting: SearchSetting[TrainingWorkspace], *_: Any) -> _CosineSearch:
             return _CosineSearch(self.reg_lambda, self.max_iter, setting)
 
         recipe = Recipe(ExponentialLossState, TrainingWorkspace, make_search)
-        self._keep(train(self, self._check_training(X, y, sample_weight, eval_set), recipe, callback).fitted)
+        self._keep(train(self, X, y, sample_weight, eval_set, recipe, callback).fitted)
         return self
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, NDArray[np.float64]],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
         return super()._restored(expansion, arrays, classes) | restored_rounds(expansion, arrays)
 
-    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Yield `decision_function(X)` after each round kept; the last equals it up to rounding."""
+    def _staged(self, X: Any) -> Iterator[NDArray[np.float64]]:
         return staged_scores(self, X)

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arguments import Choice, RandomSource
-from .._estimator.base import Classifier, Regressor
 from .._estimator.links import LinearLink, Link
 from .._estimator.parameters import (
     BETA,
+    CLASS_WEIGHT,
     CLASSES_,
     COLUMNS,
     EARLY_STOPPING_ROUNDS,
@@ -25,9 +25,12 @@ from .._estimator.parameters import (
     N_THREADS,
     PRECISION,
     STANDARDIZE,
+    VALIDATION_FRACTION,
     VERBOSE,
+    WARM_START,
     Parameter,
 )
+from .._estimator.staged import StagedClassifier, StagedRegressor
 from ..expansion import Expansion
 from .fit import Callback, Recipe, restored_rounds, staged_scores, train
 from .landmark_learner import (
@@ -40,6 +43,9 @@ from .landmark_learner import (
 )
 from .loss_states import SquaredLossState
 from .parameters import (
+    CURVES,
+    CURVES_SINCE,
+    FEATURE_IMPORTANCES_,
     LANDMARK_MAX_ITER,
     LANDMARK_MAX_SAMPLES,
     LANDMARK_RANDOM_STATE,
@@ -47,6 +53,8 @@ from .parameters import (
     LANDMARKS_,
     N_LANDMARKS,
     N_LBFGS_ITER_,
+    SINCE_7,
+    SINCE_7_OF_CLASSIFIERS,
     loss_curves,
 )
 from .workspace import LandmarkWorkspace
@@ -65,12 +73,15 @@ _PARAMETERS = (
     LANDMARK_MAX_SAMPLES,
     STANDARDIZE,
     EARLY_STOPPING_ROUNDS,
+    VALIDATION_FRACTION,
+    WARM_START,
     PRECISION.described(PRECISION.text.replace("predictions kept", "residuals kept")),
     COLUMNS,
     LANDMARK_RANDOM_STATE,
     N_THREADS,
     VERBOSE,
 )
+_N_TRAINING = [parameter.name for parameter in _PARAMETERS].index("columns")
 _ATTRIBUTES = (
     EXPANSION_.described("The trained function of a raw row, immutable: K terms of amplitude v alpha_t q_tj for each "
                          "landmark."),
@@ -79,6 +90,7 @@ _ATTRIBUTES = (
     N_COMPONENTS_,
     N_LBFGS_ITER_,
     loss_curves("squared residual (over outputs too), of a regressor in units of the variance of y,"),
+    FEATURE_IMPORTANCES_,
     N_FEATURES_IN_,
 )
 
@@ -99,7 +111,7 @@ def _recipe(model: "GBRFFRegressor | GBRFFClassifier") -> Recipe[LandmarkWorkspa
     return Recipe(SquaredLossState, LandmarkWorkspace, make_search, model.n_components)
 
 
-class GBRFFRegressor(Regressor):
+class GBRFFRegressor(StagedRegressor):
     """Gradient boosting of learned landmarks for the squared error.
 
     The model is H(x) = H_0 + sum over t of v alpha_t sum over j of q_tj cos(omega_tj . (x_t - x)).  Each round draws K
@@ -147,13 +159,15 @@ class GBRFFRegressor(Regressor):
 
     _parameters = _PARAMETERS
     _attributes = _ATTRIBUTES
-    _fitted_curves = ("train_loss_", "eval_loss_")
-    _params_before = _PARAMS_BEFORE
+    _fitted_curves = CURVES
+    _curves_since = CURVES_SINCE
+    _params_before = {**_PARAMS_BEFORE, **SINCE_7}
 
     def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: str | float = "scale",
                  beta: float = 16.0, landmarks: str = "learn", scale_residuals: bool = True,
                  learning_rate: float = 0.5, max_iter: int = 10, max_samples: int | None = 16384,
-                 standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "single",
+                 standardize: bool = True, early_stopping_rounds: int | None = 20,
+                 validation_fraction: float | None = None, warm_start: bool = False, precision: str = "single",
                  columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
@@ -167,6 +181,8 @@ class GBRFFRegressor(Regressor):
         self.max_samples = max_samples
         self.standardize = standardize
         self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
         self.precision = precision
         self.columns = columns
         self.random_state = random_state
@@ -193,9 +209,10 @@ class GBRFFRegressor(Regressor):
         ------
         InvalidInputError
             For bad arguments or parameters; the message names which.
+        TrainingStateError
+            With `warm_start`, for a model read from a file or trained without it.
         """
-        boosted = train(self, self._check_training(X, y, sample_weight, eval_set), _recipe(self), callback)
-        self._keep(with_landmarks(boosted))
+        self._keep(with_landmarks(train(self, X, y, sample_weight, eval_set, _recipe(self), callback)))
         return self
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, NDArray[np.float64]],
@@ -203,12 +220,11 @@ class GBRFFRegressor(Regressor):
         restored = super()._restored(expansion, arrays, classes)
         return restored | restored_rounds(expansion, arrays, self.n_components)
 
-    def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Yield `predict(X)` after each round kept; the last equals it up to rounding."""
+    def _staged(self, X: Any) -> Iterator[NDArray[np.float64]]:
         return staged_scores(self, X)
 
 
-class GBRFFClassifier(Classifier):
+class GBRFFClassifier(StagedClassifier):
     """Gradient boosting of learned landmarks for the squared error on labels -1 and +1.
 
     The algorithm is that of `GBRFFRegressor` on y in {-1, +1}, which is not standardised.  H estimates the mean of y,
@@ -247,17 +263,19 @@ class GBRFFClassifier(Classifier):
     True
     """
 
-    _parameters = _PARAMETERS
+    _parameters = (*_PARAMETERS[:_N_TRAINING], CLASS_WEIGHT, *_PARAMETERS[_N_TRAINING:])
     _attributes = (CLASSES_, *_ATTRIBUTES)
-    _fitted_curves = ("train_loss_", "eval_loss_")
-    _params_before = _PARAMS_BEFORE
+    _fitted_curves = CURVES
+    _curves_since = CURVES_SINCE
+    _params_before = {**_PARAMS_BEFORE, **SINCE_7_OF_CLASSIFIERS}
 
     def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: str | float = "scale",
                  beta: float = 16.0, landmarks: str = "learn", scale_residuals: bool = True,
                  learning_rate: float = 0.1, max_iter: int = 10, max_samples: int | None = 16384,
-                 standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "single",
-                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
-                 verbose: int = 0) -> None:
+                 standardize: bool = True, early_stopping_rounds: int | None = 20,
+                 validation_fraction: float | None = None, warm_start: bool = False, precision: str = "single",
+                 class_weight: Any = None, columns: Any = None, random_state: RandomSource = None,
+                 n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components
         self.gamma = gamma
@@ -269,7 +287,10 @@ class GBRFFClassifier(Classifier):
         self.max_samples = max_samples
         self.standardize = standardize
         self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
         self.precision = precision
+        self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
@@ -298,9 +319,10 @@ class GBRFFClassifier(Classifier):
         ------
         InvalidInputError
             For bad arguments or parameters; the message names which.
+        TrainingStateError
+            With `warm_start`, for a model read from a file or trained without it.
         """
-        boosted = train(self, self._check_training(X, y, sample_weight, eval_set), _recipe(self), callback)
-        self._keep(with_landmarks(boosted))
+        self._keep(with_landmarks(train(self, X, y, sample_weight, eval_set, _recipe(self), callback)))
         return self
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, NDArray[np.float64]],
@@ -308,6 +330,5 @@ class GBRFFClassifier(Classifier):
         restored = super()._restored(expansion, arrays, classes)
         return restored | restored_rounds(expansion, arrays, self.n_components)
 
-    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Yield `decision_function(X)` after each round kept; the last equals it up to rounding."""
+    def _staged(self, X: Any) -> Iterator[NDArray[np.float64]]:
         return staged_scores(self, X)

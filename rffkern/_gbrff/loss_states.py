@@ -56,6 +56,13 @@ class LossState(Protocol):
     def __init__(self, rows: PackedRows, target: NDArray[Any], intercept: float,
                  workspace: EvaluationWorkspace) -> None: ...
 
+    @property
+    def values(self) -> NDArray[Any]:
+        """What it goes on from: predictions or residuals in tiles."""
+
+    def resume(self, values: NDArray[Any]) -> None:
+        """Take the `values` of another one of the same rows, which stay as they are."""
+
     @staticmethod
     def intercept(target: NDArray[Any], weights: RowWeights) -> float:
         """The constant of smallest loss."""
@@ -99,13 +106,18 @@ class ExponentialLossState:
         self.rows, self.workspace = rows, workspace
         self.y = tiled(sign[rows.order], rows.dtype)
         self.raw_prediction = aligned(self.y.shape, DOUBLE)
-        self.raw_prediction[:] = intercept
         self.r = aligned(self.y.shape, rows.dtype)  # log2(e) y_tilde
-        # A step of 0 along the labels leaves the predictions at the intercept.
-        loss, self.largest_residual = gbrff_rounds.boost_rows(
-            self.raw_prediction, self.y, rows.weights.tiled, self.y, 0.0, self.r, workspace.partial,
-            workspace.n_threads)
-        self.loss = loss / rows.weights.total
+        self.resume(intercept)
+
+    @property
+    def values(self) -> Double:
+        """The predictions."""
+        return self.raw_prediction
+
+    def resume(self, values: Double | float) -> None:
+        """Take the predictions of another one of the same rows, or a constant."""
+        self.raw_prediction[:] = values
+        self.update(Evaluation(self.y, (0.0, 0.0)), 0.0)  # a step of 0 along the labels leaves them there
 
     @staticmethod
     def intercept(sign: NDArray[np.int8], weights: RowWeights) -> float:
@@ -166,10 +178,23 @@ class SquaredLossState:
         self.residual = tiled(target[rows.order], DOUBLE)
         self.residual -= intercept
         self.r = aligned(self.residual.shape, rows.dtype)
-        # A step of 0 along the targets leaves the residuals as they are.
-        along = tiled(target[rows.order], rows.dtype)
-        self.loss = gbrff_rounds.shrink_rows(self.residual, rows.weights.tiled, along, 0.0, self.r, workspace.partial,
-                                             workspace.n_threads) / rows.weights.total
+        self._settle()
+
+    @property
+    def values(self) -> Double:
+        """The residuals."""
+        return self.residual
+
+    def resume(self, values: Double) -> None:
+        """Take the residuals of another one of the same rows."""
+        self.residual[:] = values
+        self._settle()
+
+    def _settle(self) -> None:
+        """Make what follows from the residuals: a step of 0 leaves them as they are."""
+        along = aligned(self.residual.shape, self.r.dtype)
+        along[:] = 0
+        self.update(Evaluation(along, (0.0, 0.0)), 0.0)
 
     @staticmethod
     def intercept(target: NDArray[Any], weights: RowWeights) -> float:

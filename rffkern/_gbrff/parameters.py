@@ -1,7 +1,15 @@
 """Parameters and attributes that several boosted families share."""
 
 from .._data.arguments import Choice
-from .._estimator.parameters import MAX_ITER, MAX_SAMPLES, N_ESTIMATORS, RANDOM_STATE, Attribute, Parameter
+from .._estimator.parameters import (
+    MAX_ITER,
+    MAX_SAMPLES,
+    N_ESTIMATORS,
+    RANDOM_STATE,
+    Attribute,
+    Parameter,
+    with_defaults,
+)
 
 N_LANDMARKS = N_ESTIMATORS.described("Number of boosting rounds T, and of landmarks.")
 LANDMARKS = Parameter("landmarks", Choice(("learn", "random")),
@@ -22,9 +30,22 @@ LANDMARKS_ = Attribute("landmarks_", "array of shape (n_estimators_, n_features)
                        "the one closest to the mean of the rows.")
 N_LBFGS_ITER_ = Attribute("n_iter_", "int",
                           "L-BFGS iterations of all descents together; not kept in model files.")
+FEATURE_IMPORTANCES_ = Attribute(
+    "feature_importances_", "array of shape (n_features_in_,)",
+    "For each column of the table, its share in what the rounds gained: sum over rounds t of (L_{t-1} - L_t) s_tj / "
+    "sum over j of s_tj, divided by its sum over j.  L_t is the training loss after round t, and s_tj the sum over the "
+    "cosines of round t of (amplitude omega_j)^2, with omega in units of the standard deviations of the columns.  The "
+    "sum is 1, or 0 where there is no round.  Empty for a model from a file before format version 7.")
+
+# What model files have beside the expansion, and since which format version.
+CURVES = ("train_loss_", "eval_loss_", "feature_importances_")
+CURVES_SINCE = {"feature_importances_": 7}
+SINCE_7 = {7: with_defaults(validation_fraction=None, warm_start=False)}
+SINCE_7_OF_CLASSIFIERS = {7: with_defaults(validation_fraction=None, warm_start=False, class_weight=None)}
 
 
 def loss_curves(what: str) -> Attribute:
     """The attributes train_loss_ and eval_loss_, of a mean of some loss."""
     return Attribute("train_loss_, eval_loss_", "arrays of shape (n_rounds + 1,)",
-                     f"Mean {what} before the first round and after each; eval_loss_ is empty without an `eval_set`.")
+                     f"Mean {what} before the first round and after each; eval_loss_ is empty where no row is held "
+                     "out.")

@@ -29,15 +29,20 @@ class Search(Protocol):
 
 
 def boost(outputs: Sequence[LossState], eval_outputs: Sequence[LossState], search: Search, learning_rate: float,
-          monitor: Monitor) -> list[list[Addition]]:
+          monitor: Monitor, done: Sequence[Sequence[Addition]] = ()) -> list[Sequence[Addition]]:
     """Boost all outputs round by round, until the monitor ends it.
 
     `outputs` and `eval_outputs` hold a loss state for each output; `eval_outputs` may be empty.  Returns, for each
-    round, what it adds to each output.
+    round, what it adds to each output, beginning with the rounds that are `done` and that the monitor knows of.
     """
-    rounds: list[list[Addition]] = []
-    while monitor.record(sum(map(_loss_of, outputs)) / len(outputs),
-                         sum(map(_loss_of, eval_outputs)) / len(eval_outputs) if eval_outputs else None):
+
+    def record() -> bool:
+        return monitor.record(sum(map(_loss_of, outputs)) / len(outputs),
+                              sum(map(_loss_of, eval_outputs)) / len(eval_outputs) if eval_outputs else None)
+
+    rounds: list[Sequence[Addition]] = [*done]
+    goes_on = not monitor.has_finished() if done else record()
+    while goes_on:
         additions = []
         for k, state in enumerate(outputs):
             learner = search(state, len(rounds), k)
@@ -48,4 +53,5 @@ def boost(outputs: Sequence[LossState], eval_outputs: Sequence[LossState], searc
                 held_out.update(held_out.evaluate(learner), step)
             additions.append(Addition(learner, step))
         rounds.append(additions)
+        goes_on = record()
     return rounds

@@ -1,7 +1,6 @@
 """PBRFF: a pseudo-Bayesian kernel for each of many landmarks, then a linear machine (Letarte et al., AISTATS 2019)."""
 
 import contextlib
-import math
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -9,15 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arguments import Choice, Number, RandomSource, check_rng
-from .._data.row_blocks import RowBlocks
-from .._data.scaling import Scaling, scaling_in_threads
 from .._data.threads import check_n_threads
-from .._data.tiles import PackedTiles, pack
-from .._data.training_rows import Training, check_labelled
-from .._estimator.base import Classifier, Fitted, Model
+from .._data.training_rows import Training
+from .._estimator.base import Fitted
 from .._estimator.links import Link, LogisticLink
 from .._estimator.monitor import printing
 from .._estimator.parameters import (
+    CLASS_WEIGHT,
     CLASSES_,
     COLUMNS,
     EXPANSION_,
@@ -27,29 +24,19 @@ from .._estimator.parameters import (
     STANDARDIZE,
     Attribute,
     Parameter,
+    with_defaults,
 )
-from .._fourier.bandwidth import resolved_gamma
+from .._estimator.tasks import Classifier
 from ..expansion import Expansion, FourierExpansion
-from .landmark_features import KernelSettings, LandmarkKernels, learn_representation, machine_features
+from .landmark_features import learn_representation, machine_features
 from .linear_svm import LOSSES, MachineSettings, MachineThreads, fit_machines, probability_slope
 from .parameters import KERNEL_ATTRIBUTES, KERNEL_PARAMETERS, LANDMARKS, TELLING, with_verbose
+from .preparation import prepared, restored_components
 
 Double = NDArray[np.float64]
 
 # Of C times the weight of a row: beyond these, in double precision, a row has no influence, or must be right.
 _BOUNDS = 1e-12, 1e8
-
-
-def _prepared(model: Any, training: Training) -> tuple[Scaling, KernelSettings]:
-    """The scaling of the rows, and what the kernels of a model's landmarks depend on beside them."""
-    rows = training.rows
-    n_numbers = math.prod(rows.X.shape)
-    n_threads = check_n_threads(model.n_threads, n_numbers * model.n_landmarks * model.n_components)
-    standardize = model.standardize and training.column_map is None  # mapped columns have their units
-    scaling = scaling_in_threads(rows.X, rows.weights, standardize, check_n_threads(model.n_threads, n_numbers))
-    gamma = resolved_gamma(model.gamma, standardize, scaling)
-    return scaling, KernelSettings(model.n_landmarks, model.n_components, gamma, model.beta, model.landmarks,
-                                   model.precision, n_threads)
 
 
 class PBRFFClassifier(Classifier):
@@ -122,6 +109,7 @@ class PBRFFClassifier(Classifier):
         STANDARDIZE,
         PRECISION.described(PRECISION.text + "  A machine is also learned in double precision where rounding keeps its "
                             "gap above tol, or where tol is below 1e-6."),
+        CLASS_WEIGHT,
         COLUMNS,
         RANDOM_STATE.described(
             "Source of one `random` draw of n_landmarks numbers (k-means: for each class as many as it has centers, "
@@ -141,15 +129,15 @@ class PBRFFClassifier(Classifier):
         *KERNEL_ATTRIBUTES,
     )
     _fitted_curves = ("proba_slope_",)
-    _params_before = {5: with_verbose}
+    _params_before = {5: with_verbose, 7: with_defaults(class_weight=None)}
 
     proba_slope_: Double
 
     def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
                  beta: float = 1.0, C: float = 1.0, landmarks: str = "random", loss: str = "squared_hinge",
                  tol: float = 1e-4, standardize: bool = True, precision: str = "single",
-                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
-                 verbose: int = 0) -> None:
+                 class_weight: Any = None, columns: Any = None, random_state: RandomSource = None,
+                 n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma
@@ -160,6 +148,7 @@ class PBRFFClassifier(Classifier):
         self.tol = tol
         self.standardize = standardize
         self.precision = precision
+        self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
@@ -186,12 +175,8 @@ class PBRFFClassifier(Classifier):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        self._check_params()
+        training = self._check_training(X, y, sample_weight)
         rng = check_rng(self.random_state)
-        if self.columns is None:
-            training = check_labelled(X, y, sample_weight)
-        else:
-            training = self._check_mapped(check_labelled, X, y, sample_weight)
         signs = training.rows.targets()
         with printing() if self.verbose else contextlib.nullcontext():
             self._keep(self._learned(training, signs, rng))
@@ -201,7 +186,7 @@ class PBRFFClassifier(Classifier):
         rows, n_samples = training.rows, training.rows.X.shape[0]
         threads = MachineThreads(check_n_threads(self.n_threads, n_samples * self.n_landmarks),
                                  check_n_threads(self.n_threads, n_samples * self.n_landmarks**2))
-        scaling, settings = _prepared(self, training)
+        scaling, settings = prepared(self, training)
         learned, tiles = learn_representation(rows, scaling, settings, rng)
         features = machine_features(learned.kernels, tiles, n_samples, settings.n_threads)
         del tiles  # the rows give way to what is learned on their features
@@ -227,170 +212,4 @@ class PBRFFClassifier(Classifier):
         slope = arrays["proba_slope_"]
         if slope.shape != (1,) or not slope[0] > 0:
             raise ValueError("the slope of the probabilities is not one positive number")
-        return super()._restored(expansion, arrays, classes) | _restored_components(self, expansion)
-
-
-class PBRFFTransformer(Model):
-    """The landmark features of `PBRFFClassifier`, for any linear method.
-
-    Parameters
-    ----------
-    {parameters}
-
-    Attributes
-    ----------
-    {attributes}
-
-    Notes
-    -----
-    Peak memory of `fit` beside X, in bytes, for n rows, d columns, c classes, u = 4 in single precision and 8 in
-    double, and b = max(2^20, 2048 d) numbers in a block of `RowBlocks` or `numpy.memmap`:
-
-        array:  n (u d + max(2 c u + 8, c u + 21))
-        blocks: n (c u + 8) + (8 + u + c u / d) b
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rffkern import PBRFFTransformer
-    >>> X = np.random.default_rng(0).uniform(-1, 1, (400, 2))
-    >>> PBRFFTransformer(50, random_state=0).fit(X, X[:, 0] > 0).transform(X[:10]).shape
-    (10, 50)
-    """
-
-    _parameters = (
-        *KERNEL_PARAMETERS,
-        LANDMARKS,
-        STANDARDIZE.described("Learn on columns of mean 0 and variance 1.  `transform` takes raw rows either way."),
-        PRECISION,
-        COLUMNS,
-        RANDOM_STATE.described(
-            "Source of one `random` draw of n_landmarks numbers (k-means: for each class as many as it has centers, "
-            "after 16384 where it has more rows), then one `standard_normal` draw of shape (n_landmarks, n_components, "
-            "n_features)."),
-        N_THREADS,
-        TELLING,
-    )
-    _attributes = (
-        EXPANSION_.described("The sum of all features, immutable: K terms of amplitude q_lj for each landmark."),
-        *KERNEL_ATTRIBUTES,
-    )
-    _params_before = {5: with_verbose}
-
-    n_components_: int
-
-    def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
-                 beta: float = 1.0, landmarks: str = "random", standardize: bool = True, precision: str = "single",
-                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
-                 verbose: int = 0) -> None:
-        self.n_landmarks = n_landmarks
-        self.n_components = n_components
-        self.gamma = gamma
-        self.beta = beta
-        self.landmarks = landmarks
-        self.standardize = standardize
-        self.precision = precision
-        self.columns = columns
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.verbose = verbose
-
-    def __sklearn_tags__(self) -> Any:
-        """What scikit-learn asks of an estimator."""
-        from sklearn.utils import TransformerTags
-
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags = TransformerTags(preserves_dtype=["float64", "float32"])
-        return tags
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn landmarks and their kernels from rows X and labels y.
-
-        Parameters
-        ----------
-        {X}
-        {labels}
-        {sample_weight}
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
-        """
-        self._check_params()
-        rng = check_rng(self.random_state)
-        training = check_labelled(X, y, sample_weight) if self.columns is None else self._check_mapped(
-            check_labelled, X, y, sample_weight)
-        scaling, settings = _prepared(self, training)
-        with printing() if self.verbose else contextlib.nullcontext():
-            learned, _ = learn_representation(training.rows, scaling, settings, rng)
-        expansion = FourierExpansion(learned.omegas, learned.phases, learned.kernels.posterior.reshape(-1, 1),
-                                     np.zeros(1), scaling.center)
-        attributes = {"n_components_": self.n_components, "landmarks_": learned.landmarks}
-        self._keep(Fitted(training.names, None, expansion, attributes, column_map=training.column_map))
-        return self
-
-    def _trial_copy(self, standardize: bool) -> PBRFFClassifier:
-        """The classifier on these features."""
-        return PBRFFClassifier(**super()._trial_copy(standardize).get_params(deep=False))
-
-    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[Any]:
-        """Return the features of the rows that are learned from."""
-        if isinstance(X, RowBlocks):
-            np.asarray(X)  # raises, before the fit rather than after it: `transform` needs an array
-        return self.fit(X, y, sample_weight).transform(X)
-
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Return the features of rows X.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_landmarks), float32 for rows in float32, else float64
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        InvalidInputError
-            If X is not finite and numeric, or its columns are not those of `fit`.
-        """
-        now = self._snapshot()
-        X = now._check_rows(X)
-        expansion, shape = now.expansion_, (-1, now.n_components_)
-        kernels = LandmarkKernels(expansion.omegas.reshape(*shape, X.shape[1]), expansion.phases.reshape(shape),
-                                  expansion.amplitudes.reshape(shape))
-        n_threads = check_n_threads(now.n_threads, X.shape[0] * expansion.omegas.size)
-        scaling = Scaling(expansion.center, np.ones(X.shape[1]), 1.0)
-        features = np.empty((X.shape[0], len(kernels.posterior)), X.dtype)
-        for rows, part in expansion.in_precisions(X):
-            tiles, _ = pack(part, scaling, part.dtype, n_threads)
-            features[rows] = kernels.features(PackedTiles(tiles), (len(part), features.shape[1]), n_threads)
-        return features
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return a name for each feature; `input_features` is there for scikit-learn and changes nothing."""
-        now = self._snapshot()
-        now._check_fitted()
-        n_features = now.expansion_.n_terms // now.n_components_
-        return np.array([f"{type(self).__name__.lower()}{m}" for m in range(n_features)], dtype=object)
-
-    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
-                  classes: NDArray[Any] | None) -> dict[str, Any]:
-        if expansion.n_outputs != 1:
-            raise ValueError("features are the terms of one output")
-        return super()._restored(expansion, arrays, classes) | _restored_components(self, expansion)
-
-
-def _restored_components(model: "PBRFFClassifier | PBRFFTransformer", expansion: Any) -> dict[str, int]:
-    """The number of cosines of a landmark of a model read from a file."""
-    if expansion.n_terms != model.n_landmarks * model.n_components:
-        raise ValueError("landmarks and terms do not agree in number")
-    return {"n_components_": model.n_components}
+        return super()._restored(expansion, arrays, classes) | restored_components(self, expansion)

@@ -1,6 +1,6 @@
 """RFFNet: random Fourier features of an ARD kernel with learned relevances (Otto and Izbicki, 2022)."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -8,67 +8,22 @@ from numpy.typing import NDArray
 
 from .._data.arguments import RandomSource, check_rng
 from .._data.training_rows import Training, check_more_labels
-from .._estimator.base import Classifier, Model, Regressor
+from .._estimator.class_weights import with_class_weights
 from .._estimator.links import SoftmaxLink
-from .._estimator.parameters import CLASSES_
-from ..expansion import Expansion
+from .._estimator.parameters import CLASS_WEIGHT, CLASSES_, with_defaults
+from .._estimator.tasks import Classifier, Regressor
+from ..errors import InvalidInputError
 from .losses import Huber, Logistic, Loss, Pinball, ResidualLoss, Softmax, Squared
-from .parameters import ARGUMENTS, ATTRIBUTES, FEATURES, LOSS, STEPS, TRAINING, reg_lambda, with_early_stopping_rounds
-from .problem import rows_held_out
-from .relevance import SelectionPath, importances, relevances_of_columns, score_columns, top_k
-from .training import CURVES, fit_network, partial_fit_network, restored_training
-from .training_state import TrainingState, state_to_continue
+from .model import RFFNet
+from .parameters import ATTRIBUTES, FEATURES, LOSS, STEPS, TRAINING, reg_lambda
+from .relevance import SelectionPath, score_columns
+from .training import fit_network, partial_fit_network
+from .training_state import state_to_continue
 
 Double = NDArray[np.float64]
 
 
-class _RFFNet(Model):
-    """What the regressor and the classifier share."""
-
-    _fitted_curves = CURVES
-    _params_before = {3: with_early_stopping_rounds}
-    _arguments = ARGUMENTS
-
-    warm_start: bool
-    validation_fraction: float
-    relevances_: Double
-
-    @property
-    def feature_importances_(self) -> Double:
-        """`relevances_` over the largest of them."""
-        return importances(relevances_of_columns(self))
-
-    def _state_to_continue(self, training: Training) -> TrainingState | None:
-        """The state from which `fit` continues; None to start anew."""
-        return state_to_continue(self, training) if self.warm_start else None
-
-    def _held_out(self, y: Any, sample_weight: Any, eval_set: Any, rng: "np.random.Generator") -> Any:
-        """Indices of the rows that `fit` will hold out, from which a map must not learn; None without a map."""
-        if self.columns is None or eval_set is not None:
-            return None
-        self._check_params()
-        return rows_held_out(y, sample_weight, self.validation_fraction, rng)
-
-    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
-                  classes: NDArray[Any] | None) -> dict[str, Any]:
-        return super()._restored(expansion, arrays, classes) | restored_training(expansion, arrays)
-
-    def select_top_k(self, k: int) -> NDArray[np.intp]:
-        """Return the indices of the columns of largest relevance.
-
-        Parameters
-        ----------
-        k : int in [1, n_features]
-            Number of columns.
-
-        Returns
-        -------
-        array of shape (k,), the most relevant column first
-        """
-        return top_k(self, k)
-
-
-class RFFNetRegressor(_RFFNet, Regressor):
+class RFFNetRegressor(RFFNet, Regressor):
     """Kernel regression on random Fourier features, with a learned relevance of each column.
 
     The model is f(x) = constant + sum over k of beta_k sqrt(2 / s) cos(omega_k . (lambda * x) + phi_k).  The
@@ -239,7 +194,7 @@ def _loss_of_classes(training: Training) -> Loss:
     return Logistic() if training.center.size == 1 else Softmax()
 
 
-class RFFNetClassifier(_RFFNet, Classifier):
+class RFFNetClassifier(RFFNet, Classifier):
     """Kernel logistic regression on random Fourier features, with a learned relevance of each column.
 
     The scores are f(x) = constant + sum over k of beta_k sqrt(2 / s) cos(omega_k . (lambda * x) + phi_k).  The
@@ -281,14 +236,15 @@ class RFFNetClassifier(_RFFNet, Classifier):
     True
     """
 
-    _parameters = (*FEATURES, *STEPS, reg_lambda(1, 0.001), *TRAINING)
+    _parameters = (*FEATURES, *STEPS, reg_lambda(1, 0.001), *TRAINING[:-4], CLASS_WEIGHT, *TRAINING[-4:])
+    _params_before = {**RFFNet._params_before, 7: with_defaults(class_weight=None)}
     _attributes = (CLASSES_, *ATTRIBUTES)
 
     def __init__(self, n_components: int | None = None, *, kernel: str = "gaussian", solver: str = "alternating",
                  learning_rate: float = 0.03, reg_lambda: float | str = "auto", reg_l1: float = 0.0,
                  batch_size: int = 32, max_epochs: int = 300, early_stopping_rounds: int | None = 10,
                  validation_fraction: float = 0.1, n_restarts: int | None = None, warm_start: bool = False,
-                 standardize: bool = True, precision: str = "single", columns: Any = None,
+                 standardize: bool = True, precision: str = "single", class_weight: Any = None, columns: Any = None,
                  random_state: RandomSource = None, n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -304,6 +260,7 @@ class RFFNetClassifier(_RFFNet, Classifier):
         self.warm_start = warm_start
         self.standardize = standardize
         self.precision = precision
+        self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
@@ -375,6 +332,10 @@ class RFFNetClassifier(_RFFNet, Classifier):
 
         training = check(X, y, sample_weight) if self.columns is None else self._check_mapped(
             check, X, y, sample_weight, goes_on=True)
+        if self.class_weight == "balanced":
+            raise InvalidInputError('class_weight must be a dict or None in partial_fit, which does not see all rows, '
+                                    'got "balanced"')
+        training = with_class_weights(training, self.class_weight)
         self._keep(partial_fit_network(self, training, _loss_of_classes(training), state_to_continue(self, training)))
         return self
 

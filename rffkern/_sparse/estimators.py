@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arguments import Choice, Number, RandomSource, check_all
-from .._estimator.base import Classifier, Model, Regressor
+from .._estimator.base import Model
 from .._estimator.links import LinearLink, Link
 from .._estimator.parameters import (
     ARGUMENTS,
+    CLASS_WEIGHT,
     CLASSES_,
     COLUMNS,
     EARLY_STOPPING_ROUNDS,
@@ -22,10 +23,13 @@ from .._estimator.parameters import (
     PRECISION,
     RANDOM_STATE,
     STANDARDIZE,
+    VALIDATION_FRACTION,
     VERBOSE,
     Attribute,
     Parameter,
+    with_defaults,
 )
+from .._estimator.staged import StagedClassifier, StagedRegressor
 from .._kernels.sparse_selection import RULES
 from ..expansion import KernelExpansion
 from .ensemble import learn_from_active_rows, learn_from_all_rows
@@ -72,6 +76,7 @@ _REST = (
     STANDARDIZE.described("Learn on columns of mean 0 and variance 1, in whose units length scales are then given.  "
                           "Prediction takes raw rows either way."),
     EARLY_STOPPING_ROUNDS,
+    VALIDATION_FRACTION,
     PRECISION.described(
         "Precision in which kernels are computed and columns are kept.  Sums over rows, coefficients and residuals are "
         'double in both.  "single" becomes "double" where rows lie farther than 353 length scales from the center of '
@@ -114,7 +119,7 @@ class _SparseKernelMachine(Model):
 
     _expansion_form = KernelExpansion
     _fitted_curves = CURVES
-    _params_before = {3: _before_version_3}
+    _params_before = {3: _before_version_3, 7: with_defaults(validation_fraction=None)}
     _arguments = {"X": ARGUMENTS["X"].described(
         "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
         "read block by block; the rows are packed in memory.")}
@@ -142,12 +147,15 @@ class _SparseKernelMachine(Model):
         """The weight lambda of the regulariser."""
         return float(self.kernel_parameters_[0])
 
+    def _staged(self, X: Any) -> Iterator[Double]:
+        return staged_scores(self, X)
+
     def _restored(self, expansion: Any, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
         return super()._restored(expansion, arrays, classes) | restored(self, expansion, arrays)
 
 
-class SparseKernelRegressor(_SparseKernelMachine, Regressor):
+class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     """Least squares on a growing ensemble of sparse kernel learners.
 
     The model is F(x) = F_0 + sum over m of c_m f_m(x) with weak learners f_m(x) = sum over s of a_ms k(x_ms, x).  The
@@ -217,9 +225,9 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
                  kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto", standardize: bool = True,
-                 early_stopping_rounds: int | None = 20, precision: str = "double",
-                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
-                 verbose: int = 0) -> None:
+                 early_stopping_rounds: int | None = 20, validation_fraction: float | None = None,
+                 precision: str = "double", columns: Any = None, random_state: RandomSource = None,
+                 n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.learner_size = learner_size
         self.subset_size = subset_size
@@ -231,6 +239,7 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
         self.reg_lambda = reg_lambda
         self.standardize = standardize
         self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
         self.precision = precision
         self.columns = columns
         self.random_state = random_state
@@ -259,15 +268,11 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
             For bad arguments or parameters; the message names which.
         """
         method = Method((one_per_column,), learn_from_all_rows)
-        self._keep(train(self, self._check_training(X, y, sample_weight, eval_set), callback, method))
+        self._keep(train(self, X, y, sample_weight, eval_set, callback, method))
         return self
 
-    def staged_predict(self, X: Any) -> Iterator[Double]:
-        """Yield `predict(X)` after each round kept; TrainingStateError for a model read from a file."""
-        return staged_scores(self, X)
 
-
-class SparseKernelClassifier(_SparseKernelMachine, Classifier):
+class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     """Least squares on labels -1 and +1 by a growing ensemble of sparse kernel learners.
 
     The model F(x) = F_0 + sum over m of c_m f_m(x), with weak learners f_m(x) = sum over s of a_ms k(x_ms, x), is that
@@ -321,6 +326,7 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
                   "is decided by the loss of an ensemble of up to 300 weak learners, trained on up to 16384 rows, on "
                   "other rows." + _DICT),
         *_REST,
+        CLASS_WEIGHT,
         COLUMNS,
         RANDOM_STATE.described(
             "Source of the random draws: where kernel or reg_lambda is learned, one subset of rows and a "
@@ -329,11 +335,13 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
         *_THREADS,
     )
     _attributes = (CLASSES_, *_FITTED)
+    _params_before = {3: _before_version_3, 7: with_defaults(validation_fraction=None, class_weight=None)}
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
                  all_rows: bool = True, kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto",
-                 standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "double",
+                 standardize: bool = True, early_stopping_rounds: int | None = 20,
+                 validation_fraction: float | None = None, precision: str = "double", class_weight: Any = None,
                  columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
@@ -348,7 +356,9 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
         self.reg_lambda = reg_lambda
         self.standardize = standardize
         self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
         self.precision = precision
+        self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state
         self.n_threads = n_threads
@@ -380,9 +390,5 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
         """
         # Labels hardly determine a length scale for each column.
         method = Method((one_for_all, one_per_column), learn_from_all_rows if self.all_rows else learn_from_active_rows)
-        self._keep(train(self, self._check_training(X, y, sample_weight, eval_set), callback, method))
+        self._keep(train(self, X, y, sample_weight, eval_set, callback, method))
         return self
-
-    def staged_decision_function(self, X: Any) -> Iterator[Double]:
-        """Yield `decision_function(X)` after each round kept; TrainingStateError for a model read from a file."""
-        return staged_scores(self, X)

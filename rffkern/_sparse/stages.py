@@ -113,9 +113,7 @@ def make_stages(paths: Sequence[CoefficientPath], counts: Sequence[Sequence[int]
 
 
 def staged_scores(model: Any, X: Any) -> Iterator[Double]:
-    """Yield the scores of a fitted model after each round kept: (n_samples,) of one output, else two-dimensional."""
-    now = model._snapshot()
-    X = now._check_rows(X)
-    machine: StagedMachine = now._require_training_state("for staged predictions")
-    for scores in machine.scores(X, now.n_threads):
-        yield scores[:, 0] if scores.shape[1] == 1 else scores
+    """Yield the scores of a snapshot after each round kept, (n_samples, n_outputs)."""
+    X = model._check_rows(X)
+    machine: StagedMachine = model._require_training_state("for staged predictions")
+    yield from machine.scores(X, model.n_threads)

@@ -12,6 +12,7 @@ from .._data.scaling import measure_scaling
 from .._data.tiles import in_precision
 from .._data.training_rows import Training
 from .._estimator.base import Fitted
+from .._estimator.held_out import check_training
 from .._estimator.monitor import Monitor
 from ..expansion import KernelExpansion
 from .ensemble import GroupMaker, RowsWithTargets, finish, grow_all, make_ensembles
@@ -43,17 +44,16 @@ class Method(NamedTuple):
     later_groups: Callable[[Double], list[GroupMaker]]  # `learn_from_all_rows` or `learn_from_active_rows`
 
 
-def train(parameters: Parameters, training: Training, callback: Callable[..., Any] | None, method: Method) -> Fitted:
-    """Train a machine on checked rows.
+def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, callback: Callable[..., Any] | None,
+          method: Method) -> Fitted:
+    """Check rows and train a machine on them."""
+    model._check_params()
+    rng = check_rng(model.random_state)
+    return _trained(model, check_training(model, X, y, sample_weight, eval_set, rng), callback, method, rng)
 
-    Parameters
-    ----------
-    parameters : Parameters
-    training : Training
-    callback : callable or None
-    method : Method
-    """
-    rng = check_rng(parameters.random_state)
+
+def _trained(parameters: Parameters, training: Training, callback: Callable[..., Any] | None, method: Method,
+             rng: "np.random.Generator") -> Fitted:
     monitor = Monitor(parameters.n_estimators, parameters.early_stopping_rounds, callback, parameters.verbose)
     data, evaluation, n_threads = training.rows, training.evaluation, parameters.n_threads
     training = training._replace(rows=None)  # which go with `data`

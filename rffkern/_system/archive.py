@@ -12,7 +12,6 @@ may have beside stored members, and all of it is compared with the list at its e
 
 import io
 import math
-import os
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
@@ -27,7 +26,7 @@ Real = NDArray[Any]  # float64 or float32
 Header = Mapping[str, Any]
 
 FORMAT = "rffkern"
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 
 _MAX_HEADER = 1 << 24
 _MAX_DIRECTORY = 1 << 16  # bytes of the list of members, of which a model has some ten
@@ -91,17 +90,6 @@ def make_header(family: str, class_name: str, *, params: Mapping[str, Any], clas
         "params": params, "classes": classes, "feature_names": feature_names, "columns": columns,
         "arrays": [[name, list(array.shape)] for name, array in arrays.items()],
     }
-
-
-def read_bytes(path: str | os.PathLike[str], max_bytes: int) -> bytes:
-    """The bytes of a file, read in pieces: to ask for max_bytes at once would allocate them."""
-    content = bytearray()
-    with open(path, "rb") as file:
-        while piece := file.read(1 << 20):
-            content += piece
-            if len(content) > max_bytes:
-                raise FormatError(f"{os.fspath(path)}: larger than max_bytes = {max_bytes}")
-    return bytes(content)
 
 
 def encode(header: Header, arrays: Mapping[str, Real]) -> bytes:

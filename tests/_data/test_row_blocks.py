@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern import GBRFF2Classifier, InvalidInputError, RowBlocks
+from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError, RowBlocks
 from rffkern._data import row_blocks as _row_blocks
 
 
@@ -367,3 +367,30 @@ def test_training_on_more_than_the_memory_limit(tmp_path):
     done = subprocess.run([sys.executable, "-c", LIMITED, tmp_path / "X.npy", tmp_path / "y.npy"], cwd=tmp_path,
                           capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[:2] == ["not in memory", "True"]
+
+
+@pytest.mark.parametrize("form", ["csr_matrix", "csc_matrix", "coo_array", "csr_array", "lil_matrix"])
+def test_sparse_matrices_are_read_block_by_block(form):
+    """To the same bits as dense rows, in blocks of about a million numbers; no more is dense at a time."""
+    sparse = pytest.importorskip("scipy.sparse")
+    dense = np.where(np.random.default_rng(0).random((9000, 300)) < 0.01, 1.5, 0.0)
+    rows = RowBlocks(getattr(sparse, form)(dense))
+    blocks = list(rows.given_blocks())
+    assert len(blocks) > 1
+    assert max(block.size for block in blocks) <= 1 << 20
+    np.testing.assert_array_equal(np.vstack(blocks), dense)
+    y = dense[:, 0] + dense[:, 1] > 0
+    few = slice(0, 500)
+    part = getattr(sparse, form)(dense[few])
+    ours, theirs = (GBRFF2Classifier(3, random_state=0).fit(RowBlocks(X), y[few]).predict_proba(RowBlocks(X))
+                    for X in (part, dense[few]))
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_sparse_matrices_alone_are_refused_with_what_to_do():
+    sparse = pytest.importorskip("scipy.sparse")
+    X = sparse.csr_matrix(np.eye(4))
+    for call in (GBRFF2Classifier(2).fit, GBRFF2Classifier(2, columns="auto").fit, ColumnMap().fit,
+                 GBRFF2Classifier(2, random_state=0).fit(np.eye(4), [0, 1, 0, 1]).score):
+        with pytest.raises(InvalidInputError, match=r"convert it with X\.toarray\(\), or block by block with rffkern"):
+            call(X, [0, 1, 0, 1])

@@ -5,7 +5,7 @@ import pytest
 from helpers.families import X, fit, target_of
 
 from rffkern import InvalidInputError, RowBlocks
-from rffkern._estimator import base
+from rffkern._estimator import base, tasks
 from rffkern._estimator.registry import FAMILIES
 
 METHODS = ("predict", "decision_function", "predict_proba", "transform", "staged_predict", "staged_decision_function")
@@ -47,7 +47,7 @@ def test_one_call_answers_from_one_model(name, method, monkeypatch):
     np.testing.assert_array_equal(found, expected)
 
 
-class Constant(base.Regressor):
+class Constant(tasks.Regressor):
     """A regressor whose predictions are given."""
 
     def __init__(self, scores):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rffkern._estimator.links import LinearLink, LogisticLink, SoftmaxLink, probabilities
+from rffkern._estimator.links import LinearLink, LogisticLink, SoftmaxLink, log_probabilities, probabilities
 
 LINKS = [LogisticLink(), LogisticLink(slope=0.5), SoftmaxLink(), LinearLink()]
 
@@ -33,6 +33,25 @@ def test_extreme_scores_give_finite_probabilities(link, size):
         found = probabilities(link, scores)
         assert np.isfinite(found).all()
         np.testing.assert_allclose(found.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_logarithms_are_those_of_the_probabilities(link, n_outputs, rng):
+    scores = 3 * rng.standard_normal((200, n_outputs))
+    found, exact = log_probabilities(link, scores), probabilities(link, scores)
+    assert found.shape == exact.shape
+    assert (exact[np.isneginf(found)] == 0).all()
+    np.testing.assert_allclose(np.exp(found), exact, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("link", [LogisticLink(), LogisticLink(0.5), SoftmaxLink()])
+def test_logarithms_of_probabilities_too_small_for_a_number(link):
+    slope = link.slope
+    np.testing.assert_array_equal(log_probabilities(link, np.array([[2000.0], [-2000.0]])),
+                                  [[-2000 * slope, 0], [0, -2000 * slope]])
+    assert log_probabilities(link, np.array([[0.0, 2000.0, -1000.0]]))[0, 2] <= -1000 * slope
+    assert (log_probabilities(link, np.array([[1.7e308]])) <= 0).all()
 
 
 @pytest.mark.parametrize("slope", [0.5, 1.0, 2.0])

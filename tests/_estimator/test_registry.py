@@ -7,8 +7,9 @@ import pytest
 from helpers.families import BOOSTED
 
 import rffkern
-from rffkern._estimator.base import Classifier, Model, Regressor
+from rffkern._estimator.base import Model
 from rffkern._estimator.registry import FAMILIES, family_of
+from rffkern._estimator.tasks import Classifier, Regressor
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))

@@ -6,8 +6,8 @@ from helpers.families import TARGET, Frame, X, Y, answers, holds_rows_out, known
 
 from rffkern import ColumnMap, InvalidInputError, NotFittedError, RowBlocks, load, save
 from rffkern._estimator import column_choice
-from rffkern._estimator.base import Regressor
 from rffkern._estimator.registry import FAMILIES
+from rffkern._estimator.tasks import Regressor
 
 FORMS = ("standard", "rank")
 RNG = np.random.default_rng(5)

@@ -10,7 +10,7 @@ from rffkern._estimator.registry import FAMILIES
 
 SHARED = {"standardize": True, "precision": "single", "columns": None, "random_state": None, "n_threads": None}
 ROUNDS = SHARED | {"gamma": "scale", "learning_rate": 1.0, "max_iter": 10, "max_samples": 16384, "verbose": 0,
-                   "early_stopping_rounds": 20}
+                   "early_stopping_rounds": 20, "validation_fraction": None, "warm_start": False}
 GBRFF = ROUNDS | {"n_estimators": 200, "n_components": 100, "beta": 16.0, "landmarks": "learn",
                   "scale_residuals": True, "learning_rate": 0.1}
 LANDMARKS = SHARED | {"n_landmarks": 100, "n_components": 10, "gamma": "scale", "beta": 1.0, "landmarks": "random",
@@ -22,7 +22,7 @@ RFFNET = SHARED | {
 SPARSE = SHARED | {
     "n_estimators": 500, "learner_size": 50, "subset_size": 500, "selection": "max-res", "n_candidates": 60,
     "update": "full", "group_size": 50, "kernel": "auto", "reg_lambda": "auto", "early_stopping_rounds": 20,
-    "precision": "double", "verbose": 0}
+    "validation_fraction": None, "precision": "double", "verbose": 0}
 BOOSTING = {
     "n_estimators": 3000, "n_members": None, "learning_rate": "auto", "reg_lambda": "auto",
     "kinds": ("waves", "tables"), "max_samples": 8192, "early_stopping_rounds": "auto",
@@ -32,15 +32,16 @@ DEFAULTS = {
     "fourier_boosting": BOOSTING | {"class_weight": None},
     "fourier_boosting_regressor": BOOSTING | {
         "kinds": ("waves", "tables", "lines"), "loss": "squared", "delta": 1.35, "quantile": 0.5},
-    "gbrff": GBRFF,
-    "gbrff1": ROUNDS | {"n_estimators": 100, "n_components": 10, "beta": 1.0, "landmarks": "learn", "step": "closed"},
-    "gbrff2": ROUNDS | {"n_estimators": 100, "reg_lambda": 0.03125},
+    "gbrff": GBRFF | {"class_weight": None},
+    "gbrff1": ROUNDS | {"n_estimators": 100, "n_components": 10, "beta": 1.0, "landmarks": "learn", "step": "closed",
+                       "class_weight": None},
+    "gbrff2": ROUNDS | {"n_estimators": 100, "reg_lambda": 0.03125, "class_weight": None},
     "gbrff_regressor": GBRFF | {"learning_rate": 0.5},
-    "pbrff": LANDMARKS | {"C": 1.0, "loss": "squared_hinge", "tol": 1e-4},
+    "pbrff": LANDMARKS | {"C": 1.0, "loss": "squared_hinge", "tol": 1e-4, "class_weight": None},
     "pbrff_transformer": LANDMARKS,
-    "rffnet": RFFNET,
+    "rffnet": RFFNET | {"class_weight": None},
     "rffnet_regressor": RFFNET | {"loss": "squared", "delta": 1.35, "quantile": 0.5},
-    "sparse_kernel": SPARSE | {"all_rows": True},
+    "sparse_kernel": SPARSE | {"all_rows": True, "class_weight": None},
     "sparse_kernel_regressor": SPARSE,
 }
 
@@ -64,7 +65,8 @@ REALS = {
     "C": ((5e-324, 1e6), (0, 1.1e6)), "learning_rate": ((5e-324, 1), (0, 1.1)), "tol": ((1e-12, 1), (0.9e-12, 1.1)),
     "delta": ((5e-324, 1e10), (0, 1.1e10)), "quantile": ((1e-6, 1 - 1e-6), (0.9e-6, 1 - 0.9e-6)),
     "reg_l1": ((0, 1e10), (-5e-324, 1.1e10)), "validation_fraction": ((0, 0.9), (-5e-324, 0.91))}
-VALIDATION_FRACTION = {"_boosting": ((1e-6, 0.5), (0.9e-6, 0.51))}
+VALIDATION_FRACTION = {"_boosting": ((1e-6, 0.5), (0.9e-6, 0.51)), "_gbrff": ((5e-324, 0.9), (0, 0.91)),
+                       "_sparse": ((5e-324, 0.9), (0, 0.91))}
 REG_LAMBDA = {"gbrff2": ((0, 1e150), (-5e-324,)), "_rffnet": ((0, 1e10), (-5e-324, 1.1e10)),
               "_boosting": ((0, 1e10), (-5e-324, 1.1e10)),
               "_sparse": ((5e-324, 1e100), (0, 1.1e100))}
@@ -94,5 +96,7 @@ def test_bounds(name):
             good, bad = own.get(name) or own.get(entry.module.split(".")[0]) or REALS[parameter]
         assert not [value for value in good if refused(check, parameter, value)], parameter
         assert not [value for value in bad if not refused(check, parameter, value)], parameter
-        optional = parameter in OPTIONAL or (parameter == "n_components" and entry.module.startswith("_rffnet"))
+        optional = parameter in OPTIONAL or (
+            parameter == "validation_fraction" and entry.module.startswith(("_gbrff", "_sparse"))) or (
+            parameter == "n_components" and entry.module.startswith("_rffnet"))
         assert refused(check, parameter, None) != optional, parameter

@@ -30,7 +30,7 @@ def test_save_and_load(fitted, tmp_path):
     loaded = load(path)
     assert type(loaded) is type(fitted)
     assert same_state(fitted, loaded)
-    for method in ("decision_function", "predict", "predict_proba", "transform"):
+    for method in ("decision_function", "predict", "predict_proba", "predict_log_proba", "transform"):
         if hasattr(fitted, method):
             ours, theirs = getattr(fitted, method)(X), getattr(loaded, method)(X)
             np.testing.assert_array_equal(ours, theirs)

@@ -14,7 +14,7 @@ def test_inputs_unmodified_and_read_only_accepted(family):
     held_out = {"eval_set": (rows, target)} if "early_stopping_rounds" in family._param_names() else {}
     model = family(random_state=0, **quick(family)).fit(rows, target, weight, **held_out)
     answers(model, rows)
-    for method in ("predict", "predict_proba"):
+    for method in ("predict", "predict_proba", "predict_log_proba"):
         getattr(model, method, lambda rows: None)(rows)
     np.testing.assert_array_equal(rows, X)
 

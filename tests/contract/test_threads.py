@@ -8,8 +8,8 @@ import pytest
 from helpers.families import TARGET, X, answers, fit, same_state
 
 import rffkern
-from rffkern._estimator.base import Regressor
 from rffkern._estimator.registry import FAMILIES
+from rffkern._estimator.tasks import Regressor
 from rffkern._kernels import simd
 
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from rffkern._estimator.base import Model, Regressor
+from rffkern._estimator.base import Model
 from rffkern._estimator.registry import FAMILIES
+from rffkern._estimator.tasks import Regressor
 
 X = np.random.default_rng(7).standard_normal((400, 6)) * [1, 10, 1e-3, 1, 1, 1] + [0, 1900, 0, 0, 0, 0]
 Y = np.where(np.sin(X[:, 0]) + X[:, 3] > 0, "up", "down")

@@ -6,8 +6,8 @@ import json
 import numpy as np
 
 from helpers.families import known
-from rffkern._estimator.base import Regressor
 from rffkern._estimator.registry import FAMILIES
+from rffkern._estimator.tasks import Regressor
 
 SHORT = {"n_estimators": 5, "n_members": 2, "n_landmarks": 8, "max_epochs": 2, "learner_size": 6, "columns": None}
 GIVEN = {"kernel": {"lengthscales": 1.5}, "reg_lambda": 0.1}  # of sparse machines, whose choice of a kernel takes long

@@ -96,6 +96,14 @@ def _partial_fit(model, X, y):
     return fresh.predict(X)
 
 
+def _routing(model):
+    """What scikit-learn routes, where it is installed."""
+    try:
+        return str(model.get_metadata_routing())
+    except ImportError:
+        return ""
+
+
 PROPERTIES = ("feature_importances_", "kernel_", "reg_lambda_")
 MODEL_CALLS = {  # of a fitted model with its rows and labels or targets
     "fit": lambda model, X, y: model.fit(X, y, np.linspace(0.0, 1.0, len(X))).expansion_.intercept,
@@ -106,11 +114,17 @@ MODEL_CALLS = {  # of a fitted model with its rows and labels or targets
     "staged_decision_function": lambda model, X, y: list(model.staged_decision_function(X)),
     "staged_predict": lambda model, X, y: list(model.staged_predict(X)),
     "staged_predict_proba": lambda model, X, y: list(model.staged_predict_proba(X)),
+    "predict_log_proba": lambda model, X, y: np.exp(model.predict_log_proba(X)),  # -inf of a probability of 0
     "partial_dependence": lambda model, X, y: model.partial_dependence(X, 0).scores,
     "interaction_strength": lambda model, X, y: model.interaction_strength(X, 0, 1),
     "interactions": lambda model, X, y: [pair.size for pair in model.interactions(X)],
     "explain": lambda model, X, y: [np.sum(part) for part in model.explain(X)[1:]],
     "score": lambda model, X, y: model.score(X, y),
+    "get_metadata_routing": lambda model, X, y: _routing(model),
+    "set_fit_request": lambda model, X, y: str(model.set_fit_request(sample_weight=True)),
+    "set_partial_fit_request": lambda model, X, y: str(model.set_partial_fit_request(sample_weight=True)),
+    "set_score_request": lambda model, X, y: str(model.set_score_request(sample_weight=None)),
+    "set_output": lambda model, X, y: str(model.set_output(transform="default")),
     "get_feature_names_out": lambda model, X, y: model.get_feature_names_out().shape,
     "get_params": lambda model, X, y: len(model.get_params()),
     "set_params": lambda model, X, y: len(model.set_params(**model.get_params()).get_params()),
@@ -137,6 +151,9 @@ MAP_CALLS = {  # of a fitted column map
     "transform": lambda column_map, X, y: column_map.transform(X),
     "fit_transform": lambda column_map, X, y: column_map.fit_transform(X, y),
     "describe": lambda column_map, X, y: len(column_map.describe()),
+    "get_metadata_routing": lambda column_map, X, y: _routing(column_map),
+    "set_fit_request": lambda column_map, X, y: str(column_map.set_fit_request(sample_weight=True)),
+    "set_output": lambda column_map, X, y: str(column_map.set_output(transform="default")),
     "get_feature_names_out": lambda column_map, X, y: column_map.get_feature_names_out().shape,
     "get_params": lambda column_map, X, y: len(column_map.get_params()),
     "set_params": lambda column_map, X, y: len(column_map.set_params(**column_map.get_params()).get_params()),
@@ -184,6 +201,7 @@ def _calls(model, X, y, folder):
     yield "save", lambda: rffkern.save(model, folder / "model.npz")
     if expansion is not None:
         yield "load", lambda: str(rffkern.load(folder / "model.npz"))
+        yield "loads", lambda: str(rffkern.loads(rffkern.dumps(model)))
     for name in public(ColumnMap):
         yield f"map {name}", lambda name=name: MAP_CALLS[name](ColumnMap(NUMERIC_FORMS).fit(X, y), X, y)
     for name, given in {"blocks": RowBlocks([X[:1], X[1:]]), "one block": RowBlocks([X])}.items():

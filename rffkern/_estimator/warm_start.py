@@ -1,19 +1,20 @@
-"""The state from which boosting goes on, and the check that rows and parameters are those it was reached with."""
+"""Training that goes on: which state it goes on from, and whether rows and parameters are those it was reached with."""
 
 import hashlib
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidInputError, TrainingStateError
-from .member import Standing
-from .rows import Columns, Layout
+from ..errors import InvalidInputError
 
 # Parameters that may change while training goes on.  Those of rows and weights show in these.
 _FREE = {"n_estimators", "early_stopping_rounds", "warm_start", "class_weight", "columns", "random_state", "n_threads",
          "verbose"}
+_REMEDY = "with warm_start=False, fit starts anew"
+
+Arrays = Iterable[NDArray[Any]]
 
 
 class RowPrints(NamedTuple):
@@ -23,15 +24,12 @@ class RowPrints(NamedTuple):
     parts: dict[str, bytes]
 
     @classmethod
-    def of(cls, columns: Columns, targets: NDArray[Any], weights: NDArray[np.float64], n_rows: int,
+    def of(cls, n_rows: int, X: Arrays, y: Arrays, weights: Arrays, eval_set: Arrays,
            has_classes: bool) -> "RowPrints":
-        """Those of rows, the first `n_rows` of which are not of an `eval_set`."""
-        learned, given = slice(n_rows), slice(n_rows, None)
-        labels, weight = ("y", _hash(targets[:, learned])), ("sample_weight or class_weight", _hash([weights[learned]]))
-        parts = dict((labels, weight) if has_classes else (weight, labels))  # that first on which the other depends
-        parts["X"] = _hash([columns.sources, columns.bins.columns, *columns.values[:, learned]])
-        parts["eval_set"] = _hash([weights[given], *targets[:, given], *columns.values[:, given]])
-        return cls(n_rows, parts)
+        """Those of rows, `eval_set` being rows, labels or targets and weights of others."""
+        labels, weight = ("y", y), ("sample_weight or class_weight", weights)
+        ordered = (labels, weight) if has_classes else (weight, labels)  # that first on which the other depends
+        return cls(n_rows, {name: _hash(arrays) for name, arrays in (*ordered, ("X", X), ("eval_set", eval_set))})
 
     def check(self, other: "RowPrints") -> None:
         """InvalidInputError unless other rows are the same."""
@@ -43,10 +41,7 @@ class RowPrints(NamedTuple):
                 raise InvalidInputError(f"{name} must be as in the training that goes on, got other values; {_REMEDY}")
 
 
-_REMEDY = "with warm_start=False, fit starts anew"
-
-
-def _hash(arrays: Any) -> bytes:
+def _hash(arrays: Arrays) -> bytes:
     """A hash of the numbers of some arrays."""
     found = hashlib.blake2b(digest_size=16)
     for array in arrays:
@@ -54,13 +49,16 @@ def _hash(arrays: Any) -> bytes:
     return found.digest()
 
 
-class TrainingState(NamedTuple):
-    """Where the members of a model stand.  Nothing in it is ever changed."""
+class RoundsSoFar(Protocol):
+    """A state that training goes on from."""
 
-    params: dict[str, Any]
-    prints: RowPrints
-    layouts: Sequence[Layout]
-    standings: Sequence[Standing]
+    @property
+    def params(self) -> dict[str, Any]:
+        """`fixed_params` of the training that led to it."""
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds that have been."""
 
 
 def fixed_params(model: Any) -> dict[str, Any]:
@@ -70,8 +68,8 @@ def fixed_params(model: Any) -> dict[str, Any]:
             if name not in _FREE}
 
 
-def state_to_continue(model: Any) -> TrainingState | None:
-    """The state from which `fit` goes on; None to start anew.
+def state_to_continue(model: Any) -> Any:
+    """The state from which `fit` goes on, one of `RoundsSoFar`; None to start anew.
 
     TrainingStateError for a model that was not trained with `warm_start` or comes from a file, InvalidInputError for
     parameters that do not agree with the state.
@@ -79,17 +77,13 @@ def state_to_continue(model: Any) -> TrainingState | None:
     model._check_params()
     if not model.warm_start or not hasattr(model, "expansion_"):
         return None
-    name = type(model).__name__
-    state: TrainingState | None = vars(model).get("_training_state")
-    if state is None:
-        raise TrainingStateError(f"this {name} was read from a file or trained with warm_start=False, which keeps the "
-                                 "trained function but not what is needed to go on: call fit of a new one")
+    state: RoundsSoFar = model._require_training_state(
+        "to go on", "was read from a file or trained with warm_start=False", "call fit of a new one")
     for key, value in fixed_params(model).items():
         if value != state.params[key]:
             raise InvalidInputError(f"{key} must be {state.params[key]!r}, as in the training that goes on, got "
                                     f"{value!r}; {_REMEDY}")
-    n_rounds = max(len(standing.taken) for standing in state.standings)
-    if model.n_estimators < n_rounds:
-        raise InvalidInputError(f"n_estimators must be at least {n_rounds}, the rounds of the training that goes on, "
-                                f"got {model.n_estimators}; {_REMEDY}")
+    if model.n_estimators < state.n_rounds:
+        raise InvalidInputError(f"n_estimators must be at least {state.n_rounds}, the rounds of the training that goes "
+                                f"on, got {model.n_estimators}; {_REMEDY}")
     return state

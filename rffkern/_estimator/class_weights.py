@@ -7,6 +7,7 @@ import numpy as np
 
 from .._data.arguments import Number
 from .._data.training_rows import Training
+from .._data.validation import LARGEST_VALUE
 from .._data.weights import RowWeights
 from ..errors import InvalidInputError
 
@@ -45,5 +46,7 @@ def with_class_weights(training: Training, class_weight: Any) -> Training:
             raise InvalidInputError(f"class_weight must have labels of y, got {unknown[0]!r}")
         factors = np.array([float(class_weight.get(label, 1.0)) for label in labels])
     each = rows.weights.each * factors[rows.codes]
+    with np.errstate(over="ignore"):
+        given_total = min(float(rows.weights.unit * each.sum()), LARGEST_VALUE)
     each = each / each[each > 0].mean()
-    return training._replace(rows=rows._replace(weights=RowWeights(len(each), each, rows.weights.given_total)))
+    return training._replace(rows=rows._replace(weights=RowWeights(len(each), each, given_total)))

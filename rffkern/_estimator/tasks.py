@@ -1,0 +1,230 @@
+"""The two tasks of estimators, classification and regression: what they check, answer and are scored by."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._data.training_rows import Training, check_labelled, check_with_targets, with_evaluation
+from .._data.validation import check_targets, refuse_masked
+from .._data.weights import check_weights
+from ..errors import InvalidInputError
+from ..expansion import Expansion
+from .base import Model
+from .class_weights import with_class_weights
+from .links import Link, LogisticLink, log_probabilities, probabilities
+
+Double = NDArray[np.float64]
+
+
+class Classifier(Model):
+    """Base of classifiers: labels of any sortable type, one output for two classes and one per class for more."""
+
+    class_weight: Any
+    classes_: NDArray[Any]
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of an estimator."""
+        from sklearn.utils import ClassifierTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier"
+        tags.classifier_tags = ClassifierTags()
+        return tags
+
+    def _link(self) -> Link:
+        """From scores to probabilities."""
+        return LogisticLink()
+
+    def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
+                        unmapped: NDArray[np.intp] | None = None) -> Training:
+        """Check parameters and rows."""
+        self._check_params()
+        if self.columns is None:
+            training = with_evaluation(check_labelled(X, y, sample_weight), eval_set)
+        else:
+            training = self._check_mapped(check_labelled, X, y, sample_weight, eval_set, unmapped=unmapped)
+        return with_class_weights(training, self.class_weight)
+
+    @classmethod
+    def _params_for_file(cls, params: dict[str, Any]) -> dict[str, Any]:
+        weights = params["class_weight"]
+        return params | {"class_weight": [*weights.items()]} if isinstance(weights, Mapping) else params
+
+    @classmethod
+    def _params_of_file(cls, params: dict[str, Any]) -> dict[str, Any]:
+        weights = params["class_weight"]
+        return params | {"class_weight": dict(weights)} if isinstance(weights, list) else params
+
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
+                  classes: NDArray[Any] | None) -> dict[str, Any]:
+        if classes is None or expansion.n_outputs != (1 if len(classes) == 2 else len(classes)):
+            raise ValueError("labels and outputs do not agree in number")
+        return super()._restored(expansion, arrays, classes)
+
+    def _losses_of_rows(self, X: Any, y: Any) -> Double:
+        """The squared error of the probabilities of all classes (Brier)."""
+        wrong = self.predict_proba(X) - (np.asarray(y)[:, None] == self.classes_)
+        found: Double = (wrong**2).sum(axis=1)
+        return found
+
+    def decision_function(self, X: Any) -> Double:
+        """Return H at the rows of X.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or RowBlocks
+
+        Returns
+        -------
+        float64 array: (n_samples,) for two classes, positive for `classes_[1]`; (n_samples, n_classes) for more
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            If X is not finite and numeric, or its columns are not those of `fit`.
+
+        Notes
+        -----
+        Peak memory beside float32 or float64 rows X, in bytes, for n rows and k scores of each:
+
+            array:  8 n k
+            blocks: 16 n k
+        """
+        scores = self._snapshot()._raw_scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def _labels_of(self, scores: Double) -> NDArray[Any]:
+        """The most likely label of each row of scores (n_samples, n_outputs)."""
+        if scores.size == 1:  # a tenth of the time
+            one = int(scores.item() > 0)
+            return self.classes_[one : one + 1].copy()
+        chosen = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return self.classes_[chosen.astype(np.intp, copy=False)]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most likely label of each row of X, in the dtype of the labels given to `fit`.
+
+        Notes
+        -----
+        Peak memory beside X, in bytes, for n rows, k scores of each and labels of v bytes:
+
+            array:  n (8 k + 8 + v)
+            blocks: n max(16 k, 8 k + 8 + v)
+        """
+        now = self._snapshot()
+        return now._labels_of(now._raw_scores(X))
+
+    def predict_proba(self, X: Any) -> Double:
+        """Return class probabilities, shape (n_samples, n_classes), columns in the order of `classes_`.
+
+        With more than two classes they are those of one against the rest, scaled to sum to 1, or, of families that
+        learn all classes at once, the softmax of the scores.
+        """
+        now = self._snapshot()
+        scores = now._raw_scores(X)
+        return probabilities(now._link(), scores)
+
+    def predict_log_proba(self, X: Any) -> Double:
+        """Return the logarithms of class probabilities, shape (n_samples, n_classes); -inf of a probability of 0.
+
+        They are told from the scores, and finite also where a logistic probability is too small for a number.
+        """
+        now = self._snapshot()
+        scores = now._raw_scores(X)
+        return log_probabilities(now._link(), scores)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the (weighted) share of rows of X whose label in y is predicted."""
+        now = self._snapshot()
+        predicted = now.predict(X)
+        refuse_masked(y, "y")
+        y = np.asarray(y)
+        if y.shape != predicted.shape:
+            raise InvalidInputError(f"y must have shape {predicted.shape}, got {y.shape}")
+        if not np.isin(y, now.classes_).any():
+            raise InvalidInputError(f"y must hold labels of the model, such as {now.classes_[0]!r}, got {y[0]!r}")
+        return float(check_weights(sample_weight, y.size).mean(predicted == y))
+
+
+class Regressor(Model):
+    """Base of regressors: one real target, or several as the columns of y."""
+
+    _has_labels = False
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of an estimator."""
+        from sklearn.utils import RegressorTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "regressor"
+        tags.regressor_tags = RegressorTags()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
+                        goes_on: bool | None = None, unmapped: NDArray[np.intp] | None = None) -> Training:
+        """Check parameters and rows; a single row will do only where training goes on."""
+        self._check_params()
+        check = partial(check_with_targets, n_threads=self.n_threads, min_samples=1 if goes_on else 2)
+        if self.columns is None:
+            return with_evaluation(check(X, y, sample_weight), eval_set)
+        return self._check_mapped(check, X, y, sample_weight, eval_set, goes_on, unmapped)
+
+    def _losses_of_rows(self, X: Any, y: Any) -> Double:
+        """The squared error, its mean over several targets."""
+        scores = self._predictions(X)
+        with np.errstate(over="ignore"):
+            found: Double = ((scores - np.reshape(y, scores.shape)) ** 2).mean(axis=1)
+        return found
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted targets at the rows of X.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or RowBlocks
+
+        Returns
+        -------
+        float64 array: (n_samples,) for one target, (n_samples, n_targets) for more
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            If X is not finite and numeric, or its columns are not those of `fit`.
+        """
+        predicted = self._snapshot()._predictions(X)
+        return predicted[:, 0] if predicted.shape[1] == 1 else predicted
+
+    def _predictions(self, X: Any) -> Double:
+        """Targets that a snapshot predicts, shape (n_samples, n_targets)."""
+        return self._targets_of(self._raw_scores(X))
+
+    def _targets_of(self, scores: Double) -> Double:
+        """Targets (n_samples, n_targets) from scores."""
+        return scores
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R^2, the (weighted) share of the variance of y that is predicted, its mean over several targets.
+
+        It is 1 for a constant target predicted exactly, and 0 for one that is not.
+        """
+        predicted = self._snapshot()._predictions(X)
+        values = check_targets(y, predicted.shape[0])
+        if values.shape != predicted.shape:
+            raise InvalidInputError(f"y must have {predicted.shape[1]} targets, got {values.shape[1]}")
+        weights = check_weights(sample_weight, predicted.shape[0])
+        unit = np.maximum(np.abs(values).max(axis=0), np.abs(predicted).max(axis=0))
+        unit[unit == 0] = 1.0
+        values, predicted = values / unit, predicted / unit  # whose squares cannot overflow
+        missed = weights.mean((values - predicted) ** 2)
+        spread = weights.mean((values - weights.mean(values)) ** 2)
+        constant = spread == 0
+        return float(np.where(constant, missed == 0, 1 - missed / np.where(constant, 1.0, spread)).mean())
