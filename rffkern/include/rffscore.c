@@ -21,12 +21,21 @@ int rff_abi_version(void) { return RFF_ABI_VERSION; }
 const char *rff_error_text(rff_error error)
 {
     static const char *const texts[] = {
-        "no error", "an argument is not valid", "the file cannot be read", "out of memory",
-        "the file is larger than max_bytes", "not a model file, or damaged", "damaged: the checksum differs",
-        "the file is of a newer format: a newer rffscore.c reads it", "old version: load and save again in Python",
-        "the contents of the file contradict each other", "the model has columns of categories, text or dates, which "
-        "are not scored in C", "too little scratch memory", "a row holds nan, inf or too large a number",
-        "the model has no labels"};
+        "no error",
+        "an argument is not valid",
+        "the file cannot be read",
+        "out of memory",
+        "the file is larger than max_bytes",
+        "not a model file, or damaged",
+        "damaged: the checksum differs",
+        "the file is of a newer format: a newer rffscore.c reads it",
+        "old version: load and save again in Python",
+        "the contents of the file contradict each other",
+        "the model has what C does not score: columns of categories, text or dates, or labels beyond 64 bits",
+        "too little scratch memory",
+        "a row holds nan, inf or too large a number",
+        "the model has no labels",
+    };
     return error >= 0 && (size_t)error < sizeof texts / sizeof texts[0] ? texts[error] : "an unknown error";
 }
 
