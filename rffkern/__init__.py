@@ -62,10 +62,16 @@ __all__ = [
     "TermExpansion",
     "TrainingStateError",
     "__version__",
+    "get_include",
     "load",
     "save",
     "show_config",
 ]
+
+
+def get_include() -> str:
+    """Return the folder of `rffkern.h` and `rffscore.c`, by which C programs read model files and score rows."""
+    return __file__.removesuffix("__init__.py") + "include"
 
 
 def __getattr__(name: str) -> Any:

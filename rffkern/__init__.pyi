@@ -55,7 +55,10 @@ __all__ = [
     "TermExpansion",
     "TrainingStateError",
     "__version__",
+    "get_include",
     "load",
     "save",
     "show_config",
 ]
+
+def get_include() -> str: ...

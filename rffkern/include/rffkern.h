@@ -38,7 +38,7 @@ typedef enum {
     RFF_E_NEWER = 7,       /* of a newer format version: a newer rffscore.c reads it */
     RFF_E_OLD = 8,         /* old version: load and save again in Python */
     RFF_E_INVALID = 9,     /* the contents contradict each other, or are out of range */
-    RFF_E_UNSUPPORTED = 10, /* a sound model that C cannot score: its columns are categories, text or dates */
+    RFF_E_UNSUPPORTED = 10, /* a sound model that C cannot score: with columns of categories, text or dates */
     RFF_E_SCRATCH = 11,    /* too little scratch memory */
     RFF_E_ROWS = 12,       /* a row holds nan or inf, or numbers too large */
     RFF_E_NO_LABELS = 13,  /* the model has no labels or probabilities: it is no classifier */
