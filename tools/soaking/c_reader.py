@@ -75,7 +75,7 @@ class CReader:
 def repaired(content, original):
     """A file with the parameters of training of the one that it was made from, but for those that C looks at.
 
-    Versions before 4 differ in the names of parameters alone, so that the one of the original counts there too.
+    Versions differ in the names of parameters, so that the one of the original counts too.
     """
     members = files._members(content)
     header, before = (json.loads(data[data.index(b"\n") + 1 :])
@@ -89,8 +89,7 @@ def repaired(content, original):
         header["params"] = {**trained, **read}
     if isinstance(header.get("columns"), dict) and isinstance(before.get("columns"), dict):
         header["columns"] = {**header["columns"], "params": before["columns"]["params"]}
-    if header["version"] < 4:
-        header["version"] = before["version"]
+    header["version"] = before["version"]
     return files._with_header(members, json.dumps(header).encode())
 
 
