@@ -29,6 +29,7 @@ _MODULES = {
     "KernelExpansion": "expansion",
     "RowBlocks": "_data.row_blocks",
     "TermExpansion": "term_expansion",
+    "get_include": "_system.c_sources",
     "load": "serialize",
     "save": "serialize",
     "show_config": "_system.config",
@@ -67,11 +68,6 @@ __all__ = [
     "save",
     "show_config",
 ]
-
-
-def get_include() -> str:
-    """Return the folder of `rffkern.h` and `rffscore.c`, by which C programs read model files and score rows."""
-    return __file__.removesuffix("__init__.py") + "include"
 
 
 def __getattr__(name: str) -> Any:

@@ -16,6 +16,7 @@ from ._rffnet.estimators import RFFNetClassifier as RFFNetClassifier
 from ._rffnet.estimators import RFFNetRegressor as RFFNetRegressor
 from ._sparse.estimators import SparseKernelClassifier as SparseKernelClassifier
 from ._sparse.estimators import SparseKernelRegressor as SparseKernelRegressor
+from ._system.c_sources import get_include as get_include
 from ._system.config import show_config as show_config
 from ._version import __version__ as __version__
 from .errors import DataConversionWarning as DataConversionWarning
@@ -60,5 +61,3 @@ __all__ = [
     "save",
     "show_config",
 ]
-
-def get_include() -> str: ...

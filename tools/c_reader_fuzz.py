@@ -27,7 +27,8 @@ import rffkern
 from rffkern import FormatError
 
 WORDS = [b",", b":", b"[", b"]", b"{", b"}", b'"', b"\\", b"0", b"-", b".", b"e9", b" ", b"null", b"true", b"\\u0000",
-         b"\\ud800", b"\\u00e9", b"\xc3\xa9", b"\xff", b"\x00", b"1.0", b"1e2", b'""', b"[]", b"{}", b"\n", b"\xef\xbb\xbf"]
+         b"\\ud800", b"\\u00e9", b"\xc3\xa9", b"\xff", b"\x00", b"1.0", b"1e2", b'""', b"[]", b"{}", b"\n",
+         b"\xef\xbb\xbf"]
 
 
 def damaged_member(rng, content):
@@ -73,6 +74,26 @@ def other_value(rng, content):
         return content
 
 
+DTYPES = ["|b1", "|i1", "<i4", "<i8", "|u1", "<u2", "<u8", "<f4", "<f8", "O", "<U1", "<U9", "<U300", "<U0", "<U07",
+          "<U", ">i8", "f8", "<f2"]
+LABELS = [[False, True], [True, False], [0, 1], [-1, 1], [1, 1], [2**7 - 1, 2**7], [-2**31, 2**31], [2**63 - 1, 2**63],
+          [-2**63, 0], [-2**63 - 1, 0], [0, 2**64 - 1], [0, 2**64], [-10**40, 10**40], [10**40, 10**40 + 1], [0.0, 1.0],
+          [-0.0, 0.0], [0.1, 0.5], [0.5, 1e300], [1e-45, 3.4e38], ["a", "b"], ["b", "a"], ["", "a"], ["a", "long" * 70],
+          ["\u00e9", "\u2603", "\U0001f600"], ["a", "\x7f"], ["a\tb", "a\nb"], ["a", 1], [1, 1.0], [True, 2], [None, 1]]
+
+
+def other_labels(rng, content):
+    """Labels and dtypes of many kinds, as many as the model has or another number."""
+    members = files._members(content)
+    header = json.loads(members[0][1][members[0][1].index(b"\n") + 1 :])
+    values = list(LABELS[rng.integers(len(LABELS))])
+    if rng.random() < 0.6 and header["classes"]:
+        values = [*values, *header["classes"]["values"]][: len(header["classes"]["values"])]
+        values = sorted(values, key=str) if rng.random() < 0.3 else values
+    header["classes"] = {"dtype": DTYPES[rng.integers(len(DTYPES))], "values": values}
+    return files._with_header(members, json.dumps(header, ensure_ascii=rng.random() < 0.5).encode())
+
+
 def other_shape(rng, content):
     """An array of another length or shape, in header and data alike."""
     members = files._members(content)
@@ -90,11 +111,12 @@ def other_shape(rng, content):
     values = np.resize(numbers, shape) if numbers.size else np.ones(shape)
     dtype = rng.choice(["<f8", "<f8", "<f4"])
     header["arrays"][number - 1][1] = shape
-    members[number][1] = files._npy(dtype, shape, values.astype(dtype).tobytes())
+    with np.errstate(over="ignore"):
+        members[number][1] = files._npy(dtype, shape, values.astype(dtype).tobytes())
     return files._with_header(members, json.dumps(header).encode())
 
 
-MUTATIONS = [*files.MUTATIONS, damaged_member, other_text, other_value, other_shape]
+MUTATIONS = [*files.MUTATIONS, damaged_member, other_text, other_value, other_labels, other_shape]
 
 
 def originals(folder):
@@ -111,8 +133,9 @@ def originals(folder):
     models = [
         rffkern.FourierExpansion([[1.0, 2.0]], [0.5], [[1.0, -1.0]], [0.0, 1.0], [0.0, 0.0]),
         rffkern.KernelExpansion([[1.0, 2.0], [0.0, 1.0]], [[1.0], [2.0]], [0.0], [1.0, 0.0]),
-        rffkern.TermExpansion([[1.0]], [0.0], [[0.0]], [1.0], [0.0], [[0.5]], [[0, 0], [0, 0]],
-                              [[0.5, 0.7], [0.1, rffkern.term_expansion.UNREACHED]], [[2.0], [3.0], [4.0], [5.0], [6.0]]),
+        rffkern.TermExpansion(
+            [[1.0]], [0.0], [[0.0]], [1.0], [0.0], [[0.5]], [[0, 0], [0, 0]],
+            [[0.5, 0.7], [0.1, rffkern.term_expansion.UNREACHED]], [[2.0], [3.0], [4.0], [5.0], [6.0]]),
         forms.fit(table), rffkern.ColumnMap(("standard",)).fit(np.column_stack([X, np.full(300, np.nan)])),
         rffkern.GBRFF2Classifier(columns=forms, **small).fit(holes, labels),
         rffkern.FourierBoostingClassifier(**boosted).fit(table, labels > 0),

@@ -134,15 +134,16 @@ static int rff_has_keys(const rff_json *json, uint32_t object, const char *const
     return 1;
 }
 
-/* Whether a value is a whole number in [low, high], and the number. */
+/* Whether a value is a whole number in [low, high], of up to 18 digits, and the number. */
 static int rff_whole_number(const rff_json *json, uint32_t index, int64_t low, int64_t high, int64_t *number)
 {
     const rff_node *node = json->nodes + index;
     const uint8_t *at = json->text + node->start, *end = json->text + node->end;
     const int negative = at < end && *at == '-';
     int64_t value = 0;
-    if (node->type != RFF_WHOLE || end - at > 19) return 0; /* 18 digits fit */
-    for (at += negative; at < end; at++) value = 10 * value + (*at - '0');
+    at += negative;
+    if (node->type != RFF_WHOLE || end - at > 18) return 0; /* more may not fit, and are never in range */
+    for (; at < end; at++) value = 10 * value + (*at - '0');
     *number = negative ? -value : value;
     return low <= *number && *number <= high;
 }

@@ -158,7 +158,7 @@ static int rff_keep_label(rff_file *file, rff_model *model, uint32_t index, cons
         RFF_REQUIRE_MEMORY(&file->refusal, label->text);
     } else if (type->kind == RFF_REAL) {
         label->real = rff_real_number(json, index);
-        RFF_REQUIRE(&file->refusal, type->bits == 64 || (double)(float)label->real == label->real,
+        RFF_REQUIRE(&file->refusal, type->bits != 32 || (double)(float)label->real == label->real,
                     "labels do not fit their dtype");
     } else if (type->kind == RFF_BOOLEAN) {
         label->integer = json->nodes[index].type == RFF_TRUE;

@@ -32,8 +32,8 @@ def build(folder, options=(), source=DRIVER):
     """The path of a program that is compiled from a file; CalledProcessError with what the compiler says."""
     program = pathlib.Path(folder) / source.stem
     only = [] if os.path.exists(os.path.join(rffkern.get_include(), "rff_scorer.h")) else ["-DRFF_READER_ONLY"]
-    subprocess.run([*compiler().split(), "-std=c99", *options, *only, "-I", rffkern.get_include(), source, "-o", program,
-                    "-lm"], check=True)
+    command = [*compiler().split(), "-std=c99", *options, *only, "-I", rffkern.get_include(), source, "-o", program]
+    subprocess.run([*command, "-lm"], check=True)
     return program
 
 
@@ -41,11 +41,16 @@ class CReader:
     """The reader in C, which is asked about one file after the other."""
 
     def __init__(self, program):
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors)
 
     def __enter__(self):
         return self
+
+    @property
+    def pid(self):
+        """The number of the process."""
+        return self._process.pid
 
     def __exit__(self, *_):
         self._process.stdin.close()
@@ -75,7 +80,7 @@ class CReader:
 def repaired(content, original):
     """A file with the parameters of training of the one that it was made from, but for those that C looks at.
 
-    Versions before 4 differ in the names of parameters alone, so that the one of the original counts there too.
+    Versions differ in the names of parameters, so that the one of the original counts too.
     """
     members = files._members(content)
     header, before = (json.loads(data[data.index(b"\n") + 1 :])
@@ -89,8 +94,7 @@ def repaired(content, original):
         header["params"] = {**trained, **read}
     if isinstance(header.get("columns"), dict) and isinstance(before.get("columns"), dict):
         header["columns"] = {**header["columns"], "params": before["columns"]["params"]}
-    if header["version"] < 4:
-        header["version"] = before["version"]
+    header["version"] = before["version"]
     return files._with_header(members, json.dumps(header).encode())
 
 
