@@ -47,6 +47,7 @@ typedef struct {
     int64_t version;
     rff_array arrays[RFF_MAX_MEMBERS];
     size_t n_arrays;
+    uint8_t *texts; /* where the next label or name is kept */
 } rff_file;
 
 static int rff_begins(rff_span span, size_t at, const char *mark, size_t size)

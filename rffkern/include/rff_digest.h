@@ -17,6 +17,9 @@ static const uint32_t rff_sha_constants[64] = {
 
 static uint32_t rff_rotated(uint32_t x, int by) { return x >> by | x << (32 - by); }
 
+/* The word a, b, ... or h of a round: they move by one place from round to round. */
+#define RFF_AT(word) v[((word) - i) & 7]
+
 static void rff_sha_block(uint32_t state[8], const uint8_t *block)
 {
     uint32_t w[64], v[8], first, second;
@@ -29,13 +32,12 @@ static void rff_sha_block(uint32_t state[8], const uint8_t *block)
                + (rff_rotated(w[i - 2], 17) ^ rff_rotated(w[i - 2], 19) ^ w[i - 2] >> 10);
     memcpy(v, state, sizeof v);
     for (i = 0; i < 64; i++) {
-        first = v[7] + (rff_rotated(v[4], 6) ^ rff_rotated(v[4], 11) ^ rff_rotated(v[4], 25))
-                + ((v[4] & v[5]) ^ (~v[4] & v[6])) + rff_sha_constants[i] + w[i];
-        second = (rff_rotated(v[0], 2) ^ rff_rotated(v[0], 13) ^ rff_rotated(v[0], 22))
-                 + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
-        memmove(v + 1, v, 7 * sizeof v[0]);
-        v[4] += first;
-        v[0] = first + second;
+        first = RFF_AT(7) + (rff_rotated(RFF_AT(4), 6) ^ rff_rotated(RFF_AT(4), 11) ^ rff_rotated(RFF_AT(4), 25))
+                + ((RFF_AT(4) & RFF_AT(5)) ^ (~RFF_AT(4) & RFF_AT(6))) + rff_sha_constants[i] + w[i];
+        second = (rff_rotated(RFF_AT(0), 2) ^ rff_rotated(RFF_AT(0), 13) ^ rff_rotated(RFF_AT(0), 22))
+                 + ((RFF_AT(0) & RFF_AT(1)) ^ (RFF_AT(0) & RFF_AT(2)) ^ (RFF_AT(1) & RFF_AT(2)));
+        RFF_AT(3) += first;
+        RFF_AT(7) = first + second;
     }
     for (i = 0; i < 8; i++) state[i] += v[i];
 }

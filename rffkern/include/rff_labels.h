@@ -26,24 +26,29 @@ static size_t rff_length(const rff_json *json, uint32_t index)
     return length;
 }
 
-/* A printable string as UTF-8 that ends in a 0 byte and belongs to the model; NULL if memory is out.  Escapes are longer
-   than what they stand for. */
-static const char *rff_keep_text(rff_model *model, const rff_json *json, uint32_t index, size_t *size)
+/* Room for all strings of the header as UTF-8, each with a 0 byte at its end: they are shorter than with their quotes. */
+static int rff_make_room(rff_file *file, rff_model *model)
 {
-    const rff_node *node = json->nodes + index;
-    const uint8_t *at = json->text + node->start, *end = json->text + node->end;
-    uint8_t *text = rff_own(model, node->end - node->start + 1, 1);
-    size_t n = 0;
+    if (!file->texts) file->texts = rff_own(model, file->header.size, 1);
+    RFF_REQUIRE_MEMORY(&file->refusal, file->texts);
+    return 1;
+}
+
+/* A string as UTF-8 that belongs to the model, of a header whose strings are kept once each. */
+static const char *rff_keep_text(rff_file *file, uint32_t index, size_t *size)
+{
+    const rff_node *node = file->header.nodes + index;
+    const uint8_t *at = file->header.text + node->start, *end = file->header.text + node->end;
+    const char *text = (const char *)file->texts;
     int shift;
-    if (!text) return NULL;
     while (at < end) {
         const uint32_t c = rff_next_char(&at);
         shift = c < 0x80 ? 0 : c < 0x800 ? 6 : c < 0x10000 ? 12 : 18;
-        text[n++] = (uint8_t)(c >> shift | (shift == 0 ? 0 : shift == 6 ? 0xc0 : shift == 12 ? 0xe0 : 0xf0));
-        for (; shift; shift -= 6) text[n++] = (uint8_t)(0x80 | (c >> (shift - 6) & 63));
+        *file->texts++ = (uint8_t)(c >> shift | (shift == 0 ? 0 : shift == 6 ? 0xc0 : shift == 12 ? 0xe0 : 0xf0));
+        for (; shift; shift -= 6) *file->texts++ = (uint8_t)(0x80 | (c >> (shift - 6) & 63));
     }
-    *size = n;
-    return (const char *)text;
+    *size = (size_t)((const char *)file->texts++ - text);
+    return text;
 }
 
 /* Names of columns, or none; `n_features` of them. */
@@ -58,10 +63,10 @@ static int rff_read_names(rff_file *file, rff_model *model, size_t n_features)
     RFF_REQUIRE(&file->refusal, json->nodes[list].type == RFF_ARRAY && json->nodes[list].count == n_features, malformed);
     model->feature_names = rff_own(model, n_features, sizeof *model->feature_names);
     RFF_REQUIRE_MEMORY(&file->refusal, model->feature_names);
+    if (!rff_make_room(file, model)) return 0;
     for (name = rff_first(json, list); name; name = json->nodes[name].next) {
         RFF_REQUIRE(&file->refusal, json->nodes[name].type == RFF_STRING && rff_is_printable(json, name), malformed);
-        model->feature_names[k] = rff_keep_text(model, json, name, &size);
-        RFF_REQUIRE_MEMORY(&file->refusal, model->feature_names[k++]);
+        model->feature_names[k++] = rff_keep_text(file, name, &size);
     }
     model->info.has_feature_names = 1;
     return 1;
@@ -149,13 +154,12 @@ static int rff_keep_whole(rff_file *file, uint32_t index, const rff_label_type *
     return 1;
 }
 
-static int rff_keep_label(rff_file *file, rff_model *model, uint32_t index, const rff_label_type *type, rff_label *label)
+static int rff_keep_label(rff_file *file, uint32_t index, const rff_label_type *type, rff_label *label)
 {
     const rff_json *json = &file->header;
     label->kind = type->kind;
     if (type->kind == RFF_TEXT) {
-        label->text = rff_keep_text(model, json, index, &label->length);
-        RFF_REQUIRE_MEMORY(&file->refusal, label->text);
+        label->text = rff_keep_text(file, index, &label->length);
     } else if (type->kind == RFF_REAL) {
         label->real = rff_real_number(json, index);
         RFF_REQUIRE(&file->refusal, type->bits != 32 || (double)(float)label->real == label->real,
@@ -229,8 +233,9 @@ static int rff_read_labels(rff_file *file, rff_model *model)
     model->info.n_classes = json->nodes[values].count;
     model->labels = rff_own(model, model->info.n_classes, sizeof *model->labels);
     RFF_REQUIRE_MEMORY(&file->refusal, model->labels);
+    if (!rff_make_room(file, model)) return 0;
     for (value = rff_first(json, values); value; value = json->nodes[value].next) {
-        if (!rff_keep_label(file, model, value, &type, model->labels + k++)) return 0;
+        if (!rff_keep_label(file, value, &type, model->labels + k++)) return 0;
         RFF_REQUIRE(&file->refusal, !json->nodes[value].next || rff_is_before(json, value, json->nodes[value].next),
                     "labels must be distinct and sorted");
     }

@@ -1,7 +1,25 @@
 /* Compile this file alone: rffkern.h says what it offers. */
 #include <errno.h>
 
+/* A file is read once: little code matters more than speed. */
+#ifdef __OPTIMIZE__
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((minsize)), apply_to = function)
+#elif defined(__GNUC__)
+#pragma GCC push_options
+#pragma GCC optimize("Os")
+#endif
+#endif
+
 #include "rff_families.h"
+
+#ifdef __OPTIMIZE__
+#if defined(__clang__)
+#pragma clang attribute pop
+#elif defined(__GNUC__)
+#pragma GCC pop_options
+#endif
+#endif
 
 #ifdef RFF_READER_ONLY /* without functions that score */
 static rff_error rff_prepare(rff_model *model)

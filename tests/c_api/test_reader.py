@@ -304,18 +304,27 @@ def test_damaged_files_as_in_python(tmp_path):
     assert {verdict for _, verdict in counts} >= {"accepted", "refused"}
 
 
+def labels_and_keys(n):
+    """A change of a header: many labels, and an object of many keys where any value may stand."""
+    many = {"dtype": "O", "values": [f"{k:05x}" for k in range(n)]}
+    return lambda header: header | {"classes": many, "package": {f"{k:05x}": 0 for k in range(n)}}
+
+
 def test_files_cannot_ask_for_much_memory(tmp_path, content):
-    """Labels of which one is long, a header of many values, an array of a giant shape: little more than the file."""
-    many = b'{"format": [' + b",".join([b"[]"] * (1 << 20)) + b"]}"
+    """At most 64 MiB and three times the size of a file, of many values or with a giant shape."""
+    n = (1 << 25) // 64 // 2 - 100  # as many values as Python reads
+    values = b'{"format": [' + b",".join([b"[]"] * (1 << 20)) + b"]}"
     hostile = [
-        files.many_labels(np.random.default_rng(3), content), sign(content[:-200] + bytes(136) + content[-64:]),
-        archive([("header.npy", npy_prefix("|u1", (len(many),)) + many), *members_of(content)[1:]]),
+        with_header(content, labels_and_keys(n)), files.many_labels(np.random.default_rng(3), content),
+        archive([("header.npy", npy_prefix("|u1", (len(values),)) + values), *members_of(content)[1:]]),
         with_header(content, lambda header: header | {"arrays": [["omegas", [2**58, 2**58]], *header["arrays"][1:]]})]
     with CReader(build(tmp_path, ("-O1",))) as reader:
-        for data in hostile:
-            assert not reader.accepts(data)
+        refusals = [reader.verdict(data) for data in hostile]
         peak = re.search(r"VmHWM:\s+(\d+) kB", pathlib.Path(f"/proc/{reader.pid}/status").read_text())
-    assert int(peak.group(1)) * 1024 < 8e6 + 2 * max(map(len, hostile))
+    assert [why for _, why in refusals] == [
+        "labels and outputs do not agree in number", "labels and outputs do not agree in number",
+        "the header would take too much memory", "an array is larger than the file"]
+    assert int(peak.group(1)) * 1024 < (1 << 26) + 3 * max(map(len, hostile))
 
 
 @pytest.mark.parametrize("name", ["6/fourier_boosting", "5/fourier_boosting", "6/sparse_kernel", "3/gbrff"])
