@@ -17,6 +17,7 @@ from ._rffnet.estimators import RFFNetClassifier as RFFNetClassifier
 from ._rffnet.estimators import RFFNetRegressor as RFFNetRegressor
 from ._sparse.estimators import SparseKernelClassifier as SparseKernelClassifier
 from ._sparse.estimators import SparseKernelRegressor as SparseKernelRegressor
+from ._system.c_sources import get_include as get_include
 from ._system.config import show_config as show_config
 from ._version import __version__ as __version__
 from .errors import DataConversionWarning as DataConversionWarning
@@ -59,6 +60,7 @@ __all__ = [
     "TrainingStateError",
     "__version__",
     "dumps",
+    "get_include",
     "load",
     "loads",
     "save",

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ._data.angles import AngleBound, RowParts
+from ._data.angles import AngleBound, RowParts, sum_in_order
 from ._data.centers import PackedCenters, pad_centers, pad_weights
 from ._data.cosines import PackedCosines, pack_cosines
 from ._data.pieces import row_pieces
@@ -381,7 +381,7 @@ class KernelExpansion(Expansion):
         """
         middle, scale = self._units()
         with np.errstate(over="ignore"):
-            largest = max((np.sqrt((((self.centers[rows] - middle) * scale) ** 2).sum(axis=1)).max()
+            largest = max((np.sqrt(sum_in_order((((self.centers[rows] - middle) * scale) ** 2).T)).max()
                            for rows in row_pieces(self.centers.shape)), default=0.0)
         if not (largest < _LARGEST_SINGLE_LENGTH and np.abs(self.weights).max(initial=0) < _LARGEST_SINGLE):
             return False

@@ -26,8 +26,9 @@ def test_evaluations_of_kernels(call):
     assert "ns per row" in done.stdout
 
 
-@pytest.mark.parametrize("tool", ["bench", "bits", "check_wheel", "draw_boundary", "file_changes", "import_cost",
-                                  "latency", "make_fixtures", "reproduce", "boosting/ablation", "boosting/compare",
+@pytest.mark.parametrize("tool", ["bench", "bits", "c_reader_fuzz", "check_wheel", "draw_boundary", "file_changes",
+                                  "import_cost", "latency", "make_fixtures", "reproduce", "boosting/ablation",
+                                  "boosting/compare",
                                   "boosting/times", "columns/gaps", "columns/sketch"])
 def test_help(tool):
     done = subprocess.run([sys.executable, TOOLS / f"{tool}.py", "--help"], capture_output=True, text=True,

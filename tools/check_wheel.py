@@ -26,7 +26,7 @@ def check_sdist(path: str) -> None:
 
 
 def check_wheel(path: str) -> None:
-    """A wheel is small, complete, needs numpy alone and holds no sources of the compiled modules."""
+    """A wheel is small, complete, needs numpy alone and holds no sources but those for users."""
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         metadata = archive.read(next(name for name in names if name.endswith("METADATA"))).decode()
@@ -40,9 +40,11 @@ def check_wheel(path: str) -> None:
     check("License-Expression: BSD-3-Clause" in metadata, f"{path}: no licence expression")
     check(any(name.endswith("py.typed") for name in names), f"{path}: py.typed is missing")
     modules = {name.removeprefix("rffkern/") for name in names}
-    missing = {"__init__.py", "__init__.pyi", "serialize.py", "_cli/main.py", "_system/archive.py"} - modules
+    missing = {"__init__.py", "__init__.pyi", "serialize.py", "_cli/main.py", "_system/archive.py", "include/rffkern.h",
+               "include/rffscore.c"} - modules
     check(not missing, f"{path}: {sorted(missing)} are missing")
-    stray = [name for name in names if name.startswith("tests") or name.endswith((".pyx", ".c", ".build", ".in"))]
+    stray = [name for name in names if not name.startswith("rffkern/include/")
+             and (name.startswith("tests") or name.endswith((".pyx", ".c", ".build", ".in")))]
     check(not stray, f"{path}: holds {stray}")
     print(f"{path}: {packed} bytes, {size} installed")
 

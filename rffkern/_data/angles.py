@@ -14,6 +14,9 @@ RowParts = list[tuple[slice | NDArray[np.bool_], NDArray[Any]]]  # rows, and the
 # In radians, for training and scoring.  Single precision moves an angle of this size by 2e-4.
 LARGEST_SINGLE_ANGLE = 4000.0
 
+# The share of it within which a bound on all rows puts each row, whatever the rounding of sums.
+_SURELY = 1 - 1e-9
+
 # About how many numbers are held in double precision while rows are judged.
 _NUMBERS_TOGETHER = 1 << 16
 
@@ -34,11 +37,12 @@ class AngleBound(NamedTuple):
         """
         largest = np.abs(amplitudes).max(axis=0, initial=0)
         shares = np.abs(amplitudes) / np.where(largest == 0, 1.0, largest)  # whose sum cannot overflow
-        shares = (shares / np.maximum(shares.sum(axis=0), 1)).mean(axis=1)
-        slopes, offset = np.zeros(omegas.shape[1]), float(shares @ np.abs(phases))
+        shares = sum_in_order((shares / np.maximum(sum_in_order(shares), 1)).T) / amplitudes.shape[1]
+        slopes, offset = np.zeros(omegas.shape[1]), float(sum_in_order(shares * np.abs(phases)))
         for rows in row_pieces(omegas.shape):
-            slopes += shares[rows] @ np.abs(omegas[rows])
-        left, total = LARGEST_SINGLE_ANGLE - offset - float(slopes @ np.abs(center)), float(slopes.sum())
+            slopes = sum_in_order(np.vstack([slopes, shares[rows, None] * np.abs(omegas[rows])]))
+        total, centered = float(sum_in_order(slopes)), float(sum_in_order(slopes * np.abs(center)))
+        left = LARGEST_SINGLE_ANGLE * _SURELY - offset - centered
         return cls(slopes, offset, center, left / total if total else np.inf)
 
     def phases_fit(self) -> bool:
@@ -64,5 +68,10 @@ class AngleBound(NamedTuple):
         for start in range(0, len(X), step):
             distances = np.abs(X[start : start + step] - self.center)
             distances *= self.slopes
-            far[start : start + step] = self.offset + distances.sum(axis=1) > LARGEST_SINGLE_ANGLE
+            far[start : start + step] = self.offset + sum_in_order(distances.T) > LARGEST_SINGLE_ANGLE
         return far
+
+
+def sum_in_order(values: Double) -> Double:
+    """Sum over the first axis, one after the other: the same bits as in C, which those of `sum` and BLAS are not."""
+    return np.add.accumulate(values, axis=0)[-1] if len(values) else np.zeros(values.shape[1:])

@@ -129,8 +129,8 @@ static ALWAYS_INLINE vector sincospi(vector u, vector *cosine)
     r = u - (rounded - MAGIC);
     z = r * r;
     z2 = z * z;
-    *cosine = 1 + z * COSINE_F32(z, z2);
-    r *= SINE_F32(z, z2);
+    *cosine = 1 + z * COSINE_F32(EITHER, z, z2);
+    r *= SINE_F32(EITHER, z, z2);
     memcpy(&w, cosine, sizeof w);
     w ^= flip;
     memcpy(cosine, &w, sizeof w);

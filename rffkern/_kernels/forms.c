@@ -165,4 +165,7 @@ static void apply(const vm_form *forms, ptrdiff_t n_forms, const double *values,
         }
 }
 
+#ifdef VM_ALONE
+static
+#endif
 const vm_forms_table EXPAND2(vm_forms, VM_LEVEL) = {bounded, apply};

@@ -82,6 +82,7 @@ typedef struct {
                   double *out, ptrdiff_t stride);
 } vm_forms_table;
 
+#ifndef VM_ALONE /* a program that includes forms.c */
 extern const vm_forms_table vm_forms_baseline;
 #ifdef VM_HAVE_LEVELS
 extern const vm_forms_table vm_forms_v3, vm_forms_v4;
@@ -98,5 +99,6 @@ static inline const vm_forms_table *vm_table_forms(int level)
     return &vm_forms_baseline;
 #endif
 }
+#endif
 
 #endif

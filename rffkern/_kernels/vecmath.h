@@ -7,13 +7,10 @@
 #ifndef RFFKERN_VECMATH_H
 #define RFFKERN_VECMATH_H
 
+#include "vectors.h"
+
 #include <stddef.h>
 #include <stdint.h>
-
-#define VM_TILE 128
-#define VM_TERMS 4        /* cosines that `project_terms` computes in one sweep over a tile */
-#define VM_TERM_BLOCK 16  /* terms that are summed in REAL before they are added to a double */
-#define VM_LANES 16       /* of a sum kept open in `lanes`; widths given to the scoring functions are multiples */
 
 /* Largest |y_tilde| that the surrogate loss sees: exp(64) * 64 * 128 rows still fits in single precision. */
 #define VM_MAX_RESIDUAL 64.0

@@ -1,91 +1,13 @@
 /* Body of vecmath.c for one precision; included once per REAL.  No include guard on purpose. */
-
-#define FN(name) EXPAND3(name, SUFFIX, VM_LEVEL)
-#define POLY(name) EXPAND2(name, SUFFIX)
+#include "vecmath_score.h"
 
 #define VM_PROTOTYPE(RESULT, name, arguments) static RESULT FN(name) arguments;
 VM_FUNCTIONS(VM_PROTOTYPE, REAL)
-
-typedef REAL FN(vector) VECTOR_OF(REAL);
-enum { FN(lanes) = sizeof(FN(vector)) / sizeof(REAL) };
-
-static inline WORD FN(bits)(REAL x)
-{
-    WORD w;
-    memcpy(&w, &x, sizeof w);
-    return w;
-}
-
-static inline REAL FN(from_bits)(WORD w)
-{
-    REAL x;
-    memcpy(&x, &w, sizeof x);
-    return x;
-}
-
-/* (-1)^n for the integer n held in `rounded` = MAGIC + n, as a bit to flip. */
-static inline WORD FN(sign_bit)(REAL rounded) { return FN(bits)(rounded) << SIGN_SHIFT; }
-
-/* 2^n for the integer n held in `rounded` = MAGIC + n, |n| < 127. */
-static inline REAL FN(power)(REAL rounded)
-{
-    return FN(from_bits)((FN(bits)(rounded) + EXPONENT_BIAS) << EXPONENT_SHIFT);
-}
 
 /* 1 / power for a power of two: its exponent, mirrored. */
 static inline REAL FN(inverse_power)(REAL power)
 {
     return FN(from_bits)(((WORD)(2 * EXPONENT_BIAS) << EXPONENT_SHIFT) - FN(bits)(power));
-}
-
-/* Angles too large to carry information, inf and nan count as zero, so that a cosine is never outside [-1, 1]. */
-static inline REAL FN(bounded)(REAL u) { return FABS(u) < ANGLE_LIMIT ? u : (REAL)0; }
-
-/* Rows of a slice stay in registers while the features go by: two chains of loads and nothing stored in between. */
-enum { FN(slice) = SLICE_VECTORS * FN(lanes) };
-
-/* Fetch half of a tile ahead of its use, in address order, a step for each slice and feature: `project` asks for the
-   first half of the next tile and `accumulate` for the second, so that memory seldom idles during arithmetic. */
-static ALWAYS_INLINE void FN(fetch)(const REAL *half, ptrdiff_t step)
-{
-    int i;
-    for (i = 0; i < FN(slice) / 2; i += 64 / (int)sizeof(REAL)) PREFETCH(half + step * (FN(slice) / 2) + i);
-}
-
-static void FN(project)(const REAL *restrict tile, const REAL *next, ptrdiff_t n_features, const REAL *restrict omega,
-                        REAL shift, REAL *restrict u)
-{
-    ptrdiff_t j, row, step = 0;
-    int v;
-    for (row = 0; row < VM_TILE; row += FN(slice)) {
-        FN(vector) sums[SLICE_VECTORS];
-        for (v = 0; v < SLICE_VECTORS; v++) sums[v] = (FN(vector)){0} - shift;
-        for (j = 0; j < n_features; j++) {
-            const REAL *x = tile + j * VM_TILE + row;
-            const REAL w = omega[j];
-            FN(fetch)(next, step++);
-            for (v = 0; v < SLICE_VECTORS; v++) sums[v] += w * *(const FN(vector) *)(x + v * FN(lanes));
-        }
-        for (v = 0; v < SLICE_VECTORS; v++) *(FN(vector) *)(u + row + v * FN(lanes)) = sums[v];
-    }
-}
-
-static inline REAL FN(cospi_point)(REAL u)
-{
-    REAL rounded, r, z;
-    u = FN(bounded)(u);
-    rounded = u + MAGIC;
-    r = u - (rounded - MAGIC);
-    z = r * r;
-    return FN(from_bits)(FN(bits)(1 + z * POLY(cosine)(z)) ^ FN(sign_bit)(rounded));
-}
-
-static void FN(cospi)(REAL *restrict u, ptrdiff_t width)
-{
-    ptrdiff_t i, k;
-    for (k = 0; k < width; k += VM_LANES)
-#pragma omp simd
-        for (i = 0; i < VM_LANES; i++) u[k + i] = FN(cospi_point)(u[k + i]);
 }
 
 static void FN(sincospi)(const REAL *restrict u, ptrdiff_t width, REAL *restrict s, REAL *restrict c)
@@ -96,8 +18,8 @@ static void FN(sincospi)(const REAL *restrict u, ptrdiff_t width, REAL *restrict
         for (i = k; i < k + VM_LANES; i++) {
             REAL x = FN(bounded)(u[i]), rounded = x + MAGIC, r = x - (rounded - MAGIC), z = r * r;
             WORD flip = FN(sign_bit)(rounded);
-            s[i] = FN(from_bits)(FN(bits)(r * POLY(sine)(z)) ^ flip);
-            c[i] = FN(from_bits)(FN(bits)(1 + z * POLY(cosine)(z)) ^ flip);
+            s[i] = FN(from_bits)(FN(bits)(r * POLY(SINE)(FUSED, z, z * z)) ^ flip);
+            c[i] = FN(from_bits)(FN(bits)(FUSED(z, POLY(COSINE)(FUSED, z, z * z), 1)) ^ flip);
         }
 }
 
@@ -111,7 +33,7 @@ static REAL FN(surrogate)(const REAL *restrict r2, const REAL *restrict weight, 
     for (i = 0; i < VM_TILE; i++) {
         REAL x = -r2[i] * c[i], rounded = x + MAGIC, f = x - (rounded - MAGIC), q = f * f;
         REAL scale = FN(power)(rounded);
-        REAL p = scale * (f * POLY(exponential_odd)(q) + q * POLY(exponential_even)(q));
+        REAL p = scale * (f * FN(exponential_odd)(q) + q * FN(exponential_even)(q));
         sum += weight[i] * (p + (scale - 1));
         v[i] = weight[i] * (r2[i] * s[i]) * (p + scale);
     }
@@ -171,7 +93,7 @@ static void FN(phase_sums)(const REAL *restrict a, const REAL *restrict b, const
 #pragma omp simd reduction(+ : here, opposite)
         for (i = 0; i < VM_TILE; i++) {
             REAL f = fraction[i], q = f * f, up = power[i], down = FN(inverse_power)(up);
-            REAL odd = f * POLY(exponential_odd)(q), even = q * POLY(exponential_even)(q);
+            REAL odd = f * FN(exponential_odd)(q), even = q * FN(exponential_even)(q);
             opposite += weight[i] * (up * (even + odd) + (up - 1));
             here += weight[i] * (down * (even - odd) + (down - 1));
         }
@@ -189,7 +111,7 @@ static void FN(phase_slopes)(const REAL *restrict a, const REAL *restrict b, con
     for (i = 0; i < VM_TILE; i++) {
         REAL z = a[i] * cosine + b[i] * sine, turned = b[i] * cosine - a[i] * sine;
         REAL rounded = MAGIC - z, f = (MAGIC - rounded) - z, q = f * f, scale = FN(power)(rounded);
-        REAL p = scale * (f * POLY(exponential_odd)(q) + q * POLY(exponential_even)(q)), e = weight[i] * (p + scale);
+        REAL p = scale * (f * FN(exponential_odd)(q) + q * FN(exponential_even)(q)), e = weight[i] * (p + scale);
         value += weight[i] * (p + (scale - 1));
         slope += turned * e;
         curvature += (z + (REAL)LN2 * turned * turned) * e;
@@ -218,7 +140,7 @@ static inline REAL FN(row_weight)(REAL whole, REAL fraction)
     REAL q = fraction * fraction, n = whole < MAX_EXPONENT ? whole : MAX_EXPONENT, scale;
     n = n > MIN_EXPONENT ? n : MIN_EXPONENT;
     scale = FN(power)(n + MAGIC);
-    return scale + scale * (fraction * POLY(exponential_odd)(q) + q * POLY(exponential_even)(q));
+    return scale + scale * (fraction * FN(exponential_odd)(q) + q * FN(exponential_even)(q));
 }
 
 static void FN(correlate)(const REAL *restrict r2, const REAL *restrict weight, const REAL *restrict h,
@@ -341,71 +263,6 @@ static void FN(shrink)(double *restrict residual, const REAL *restrict weight, c
     sums[0] += square;
 }
 
-/* VM_TERMS sums over `n_vectors` vectors of rows, all of them held in registers while the features go by. */
-static ALWAYS_INLINE void FN(project_slice)(const REAL *restrict tile, ptrdiff_t n_features, ptrdiff_t width,
-                                            const REAL *restrict omegas, const REAL *restrict shifts,
-                                            REAL *restrict u, const int n_vectors)
-{
-    FN(vector) sums[VM_TERMS][TERM_VECTORS];
-    ptrdiff_t j;
-    int k, v;
-    for (k = 0; k < VM_TERMS; k++)
-        for (v = 0; v < n_vectors; v++) sums[k][v] = (FN(vector)){0} - shifts[k];
-    for (j = 0; j < n_features; j++)
-        for (v = 0; v < n_vectors; v++) {
-            const FN(vector) x = *(const FN(vector) *)(tile + j * width + v * FN(lanes));
-            for (k = 0; k < VM_TERMS; k++) sums[k][v] += omegas[k * n_features + j] * x;
-        }
-    for (k = 0; k < VM_TERMS; k++)
-        for (v = 0; v < n_vectors; v++) *(FN(vector) *)(u + k * width + v * FN(lanes)) = sums[k][v];
-}
-
-static void FN(project_terms)(const REAL *restrict tile, ptrdiff_t n_features, ptrdiff_t width,
-                              const REAL *restrict omegas, const REAL *restrict shifts, REAL *restrict u)
-{
-    ptrdiff_t row = 0;
-    for (; row + TERM_VECTORS * FN(lanes) <= width; row += TERM_VECTORS * FN(lanes))
-        FN(project_slice)(tile + row, n_features, width, omegas, shifts, u + row, TERM_VECTORS);
-    for (; row + 2 * FN(lanes) <= width; row += 2 * FN(lanes))
-        FN(project_slice)(tile + row, n_features, width, omegas, shifts, u + row, 2);
-    for (; row < width; row += FN(lanes))
-        FN(project_slice)(tile + row, n_features, width, omegas, shifts, u + row, 1);
-}
-
-static ALWAYS_INLINE void FN(project_used_slice)(const REAL *restrict tile, ptrdiff_t width, const int32_t *columns,
-                                                 const REAL *numbers, ptrdiff_t n_used, REAL shift, REAL *restrict u,
-                                                 const int n_vectors)
-{
-    FN(vector) sums[USED_VECTORS];
-    ptrdiff_t j;
-    int v;
-    for (v = 0; v < n_vectors; v++) sums[v] = (FN(vector)){0} - shift;
-    for (j = 0; j < n_used; j++) {
-        const REAL *x = tile + columns[j] * width;
-        for (v = 0; v < n_vectors; v++) sums[v] += numbers[j] * *(const FN(vector) *)(x + v * FN(lanes));
-    }
-    for (v = 0; v < n_vectors; v++) *(FN(vector) *)(u + v * FN(lanes)) = sums[v];
-}
-
-static void FN(project_used)(const REAL *restrict tile, ptrdiff_t width, const int32_t *ends, const int32_t *columns,
-                             const REAL *numbers, const REAL *shifts, REAL *restrict u)
-{
-    ptrdiff_t row;
-    int k;
-    for (k = 0; k < VM_TERMS; k++) {
-        const ptrdiff_t first = ends[k], n_used = ends[k + 1] - first;
-        for (row = 0; row + USED_VECTORS * FN(lanes) <= width; row += USED_VECTORS * FN(lanes))
-            FN(project_used_slice)(tile + row, width, columns + first, numbers + first, n_used, shifts[k],
-                                   u + k * width + row, USED_VECTORS);
-        for (; row + 2 * FN(lanes) <= width; row += 2 * FN(lanes))
-            FN(project_used_slice)(tile + row, width, columns + first, numbers + first, n_used, shifts[k],
-                                   u + k * width + row, 2);
-        for (; row < width; row += FN(lanes))
-            FN(project_used_slice)(tile + row, width, columns + first, numbers + first, n_used, shifts[k],
-                                   u + k * width + row, 1);
-    }
-}
-
 /* Chains of sums that one term after the other goes to, so that no addition waits for the one before. */
 enum { FN(chains) = 4 };
 
@@ -474,22 +331,6 @@ static void FN(proximal_step)(REAL *restrict values, REAL *restrict mean, REAL *
     }
 }
 
-static REAL FN(dot_terms)(const REAL *restrict h, const REAL *restrict amplitude)
-{
-    REAL total = 0;
-    int k;
-    for (k = 0; k < VM_TERM_BLOCK; k++) total = FUSED(amplitude[k], h[k], total);
-    return total;
-}
-
-static void FN(add_scaled)(const REAL *restrict h, ptrdiff_t width, REAL amplitude, REAL *restrict total)
-{
-    ptrdiff_t i, k;
-    for (k = 0; k < width; k += VM_LANES)
-#pragma omp simd
-        for (i = 0; i < VM_LANES; i++) total[k + i] = FUSED(amplitude, h[k + i], total[k + i]);
-}
-
 static REAL FN(dot)(const REAL *restrict a, const REAL *restrict b, ptrdiff_t width)
 {
     FN(vector) sums[VM_LANES / FN(lanes)] = {0};
@@ -502,62 +343,6 @@ static REAL FN(dot)(const REAL *restrict a, const REAL *restrict b, ptrdiff_t wi
     for (v = 1; v < VM_LANES / FN(lanes); v++) sums[0] += sums[v];
     for (l = 0; l < FN(lanes); l++) total += ((const REAL *)sums)[l];
     return total;
-}
-
-static ALWAYS_INLINE void FN(distance_slice)(const REAL *restrict tile, ptrdiff_t n_features, ptrdiff_t width,
-                                             const REAL *restrict centers, REAL *restrict u, const int n_vectors)
-{
-    FN(vector) sums[VM_TERMS][TERM_VECTORS] = {0};
-    ptrdiff_t j;
-    int k, v;
-    for (j = 0; j < n_features; j++)
-        for (v = 0; v < n_vectors; v++) {
-            const FN(vector) x = *(const FN(vector) *)(tile + j * width + v * FN(lanes));
-            for (k = 0; k < VM_TERMS; k++) {
-                const FN(vector) apart = x - centers[k * n_features + j];
-                sums[k][v] += apart * apart;
-            }
-        }
-    for (k = 0; k < VM_TERMS; k++)
-        for (v = 0; v < n_vectors; v++) *(FN(vector) *)(u + k * VM_TILE + v * FN(lanes)) = sums[k][v];
-}
-
-/* Differences first: |x|^2 - 2 x . c + |c|^2 would lose what tells two rows apart that lie far from the origin. */
-static void FN(distances)(const REAL *restrict tile, ptrdiff_t n_features, ptrdiff_t width,
-                          const REAL *restrict centers, REAL *restrict u)
-{
-    ptrdiff_t row = 0;
-    for (; row + TERM_VECTORS * FN(lanes) <= width; row += TERM_VECTORS * FN(lanes))
-        FN(distance_slice)(tile + row, n_features, width, centers, u + row, TERM_VECTORS);
-    for (; row < width; row += FN(lanes)) FN(distance_slice)(tile + row, n_features, width, centers, u + row, 1);
-}
-
-static void FN(decay)(REAL *restrict u, ptrdiff_t width)
-{
-    ptrdiff_t i, k;
-    for (k = 0; k < width; k += VM_LANES)
-#pragma omp simd
-        for (i = 0; i < VM_LANES; i++) {
-            REAL x = u[k + i] < -MIN_EXPONENT ? -u[k + i] : MIN_EXPONENT; /* inf and nan are far away too */
-            REAL rounded = x + MAGIC, f = x - (rounded - MAGIC), q = f * f, scale = FN(power)(rounded);
-            u[k + i] = scale + scale * (f * POLY(exponential_odd)(q) + q * POLY(exponential_even)(q));
-        }
-}
-
-/* Column j + k of n_columns; beyond the last one, a column that is there. */
-static inline const REAL *FN(column)(const REAL *columns, ptrdiff_t stride, ptrdiff_t n_columns, ptrdiff_t j, int k)
-{
-    return columns + (j + k < n_columns ? j + k : j) * stride;
-}
-
-/* Fetch where the next VM_TERMS columns begin, which the hardware does not foresee. */
-static ALWAYS_INLINE void FN(fetch_columns)(const REAL *columns, ptrdiff_t stride, ptrdiff_t n_columns, ptrdiff_t j,
-                                             ptrdiff_t width)
-{
-    const ptrdiff_t line = 64 / (ptrdiff_t)sizeof(REAL), end = FETCHED_LINES * line;
-    ptrdiff_t i, k;
-    for (k = j + VM_TERMS; k < n_columns && k < j + 2 * VM_TERMS; k++)
-        for (i = 0; i < end && i < width; i += line) PREFETCH(columns + k * stride + i);
 }
 
 /* VM_TERMS columns at a time: fewer reads of a and b, and more sums than one addition waits for. */
@@ -591,43 +376,8 @@ static void FN(column_products)(const REAL *restrict columns, ptrdiff_t stride, 
     }
 }
 
-static void FN(add_columns)(const REAL *restrict columns, ptrdiff_t stride, ptrdiff_t n_columns,
-                            const double *restrict steps, ptrdiff_t width, double *restrict total)
-{
-    ptrdiff_t i, j, start;
-    for (j = 0; j < n_columns; j += VM_TERMS) {
-        const REAL *c0 = FN(column)(columns, stride, n_columns, j, 0), *c1 = FN(column)(columns, stride, n_columns, j, 1);
-        const REAL *c2 = FN(column)(columns, stride, n_columns, j, 2), *c3 = FN(column)(columns, stride, n_columns, j, 3);
-        const double s0 = steps[j], s1 = j + 1 < n_columns ? steps[j + 1] : 0;
-        const double s2 = j + 2 < n_columns ? steps[j + 2] : 0, s3 = j + 3 < n_columns ? steps[j + 3] : 0;
-        FN(fetch_columns)(columns, stride, n_columns, j, width);
-        for (start = 0; start < width; start += VM_LANES)
-#pragma omp simd
-            for (i = start; i < start + VM_LANES; i++) {
-                double low = FUSED_DOUBLE(s1, (double)c1[i], FUSED_DOUBLE(s0, (double)c0[i], total[i]));
-                total[i] = FUSED_DOUBLE(s3, (double)c3[i], FUSED_DOUBLE(s2, (double)c2[i], low));
-            }
-    }
-}
-
 #define VM_ENTRY(RESULT, name, arguments) .name = FN(name),
 const EXPAND2(vecmath, SUFFIX) EXPAND3(vecmath, SUFFIX, VM_LEVEL) = {VM_FUNCTIONS(VM_ENTRY, REAL)};
 
 #undef VM_ENTRY
 #undef VM_PROTOTYPE
-#undef FN
-#undef POLY
-#undef REAL
-#undef WORD
-#undef SIGNED_WORD
-#undef SUFFIX
-#undef MAGIC
-#undef EXPONENT_SHIFT
-#undef EXPONENT_BIAS
-#undef SIGN_SHIFT
-#undef ANGLE_LIMIT
-#undef MAX_EXPONENT
-#undef MIN_EXPONENT
-#undef FABS
-#undef SQRT
-#undef FUSED

@@ -1,6 +1,14 @@
-/* What the files that are compiled once per instruction-set level share: vectors, and names that end in the level. */
+/* What the files that are compiled once per instruction-set level share: vectors, and names that end in the level.
+ *
+ * A file that holds several levels sets VM_LEVEL, VECTOR_BYTES and VM_FUSES itself before each.
+ */
 #ifndef RFFKERN_VECTORS_H
 #define RFFKERN_VECTORS_H
+
+#define VM_TILE 128
+#define VM_TERMS 4        /* cosines that `project_terms` computes in one sweep over a tile */
+#define VM_TERM_BLOCK 16  /* terms that are summed in REAL before they are added to a double */
+#define VM_LANES 16       /* of a sum kept open in `lanes`; widths given to the scoring functions are multiples */
 
 #ifndef VM_LEVEL
 #define VM_LEVEL baseline
@@ -11,12 +19,21 @@
 #endif
 
 /* A vector as wide as the registers of the level; wider ones are split through memory by some compilers. */
-#if defined(__AVX512F__)
+#if defined(VECTOR_BYTES)
+#elif defined(__AVX512F__)
 #define VECTOR_BYTES 64
 #elif defined(__AVX2__)
 #define VECTOR_BYTES 32
 #else
 #define VECTOR_BYTES 16
+#endif
+
+/* Whether the level has an instruction for a product and a sum that are rounded once. */
+#ifdef VM_FUSES
+#elif defined(__FMA__) || defined(__FP_FAST_FMA) || defined(__aarch64__)
+#define VM_FUSES 1
+#else
+#define VM_FUSES 0
 #endif
 
 /* VM_PLAIN: as a compiler without GNU's vectors would see it, to test that. */

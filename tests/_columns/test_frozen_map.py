@@ -28,13 +28,13 @@ def content(tmp_path_factory):
 @pytest.fixture
 def refuse(tmp_path, content):
     """Assert that the file is refused after a change of its header or of its numbers."""
-    def check(change, match=None, numbers=None):
+    def check(change, match=None, numbers=None, in_c=True):
         header, arrays = copy.deepcopy(decode(content))
         change(header)
         if numbers is not None:
             arrays = {"columns": numbers(arrays["columns"])}
             header["arrays"] = [["columns", list(arrays["columns"].shape)]]
-        functools.partial(assert_refused, tmp_path / "bad.npz")(encode(header, arrays), match)
+        assert_refused(tmp_path / "bad.npz", encode(header, arrays), match, in_c=in_c)
 
     return check
 
@@ -62,10 +62,6 @@ COLUMN = ("columns", "columns")
     (at("feature_names", value=["a"]), "feature names are malformed"),
     (at("feature_names", value=["a"] * 5), "columns and names"),
     (at("feature_names", value=["a", "c", "d", "e", "\x1b"]), "names"),
-    (at("columns", "params", "numeric", value="rank"), "numeric must be"),
-    (at("columns", "params", "n_knots", value=10**9), "n_knots must be"),
-    (at("columns", "params", value={"numeric": ["raw"]}), "not those of a ColumnMap"),
-    (at("columns", "params", "categorical_features", value=[[1]]), "categorical_features must be"),
     (at(*COLUMN, 0, "kind", value="number"), "kind of a column"),
     (at(*COLUMN, 0, "kind", value=[]), "kind of a column"),
     (at(*COLUMN, 0, "pools", value=1), "kind of a column"),
@@ -105,6 +101,17 @@ COLUMN = ("columns", "columns")
 ], ids=lambda value: "change" if callable(value) else value)  # a function has another address in each process
 def test_headers_that_no_map_has_are_refused(refuse, change, match):
     refuse(change, match)
+
+
+@pytest.mark.parametrize(("change", "match"), [
+    (at("columns", "params", "numeric", value="rank"), "numeric must be"),
+    (at("columns", "params", "n_knots", value=10**9), "n_knots must be"),
+    (at("columns", "params", value={"numeric": ["raw"]}), "not those of a ColumnMap"),
+    (at("columns", "params", "categorical_features", value=[[1]]), "categorical_features must be"),
+], ids=["numeric", "n_knots", "keys", "categorical_features"])
+def test_parameters_that_no_map_has_are_refused(refuse, change, match):
+    """The reader in C does not look at them: they say how a map is learned."""
+    refuse(change, match, in_c=False)
 
 
 def test_numbers_that_no_map_has_are_refused(refuse):

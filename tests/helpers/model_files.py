@@ -1,11 +1,15 @@
 """Model files that a test makes, alters and has refused."""
 
+import atexit
+import functools
 import hashlib
 import io
+import tempfile
 import zipfile
 
 import numpy as np
 import pytest
+from soaking.c_reader import SANITIZERS, CReader, build, compiler
 
 from rffkern import FormatError, GBRFF2Classifier, load
 
@@ -16,12 +20,26 @@ def small_model():
     return GBRFF2Classifier(6, random_state=0).fit(X, np.where(X[:, 0] > 0, "b", "a"))
 
 
-def assert_refused(path, data, match=None):
-    """Assert that some bytes are refused as a model file, by a message that names the file."""
+@functools.cache
+def c_reader():
+    """The reader in C under sanitizers, one for all tests of a process; None where nothing can build it."""
+    if compiler() is None:
+        return None
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    return CReader(build(folder.name, SANITIZERS))
+
+
+def assert_refused(path, data, match=None, *, in_c=True):
+    """Assert that some bytes are refused as a model file, by a message that names the file, and unless told otherwise
+    by the reader in C too.
+    """
     path.write_bytes(data)
     with pytest.raises(FormatError, match=match) as caught:
         load(path)
     assert str(path) in str(caught.value)
+    if in_c and c_reader() is not None:
+        assert not c_reader().accepts(data)
 
 
 def sign(data):

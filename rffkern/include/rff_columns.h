@@ -1,0 +1,424 @@
+/* Column maps: rffkern/_columns/frozen_map.py, frozen.py, forms.py, levels.py and plain.py.
+ *
+ * The columns are read twice: to count outputs, then to keep them.
+ */
+#ifndef RFF_COLUMNS_H
+#define RFF_COLUMNS_H
+
+#include "rff_labels.h"
+
+#define RFF_LARGEST_OUTPUT 1e30
+#define RFF_LARGEST_KNOT 0x1p1022
+#define RFF_LARGEST_FACTOR 1e250
+#define RFF_SMALLEST_GAP 1e-290
+
+typedef enum { RFF_NUMERIC, RFF_CATEGORY, RFF_DATE, RFF_EMPTY } rff_column_kind;
+
+/* Names of forms in files; a numeric one has the number of its kind, but for bins. */
+enum { RFF_NAMED_BINS = 4, RFF_NAMED_MISSING, RFF_NAMED_LEVELS, RFF_NAMED_TARGET, RFF_NAMED_PART };
+static const char *const rff_form_names[] = {"raw", "standard", "bounded", "rank", "bins", "missing", "levels", "target",
+                                             "hour", "weekday", "month"};
+enum { RFF_FORM_NAMES = sizeof rff_form_names / sizeof rff_form_names[0] };
+
+/* A column while it is read. */
+typedef struct {
+    rff_column_kind kind;
+    size_t n_levels, n_groups; /* groups: with the rare levels, if there were any */
+    double divisor;            /* of numeric forms */
+} rff_column;
+
+/* The map while it is read: numbers of which each form takes the next, and places for what is kept, or NULL. */
+typedef struct {
+    const double *numbers;
+    size_t n_left, n_outputs, n_fills, n_telling;
+    rff_form *forms;
+    rff_fill *fills;
+    uint32_t *telling;
+    double *neutral;
+} rff_map_reader;
+
+/* Sum of s, or of s (1 - s), in NumPy's order: pairwise, in eights. */
+static double rff_sum_of_shares(const double *shares, size_t n, int spread)
+{
+    double sums[8] = {0}, total = 0;
+    size_t i, half;
+    volatile double term; /* rounded before it is added */
+    if (n > 128) {
+        half = n / 2 - n / 2 % 8;
+        return rff_sum_of_shares(shares, half, spread) + rff_sum_of_shares(shares + half, n - half, spread);
+    }
+    for (i = 0; i < n / 8 * 8; i++) {
+        term = spread ? shares[i] * (1 - shares[i]) : shares[i];
+        sums[i % 8] += term;
+    }
+    total = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+    for (; i < n; i++) {
+        term = spread ? shares[i] * (1 - shares[i]) : shares[i];
+        total += term;
+    }
+    return total;
+}
+
+/* Keep an output of some kind, or count it. */
+static void rff_put(rff_map_reader *map, rff_column *column, rff_form form)
+{
+    if (map->forms) {
+        if (column->kind == RFF_EMPTY) {
+            form.kind = RFF_WITHIN;
+            form.a = -INFINITY;
+            form.b = INFINITY;
+            form.c = form.d = form.missing;
+        }
+        map->forms[map->n_outputs] = form;
+        map->neutral[map->n_outputs] = form.missing / form.divisor;
+    }
+    map->n_outputs++;
+}
+
+static int rff_are_shares(const double *shares, size_t n)
+{
+    size_t k;
+    for (k = 0; k < n; k++)
+        if (!(shares[k] > 0 && shares[k] < 1)) return 0;
+    return n && rff_sum_of_shares(shares, n, 0) < 1 + 1e-9;
+}
+
+static int rff_read_bins(rff_file *file, rff_map_reader *map, rff_column *column, size_t size)
+{
+    const size_t n_edges = size == 2 ? 1 : (size - 1) / 2, n_shares = size - n_edges;
+    const double *edges = map->numbers, *shares = edges + n_edges;
+    rff_form form = {RFF_WITHIN, 0, column->divisor, -INFINITY, INFINITY, 0, 0, 0, NULL, NULL};
+    double spread;
+    size_t k;
+    RFF_REQUIRE(&file->refusal, size == 2 || (size >= 5 && size % 2 == 1),
+                "edges and shares of bins do not agree in number");
+    RFF_REQUIRE(&file->refusal, rff_are_shares(shares, n_shares), "shares of groups are not those of a whole");
+    for (k = 1; k < n_edges; k++) RFF_REQUIRE(&file->refusal, edges[k - 1] < edges[k], "edges of bins do not increase");
+    spread = sqrt(rff_sum_of_shares(shares, n_shares, 1));
+    for (k = 0; k < n_shares; k++) {
+        form.a = k ? edges[k - 1] : -INFINITY;
+        form.b = k < n_edges ? edges[k] : INFINITY;
+        form.c = (1 - shares[k]) / spread;
+        form.d = (0 - shares[k]) / spread;
+        rff_put(map, column, form);
+    }
+    return 1;
+}
+
+static int rff_read_rank(rff_file *file, rff_map_reader *map, rff_column *column, size_t size)
+{
+    const size_t n = size / 2;
+    const double *knots = map->numbers, *ranks = knots + n;
+    rff_form form = {RFF_RANK, 0, column->divisor, 0, 0, 0, 0, n, knots, ranks};
+    size_t k;
+    RFF_REQUIRE(&file->refusal, size >= 2 && size % 2 == 0, "knots and ranks differ in number");
+    for (k = 0; k < n; k++) {
+        RFF_REQUIRE(&file->refusal, !k || (knots[k] - knots[k - 1] > RFF_SMALLEST_GAP && ranks[k] >= ranks[k - 1]),
+                    "knots or ranks do not increase");
+        RFF_REQUIRE(&file->refusal, fabs(ranks[k]) <= RFF_LARGEST_OUTPUT && fabs(knots[k]) <= RFF_LARGEST_KNOT,
+                    "knots or ranks are too large");
+        form.c = fabs(ranks[k]) > form.c ? fabs(ranks[k]) : form.c;
+    }
+    rff_put(map, column, form);
+    return 1;
+}
+
+static int rff_read_missing(rff_file *file, rff_map_reader *map, rff_column *column, size_t size)
+{
+    const double share = size ? map->numbers[0] : 0;
+    rff_form form = {RFF_WITHIN, 0, 1, -INFINITY, INFINITY, 0, 0, 0, NULL, NULL};
+    double scale;
+    RFF_REQUIRE(&file->refusal, size == 1 || size == 2, "a form of missing values has 2 numbers");
+    RFF_REQUIRE(&file->refusal, share > 0 && share < 1, "the share of the missing is not that of a part");
+    scale = size == 2 ? map->numbers[1] : 1 / sqrt(share * (1 - share)); /* the first files do not hold it */
+    RFF_REQUIRE(&file->refusal, scale > 0 && scale <= RFF_LARGEST_OUTPUT, "the scale of an indicator is not positive");
+    form.missing = (1 - share) * scale;
+    form.c = form.d = (0 - share) * scale;
+    rff_put(map, column, form);
+    return 1;
+}
+
+/* Forms of a few numbers. */
+static int rff_read_plain(rff_file *file, rff_map_reader *map, rff_column *column, int kind, size_t size)
+{
+    static const size_t sizes[] = {1, 2, 4};
+    const double *numbers = map->numbers;
+    rff_form form = {0, 0, 1, 0, 0, 0, 0, 0, NULL, NULL};
+    RFF_REQUIRE(&file->refusal, size == sizes[kind], "a form has another number of numbers");
+    form.kind = kind;
+    form.divisor = column->divisor;
+    if (kind == RFF_RAW) {
+        form.missing = numbers[0];
+    } else {
+        form.a = numbers[0];
+        form.b = numbers[1];
+        form.c = kind == RFF_BOUNDED ? numbers[2] : 0;
+        form.d = kind == RFF_BOUNDED ? numbers[3] : 1;
+        RFF_REQUIRE(&file->refusal, form.b > 0 && form.d > 0, "a deviation or width is not positive");
+        form.d = kind == RFF_BOUNDED ? form.d : 0;
+    }
+    rff_put(map, column, form);
+    return 1;
+}
+
+/* Forms that C does not score; their outputs count. */
+static int rff_read_levels(rff_file *file, rff_map_reader *map, rff_column *column, int name, size_t size)
+{
+    const rff_form none = {RFF_WITHIN, 0, 1, 0, 0, 0, 0, 0, NULL, NULL};
+    const size_t n = column->n_levels;
+    size_t n_outputs = 2, k;
+    file->unsupported = "a column holds categories, text or dates";
+    if (name == RFF_NAMED_LEVELS) {
+        RFF_REQUIRE(&file->refusal, rff_are_shares(map->numbers, size), "shares of groups are not those of a whole");
+        RFF_REQUIRE(&file->refusal, n < 2 ? size == 1 : n == 2 ? size == 1 || size == 3 : size == n || size == n + 1,
+                    "levels and shares differ in number");
+        n_outputs = size < n + 1 ? size : n + 1;
+        RFF_REQUIRE(&file->refusal, n_outputs == (column->n_groups == 2 ? 1 : column->n_groups),
+                    "levels and shares differ in number");
+    } else if (name == RFF_NAMED_TARGET) {
+        RFF_REQUIRE(&file->refusal, size && size % (n + 1) == 0, "levels and their values differ in number");
+        for (k = 0; k < size; k++)
+            RFF_REQUIRE(&file->refusal, fabs(map->numbers[k]) <= RFF_LARGEST_OUTPUT, "values of levels are too large");
+        n_outputs = size / (n + 1);
+    } else {
+        RFF_REQUIRE(&file->refusal, size == 0, "a part of a date has no numbers");
+    }
+    for (k = 0; k < n_outputs; k++) rff_put(map, column, none);
+    return 1;
+}
+
+static int rff_read_form(rff_file *file, rff_map_reader *map, rff_column *column, int name, size_t size)
+{
+    const rff_column_kind kind = column->kind;
+    const int fits = name == RFF_NAMED_MISSING || (name >= RFF_NAMED_PART ? kind == RFF_DATE
+                     : name > RFF_NAMED_MISSING ? kind == RFF_CATEGORY : kind != RFF_CATEGORY);
+    RFF_REQUIRE(&file->refusal, fits, "a form is not known");
+    if (kind == RFF_CATEGORY || kind == RFF_DATE) file->unsupported = "a column holds categories, text or dates";
+    if (name > RFF_NAMED_MISSING) return rff_read_levels(file, map, column, name, size);
+    if (name == RFF_NAMED_MISSING) return rff_read_missing(file, map, column, size);
+    if (name == RFF_NAMED_BINS) return rff_read_bins(file, map, column, size);
+    if (name == RFF_RANK) return rff_read_rank(file, map, column, size);
+    return rff_read_plain(file, map, column, name, size);
+}
+
+/* --- a column */
+
+/* Its own facts beside forms and fills. */
+static int rff_read_facts(rff_file *file, uint32_t entry, rff_column *column)
+{
+    static const char *const keys[] = {"kind", "levels", "pools", "dropped", "forms", "fills"};
+    static const char *const kinds[] = {"numeric", "category", "date", "empty"};
+    static const char malformed[] = "the levels of a column must be distinct, sorted text";
+    const rff_json *json = &file->header;
+    const rff_node *nodes = json->nodes;
+    const uint32_t kind = rff_value_of(json, entry, "kind"), levels = rff_value_of(json, entry, "levels");
+    const uint32_t pools = rff_value_of(json, entry, "pools"), dropped = rff_value_of(json, entry, "dropped");
+    const uint32_t forms = rff_value_of(json, entry, "forms");
+    uint32_t k;
+    RFF_REQUIRE(&file->refusal, rff_has_keys(json, entry, keys, 5) || rff_has_keys(json, entry, keys, 6),
+                "a column is malformed");
+    for (k = 0; k < 4 && !rff_is_text(json, kind, kinds[k]); k++) continue;
+    RFF_REQUIRE(&file->refusal, k < 4 && (nodes[pools].type == RFF_FALSE || nodes[pools].type == RFF_TRUE)
+                && nodes[dropped].type == RFF_STRING && rff_is_printable(json, dropped),
+                "the kind of a column is malformed");
+    column->kind = (rff_column_kind)k;
+    RFF_REQUIRE(&file->refusal, nodes[levels].type == RFF_ARRAY, malformed);
+    column->n_levels = nodes[levels].count;
+    column->n_groups = column->n_levels + (nodes[pools].type == RFF_TRUE);
+    RFF_REQUIRE(&file->refusal, column->kind == RFF_CATEGORY || !column->n_groups, malformed);
+    for (k = rff_first(json, levels); k; k = nodes[k].next)
+        RFF_REQUIRE(&file->refusal, nodes[k].type == RFF_STRING && rff_is_printable(json, k)
+                    && (!nodes[k].next || nodes[nodes[k].next].type != RFF_STRING
+                        || rff_compare_text(json, nodes + k, nodes + nodes[k].next) < 0), malformed);
+    RFF_REQUIRE(&file->refusal, nodes[forms].type == RFF_ARRAY
+                && (nodes[forms].count > 0) != (nodes[dropped].end > nodes[dropped].start),
+                "the forms of a column are malformed");
+    return 1;
+}
+
+/* Name and number of numbers of a form. */
+static int rff_read_form_entry(rff_file *file, uint32_t entry, int *name, int64_t *size)
+{
+    const rff_json *json = &file->header;
+    const rff_node *nodes = json->nodes;
+    RFF_REQUIRE(&file->refusal, nodes[entry].type == RFF_ARRAY && nodes[entry].count == 2
+                && rff_whole_number(json, nodes[entry + 1].next, 0, INT64_MAX, size),
+                "the forms of a column are malformed");
+    for (*name = 0; *name < RFF_FORM_NAMES && !rff_is_text(json, entry + 1, rff_form_names[*name]); (*name)++) continue;
+    RFF_REQUIRE(&file->refusal, *name < RFF_FORM_NAMES, "a form is not known");
+    return 1;
+}
+
+static int rff_read_forms(rff_file *file, rff_map_reader *map, uint32_t list, rff_column *column, unsigned *found)
+{
+    const rff_json *json = &file->header;
+    uint32_t entry;
+    int name, n_numeric = 0;
+    int64_t size;
+    for (*found = 0, entry = rff_first(json, list); entry; entry = json->nodes[entry].next) {
+        if (!rff_read_form_entry(file, entry, &name, &size)) return 0;
+        RFF_REQUIRE(&file->refusal, !(*found >> name & 1), "the forms of a column are malformed");
+        *found |= 1u << name;
+        n_numeric += name <= RFF_NAMED_BINS;
+    }
+    column->divisor = sqrt(n_numeric);
+    for (entry = rff_first(json, list); entry; entry = json->nodes[entry].next) {
+        if (!rff_read_form_entry(file, entry, &name, &size)) return 0;
+        RFF_REQUIRE(&file->refusal, (uint64_t)size <= map->n_left, "the columns and their numbers differ in number");
+        if (!rff_read_form(file, map, column, name, (size_t)size)) return 0;
+        map->numbers += size;
+        map->n_left -= (size_t)size;
+    }
+    return 1;
+}
+
+static int rff_read_fill(rff_file *file, rff_map_reader *map, uint32_t entry)
+{
+    static const char malformed[] = "what stands for missing values is malformed";
+    const rff_json *json = &file->header;
+    const rff_node *nodes = json->nodes;
+    uint32_t list, index;
+    rff_fill fill;
+    int64_t number;
+    size_t k = 0;
+    RFF_REQUIRE(&file->refusal, nodes[entry].type == RFF_ARRAY && nodes[entry].count == 2
+                && rff_whole_number(json, entry + 1, 0, INT32_MAX, &number)
+                && nodes[list = nodes[entry + 1].next].type == RFF_ARRAY, malformed);
+    fill.output = (size_t)number;
+    fill.n_telling = nodes[list].count;
+    RFF_REQUIRE(&file->refusal, map->n_left >= 2 && map->n_left - 2 >= fill.n_telling,
+                "the columns and their numbers differ in number");
+    fill.low = map->numbers[0];
+    fill.high = map->numbers[1];
+    fill.factors = map->numbers + 2;
+    fill.telling = map->telling + (map->telling ? map->n_telling : 0);
+    RFF_REQUIRE(&file->refusal, fill.low <= fill.high, "what stands for missing values is out of range");
+    for (index = rff_first(json, list); index; index = nodes[index].next, k++) {
+        RFF_REQUIRE(&file->refusal, rff_whole_number(json, index, 0, INT32_MAX, &number), malformed);
+        RFF_REQUIRE(&file->refusal, fabs(fill.factors[k]) <= RFF_LARGEST_FACTOR,
+                    "what stands for missing values is out of range");
+        if (map->telling) map->telling[map->n_telling + k] = (uint32_t)number;
+    }
+    if (map->fills) map->fills[map->n_fills] = fill;
+    map->n_fills++;
+    map->n_telling += fill.n_telling;
+    map->numbers += 2 + fill.n_telling;
+    map->n_left -= 2 + fill.n_telling;
+    return 1;
+}
+
+static int rff_read_column(rff_file *file, rff_map_reader *map, uint32_t entry)
+{
+    const rff_json *json = &file->header;
+    const uint32_t fills = rff_value_of(json, entry, "fills");
+    rff_column column;
+    uint32_t fill;
+    unsigned found;
+    if (!rff_read_facts(file, entry, &column)) return 0;
+    if (!rff_read_forms(file, map, rff_value_of(json, entry, "forms"), &column, &found)) return 0;
+    if (!fills) return 1;
+    RFF_REQUIRE(&file->refusal, json->nodes[fills].type == RFF_ARRAY, "what stands for missing values is malformed");
+    RFF_REQUIRE(&file->refusal, !json->nodes[fills].count || found >> RFF_NAMED_MISSING & 1,
+                "a column without missing values is filled in");
+    for (fill = rff_first(json, fills); fill; fill = json->nodes[fill].next)
+        if (!rff_read_fill(file, map, fill)) return 0;
+    return 1;
+}
+
+/* --- the map */
+
+/* The column of each output, and where those of each column begin, are known by now. */
+static int rff_check_fills(rff_file *file, rff_model *model, const uint32_t *fill_starts)
+{
+    const rff_column_map *map = &model->map;
+    uint8_t *filled = rff_own(model, map->n_outputs, 1);
+    size_t column, k, i;
+    RFF_REQUIRE_MEMORY(&file->refusal, filled);
+    for (column = 0; column < map->n_columns; column++)
+        for (k = fill_starts[column]; k < fill_starts[column + 1]; k++) {
+            const rff_fill *fill = map->fills + k;
+            const uint32_t start = map->starts[column], stop = map->starts[column + 1];
+            RFF_REQUIRE(&file->refusal, fill->output >= start && fill->output < stop,
+                        "an output of another column is filled in");
+            RFF_REQUIRE(&file->refusal, !filled[fill->output]++, "an output is filled in twice");
+            for (i = 0; i < fill->n_telling; i++)
+                RFF_REQUIRE(&file->refusal, fill->telling[i] < map->n_outputs
+                            && (fill->telling[i] < start || fill->telling[i] >= stop),
+                            "a missing value is told by its own column");
+        }
+    return 1;
+}
+
+/* Read all columns; `starts` get the first output and fill of each, unless they are NULL. */
+static int rff_read_all_columns(rff_file *file, rff_map_reader *map, uint32_t list, uint32_t *starts,
+                                uint32_t *fill_starts)
+{
+    uint32_t entry;
+    size_t j = 0;
+    for (entry = rff_first(&file->header, list); entry; entry = file->header.nodes[entry].next, j++) {
+        if (starts) {
+            starts[j] = (uint32_t)map->n_outputs;
+            fill_starts[j] = (uint32_t)map->n_fills;
+        }
+        if (!rff_read_column(file, map, entry)) return 0;
+    }
+    if (starts) {
+        starts[j] = (uint32_t)map->n_outputs;
+        fill_starts[j] = (uint32_t)map->n_fills;
+    }
+    RFF_REQUIRE(&file->refusal, map->n_left == 0, "the columns and their numbers differ in number");
+    return 1;
+}
+
+/* Places for what was counted. */
+static int rff_make_map(rff_file *file, rff_model *model, const rff_map_reader *counted, rff_map_reader *map,
+                        uint32_t **starts, uint32_t **fill_starts)
+{
+    rff_column_map *kept = &model->map;
+    kept->n_outputs = counted->n_outputs;
+    kept->n_fills = counted->n_fills;
+    RFF_REQUIRE(&file->refusal, kept->n_outputs > 0, "all columns are dropped");
+    RFF_REQUIRE_AS(&file->refusal, kept->n_outputs < INT32_MAX, RFF_E_UNSUPPORTED, "too many mapped columns");
+    map->forms = rff_own(model, kept->n_outputs, sizeof *map->forms);
+    map->fills = rff_own(model, kept->n_fills, sizeof *map->fills);
+    map->telling = rff_own(model, counted->n_telling, sizeof *map->telling);
+    map->neutral = rff_own(model, kept->n_outputs, sizeof *map->neutral);
+    *starts = rff_own(model, kept->n_columns + 1, sizeof **starts);
+    *fill_starts = rff_own(model, kept->n_columns + 1, sizeof **fill_starts);
+    RFF_REQUIRE_MEMORY(&file->refusal, map->forms && map->fills && map->telling && map->neutral && *starts && *fill_starts);
+    kept->forms = map->forms;
+    kept->fills = map->fills;
+    kept->neutral = map->neutral;
+    kept->starts = *starts;
+    return 1;
+}
+
+/* The map of a file, `columns` of its header. */
+static int rff_read_map(rff_file *file, rff_model *model, uint32_t entry)
+{
+    static const char *const keys[] = {"params", "columns"};
+    const rff_json *json = &file->header;
+    const uint32_t list = rff_value_of(json, entry, "columns"), names = rff_value_of(json, 0, "feature_names");
+    const rff_array *array = rff_find_array(file, "columns");
+    rff_map_reader counted = {0}, map = {0};
+    rff_column_map *kept = &model->map;
+    uint32_t *starts, *fill_starts;
+    RFF_REQUIRE(&file->refusal, rff_has_keys(json, entry, keys, 2) && json->nodes[list].type == RFF_ARRAY
+                && json->nodes[rff_value_of(json, entry, "params")].type == RFF_OBJECT, "the columns are malformed");
+    RFF_REQUIRE(&file->refusal, array && array->n_dimensions == 1 && json->nodes[list].count,
+                "the columns and their numbers differ in number");
+    kept->n_columns = json->nodes[list].count;
+    if (!rff_read_names(file, model, kept->n_columns)) return 0;
+    if (model->feature_names && !rff_are_distinct(json, &file->refusal, names, "the feature names are repeated")) return 0;
+    counted.numbers = map.numbers = rff_copy(model, array);
+    counted.n_left = map.n_left = array->size;
+    RFF_REQUIRE_MEMORY(&file->refusal, counted.numbers);
+    if (!rff_read_all_columns(file, &counted, list, NULL, NULL)
+        || !rff_make_map(file, model, &counted, &map, &starts, &fill_starts)
+        || !rff_read_all_columns(file, &map, list, starts, fill_starts))
+        return 0;
+    model->has_map = 1;
+    return rff_check_fills(file, model, fill_starts);
+}
+
+#endif

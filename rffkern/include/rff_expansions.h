@@ -1,0 +1,290 @@
+/* The arrays of expansions: rffkern/expansion.py, term_expansion.py and table_layout.py. */
+#ifndef RFF_EXPANSIONS_H
+#define RFF_EXPANSIONS_H
+
+#include <float.h>
+
+#include "rff_columns.h"
+
+#define RFF_MOST_DEPTH 12
+#define RFF_LARGEST_SLOPE_PART 1e290
+
+static const char *const rff_fourier_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", NULL};
+static const char *const rff_kernel_arrays[] = {"centers", "weights", "intercept", "inverse_lengthscales", NULL};
+static const char *const rff_terms_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", "slopes",
+                                               "table_columns", "thresholds", "table_values", NULL};
+static const char *const *const rff_expansion_arrays[] = {NULL, rff_fourier_arrays, rff_kernel_arrays, rff_terms_arrays};
+
+/* Whether the arrays of a file are those of an expansion, then those of the lists given, in this order. */
+static int rff_check_array_names(rff_file *file, rff_expansion_kind kind, const char *const *more, int has_map)
+{
+    static const char *const map[] = {"columns", NULL}, *const nothing[] = {NULL};
+    const char *const *lists[3];
+    size_t k = 0, list;
+    lists[0] = rff_expansion_arrays[kind];
+    lists[1] = more ? more : nothing;
+    lists[2] = has_map ? map : nothing;
+    for (list = 0; list < 3; list++)
+        for (; *lists[list]; lists[list]++, k++)
+            RFF_REQUIRE(&file->refusal, k < file->n_arrays && strcmp(file->arrays[k].name, *lists[list]) == 0,
+                        "the arrays are not those of the family");
+    RFF_REQUIRE(&file->refusal, k == file->n_arrays, "the arrays are not those of the family");
+    return 1;
+}
+
+static int rff_is_shaped(const rff_array *array, uint32_t n_dimensions, size_t rows, size_t columns)
+{
+    return array->n_dimensions == n_dimensions && array->shape[0] == rows
+           && (n_dimensions == 1 || array->shape[1] == columns);
+}
+
+/* Copy an array of some shape into `numbers`. */
+static int rff_take(rff_file *file, rff_model *model, const char *name, uint32_t n_dimensions, size_t rows,
+                    size_t columns, const double **numbers)
+{
+    const rff_array *array = rff_find_array(file, name);
+    RFF_REQUIRE(&file->refusal, array && rff_is_shaped(array, n_dimensions, rows, columns), "shapes must agree");
+    *numbers = rff_copy(model, array);
+    RFF_REQUIRE_MEMORY(&file->refusal, *numbers);
+    return 1;
+}
+
+/* Whether the score of every row is finite: the sums of magnitudes of coefficients, of slopes and of tables. */
+static int rff_is_bounded(const rff_expansion *expansion, const double *coefficients)
+{
+    size_t output, m, table;
+    for (output = 0; output < expansion->n_outputs; output++) {
+        double bound = fabs(expansion->intercept[output]), n_slopes = 0;
+        for (m = 0; m < expansion->n_terms; m++) bound += fabs(coefficients[m * expansion->n_outputs + output]);
+        for (m = 0; expansion->slopes && m < expansion->n_features; m++)
+            n_slopes += expansion->slopes[m * expansion->n_outputs + output] != 0;
+        bound += RFF_LARGEST_SLOPE_PART * n_slopes;
+        for (table = 0; table < expansion->n_tables; table++) {
+            double largest = 0;
+            for (m = expansion->table_starts[table]; m < expansion->table_starts[table + 1]; m++)
+                largest = fmax(largest, fabs((double)expansion->table_values[m * expansion->n_outputs + output]));
+            bound += largest * expansion->table_unit;
+        }
+        if (!isfinite(2 * bound)) return 0;
+    }
+    return 1;
+}
+
+/* --- tables */
+
+/* A table: what a yes at each depth adds to the number of the cell, the values of its digit, and the number of cells. */
+typedef struct {
+    const double *columns, *thresholds;
+    size_t depth;
+    int32_t steps[RFF_MOST_DEPTH], bases[RFF_MOST_DEPTH], n_cells;
+} rff_table;
+
+static void rff_lay_out(rff_table *table)
+{
+    int seen[RFF_MOST_DEPTH] = {0}, here[RFF_MOST_DEPTH];
+    size_t level, l;
+    table->n_cells = 1;
+    for (l = 0; l < table->depth; l++) {
+        table->steps[l] = 0;
+        table->bases[l] = 1;
+    }
+    for (level = 0; level < table->depth; level++) {
+        int32_t count = 1;
+        for (l = 0; l < table->depth; l++) {
+            here[l] = table->thresholds[l] < DBL_MAX && table->columns[l] == table->columns[level] && !seen[level]
+                      && table->thresholds[level] < DBL_MAX;
+            count += here[l];
+        }
+        for (l = 0; l < table->depth; l++)
+            if (here[l]) {
+                table->steps[l] = table->n_cells;
+                table->bases[l] = count;
+                seen[l] = 1;
+            }
+        table->n_cells *= count;
+    }
+}
+
+/* The answers of a cell as bits: bit l is that of level l. */
+static size_t rff_answers(const rff_table *table, int32_t cell)
+{
+    size_t level, l, bits = 0;
+    for (level = 0; level < table->depth; level++) {
+        const int32_t step = table->steps[level] > 1 ? table->steps[level] : 1;
+        int32_t rank = 0; /* thresholds of the same column that are lower, or equal and before */
+        for (l = 0; l < table->depth; l++)
+            rank += table->columns[l] == table->columns[level]
+                    && (table->thresholds[l] < table->thresholds[level]
+                        || (table->thresholds[l] == table->thresholds[level] && l < level));
+        if (cell / step % table->bases[level] > rank) bits |= (size_t)1 << level;
+    }
+    return bits;
+}
+
+/* 1, or a power of two near the largest value where single precision would not hold the values. */
+static double rff_unit(double largest)
+{
+    int exponent = 0;
+    frexp(largest, &exponent);
+    return exponent >= -60 && exponent <= 100 ? 1 : ldexp(1, exponent - 1);
+}
+
+/* Values in single precision, in units of `table_unit`, as Python rounds them: first as they are kept, then packed. */
+static void rff_round_values(rff_expansion *expansion, const double *values, size_t n, float *rounded)
+{
+    double largest = 0, unit;
+    size_t i;
+    for (i = 0; i < n; i++) largest = fmax(largest, fabs(values[i]));
+    unit = rff_unit(largest);
+    for (i = 0, largest = 0; i < n; i++) {
+        rounded[i] = (float)(values[i] / unit);
+        largest = fmax(largest, fabs(unit * (double)rounded[i]));
+    }
+    expansion->table_unit = rff_unit(largest);
+    for (i = 0; i < n; i++) rounded[i] = (float)(unit * (double)rounded[i] / expansion->table_unit);
+}
+
+/* Files before version 6 have a value for any answers of a table, also for those that contradict each other. */
+static int rff_has_old_values(const rff_file *file, const rff_expansion *expansion, const rff_array *values)
+{
+    return file->version < RFF_SINCE_CELLS && expansion->depth
+           && rff_is_shaped(values, 2, expansion->n_tables, ((size_t)1 << expansion->depth) * expansion->n_outputs);
+}
+
+/* Where cells begin, and what leads to them.  The number of cells is compared with the number of values there are before
+   memory is asked for. */
+static int rff_lay_out_tables(rff_file *file, rff_model *model, const double *columns, uint32_t **starts,
+                              int32_t **steps)
+{
+    rff_expansion *expansion = &model->expansion;
+    const size_t n = expansion->n_tables, depth = expansion->depth;
+    int32_t *whole_columns = rff_own(model, n * depth, sizeof *whole_columns);
+    rff_table table;
+    uint64_t n_cells = 0;
+    size_t t, l;
+    *starts = rff_own(model, n + 1, sizeof **starts);
+    *steps = rff_own(model, n * depth, sizeof **steps);
+    RFF_REQUIRE_MEMORY(&file->refusal, whole_columns && *starts && *steps);
+    for (t = 0; t < n; t++) {
+        table.columns = columns + t * depth;
+        table.thresholds = expansion->thresholds + t * depth;
+        table.depth = depth;
+        rff_lay_out(&table);
+        for (l = 0; l < depth; l++) {
+            const double column = table.columns[l];
+            RFF_REQUIRE(&file->refusal, column >= 0 && column < (double)expansion->n_features && column == floor(column),
+                        "table_columns must hold indices of features");
+            whole_columns[t * depth + l] = (int32_t)column;
+            (*steps)[t * depth + l] = table.steps[l];
+        }
+        n_cells += (uint64_t)table.n_cells;
+        RFF_REQUIRE(&file->refusal, n_cells <= file->content.size && n_cells < INT32_MAX, "shapes must agree");
+        (*starts)[t + 1] = (uint32_t)n_cells;
+    }
+    expansion->table_columns = whole_columns;
+    return 1;
+}
+
+/* The values of all cells, from those of all answers. */
+static double *rff_values_of_cells(rff_model *model, const double *columns, const rff_array *old)
+{
+    const rff_expansion *expansion = &model->expansion;
+    const size_t k = expansion->n_outputs, n_answers = (size_t)1 << expansion->depth;
+    double *values = rff_own(model, (size_t)expansion->table_starts[expansion->n_tables] * k, sizeof *values), *next;
+    rff_table table;
+    size_t t, output;
+    int32_t cell;
+    for (t = 0, next = values; values && t < expansion->n_tables; t++) {
+        table.columns = columns + t * expansion->depth;
+        table.thresholds = expansion->thresholds + t * expansion->depth;
+        table.depth = expansion->depth;
+        rff_lay_out(&table);
+        for (cell = 0; cell < table.n_cells; cell++) {
+            const size_t place = (t * n_answers + rff_answers(&table, cell)) * k;
+            for (output = 0; output < k; output++) *next++ = rff_number(old, place + output);
+        }
+    }
+    return values;
+}
+
+static int rff_read_tables(rff_file *file, rff_model *model)
+{
+    rff_expansion *expansion = &model->expansion;
+    const rff_array *shape = rff_find_array(file, "table_columns"), *values = rff_find_array(file, "table_values");
+    const double *columns, *of_cells;
+    float *rounded;
+    uint32_t *starts;
+    int32_t *steps;
+    size_t n_cells;
+    RFF_REQUIRE(&file->refusal, shape->n_dimensions == 2 && shape->shape[1] <= RFF_MOST_DEPTH
+                && (shape->shape[1] || !shape->shape[0]), "table_columns must have 1 to 12 columns");
+    expansion->n_tables = shape->shape[0];
+    expansion->depth = shape->shape[1];
+    if (!rff_take(file, model, "table_columns", 2, expansion->n_tables, expansion->depth, &columns)
+        || !rff_take(file, model, "thresholds", 2, expansion->n_tables, expansion->depth, &expansion->thresholds)
+        || !rff_lay_out_tables(file, model, columns, &starts, &steps))
+        return 0;
+    expansion->table_starts = starts;
+    expansion->steps = steps;
+    n_cells = starts[expansion->n_tables];
+    if (rff_has_old_values(file, expansion, values)) {
+        of_cells = rff_values_of_cells(model, columns, values);
+        RFF_REQUIRE_MEMORY(&file->refusal, of_cells);
+    } else if (!rff_take(file, model, "table_values", 2, n_cells, expansion->n_outputs, &of_cells)) {
+        return 0;
+    }
+    expansion->table_values = rounded = rff_own(model, n_cells * expansion->n_outputs, sizeof *rounded);
+    RFF_REQUIRE_MEMORY(&file->refusal, rounded);
+    rff_round_values(expansion, of_cells, n_cells * expansion->n_outputs, rounded);
+    return 1;
+}
+
+/* --- expansions */
+
+static int rff_read_cosines(rff_file *file, rff_model *model)
+{
+    rff_expansion *e = &model->expansion;
+    return rff_take(file, model, "omegas", 2, e->n_terms, e->n_features, &e->omegas)
+           && rff_take(file, model, "phases", 1, e->n_terms, 0, &e->phases)
+           && rff_take(file, model, "amplitudes", 2, e->n_terms, e->n_outputs, &e->amplitudes)
+           && rff_take(file, model, "center", 1, e->n_features, 0, &e->center);
+}
+
+static int rff_read_lines(rff_file *file, rff_model *model)
+{
+    rff_expansion *e = &model->expansion;
+    size_t i;
+    if (!rff_take(file, model, "slopes", 2, e->n_features, e->n_outputs, &e->slopes)) return 0;
+    for (i = 0; i < e->n_features * e->n_outputs; i++) e->has_slopes |= e->slopes[i] != 0;
+    return 1;
+}
+
+static int rff_read_kernels(rff_file *file, rff_model *model)
+{
+    rff_expansion *e = &model->expansion;
+    return rff_take(file, model, "centers", 2, e->n_terms, e->n_features, &e->centers)
+           && rff_take(file, model, "weights", 2, e->n_terms, e->n_outputs, &e->weights)
+           && rff_take(file, model, "inverse_lengthscales", 1, e->n_features, 0, &e->inverse_lengthscales);
+}
+
+/* The expansion of a file, whose arrays have the right names. */
+static int rff_read_expansion(rff_file *file, rff_model *model, rff_expansion_kind kind)
+{
+    rff_expansion *expansion = &model->expansion;
+    const rff_array *first = file->arrays, *intercept = rff_find_array(file, "intercept");
+    RFF_REQUIRE(&file->refusal, first->n_dimensions == 2 && intercept->n_dimensions == 1 && first->shape[1]
+                && intercept->shape[0] && first->shape[1] < INT32_MAX, "shapes must agree");
+    expansion->kind = kind;
+    expansion->n_terms = first->shape[0];
+    expansion->n_features = first->shape[1];
+    expansion->n_outputs = intercept->shape[0];
+    expansion->table_unit = 1;
+    if (!rff_take(file, model, "intercept", 1, expansion->n_outputs, 0, &expansion->intercept)) return 0;
+    if (kind == RFF_KERNEL ? !rff_read_kernels(file, model) : !rff_read_cosines(file, model)) return 0;
+    if (kind == RFF_TERMS && (!rff_read_lines(file, model) || !rff_read_tables(file, model))) return 0;
+    RFF_REQUIRE(&file->refusal, rff_is_bounded(expansion, kind == RFF_KERNEL ? expansion->weights : expansion->amplitudes),
+                "the amplitudes are too large for finite scores");
+    return 1;
+}
+
+#endif

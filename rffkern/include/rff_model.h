@@ -1,0 +1,121 @@
+/* What a model file says, as the reader leaves it and the scorer takes it.  Not part of the interface. */
+#ifndef RFF_MODEL_H
+#define RFF_MODEL_H
+
+#include "rffkern.h"
+
+typedef enum {
+    RFF_NO_EXPANSION, /* a column map alone */
+    RFF_FOURIER,      /* intercept + sum of amplitudes[m] cos(omegas[m] . (x - center) - phases[m]) */
+    RFF_KERNEL,       /* intercept + sum of weights[m] shape(|(x - centers[m]) * inverse_lengthscales|) */
+    RFF_TERMS,        /* a Fourier expansion, + slopes' (x - center) + the values of the cells of tables */
+} rff_expansion_kind;
+
+typedef enum {
+    RFF_GAUSSIAN,    /* exp(-r^2 / 2) */
+    RFF_EXPONENTIAL, /* exp(-r) */
+} rff_kernel_shape;
+
+/* From scores to probabilities (rffkern/_estimator/links.py). */
+typedef enum {
+    RFF_NO_LINK,
+    RFF_LOGISTIC, /* 1 / (1 + exp(-slope score)), of several classes one against the rest, scaled to sum to 1 */
+    RFF_SOFTMAX,  /* of several classes; of two the same as RFF_LOGISTIC with slope 1 */
+    RFF_LINEAR,   /* (1 + score) / 2, with a tail where there are several classes */
+} rff_link;
+
+/* From scores to the predictions of a regressor. */
+typedef enum {
+    RFF_IDENTITY,
+    RFF_EXPONENTIATED, /* exp(min(score, largest logarithm)): counts */
+    RFF_SMALLEST,      /* the smallest of the outputs: several quantiles, of which the first is told */
+} rff_prediction;
+
+/* Forms of mapped columns; their numbers are those of forms.h, VF_RAW and so on. */
+enum { RFF_RAW, RFF_STANDARD, RFF_BOUNDED, RFF_RANK, RFF_WITHIN };
+
+/* An output of the column map: what `PlainForms` (rffkern/_columns/plain.py) tells its kernel. */
+typedef struct {
+    int kind;
+    double missing; /* what a missing value becomes, before the divisor */
+    double divisor;
+    double a, b, c, d; /* as in forms.h; of a rank c is the largest magnitude of its heights */
+    size_t n_knots;    /* of a rank */
+    const double *knots, *heights; /* (n_knots,) increasing */
+} rff_form;
+
+/* What stands for an output where its column is missing: neutral[output] + sum of factors[k] (out[telling[k]] -
+   neutral[telling[k]]), in the order of k, neutral[output] if that is nan, held to [low, high]; `out` is the mapped row
+   before any output of it is replaced (rffkern/_columns/fills.py). */
+typedef struct {
+    size_t output;
+    size_t n_telling;
+    const uint32_t *telling;
+    const double *factors;
+    double low, high;
+} rff_fill;
+
+/* A column map of numeric columns.  A column without outputs is dropped; that of a column which training saw only
+   missing values in (kind "empty") is RFF_WITHIN with c = d = missing, a constant. */
+typedef struct {
+    size_t n_columns; /* raw ones */
+    size_t n_outputs; /* mapped ones: features of the expansion */
+    const uint32_t *starts; /* (n_columns + 1,) outputs of column j are those from starts[j] to starts[j + 1] */
+    const rff_form *forms;  /* (n_outputs,) */
+    const double *neutral;  /* (n_outputs,) missing / divisor */
+    size_t n_fills;
+    const rff_fill *fills; /* in the order of their columns */
+} rff_column_map;
+
+/* Arrays of double precision in C order, finite, aligned to 64 bytes, shapes as said.  Absent ones are NULL. */
+typedef struct {
+    rff_expansion_kind kind;
+    size_t n_terms;    /* rows of omegas or centers: cosines or kernels, without tables */
+    size_t n_features; /* columns of a mapped row */
+    size_t n_outputs;
+    const double *intercept; /* (n_outputs,) */
+    /* RFF_FOURIER and RFF_TERMS */
+    const double *omegas;     /* (n_terms, n_features) */
+    const double *phases;     /* (n_terms,) */
+    const double *amplitudes; /* (n_terms, n_outputs) */
+    const double *center;     /* (n_features,) */
+    /* RFF_KERNEL */
+    rff_kernel_shape shape;
+    const double *centers;              /* (n_terms, n_features) */
+    const double *weights;              /* (n_terms, n_outputs) */
+    const double *inverse_lengthscales; /* (n_features,) */
+    /* RFF_TERMS */
+    const double *slopes; /* (n_features, n_outputs) */
+    int has_slopes;       /* whether one of them is not 0 */
+    size_t n_tables, depth;
+    const int32_t *table_columns; /* (n_tables, depth) */
+    const double *thresholds;     /* (n_tables, depth); DBL_MAX asks nothing */
+    const int32_t *steps;         /* (n_tables, depth) what x[column] > threshold adds to the number of the cell */
+    const uint32_t *table_starts; /* (n_tables + 1,) first cell of each table */
+    const float *table_values;    /* (n_cells, n_outputs) in units of table_unit */
+    double table_unit;            /* 1, or a power of 2: scores += unit * (sum of values, in double) if it is not 1 */
+} rff_expansion;
+
+struct rff_model {
+    rff_info info;
+    rff_expansion expansion;
+    int has_map;
+    rff_column_map map;
+    rff_link link;
+    double slope; /* of RFF_LOGISTIC */
+    rff_prediction prediction;
+    size_t n_components; /* of a transformer: terms of a feature */
+    rff_label *labels;         /* (n_classes,) */
+    const char **feature_names; /* (n_features,) or NULL */
+    void *prepared;             /* of the scorer */
+    void *blocks;               /* all memory of the model */
+};
+
+/* Zeroed memory for n values of some size, aligned to 64 bytes, that belongs to the model; NULL if there is none. */
+static void *rff_own(rff_model *model, size_t n, size_t size);
+
+/* Called at the end of loading, when all else of the model is there: the scorer makes what it needs, by `rff_own`, and
+   may set `prepared`.  RFF_OK, or RFF_E_MEMORY. */
+static rff_error rff_prepare(rff_model *model);
+
+#endif

@@ -1,0 +1,156 @@
+/* Scores of some rows at one instruction-set level in one precision: what scoring.pyx and term_scoring.pyx do in Python.
+ *
+ * Included after vecmath_score.h for each, without an include guard.
+ */
+
+/* tile[j * width + i] = (x[row + i][j] - center[j]) * scale[j], 0 beyond the rows; without a center, x itself. */
+static void FN(lay)(const rff_rows *X, size_t row, size_t n_rows, const double *center, const double *scale,
+                    REAL *tile, size_t width)
+{
+    size_t i, j;
+    for (j = 0; j < X->n_features; j++) {
+        const float *singles = (const float *)X->values + row * X->n_features + j;
+        const double *doubles = (const double *)X->values + row * X->n_features + j;
+        const double zero = center ? center[j] : 0, unit = scale ? scale[j] : 1;
+        REAL *column = tile + j * width;
+        if (X->type == RFF_FLOAT32)
+            for (i = 0; i < n_rows; i++) column[i] = (REAL)((singles[i * X->n_features] - zero) * unit);
+        else
+            for (i = 0; i < n_rows; i++) column[i] = (REAL)((doubles[i * X->n_features] - zero) * unit);
+        for (i = n_rows; i < width; i++) column[i] = 0;
+    }
+}
+
+/* out += the cosines of a tile of rows. */
+static void FN(cosines_of_tile)(const rff_expansion *e, const FN_PACKED *p, const rff_rows *X, size_t row,
+                                size_t n_rows, double *out, REAL *tile)
+{
+    REAL h[VM_TERM_BLOCK * VM_TILE], total[VM_TILE];
+    const size_t width = rff_up(n_rows, VM_LANES), d = e->n_features;
+    size_t i, k, o, term;
+    FN(lay)(X, row, n_rows, e->center, NULL, tile, width);
+    for (term = 0; term < p->n_padded; term += VM_TERM_BLOCK) {
+        const size_t n_block = p->n_padded - term < VM_TERM_BLOCK ? p->n_padded - term : VM_TERM_BLOCK;
+        for (k = 0; k < n_block; k += VM_TERMS)
+            if (p->ends)
+                FN(project_used)(tile, width, p->ends + term + k, p->columns, p->numbers, p->shifts + term + k,
+                                 h + k * width);
+            else
+                FN(project_terms)(tile, d, width, p->numbers + (term + k) * d, p->shifts + term + k, h + k * width);
+        FN(cospi)(h, n_block * width);
+        for (o = 0; o < e->n_outputs; o++) {
+            const REAL *amplitudes = p->amplitudes + o * p->stride + term;
+            for (i = 0; i < width; i++) total[i] = 0;
+            for (k = 0; k < n_block; k++)
+                if (amplitudes[k] != 0) FN(add_scaled)(h + k * width, width, amplitudes[k], total);
+            for (i = 0; i < n_rows; i++) out[i * e->n_outputs + o] += total[i];
+        }
+    }
+}
+
+/* The same for one row: vectors run over the terms. */
+static void FN(cosines_of_row)(const rff_expansion *e, const FN_PACKED *p, const rff_rows *X, size_t row,
+                               double *out, REAL *numbers)
+{
+    REAL u[VM_TILE];
+    const size_t d = 1 + e->n_features, size = d * VM_TILE;
+    size_t o, term;
+    numbers[0] = -1;
+    FN(lay)(X, row, 1, e->center, NULL, numbers + 1, 1);
+    for (term = 0; term < p->stride; term += VM_TERM_BLOCK) {
+        const REAL *terms = p->terms + term / VM_TILE * size;
+        if (term % VM_TILE == 0) {
+            FN(project)(terms, term + VM_TILE < p->stride ? terms + size : terms, d, numbers, 0, u);
+            FN(cospi)(u, VM_TILE);
+        }
+        for (o = 0; o < e->n_outputs; o++)
+            out[o] += FN(dot_terms)(u + term % VM_TILE, p->amplitudes + o * p->stride + term);
+    }
+}
+
+/* out = intercept + the cosines of rows; `work` holds a tile. */
+static void FN(cosines)(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out, void *work)
+{
+    const rff_expansion *e = &model->expansion;
+    const FN_PACKED *p = &((const rff_prepared *)model->prepared)->SUFFIX;
+    const size_t rows = rff_rows_at_once(e->n_features, sizeof(REAL));
+    size_t i, o;
+    for (i = 0; i < n_rows; i++)
+        for (o = 0; o < e->n_outputs; o++) out[i * e->n_outputs + o] = e->intercept[o];
+    if (n_rows < RFF_FEW)
+        for (i = 0; i < n_rows; i++) FN(cosines_of_row)(e, p, X, row + i, out + i * e->n_outputs, (REAL *)work);
+    else
+        for (i = 0; i < n_rows; i += rows)
+            FN(cosines_of_tile)(e, p, X, row + i, n_rows - i < rows ? n_rows - i : rows, out + i * e->n_outputs,
+                                (REAL *)work);
+}
+
+/* out = intercept + the kernels of rows; `work` holds a tile, then the scores of its rows by output. */
+static void FN(kernels)(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out, void *work)
+{
+    const rff_expansion *e = &model->expansion;
+    const rff_prepared *prepared = (const rff_prepared *)model->prepared;
+    const FN_PACKED *p = &prepared->SUFFIX;
+    const size_t rows = rff_rows_at_once(e->n_features, sizeof(REAL)), k_outputs = e->n_outputs;
+    double *total = (double *)work;
+    REAL *tile = (REAL *)(total + k_outputs * VM_TILE), u[VM_TERMS * VM_TILE];
+    size_t first, i, k, o, term;
+    for (first = 0; first < n_rows; first += rows) {
+        const size_t some = n_rows - first < rows ? n_rows - first : rows, width = rff_up(some, VM_LANES);
+        FN(lay)(X, row + first, some, prepared->middle, prepared->scale, tile, width);
+        for (o = 0; o < k_outputs; o++)
+            for (i = 0; i < width; i++) total[o * VM_TILE + i] = e->intercept[o];
+        for (term = 0; term < p->n_padded; term += VM_TERMS) {
+            FN(distances)(tile, e->n_features, width, p->numbers + term * e->n_features, u);
+            for (k = 0; k < VM_TERMS; k++) FN(decay)(u + k * VM_TILE, width);
+            for (o = 0; o < k_outputs; o++)
+                FN(add_columns)(u, VM_TILE, VM_TERMS, prepared->weights + o * p->n_padded + term, width,
+                                total + o * VM_TILE);
+        }
+        for (i = 0; i < some; i++)
+            for (o = 0; o < k_outputs; o++) out[(first + i) * k_outputs + o] = total[o * VM_TILE + i];
+    }
+}
+
+/* cells[i] = the cell of each row of a tile among those of all tables. */
+static ALWAYS_INLINE void FN(find_cells)(const rff_expansion *e, const REAL *thresholds, size_t t, const REAL *tile,
+                                         size_t width, int32_t *restrict cells)
+{
+    size_t i, level;
+    for (i = 0; i < width; i++) cells[i] = (int32_t)e->table_starts[t];
+    for (level = t * e->depth; level < (t + 1) * e->depth; level++) {
+        const REAL *x = tile + (size_t)e->table_columns[level] * width, threshold = thresholds[level];
+        const int32_t step = e->steps[level];
+#pragma omp simd
+        for (i = 0; i < width; i++) cells[i] += x[i] > threshold ? step : 0;
+    }
+}
+
+/* out += the values of the cells of rows, those of four tables added up in double first; `work` holds a tile. */
+static void FN(tables)(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out, void *work)
+{
+    const rff_expansion *e = &model->expansion;
+    const REAL *thresholds = ((const rff_prepared *)model->prepared)->SUFFIX.thresholds;
+    const size_t few = n_rows < RFF_FEW, rows = few ? 1 : rff_rows_at_once(e->n_features, sizeof(REAL));
+    const size_t k_outputs = e->n_outputs;
+    int32_t cells[4][VM_TILE];
+    REAL *tile = (REAL *)work;
+    size_t first, i, o, t, g;
+    for (first = 0; first < n_rows; first += rows) {
+        const size_t some = n_rows - first < rows ? n_rows - first : rows;
+        const size_t width = few ? 1 : rff_up(some, VM_LANES);
+        FN(lay)(X, row + first, some, NULL, NULL, tile, width);
+        for (t = 0; t < e->n_tables; t += 4) {
+            const size_t n = e->n_tables - t < 4 ? e->n_tables - t : 4;
+            for (g = 0; g < n; g++)
+                if (few) FN(find_cells)(e, thresholds, t + g, tile, 1, cells[g]);
+                else FN(find_cells)(e, thresholds, t + g, tile, width, cells[g]);
+            for (i = 0; i < some; i++)
+                for (o = 0; o < k_outputs; o++) {
+                    double values[4] = {0};
+                    for (g = 0; g < n; g++) values[g] = e->table_values[(size_t)cells[g][i] * k_outputs + o];
+                    out[(first + i) * k_outputs + o] += (values[0] + values[1]) + (values[2] + values[3]);
+                }
+        }
+    }
+}

@@ -1,0 +1,690 @@
+/* Scores of the rows of a model that is read: the other half of rffscore.c.
+ *
+ * Every level gives the bits that Python gives at it.  Products and sums that are rounded once are fused by name
+ * (vecmath_score.h); no others are: RFF_UNFUSED sees to it where the compiler can be told.
+ */
+#ifndef RFF_SCORER_H
+#define RFF_SCORER_H
+
+#include "rff_model.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#if defined(__FAST_MATH__)
+#error "rffscore.c must be compiled without -ffast-math: it would change scores"
+#endif
+
+#if defined(__clang__)
+#pragma clang fp contract(off)
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off")
+#elif defined(_MSC_VER)
+#pragma fp_contract(off)
+#endif
+
+/* Levels of x86-64 that are compiled: all up to RFF_MOST_LEVEL, 1 for the baseline alone. */
+#ifndef RFF_MOST_LEVEL
+#define RFF_MOST_LEVEL 4
+#endif
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__)) && RFF_MOST_LEVEL >= 3
+#define VM_HAVE_LEVELS
+#include <immintrin.h>
+#endif
+
+#define VM_LEVEL baseline
+#define VM_ALONE
+#include "cpu.h"
+#include "forms.c"
+#include "polynomials.h"
+#include "vectors.h"
+
+/* Rows that are scored together, and rows fewer than which are scored one by one. */
+#define RFF_PIECE VM_TILE
+#define RFF_FEW 8
+
+/* As in _data/angles.py and expansion.py. */
+#define RFF_LARGEST_ANGLE 4000.0
+#define RFF_SURELY (1 - 1e-9)
+#define RFF_LARGEST_SINGLE 1e30
+#define RFF_LARGEST_LENGTH 1e3
+#define RFF_SINGLE_ERROR 1e-4
+#define RFF_N_PROBES 200
+#define RFF_LARGEST_PART 1e290
+#define RFF_MOST_USED 0.8
+#define RFF_TAIL 1e-3
+#define RFF_LARGEST_LOG 709.0
+#define RFF_PI 3.141592653589793
+#define RFF_UNIT 0x1.b2da4e9808a53p-1 /* sqrt(1 / (2 log 2)) */
+
+/* Terms as the functions of a level read them, padded with zeros to a multiple of VM_TERMS. */
+#define RFF_PACKED(REAL)                                                                                               \
+    struct {                                                                                                           \
+        size_t n_padded;                                                                                               \
+        size_t stride;          /* amplitudes of an output, a multiple of VM_TERM_BLOCK */                             \
+        const int32_t *ends;    /* (n_padded + 1,) of the numbers of terms; NULL where zeros are multiplied too */     \
+        const int32_t *columns; /* of the numbers */                                                                   \
+        const REAL *numbers;    /* of omegas, or centers (n_padded, n_features) */                                     \
+        const REAL *shifts;                                                                                            \
+        const REAL *amplitudes; /* (n_outputs, stride) */                                                              \
+        const REAL *terms;      /* shifts, then omegas, of VM_TILE terms each */                                       \
+        const REAL *thresholds;                                                                                        \
+    }
+typedef RFF_PACKED(float) rff_packed_f32;
+typedef RFF_PACKED(double) rff_packed_f64;
+
+typedef struct {
+    const void *values;
+    rff_type type;
+    size_t n_features;
+} rff_rows;
+
+typedef void rff_scorer(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out, void *work);
+
+/* Functions for single and double precision. */
+typedef struct {
+    rff_scorer *cosines[2], *kernels[2], *tables[2];
+} rff_level;
+
+typedef struct {
+    const rff_level *level;
+    int single; /* whether single precision suffices for rows in it */
+    rff_packed_f32 f32;
+    rff_packed_f64 f64;
+    const double *angle_slopes; /* (n_features,) of the mean angle of a row, as in _data/angles.py */
+    double angle_offset, largest_value;
+    const double *middle, *scale; /* (n_features,) of kernels */
+    const double *weights;        /* (n_outputs, n_padded) */
+    const vm_form *forms;         /* (n_mapped,) */
+    const uint32_t *fill_columns; /* (n_fills,) raw columns */
+} rff_prepared;
+
+static size_t rff_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+
+/* Rows of a tile: it is read again for every few terms, so that wide rows come in fewer, to stay in the cache. */
+static size_t rff_rows_at_once(size_t n_features, size_t n_bytes)
+{
+    const size_t rows = 20480 / n_features / n_bytes / VM_LANES * VM_LANES;
+    return rows < VM_LANES ? VM_LANES : rows < VM_TILE ? rows : VM_TILE;
+}
+
+/* Bytes that the functions of a level work in. */
+static size_t rff_work_size(const rff_expansion *e)
+{
+    const size_t d = e->n_features ? e->n_features : 1;
+    const size_t single = d * rff_rows_at_once(d, 4) / 2, both = d * rff_rows_at_once(d, 8);
+    const size_t row = d + 1, tile = (single > both ? single : both) + row;
+    return (tile + e->n_outputs * RFF_PIECE) * sizeof(double) + 64;
+}
+
+static double rff_value(const rff_rows *X, size_t row, size_t column)
+{
+    const size_t place = row * X->n_features + column;
+    return X->type == RFF_FLOAT32 ? ((const float *)X->values)[place] : ((const double *)X->values)[place];
+}
+
+#undef VM_LEVEL
+#define VM_LEVEL baseline
+#include "rff_level.h"
+
+#ifdef VM_HAVE_LEVELS
+#undef VM_FUSES
+#define VM_FUSES 1
+
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,popcnt"))),                \
+    apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,popcnt")
+#endif
+#undef VM_LEVEL
+#define VM_LEVEL v3
+#undef VECTOR_BYTES
+#define VECTOR_BYTES 32
+#include "rff_level.h"
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+#if RFF_MOST_LEVEL >= 4
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target(                                                                    \
+    "avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"))),                    \
+    apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")
+#endif
+#undef VM_LEVEL
+#define VM_LEVEL v4
+#undef VECTOR_BYTES
+#define VECTOR_BYTES 64
+#include "rff_level.h"
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+#endif
+
+static const rff_level *rff_choose_level(void)
+{
+#ifdef VM_HAVE_LEVELS
+    const int n_levels = cpu_n_levels(cpu_detect());
+#if RFF_MOST_LEVEL >= 4
+    if (n_levels >= 4) return &rff_level_v4;
+#endif
+    if (n_levels >= 3) return &rff_level_v3;
+#endif
+    return &rff_level_baseline;
+}
+
+/* --- What is made of a model when it is loaded */
+
+#define RFF_REAL float
+#define RFF_SUFFIX f32
+#include "rff_pack.h"
+#define RFF_REAL double
+#define RFF_SUFFIX f64
+#include "rff_pack.h"
+
+static int rff_within(const double *values, size_t n, double limit)
+{
+    size_t i;
+    for (i = 0; i < n; i++)
+        if (!(fabs(values[i]) <= limit)) return 0;
+    return 1;
+}
+
+/* Sums are in the order of their terms, as in _data/angles.py: where a row is far out for single precision. */
+static int rff_bound_angles(rff_model *model, rff_prepared *prepared)
+{
+    const rff_expansion *e = &model->expansion;
+    const size_t n = e->n_terms, d = e->n_features, k_outputs = e->n_outputs;
+    double *slopes = (double *)rff_own(model, d, sizeof(double)), *units, *sums, left, total = 0, centered = 0;
+    size_t j, k, o;
+    prepared->angle_slopes = slopes;
+    units = (double *)rff_own(model, 2 * k_outputs, sizeof(double));
+    if (!slopes || !units) return 0;
+    sums = units + k_outputs;
+    for (k = 0; k < n; k++)
+        for (o = 0; o < k_outputs; o++)
+            if (fabs(e->amplitudes[k * k_outputs + o]) > units[o]) units[o] = fabs(e->amplitudes[k * k_outputs + o]);
+    for (o = 0; o < k_outputs; o++) units[o] = units[o] == 0 ? 1 : units[o];
+    for (k = 0; k < n; k++)
+        for (o = 0; o < k_outputs; o++) sums[o] += fabs(e->amplitudes[k * k_outputs + o]) / units[o];
+    for (o = 0; o < k_outputs; o++) sums[o] = sums[o] < 1 ? 1 : sums[o];
+    for (k = 0; k < n; k++) {
+        double share = 0;
+        for (o = 0; o < k_outputs; o++) share += fabs(e->amplitudes[k * k_outputs + o]) / units[o] / sums[o];
+        share /= (double)k_outputs;
+        prepared->angle_offset += share * fabs(e->phases[k]);
+        for (j = 0; j < d; j++) slopes[j] += share * fabs(e->omegas[k * d + j]);
+    }
+    for (j = 0; j < d; j++) {
+        total += slopes[j];
+        centered += slopes[j] * fabs(e->center[j]);
+    }
+    left = RFF_LARGEST_ANGLE * RFF_SURELY - prepared->angle_offset - centered;
+    prepared->largest_value = total != 0 ? left / total : HUGE_VAL;
+    return 1;
+}
+
+static int rff_prepare_cosines(rff_model *model, rff_prepared *prepared)
+{
+    const rff_expansion *e = &model->expansion;
+    const size_t n = e->n_terms, d = e->n_features;
+    if (!rff_bound_angles(model, prepared) || !rff_pack_cosines_f64(model, &prepared->f64)) return 0;
+    prepared->single = prepared->angle_offset < RFF_LARGEST_ANGLE && rff_within(e->omegas, n * d, RFF_LARGEST_SINGLE)
+        && rff_within(e->phases, n, RFF_LARGEST_SINGLE) && rff_within(e->center, d, RFF_LARGEST_SINGLE)
+        && rff_within(e->amplitudes, n * e->n_outputs, RFF_LARGEST_SINGLE)
+        && rff_within(e->intercept, e->n_outputs, RFF_LARGEST_SINGLE);
+    return !prepared->single || rff_pack_cosines_f32(model, &prepared->f32);
+}
+
+/* Thresholds for single rows are rounded down, so that the same rows are above. */
+static int rff_prepare_tables(rff_model *model, rff_prepared *prepared)
+{
+    const rff_expansion *e = &model->expansion;
+    const size_t n = e->n_tables * e->depth;
+    float *thresholds = (float *)rff_own(model, n + 1, sizeof(float));
+    size_t k;
+    prepared->f32.thresholds = thresholds;
+    prepared->f64.thresholds = e->thresholds;
+    for (k = 0; thresholds && k < n; k++) {
+        const double threshold = e->thresholds[k];
+        thresholds[k] = threshold >= FLT_MAX ? FLT_MAX : threshold < -FLT_MAX ? -HUGE_VALF : (float)threshold;
+        if (thresholds[k] > threshold) thresholds[k] = nextafterf(thresholds[k], -HUGE_VALF);
+    }
+    return thresholds != NULL;
+}
+
+/* Score some of the centers in both precisions: weights of smooth functions are often large and cancel. */
+static int rff_try_single(rff_model *model, rff_prepared *prepared)
+{
+    const rff_expansion *e = &model->expansion;
+    const size_t d = e->n_features, k_outputs = e->n_outputs, step = e->n_terms / RFF_N_PROBES + 1;
+    const size_t n = (e->n_terms + step - 1) / step;
+    const rff_rows X = {e->centers, RFF_FLOAT64, d};
+    double *exact = (double *)rff_own(model, n * k_outputs + 1, sizeof(double)), *largest, *rounded;
+    void *work = rff_own(model, rff_work_size(e), 1);
+    size_t i, o;
+    largest = (double *)rff_own(model, 2 * k_outputs, sizeof(double));
+    if (!exact || !largest || !work) return 0;
+    rounded = largest + k_outputs;
+    prepared->single = 1;
+    for (i = 0; i < n; i++) {
+        prepared->level->kernels[1](model, &X, i * step, 1, exact + i * k_outputs, work);
+        for (o = 0; o < k_outputs; o++)
+            largest[o] = fmax(largest[o], fabs(exact[i * k_outputs + o] - e->intercept[o]));
+    }
+    for (i = 0; i < n; i++) {
+        prepared->level->kernels[0](model, &X, i * step, 1, rounded, work);
+        for (o = 0; o < k_outputs; o++)
+            if (!(fabs(rounded[o] - exact[i * k_outputs + o]) <= RFF_SINGLE_ERROR * largest[o])) prepared->single = 0;
+    }
+    return 1;
+}
+
+static int rff_are_near(const rff_expansion *e, const double *middle, const double *scale)
+{
+    size_t i, j;
+    for (i = 0; i < e->n_terms; i++) {
+        double length = 0;
+        for (j = 0; j < e->n_features; j++) {
+            const double apart = (e->centers[i * e->n_features + j] - middle[j]) * scale[j];
+            length += apart * apart;
+        }
+        if (!(sqrt(length) < RFF_LARGEST_LENGTH)) return 0;
+    }
+    for (i = 0; i < e->n_terms * e->n_outputs; i++)
+        if (!(fabs(e->weights[i]) < RFF_LARGEST_SINGLE)) return 0;
+    return 1;
+}
+
+static int rff_prepare_kernels(rff_model *model, rff_prepared *prepared)
+{
+    const rff_expansion *e = &model->expansion;
+    const size_t n = e->n_terms, d = e->n_features, n_padded = rff_up(n, VM_TERMS);
+    double *middle = (double *)rff_own(model, 2 * d, sizeof(double)), *scale = middle + d;
+    double *weights = (double *)rff_own(model, e->n_outputs * n_padded + 1, sizeof(double));
+    size_t i, j, o;
+    if (!middle || !weights) return 0;
+    for (j = 0; j < d; j++) {
+        double low = n ? e->centers[j] : 0, high = low;
+        for (i = 1; i < n; i++) {
+            const double x = e->centers[i * d + j];
+            low = x < low ? x : low;
+            high = x > high ? x : high;
+        }
+        middle[j] = 0.5 * low + 0.5 * high;
+        scale[j] = RFF_UNIT * e->inverse_lengthscales[j];
+    }
+    for (i = 0; i < n; i++)
+        for (o = 0; o < e->n_outputs; o++) weights[o * n_padded + i] = e->weights[i * e->n_outputs + o];
+    prepared->middle = middle;
+    prepared->scale = scale;
+    prepared->weights = weights;
+    if (!rff_pack_centers_f64(model, &prepared->f64, middle, scale)) return 0;
+    if (!rff_are_near(e, middle, scale)) return 1;
+    return rff_pack_centers_f32(model, &prepared->f32, middle, scale) && rff_try_single(model, prepared);
+}
+
+/* The forms of columns as forms.c takes them: a rank has one bucket on each side of its first knot, so that all knots
+   are searched. */
+static int rff_prepare_map(rff_model *model, rff_prepared *prepared)
+{
+    static const uint16_t guide[2] = {0, 0};
+    const rff_column_map *map = &model->map;
+    vm_form *forms = (vm_form *)rff_own(model, map->n_outputs + 1, sizeof(vm_form));
+    uint32_t *columns = (uint32_t *)rff_own(model, map->n_fills + 1, sizeof(uint32_t));
+    size_t o, i, f;
+    if (!forms || !columns) return 0;
+    prepared->forms = forms;
+    prepared->fill_columns = columns;
+    for (o = 0; o < map->n_outputs; o++) {
+        const rff_form *from = map->forms + o;
+        vm_form *form = forms + o;
+        vf_knot *knots;
+        form->kind = from->kind;
+        form->missing = from->missing;
+        form->divisor = from->divisor;
+        form->a = from->a, form->b = from->b, form->c = from->c, form->d = from->d;
+        if (from->kind != RFF_RANK) continue;
+        for (form->reach = 1; 2 * (size_t)form->reach - 1 < from->n_knots; form->reach *= 2) continue;
+        form->spread = 1;
+        form->base = vf_bits(form->spread);
+        form->origin = from->knots[0];
+        form->guide = guide;
+        form->knots = knots = (vf_knot *)rff_own(model, 1 + from->n_knots + 2 * (size_t)form->reach, sizeof(vf_knot));
+        if (!knots) return 0;
+        for (i = 0; i < 1 + from->n_knots + 2 * (size_t)form->reach; i++) {
+            const size_t k = i ? i - 1 : 0;
+            knots[i].knot = knots[i].height = knots[i].slope = knots[i].next = NAN;
+            if (i > from->n_knots) continue;
+            knots[i].knot = from->knots[k];
+            knots[i].height = from->heights[k];
+            knots[i].slope = 0;
+            if (i < from->n_knots) knots[i].next = from->knots[i];
+            if (i > 0 && i < from->n_knots)
+                knots[i].slope = (from->heights[i] - from->heights[k]) / (from->knots[i] - from->knots[k]);
+        }
+    }
+    for (f = 0; f < map->n_fills; f++)
+        while (columns[f] + 1 < map->n_columns && map->starts[columns[f] + 1] <= map->fills[f].output) columns[f]++;
+    return 1;
+}
+
+static rff_error rff_prepare(rff_model *model)
+{
+    const rff_expansion *e = &model->expansion;
+    rff_prepared *prepared = (rff_prepared *)rff_own(model, 1, sizeof *prepared);
+    int done = 1;
+    if (!prepared) return RFF_E_MEMORY;
+    model->prepared = prepared;
+    prepared->level = rff_choose_level();
+    if (model->has_map) done = rff_prepare_map(model, prepared);
+    if (done && (e->kind == RFF_FOURIER || e->kind == RFF_TERMS)) done = rff_prepare_cosines(model, prepared);
+    if (done && e->kind == RFF_TERMS) done = rff_prepare_tables(model, prepared);
+    if (done && e->kind == RFF_KERNEL) done = rff_prepare_kernels(model, prepared);
+    return done ? RFF_OK : RFF_E_MEMORY;
+}
+
+/* --- Scores */
+
+/* Whether the mean angle of a row is too large for single precision: judged by that row alone. */
+static int rff_is_far(const rff_expansion *e, const rff_prepared *prepared, const rff_rows *X, size_t row)
+{
+    double total = 0;
+    size_t j;
+    for (j = 0; j < e->n_features && fabs(rff_value(X, row, j)) <= prepared->largest_value; j++) continue;
+    if (j == e->n_features) return 0;
+    for (j = 0; j < e->n_features; j++)
+        total += fabs(rff_value(X, row, j) - e->center[j]) * prepared->angle_slopes[j];
+    return prepared->angle_offset + total > RFF_LARGEST_ANGLE;
+}
+
+/* Cosines in the precision that rows need. */
+static void rff_score_cosines(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out,
+                              void *work)
+{
+    const rff_prepared *prepared = (const rff_prepared *)model->prepared;
+    const size_t k_outputs = model->expansion.n_outputs;
+    size_t first, stop;
+    if (X->type != RFF_FLOAT32 || !prepared->single) {
+        prepared->level->cosines[1](model, X, row, n_rows, out, work);
+        return;
+    }
+    for (first = 0; first < n_rows; first = stop) {
+        const int far = rff_is_far(&model->expansion, prepared, X, row + first);
+        for (stop = first + 1; stop < n_rows; stop++)
+            if (rff_is_far(&model->expansion, prepared, X, row + stop) != far) break;
+        prepared->level->cosines[far](model, X, row + first, stop - first, out + first * k_outputs, work);
+    }
+}
+
+/* out += (x - center) slopes, of which no part is above RFF_LARGEST_PART. */
+static void rff_add_lines(const rff_expansion *e, const rff_rows *X, size_t row, size_t n_rows, double *out)
+{
+    size_t i, j, o;
+    for (i = 0; i < n_rows; i++)
+        for (j = 0; j < e->n_features; j++) {
+            const double x = rff_value(X, row + i, j) - e->center[j];
+            for (o = 0; o < e->n_outputs; o++) {
+                const double slope = e->slopes[j * e->n_outputs + o];
+                double part = slope != 0 ? x * slope : 0;
+                part = part < -RFF_LARGEST_PART ? -RFF_LARGEST_PART : part;
+                out[i * e->n_outputs + o] += part > RFF_LARGEST_PART ? RFF_LARGEST_PART : part;
+            }
+        }
+}
+
+/* Scores of up to RFF_PIECE rows, mapped if they are to be.  `work` has room for a tile and for such scores. */
+static void rff_score_piece(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out,
+                            void *work)
+{
+    const rff_expansion *e = &model->expansion;
+    const rff_prepared *prepared = (const rff_prepared *)model->prepared;
+    const int is_double = X->type != RFF_FLOAT32;
+    double *sums = (double *)work;
+    size_t i;
+    if (e->kind == RFF_KERNEL) {
+        prepared->level->kernels[is_double || !prepared->single](model, X, row, n_rows, out, work);
+        return;
+    }
+    rff_score_cosines(model, X, row, n_rows, out, work);
+    if (e->kind != RFF_TERMS) return;
+    if (e->has_slopes) rff_add_lines(e, X, row, n_rows, out);
+    if (e->n_tables == 0) return;
+    if (e->table_unit == 1) {
+        prepared->level->tables[is_double](model, X, row, n_rows, out, work);
+        return;
+    }
+    for (i = 0; i < n_rows * e->n_outputs; i++) sums[i] = 0;
+    prepared->level->tables[is_double](model, X, row, n_rows, sums, sums + RFF_PIECE * e->n_outputs);
+    for (i = 0; i < n_rows * e->n_outputs; i++) out[i] += e->table_unit * sums[i];
+}
+
+/* outputs[k * RFF_PIECE + i] = output k of the column map at row i. */
+static void rff_map_piece(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *outputs,
+                          double *told)
+{
+    const rff_column_map *map = &model->map;
+    const rff_prepared *prepared = (const rff_prepared *)model->prepared;
+    double values[RFF_PIECE];
+    size_t i, j, k, f;
+    for (j = 0; j < map->n_columns; j++) {
+        const size_t first = map->starts[j], n_forms = map->starts[j + 1] - first, padded = rff_up(n_rows, VF_LANES);
+        int missing = 0;
+        for (i = 0; i < padded; i++) {
+            values[i] = i < n_rows ? rff_value(X, row + i, j) + 0.0 : 0;
+            missing |= values[i] != values[i];
+        }
+        if (n_forms)
+            vm_forms_baseline.apply(prepared->forms + first, (ptrdiff_t)n_forms, values, (ptrdiff_t)padded, missing,
+                                    outputs + first * RFF_PIECE, RFF_PIECE);
+    }
+    for (i = 0; i < n_rows && map->n_fills; i++) {
+        double *mapped = outputs + i;
+        for (f = 0; f < map->n_fills; f++) {
+            const rff_fill *fill = map->fills + f;
+            double found = map->neutral[fill->output];
+            for (k = 0; k < fill->n_telling; k++)
+                found += fill->factors[k] * (mapped[fill->telling[k] * RFF_PIECE] - map->neutral[fill->telling[k]]);
+            found = found != found ? map->neutral[fill->output] : found;
+            found = found < fill->low ? fill->low : found;
+            told[f] = found > fill->high ? fill->high : found;
+        }
+        for (f = 0; f < map->n_fills; f++) {
+            const double x = rff_value(X, row + i, prepared->fill_columns[f]);
+            if (x != x) mapped[map->fills[f].output * RFF_PIECE] = told[f];
+        }
+    }
+}
+
+/* The parts of scratch memory, as counts of doubles. */
+typedef struct {
+    size_t outputs, told, mapped, scores, work, total;
+} rff_layout;
+
+static rff_layout rff_scratch_layout(const rff_model *model)
+{
+    const rff_column_map *map = &model->map;
+    const size_t n_mapped = model->has_map ? map->n_outputs : 0;
+    rff_layout found;
+    found.outputs = 8; /* for the alignment of what follows */
+    found.told = found.outputs + n_mapped * RFF_PIECE;
+    found.mapped = found.told + (model->has_map ? map->n_fills : 0);
+    found.scores = rff_up(found.mapped + n_mapped * RFF_PIECE, 8);
+    found.work = rff_up(found.scores + model->info.n_outputs * RFF_PIECE, 8);
+    found.total = found.work + rff_work_size(&model->expansion) / sizeof(double);
+    return found;
+}
+
+RFF_API size_t rff_scratch_size(const rff_model *model, size_t n_rows)
+{
+    (void)n_rows;
+    return model ? rff_scratch_layout(model).total * sizeof(double) : 0;
+}
+
+/* Whether all numbers of rows are finite, or missing where that is allowed, and so small that differences are finite. */
+static int rff_are_sound(const rff_model *model, rff_type type, const void *rows, size_t n)
+{
+    const int missing = model->info.takes_missing;
+    int good = 1;
+    size_t i;
+    if (type == RFF_FLOAT32)
+        for (i = 0; i < n; i++) {
+            const float x = ((const float *)rows)[i];
+            good &= (fabsf(x) <= FLT_MAX) | ((x != x) & missing);
+        }
+    else
+        for (i = 0; i < n; i++) {
+            const double x = ((const double *)rows)[i];
+            good &= (fabs(x) <= 0x1p1022) | ((x != x) & missing);
+        }
+    return good;
+}
+
+static rff_error rff_check(const rff_model *model, rff_type type, const void *rows, size_t n_rows, const double *out,
+                           const void *scratch, size_t scratch_size)
+{
+    if (!model || (type != RFF_FLOAT32 && type != RFF_FLOAT64)) return RFF_E_ARGUMENT;
+    if (n_rows && (!rows || !out || !scratch)) return RFF_E_ARGUMENT;
+    if (n_rows > SIZE_MAX / sizeof(double) / (model->info.n_features ? model->info.n_features : 1))
+        return RFF_E_ARGUMENT;
+    if (n_rows && scratch_size < rff_scratch_size(model, n_rows)) return RFF_E_SCRATCH;
+    return rff_are_sound(model, type, rows, n_rows * model->info.n_features) ? RFF_OK : RFF_E_ROWS;
+}
+
+/* Scores of up to RFF_PIECE rows as they are given. */
+static void rff_score_given(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out,
+                            double *base)
+{
+    const rff_layout place = rff_scratch_layout(model);
+    const size_t n = model->map.n_outputs;
+    double *outputs = base + place.outputs, *mapped = base + place.mapped;
+    rff_rows there = {mapped, X->type, n};
+    size_t i, k;
+    if (!model->has_map) {
+        rff_score_piece(model, X, row, n_rows, out, base + place.work);
+        return;
+    }
+    rff_map_piece(model, X, row, n_rows, outputs, base + place.told);
+    for (i = 0; i < n_rows; i++)
+        for (k = 0; k < n; k++) {
+            const double value = outputs[k * RFF_PIECE + i];
+            if (model->expansion.kind == RFF_NO_EXPANSION) out[i * n + k] = value;
+            else if (X->type == RFF_FLOAT32) ((float *)mapped)[i * n + k] = (float)value;
+            else mapped[i * n + k] = value;
+        }
+    if (model->expansion.kind != RFF_NO_EXPANSION)
+        rff_score_piece(model, &there, 0, n_rows, out, base + place.work);
+}
+
+/* What is made of the scores of a row. */
+typedef void rff_answer(const rff_model *model, const double *scores, double *out);
+
+static void rff_give_scores(const rff_model *model, const double *scores, double *out)
+{
+    memcpy(out, scores, model->info.n_outputs * sizeof(double));
+}
+
+static void rff_give_prediction(const rff_model *model, const double *scores, double *out)
+{
+    const size_t n = model->info.n_outputs;
+    size_t o, best = 0;
+    if (model->info.kind == RFF_CLASSIFIER) {
+        for (o = 1; o < n; o++) best = scores[o] > scores[best] ? o : best;
+        *out = n == 1 ? scores[0] > 0 : (double)best;
+        return;
+    }
+    *out = scores[0];
+    for (o = 0; o < model->info.n_predictions; o++)
+        out[o] = model->prediction == RFF_EXPONENTIATED
+            ? exp(scores[o] < RFF_LARGEST_LOG ? scores[o] : RFF_LARGEST_LOG) : scores[o];
+    for (o = 0; o < n && model->prediction == RFF_SMALLEST; o++) *out = scores[o] < *out ? scores[o] : *out;
+}
+
+/* log(exp(0) + exp(x)) */
+static double rff_log_sum(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
+
+/* Of two classes the probability of the second, of more the logarithm of what those are proportional to. */
+static double rff_linked(const rff_model *model, double score, int is_binary)
+{
+    if (model->link == RFF_LINEAR && is_binary) {
+        const double share = 0.5 * (1 + score);
+        return share < 0 ? 0 : share > 1 ? 1 : share;
+    }
+    if (model->link == RFF_LINEAR) {
+        const double above = 1 + score, tail = above / RFF_TAIL - 1;
+        return log(0.5 * (above > RFF_TAIL ? above : RFF_TAIL)) + (tail < 0 ? tail : 0);
+    }
+    if (is_binary) return 0.5 * (1 + tanh(0.5 * model->slope * score));
+    return model->link == RFF_SOFTMAX ? score : -rff_log_sum(-model->slope * score);
+}
+
+static void rff_give_probabilities(const rff_model *model, const double *scores, double *out)
+{
+    const size_t n = model->info.n_outputs;
+    double largest = -HUGE_VAL, total = 0;
+    size_t o;
+    if (n == 1) {
+        out[1] = rff_linked(model, scores[0], 1);
+        out[0] = 1 - out[1];
+        return;
+    }
+    for (o = 0; o < n; o++) {
+        out[o] = rff_linked(model, scores[o], 0);
+        largest = out[o] > largest ? out[o] : largest;
+    }
+    for (o = 0; o < n; o++) total += out[o] = exp(out[o] - largest);
+    for (o = 0; o < n; o++) out[o] /= total;
+}
+
+static rff_error rff_give(const rff_model *model, rff_type type, const void *rows, size_t n_rows, rff_answer *answer,
+                          size_t n_out, double *out, void *scratch, size_t scratch_size)
+{
+    const rff_error error = rff_check(model, type, rows, n_rows, out, scratch, scratch_size);
+    const rff_rows X = {rows, type, model ? model->info.n_features : 0};
+    double *base, *scores;
+    size_t row, i;
+    if (error || n_rows == 0) return error;
+    base = (double *)(((uintptr_t)scratch + 63) / 64 * 64);
+    scores = base + rff_scratch_layout(model).scores;
+    for (row = 0; row < n_rows; row += RFF_PIECE) {
+        const size_t n = n_rows - row < RFF_PIECE ? n_rows - row : RFF_PIECE;
+        rff_score_given(model, &X, row, n, scores, base);
+        for (i = 0; i < n; i++) answer(model, scores + i * model->info.n_outputs, out + (row + i) * n_out);
+    }
+    return RFF_OK;
+}
+
+RFF_API rff_error rff_score(const rff_model *model, rff_type type, const void *rows, size_t n_rows, double *scores,
+                            void *scratch, size_t scratch_size)
+{
+    return rff_give(model, type, rows, n_rows, rff_give_scores, model ? model->info.n_outputs : 0, scores, scratch,
+                    scratch_size);
+}
+
+RFF_API rff_error rff_predict(const rff_model *model, rff_type type, const void *rows, size_t n_rows,
+                              double *predictions, void *scratch, size_t scratch_size)
+{
+    return rff_give(model, type, rows, n_rows, rff_give_prediction, model ? model->info.n_predictions : 0, predictions,
+                    scratch, scratch_size);
+}
+
+RFF_API rff_error rff_predict_proba(const rff_model *model, rff_type type, const void *rows, size_t n_rows,
+                                    double *probabilities, void *scratch, size_t scratch_size)
+{
+    if (model && model->info.kind != RFF_CLASSIFIER) return RFF_E_NO_LABELS;
+    return rff_give(model, type, rows, n_rows, rff_give_probabilities, model ? model->info.n_classes : 0,
+                    probabilities, scratch, scratch_size);
+}
+
+#endif

@@ -1,0 +1,143 @@
+/* Trained models of rffkern in C: read the `.npz` file that `rffkern.save` writes, and score rows.
+ *
+ * Compile `rffscore.c`, which stands beside this file, with any C99 compiler; it needs libc and libm alone.
+ *
+ * A model never changes once it is loaded: any number of threads may call any function but `rff_free` on the same model
+ * at the same time, without a lock.  Only loading allocates memory, and only `rff_free` releases it; functions that
+ * score work in memory of the caller, of the size that `rff_scratch_size` tells.  Nothing prints, reads the
+ * environment, or keeps state between calls.  Every function that can fail returns an `rff_error`, and where it fails,
+ * it has written nothing to its results unless it says so.
+ */
+#ifndef RFFKERN_H
+#define RFFKERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef RFF_API
+#define RFF_API extern
+#endif
+
+/* The version of this interface.  Functions, codes and members at the end of structs may be added without a new one. */
+#define RFF_ABI_VERSION 1
+
+typedef struct rff_model rff_model;
+
+typedef enum {
+    RFF_OK = 0,
+    RFF_E_ARGUMENT = 1,    /* a null pointer, an unknown type, an index out of range */
+    RFF_E_FILE = 2,        /* the file cannot be opened or read; errno says why */
+    RFF_E_MEMORY = 3,      /* out of memory while loading */
+    RFF_E_LARGE = 4,       /* the file is larger than the limit given */
+    RFF_E_FORMAT = 5,      /* not a model file, cut off, or its archive is malformed */
+    RFF_E_CHECKSUM = 6,    /* the bytes are not those that were written */
+    RFF_E_NEWER = 7,       /* of a newer format version: a newer rffscore.c reads it */
+    RFF_E_OLD = 8,         /* old version: load and save again in Python */
+    RFF_E_INVALID = 9,     /* the contents contradict each other, or are out of range */
+    RFF_E_UNSUPPORTED = 10, /* a sound model that C cannot score: with columns of categories, text or dates */
+    RFF_E_SCRATCH = 11,    /* too little scratch memory */
+    RFF_E_ROWS = 12,       /* a row holds nan or inf, or numbers too large */
+    RFF_E_NO_LABELS = 13,  /* the model has no labels or probabilities: it is no classifier */
+} rff_error;
+
+typedef enum {
+    RFF_FLOAT32 = 4,
+    RFF_FLOAT64 = 8,
+} rff_type;
+
+typedef enum {
+    RFF_FUNCTION = 0,   /* an expansion alone, which has scores */
+    RFF_CLASSIFIER = 1, /* scores, labels and probabilities */
+    RFF_REGRESSOR = 2,  /* scores and predictions, which are equal for most losses */
+    RFF_TRANSFORMER = 3, /* PBRFFTransformer: its score is the sum of its features */
+    RFF_COLUMN_MAP = 4, /* its scores are the mapped columns */
+} rff_kind;
+
+typedef enum {
+    RFF_NO_LABELS = 0,
+    RFF_BOOLEAN = 1,  /* `integer` is 0 or 1 */
+    RFF_INTEGER = 2,  /* `integer` */
+    RFF_UNSIGNED = 3, /* `whole` */
+    RFF_REAL = 4,     /* `real` */
+    RFF_TEXT = 5,     /* `text` and `length` */
+} rff_label_kind;
+
+/* A label.  Text is UTF-8 and ends in a 0 byte, which `length` does not count; it belongs to the model. */
+typedef struct {
+    rff_label_kind kind;
+    int64_t integer;
+    uint64_t whole;
+    double real;
+    const char *text;
+    size_t length;
+} rff_label;
+
+typedef struct {
+    rff_kind kind;
+    rff_label_kind label_kind;
+    int32_t format_version;    /* of the file */
+    int32_t takes_missing;     /* 1 where nan stands for a missing value, as columns are mapped first; else 0 */
+    int32_t has_feature_names; /* 1 or 0 */
+    int32_t reserved;
+    size_t n_features;    /* numbers of a row, as it is given */
+    size_t n_mapped;      /* the same after the column map, if there is one */
+    size_t n_terms;       /* of the expansion */
+    size_t n_outputs;     /* scores of a row */
+    size_t n_classes;     /* labels, probabilities of a row; 0 if it is no classifier */
+    size_t n_predictions; /* what `rff_predict` writes for a row: 1 for a classifier, the index of the label */
+    const char *family;   /* as in the file, such as "gbrff2" */
+    const char *class_name; /* such as "GBRFF2Classifier" */
+} rff_info;
+
+/* RFF_ABI_VERSION of the code that was compiled. */
+RFF_API int rff_abi_version(void);
+
+/* What a code means, in English; never NULL. */
+RFF_API const char *rff_error_text(rff_error error);
+
+/* Read the file at `path`, of up to `max_bytes` (0: 1 GiB).  `*model` is NULL unless the result is RFF_OK.  `why`, if it
+   is not NULL, becomes a sentence about what is wrong, a constant text, or NULL where nothing is. */
+RFF_API rff_error rff_load(const char *path, size_t max_bytes, rff_model **model, const char **why);
+
+/* The same for the bytes of a file, which are not needed afterwards. */
+RFF_API rff_error rff_load_memory(const void *bytes, size_t n_bytes, rff_model **model, const char **why);
+
+/* Release a model; NULL is allowed.  No other function may be using it. */
+RFF_API void rff_free(rff_model *model);
+
+/* What a model is.  `size` is sizeof(rff_info) of the caller, so that later versions may add members. */
+RFF_API rff_error rff_describe(const rff_model *model, rff_info *info, size_t size);
+
+/* Label `index` of n_classes, in the order of the probabilities. */
+RFF_API rff_error rff_get_label(const rff_model *model, size_t index, rff_label *label);
+
+/* Name of column `index` of n_features, in UTF-8; NULL if the model has no names or the index is out of range. */
+RFF_API const char *rff_feature_name(const rff_model *model, size_t index);
+
+/* Bytes of scratch memory, of any alignment, that the functions below need for up to `n_rows` rows in a call; it stops
+   growing at some number of rows, so that a caller may ask for SIZE_MAX.  Threads need one each. */
+RFF_API size_t rff_scratch_size(const rff_model *model, size_t n_rows);
+
+/* Scores of rows: what `decision_function` of a classifier and `score` of an expansion give in Python, (n_rows,
+   n_outputs) in `scores`.  `rows` are n_rows x n_features numbers of a type, row by row. */
+RFF_API rff_error rff_score(const rff_model *model, rff_type type, const void *rows, size_t n_rows, double *scores,
+                            void *scratch, size_t scratch_size);
+
+/* Predictions, (n_rows, n_predictions): of a classifier the index of the label, as a double; of a regressor what
+   `predict` gives; of others the scores. */
+RFF_API rff_error rff_predict(const rff_model *model, rff_type type, const void *rows, size_t n_rows,
+                              double *predictions, void *scratch, size_t scratch_size);
+
+/* Probabilities of the labels, (n_rows, n_classes); RFF_E_NO_LABELS unless the model is a classifier. */
+RFF_API rff_error rff_predict_proba(const rff_model *model, rff_type type, const void *rows, size_t n_rows,
+                                    double *probabilities, void *scratch, size_t scratch_size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,227 @@
+"""Compare the reader in C with that in Python on damaged and crafted files: the same ones must be accepted.
+
+    python tools/c_reader_fuzz.py --files 100000                 counts, and every file on which they differ
+    python tools/c_reader_fuzz.py --files 1000 --keep FOLDER     keep these files
+
+The files are those of the soak (`tools/soaking/files.py`), and others whose archive is sound and whose contents are
+not.  The reader in C is built with AddressSanitizer and UndefinedBehaviorSanitizer.  Parameters of training, such as a
+learning rate, have ranges that only Python knows: a file that C accepts and Python refuses counts as "parameters" if
+Python accepts it with the parameters of the file that it was made from.  Every other difference is a fault; exit code 1
+if there is one.
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import time
+
+import numpy as np
+from soaking import files
+from soaking.c_reader import SANITIZERS, CReader, build, digest, repaired
+
+import rffkern
+from rffkern import FormatError
+
+WORDS = [b",", b":", b"[", b"]", b"{", b"}", b'"', b"\\", b"0", b"-", b".", b"e9", b" ", b"null", b"true", b"\\u0000",
+         b"\\ud800", b"\\u00e9", b"\xc3\xa9", b"\xff", b"\x00", b"1.0", b"1e2", b'""', b"[]", b"{}", b"\n",
+         b"\xef\xbb\xbf"]
+
+
+def damaged_member(rng, content):
+    """Other bits in the data of a member, under right checksums."""
+    members = files._members(content)
+    member = members[rng.integers(len(members)) if rng.random() < 0.5 else 0]
+    if member[1]:
+        member[1] = files.flipped_bits(rng, member[1])
+    return files._archive(members)
+
+
+def other_text(rng, content):
+    """Words of JSON put in, taken out or replaced at places of the header."""
+    members = files._members(content)
+    text = members[0][1][members[0][1].index(b"\n") + 1 :]
+    for _ in range(rng.integers(1, 4)):
+        place, length = int(rng.integers(len(text) + 1)), int(rng.choice([0, 0, 1, 1, 2, 9]))
+        text = text[:place] + WORDS[rng.integers(len(WORDS))] * int(rng.integers(2)) + text[place + length :]
+    return files._with_header(members, text)
+
+
+def other_value(rng, content):
+    """A number or word of the header replaced by one that is near it, or by another of the header."""
+    members = files._members(content)
+    header = json.loads(members[0][1][members[0][1].index(b"\n") + 1 :])
+    places = [(header, key) for key in header]
+    for node, key in places:
+        inner = node[key]
+        if isinstance(inner, dict | list):
+            places += [(inner, k) for k in (inner if isinstance(inner, dict) else range(len(inner)))]
+    node, key = places[rng.integers(len(places))]
+    value = node[key]
+    if isinstance(value, int | float) and not isinstance(value, bool) and rng.random() < 0.7:
+        node[key] = [value + 1, value - 1, -value, float(value), 2 * value, str(value)][rng.integers(6)]
+    elif isinstance(value, list) and rng.random() < 0.7:
+        node[key] = [value[::-1], value[:-1], value + value[-1:], sorted(value, key=str), []][rng.integers(5)]
+    else:
+        other, name = places[rng.integers(len(places))]
+        node[key] = other[name]
+    try:
+        return files._with_header(members, json.dumps(header).encode())
+    except (RecursionError, ValueError):  # a list that was put into itself
+        return content
+
+
+DTYPES = ["|b1", "|i1", "<i4", "<i8", "|u1", "<u2", "<u8", "<f4", "<f8", "O", "<U1", "<U9", "<U300", "<U0", "<U07",
+          "<U", ">i8", "f8", "<f2"]
+LABELS = [[False, True], [True, False], [0, 1], [-1, 1], [1, 1], [2**7 - 1, 2**7], [-2**31, 2**31], [2**63 - 1, 2**63],
+          [-2**63, 0], [-2**63 - 1, 0], [0, 2**64 - 1], [0, 2**64], [-10**40, 10**40], [10**40, 10**40 + 1], [0.0, 1.0],
+          [-0.0, 0.0], [0.1, 0.5], [0.5, 1e300], [1e-45, 3.4e38], ["a", "b"], ["b", "a"], ["", "a"], ["a", "long" * 70],
+          ["\u00e9", "\u2603", "\U0001f600"], ["a", "\x7f"], ["a\tb", "a\nb"], ["a", 1], [1, 1.0], [True, 2], [None, 1]]
+
+
+def other_labels(rng, content):
+    """Labels and dtypes of many kinds, as many as the model has or another number."""
+    members = files._members(content)
+    header = json.loads(members[0][1][members[0][1].index(b"\n") + 1 :])
+    values = list(LABELS[rng.integers(len(LABELS))])
+    if rng.random() < 0.6 and header["classes"]:
+        values = [*values, *header["classes"]["values"]][: len(header["classes"]["values"])]
+        values = sorted(values, key=str) if rng.random() < 0.3 else values
+    header["classes"] = {"dtype": DTYPES[rng.integers(len(DTYPES))], "values": values}
+    return files._with_header(members, json.dumps(header, ensure_ascii=rng.random() < 0.5).encode())
+
+
+def other_shape(rng, content):
+    """An array of another length or shape, in header and data alike."""
+    members = files._members(content)
+    header = json.loads(members[0][1][members[0][1].index(b"\n") + 1 :])
+    number = int(rng.integers(1, len(members)))
+    shape = list(header["arrays"][number - 1][1])
+    if shape:
+        shape[rng.integers(len(shape))] += int(rng.choice([-1, 1]))
+    if rng.random() < 0.2:
+        shape = [[1, *shape], shape[::-1], [int(np.prod(shape))]][rng.integers(3)]
+    if any(n < 0 for n in shape):
+        return content
+    data = members[number][1]
+    numbers = np.frombuffer(data, "<f8", offset=data.index(b"\n") + 1, count=len(data[data.index(b"\n") + 1 :]) // 8)
+    values = np.resize(numbers, shape) if numbers.size else np.ones(shape)
+    dtype = rng.choice(["<f8", "<f8", "<f4"])
+    header["arrays"][number - 1][1] = shape
+    with np.errstate(over="ignore"):
+        members[number][1] = files._npy(dtype, shape, values.astype(dtype).tobytes())
+    return files._with_header(members, json.dumps(header).encode())
+
+
+MUTATIONS = [*files.MUTATIONS, damaged_member, other_text, other_value, other_labels, other_shape]
+
+
+def originals(folder):
+    """The files that are changed: those of the tests, and some of forms that these lack."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    holes = np.where(rng.random(X.shape) < 0.2, np.nan, X @ np.array([[1, 0.9, 0], [0, 0.5, 0], [0, 0, 1]]))
+    holes[:, 2] = np.where(rng.random(300) < 0.5, np.nan, np.sign(X[:, 0]))
+    table = {"a": holes[:, 0], "b \u00e9": holes[:, 1], "c": holes[:, 2]}
+    forms = rffkern.ColumnMap(("raw", "standard", "bounded", "rank", "bins"), n_knots=8, n_bins=4)
+    labels = np.where(X[:, 0] > 0, 2, -1) + 5 * (X[:, 1] > 1)
+    small = {"n_estimators": 3, "random_state": 0}
+    boosted = {**small, "n_members": 2, "columns": forms}
+    models = [
+        rffkern.FourierExpansion([[1.0, 2.0]], [0.5], [[1.0, -1.0]], [0.0, 1.0], [0.0, 0.0]),
+        rffkern.KernelExpansion([[1.0, 2.0], [0.0, 1.0]], [[1.0], [2.0]], [0.0], [1.0, 0.0]),
+        rffkern.TermExpansion(
+            [[1.0]], [0.0], [[0.0]], [1.0], [0.0], [[0.5]], [[0, 0], [0, 0]],
+            [[0.5, 0.7], [0.1, rffkern.term_expansion.UNREACHED]], [[2.0], [3.0], [4.0], [5.0], [6.0]]),
+        forms.fit(table), rffkern.ColumnMap(("standard",)).fit(np.column_stack([X, np.full(300, np.nan)])),
+        rffkern.GBRFF2Classifier(columns=forms, **small).fit(holes, labels),
+        rffkern.FourierBoostingClassifier(**boosted).fit(table, labels > 0),
+        rffkern.FourierBoostingRegressor(loss="quantile", quantile=[0.1, 0.5], **boosted).fit(holes, X[:, 0]),
+        rffkern.FourierBoostingRegressor(loss="poisson", **{**boosted, "columns": None}).fit(X, labels + 1),
+        rffkern.GBRFFClassifier(n_components=2, **small).fit(X, labels.astype(np.float32)),
+        rffkern.GBRFF1Classifier(n_components=2, **small).fit(X, labels.astype(np.int8)),
+        rffkern.GBRFF2Classifier(**small).fit(X, np.where(labels > 0, "a", "\U0001f600").astype(object)),
+    ]
+    path = folder / "original.npz"
+    found = [fixture.read_bytes() for fixture in files.FIXTURES]
+    for model in models:
+        rffkern.save(model, path)
+        found.append(path.read_bytes())
+    return found
+
+
+def python_accepts(content, path):
+    """Whether `rffkern.load` takes a file."""
+    path.write_bytes(content)
+    try:
+        rffkern.load(path)
+    except FormatError:
+        return False
+    return True
+
+
+def judge(content, original, reader, path):
+    """(How the two readers agree, what C says)."""
+    code, why = reader.verdict(content)
+    in_c, in_python = code in (0, 10), python_accepts(content, path)
+    if in_c == in_python:
+        return ("accepted" if in_c else "refused"), f"{code} {why}"
+    if in_c and python_accepts(repaired(content, original), path):
+        return "parameters", f"{code} {why}"
+    return ("only C accepts" if in_c else "only Python accepts"), f"{code} {why}"
+
+
+def compare(n_files, seed, reader, folder, keep):
+    """Counts by mutation and verdict; the messages of C; names of files on which the readers differ."""
+    base, path = originals(folder), folder / "model.npz"
+    counts, reasons, faults = collections.Counter(), collections.Counter(), []
+    for number in range(n_files):
+        rng = np.random.default_rng([seed, number])
+        original = base[rng.integers(len(base))]
+        mutation = MUTATIONS[rng.integers(len(MUTATIONS))]
+        content = mutation(rng, original)
+        verdict, why = judge(content, original, reader, path)
+        counts[mutation.__name__, verdict] += 1
+        reasons[why] += 1
+        if verdict.startswith("only"):
+            faults.append(f"file {number}, {mutation.__name__}, {digest(content)}: {verdict}: {why}")
+            print(faults[-1], flush=True)
+            if keep:
+                (keep / f"{digest(content)}.npz").write_bytes(content)
+    return counts, reasons, faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", type=int, default=1000, metavar="N")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER", help="where to put files on which they differ")
+    parser.add_argument("--reasons", action="store_true", help="also count what the reader in C says")
+    arguments = parser.parse_args()
+    if arguments.keep:
+        arguments.keep.mkdir(parents=True, exist_ok=True)
+    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # a file that is written over again is slow on disks
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        program = build(folder, SANITIZERS)
+        with CReader(program) as reader:
+            counts, reasons, faults = compare(arguments.files, arguments.seed, reader, pathlib.Path(folder),
+                                              arguments.keep)
+    verdicts = ["accepted", "refused", "parameters", "only C accepts", "only Python accepts"]
+    print(f"{'mutation':<18}" + "".join(f"{verdict:>21}" for verdict in verdicts))
+    for mutation in [each.__name__ for each in MUTATIONS]:
+        print(f"{mutation:<18}" + "".join(f"{counts[mutation, verdict]:>21}" for verdict in verdicts))
+    print(f"{'all':<18}" + "".join(
+        f"{sum(n for (_, each), n in counts.items() if each == verdict):>21}" for verdict in verdicts))
+    if arguments.reasons:
+        for why, n in reasons.most_common():
+            print(f"{n:>8}  {why}")
+    print(f"{arguments.files} files in {time.monotonic() - started:.0f} s, {len(faults)} differences")
+    sys.exit(bool(faults))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Models for tools/c_bits.py: every frozen file, and functions and column maps with all that C can score."""
+
+import pathlib
+
+import numpy as np
+
+from rffkern import (
+    ColumnMap,
+    FourierBoostingClassifier,
+    FourierExpansion,
+    GBRFF2Classifier,
+    GBRFFRegressor,
+    KernelExpansion,
+    TermExpansion,
+    load,
+    save,
+)
+
+
+FAR = 50  # one row of so many may lie far out
+
+
+def frozen_files(folder):
+    """Models by name, without those of tables that are no numbers."""
+    found = {}
+    for path in sorted(pathlib.Path(folder).glob("*/*.npz")):
+        model = load(path)
+        column_map = getattr(model, "column_map_", model if isinstance(model, ColumnMap) else None)
+        if column_map is None or column_map._plain is not None:
+            found[f"{path.parent.name}/{path.stem}"] = path
+    return found
+
+
+def made(folder):
+    """Models that are written into a folder, by name."""
+    rng = np.random.default_rng(5)
+    models = dict(_functions(rng)) | _mapped(rng)
+    found = {}
+    for name, model in models.items():
+        found[name] = pathlib.Path(folder, f"{name}.npz")
+        save(model, found[name])
+    return found
+
+
+def _functions(rng):
+    for name, n_terms, n_features, n_outputs in (("small", 3, 1, 1), ("usual", 300, 20, 1), ("wide", 60, 700, 3)):
+        phases, intercept = rng.uniform(-3, 3, n_terms), rng.standard_normal(n_outputs)
+        center, amplitudes = rng.standard_normal(n_features), rng.standard_normal((n_terms, n_outputs))
+        omegas = rng.standard_normal((n_terms, n_features))
+        yield f"cosines_{name}", FourierExpansion(omegas, phases, amplitudes, intercept, center)
+        used = omegas * (rng.random(omegas.shape) < 0.3)
+        yield f"cosines_sparse_{name}", FourierExpansion(used, phases, amplitudes, intercept, center)
+        yield f"kernels_{name}", KernelExpansion(omegas, amplitudes, intercept, rng.uniform(0.1, 0.5, n_features))
+        for unit in (1.0, 1e40):
+            depth, n_tables = 5, 41
+            columns = rng.integers(0, n_features, (n_tables, depth)).astype(float)
+            thresholds = rng.standard_normal(columns.shape)
+            thresholds[rng.random(columns.shape) < 0.1] = np.finfo(float).max
+            n_cells = TermExpansionCells.of(columns, thresholds)
+            yield f"terms_{name}_{unit:g}", TermExpansion(
+                used, phases, amplitudes, intercept, center, rng.standard_normal((n_features, n_outputs)), columns,
+                thresholds, unit * rng.standard_normal((n_cells, n_outputs)))
+    cancelling = KernelExpansion(rng.standard_normal((100, 3)), 1e9 * rng.standard_normal((100, 1)), [0.0], [0.1] * 3)
+    yield "kernels_that_cancel", cancelling
+    yield "cosines_of_large_angles", FourierExpansion(1e3 * rng.standard_normal((50, 4)), rng.uniform(-3, 3, 50),
+                                                      rng.standard_normal((50, 2)), [0.0, 1.0], np.zeros(4))
+
+
+class TermExpansionCells:
+    """Number of cells that tables have."""
+
+    @staticmethod
+    def of(columns, thresholds):
+        from rffkern.table_layout import TableLayout
+
+        return int(TableLayout.of(columns, thresholds).starts[-1])
+
+
+def table(rng, n_rows=3000):
+    """Rows with missing values, heavy tails and columns that tell each other."""
+    X = rng.standard_normal((n_rows, 6))
+    X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
+    X[:, 2] = np.exp(3 * X[:, 2])
+    X[:, 3] = np.round(X[:, 3])
+    missing = rng.random(X.shape) < 0.1
+    missing[:, 4:] = False
+    return np.where(missing, np.nan, X)
+
+
+def _mapped(rng):
+    X = table(rng)
+    y = np.digitize(np.nansum(X[:, [0, 3]], axis=1), [-1, 1])
+    forms = ColumnMap(("raw", "standard", "bounded", "rank", "bins"), n_knots=33, n_bins=20)
+    return {
+        "column_map": ColumnMap(("raw", "standard", "bounded", "rank", "bins"), n_bins=140).fit(X),
+        "gbrff2_mapped": GBRFF2Classifier(20, columns=forms, random_state=0).fit(X, y),
+        "gbrff_mapped": GBRFFRegressor(20, columns=forms, random_state=0).fit(X, y.astype(float)),
+        "boosting_mapped": FourierBoostingClassifier(30, n_members=2, random_state=0).fit(X, y),
+    }
+
+
+def rows_for(model, rng, n_rows):
+    """Rows for a model: some of them far out, and with missing values where columns are mapped first."""
+    n_features = model.n_features_in_ if hasattr(model, "n_features_in_") else model.n_features
+    column_map = getattr(model, "column_map_", model if isinstance(model, ColumnMap) else None)
+    if column_map is not None and n_features == 6:
+        return table(rng, n_rows)
+    X = rng.standard_normal((n_rows, n_features))
+    if n_features == 3:
+        X *= [1, 100, 0.01]  # as those of the frozen files
+    X[::FAR] *= 10.0 ** rng.uniform(-3, 8, (len(X[::FAR]), 1))
+    return X
