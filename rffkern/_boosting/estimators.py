@@ -10,7 +10,7 @@ from .._columns.column_map import ColumnMap
 from .._data.arguments import Choice, Number, RandomSource
 from .._data.training_rows import Training
 from .._estimator.base import Check, Classifier, Model, Regressor
-from .._estimator.links import SoftmaxLink, probabilities
+from .._estimator.links import LARGEST_LOG, SoftmaxLink, probabilities
 from .._estimator.parameters import CLASSES_, Parameter
 from .._kernels import boost_losses
 from ..errors import InvalidInputError
@@ -26,9 +26,6 @@ from .stages import check_rounds
 from .training_state import state_to_continue
 
 Double = NDArray[np.float64]
-
-# Logarithm of the largest mean that is predicted: nothing is infinite.
-_LARGEST_LOG = 709.0
 
 
 class _FourierBoosting(Insight, Model):
@@ -359,10 +356,15 @@ class FourierBoostingRegressor(_FourierBoosting, Regressor):
 
     def _targets_of(self, scores: Double) -> Double:
         """Targets from scores, (n_samples, n_targets)."""
-        if self.loss == "poisson":
-            return np.exp(np.minimum(scores, _LARGEST_LOG))
+        rule = self._target_rule()
+        if rule == "means":
+            return np.exp(np.minimum(scores, LARGEST_LOG))
+        return scores.min(axis=1, keepdims=True) if rule == "least" else scores
+
+    def _target_rule(self) -> str:
+        """How targets follow from scores."""
         several = self.loss == "quantile" and len(self._quantiles()) > 1
-        return scores.min(axis=1, keepdims=True) if several else scores
+        return "means" if self.loss == "poisson" else "least" if several else "scores"
 
     def _quantiles(self) -> tuple[float, ...]:
         given: Any = self.quantile

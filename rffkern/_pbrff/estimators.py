@@ -188,10 +188,8 @@ class PBRFFClassifier(Classifier):
         """
         self._check_params()
         rng = check_rng(self.random_state)
-        if self.columns is None:
-            training = check_labelled(X, y, sample_weight)
-        else:
-            training = self._check_mapped(check_labelled, X, y, sample_weight)
+        training = check_labelled(X, y, sample_weight) if self.columns is None else self._check_mapped(
+            check_labelled, X, y, sample_weight)
         signs = training.rows.targets()
         with printing() if self.verbose else contextlib.nullcontext():
             self._keep(self._learned(training, signs, rng))
@@ -375,12 +373,18 @@ class PBRFFTransformer(Model):
             features[rows] = kernels.features(PackedTiles(tiles), (len(part), features.shape[1]), n_threads)
         return features
 
+    def _exported(self) -> FourierExpansion:
+        """The features as outputs of one expansion."""
+        omegas, phases, amplitudes, _, center = self.expansion_.arrays().values()
+        each = np.repeat(np.eye(len(phases) // self.n_components_), self.n_components_, axis=0)
+        return FourierExpansion(omegas, phases, amplitudes * each, np.zeros(each.shape[1]), center)
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name for each feature; `input_features` is there for scikit-learn and changes nothing."""
         now = self._snapshot()
         now._check_fitted()
-        n_features = now.expansion_.n_terms // now.n_components_
-        return np.array([f"{type(self).__name__.lower()}{m}" for m in range(n_features)], dtype=object)
+        name, n_features = type(self).__name__.lower(), now.expansion_.n_terms // now.n_components_
+        return np.array([f"{name}{m}" for m in range(n_features)], dtype=object)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:

@@ -1,0 +1,36 @@
+"""`rffkern.export`: a trained model as a program of another language."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from .._system.atomic_file import atomic_write
+from .function import Function, function_of
+
+
+def _numpy(function: Function, **_: Any) -> bytes:
+    from .numpy_file import numpy_file
+
+    return numpy_file(function).encode()
+
+
+def _c(function: Function, name: str, **_: Any) -> bytes:
+    from .loops import c_file
+
+    return c_file(function, name).encode()
+
+
+def _js(function: Function, **_: Any) -> bytes:
+    from .loops import js_file
+
+    return js_file(function).encode()
+
+
+TARGETS: dict[str, Callable[..., bytes]] = {"c": _c, "js": _js, "numpy": _numpy}
+
+
+def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: str, name: str = "model") -> None:
+    """Write it."""
+    content = TARGETS[to](function_of(model), name=name)
+    with atomic_write(os.fsdecode(path)) as file:
+        file.write(content)
