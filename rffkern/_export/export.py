@@ -26,11 +26,24 @@ def _js(function: Function, **_: Any) -> bytes:
     return js_file(function).encode()
 
 
-TARGETS: dict[str, Callable[..., bytes]] = {"c": _c, "js": _js, "numpy": _numpy}
+def _onnx(function: Function, single: bool, **_: Any) -> bytes:
+    from .onnx_file import onnx_file
+
+    return onnx_file(function, single)
 
 
-def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: str, name: str = "model") -> None:
+def _sql(function: Function, table: str, key: str, **_: Any) -> bytes:
+    from .sql_file import sql_file
+
+    return sql_file(function, table, key).encode()
+
+
+TARGETS: dict[str, Callable[..., bytes]] = {"c": _c, "js": _js, "numpy": _numpy, "onnx": _onnx, "sql": _sql}
+
+
+def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: str, name: str = "model",
+           single: bool = False, table: str = "rows", key: str = "id") -> None:
     """Write it."""
-    content = TARGETS[to](function_of(model), name=name)
+    content = TARGETS[to](function_of(model), name=name, single=single, table=table, key=key)
     with atomic_write(os.fsdecode(path)) as file:
         file.write(content)

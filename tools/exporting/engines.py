@@ -113,4 +113,79 @@ def _from_bytes(data: bytes, shapes: Results) -> Results:
                    else np.unique(shapes.labels)[out[:, -1].astype(int)] if False else out[:, -1].astype(int))
 
 
-ENGINES = {"numpy": run_numpy, "c": run_c, "js": run_js}
+def run_onnx(path: pathlib.Path, X: Any, shapes: Results) -> Results:
+    """Check it, and run it in onnxruntime."""
+    import onnx
+    import onnxruntime
+
+    onnx.checker.check_model(onnx.load(path), full_check=True)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    given = X.astype(np.float32) if session.get_inputs()[0].type == "tensor(float)" else X
+    parts = [session.run(None, {"X": given[i : i + 500]}) for i in range(0, len(X), 500)]
+    whole = [np.concatenate(each) for each in zip(*parts, strict=True)]
+    if shapes.labels is None:
+        return Results(whole[0], whole[0], None)
+    label, probabilities, scores = whole
+    return Results(scores, probabilities, label)
+
+
+def _from_rows(rows: Any, shapes: Results) -> Results:
+    """Results of a SELECT: the key, then a label, probabilities and scores, or predictions."""
+    rows = sorted(rows)
+    if shapes.labels is None:
+        found = np.array([row[1:] for row in rows], dtype=np.float64)
+        return Results(found, found, None)
+    found = np.array([row[2:] for row in rows], dtype=np.float64)
+    a = shapes.answers.shape[1]
+    return Results(found[:, a:], found[:, :a], np.array([row[1] for row in rows]))
+
+
+def _table_of(X: Any, names: list[str]) -> tuple[str, list[tuple[Any, ...]]]:
+    """The statement that makes a table, and its rows."""
+    columns = ", ".join(f'"{name}" double precision' for name in names)
+    return (f"CREATE TABLE rows (id integer, {columns})",
+            [(i, *(None if value != value else value for value in row)) for i, row in enumerate(X.tolist())])
+
+
+def run_sqlite(path: pathlib.Path, X: Any, shapes: Results, names: list[str]) -> Results:
+    """Run it in Python's own SQLite."""
+    import sqlite3
+
+    connection = sqlite3.connect(":memory:")
+    statement, rows = _table_of(X, names)
+    connection.execute(statement)
+    connection.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    return _from_rows(connection.execute(path.read_text()).fetchall(), shapes)
+
+
+def run_duckdb(path: pathlib.Path, X: Any, shapes: Results, names: list[str]) -> Results:
+    """Run it in DuckDB."""
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute(_table_of(X, names)[0])
+    columns = {"id": np.arange(len(X)), **{f"c{j}": column for j, column in enumerate(X.T)}}
+    connection.execute("INSERT INTO rows SELECT id, "
+                       + ", ".join(f"CASE WHEN isnan(c{j}) THEN NULL ELSE c{j} END" for j in range(X.shape[1]))
+                       + " FROM columns")
+    del columns
+    return _from_rows(connection.execute(path.read_text()).fetchall(), shapes)
+
+
+def run_postgresql(path: pathlib.Path, X: Any, shapes: Results, names: list[str], socket: str) -> Results:
+    """Run it in a server that listens to a socket in a folder."""
+    statement, rows = _table_of(X, names)
+    lines = ["\t".join("\\N" if value is None else repr(value) for value in row) for row in rows]
+    script = (f"BEGIN;\n{statement};\nCOPY rows FROM STDIN;\n" + "\n".join(lines) + "\n\\.\n" + path.read_text()
+              + ";\nROLLBACK;\n")
+    done = subprocess.run(["psql", "-h", socket, "-qAt", "-F", "\t", "-v", "ON_ERROR_STOP=1", "postgres", "nobody"],
+                          input=script, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    found = [line.split("\t") for line in done.stdout.splitlines()]
+    return _from_rows([[int(row[0]), *row[1:]] for row in found], shapes)
+
+
+ENGINES = {"onnx": run_onnx, "numpy": run_numpy, "c": run_c, "js": run_js}
