@@ -6,6 +6,7 @@ from ._boosting.estimators import FourierBoostingClassifier as FourierBoostingCl
 from ._boosting.estimators import FourierBoostingRegressor as FourierBoostingRegressor
 from ._columns.column_map import ColumnMap as ColumnMap
 from ._data.row_blocks import RowBlocks as RowBlocks
+from ._export.export import export as export
 from ._gbrff.gbrff1 import GBRFF1Classifier as GBRFF1Classifier
 from ._gbrff.gbrff2 import GBRFF2Classifier as GBRFF2Classifier
 from ._gbrff.least_squares import GBRFFClassifier as GBRFFClassifier
@@ -55,6 +56,7 @@ __all__ = [
     "TermExpansion",
     "TrainingStateError",
     "__version__",
+    "export",
     "load",
     "save",
     "show_config",

@@ -56,8 +56,9 @@ class _Graph:
         return self.add("ReduceSum", values, self.keep([axis], np.int64), keepdims=0)
 
 
-def onnx_file(function: Function, single: bool) -> bytes:
+def onnx_file(function: Function, precision: str) -> bytes:
     """The bytes of the file."""
+    single = precision == "single"
     graph = _Graph(np.float32 if single and function.mapping is None else np.float64)
     element = FLOAT if single else DOUBLE
     rows = "X"
