@@ -50,7 +50,7 @@ class RowMap(NamedTuple):
 
     outputs: tuple[Output, ...]
     fills: tuple[Fill, ...]  # for outputs whose raw value is missing
-    neutral: Array
+    neutral: list[float]  # outputs of a row in which all is missing
 
 
 class Answer(NamedTuple):
@@ -125,7 +125,7 @@ def _mapping_of(column_map: Any) -> RowMap:
             ranks = (form.knots, form.ranks) if isinstance(form, RankForm) else (np.empty(0), np.empty(0))
             outputs.append(Output(kind, source, missing, divisor, numbers, *ranks))
     fills = tuple(fill for column in frozen.columns for fill in column.fills)
-    return RowMap(tuple(outputs), fills, frozen._neutral() if fills else np.zeros(len(outputs)))
+    return RowMap(tuple(outputs), fills, frozen._neutral().tolist())
 
 
 def _parts(expansion: Any) -> tuple[Part, ...]:

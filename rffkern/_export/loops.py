@@ -285,7 +285,9 @@ def _program(function: Function, language: Language, prefix: str) -> Iterable[st
     if function.mapping is not None:
         yield from _map_row(function.mapping, language, filled, head)
     yield head(f"{prefix}scores", "x", "h")
-    if function.mapping is None:
+    if not function.parts:
+        yield "    (void)x;\n" if language is C else ""
+    elif function.mapping is None:
         yield filled("    ${rows}z = x;\n", rows="const double *" if language is C else "const ")
     else:
         yield f"    {language.reals('z', function.n_features)}\n    map_row(x, z);\n"

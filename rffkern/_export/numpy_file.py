@@ -137,11 +137,11 @@ def _mapped(mapping: RowMap) -> Iterator[str]:
         missing, divisors = np.array([(output.missing, output.divisor) for output in chosen]).T
         yield f"    z[:, {places}] = np.where(np.isnan(x), {_array(missing)}, y) / {_array(divisors)}\n"
     if mapping.fills:
-        yield f"    filled, neutral = z.copy(), {_array(mapping.neutral)}\n"
+        yield f"    filled, neutral = z.copy(), {_array(np.array(mapping.neutral))}\n"
     for fill in mapping.fills:
         yield "    " + _FILL.format(
             output=fill.output, source=mapping.outputs[fill.output].source, low=fill.low, high=fill.high,
-            neutral=float(mapping.neutral[fill.output]),
+            neutral=mapping.neutral[fill.output],
             factors=[*zip(fill.telling.tolist(), fill.factors.tolist(), strict=True)])
     yield f"    return {'filled' if mapping.fills else 'z'}\n"
 

@@ -154,7 +154,8 @@ def _filled(graph: _Graph, mapping: RowMap, rows: str, z: str) -> str:
     """Outputs told from others where their value is missing: a sum over some of them, one after the other."""
     n_outputs, fills = len(mapping.outputs), mapping.fills
     chosen = [fill.output for fill in fills]
-    neutral, apart = mapping.neutral, graph.add("Sub", z, graph.keep(mapping.neutral))
+    neutral = np.array(mapping.neutral)
+    apart = graph.add("Sub", z, graph.keep(neutral))
     told = graph.keep(neutral[chosen].reshape(1, -1))
     for k in range(max(len(fill.telling) for fill in fills)):
         telling = [fill.telling[k] if k < len(fill.telling) else 0 for fill in fills]

@@ -19,8 +19,8 @@ _Summed = tuple[list[str], str]  # tables, and the SELECT of what a part adds to
 # Where an engine limits the columns of a result: 1,664 in PostgreSQL and 2,000 in SQLite.
 _MOST_COLUMNS = 1600
 
-# Below it PostgreSQL refuses an exponential, which is next to nothing.
-_LEAST_LOG = -700.0
+# Exponentials of less are nothing: PostgreSQL refuses products that are too small for a number.
+_LEAST_LOG = -400.0
 
 
 def _number(value: float) -> str:
@@ -136,9 +136,9 @@ def _mapped(mapping: RowMap) -> Iterator[str]:
     if not kept:
         return
     for fill in mapping.fills:
-        terms = [f"{_number(factor)} * (z{k} - {_exact(mapping.neutral[k].item())})"
+        terms = [f"{_number(factor)} * (z{k} - {_exact(mapping.neutral[k])})"
                  for k, factor in zip(fill.telling.tolist(), fill.factors.tolist(), strict=True)]
-        told = _WRITER.call("add", _exact(mapping.neutral[fill.output].item()), _sum(terms))
+        told = _WRITER.call("add", _exact(mapping.neutral[fill.output]), _sum(terms))
         held = _WRITER.call("min", _exact(fill.high), _WRITER.call("max", _exact(fill.low), told))
         z = outputs[fill.output]
         outputs[fill.output] = (f"CASE WHEN x{mapping.outputs[fill.output].source} IS NULL THEN {held} ELSE {z} END "
