@@ -11,7 +11,7 @@ _N_PROBES = 200  # centers at which scores are compared, about
 def conditioning(expansion: KernelExpansion) -> float:
     """By how much rounding errors of the terms are larger beside the scores: their sum without signs over that with.
 
-    It is the largest of all outputs, measured at some of the centers; inf where all scores are 0.
+    It is the largest of all outputs, measured at some of the centers, and at most 1e300.
     """
     rows = expansion.centers[:: expansion.n_terms // _N_PROBES + 1]
     if not len(rows):
@@ -20,8 +20,8 @@ def conditioning(expansion: KernelExpansion) -> float:
     together, apart = (
         np.abs(KernelExpansion(centers, each, np.zeros_like(intercept), inverse_lengthscales).score(rows)).max(axis=0)
         for each in (weights, np.abs(weights)))
-    with np.errstate(divide="ignore", over="ignore"):
-        return float(np.max(apart / together, initial=1.0, where=apart > 0))
+    some = apart > 0
+    return float(np.max(apart[some] / np.maximum(together[some], 1e-300 * apart[some]), initial=1.0))
 
 
 def check_single(expansion: Expansion) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from .._columns.fills import Fill
 from .._columns.forms import RankForm
 from .._columns.plain import PlainForms, entries_of
-from .._data.protocol import not_fitted
+from .._estimator.base import Model
 from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
 from ..errors import InvalidInputError
 from ..expansion import Expansion, KernelExpansion
@@ -92,12 +92,11 @@ def function_of(model: Any) -> Function:
     """What a model or an expansion computes; InvalidInputError for what has no such form."""
     if isinstance(model, Expansion):
         return _function(model, model, None)
-    if hasattr(model, "describe") or not hasattr(model, "get_params"):
+    if not isinstance(model, Model):
         raise InvalidInputError("model must be a fitted estimator of rffkern, other than a ColumnMap, or an expansion, "
                                 f"got {type(model).__name__}")
-    if not hasattr(model, "expansion_"):
-        raise not_fitted(type(model).__name__)
-    now = model._snapshot()
+    now: Any = model._snapshot()
+    now._check_fitted()
     expansion = now._exported() if hasattr(now, "_exported") else now.expansion_
     return _function(now, expansion, vars(now).get("column_map_"))
 

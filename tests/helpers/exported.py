@@ -37,7 +37,8 @@ def _boosted(name, target, **params):
     X = rows(5, n_rows=600)
     y = target(np.sin(2 * X[:, 0]) + (X[:, 1] > 0) * X[:, 2])
     family = getattr(rffkern, f"FourierBoosting{name}")
-    return family(15, n_members=2, columns=ColumnMap(("standard", "rank"), n_knots=20), random_state=0, **params).fit(X, y)
+    columns = ColumnMap(("standard", "rank"), n_knots=20)
+    return family(15, n_members=2, columns=columns, random_state=0, **params).fit(X, y)
 
 
 def _all_forms():
@@ -56,6 +57,13 @@ def _odd_names():
 def _two_classes(family, labels=("no", "yes"), **params):
     X = rows(n_rows=300)
     return family(random_state=0, **params).fit(X, np.array(labels)[(np.sin(X[:, 0]) + X[:, 1] / 100 > 0).astype(int)])
+
+
+def smooth_kernels():
+    """Interpolation of a smooth function by wide kernels: in single precision it would be nonsense."""
+    X = np.linspace(0, 1, 40)[:, None]
+    K = np.exp(-0.5 * ((X - X.T) / 0.15) ** 2)
+    return KernelExpansion(X, np.linalg.solve(K + 1e-11 * np.eye(40), 10 * np.sin(6 * X)), [0.0], [1 / 0.15])
 
 
 def _tables_alone():
@@ -94,6 +102,8 @@ def model_of(case):
     model = SPECIAL[case]() if case in SPECIAL else rffkern.load(FILES / f"{case}.npz")
     n_columns = getattr(model, "n_features_in_", getattr(model, "n_features", None))
     X = rows(n_columns, gaps=getattr(model, "column_map_", None) is not None)
+    if case == "tables alone":
+        X[:3] = [[-0.5, 0], [0.25, 0], [np.nextafter(0.25, 1), 1e-300]]  # on thresholds and next to them
     return model, X
 
 
