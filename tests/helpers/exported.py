@@ -8,6 +8,7 @@ import numpy as np
 import rffkern
 from rffkern import ColumnMap, KernelExpansion, TermExpansion
 from rffkern._estimator.registry import FAMILIES
+from rffkern._export.conditioning import conditioning
 
 FILES = pathlib.Path(__file__).parent.parent / "data" / "6"
 LABELS = ["it's", 'a "quote"', "back\\slash ??/", "größe\n"]
@@ -108,8 +109,6 @@ def model_of(case):
 
 
 def rounding(case):
-    """How many units in the last place of max(|H|, 1) rounding may cost: 16, times what cancels of a sum of kernels."""
-    from rffkern._export.conditioning import conditioning
-
+    """How many units in the last place of max(|H|, 1) rounding may cost: 16, and 2 for what cancels of a sum."""
     expansion = getattr(model_of(case)[0], "expansion_", None)
-    return 16 * (conditioning(expansion) if isinstance(expansion, KernelExpansion) else 1.0)
+    return 16 + (2 * conditioning(expansion) if isinstance(expansion, KernelExpansion) else 0)
