@@ -2,6 +2,7 @@
 
     python tools/export_errors.py                 # the frozen files of the newest format, on 10,000 rows
     python tools/export_errors.py MODEL.npz ...   # others
+    python tools/export_errors.py MODEL.npz --data ROWS.npz   # on rows X of a file
 
 Engines that are not installed are left out; PostgreSQL runs as a server of its own, with jit off.  The rows have the
 spread of those that the frozen files were trained on, a twentieth of their numbers missing where the model takes that.
@@ -36,10 +37,11 @@ def rows_for(model: Any, n_rows: int) -> np.ndarray:
     return X
 
 
-def report(path: pathlib.Path, n_rows: int, folder: pathlib.Path, engines: dict[str, Any]) -> None:
+def report(path: pathlib.Path, n_rows: int, data: pathlib.Path | None, folder: pathlib.Path,
+           engines: dict[str, Any]) -> None:
     """Print a line for each engine."""
     model = rffkern.load(path)
-    X = rows_for(model, n_rows)
+    X = rows_for(model, n_rows) if data is None else np.load(data)["X"][:n_rows].astype(np.float64)
     try:
         expected = of_model(model, X)
         rffkern.export(model, folder / "trial.c", to="c")
@@ -60,6 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", type=pathlib.Path, metavar="MODEL")
     parser.add_argument("--rows", type=int, default=10_000, metavar="N")
+    parser.add_argument("--data", type=pathlib.Path, metavar="FILE", help="the rows: the first of X of a .npz")
     parser.add_argument("--engines", default=",".join(ENGINES), metavar="NAMES", help="some of them (default: all)")
     arguments = parser.parse_args()
     newest = max((folder for folder in DATA.iterdir() if folder.name.isdecimal()), key=lambda folder: int(folder.name))
@@ -76,7 +79,7 @@ def main() -> None:
             else:
                 engines[engine] = ENGINES[engine][1]
         for model in models:
-            report(model, arguments.rows, pathlib.Path(name), engines)
+            report(model, arguments.rows, arguments.data, pathlib.Path(name), engines)
 
 
 if __name__ == "__main__":

@@ -124,7 +124,7 @@ def sql_file(function: Function, table: str, key: str) -> str:
     columns = [f"id AS {_name(key)}", *(_predictions if labels is None else _classes)(function, outputs)]
     source = "rff_scores" if labels is None or len(labels) == 2 else "rff_odds"
     return (f"-- {function.title}, as rffkern exported it.\nWITH\n" + ",\n".join(stages)
-            + f"\nSELECT {', '.join(columns)}\nFROM {source}\n")
+            + f"\nSELECT {', '.join(columns)}\nFROM {source};\n")
 
 
 def _mapped(mapping: RowMap) -> Iterator[str]:

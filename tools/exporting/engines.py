@@ -197,7 +197,7 @@ def postgresql(folder: pathlib.Path) -> Iterator["Engine"]:
 def _run_postgresql(socket: pathlib.Path, path: pathlib.Path, X: Any, expected: Results) -> Results:
     lines = "\n".join("\t".join("\\N" if value is None else repr(value) for value in row) for row in _rows(X))
     script = (f"BEGIN;\nCREATE TABLE rows ({_columns(expected.names)});\nCOPY rows FROM STDIN;\n{lines}\n\\.\n"
-              f"{path.read_text()};\nROLLBACK;\n")
+              f"{path.read_text()}ROLLBACK;\n")
     done = subprocess.run(["psql", "-h", socket, "-qt", "--csv", "-v", "ON_ERROR_STOP=1", "postgres", "rffkern"],
                           input=script, capture_output=True, text=True, check=False)
     if done.returncode:
