@@ -7,6 +7,7 @@ from ._boosting.estimators import FourierBoostingRegressor as FourierBoostingReg
 from ._columns.column_map import ColumnMap as ColumnMap
 from ._data.row_blocks import RowBlocks as RowBlocks
 from ._data.threads import set_num_threads as set_num_threads
+from ._export.export import export as export
 from ._gbrff.gbrff1 import GBRFF1Classifier as GBRFF1Classifier
 from ._gbrff.gbrff2 import GBRFF2Classifier as GBRFF2Classifier
 from ._gbrff.least_squares import GBRFFClassifier as GBRFFClassifier
@@ -61,6 +62,7 @@ __all__ = [
     "__version__",
     "dumps",
     "get_include",
+    "export",
     "load",
     "loads",
     "save",

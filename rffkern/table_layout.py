@@ -98,7 +98,7 @@ def pack_tables(table_columns: Double, thresholds: Double, layout: TableLayout,
                 values: NDArray[np.float32]) -> term_scoring.Tables:
     """The tables as kernels read them."""
     coded, starts, edges, columns, cuts = _code(table_columns.astype(np.int32), thresholds)
-    singles = _rounded_down(edges)
+    singles = rounded_down(edges)
     # The levels of the digits that fit into a byte come first.
     later = layout.steps * layout.bases > _PART
     depth = columns.shape[1]
@@ -122,7 +122,7 @@ def _across(values: NDArray[Any], dtype: Any, filling: int) -> NDArray[Any]:
     return padded
 
 
-def _rounded_down(edges: Double) -> NDArray[np.float32]:
+def rounded_down(edges: Double) -> NDArray[np.float32]:
     """Edges in single precision, so that the same rows of single precision are above."""
     with np.errstate(over="ignore"):
         singles = edges.astype(np.float32)

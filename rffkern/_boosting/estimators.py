@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from .._columns.column_map import ColumnMap
 from .._data.arguments import Choice, Number, RandomSource
 from .._estimator.base import Model
-from .._estimator.links import SoftmaxLink
+from .._estimator.links import LARGEST_LOG, SoftmaxLink
 from .._estimator.parameters import CLASS_WEIGHT, CLASSES_, Parameter, with_defaults
 from .._estimator.staged import StagedClassifier, StagedRegressor
 from .._estimator.warm_start import state_to_continue
@@ -25,9 +25,6 @@ from .parameters import ARGUMENTS, ATTRIBUTES, MAX_MEMBERS, PARAMETERS, Quantile
 from .stages import check_rounds
 
 Double = NDArray[np.float64]
-
-# Logarithm of the largest mean that is predicted: nothing is infinite.
-_LARGEST_LOG = 709.0
 
 
 class _FourierBoosting(Insight, Model):
@@ -310,10 +307,15 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
 
     def _targets_of(self, scores: Double) -> Double:
         """Targets from scores, (n_samples, n_targets)."""
-        if self.loss == "poisson":
-            return np.exp(np.minimum(scores, _LARGEST_LOG))
+        rule = self._target_rule()
+        if rule == "means":
+            return np.exp(np.minimum(scores, LARGEST_LOG))
+        return scores.min(axis=1, keepdims=True) if rule == "least" else scores
+
+    def _target_rule(self) -> str:
+        """How targets follow from scores."""
         several = self.loss == "quantile" and len(self._quantiles()) > 1
-        return scores.min(axis=1, keepdims=True) if several else scores
+        return "means" if self.loss == "poisson" else "least" if several else "scores"
 
     def _quantiles(self) -> tuple[float, ...]:
         given: Any = self.quantile

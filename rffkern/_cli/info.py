@@ -38,6 +38,8 @@ def _facts(model: Any, n_bytes: int) -> dict[str, Any]:
         facts["feature names"] = model.feature_names_in_.tolist()
     if "table_columns" in expansion.arrays():
         facts |= _of_terms(expansion, model)
+    if "inverse_lengthscales" in expansion.arrays():
+        facts |= _of_kernels(expansion)
     for name in getattr(model, "_fitted_curves", ()):
         values, fact = getattr(model, name), name.strip("_").replace("_", " ")
         if name == "feature_importances_":
@@ -64,6 +66,14 @@ def _of_terms(expansion: Any, model: Any) -> dict[str, int]:
     """How many terms of each kind there are, and members and rounds, unless the model is the expansion alone."""
     facts = {"cosines": len(expansion.omegas), "tables": len(expansion.table_columns)}
     return facts if model is expansion else {"members": model.n_members_, "rounds": model.n_estimators_, **facts}
+
+
+def _of_kernels(expansion: Any) -> dict[str, Any]:
+    """By how much the sum of all terms without their signs is larger than the scores, and what follows from it."""
+    from .._export.conditioning import conditioning  # here, as most models have none
+
+    return {"conditioning": float(f"{conditioning(expansion):.3g}"),
+            "single precision": "enough" if expansion.fits_single() else "not enough"}
 
 
 def _ranked(importances: Any, names: list[str] | None) -> dict[str, float]:

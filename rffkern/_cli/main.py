@@ -25,6 +25,7 @@ _TABLE = ".csv, .csv.gz, .npy, .npz, .parquet, .feather or .arrow file (the last
          "- or a pipe is read as .csv"
 _COLUMNS = "names or 0-based indices, with commas between; may be repeated"
 
+_TARGETS = ["c", "js", "numpy", "onnx", "sql"]
 _PREDICTORS = sorted(name for name, family in FAMILIES.items() if family.task in ("classifier", "regressor"))
 
 
@@ -59,6 +60,7 @@ def _build_parser() -> argparse.ArgumentParser:
                          help="number of processes that read and score, with the same result as one (default: 1; "
                               "each uses one thread unless --threads is given)")
 
+    _add_export(commands)
     info = commands.add_parser("info", help="describe a model file", description="Describe a model file.",
                                epilog=_EXIT_CODES)
     info.add_argument("model", metavar="MODEL", help="model file that rffkern fit wrote")
@@ -108,6 +110,23 @@ def _add_fit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]", ta
     fit.add_argument("--holdout", type=float, default=0.0, metavar="SHARE",
                      help="share of the rows, from 0 to below 1, to keep out of training and report the score on; "
                           "drawn at random (default: 0)")
+
+
+def _add_export(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """The arguments of `rffkern export`."""
+    export = commands.add_parser("export", help="write a model as a program that needs no rffkern",
+                                 description="Write a model of numeric columns as a program that needs no rffkern.",
+                                 epilog=_EXIT_CODES)
+    export.add_argument("model", metavar="MODEL", help="model file that rffkern fit wrote")
+    export.add_argument("--to", required=True, choices=_TARGETS, metavar="TARGET",
+                        help="c: a C file; js: an ES module; numpy: a Python file that needs NumPy alone; onnx: an "
+                             "ONNX graph; sql: one SELECT for DuckDB, SQLite and PostgreSQL")
+    export.add_argument("-o", "--output", required=True, metavar="OUT", help="file to write, or - for stdout")
+    export.add_argument("--name", metavar="WORD", help="what the names of C functions begin with (default: model)")
+    export.add_argument("--precision", choices=["double", "single"],
+                        help="of an ONNX graph and its rows (default: double)")
+    export.add_argument("--table", metavar="NAME", help="the table that the SELECT reads (default: rows)")
+    export.add_argument("--key", metavar="NAME", help="its column that tells rows apart (default: id)")
 
 
 def _table_options() -> argparse.ArgumentParser:

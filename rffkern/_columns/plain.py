@@ -38,16 +38,13 @@ class PlainForms:
         # Missing values that are told from other columns are not for the kernel.
         self._refused = column_forms.UNBOUNDED | (column_forms.MISSING if any(each.fills for each in columns) else 0)
         entries, divisors, knots, heights, n_knots = [], [], [np.empty(0)], [np.empty(0)], []
-        for column in columns:
-            n_numeric = sum(form.name in NUMERIC_FORMS for form in column.forms)
-            for form in column.forms:
-                found = _entries(form)
-                entries += found
-                divisors += [math.sqrt(n_numeric) if form.name in NUMERIC_FORMS else 1.0] * len(found)
-                n_knots += [len(form.knots) if isinstance(form, RankForm) else 0] * len(found)
-                if isinstance(form, RankForm):
-                    knots.append(form.knots)
-                    heights.append(form.ranks)
+        for form, entry, divisor in (each for column in columns for each in entries_of(column)):
+            entries.append(entry)
+            divisors.append(divisor)
+            n_knots.append(len(form.knots) if isinstance(form, RankForm) else 0)
+            if isinstance(form, RankForm):
+                knots.append(form.knots)
+                heights.append(form.ranks)
         numbers = np.array([(entry[1], divisor, *entry[2:]) for entry, divisor in zip(entries, divisors, strict=True)])
         self.largest = _ROUNDED * max((_largest(entry) for entry in entries), default=0.0)
         starts = np.cumsum([0, *(len(column.outputs) for column in columns)])
@@ -85,6 +82,13 @@ class PlainForms:
             return None
         out = np.empty((len(X), self._kernel.n_outputs), X.dtype)
         return out if self.fill(X, out.reshape(*out.shape, 1), n_threads) else None
+
+
+def entries_of(column: FrozenColumn) -> list[tuple[Form, Entry, float]]:
+    """Of each output of a numeric column its form, what the kernel is told of it, and its divisor."""
+    n_numeric = sum(form.name in NUMERIC_FORMS for form in column.forms)
+    return [(form, entry, math.sqrt(n_numeric) if form.name in NUMERIC_FORMS else 1.0)
+            for form in column.forms for entry in _entries(form)]
 
 
 def _entries(form: Form) -> list[Entry]:

@@ -8,7 +8,10 @@ from numpy.typing import NDArray
 Double = NDArray[np.float64]
 
 # Where the squared loss predicts less than this above the surest "no", its probability falls off exponentially.
-_TAIL = 1e-3
+TAIL = 1e-3
+
+# Logarithm of the largest mean of counts that is predicted: nothing is infinite.
+LARGEST_LOG = 709.0
 
 
 class Link(Protocol):
@@ -61,7 +64,7 @@ class LinearLink:
     def log_positive(self, scores: Double) -> Double:
         """Not held to 1, and with a tail below 0, so that the order of classes is that of their scores."""
         above = 1 + scores
-        return np.log(0.5 * np.maximum(above, _TAIL)) + np.minimum(above / _TAIL - 1, 0)
+        return np.log(0.5 * np.maximum(above, TAIL)) + np.minimum(above / TAIL - 1, 0)
 
     def log_both(self, scores: Double) -> tuple[Double, Double]:
         with np.errstate(divide="ignore"):  # of a probability of 0

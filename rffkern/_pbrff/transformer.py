@@ -174,6 +174,12 @@ class PBRFFTransformer(Model):
 
     set_output = set_output
 
+    def _exported(self) -> FourierExpansion:
+        """The features as outputs of one expansion."""
+        omegas, phases, amplitudes, _, center = self.expansion_.arrays().values()
+        each = np.repeat(np.eye(len(phases) // self.n_components_), self.n_components_, axis=0)
+        return FourierExpansion(omegas, phases, amplitudes * each, np.zeros(each.shape[1]), center)
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name for each feature; `input_features`, which must be the columns of `fit`, changes nothing."""
         now = self._snapshot()

@@ -1,0 +1,25 @@
+"""`rffkern export`: a model file as a program of another language."""
+
+import argparse
+
+from .._export.export import export, options_for
+from ..errors import InvalidInputError
+from ..serialize import load
+from .text_source import STDIN
+from .usage import UsageError, check_output
+
+
+def run_export(arguments: argparse.Namespace) -> None:
+    """Check the options, read the model and write the file."""
+    given = {option: getattr(arguments, option) for option in ("name", "precision", "table", "key")}
+    try:
+        options_for(arguments.to, **given)
+    except InvalidInputError as error:
+        raise UsageError(f"--{error}") from error
+    if arguments.output != STDIN:
+        check_output(arguments.output, arguments.model)
+    model = load(arguments.model)
+    try:
+        export(model, "/dev/stdout" if arguments.output == STDIN else arguments.output, to=arguments.to, **given)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{arguments.model}: {error}") from error

@@ -1,0 +1,36 @@
+"""Whether the terms of an expansion cancel, which costs digits."""
+
+import numpy as np
+
+from ..errors import InvalidInputError
+from ..expansion import Expansion, KernelExpansion
+
+_N_PROBES = 200  # centers at which scores are compared, about
+
+
+def conditioning(expansion: KernelExpansion) -> float:
+    """By how much rounding errors of the terms are larger beside the scores: their sum without signs over that with.
+
+    It is the largest of all outputs, measured at some of the centers, and at most 1e300.
+    """
+    rows = expansion.centers[:: expansion.n_terms // _N_PROBES + 1]
+    if not len(rows):
+        return 1.0
+    centers, weights, intercept, inverse_lengthscales = expansion.arrays().values()
+    together, apart = (
+        np.abs(KernelExpansion(centers, each, np.zeros_like(intercept), inverse_lengthscales).score(rows)).max(axis=0)
+        for each in (weights, np.abs(weights)))
+    some = apart > 0
+    return float(np.max(apart[some] / np.maximum(together[some], 1e-300 * apart[some]), initial=1.0))
+
+
+def check_single(expansion: Expansion) -> None:
+    """InvalidInputError if single precision would spoil the scores, with the reason."""
+    if expansion.fits_single():
+        return
+    if isinstance(expansion, KernelExpansion):
+        reason = (f"the weights of the terms cancel: without their signs they would add up to "
+                  f"{conditioning(expansion):.2g} times the scores")
+    else:
+        reason = "its numbers are too large, or its phases too far from 0"
+    raise InvalidInputError(f"the model needs double precision, as {reason}; export it with precision='double'")

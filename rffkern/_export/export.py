@@ -1,0 +1,85 @@
+"""`rffkern.export`: a trained model as a program of another language."""
+
+import os
+from importlib import import_module
+from typing import Any
+
+from .._system.atomic_file import atomic_write
+from ..errors import InvalidInputError, InvalidTypeError
+from .conditioning import check_single
+from .function import function_of
+
+# The module and function of each target, and its options with their defaults.
+_TARGETS: dict[str, tuple[str, str, dict[str, str]]] = {
+    "c": ("loops", "c_file", {"name": "model"}),
+    "js": ("loops", "js_file", {}),
+    "numpy": ("numpy_file", "numpy_file", {}),
+    "onnx": ("onnx_file", "onnx_file", {"precision": "double"}),
+    "sql": ("sql_file", "sql_file", {"table": "rows", "key": "id"}),
+}
+
+TARGETS, PRECISIONS = tuple(_TARGETS), ("double", "single")
+
+
+def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: str, name: str | None = None,
+           precision: str | None = None, table: str | None = None, key: str | None = None) -> None:
+    """Write a trained model as a file that needs neither this package nor, but for "numpy", Python.
+
+    What the file computes is the function of `decision_function`, `predict_proba` and `predict` in double precision, up
+    to rounding; docs/export.md has the errors, measured.  It reads columns by position, "sql" by name.
+
+    Parameters
+    ----------
+    model : fitted estimator of this package, or an expansion
+        Its columns must be numbers: a `column_map_` may have no categories and no dates.
+    path : str, bytes or os.PathLike
+        The name of the file, which is written whole or not at all.
+    to : {"c", "js", "numpy", "onnx", "sql"}
+        A C file for any C99 compiler; an ES module; a Python file that needs NumPy alone; an ONNX graph of opset 13; or
+        a SELECT that DuckDB, SQLite and PostgreSQL run unchanged.
+    name : str, default "model"
+        What the names of C functions begin with.
+    precision : {"double", "single"}, default "double"
+        Precision of an ONNX graph and its rows.
+    table, key : str, default "rows" and "id"
+        The table that the SELECT reads, and its column that tells rows apart.
+
+    Raises
+    ------
+    NotFittedError
+        If the model is not fitted.
+    InvalidInputError
+        If the target cannot express the model, if single precision would spoil it, or for bad arguments.
+    OSError
+        If the file cannot be written.
+    """
+    options = options_for(to, name=name, precision=precision, table=table, key=key)
+    try:
+        target = os.fsdecode(path)
+    except TypeError as error:
+        raise InvalidTypeError(f"path must be the name of a file (str, bytes or os.PathLike), got "
+                               f"{type(path).__name__}") from error
+    program = function_of(model)
+    if options.get("precision") == "single":
+        check_single(getattr(model, "expansion_", model))
+    module, function, _ = _TARGETS[to]
+    content = getattr(import_module(f"{__package__}.{module}"), function)(program, **options)
+    with atomic_write(target) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+def options_for(to: str, **given: str | None) -> dict[str, str]:
+    """The options of a target, with its defaults where None is given; InvalidInputError for others."""
+    if to not in TARGETS:
+        raise InvalidInputError(f"to must be one of {', '.join(map(repr, TARGETS))}, got {to!r}")
+    options = _TARGETS[to][2]
+    for option, value in given.items():
+        if value is not None and option not in options:
+            raise InvalidInputError(f"{option} is not an option of the target {to!r}, got {value!r}")
+        if value is not None and not (isinstance(value, str) and value and value.isprintable()):
+            raise InvalidInputError(f"{option} must be a word, got {value!r}")
+    options = options | {option: value for option, value in given.items() if value is not None}
+    if options.get("precision", "double") not in PRECISIONS:
+        raise InvalidInputError(f"precision must be one of {', '.join(map(repr, PRECISIONS))}, got "
+                                f"{options['precision']!r}")
+    return options

@@ -1,0 +1,86 @@
+"""The functions of one number that models are made of, each written once, and how a target writes them.
+
+A formula is a line of Python; lines before the last one give names to parts of it.
+"""
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
+
+# A mapped column by its kind, x the value of the raw one; `_kernels/forms.h` says the same.  A rank has first to find
+# the knot before x, its height and the slope that leads on from there.
+FORMS = {
+    "raw": "x",
+    "standard": "max(-1e30, min(1e30, (x - a) * b))",
+    "bounded": "z = max(-1e150, min(1e150, (x - a) * b))\n(z / sqrt(1 + z * z) - c) * d",
+    "within": "where(x >= a, where(x < b, c, d), d)",
+    "rank": "height + slope * (x - knot)",
+}
+
+# A kernel by its name, q the squared distance of row and center in length scales.
+KERNELS = {"gaussian": "exp(-0.5 * q)"}
+
+# What a column adds to a line, as far as sums of them are finite.
+LINE = "max(-1e290, min(1e290, slope * x))"
+
+_OPERATORS: dict[type[ast.AST], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.USub: "neg", ast.GtE: "ge", ast.Lt: "lt",
+    ast.Gt: "gt"}
+
+
+class Writer(Protocol):
+    """How a target writes an expression; an expression is a text."""
+
+    def call(self, function: str, *arguments: str) -> str:
+        """An operation on expressions."""
+
+    def number(self, value: float) -> str:
+        """A constant."""
+
+
+class TextWriter(NamedTuple):
+    """Expressions as text in a language; `functions` has the pattern of what is not `default`."""
+
+    functions: Mapping[str, str]
+    default: str
+    number: Callable[[float], str]
+
+    def call(self, function: str, *arguments: str) -> str:
+        """An operation on expressions."""
+        pattern = self.functions.get(function) or _SIGNS.get(function)
+        return pattern.format(*arguments) if pattern else self.default.format(function, ", ".join(arguments))
+
+
+_SIGNS = {"add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})", "div": "({} / {})", "neg": "(-{})",
+          "ge": "({} >= {})", "lt": "({} < {})", "gt": "({} > {})"}
+
+
+def write(formula: str, writer: Writer, **names: str) -> str:
+    """A formula as an expression, given those that its names stand for."""
+    *parts, last = ast.parse(formula).body
+    for part in parts:
+        assert isinstance(part, ast.Assign)
+        names[ast.unparse(part.targets[0])] = _expression(part.value, writer, names)
+    assert isinstance(last, ast.Expr)
+    return _expression(last.value, writer, names)
+
+
+def _expression(node: ast.AST, writer: Writer, names: Mapping[str, str]) -> str:
+    if isinstance(node, ast.Name):
+        return names[node.id]
+    if isinstance(node, ast.Constant):
+        return writer.number(float(str(node.value)))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
+        return writer.number(-float(str(node.operand.value)))
+    parts: list[ast.expr]
+    if isinstance(node, ast.Call):
+        assert isinstance(node.func, ast.Name)
+        function, parts = node.func.id, node.args
+    elif isinstance(node, ast.BinOp):
+        function, parts = _OPERATORS[type(node.op)], [node.left, node.right]
+    elif isinstance(node, ast.UnaryOp):
+        function, parts = _OPERATORS[type(node.op)], [node.operand]
+    else:
+        assert isinstance(node, ast.Compare)
+        function, parts = _OPERATORS[type(node.ops[0])], [node.left, *node.comparators]
+    return writer.call(function, *(_expression(part, writer, names) for part in parts))

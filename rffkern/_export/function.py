@@ -1,0 +1,157 @@
+"""What a trained model computes, in parts that every target can write; how it was learned is not among them."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._columns.fills import Fill
+from .._columns.forms import RankForm
+from .._columns.plain import PlainForms, entries_of
+from .._estimator.base import Model
+from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
+from ..errors import InvalidInputError
+from ..expansion import Expansion, KernelExpansion
+
+Array = NDArray[Any]
+
+# From a score h to what is asked for: the probability of the second of two classes, and the logarithm of what the
+# probabilities of more classes are proportional to; `_estimator/links.py` has the same for arrays.
+_POSITIVE = {LogisticLink: "0.5 * (1 + tanh(0.5 * slope * h))", LinearLink: "max(0, min(1, 0.5 * (1 + h)))"}
+_LOG_ODDS = {SoftmaxLink: "h", LogisticLink: "min(0, slope * h) - log(1 + exp(-abs(slope * h)))",
+             LinearLink: "log(0.5 * max(1 + h, tail)) + min(0, (1 + h) / tail - 1)"}
+_TARGETS = {"scores": "h", "means": "exp(min(h, largest))"}
+LEAST = "least"  # of all scores: the target of several quantiles
+
+
+class Part(NamedTuple):
+    """A sum over terms: waves, lines, tables or kernels of one shape."""
+
+    kind: str
+    arrays: Mapping[str, Array]
+    shape: str = ""  # of kernels, among `formulas.KERNELS`
+
+
+class Output(NamedTuple):
+    """A column after mapping: a form of the value x of one raw column, over a divisor."""
+
+    kind: str  # among `formulas.FORMS`
+    source: int
+    missing: float  # in place of the form, where x is missing
+    divisor: float
+    numbers: list[float]  # a, b, c, d
+    knots: Array  # of a rank
+    heights: Array
+
+
+class RowMap(NamedTuple):
+    """From raw rows to those that the parts read."""
+
+    outputs: tuple[Output, ...]
+    fills: tuple[Fill, ...]  # for outputs whose raw value is missing
+    neutral: list[float]  # outputs of a row in which all is missing
+
+
+class Answer(NamedTuple):
+    """What becomes of the scores of a row."""
+
+    labels: list[Any] | None  # of a classifier
+    formula: str  # of a score h: a probability, a logarithm of odds, or a target
+    numbers: Mapping[str, float]  # in the formula
+    least: bool = False  # whether the least of all is the only target
+
+
+class Function(NamedTuple):
+    """A model as a function of a row."""
+
+    title: str
+    names: list[str] | None  # of the raw columns
+    n_columns: int
+    mapping: RowMap | None
+    intercept: Array
+    parts: tuple[Part, ...]
+    answer: Answer
+
+    @property
+    def n_features(self) -> int:
+        """Columns after mapping."""
+        return self.n_columns if self.mapping is None else len(self.mapping.outputs)
+
+    @property
+    def n_answers(self) -> int:
+        """Probabilities or predictions of a row."""
+        return 1 if self.answer.least else len(self.answer.labels or self.intercept)
+
+    def column_names(self) -> list[str]:
+        """Names of the raw columns, x0 and so on where they have none."""
+        return self.names or [f"x{j}" for j in range(self.n_columns)]
+
+
+def function_of(model: Any) -> Function:
+    """What a model or an expansion computes; InvalidInputError for what has no such form."""
+    if isinstance(model, Expansion):
+        return _function(model, model, None)
+    if not isinstance(model, Model):
+        raise InvalidInputError("model must be a fitted estimator of rffkern, other than a ColumnMap, or an expansion, "
+                                f"got {type(model).__name__}")
+    now: Any = model._snapshot()
+    now._check_fitted()
+    expansion = now._exported() if hasattr(now, "_exported") else now.expansion_
+    return _function(now, expansion, vars(now).get("column_map_"))
+
+
+def _function(model: Any, expansion: Expansion, column_map: Any) -> Function:
+    mapping = None if column_map is None else _mapping_of(column_map)
+    names = getattr(model, "feature_names_in_", None)
+    return Function(type(model).__name__, None if names is None else [str(name) for name in names],
+                    getattr(model, "n_features_in_", expansion.n_features), mapping, expansion.intercept,
+                    _parts(expansion), _answer_of(model))
+
+
+def _mapping_of(column_map: Any) -> RowMap:
+    """Forms of numeric columns alone; others are refused."""
+    frozen = column_map._fitted_map()
+    for name, column in zip(frozen.column_names(), frozen.columns, strict=True):
+        if column.forms and column.kind != "numeric":
+            raise InvalidInputError(f"only models of numeric columns can be exported: column {name!r} of the model "
+                                    f"holds {'categories' if column.kind == 'category' else column.kind + ' values'}; "
+                                    "turn it into numbers before training")
+    assert isinstance(column_map._plain, PlainForms)
+    outputs = []
+    for source, column in enumerate(frozen.columns):
+        for form, (kind, missing, *numbers), divisor in entries_of(column):
+            ranks = (form.knots, form.ranks) if isinstance(form, RankForm) else (np.empty(0), np.empty(0))
+            outputs.append(Output(kind, source, missing, divisor, numbers, *ranks))
+    fills = tuple(fill for column in frozen.columns for fill in column.fills)
+    return RowMap(tuple(outputs), fills, frozen._neutral().tolist())
+
+
+def _parts(expansion: Any) -> tuple[Part, ...]:
+    """The parts of an expansion that add anything."""
+    arrays: dict[str, Array] = dict(expansion.arrays())
+    parts = []
+    if isinstance(expansion, KernelExpansion):
+        parts.append(Part("kernels", {name: arrays[name] for name in ("centers", "weights", "inverse_lengthscales")},
+                          "gaussian"))
+    if "omegas" in arrays:
+        parts.append(Part("waves", {name: arrays[name] for name in ("omegas", "phases", "amplitudes", "center")}))
+    if "slopes" in arrays and arrays["slopes"].any():
+        parts.append(Part("lines", {name: arrays[name] for name in ("slopes", "center")}))
+    if "table_columns" in arrays:
+        layout = expansion._layout
+        parts.append(Part("tables", {
+            "table_columns": arrays["table_columns"].astype(np.int64), "thresholds": arrays["thresholds"],
+            "steps": layout.steps.astype(np.int64), "starts": layout.starts[:-1].astype(np.int64),
+            "values": arrays["table_values"]}))
+    return tuple(part for part in parts if len(next(iter(part.arrays.values()))))
+
+
+def _answer_of(model: Any) -> Answer:
+    if hasattr(model, "classes_"):
+        link = model._link()
+        formulas = _POSITIVE if len(model.classes_) == 2 else _LOG_ODDS
+        formula = next(formulas[cls] for cls in type(link).__mro__ if cls in formulas)
+        return Answer(model.classes_.tolist(), formula, {"slope": float(getattr(link, "slope", 1.0)), "tail": TAIL})
+    rule = model._target_rule() if hasattr(model, "_target_rule") else "scores"
+    return Answer(None, _TARGETS.get(rule, "h"), {"largest": LARGEST_LOG}, rule == LEAST)

@@ -1,0 +1,322 @@
+"""C, and JavaScript as the same program with other words."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from string import Template
+from typing import Any
+
+from ..errors import InvalidInputError
+from .formulas import FORMS, KERNELS, LINE, TextWriter, write
+from .function import Array, Function, RowMap
+
+
+def _hexadecimal(value: float) -> str:
+    """A number without rounding, and without the zeros that Python would write."""
+    if value in (float("inf"), float("-inf")):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    return re.sub(r"\.?0*p", "p", value.hex()) if value else "0"
+
+
+_WRITER = TextWriter({"max": "fmax({}, {})", "min": "fmin({}, {})", "abs": "fabs({})", "where": "({} ? {} : {})"},
+                     "{}({})", _hexadecimal)
+
+# From C to JavaScript, one after the other.
+_TRANSLATIONS: list[tuple[str, Any]] = [
+    (r"static const int (\w+)\[\d+\] = \{([^}]*)\}", r"const \1 = Int32Array.of(\2)"),
+    (r"static const double (\w+)\[\d+\] = \{([^}]*)\}", r"const \1 = Float64Array.of(\2)"),
+    (r"(?m)^(?:static )?(?:void|int|double) (\w+)\((.*)\)$",
+     lambda found: f"function {found[1]}({re.sub(r'(const )?(double|int) [*]?', '', found[2])})"),
+    (r"const double \*(\w+) =", r"const \1 ="),
+    (r"double (\w+)\[(\d+)\];", r"const \1 = new Float64Array(\2);"),
+    (r"\b(?:double|int) (?=\w)", "let "),
+    (r"\(void\)x;", ""),
+    (r"\bf?(max|min|abs|cos|exp|log|tanh|sqrt)\(", r"Math.\1("),
+    (r"\bisnan\(", "Number.isNaN("),
+    (r"\bINFINITY\b", "Infinity"),
+    (r"-?0x[0-9a-f.]+p[+-]\d+", lambda found: repr(float.fromhex(found[0])).removesuffix(".0")),
+]
+
+_RANK = """
+/* The piecewise linear function through knots and heights, constant beyond them. */
+static double rank(double x, const double *knots, const double *heights, int n)
+{
+    int low = 0, high = n;
+    while (low < high) {
+        int middle = (low + high) >> 1;
+        if (knots[middle] <= x) low = middle + 1;
+        else high = middle;
+    }
+    if (low == 0) return heights[0];
+    if (low == n) return heights[n - 1];
+    double slope = (heights[low] - heights[low - 1]) / (knots[low] - knots[low - 1]);
+    return $rank;
+}
+"""
+
+_SCORES = """
+void ${name}_scores(const double *x, double *h)
+{
+    $z
+    for (int k = 0; k < $n_outputs; k++) h[k] = intercept[k];
+"""
+
+# What a part adds to the scores h of a row z, for n terms.
+_PARTS = {
+    "waves": """\
+    for (int t = 0; t < $n; t++) {
+        double angle = -phases[t];
+        for (int j = 0; j < $n_features; j++) angle += omegas[t * $n_features + j] * (z[j] - center[j]);
+        angle = cos(angle);
+        for (int k = 0; k < $n_outputs; k++) h[k] += amplitudes[t * $n_outputs + k] * angle;
+    }
+""",
+    "lines": """\
+    for (int j = 0; j < $n; j++) {
+        for (int k = 0; k < $n_outputs; k++) h[k] += $line;
+    }
+""",
+    "tables": """\
+    for (int t = 0; t < $n; t++) {
+        int cell = starts[t];
+        for (int q = t * $depth; q < (t + 1) * $depth; q++) {
+            if (z[table_columns[q]] > thresholds[q]) cell += steps[q];
+        }
+        for (int k = 0; k < $n_outputs; k++) h[k] += values[cell * $n_outputs + k];
+    }
+""",
+    "kernels": """\
+    for (int t = 0; t < $n; t++) {
+        double q = 0;
+        for (int j = 0; j < $n_features; j++) {
+            double d = (z[j] - centers[t * $n_features + j]) * inverse_lengthscales[j];
+            q += d * d;
+        }
+        q = $kernel;
+        for (int k = 0; k < $n_outputs; k++) h[k] += weights[t * $n_outputs + k] * q;
+    }
+""",
+}
+
+# What follows from the scores, of two classes and of more.
+_CLASSES = {2: """
+void ${name}_probabilities(const double *x, double *p)
+{
+    double h[1];
+    ${name}_scores(x, h);
+    p[1] = $formula;
+    p[0] = 1 - p[1];
+}
+
+int ${name}_class(const double *x)
+{
+    double h[1];
+    ${name}_scores(x, h);
+    return h[0] > 0 ? 1 : 0;
+}
+""", 3: """
+void ${name}_probabilities(const double *x, double *p)
+{
+    double h[$n_outputs];
+    double largest = -INFINITY, sum = 0;
+    ${name}_scores(x, h);
+    for (int k = 0; k < $n_outputs; k++) {
+        p[k] = $formula;
+        if (p[k] > largest) largest = p[k];
+    }
+    for (int k = 0; k < $n_outputs; k++) sum += p[k] = exp(p[k] - largest);
+    for (int k = 0; k < $n_outputs; k++) p[k] /= sum;
+}
+
+int ${name}_class(const double *x)
+{
+    double h[$n_outputs];
+    int best = 0;
+    ${name}_scores(x, h);
+    for (int k = 1; k < $n_outputs; k++) {
+        if (h[k] > h[best]) best = k;
+    }
+    return best;
+}
+"""}
+_PREDICT = """
+void ${name}_predict(const double *x, double *y)
+{
+    double h[$n_outputs];
+    ${name}_scores(x, h);
+    for (int k = 0; k < $n_outputs; k++) $predict;
+}
+"""
+
+_C_HEAD = """\
+/* $title, as rffkern exported it: C99, libm alone.
+ *
+ * x has the $n_columns columns of a row$missing.
+ * ${name}_scores(x, h) fills $n_outputs score(s).
+$answers */
+#include <math.h>
+
+/* A product that is fused with a sum would move a row across a threshold. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+"""
+_C_PREDICT = """\
+ * ${name}_predict(x, y) fills $n_answers value(s).
+"""
+_C_CLASSES = """\
+ * ${name}_probabilities(x, p) fills $n_answers probabilities.
+ * ${name}_class(x) is the index of the most likely of ${name}_labels.
+"""
+
+_JS_HEAD = """\
+// $title, as rffkern exported it.  A row x is an array of $n_columns numbers$missing.
+export const columns = $columns;
+"""
+_JS_TAIL = """
+// Scores of a row.
+export function scores(x) {
+    const h = new Float64Array($n_outputs);
+    fill_scores(x, h);
+    return h;
+}
+"""
+_JS_PREDICT = """
+// What the model predicts of a row: a number, or an array of several.
+export function predict(x) {
+    const y = new Float64Array($n_answers);
+    fill_predict(x, y);
+    return $n_answers === 1 ? y[0] : y;
+}
+"""
+_JS_CLASSES = """
+// Probabilities of the classes.
+export function probabilities(x) {
+    const p = new Float64Array($n_answers);
+    fill_probabilities(x, p);
+    return p;
+}
+
+// The most likely class.
+export const classes = $classes;
+export function predict(x) {
+    return classes[fill_class(x)];
+}
+"""
+
+
+def c_file(function: Function, name: str) -> str:
+    """One C file."""
+    if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
+        raise InvalidInputError(f"name must be a word that C takes for a function, got {name!r}")
+    labels, words = function.answer.labels, _words(function, name)
+    words |= {"answers": Template(_C_PREDICT if labels is None else _C_CLASSES).substitute(words),
+              "missing": "" if function.mapping is None else ", NAN where missing"}
+    return Template(_C_HEAD).substitute(words) + _program(function, name) + (
+        "" if labels is None else _c_labels(name, labels))
+
+
+def _c_labels(name: str, labels: Sequence[Any]) -> str:
+    """Declaration and definition of the labels."""
+    if isinstance(labels[0], str):
+        kind, texts = "const char *const", [_c_text(label) for label in labels]
+    elif isinstance(labels[0], float):
+        kind, texts = "const double", [_hexadecimal(label) for label in labels]
+    elif max(labels) > 2**63 - 1:
+        kind, texts = "const unsigned long long", [f"{label}ULL" for label in labels]
+    else:  # whose least number has no literal
+        kind, texts = "const long long", [f"{int(label)}" if label > -(2**63) else f"{label + 1} - 1"
+                                          for label in labels]
+    declaration = f"{kind} {name}_labels[{len(labels)}]"
+    return f"\nextern {declaration};\n{declaration} = {{{', '.join(texts)}}};\n"
+
+
+def _c_text(text: str) -> str:
+    """A literal of UTF-8; octal escapes, which end after three digits."""
+    return '"' + "".join(chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}"
+                         for byte in text.encode()) + '"'
+
+
+def js_file(function: Function) -> str:
+    """One ES module."""
+    labels, program = function.answer.labels, _program(function, "fill")
+    for pattern, by in _TRANSLATIONS:
+        program = re.sub(pattern, by, program)
+    words = _words(function, "fill") | {
+        "columns": json.dumps(function.column_names()), "classes": json.dumps(labels),
+        "missing": "" if function.mapping is None else ", NaN where missing"}
+    head, tail = (Template(text).substitute(words)
+                  for text in (_JS_HEAD, _JS_TAIL + (_JS_PREDICT if labels is None else _JS_CLASSES)))
+    return head + program + tail
+
+
+def _words(function: Function, name: str) -> dict[str, Any]:
+    """What several templates have."""
+    return {"name": name, "title": function.title, "n_columns": function.n_columns, "n_features": function.n_features,
+            "n_outputs": function.intercept.size, "n_answers": function.n_answers}
+
+
+def _constant(name: str, values: Array) -> str:
+    """An array of numbers, some in a line."""
+    kind = "int" if values.dtype.kind in "iu" else "double"
+    texts = [str(value) if kind == "int" else _hexadecimal(value) for value in values.reshape(-1).tolist()]
+    lines = ",\n".join(", ".join(texts[i : i + 8]) for i in range(0, len(texts), 8))
+    return f"static const {kind} {name}[{len(texts)}] = {{\n{lines}}};\n"
+
+
+def _program(function: Function, name: str) -> str:
+    """Arrays, then the functions that are asked for, whose names begin with a name, in C."""
+    n_outputs, answer, mapping = function.intercept.size, function.answer, function.mapping
+    arrays = {"intercept": function.intercept}
+    for part in function.parts:
+        arrays |= part.arrays
+    z = "(void)x;" if not function.parts else "const double *z = x;" if mapping is None else \
+        f"double z[{function.n_features}];\n    map_row(x, z);"
+    two = answer.labels is not None and len(answer.labels) == 2
+    formula = write(answer.formula, _WRITER, h="h[0]" if two else "h[k]",
+                    **{word: _hexadecimal(value) for word, value in answer.numbers.items()})
+    predict = "y[0] = k > 0 ? fmin(y[0], h[k]) : h[k]" if answer.least else f"y[k] = {formula}"
+    words = _words(function, name) | {
+        "z": z, "formula": formula, "predict": predict,
+        "line": write(LINE, _WRITER, slope=f"slopes[j * {n_outputs} + k]", x="(z[j] - center[j])")}
+    text = "".join(_constant(*item) for item in arrays.items())
+    text += "" if mapping is None else "".join(_map_row(mapping))
+    text += Template(_SCORES).substitute(words)
+    for part in function.parts:
+        text += Template(_PARTS[part.kind]).substitute(
+            words, n=len(next(iter(part.arrays.values()))),
+            depth=part.arrays["steps"].shape[1] if part.kind == "tables" else 0,
+            kernel=write(KERNELS[part.shape], _WRITER, q="q") if part.shape else "")
+    return text + "}\n" + Template(
+        _PREDICT if answer.labels is None else _CLASSES[2 if two else 3]).substitute(words)
+
+
+def _map_row(mapping: RowMap) -> Iterator[str]:
+    """The function `map_row(x, z)`."""
+    ranks = [o for o, output in enumerate(mapping.outputs) if output.kind == "rank"]
+    for o in ranks:
+        yield _constant(f"knots{o}", mapping.outputs[o].knots) + _constant(f"heights{o}", mapping.outputs[o].heights)
+    if ranks:
+        yield Template(_RANK).substitute(rank=write(FORMS["rank"], _WRITER, height="heights[low - 1]", slope="slope",
+                                                    x="x", knot="knots[low - 1]"))
+    yield "\nstatic void map_row(const double *x, double *z)\n{\n"
+    for o, output in enumerate(mapping.outputs):
+        x = f"x[{output.source}]"
+        value = f"rank({x}, knots{o}, heights{o}, {len(output.knots)})" if output.kind == "rank" else write(
+            FORMS[output.kind], _WRITER, x=x,
+            **{name: _hexadecimal(each) for name, each in zip("abcd", output.numbers, strict=True)})
+        yield (f"    z[{o}] = (isnan({x}) ? {_hexadecimal(output.missing)} : {value})"
+               f"{'' if output.divisor == 1 else ' / ' + _hexadecimal(output.divisor)};\n")
+    told = []
+    for i, fill in enumerate(mapping.fills):
+        neutral = _hexadecimal(mapping.neutral[fill.output])
+        terms = [f"{_hexadecimal(factor)} * (z[{k}] - {_hexadecimal(mapping.neutral[k])})"
+                 for k, factor in zip(fill.telling.tolist(), fill.factors.tolist(), strict=True)]
+        yield f"    double told{i} = {' + '.join([neutral, *terms])};\n"
+        held = f"fmin({_hexadecimal(fill.high)}, fmax({_hexadecimal(fill.low)}, isnan(told{i}) ? {neutral} : told{i}))"
+        told.append(f"    if (isnan(x[{mapping.outputs[fill.output].source}])) z[{fill.output}] = {held};\n")
+    yield from told
+    yield "}\n"

@@ -1,0 +1,199 @@
+"""An ONNX graph of the standard operators of opset 13, in double precision unless single is asked for."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._version import __version__
+from ..table_layout import rounded_down
+from .formulas import FORMS, KERNELS, LINE, write
+from .function import Array, Function, Part, RowMap
+from .protobuf import DOUBLE, FLOAT, INT64, STRING, model, node, tensor, value_info
+
+_OPSET = 13
+_ROWS = "rows"  # the unknown size
+
+_OPERATORS = {"ge": "GreaterOrEqual", "lt": "Less", "gt": "Greater"}  # others have the name of the function
+
+
+class _Graph:
+    """Nodes and constants in the order of their making; an expression is the name of a tensor."""
+
+    def __init__(self, real: Any) -> None:
+        self.real = np.dtype(real)
+        self.nodes: list[bytes] = []
+        self.tensors: list[bytes] = []
+
+    def add(self, operator: str, *inputs: str, to: str = "", **attributes: int | Sequence[int]) -> str:
+        """A node; return the name of its output."""
+        name = to or f"{operator.lower()}_{len(self.nodes)}"
+        self.nodes.append(node(operator, inputs, name, {key.strip("_"): value for key, value in attributes.items()}))
+        return name
+
+    def keep(self, values: Any, dtype: Any = None) -> str:
+        """A constant; numbers in the precision of the graph."""
+        array: NDArray[Any] = np.asarray(values)
+        name = f"constant_{len(self.tensors)}"
+        self.tensors.append(tensor(name, array.astype(dtype or self.real) if array.dtype.kind not in "UO" else array))
+        return name
+
+    def call(self, function: str, *arguments: str) -> str:
+        """An operation of a formula."""
+        return self.add(_OPERATORS.get(function, function.capitalize()), *arguments)
+
+    def number(self, value: float) -> str:
+        """A number of a formula."""
+        return self.keep(value)
+
+    def columns(self, rows: str, chosen: Any) -> str:
+        """Some columns of rows; a matrix of indices gives as many dimensions."""
+        return self.add("Gather", rows, self.keep(chosen, np.int64), axis=1)
+
+    def sum(self, values: str, axis: int) -> str:
+        """The sum over an axis, which is no more."""
+        return self.add("ReduceSum", values, self.keep([axis], np.int64), keepdims=0)
+
+
+def onnx_file(function: Function, precision: str) -> bytes:
+    """The bytes of the file."""
+    single = precision == "single"
+    graph = _Graph(np.float32 if single and function.mapping is None else np.float64)
+    element = FLOAT if single else DOUBLE
+    rows = "X"
+    if function.mapping is not None:  # mapped in double precision, as tables compare what comes out
+        rows = _mapped(graph, function.mapping, graph.add("Cast", rows, to_=DOUBLE) if single else rows)
+        if single:
+            rows, graph.real = graph.add("Cast", rows, to_=FLOAT), np.dtype(np.float32)
+    scores = graph.keep(function.intercept.reshape(1, -1))
+    for part in function.parts:
+        scores = graph.add("Add", scores, _PARTS[part.kind](graph, part, rows))
+    scores = graph.add("Expand", scores, _shape_of_rows(graph)) if not function.parts else scores
+    outputs = _answers(graph, function, scores, element)
+    return model(_OPSET, __version__, graph.nodes, graph.tensors,
+                 [value_info("X", element, [_ROWS, function.n_columns])], outputs)
+
+
+def _shape_of_rows(graph: _Graph) -> str:
+    """(n_rows, 1)."""
+    n_rows = graph.add("Gather", graph.add("Shape", "X"), graph.keep([0], np.int64))
+    return graph.add("Concat", n_rows, graph.keep([1], np.int64), axis=0)
+
+
+def _waves(graph: _Graph, part: Part, rows: str) -> str:
+    omegas, phases, amplitudes, center = part.arrays.values()
+    angles = graph.add("MatMul", graph.add("Sub", rows, graph.keep(center)), graph.keep(omegas.T))
+    return graph.add("MatMul", graph.add("Cos", graph.add("Sub", angles, graph.keep(phases))), graph.keep(amplitudes))
+
+
+def _lines(graph: _Graph, part: Part, rows: str) -> str:
+    slopes, center = part.arrays.values()
+    x = graph.add("Unsqueeze", graph.add("Sub", rows, graph.keep(center)), graph.keep([2], np.int64))
+    return graph.sum(write(LINE, graph, slope=graph.keep(slopes), x=x), 1)
+
+
+def _tables(graph: _Graph, part: Part, rows: str) -> str:
+    table_columns, thresholds, steps, starts, values = part.arrays.values()
+    if graph.real == np.float32:
+        thresholds = rounded_down(thresholds)
+    above = graph.add("Greater", graph.columns(rows, table_columns), graph.keep(thresholds))
+    steps_taken = graph.add("Where", above, graph.keep(steps, np.int64), graph.keep(0, np.int64))
+    cells = graph.add("Add", graph.sum(steps_taken, 2), graph.keep(starts, np.int64))
+    return graph.sum(graph.add("Gather", graph.keep(values), cells, axis=0), 1)
+
+
+def _kernels(graph: _Graph, part: Part, rows: str) -> str:
+    centers, weights, inverse_lengthscales = part.arrays.values()
+    apart = graph.add("Sub", graph.add("Unsqueeze", rows, graph.keep([1], np.int64)), graph.keep(centers))
+    apart = graph.add("Mul", apart, graph.keep(inverse_lengthscales))
+    q = graph.sum(graph.add("Mul", apart, apart), 2)
+    return graph.add("MatMul", write(KERNELS[part.shape], graph, q=q), graph.keep(weights))
+
+
+_PARTS = {"waves": _waves, "lines": _lines, "tables": _tables, "kernels": _kernels}
+
+
+def _mapped(graph: _Graph, mapping: RowMap, rows: str) -> str:
+    """All outputs of a kind together, then put in their order."""
+    kinds = [output.kind for output in mapping.outputs]
+    parts, order = [], []
+    for kind in dict.fromkeys(kinds):
+        order += [o for o, each in enumerate(kinds) if each == kind]
+        chosen = [output for output in mapping.outputs if output.kind == kind]
+        x = graph.columns(rows, [output.source for output in chosen])
+        names = {name: graph.keep(values) for name, values in
+                 zip("abcd", np.array([output.numbers for output in chosen]).T, strict=True) if name in FORMS[kind]}
+        if kind == "rank":
+            names = _knots(graph, [output.knots for output in chosen], [output.heights for output in chosen], x)
+        value = write(FORMS[kind], graph, x=x, **names)
+        missing, divisors = (graph.keep(values) for values in
+                             np.array([(output.missing, output.divisor) for output in chosen]).T)
+        parts.append(graph.add("Div", graph.add("Where", graph.add("IsNaN", x), missing, value), divisors))
+    z = graph.columns(graph.add("Concat", *parts, axis=1), np.argsort(order))
+    return _filled(graph, mapping, rows, z) if mapping.fills else z
+
+
+def _knots(graph: _Graph, knots: Sequence[Array], heights: Sequence[Array], x: str) -> dict[str, str]:
+    """Before each x the knot, its height and the slope from there; how many knots are not above x leads to them."""
+    counts = [len(each) for each in knots]
+    padded = np.full((len(knots), max(counts)), np.inf)
+    for i, each in enumerate(knots):
+        padded[i, : len(each)] = each
+    not_above = graph.add("GreaterOrEqual", graph.add("Unsqueeze", x, graph.keep([2], np.int64)), graph.keep(padded))
+    places = graph.sum(graph.add("Cast", not_above, to_=INT64), 2)
+    places = graph.add("Add", places, graph.keep(np.cumsum([0, *counts[:-1]]) + np.arange(len(counts)), np.int64))
+    tables = {
+        "knot": [np.concatenate([each[:1], each]) for each in knots],
+        "height": [np.concatenate([each[:1], each]) for each in heights],
+        "slope": [np.concatenate([[0.0], np.diff(y) / np.diff(x), [0.0]]) for x, y in zip(knots, heights, strict=True)]}
+    return {name: graph.add("Gather", graph.keep(np.concatenate(table)), places) for name, table in tables.items()}
+
+
+def _filled(graph: _Graph, mapping: RowMap, rows: str, z: str) -> str:
+    """Outputs told from others where their value is missing: a sum over some of them, one after the other."""
+    n_outputs, fills = len(mapping.outputs), mapping.fills
+    chosen = [fill.output for fill in fills]
+    neutral = np.array(mapping.neutral)
+    apart = graph.add("Sub", z, graph.keep(neutral))
+    told = graph.keep(neutral[chosen].reshape(1, -1))
+    for k in range(max(len(fill.telling) for fill in fills)):
+        telling = [fill.telling[k] if k < len(fill.telling) else 0 for fill in fills]
+        factors = [fill.factors[k] if k < len(fill.telling) else 0.0 for fill in fills]
+        told = graph.add("Add", told, graph.add("Mul", graph.keep(factors), graph.columns(apart, telling)))
+    told = graph.add("Where", graph.add("IsNaN", told), graph.keep(neutral[chosen]), told)
+    told = graph.add("Max", told, graph.keep([fill.low for fill in fills]))
+    told = graph.add("Min", told, graph.keep([fill.high for fill in fills]))
+    missing = graph.add("IsNaN", graph.columns(rows, [mapping.outputs[output].source for output in chosen]))
+    both = graph.add("Concat", z, graph.add("Where", missing, told, graph.columns(z, chosen)), axis=1)
+    places = np.arange(n_outputs)
+    places[chosen] = n_outputs + np.arange(len(chosen))
+    return graph.columns(both, places)
+
+
+def _answers(graph: _Graph, function: Function, scores: str, element: int) -> list[bytes]:
+    """Outputs as those of scikit-learn's converters are named, and the scores of a classifier beside them."""
+    answer = function.answer
+    h = graph.add("Identity", scores, to="scores" if answer.labels is not None else "")
+    formula = write(answer.formula, graph, h=h, **{name: graph.keep(value) for name, value in answer.numbers.items()
+                                                   if name in answer.formula})
+    if answer.labels is None:
+        if answer.least:
+            graph.add("ReduceMin", formula, to="variable", axes=[1], keepdims=1)
+        else:
+            graph.add("Identity", formula, to="variable")
+        return [value_info("variable", element, [_ROWS, function.n_answers])]
+    if len(answer.labels) == 2:
+        graph.add("Concat", graph.add("Sub", graph.keep(1.0), formula), formula, to="probabilities", axis=1)
+        positive = graph.add("Greater", h, graph.keep(0.0))
+        chosen = graph.sum(graph.add("Cast", positive, to_=INT64), 1)
+    else:
+        graph.add("Softmax", formula, to="probabilities", axis=1)
+        chosen = graph.add("ArgMax", h, axis=1, keepdims=0)
+    labels = np.array(answer.labels)
+    texts = labels.dtype.kind not in "iub" or labels.dtype == np.uint64
+    graph.add("Gather", graph.keep(labels.astype(str) if texts else labels, None if texts else np.int64), chosen,
+              to="label")
+    return [value_info("label", STRING if texts else INT64, [_ROWS]),
+            value_info("probabilities", element, [_ROWS, function.n_answers]),
+            value_info("scores", element, [_ROWS, function.intercept.size])]

@@ -1,0 +1,73 @@
+"""ONNX messages in the wire format of protocol buffers; the numbers of fields are those of onnx.proto, version 1.8."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .function import Array
+
+# Types of elements.
+FLOAT, INT64, STRING, BOOL, DOUBLE = 1, 7, 8, 9, 11
+_TYPES = {"f4": FLOAT, "f8": DOUBLE, "i8": INT64, "b1": BOOL}
+
+_INT, _INTS = 2, 7  # types of attributes
+_IR_VERSION, _DOMAIN = 7, ""
+
+
+def _varint(value: int) -> bytes:
+    value %= 1 << 64
+    parts = bytearray()
+    while value > 127:
+        parts.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*parts, value])
+
+
+def _field(number: int, value: int | str | bytes) -> bytes:
+    """One field: a whole number, or a text, message or bytes with their length before them."""
+    if isinstance(value, int):
+        return _varint(number << 3) + _varint(value)
+    content = value.encode() if isinstance(value, str) else value
+    return _varint(number << 3 | 2) + _varint(len(content)) + content
+
+
+def _fields(number: int, values: Sequence[int | str | bytes]) -> bytes:
+    return b"".join(_field(number, value) for value in values)
+
+
+def _attribute(name: str, value: int | Sequence[int]) -> bytes:
+    if isinstance(value, int):
+        return _field(1, name) + _field(3, value) + _field(20, _INT)
+    return _field(1, name) + _fields(8, value) + _field(20, _INTS)
+
+
+def node(operator: str, inputs: Sequence[str], output: str, attributes: Mapping[str, int | Sequence[int]]) -> bytes:
+    """NodeProto of one output."""
+    return (_fields(1, inputs) + _field(2, output) + _field(3, output) + _field(4, operator)
+            + _fields(5, [_attribute(name, value) for name, value in attributes.items()]))
+
+
+def tensor(name: str, values: Array) -> bytes:
+    """TensorProto of numbers or of text."""
+    head = _fields(1, values.shape)
+    if values.dtype.kind in "UO":
+        return head + _field(2, STRING) + _fields(6, [str(text).encode() for text in values.ravel()]) + _field(8, name)
+    raw: NDArray[np.generic] = values.astype(values.dtype.newbyteorder("<"), order="C")
+    return head + _field(2, _TYPES[raw.dtype.str[1:]]) + _field(8, name) + _field(9, raw.tobytes())
+
+
+def value_info(name: str, element: int, shape: Sequence[int | str]) -> bytes:
+    """ValueInfoProto of a tensor; a text in its shape names a size that is not known."""
+    sizes = [_field(1, size) if isinstance(size, int) else _field(2, size) for size in shape]
+    kind = _field(1, element) + _field(2, _fields(1, sizes))
+    return _field(1, name) + _field(2, _field(1, kind))
+
+
+def model(opset: int, version: str, nodes: Sequence[bytes], tensors: Sequence[bytes], inputs: Sequence[bytes],
+          outputs: Sequence[bytes]) -> bytes:
+    """ModelProto."""
+    graph = (_fields(1, nodes) + _field(2, "rffkern") + _fields(5, tensors) + _fields(11, inputs)
+             + _fields(12, outputs))
+    return (_field(1, _IR_VERSION) + _field(2, "rffkern") + _field(3, version) + _field(7, graph)
+            + _field(8, _field(1, _DOMAIN) + _field(2, opset)))

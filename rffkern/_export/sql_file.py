@@ -1,0 +1,257 @@
+"""One SELECT that DuckDB, SQLite and PostgreSQL run unchanged.
+
+Terms and cells are rows of VALUES, joined with the rows of the table: no expression is longer than a row has columns,
+and none is deeper than some tens.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidInputError
+from .formulas import FORMS, KERNELS, LINE, TextWriter, write
+from .function import Array, Function, Output, Part, RowMap
+
+_Summed = tuple[list[str], str]  # tables, and the SELECT of what a part adds to the scores
+
+# Where an engine limits the columns of a result: 1,664 in PostgreSQL and 2,000 in SQLite.
+_MOST_COLUMNS = 1600
+
+# Exponentials of less are nothing: PostgreSQL refuses products that are too small for a number.
+_LEAST_LOG = -400.0
+
+
+def _number(value: float) -> str:
+    """The shortest text that reads back: with an exponent, as DuckDB takes others for decimal fractions."""
+    text = repr(value)
+    return text if "e" in text else text.removesuffix(".0") + "e0"
+
+
+def _exact(value: float) -> str:
+    """A number that all engines read to the last bit; SQLite may round one of more than 15 digits wrongly."""
+    text = _number(value)
+    above, below = value.as_integer_ratio()
+    if len(text.partition("e")[0].lstrip("-0.").replace(".", "")) <= 15 or max(abs(above), below) >= 2**63:
+        return text
+    return f"CAST({above}e0 AS double precision) / {below}e0"
+
+
+_FUNCTIONS = {
+    "where": "CASE WHEN {} THEN {} ELSE {} END", "max": "CASE WHEN {0} > {1} THEN {0} ELSE {1} END",
+    "min": "CASE WHEN {0} < {1} THEN {0} ELSE {1} END", "log": "ln({})",
+    "exp": f"CASE WHEN {{0}} < {_number(_LEAST_LOG)} THEN 0e0 ELSE exp({{0}}) END"}
+_FUNCTIONS = {name: f"({pattern})" for name, pattern in _FUNCTIONS.items()}
+_WRITER = TextWriter(_FUNCTIONS, "{}({})", _exact)
+
+
+def _name(text: str) -> str:
+    """An identifier as it is."""
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _literal(value: Any) -> str:
+    """A label."""
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return _number(value) if isinstance(value, float) else str(value).upper()
+
+
+def _sum(terms: Sequence[str]) -> str:
+    """A sum in which no addition is deep inside another."""
+    if len(terms) < 2:
+        return terms[0] if terms else "0e0"
+    half = len(terms) // 2
+    return f"({_sum(terms[:half])} + {_sum(terms[half:])})"
+
+
+def _search(x: str, bounds: Sequence[str], leaves: Sequence[str]) -> str:
+    """The leaf after the last of increasing bounds that is not above x, by halves."""
+    if not bounds:
+        return leaves[0]
+    half = len(bounds) // 2
+    return (f"CASE WHEN {x} >= {bounds[half]} THEN {_search(x, bounds[half + 1 :], leaves[half + 1 :])} "
+            f"ELSE {_search(x, bounds[:half], leaves[: half + 1])} END")
+
+
+def _stage(name: str, columns: Sequence[str], source: str) -> str:
+    """A table that is computed once."""
+    return f"{name} AS MATERIALIZED (SELECT {', '.join(columns)} FROM {source})"
+
+
+def _values(name: str, columns: Sequence[str], rows: Sequence[Sequence[float]], whole: int = 0) -> Iterator[str]:
+    """A table of numbers, the first columns of which are whole; as a plain list it would be decimal fractions."""
+    lines = (", ".join([*(str(int(value)) for value in row[:whole]), *map(_number, row[whole:])]) for row in rows)
+    yield f"{name}_text ({', '.join(columns)}) AS (VALUES\n" + ",\n".join(f"({line})" for line in lines) + ")"
+    yield _stage(name, [*columns[:whole], *(f"CAST({each} AS double precision) AS {each}" for each in columns[whole:])],
+                 f"{name}_text")
+
+
+def sql_file(function: Function, table: str, key: str) -> str:
+    """The text of the statement."""
+    n_outputs = function.intercept.size
+    if function.n_columns + 2 * function.n_features + n_outputs + function.n_answers > _MOST_COLUMNS:
+        raise InvalidInputError(f"a SELECT would need more than {_MOST_COLUMNS} columns for a model of "
+                                f"{function.n_features} features and {n_outputs} outputs, which databases refuse; "
+                                "export it to another target")
+    columns = [f"CAST(t.{_name(name)} AS double precision) AS x{j}" for j, name in enumerate(function.column_names())]
+    stages = [_stage("rff_x", [f"t.{_name(key)} AS id", *columns], ".".join(map(_name, table.split("."))) + " t")]
+    if function.mapping is None:
+        features, source = [f"x{j} AS z{j}" for j in range(function.n_columns)], "rff_x"
+    else:
+        stages += _mapped(function.mapping)
+        features, source = [f"z{j}" for j in range(function.n_features)], "rff_z"
+    centers = [part.arrays["center"].tolist() for part in function.parts if "center" in part.arrays]
+    apart = [f"{feature.split()[0]} - {_number(center)} AS u{j}"
+             for each in centers[:1] for j, (feature, center) in enumerate(zip(features, each, strict=True))]
+    stages.append(_stage("rff_row", ["id", *features, *apart], source))
+    # A row that lacks a number gets nothing.
+    absent = "0e0 * " + _sum([f"z{j}" for j in range(function.n_features)])
+    sums = [f"SELECT id, {', '.join(f'{_number(b)} + {absent}' for b in function.intercept.tolist())} FROM rff_row"]
+    for part in function.parts:
+        named, summed = _PARTS[part.kind](part, n_outputs)
+        stages += named
+        sums.append(summed)
+    outputs = [f"h{k}" for k in range(n_outputs)]
+    stages.append(f"rff_sums (id, {', '.join(outputs)}) AS (\n" + "\nUNION ALL\n".join(sums) + ")")
+    stages.append(_stage("rff_scores", ["id", *(f"CASE WHEN COUNT({h}) = COUNT(*) THEN SUM({h}) END AS {h}"
+                                                for h in outputs)], "rff_sums GROUP BY id"))
+    labels = function.answer.labels
+    if labels is not None and len(labels) > 2:
+        stages.append(_stage("rff_odds", ["*", *(f"{_answer(function, h)} AS o{k}" for k, h in enumerate(outputs))],
+                             "rff_scores"))
+    columns = [f"id AS {_name(key)}", *(_predictions if labels is None else _classes)(function, outputs)]
+    source = "rff_scores" if labels is None or len(labels) == 2 else "rff_odds"
+    return (f"-- {function.title}, as rffkern exported it.\nWITH\n" + ",\n".join(stages)
+            + f"\nSELECT {', '.join(columns)}\nFROM {source};\n")
+
+
+def _mapped(mapping: RowMap) -> Iterator[str]:
+    """Tables rff_m, of which missing values are neutral, and rff_z."""
+    outputs = [f"z{o}" for o in range(len(mapping.outputs))]
+    kept = sorted({mapping.outputs[fill.output].source for fill in mapping.fills})
+    yield _stage("rff_z" if not kept else "rff_m", ["id", *(f"x{j}" for j in kept), *(
+        f"{_form(output)} AS {z}" for z, output in zip(outputs, mapping.outputs, strict=True))], "rff_x")
+    if not kept:
+        return
+    for fill in mapping.fills:
+        terms = [f"{_number(factor)} * (z{k} - {_exact(mapping.neutral[k])})"
+                 for k, factor in zip(fill.telling.tolist(), fill.factors.tolist(), strict=True)]
+        told = _WRITER.call("add", _exact(mapping.neutral[fill.output]), _sum(terms))
+        held = _WRITER.call("min", _exact(fill.high), _WRITER.call("max", _exact(fill.low), told))
+        z = outputs[fill.output]
+        outputs[fill.output] = (f"CASE WHEN x{mapping.outputs[fill.output].source} IS NULL THEN {held} ELSE {z} END "
+                                f"AS {z}")
+    yield _stage("rff_z", ["id", *outputs], "rff_m")
+
+
+def _form(output: Output) -> str:
+    """A mapped column."""
+    x = f"x{output.source}"
+    if output.kind == "rank":
+        knots, heights = output.knots.tolist(), output.heights.tolist()
+        slopes = [(heights[i + 1] - heights[i]) / (knots[i + 1] - knots[i]) for i in range(len(knots) - 1)]
+        pieces = [write(FORMS["rank"], _WRITER, x=x, knot=_exact(knot), height=_exact(height), slope=_exact(slope))
+                  for knot, height, slope in zip(knots, heights, slopes, strict=False)]
+        value = _search(x, [*map(_exact, knots)], [_exact(heights[0]), *pieces, _exact(heights[-1])])
+    else:
+        bounds = {name: _exact(value) if math.isfinite(value) else _number(math.copysign(1e308, value))
+                  for name, value in zip("abcd", output.numbers, strict=True)}
+        value = write(FORMS[output.kind], _WRITER, x=x, **bounds)
+    value = f"CASE WHEN {x} IS NULL THEN {_exact(output.missing)} ELSE {value} END"
+    return value if output.divisor == 1 else f"{value} / ({_exact(output.divisor)})"
+
+
+def _columns(prefix: str, size: int) -> list[str]:
+    return [f"{prefix}{i}" for i in range(size)]
+
+
+def _terms(rows: Array, n_outputs: int, name: str, columns: Sequence[str], values: Sequence[str]) -> _Summed:
+    """Every row with every term and what it is worth, v: expressions one after the other, which may read v before."""
+    weights = _columns("a", n_outputs)
+    source = f"rff_row CROSS JOIN {name}"
+    for value in values:
+        source = f"(SELECT id, {value} AS v, {', '.join(weights)} FROM {source}) p"
+    return ([*_values(name, [*columns, *weights], rows.tolist())],
+            f"SELECT id, {', '.join(f'v * {weight}' for weight in weights)} FROM {source}")
+
+
+def _waves(part: Part, n_outputs: int) -> _Summed:
+    omegas, phases, amplitudes, _ = part.arrays.values()
+    read = np.flatnonzero(omegas.any(axis=0))
+    angle = _sum([f"w{i} * u{j}" for i, j in enumerate(read.tolist())]) + " - p"
+    return _terms(np.column_stack([omegas[:, read], phases, amplitudes]), n_outputs, "rff_waves",
+                  [*_columns("w", len(read)), "p"], [f"cos({angle})"])
+
+
+def _kernels(part: Part, n_outputs: int) -> _Summed:
+    centers, weights, inverse_lengthscales = part.arrays.values()
+    read = np.flatnonzero(inverse_lengthscales)
+    apart = [f"((z{j} - c{i}) * {_number(inverse_lengthscales[j].item())})" for i, j in enumerate(read.tolist())]
+    return _terms(np.column_stack([centers[:, read], weights]), n_outputs, "rff_kernels", _columns("c", len(read)),
+                  [_sum([f"{each} * {each}" for each in apart]), write(KERNELS[part.shape], _WRITER, q="v")])
+
+
+def _lines(part: Part, n_outputs: int) -> _Summed:
+    slopes = part.arrays["slopes"].tolist()
+    sums = [_sum([write(LINE, _WRITER, slope=_number(slope[k]), x=f"u{j}") for j, slope in enumerate(slopes)
+                  if slope[k]]) for k in range(n_outputs)]
+    return [], f"SELECT id, {', '.join(sums)} FROM rff_row"
+
+
+def _tables(part: Part, n_outputs: int) -> _Summed:
+    columns, thresholds, steps, starts, values = (array.tolist() for array in part.arrays.values())
+    cells = [_sum([str(start), *(f"CASE WHEN z{j} > {_exact(threshold)} THEN {step} ELSE 0 END"
+                                 for j, threshold, step in zip(*asked, strict=True) if step)])
+             for start, *asked in zip(starts, columns, thresholds, steps, strict=True)]
+    number = np.arange(len(values))[:, None]
+    stages = [*_values("rff_cells", ["cell", *_columns("a", n_outputs)], np.hstack([number, values]).tolist(), 1),
+              f"rff_tables (t) AS (VALUES {', '.join(f'({t})' for t in range(len(starts)))})"]
+    found = _search("t", [str(t) for t in range(1, len(starts))], cells)
+    return stages, (f"SELECT id, {', '.join(_columns('a', n_outputs))} FROM (SELECT id, {found} AS c FROM rff_row "
+                    "CROSS JOIN rff_tables) p CROSS JOIN rff_cells WHERE cell = c")
+
+
+_PARTS = {"waves": _waves, "lines": _lines, "tables": _tables, "kernels": _kernels}
+
+
+def _answer(function: Function, h: str) -> str:
+    """What the formula of the answer makes of a score."""
+    numbers = {name: _number(value) for name, value in function.answer.numbers.items()}
+    return write(function.answer.formula, _WRITER, h=h, **numbers)
+
+
+def _predictions(function: Function, outputs: Sequence[str]) -> Iterator[str]:
+    """Columns of the result of all but classifiers."""
+    if function.answer.least:
+        yield f"{_chosen(outputs, outputs, '<=')} AS prediction"
+    elif len(outputs) == 1:
+        yield f"{_answer(function, outputs[0])} AS prediction"
+    else:
+        yield from (f"{_answer(function, h)} AS prediction_{k}" for k, h in enumerate(outputs))
+
+
+def _classes(function: Function, outputs: Sequence[str]) -> Iterator[str]:
+    """The most likely label, probabilities and scores."""
+    given = function.answer.labels or []
+    labels = [*map(_literal, given)]
+    if len(labels) == 2:
+        yield f"CASE WHEN h0 > 0 THEN {labels[1]} WHEN h0 <= 0 THEN {labels[0]} END AS label"
+        positive = _answer(function, "h0")
+        probabilities = [f"1e0 - {positive}", positive]
+    else:
+        yield f"{_chosen(outputs, labels, '>=')} AS label"
+        odds = _columns("o", len(labels))
+        probabilities = ["1e0 / " + _sum([write("exp(min(700, a - b))", _WRITER, a=other, b=own) for other in odds])
+                         for own in odds]
+    names = [_name(f"probability_{label}") for label in given]
+    yield from (f"{value} AS {name}" for value, name in zip(probabilities, names, strict=True))
+    yield from (f"{h} AS {'score' if len(outputs) == 1 else f'score_{k}'}" for k, h in enumerate(outputs))
+
+
+def _chosen(outputs: Sequence[str], results: Sequence[str], sign: str) -> str:
+    """The result of the first output that is the largest or least."""
+    cases = [f"WHEN {' AND '.join(f'{h} {sign} {other}' for other in outputs[k + 1 :])} THEN {result}"
+             for k, (h, result) in enumerate(zip(outputs[:-1], results, strict=False))]
+    return f"CASE WHEN {outputs[0]} IS NULL THEN NULL {' '.join(cases)} ELSE {results[-1]} END"

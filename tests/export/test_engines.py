@@ -1,0 +1,57 @@
+"""Exported models give what the models give, in the programs that run them."""
+
+import pathlib
+import tempfile
+
+import pytest
+from exporting.engines import ENGINES, SUFFIXES, errors_of, lacking, of_model, postgresql
+from helpers.exported import CASES, model_of, rounding
+
+import rffkern
+
+# What engines run that start slowly, and of which others run the same file or the same loops.
+FEW = ("fourier_boosting", "sparse_kernel", "every form, gaps", "odd column names, gaps", "four classes, odd labels",
+       "two classes, squared loss", "counts", "tables alone")
+
+
+def check(case, engine, run, folder):
+    model, X = model_of(case)
+    expected = of_model(model, X)
+    target = ENGINES[engine][0]
+    path = folder / f"model{SUFFIXES[target]}"
+    rffkern.export(model, path, to=target)
+    errors = errors_of(run(path, X, expected), expected)
+    assert errors.ulp <= rounding(case)
+    assert errors.answers <= 1e-15 * rounding(case)
+    assert errors.labels == 1
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("engine", ["numpy", "c", "onnx", "sqlite"])
+def test_all(case, engine, tmp_path):
+    if lacking(engine):
+        pytest.skip(f"{', '.join(lacking(engine))} not found")
+    check(case, engine, ENGINES[engine][1], tmp_path)
+
+
+@pytest.mark.parametrize("case", FEW)
+@pytest.mark.parametrize("engine", ["js", "duckdb"])
+def test_some(case, engine, tmp_path):
+    if lacking(engine):
+        pytest.skip(f"{', '.join(lacking(engine))} not found")
+    check(case, engine, ENGINES[engine][1], tmp_path)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    if lacking("postgresql"):
+        pytest.skip(f"{', '.join(lacking('postgresql'))} not found")
+    with tempfile.TemporaryDirectory() as name:  # whose path is short enough for a socket
+        pathlib.Path(name).chmod(0o755)
+        with postgresql(pathlib.Path(name, "server")) as run:
+            yield run
+
+
+@pytest.mark.parametrize("case", FEW)
+def test_in_postgresql(case, server, tmp_path):
+    check(case, "postgresql", server, tmp_path)

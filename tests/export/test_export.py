@@ -1,0 +1,160 @@
+"""`rffkern.export`: its arguments, what it refuses, and what stands in the files."""
+
+import sqlite3
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from exporting.engines import ENGINES, lacking, of_model
+from helpers.exported import model_of, rows, smooth_kernels
+
+import rffkern
+from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError, KernelExpansion, NotFittedError
+from rffkern._export.conditioning import conditioning
+from rffkern._export.export import TARGETS
+
+GBRFF2, BOOSTED = "two classes, exponential loss", "fourier_boosting"
+
+
+def exported(model, folder, **options):
+    """The text, or bytes, of an exported model."""
+    path = folder / "out"
+    rffkern.export(model, path, **options)
+    return path.read_bytes() if options["to"] == "onnx" else path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("options", [
+    {"to": "rust"}, {"to": "c", "table": "t"}, {"to": "sql", "name": "n"}, {"to": "sql", "key": ""},
+    {"to": "c", "name": "two words"}, {"to": "c", "name": "1st"}, {"to": "onnx", "precision": "half"},
+    {"to": "js", "precision": "single"}, {"to": "sql", "table": 3}, {"to": "sql", "table": "a\nb"}],
+    ids=lambda options: " ".join(map(str, options.values())))
+def test_bad_options(options, tmp_path):
+    with pytest.raises(InvalidInputError, match=next(reversed(options))):
+        rffkern.export(model_of(GBRFF2)[0], tmp_path / "out", **options)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_what_is_no_model(tmp_path):
+    for thing in (ColumnMap().fit([[1.0], [2.0]]), "model.npz", GBRFF2Classifier):
+        with pytest.raises(InvalidInputError, match="model must be a fitted estimator"):
+            rffkern.export(thing, tmp_path / "out", to="c")
+    with pytest.raises(NotFittedError, match="GBRFF2Classifier"):
+        rffkern.export(GBRFF2Classifier(), tmp_path / "out", to="c")
+    with pytest.raises(TypeError, match="path must be the name of a file"):
+        rffkern.export(model_of(GBRFF2)[0], 3.5, to="c")
+
+
+@pytest.mark.parametrize(("values", "found"), [
+    (np.array(["red", "blue"] * 50), "categories"), (np.arange(100).astype("M8[h]"), "date values")])
+def test_columns_that_are_no_numbers(values, found, tmp_path):
+    table = {"size": rows(n_rows=100)[:, 0], "kind": values}
+    model = GBRFF2Classifier(2, columns=ColumnMap(), random_state=0).fit(table, table["size"] > 0)
+    with pytest.raises(InvalidInputError, match=f"column 'kind' of the model holds {found}"):
+        rffkern.export(model, tmp_path / "out", to="c")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_model_is_always_the_same_file(target, tmp_path):
+    first = exported(model_of(BOOSTED)[0], tmp_path, to=target)
+    assert exported(model_of(BOOSTED)[0], tmp_path, to=target) == first
+
+
+def test_c_names(tmp_path):
+    text = exported(model_of(GBRFF2)[0], tmp_path, to="c", name="ring")
+    for name in ("void ring_scores(", "void ring_probabilities(", "int ring_class(", 'ring_labels[2] = {"no", "yes"}'):
+        assert name in text
+
+
+def test_the_numpy_file_imports_numpy_alone(tmp_path):
+    (tmp_path / "model.py").write_text(exported(model_of(BOOSTED)[0], tmp_path, to="numpy"))
+    program = "import sys, model; print({name.partition('.')[0] for name in sys.modules} & {'rffkern', 'model'})"
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "{'model'}\n"
+
+
+# --- SQL
+
+def sqlite(text, statement, *values):
+    """The rows that a SELECT gives for a table."""
+    connection = sqlite3.connect(":memory:")
+    connection.execute(statement)
+    connection.executemany(f"INSERT INTO \"my rows\" VALUES ({', '.join('?' * len(values[0]))})", values)
+    found = connection.execute(text)
+    names = [column[0] for column in found.description]
+    found = sorted(found.fetchall())
+    connection.close()
+    return names, found
+
+
+def test_sql_names_and_rows_without_numbers(tmp_path):
+    model = GBRFF2Classifier(3, random_state=0).fit(rows(2, n_rows=60), rows(2, n_rows=60)[:, 0] > 0)
+    text = exported(model, tmp_path, to="sql", table="main.my rows", key='a "key"')
+    names, found = sqlite(text, 'CREATE TABLE "my rows" ("a ""key""" text, x1 real, more text, x0 real)',
+                          ("first", 0.25, "?", 1.5), ("second", None, "?", 1.5))
+    assert names == ['a "key"', "label", "probability_False", "probability_True", "score"]
+    assert found[0][4] == pytest.approx(model.decision_function([[1.5, 0.25]])[0])
+    assert found[1] == ("second", None, None, None, None)
+
+
+def test_sql_never_takes_a_column_that_is_not_there_for_text(tmp_path):
+    """SQLite takes an unknown name in quotes for text, unless it names the table too."""
+    text = exported(model_of(GBRFF2)[0], tmp_path, to="sql", table="my rows")
+    with pytest.raises(sqlite3.OperationalError, match="no such column"):
+        sqlite(text, 'CREATE TABLE "my rows" (id integer, x0 real, x1 real)', (1, 2.0, 3.0))
+
+
+def test_sql_of_too_many_columns(tmp_path):
+    wide = rffkern.FourierExpansion(np.ones((1, 900)), [0.0], [[1.0]], [0.0], np.zeros(900))
+    with pytest.raises(InvalidInputError, match="more than 1600 columns"):
+        rffkern.export(wide, tmp_path / "out", to="sql")
+
+
+# --- ONNX
+
+@pytest.mark.skipif(bool(lacking("onnx")), reason="needs onnx and onnxruntime")
+@pytest.mark.parametrize(("case", "outputs"), [
+    (GBRFF2, {"label": "tensor(string)", "probabilities": "tensor(double)", "scores": "tensor(double)"}),
+    ("two classes, whole numbers", {"label": "tensor(int64)", "probabilities": "tensor(double)",
+                                    "scores": "tensor(double)"}),
+    ("several quantiles", {"variable": "tensor(double)"})])
+def test_onnx_names_are_those_of_converters(case, outputs, tmp_path):
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(exported(model_of(case)[0], tmp_path, to="onnx"))
+    assert {output.name: output.type for output in session.get_outputs()} == outputs
+    (given,) = session.get_inputs()
+    assert (given.name, given.type, given.shape[0]) == ("X", "tensor(double)", "rows")
+
+
+@pytest.mark.skipif(bool(lacking("onnx")), reason="needs onnx and onnxruntime")
+@pytest.mark.parametrize("case", [GBRFF2, BOOSTED, "sparse_kernel", "every form, gaps", "tables alone"])
+def test_onnx_in_single_precision(case, tmp_path):
+    model, X = model_of(case)
+    X = X.astype(np.float32)
+    expected = of_model(model, X.astype(np.float64))
+    rffkern.export(model, tmp_path / "model.onnx", to="onnx", precision="single")
+    found = ENGINES["onnx"][1](tmp_path / "model.onnx", X, expected)
+    assert found.answers.dtype == np.float32
+    assert np.abs(found.answers - expected.answers).max() <= 1e-4 * np.abs(expected.answers).max()
+
+
+# --- sums that cancel
+
+def test_single_precision_is_refused_where_terms_cancel(tmp_path):
+    model = smooth_kernels()
+    assert conditioning(model) > 1e4
+    with pytest.raises(InvalidInputError, match="the weights of the terms cancel: without their signs"):
+        rffkern.export(model, tmp_path / "out", to="onnx", precision="single")
+    rffkern.export(model, tmp_path / "out", to="onnx")
+    far = rffkern.FourierExpansion([[1.0]], [1e9], [[1.0]], [0.0], [0.0])
+    with pytest.raises(InvalidInputError, match="needs double precision, as its numbers are too large, or its phases"):
+        rffkern.export(far, tmp_path / "out", to="onnx", precision="single")
+
+
+def test_conditioning_by_hand():
+    kernels = KernelExpansion([[0.0], [0.0]], [[3.0, 1.0], [-1.0, 1.0]], [5.0, 5.0], [1.0])
+    assert conditioning(kernels) == 2.0  # (3 + 1) / (3 - 1), and 1
+    assert conditioning(KernelExpansion(np.empty((0, 1)), np.empty((0, 1)), [0.0], [1.0])) == 1.0
+    assert conditioning(KernelExpansion([[0.0], [0.0]], [[1.0], [-1.0]], [5.0], [1.0])) > 1e299
+    assert conditioning(KernelExpansion([[0.0]], [[0.0]], [5.0], [1.0])) == 1.0

@@ -1,0 +1,1 @@
+"""Exported models in the programs that run them, beside the models themselves."""
