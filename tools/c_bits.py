@@ -150,7 +150,7 @@ def show(name, other, worst, columns, limit):
     """Print a line; whether scores are within a limit, and labels equal where it is 0."""
     print(f"{name:24s} {other:14s}" + "".join(f"{worst.get(column, 0):14.4g}" for column in columns), flush=True)
     if limit == 0:
-        return worst["float64"] == worst["float32"] == worst["labels"] == 0
+        return worst["float64"] == worst["float32"] == worst.get("labels", 0) == 0
     return worst["of terms"] <= limit
 
 

@@ -16,7 +16,6 @@ from rffkern import (
     save,
 )
 
-
 FAR = 50  # one row of so many may lie far out
 
 
