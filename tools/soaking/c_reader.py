@@ -13,7 +13,7 @@ import rffkern
 from soaking import files
 
 DRIVER = pathlib.Path(__file__).with_suffix(".c")
-SANITIZERS = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 ACCEPTED, UNSUPPORTED = 0, 10
 
 # Parameters that the reader in C looks at, as arrays depend on them; `columns` of all families.
@@ -90,8 +90,8 @@ def repaired(content, original):
     if isinstance(params, dict) and isinstance(trained, dict):
         read = {name: params[name] for name in READ.get(header["family"], ()) if name in params}
         if "columns" in params:
-            both = isinstance(params["columns"], dict) and isinstance(trained["columns"], dict)
-            read["columns"] = trained["columns"] if both else params["columns"]
+            is_map = isinstance(params["columns"], dict) and trained["columns"] is not None
+            read["columns"] = trained["columns"] if is_map else params["columns"]
         header["params"] = {**trained, **read}
     if isinstance(header.get("columns"), dict) and isinstance(before.get("columns"), dict):
         header["columns"] = {**header["columns"], "params": before["columns"]["params"]}
