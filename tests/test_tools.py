@@ -26,10 +26,10 @@ def test_evaluations_of_kernels(call):
     assert "ns per row" in done.stdout
 
 
-@pytest.mark.parametrize("tool", ["bench", "bits", "c_reader_fuzz", "check_wheel", "draw_boundary", "file_changes",
-                                  "import_cost", "latency", "make_fixtures", "reproduce", "boosting/ablation",
-                                  "boosting/compare",
-                                  "boosting/times", "columns/gaps", "columns/sketch"])
+@pytest.mark.parametrize("tool", ["amalgamate", "bench", "bits", "c_bits", "c_reader_fuzz", "check_wheel",
+                                  "draw_boundary", "file_changes", "import_cost", "latency", "make_fixtures",
+                                  "reproduce", "boosting/ablation", "boosting/compare", "boosting/times",
+                                  "columns/gaps", "columns/sketch"])
 def test_help(tool):
     done = subprocess.run([sys.executable, TOOLS / f"{tool}.py", "--help"], capture_output=True, text=True,
                           cwd=TOOLS.parent / "tests")
@@ -56,6 +56,27 @@ def test_gaps_follow_their_rules(rng):
     table = with_gaps(dressed(X, rng), cells["random30"])
     lacking = [[value is None or value != value for value in column.tolist()] for column in table.values()]
     np.testing.assert_array_equal(np.array(lacking).T, cells["random30"])
+
+
+def test_sources_for_users_keep_their_strings_and_lose_their_comments(tmp_path):
+    """What is included twice is put there once, if a guard says so; if not, it stays a file."""
+    texts = {
+        "main.c": '/* one */\n#include <math.h>\n#include "a.h"\n#include "twice.h"\nint x; /* y\n z */ int y;\n'
+                  '#include "twice.h"\n  #include "a.h"\nconst char *s = "/* \\" */";\n#include "rffkern.h"\n',
+        "a.h": '#ifndef A\n#define A\n#include "b.h"\n    int a;\n#endif\n', "b.h": "int b;\n",
+        "twice.h": "int T;\n", "rffkern.h": "/* kept */\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "out").mkdir()
+    out, sources = tmp_path / "out", [tmp_path / name for name in texts]
+    subprocess.run([sys.executable, TOOLS / "amalgamate.py", out, *sources], check=True)
+    found = {path.name: path.read_text() for path in out.iterdir()}
+    assert sorted(found) == ["main.c", "rffkern.h", "twice.h"]
+    first, rest = found["main.c"].split("\n", 1)
+    assert first.startswith("/* Part of rffkern")
+    assert rest == ('#include <math.h>\n#ifndef A\n#define A\nint b;\nint a;\n#endif\n#include "twice.h"\n'
+                    'int x;   int y;\n#include "twice.h"\nconst char *s = "/* \\" */";\n#include "rffkern.h"\n')
+    assert found["rffkern.h"] == texts["rffkern.h"]
 
 
 def test_constants_that_the_ablation_replaces_are_there():

@@ -147,8 +147,10 @@ static void rff_round_values(rff_expansion *expansion, const double *values, siz
 /* Files before version 6 have a value for any answers of a table, also for those that contradict each other. */
 static int rff_has_old_values(const rff_file *file, const rff_expansion *expansion, const rff_array *values)
 {
-    return file->version < RFF_SINCE_CELLS && expansion->depth
-           && rff_is_shaped(values, 2, expansion->n_tables, ((size_t)1 << expansion->depth) * expansion->n_outputs);
+    const size_t n_answers = (size_t)1 << expansion->depth;
+    return file->version < RFF_SINCE_CELLS && expansion->depth && values->n_dimensions == 2
+           && values->shape[0] == expansion->n_tables && values->shape[1] % n_answers == 0
+           && values->shape[1] / n_answers == expansion->n_outputs; /* their product may not fit */
 }
 
 /* Where cells begin, and what leads to them.  The number of cells is compared with the number of values there are before

@@ -33,16 +33,16 @@ static void FN(cosines_of_tile)(const rff_expansion *e, const FN_PACKED *p, cons
         const size_t n_block = p->n_padded - term < VM_TERM_BLOCK ? p->n_padded - term : VM_TERM_BLOCK;
         for (k = 0; k < n_block; k += VM_TERMS)
             if (p->ends)
-                FN(project_used)(tile, width, p->ends + term + k, p->columns, p->numbers, p->shifts + term + k,
+                VM(project_used)(tile, width, p->ends + term + k, p->columns, p->numbers, p->shifts + term + k,
                                  h + k * width);
             else
-                FN(project_terms)(tile, d, width, p->numbers + (term + k) * d, p->shifts + term + k, h + k * width);
-        FN(cospi)(h, n_block * width);
+                VM(project_terms)(tile, d, width, p->numbers + (term + k) * d, p->shifts + term + k, h + k * width);
+        VM(cospi)(h, n_block * width);
         for (o = 0; o < e->n_outputs; o++) {
             const REAL *amplitudes = p->amplitudes + o * p->stride + term;
             for (i = 0; i < width; i++) total[i] = 0;
             for (k = 0; k < n_block; k++)
-                if (amplitudes[k] != 0) FN(add_scaled)(h + k * width, width, amplitudes[k], total);
+                if (amplitudes[k] != 0) VM(add_scaled)(h + k * width, width, amplitudes[k], total);
             for (i = 0; i < n_rows; i++) out[i * e->n_outputs + o] += total[i];
         }
     }
@@ -60,11 +60,11 @@ static void FN(cosines_of_row)(const rff_expansion *e, const FN_PACKED *p, const
     for (term = 0; term < p->stride; term += VM_TERM_BLOCK) {
         const REAL *terms = p->terms + term / VM_TILE * size;
         if (term % VM_TILE == 0) {
-            FN(project)(terms, term + VM_TILE < p->stride ? terms + size : terms, d, numbers, 0, u);
-            FN(cospi)(u, VM_TILE);
+            VM(project)(terms, term + VM_TILE < p->stride ? terms + size : terms, d, numbers, 0, u);
+            VM(cospi)(u, VM_TILE);
         }
         for (o = 0; o < e->n_outputs; o++)
-            out[o] += FN(dot_terms)(u + term % VM_TILE, p->amplitudes + o * p->stride + term);
+            out[o] += VM(dot_terms)(u + term % VM_TILE, p->amplitudes + o * p->stride + term);
     }
 }
 
@@ -101,10 +101,10 @@ static void FN(kernels)(const rff_model *model, const rff_rows *X, size_t row, s
         for (o = 0; o < k_outputs; o++)
             for (i = 0; i < width; i++) total[o * VM_TILE + i] = e->intercept[o];
         for (term = 0; term < p->n_padded; term += VM_TERMS) {
-            FN(distances)(tile, e->n_features, width, p->numbers + term * e->n_features, u);
-            for (k = 0; k < VM_TERMS; k++) FN(decay)(u + k * VM_TILE, width);
+            VM(distances)(tile, e->n_features, width, p->numbers + term * e->n_features, u);
+            for (k = 0; k < VM_TERMS; k++) VM(decay)(u + k * VM_TILE, width);
             for (o = 0; o < k_outputs; o++)
-                FN(add_columns)(u, VM_TILE, VM_TERMS, prepared->weights + o * p->n_padded + term, width,
+                VM(add_columns)(u, VM_TILE, VM_TERMS, prepared->weights + o * p->n_padded + term, width,
                                 total + o * VM_TILE);
         }
         for (i = 0; i < some; i++)

@@ -54,7 +54,7 @@ class Label(ctypes.Structure):
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    built = build(tmp_path_factory.mktemp("library"), ("-shared", "-fPIC", *STRICT),
+    built = build(tmp_path_factory.mktemp("library"), ("-shared", "-fPIC", *STRICT, "-Wno-unknown-pragmas"),
                   pathlib.Path(rffkern.get_include(), "rffscore.c"))
     found = ctypes.CDLL(str(built))
     found.rff_error_text.restype = found.rff_feature_name.restype = ctypes.c_char_p

@@ -13,7 +13,7 @@ import rffkern
 from soaking import files
 
 DRIVER = pathlib.Path(__file__).with_suffix(".c")
-SANITIZERS = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 ACCEPTED, UNSUPPORTED = 0, 10
 
 # Parameters that the reader in C looks at, as arrays depend on them; `columns` of all families.
@@ -31,9 +31,10 @@ def compiler():
 def build(folder, options=(), source=DRIVER):
     """The path of a program that is compiled from a file; CalledProcessError with what the compiler says."""
     program = pathlib.Path(folder) / source.stem
-    only = [] if os.path.exists(os.path.join(rffkern.get_include(), "rff_scorer.h")) else ["-DRFF_READER_ONLY"]
-    command = [*compiler().split(), "-std=c99", *options, *only, "-I", rffkern.get_include(), source, "-o", program]
-    subprocess.run([*command, "-lm"], check=True)
+    include = pathlib.Path(rffkern.get_include())
+    scores = "rff_scorer.h" not in (include / "rffscore.c").read_text() or (include / "rff_scorer.h").exists()
+    command = [*compiler().split(), "-std=c99", *options, *([] if scores else ["-DRFF_READER_ONLY"])]
+    subprocess.run([*command, "-I", include, source, "-o", program, "-lm"], check=True)
     return program
 
 
@@ -89,8 +90,8 @@ def repaired(content, original):
     if isinstance(params, dict) and isinstance(trained, dict):
         read = {name: params[name] for name in READ.get(header["family"], ()) if name in params}
         if "columns" in params:
-            both = isinstance(params["columns"], dict) and isinstance(trained["columns"], dict)
-            read["columns"] = trained["columns"] if both else params["columns"]
+            is_map = isinstance(params["columns"], dict) and trained["columns"] is not None
+            read["columns"] = trained["columns"] if is_map else params["columns"]
         header["params"] = {**trained, **read}
     if isinstance(header.get("columns"), dict) and isinstance(before.get("columns"), dict):
         header["columns"] = {**header["columns"], "params": before["columns"]["params"]}
