@@ -89,7 +89,7 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
     """
     if callback is not None and not callable(callback):
         raise InvalidInputError(f"callback must be callable or None, got {type(callback).__name__}")
-    names, data, evaluation, center, scale, _, classes, column_map = training
+    names, data, evaluation, center, scale, _, classes, _, column_map = training
     del training
     parts = [data] if evaluation is None else [data, evaluation]
     n_features = data.X.shape[1]

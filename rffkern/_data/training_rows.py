@@ -1,5 +1,6 @@
 """Checked rows to learn from, with labels or targets, and rows held out beside them."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -69,6 +70,7 @@ class Training(NamedTuple):
     scale: Double  # (n_outputs,)
     inverse_scale: Double  # (n_outputs,) 1 / scale, but 0 for a target that does not vary
     classes: NDArray[Any] | None  # labels, sorted, of a classifier
+    watched: tuple[tuple[str, Any], ...] = ()  # names and rows of an eval_set of several, that of `evaluation` first
     column_map: Any = None  # what has made `rows` of a raw table, whose names `names` are; None without one
 
 
@@ -134,13 +136,37 @@ def check_with_targets(X: Any, y: Any, sample_weight: Any, n_threads: int | None
 
 
 def with_evaluation(training: Training, eval_set: Any) -> Training:
-    """The same with the held-out rows of an eval_set, if there is one."""
-    if isinstance(eval_set, list) and len(eval_set) == 1:
-        eval_set = eval_set[0]
+    """The same with the held-out rows of an eval_set, if there is one; of several, the first are the evaluation."""
     if eval_set is None:
         return training
-    if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
-        raise InvalidInputError("eval_set must be a tuple (X, y) or (X, y, sample_weight), "
+    rows = [(name, _evaluation(training, each)) for name, each in named_sets(eval_set)]
+    return training._replace(evaluation=rows[0][1], watched=tuple(rows) if len(rows) > 1 else ())
+
+
+def named_sets(eval_set: Any) -> list[tuple[str, Any]]:
+    """The sets of rows of an eval_set with their names: one, a list of some, or a dict."""
+    sets = eval_set
+    if isinstance(eval_set, Mapping):
+        sets = list(eval_set.values())
+        if not sets or not all(isinstance(name, str) for name in eval_set):
+            raise InvalidInputError("eval_set must be a dict of names and tuples (X, y) or (X, y, sample_weight), got "
+                                    f"keys {list(eval_set)!r}")
+    elif not isinstance(eval_set, list) or not eval_set or not (
+            len(eval_set) == 1 or all(isinstance(each, tuple) for each in eval_set)):
+        sets = [eval_set]
+    names = list(eval_set) if isinstance(eval_set, Mapping) else [f"valid_{k}" for k in range(len(sets))]
+    return list(zip(names, sets, strict=True))
+
+
+def is_set(eval_set: Any) -> bool:
+    """Whether this has the form of one set of rows."""
+    return isinstance(eval_set, (tuple, list)) and len(eval_set) in (2, 3)
+
+
+def _evaluation(training: Training, eval_set: Any) -> Any:
+    """Checked rows of one set."""
+    if not is_set(eval_set):
+        raise InvalidInputError("eval_set must be a tuple (X, y) or (X, y, sample_weight), or a list or dict of some, "
                                 f"got {type(eval_set).__name__}")
     X, y, sample_weight = (*eval_set, None)[:3]
     n_features = training.rows.X.shape[1]
@@ -149,7 +175,7 @@ def with_evaluation(training: Training, eval_set: Any) -> Training:
     if X.shape[1] != n_features:
         raise InvalidInputError(f"eval_set X must have {n_features} features, got {X.shape[1]}")
     weights = check_weights(sample_weight, X.shape[0], "eval_set sample_weight")
-    return training._replace(evaluation=_without_weightless(_evaluation_rows(training, X, y, weights)))
+    return _without_weightless(_evaluation_rows(training, X, y, weights))
 
 
 def _evaluation_rows(training: Training, X: Any, y: Any, weights: RowWeights) -> Any:

@@ -47,6 +47,7 @@ class Model(Parametrised):
     family: ClassVar[str]  # the name of the family in files and on the command line
     _expansion_form: ClassVar[type[Expansion]] = FourierExpansion
     _has_labels: ClassVar[bool] = True  # whether y are labels
+    _watches: ClassVar[bool] = False  # whether an eval_set may be several sets, of which the first decides
     _keeps_map: ClassVar[bool] = False  # whether `warm_start` takes other rows, which the first map serves too
     _fitted_curves: ClassVar[tuple[str, ...]] = ()  # names of fitted 1-D arrays that belong in a model file
     _curves_since: ClassVar[dict[str, int]] = {}  # of those that older files lack, the format version; empty for these
@@ -157,6 +158,13 @@ class Model(Parametrised):
             return training
         names = getattr(mapped.column_map, "feature_names_in_", None)
         return training._replace(names=names, column_map=mapped.column_map)
+
+    def _check_evaluation(self, training: Training) -> Training:
+        """Refuse several sets of rows held out where a family takes one."""
+        if training.watched and not self._watches:
+            raise InvalidInputError(f"eval_set must be one tuple (X, y) or (X, y, sample_weight) for "
+                                    f"{type(self).__name__}, got {len(training.watched)}")
+        return training
 
     def _automatic_map(self, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> Any:
         """The map, not fitted, that `columns="auto"` stands for on training rows; None for columns as they are."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from .._columns.column_map import ColumnMap, fit_copy, map_rows
 from .._columns.plain import PlainForms
 from .._data.threads import check_n_threads
+from .._data.training_rows import is_set, named_sets
 from .._data.validation import as_numeric
 from .._kernels import packing, scoring
 from ..expansion import Expansion
@@ -53,12 +54,11 @@ def map_more(column_map: ColumnMap | None, X: Any, owner: str) -> MappedTraining
 
 def with_mapped_evaluation(mapped: MappedTraining, eval_set: Any, owner: str) -> MappedTraining:
     """The same with the rows of an eval_set mapped too; what is none is left to the check of eval_set."""
-    if isinstance(eval_set, list) and len(eval_set) == 1:
-        eval_set = eval_set[0]
-    if mapped.column_map is None or not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
+    if mapped.column_map is None:
         return mapped._replace(eval_set=eval_set)
-    X, *rest = eval_set
-    return mapped._replace(eval_set=(map_rows(mapped.column_map, X, owner, "eval_set X"), *rest))
+    sets = {name: (map_rows(mapped.column_map, each[0], owner, "eval_set X"), *each[1:]) if is_set(each) else each
+            for name, each in named_sets(eval_set)}
+    return mapped._replace(eval_set=sets)
 
 
 def score_table(column_map: ColumnMap, expansion: Expansion, X: Any, owner: str, n_threads: int | None) -> Double:

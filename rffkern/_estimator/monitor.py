@@ -3,7 +3,7 @@
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
@@ -99,6 +99,7 @@ class Monitor:
         self.unit = unit  # what a line of progress begins with
         self.train_loss: list[float] = []
         self.eval_loss: list[float] = []
+        self.watched: dict[str, list[float]] = {}  # losses on rows that decide nothing, by name
         self.asked_to_stop = False
         self.started = time.perf_counter()
 
@@ -107,8 +108,10 @@ class Monitor:
         """Number of rounds to keep: those up to the lowest evaluation loss, or all."""
         return self.eval_loss.index(min(self.eval_loss)) if self.eval_loss else len(self.train_loss) - 1
 
-    def record(self, train_loss: float, eval_loss: float | None) -> bool:
+    def record(self, train_loss: float, eval_loss: float | None, watched: Mapping[str, float] | None = None) -> bool:
         """Take the losses after a round (the first call: before any); say whether to go on."""
+        for name, loss in (watched or {}).items():
+            self.watched.setdefault(name, []).append(loss)
         self.train_loss.append(train_loss)
         if eval_loss is not None:
             self.eval_loss.append(eval_loss)
@@ -122,9 +125,11 @@ class Monitor:
         self.asked_to_stop = self.callback is not None and bool(self.callback(info))
         return not (finished or self.asked_to_stop)
 
-    def resume(self, train_loss: Sequence[float], eval_loss: Sequence[float]) -> None:
+    def resume(self, train_loss: Sequence[float], eval_loss: Sequence[float],
+               watched: Mapping[str, Sequence[float]]) -> None:
         """Take the losses of rounds that have been."""
         self.train_loss, self.eval_loss = [*train_loss], [*eval_loss]
+        self.watched = {name: [*losses] for name, losses in watched.items()}
 
     def has_finished(self) -> bool:
         """Whether there is no use for more rounds than have been recorded."""

@@ -46,7 +46,7 @@ class Classifier(Model):
             training = with_evaluation(check_labelled(X, y, sample_weight), eval_set)
         else:
             training = self._check_mapped(check_labelled, X, y, sample_weight, eval_set, unmapped=unmapped)
-        return with_class_weights(training, self.class_weight)
+        return with_class_weights(self._check_evaluation(training), self.class_weight)
 
     @classmethod
     def _params_for_file(cls, params: dict[str, Any]) -> dict[str, Any]:
@@ -172,8 +172,8 @@ class Regressor(Model):
         self._check_params()
         check = partial(check_with_targets, n_threads=self.n_threads, min_samples=1 if goes_on else 2)
         if self.columns is None:
-            return with_evaluation(check(X, y, sample_weight), eval_set)
-        return self._check_mapped(check, X, y, sample_weight, eval_set, goes_on, unmapped)
+            return self._check_evaluation(with_evaluation(check(X, y, sample_weight), eval_set))
+        return self._check_evaluation(self._check_mapped(check, X, y, sample_weight, eval_set, goes_on, unmapped))
 
     def _losses_of_rows(self, X: Any, y: Any) -> Double:
         """The squared error, its mean over several targets."""

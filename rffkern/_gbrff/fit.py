@@ -82,8 +82,8 @@ class TrainingState(NamedTuple):
     prints: RowPrints
     seeds: Sequence[int]  # of the sources of random draws
     rounds: Sequence[Sequence[Addition]]
-    losses: tuple[Sequence[float], Sequence[float]]  # of the rows learned from and of those held out
-    values: Sequence[NDArray[Any]]  # of each output, then of each on held-out rows: `LossState.values`
+    losses: tuple[Any, ...]  # as `Monitor.resume` takes them
+    values: Sequence[NDArray[Any]]  # of each output, then of each on sets of held-out rows: `LossState.values`
     n_iterations: int
 
     @property
@@ -141,7 +141,8 @@ def _trained(model: BoostedModel, training: Training, recipe: Recipe[Any], callb
     prints = _prints(training) if model.warm_start else None
     if before is not None and prints is not None:
         before.prints.check(prints)
-    names, data, evaluation, center, scale, _, classes, column_map = training
+    names, data, evaluation, center, scale, _, classes, watched, column_map = training
+    sets = dict(watched) or ({} if evaluation is None else {"valid_0": evaluation})
     X, weights, targets, n_components = data.X, data.weights, data.targets(), recipe.n_components
     del training, data  # with the class indices
     n_threads = check_n_threads(model.n_threads, math.prod(X.shape))
@@ -158,34 +159,32 @@ def _trained(model: BoostedModel, training: Training, recipe: Recipe[Any], callb
     workspace = recipe.make_workspace(rows, Sizes(n_components, n_threads, largest_subset, search_threads))
     intercepts = np.empty(len(center))
     outputs: list[LossState] = []
-    eval_outputs: list[LossState] = []
     for k, target in enumerate(targets):
         intercepts[k] = recipe.loss.intercept(target, weights)
         outputs.append(recipe.loss(rows, target, intercepts[k], workspace))
     del target, targets
-    if evaluation is not None:
-        eval_threads = check_n_threads(model.n_threads, math.prod(evaluation.X.shape))
-        held_out = RowSource(evaluation.X, evaluation.weights, scaling, eval_threads)
-        eval_outputs = _start_evaluation(recipe, evaluation.targets(), intercepts, held_out, rows.dtype)
-        del held_out
+    eval_outputs = {name: _start_evaluation(recipe, held_out, intercepts, scaling, model.n_threads, rows.dtype)
+                    for name, held_out in sets.items()}
     search = recipe.make_search(SearchSetting(subsets, workspace, draws, gamma), source, sources.landmarks)
-    del X, weights, evaluation, source, division  # only the packed rows are needed from here on
+    del X, weights, evaluation, watched, sets, source, division  # only the packed rows are needed from here on
     n_iterations, done = 0, []
     if before is not None:
         n_iterations, done = before.n_iterations, [*before.rounds]
         monitor.resume(*before.losses)
-        for output, values in zip([*outputs, *eval_outputs], before.values, strict=True):
+        for output, values in zip(itertools.chain(outputs, *eval_outputs.values()), before.values, strict=True):
             output.resume(values)
     rounds = boost(outputs, eval_outputs, search, model.learning_rate, monitor, done)
     n_iterations += search.n_iterations
     state = None
     if prints is not None:
         state = TrainingState(fixed_params(model), prints, sources.seeds, rounds,
-                              (monitor.train_loss, monitor.eval_loss),
-                              [output.values for output in (*outputs, *eval_outputs)], n_iterations)
+                              (monitor.train_loss, monitor.eval_loss, monitor.watched),
+                              [output.values for output in itertools.chain(outputs, *eval_outputs.values())],
+                              n_iterations)
     kept = FittedRounds(rounds[: monitor.best_round], scaling, draws)
     attributes = {"n_estimators_": len(kept.rounds), "n_components_": n_components, "n_iter_": n_iterations,
                   "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss),
+                  "eval_losses_": {name: np.array(losses) for name, losses in monitor.watched.items()},
                   "feature_importances_": importances(kept.rounds, monitor.train_loss, draws.shape[-1], column_map)}
     expansion = _to_expansion(kept, center + scale * intercepts, scale)
     return Boosted(Fitted(names, classes, expansion, attributes, state, column_map), kept)
@@ -199,10 +198,10 @@ def _prints(training: Training) -> RowPrints:
     def targets(rows: Any) -> list[NDArray[Any]]:
         return [] if rows is None else [rows.codes if training.classes is not None else rows.values, rows.weights.each]
 
-    data, evaluation = training.rows, training.evaluation
+    data, held_out = training.rows, [rows for _, rows in training.watched] or [training.evaluation]
     y, weights = targets(data)
-    return RowPrints.of(data.X.shape[0], numbers(data), [y], [weights],
-                        itertools.chain(targets(evaluation), numbers(evaluation)), training.classes is not None)
+    evaluations = (array for rows in held_out for array in itertools.chain(targets(rows), numbers(rows)))
+    return RowPrints.of(data.X.shape[0], numbers(data), [y], [weights], evaluations, training.classes is not None)
 
 
 def _subset_sizes(max_samples: int | None, n_rows: int) -> tuple[int, int]:
@@ -214,13 +213,14 @@ def _subset_sizes(max_samples: int | None, n_rows: int) -> tuple[int, int]:
     return n_subsets, -(-n_tiles // n_subsets)
 
 
-def _start_evaluation(recipe: Recipe[Any], targets: list[NDArray[Any]], intercepts: Double, held_out: RowSource,
+def _start_evaluation(recipe: Recipe[Any], held_out: Any, intercepts: Double, scaling: Scaling, n_threads: int | None,
                       dtype: np.dtype[Any]) -> list[LossState]:
-    """Loss state of each output on held-out rows before the first round."""
-    rows = pack_rows(held_out, dtype)
-    workspace = EvaluationWorkspace(rows, Sizes(recipe.n_components, held_out.n_threads))
+    """Loss state of each output on checked rows that are held out, before the first round."""
+    n_threads = check_n_threads(n_threads, math.prod(held_out.X.shape))
+    rows = pack_rows(RowSource(held_out.X, held_out.weights, scaling, n_threads), dtype)
+    workspace = EvaluationWorkspace(rows, Sizes(recipe.n_components, n_threads))
     return [recipe.loss(rows, target, intercept, workspace)
-            for target, intercept in zip(targets, intercepts, strict=True)]
+            for target, intercept in zip(held_out.targets(), intercepts, strict=True)]
 
 
 def _to_expansion(kept: FittedRounds, intercepts: Double, scale: Double) -> FourierExpansion:

@@ -36,8 +36,10 @@ from .fit import Callback, Recipe, restored_rounds, staged_scores, train
 from .landmark_learner import LandmarkOptions, PhaseLearner, as_printed, landmark_learner, with_landmarks
 from .loss_states import ExactStepLossState, ExponentialLossState, LossState
 from .parameters import (
+    ARGUMENTS,
     CURVES,
     CURVES_SINCE,
+    EVAL_LOSSES_,
     FEATURE_IMPORTANCES_,
     LANDMARK_MAX_ITER,
     LANDMARK_MAX_SAMPLES,
@@ -136,11 +138,14 @@ class GBRFF1Classifier(StagedClassifier):
         N_COMPONENTS_,
         N_LBFGS_ITER_,
         loss_curves("exponential loss (over outputs too)"),
+        EVAL_LOSSES_,
         FEATURE_IMPORTANCES_,
         N_FEATURES_IN_,
     )
     _fitted_curves = CURVES
     _curves_since = CURVES_SINCE
+    _watches = True
+    _arguments = ARGUMENTS
     _params_before = SINCE_7_OF_CLASSIFIERS
 
     def __init__(self, n_estimators: int = 100, *, n_components: int = 10, gamma: str | float = "scale",

@@ -36,7 +36,16 @@ from .._kernels import gbrff_omega, gbrff_phase, lbfgs
 from ..expansion import Expansion
 from .fit import Callback, Recipe, SearchSetting, restored_rounds, staged_scores, train
 from .loss_states import ALONE, CosineSum, ExponentialLossState, ExponentialState
-from .parameters import CURVES, CURVES_SINCE, FEATURE_IMPORTANCES_, N_LBFGS_ITER_, SINCE_7_OF_CLASSIFIERS, loss_curves
+from .parameters import (
+    ARGUMENTS,
+    CURVES,
+    CURVES_SINCE,
+    EVAL_LOSSES_,
+    FEATURE_IMPORTANCES_,
+    N_LBFGS_ITER_,
+    SINCE_7_OF_CLASSIFIERS,
+    loss_curves,
+)
 from .tolerances import GRADIENT_TOLERANCE, LOSS_TOLERANCE, NOISE
 from .workspace import TrainingWorkspace
 
@@ -142,11 +151,14 @@ class GBRFF2Classifier(StagedClassifier):
         N_COMPONENTS_.described("Cosines of a round and an output: 1."),
         N_LBFGS_ITER_,
         loss_curves("exponential loss (over outputs too)"),
+        EVAL_LOSSES_,
         FEATURE_IMPORTANCES_,
         N_FEATURES_IN_,
     )
     _fitted_curves = CURVES
     _curves_since = CURVES_SINCE
+    _watches = True
+    _arguments = ARGUMENTS
     _params_before = {2: lambda params: params | {"max_samples": None}, **SINCE_7_OF_CLASSIFIERS}
 
     def __init__(self, n_estimators: int = 100, *, gamma: str | float = "scale", reg_lambda: float = 2**-5,

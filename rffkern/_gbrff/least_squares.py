@@ -43,8 +43,10 @@ from .landmark_learner import (
 )
 from .loss_states import SquaredLossState
 from .parameters import (
+    ARGUMENTS,
     CURVES,
     CURVES_SINCE,
+    EVAL_LOSSES_,
     FEATURE_IMPORTANCES_,
     LANDMARK_MAX_ITER,
     LANDMARK_MAX_SAMPLES,
@@ -90,6 +92,7 @@ _ATTRIBUTES = (
     N_COMPONENTS_,
     N_LBFGS_ITER_,
     loss_curves("squared residual (over outputs too), of a regressor in units of the variance of y,"),
+    EVAL_LOSSES_,
     FEATURE_IMPORTANCES_,
     N_FEATURES_IN_,
 )
@@ -161,6 +164,8 @@ class GBRFFRegressor(StagedRegressor):
     _attributes = _ATTRIBUTES
     _fitted_curves = CURVES
     _curves_since = CURVES_SINCE
+    _watches = True
+    _arguments = ARGUMENTS
     _params_before = {**_PARAMS_BEFORE, **SINCE_7}
 
     def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: str | float = "scale",
@@ -267,6 +272,8 @@ class GBRFFClassifier(StagedClassifier):
     _attributes = (CLASSES_, *_ATTRIBUTES)
     _fitted_curves = CURVES
     _curves_since = CURVES_SINCE
+    _watches = True
+    _arguments = ARGUMENTS
     _params_before = {**_PARAMS_BEFORE, **SINCE_7_OF_CLASSIFIERS}
 
     def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: str | float = "scale",

@@ -1,6 +1,6 @@
 """The boosting loop: rounds of weak learners and steps for every output (Algorithm 1)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 
@@ -28,17 +28,22 @@ class Search(Protocol):
         """The weak learner for the residuals of a loss state."""
 
 
-def boost(outputs: Sequence[LossState], eval_outputs: Sequence[LossState], search: Search, learning_rate: float,
-          monitor: Monitor, done: Sequence[Sequence[Addition]] = ()) -> list[Sequence[Addition]]:
+def _mean_loss(states: Sequence[LossState]) -> float:
+    return sum(map(_loss_of, states)) / len(states)
+
+
+def boost(outputs: Sequence[LossState], eval_outputs: Mapping[str, Sequence[LossState]], search: Search,
+          learning_rate: float, monitor: Monitor, done: Sequence[Sequence[Addition]] = ()) -> list[Sequence[Addition]]:
     """Boost all outputs round by round, until the monitor ends it.
 
-    `outputs` and `eval_outputs` hold a loss state for each output; `eval_outputs` may be empty.  Returns, for each
-    round, what it adds to each output, beginning with the rounds that are `done` and that the monitor knows of.
+    `outputs` has a loss state for each output, and `eval_outputs` those of each set of held-out rows by its name; the
+    first set decides when to stop.  Returns, for each round, what it adds to each output, beginning with the rounds
+    that are `done` and that the monitor knows of.
     """
 
     def record() -> bool:
-        return monitor.record(sum(map(_loss_of, outputs)) / len(outputs),
-                              sum(map(_loss_of, eval_outputs)) / len(eval_outputs) if eval_outputs else None)
+        held_out = {name: _mean_loss(states) for name, states in eval_outputs.items()}
+        return monitor.record(_mean_loss(outputs), next(iter(held_out.values()), None), held_out)
 
     rounds: list[Sequence[Addition]] = [*done]
     goes_on = not monitor.has_finished() if done else record()
@@ -49,7 +54,7 @@ def boost(outputs: Sequence[LossState], eval_outputs: Sequence[LossState], searc
             evaluation = state.evaluate(learner)
             step = learning_rate * state.step(evaluation)
             state.update(evaluation, step)
-            for held_out in eval_outputs[k : k + 1]:
+            for held_out in (states[k] for states in eval_outputs.values()):
                 held_out.update(held_out.evaluate(learner), step)
             additions.append(Addition(learner, step))
         rounds.append(additions)

@@ -68,12 +68,11 @@ def may_leave_columns(family):
 
 
 def holds_rows_out(family):
-    """Whether `fit` holds out rows that no part of the model learns from.
+    """Whether `fit` holds out rows by default that no part of the model learns from.
 
     Each member of an ensemble holds out others, and the map is that of the ensemble.
     """
-    names = family._param_names()
-    return "validation_fraction" in names and "n_members" not in names
+    return getattr(family(), "validation_fraction", None) is not None and "n_members" not in family._param_names()
 
 
 CHOOSING = tuple(name for name, entry in sorted(FAMILIES.items()) if may_leave_columns(entry.load()))

@@ -41,6 +41,12 @@ def random_params(name, rng):
         return params | {"random_state": int(rng.integers(1 << 30))}
     if rng.random() < 0.3:
         params["standardize"] = False
+    if name.endswith("Classifier") and rng.random() < 0.2:
+        params["class_weight"] = "balanced"
+    if name.startswith(("GBRFF", "Sparse")) and rng.random() < 0.2:
+        params["validation_fraction"] = float(rng.uniform(0.01, 0.9))
+    if name.startswith("GBRFF") and rng.random() < 0.2:
+        params["warm_start"] = True
     return params | {"random_state": int(rng.integers(1 << 30)), "precision": str(rng.choice(["single", "double"]))}
 
 
