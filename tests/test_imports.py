@@ -28,17 +28,18 @@ NAMES = {"", "_estimator", "_estimator.registry", "_version", "errors"}  # what 
 SCORING = NAMES | {  # what any model from a file needs to score rows, beside its family
     "_data", "_data.angles", "_data.arguments", "_data.centers", "_data.cosines", "_data.pieces", "_data.protocol",
     "_data.routing", "_data.row_blocks", "_data.scaling", "_data.threads", "_data.training_rows", "_data.validation",
-    "_data.weights", "_estimator.base", "_estimator.links", "_estimator.parameters", "_estimator.staged",
-    "_estimator.tasks", "_kernels",
-    "_kernels._shared", "_kernels.packing", "_kernels.scoring", "_kernels.simd", "_system", "_system.archive",
-    "_system.atomic_file", "_system.labels", "_system.open_files", "expansion", "serialize",
+    "_data.weights", "_estimator.base", "_estimator.class_weights", "_estimator.links", "_estimator.parameters",
+    "_estimator.staged", "_estimator.tasks", "_kernels", "_kernels._shared", "_kernels.packing", "_kernels.scoring",
+    "_kernels.simd", "_system", "_system.archive", "_system.atomic_file", "_system.labels", "_system.open_files",
+    "expansion", "serialize",
 }
 COMMAND = {"__main__", "_cli", "_cli.main", "_cli.streams", "_cli.usage", "_system", "_system.atomic_file"}
 TABLES = {"_cli.cells", "_cli.csv_parser", "_cli.csv_records", "_cli.csv_table", "_cli.labels", "_cli.progress",
           "_cli.readers", "_cli.rejects", "_cli.table", "_cli.text_source", "_columns", "_columns.raw"}
 
 # Where a family may live; what it loads of these is its own affair.
-OF_FAMILIES = ("_gbrff", "_pbrff", "_rffnet", "_sparse", "_fourier", "_kernels", "_data.tiles", "_estimator.monitor")
+OF_FAMILIES = ("_gbrff", "_pbrff", "_rffnet", "_sparse", "_fourier", "_kernels", "_data.tiles", "_estimator.held_out",
+               "_estimator.monitor", "_estimator.warm_start")
 
 
 def loaded(program, *arguments):

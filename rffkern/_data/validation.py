@@ -86,7 +86,7 @@ def as_numeric(data: Any, name: str) -> NDArray[Any]:
 
 def check_finite(array: NDArray[Any], name: str) -> None:
     """Refuse a C-contiguous 2-D array with nan, inf or magnitudes whose differences overflow; name the first."""
-    limit = LARGEST_VALUE if array.dtype == np.float64 else LARGEST_FLOAT32
+    limit = LARGEST_VALUE if array.itemsize == 8 else LARGEST_FLOAT32
     index = packing.find_unbounded(array.ravel(), limit)
     if index >= 0:
         i, j = divmod(index, array.shape[1])

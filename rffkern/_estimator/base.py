@@ -119,8 +119,10 @@ class Model(Parametrised):
 
     def _check_rows(self, X: Any) -> NDArray[Any]:
         """Rows to score, checked against what `fit` saw."""
-        self._check_fitted()
-        column_map = self.__dict__.get("column_map_")
+        held = self.__dict__
+        if "expansion_" not in held:
+            self._check_fitted()
+        column_map = held.get("column_map_")
         if column_map is not None:
             mapped: NDArray[Any] = column_map._mapped(X, type(self).__name__)
             return mapped

@@ -1,6 +1,5 @@
 """Training that goes on: which state it goes on from, and whether rows and parameters are those it was reached with."""
 
-import hashlib
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol
 
@@ -43,6 +42,8 @@ class RowPrints(NamedTuple):
 
 def _hash(arrays: Arrays) -> bytes:
     """A hash of the numbers of some arrays."""
+    import hashlib  # slow to load, and seldom needed
+
     found = hashlib.blake2b(digest_size=16)
     for array in arrays:
         found.update(np.ascontiguousarray(array).data)

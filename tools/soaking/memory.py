@@ -48,7 +48,7 @@ def sizes_of(model, n, n_outputs):
     per_round = params.get("n_components") or 1
     m = min(n, params.get("max_samples") or n)
     share = params.get("validation_fraction", 0)
-    share = 0 if isinstance(share, str) else share
+    share = 0 if isinstance(share, str) or share is None else share
     return {"n": n, "d": d, "k": n_outputs, "c": max(2, n_outputs),
             "u": 4 if params.get("precision", "single") == "single" else 8, "m": m,
             "e": d, "M": params.get("n_members"), "t": params["n_threads"],
