@@ -19,6 +19,9 @@ _Summed = tuple[list[str], str]  # tables, and the SELECT of what a part adds to
 # Where an engine limits the columns of a result: 1,664 in PostgreSQL and 2,000 in SQLite.
 _MOST_COLUMNS = 1600
 
+# Rows of VALUES of which SQLite makes an index for a join; it would read all of 30,000 for each row.
+_MOST_INDEXED = 16384
+
 # Exponentials of less are nothing: PostgreSQL refuses products that are too small for a number.
 _LEAST_LOG = -400.0
 
@@ -205,12 +208,15 @@ def _tables(part: Part, n_outputs: int) -> _Summed:
     cells = [_sum([str(start), *(f"CASE WHEN z{j} > {_exact(threshold)} THEN {step} ELSE 0 END"
                                  for j, threshold, step in zip(*asked, strict=True) if step)])
              for start, *asked in zip(starts, columns, thresholds, steps, strict=True)]
-    number = np.arange(len(values))[:, None]
-    stages = [*_values("rff_cells", ["cell", *_columns("a", n_outputs)], np.hstack([number, values]).tolist(), 1),
-              f"rff_tables (t) AS (VALUES {', '.join(f'({t})' for t in range(len(starts)))})"]
     found = _search("t", [str(t) for t in range(1, len(starts))], cells)
-    return stages, (f"SELECT id, {', '.join(_columns('a', n_outputs))} FROM (SELECT id, {found} AS c FROM rff_row "
-                    "CROSS JOIN rff_tables) p CROSS JOIN rff_cells WHERE cell = c")
+    stages = [f"rff_tables (t) AS (VALUES {', '.join(f'({t})' for t in range(len(starts)))})",
+              _stage("rff_found", ["id", f"{found} AS found"], "rff_row CROSS JOIN rff_tables")]
+    numbered, weights, sums = np.column_stack([np.arange(len(values)), values]).tolist(), _columns("a", n_outputs), []
+    for first in range(0, len(values), _MOST_INDEXED):
+        name = f"rff_cells{first}"
+        stages += _values(name, ["cell", *weights], numbered[first : first + _MOST_INDEXED], 1)
+        sums.append(f"SELECT id, {', '.join(weights)} FROM rff_found CROSS JOIN {name} WHERE cell = found")
+    return stages, "\nUNION ALL\n".join(sums)
 
 
 _PARTS = {"waves": _waves, "lines": _lines, "tables": _tables, "kernels": _kernels}

@@ -110,6 +110,19 @@ def test_sql_of_too_many_columns(tmp_path):
         rffkern.export(wide, tmp_path / "out", to="sql")
 
 
+def test_sql_finds_cells_by_an_index(tmp_path):
+    """SQLite makes none for tables of some 30,000 rows, and read all of them for each table and row."""
+    columns = np.tile(np.arange(10), (32, 1))
+    deep = rffkern.TermExpansion(np.empty((0, 10)), [], np.empty((0, 1)), [0.0], np.zeros(10), np.zeros((10, 1)),
+                                 columns, np.zeros((32, 10)), np.ones((32 * 1024, 1)))
+    text = exported(deep, tmp_path, to="sql", table="my rows")
+    columns = ", ".join(f"x{j} real" for j in range(10))
+    _, plan = sqlite("EXPLAIN QUERY PLAN " + text, f'CREATE TABLE "my rows" (id integer, {columns})', range(11))
+    steps = [row[3] for row in plan if "rff_cells" in row[3]]
+    assert sum("AUTOMATIC" in step for step in steps) == 2
+    assert not [step for step in steps if step.startswith("SCAN") and not step.endswith("_text")]
+
+
 # --- ONNX
 
 @pytest.mark.skipif(bool(lacking("onnx")), reason="needs onnx and onnxruntime")
