@@ -19,6 +19,8 @@ _Summed = tuple[list[str], str]  # tables, and the SELECT of what a part adds to
 # Where an engine limits the columns of a result: 1,664 in PostgreSQL and 2,000 in SQLite.
 _MOST_COLUMNS = 1600
 
+_MOST_NUMBERS = 500_000  # of arrays, in a statement of some tens of megabytes
+
 # Rows of VALUES of which SQLite makes an index for a join; it would read all of 30,000 for each row.
 _MOST_INDEXED = 16384
 
@@ -98,6 +100,10 @@ def sql_file(function: Function, table: str, key: str) -> str:
         raise InvalidInputError(f"a SELECT would need more than {_MOST_COLUMNS} columns for a model of "
                                 f"{function.n_features} features and {n_outputs} outputs, which databases refuse; "
                                 "export it to another target")
+    n_numbers = sum(array.size for part in function.parts for array in part.arrays.values())
+    if n_numbers > _MOST_NUMBERS:
+        raise InvalidInputError(f"a SELECT would hold {n_numbers} numbers, which databases take minutes to read (more "
+                                f"than {_MOST_NUMBERS}); train a smaller model, or export it to another target")
     columns = [f"CAST(t.{_name(name)} AS double precision) AS x{j}" for j, name in enumerate(function.column_names())]
     stages = [_stage("rff_x", [f"t.{_name(key)} AS id", *columns], ".".join(map(_name, table.split("."))) + " t")]
     if function.mapping is None:

@@ -104,10 +104,13 @@ def test_sql_never_takes_a_column_that_is_not_there_for_text(tmp_path):
         sqlite(text, 'CREATE TABLE "my rows" (id integer, x0 real, x1 real)', (1, 2.0, 3.0))
 
 
-def test_sql_of_too_many_columns(tmp_path):
+def test_sql_of_too_much(tmp_path):
     wide = rffkern.FourierExpansion(np.ones((1, 900)), [0.0], [[1.0]], [0.0], np.zeros(900))
     with pytest.raises(InvalidInputError, match="more than 1600 columns"):
         rffkern.export(wide, tmp_path / "out", to="sql")
+    large = rffkern.FourierExpansion(np.ones((1000, 500)), np.zeros(1000), np.ones((1000, 1)), [0.0], np.zeros(500))
+    with pytest.raises(InvalidInputError, match="would hold 502500 numbers"):
+        rffkern.export(large, tmp_path / "out", to="sql")
 
 
 def test_sql_finds_cells_by_an_index(tmp_path):
