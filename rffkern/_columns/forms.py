@@ -258,6 +258,8 @@ class BinsForm:
         if np.count_nonzero(summary.weights) <= n_bins:
             places = np.flatnonzero(summary.weights)[1:]
         places = np.unique(places)
+        if places.tolist() == [0]:  # the first value fills all bins but the last
+            places = np.flatnonzero(summary.weights)[1:2]
         cuts = np.concatenate([[0], places])
         shares = np.add.reduceat(summary.weights, cuts) / ends[-1]
         if cuts[:2].tolist() == [0, 0]:

@@ -1,5 +1,7 @@
 """Whether the terms of an expansion cancel, which costs digits."""
 
+from typing import Any
+
 import numpy as np
 
 from ..errors import InvalidInputError
@@ -16,10 +18,9 @@ def conditioning(expansion: KernelExpansion) -> float:
     rows = expansion.centers[:: expansion.n_terms // _N_PROBES + 1]
     if not len(rows):
         return 1.0
-    centers, weights, intercept, inverse_lengthscales = expansion.arrays().values()
-    together, apart = (
-        np.abs(KernelExpansion(centers, each, np.zeros_like(intercept), inverse_lengthscales).score(rows)).max(axis=0)
-        for each in (weights, np.abs(weights)))
+    arrays: dict[str, Any] = {**expansion.arrays(), "intercept": np.zeros(expansion.n_outputs)}
+    together, apart = (np.abs(KernelExpansion(**arrays | {"weights": weights}).score(rows)).max(axis=0)
+                       for weights in (expansion.weights, np.abs(expansion.weights)))
     some = apart > 0
     return float(np.max(apart[some] / np.maximum(together[some], 1e-300 * apart[some]), initial=1.0))
 

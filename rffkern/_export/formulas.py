@@ -18,7 +18,7 @@ FORMS = {
 }
 
 # A kernel by its name, q the squared distance of row and center in length scales.
-KERNELS = {"gaussian": "exp(-0.5 * q)"}
+KERNELS = {"gaussian": "exp(-0.5 * q)", "exponential": "exp(-sqrt(q))"}
 
 # What a column adds to a line, as far as sums of them are finite.
 LINE = "max(-1e290, min(1e290, slope * x))"

@@ -133,7 +133,7 @@ def _parts(expansion: Any) -> tuple[Part, ...]:
     parts = []
     if isinstance(expansion, KernelExpansion):
         parts.append(Part("kernels", {name: arrays[name] for name in ("centers", "weights", "inverse_lengthscales")},
-                          "gaussian"))
+                          getattr(expansion, "shape", "gaussian")))
     if "omegas" in arrays:
         parts.append(Part("waves", {name: arrays[name] for name in ("omegas", "phases", "amplitudes", "center")}))
     if "slopes" in arrays and arrays["slopes"].any():

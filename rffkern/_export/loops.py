@@ -58,7 +58,7 @@ _SCORES = """
 void ${name}_scores(const double *x, double *h)
 {
     $z
-    for (int k = 0; k < $n_outputs; k++) h[k] = intercept[k];
+    for (int k = 0; k < $n_outputs; k++) h[k] = 0;
 """
 
 # What a part adds to the scores h of a row z, for n terms.
@@ -97,6 +97,12 @@ _PARTS = {
     }
 """,
 }
+
+# Last, so that sums on the way are small.
+_INTERCEPT = """\
+    for (int k = 0; k < $n_outputs; k++) h[k] += intercept[k];
+}
+"""
 
 # What follows from the scores, of two classes and of more.
 _CLASSES = {2: """
@@ -290,8 +296,8 @@ def _program(function: Function, name: str) -> str:
             words, n=len(next(iter(part.arrays.values()))),
             depth=part.arrays["steps"].shape[1] if part.kind == "tables" else 0,
             kernel=write(KERNELS[part.shape], _WRITER, q="q") if part.shape else "")
-    return text + "}\n" + Template(
-        _PREDICT if answer.labels is None else _CLASSES[2 if two else 3]).substitute(words)
+    answers = _PREDICT if answer.labels is None else _CLASSES[2 if two else 3]
+    return text + Template(_INTERCEPT + answers).substitute(words)
 
 
 def _map_row(mapping: RowMap) -> Iterator[str]:

@@ -19,6 +19,11 @@ _Summed = tuple[list[str], str]  # tables, and the SELECT of what a part adds to
 # Where an engine limits the columns of a result: 1,664 in PostgreSQL and 2,000 in SQLite.
 _MOST_COLUMNS = 1600
 
+_MOST_NUMBERS = 500_000  # of arrays, in a statement of some tens of megabytes
+
+# Rows of VALUES of which SQLite makes an index for a join; it would read all of 30,000 for each row.
+_MOST_INDEXED = 16384
+
 # Exponentials of less are nothing: PostgreSQL refuses products that are too small for a number.
 _LEAST_LOG = -400.0
 
@@ -95,6 +100,10 @@ def sql_file(function: Function, table: str, key: str) -> str:
         raise InvalidInputError(f"a SELECT would need more than {_MOST_COLUMNS} columns for a model of "
                                 f"{function.n_features} features and {n_outputs} outputs, which databases refuse; "
                                 "export it to another target")
+    n_numbers = sum(array.size for part in function.parts for array in part.arrays.values())
+    if n_numbers > _MOST_NUMBERS:
+        raise InvalidInputError(f"a SELECT would hold {n_numbers} numbers, which databases take minutes to read (more "
+                                f"than {_MOST_NUMBERS}); train a smaller model, or export it to another target")
     columns = [f"CAST(t.{_name(name)} AS double precision) AS x{j}" for j, name in enumerate(function.column_names())]
     stages = [_stage("rff_x", [f"t.{_name(key)} AS id", *columns], ".".join(map(_name, table.split("."))) + " t")]
     if function.mapping is None:
@@ -205,12 +214,15 @@ def _tables(part: Part, n_outputs: int) -> _Summed:
     cells = [_sum([str(start), *(f"CASE WHEN z{j} > {_exact(threshold)} THEN {step} ELSE 0 END"
                                  for j, threshold, step in zip(*asked, strict=True) if step)])
              for start, *asked in zip(starts, columns, thresholds, steps, strict=True)]
-    number = np.arange(len(values))[:, None]
-    stages = [*_values("rff_cells", ["cell", *_columns("a", n_outputs)], np.hstack([number, values]).tolist(), 1),
-              f"rff_tables (t) AS (VALUES {', '.join(f'({t})' for t in range(len(starts)))})"]
     found = _search("t", [str(t) for t in range(1, len(starts))], cells)
-    return stages, (f"SELECT id, {', '.join(_columns('a', n_outputs))} FROM (SELECT id, {found} AS c FROM rff_row "
-                    "CROSS JOIN rff_tables) p CROSS JOIN rff_cells WHERE cell = c")
+    stages = [f"rff_tables (t) AS (VALUES {', '.join(f'({t})' for t in range(len(starts)))})",
+              _stage("rff_found", ["id", f"{found} AS found"], "rff_row CROSS JOIN rff_tables")]
+    numbered, weights, sums = np.column_stack([np.arange(len(values)), values]).tolist(), _columns("a", n_outputs), []
+    for first in range(0, len(values), _MOST_INDEXED):
+        name = f"rff_cells{first}"
+        stages += _values(name, ["cell", *weights], numbered[first : first + _MOST_INDEXED], 1)
+        sums.append(f"SELECT id, {', '.join(weights)} FROM rff_found CROSS JOIN {name} WHERE cell = found")
+    return stages, "\nUNION ALL\n".join(sums)
 
 
 _PARTS = {"waves": _waves, "lines": _lines, "tables": _tables, "kernels": _kernels}

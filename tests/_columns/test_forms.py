@@ -37,6 +37,15 @@ def test_forms_of_any_values_are_one_finite_unit(values, make):
     assert again.outputs == form.outputs
 
 
+def test_bins_of_a_column_that_one_value_fills():
+    """It had one bin, without a spread to divide by."""
+    for first in (0.0, 2.0):
+        values = np.array([first, first, first, 1.0, 0.5])
+        outputs = BinsForm.of(summary_of(values), 2)(values)
+        assert len(outputs) == 1
+        np.testing.assert_array_equal(outputs[0] == outputs[0, 0], values == first)
+
+
 def test_bounded_keeps_an_outlier_near(rng):
     values = np.append(rng.standard_normal(1000), 1e9)
     outputs = BoundedForm.of(summary_of(values))(values)[0]

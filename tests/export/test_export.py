@@ -104,10 +104,26 @@ def test_sql_never_takes_a_column_that_is_not_there_for_text(tmp_path):
         sqlite(text, 'CREATE TABLE "my rows" (id integer, x0 real, x1 real)', (1, 2.0, 3.0))
 
 
-def test_sql_of_too_many_columns(tmp_path):
+def test_sql_of_too_much(tmp_path):
     wide = rffkern.FourierExpansion(np.ones((1, 900)), [0.0], [[1.0]], [0.0], np.zeros(900))
     with pytest.raises(InvalidInputError, match="more than 1600 columns"):
         rffkern.export(wide, tmp_path / "out", to="sql")
+    large = rffkern.FourierExpansion(np.ones((1000, 500)), np.zeros(1000), np.ones((1000, 1)), [0.0], np.zeros(500))
+    with pytest.raises(InvalidInputError, match="would hold 502500 numbers"):
+        rffkern.export(large, tmp_path / "out", to="sql")
+
+
+def test_sql_finds_cells_by_an_index(tmp_path):
+    """SQLite makes none for tables of some 30,000 rows, and read all of them for each table and row."""
+    columns = np.tile(np.arange(10), (32, 1))
+    deep = rffkern.TermExpansion(np.empty((0, 10)), [], np.empty((0, 1)), [0.0], np.zeros(10), np.zeros((10, 1)),
+                                 columns, np.zeros((32, 10)), np.ones((32 * 1024, 1)))
+    text = exported(deep, tmp_path, to="sql", table="my rows")
+    columns = ", ".join(f"x{j} real" for j in range(10))
+    _, plan = sqlite("EXPLAIN QUERY PLAN " + text, f'CREATE TABLE "my rows" (id integer, {columns})', range(11))
+    steps = [row[3] for row in plan if "rff_cells" in row[3]]
+    assert sum("AUTOMATIC" in step for step in steps) == 2
+    assert not [step for step in steps if step.startswith("SCAN") and not step.endswith("_text")]
 
 
 # --- ONNX

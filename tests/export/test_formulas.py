@@ -6,7 +6,7 @@ import pytest
 from rffkern._columns.forms import BinsForm, BoundedForm, GroupForm, MissingForm, StandardForm
 from rffkern._columns.plain import _entries
 from rffkern._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
-from rffkern._export.formulas import FORMS, write
+from rffkern._export.formulas import FORMS, KERNELS, write
 from rffkern._export.function import _LOG_ODDS, _POSITIVE, _TARGETS
 from rffkern._export.loops import _c_text, _hexadecimal
 from rffkern._export.numpy_file import _WRITER
@@ -27,6 +27,12 @@ def test_links(link):
     positive = value_of(_POSITIVE[cls if cls in _POSITIVE else LogisticLink], **names)
     np.testing.assert_allclose(positive, link.positive(SCORES), rtol=1e-15)
     np.testing.assert_allclose(value_of(_LOG_ODDS[cls], **names), link.log_positive(SCORES), rtol=1e-14, atol=1e-15)
+
+
+def test_kernels():
+    r = np.linspace(0, 30, 61)
+    np.testing.assert_allclose(value_of(KERNELS["gaussian"], q=r * r), np.exp(-0.5 * r * r), rtol=1e-15)
+    np.testing.assert_allclose(value_of(KERNELS["exponential"], q=r * r), np.exp(-r), rtol=1e-14)
 
 
 def test_targets():
