@@ -27,8 +27,9 @@ def test_evaluations_of_kernels(call):
 
 
 @pytest.mark.parametrize("tool", ["amalgamate", "bench", "bits", "c_bits", "c_reader_fuzz", "check_wheel",
-                                  "draw_boundary", "file_changes", "import_cost", "make_fixtures", "reproduce", "boosting/ablation",
-                                  "boosting/compare", "boosting/times", "columns/gaps", "columns/sketch"])
+                                  "draw_boundary", "file_changes", "import_cost", "make_fixtures", "reproduce",
+                                  "boosting/ablation", "boosting/compare", "boosting/times", "columns/gaps",
+                                  "columns/sketch"])
 def test_help(tool):
     done = subprocess.run([sys.executable, TOOLS / f"{tool}.py", "--help"], capture_output=True, text=True,
                           cwd=TOOLS.parent / "tests")
