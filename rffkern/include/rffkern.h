@@ -136,6 +136,23 @@ RFF_API rff_error rff_predict(const rff_model *model, rff_type type, const void 
 RFF_API rff_error rff_predict_proba(const rff_model *model, rff_type type, const void *rows, size_t n_rows,
                                     double *probabilities, void *scratch, size_t scratch_size);
 
+/* The functions of the package, for extensions of Python that do not compile rffscore.c: what the capsule of
+   `rffkern.c_functions()` points to.  A capsule of `rffkern.c_model(model)` points to the rff_model. */
+#define RFF_FUNCTIONS_CAPSULE "rffkern.functions"
+#define RFF_MODEL_CAPSULE "rffkern.model"
+typedef struct {
+    int abi_version;
+    size_t size; /* of this struct */
+    rff_error (*describe)(const rff_model *model, rff_info *info, size_t size);
+    size_t (*scratch_size)(const rff_model *model, size_t n_rows);
+    rff_error (*score)(const rff_model *model, rff_type type, const void *rows, size_t n_rows, double *scores,
+                       void *scratch, size_t scratch_size);
+    rff_error (*predict)(const rff_model *model, rff_type type, const void *rows, size_t n_rows, double *predictions,
+                         void *scratch, size_t scratch_size);
+    rff_error (*predict_proba)(const rff_model *model, rff_type type, const void *rows, size_t n_rows,
+                               double *probabilities, void *scratch, size_t scratch_size);
+} rff_functions;
+
 #ifdef __cplusplus
 }
 #endif
