@@ -99,8 +99,8 @@ RFF_API int rff_abi_version(void);
 /* What a code means, in English; never NULL. */
 RFF_API const char *rff_error_text(rff_error error);
 
-/* Read the file at `path`, of up to `max_bytes` (0: 1 GiB).  `*model` is NULL unless the result is RFF_OK.  `why`, if it
-   is not NULL, becomes a sentence about what is wrong, a constant text, or NULL where nothing is. */
+/* Read the file at `path`, of up to `max_bytes` (0: 1 GiB).  `*model` is NULL unless the result is RFF_OK.  `why`, if
+   it is not NULL, becomes a sentence about what is wrong, a constant text, or NULL where nothing is. */
 RFF_API rff_error rff_load(const char *path, size_t max_bytes, rff_model **model, const char **why);
 
 /* The same for the bytes of a file, which are not needed afterwards. */
