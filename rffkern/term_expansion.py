@@ -171,7 +171,7 @@ class TermExpansion(Expansion):
     def _pack(self) -> _PackedTables:
         """Make and keep the tables as kernels read them."""
         unit = _unit_of(self.table_values)
-        values = self.table_values if unit == 1 else (self.table_values / unit).astype(np.float32)
+        values = (self.table_values if unit == 1 else self.table_values / unit).astype(np.float32, copy=False)
         packed = _PackedTables(pack_tables(self.table_columns, self.thresholds, self._layout, values), unit)
         for dtype in (np.float32, np.float64):
             self._packed[np.dtype(dtype)] = packed
