@@ -179,7 +179,7 @@ class TermExpansion(Expansion):
     def _values_in_units(self) -> tuple[Real, float]:
         """Values of tables in single precision, and their unit."""
         unit = _unit_of(self.table_values)
-        return (self.table_values if unit == 1 else (self.table_values / unit).astype(np.float32)), unit
+        return (self.table_values if unit == 1 else self.table_values / unit).astype(np.float32, copy=False), unit
 
 
 def _unit_of(values: Real) -> float:

@@ -89,7 +89,8 @@ def test_frozen_files(program, path):
         check_map(lines, model.column_map_._frozen)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e30, 1e-30, 1e300, 2.0**100 * (1 - 2.0**-30)])
+@pytest.mark.parametrize("scale", [1.0, 1e30, 1e-30, 1e300, 2.0**100 * (1 - 2.0**-30),
+                                   2.0**-61 * (1 - 2.0**-30)])
 def test_tables_of_any_size(program, tmp_path, scale):
     """Values are rounded to single precision, in units of the largest where that would not hold them."""
     rng = np.random.default_rng(0)
@@ -98,6 +99,7 @@ def test_tables_of_any_size(program, tmp_path, scale):
     counts = [np.prod([1 + ((column == j) & (row < UNREACHED)).sum() for j in range(3)])
               for column, row in zip(columns, thresholds, strict=True)]
     values = rng.uniform(-1, 1, (int(sum(counts)), 2)) * scale
+    values[0, 0] = scale
     expansion = TermExpansion(np.zeros((0, 3)), [], np.zeros((0, 2)), [0, 1], [0, 0, 0], np.zeros((3, 2)), columns,
                               thresholds, values)
     save(expansion, tmp_path / "m.npz")
