@@ -1,4 +1,4 @@
-"""Build the extension module of scorer.pyx into a folder, with rffkern as it is installed.
+"""Build the extension modules of scorer.pyx and capsules.pyx into a folder, with rffkern as it is installed.
 
 python examples/build.py FOLDER
 """
@@ -12,17 +12,18 @@ import sysconfig
 import rffkern
 
 
-def build(folder: pathlib.Path, compiler: str = "cc") -> pathlib.Path:
-    """The path of the module."""
-    folder = folder.resolve()
-    include, source = pathlib.Path(rffkern.get_include()), folder / "scorer.pyx"
-    shutil.copy(pathlib.Path(__file__).with_name("scorer.pyx"), source)
-    subprocess.run([sys.executable, "-m", "cython", "-3", source], check=True, cwd=folder)  # where no rffkern is
-    module = folder / f"scorer{sysconfig.get_config_var('EXT_SUFFIX')}"
-    subprocess.run([compiler, "-O2", "-shared", "-fPIC", f"-I{sysconfig.get_path('include')}", f"-I{include}",
-                    "-o", module, source.with_suffix(".c"), include / "rffscore.c", "-lm"], check=True)
+def build(name: str, folder: pathlib.Path, *sources: pathlib.Path) -> pathlib.Path:
+    """The path of the module that is made of a file here and other sources."""
+    source = folder.resolve() / f"{name}.pyx"
+    shutil.copy(pathlib.Path(__file__).with_name(source.name), source)
+    subprocess.run([sys.executable, "-m", "cython", "-3", source], check=True, cwd=source.parent)
+    module = source.with_name(name + sysconfig.get_config_var("EXT_SUFFIX"))
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", f"-I{sysconfig.get_path('include')}",
+                    f"-I{rffkern.get_include()}", "-o", module, source.with_suffix(".c"), *sources, "-lm"], check=True)
     return module
 
 
 if __name__ == "__main__":
-    print(build(pathlib.Path(sys.argv[1])))
+    to = pathlib.Path(sys.argv[1])
+    print(build("scorer", to, pathlib.Path(rffkern.get_include(), "rffscore.c")))
+    print(build("capsules", to))

@@ -86,3 +86,17 @@ cdef extern from "rffkern.h" nogil:
                           void *scratch, size_t scratch_size) noexcept
     rff_error rff_predict_proba(const rff_model *model, rff_type type, const void *rows, size_t n_rows,
                                 double *probabilities, void *scratch, size_t scratch_size) noexcept
+
+    ctypedef struct rff_functions:
+        int abi_version
+        size_t size
+        rff_error (*describe)(const rff_model *model, rff_info *info, size_t size) noexcept nogil
+        size_t (*scratch_size)(const rff_model *model, size_t n_rows) noexcept nogil
+        rff_error (*score)(const rff_model *model, rff_type type, const void *rows, size_t n_rows, double *scores,
+                           void *scratch, size_t scratch_size) noexcept nogil
+        rff_error (*predict)(const rff_model *model, rff_type type, const void *rows, size_t n_rows,
+                             double *predictions, void *scratch, size_t scratch_size) noexcept nogil
+        rff_error (*predict_proba)(const rff_model *model, rff_type type, const void *rows, size_t n_rows,
+                                   double *probabilities, void *scratch, size_t scratch_size) noexcept nogil
+    const char *RFF_FUNCTIONS_CAPSULE
+    const char *RFF_MODEL_CAPSULE

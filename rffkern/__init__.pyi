@@ -21,6 +21,8 @@ from ._sparse.estimators import SparseKernelRegressor as SparseKernelRegressor
 from ._system.c_sources import get_include as get_include
 from ._system.config import show_config as show_config
 from ._version import __version__ as __version__
+from .embedding import c_functions as c_functions
+from .embedding import c_model as c_model
 from .errors import DataConversionWarning as DataConversionWarning
 from .errors import FormatError as FormatError
 from .errors import InvalidInputError as InvalidInputError
@@ -60,6 +62,8 @@ __all__ = [
     "TermExpansion",
     "TrainingStateError",
     "__version__",
+    "c_functions",
+    "c_model",
     "dumps",
     "export",
     "get_include",

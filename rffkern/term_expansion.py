@@ -167,12 +167,16 @@ class TermExpansion(Expansion):
 
     def _pack(self) -> _PackedTables:
         """Make and keep the tables as kernels read them."""
-        unit = _unit_of(self.table_values)
-        values = self.table_values if unit == 1 else (self.table_values / unit).astype(np.float32)
+        values, unit = self._values_in_units()
         packed = _PackedTables(pack_tables(self.table_columns, self.thresholds, self._layout, values), unit)
         for dtype in (np.float32, np.float64):
             self._packed[np.dtype(dtype)] = packed
         return packed
+
+    def _values_in_units(self) -> tuple[Real, float]:
+        """Values of tables in single precision, and their unit."""
+        unit = _unit_of(self.table_values)
+        return (self.table_values if unit == 1 else self.table_values / unit).astype(np.float32, copy=False), unit
 
 
 def _unit_of(values: Real) -> float:

@@ -208,3 +208,12 @@ def test_cosines_are_those_of_a_fourier_expansion():
     parts = arrays(n_tables=0) | {"slopes": np.zeros((4, 1))}
     cosines = FourierExpansion(*(parts[name] for name in FourierExpansion.array_names))
     np.testing.assert_array_equal(TermExpansion(**parts).score(rows(40)), cosines.score(rows(40)))
+
+
+def test_values_that_are_rounded_up_to_the_least_that_single_precision_keeps():
+    """Before, they are kept in double precision, after it in single."""
+    parts = arrays(1, n_cosines=0, n_tables=1) | {"slopes": np.zeros((1, 1)), "intercept": [0.0]}
+    least = 2.0**-61
+    table = TermExpansion(**parts | {"table_columns": [[0]], "thresholds": [[0.5]],
+                                     "table_values": [[least * (1 - 2.0**-30)], [least / 2]]})
+    assert table.score([[0.0], [1.0]])[:, 0].tolist() == [least, least / 2]

@@ -121,9 +121,9 @@ class Case:
 def table(cases, targets, folder):
     """Print a line for each target; whether the promise holds."""
     kept = True
-    print("float64, float32: units of max(|score|, 1); frozen: of frozen files without kernels, at rows that are not far "
-          "out;\nof terms: units of the sizes of terms; labels: how many of all rows differ; probabilities: units of "
-          "float64")
+    print("float64, float32: units of max(|score|, 1); frozen: of frozen files without kernels, at rows that are not "
+          "far out;\nof terms: units of the sizes of terms; labels: how many of all rows differ; probabilities: units "
+          "of float64")
     columns = ("float64", "float32", "frozen", "of terms", "labels", "probabilities")
     print(f"{'target':24s} {'compared with':14s}" + "".join(f"{column:>14s}" for column in columns))
     both = sorted(cases[0].expected)

@@ -15,9 +15,11 @@ import collections
 import json
 import os
 import pathlib
+import struct
 import sys
 import tempfile
 import time
+import zlib
 
 import numpy as np
 from soaking import files
@@ -116,7 +118,34 @@ def other_shape(rng, content):
     return files._with_header(members, json.dumps(header).encode())
 
 
-MUTATIONS = [*files.MUTATIONS, damaged_member, other_text, other_value, other_labels, other_shape]
+def _wide(numbers, rng):
+    """Numbers of four bytes, some of them in the extra bytes instead, as in archives of 4 GiB; and these bytes."""
+    chosen = [bool(rng.random() < 0.5) for _ in numbers]
+    extra = b"".join(struct.pack("<Q", number) for number, is_wide in zip(numbers, chosen, strict=True) if is_wide)
+    extra = struct.pack("<HH", 1, len(extra)) + extra if extra else b""
+    if rng.random() < 0.05:
+        extra = [extra[:-1], b"\2" + extra[1:], extra + b"more"][rng.integers(3)]
+    return [0xFFFFFFFF if is_wide else number for number, is_wide in zip(numbers, chosen, strict=True)], extra
+
+
+def wide_numbers(rng, content):
+    """The same members, with sizes and places of eight bytes, and now and then a wrong one."""
+    body, entries = b"", b""
+    members = files._members(content)
+    for name, data in members:
+        crc, size = zlib.crc32(data), len(data) + int(rng.random() < 0.01)
+        (own, packed), extra = _wide([size, size], rng)
+        local = struct.pack("<4s5H3L2H", b"PK\3\4", 45, 0, 0, 0, 33, crc, packed, own, len(name), len(extra))
+        (own, packed, place), more = _wide([size, size, len(body)], rng)
+        entries += struct.pack("<4s6H3L5H2L", b"PK\1\2", 45, 45, 0, 0, 0, 33, crc, packed, own, len(name), len(more), 0,
+                               0, 0, 0, place) + name.encode() + more
+        body += local + name.encode() + extra + data
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, len(members), len(members), len(entries), len(body), 71)
+    return files.sign(body + entries + end + b"sha256:" + bytes(64))
+
+
+MUTATIONS = [*files.MUTATIONS, damaged_member, other_text, other_value, other_labels, other_shape,
+             wide_numbers]
 
 
 def originals(folder):
@@ -137,6 +166,9 @@ def originals(folder):
             [[1.0]], [0.0], [[0.0]], [1.0], [0.0], [[0.5]], [[0, 0], [0, 0]],
             [[0.5, 0.7], [0.1, rffkern.term_expansion.UNREACHED]], [[2.0], [3.0], [4.0], [5.0], [6.0]]),
         forms.fit(table), rffkern.ColumnMap(("standard",)).fit(np.column_stack([X, np.full(300, np.nan)])),
+        rffkern.ColumnMap(("raw", "rank")).fit(np.full((3, 2), np.nan)),  # a column without values that has a form
+        rffkern.ColumnMap(("bins",), n_bins=200).fit(X),
+        rffkern.ColumnMap(max_levels=2, min_level_rows=2).fit({"text": [f"word {k}" for k in labels]}, labels),
         rffkern.GBRFF2Classifier(columns=forms, **small).fit(holes, labels),
         rffkern.FourierBoostingClassifier(**boosted).fit(table, labels > 0),
         rffkern.FourierBoostingRegressor(loss="quantile", quantile=[0.1, 0.5], **boosted).fit(holes, X[:, 0]),

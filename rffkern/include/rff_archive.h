@@ -87,8 +87,9 @@ static int rff_find_directory(rff_file *file, size_t *start, size_t *stop)
     const uint8_t *record;
     uint64_t size, offset;
     int is_large;
-    RFF_REQUIRE_AS(&file->refusal, content.size > RFF_DIGEST_SIZE + RFF_END_SIZE && rff_begins(content, end, "PK\5\6", 4),
-                   RFF_E_FORMAT, "the archive does not end at its checksum");
+    RFF_REQUIRE_AS(&file->refusal, content.size > RFF_DIGEST_SIZE + RFF_END_SIZE
+                   && rff_begins(content, end, "PK\5\6", 4), RFF_E_FORMAT,
+                   "the archive does not end at its checksum");
     for (i = end + 1; i < content.size; i++)
         RFF_REQUIRE_AS(&file->refusal, !rff_begins(content, i, "PK\5\6", 4), RFF_E_FORMAT,
                        "the archive does not end at its checksum");
@@ -275,14 +276,16 @@ static int rff_read_shapes(rff_file *file, const rff_member *members, size_t n_m
     uint32_t entry;
     size_t k;
     RFF_REQUIRE(&file->refusal, json->nodes[list].type == RFF_ARRAY, "the list of arrays is malformed");
-    RFF_REQUIRE(&file->refusal, json->nodes[list].count == n_members - 1, "members are not those that the header lists");
+    RFF_REQUIRE(&file->refusal, json->nodes[list].count == n_members - 1,
+                "members are not those that the header lists");
     for (entry = rff_first(json, list), file->n_arrays = 0; entry; entry = json->nodes[entry].next) {
         rff_array *array = file->arrays + file->n_arrays++;
         if (!rff_read_shape(file, entry, array)) return 0;
         RFF_REQUIRE(&file->refusal, rff_is_named(members[file->n_arrays].name, array->name),
                     "members are not those that the header lists");
         for (k = 0; k + 1 < file->n_arrays; k++)
-            RFF_REQUIRE(&file->refusal, strcmp(file->arrays[k].name, array->name) != 0, "members are missing or repeated");
+            RFF_REQUIRE(&file->refusal, strcmp(file->arrays[k].name, array->name) != 0,
+                        "members are missing or repeated");
     }
     return 1;
 }

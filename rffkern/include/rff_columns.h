@@ -16,8 +16,8 @@ typedef enum { RFF_NUMERIC, RFF_CATEGORY, RFF_DATE, RFF_EMPTY } rff_column_kind;
 
 /* Names of forms in files; a numeric one has the number of its kind, but for bins. */
 enum { RFF_NAMED_BINS = 4, RFF_NAMED_MISSING, RFF_NAMED_LEVELS, RFF_NAMED_TARGET, RFF_NAMED_PART };
-static const char *const rff_form_names[] = {"raw", "standard", "bounded", "rank", "bins", "missing", "levels", "target",
-                                             "hour", "weekday", "month"};
+static const char *const rff_form_names[] = {"raw", "standard", "bounded", "rank", "bins", "missing", "levels",
+                                             "target", "hour", "weekday", "month"};
 enum { RFF_FORM_NAMES = sizeof rff_form_names / sizeof rff_form_names[0] };
 
 /* A column while it is read. */
@@ -385,7 +385,8 @@ static int rff_make_map(rff_file *file, rff_model *model, const rff_map_reader *
     map->neutral = rff_own(model, kept->n_outputs, sizeof *map->neutral);
     *starts = rff_own(model, kept->n_columns + 1, sizeof **starts);
     *fill_starts = rff_own(model, kept->n_columns + 1, sizeof **fill_starts);
-    RFF_REQUIRE_MEMORY(&file->refusal, map->forms && map->fills && map->telling && map->neutral && *starts && *fill_starts);
+    RFF_REQUIRE_MEMORY(&file->refusal, map->forms && map->fills && map->telling && map->neutral);
+    RFF_REQUIRE_MEMORY(&file->refusal, *starts && *fill_starts);
     kept->forms = map->forms;
     kept->fills = map->fills;
     kept->neutral = map->neutral;
@@ -409,7 +410,8 @@ static int rff_read_map(rff_file *file, rff_model *model, uint32_t entry)
                 "the columns and their numbers differ in number");
     kept->n_columns = json->nodes[list].count;
     if (!rff_read_names(file, model, kept->n_columns)) return 0;
-    if (model->feature_names && !rff_are_distinct(json, &file->refusal, names, "the feature names are repeated")) return 0;
+    if (model->feature_names && !rff_are_distinct(json, &file->refusal, names, "the feature names are repeated"))
+        return 0;
     counted.numbers = map.numbers = rff_copy(model, array);
     counted.n_left = map.n_left = array->size;
     RFF_REQUIRE_MEMORY(&file->refusal, counted.numbers);

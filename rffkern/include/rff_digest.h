@@ -45,7 +45,8 @@ static void rff_sha_block(uint32_t state[8], const uint8_t *block)
 /* The digest as 64 hexadecimal digits in lower case. */
 static void rff_sha256(rff_span data, char digits[64])
 {
-    uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     uint8_t last[128] = {0};
     size_t whole = data.size / 64 * 64, rest = data.size - whole, padded = rest < 56 ? 64 : 128, i;
     for (i = 0; i < whole; i += 64) rff_sha_block(state, data.at + i);
@@ -62,7 +63,8 @@ static uint32_t rff_crc32(rff_span data)
     size_t i;
     int bit;
     for (i = 0; i < 256; i++)
-        for (table[i] = (uint32_t)i, bit = 0; bit < 8; bit++) table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320 : 0);
+        for (table[i] = (uint32_t)i, bit = 0; bit < 8; bit++)
+            table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320 : 0);
     for (i = 0; i < data.size; i++) crc = crc >> 8 ^ table[(crc ^ data.at[i]) & 255];
     return ~crc;
 }

@@ -13,7 +13,8 @@ static const char *const rff_fourier_arrays[] = {"omegas", "phases", "amplitudes
 static const char *const rff_kernel_arrays[] = {"centers", "weights", "intercept", "inverse_lengthscales", NULL};
 static const char *const rff_terms_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", "slopes",
                                                "table_columns", "thresholds", "table_values", NULL};
-static const char *const *const rff_expansion_arrays[] = {NULL, rff_fourier_arrays, rff_kernel_arrays, rff_terms_arrays};
+static const char *const *const rff_expansion_arrays[] = {NULL, rff_fourier_arrays, rff_kernel_arrays,
+                                                          rff_terms_arrays};
 
 /* Whether the arrays of a file are those of an expansion, then those of the lists given, in this order. */
 static int rff_check_array_names(rff_file *file, rff_expansion_kind kind, const char *const *more, int has_map)
@@ -72,7 +73,8 @@ static int rff_is_bounded(const rff_expansion *expansion, const double *coeffici
 
 /* --- tables */
 
-/* A table: what a yes at each depth adds to the number of the cell, the values of its digit, and the number of cells. */
+/* A table: what a yes at each depth adds to the number of the cell, the number of values of its digit, and the number
+   of cells. */
 typedef struct {
     const double *columns, *thresholds;
     size_t depth;
@@ -153,8 +155,8 @@ static int rff_has_old_values(const rff_file *file, const rff_expansion *expansi
            && values->shape[1] / n_answers == expansion->n_outputs; /* their product may not fit */
 }
 
-/* Where cells begin, and what leads to them.  The number of cells is compared with the number of values there are before
-   memory is asked for. */
+/* Where cells begin, and what leads to them.  The number of cells is compared with the size of the file before memory
+   is asked for. */
 static int rff_lay_out_tables(rff_file *file, rff_model *model, const double *columns, uint32_t **starts,
                               int32_t **steps)
 {
@@ -174,7 +176,8 @@ static int rff_lay_out_tables(rff_file *file, rff_model *model, const double *co
         rff_lay_out(&table);
         for (l = 0; l < depth; l++) {
             const double column = table.columns[l];
-            RFF_REQUIRE(&file->refusal, column >= 0 && column < (double)expansion->n_features && column == floor(column),
+            RFF_REQUIRE(&file->refusal,
+                        column >= 0 && column < (double)expansion->n_features && column == floor(column),
                         "table_columns must hold indices of features");
             whole_columns[t * depth + l] = (int32_t)column;
             (*steps)[t * depth + l] = table.steps[l];
@@ -284,7 +287,8 @@ static int rff_read_expansion(rff_file *file, rff_model *model, rff_expansion_ki
     if (!rff_take(file, model, "intercept", 1, expansion->n_outputs, 0, &expansion->intercept)) return 0;
     if (kind == RFF_KERNEL ? !rff_read_kernels(file, model) : !rff_read_cosines(file, model)) return 0;
     if (kind == RFF_TERMS && (!rff_read_lines(file, model) || !rff_read_tables(file, model))) return 0;
-    RFF_REQUIRE(&file->refusal, rff_is_bounded(expansion, kind == RFF_KERNEL ? expansion->weights : expansion->amplitudes),
+    RFF_REQUIRE(&file->refusal,
+                rff_is_bounded(expansion, kind == RFF_KERNEL ? expansion->weights : expansion->amplitudes),
                 "the amplitudes are too large for finite scores");
     return 1;
 }

@@ -103,7 +103,8 @@ static int rff_check_network(rff_file *file, rff_model *model)
     size_t j;
     RFF_REQUIRE(&file->refusal, train->n_dimensions == 1 && held_out->n_dimensions == 1
                 && (held_out->size == 0 || held_out->size == train->size), "loss curves do not agree in number");
-    RFF_REQUIRE(&file->refusal, rff_is_shaped(relevances, 1, model->expansion.n_features, 0), "relevances are malformed");
+    RFF_REQUIRE(&file->refusal, rff_is_shaped(relevances, 1, model->expansion.n_features, 0),
+                "relevances are malformed");
     for (j = 0; j < relevances->size; j++)
         RFF_REQUIRE(&file->refusal, rff_number(relevances, j) >= 0, "relevances are malformed");
     return 1;
@@ -120,7 +121,8 @@ static int rff_check_machine(rff_file *file, rff_model *model)
     RFF_REQUIRE(&file->refusal, n_rounds <= n_estimators
                 && (double)expansion->n_terms <= (double)n_rounds * (double)learner_size * (double)expansion->n_outputs,
                 "centers, rounds and learner_size do not agree");
-    RFF_REQUIRE(&file->refusal, rff_is_shaped(kernel, 1, 3 + expansion->n_features, 0), "kernel parameters are malformed");
+    RFF_REQUIRE(&file->refusal, rff_is_shaped(kernel, 1, 3 + expansion->n_features, 0),
+                "kernel parameters are malformed");
     for (j = 0; j < kernel->size; j++)
         RFF_REQUIRE(&file->refusal, j == 2 ? rff_number(kernel, j) >= 0 : rff_number(kernel, j) > 0,
                     "kernel parameters are malformed");
@@ -224,7 +226,8 @@ static const rff_family rff_families[] = {
     {"gbrff2", "GBRFF2Classifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_LOGISTIC, 2, rff_losses, rff_check_cosines},
     {"gbrff_regressor", "GBRFFRegressor", RFF_REGRESSOR, RFF_FOURIER, RFF_NO_LINK, 0, rff_losses, rff_check_landmarks},
     {"pbrff", "PBRFFClassifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_LOGISTIC, 0, rff_of_slope, rff_check_slope},
-    {"pbrff_transformer", "PBRFFTransformer", RFF_TRANSFORMER, RFF_FOURIER, RFF_NO_LINK, 0, NULL, rff_check_transformer},
+    {"pbrff_transformer", "PBRFFTransformer", RFF_TRANSFORMER, RFF_FOURIER, RFF_NO_LINK, 0, NULL,
+     rff_check_transformer},
     {"rffnet", "RFFNetClassifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_SOFTMAX, 1, rff_of_network, rff_check_network},
     {"rffnet_regressor", "RFFNetRegressor", RFF_REGRESSOR, RFF_FOURIER, RFF_NO_LINK, 0, rff_of_network,
      rff_check_network},

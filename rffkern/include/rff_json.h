@@ -14,7 +14,9 @@
 #define RFF_MAX_NESTING 1000
 #define RFF_MAX_DIGITS 4300 /* of a whole number: more than Python reads */
 
-typedef enum { RFF_NULL, RFF_FALSE, RFF_TRUE, RFF_WHOLE, RFF_FRACTION, RFF_STRING, RFF_ARRAY, RFF_OBJECT } rff_json_type;
+typedef enum {
+    RFF_NULL, RFF_FALSE, RFF_TRUE, RFF_WHOLE, RFF_FRACTION, RFF_STRING, RFF_ARRAY, RFF_OBJECT
+} rff_json_type;
 
 typedef struct {
     rff_json_type type;

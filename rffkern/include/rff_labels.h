@@ -26,7 +26,7 @@ static size_t rff_length(const rff_json *json, uint32_t index)
     return length;
 }
 
-/* Room for all strings of the header as UTF-8, each with a 0 byte at its end: they are shorter than with their quotes. */
+/* Room for all strings of the header as UTF-8, each with a 0 byte at its end: with their quotes they are longer. */
 static int rff_make_room(rff_file *file, rff_model *model)
 {
     if (!file->texts) file->texts = rff_own(model, file->header.size, 1);
@@ -60,7 +60,8 @@ static int rff_read_names(rff_file *file, rff_model *model, size_t n_features)
     uint32_t name;
     size_t k = 0, size;
     if (json->nodes[list].type == RFF_NULL) return 1;
-    RFF_REQUIRE(&file->refusal, json->nodes[list].type == RFF_ARRAY && json->nodes[list].count == n_features, malformed);
+    RFF_REQUIRE(&file->refusal, json->nodes[list].type == RFF_ARRAY && json->nodes[list].count == n_features,
+                malformed);
     model->feature_names = rff_own(model, n_features, sizeof *model->feature_names);
     RFF_REQUIRE_MEMORY(&file->refusal, model->feature_names);
     if (!rff_make_room(file, model)) return 0;
@@ -106,7 +107,8 @@ static int rff_compare_whole(const rff_json *json, const rff_node *one, const rf
 {
     const uint8_t *a = json->text + one->start, *b = json->text + other->start;
     const int a_negative = *a == '-', b_negative = *b == '-';
-    const size_t a_size = one->end - one->start - (size_t)a_negative, b_size = other->end - other->start - (size_t)b_negative;
+    const uint32_t a_size = one->end - one->start - (uint32_t)a_negative;
+    const uint32_t b_size = other->end - other->start - (uint32_t)b_negative;
     int order;
     a += a_negative;
     b += b_negative;

@@ -1,5 +1,7 @@
 /* One instruction-set level: VM_LEVEL names it, VECTOR_BYTES and VM_FUSES tell what it has. */
 
+#undef VM
+#define VM(name) FN(name)
 #undef VM_DOUBLE
 #undef FN_PACKED
 #define FN_PACKED rff_packed_f32

@@ -28,16 +28,21 @@
 #ifndef RFF_MOST_LEVEL
 #define RFF_MOST_LEVEL 4
 #endif
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__)) && RFF_MOST_LEVEL >= 3
+#if !defined(RFF_TABLES) && defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__)) && RFF_MOST_LEVEL >= 3
 #define VM_HAVE_LEVELS
 #include <immintrin.h>
 #endif
 
+#ifdef RFF_TABLES /* the package itself, which has the functions of levels elsewhere */
+#define RFF_FORMS (*rff_forms)
+#else
 #define VM_LEVEL baseline
 #define VM_ALONE
+#define RFF_FORMS vm_forms_baseline
 #include "cpu.h"
 #include "forms.c"
 #include "polynomials.h"
+#endif
 #include "vectors.h"
 
 /* Rows that are scored together, and rows fewer than which are scored one by one. */
@@ -124,6 +129,9 @@ static double rff_value(const rff_rows *X, size_t row, size_t column)
     return X->type == RFF_FLOAT32 ? ((const float *)X->values)[place] : ((const double *)X->values)[place];
 }
 
+#ifdef RFF_TABLES
+#include "../_kernels/rff_tables.h"
+#else
 #undef VM_LEVEL
 #define VM_LEVEL baseline
 #include "rff_level.h"
@@ -183,6 +191,7 @@ static const rff_level *rff_choose_level(void)
 #endif
     return &rff_level_baseline;
 }
+#endif
 
 /* --- What is made of a model when it is loaded */
 
@@ -486,7 +495,7 @@ static void rff_map_piece(const rff_model *model, const rff_rows *X, size_t row,
             missing |= values[i] != values[i];
         }
         if (n_forms)
-            vm_forms_baseline.apply(prepared->forms + first, (ptrdiff_t)n_forms, values, (ptrdiff_t)padded, missing,
+            RFF_FORMS.apply(prepared->forms + first, (ptrdiff_t)n_forms, values, (ptrdiff_t)padded, missing,
                                     outputs + first * RFF_PIECE, RFF_PIECE);
     }
     for (i = 0; i < n_rows && map->n_fills; i++) {

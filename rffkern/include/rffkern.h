@@ -99,8 +99,8 @@ RFF_API int rff_abi_version(void);
 /* What a code means, in English; never NULL. */
 RFF_API const char *rff_error_text(rff_error error);
 
-/* Read the file at `path`, of up to `max_bytes` (0: 1 GiB).  `*model` is NULL unless the result is RFF_OK.  `why`, if it
-   is not NULL, becomes a sentence about what is wrong, a constant text, or NULL where nothing is. */
+/* Read the file at `path`, of up to `max_bytes` (0: 1 GiB).  `*model` is NULL unless the result is RFF_OK.  `why`, if
+   it is not NULL, becomes a sentence about what is wrong, a constant text, or NULL where nothing is. */
 RFF_API rff_error rff_load(const char *path, size_t max_bytes, rff_model **model, const char **why);
 
 /* The same for the bytes of a file, which are not needed afterwards. */
@@ -135,6 +135,23 @@ RFF_API rff_error rff_predict(const rff_model *model, rff_type type, const void 
 /* Probabilities of the labels, (n_rows, n_classes); RFF_E_NO_LABELS unless the model is a classifier. */
 RFF_API rff_error rff_predict_proba(const rff_model *model, rff_type type, const void *rows, size_t n_rows,
                                     double *probabilities, void *scratch, size_t scratch_size);
+
+/* The functions of the package, for extensions of Python that do not compile rffscore.c: what the capsule of
+   `rffkern.c_functions()` points to.  A capsule of `rffkern.c_model(model)` points to the rff_model. */
+#define RFF_FUNCTIONS_CAPSULE "rffkern.functions"
+#define RFF_MODEL_CAPSULE "rffkern.model"
+typedef struct {
+    int abi_version;
+    size_t size; /* of this struct */
+    rff_error (*describe)(const rff_model *model, rff_info *info, size_t size);
+    size_t (*scratch_size)(const rff_model *model, size_t n_rows);
+    rff_error (*score)(const rff_model *model, rff_type type, const void *rows, size_t n_rows, double *scores,
+                       void *scratch, size_t scratch_size);
+    rff_error (*predict)(const rff_model *model, rff_type type, const void *rows, size_t n_rows, double *predictions,
+                         void *scratch, size_t scratch_size);
+    rff_error (*predict_proba)(const rff_model *model, rff_type type, const void *rows, size_t n_rows,
+                               double *probabilities, void *scratch, size_t scratch_size);
+} rff_functions;
 
 #ifdef __cplusplus
 }

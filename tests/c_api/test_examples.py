@@ -65,6 +65,7 @@ def test_cython(model, expected, tmp_path):
     run(sys.executable, EXAMPLES / "build.py", tmp_path)
     sys.path.insert(0, str(tmp_path))
     try:
+        import capsules
         from scorer import Scorer
     finally:
         sys.path.remove(str(tmp_path))
@@ -79,6 +80,8 @@ def test_cython(model, expected, tmp_path):
     for out in answers:
         np.testing.assert_array_equal(out, np.tile(load(model).decision_function(rows[:1]), (1000, 1)))
     np.testing.assert_array_equal(answers[0][0], expected)
+    capsules.score(load(model), rows, answers[1])
+    np.testing.assert_array_equal(answers[1], answers[0])
     with pytest.raises(ValueError, match="shapes do not agree"):
         scorer.score(rows, np.zeros((1000, 2)))
     with pytest.raises(ValueError, match="the file cannot be read"):

@@ -26,6 +26,7 @@ DATA = HERE.parent / "data"
 FROZEN = sorted(DATA.glob("*/*.npz"))
 HEADER = pathlib.Path(rffkern.get_include(), "rffkern.h").read_text()
 CODES = {name: int(number) for name, number in re.findall(r"RFF_(E_\w+|OK) = (\d+)", HEADER)}
+DECLARED = set(re.findall(r"^RFF_API [\w *]*?(rff_\w+)\(", HEADER, re.MULTILINE))
 KINDS = "function", "classifier", "regressor", "transformer", "column map"
 STRICT = ("-Wall", "-Wextra", "-pedantic", "-Werror")
 
@@ -355,9 +356,8 @@ def test_only_functions_of_the_header_are_visible(library):
     listed = subprocess.run(["nm", "--defined-only", "--dynamic", library._name], check=True, capture_output=True,
                             text=True)
     found = {line.split()[-1] for line in listed.stdout.splitlines() if line.split()[-2] in "TDBR"}
-    declared = set(re.findall(r"^RFF_API [\w *]*?(rff_\w+)\(", HEADER, re.MULTILINE))
-    assert found - {"_init", "_fini"} <= declared
-    assert len(declared) == 12
+    assert found - {"_init", "_fini"} <= DECLARED
+    assert len(DECLARED) == 12
 
 
 @pytest.mark.parametrize("name", ["gcc", "clang"])
@@ -367,6 +367,14 @@ def test_compilers_have_nothing_to_say(name, tmp_path, monkeypatch):
     monkeypatch.setenv("CC", name)
     build(tmp_path, ("-O2", "-shared", "-fPIC", *STRICT, "-Wconversion", "-DRFF_READER_ONLY"),
           pathlib.Path(rffkern.get_include(), "rffscore.c"))
+
+
+def test_the_documentation_has_all_codes_and_functions_and_a_program(tmp_path):
+    text = (HERE.parent.parent / "docs" / "c.md").read_text()
+    assert {name: int(code) for code, name in re.findall(r"^\| (\d+) `RFF_(\w+)` \|", text, re.MULTILINE)} == CODES
+    assert set(re.findall(r"^\| `(rff_\w+)\(", text, re.MULTILINE)) == DECLARED
+    (tmp_path / "program.c").write_text(re.search(r"```c\n(.*?)```", text, re.DOTALL).group(1))
+    build(tmp_path, ("-fsyntax-only", *STRICT), tmp_path / "program.c")
 
 
 def test_the_header_is_one_of_cpp_too(tmp_path):

@@ -1,0 +1,76 @@
+/* Print what the reader hands to the scorer of the model named by the argument, numbers in hexadecimal. */
+#include "rffscore.c"
+
+static void print_numbers(const char *name, const double *numbers, size_t n)
+{
+    size_t i;
+    printf("%s", name);
+    for (i = 0; i < n; i++) printf(" %a", numbers[i]);
+    puts("");
+}
+
+static void print_whole(const char *name, const void *numbers, size_t n, int is_signed)
+{
+    size_t i;
+    printf("%s", name);
+    for (i = 0; i < n; i++)
+        printf(" %lld", is_signed ? (long long)((const int32_t *)numbers)[i] : (long long)((const uint32_t *)numbers)[i]);
+    puts("");
+}
+
+static void print_map(const rff_column_map *map)
+{
+    size_t k;
+    print_whole("starts", map->starts, map->n_columns + 1, 0);
+    for (k = 0; k < map->n_outputs; k++) {
+        const rff_form *form = map->forms + k;
+        printf("form %d %a %a %a %a %a %a %a %d\n", form->kind, form->missing, form->divisor, form->a, form->b, form->c,
+               form->d, map->neutral[k], (int)form->n_knots);
+        print_numbers("knots", form->knots, form->n_knots);
+        print_numbers("heights", form->heights, form->n_knots);
+    }
+    for (k = 0; k < map->n_fills; k++) {
+        const rff_fill *fill = map->fills + k;
+        printf("fill %d %a %a\n", (int)fill->output, fill->low, fill->high);
+        print_whole("telling", fill->telling, fill->n_telling, 0);
+        print_numbers("factors", fill->factors, fill->n_telling);
+    }
+}
+
+static void print_expansion(const rff_expansion *e)
+{
+    const size_t n_wide = e->n_terms * e->n_features, n_values = e->n_terms * e->n_outputs;
+    size_t k;
+    print_numbers("intercept", e->intercept, e->n_outputs);
+    if (e->kind == RFF_KERNEL) {
+        print_numbers("centers", e->centers, n_wide);
+        print_numbers("weights", e->weights, n_values);
+        print_numbers("inverse_lengthscales", e->inverse_lengthscales, e->n_features);
+        return;
+    }
+    print_numbers("omegas", e->omegas, n_wide);
+    print_numbers("phases", e->phases, e->n_terms);
+    print_numbers("amplitudes", e->amplitudes, n_values);
+    print_numbers("center", e->center, e->n_features);
+    if (e->kind != RFF_TERMS) return;
+    print_numbers("slopes", e->slopes, e->n_features * e->n_outputs);
+    print_whole("table_columns", e->table_columns, e->n_tables * e->depth, 1);
+    print_numbers("thresholds", e->thresholds, e->n_tables * e->depth);
+    print_whole("steps", e->steps, e->n_tables * e->depth, 1);
+    print_whole("table_starts", e->table_starts, e->n_tables + 1, 0);
+    print_numbers("unit", &e->table_unit, 1);
+    printf("values");
+    for (k = 0; k < e->table_starts[e->n_tables] * e->n_outputs; k++) printf(" %a", (double)e->table_values[k]);
+    puts("");
+}
+
+int main(int argc, char **argv)
+{
+    rff_model *model;
+    if (argc != 2 || rff_load(argv[1], 0, &model, NULL) != RFF_OK) return 1;
+    if (model->has_map) print_map(&model->map);
+    if (model->expansion.kind != RFF_NO_EXPANSION) print_expansion(&model->expansion);
+    printf("link %d %a\nprediction %d\n", model->link, model->slope, model->prediction);
+    rff_free(model);
+    return 0;
+}

@@ -1,0 +1,140 @@
+"""What the reader in C keeps of a model: the numbers that Python scores with, bit for bit."""
+
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+from soaking.c_reader import build, compiler
+
+from rffkern import ColumnMap, FourierBoostingRegressor, KernelExpansion, TermExpansion, load, save
+from rffkern._columns.frozen import NUMERIC_FORMS
+from rffkern._columns.plain import _entries
+from rffkern._kernels.column_forms import KINDS
+from rffkern.term_expansion import UNREACHED, _unit_of
+
+pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler: set CC")
+
+HERE = pathlib.Path(__file__).parent
+FROZEN = [path for path in sorted(HERE.parent.glob("data/*/*.npz"))
+          if not path.stem.startswith("column_map") and "_with_" not in path.stem]
+LINKS = {None: 0, "LogisticLink": 1, "SoftmaxLink": 2, "LinearLink": 3}
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("dump"), source=HERE / "dump_model.c")
+
+
+def contents(program, path):
+    """Lines of a model as (name, values)."""
+    lines = subprocess.run([program, path], capture_output=True, text=True, check=True).stdout.splitlines()
+    return [(line.split()[0], [float.fromhex(word) if "x" in word or "inf" in word else int(word)
+                               for word in line.split()[1:]]) for line in lines]
+
+
+def same(found, expected):
+    """The same numbers to the last bit, signs of zeros too."""
+    expected = np.ravel(np.asarray(expected, np.float64))
+    assert np.asarray(found, np.float64).tobytes() == expected.tobytes()
+
+
+def check_expansion(found, expansion):
+    tables = {"table_columns", "table_values"}
+    for name in (name for name in expansion.array_names if name not in tables):
+        same(found[name], getattr(expansion, name))
+    if isinstance(expansion, TermExpansion):
+        assert found["table_columns"] == expansion.table_columns.ravel().tolist()
+        assert found["steps"] == expansion._layout.steps.ravel().tolist()
+        assert found["table_starts"] == expansion.table_starts.tolist()
+        unit = _unit_of(expansion.table_values)
+        assert found["unit"] == [unit]
+        same(found["values"], (expansion.table_values / unit).astype(np.float32))
+
+
+def check_map(lines, frozen):
+    """The forms as `PlainForms` has them, and what stands for missing values."""
+    lines = iter(lines)
+    name, starts = next(lines)
+    assert (name, starts) == ("starts", np.cumsum([0, *(len(column.outputs) for column in frozen.columns)]).tolist())
+    for column in frozen.columns:
+        n_numeric = sum(form.name in NUMERIC_FORMS for form in column.forms)
+        for form in column.forms:
+            divisor = np.sqrt(n_numeric) if form.name in NUMERIC_FORMS else 1.0
+            for kind, missing, *numbers in _entries(form):
+                if column.kind == "empty":
+                    kind, numbers = "within", [-np.inf, np.inf, missing, missing]
+                name, values = next(lines)
+                assert (name, values[0]) == ("form", KINDS[kind])
+                same(values[1:8], [missing, divisor, *numbers, missing / divisor])
+                same(next(lines)[1], form.knots if kind == "rank" else [])
+                same(next(lines)[1], form.ranks if kind == "rank" else [])
+    for fill in (fill for column in frozen.columns for fill in column.fills):
+        assert next(lines) == ("fill", [fill.output, fill.low, fill.high])
+        assert next(lines) == ("telling", fill.telling.tolist())
+        same(next(lines)[1], fill.factors)
+
+
+@pytest.mark.parametrize("path", FROZEN, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_frozen_files(program, path):
+    """All expansions, of all versions: tables of version 5 have other cells, in double precision."""
+    model = load(path)
+    lines = contents(program, path)
+    found = dict(lines)
+    check_expansion(found, model.expansion_)
+    link = model._link() if hasattr(model, "classes_") else None
+    assert found["link"][0] == LINKS[None if link is None else type(link).__name__]
+    assert found["link"][1] == getattr(link, "slope", 0.0)
+    if getattr(model, "column_map_", None) is not None:
+        check_map(lines, model.column_map_._frozen)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e30, 1e-30, 1e300, 2.0**100 * (1 - 2.0**-30),
+                                   2.0**-61 * (1 - 2.0**-30)])
+def test_tables_of_any_size(program, tmp_path, scale):
+    """Values are rounded to single precision, in units of the largest where that would not hold them."""
+    rng = np.random.default_rng(0)
+    columns = rng.integers(0, 3, (5, 6))
+    thresholds = np.where(rng.random((5, 6)) < 0.2, UNREACHED, rng.standard_normal((5, 6)).round(1))
+    counts = [np.prod([1 + ((column == j) & (row < UNREACHED)).sum() for j in range(3)])
+              for column, row in zip(columns, thresholds, strict=True)]
+    values = rng.uniform(-1, 1, (int(sum(counts)), 2)) * scale
+    values[0, 0] = scale
+    expansion = TermExpansion(np.zeros((0, 3)), [], np.zeros((0, 2)), [0, 1], [0, 0, 0], np.zeros((3, 2)), columns,
+                              thresholds, values)
+    save(expansion, tmp_path / "m.npz")
+    check_expansion(dict(contents(program, tmp_path / "m.npz")), expansion)
+
+
+def test_a_kernel_expansion(program, tmp_path):
+    expansion = KernelExpansion([[1.0, -0.0], [5e-324, 2.0]], [[1.0], [2.0]], [0.1], [1.0, 0.0])
+    save(expansion, tmp_path / "m.npz")
+    check_expansion(dict(contents(program, tmp_path / "m.npz")), expansion)
+
+
+@pytest.mark.parametrize("n_bins", [2, 5, 16, 300])
+def test_maps_of_all_numeric_forms(program, tmp_path, n_bins):
+    """The unit of bins is a sum that NumPy adds up pairwise."""
+    rng = np.random.default_rng(n_bins)
+    X = rng.standard_normal((900, 4)) @ rng.standard_normal((4, 4))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X[:, 3] = 7.0
+    fitted = ColumnMap(("raw", "standard", "bounded", "rank", "bins"), n_bins=n_bins, n_knots=50).fit(X)
+    assert any(column.fills for column in fitted._frozen.columns)
+    save(fitted, tmp_path / "m.npz")
+    check_map(contents(program, tmp_path / "m.npz"), fitted._frozen)
+
+
+def test_a_column_without_values(program, tmp_path):
+    fitted = ColumnMap().fit(np.full((3, 2), np.nan))
+    save(fitted, tmp_path / "m.npz")
+    check_map(contents(program, tmp_path / "m.npz"), fitted._frozen)
+
+
+@pytest.mark.parametrize(("params", "prediction"), [
+    ({"loss": "squared"}, 0), ({"loss": "poisson"}, 1), ({"loss": "quantile"}, 0),
+    ({"loss": "quantile", "quantile": [0.1, 0.9]}, 2)])
+def test_predictions_of_losses(program, tmp_path, params, prediction):
+    X = np.random.default_rng(0).uniform(0, 1, (60, 2))
+    save(FourierBoostingRegressor(3, n_members=1, random_state=0, **params).fit(X, X[:, 0]), tmp_path / "m.npz")
+    assert dict(contents(program, tmp_path / "m.npz"))["prediction"] == [prediction]
