@@ -80,7 +80,8 @@ cdef int _fill(rff_model *model, dict arrays, dict tables) except -1:
     """Copy the arrays of an expansion, and what is known of its tables."""
     cdef rff_expansion *e = &model.expansion
     first = arrays["centers" if "centers" in arrays else "omegas"]
-    agree(all(array.flags.c_contiguous for array in arrays.values()), "arrays must be contiguous")
+    for array in arrays.values():
+        agree(array.flags.c_contiguous, "arrays must be contiguous")
     e.n_terms, e.n_features, e.n_outputs = first.shape[0], first.shape[1], arrays["intercept"].shape[0]
     e.intercept = <const double *>_own(model, arrays["intercept"], np.float64)
     if "centers" in arrays:
