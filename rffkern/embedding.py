@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from ._estimator.base import Classifier, Model, Regressor
+from ._estimator.base import Model
 from ._estimator.links import LinearLink, SoftmaxLink
+from ._estimator.tasks import Classifier, Regressor
 from ._kernels import embedding
 from .errors import InvalidInputError
 from .expansion import Expansion

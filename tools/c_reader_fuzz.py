@@ -164,7 +164,7 @@ def originals(folder):
         rffkern.KernelExpansion([[1.0, 2.0], [0.0, 1.0]], [[1.0], [2.0]], [0.0], [1.0, 0.0]),
         rffkern.TermExpansion(
             [[1.0]], [0.0], [[0.0]], [1.0], [0.0], [[0.5]], [[0, 0], [0, 0]],
-            [[0.5, 0.7], [0.1, rffkern.term_expansion.UNREACHED]], [[2.0], [3.0], [4.0], [5.0], [6.0]]),
+            [[0.5, 0.7], [0.1, rffkern.table_layout.UNREACHED]], [[2.0], [3.0], [4.0], [5.0], [6.0]]),
         forms.fit(table), rffkern.ColumnMap(("standard",)).fit(np.column_stack([X, np.full(300, np.nan)])),
         rffkern.ColumnMap(("raw", "rank")).fit(np.full((3, 2), np.nan)),  # a column without values that has a form
         rffkern.ColumnMap(("bins",), n_bins=200).fit(X),

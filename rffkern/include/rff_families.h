@@ -15,6 +15,7 @@
 #define RFF_LARGEST_QUANTILE (1 - 1e-6)
 
 static const char *const rff_losses[] = {"train_loss_", "eval_loss_", NULL};
+static const char *const rff_of_rounds[] = {"train_loss_", "eval_loss_", "feature_importances_", NULL};
 static const char *const rff_of_network[] = {"train_loss_", "eval_loss_", "relevances_", NULL};
 static const char *const rff_of_machine[] = {"train_loss_", "eval_loss_", "kernel_parameters_", NULL};
 static const char *const rff_of_boosting[] = {"train_loss_", "eval_loss_", "feature_importances_", "member_counts_",
@@ -49,11 +50,20 @@ static int rff_count_rounds(rff_file *file, size_t *n_rounds)
     return 1;
 }
 
+static size_t rff_count_columns(const rff_model *model)
+{
+    return model->has_map ? model->map.n_columns : model->expansion.n_features;
+}
+
 static int rff_check_rounds(rff_file *file, rff_model *model, size_t n_components)
 {
     const rff_expansion *expansion = &model->expansion;
+    const rff_array *importances = rff_find_array(file, "feature_importances_");
     size_t n_rounds;
     if (!rff_count_rounds(file, &n_rounds)) return 0;
+    RFF_REQUIRE(&file->refusal, !importances || rff_is_shaped(importances, 1, 0, 0) /* of an older file */
+                || rff_is_shaped(importances, 1, rff_count_columns(model), 0),
+                "columns and importances do not agree in number");
     RFF_REQUIRE(&file->refusal, expansion->n_terms % expansion->n_outputs == 0
                 && expansion->n_terms / expansion->n_outputs % n_components == 0
                 && expansion->n_terms / expansion->n_outputs / n_components == n_rounds,
@@ -151,12 +161,11 @@ static int rff_check_boosting(rff_file *file, rff_model *model)
     const rff_array *train = rff_find_array(file, "train_loss_"), *held_out = rff_find_array(file, "eval_loss_");
     const rff_array *importances = rff_find_array(file, "feature_importances_");
     const rff_array *rounds = rff_find_array(file, "term_rounds_");
-    const size_t n_columns = model->has_map ? model->map.n_columns : model->expansion.n_features;
     size_t i;
     RFF_REQUIRE(&file->refusal, train->n_dimensions == 1 && held_out->n_dimensions == 1 && train->size
                 && train->size == held_out->size, "loss curves do not agree in number");
     if (!rff_check_members(file, train->size - 1)) return 0;
-    RFF_REQUIRE(&file->refusal, rff_is_shaped(importances, 1, n_columns, 0),
+    RFF_REQUIRE(&file->refusal, rff_is_shaped(importances, 1, rff_count_columns(model), 0),
                 "columns and importances do not agree in number");
     RFF_REQUIRE(&file->refusal, rff_is_shaped(rounds, 1, model->expansion.n_terms + model->expansion.n_tables, 0),
                 "rounds and terms do not agree in number");
@@ -221,10 +230,10 @@ static const rff_family rff_families[] = {
      rff_check_boosting},
     {"fourier_boosting_regressor", "FourierBoostingRegressor", RFF_REGRESSOR, RFF_TERMS, RFF_NO_LINK, 0,
      rff_of_boosting, rff_check_boosted_targets},
-    {"gbrff", "GBRFFClassifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_LINEAR, 0, rff_losses, rff_check_landmarks},
-    {"gbrff1", "GBRFF1Classifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_LOGISTIC, 2, rff_losses, rff_check_landmarks},
-    {"gbrff2", "GBRFF2Classifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_LOGISTIC, 2, rff_losses, rff_check_cosines},
-    {"gbrff_regressor", "GBRFFRegressor", RFF_REGRESSOR, RFF_FOURIER, RFF_NO_LINK, 0, rff_losses, rff_check_landmarks},
+    {"gbrff", "GBRFFClassifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_LINEAR, 0, rff_of_rounds, rff_check_landmarks},
+    {"gbrff1", "GBRFF1Classifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_LOGISTIC, 2, rff_of_rounds, rff_check_landmarks},
+    {"gbrff2", "GBRFF2Classifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_LOGISTIC, 2, rff_of_rounds, rff_check_cosines},
+    {"gbrff_regressor", "GBRFFRegressor", RFF_REGRESSOR, RFF_FOURIER, RFF_NO_LINK, 0, rff_of_rounds, rff_check_landmarks},
     {"pbrff", "PBRFFClassifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_LOGISTIC, 0, rff_of_slope, rff_check_slope},
     {"pbrff_transformer", "PBRFFTransformer", RFF_TRANSFORMER, RFF_FOURIER, RFF_NO_LINK, 0, NULL,
      rff_check_transformer},
@@ -275,7 +284,9 @@ static int rff_read_model(rff_file *file, rff_model *model, const rff_family *fa
     const rff_expansion *expansion = &model->expansion;
     const uint32_t columns = file->version >= RFF_SINCE_COLUMNS ? rff_value_of(json, 0, "columns") : 0;
     const int has_map = columns && json->nodes[columns].type != RFF_NULL;
-    if (!rff_check_array_names(file, family->expansion, family->arrays, has_map)
+    const char *const *arrays = family->arrays == rff_of_rounds && file->version < RFF_SINCE_IMPORTANCES
+                                    ? rff_losses : family->arrays;
+    if (!rff_check_array_names(file, family->expansion, arrays, has_map)
         || (has_map && !rff_read_map(file, model, columns)) || !rff_read_expansion(file, model, family->expansion)
         || !rff_check_choice(file, has_map))
         return 0;

@@ -11,7 +11,8 @@ from rffkern import ColumnMap, FourierBoostingRegressor, KernelExpansion, TermEx
 from rffkern._columns.frozen import NUMERIC_FORMS
 from rffkern._columns.plain import _entries
 from rffkern._kernels.column_forms import KINDS
-from rffkern.term_expansion import UNREACHED, _unit_of
+from rffkern.table_layout import UNREACHED
+from rffkern.term_expansion import _unit_of
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler: set CC")
 

@@ -17,7 +17,7 @@ from soaking.c_reader import SANITIZERS, CReader, build, compiler
 
 import rffkern
 from rffkern import ColumnMap, FourierBoostingRegressor, FourierExpansion, GBRFF2Classifier, load, save
-from rffkern._system.archive import npy_prefix
+from rffkern._system.archive import FORMAT_VERSION, npy_prefix
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler: set CC")
 
@@ -261,7 +261,7 @@ def test_files_that_are_not_there_or_too_large(read, tmp_path, content):
     (lambda data: data[:500] + bytes([data[500] ^ 1]) + data[501:], "E_CHECKSUM", "checksum differs"),
     (lambda data: sign(data[:900] + bytes([data[900] ^ 1]) + data[901:]), "E_FORMAT", "checksum of a member"),
     (lambda data: with_header(data, lambda header: header | {"format": "other"}), "E_FORMAT", "not a model file of"),
-    (lambda data: with_header(data, lambda header: header | {"version": 7}), "E_NEWER", "newer"),
+    (lambda data: with_header(data, lambda header: header | {"version": FORMAT_VERSION + 1}), "E_NEWER", "newer"),
     (lambda data: with_header(data, lambda header: header | {"version": 10**40}), "E_NEWER", "newer"),
     (lambda data: with_header(data, lambda header: header | {"version": 0}), "E_INVALID", "version is malformed"),
     (lambda data: with_header(data, lambda header: header | {"family": "forest"}), "E_INVALID", "not known"),
