@@ -202,6 +202,9 @@ def _calls(model, X, y, folder):
     if expansion is not None:
         yield "load", lambda: str(rffkern.load(folder / "model.npz"))
         yield "loads", lambda: str(rffkern.loads(rffkern.dumps(model)))
+        yield "c_model", lambda: str(rffkern.c_model(model))
+    for to in ("c", "js", "numpy", "onnx", "sql"):
+        yield f"export {to}", lambda to=to: rffkern.export(model, folder / "exported", to=to)
     for name in public(ColumnMap):
         yield f"map {name}", lambda name=name: MAP_CALLS[name](ColumnMap(NUMERIC_FORMS).fit(X, y), X, y)
     for name, given in {"blocks": RowBlocks([X[:1], X[1:]]), "one block": RowBlocks([X])}.items():
@@ -209,6 +212,9 @@ def _calls(model, X, y, folder):
             yield f"{name} {call}", lambda call=call, given=given: BLOCK_CALLS[call](given)
     yield "predictions of blocks", lambda: answer(model, RowBlocks([X[:1], X[1:]]))
     yield "show_config", lambda: len(rffkern.show_config(mode="dicts"))
+    yield "set_num_threads", lambda: str(rffkern.set_num_threads(None))
+    yield "get_include", rffkern.get_include
+    yield "c_functions", lambda: str(rffkern.c_functions())
 
 
 def _mapped(model, X):
