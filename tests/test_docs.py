@@ -21,7 +21,7 @@ SECTIONS = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Notes", 
 
 def modules():
     for info in pkgutil.walk_packages(rffkern.__path__, "rffkern."):
-        if not info.name.endswith("__main__"):
+        if not info.name.endswith(("__main__", ".hook-rffkern")):  # which needs PyInstaller
             yield importlib.import_module(info.name)
 
 
