@@ -103,18 +103,18 @@ def test_the_choice_does_not_draw():
 def test_held_out_rows_have_no_part_in_a_map(monkeypatch):
     """Nor in a trial: the rows that it is judged on are others than those that it learns from."""
     learned, judged = [], []
-    fit_copy, transform = column_choice.fit_copy, ColumnMap.transform
+    fit_copy, mapped = column_choice.fit_copy, ColumnMap._mapped
 
     def watched_fit(column_map, X, y, sample_weight, has_labels):
         learned.append(X.columns[0].values)
         return fit_copy(column_map, X, y, sample_weight, has_labels)
 
-    def watched_transform(self, X):
+    def watched_mapped(self, X, owner):
         judged.append(X.columns[0].values)
-        return transform(self, X)
+        return mapped(self, X, owner)
 
     monkeypatch.setattr(column_choice, "fit_copy", watched_fit)
-    monkeypatch.setattr(ColumnMap, "transform", watched_transform)
+    monkeypatch.setattr(ColumnMap, "_mapped", watched_mapped)
     column_choice.chosen_map(boosted(), SKEWED, LABELS, None, True)
     assert len(learned) == len(judged) == 10
     for one, other in zip(learned, judged, strict=True):
