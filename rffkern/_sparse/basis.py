@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._data.weights import RowWeights
 from .._kernels import linalg
 from .._kernels.sparse_selection import Selector
-from .packed_rows import KernelRows
+from .packed_rows import KernelRows, Kernels
 from .weak_learner import Proposal, Settings, WeakLearner
 
 Double = NDArray[np.float64]
@@ -25,6 +25,8 @@ _SMALLEST_DISTANCE: dict[np.dtype[Any], float] = {np.dtype(np.float64): 1e-9, np
 # Thresholds of the paper's, for approximate linear dependence and for the resource-allocating network.
 _ALD_THRESHOLD = 1e-2
 _RAN_THRESHOLD = 1e-4
+# Share of all slopes that those along a direction must have, to be more than rounding.
+_SMALLEST_SHARE = 1e-10
 
 
 class Subsets:
@@ -83,7 +85,7 @@ class Selection:
         self.n_skipped = 0  # near-duplicates met so far
 
     def _choose(self, indices: Indices, residual: Double, model: Double) -> Indices:
-        """At most `n_wanted` of the indices, given values at them."""
+        """At most `n_wanted` of the indices, given values (n_outputs, n_indices) at them."""
         if not len(indices):
             return indices
         subset = self._rows.subset(indices, residual, model)
@@ -94,12 +96,12 @@ class Selection:
         return indices[chosen[:n_chosen]]
 
     def propose(self, indices: Indices, target: Double, residual: Double) -> Proposal | None:
-        """A weak learner on basis vectors among some rows, or None if there is none.
+        """Weak learners on basis vectors among some rows, or None if there are none.
 
         Parameters
         ----------
         indices : array of shape (n_subset,), the candidates
-        target, residual : arrays of shape (n_tiles, 128) over all rows; their difference is the model
+        target, residual : arrays of shape (n_outputs, n_tiles, 128) over all rows; their difference is the model
         """
         raise NotImplementedError
 
@@ -108,28 +110,47 @@ class Selection:
 
 
 class SetSelection(Selection):
-    """Selection of a set of basis vectors for each weak learner, independent of those before it."""
+    """Selection of a set of basis vectors for the weak learners of each round, independent of those before it."""
 
     def __init__(self, settings: Settings, rows: KernelRows) -> None:
         super().__init__(settings, rows, settings.learner_size, settings.learner_size)
 
     def propose(self, indices: Indices, target: Double, residual: Double) -> Proposal | None:
-        """A weak learner along the gradient of the objective, (24) and (25)."""
+        """Weak learners along the gradient of the objective, (24) and (25).
+
+        Of several outputs, each has a gradient.  The first weak learner is the function on the basis vectors, of length
+        1 in the space of the kernel, whose inner products with all of them have the largest sum of squares; the second
+        is orthogonal to it.
+        """
         rows, kernel = self._rows, self._settings.kernel
         self._selector.reset()
-        chosen = self._choose(indices, residual.reshape(-1)[indices], np.zeros(len(indices)))
+        flat_target, flat_residual = (values.reshape(len(values), -1) for values in (target, residual))
+        left = flat_residual[:, indices]
+        chosen = self._choose(indices, left, np.zeros_like(left))
         if not len(chosen):
             return None
-        centers = rows.centers(chosen)
-        v = rows.weight * residual
-        u = kernel.amplitude * rows.correlate(v, centers)[: len(chosen)] + kernel.bias * v.sum()
-        u -= self._settings.reg_lambda * (target.reshape(-1)[chosen] - residual.reshape(-1)[chosen])
-        weights = u.copy()
-        linalg.solve_factorised(np.asarray(self._selector.factor), weights)
-        square = u @ weights
-        if not 0 < square < np.inf:
-            return None
-        return Proposal(WeakLearner(chosen, weights / np.sqrt(square)), centers)
+        kernels, v = Kernels(rows, rows.centers(chosen)), rows.weight * residual
+        u = kernel.amplitude * kernels.correlate(v)[:, : len(chosen)] + kernel.bias * v.sum(axis=(1, 2))[:, None]
+        u -= self._settings.reg_lambda * (flat_target[:, chosen] - flat_residual[:, chosen])
+        factor = np.asarray(self._selector.factor)
+        learners = []
+        for direction in _directions(factor, u, self._settings.n_together):
+            linalg.solve_factorised(factor, direction, forward=False)
+            learners.append(WeakLearner(chosen, direction))
+        return Proposal(tuple(learners), kernels) if learners else None
+
+
+def _directions(factor: Double, slopes: Double, n_wanted: int) -> list[Double]:
+    """Leading directions of slopes (n_outputs, n_basis) in coordinates L^-1, of length 1; fewer where others are 0."""
+    for slope in slopes:
+        linalg.solve_factorised(factor, slope, back=False)
+    length = np.linalg.norm(slopes)
+    if not 0 < length < np.inf:
+        return []
+    if len(slopes) == 1:
+        return [slopes[0] / length]
+    _, shares, directions = np.linalg.svd(slopes / length, full_matrices=False)
+    return [direction.copy() for direction in directions[:n_wanted][shares[:n_wanted] > _SMALLEST_SHARE]]
 
 
 class SingleSelection(Selection):
@@ -142,8 +163,8 @@ class SingleSelection(Selection):
 
     def _choose_unseen(self, indices: Indices, target: Double, residual: Double) -> Indices:
         indices = indices[~self._seen[indices]]
-        left = residual.reshape(-1)[indices]
-        chosen = self._choose(indices, left, target.reshape(-1)[indices] - left)
+        left = residual.reshape(len(residual), -1)[:, indices]
+        chosen = self._choose(indices, left, target.reshape(len(target), -1)[:, indices] - left)
         self._seen[chosen] = True
         return chosen
 
@@ -151,7 +172,9 @@ class SingleSelection(Selection):
         """The weak learner of one vector."""
         self._selector.reset()
         chosen = self._choose_unseen(indices, target, residual)
-        return Proposal(WeakLearner(chosen, self._weight), self._rows.centers(chosen)) if len(chosen) else None
+        if not len(chosen):
+            return None
+        return Proposal((WeakLearner(chosen, self._weight),), Kernels(self._rows, self._rows.centers(chosen)))
 
 
 class DictionarySelection(SingleSelection):
@@ -175,7 +198,7 @@ class DictionarySelection(SingleSelection):
         weights = np.append(np.zeros(last), length)
         linalg.solve_factorised(factor, weights)
         learner = WeakLearner(np.array(self._dictionary), weights, np.array(before) / length)
-        return Proposal(learner, self._rows.centers(chosen))
+        return Proposal((learner,), Kernels(self._rows, self._rows.centers(chosen)))
 
     def refuse(self) -> None:
         """Take the vector chosen last out of the dictionary."""

@@ -57,7 +57,13 @@ _BASIS = (
     Parameter("update", Choice(("full", "one", "group")),
               'Which coefficients are made optimal with a new weak learner.  "full": all.  "one": the newest, (31).  '
               '"group": those of its group; a new group begins after every `group_size` weak learners.'),
-    Parameter("group_size", Number(int, 1), "Number of weak learners L of a group."),
+    Parameter("group_size", Number(int, 1), "Number L of rounds whose weak learners make a group."),
+    Parameter("shared", Choice((True, False)),
+              "Whether several outputs share their weak learners, and differ in coefficients alone.  A round then adds "
+              "up to two weak learners on one set of basis vectors, those along which the outputs together have the "
+              'largest gradients.  "max-res" compares sums over outputs of squared residuals; "mp", "boost" and "ran" '
+              'compare sums over outputs of what they compare for one; "random" and "ald" look at no output.  False '
+              "learns weak learners for each output alone.  One output has nothing to share."),
 )
 _ALL_ROWS = Parameter("all_rows", Choice((True, False)),
                       'Whether every group learns from all rows.  False, for large data and with `update="group"` '
@@ -156,8 +162,8 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
     subset of the rows, selects S basis vectors among them, combines them along the gradient of the objective, and makes
     all coefficients c optimal by a step of an incremental factorisation (P. Sun and X. Yao, Sparse Approximation
     Through Boosting for Learning Large Scale Kernel Machines, IEEE Transactions on Neural Networks, 2010).  Targets are
-    learned in units of their standard deviation, after subtracting their mean F_0.  Several targets are learned one by
-    one, with one kernel, all in the same rounds.
+    learned in units of their standard deviation, after subtracting their mean F_0.  Several targets are learned with
+    one kernel, all in the same rounds, and share their weak learners unless `shared=False`.
 
     Parameters
     ----------
@@ -170,16 +176,16 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
     Notes
     -----
     Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs, u = 4 in single precision and 8 in
-    double, P columns kept (n_estimators of "full", group_size of "group", 1 of "one"), and b = max(2^20, 2048 d)
-    numbers in a block of `RowBlocks` or `numpy.memmap`:
+    double, S = learner_size, P columns kept (n_estimators of "full", group_size of "group", 1 of "one"; twice that
+    where outputs are shared, k times where they are not), and b = max(2^20, 2048 d) numbers in a block of `RowBlocks`
+    or `numpy.memmap`:
 
-        array:  n (u d + 8 + k (24 + u P)) + 16 k P^2
-        blocks: n (u d + 8 + k (24 + u P)) + 8 b + 16 k P^2
+        array:  n (u (d + 1 + S + P) + 8 + 40 k) + 16 P^2
+        blocks: n (u (d + 1 + S + P) + 8 + 40 k) + 8 b + 16 P^2
 
-    Each held-out row takes u d + 8 + k (16 + u P), sample weights 16 n, `kernel="auto"` up to 120 MB while it learns,
-    and basis vectors with the coefficients after every round, for staged predictions, k (8 (S + d + 10) T + 4 T^2) for
-    T rounds of S vectors, with S = 1 three times that.  No matrix of n x S kernels is ever stored: they are computed
-    twice.
+    Each held-out row takes u (d + P) + 8 + 32 k, sample weights 16 n, `kernel="auto"` up to 120 MB while it learns, and
+    basis vectors with their coefficients, for staged predictions, 8 (S + d + 10) P + 16 P^2, with S = 1 three times
+    that.  The n S kernels of a round are kept where they take up to 64 MB; beyond, they are computed twice.
 
     Departures from the paper: weak learners have length 1 in the space of the kernel, where the paper scales them by
     a_0.  This has no effect on the model, and neither has the amplitude, but for the threshold of "ran": k(x, x) is 1
@@ -216,7 +222,8 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
-                 kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto", standardize: bool = True,
+                 shared: bool = True, kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto",
+                 standardize: bool = True,
                  early_stopping_rounds: int | None = 20, precision: str = "double",
                  columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
@@ -227,6 +234,7 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
         self.n_candidates = n_candidates
         self.update = update
         self.group_size = group_size
+        self.shared = shared
         self.kernel = kernel
         self.reg_lambda = reg_lambda
         self.standardize = standardize
@@ -273,7 +281,7 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
     The model F(x) = F_0 + sum over m of c_m f_m(x), with weak learners f_m(x) = sum over s of a_ms k(x_ms, x), is that
     of `SparseKernelRegressor`, which describes the training, with y in {-1, +1}.  F estimates the mean of y, so that
     P(y = +1 | x) = (1 + F) / 2, clipped to [0, 1].  More than two classes are learned one against the rest, all in the
-    same rounds.
+    same rounds, and share their weak learners unless `shared=False`.
 
     Parameters
     ----------
@@ -286,16 +294,17 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
     Notes
     -----
     Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs (1 for two classes), u = 4 in single
-    precision and 8 in double, P columns kept (n_estimators of "full", group_size of "group", 1 of "one"), and b =
-    max(2^20, 2048 d) numbers in a block of `RowBlocks` or `numpy.memmap`:
+    precision and 8 in double, S = learner_size, P columns kept (n_estimators of "full", group_size of "group", 1 of
+    "one"; twice that where outputs are shared, k times where they are not), and b = max(2^20, 2048 d) numbers in a
+    block of `RowBlocks` or `numpy.memmap`:
 
-        array:  n (u d + 8 + k (24 + u P)) + 16 k P^2
-        blocks: n (u d + 8 + k (24 + u P)) + 8 b + 16 k P^2
+        array:  n (u (d + 1 + S + P) + 8 + 40 k) + 16 P^2
+        blocks: n (u (d + 1 + S + P) + 8 + 40 k) + 8 b + 16 P^2
 
-    Each held-out row takes u d + 8 + k (16 + u P), sample weights 16 n, `kernel="auto"` up to 120 MB while it learns,
-    `all_rows=False` 8 n k, and basis vectors with the coefficients after every round, for staged predictions, k (8 (S +
-    d + 10) T + 4 T^2) for T rounds of S vectors, with S = 1 three times that.  No matrix of n x S kernels is ever
-    stored: they are computed twice.
+    Each held-out row takes u (d + P) + 8 + 32 k, sample weights 16 n, `kernel="auto"` up to 120 MB while it learns,
+    `all_rows=False` 8 n k, and basis vectors with their coefficients, for staged predictions, 8 (S + d + 10) P + 16
+    P^2, with S = 1 three times that.  The n S kernels of a round are kept where they take up to 64 MB; beyond, they are
+    computed twice.
 
     Departures from the paper are those of `SparseKernelRegressor`.  The mean of y, F_0, is part of F.
 
@@ -332,7 +341,8 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
-                 all_rows: bool = True, kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto",
+                 shared: bool = True, all_rows: bool = True, kernel: str | dict[str, Any] = "auto",
+                 reg_lambda: str | float = "auto",
                  standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "double",
                  columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
@@ -343,6 +353,7 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
         self.n_candidates = n_candidates
         self.update = update
         self.group_size = group_size
+        self.shared = shared
         self.all_rows = all_rows
         self.kernel = kernel
         self.reg_lambda = reg_lambda

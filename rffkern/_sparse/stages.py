@@ -10,6 +10,7 @@ from .._data.row_blocks import take_rows
 from ..errors import InvalidInputError
 from ..expansion import KernelExpansion
 from .kernel import GaussianKernel
+from .least_squares import Coefficients
 from .weak_learner import WeakLearner
 
 Double = NDArray[np.float64]
@@ -17,40 +18,43 @@ Indices = NDArray[np.intp]
 
 
 def combine(learners: Sequence[WeakLearner], coef: Double) -> tuple[Indices, Double]:
-    """Distinct rows of some weak learners, sorted, and the weight of each in their sum."""
+    """Distinct rows of some weak learners, sorted, and the weights (n_rows, n_outputs) of each in their sums."""
     indices = np.concatenate([np.empty(0, np.intp), *(learner.indices for learner in learners)])
-    weights = np.concatenate([np.empty(0), *(c * learner.weights for c, learner in zip(coef, learners, strict=True))])
     distinct, place = np.unique(indices, return_inverse=True)
-    combined = np.bincount(place, weights, len(distinct)).astype(np.float64, copy=False)
-    return distinct, combined
+    weights = np.zeros((len(distinct), coef.shape[1]))
+    for k, of_output in enumerate(coef.T):
+        each = np.concatenate([np.empty(0), *(c * learner.weights for c, learner in
+                                              zip(of_output, learners, strict=True))])
+        weights[:, k] = np.bincount(place, each, len(distinct))
+    return distinct, weights
 
 
 class CoefficientPath(NamedTuple):
-    """The weak learners of one output, and coefficients after each was added.
-
-    A step holds the coefficients of the last group alone, one more than the step before; a single one begins a group.
-    The groups before it keep the coefficients they ended with.
-    """
+    """The weak learners of some outputs, and coefficients when there were no more, group by group."""
 
     learners: Sequence[WeakLearner]
-    steps: Sequence[Double]
+    groups: Sequence[Coefficients]
+    outputs: slice
 
     def at(self, n_learners: int) -> Double:
-        """Coefficients of the first weak learners, as they were when there were no more."""
-        ends = [m for m in range(1, n_learners) if len(self.steps[m]) == 1]
-        ends += [n_learners] if n_learners else []
-        return np.concatenate([np.empty(0), *(self.steps[end - 1] for end in ends)])
+        """Coefficients (n_learners, n_outputs) of the first weak learners, as they were when there were no more."""
+        found = [self.groups[0].last[:0]]
+        for group in self.groups:
+            n_here = min(n_learners, len(group.last))
+            found.append(group.at(n_here))
+            n_learners -= n_here
+        return np.concatenate(found)
 
     def combined(self) -> tuple[Indices, Double]:
-        """Distinct rows of all weak learners, sorted, and the weight of each in the model."""
+        """Distinct rows of all weak learners, sorted, and the weights (n_rows, n_outputs) of each in the model."""
         return combine(self.learners, self.at(len(self.learners)))
 
 
 class Stages(NamedTuple):
     """The coefficients of a machine after each round."""
 
-    paths: Sequence[CoefficientPath]  # of each output, indices being those of rows to learn from
-    counts: Sequence[Sequence[int]]  # after each round, the number of weak learners of each output
+    paths: Sequence[CoefficientPath]  # of all outputs, indices being those of rows to learn from
+    counts: Sequence[Sequence[int]]  # after each round, the number of weak learners of each path
     rows: Indices  # of the centers of the expansion, sorted
     intercept: Double  # (n_outputs,)
     scale: Double  # (n_outputs,)
@@ -58,12 +62,13 @@ class Stages(NamedTuple):
 
     def _weights(self) -> tuple[Double, Double]:
         """Weights (n_terms, n_outputs) and intercept (n_outputs,) of the expansion after the last round."""
-        weights, intercept = np.zeros((len(self.rows), len(self.paths))), self.intercept.copy()
+        weights, intercept = np.zeros((len(self.rows), len(self.intercept))), self.intercept.copy()
         with np.errstate(over="ignore", invalid="ignore"):
-            for k, path in enumerate(self.paths):
+            for path in self.paths:
                 indices, combined = path.combined()
-                weights[np.searchsorted(self.rows, indices), k] = self.scale[k] * (self.kernel.amplitude * combined)
-                intercept[k] += self.scale[k] * (self.kernel.bias * combined.sum())
+                scale = self.scale[path.outputs]
+                weights[np.searchsorted(self.rows, indices), path.outputs] = scale * (self.kernel.amplitude * combined)
+                intercept[path.outputs] += scale * (self.kernel.bias * combined.sum(axis=0))
         return weights, intercept
 
     def expansion(self, X: Any, inverse_lengthscales: Double) -> KernelExpansion:
@@ -92,7 +97,7 @@ class StagedMachine(NamedTuple):
                 for m in range(done[k], count):
                     columns[k][m] = self._values(paths[k].learners[m], X, n_threads)
                 done[k] = count
-                scores[:, k] += scale[k] * (paths[k].at(count) @ columns[k][:count])
+                scores[:, paths[k].outputs] += scale[paths[k].outputs] * (columns[k][:count].T @ paths[k].at(count))
             yield scores
 
     def _values(self, learner: WeakLearner, X: NDArray[Any], n_threads: int | None) -> Double:

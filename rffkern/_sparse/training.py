@@ -40,7 +40,7 @@ class Method(NamedTuple):
     """What differs between regression and classification."""
 
     length_scales: tuple[LengthScales, ...]  # candidates; the first serves `kernel="likelihood"`
-    later_groups: Callable[[Double], list[GroupMaker]]  # `learn_from_all_rows` or `learn_from_active_rows`
+    later_groups: Callable[[Double], Callable[[slice], GroupMaker]]  # `learn_from_all_rows` or `..._active_rows`
 
 
 def train(parameters: Parameters, training: Training, callback: Callable[..., Any] | None, method: Method) -> Fitted:

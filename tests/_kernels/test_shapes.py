@@ -248,30 +248,37 @@ def score_few(real):
 
 def score_centers(real):
     return {"X": np.ones((5, N_FEATURES, 1), real), "center": np.ones(N_FEATURES), "scale": np.ones(N_FEATURES),
-            "centers": np.ones((8, N_FEATURES), real), "weights": np.ones((2, 8)), "intercept": np.ones(2),
-            "out": np.ones((5, 2)), "scratch": np.ones((1, N_FEATURES * TILE), real), "totals": np.ones((1, 2 * TILE)),
-            "n_threads": 1}
+            "centers": np.ones((8, N_FEATURES + 1), real), "shifts": np.ones(8, real), "weights": np.ones((2, 8)),
+            "intercept": np.ones(2), "out": np.ones((5, 2)), "scratch": np.ones((1, (N_FEATURES + 1) * TILE), real),
+            "totals": np.ones((1, 2 * TILE)), "n_threads": 1}
 
 
 def correlate_centers(real):
-    return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "v": tiled(),
-            "centers": np.ones((8, N_FEATURES), real), "partial": np.ones((1, 8)), "sums": np.ones(8), "n_threads": 1}
-
-
-def fill_column(real):
     return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "centers": np.ones((8, N_FEATURES), real),
-            "weights": np.ones((1, 8)), "constant": 0.0, "column": tiled(dtype=real), "n_threads": 1}
+            "shifts": np.ones(8, real), "v": np.ones((2, N_TILES, TILE)), "kernels": np.ones((N_TILES, 8, TILE), real),
+            "partial": np.ones((1, 16)), "sums": np.ones((2, 8)), "n_threads": 1}
+
+
+def combine_kernels(real):
+    return {"kernels": np.ones((N_TILES, 8, TILE), real), "weights": np.ones((2, 8)), "constants": np.ones(2),
+            "columns": np.ones((2, N_TILES, TILE), real), "start": 0, "n_threads": 1}
+
+
+def fill_columns(real):
+    return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "centers": np.ones((8, N_FEATURES), real),
+            "shifts": np.ones(8, real), "weights": np.ones((2, 8)), "constants": np.ones(2),
+            "columns": np.ones((2, N_TILES, TILE), real), "n_threads": 1}
 
 
 def multiply_columns(real):
-    return {"columns": np.ones((3, N_TILES, TILE), real), "n_columns": 3, "weight": tiled(), "residual": tiled(),
-            "partial": np.ones((1, 6)), "scratch": np.ones((1, sparse_columns.PRODUCT_SCRATCH)),
-            "products": np.ones((3, 2)), "n_threads": 1}
+    return {"columns": np.ones((3, N_TILES, TILE), real), "n_columns": 3, "weight": tiled(),
+            "vectors": np.ones((2, N_TILES, TILE)), "partial": np.ones((1, 6)),
+            "scratch": np.ones((1, sparse_columns.PRODUCT_SCRATCH)), "products": np.ones((2, 3)), "n_threads": 1}
 
 
-def shift_residual(real):
-    return {"columns": np.ones((3, N_TILES, TILE), real), "steps": np.ones(3), "weight": tiled(), "residual": tiled(),
-            "partial": np.ones((1, 1)), "n_threads": 1}
+def shift_vectors(real):
+    return {"columns": np.ones((3, N_TILES, TILE), real), "steps": np.ones((2, 3)), "weight": tiled(),
+            "vectors": np.ones((2, N_TILES, TILE)), "partial": np.ones((1, 2)), "squares": np.ones(2), "n_threads": 1}
 
 
 def kernel_matrix(real):
@@ -286,7 +293,7 @@ def spread_along_features(real):
 def choose(real):
     rng = np.random.default_rng(0)
     return {"tiles": rng.standard_normal((1, N_FEATURES, TILE)), "n_rows": 9, "weight": np.ones(TILE),
-            "target": rng.standard_normal(TILE), "model": np.zeros(TILE), "chosen": np.zeros(2, np.intp)}
+            "target": rng.standard_normal((2, TILE)), "model": np.zeros((2, TILE)), "chosen": np.zeros(2, np.intp)}
 
 
 def fill_level_counts(real):
@@ -383,7 +390,7 @@ ENTRIES = {
     rffnet_losses: [row_losses],
     scoring: [score_rows, score_few, score_centers],
     simd: [fill_level_counts],
-    sparse_columns: [correlate_centers, fill_column, multiply_columns, shift_residual],
+    sparse_columns: [correlate_centers, combine_kernels, fill_columns, multiply_columns, shift_vectors],
     sparse_likelihood: [kernel_matrix, spread_along_features],
     sparse_selection: [choose],
 }
@@ -402,7 +409,8 @@ WITHOUT_ENTRY = {
 COUNTS = {
     ("grow_table", "candidates", 0),
     ("solve_factorised", "x", 0), ("landmark_features", "posterior", 0), ("landmark_features", "posterior", 1),
-    ("train_rows", "order", 0), ("train_rows", "coefficients", 1), ("shift_residual", "steps", 0),
+    ("train_rows", "order", 0), ("train_rows", "coefficients", 1), ("shift_vectors", "steps", 1),
+    ("multiply_columns", "vectors", 0), ("combine_kernels", "kernels", 0), ("combine_kernels", "weights", 1),
     ("choose", "chosen", 0), ("factorise", "matrix", 1), ("add_products", "matrix", 1), ("add_products", "rows", 1),
 }
 
@@ -524,6 +532,7 @@ def test_scratch_for_every_thread(module, build):
     (linalg, add_products, {"first": -1}), (linalg, add_products, {"first": 7, "last": 6}),
     (linalg, add_products, {"last": 7}), (linalg, add_products, {"offset": -1}), (linalg, add_products, {"offset": 3}),
     (linalg, factorise, {"matrix": np.ones((7, 5))}),
+    (sparse_columns, combine_kernels, {"start": -1}), (sparse_columns, combine_kernels, {"start": 1}),
     (sparse_columns, multiply_columns, {"n_columns": 0}), (sparse_columns, multiply_columns, {"n_columns": 4}),
     (boost_pairs, choose_pair, {"mu": 0.0}), (boost_pairs, choose_pair, {"mu": np.nan}),
     (boost_pairs, choose_pair, {"first_tile": -1}), (boost_pairs, choose_pair, {"n_tiles": 0}),

@@ -48,6 +48,57 @@ def test_the_twin(rng, rule, update, learner_size):
                                                        model.staged_predict(X)], rtol=1e-8)
 
 
+@pytest.mark.parametrize("rule", sorted(RULES))
+@pytest.mark.parametrize(("update", "learner_size"), [("full", 6), ("full", 1), ("one", 6), ("group", 6)])
+def test_the_twin_of_outputs_that_share(rng, rule, update, learner_size):
+    """One target is three times another, so that the third alone gives gradients a second direction."""
+    X, y = waves(rng, 400)
+    Y = np.column_stack([y, 1 - 3 * y, X[:, 0] ** 2 - X[:, 1]])
+    target = (Y - Y.mean(axis=0)) / Y.std(axis=0)
+    values = twin(X, target, 9, 40, rule=rule, learner_size=learner_size, update=update, group_size=4,
+                  n_together=min(2, learner_size))
+    model = SparseKernelRegressor(9, learner_size=learner_size, subset_size=40, selection=rule, update=update,
+                                  group_size=4, **GIVEN).fit(X, Y)
+    stages = list(model.staged_predict(X))
+    assert len(stages) == len(values) == 9
+    for stage, value in zip(stages, values, strict=True):
+        np.testing.assert_allclose(stage, Y.mean(axis=0) + Y.std(axis=0) * value, atol=1e-7)
+    np.testing.assert_allclose(model.train_loss_[1:], [np.mean((target - value) ** 2) for value in values], rtol=1e-7)
+    np.testing.assert_allclose(stages[-1], model.predict(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_output_has_nothing_to_share(rng, weighted):
+    X, y = waves(rng, 200)
+    weight = rng.uniform(0.5, 2, 200) if weighted else None
+    found = [SparseKernelRegressor(5, shared=shared, **GIVEN).fit(X, y, weight).predict(X) for shared in (True, False)]
+    np.testing.assert_array_equal(*found)
+
+
+def test_outputs_that_do_not_share_are_learned_alone(rng):
+    X, y = waves(rng, 200)
+    params = GIVEN | {"random_state": None}
+    both = SparseKernelRegressor(1, shared=False, **GIVEN).fit(X, np.column_stack([y, X[:, 0] ** 2]))
+    alone = SparseKernelRegressor(1, **params | {"random_state": 0}).fit(X, y)
+    np.testing.assert_allclose(both.predict(X)[:, 0], alone.predict(X), atol=1e-12)
+
+
+def test_classes_that_share_follow_weights(rng):
+    X, y = waves(rng, 150)
+    labels = np.digitize(y, [-1, 1])
+    repeats = rng.integers(1, 4, 150)
+    params = GIVEN | {"subset_size": None, "learner_size": 8}
+    model = SparseKernelClassifier(20, **params).fit(X, labels, repeats)
+    signs = np.where(labels[:, None] == model.classes_, 1, -1)
+    for n_rounds, scores in enumerate(model.staged_decision_function(X), 1):
+        loss = np.average((signs - scores) ** 2, axis=0, weights=repeats).mean()
+        assert model.train_loss_[n_rounds] == pytest.approx(loss, rel=1e-9)
+    assert n_rounds == 20
+    assert model.expansion_.n_terms <= 20 * 8
+    assert model.score(X, labels, repeats) > 0.9
+
+
+
 def test_single_precision_is_near(rng):
     X, y = waves(rng, 1000)
     models = [SparseKernelRegressor(40, learner_size=10, subset_size=100, precision=precision, **GIVEN).fit(X, y)
@@ -298,7 +349,7 @@ def test_memory(rng, update, n_columns, precision, unit):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    formula = n * (unit * d + 8 + 16 + unit * n_columns) + 16 * n_columns**2 + 8 * 44 * 500
+    formula = n * (unit * (d + 1 + 40 + n_columns) + 8 + 40) + 16 * n_columns**2 + 8 * 44 * 500
     assert peak < formula + 8 * n * 8 + 4e6
     assert peak > 0.8 * (n * unit * n_columns)
 

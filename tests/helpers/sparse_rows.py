@@ -28,9 +28,9 @@ def given_kernel():
 
 
 def make_settings(kernel, reg_lambda=0.02, learner_size=5, capacity=4, rule="max-res", n_candidates=60,
-                  subset_size=100):
+                  subset_size=100, n_together=1):
     """Settings of an ensemble."""
-    return Settings(kernel, reg_lambda, learner_size, capacity, rule, n_candidates, subset_size,
+    return Settings(kernel, reg_lambda, learner_size, n_together, capacity, rule, n_candidates, subset_size,
                     keeps_dictionary=learner_size == 1 and capacity > 1)
 
 
@@ -49,3 +49,8 @@ def make_shared(rows, settings, seed=0):
 def in_tiles(values):
     """Values of rows in tiles."""
     return tiled(values, DOUBLE)
+
+
+def in_outputs(values):
+    """Values (n_samples,) or (n_samples, n_outputs) of rows in tiles, output by output."""
+    return np.array([tiled(column, DOUBLE) for column in np.reshape(values, (len(values), -1)).T])
