@@ -18,7 +18,7 @@ import numpy as np
 from .checks cimport agree, has_shape
 from .signals cimport COSINE, look_at_signals
 from .linalg cimport extend_row
-from .tiles cimport TERMS, TILE, add_columns, decay, distances, dot
+from .tiles cimport TERMS, TILE, add_columns, decay, distances, dot, next_tile, project
 
 cdef enum:
     C_RANDOM, C_MAX_RES, C_MP, C_BOOST, C_ALD, C_RAN
@@ -46,7 +46,7 @@ cdef class Selector:
     cdef double[:, ::1] columns, with_model, left
     cdef double[::1] steps, weighted, squares
     cdef Py_ssize_t[::1] taken
-    cdef double[:, ::1] looks             # (TERMS, n_features) candidates whose columns are made together
+    cdef double[:, ::1] looks             # (TERMS, n_features + 1) candidates whose columns are made together
 
     def __init__(self, str rule, Py_ssize_t capacity, Py_ssize_t n_features, double amplitude, double bias,
                  double reg_lambda, double smallest, double threshold, Py_ssize_t n_looks):
@@ -57,7 +57,7 @@ cdef class Selector:
         self.smallest, self.threshold = smallest, threshold
         self.basis = np.zeros(((capacity + TILE - 1) // TILE, n_features, TILE))
         self.factor = np.zeros((capacity, capacity))
-        self.looks = np.zeros((TERMS, n_features))
+        self.looks = np.zeros((TERMS, n_features + 1))
         self.n_basis = self.n_skipped = 0
 
     def reset(self):
@@ -70,7 +70,7 @@ cdef class Selector:
 
     def choose(
         self,
-        const double[:, :, ::1] tiles,      # IN   (n_tiles, n_features, TILE) candidate rows
+        const double[:, :, ::1] tiles,      # IN   (n_tiles, n_features, TILE) candidate rows, or |x|^2 behind
         Py_ssize_t n_rows,                  # of which are rows and no padding; looked at in their order
         const double[::1] weight,           # IN   (n_tiles * TILE,) 0 for padding
         const double[:, ::1] target,        # IN   (n_outputs, n_tiles * TILE)
@@ -79,14 +79,15 @@ cdef class Selector:
     ):
         """Choose up to n_wanted rows that fit the target together; return how many were found."""
         cdef Py_ssize_t n_wanted = chosen.shape[0], size = target.shape[1], found = 0
-        agree(tiles.shape[1] == self.n_features and tiles.shape[2] == TILE,
-              "tiles must have shape (n_tiles, n_features, 128)")
+        agree((tiles.shape[1] == self.n_features or tiles.shape[1] == self.n_features + 1) and tiles.shape[2] == TILE,
+              "tiles must have shape (n_tiles, n_features, 128), or one feature more for squares")
         agree(size == tiles.shape[0] * TILE, "target must have shape (n_outputs, n_tiles * 128)")
         agree(weight.shape[0] == size, "weight must have shape (n_tiles * 128,)")
         agree(has_shape(model, target.shape[0], size), "model must have shape (n_outputs, n_tiles * 128)")
         agree(0 <= n_rows <= size, "n_rows must not exceed the rows in the tiles")
         agree(0 <= self.n_basis <= self.factor.shape[0], "n_basis must not exceed the capacity")
-        self.columns = np.empty((n_wanted + TERMS, size))
+        if self.columns is None or not has_shape(self.columns, n_wanted + TERMS, size):
+            self.columns = np.empty((n_wanted + TERMS, size))
         self.with_model, self.steps = np.empty((n_wanted, target.shape[0])), np.empty(n_wanted)
         self.left, self.weighted, self.squares = np.array(target), np.empty(size), np.empty(size)
         self.taken = np.zeros(size, np.intp)
@@ -145,12 +146,15 @@ cdef class Selector:
                            Py_ssize_t first) except -1 nogil:
         """Kernel columns of up to TERMS rows."""
         cdef double u[TERMS * TILE]
+        cdef double *looks = &self.looks[0, 0]
         cdef Py_ssize_t i, j, k, t
+        if n_rows == 1 and tiles.shape[1] > self.n_features:
+            return self._make_column(tiles, rows[0], first)
         for k in range(n_rows):
-            for j in range(tiles.shape[1]):
-                self.looks[k, j] = tiles[rows[k] // TILE, j, rows[k] % TILE]
+            for j in range(self.n_features):
+                looks[k * self.n_features + j] = tiles[rows[k] // TILE, j, rows[k] % TILE]
         for t in range(tiles.shape[0]):
-            distances(&tiles[t, 0, 0], tiles.shape[1], TILE, &self.looks[0, 0], u)
+            distances(&tiles[t, 0, 0], self.n_features, TILE, looks, u)
             look_at_signals(&self.work, TERMS * TILE * (tiles.shape[1] + COSINE))
             for k in range(n_rows):
                 decay(u + k * TILE, TILE)
@@ -158,11 +162,28 @@ cdef class Selector:
                     self.columns[first + k, t * TILE + i] = self.amplitude * u[k * TILE + i] + self.bias
         return 0
 
+    cdef int _make_column(self, const double[:, :, ::1] tiles, Py_ssize_t row, Py_ssize_t index) except -1 nogil:
+        """The kernel column of a row, where rows carry the squares of their lengths."""
+        cdef double *column = &self.columns[index, 0]
+        cdef double *center = &self.looks[0, 0]
+        cdef Py_ssize_t i, j, t, size = tiles.shape[0] * TILE
+        for j in range(self.n_features):
+            center[j] = -2 * tiles[row // TILE, j, row % TILE]
+        center[self.n_features] = 1
+        for t in range(tiles.shape[0]):
+            project(&tiles[t, 0, 0], next_tile(tiles, t), tiles.shape[1], center,
+                    -tiles[row // TILE, self.n_features, row % TILE], column + t * TILE)
+        look_at_signals(&self.work, size * (tiles.shape[1] + COSINE))
+        decay(column, size)
+        for i in range(size):
+            column[i] = self.amplitude * column[i] + self.bias
+        return 0
+
     cdef int _refit(self, const double[:, :, ::1] tiles, const double[::1] weight, const double[:, ::1] target,
                     const double[:, ::1] model, const Py_ssize_t[::1] chosen, Py_ssize_t found) except -1 nogil:
         """Fit all rows chosen so far to the target; False where rounding leaves the last no part in it."""
         cdef Py_ssize_t i, k, o, row = chosen[found], size = target.shape[1]
-        cdef double whole, square, step
+        cdef double whole, square, length, step
         cdef double *column
         if self.rule == C_RANDOM or self.rule == C_ALD:
             return True   # which do not look at what is left
@@ -177,14 +198,15 @@ cdef class Selector:
         if not square > SMALLEST_PIVOT * whole:
             return False
         add_columns(&self.columns[0, 0], size, found, &self.steps[0], size, column)
+        length = sqrt(square)
         for i in range(size):
-            column[i] /= sqrt(square)
+            column[i] /= length
         self._weigh(weight, found)
         for o in range(target.shape[0]):
             self.with_model[found, o] = model[o, row]
             for k in range(found):
                 self.with_model[found, o] += self.steps[k] * self.with_model[k, o]
-            self.with_model[found, o] /= sqrt(square)
+            self.with_model[found, o] /= length
             step = self.reg_lambda * self.with_model[found, o] - dot(&self.weighted[0], &target[o, 0], size)
             add_columns(column, size, 1, &step, size, &self.left[o, 0])
         return True
