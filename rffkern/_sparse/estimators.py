@@ -6,16 +6,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.arguments import Choice, Number, RandomSource, check_all
+from .._data.arguments import Number, RandomSource, check_all
 from .._estimator.base import Classifier, Model, Regressor
-from .._estimator.links import LinearLink, Link
+from .._estimator.links import LinearLink, Link, SoftmaxLink
 from .._estimator.parameters import (
     ARGUMENTS,
     CLASSES_,
     COLUMNS,
     EARLY_STOPPING_ROUNDS,
     EXPANSION_,
-    N_ESTIMATORS,
     N_ESTIMATORS_,
     N_FEATURES_IN_,
     N_THREADS,
@@ -26,50 +25,18 @@ from .._estimator.parameters import (
     Attribute,
     Parameter,
 )
-from .._kernels.sparse_selection import RULES
+from ..errors import InvalidInputError
 from ..expansion import KernelExpansion
 from .ensemble import learn_from_active_rows, learn_from_all_rows
 from .kernel import KernelParameter
 from .likelihood import one_for_all, one_per_column
+from .parameters import ALL_ROWS, BASIS, LOSS
 from .stages import staged_scores
 from .training import CURVES, Method, restored, train
 from .trials import tried
 
 Double = NDArray[np.float64]
 
-_BASIS = (
-    N_ESTIMATORS.described(
-        "Largest number of weak learners M; fewer if every other row depends linearly on the basis vectors."),
-    Parameter("learner_size", Number(int, 1, 10**6),
-              "Number of basis vectors S of a weak learner; 1 selects them one by one."),
-    Parameter("subset_size", Number(int, 1, optional=True),
-              "Size T >= learner_size of the random subset of rows that the basis vectors of a weak learner are "
-              "selected from, at most half of the rows; None for all rows."),
-    Parameter("selection", Choice(tuple(RULES)),
-              'Rule that selects a basis vector.  "random": any row.  "max-res": the row of largest residual.  "mp" '
-              "(matching pursuit): of `n_candidates` rows, the one that lowers the objective most, (28).  "
-              '"boost" (boosting): of `n_candidates` rows, the one of largest gradient, (27).  "ald" (approximate '
-              "linear dependence): a row whose squared distance from the span of the basis vectors before it, in the "
-              'space of the kernel, exceeds a threshold.  "ran" (resource-allocating network): a row for which that '
-              "distance times the decrease of the objective exceeds a threshold."),
-    Parameter("n_candidates", Number(int, 1),
-              'Number of rows kappa that "mp" and "boost" compare for each basis vector.'),
-    Parameter("update", Choice(("full", "one", "group")),
-              'Which coefficients are made optimal with a new weak learner.  "full": all.  "one": the newest, (31).  '
-              '"group": those of its group; a new group begins after every `group_size` weak learners.'),
-    Parameter("group_size", Number(int, 1), "Number L of rounds whose weak learners make a group."),
-    Parameter("shared", Choice((True, False)),
-              "Whether several outputs share their weak learners, and differ in coefficients alone.  A round then adds "
-              "up to two weak learners on one set of basis vectors, those along which the outputs together have the "
-              'largest gradients.  "max-res" compares sums over outputs of squared residuals; "mp", "boost" and "ran" '
-              'compare sums over outputs of what they compare for one; "random" and "ald" look at no output.  False '
-              "learns weak learners for each output alone.  One output has nothing to share."),
-)
-_ALL_ROWS = Parameter("all_rows", Choice((True, False)),
-                      'Whether every group learns from all rows.  False, for large data and with `update="group"` '
-                      "only: groups after the first leave out rows that are fitted well, y F >= 0.5, and at least half "
-                      "of all rows, those of largest y F, as the paper does with classes that a narrow kernel "
-                      "separates.  This costs accuracy where classes overlap.")
 _LAMBDA = Parameter("reg_lambda", Number(float, 0, 1e100, open_low=True, word="auto"),
                     'Weight lambda of the regulariser; "auto" takes the noise of the likeliest Gaussian process, in '
                     "units of the variance of y.")
@@ -204,7 +171,7 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
     """
 
     _parameters = (
-        *_BASIS,
+        *BASIS,
         Parameter("kernel", KernelParameter(),
                   'The kernel.  "likelihood" maximises the marginal likelihood on up to 1000 rows, as in the paper.  '
                   'So few rows resolve only coarse structure.  With more rows, "auto" multiplies all length scales by '
@@ -266,7 +233,7 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        method = Method((one_per_column,), learn_from_all_rows)
+        method = Method((one_per_column,), False, learn_from_all_rows)
         self._keep(train(self, self._check_training(X, y, sample_weight, eval_set), callback, method))
         return self
 
@@ -320,8 +287,9 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
     """
 
     _parameters = (
-        *_BASIS,
-        _ALL_ROWS,
+        *BASIS,
+        ALL_ROWS,
+        LOSS,
         Parameter("kernel", KernelParameter(),
                   'The kernel.  "likelihood" maximises the marginal likelihood on up to 1000 rows, with one length '
                   "scale for all columns in units of their standard deviations: labels do not determine one for each "
@@ -341,8 +309,8 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
-                 shared: bool = True, all_rows: bool = True, kernel: str | dict[str, Any] = "auto",
-                 reg_lambda: str | float = "auto",
+                 shared: bool = True, all_rows: bool = True, loss: str = "squares",
+                 kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto",
                  standardize: bool = True, early_stopping_rounds: int | None = 20, precision: str = "double",
                  columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
@@ -355,6 +323,7 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
         self.group_size = group_size
         self.shared = shared
         self.all_rows = all_rows
+        self.loss = loss
         self.kernel = kernel
         self.reg_lambda = reg_lambda
         self.standardize = standardize
@@ -365,8 +334,13 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
         self.n_threads = n_threads
         self.verbose = verbose
 
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.loss == "logistic" and self.update != "full":
+            raise InvalidInputError(f'loss must be "squares" with update={self.update!r}, got "logistic"')
+
     def _link(self) -> Link:
-        return LinearLink()
+        return SoftmaxLink() if self.loss == "logistic" else LinearLink()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
             callback: Callable[..., Any] | None = None) -> Self:
@@ -390,8 +364,12 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
             For bad arguments or parameters; the message names which.
         """
         # Labels hardly determine a length scale for each column.
-        method = Method((one_for_all, one_per_column), learn_from_all_rows if self.all_rows else learn_from_active_rows)
-        self._keep(train(self, self._check_training(X, y, sample_weight, eval_set), callback, method))
+        method = Method((one_for_all, one_per_column), self.loss == "logistic",
+                        learn_from_all_rows if self.all_rows else learn_from_active_rows)
+        training = self._check_training(X, y, sample_weight, eval_set)
+        if method.is_logistic and training.rows.n_classes > 2 and not self.shared:
+            raise InvalidInputError('loss must be "squares" where more than two classes are not shared, got "logistic"')
+        self._keep(train(self, training, callback, method))
         return self
 
     def staged_decision_function(self, X: Any) -> Iterator[Double]:

@@ -87,6 +87,8 @@ class Targets:
 
     def products(self, columns: NDArray[Any], n_columns: int, vectors: Double) -> Double:
         """Weighted products (n_vectors, n_columns) of vectors with the first columns."""
+        if n_columns == 0:
+            return np.empty((len(vectors), 0))
         n_threads = self.rows.threads(n_columns)
         products = np.empty((len(vectors), n_columns))
         sparse_columns.multiply_columns(columns, n_columns, self.rows.weight, vectors, self._partial,
@@ -154,6 +156,14 @@ class LeastSquares:
 
     def _with_model(self, start: int, n_learners: int) -> Double:
         """Inner products (n_outputs, n_learners - start) of some weak learners with the models."""
+        raise NotImplementedError
+
+    def inner_products(self, values: Double, coef: Double) -> Double:
+        """Inner products (n_sums, n_learners) of the first weak learners with sums of them.
+
+        `values` (n_sums, n_tiles * 128) are those of the sums at all rows, and `coef` (n_sums, n_learners) their
+        coefficients.
+        """
         raise NotImplementedError
 
     def _store(self, index: int, learner: WeakLearner) -> None:
@@ -269,6 +279,11 @@ class SetLeastSquares(LeastSquares):
         return np.array([(weights * (target[indices] - left[indices])).sum(axis=1)
                          for target, left in zip(self._flat_target, self.training.flat, strict=True)])
 
+    def inner_products(self, values: Double, coef: Double) -> Double:
+        """Inner products of the first weak learners with sums of them, read off the values of these."""
+        indices, weights = self._indices[: coef.shape[1]], self._weights[: coef.shape[1]]
+        return np.array([(weights * of_sum[indices]).sum(axis=1) for of_sum in values])
+
 
 class OrthonormalLeastSquares(LeastSquares):
     """Weak learners that are orthonormal in the space of the kernel."""
@@ -280,6 +295,10 @@ class OrthonormalLeastSquares(LeastSquares):
         coef = np.zeros((n_learners, len(self.target)))
         coef[: len(self.coef)] = self.coef
         return coef[start:].T
+
+    def inner_products(self, values: Double, coef: Double) -> Double:
+        """Inner products of the first weak learners with sums of them: the coefficients of these."""
+        return coef
 
 
 def make_least_squares(training: Targets, held_out: tuple[Targets, ...], settings: Settings) -> LeastSquares:

@@ -56,13 +56,14 @@ class Stages(NamedTuple):
     paths: Sequence[CoefficientPath]  # of all outputs, indices being those of rows to learn from
     counts: Sequence[Sequence[int]]  # after each round, the number of weak learners of each path
     rows: Indices  # of the centers of the expansion, sorted
-    intercept: Double  # (n_outputs,)
+    intercept: Double  # (n_outputs,), before the last round
+    last_intercept: Double  # (n_outputs,), after it
     scale: Double  # (n_outputs,)
     kernel: GaussianKernel
 
     def _weights(self) -> tuple[Double, Double]:
         """Weights (n_terms, n_outputs) and intercept (n_outputs,) of the expansion after the last round."""
-        weights, intercept = np.zeros((len(self.rows), len(self.intercept))), self.intercept.copy()
+        weights, intercept = np.zeros((len(self.rows), len(self.intercept))), self.last_intercept.copy()
         with np.errstate(over="ignore", invalid="ignore"):
             for path in self.paths:
                 indices, combined = path.combined()
@@ -88,11 +89,11 @@ class StagedMachine(NamedTuple):
 
     def scores(self, X: NDArray[Any], n_threads: int | None) -> Iterator[Double]:
         """Yield the scores after each round kept, shape (n_samples, n_outputs)."""
-        paths, _, _, intercept, scale, _ = self.stages
+        paths, _, _, intercept, last_intercept, scale, _ = self.stages
         columns = [np.empty((len(path.learners), len(X))) for path in paths]
         done = [0] * len(columns)
-        for counts in self.stages.counts:
-            scores = np.tile(intercept, (len(X), 1))
+        for n_rounds, counts in enumerate(self.stages.counts, 1):
+            scores = np.tile(last_intercept if n_rounds == len(self.stages.counts) else intercept, (len(X), 1))
             for k, count in enumerate(counts):
                 for m in range(done[k], count):
                     columns[k][m] = self._values(paths[k].learners[m], X, n_threads)
@@ -110,11 +111,12 @@ class StagedMachine(NamedTuple):
         return values
 
 
-def make_stages(paths: Sequence[CoefficientPath], counts: Sequence[Sequence[int]], intercept: Double, scale: Double,
-                kernel: GaussianKernel) -> Stages:
+def make_stages(paths: Sequence[CoefficientPath], counts: Sequence[Sequence[int]], intercept: Double,
+                last_intercept: Double, scale: Double, kernel: GaussianKernel) -> Stages:
     """The stages of a machine whose kernel is normalised."""
     indices = [learner.indices for path in paths for learner in path.learners]
-    return Stages(paths, counts, np.unique(np.concatenate([np.empty(0, np.intp), *indices])), intercept, scale, kernel)
+    return Stages(paths, counts, np.unique(np.concatenate([np.empty(0, np.intp), *indices])), intercept,
+                  last_intercept, scale, kernel)
 
 
 def staged_scores(model: Any, X: Any) -> Iterator[Double]:

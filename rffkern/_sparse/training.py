@@ -14,7 +14,7 @@ from .._data.training_rows import Training
 from .._estimator.base import Fitted
 from .._estimator.monitor import Monitor
 from ..expansion import KernelExpansion
-from .ensemble import GroupMaker, RowsWithTargets, finish, grow_all, make_ensembles
+from .ensemble import GroupMaker, RowsWithTargets, finish, grow_all, make_ensembles, with_logistic_loss
 from .kernel import given_kernel
 from .kernel_choice import KernelParameters, learn_kernel
 from .likelihood import LengthScales
@@ -40,6 +40,7 @@ class Method(NamedTuple):
     """What differs between regression and classification."""
 
     length_scales: tuple[LengthScales, ...]  # candidates; the first serves `kernel="likelihood"`
+    is_logistic: bool  # whether coefficients minimise the logistic loss in the end
     later_groups: Callable[[Double], Callable[[slice], GroupMaker]]  # `learn_from_all_rows` or `..._active_rows`
 
 
@@ -62,6 +63,7 @@ def train(parameters: Parameters, training: Training, callback: Callable[..., An
     targets = np.column_stack(data.targets()).astype(np.float64)
     intercepts = np.array(list(map(data.weights.mean, targets.T)))
     residuals, later_groups = targets - intercepts, method.later_groups(targets)
+    signs = targets if method.is_logistic else np.empty(0)
     del targets
     machine = learn_kernel(parameters, data, residuals, scaling, method.length_scales, rng)
     X, weights = data.X, data.weights
@@ -78,8 +80,12 @@ def train(parameters: Parameters, training: Training, callback: Callable[..., An
     del residuals
     counts = grow_all(ensembles, monitor)[: monitor.best_round]
     paths, n_skipped = finish(ensembles, counts[-1] if counts else [0] * len(ensembles))
-    stages = make_stages(paths, counts, training.center + training.scale * intercepts, training.scale,
-                         normalised.kernel)
+    intercept = training.center + training.scale * intercepts
+    if method.is_logistic:
+        paths, last_intercept = with_logistic_loss(ensembles, paths, signs, intercepts)
+        stages = make_stages(paths, counts, 2 * intercept, 2 * last_intercept, 2 * training.scale, normalised.kernel)
+    else:
+        stages = make_stages(paths, counts, intercept, intercept, training.scale, normalised.kernel)
     expansion = stages.expansion(X, inverse_lengths)
     return Fitted(training.names, training.classes, expansion, {
         "n_estimators_": len(counts),
