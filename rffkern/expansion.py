@@ -360,8 +360,7 @@ class KernelExpansion(Expansion):
         out = np.empty((n_samples, self.n_outputs))
         scratch = np.empty((n_threads, self.n_features * packing.TILE_ROWS), dtype)
         totals = np.empty((n_threads, self.n_outputs * packing.TILE_ROWS))
-        scoring.score_centers(X, middle, scale, centers, np.empty(0, dtype), weights, self.intercept, out, scratch,
-                              totals, n_threads)
+        scoring.score_centers(X, middle, scale, centers, weights, self.intercept, out, scratch, totals, n_threads)
         return out
 
     def _units(self) -> tuple[Double, Double]:

@@ -248,9 +248,9 @@ def score_few(real):
 
 def score_centers(real):
     return {"X": np.ones((5, N_FEATURES, 1), real), "center": np.ones(N_FEATURES), "scale": np.ones(N_FEATURES),
-            "centers": np.ones((8, N_FEATURES + 1), real), "shifts": np.ones(8, real), "weights": np.ones((2, 8)),
-            "intercept": np.ones(2), "out": np.ones((5, 2)), "scratch": np.ones((1, (N_FEATURES + 1) * TILE), real),
-            "totals": np.ones((1, 2 * TILE)), "n_threads": 1}
+            "centers": np.ones((8, N_FEATURES), real), "weights": np.ones((2, 8)), "intercept": np.ones(2),
+            "out": np.ones((5, 2)), "scratch": np.ones((1, N_FEATURES * TILE), real), "totals": np.ones((1, 2 * TILE)),
+            "n_threads": 1}
 
 
 def correlate_centers(real):
