@@ -82,12 +82,17 @@ def _before_version_3(params: dict[str, Any]) -> dict[str, Any]:
     return params | {"update": "group"} if params.get("update") == "block" else params
 
 
+def _before_version_7(params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of older files: outputs shared nothing, and the loss was that of least squares."""
+    return {"shared": False} | ({"loss": "squares"} if "all_rows" in params else {}) | params
+
+
 class _SparseKernelMachine(Model):
     """What the regressor and the classifier share."""
 
     _expansion_form = KernelExpansion
     _fitted_curves = CURVES
-    _params_before = {3: _before_version_3}
+    _params_before = {3: _before_version_3, 7: _before_version_7}
     _arguments = {"X": ARGUMENTS["X"].described(
         "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
         "read block by block; the rows are packed in memory.")}
