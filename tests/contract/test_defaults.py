@@ -21,7 +21,7 @@ RFFNET = SHARED | {
     "n_restarts": None, "warm_start": False, "verbose": 0}
 SPARSE = SHARED | {
     "n_estimators": 500, "learner_size": 50, "subset_size": 500, "selection": "max-res", "n_candidates": 60,
-    "update": "full", "group_size": 50, "kernel": "auto", "reg_lambda": "auto", "early_stopping_rounds": 20,
+    "update": "full", "group_size": 50, "shared": True, "kernel": "auto", "reg_lambda": "auto", "early_stopping_rounds": 20,
     "precision": "double", "verbose": 0}
 BOOSTING = {
     "n_estimators": 3000, "n_members": None, "learning_rate": "auto", "reg_lambda": "auto",
@@ -40,7 +40,7 @@ DEFAULTS = {
     "pbrff_transformer": LANDMARKS,
     "rffnet": RFFNET,
     "rffnet_regressor": RFFNET | {"loss": "squared", "delta": 1.35, "quantile": 0.5},
-    "sparse_kernel": SPARSE | {"all_rows": True},
+    "sparse_kernel": SPARSE | {"all_rows": True, "loss": "squares"},
     "sparse_kernel_regressor": SPARSE,
 }
 

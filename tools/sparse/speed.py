@@ -105,15 +105,15 @@ def score(dtype):
     expansion.score(X[:10], n_threads=1)
     A, B = rng.standard_normal((500, 500)).astype(dtype), rng.standard_normal((500, 500)).astype(dtype)
     product = lowest(lambda: A @ B) / 500**3  # of a fused multiply-add
-    # One tile of rows of one column: of the kernels with it, nearly all time is that of exponentials.
-    tiles, centers = np.zeros((1, 1, 128), dtype), np.zeros((16, 1), dtype)
-    kernels, v = np.empty((1, 16, 128), dtype), np.empty((0, 1, 128))
-    pairs = 16 * 128
+    # Rows of one column: of their kernels, nearly all time is that of exponentials.
+    tiles, centers = np.zeros((16, 1, 128), dtype), np.zeros((16, 1), dtype)
+    kernels, v = np.empty((16, 16, 128), dtype), np.empty((0, 16, 128))
+    pairs = 16 * 16 * 128
     try:
         calls = [lambda: sparse_columns.correlate_centers(tiles, centers, np.empty(0, dtype), v, kernels,
-                                                          np.empty((1, 0)), np.empty((0, 16)), 1)] * 2000
+                                                          np.empty((1, 0)), np.empty((0, 16)), 1)] * 200
         calls[0]()
-        exponential = lowest(lambda: [call() for call in calls]) / (2000 * pairs)
+        exponential = lowest(lambda: [call() for call in calls]) / (200 * pairs)
     except TypeError:  # in releases that made sums only
         exponential = 0.0
     return [lowest(lambda: expansion.score(X, n_threads=1)), n_rows * n_centers * ((d + 1) * product + exponential)]
