@@ -21,8 +21,8 @@ RFFNET = SHARED | {
     "n_restarts": None, "warm_start": False, "verbose": 0}
 SPARSE = SHARED | {
     "n_estimators": 500, "learner_size": 50, "subset_size": 500, "selection": "max-res", "n_candidates": 60,
-    "update": "full", "group_size": 50, "shared": True, "kernel": "auto", "reg_lambda": "auto", "early_stopping_rounds": 20,
-    "precision": "double", "verbose": 0}
+    "update": "full", "group_size": 50, "shared": True, "kernel": "auto", "reg_lambda": "auto",
+    "early_stopping_rounds": 20, "precision": "double", "verbose": 0}
 BOOSTING = {
     "n_estimators": 3000, "n_members": None, "learning_rate": "auto", "reg_lambda": "auto",
     "kinds": ("waves", "tables"), "max_samples": 8192, "early_stopping_rounds": "auto",
