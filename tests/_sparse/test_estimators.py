@@ -93,7 +93,7 @@ def test_classes_that_share_follow_weights(rng):
     for n_rounds, scores in enumerate(model.staged_decision_function(X), 1):
         loss = np.average((signs - scores) ** 2, axis=0, weights=repeats).mean()
         assert model.train_loss_[n_rounds] == pytest.approx(loss, rel=1e-9)
-    assert n_rounds == 20
+    assert n_rounds == model.n_estimators_ >= 10
     assert model.expansion_.n_terms <= 20 * 8
     assert model.score(X, labels, repeats) > 0.9
 
