@@ -1,5 +1,6 @@
 from . import errors as errors
 from . import expansion as expansion
+from . import kernel_expansion as kernel_expansion
 from . import serialize as serialize
 from . import term_expansion as term_expansion
 from ._boosting.estimators import FourierBoostingClassifier as FourierBoostingClassifier
@@ -25,7 +26,7 @@ from .errors import NotFittedError as NotFittedError
 from .errors import RFFKernError as RFFKernError
 from .errors import TrainingStateError as TrainingStateError
 from .expansion import FourierExpansion as FourierExpansion
-from .expansion import KernelExpansion as KernelExpansion
+from .kernel_expansion import KernelExpansion as KernelExpansion
 from .serialize import load as load
 from .serialize import save as save
 from .term_expansion import TermExpansion as TermExpansion

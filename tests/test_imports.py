@@ -26,7 +26,7 @@ print(*sorted(name for name in SLOW if name in sys.modules), sep=",")
 
 NAMES = {"", "_estimator", "_estimator.registry", "_version", "errors"}  # what `import rffkern` loads
 SCORING = NAMES | {  # what any model from a file needs to score rows, beside its family
-    "_data", "_data.angles", "_data.arguments", "_data.centers", "_data.cosines", "_data.pieces", "_data.protocol",
+    "_data", "_data.angles", "_data.arguments", "_data.cosines", "_data.pieces", "_data.protocol",
     "_data.row_blocks", "_data.scaling", "_data.threads", "_data.training_rows", "_data.validation", "_data.weights",
     "_estimator.base", "_estimator.links", "_estimator.parameters", "_kernels", "_kernels._shared", "_kernels.packing",
     "_kernels.scoring", "_kernels.simd", "_system", "_system.archive", "_system.atomic_file", "expansion", "serialize",
@@ -88,7 +88,7 @@ def test_no_file_needs_an_archive_reader_or_a_generator(path):
 
 def test_scoring_an_expansion_loads_no_family():
     modules, _ = loaded("import rffkern\nrffkern.FourierExpansion([[1]], [0], [[1]], [0], [0]).score([[1]])")
-    assert modules == NAMES | {"_data", "_data.angles", "_data.arguments", "_data.centers", "_data.cosines",
+    assert modules == NAMES | {"_data", "_data.angles", "_data.arguments", "_data.cosines",
                                "_data.pieces", "_data.threads", "_data.validation", "_kernels", "_kernels._shared",
                                "_kernels.packing", "_kernels.scoring", "_kernels.simd", "expansion"}
 

@@ -204,8 +204,8 @@ def score_few(
 
 cdef void _score_kernel_tile(
     const source[:, :, ::1] X, const double[::1] center, const double[::1] scale, const real[:, ::1] centers,
-    const double[:, ::1] weights, const double[::1] intercept, double[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows,
-    Py_ssize_t start, Py_ssize_t stop, const real[::1] none, real *tile, double *total,
+    const double[:, ::1] weights, const double[::1] intercept, int shape, double[:, ::1] out, Py_ssize_t row,
+    Py_ssize_t n_rows, Py_ssize_t start, Py_ssize_t stop, const real[::1] none, real *tile, double *total,
 ) noexcept nogil:
     """Add what the centers from `start` to `stop` make of some rows."""
     cdef const source *column
@@ -223,7 +223,7 @@ cdef void _score_kernel_tile(
     for o in range(weights.shape[0]):
         for i in range(width):
             total[o * TILE + i] = intercept[o] if start == 0 or i >= n_rows else out[row + i, o]
-    add_kernels(tile, X.shape[1], width, centers, none, weights, start, stop, total)
+    add_kernels(tile, X.shape[1], width, centers, none, weights, shape, start, stop, total)
     for i in range(n_rows):
         for o in range(weights.shape[0]):
             out[row + i, o] = total[o * TILE + i]
@@ -231,7 +231,7 @@ cdef void _score_kernel_tile(
 
 cdef _score_centers(
     const source[:, :, ::1] X, const double[::1] center, const double[::1] scale, const real[:, ::1] centers,
-    const double[:, ::1] weights, const double[::1] intercept, double[:, ::1] out, real[:, ::1] scratch,
+    const double[:, ::1] weights, const double[::1] intercept, int shape, double[:, ::1] out, real[:, ::1] scratch,
     double[:, ::1] totals, int n_threads,
 ):
     agree(X.shape[1] >= 1, "X must have columns")
@@ -259,7 +259,7 @@ cdef _score_centers(
                 last = min(n_tiles, first + some)
                 for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
                     _score_kernel_tile(
-                        X, center, scale, centers, weights, intercept, out, t * n_rows,
+                        X, center, scale, centers, weights, intercept, shape, out, t * n_rows,
                         min(n_rows, out.shape[0] - t * n_rows), start, stop, none, &scratch[threadid(), 0],
                         &totals[threadid(), 0])
                 look_at_signals(&work, (last - first) * each * ((stop - start) // TERMS))
@@ -274,6 +274,7 @@ def score_centers(
     centers,         # IN   real (n_centers, n_features)
     weights,         # IN   double (n_outputs, n_centers)
     intercept,       # IN   double (n_outputs,)
+    int shape,       # GAUSSIAN or EXPONENTIAL
     out,             # OUT  double (n_samples, n_outputs)
     scratch,         # TEMP real (n_threads, n_features * TILE)
     totals,          # TEMP double (n_threads, n_outputs * TILE)
@@ -285,12 +286,12 @@ def score_centers(
     """
     if X.itemsize == sizeof(float):
         if centers.itemsize == sizeof(float):
-            return _score_centers[float, float](X, center, scale, centers, weights, intercept, out, scratch, totals,
-                                                n_threads)
-        return _score_centers[float, double](X, center, scale, centers, weights, intercept, out, scratch, totals,
-                                             n_threads)
+            return _score_centers[float, float](X, center, scale, centers, weights, intercept, shape, out, scratch,
+                                                totals, n_threads)
+        return _score_centers[float, double](X, center, scale, centers, weights, intercept, shape, out, scratch,
+                                             totals, n_threads)
     if centers.itemsize == sizeof(float):
-        return _score_centers[double, float](X, center, scale, centers, weights, intercept, out, scratch, totals,
-                                             n_threads)
-    return _score_centers[double, double](X, center, scale, centers, weights, intercept, out, scratch, totals,
+        return _score_centers[double, float](X, center, scale, centers, weights, intercept, shape, out, scratch,
+                                             totals, n_threads)
+    return _score_centers[double, double](X, center, scale, centers, weights, intercept, shape, out, scratch, totals,
                                           n_threads)

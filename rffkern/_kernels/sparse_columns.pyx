@@ -1,9 +1,10 @@
-"""Gaussian kernels of rows with centers, sums of them, and least squares on columns of such sums.
+"""Kernels of rows with centers, sums of them, and least squares on columns of such sums.
 
-Rows and centers are in units in which the kernel is k(x, c) = 2^-|x - c|^2; the models bring amplitude and bias in.
-Numbers of centers are padded to a multiple of TERMS with centers of weight 0.  Where `shifts` has an entry per center,
-|x - c|^2 is centers . x - shifts: rows then carry |x|^2 as their last feature, and centers are (-2 c, 1) with shifts
--|c|^2.  That takes half of the operations, and loses digits far from the origin.
+Rows and centers are in units in which the kernel is k(x, c) = 2^-|x - c|^2, of shape GAUSSIAN, or 2^-|x - c|, of
+shape EXPONENTIAL; the models bring amplitude and bias in.  Numbers of centers are padded to a multiple of TERMS with
+centers of weight 0.  Where `shifts` has an entry per center, |x - c|^2 is centers . x - shifts: rows then carry |x|^2
+as their last feature, and centers are (-2 c, 1) with shifts -|c|^2.  That takes half of the operations, and loses
+digits far from the origin.
 """
 
 from cython.parallel cimport prange, threadid
@@ -14,11 +15,13 @@ import numpy as np
 from .checks cimport agree, has_shape, holds, is_tiled
 from .signals cimport COSINE, at_once, look_at_signals
 from .sparse_strips cimport LONG_TILES, combine_tile, fill_tile, strip_correlations, strip_products, strip_shift
-from .tiles cimport STRIP_TILES, TERMS, TILE, n_strips, real
+from .tiles cimport EXPONENTIAL, GAUSSIAN, STRIP_TILES, TERMS, TILE, n_strips, real
 
 CENTER_MULTIPLE = TERMS
 PRODUCT_SCRATCH = 2 * LONG_TILES * TILE
-UNIT = sqrt(0.5 / log(2.0))   # exp(-1/2 r^2) = 2^-(UNIT r)^2
+SHAPES = {"gaussian": GAUSSIAN, "exponential": EXPONENTIAL}
+# exp(-1/2 r^2) = 2^-(unit r)^2, and exp(-r) = 2^-(unit r)
+UNITS = {GAUSSIAN: sqrt(0.5 / log(2.0)), EXPONENTIAL: 1 / log(2.0)}
 
 
 cdef int _check_centers(const real[:, :, ::1] tiles, const real[:, ::1] centers, const real[::1] shifts) except -1:
@@ -30,7 +33,7 @@ cdef int _check_centers(const real[:, :, ::1] tiles, const real[:, ::1] centers,
 
 cdef _correlate_centers(
     const real[:, :, ::1] tiles, const real[:, ::1] centers, const real[::1] shifts, const double[:, :, ::1] v,
-    real[:, :, ::1] kernels, double[:, ::1] partial, double[:, ::1] sums, int n_threads,
+    real[:, :, ::1] kernels, double[:, ::1] partial, double[:, ::1] sums, int shape, int n_threads,
 ):
     _check_centers(tiles, centers, shifts)
     cdef Py_ssize_t n_centers = centers.shape[0], n_outputs = v.shape[0], strips = n_strips(tiles.shape[0])
@@ -50,7 +53,7 @@ cdef _correlate_centers(
             while first < strips:
                 last = min(strips, first + n_threads * at_once((stop - start) * each))
                 for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                    strip_correlations(tiles, centers, shifts, v, kernels, b, start, stop, &pairs[threadid(), 0],
+                    strip_correlations(tiles, centers, shifts, v, shape, kernels, b, start, stop, &pairs[threadid(), 0],
                                        &partial[b, 0])
                 look_at_signals(&work, (last - first) * (stop - start) * each)
                 first = last
@@ -70,12 +73,13 @@ def correlate_centers(
     kernels,         # OUT  real (n_tiles, n_centers, TILE)
     partial,         # TEMP double (n_strips, n_outputs * n_centers)
     sums,            # OUT  double (n_outputs, n_centers)
+    int shape,       # GAUSSIAN or EXPONENTIAL
     int n_threads,
 ):
     """kernels = k(row, center), sums = sums of v k(row, center) over rows."""
     if tiles.itemsize == sizeof(float):
-        return _correlate_centers[float](tiles, centers, shifts, v, kernels, partial, sums, n_threads)
-    return _correlate_centers[double](tiles, centers, shifts, v, kernels, partial, sums, n_threads)
+        return _correlate_centers[float](tiles, centers, shifts, v, kernels, partial, sums, shape, n_threads)
+    return _correlate_centers[double](tiles, centers, shifts, v, kernels, partial, sums, shape, n_threads)
 
 
 cdef _combine_kernels(const real[:, :, ::1] kernels, const double[:, ::1] weights, const double[::1] constants,
@@ -113,7 +117,7 @@ def combine_kernels(
 
 cdef _fill_columns(
     const real[:, :, ::1] tiles, const real[:, ::1] centers, const real[::1] shifts, const double[:, ::1] weights,
-    const double[::1] constants, real[:, :, ::1] columns, int n_threads,
+    const double[::1] constants, real[:, :, ::1] columns, int shape, int n_threads,
 ):
     _check_centers(tiles, centers, shifts)
     cdef Py_ssize_t n_columns = weights.shape[0], n_centers = centers.shape[0]
@@ -133,7 +137,7 @@ cdef _fill_columns(
             while start == 0 or start < n_centers:
                 stop = min(n_centers, start + TERMS * at_once(each))
                 for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                    fill_tile(tiles, centers, shifts, weights, constants, columns, t, start, stop,
+                    fill_tile(tiles, centers, shifts, weights, constants, shape, columns, t, start, stop,
                               &totals[t - first, 0])
                 look_at_signals(&work, (last - first) * each * ((stop - start) // TERMS))
                 start += TERMS * at_once(each)
@@ -147,12 +151,13 @@ def fill_columns(
     weights,           # IN   double (n_columns, n_centers)
     constants,         # IN   double (n_columns,)
     columns,           # OUT  real (n_columns or more, n_tiles, TILE)
+    int shape,         # GAUSSIAN or EXPONENTIAL
     int n_threads,
 ):
     """columns = constants + sum over centers of weights k(row, center)."""
     if tiles.itemsize == sizeof(float):
-        return _fill_columns[float](tiles, centers, shifts, weights, constants, columns, n_threads)
-    return _fill_columns[double](tiles, centers, shifts, weights, constants, columns, n_threads)
+        return _fill_columns[float](tiles, centers, shifts, weights, constants, columns, shape, n_threads)
+    return _fill_columns[double](tiles, centers, shifts, weights, constants, columns, shape, n_threads)
 
 
 cdef int _check_columns(const real[:, :, ::1] columns, Py_ssize_t n_columns, const double[:, ::1] weight,

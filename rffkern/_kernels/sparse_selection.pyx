@@ -1,11 +1,11 @@
 """Forward selection of basis vectors among some rows, by the rules of Sun and Yao (2010).
 
-Rows are in units in which the kernel is k(x, z) = amplitude 2^-|x - z|^2 + bias.  Each chosen row joins a dictionary,
-whose Gram matrix Q is factorised as it grows.  The pivot of a candidate is its squared distance, in the feature space
-of the kernel, from the span of those before it.  The rule "ald" (approximate linear dependence) compares it with a
-threshold, and near-duplicates are recognised by it.  "mp" stands for matching pursuit, "ran" for resource-allocating
-network.  Where there are several outputs, "max-res" takes the row whose residuals have the largest sum of squares, and
-"mp", "boost" and "ran" add up over outputs what they compare.
+Rows are in units in which the kernel is k(x, z) = amplitude 2^-|x - z|^p + bias, p being its shape.  Each chosen row
+joins a dictionary, whose Gram matrix Q is factorised as it grows.  The pivot of a candidate is its squared distance, in
+the feature space of the kernel, from the span of those before it.  The rule "ald" (approximate linear dependence)
+compares it with a threshold, and near-duplicates are recognised by it.  "mp" stands for matching pursuit, "ran" for
+resource-allocating network.  Where there are several outputs, "max-res" takes the row whose residuals have the largest
+sum of squares, and "mp", "boost" and "ran" add up over outputs what they compare.
 
 The rows chosen in a call are fitted to the target together.  Their kernels are made orthonormal in the norm of the
 objective, sum of weights f(row)^2 + lambda |f|^2, one after the other: each then has its coefficient for good.
@@ -18,7 +18,7 @@ import numpy as np
 from .checks cimport agree, has_shape
 from .signals cimport COSINE, look_at_signals
 from .linalg cimport extend_row
-from .tiles cimport TERMS, TILE, add_columns, decay, distances, dot, next_tile, project
+from .tiles cimport TERMS, TILE, add_columns, decay_by, distances, dot, next_tile, project
 
 cdef enum:
     C_RANDOM, C_MAX_RES, C_MP, C_BOOST, C_ALD, C_RAN
@@ -38,7 +38,7 @@ cdef class Selector:
 
     cdef readonly Py_ssize_t n_basis, n_skipped
     cdef readonly double[:, ::1] factor   # (capacity, capacity) of Q, as far as n_basis
-    cdef int rule
+    cdef int rule, shape
     cdef Py_ssize_t n_features, n_looks, position, n_taken, work
     cdef double amplitude, bias, reg_lambda, smallest, threshold
     cdef double[:, :, ::1] basis          # (n_tiles, n_features, TILE)
@@ -49,12 +49,12 @@ cdef class Selector:
     cdef double[:, ::1] looks             # (TERMS, n_features + 1) candidates whose columns are made together
 
     def __init__(self, str rule, Py_ssize_t capacity, Py_ssize_t n_features, double amplitude, double bias,
-                 double reg_lambda, double smallest, double threshold, Py_ssize_t n_looks):
+                 double reg_lambda, double smallest, double threshold, Py_ssize_t n_looks, int shape):
         agree(capacity >= 0, "capacity must not be negative")
         agree(n_features >= 1, "n_features must be at least 1")
         self.rule, self.n_looks, self.n_features = RULES[rule], n_looks, n_features
         self.amplitude, self.bias, self.reg_lambda = amplitude, bias, reg_lambda
-        self.smallest, self.threshold = smallest, threshold
+        self.smallest, self.threshold, self.shape = smallest, threshold, shape
         self.basis = np.zeros(((capacity + TILE - 1) // TILE, n_features, TILE))
         self.factor = np.zeros((capacity, capacity))
         self.looks = np.zeros((TERMS, n_features + 1))
@@ -136,7 +136,7 @@ cdef class Selector:
                 for i in range(TILE):
                     apart = self.basis[t, j, i] - coordinate
                     u[i] += apart * apart
-            decay(u, TILE)
+            decay_by(self.shape, u, TILE)
             for k in range(t * TILE, min(size, (t + 1) * TILE)):
                 self.factor[size, k] = self.amplitude * u[k - t * TILE] + self.bias
         self.factor[size, size] = self.amplitude + self.bias
@@ -157,7 +157,7 @@ cdef class Selector:
             distances(&tiles[t, 0, 0], self.n_features, TILE, looks, u)
             look_at_signals(&self.work, TERMS * TILE * (tiles.shape[1] + COSINE))
             for k in range(n_rows):
-                decay(u + k * TILE, TILE)
+                decay_by(self.shape, u + k * TILE, TILE)
                 for i in range(TILE):
                     self.columns[first + k, t * TILE + i] = self.amplitude * u[k * TILE + i] + self.bias
         return 0
@@ -174,7 +174,7 @@ cdef class Selector:
             project(&tiles[t, 0, 0], next_tile(tiles, t), tiles.shape[1], center,
                     -tiles[row // TILE, self.n_features, row % TILE], column + t * TILE)
         look_at_signals(&self.work, size * (tiles.shape[1] + COSINE))
-        decay(column, size)
+        decay_by(self.shape, column, size)
         for i in range(size):
             column[i] = self.amplitude * column[i] + self.bias
         return 0

@@ -1,7 +1,7 @@
 """The work of `sparse_columns` on a tile or a strip."""
 
 from .tiles cimport (
-    TERMS, TILE, add_columns, add_kernels, column_products, decay, real, square_distances, strip_start, strip_stop,
+    TERMS, TILE, add_columns, add_kernels, column_products, decay_by, real, square_distances, strip_start, strip_stop,
 )
 
 cdef enum:
@@ -9,8 +9,9 @@ cdef enum:
 
 
 cdef inline void strip_correlations(const real[:, :, ::1] tiles, const real[:, ::1] centers, const real[::1] shifts,
-                                    const double[:, :, ::1] v, real[:, :, ::1] kernels, Py_ssize_t strip,
-                                    Py_ssize_t start, Py_ssize_t stop, double *pairs, double *sums) noexcept nogil:
+                                    const double[:, :, ::1] v, int shape, real[:, :, ::1] kernels,
+                                    Py_ssize_t strip, Py_ssize_t start, Py_ssize_t stop, double *pairs,
+                                    double *sums) noexcept nogil:
     """Of the centers from `start` to `stop`; sums[o * n_centers + k] belongs to output o and center k."""
     cdef Py_ssize_t k, o, t, size = stop - start, n_centers = centers.shape[0], n_outputs = v.shape[0]
     for o in range(n_outputs):
@@ -20,7 +21,7 @@ cdef inline void strip_correlations(const real[:, :, ::1] tiles, const real[:, :
         for k in range(start // TERMS, stop // TERMS):
             square_distances(&tiles[t, 0, 0], tiles.shape[1], TILE, centers, shifts, k * TERMS,
                              &kernels[t, k * TERMS, 0])
-        decay(&kernels[t, start, 0], size * TILE)
+        decay_by(shape, &kernels[t, start, 0], size * TILE)
         for o in range(0, n_outputs, 2):
             k = min(o + 1, n_outputs - 1)
             column_products(&kernels[t, start, 0], TILE, size, &v[o, t, 0], &v[k, t, 0], TILE, pairs)
@@ -43,14 +44,15 @@ cdef inline void combine_tile(const real[:, :, ::1] kernels, const double[:, ::1
 
 
 cdef inline void fill_tile(const real[:, :, ::1] tiles, const real[:, ::1] centers, const real[::1] shifts,
-                           const double[:, ::1] weights, const double[::1] constants, real[:, :, ::1] columns,
-                           Py_ssize_t t, Py_ssize_t start, Py_ssize_t stop, double *total) noexcept nogil:
+                           const double[:, ::1] weights, const double[::1] constants, int shape,
+                           real[:, :, ::1] columns, Py_ssize_t t, Py_ssize_t start, Py_ssize_t stop,
+                           double *total) noexcept nogil:
     """Add what the centers from `start` to `stop` make, and after the last lay the totals down."""
     cdef Py_ssize_t i, o
     for o in range(weights.shape[0]):
         for i in range(TILE if start == 0 else 0):
             total[o * TILE + i] = constants[o]
-    add_kernels(&tiles[t, 0, 0], tiles.shape[1], TILE, centers, shifts, weights, start, stop, total)
+    add_kernels(&tiles[t, 0, 0], tiles.shape[1], TILE, centers, shifts, weights, shape, start, stop, total)
     for o in range(weights.shape[0] if stop == centers.shape[0] else 0):
         for i in range(TILE):
             columns[o, t, i] = <real>total[o * TILE + i]

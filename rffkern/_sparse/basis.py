@@ -64,7 +64,7 @@ class Subsets:
 def _make_selector(settings: Settings, rows: KernelRows, capacity: int) -> Selector:
     smallest = _ALD_THRESHOLD if settings.rule == "ald" else _SMALLEST_DISTANCE[rows.dtype]
     return Selector(settings.rule, capacity, rows.n_features, settings.kernel.amplitude, settings.kernel.bias,
-                    settings.reg_lambda, smallest, _RAN_THRESHOLD, settings.n_candidates)
+                    settings.reg_lambda, smallest, _RAN_THRESHOLD, settings.n_candidates, settings.kernel.number)
 
 
 class Selection:

@@ -1,7 +1,7 @@
 """Sparse kernel machines by boosting: least squares on weak learners of many basis vectors (Sun and Yao, 2010)."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +26,14 @@ from .._estimator.parameters import (
     Parameter,
 )
 from ..errors import InvalidInputError
-from ..expansion import KernelExpansion
+from ..kernel_expansion import KernelExpansion
 from .ensemble import learn_from_active_rows, learn_from_all_rows
 from .kernel import KernelParameter
-from .likelihood import one_for_all, one_per_column
+from .likelihood import LengthScales, one_for_all, one_per_column
 from .parameters import ALL_ROWS, BASIS, LOSS
 from .stages import staged_scores
 from .training import CURVES, Method, restored, train
-from .trials import tried
+from .trials import Tried
 
 Double = NDArray[np.float64]
 
@@ -68,9 +68,13 @@ _FITTED = (
     Attribute("kernel_parameters_", "array of shape (3 + n_features,)", "Lambda, amplitude, bias and length scales."),
     N_FEATURES_IN_,
 )
-_DICT = ('  A dict has "lengthscales", one number or one for each column, and optionally "amplitude" (default 1) and '
-         '"bias" (default 0); '
-         "`kernel_` of a model is such a dict.")
+_CHOICE = (
+    ", by the squared error of ridge regressions on rows that they have not learned from.  A thousand rows resolve "
+    "only coarse structure.  With more, lambda is multiplied by 1, 0.3, 0.1 or 0.03 and all length scales by 1, 0.7, "
+    "0.5, 0.35 or 0.25 as long as that lowers this error on up to 2000 rows, learned from up to 2000.")
+_DICT = (
+    '  A dict has "lengthscales", one number or one for each column, and optionally "amplitude" (default 1), "bias" '
+    '(default 0) and "shape" ("gaussian", the default, or "exponential"); `kernel_` of a model is such a dict.')
 _DRAWS = ("then one subset for each weak learner, and up to nine more if it has none to add.  A subset is one "
           "`choice`; if the weights of rows differ, one `random` draw and one `permutation`.")
 
@@ -97,12 +101,14 @@ class _SparseKernelMachine(Model):
         "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
         "read block by block; the rows are packed in memory.")}
 
+    _length_scales: ClassVar[tuple[LengthScales, ...]]  # candidates; the first serves `kernel="likelihood"`
+
     learner_size: int
     subset_size: int | None
     kernel_parameters_: Double
 
     def _tried(self, X: Any, y: Any, sample_weight: Any, standardize: bool) -> Any:
-        return tried(self, X, y, sample_weight, standardize)
+        return Tried(self, self._length_scales, X, y, sample_weight, standardize)
 
     def _check_params(self) -> None:
         size = Number(int, self.learner_size, optional=True)  # learner_size is checked before subset_size
@@ -113,7 +119,7 @@ class _SparseKernelMachine(Model):
     def kernel_(self) -> dict[str, Any]:
         """The kernel, in the form of the parameter `kernel`."""
         _, amplitude, bias, *lengthscales = self.kernel_parameters_.tolist()
-        return {"lengthscales": lengthscales, "amplitude": amplitude, "bias": bias}
+        return {"lengthscales": lengthscales, "amplitude": amplitude, "bias": bias, "shape": self.expansion_.shape}
 
     @property
     def reg_lambda_(self) -> float:
@@ -129,13 +135,14 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
     """Least squares on a growing ensemble of sparse kernel learners.
 
     The model is F(x) = F_0 + sum over m of c_m f_m(x) with weak learners f_m(x) = sum over s of a_ms k(x_ms, x).  The
-    kernel is k(x, z) = amplitude exp(-1/2 sum over l of ((x_l - z_l) / lengthscale_l)^2) + bias.  The objective is
-    1/2 |y - F|^2 + lambda/2 |F|^2, with norms over rows and in the space of the kernel.  Each round draws a random
-    subset of the rows, selects S basis vectors among them, combines them along the gradient of the objective, and makes
-    all coefficients c optimal by a step of an incremental factorisation (P. Sun and X. Yao, Sparse Approximation
-    Through Boosting for Learning Large Scale Kernel Machines, IEEE Transactions on Neural Networks, 2010).  Targets are
-    learned in units of their standard deviation, after subtracting their mean F_0.  Several targets are learned with
-    one kernel, all in the same rounds, and share their weak learners unless `shared=False`.
+    kernel is k(x, z) = amplitude exp(-r^2 / 2) + bias, "gaussian", or amplitude exp(-r) + bias, "exponential", with r^2
+    the sum over columns l of ((x_l - z_l) / lengthscale_l)^2.  The objective is 1/2 |y - F|^2 + lambda/2 |F|^2, with
+    norms over rows and in the space of the kernel.  Each round draws a random subset of the rows, selects S basis
+    vectors among them, combines them along the gradient of the objective, and makes all coefficients c optimal by a
+    step of an incremental factorisation (P. Sun and X. Yao, Sparse Approximation Through Boosting for Learning Large
+    Scale Kernel Machines, IEEE Transactions on Neural Networks, 2010).  Targets are learned in units of their standard
+    deviation, after subtracting their mean F_0.  Several targets are learned with one kernel, all in the same rounds,
+    and share their weak learners unless `shared=False`.
 
     Parameters
     ----------
@@ -179,18 +186,16 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
         *BASIS,
         Parameter("kernel", KernelParameter(),
                   'The kernel.  "likelihood" maximises the marginal likelihood on up to 1000 rows, as in the paper.  '
-                  'So few rows resolve only coarse structure.  With more rows, "auto" multiplies all length scales by '
-                  "the factor of 1, 0.7, 0.5, 0.35 or 0.25 with which an ensemble of up to 300 weak learners on up to "
-                  "16384 rows predicts other rows best." + _DICT),
+                  '"auto" compares the likeliest Gaussian kernel with the likeliest exponential one' + _CHOICE + _DICT),
         *_REST,
         COLUMNS,
         RANDOM_STATE.described(
-            "Source of the random draws: where kernel or reg_lambda is learned, one subset of rows and one "
-            "`standard_normal` draw of shape (2, 3 + n_features); where length scales are then shortened, one "
-            "`permutation` of the rows and one `integers`; " + _DRAWS),
+            "Source of the random draws: where kernel or reg_lambda is learned, one subset of rows; "
+            "where kernels are then compared, one `permutation` of the other rows; " + _DRAWS),
         *_THREADS,
     )
     _attributes = _FITTED
+    _length_scales = (one_per_column,)
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
@@ -238,7 +243,7 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        method = Method((one_per_column,), False, learn_from_all_rows)
+        method = Method(self._length_scales, False, learn_from_all_rows)
         self._keep(train(self, self._check_training(X, y, sample_weight, eval_set), callback, method))
         return self
 
@@ -298,19 +303,17 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
         Parameter("kernel", KernelParameter(),
                   'The kernel.  "likelihood" maximises the marginal likelihood on up to 1000 rows, with one length '
                   "scale for all columns in units of their standard deviations: labels do not determine one for each "
-                  'column.  So few rows resolve only coarse structure.  With more rows, "auto" also tries a length '
-                  "scale per column, and then multiplies the better ones by 1, 0.7, 0.5, 0.35 or 0.25.  What is better "
-                  "is decided by the loss of an ensemble of up to 300 weak learners, trained on up to 16384 rows, on "
-                  "other rows." + _DICT),
+                  'column.  "auto" compares the likeliest Gaussian kernel with the likeliest exponential one, and with '
+                  "more than 1000 rows also tries a length scale per column" + _CHOICE + _DICT),
         *_REST,
         COLUMNS,
         RANDOM_STATE.described(
-            "Source of the random draws: where kernel or reg_lambda is learned, one subset of rows and a "
-            "`standard_normal` draw of shape (2, 3 + n_features) for each kind of length scales; where these are then "
-            "tried, one `permutation` of the rows and one `integers`; " + _DRAWS),
+            "Source of the random draws: where kernel or reg_lambda is learned, one subset of rows; "
+            "where kernels are then compared, one `permutation` of the other rows; " + _DRAWS),
         *_THREADS,
     )
     _attributes = (CLASSES_, *_FITTED)
+    _length_scales = (one_for_all, one_per_column)  # labels hardly determine one for each column
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
@@ -368,8 +371,7 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        # Labels hardly determine a length scale for each column.
-        method = Method((one_for_all, one_per_column), self.loss == "logistic",
+        method = Method(self._length_scales, self.loss == "logistic",
                         learn_from_all_rows if self.all_rows else learn_from_active_rows)
         training = self._check_training(X, y, sample_weight, eval_set)
         if method.is_logistic and training.rows.n_classes > 2 and not self.shared:

@@ -13,7 +13,7 @@ from .._data.tiles import DOUBLE, TILE, aligned, pack, tiled
 from .._data.weights import RowWeights
 from .._kernels import sparse_columns
 from .._kernels.packing import STRIP_ROWS
-from .._kernels.sparse_columns import CENTER_MULTIPLE
+from .._kernels.sparse_columns import CENTER_MULTIPLE, SHAPES
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -43,7 +43,7 @@ class Subset(NamedTuple):
 class KernelRows:
     """Rows and their weights, packed in tiles of shape (n_tiles, n_features, 128).
 
-    They are in units in which the kernel is amplitude 2^-|x - z|^2 + bias.
+    They are in units in which the kernel is amplitude 2^-|x - z|^p + bias, with p its shape: 2, or 1 if exponential.
 
     Those in double precision that lie near the center carry the square of their length as one more feature.
 
@@ -51,7 +51,8 @@ class KernelRows:
     """
 
     def __init__(self, X: Any, scaling: Scaling, weights: RowWeights, dtype: np.dtype[Any],
-                 n_threads: int | None) -> None:
+                 n_threads: int | None, shape: int = SHAPES["gaussian"]) -> None:
+        self.shape = shape
         self.n_samples, self.n_features = X.shape
         self.weights, self.dtype = weights, np.dtype(dtype)
         self.wanted_threads, self.most_threads = n_threads, check_n_threads(n_threads, sys.maxsize)
@@ -67,7 +68,9 @@ class KernelRows:
                 block = weights.hide(rows, block, scaling.center)
             _, length = pack(block, scaling, self.dtype, n_threads, out=self.tiles[rows.start // TILE :])
             self.largest_length = max(self.largest_length, length)
-        self.has_squares = self.dtype == DOUBLE and self.largest_length <= _LARGEST_SQUARED_LENGTH
+        # The root of a small distance would lose half of its digits.
+        self.has_squares = (self.dtype == DOUBLE and self.shape == SHAPES["gaussian"]
+                            and self.largest_length <= _LARGEST_SQUARED_LENGTH)
         if self.has_squares:
             self.tiles = _with_squares(self.tiles)
         self._no_scaling = no_scaling(self.n_features)
@@ -80,7 +83,7 @@ class KernelRows:
     def taken(self, indices: Indices) -> "KernelRows":
         """Some of the rows."""
         return KernelRows(self._at(indices), self._no_scaling, self.weights.of(indices), self.dtype,
-                          self.wanted_threads)
+                          self.wanted_threads, self.shape)
 
     def _at(self, indices: Indices) -> NDArray[Any]:
         """Rows (n_indices, n_features), as they are packed."""
@@ -119,11 +122,11 @@ class KernelRows:
             return np.column_stack([-2.0 * centers, np.ones(len(centers))]), -squares
 
     def fill(self, columns: NDArray[Any], centers: NDArray[Any], weights: Double, constants: Double) -> None:
-        """columns[k] = constants[k] + sum over centers of weights[k] 2^-|row - center|^2; the rest of them has 0."""
+        """columns[k] = constants[k] + sum over centers of weights[k] kernels; the rest of them has 0."""
         padded = np.zeros((len(weights), len(centers)))
         padded[:, : weights.shape[1]] = weights
         sparse_columns.fill_columns(self.tiles, *self.centers_for_kernels(centers), padded, constants, columns,
-                                    self.threads(centers.size))
+                                    self.shape, self.threads(centers.size))
 
 
 def _with_squares(tiles: Double) -> Double:
@@ -136,7 +139,7 @@ def _with_squares(tiles: Double) -> Double:
 
 
 class Kernels:
-    """Kernels 2^-|row - center|^2 of all rows with some centers.
+    """Kernels, of amplitude 1, of all rows with some centers.
 
     They are computed once for `correlate` and `combine` together where they fit into some memory.
 
@@ -167,7 +170,7 @@ class Kernels:
         sums = np.empty((len(v), n_centers))
         sparse_columns.correlate_centers(
             rows.tiles[block], *self._forms, v, self._buffer[: block.stop - block.start],
-            np.empty((rows.n_strips, len(v) * n_centers)), sums, rows.threads(self.centers.size))
+            np.empty((rows.n_strips, len(v) * n_centers)), sums, rows.shape, rows.threads(self.centers.size))
         return sums
 
     def correlate(self, v: Double) -> Double:
@@ -186,10 +189,10 @@ class Kernels:
                                            block.start, rows.threads(weights.size))
 
 
-def pack_rows(X: Any, scaling: Scaling, weights: RowWeights, n_threads: int | None,
+def pack_rows(X: Any, scaling: Scaling, weights: RowWeights, n_threads: int | None, shape: int,
               dtype: np.dtype[Any]) -> tuple[KernelRows, float]:
     """Rows, and the largest length of a row, in the form that `in_precision` takes."""
-    rows = KernelRows(X, scaling, weights, dtype, n_threads)
+    rows = KernelRows(X, scaling, weights, dtype, n_threads, shape)
     return rows, rows.largest_length
 
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from .._data.row_blocks import take_rows
 from ..errors import InvalidInputError
-from ..expansion import KernelExpansion
-from .kernel import GaussianKernel
+from ..kernel_expansion import KernelExpansion
+from .kernel import Kernel
 from .least_squares import Coefficients
 from .weak_learner import WeakLearner
 
@@ -59,7 +59,7 @@ class Stages(NamedTuple):
     intercept: Double  # (n_outputs,), before the last round
     last_intercept: Double  # (n_outputs,), after it
     scale: Double  # (n_outputs,)
-    kernel: GaussianKernel
+    kernel: Kernel
 
     def _weights(self) -> tuple[Double, Double]:
         """Weights (n_terms, n_outputs) and intercept (n_outputs,) of the expansion after the last round."""
@@ -78,7 +78,8 @@ class Stages(NamedTuple):
         if not (np.isfinite(weights).all() and np.isfinite(intercept).all()):
             raise InvalidInputError("y must be smaller: the weights of its basis vectors overflow, got a spread of "
                                     f"{self.scale.max():.3g}")
-        return KernelExpansion(take_rows(X, self.rows), weights, intercept, inverse_lengthscales)
+        return KernelExpansion(take_rows(X, self.rows), weights, intercept, inverse_lengthscales,
+                               [self.kernel.number])
 
 
 class StagedMachine(NamedTuple):
@@ -106,13 +107,14 @@ class StagedMachine(NamedTuple):
         kernel = self.stages.kernel
         centers = self.expansion.centers[np.searchsorted(self.stages.rows, learner.indices)]
         alone = KernelExpansion(centers, kernel.amplitude * learner.weights[:, None],
-                                [kernel.bias * learner.weights.sum()], self.expansion.inverse_lengthscales)
+                                [kernel.bias * learner.weights.sum()], self.expansion.inverse_lengthscales,
+                                [kernel.number])
         values: Double = alone.score_checked(X, n_threads)[:, 0]
         return values
 
 
 def make_stages(paths: Sequence[CoefficientPath], counts: Sequence[Sequence[int]], intercept: Double,
-                last_intercept: Double, scale: Double, kernel: GaussianKernel) -> Stages:
+                last_intercept: Double, scale: Double, kernel: Kernel) -> Stages:
     """The stages of a machine whose kernel is normalised."""
     indices = [learner.indices for path in paths for learner in path.learners]
     return Stages(paths, counts, np.unique(np.concatenate([np.empty(0, np.intp), *indices])), intercept,

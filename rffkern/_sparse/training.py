@@ -13,7 +13,7 @@ from .._data.tiles import in_precision
 from .._data.training_rows import Training
 from .._estimator.base import Fitted
 from .._estimator.monitor import Monitor
-from ..expansion import KernelExpansion
+from ..kernel_expansion import KernelExpansion
 from .ensemble import GroupMaker, RowsWithTargets, finish, grow_all, make_ensembles, with_logistic_loss
 from .kernel import given_kernel
 from .kernel_choice import KernelParameters, learn_kernel
@@ -70,10 +70,12 @@ def train(parameters: Parameters, training: Training, callback: Callable[..., An
     del data  # with the labels or targets
     in_lengths, inverse_lengths = machine.kernel.scaling(scaling), machine.kernel.inverse_lengths(scaling)
     normalised = machine.normalised_beside_mean_one(weights)
-    rows = in_precision(partial(pack_rows, X, in_lengths, weights, n_threads), parameters.precision, needs_double)
+    packed = partial(pack_rows, X, in_lengths, weights, n_threads, machine.kernel.number)
+    rows = in_precision(packed, parameters.precision, needs_double)
     held_out = None
     if evaluation is not None:
-        eval_rows = KernelRows(evaluation.X, in_lengths, evaluation.weights, rows.dtype, n_threads)
+        eval_rows = KernelRows(evaluation.X, in_lengths, evaluation.weights, rows.dtype, n_threads,
+                               machine.kernel.number)
         held_out = RowsWithTargets(eval_rows, np.column_stack(evaluation.targets()) - intercepts)
     ensembles = make_ensembles(parameters, RowsWithTargets(rows, residuals), held_out, normalised,
                                later_groups, rng)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .kernel import GaussianKernel
+from .kernel import Kernel
 from .packed_rows import Kernels
 
 Double = NDArray[np.float64]
@@ -15,7 +15,7 @@ Indices = NDArray[np.intp]
 class Settings(NamedTuple):
     """What all weak learners of an ensemble share."""
 
-    kernel: GaussianKernel  # with k(x, x) = 1
+    kernel: Kernel  # with k(x, x) = 1
     reg_lambda: float  # beside that kernel and weights of mean 1
     learner_size: int  # basis vectors of a weak learner
     n_together: int  # weak learners that a round adds, on the same basis vectors

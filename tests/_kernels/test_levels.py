@@ -55,8 +55,8 @@ def machines(dtype, weighted):
     linear_svm.weighted_gram(features, alpha, gram, np.zeros((1, linear_svm.gram_scratch(48)), dtype), 1)
     columns = Columns(4, 3000, 5, 7, dtype, weighted)
     return {"combined rows": coef, "margins": margins, "gram": np.tril(gram[0]) / 5,
-            "correlations": columns.correlations() / 3000, "column": columns.filled() / 10,
-            "products": columns.products() / 3000, "shifted": columns.shrunk(np.ones(4))[1]}
+            "correlations": columns.correlations()[0] / 3000, "column": columns.filled() / 10,
+            "products": columns.products() / 3000, "shifted": columns.shrunk(np.ones((1, 4)))[1]}
 
 
 def scores(dtype, weighted):
@@ -66,7 +66,9 @@ def scores(dtype, weighted):
                                [0.0], np.zeros(21))
     bumps = KernelExpansion(rng.standard_normal((70, 21)), np.full((70, 1), 1 / 70), [0.0], np.full(21, 0.2))
     coefficients, relevances = Steps(6, 300, 21, 50, "logistic", dtype, weighted, 100, False).taken()
-    return {"scores": cosines.score(X), "few scores": cosines.score(X[:3]), "kernel scores": bumps.score(X),
+    peaks = KernelExpansion(bumps.centers, bumps.weights, [0.0], np.full(21, 0.2), [1.0])
+    return {"scores": cosines.score(X), "peak scores": peaks.score(X),
+            "few scores": cosines.score(X[:3]), "kernel scores": bumps.score(X),
             "coefficients": 0.1 * coefficients, "relevances": 0.1 * relevances}
 
 

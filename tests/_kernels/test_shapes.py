@@ -248,7 +248,7 @@ def score_few(real):
 
 def score_centers(real):
     return {"X": np.ones((5, N_FEATURES, 1), real), "center": np.ones(N_FEATURES), "scale": np.ones(N_FEATURES),
-            "centers": np.ones((8, N_FEATURES), real), "weights": np.ones((2, 8)), "intercept": np.ones(2),
+            "centers": np.ones((8, N_FEATURES), real), "weights": np.ones((2, 8)), "intercept": np.ones(2), "shape": 1,
             "out": np.ones((5, 2)), "scratch": np.ones((1, N_FEATURES * TILE), real), "totals": np.ones((1, 2 * TILE)),
             "n_threads": 1}
 
@@ -256,7 +256,7 @@ def score_centers(real):
 def correlate_centers(real):
     return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "centers": np.ones((8, N_FEATURES), real),
             "shifts": np.ones(8, real), "v": np.ones((2, N_TILES, TILE)), "kernels": np.ones((N_TILES, 8, TILE), real),
-            "partial": np.ones((1, 16)), "sums": np.ones((2, 8)), "n_threads": 1}
+            "partial": np.ones((1, 16)), "sums": np.ones((2, 8)), "shape": 1, "n_threads": 1}
 
 
 def combine_kernels(real):
@@ -267,7 +267,7 @@ def combine_kernels(real):
 def fill_columns(real):
     return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "centers": np.ones((8, N_FEATURES), real),
             "shifts": np.ones(8, real), "weights": np.ones((2, 8)), "constants": np.ones(2),
-            "columns": np.ones((2, N_TILES, TILE), real), "n_threads": 1}
+            "columns": np.ones((2, N_TILES, TILE), real), "shape": 1, "n_threads": 1}
 
 
 def multiply_columns(real):
@@ -283,11 +283,28 @@ def shift_vectors(real):
 
 def kernel_matrix(real):
     return {"tiles": np.ones((2, N_FEATURES, TILE)), "centers": np.ones((8, N_FEATURES)),
-            "matrix": np.ones((5, TILE + 1)), "n_threads": 1}
+            "matrix": np.ones((5, TILE + 1)), "declines": np.ones((5, TILE + 1)), "shape": 1, "n_threads": 1}
 
 
-def spread_along_features(real):
-    return {"matrix": np.ones((5, 5)), "rows": np.ones((5, 2)), "partial": np.ones((5, 2)), "n_threads": 1}
+def multiply(real):
+    return {"left": np.ones((5, 40)), "panels": np.ones((2, 40, 32)), "out": np.empty((5, 33)),
+            "scratch": np.empty((1, sparse_likelihood.system_scratch(40))), "n_threads": 1}
+
+
+def factorise_system(real):
+    return {"matrix": np.eye(40), "inverses": np.empty((2, 32, 32)),
+            "scratch": np.empty((1, sparse_likelihood.system_scratch(40))), "n_threads": 1}
+
+
+def invert_system(real):
+    return {"factor": np.eye(40), "inverses": np.ones((2, 32, 32)), "inverse": np.empty((40, 40)),
+            "panels": np.empty((2, 64, 32)), "transposed": np.empty((64, 64)),
+            "scratch": np.empty((1, sparse_likelihood.system_scratch(40))), "n_threads": 1}
+
+
+def likelihood_slopes(real):
+    return {"inverse": np.ones((5, 5)), "weights": np.ones((2, 5)), "matrix": np.ones((5, 5)),
+            "declines": np.ones((5, 5)), "sums": np.empty((5, 4)), "n_threads": 1}
 
 
 def choose(real):
@@ -391,7 +408,7 @@ ENTRIES = {
     scoring: [score_rows, score_few, score_centers],
     simd: [fill_level_counts],
     sparse_columns: [correlate_centers, combine_kernels, fill_columns, multiply_columns, shift_vectors],
-    sparse_likelihood: [kernel_matrix, spread_along_features],
+    sparse_likelihood: [kernel_matrix, multiply, factorise_system, invert_system, likelihood_slopes],
     sparse_selection: [choose],
 }
 
@@ -399,6 +416,7 @@ ENTRIES = {
 WITHOUT_ENTRY = {
     "boost_tables.store_size", "term_scoring.Tables.scratch_size",
     "gbrff_rounds.terms_size", "lbfgs.minimize", "linalg.factor_scratch", "linear_svm.gram_scratch",
+    "sparse_likelihood.system_scratch",
     "boost_pairs.scratch_size", "boost_pairs.sums_size",
     "column_forms.scratch_size", "scoring.tile_width", "packing.find_unbounded", "rffnet.scratch_sizes",
     "simd.detect", "simd.select", "simd.selected",
@@ -411,7 +429,8 @@ COUNTS = {
     ("solve_factorised", "x", 0), ("landmark_features", "posterior", 0), ("landmark_features", "posterior", 1),
     ("train_rows", "order", 0), ("train_rows", "coefficients", 1), ("shift_vectors", "steps", 1),
     ("multiply_columns", "vectors", 0), ("combine_kernels", "kernels", 0), ("combine_kernels", "weights", 1),
-    ("choose", "chosen", 0), ("factorise", "matrix", 1), ("add_products", "matrix", 1), ("add_products", "rows", 1),
+    ("choose", "chosen", 0), ("likelihood_slopes", "weights", 0), ("factorise", "matrix", 1),
+    ("add_products", "matrix", 1), ("add_products", "rows", 1),
 }
 
 KERNELS = [pytest.param(module, build, id=build.__name__) for module, builds in ENTRIES.items() for build in builds]
@@ -427,7 +446,7 @@ PRECISIONS = pytest.mark.parametrize("real", [np.float32, np.float64])
 
 def call(module, name, arguments):
     if name == "choose":
-        selector = sparse_selection.Selector("max-res", 4, N_FEATURES, 1.0, 0.0, 0.1, 1e-9, 0.0, 3)
+        selector = sparse_selection.Selector("max-res", 4, N_FEATURES, 1.0, 0.0, 0.1, 1e-9, 0.0, 3, 2)
         return selector.choose(**arguments)
     return getattr(module, name)(**arguments)
 
@@ -569,7 +588,7 @@ def test_candidates_that_are_no_rows(n_rows):
     (boost_tables.store_size, (1, 1, 1, boost_tables.MAX_DEPTH + 1)),
 
     (rffnet.scratch_sizes, (1, 1, 1, 0)), (rffnet.scratch_sizes, (0, 1, 1, 1)),
-    (lbfgs.LBFGS, (0, 3, 1e-9, 1e-5, 1e-6)), (sparse_selection.Selector, ("mp", -1, 1, 1.0, 0.0, 0.1, 0.1, 0.1, 1)),
+    (lbfgs.LBFGS, (0, 3, 1e-9, 1e-5, 1e-6)), (sparse_selection.Selector, ("mp", -1, 1, 1.0, 0.0, 0.1, 0.1, 0.1, 1, 2)),
 ])
 def test_sizes_out_of_range(function, arguments):
     with pytest.raises(ValueError, match="must"):

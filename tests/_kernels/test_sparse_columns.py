@@ -14,9 +14,12 @@ TOLERANCE = {np.float32: 3e-5, np.float64: 1e-12}
 columns = st.builds(Columns, seed=st.integers(0, 2**32 - 1), n_samples=st.sampled_from(SIZES),
                     n_features=st.integers(1, 23), n_centers=st.integers(1, 9), dtype=st.sampled_from(DTYPES),
                     weighted=st.booleans(), squares=st.booleans(), n_outputs=st.integers(1, 3))
+rough = st.builds(Columns, seed=st.integers(0, 2**32 - 1), n_samples=st.sampled_from(SIZES),
+                  n_features=st.integers(1, 23), n_centers=st.integers(1, 9), dtype=st.sampled_from(DTYPES),
+                  weighted=st.booleans(), n_outputs=st.integers(1, 3), shape=st.just("exponential"))
 
 
-@given(columns)
+@given(columns | rough)
 def test_correlate(problem):
     tolerance = TOLERANCE[problem.dtype]
     sums, kernels = problem.correlations()
@@ -25,7 +28,7 @@ def test_correlate(problem):
     np.testing.assert_allclose(flat[: problem.a.shape[1], : len(problem.X)], problem.K.T, atol=tolerance)
 
 
-@given(columns)
+@given(columns | rough)
 def test_fill(problem):
     expected = problem.a @ problem.K.T + 0.5
     np.testing.assert_allclose(problem.filled(), expected, atol=10 * TOLERANCE[problem.dtype])
@@ -75,14 +78,15 @@ def test_rows_far_from_the_origin_are_told_apart():
     v, centers, sums = np.zeros(300), np.zeros((4, 1), np.float32), np.empty((1, 4))
     v[299], centers[0] = 1, X[0]
     sparse_columns.correlate_centers(packed(X, np.float32), centers, np.empty(0, np.float32), tiled(v)[None],
-                                     np.empty((3, 4, 128), np.float32), np.empty((1, 4)), sums, 1)
+                                     np.empty((3, 4, 128), np.float32), np.empty((1, 4)), sums, 2, 1)
     np.testing.assert_allclose(sums[0, 0], 0.5, atol=1e-3)
 
 
-def test_extreme_distances_are_far_and_not_nan():
+@pytest.mark.parametrize("shape", [1, 2])
+def test_extreme_distances_are_far_and_not_nan(shape):
     tiles, columns = packed(np.array([[0.0], [1e300], [-1e300], [1.0]])), np.empty((1, 1, 128))
     centers, weights = np.array([[0.0], [1e300], [0.0], [0.0]]), np.array([[1.0, 1.0, 0.0, 0.0]])
-    sparse_columns.fill_columns(tiles, centers, np.empty(0), weights, np.zeros(1), columns, 1)
+    sparse_columns.fill_columns(tiles, centers, np.empty(0), weights, np.zeros(1), columns, shape, 1)
     np.testing.assert_allclose(columns[0, 0, :4], [1, 1, 0, 0.5], atol=1e-200)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rffkern._data.scaling import Scaling
 from rffkern._data.tiles import pack
-from rffkern._kernels.sparse_columns import UNIT
+from rffkern._kernels.sparse_columns import UNITS
 from rffkern._kernels.sparse_selection import RULES, Selector
 
 LAMBDA = 0.05
@@ -17,13 +17,13 @@ LAMBDA = 0.05
 
 def selector(rule, n_features, capacity, n_candidates=60, reg_lambda=LAMBDA):
     smallest = 1e-2 if rule == "ald" else 1e-9
-    return Selector(rule, capacity, n_features, 2.0, 0.1, reg_lambda, smallest, 1e-4, n_candidates)
+    return Selector(rule, capacity, n_features, 2.0, 0.1, reg_lambda, smallest, 1e-4, n_candidates, 2)
 
 
 def choose(chooser, X, residual, n_wanted, weight=None, model=None):
     """Indices of the rows that are chosen, of X in its order."""
     n_rows, n_features = X.shape
-    tiles, _ = pack(X, Scaling(np.zeros(n_features), np.full(n_features, UNIT), 1.0), DOUBLE, 1)
+    tiles, _ = pack(X, Scaling(np.zeros(n_features), np.full(n_features, UNITS[2]), 1.0), DOUBLE, 1)
     weight = in_outputs(np.ones(n_rows) if weight is None else weight).reshape(-1)
     values = (in_outputs(residual), in_outputs(np.zeros(np.shape(residual)) if model is None else model))
     chosen = np.empty(n_wanted, np.intp)

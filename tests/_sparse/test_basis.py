@@ -7,7 +7,7 @@ from helpers.sparse_rows import in_outputs, kernel_rows, make_settings
 
 from rffkern._data.weights import RowWeights
 from rffkern._sparse.basis import DictionarySelection, SetSelection, SingleSelection, Subsets, make_selection
-from rffkern._sparse.kernel import GaussianKernel
+from rffkern._sparse.kernel import Kernel
 
 LAMBDA = 0.05
 
@@ -16,7 +16,7 @@ LAMBDA = 0.05
 def problem(rng):
     """A kernel, 200 rows, their kernel matrix, and a target and a residual at them."""
     X = rng.standard_normal((200, 3))
-    kernel = GaussianKernel(np.array([1.0, 2.0, 1.5]), 0.9, 0.1)
+    kernel = Kernel(np.array([1.0, 2.0, 1.5]), 0.9, 0.1)
     K = reference.gaussian_kernel(X, X, kernel.lengthscales, 0.9, 0.1)
     return kernel, X, K, *rng.standard_normal((2, 200))
 
@@ -116,7 +116,7 @@ def test_a_vector_that_is_refused_leaves_the_dictionary(problem):
 @pytest.mark.parametrize("share", [0.6, 1.6])
 def test_the_distance_below_which_a_vector_depends_on_those_before_it(rule, dtype, threshold, share):
     """As a share of k(x, x) = 1, of its squared distance 1 - k(x, z)^2 from another vector."""
-    kernel = GaussianKernel(np.ones(1), 1.0, 0.0)
+    kernel = Kernel(np.ones(1), 1.0, 0.0)
     X = np.array([[0.0], [np.sqrt(-np.log1p(-share * threshold))]])
     rows = kernel_rows(X, kernel, dtype=dtype)
     selection = SetSelection(settings_of(kernel, learner_size=2, rule=rule), rows)
@@ -126,7 +126,7 @@ def test_the_distance_below_which_a_vector_depends_on_those_before_it(rule, dtyp
 
 def test_near_duplicates_are_counted(rng):
     X = np.repeat(rng.standard_normal((5, 2)), 40, axis=0)
-    kernel = GaussianKernel(np.ones(2), 1.0, 0.0)
+    kernel = Kernel(np.ones(2), 1.0, 0.0)
     selection = SetSelection(settings_of(kernel, learner_size=20), kernel_rows(X, kernel))
     values = in_outputs(rng.standard_normal(200))
     assert len(selection.propose(np.arange(200), values, values).learners[0].indices) == 5

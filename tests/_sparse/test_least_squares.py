@@ -9,13 +9,13 @@ from rffkern import SparseKernelRegressor
 from rffkern._data.tiles import aligned
 from rffkern._sparse.basis import make_selection
 from rffkern._sparse.ensemble import Ensemble, group_of_all_rows
-from rffkern._sparse.kernel import GaussianKernel
+from rffkern._sparse.kernel import Kernel
 from rffkern._sparse.least_squares import Targets, make_least_squares
 
 
 def grown(X, target, lengthscale, reg_lambda, n_learners, learner_size=20, dtype=np.float64):
     """An ensemble of some learners, and its columns F and inner products Omega by direct evaluation."""
-    kernel = GaussianKernel(np.full(X.shape[1], lengthscale), 1.0, 0.0)
+    kernel = Kernel(np.full(X.shape[1], lengthscale), 1.0, 0.0)
     settings = make_settings(kernel, reg_lambda, learner_size, n_learners, subset_size=200)
     shared = make_shared(kernel_rows(X, kernel, dtype=dtype), settings, seed=1)
     ensemble = Ensemble(shared, in_outputs(target), group_of_all_rows)
@@ -118,7 +118,7 @@ def test_nothing_to_refine(rng):
 def test_held_out_rows_follow(rng, learner_size, dtype):
     """Residual and loss there are those of the model, step by step."""
     X, y = waves(rng, 400)
-    kernel = GaussianKernel(np.full(3, 1.5), 1.0, 0.0)
+    kernel = Kernel(np.full(3, 1.5), 1.0, 0.0)
     settings = make_settings(kernel, 0.1, learner_size, 6)
     parts = [kernel_rows(part, kernel, dtype=dtype) for part in (X[:300], X[300:])]
     targets = [Targets(rows, in_outputs(values), aligned((6, rows.n_tiles, 128), rows.dtype))
@@ -138,7 +138,7 @@ def test_held_out_rows_follow(rng, learner_size, dtype):
 def test_the_newest_alone_gets_its_own_best_coefficient(rng):
     """With room for one, each weak learner gets its own best coefficient, (31), and the model stays."""
     X, y = waves(rng, 200)
-    kernel = GaussianKernel(np.full(3, 1.5), 1.0, 0.0)
+    kernel = Kernel(np.full(3, 1.5), 1.0, 0.0)
     settings = make_settings(kernel, 0.1, 4, 1)
     rows = kernel_rows(X, kernel)
     targets = Targets(rows, in_outputs(y), aligned((1, 2, 128), rows.dtype))
@@ -157,7 +157,7 @@ def test_the_newest_alone_gets_its_own_best_coefficient(rng):
 @pytest.mark.parametrize("learner_size", [1, 4])
 def test_what_others_span_is_not_added(rng, learner_size):
     X, y = waves(rng, 200)
-    kernel = GaussianKernel(np.full(3, 1.5), 1.0, 0.0)
+    kernel = Kernel(np.full(3, 1.5), 1.0, 0.0)
     settings = make_settings(kernel, 1e-9, learner_size, 5)
     rows = kernel_rows(X, kernel)
     targets = Targets(rows, in_outputs(y), aligned((5, 2, 128), rows.dtype))

@@ -78,7 +78,7 @@ def test_single_becomes_double_beyond_353_length_scales(lengths, dtype):
     X = np.zeros((3, 1))
     X[2] = lengths
     scaling = given_kernel()._replace(lengthscales=np.ones(1)).scaling(no_scaling(1))
-    pack_in = partial(pack_rows, X, scaling, RowWeights(3), 1)
+    pack_in = partial(pack_rows, X, scaling, RowWeights(3), 1, 2)
     assert in_precision(pack_in, "single", needs_double).dtype == dtype
     assert in_precision(pack_in, "double", needs_double).dtype == np.float64
 

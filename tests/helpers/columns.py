@@ -12,7 +12,7 @@ class Columns:
     """Random rows, centers, weights and columns, in both forms."""
 
     def __init__(self, seed, n_samples, n_features, n_centers, dtype, weighted, n_threads=1, squares=False,
-                 n_outputs=1):
+                 n_outputs=1, shape="gaussian"):
         rng = np.random.default_rng(seed)
         self.lengthscales = rng.uniform(1, 3, n_features) * np.sqrt(n_features)
         self.X = rng.standard_normal((n_samples, n_features))
@@ -21,10 +21,11 @@ class Columns:
         self.a = rng.standard_normal((n_outputs, n_centers))
         self.F = rng.standard_normal((4, n_samples)).astype(dtype)
         self.dtype, self.n_threads = dtype, n_threads
-        scaled = self.X * (sparse_columns.UNIT / self.lengthscales)
+        self.shape = sparse_columns.SHAPES[shape]
+        scaled = self.X * (sparse_columns.UNITS[self.shape] / self.lengthscales)
         self.tiles, self.weight_tiles = packed(scaled, dtype), tiled(self.weight)
         indices = rng.integers(0, n_samples, n_centers)
-        self.K = reference.gaussian_kernel(self.X, self.X[indices], self.lengthscales)
+        self.K = reference.kernel_of_shape(self.X, self.X[indices], self.lengthscales, shape=shape)
         n_padded = padded_size(n_centers, sparse_columns.CENTER_MULTIPLE)
         self.centers, self.weights = np.zeros((n_padded, n_features), dtype), np.zeros((n_outputs, n_padded))
         self.centers[:n_centers], self.weights[:, :n_centers] = scaled[indices], self.a
@@ -66,7 +67,7 @@ class Columns:
         sums = np.full((len(self.residual), len(self.centers)), np.nan)
         kernels = np.full((len(self.tiles), len(self.centers), packing.TILE_ROWS), np.nan, self.dtype)
         sparse_columns.correlate_centers(self.tiles, self.centers, self.shifts, self.tiled(self.residual), kernels,
-                                         np.empty((self.n_sums, sums.size)), sums, self.n_threads)
+                                         np.empty((self.n_sums, sums.size)), sums, self.shape, self.n_threads)
         return sums[:, : self.a.shape[1]], kernels
 
     def combined(self):
@@ -78,5 +79,5 @@ class Columns:
     def filled(self):
         """The same from kernels that are not kept."""
         sparse_columns.fill_columns(self.tiles, self.centers, self.shifts, self.weights, np.full(len(self.a), 0.5),
-                                    self.columns[4:], self.n_threads)
+                                    self.columns[4:], self.shape, self.n_threads)
         return self.flat(self.columns[4:])

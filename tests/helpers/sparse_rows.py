@@ -6,7 +6,7 @@ from rffkern._data.scaling import no_scaling
 from rffkern._data.tiles import aligned, tiled
 from rffkern._data.weights import RowWeights
 from rffkern._sparse.ensemble import Shared
-from rffkern._sparse.kernel import GaussianKernel
+from rffkern._sparse.kernel import Kernel
 from rffkern._sparse.packed_rows import KernelRows
 from rffkern._sparse.weak_learner import Settings
 
@@ -24,7 +24,7 @@ def waves(rng, n, noise=0.1):
 
 def given_kernel():
     """The kernel of KERNEL."""
-    return GaussianKernel(np.array(KERNEL["lengthscales"]), KERNEL["amplitude"], KERNEL["bias"])
+    return Kernel(np.array(KERNEL["lengthscales"]), KERNEL["amplitude"], KERNEL["bias"])
 
 
 def make_settings(kernel, reg_lambda=0.02, learner_size=5, capacity=4, rule="max-res", n_candidates=60,

@@ -111,7 +111,7 @@ def score(dtype):
     pairs = 16 * 16 * 128
     try:
         calls = [lambda: sparse_columns.correlate_centers(tiles, centers, np.empty(0, dtype), v, kernels,
-                                                          np.empty((1, 0)), np.empty((0, 16)), 1)] * 200
+                                                          np.empty((1, 0)), np.empty((0, 16)), 2, 1)] * 200
         calls[0]()
         exponential = lowest(lambda: [call() for call in calls]) / (200 * pairs)
     except TypeError:  # in releases that made sums only
