@@ -27,7 +27,7 @@ Real = NDArray[Any]  # float64 or float32
 Header = Mapping[str, Any]
 
 FORMAT = "rffkern"
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 
 _MAX_HEADER = 1 << 24
 _MAX_DIRECTORY = 1 << 16  # bytes of the list of members, of which a model has some ten
