@@ -14,7 +14,8 @@ PACKAGE = TESTS.parent / "rffkern"
 WINGS = {"_boosting", "_gbrff", "_pbrff", "_rffnet", "_sparse"}
 NAMES = "__init__"  # the table of public names, which loads what it names when asked
 GROUPS = [{"__main__"}, {"_cli"}, {NAMES}, {"serialize"}, WINGS, {"_system"}, {"_estimator"},
-          {"term_expansion", "kernel_expansion"}, {"table_layout"}, {"expansion"}, {"_columns"}, {"_fourier"}, {"_data"}, {"_kernels"}, {"errors", "_version"}]
+          {"term_expansion", "kernel_expansion"}, {"table_layout"}, {"expansion"},
+          {"_columns"}, {"_fourier"}, {"_data"}, {"_kernels"}, {"errors", "_version"}]
 RANK = {layer: rank for rank, layers in enumerate(GROUPS) for layer in layers}
 
 SOURCES = sorted(PACKAGE.rglob("*.py"))
