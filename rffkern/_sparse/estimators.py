@@ -71,7 +71,8 @@ _FITTED = (
 _CHOICE = (
     ", by the squared error of ridge regressions on rows that they have not learned from.  A thousand rows resolve "
     "only coarse structure.  With more, lambda is multiplied by 1, 0.3, 0.1 or 0.03 and all length scales by 1, 0.7, "
-    "0.5, 0.35 or 0.25 as long as that lowers this error on up to 2000 rows, learned from up to 2000.")
+    "0.5, 0.35 or 0.25 as long as that lowers this error on up to 2000 rows, learned from up to 2000.  From 8000 rows "
+    "on the lengths so found are multiplied again, by ensembles of up to 200 weak learners on up to 8192 rows.")
 _DICT = (
     '  A dict has "lengthscales", one number or one for each column, and optionally "amplitude" (default 1), "bias" '
     '(default 0) and "shape" ("gaussian", the default, or "exponential"); `kernel_` of a model is such a dict.')
@@ -191,7 +192,8 @@ class SparseKernelRegressor(_SparseKernelMachine, Regressor):
         COLUMNS,
         RANDOM_STATE.described(
             "Source of the random draws: where kernel or reg_lambda is learned, one subset of rows; "
-            "where kernels are then compared, one `permutation` of the other rows; " + _DRAWS),
+            "where kernels are then compared, one `permutation` of the other rows, and from 8000 rows on one of all "
+            "and one `integers`; " + _DRAWS),
         *_THREADS,
     )
     _attributes = _FITTED
@@ -309,7 +311,8 @@ class SparseKernelClassifier(_SparseKernelMachine, Classifier):
         COLUMNS,
         RANDOM_STATE.described(
             "Source of the random draws: where kernel or reg_lambda is learned, one subset of rows; "
-            "where kernels are then compared, one `permutation` of the other rows; " + _DRAWS),
+            "where kernels are then compared, one `permutation` of the other rows, and from 8000 rows on one of all "
+            "and one `integers`; " + _DRAWS),
         *_THREADS,
     )
     _attributes = (CLASSES_, *_FITTED)

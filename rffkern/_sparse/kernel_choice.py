@@ -17,6 +17,7 @@ from .._estimator.monitor import Steps, printing
 from .basis import Subsets
 from .dense_ridge import DenseRidge
 from .ensemble import SparseParameters
+from .ensemble_trial import EnsembleTrial
 from .kernel import RegularisedKernel, given_kernel
 from .likelihood import MOST_ROWS, Given, KernelSearch, LengthScales
 
@@ -35,6 +36,7 @@ _LEAST_GAIN = 0.005
 # one in so many is held out.
 _MORE_ROWS, _MOST_HELD_OUT = 1000, 2000
 _ROWS_PER_HELD_OUT = 3
+_MANY_ROWS = 8000  # from which on ensembles of more rows then shorten lengths further
 _N_FOLDS = 5  # where all rows serve the likelihood
 
 
@@ -106,7 +108,20 @@ def _learn(parameters: KernelParameters, given: Given, data: Any, targets: Doubl
         return rows.search(n_rows, given, candidates[0], SHAPES[0]).likeliest()
     if n_rows == len(indices):
         return _best_of_shapes(rows, given, candidates[0])
-    return _best_on_held_out_rows(rows, n_rows, given, candidates)
+    machine = _best_on_held_out_rows(rows, n_rows, given, candidates)
+    if n_positive < _MANY_ROWS:
+        return machine
+    trial = EnsembleTrial(parameters, data, targets, scaling, parameters.n_threads, rng)
+    return _shortened(machine, told(trial.loss, Steps("length scales on held-out rows", len(_FACTORS_OF_LENGTHS))))
+
+
+def told(loss_of: Loss, steps: Steps) -> Loss:
+    """A loss that tells of its values."""
+    def loss(machine: RegularisedKernel) -> float:
+        value = loss_of(machine)
+        steps.step(f"loss {value:.6g}")
+        return value
+    return loss
 
 
 def _best_of_shapes(rows: RowsOfChoice, given: Given, length_scales: LengthScales) -> RegularisedKernel:
@@ -146,14 +161,7 @@ def _best_on_held_out_rows(rows: RowsOfChoice, n_likely: int, given: Given,
     steps = Steps("kernels on held-out rows", (len(SHAPES) + 1) * len(candidates) + len(_FACTORS_OF_LAMBDA)
                   + len(_FACTORS_OF_LENGTHS))
 
-    def told(loss_of: Loss) -> Loss:
-        def loss(machine: RegularisedKernel) -> float:
-            value = loss_of(machine)
-            steps.step(f"loss {value:.6g}")
-            return value
-        return loss
-
-    loss_of = told(rows.ridge(np.arange(n_likely), held_out))
+    loss_of = told(rows.ridge(np.arange(n_likely), held_out), steps)
     searches = {(shape, length_scales): rows.search(n_likely, given, length_scales, shape)
                 for shape in SHAPES for length_scales in candidates}
     found = [(loss_of(search.on_few_rows()), shape) for (shape, _), search in searches.items()]
@@ -163,8 +171,12 @@ def _best_on_held_out_rows(rows: RowsOfChoice, n_likely: int, given: Given,
     if given.noise is None:
         machine = first_best([machine._replace(reg_lambda=factor * machine.reg_lambda)
                               for factor in _FACTORS_OF_LAMBDA], loss_of)
+    return _shortened(machine, told(rows.ridge(learned, held_out), steps))
+
+
+def _shortened(machine: RegularisedKernel, loss_of: Loss) -> RegularisedKernel:
     return first_best([machine._replace(kernel=machine.kernel.shortened(factor)) for factor in _FACTORS_OF_LENGTHS],
-                      told(rows.ridge(learned, held_out)))
+                      loss_of)
 
 
 def first_best(machines: Sequence[RegularisedKernel], loss_of: Loss) -> RegularisedKernel:

@@ -10,8 +10,9 @@ from rffkern._data.scaling import measure_scaling
 from rffkern._data.training_rows import TargetRows
 from rffkern._data.weights import RowWeights
 from rffkern._estimator import monitor
-from rffkern._sparse import likelihood
+from rffkern._sparse import ensemble_trial, kernel_choice, likelihood
 from rffkern._sparse.dense_ridge import DenseRidge
+from rffkern._sparse.ensemble_trial import EnsembleTrial
 from rffkern._sparse.kernel import Kernel, RegularisedKernel
 from rffkern._sparse.kernel_choice import first_best, learn_kernel
 from rffkern._sparse.likelihood import one_per_column
@@ -84,6 +85,38 @@ def test_rows_without_weight_have_no_part_in_the_choice(rng, loss_scale):
     changed = np.where(weight[:, None] > 0, X, 50.0)
     found = [SparseKernelRegressor(3, random_state=0).fit(rows, y, weight).kernel_ for rows in (X, changed)]
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("shape", ["gaussian", "exponential"])
+def test_a_trial_repeats_itself_and_knows_better_lengths(rng, shape):
+    X, y = waves(rng, 600)
+    weights = RowWeights(600, np.where(np.arange(600) % 3, 1.0, 0.0))
+    model = SparseKernelRegressor(20, learner_size=8, subset_size=60)
+    trial = EnsembleTrial(model, TargetRows(X, y[:, None], weights), y[:, None], measure_scaling(X, weights), 1, rng)
+    good, bad = (RegularisedKernel(Kernel(np.full(3, length), 1.0, 0.0, shape), 0.1) for length in (0.7, 1e-3))
+    assert trial.loss(good) == trial.loss(good)
+    assert trial.loss(good) < 0.5 * trial.loss(bad)
+
+
+def test_a_trial_takes_as_many_rows_as_it_may(rng, monkeypatch):
+    """One of so many is held out beside those that it learns from."""
+    monkeypatch.setattr(ensemble_trial, "_MOST_ROWS", 100)
+    X, y = waves(rng, 1000)
+    data = TargetRows(X, y[:, None], RowWeights(1000))
+    trial = EnsembleTrial(SparseKernelRegressor(20), data, y[:, None], measure_scaling(X, data.weights), 1, rng)
+    assert (len(trial._learned), len(trial._held_out)) == (100, 100 // ensemble_trial._ROWS_PER_HELD_OUT)
+    assert len(np.unique(np.concatenate([trial._learned, trial._held_out]))) == 125
+
+
+def test_many_rows_shorten_lengths_by_ensembles(rng, monkeypatch):
+    X, y = waves(rng, 1500)
+    lengths = []
+    for shortest in (1.0, 0.5):
+        monkeypatch.setattr(kernel_choice, "_MANY_ROWS", 1400)
+        monkeypatch.setattr(EnsembleTrial, "loss", lambda _, machine: machine.kernel.lengthscales[0])
+        monkeypatch.setattr(kernel_choice, "_FACTORS_OF_LENGTHS", (1.0, shortest))
+        lengths.append(SparseKernelRegressor(2, random_state=0).fit(X, y).kernel_["lengthscales"][0])
+    assert lengths[1] <= 0.51 * lengths[0]
 
 
 def test_a_classifier_learns_one_length(rng):
