@@ -18,7 +18,7 @@ from libc.math cimport isfinite
 from .boost_passes cimport BLOCK, N_PLAIN, Rows, evaluate_rows, pair_value, take_rows
 from .boost_rows cimport copy_columns, evaluate_columns
 from .checks cimport agree, are_indices, has_shape
-from .lbfgs cimport LBFGS
+from .solvers cimport LBFGS
 from .signals cimport COSINE, look_at_signals
 from .tiles cimport LANES, TILE
 
@@ -65,8 +65,8 @@ def sums_size(Py_ssize_t n_columns, Py_ssize_t n_outputs):
     return 1 + 5 * n_outputs + n_columns + LANES * max(n_columns, N_PLAIN + 2 * n_outputs)
 
 
-cdef int _check(const float[:, ::1] columns, const float[:, ::1] gradient, const float[::1] weight, double mu,
-                Py_ssize_t first_tile, Py_ssize_t n_tiles, Py_ssize_t n_columns, double[::1] sums) except -1:
+cdef int _check_pairs(const float[:, ::1] columns, const float[:, ::1] gradient, const float[::1] weight, double mu,
+                      Py_ssize_t first_tile, Py_ssize_t n_tiles, Py_ssize_t n_columns, double[::1] sums) except -1:
     cdef Py_ssize_t n = columns.shape[1]
     agree(columns.shape[0] >= 1 and n >= TILE and n % TILE == 0,
           "columns must have shape (n_columns, n), n a multiple of 128")
@@ -113,7 +113,7 @@ def choose_pair(
 ):
     """Values of the objective at each candidate; return the first of the smallest, 0 if none is finite."""
     cdef Py_ssize_t m, best = -1, work = 0, n_columns = columns.shape[0], n_candidates = omegas.shape[0]
-    _check(columns, gradient, weight, mu, first_tile, n_tiles, n_columns, sums)
+    _check_pairs(columns, gradient, weight, mu, first_tile, n_tiles, n_columns, sums)
     agree(n_candidates >= 1 and omegas.shape[1] == n_columns, "omegas must have shape (n_candidates, n_columns)")
     agree(reg_lambdas.shape[0] == n_candidates, "reg_lambdas must have shape (n_candidates,)")
     agree(values.shape[0] == n_candidates, "values must have shape (n_candidates,)")
@@ -146,7 +146,7 @@ def pair_objective(
     double[::1] sums,                   # TEMP (sums_size(size, n_outputs),)
 ):
     """The objective at omega, its gradient and the best amplitudes there."""
-    _check(columns, gradient, weight, mu, first_tile, n_tiles, subset.shape[0], sums)
+    _check_pairs(columns, gradient, weight, mu, first_tile, n_tiles, subset.shape[0], sums)
     _check_subset(columns, subset, omega)
     agree(scratch.shape[0] >= scratch_size(subset.shape[0], n_tiles), "scratch must have scratch_size numbers")
     agree(slope.shape[0] == omega.shape[0], "slope must have the length of omega")
@@ -180,7 +180,7 @@ def descend_pair(
 ):
     """Minimise the objective over omega from where it stands; return its value at the end."""
     agree(search is not None and search.size == omega.shape[0], "search must be an LBFGS of as many variables as omega")
-    _check(columns, gradient, weight, mu, first_tile, n_tiles, subset.shape[0], sums)
+    _check_pairs(columns, gradient, weight, mu, first_tile, n_tiles, subset.shape[0], sums)
     _check_subset(columns, subset, omega)
     agree(scratch.shape[0] >= scratch_size(subset.shape[0], n_tiles), "scratch must have scratch_size numbers")
     agree(has_shape(amplitudes, 2, gradient.shape[0]), "amplitudes must have shape (2, n_outputs)")

@@ -9,12 +9,13 @@ from libc.math cimport fabs
 import numpy as np
 
 from .checks cimport agree, holds
-from .forms cimport (
-    VF_BOUNDED, VF_MOST_GUIDED, VF_RANK, VF_RAW, VF_STANDARD, VF_WITHIN, apply_forms, bounded, vf_bits, vf_bucket,
-    vf_knot, vf_reciprocal, vm_form,
-)
+from .forms cimport VF_BOUNDED, VF_MOST_GUIDED, VF_RANK, VF_RAW, VF_STANDARD, VF_WITHIN
+from .forms cimport apply_forms, bounded, vf_bits, vf_bucket, vf_knot, vf_reciprocal, vm_form
 from .signals cimport at_once, look_at_signals
+from .simd cimport team, use_team
 from .tiles cimport LANES, TILE, real
+
+use_team(team)
 
 cdef extern from "vecmath.h" nogil:
     void vm_prefetch(const void *address, Py_ssize_t size) noexcept
@@ -258,9 +259,8 @@ def scratch_size(Py_ssize_t n_samples, Py_ssize_t n_columns):
     return OFFSET + n_columns * _strip_rows(n_samples, n_columns)
 
 
-cdef _map_rows(
-    ColumnForms forms, const real[:, :] X, double limit, real[:, :, ::1] out, double[:, ::1] scratch, int n_threads,
-):
+cdef _map_rows(ColumnForms forms, const real[:, :] X, double limit, real[:, :, ::1] out, double[:, ::1] scratch,
+               int n_threads):
     agree(forms is not None, "forms must be given")
     agree(X.shape[1] == forms.n_columns, "X must have the columns of the forms")
     cdef Py_ssize_t width = out.shape[2], rows = _strip_rows(X.shape[0], X.shape[1])

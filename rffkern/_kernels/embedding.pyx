@@ -19,10 +19,31 @@ cdef extern from "rff_embed.h" nogil:
 
     ctypedef struct rff_info:
         int kind
+        int takes_missing
         size_t n_features, n_mapped, n_terms, n_outputs, n_classes, n_predictions
 
+    ctypedef struct rff_form:
+        int kind
+        double missing, divisor, a, b, c, d
+        size_t n_knots
+        const double *knots
+        const double *heights
+
+    ctypedef struct rff_fill:
+        size_t output, n_telling
+        const uint32_t *telling
+        const double *factors
+        double low, high
+
+    ctypedef struct rff_column_map:
+        size_t n_columns, n_outputs, n_fills
+        const uint32_t *starts
+        const rff_form *forms
+        const double *neutral
+        const rff_fill *fills
+
     ctypedef struct rff_expansion:
-        int kind, has_slopes
+        int kind, shape, has_slopes
         size_t n_terms, n_features, n_outputs, n_tables, depth
         const double *intercept
         const double *omegas
@@ -43,6 +64,8 @@ cdef extern from "rff_embed.h" nogil:
     ctypedef struct rff_model:
         rff_info info
         rff_expansion expansion
+        int has_map
+        rff_column_map map
         int link, prediction
         double slope
 
@@ -54,10 +77,11 @@ cdef extern from "rff_embed.h" nogil:
     void rff_release(rff_model *model) noexcept
     int rff_prepare(rff_model *model) noexcept
     int RFF_FOURIER, RFF_KERNEL, RFF_TERMS, RFF_FUNCTION, RFF_CLASSIFIER, RFF_REGRESSOR, RFF_TRANSFORMER
+    int RFF_GAUSSIAN, RFF_EXPONENTIAL
     int RFF_NO_LINK, RFF_LOGISTIC, RFF_SOFTMAX, RFF_LINEAR, RFF_IDENTITY, RFF_EXPONENTIATED, RFF_SMALLEST
 
-KINDS = {"function": RFF_FUNCTION, "classifier": RFF_CLASSIFIER, "regressor": RFF_REGRESSOR,
-         "transformer": RFF_TRANSFORMER}
+MODEL_KINDS = {"function": RFF_FUNCTION, "classifier": RFF_CLASSIFIER, "regressor": RFF_REGRESSOR,
+               "transformer": RFF_TRANSFORMER}
 LINKS = {"none": RFF_NO_LINK, "logistic": RFF_LOGISTIC, "softmax": RFF_SOFTMAX, "linear": RFF_LINEAR}
 PREDICTIONS = {"scores": RFF_IDENTITY, "exponentiated": RFF_EXPONENTIATED, "smallest": RFF_SMALLEST}
 
@@ -89,6 +113,7 @@ cdef int _fill(rff_model *model, dict arrays, dict tables) except -1:
         e.centers = <const double *>_own(model, first, np.float64)
         e.weights = <const double *>_own(model, arrays["weights"], np.float64)
         e.inverse_lengthscales = <const double *>_own(model, arrays["inverse_lengthscales"], np.float64)
+        e.shape = RFF_EXPONENTIAL if arrays["exponent"][0] == 1 else RFF_GAUSSIAN
         return 0
     e.kind = RFF_TERMS if tables else RFF_FOURIER
     e.omegas = <const double *>_own(model, first, np.float64)
@@ -107,10 +132,48 @@ cdef int _fill(rff_model *model, dict arrays, dict tables) except -1:
     return 0
 
 
+cdef void *_place(rff_model *model, size_t n, size_t size) except NULL:
+    """Zeros that belong to the model."""
+    cdef void *place = rff_own(model, n + 1, size)
+    if place == NULL:
+        raise MemoryError
+    return place
+
+
+cdef int _fill_map(rff_model *model, dict columns) except -1:
+    """Copy what is known of a column map."""
+    cdef rff_column_map *map = &model.map
+    starts, kinds, numbers, n_knots, knots, heights = columns["forms"]
+    cdef const double *knot = <const double *>_own(model, knots, np.float64)
+    cdef const double *height = <const double *>_own(model, heights, np.float64)
+    cdef rff_form *form = <rff_form *>_place(model, len(kinds), sizeof(rff_form))
+    cdef rff_fill *fill = <rff_fill *>_place(model, len(columns["fills"]), sizeof(rff_fill))
+    agree(len(kinds) == model.expansion.n_features, "forms must have an output for each column of the expansion")
+    map.starts = <const uint32_t *>_own(model, starts, np.uint32)
+    map.neutral = <const double *>_own(model, columns["neutral"], np.float64)
+    map.n_columns, map.n_outputs, map.n_fills = len(starts) - 1, len(kinds), len(columns["fills"])
+    map.forms, map.fills = form, fill
+    for kind, row, size in zip(kinds, numbers, n_knots, strict=True):
+        form.kind, form.n_knots = kind, size
+        form.missing, form.divisor, form.a, form.b, form.c, form.d = row
+        if form.n_knots:
+            form.knots, form.heights = knot, height
+        knot, height, form = knot + form.n_knots, height + form.n_knots, form + 1
+    for each in columns["fills"]:
+        fill.output, fill.n_telling, fill.low, fill.high = each.output, len(each.telling), each.low, each.high
+        fill.telling = <const uint32_t *>_own(model, each.telling, np.uint32)
+        fill.factors = <const double *>_own(model, each.factors, np.float64)
+        fill += 1
+    model.has_map = model.info.takes_missing = 1
+    model.info.n_features = map.n_columns
+    return 0
+
+
 def make_model(
     dict arrays,        # of an expansion, by name, checked
     dict tables,        # has_slopes, unit, steps, starts, values (in units) of a TermExpansion; else empty
-    str kind,           # among KINDS
+    dict columns,       # forms, neutral, fills of a column map of numbers, checked; else empty
+    str kind,           # among MODEL_KINDS
     Py_ssize_t n_classes,
     str link,           # among LINKS
     double slope,
@@ -128,8 +191,10 @@ def make_model(
         rff_release(model)
         raise
     _fill(model, arrays, tables)
-    model.info.kind, model.info.n_classes = KINDS[kind], n_classes
+    model.info.kind, model.info.n_classes = MODEL_KINDS[kind], n_classes
     model.info.n_features = model.info.n_mapped = model.expansion.n_features
+    if columns:
+        _fill_map(model, columns)
     model.info.n_terms = model.expansion.n_terms + model.expansion.n_tables
     model.info.n_outputs = model.expansion.n_outputs
     model.link, model.slope, model.prediction = LINKS[link], slope, PREDICTIONS[prediction]

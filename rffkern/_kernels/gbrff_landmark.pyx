@@ -11,12 +11,15 @@ from libc.math cimport M_LN2
 from .checks cimport agree
 from .gbrff_checks cimport check_landmark, check_losses, check_waves
 from .signals cimport COSINE, at_once, look_at_signals
+from .simd cimport team, use_team
 from .gbrff_waves cimport landmark_gradient, landmark_phases, scale_omegas, set_direction, tile_waves, turn_slopes
-from .lbfgs cimport LBFGS
+from .solvers cimport LBFGS
 from .tiles cimport (
     STRIP_TILES, TERMS, TILE, accumulate, flush, n_strips, next_tile, project, real, squared, strip_start,
     strip_stop, surrogate, weight_tile,
 )
+
+use_team(team)
 
 
 cdef inline double _tile_loss(bint is_squared, const real *r, const real *weight, const real *ones, const real *z,

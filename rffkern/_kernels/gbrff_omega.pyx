@@ -9,7 +9,10 @@ from .tiles cimport (
 )
 from .checks cimport agree, holds, is_tiled, weighs_tiles
 from .signals cimport COSINE, at_once, look_at_signals
-from .lbfgs cimport LBFGS
+from .simd cimport team, use_team
+from .solvers cimport LBFGS
+
+use_team(team)
 
 
 cdef void _strip_objective(
@@ -32,7 +35,7 @@ cdef void _strip_objective(
     flush(lanes, n_features, sums + 1)
 
 
-cdef double _objective(
+cdef double _penalised(
     const real[:, :, ::1] tiles, const real[:, ::1] r2, const real[:, ::1] weight, const double[::1] omega,
     double phase, double reg_lambda, double total_weight, double[::1] gradient, real[::1] scaled,
     real[:, ::1] lanes, double[:, ::1] partial, int n_threads, Py_ssize_t *work,
@@ -91,7 +94,7 @@ cdef _omega_objective(
     agree(gradient.shape[0] == omega.shape[0], "gradient must have shape (n_features,)")
     cdef Py_ssize_t work = 0
     with nogil:
-        loss = _objective(tiles, r2, weight, omega, phase, reg_lambda, total_weight, gradient, scaled, lanes,
+        loss = _penalised(tiles, r2, weight, omega, phase, reg_lambda, total_weight, gradient, scaled, lanes,
                           partial, n_threads, &work)
     return loss
 
@@ -130,7 +133,7 @@ cdef _descend_omega(
     with nogil:
         search.reset(omega, first_length)
         while True:
-            loss = _objective(tiles, r2, weight, search.x, phase, reg_lambda, total_weight, search.gradient, scaled,
+            loss = _penalised(tiles, r2, weight, search.x, phase, reg_lambda, total_weight, search.gradient, scaled,
                               lanes, partial, n_threads, &work)
             if not search.advance(loss):
                 break

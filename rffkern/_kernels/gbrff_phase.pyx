@@ -5,10 +5,13 @@ from libc.math cimport M_LN2, M_PI, cos, fabs, log1p, sin
 
 from .checks cimport agree, holds, is_tiled, weighs_tiles
 from .signals cimport COSINE, at_once, look_at_signals
+from .simd cimport team, use_team
 from .tiles cimport (
     STRIP_TILES, TILE, n_strips, next_tile, phase_slopes, phase_sums, project, real, sincospi, strip_start, strip_stop,
     weight_tile,
 )
+
+use_team(team)
 
 cdef enum:
     MAX_SAMPLES = 64

@@ -11,7 +11,10 @@ from .checks cimport agree, holds, is_tiled, weighs_tiles
 from .gbrff_strips cimport strip_boost, strip_exponential, strip_shrink, strip_squared, strip_step_slopes
 from .gbrff_terms cimport pack_terms, size_of_terms
 from .signals cimport COSINE, at_once, look_at_signals
+from .simd cimport team, use_team
 from .tiles cimport STRIP_TILES, TERMS, TILE, n_strips, real
+
+use_team(team)
 
 cdef extern from "vecmath.h" nogil:
     double VM_MAX_RESIDUAL

@@ -7,15 +7,17 @@ its features, and four rows of the other factor are the omegas of `project_terms
 from cython.parallel cimport prange, threadid
 from libc.math cimport sqrt
 
-from .checks cimport agree, has_shape, holds
+from .checks cimport agree, holds
 from .signals cimport at_once, look_at_signals
+from .simd cimport team, use_team
 from .tiles cimport LANES, TERMS, TILE, dot, project_terms
+use_team(team)
 
 cdef enum:
     CHUNK = 1024        # rows of a panel's products that are a thread's work
 
 
-cdef double _dot(const double *a, const double *b, Py_ssize_t size) noexcept nogil:
+cdef double _inner(const double *a, const double *b, Py_ssize_t size) noexcept nogil:
     cdef Py_ssize_t k = size // LANES * LANES
     cdef double total = dot(a, b, k)
     while k < size:
@@ -41,7 +43,7 @@ cdef Py_ssize_t _factor_scratch(Py_ssize_t size) noexcept nogil:
 
 
 def factor_scratch(Py_ssize_t size):
-    """Numbers of scratch that `factorise`, for so many columns, and `invert` want of each thread."""
+    """Numbers of scratch that `factorise` wants of each thread, for so many columns."""
     agree(size >= 0, "size must not be negative")
     return _factor_scratch(size)
 
@@ -50,7 +52,7 @@ cdef void _finish_row(double[:, ::1] matrix, Py_ssize_t i, Py_ssize_t start, Py_
     """Entries of a row in a panel, given those of the columns before it, and the panel's own factor."""
     cdef Py_ssize_t j
     for j in range(start, min(stop, i)):
-        matrix[i, j] = (matrix[i, j] - _dot(&matrix[i, start], &matrix[j, start], j - start)) / matrix[j, j]
+        matrix[i, j] = (matrix[i, j] - _inner(&matrix[i, start], &matrix[j, start], j - start)) / matrix[j, j]
 
 
 cdef void _subtract_before(double[:, ::1] matrix, Py_ssize_t row, Py_ssize_t start, Py_ssize_t stop,
@@ -87,7 +89,7 @@ cdef int _factorise_panel(double[:, ::1] matrix, Py_ssize_t start, double[:, ::1
         _subtract_before(matrix, start + k * TERMS, start, stop, panel, panel + size * TILE)
     for i in range(start, stop):
         _finish_row(matrix, i, start, stop)
-        pivot = matrix[i, i] - _dot(&matrix[i, start], &matrix[i, start], i - start)
+        pivot = matrix[i, i] - _inner(&matrix[i, start], &matrix[i, start], i - start)
         if not pivot > 0:
             return False
         matrix[i, i] = sqrt(pivot)
@@ -163,75 +165,6 @@ def add_products(
                    min(last, first + (p % n_chunks + 1) * CHUNK), factor, matrix, offset, &scratch[threadid(), 0])
 
 
-cdef void _invert_panel(const double[:, ::1] factor, Py_ssize_t start, double[:, ::1] transposed,
-                        double *panel) noexcept nogil:
-    """Columns of L^-1 from `start` on, found row by row in `panel` and laid down as rows."""
-    cdef double products[TERMS * TILE]
-    cdef Py_ssize_t i, j, k, row, group, size = factor.shape[0], stop = min(start + TILE, size)
-    for group in range((size - start + TERMS - 1) // TERMS):
-        row = start + group * TERMS
-        _multiply(factor, row, start, row - start, panel, panel + size * TILE, products)
-        for i in range(row, min(row + TERMS, size)):
-            for j in range(TILE):
-                panel[(i - start) * TILE + j] = (i == start + j) - products[(i - row) * TILE + j]
-            for k in range(row, i):
-                for j in range(TILE):
-                    panel[(i - start) * TILE + j] -= factor[i, k] * panel[(k - start) * TILE + j]
-            for j in range(TILE):
-                panel[(i - start) * TILE + j] /= factor[i, i]
-    for j in range(start, stop):
-        for i in range(size):
-            transposed[j, i] = panel[(i - start) * TILE + j - start] if i >= j else 0
-
-
-cdef void _square_panel(const double[:, ::1] transposed, Py_ssize_t start, double[:, ::1] inverse,
-                        double *panel) noexcept nogil:
-    """Columns of L^-T L^-1 from `start` on, and the rows that mirror them."""
-    cdef double products[TERMS * TILE]
-    cdef Py_ssize_t i, j, k, row, group, size = transposed.shape[0], stop = min(start + TILE, size)
-    for i in range(TILE):
-        for k in range(start, size):
-            panel[(k - start) * TILE + i] = transposed[start + i, k] if start + i < stop else 0
-    for group in range((stop + TERMS - 1) // TERMS):
-        row = group * TERMS
-        _multiply(transposed, row, start, size - start, panel, panel + size * TILE, products)
-        for i in range(row, min(row + TERMS, stop)):
-            for j in range(max(start, i), stop):
-                inverse[i, j] = inverse[j, i] = products[(i - row) * TILE + j - start]
-
-
-def invert(
-    const double[:, ::1] factor,        # IN   (size, size) lower triangle of `factorise`
-    double[:, ::1] inverse,             # OUT  (size, size)
-    double[:, ::1] transposed,          # TEMP (size, size)
-    double[:, ::1] scratch,             # TEMP (n_threads, factor_scratch)
-    int n_threads,
-):
-    """inverse = (L L')^-1."""
-    cdef Py_ssize_t size = factor.shape[0]
-    agree(factor.shape[1] == size, "factor must have shape (size, size)")
-    agree(has_shape(inverse, size, size), "inverse must have shape (size, size)")
-    agree(has_shape(transposed, size, size), "transposed must have shape (size, size)")
-    agree(holds(scratch, n_threads, _factor_scratch(size)), "scratch must have shape (n_threads, factor_scratch(size))")
-    agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t p, panels = (factor.shape[0] + TILE - 1) // TILE, first = 0, last, work = 0
-    cdef Py_ssize_t each = TILE * size * size
-    with nogil:
-        while first < panels:
-            last = min(panels, first + n_threads * at_once(each))
-            for p in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                _invert_panel(factor, p * TILE, transposed, &scratch[threadid(), 0])
-            look_at_signals(&work, (last - first) * each)
-            first = last
-        first = 0
-        while first < panels:
-            last = min(panels, first + n_threads * at_once(each))
-            for p in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                _square_panel(transposed, p * TILE, inverse, &scratch[threadid(), 0])
-            look_at_signals(&work, (last - first) * each)
-            first = last
-
-
 cdef double extend_row(double[:, ::1] factor, Py_ssize_t size, double smallest) noexcept nogil:
     """Turn row `size` from one of the matrix into one of its factor; return its pivot.
 
@@ -240,8 +173,8 @@ cdef double extend_row(double[:, ::1] factor, Py_ssize_t size, double smallest) 
     cdef Py_ssize_t i
     cdef double pivot, diagonal = factor[size, size]
     for i in range(size):
-        factor[size, i] = (factor[size, i] - _dot(&factor[i, 0], &factor[size, 0], i)) / factor[i, i]
-    pivot = diagonal - _dot(&factor[size, 0], &factor[size, 0], size)
+        factor[size, i] = (factor[size, i] - _inner(&factor[i, 0], &factor[size, 0], i)) / factor[i, i]
+    pivot = diagonal - _inner(&factor[size, 0], &factor[size, 0], size)
     if pivot > smallest * diagonal:
         factor[size, size] = sqrt(pivot)
         return pivot
@@ -263,7 +196,7 @@ def extend(
 
 
 cdef inline void _solve_forward(const double[:, ::1] factor, double *x, Py_ssize_t i) noexcept nogil:
-    x[i] = (x[i] - _dot(&factor[i, 0], x, i)) / factor[i, i]
+    x[i] = (x[i] - _inner(&factor[i, 0], x, i)) / factor[i, i]
 
 
 cdef inline void _solve_back(const double[:, ::1] factor, double *x, Py_ssize_t i) noexcept nogil:

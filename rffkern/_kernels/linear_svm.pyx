@@ -15,7 +15,10 @@ from .checks cimport agree, are_indices, holds
 from .gram cimport PANEL, share_gram
 from .shuffle cimport shuffle
 from .signals cimport at_once, look_at_signals
+from .simd cimport team, use_team
 from .tiles cimport LANES, TERMS, TILE, add_scaled, dot, real
+
+use_team(team)
 
 cdef extern from "vecmath.h" nogil:
     void vm_prefetch(const void *address, Py_ssize_t size) noexcept
@@ -154,10 +157,8 @@ cdef void _strip_coef(const real[:, ::1] features, const signed char[::1] sign, 
                 sums[j] += step * features[i, j]
 
 
-cdef _combine_rows(
-    const real[:, ::1] features, const signed char[::1] sign, const double[::1] alpha, real[::1] coef,
-    double[:, ::1] partial, int n_threads,
-):
+cdef _combine_rows(const real[:, ::1] features, const signed char[::1] sign, const double[::1] alpha, real[::1] coef,
+                   double[:, ::1] partial, int n_threads):
     cdef Py_ssize_t b, j, strips = (features.shape[0] + STRIP - 1) // STRIP
     _check(features, sign)
     agree(alpha.shape[0] == features.shape[0], "alpha must have shape (n_samples,)")

@@ -4,7 +4,10 @@ from cython.parallel cimport prange
 
 from .checks cimport agree, are_indices, has_shape
 from .signals cimport at_once, look_at_signals
+from .simd cimport team, use_team
 from .tiles cimport LANES, STRIP_TILES, TERM_BLOCK, TERMS, TILE, real
+
+use_team(team)
 
 ctypedef fused source:
     float

@@ -4,9 +4,12 @@ from cython.parallel cimport prange, threadid
 
 from .checks cimport agree, are_indices, holds
 from .signals cimport COSINE, at_once, look_at_signals
+from .simd cimport team, use_team
 from .tiles cimport (
     STRIP_TILES, TERMS, TILE, cospi, dot, evaluate, n_strips, project_terms, real, strip_start, strip_stop,
 )
+
+use_team(team)
 
 
 cdef void _strip_cosines(

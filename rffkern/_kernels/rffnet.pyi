@@ -2,8 +2,26 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
-from .rffnet_losses import Loss
+@disjoint_base
+class Loss: ...
+class Squared(Loss): ...
+class Logistic(Loss): ...
+class Softmax(Loss): ...
+
+@disjoint_base
+class Huber(Loss):
+    def __init__(self, delta: float) -> None: ...
+
+@disjoint_base
+class Pinball(Loss):
+    def __init__(self, quantile: float) -> None: ...
+
+def row_losses(
+    loss: Loss, scores: NDArray[np.float64], targets: NDArray[np.float64], losses: NDArray[np.float64],
+    slopes: NDArray[np.float64],
+) -> None: ...
 
 TERM_GROUP: int
 LARGEST_VALUE: float

@@ -2,7 +2,7 @@
 
 from .checks cimport agree, are_indices, has_shape
 from .rffnet_layout cimport GROUP
-from .rffnet_losses cimport Loss
+from .rffnet cimport Loss
 from .tiles cimport TERMS, real
 
 cdef struct Source:

@@ -3,6 +3,7 @@ from numpy.typing import NDArray
 
 LEVELS: tuple[str, ...]
 HAS_OPENMP: bool
+OWN_THREADS: bool
 FLAGS: tuple[tuple[str, int], ...]
 
 def detect() -> int: ...

@@ -15,6 +15,10 @@ cdef extern from "boost_rows.h" nogil:
 cdef extern from "cells.h" nogil:
     const vm_cells_table *vm_table_cells(int level) noexcept
 
+cdef extern from "team.h" nogil:
+    const team_functions team_of_process
+    int TEAM_IS_OWN
+
 cdef extern from "cpu.h" nogil:
     """
     #ifdef VM_HAVE_LEVELS
@@ -33,6 +37,8 @@ cdef extern from "cpu.h" nogil:
     int cpu_n_levels(uint32_t flags) noexcept
 
 HAS_OPENMP = bool(vm_has_openmp())
+OWN_THREADS = bool(TEAM_IS_OWN)  # of team.c, instead of the compiler's OpenMP
+team = &team_of_process
 
 # Name and level of each flag of a machine, from the lowest bit of `detect` on.
 FLAGS = tuple([((<bytes>cpu_flags[k].name).decode(), cpu_flags[k].level) for k in range(N_CPU_FLAGS)])

@@ -1,7 +1,10 @@
-"""Sums of Gaussian kernels over centers, and least squares on columns of such sums.
+"""Kernels of rows with centers, sums of them, and least squares on columns of such sums.
 
-Rows and centers are in units in which the kernel is k(x, c) = 2^-|x - c|^2; the models bring amplitude and bias in.
-Numbers of centers are padded to a multiple of TERMS with centers of weight 0.
+Rows and centers are in units in which the kernel is k(x, c) = 2^-|x - c|^2, of shape GAUSSIAN, or 2^-|x - c|, of
+shape EXPONENTIAL; the models bring amplitude and bias in.  Numbers of centers are padded to a multiple of TERMS with
+centers of weight 0.  Where `shifts` has an entry per center, |x - c|^2 is centers . x - shifts: rows then carry |x|^2
+as their last feature, and centers are (-2 c, 1) with shifts -|c|^2.  That takes half of the operations, and loses
+digits far from the origin.
 """
 
 from cython.parallel cimport prange, threadid
@@ -9,112 +12,127 @@ from libc.math cimport log, sqrt
 
 import numpy as np
 
-from .checks cimport agree, holds, is_tiled
+from .checks cimport agree, has_shape, holds, is_tiled
 from .signals cimport COSINE, at_once, look_at_signals
-from .tiles cimport (
-    STRIP_TILES, TERMS, TILE, add_columns, add_kernels, column_products, decay, distances, dot,
-    n_strips, real, strip_start, strip_stop,
-)
+from .simd cimport team, use_team
+from .sparse_strips cimport LONG_TILES, combine_tile, fill_tile, strip_correlations, strip_products, strip_shift
+from .tiles cimport EXPONENTIAL, GAUSSIAN, STRIP_TILES, TERMS, TILE, n_strips, real
 
-cdef enum:
-    LONG_TILES = 64       # in a strip of columns: memory is read in longer runs than a strip of rows has
+use_team(team)
 
 CENTER_MULTIPLE = TERMS
 PRODUCT_SCRATCH = 2 * LONG_TILES * TILE
-UNIT = sqrt(0.5 / log(2.0))   # exp(-1/2 r^2) = 2^-(UNIT r)^2
+SHAPES = {"gaussian": GAUSSIAN, "exponential": EXPONENTIAL}
+# exp(-1/2 r^2) = 2^-(unit r)^2, and exp(-r) = 2^-(unit r)
+UNITS = {GAUSSIAN: sqrt(0.5 / log(2.0)), EXPONENTIAL: 1 / log(2.0)}
 
 
-cdef void _strip_correlations(const real[:, :, ::1] tiles, const double[:, ::1] v, const real[:, ::1] centers,
-                              Py_ssize_t strip, Py_ssize_t start, Py_ssize_t stop, double *sums) noexcept nogil:
-    """Of the centers from `start` to `stop`."""
-    cdef real u[TERMS * TILE]
-    cdef real rounded[TILE]
-    cdef Py_ssize_t i, k, t, group, term
-    for k in range(start, stop):
-        sums[k] = 0
-    for t in range(strip_start(strip), strip_stop(strip, tiles.shape[0])):
-        for i in range(TILE):
-            rounded[i] = <real>v[t, i]
-        for group in range(start // TERMS, stop // TERMS):
-            term = group * TERMS
-            distances(&tiles[t, 0, 0], tiles.shape[1], TILE, &centers[term, 0], u)
-            for k in range(TERMS):
-                decay(u + k * TILE, TILE)
-                sums[term + k] += dot(u + k * TILE, rounded, TILE)
-
-
-cdef int _check_centers(const real[:, :, ::1] tiles, const real[:, ::1] centers) except -1:
+cdef int _check_centers(const real[:, :, ::1] tiles, const real[:, ::1] centers, const real[::1] shifts) except -1:
     agree(tiles.shape[1] >= 1 and tiles.shape[2] == TILE, "tiles must have shape (n_tiles, n_features, 128)")
+    agree(shifts.shape[0] == 0 or shifts.shape[0] == centers.shape[0], "shifts must be empty or of shape (n_centers,)")
     return agree(centers.shape[0] % TERMS == 0 and centers.shape[1] == tiles.shape[1],
                  "centers must have shape (n_centers padded to a multiple of CENTER_MULTIPLE, n_features)")
 
 
 cdef _correlate_centers(
-    const real[:, :, ::1] tiles, const double[:, ::1] v, const real[:, ::1] centers, double[:, ::1] partial,
-    double[::1] sums, int n_threads,
+    const real[:, :, ::1] tiles, const real[:, ::1] centers, const real[::1] shifts, const double[:, :, ::1] v,
+    real[:, :, ::1] kernels, double[:, ::1] partial, double[:, ::1] sums, int shape, int n_threads,
 ):
-    _check_centers(tiles, centers)
-    agree(is_tiled(v, tiles.shape[0]), "v must have shape (n_tiles, 128)")
-    agree(holds(partial, n_strips(tiles.shape[0]), centers.shape[0]), "partial must have shape (n_strips, n_centers)")
-    agree(sums.shape[0] == centers.shape[0], "sums must have shape (n_centers,)")
+    _check_centers(tiles, centers, shifts)
+    cdef Py_ssize_t n_centers = centers.shape[0], n_outputs = v.shape[0], strips = n_strips(tiles.shape[0])
+    agree(v.shape[1] == tiles.shape[0] and v.shape[2] == TILE, "v must have shape (n_outputs, n_tiles, 128)")
+    agree(kernels.shape[0] == tiles.shape[0] and kernels.shape[1] == n_centers and kernels.shape[2] == TILE,
+          "kernels must have shape (n_tiles, n_centers, 128)")
+    agree(holds(partial, strips, n_outputs * n_centers), "partial must have shape (n_strips, n_outputs * n_centers)")
+    agree(has_shape(sums, n_outputs, n_centers), "sums must have shape (n_outputs, n_centers)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t b, k, strips = n_strips(tiles.shape[0]), first, last, stop, start = 0, work = 0
-    cdef Py_ssize_t each = TILE * STRIP_TILES * (tiles.shape[1] + COSINE)   # of a center
+    cdef double[:, ::1] pairs = np.empty((n_threads, 2 * n_centers))
+    cdef Py_ssize_t b, k, o, first, last, stop, start = 0, work = 0
+    cdef Py_ssize_t each = TILE * STRIP_TILES * (tiles.shape[1] + COSINE + n_outputs)   # of a center
     with nogil:
-        while start < centers.shape[0]:
-            stop = min(centers.shape[0], start + TERMS * at_once(TERMS * each))
+        while start < n_centers:
+            stop = min(n_centers, start + TERMS * at_once(TERMS * each))
             first = 0
             while first < strips:
                 last = min(strips, first + n_threads * at_once((stop - start) * each))
                 for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                    _strip_correlations(tiles, v, centers, b, start, stop, &partial[b, 0])
+                    strip_correlations(tiles, centers, shifts, v, shape, kernels, b, start, stop, &pairs[threadid(), 0],
+                                       &partial[b, 0] if n_outputs else NULL)
                 look_at_signals(&work, (last - first) * (stop - start) * each)
                 first = last
             start = stop
-        for k in range(centers.shape[0]):
-            sums[k] = 0
-            for b in range(strips):
-                sums[k] += partial[b, k]
+        for o in range(n_outputs):
+            for k in range(n_centers):
+                sums[o, k] = 0
+                for b in range(strips):
+                    sums[o, k] += partial[b, o * n_centers + k]
 
 
 def correlate_centers(
     tiles,           # IN   real (n_tiles, n_features, TILE)
-    v,               # IN   double (n_tiles, TILE)
     centers,         # IN   real (n_centers, n_features)
-    partial,         # TEMP double (n_strips, n_centers)
-    sums,            # OUT  double (n_centers,)
+    shifts,          # IN   real (n_centers,) or (0,)
+    v,               # IN   double (n_outputs, n_tiles, TILE)
+    kernels,         # OUT  real (n_tiles, n_centers, TILE)
+    partial,         # TEMP double (n_strips, n_outputs * n_centers)
+    sums,            # OUT  double (n_outputs, n_centers)
+    int shape,       # GAUSSIAN or EXPONENTIAL
     int n_threads,
 ):
-    """sums = sum over rows of v k(row, center)."""
+    """kernels = k(row, center), sums = sums of v k(row, center) over rows."""
     if tiles.itemsize == sizeof(float):
-        return _correlate_centers[float](tiles, v, centers, partial, sums, n_threads)
-    return _correlate_centers[double](tiles, v, centers, partial, sums, n_threads)
+        return _correlate_centers[float](tiles, centers, shifts, v, kernels, partial, sums, shape, n_threads)
+    return _correlate_centers[double](tiles, centers, shifts, v, kernels, partial, sums, shape, n_threads)
 
 
-cdef void _fill_tile(const real[:, :, ::1] tiles, const real[:, ::1] centers, const double[:, ::1] weights,
-                     double constant, real[:, ::1] column, Py_ssize_t t, Py_ssize_t start, Py_ssize_t stop,
-                     double *total) noexcept nogil:
-    """Add what the centers from `start` to `stop` make, and after the last lay the totals down."""
-    cdef Py_ssize_t i
-    for i in range(TILE if start == 0 else 0):
-        total[i] = constant
-    add_kernels(&tiles[t, 0, 0], tiles.shape[1], TILE, centers, weights, start, stop, total)
-    for i in range(TILE if stop == centers.shape[0] else 0):
-        column[t, i] = <real>total[i]
-
-
-cdef _fill_column(
-    const real[:, :, ::1] tiles, const real[:, ::1] centers, const double[:, ::1] weights, double constant,
-    real[:, ::1] column, int n_threads,
-):
-    _check_centers(tiles, centers)
-    agree(weights.shape[0] == 1 and weights.shape[1] == centers.shape[0], "weights must have shape (1, n_centers)")
-    agree(is_tiled(column, tiles.shape[0]), "column must have shape (n_tiles, 128)")
+cdef _combine_kernels(const real[:, :, ::1] kernels, const double[:, ::1] weights, const double[::1] constants,
+                      real[:, :, ::1] columns, Py_ssize_t start, int n_threads):
+    agree(kernels.shape[2] == TILE, "kernels must have shape (n_tiles, n_centers, 128)")
+    agree(1 <= weights.shape[1] <= kernels.shape[1], "weights must have shape (n_columns, n_centers or fewer)")
+    agree(constants.shape[0] == weights.shape[0], "constants must have shape (n_columns,)")
+    agree(columns.shape[0] >= weights.shape[0] and columns.shape[2] == TILE,
+          "columns must have shape (n_columns, n_tiles, 128)")
+    agree(0 <= start and start + kernels.shape[0] <= columns.shape[1], "start must leave room for the tiles")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t each = TILE * TERMS * (tiles.shape[1] + COSINE), n_centers = centers.shape[0]   # of TERMS centers
+    cdef Py_ssize_t each = TILE * weights.shape[0] * weights.shape[1], first = 0, last, t, work = 0
+    with nogil:
+        while first < kernels.shape[0]:
+            last = min(kernels.shape[0], first + n_threads * at_once(each))
+            for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                combine_tile(kernels, weights, constants, columns, t, start)
+            look_at_signals(&work, (last - first) * each)
+            first = last
+
+
+def combine_kernels(
+    kernels,           # IN   real (n_tiles, n_centers, TILE)
+    weights,           # IN   double (n_columns, n_centers or fewer)
+    constants,         # IN   double (n_columns,)
+    columns,           # OUT  real (n_columns or more, n_tiles, TILE), from tile `start` on
+    Py_ssize_t start,
+    int n_threads,
+):
+    """columns = constants + sum over centers of weights times kernels."""
+    if kernels.itemsize == sizeof(float):
+        return _combine_kernels[float](kernels, weights, constants, columns, start, n_threads)
+    return _combine_kernels[double](kernels, weights, constants, columns, start, n_threads)
+
+
+cdef _fill_columns(
+    const real[:, :, ::1] tiles, const real[:, ::1] centers, const real[::1] shifts, const double[:, ::1] weights,
+    const double[::1] constants, real[:, :, ::1] columns, int shape, int n_threads,
+):
+    _check_centers(tiles, centers, shifts)
+    cdef Py_ssize_t n_columns = weights.shape[0], n_centers = centers.shape[0]
+    agree(weights.shape[1] == n_centers, "weights must have shape (n_columns, n_centers)")
+    agree(constants.shape[0] == n_columns, "constants must have shape (n_columns,)")
+    agree(columns.shape[0] >= n_columns and columns.shape[1] == tiles.shape[0] and columns.shape[2] == TILE,
+          "columns must have shape (n_columns, n_tiles, 128)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
+    cdef Py_ssize_t each = TILE * TERMS * (tiles.shape[1] + COSINE + n_columns)   # of TERMS centers
     cdef Py_ssize_t some = min(tiles.shape[0], n_threads * at_once(each * (n_centers // TERMS)))
     cdef Py_ssize_t t, first = 0, last, start, stop, work = 0
-    cdef double[:, ::1] totals = np.empty((some, TILE))
+    cdef double[:, ::1] totals = np.empty((some, n_columns * TILE))
     with nogil:
         while first < tiles.shape[0]:
             last = min(tiles.shape[0], first + some)
@@ -122,134 +140,118 @@ cdef _fill_column(
             while start == 0 or start < n_centers:
                 stop = min(n_centers, start + TERMS * at_once(each))
                 for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                    _fill_tile(tiles, centers, weights, constant, column, t, start, stop, &totals[t - first, 0])
+                    fill_tile(tiles, centers, shifts, weights, constants, shape, columns, t, start, stop,
+                              &totals[t - first, 0])
                 look_at_signals(&work, (last - first) * each * ((stop - start) // TERMS))
                 start += TERMS * at_once(each)
             first = last
 
 
-def fill_column(
+def fill_columns(
     tiles,             # IN   real (n_tiles, n_features, TILE)
     centers,           # IN   real (n_centers, n_features)
-    weights,           # IN   double (1, n_centers)
-    double constant,
-    column,            # OUT  real (n_tiles, TILE)
+    shifts,            # IN   real (n_centers,) or (0,)
+    weights,           # IN   double (n_columns, n_centers)
+    constants,         # IN   double (n_columns,)
+    columns,           # OUT  real (n_columns or more, n_tiles, TILE)
+    int shape,         # GAUSSIAN or EXPONENTIAL
     int n_threads,
 ):
-    """column = constant + sum over centers of weights k(row, center)."""
+    """columns = constants + sum over centers of weights k(row, center)."""
     if tiles.itemsize == sizeof(float):
-        return _fill_column[float](tiles, centers, weights, constant, column, n_threads)
-    return _fill_column[double](tiles, centers, weights, constant, column, n_threads)
+        return _fill_columns[float](tiles, centers, shifts, weights, constants, columns, shape, n_threads)
+    return _fill_columns[double](tiles, centers, shifts, weights, constants, columns, shape, n_threads)
 
 
-cdef void _strip_products(const real[:, :, ::1] columns, Py_ssize_t n_columns, const double[:, ::1] weight,
-                          const double[:, ::1] residual, Py_ssize_t strip, double *scratch,
-                          double *sums) noexcept nogil:
-    cdef double *last = scratch
-    cdef double *rest = scratch + LONG_TILES * TILE
-    cdef Py_ssize_t i, t, start = strip * LONG_TILES, size = 0
-    for t in range(start, min(start + LONG_TILES, columns.shape[1])):
-        for i in range(TILE):
-            last[size] = weight[t, i] * columns[n_columns - 1, t, i]
-            rest[size] = weight[t, i] * residual[t, i]
-            size += 1
-    column_products(&columns[0, start, 0], columns.shape[1] * TILE, n_columns, last, rest, size, sums)
-
-
-cdef int _check_columns(const real[:, :, ::1] columns, const double[:, ::1] weight, const double[:, ::1] residual,
-                        Py_ssize_t n_columns) except -1:
+cdef int _check_columns(const real[:, :, ::1] columns, Py_ssize_t n_columns, const double[:, ::1] weight,
+                        const double[:, :, ::1] vectors) except -1:
     agree(columns.shape[2] == TILE, "columns must have shape (capacity, n_tiles, 128)")
     agree(n_columns <= columns.shape[0], "the number of columns in use must not exceed the capacity")
     agree(is_tiled(weight, columns.shape[1]), "weight must have shape (n_tiles, 128)")
-    return agree(is_tiled(residual, columns.shape[1]), "residual must have shape (n_tiles, 128)")
+    return agree(vectors.shape[1] == columns.shape[1] and vectors.shape[2] == TILE,
+                 "vectors must have shape (n_vectors, n_tiles, 128)")
 
 
 cdef _multiply_columns(
-    const real[:, :, ::1] columns, Py_ssize_t n_columns, const double[:, ::1] weight, const double[:, ::1] residual,
-    double[:, ::1] partial, double[:, ::1] scratch, double[:, ::1] products, int n_threads,
+    const real[:, :, ::1] columns, Py_ssize_t n_columns, const double[:, ::1] weight,
+    const double[:, :, ::1] vectors, double[:, ::1] partial, double[:, ::1] scratch, double[:, ::1] products,
+    int n_threads,
 ):
-    cdef Py_ssize_t b, j, strips = (columns.shape[1] + LONG_TILES - 1) // LONG_TILES
+    cdef Py_ssize_t strips = (columns.shape[1] + LONG_TILES - 1) // LONG_TILES, n_vectors = vectors.shape[0]
+    cdef Py_ssize_t b, j, k, pair, each = TILE * LONG_TILES * 2 * n_columns, first, last, work = 0
     agree(n_columns >= 1, "n_columns must be at least 1")
-    _check_columns(columns, weight, residual, n_columns)
+    _check_columns(columns, n_columns, weight, vectors)
     agree(holds(partial, strips, 2 * n_columns), "partial must have shape (n_strips, 2 n_columns)")
     agree(holds(scratch, n_threads, 2 * LONG_TILES * TILE), "scratch must have shape (n_threads, PRODUCT_SCRATCH)")
-    agree(holds(products, n_columns, 2), "products must have shape (capacity, 2)")
+    agree(holds(products, n_vectors, n_columns), "products must have shape (n_vectors, n_columns)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t each = TILE * LONG_TILES * 2 * n_columns, first = 0, last, work = 0
     with nogil:
-        while first < strips:
-            last = min(strips, first + n_threads * at_once(each))
-            for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                _strip_products(columns, n_columns, weight, residual, b, &scratch[threadid(), 0], &partial[b, 0])
-            look_at_signals(&work, (last - first) * each)
-            first = last
-        for j in range(n_columns):
-            products[j, 0] = products[j, 1] = 0
-            for b in range(strips):
-                products[j, 0] += partial[b, 2 * j]
-                products[j, 1] += partial[b, 2 * j + 1]
+        for pair in range((n_vectors + 1) // 2):
+            first = 0
+            while first < strips:
+                last = min(strips, first + n_threads * at_once(each))
+                for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                    strip_products(columns, n_columns, weight, vectors, b, pair, &scratch[threadid(), 0],
+                                   &partial[b, 0])
+                look_at_signals(&work, (last - first) * each)
+                first = last
+            for k in range(min(<Py_ssize_t>2, n_vectors - 2 * pair)):
+                for j in range(n_columns):
+                    products[2 * pair + k, j] = 0
+                    for b in range(strips):
+                        products[2 * pair + k, j] += partial[b, 2 * j + k]
 
 
 def multiply_columns(
     columns,                # IN   real (capacity, n_tiles, TILE)
     Py_ssize_t n_columns,   # of which are in use
     weight,                 # IN   double (n_tiles, TILE), 0 for padding
-    residual,               # IN   double (n_tiles, TILE)
+    vectors,                # IN   double (n_vectors, n_tiles, TILE)
     partial,                # TEMP double (n_strips, 2 n_columns or more)
     scratch,                # TEMP double (n_threads, PRODUCT_SCRATCH)
-    products,               # OUT  double (capacity, 2)
+    products,               # OUT  double (n_vectors or more, n_columns or more)
     int n_threads,
 ):
-    """products[j] = weighted sums over rows of column j times the last column, and times the residual."""
+    """products[k, j] = weighted sum over rows of vector k times column j."""
     if columns.itemsize == sizeof(float):
-        return _multiply_columns[float](columns, n_columns, weight, residual, partial, scratch, products, n_threads)
-    return _multiply_columns[double](columns, n_columns, weight, residual, partial, scratch, products, n_threads)
+        return _multiply_columns[float](columns, n_columns, weight, vectors, partial, scratch, products, n_threads)
+    return _multiply_columns[double](columns, n_columns, weight, vectors, partial, scratch, products, n_threads)
 
 
-cdef double _strip_shift(const real[:, :, ::1] columns, const double[::1] steps, const double[:, ::1] weight,
-                         double[:, ::1] residual, Py_ssize_t strip) noexcept nogil:
-    cdef Py_ssize_t i, t, start = strip * LONG_TILES, stop = min(start + LONG_TILES, columns.shape[1])
-    cdef double total = 0
-    if steps.shape[0]:
-        add_columns(&columns[0, start, 0], columns.shape[1] * TILE, steps.shape[0], &steps[0], (stop - start) * TILE,
-                    &residual[start, 0])
-    for t in range(start, stop):
-        for i in range(TILE):
-            total += weight[t, i] * residual[t, i] * residual[t, i]
-    return total
-
-
-cdef _shift_residual(
-    const real[:, :, ::1] columns, const double[::1] steps, const double[:, ::1] weight, double[:, ::1] residual,
-    double[:, ::1] partial, int n_threads,
+cdef _shift_vectors(
+    const real[:, :, ::1] columns, const double[:, ::1] steps, const double[:, ::1] weight,
+    double[:, :, ::1] vectors, double[:, ::1] partial, double[::1] squares, int n_threads,
 ):
-    cdef Py_ssize_t b, strips = (columns.shape[1] + LONG_TILES - 1) // LONG_TILES
-    _check_columns(columns, weight, residual, steps.shape[0])
-    agree(holds(partial, strips, 1), "partial must have shape (n_strips, 1)")
+    cdef Py_ssize_t b, k, strips = (columns.shape[1] + LONG_TILES - 1) // LONG_TILES, n_vectors = vectors.shape[0]
+    _check_columns(columns, steps.shape[1], weight, vectors)
+    agree(steps.shape[0] == n_vectors, "steps must have shape (n_vectors, n_columns)")
+    agree(holds(partial, strips, n_vectors), "partial must have shape (n_strips, n_vectors)")
+    agree(squares.shape[0] == n_vectors, "squares must have shape (n_vectors,)")
     agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef double total = 0
-    cdef Py_ssize_t each = TILE * LONG_TILES * (steps.shape[0] + 1), first = 0, last, work = 0
+    cdef Py_ssize_t each = TILE * LONG_TILES * (steps.shape[1] + 1) * n_vectors, first = 0, last, work = 0
     with nogil:
         while first < strips:
             last = min(strips, first + n_threads * at_once(each))
             for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                partial[b, 0] = _strip_shift(columns, steps, weight, residual, b)
+                strip_shift(columns, steps, weight, vectors, b, &partial[b, 0])
             look_at_signals(&work, (last - first) * each)
             first = last
-        for b in range(strips):
-            total += partial[b, 0]
-    return total
+        for k in range(n_vectors):
+            squares[k] = 0
+            for b in range(strips):
+                squares[k] += partial[b, k]
 
 
-def shift_residual(
+def shift_vectors(
     columns,         # IN   real (capacity, n_tiles, TILE)
-    steps,           # IN   double (n_columns,) of the first columns
+    steps,           # IN   double (n_vectors, n_columns) of the first columns
     weight,          # IN   double (n_tiles, TILE), 0 for padding
-    residual,        # IN   double (n_tiles, TILE); OUT
-    partial,         # TEMP double (n_strips, 1 or more)
+    vectors,         # IN   double (n_vectors, n_tiles, TILE); OUT
+    partial,         # TEMP double (n_strips, n_vectors or more)
+    squares,         # OUT  double (n_vectors,)
     int n_threads,
 ):
-    """residual += columns . steps; return the weighted sum of its squares."""
+    """vectors[k] += sum over columns of steps[k] times the column; squares = weighted sums of their squares."""
     if columns.itemsize == sizeof(float):
-        return _shift_residual[float](columns, steps, weight, residual, partial, n_threads)
-    return _shift_residual[double](columns, steps, weight, residual, partial, n_threads)
+        return _shift_vectors[float](columns, steps, weight, vectors, partial, squares, n_threads)
+    return _shift_vectors[double](columns, steps, weight, vectors, partial, squares, n_threads)

@@ -1,38 +1,57 @@
-"""Kernel matrices of some rows, and their derivatives, for the marginal likelihood of a Gaussian process."""
+"""Dense matrices of kernels of some rows, their factors and inverses, and slopes of the marginal likelihood."""
 
-from cython.parallel cimport prange
+from cython.parallel cimport prange, threadid
+from libc.math cimport log, sqrt
 
-from .checks cimport agree, has_shape
+from .checks cimport agree, has_shape, holds
+from .panels cimport (
+    MANY, SOME, WIDE, factorise_panel, finish_below, invert_panels, multiply_group, n_panels_of, square_panels,
+)
 from .signals cimport COSINE, at_once, look_at_signals
-from .tiles cimport TERMS, TILE, decay, distances
+from .simd cimport team, use_team
+from .tiles cimport EXPONENTIAL, GAUSSIAN, TERMS, TILE, decay_by, distances
 
-cdef enum:
-    SOME = 512   # features whose sums stay in the first cache while all rows are read
+use_team(team)
+
+PANEL_COLUMNS = WIDE
 
 
 cdef void _matrix_rows(const double[:, :, ::1] tiles, const double[:, ::1] centers, double[:, ::1] matrix,
-                       Py_ssize_t first) noexcept nogil:
+                       double[:, ::1] declines, int shape, Py_ssize_t first) noexcept nogil:
     cdef double u[TERMS * TILE]
-    cdef Py_ssize_t i, k, t
+    cdef double distance[TERMS * TILE]
+    cdef double length = 1 / log(2.0)
+    cdef Py_ssize_t i, k, t, n_rows, n_terms = min(<Py_ssize_t>TERMS, matrix.shape[0] - first)
     for t in range(tiles.shape[0]):
+        n_rows = min(<Py_ssize_t>TILE, matrix.shape[1] - t * TILE)
         distances(&tiles[t, 0, 0], tiles.shape[1], TILE, &centers[first, 0], u)
-        for k in range(min(<Py_ssize_t>TERMS, matrix.shape[0] - first)):
-            decay(u + k * TILE, TILE)
-            for i in range(min(<Py_ssize_t>TILE, matrix.shape[1] - t * TILE)):
+        for i in range(TERMS * TILE if declines.shape[0] else 0):
+            distance[i] = sqrt(u[i])
+        for k in range(n_terms):
+            decay_by(shape, u + k * TILE, TILE)
+            for i in range(n_rows):
                 matrix[first + k, t * TILE + i] = u[k * TILE + i]
+            for i in range(n_rows if declines.shape[0] else 0):
+                declines[first + k, t * TILE + i] = (
+                    length * u[k * TILE + i] / distance[k * TILE + i] if distance[k * TILE + i] > 0 else 0)
 
 
 def kernel_matrix(
     const double[:, :, ::1] tiles,     # IN   (n_tiles, n_features, TILE) rows
     const double[:, ::1] centers,      # IN   (n_centers padded to a multiple of TERMS, n_features)
     double[:, ::1] matrix,             # OUT  (n_centers, n_samples)
+    double[:, ::1] declines,           # OUT  (n_centers, n_samples), or (0, 0) for none
+    int shape,                         # GAUSSIAN or EXPONENTIAL
     int n_threads,
 ):
-    """matrix = 2^-|center - row|^2."""
+    """matrix = kernels of rows and centers; declines = matrix / r, 0 where r is 0, of the kernel exp(-r)."""
     agree(tiles.shape[1] >= 1 and tiles.shape[2] == TILE, "tiles must have shape (n_tiles, n_features, 128)")
     agree(has_shape(centers, (matrix.shape[0] + TERMS - 1) // TERMS * TERMS, tiles.shape[1]),
           "centers must have shape (n_centers padded to a multiple of CENTER_MULTIPLE, n_features)")
     agree((matrix.shape[1] + TILE - 1) // TILE == tiles.shape[0], "matrix must have shape (n_centers, n_samples)")
+    agree(declines.shape[0] == 0 or has_shape(declines, matrix.shape[0], matrix.shape[1]),
+          "declines must have the shape of the matrix, or no rows")
+    agree(shape == GAUSSIAN or shape == EXPONENTIAL, "shape must be that of a kernel")
     agree(n_threads >= 1, "n_threads must be at least 1")
     cdef Py_ssize_t k, n_groups = (matrix.shape[0] + TERMS - 1) // TERMS, first = 0, last, work = 0
     cdef Py_ssize_t each = TERMS * TILE * tiles.shape[0] * (tiles.shape[1] + COSINE)
@@ -40,47 +59,161 @@ def kernel_matrix(
         while first < n_groups:
             last = min(n_groups, first + n_threads * at_once(each))
             for k in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                _matrix_rows(tiles, centers, matrix, k * TERMS)
+                _matrix_rows(tiles, centers, matrix, declines, shape, k * TERMS)
             look_at_signals(&work, (last - first) * each)
             first = last
 
 
-cdef void _row_spread(const double[:, ::1] matrix, const double[:, ::1] rows, Py_ssize_t i,
-                      double *sums) noexcept nogil:
-    cdef Py_ssize_t j, k, part, start, stop
-    cdef double a, b, total
-    for part in range((rows.shape[1] + SOME - 1) // SOME):
-        start = part * SOME
-        stop = min(rows.shape[1], start + SOME)
-        for k in range(start, stop):
-            sums[k] = 0
-        for j in range(0, i - 1, 2):   # a sum is read and written once for two rows, which are added in their order
-            for k in range(start, stop):
-                a = rows[i, k] - rows[j, k]
-                b = rows[i, k] - rows[j + 1, k]
-                total = sums[k] + matrix[i, j] * a * a
-                sums[k] = total + matrix[i, j + 1] * b * b
-        if i % 2:
-            for k in range(start, stop):
-                a = rows[i, k] - rows[i - 1, k]
-                sums[k] += matrix[i, i - 1] * a * a
+cdef inline Py_ssize_t _scratch(Py_ssize_t size) noexcept nogil:
+    return (n_panels_of(size) + SOME) * WIDE * (WIDE + TERMS)
 
 
-def spread_along_features(
-    const double[:, ::1] matrix,     # IN   (n_samples, n_samples) symmetric
-    const double[:, ::1] rows,       # IN   (n_samples, n_features)
-    double[:, ::1] partial,          # OUT  (n_samples, n_features)
+def system_scratch(Py_ssize_t size):
+    """Numbers of scratch that the functions below want of each thread, for matrices of so many columns."""
+    agree(size >= 0, "size must not be negative")
+    return _scratch(size)
+
+
+cdef int _check_scratch(const double[:, ::1] scratch, Py_ssize_t size, int n_threads) except -1:
+    agree(n_threads >= 1, "n_threads must be at least 1")
+    return agree(holds(scratch, n_threads, _scratch(size)),
+                 "scratch must have shape (n_threads, system_scratch(size))")
+
+
+def multiply(
+    const double[:, ::1] left,         # IN   (n_rows, depth)
+    const double[:, :, ::1] panels,    # IN   (n_panels, depth, WIDE) columns of the right factor
+    double[:, ::1] out,                # OUT  (n_rows, n_columns), at most WIDE n_panels
+    double[:, ::1] scratch,            # TEMP (n_threads, system_scratch(depth))
     int n_threads,
 ):
-    """partial[i, k] = sum over j < i of matrix[i, j] (rows[i, k] - rows[j, k])^2."""
-    agree(has_shape(matrix, rows.shape[0], rows.shape[0]), "matrix must have shape (n_samples, n_samples)")
-    agree(has_shape(partial, rows.shape[0], rows.shape[1]), "partial must have shape (n_samples, n_features)")
-    agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t i, each = 2 * rows.shape[0] * rows.shape[1], first = 0, last, work = 0
+    """out = left @ right."""
+    cdef Py_ssize_t k, depth = left.shape[1], n_groups = (left.shape[0] + TERMS - 1) // TERMS, first = 0, last, work = 0
+    agree(out.shape[0] == left.shape[0], "out must have shape (n_rows, n_columns)")
+    agree(panels.shape[0] == n_panels_of(out.shape[1]) and panels.shape[1] == depth and panels.shape[2] == WIDE,
+          "panels must have shape (n_panels, depth, PANEL_COLUMNS)")
+    _check_scratch(scratch, depth, n_threads)
+    cdef Py_ssize_t each = TERMS * depth * WIDE * panels.shape[0]
     with nogil:
-        while first < rows.shape[0]:
-            last = min(rows.shape[0], first + n_threads * at_once(each))
+        while first < n_groups:
+            last = min(n_groups, first + n_threads * at_once(each))
+            for k in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                multiply_group(left, panels, out, k * TERMS, &scratch[threadid(), 0])
+            look_at_signals(&work, (last - first) * each)
+            first = last
+
+
+def factorise_system(
+    double[:, ::1] matrix,             # IN   (size, size) lower triangle, positive definite; OUT its factor L
+    double[:, :, ::1] inverses,        # OUT  (n_panels, WIDE, WIDE) of the blocks on the diagonal of L
+    double[:, ::1] scratch,            # TEMP (n_threads, system_scratch)
+    int n_threads,
+):
+    """Replace a lower triangle by its Cholesky factor; return whether it was positive definite."""
+    cdef Py_ssize_t p, k, size = matrix.shape[0], start, stop, n_groups, first, last, each, work = 0
+    agree(matrix.shape[1] == size, "matrix must have shape (size, size)")
+    agree(inverses.shape[0] == n_panels_of(size) and inverses.shape[1] == inverses.shape[2] == WIDE,
+          "inverses must have shape (n_panels, PANEL_COLUMNS, PANEL_COLUMNS)")
+    _check_scratch(scratch, size, n_threads)
+    cdef double *panel = &scratch[0, 0]
+    cdef double *transposed = panel + n_panels_of(size) * WIDE * WIDE
+    cdef Py_ssize_t behind = (n_panels_of(size) + 1) * WIDE * WIDE
+    cdef bint good = True
+    with nogil:
+        for p in range(n_panels_of(size)):
+            start, stop = p * WIDE, min((p + 1) * WIDE, size)
+            good = good and factorise_panel(matrix, start, &inverses[p, 0, 0], panel, transposed, panel + behind)
+            n_groups, first, each = (size - stop + MANY - 1) // MANY, 0, MANY * WIDE * (start + WIDE)
+            while good and first < n_groups:
+                last = min(n_groups, first + n_threads * at_once(each))
+                for k in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                    finish_below(matrix, stop + k * MANY, min(size, stop + (k + 1) * MANY), start, panel, transposed,
+                                 &scratch[threadid(), 0] + behind)
+                look_at_signals(&work, (last - first) * each)
+                first = last
+    return good
+
+
+def invert_system(
+    const double[:, ::1] factor,         # IN   (size, size) lower triangle of `factorise_system`
+    const double[:, :, ::1] inverses,    # IN   (n_panels, WIDE, WIDE)
+    double[:, ::1] inverse,              # OUT  (size, size)
+    double[:, :, ::1] panels,            # TEMP (n_panels, WIDE n_panels, WIDE)
+    double[:, ::1] transposed,           # TEMP (WIDE n_panels, WIDE n_panels)
+    double[:, ::1] scratch,              # TEMP (n_threads, system_scratch)
+    int n_threads,
+):
+    """inverse = (L L')^-1."""
+    cdef Py_ssize_t p, size = factor.shape[0], n_panels = n_panels_of(size), n_padded = WIDE * n_panels
+    cdef Py_ssize_t n_groups = (n_panels + SOME - 1) // SOME
+    cdef Py_ssize_t first = 0, last, work = 0, each = SOME * WIDE * size * size
+    agree(factor.shape[1] == size, "factor must have shape (size, size)")
+    agree(has_shape(inverse, size, size), "inverse must have shape (size, size)")
+    agree(inverses.shape[0] == n_panels and inverses.shape[1] == inverses.shape[2] == WIDE,
+          "inverses must have shape (n_panels, PANEL_COLUMNS, PANEL_COLUMNS)")
+    agree(panels.shape[0] == n_panels and panels.shape[1] == n_padded and panels.shape[2] == WIDE,
+          "panels must have shape (n_panels, n_padded, PANEL_COLUMNS)")
+    agree(has_shape(transposed, n_padded, n_padded), "transposed must have shape (n_padded, n_padded)")
+    _check_scratch(scratch, size, n_threads)
+    with nogil:
+        while first < n_groups:
+            last = min(n_groups, first + n_threads * at_once(each))
+            for p in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                invert_panels(factor, inverses, p * SOME, min((p + 1) * SOME, n_panels), panels, transposed,
+                              &scratch[threadid(), 0])
+            look_at_signals(&work, (last - first) * each)
+            first = last
+        first = 0
+        while first < n_groups:
+            last = min(n_groups, first + n_threads * at_once(each))
+            for p in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                square_panels(transposed, p * SOME, min((p + 1) * SOME, n_panels), panels, inverse,
+                              &scratch[threadid(), 0])
+            look_at_signals(&work, (last - first) * each)
+            first = last
+        for p in range(size):
+            for first in range(p):
+                inverse[first, p] = inverse[p, first]
+
+
+cdef void _row_slopes(double[:, ::1] inverse, const double[:, ::1] weights, const double[:, ::1] matrix,
+                      const double[:, ::1] declines, double[:, ::1] sums, Py_ssize_t i) noexcept nogil:
+    cdef Py_ssize_t j, k, size = inverse.shape[0], n_outputs = weights.shape[0]
+    cdef double total = 0, along = 0, steep = 0
+    for j in range(size):
+        inverse[i, j] *= n_outputs
+    for k in range(n_outputs):
+        for j in range(size):
+            inverse[i, j] -= weights[k, i] * weights[k, j]
+    sums[i, 0] = inverse[i, i]
+    for j in range(size):
+        total += inverse[i, j]
+        along += inverse[i, j] * matrix[i, j]
+        inverse[i, j] *= declines[i, j]
+        steep += inverse[i, j]
+    sums[i, 1], sums[i, 2], sums[i, 3] = total, along, steep
+
+
+def likelihood_slopes(
+    double[:, ::1] inverse,            # IN   (size, size) of the covariance; OUT slopes W times the declines
+    const double[:, ::1] weights,      # IN   (n_outputs, size) inverse times targets
+    const double[:, ::1] matrix,       # IN   (size, size) kernels
+    const double[:, ::1] declines,     # IN   (size, size)
+    double[:, ::1] sums,               # OUT  (size, 4) of each row of W: on the diagonal, sum, sum times kernels, OUT
+    int n_threads,
+):
+    """Slopes of twice the negative log-likelihood along covariances: W = n_outputs inverse - sum of weight weight'."""
+    cdef Py_ssize_t i, size = inverse.shape[0], each = size * (weights.shape[0] + 4), first = 0, last, work = 0
+    agree(has_shape(inverse, size, size), "inverse must have shape (size, size)")
+    agree(weights.shape[1] == size, "weights must have shape (n_outputs, size)")
+    agree(has_shape(matrix, size, size), "matrix must have shape (size, size)")
+    agree(has_shape(declines, size, size), "declines must have shape (size, size)")
+    agree(has_shape(sums, size, 4), "sums must have shape (size, 4)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
+    with nogil:
+        while first < size:
+            last = min(size, first + n_threads * at_once(each))
             for i in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                _row_spread(matrix, rows, i, &partial[i, 0])
+                _row_slopes(inverse, weights, matrix, declines, sums, i)
             look_at_signals(&work, (last - first) * each)
             first = last

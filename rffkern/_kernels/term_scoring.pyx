@@ -8,7 +8,10 @@ from .cells cimport (
 )
 from .checks cimport agree
 from .signals cimport at_once, look_at_signals
+from .simd cimport team, use_team
 from .tiles cimport TILE, real
+
+use_team(team)
 
 cdef enum:
     STRIP_ROWS = 4096       # at most, that are coded together
@@ -98,13 +101,13 @@ cdef class Tables:
         return self.n_coded * min(_strip_rows(self.n_coded), (max(<Py_ssize_t>1, n_samples) + TILE - 1) // TILE * TILE)
 
 
-cdef struct Rows:
+cdef struct Source:
     const float *singles    # one of both
     const double *doubles
     Py_ssize_t n_features, width   # of a tile, or 1 for rows one by one
 
 
-cdef void _code_rows(Rows *X, Tables tables, Py_ssize_t row, Py_ssize_t n_rows, Py_ssize_t width,
+cdef void _code_rows(Source *X, Tables tables, Py_ssize_t row, Py_ssize_t n_rows, Py_ssize_t width,
                      int8_t *codes) noexcept nogil:
     """codes[j * width + i] = the code of column coded[j] of row + i, i < n_rows."""
     cdef Py_ssize_t i, j, k, at, start, size, some, n_together = n_rows if X.width == 1 else X.width
@@ -125,7 +128,7 @@ cdef void _code_rows(Rows *X, Tables tables, Py_ssize_t row, Py_ssize_t n_rows, 
 
 
 cdef void _score_strip(
-    Rows *X, Tables tables, double[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows, Py_ssize_t start, Py_ssize_t stop,
+    Source *X, Tables tables, double[:, ::1] out, Py_ssize_t row, Py_ssize_t n_rows, Py_ssize_t start, Py_ssize_t stop,
     Py_ssize_t block, int8_t *codes,
 ) noexcept nogil:
     """Add what the tables from `start` to `stop` make of some rows, so many tables at once."""
@@ -141,7 +144,7 @@ cdef void _score_strip(
                        min(<Py_ssize_t>TILE, n_rows - i), &out[row + i, 0])
 
 
-cdef int _score_rows(Rows *X, Tables tables, double[:, ::1] out, int8_t[:, ::1] scratch, int n_threads) except -1:
+cdef int _score_rows(Source *X, Tables tables, double[:, ::1] out, int8_t[:, ::1] scratch, int n_threads) except -1:
     cdef Py_ssize_t n_samples = out.shape[0], n_outputs = out.shape[1], depth = tables.raw.depth
     cdef Py_ssize_t n_tables = tables.n_tables, n_coded = tables.n_coded, work = 0, b, first, last, start = 0, stop
     cdef Py_ssize_t rows = _strip_rows(n_coded), n_strips = (n_samples + rows - 1) // rows
@@ -183,7 +186,7 @@ def score_tables(
     cdef const float[:, :, ::1] singles
     cdef const double[:, :, ::1] doubles
     cdef Py_ssize_t n_tiles
-    cdef Rows rows
+    cdef Source rows
     rows.singles, rows.doubles = NULL, NULL
     if X.itemsize == sizeof(float):
         singles = X
@@ -209,7 +212,7 @@ def score_tables(
     _score_rows(&rows, tables, out, scratch, n_threads)
 
 
-cdef inline double _part(double x, double slope) noexcept nogil:
+cdef inline double _line_part(double x, double slope) noexcept nogil:
     """x slope, but finite, also for rows that are far out."""
     return min(max(x * slope, -LARGEST_PART), LARGEST_PART) if slope != 0 else 0.0
 
@@ -233,7 +236,7 @@ cdef _score_lines(
                     row = t * width + i
                     x = <double>X[t, j, i] - center[j]
                     for k in range(n_outputs):
-                        out[row, k] += _part(x, slopes[j, k])
+                        out[row, k] += _line_part(x, slopes[j, k])
             look_at_signals(&work, width * n_features * (1 + n_outputs))
 
 

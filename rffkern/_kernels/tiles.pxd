@@ -19,6 +19,8 @@ cdef enum:
     TERMS = 4
     TERM_BLOCK = 16
     LANES = 16
+    EXPONENTIAL = 1   # shapes of kernels, by the power of the distance
+    GAUSSIAN = 2
 
 
 cdef inline Py_ssize_t n_strips(Py_ssize_t n_tiles) noexcept nogil:
@@ -86,6 +88,7 @@ cdef extern from "vecmath.h" nogil:
     void distances "vm_table->distances"(const real *tile, Py_ssize_t n_features, Py_ssize_t width, const real *centers,
                                          real *u) noexcept
     void decay "vm_table->decay"(real *u, Py_ssize_t width) noexcept
+    void decay_root "vm_table->decay_root"(real *u, Py_ssize_t width) noexcept
     void column_products "vm_table->column_products"(const real *columns, Py_ssize_t stride, Py_ssize_t n_columns,
                                                      const double *a, const double *b, Py_ssize_t width,
                                                      double *sums) noexcept
@@ -124,19 +127,41 @@ cdef inline void evaluate(const real *tile, const real *next, Py_ssize_t n_featu
             add_scaled(u + k * TILE, TILE, posterior[j + k], h)
 
 
+cdef inline Py_ssize_t square_distances(const real *tile, Py_ssize_t n_features, Py_ssize_t width,
+                                        const real[:, ::1] centers, const real[::1] shifts, Py_ssize_t term,
+                                        real *u) noexcept nogil:
+    """u[k * stride + i] = |row i - center|^2 for TERMS centers; return the stride.
+
+    Differences of rows and centers are squared, or, with shifts, it is centers . row - shifts.
+    """
+    if shifts.shape[0]:
+        project_terms(tile, n_features, width, &centers[term, 0], &shifts[term], u)
+        return width
+    distances(tile, n_features, width, &centers[term, 0], u)
+    return TILE
+
+
+cdef inline void decay_by(int shape, real *u, Py_ssize_t width) noexcept nogil:
+    """u = 2^-u, or 2^-sqrt(u), of squared distances."""
+    if shape == EXPONENTIAL:
+        decay_root(u, width)
+    else:
+        decay(u, width)
+
+
 cdef inline void add_kernels(const real *tile, Py_ssize_t n_features, Py_ssize_t width, const real[:, ::1] centers,
-                             const double[:, ::1] weights, Py_ssize_t start, Py_ssize_t stop,
-                             double *total) noexcept nogil:
-    """total[o * TILE + i] += sum over centers of weights[o] 2^-|row i - center|^2, for the rows of a tile.
+                             const real[::1] shifts, const double[:, ::1] weights, int shape,
+                             Py_ssize_t start, Py_ssize_t stop, double *total) noexcept nogil:
+    """total[o * TILE + i] += sum over centers of weights[o] k(row i, center), for the rows of a tile.
 
     Over the centers from `start` to `stop`, both multiples of TERMS.
     """
     cdef real u[TERMS * TILE]
-    cdef Py_ssize_t k, o, group, term
+    cdef Py_ssize_t k, o, group, term, stride
     for group in range(start // TERMS, stop // TERMS):
         term = group * TERMS
-        distances(tile, n_features, width, &centers[term, 0], u)
+        stride = square_distances(tile, n_features, width, centers, shifts, term, u)
         for k in range(TERMS):
-            decay(u + k * TILE, width)
+            decay_by(shape, u + k * stride, width)
         for o in range(weights.shape[0]):
-            add_columns(u, TILE, TERMS, &weights[o, term], width, total + o * TILE)
+            add_columns(u, stride, TERMS, &weights[o, term], width, total + o * TILE)

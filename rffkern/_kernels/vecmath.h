@@ -85,6 +85,8 @@
     F(void, distances, (const REAL *tile, ptrdiff_t n_features, ptrdiff_t width, const REAL *centers, REAL *u))        \
     /* u = 2^-u for u >= 0, held above the smallest power of two that is not slow */                                   \
     F(void, decay, (REAL *u, ptrdiff_t width))                                                                         \
+    /* u = 2^-sqrt(u), likewise */                                                                                     \
+    F(void, decay_root, (REAL *u, ptrdiff_t width))                                                                    \
     /* For columns[j * stride + i], i < width, a multiple of VM_LANES: sums[2 j] = sum of column j times a,            \
        sums[2 j + 1] = sum of column j times b, in double */                                                           \
     F(void, column_products, (const REAL *columns, ptrdiff_t stride, ptrdiff_t n_columns, const double *a,             \

@@ -326,16 +326,27 @@ static void FN(distances)(const REAL *restrict tile, ptrdiff_t n_features, ptrdi
     for (; row < width; row += FN(lanes)) FN(distance_slice)(tile + row, n_features, width, centers, u + row, 1);
 }
 
+static ALWAYS_INLINE REAL FN(decay_of)(REAL u)
+{
+    REAL x = u < -MIN_EXPONENT ? -u : MIN_EXPONENT; /* inf and nan are far away too */
+    REAL rounded = x + MAGIC, f = x - (rounded - MAGIC), q = f * f, scale = FN(power)(rounded);
+    return FUSED(scale, FUSED(f, FN(exponential_odd)(q), q * FN(exponential_even)(q)), scale);
+}
+
 static void FN(decay)(REAL *restrict u, ptrdiff_t width)
 {
     ptrdiff_t i, k;
     for (k = 0; k < width; k += VM_LANES)
 #pragma omp simd
-        for (i = 0; i < VM_LANES; i++) {
-            REAL x = u[k + i] < -MIN_EXPONENT ? -u[k + i] : MIN_EXPONENT; /* inf and nan are far away too */
-            REAL rounded = x + MAGIC, f = x - (rounded - MAGIC), q = f * f, scale = FN(power)(rounded);
-            u[k + i] = FUSED(scale, FUSED(f, FN(exponential_odd)(q), q * FN(exponential_even)(q)), scale);
-        }
+        for (i = 0; i < VM_LANES; i++) u[k + i] = FN(decay_of)(u[k + i]);
+}
+
+static void FN(decay_root)(REAL *restrict u, ptrdiff_t width)
+{
+    ptrdiff_t i, k;
+    for (k = 0; k < width; k += VM_LANES)
+#pragma omp simd
+        for (i = 0; i < VM_LANES; i++) u[k + i] = FN(decay_of)(SQRT(u[k + i] < 0 ? 0 : u[k + i]));
 }
 
 /* Column j + k of n_columns; beyond the last one, a column that is there. */

@@ -1,4 +1,5 @@
-from typing import Self
+from collections.abc import Mapping
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,3 +24,13 @@ class ColumnForms:
 
 def scratch_size(n_samples: int, n_columns: int) -> int: ...
 def map_rows(forms: ColumnForms, X: Real, limit: float, out: Real, scratch: Double, n_threads: int) -> int: ...
+
+MODEL_KINDS: Final[Mapping[str, int]]
+LINKS: Final[Mapping[str, int]]
+PREDICTIONS: Final[Mapping[str, int]]
+
+def make_model(
+    arrays: dict[str, Any], tables: dict[str, Any], columns: dict[str, Any], kind: str, n_classes: int, link: str,
+    slope: float, prediction: str,
+) -> Any: ...
+def functions() -> Any: ...

@@ -1,4 +1,5 @@
-"""Limited-memory BFGS by reverse communication: the caller evaluates, the object decides where next."""
+"""L-BFGS by reverse communication, and growing Cholesky factors: for kernels that descend or choose what they grow by.
+"""
 
 
 cdef struct Trial:
@@ -6,6 +7,7 @@ cdef struct Trial:
 
 
 cdef class LBFGS:
+    """The caller evaluates, the object decides where next."""
     cdef readonly Py_ssize_t n_iterations, n_evaluations
     cdef double[::1] x          # point to evaluate next; the best point once `advance` has returned False
     cdef double[::1] gradient   # filled by the caller with the gradient at x
@@ -30,3 +32,7 @@ cdef class LBFGS:
     cdef bint _end_search(self) noexcept nogil
     cdef double _next_step(self) noexcept nogil
     cdef void _move_to(self, double step) noexcept nogil
+
+
+cdef double extend_row(double[:, ::1] factor, Py_ssize_t size, double smallest) noexcept nogil
+cdef void solve(const double[:, ::1] factor, double *x, Py_ssize_t size) noexcept nogil

@@ -5,6 +5,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
+from .array_types import Double
+
 @disjoint_base
 class LBFGS:
     def __new__(
@@ -25,3 +27,10 @@ def minimize(
     noise: float = 1e-15,
     first_length: float = 1.0,
 ) -> tuple[NDArray[np.float64], int, int]: ...
+
+def factor_scratch(size: int) -> int: ...
+def factorise(matrix: Double, scratch: Double, n_threads: int) -> bool: ...
+def add_products(rows: Double, first: int, last: int, factor: float, matrix: Double, offset: int, scratch: Double,
+                 n_threads: int) -> None: ...
+def extend(factor: Double, size: int, smallest: float) -> bool: ...
+def solve_factorised(factor: Double, x: Double, forward: bool = True, back: bool = True) -> None: ...

@@ -1,0 +1,83 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from .array_types import Double, Real
+from .solvers import LBFGS
+
+SQUARED: int
+LOGISTIC: int
+SOFTMAX: int
+HUBER: int
+QUANTILE: int
+POISSON: int
+
+def step_slopes(
+    loss: int, parameters: NDArray[np.float32], scores: NDArray[np.float32],
+    directions: NDArray[np.float32], step: float,
+    targets: NDArray[np.float32], weight: NDArray[np.float32], n_train: int,
+) -> tuple[float, float]: ...
+def best_step(
+    loss: int, parameters: NDArray[np.float32], scores: NDArray[np.float32],
+    directions: NDArray[np.float32], step: float,
+    targets: NDArray[np.float32], weight: NDArray[np.float32], n_train: int, n_steps: int, largest_move: float,
+    smallest_move: float,
+) -> float: ...
+def update(
+    loss: int, parameters: NDArray[np.float32], scores: NDArray[np.float32],
+    directions: NDArray[np.float32], step: float,
+    targets: NDArray[np.float32], weight: NDArray[np.float32], n_train: int, gradient: NDArray[np.float32],
+    hessian: NDArray[np.float32],
+) -> tuple[float, float]: ...
+
+def scratch_size(n_columns: int, n_tiles: int) -> int: ...
+def sums_size(n_columns: int, n_outputs: int) -> int: ...
+def choose_pair(
+    columns: NDArray[np.float32], gradient: NDArray[np.float32], weight: NDArray[np.float32], omegas: Double,
+    reg_lambdas: Double, mu: float, first_tile: int, n_tiles: int, values: Double, subset: NDArray[np.intp],
+    sums: Double,
+) -> int: ...
+def pair_objective(
+    columns: NDArray[np.float32], gradient: NDArray[np.float32], weight: NDArray[np.float32], subset: NDArray[np.intp],
+    omega: Double, reg_lambda: float, mu: float, first_tile: int, n_tiles: int, slope: Double, amplitudes: Double,
+    scratch: NDArray[np.float32], sums: Double,
+) -> float: ...
+def descend_pair(
+    search: LBFGS, columns: NDArray[np.float32], gradient: NDArray[np.float32], weight: NDArray[np.float32],
+    subset: NDArray[np.intp], omega: Double, reg_lambda: float, mu: float, first_tile: int, n_tiles: int,
+    first_length: float, amplitudes: Double, scratch: NDArray[np.float32], sums: Double,
+) -> float: ...
+def evaluate_pair(
+    columns: NDArray[np.float32], subset: NDArray[np.intp], omega: Double, amplitudes: Double,
+    out: NDArray[np.float32],
+) -> None: ...
+
+MAX_DEPTH: int
+FEW_CANDIDATES: int
+ALWAYS_LEFT: int
+
+def store_size(n_train: int, n_outputs: int, n_candidates: int, depth: int) -> int: ...
+def grow_table(
+    codes: NDArray[np.uint8], n_bins: NDArray[np.intp], gradient: NDArray[np.float32], hessian: NDArray[np.float32],
+    candidates: NDArray[np.intp], depth: int, reg: float, n_train: int, columns: NDArray[np.intp],
+    cuts: NDArray[np.intp], gains: Double, values: Double, store: Double,
+) -> int: ...
+def evaluate_table(
+    codes: NDArray[np.uint8], columns: NDArray[np.intp], cuts: NDArray[np.intp], values: Double,
+    out: NDArray[np.float32],
+) -> None: ...
+
+CHUNK: int
+MAX_EDGES: int
+MAX_SCORED_DEPTH: int
+LARGEST_SLOPE_PART: float
+
+class Tables:
+    def __new__(
+        cls, coded: NDArray[np.int32], edge_starts: NDArray[np.intp], singles: NDArray[np.float32], doubles: Double,
+        columns: NDArray[np.int32], cuts: NDArray[np.int8], steps: NDArray[np.uint8], firsts: NDArray[np.uint8],
+        units: NDArray[np.int32], starts: NDArray[np.intp], values: NDArray[np.float32],
+    ) -> Tables: ...
+    def scratch_size(self, n_samples: int) -> int: ...
+
+def score_tables(X: Real, tables: Tables, out: Double, scratch: NDArray[np.int8], n_threads: int) -> None: ...
+def score_lines(X: Real, center: Double, slopes: Double, out: Double) -> None: ...

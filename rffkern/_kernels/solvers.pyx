@@ -1,0 +1,4 @@
+"""Solvers that several families share: L-BFGS, and Cholesky factors."""
+
+include "lbfgs.pyx"
+include "linalg.pyx"
