@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.weights import RowWeights
-from .._kernels import linalg
-from .._kernels.sparse_selection import Selector
-from .packed_rows import KernelRows
+from .._kernels import solvers
+from .._kernels.sparse import Selector
+from .packed_rows import KernelRows, Kernels
 from .weak_learner import Proposal, Settings, WeakLearner
 
 Double = NDArray[np.float64]
@@ -25,6 +25,8 @@ _SMALLEST_DISTANCE: dict[np.dtype[Any], float] = {np.dtype(np.float64): 1e-9, np
 # Thresholds of the paper's, for approximate linear dependence and for the resource-allocating network.
 _ALD_THRESHOLD = 1e-2
 _RAN_THRESHOLD = 1e-4
+# Share of all slopes that those along a direction must have, to be more than rounding.
+_SMALLEST_SHARE = 1e-10
 
 
 class Subsets:
@@ -62,7 +64,7 @@ class Subsets:
 def _make_selector(settings: Settings, rows: KernelRows, capacity: int) -> Selector:
     smallest = _ALD_THRESHOLD if settings.rule == "ald" else _SMALLEST_DISTANCE[rows.dtype]
     return Selector(settings.rule, capacity, rows.n_features, settings.kernel.amplitude, settings.kernel.bias,
-                    settings.reg_lambda, smallest, _RAN_THRESHOLD, settings.n_candidates)
+                    settings.reg_lambda, smallest, _RAN_THRESHOLD, settings.n_candidates, settings.kernel.number)
 
 
 class Selection:
@@ -83,7 +85,7 @@ class Selection:
         self.n_skipped = 0  # near-duplicates met so far
 
     def _choose(self, indices: Indices, residual: Double, model: Double) -> Indices:
-        """At most `n_wanted` of the indices, given values at them."""
+        """At most `n_wanted` of the indices, given values (n_outputs, n_indices) at them."""
         if not len(indices):
             return indices
         subset = self._rows.subset(indices, residual, model)
@@ -94,42 +96,68 @@ class Selection:
         return indices[chosen[:n_chosen]]
 
     def propose(self, indices: Indices, target: Double, residual: Double) -> Proposal | None:
-        """A weak learner on basis vectors among some rows, or None if there is none.
+        """Weak learners on basis vectors among some rows, or None if there are none.
 
         Parameters
         ----------
         indices : array of shape (n_subset,), the candidates
-        target, residual : arrays of shape (n_tiles, 128) over all rows; their difference is the model
+        target, residual : arrays of shape (n_outputs, n_tiles, 128) over all rows; their difference is the model
         """
         raise NotImplementedError
 
     def refuse(self) -> None:
         """Forget the proposal made last."""
 
+    def state(self) -> tuple[Indices, ...]:
+        """What later proposals depend on, but for numbers of near-duplicates."""
+        return ()
+
+    def resume(self, state: tuple[Indices, ...]) -> None:
+        """Propose from now on what another selection in that state would."""
+
 
 class SetSelection(Selection):
-    """Selection of a set of basis vectors for each weak learner, independent of those before it."""
+    """Selection of a set of basis vectors for the weak learners of each round, independent of those before it."""
 
     def __init__(self, settings: Settings, rows: KernelRows) -> None:
         super().__init__(settings, rows, settings.learner_size, settings.learner_size)
 
     def propose(self, indices: Indices, target: Double, residual: Double) -> Proposal | None:
-        """A weak learner along the gradient of the objective, (24) and (25)."""
+        """Weak learners along the gradient of the objective, (24) and (25).
+
+        Of several outputs, each has a gradient.  The first weak learner is the function on the basis vectors, of length
+        1 in the space of the kernel, whose inner products with all of them have the largest sum of squares; the second
+        is orthogonal to it.
+        """
         rows, kernel = self._rows, self._settings.kernel
         self._selector.reset()
-        chosen = self._choose(indices, residual.reshape(-1)[indices], np.zeros(len(indices)))
+        flat_target, flat_residual = (values.reshape(len(values), -1) for values in (target, residual))
+        left = flat_residual[:, indices]
+        chosen = self._choose(indices, left, np.zeros_like(left))
         if not len(chosen):
             return None
-        centers = rows.centers(chosen)
-        v = rows.weight * residual
-        u = kernel.amplitude * rows.correlate(v, centers)[: len(chosen)] + kernel.bias * v.sum()
-        u -= self._settings.reg_lambda * (target.reshape(-1)[chosen] - residual.reshape(-1)[chosen])
-        weights = u.copy()
-        linalg.solve_factorised(np.asarray(self._selector.factor), weights)
-        square = u @ weights
-        if not 0 < square < np.inf:
-            return None
-        return Proposal(WeakLearner(chosen, weights / np.sqrt(square)), centers)
+        kernels, v = Kernels(rows, rows.centers(chosen)), rows.weight * residual
+        u = kernel.amplitude * kernels.correlate(v)[:, : len(chosen)] + kernel.bias * v.sum(axis=(1, 2))[:, None]
+        u -= self._settings.reg_lambda * (flat_target[:, chosen] - flat_residual[:, chosen])
+        factor = np.asarray(self._selector.factor)
+        learners = []
+        for direction in _directions(factor, u, self._settings.n_together):
+            solvers.solve_factorised(factor, direction, forward=False)
+            learners.append(WeakLearner(chosen, direction))
+        return Proposal(tuple(learners), kernels) if learners else None
+
+
+def _directions(factor: Double, slopes: Double, n_wanted: int) -> list[Double]:
+    """Leading directions of slopes (n_outputs, n_basis) in coordinates L^-1, of length 1; fewer where others are 0."""
+    for slope in slopes:
+        solvers.solve_factorised(factor, slope, back=False)
+    length = np.linalg.norm(slopes)
+    if not 0 < length < np.inf:
+        return []
+    if len(slopes) == 1:
+        return [slopes[0] / length]
+    _, shares, directions = np.linalg.svd(slopes / length, full_matrices=False)
+    return [direction.copy() for direction in directions[:n_wanted][shares[:n_wanted] > _SMALLEST_SHARE]]
 
 
 class SingleSelection(Selection):
@@ -140,10 +168,18 @@ class SingleSelection(Selection):
         self._seen = np.zeros(rows.n_samples, dtype=bool)
         self._weight = np.array([1 / np.sqrt(settings.kernel.at_zero)])
 
+    def state(self) -> tuple[Indices, ...]:
+        """The rows that have been chosen."""
+        return (np.flatnonzero(self._seen),)
+
+    def resume(self, state: tuple[Indices, ...]) -> None:
+        """Choose none of the rows that have been chosen."""
+        self._seen[state[0]] = True
+
     def _choose_unseen(self, indices: Indices, target: Double, residual: Double) -> Indices:
         indices = indices[~self._seen[indices]]
-        left = residual.reshape(-1)[indices]
-        chosen = self._choose(indices, left, target.reshape(-1)[indices] - left)
+        left = residual.reshape(len(residual), -1)[:, indices]
+        chosen = self._choose(indices, left, target.reshape(len(target), -1)[:, indices] - left)
         self._seen[chosen] = True
         return chosen
 
@@ -151,7 +187,9 @@ class SingleSelection(Selection):
         """The weak learner of one vector."""
         self._selector.reset()
         chosen = self._choose_unseen(indices, target, residual)
-        return Proposal(WeakLearner(chosen, self._weight), self._rows.centers(chosen)) if len(chosen) else None
+        if not len(chosen):
+            return None
+        return Proposal((WeakLearner(chosen, self._weight),), Kernels(self._rows, self._rows.centers(chosen)))
 
 
 class DictionarySelection(SingleSelection):
@@ -164,6 +202,19 @@ class DictionarySelection(SingleSelection):
         super().__init__(settings, rows)
         self._dictionary: list[int] = []
 
+    def state(self) -> tuple[Indices, ...]:
+        """The rows that have been chosen, and those of the dictionary, in its order."""
+        return (*super().state(), np.array(self._dictionary, np.intp))
+
+    def resume(self, state: tuple[Indices, ...]) -> None:
+        """Choose none of the rows that have been chosen, and none in the span of the dictionary."""
+        super().resume(state)
+        self._dictionary = state[1].tolist()
+        nothing = np.empty((0, len(self._dictionary)))
+        tiles = self._rows.subset(state[1], nothing, nothing).tiles
+        for row in range(len(self._dictionary)):
+            self._selector.remember(tiles, row)
+
     def propose(self, indices: Indices, target: Double, residual: Double) -> Proposal | None:
         """The weak learner of the part of a vector that is orthogonal to the dictionary."""
         chosen = self._choose_unseen(indices, target, residual)
@@ -173,9 +224,9 @@ class DictionarySelection(SingleSelection):
         last, factor = len(self._dictionary) - 1, np.asarray(self._selector.factor)
         *before, length = factor[last, : last + 1].tolist()
         weights = np.append(np.zeros(last), length)
-        linalg.solve_factorised(factor, weights)
+        solvers.solve_factorised(factor, weights)
         learner = WeakLearner(np.array(self._dictionary), weights, np.array(before) / length)
-        return Proposal(learner, self._rows.centers(chosen))
+        return Proposal((learner,), Kernels(self._rows, self._rows.centers(chosen)))
 
     def refuse(self) -> None:
         """Take the vector chosen last out of the dictionary."""

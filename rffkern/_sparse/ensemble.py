@@ -1,4 +1,4 @@
-"""Ensembles of weak learners, one for each output, that grow round by round by one of the update schemes."""
+"""Ensembles of weak learners, for one output or several, that grow round by round by one of the update schemes."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,7 +11,8 @@ from .._data.tiles import DOUBLE, TILE, aligned, tiled
 from .._estimator.monitor import Monitor
 from .basis import Subsets, make_selection
 from .kernel import RegularisedKernel
-from .least_squares import Targets, make_least_squares
+from .least_squares import Coefficients, FitState, Targets, make_least_squares
+from .logistic import logistic_coefficients
 from .packed_rows import KernelRows
 from .stages import CoefficientPath, combine
 from .weak_learner import Settings, WeakLearner
@@ -30,10 +31,18 @@ class Shared(NamedTuple):
     """Rows, settings, memory and random draws that all groups of an ensemble share."""
 
     rows: KernelRows
-    held_out: tuple[Targets, ...]  # one or none
+    held_out: tuple[Targets, ...]  # the first decide when to stop
     settings: Settings
     columns: NDArray[Any]  # (capacity, n_tiles, 128) memory for the columns of a group
     rng: "np.random.Generator"
+
+
+class GroupState(NamedTuple):
+    """Where a group stands.  Nothing in it is ever changed."""
+
+    fit: FitState
+    selection: tuple[Indices, ...]
+    begun: tuple[Double, Indices, Indices] | None = None  # arguments of an `ActiveGroup`
 
 
 class Group:
@@ -43,7 +52,7 @@ class Group:
     ----------
     shared : Shared
     rows : KernelRows
-    target : array of shape (n_tiles, 128), which becomes the residual
+    target : array of shape (n_outputs, n_tiles, 128), which becomes the residual
     """
 
     idle_loss = 0.0  # weighted sum of squares of the residual at rows that are left out
@@ -56,13 +65,26 @@ class Group:
         self.selection = make_selection(settings, rows)
         self.subsets = Subsets.of_settings(rows.weights, settings, shared.rng)
 
-    def placed(self, learner: WeakLearner) -> WeakLearner:
-        """A weak learner of the group with the indices that its basis vectors have among all rows."""
-        return learner
+    def placed(self, learners: Sequence[WeakLearner]) -> Sequence[WeakLearner]:
+        """Weak learners of the group with the indices that their basis vectors have among all rows."""
+        return learners
 
     def remainder(self) -> Double:
         """What the group leaves of the targets of all rows, in tiles."""
         return self.least_squares.training.residual
+
+    def state(self) -> GroupState:
+        """Where it stands."""
+        return GroupState(self.least_squares.state(), self.selection.state())
+
+    @staticmethod
+    def resumed(shared: Shared, state: GroupState) -> "Group":
+        """A group that stands where another has stood."""
+        group = (Group(shared, shared.rows, state.fit.target.copy()) if state.begun is None
+                 else ActiveGroup(shared, *state.begun))
+        group.least_squares.resume(state.fit)
+        group.selection.resume(state.selection)
+        return group
 
 
 class ActiveGroup(Group):
@@ -71,28 +93,33 @@ class ActiveGroup(Group):
     Parameters
     ----------
     shared : Shared
-    target : array of shape (n_tiles, 128), of all rows
+    target : array of shape (n_outputs, n_tiles, 128), of all rows
     active, idle : arrays of indices
     """
 
     def __init__(self, shared: Shared, target: Double, active: Indices, idle: Indices) -> None:
-        flat = target.reshape(-1)
-        super().__init__(shared, shared.rows.taken(active), tiled(flat[active], DOUBLE))
+        flat = target.reshape(len(target), -1)
+        super().__init__(shared, shared.rows.taken(active), tiled_outputs(flat[:, active].T))
         self._shared, self._target = shared, target
-        self.active = active
-        self.idle_loss = float((shared.rows.flat_weight[idle] * flat[idle] ** 2).sum())
+        self.active, self._idle = active, idle
+        self.idle_loss = float((shared.rows.flat_weight[idle] * flat[:, idle] ** 2).sum())
 
-    def placed(self, learner: WeakLearner) -> WeakLearner:
-        """A weak learner of the group with the indices that its basis vectors have among all rows."""
-        return learner._replace(indices=self.active[learner.indices])
+    def placed(self, learners: Sequence[WeakLearner]) -> Sequence[WeakLearner]:
+        """Weak learners of the group with the indices that their basis vectors have among all rows."""
+        return [learner._replace(indices=self.active[learner.indices]) for learner in learners]
 
     def remainder(self) -> Double:
         """What the group leaves of the targets of all rows, in tiles."""
         rows, kernel = self._shared.rows, self._shared.settings.kernel
-        column = aligned(self._target.shape, rows.dtype)
+        columns = aligned(self._target.shape, rows.dtype)
         indices, weights = combine(self.least_squares.learners, self.least_squares.coef)
-        rows.fill(column, rows.centers(self.active[indices]), kernel.amplitude * weights, kernel.bias * weights.sum())
-        return self._target - column
+        rows.fill(columns, rows.centers(self.active[indices]), kernel.amplitude * weights.T,
+                  kernel.bias * weights.sum(axis=0))
+        return self._target - columns
+
+    def state(self) -> GroupState:
+        """Where it stands, and on which rows it began."""
+        return super().state()._replace(begun=(self._target, self.active, self._idle))
 
 
 # Makes a group of what the groups before it leave of the targets.
@@ -104,40 +131,55 @@ def group_of_all_rows(shared: Shared, target: Double) -> Group:
     return Group(shared, shared.rows, target)
 
 
-def group_of_active_rows(sign: Double, shared: Shared, target: Double) -> ActiveGroup:
-    """A group that learns from the rows not yet fitted well, at most half of all; `sign` holds their labels."""
+def group_of_active_rows(signs: Double, shared: Shared, target: Double) -> ActiveGroup:
+    """A group that learns from the rows not yet fitted well in some output, at most half of all.
+
+    `signs` (n_samples, n_outputs) holds their labels -1 and +1.
+    """
     counting = shared.rows.weights.positive()
-    margins = sign[counting] * (sign[counting] - target.reshape(-1)[counting])
+    counted = signs.T[:, counting]
+    margins = (counted * (counted - target.reshape(len(target), -1)[:, counting])).min(axis=0)
     order = counting[np.argsort(margins, kind="stable")]
     n_active = max(2, min(np.count_nonzero(margins < _ACTIVE_MARGIN), len(counting) // 2))
     return ActiveGroup(shared, target, np.sort(order[:n_active]), order[n_active:])
 
 
-def learn_from_all_rows(targets: Double) -> list[GroupMaker]:
-    """For each output, a maker of groups that learn from all rows."""
-    return [group_of_all_rows] * targets.shape[1]
+def learn_from_all_rows(targets: Double) -> Callable[[slice], GroupMaker]:
+    """For some of the outputs, a maker of groups that learn from all rows."""
+    return lambda _: group_of_all_rows
 
 
-def learn_from_active_rows(targets: Double) -> list[GroupMaker]:
-    """For each output, whose targets are labels -1 and +1, a maker of groups that learn from active rows."""
-    return [partial(group_of_active_rows, sign) for sign in targets.T]
+def learn_from_active_rows(targets: Double) -> Callable[[slice], GroupMaker]:
+    """For some of the outputs, whose targets are labels -1 and +1, a maker of groups that learn from active rows."""
+    return lambda outputs: partial(group_of_active_rows, targets[:, outputs])
+
+
+class EnsembleState(NamedTuple):
+    """Where an ensemble stands.  Nothing in it is ever changed."""
+
+    group: GroupState
+    learners: tuple[WeakLearner, ...]
+    finished: tuple[Coefficients, ...]
+    n_skipped: int
+    exhausted: bool
 
 
 class Ensemble:
-    """The weak learners of one output, all of whose coefficients are kept optimal.
+    """Weak learners of one output or several, all of whose coefficients are kept optimal.
 
     Parameters
     ----------
     shared : Shared
-    target : array of shape (n_tiles, 128), targets less the intercept, which becomes the residual
+    target : array of shape (n_outputs, n_tiles, 128), targets less the intercepts, which becomes the residual
     later_group : callable (shared, target) -> Group, for the groups after the first
     """
 
     def __init__(self, shared: Shared, target: Double, later_group: GroupMaker) -> None:
         self._shared, self._later_group = shared, later_group
+        self.n_outputs = len(target)
         self.group = group_of_all_rows(shared, target)
         self.learners: list[WeakLearner] = []
-        self.steps: list[Double] = []  # after each, the coefficients of its group
+        self._finished: list[Coefficients] = []  # of the groups before
         self._n_skipped, self._exhausted = 0, False
 
     @property
@@ -147,19 +189,27 @@ class Ensemble:
 
     @property
     def loss(self) -> float:
-        """Mean squared residual; rows that a group leaves out count with what they had when it began."""
+        """Mean squared residual, summed over outputs; rows that a group leaves out count as when it began."""
         return (self.group.least_squares.training.loss + self.group.idle_loss) / self._shared.rows.weights.total
 
     @property
-    def eval_loss(self) -> float | None:
-        """Mean squared residual of held-out rows, if there are any."""
-        if not self._shared.held_out:
-            return None
-        (targets,) = self._shared.held_out
-        return targets.loss / targets.rows.weights.total
+    def eval_losses(self) -> list[float]:
+        """Mean squared residual of each set of held-out rows, summed over outputs."""
+        return [targets.loss / targets.rows.weights.total for targets in self._shared.held_out]
+
+    def state(self) -> EnsembleState:
+        """Where it stands, for another to resume."""
+        return EnsembleState(self.group.state(), tuple(self.learners), tuple(self._finished), self.n_skipped,
+                             self._exhausted)
+
+    def resume(self, state: EnsembleState) -> None:
+        """Stand where another has stood with the same rows and targets."""
+        self.group = Group.resumed(self._shared, state.group)
+        self.learners, self._finished = [*state.learners], [*state.finished]
+        self._n_skipped, self._exhausted = state.n_skipped, state.exhausted
 
     def grow(self) -> bool:
-        """Add a weak learner; False if none is left to add, then and in every later call."""
+        """Add the weak learners of a round; False if none is left to add, then and in every later call."""
         self._exhausted = self._exhausted or not self._grow()
         return not self._exhausted
 
@@ -170,15 +220,15 @@ class Ensemble:
         return not self._is_full() and self._add_one()
 
     def _add_one(self) -> bool:
-        """Add a weak learner; False if the others span every one found in all rows, or in ten subsets."""
+        """Add weak learners; False if the others span every one found in all rows, or in ten subsets."""
         group, fit = self.group, self.group.least_squares
         for _ in range(1 if group.subsets.holds_all else _MAX_TRIES):
             proposal = group.selection.propose(group.subsets.draw(), fit.target, fit.training.residual)
             if proposal is None:
                 continue
-            if fit.add(proposal):
-                self.learners.append(group.placed(proposal.learner))
-                self.steps.append(fit.coef)
+            n_added = fit.add(proposal)
+            if n_added:
+                self.learners.extend(group.placed(fit.learners[-n_added:]))
                 return True
             group.selection.refuse()
             self._n_skipped += 1
@@ -187,23 +237,28 @@ class Ensemble:
     def refine(self) -> None:
         """Refine the coefficients of the last group."""
         self.group.least_squares.refine()
-        if self.group.least_squares.learners:
-            self.steps[-1] = self.group.least_squares.coef
 
-    def path(self, n_learners: int) -> CoefficientPath:
-        """The first weak learners and their coefficients after each was added."""
-        return CoefficientPath(self.learners[:n_learners], self.steps[:n_learners])
+    def _finish_group(self) -> None:
+        self._finished.append(self.group.least_squares.coefficients)
+
+    def path(self, n_learners: int, outputs: slice) -> CoefficientPath:
+        """The first weak learners, with their coefficients for the outputs when there were no more."""
+        return CoefficientPath(self.learners[:n_learners], [*self._finished, self.group.least_squares.coefficients],
+                               outputs)
 
 
 class NewestOptimal(Ensemble):
-    """The weak learners of one output, of which the newest gets the optimal coefficient, (31), and keeps it."""
+    """Weak learners of which the newest, those of a round, get the optimal coefficients, (31), and keep them."""
 
     def _grow(self) -> bool:
+        if self.group.least_squares.learners:
+            self._finish_group()
+            self.group.least_squares.begin_anew()
         return self._add_one()
 
 
 class GroupOptimal(Ensemble):
-    """The weak learners of one output, whose coefficients are optimal group by group."""
+    """Weak learners whose coefficients are optimal group by group."""
 
     def _grow(self) -> bool:
         if self._is_full():
@@ -218,6 +273,7 @@ class GroupOptimal(Ensemble):
     def _begin_group(self) -> None:
         """Learn from now on what the groups so far leave of the targets."""
         self.refine()
+        self._finish_group()
         self._n_skipped += self.group.selection.n_skipped
         self.group = self._later_group(self._shared, self.group.remainder())
 
@@ -232,6 +288,8 @@ class SparseParameters(Protocol):
     n_candidates: int
     update: str
     group_size: int
+    shared: bool
+    warm_start: bool
 
 
 class RowsWithTargets(NamedTuple):
@@ -241,54 +299,102 @@ class RowsWithTargets(NamedTuple):
     targets: Double  # (n_samples, n_outputs)
 
 
-def make_ensembles(parameters: SparseParameters, learned: RowsWithTargets, held_out: RowsWithTargets | None,
-                   machine: RegularisedKernel, later_groups: Sequence[GroupMaker],
-                   rng: "np.random.Generator") -> list[Ensemble]:
-    """An ensemble for each output; `machine` is normalised, for weights of mean 1."""
-    rows, n_positive = learned.rows, learned.rows.weights.n_positive
-    n_learners = min(parameters.n_estimators, n_positive)  # of which no more are independent
-    scheme, capacity = {"full": (Ensemble, n_learners), "one": (NewestOptimal, 1),
-                        "group": (GroupOptimal, min(parameters.group_size, n_learners))}[parameters.update]
-    learner_size = min(parameters.learner_size, parameters.subset_size or n_positive, n_positive)
-    settings = Settings(*machine, learner_size, capacity, parameters.selection,
-                        min(parameters.n_candidates, n_positive), parameters.subset_size,
-                        keeps_dictionary=learner_size == 1 and capacity > 1)
+# Weak learners that a round adds where several outputs share them.
+_TOGETHER = 2
+
+
+def make_ensembles(parameters: SparseParameters, sets: Sequence[RowsWithTargets], machine: RegularisedKernel,
+                   later_groups: Callable[[slice], GroupMaker], rng: "np.random.Generator",
+                   n_rounds: int) -> list[Ensemble]:
+    """An ensemble for all outputs or for each, with room for so many rounds.
+
+    They learn from the first of the sets, and the others are held out; `machine` is normalised, for weights of mean 1.
+    """
+    learned, *held_out = sets
+    rows, n_outputs = learned.rows, learned.targets.shape[1]
+    settings = _settings(parameters, rows.weights.n_positive, machine, n_outputs, n_rounds)
+    scheme = {"full": Ensemble, "one": NewestOptimal, "group": GroupOptimal}[parameters.update]
     ensembles = []
-    for k, later_group in enumerate(later_groups):
-        columns = aligned((capacity, rows.n_tiles, TILE), rows.dtype)
-        others: tuple[Targets, ...] = ()
-        if held_out is not None:
-            others = Targets(held_out.rows, tiled(held_out.targets[:, k], DOUBLE),
-                             aligned((capacity, held_out.rows.n_tiles, TILE), rows.dtype)),
-        ensembles.append(scheme(Shared(rows, others, settings, columns, rng), tiled(learned.targets[:, k], DOUBLE),
-                                later_group))
+    for outputs in outputs_of_ensembles(parameters.shared, n_outputs):
+        columns = aligned((settings.capacity, rows.n_tiles, TILE), rows.dtype)
+        others = tuple(Targets(other.rows, tiled_outputs(other.targets[:, outputs]),
+                               aligned((settings.capacity, other.rows.n_tiles, TILE), rows.dtype))
+                       for other in held_out)
+        ensembles.append(scheme(Shared(rows, others, settings, columns, rng),
+                                tiled_outputs(learned.targets[:, outputs]), later_groups(outputs)))
     return ensembles
 
 
-def grow_all(ensembles: Sequence[Ensemble], monitor: Monitor) -> list[list[int]]:
-    """Grow the ensembles of all outputs round by round; return how many weak learners each had after each round."""
-    counts: list[list[int]] = []
-    go_on = monitor.record(*_mean_losses(ensembles))
+def outputs_of_ensembles(shared: bool, n_outputs: int) -> list[slice]:
+    """The outputs of each ensemble."""
+    return [slice(0, n_outputs)] if shared else [slice(k, k + 1) for k in range(n_outputs)]
+
+
+def tiled_outputs(targets: Double) -> Double:
+    """Targets (n_samples, n_outputs) in tiles, output by output."""
+    return np.array([tiled(target, DOUBLE) for target in targets.T])
+
+
+def _settings(parameters: SparseParameters, n_positive: int, machine: RegularisedKernel, n_outputs: int,
+              n_rounds: int) -> Settings:
+    learner_size = min(parameters.learner_size, parameters.subset_size or n_positive, n_positive)
+    n_together = min(learner_size, n_outputs, _TOGETHER) if parameters.shared else 1
+    n_learners = min(n_rounds * n_together, n_positive)  # of which no more are independent
+    capacity = {"full": n_learners, "one": min(n_together, n_learners),
+                "group": min(parameters.group_size * n_together, n_learners)}[parameters.update]
+    return Settings(*machine, learner_size, n_together, capacity, parameters.selection,
+                    min(parameters.n_candidates, n_positive), parameters.subset_size,
+                    keeps_dictionary=learner_size == 1 and (
+                        parameters.update == "full" or (parameters.update == "group" and parameters.group_size > 1)))
+
+
+def grow_all(ensembles: Sequence[Ensemble], monitor: Monitor, names: Sequence[str] = (),
+             so_far: Sequence[list[int]] = ()) -> list[list[int]]:
+    """Grow all ensembles round by round; return how many weak learners each had after each round.
+
+    `names` are those of the held-out sets, and `so_far` has the numbers after rounds that the monitor knows of.
+    """
+    def record() -> bool:
+        train_loss, held_out = _mean_losses(ensembles)
+        return monitor.record(train_loss, held_out[0] if held_out else None, dict(zip(names, held_out, strict=False)))
+
+    counts = [*so_far]
+    go_on = record() if not monitor.train_loss else not monitor.has_finished()
     while go_on:
         grown = [ensemble.grow() for ensemble in ensembles]
         if not any(grown):
             break
         counts.append([len(ensemble.learners) for ensemble in ensembles])
-        go_on = monitor.record(*_mean_losses(ensembles))
+        go_on = record()
     return counts
 
 
 def finish(ensembles: Sequence[Ensemble], counts: Sequence[int]) -> tuple[list[CoefficientPath], int]:
     """Refine the last coefficients; return the paths of the first weak learners, and how many were skipped."""
-    paths, n_skipped = [], 0
+    paths, n_skipped, start = [], 0, 0
     for ensemble, n_learners in zip(ensembles, counts, strict=True):
         ensemble.refine()
-        paths.append(ensemble.path(n_learners))
+        paths.append(ensemble.path(n_learners, slice(start, start + ensemble.n_outputs)))
         n_skipped += ensemble.n_skipped
+        start += ensemble.n_outputs
     return paths, n_skipped
 
 
-def _mean_losses(ensembles: Sequence[Ensemble]) -> tuple[float, float | None]:
-    held_out = [loss for loss in (ensemble.eval_loss for ensemble in ensembles) if loss is not None]
-    return (sum(ensemble.loss for ensemble in ensembles) / len(ensembles),
-            sum(held_out) / len(ensembles) if held_out else None)
+def with_logistic_loss(ensembles: Sequence[Ensemble], paths: Sequence[CoefficientPath], signs: Double,
+                       intercepts: Double) -> tuple[list[CoefficientPath], Double]:
+    """Paths whose last coefficients minimise the logistic loss, and the intercepts with them, both in units of 2."""
+    changed, found = [], np.empty(len(intercepts))
+    for ensemble, path in zip(ensembles, paths, strict=True):
+        (group,), n_learners = path.groups, len(path.learners)
+        logistic = logistic_coefficients(ensemble.group.least_squares, n_learners, signs[:, path.outputs],
+                                         intercepts[path.outputs])
+        changed.append(path._replace(groups=[group._replace(last=0.5 * logistic.coef)]))
+        found[path.outputs] = 0.5 * logistic.intercept
+    return changed, found
+
+
+def _mean_losses(ensembles: Sequence[Ensemble]) -> tuple[float, list[float]]:
+    """The mean loss over outputs, and that of each set of held-out rows."""
+    n_outputs = sum(ensemble.n_outputs for ensemble in ensembles)
+    held_out = zip(*(ensemble.eval_losses for ensemble in ensembles), strict=True)
+    return sum(ensemble.loss for ensemble in ensembles) / n_outputs, [sum(losses) / n_outputs for losses in held_out]

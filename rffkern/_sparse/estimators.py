@@ -1,22 +1,22 @@
 """Sparse kernel machines by boosting: least squares on weak learners of many basis vectors (Sun and Yao, 2010)."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.arguments import Choice, Number, RandomSource, check_all
+from .._data.arguments import Number, RandomSource, check_all
 from .._estimator.base import Model
-from .._estimator.links import LinearLink, Link
+from .._estimator.links import LinearLink, Link, SoftmaxLink
 from .._estimator.parameters import (
     ARGUMENTS,
     CLASS_WEIGHT,
     CLASSES_,
     COLUMNS,
     EARLY_STOPPING_ROUNDS,
+    EVAL_LOSSES_,
     EXPANSION_,
-    N_ESTIMATORS,
     N_ESTIMATORS_,
     N_FEATURES_IN_,
     N_THREADS,
@@ -30,44 +30,28 @@ from .._estimator.parameters import (
     with_defaults,
 )
 from .._estimator.staged import StagedClassifier, StagedRegressor
-from .._kernels.sparse_selection import RULES
-from ..expansion import KernelExpansion
+from .._kernel_ridge.shares import shares_of_columns
+from ..errors import InvalidInputError
+from ..kernel_expansion import KernelExpansion
 from .ensemble import learn_from_active_rows, learn_from_all_rows
-from .kernel import KernelParameter
-from .likelihood import one_for_all, one_per_column
+from .likelihood import LengthScales, one_for_all, one_per_column
+from .parameters import (
+    ALL_ROWS,
+    BASIS,
+    DRAWS,
+    EVAL_SET,
+    FEATURE_IMPORTANCES_,
+    GOES_ON,
+    KERNEL_OF_CLASSES,
+    KERNEL_OF_TARGETS,
+    LOSS,
+)
 from .stages import staged_scores
 from .training import CURVES, Method, restored, train
-from .trials import tried
+from .trials import Tried
 
 Double = NDArray[np.float64]
 
-_BASIS = (
-    N_ESTIMATORS.described(
-        "Largest number of weak learners M; fewer if every other row depends linearly on the basis vectors."),
-    Parameter("learner_size", Number(int, 1, 10**6),
-              "Number of basis vectors S of a weak learner; 1 selects them one by one."),
-    Parameter("subset_size", Number(int, 1, optional=True),
-              "Size T >= learner_size of the random subset of rows that the basis vectors of a weak learner are "
-              "selected from, at most half of the rows; None for all rows."),
-    Parameter("selection", Choice(tuple(RULES)),
-              'Rule that selects a basis vector.  "random": any row.  "max-res": the row of largest residual.  "mp" '
-              "(matching pursuit): of `n_candidates` rows, the one that lowers the objective most, (28).  "
-              '"boost" (boosting): of `n_candidates` rows, the one of largest gradient, (27).  "ald" (approximate '
-              "linear dependence): a row whose squared distance from the span of the basis vectors before it, in the "
-              'space of the kernel, exceeds a threshold.  "ran" (resource-allocating network): a row for which that '
-              "distance times the decrease of the objective exceeds a threshold."),
-    Parameter("n_candidates", Number(int, 1),
-              'Number of rows kappa that "mp" and "boost" compare for each basis vector.'),
-    Parameter("update", Choice(("full", "one", "group")),
-              'Which coefficients are made optimal with a new weak learner.  "full": all.  "one": the newest, (31).  '
-              '"group": those of its group; a new group begins after every `group_size` weak learners.'),
-    Parameter("group_size", Number(int, 1), "Number of weak learners L of a group."),
-)
-_ALL_ROWS = Parameter("all_rows", Choice((True, False)),
-                      'Whether every group learns from all rows.  False, for large data and with `update="group"` '
-                      "only: groups after the first leave out rows that are fitted well, y F >= 0.5, and at least half "
-                      "of all rows, those of largest y F, as the paper does with classes that a narrow kernel "
-                      "separates.  This costs accuracy where classes overlap.")
 _LAMBDA = Parameter("reg_lambda", Number(float, 0, 1e100, open_low=True, word="auto"),
                     'Weight lambda of the regulariser; "auto" takes the noise of the likeliest Gaussian process, in '
                     "units of the variance of y.")
@@ -77,6 +61,7 @@ _REST = (
                           "Prediction takes raw rows either way."),
     EARLY_STOPPING_ROUNDS,
     VALIDATION_FRACTION,
+    GOES_ON,
     PRECISION.described(
         "Precision in which kernels are computed and columns are kept.  Sums over rows, coefficients and residuals are "
         'double in both.  "single" becomes "double" where rows lie farther than 353 length scales from the center of '
@@ -97,16 +82,11 @@ _FITTED = (
               "Mean squared residual (over outputs too) before the first round and after each, for a regressor in "
               "units of the variance of y; eval_loss_ is empty without an `eval_set`.  Rows that a group leaves "
               "out count in train_loss_ with the residual they had when it began."),
+    EVAL_LOSSES_,
+    FEATURE_IMPORTANCES_,
     Attribute("kernel_parameters_", "array of shape (3 + n_features,)", "Lambda, amplitude, bias and length scales."),
     N_FEATURES_IN_,
 )
-_DICT = ('  A dict has "lengthscales", one number or one for each column, and optionally "amplitude" (default 1) and '
-         '"bias" (default 0); '
-         "`kernel_` of a model is such a dict.")
-_DRAWS = ("then one subset for each weak learner, and up to nine more if it has none to add.  A subset is one "
-          "`choice`; if the weights of rows differ, one `random` draw and one `permutation`.")
-
-
 def _before_version_3(params: dict[str, Any]) -> dict[str, Any]:
     """Parameters of older files by the names of today."""
     renamed = {"exact": "all_rows", "block_size": "group_size"}
@@ -119,17 +99,20 @@ class _SparseKernelMachine(Model):
 
     _expansion_form = KernelExpansion
     _fitted_curves = CURVES
-    _params_before = {3: _before_version_3, 7: with_defaults(validation_fraction=None)}
+    _params_before = {3: _before_version_3, 7: with_defaults(validation_fraction=None, shared=False, warm_start=False)}
     _arguments = {"X": ARGUMENTS["X"].described(
         "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
-        "read block by block; the rows are packed in memory.")}
+        "read block by block; the rows are packed in memory."), "eval_set": EVAL_SET}
+    _watches = True
+
+    _length_scales: ClassVar[tuple[LengthScales, ...]]  # candidates; the first serves `kernel="likelihood"`
 
     learner_size: int
     subset_size: int | None
     kernel_parameters_: Double
 
     def _tried(self, X: Any, y: Any, sample_weight: Any, standardize: bool) -> Any:
-        return tried(self, X, y, sample_weight, standardize)
+        return Tried(self, self._length_scales, X, y, sample_weight, standardize)
 
     def _check_params(self) -> None:
         size = Number(int, self.learner_size, optional=True)  # learner_size is checked before subset_size
@@ -140,12 +123,21 @@ class _SparseKernelMachine(Model):
     def kernel_(self) -> dict[str, Any]:
         """The kernel, in the form of the parameter `kernel`."""
         _, amplitude, bias, *lengthscales = self.kernel_parameters_.tolist()
-        return {"lengthscales": lengthscales, "amplitude": amplitude, "bias": bias}
+        return {"lengthscales": lengthscales, "amplitude": amplitude, "bias": bias, "shape": self.expansion_.shape}
 
     @property
     def reg_lambda_(self) -> float:
         """The weight lambda of the regulariser."""
         return float(self.kernel_parameters_[0])
+
+    @property
+    def feature_importances_(self) -> Double:
+        """The share of each column of the table in the squared distances between basis vectors."""
+        return shares_of_columns(self.expansion_, vars(self).get("column_map_"))
+
+    def _rounds_so_far(self) -> Any:
+        state = vars(self).get("_training_state")
+        return None if state is None else state.so_far
 
     def _staged(self, X: Any) -> Iterator[Double]:
         return staged_scores(self, X)
@@ -159,13 +151,14 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     """Least squares on a growing ensemble of sparse kernel learners.
 
     The model is F(x) = F_0 + sum over m of c_m f_m(x) with weak learners f_m(x) = sum over s of a_ms k(x_ms, x).  The
-    kernel is k(x, z) = amplitude exp(-1/2 sum over l of ((x_l - z_l) / lengthscale_l)^2) + bias.  The objective is
-    1/2 |y - F|^2 + lambda/2 |F|^2, with norms over rows and in the space of the kernel.  Each round draws a random
-    subset of the rows, selects S basis vectors among them, combines them along the gradient of the objective, and makes
-    all coefficients c optimal by a step of an incremental factorisation (P. Sun and X. Yao, Sparse Approximation
-    Through Boosting for Learning Large Scale Kernel Machines, IEEE Transactions on Neural Networks, 2010).  Targets are
-    learned in units of their standard deviation, after subtracting their mean F_0.  Several targets are learned one by
-    one, with one kernel, all in the same rounds.
+    kernel is k(x, z) = amplitude exp(-r^2 / 2) + bias, "gaussian", or amplitude exp(-r) + bias, "exponential", with r^2
+    the sum over columns l of ((x_l - z_l) / lengthscale_l)^2.  The objective is 1/2 |y - F|^2 + lambda/2 |F|^2, with
+    norms over rows and in the space of the kernel.  Each round draws a random subset of the rows, selects S basis
+    vectors among them, combines them along the gradient of the objective, and makes all coefficients c optimal by a
+    step of an incremental factorisation (P. Sun and X. Yao, Sparse Approximation Through Boosting for Learning Large
+    Scale Kernel Machines, IEEE Transactions on Neural Networks, 2010).  Targets are learned in units of their standard
+    deviation, after subtracting their mean F_0.  Several targets are learned with one kernel, all in the same rounds,
+    and share their weak learners unless `shared=False`.
 
     Parameters
     ----------
@@ -178,16 +171,16 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     Notes
     -----
     Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs, u = 4 in single precision and 8 in
-    double, P columns kept (n_estimators of "full", group_size of "group", 1 of "one"), and b = max(2^20, 2048 d)
-    numbers in a block of `RowBlocks` or `numpy.memmap`:
+    double, S = learner_size, P columns kept (n_estimators of "full", group_size of "group", 1 of "one"; twice that
+    where outputs are shared, k times where they are not), and b = max(2^20, 2048 d) numbers in a block of `RowBlocks`
+    or `numpy.memmap`:
 
-        array:  n (u d + 8 + k (24 + u P)) + 16 k P^2
-        blocks: n (u d + 8 + k (24 + u P)) + 8 b + 16 k P^2
+        array:  n (u (d + 1 + S + P) + 8 + 40 k) + 16 P^2
+        blocks: n (u (d + 1 + S + P) + 8 + 40 k) + 8 b + 16 P^2
 
-    Each held-out row takes u d + 8 + k (16 + u P), sample weights 16 n, `kernel="auto"` up to 120 MB while it learns,
-    and basis vectors with the coefficients after every round, for staged predictions, k (8 (S + d + 10) T + 4 T^2) for
-    T rounds of S vectors, with S = 1 three times that.  No matrix of n x S kernels is ever stored: they are computed
-    twice.
+    Each held-out row takes u (d + P) + 8 + 32 k, sample weights 16 n, `kernel="auto"` up to 120 MB while it learns, and
+    basis vectors with their coefficients, for staged predictions, 8 (S + d + 10) P + 16 P^2, with S = 1 three times
+    that.  The n S kernels of a round are kept where they take up to 64 MB; beyond, they are computed twice.
 
     Departures from the paper: weak learners have length 1 in the space of the kernel, where the paper scales them by
     a_0.  This has no effect on the model, and neither has the amplitude, but for the threshold of "ran": k(x, x) is 1
@@ -206,28 +199,26 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     """
 
     _parameters = (
-        *_BASIS,
-        Parameter("kernel", KernelParameter(),
-                  'The kernel.  "likelihood" maximises the marginal likelihood on up to 1000 rows, as in the paper.  '
-                  'So few rows resolve only coarse structure.  With more rows, "auto" multiplies all length scales by '
-                  "the factor of 1, 0.7, 0.5, 0.35 or 0.25 with which an ensemble of up to 300 weak learners on up to "
-                  "16384 rows predicts other rows best." + _DICT),
+        *BASIS,
+        KERNEL_OF_TARGETS,
         *_REST,
         COLUMNS,
         RANDOM_STATE.described(
-            "Source of the random draws: where kernel or reg_lambda is learned, one subset of rows and one "
-            "`standard_normal` draw of shape (2, 3 + n_features); where length scales are then shortened, one "
-            "`permutation` of the rows and one `integers`; " + _DRAWS),
+            "Source of the random draws: where kernel or reg_lambda is learned, one subset of rows; "
+            "where kernels are then compared, one `permutation` of the other rows, and from 8000 rows on one of all "
+            "and one `integers`; " + DRAWS),
         *_THREADS,
     )
     _attributes = _FITTED
+    _length_scales = (one_per_column,)
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
-                 kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto", standardize: bool = True,
-                 early_stopping_rounds: int | None = 20, validation_fraction: float | None = None,
-                 precision: str = "double", columns: Any = None, random_state: RandomSource = None,
-                 n_threads: int | None = None, verbose: int = 0) -> None:
+                 shared: bool = True, kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto",
+                 standardize: bool = True, early_stopping_rounds: int | None = 20,
+                 validation_fraction: float | None = None, warm_start: bool = False, precision: str = "double",
+                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
+                 verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.learner_size = learner_size
         self.subset_size = subset_size
@@ -235,11 +226,13 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
         self.n_candidates = n_candidates
         self.update = update
         self.group_size = group_size
+        self.shared = shared
         self.kernel = kernel
         self.reg_lambda = reg_lambda
         self.standardize = standardize
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
         self.precision = precision
         self.columns = columns
         self.random_state = random_state
@@ -267,7 +260,7 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        method = Method((one_per_column,), learn_from_all_rows)
+        method = Method(self._length_scales, False, learn_from_all_rows)
         self._keep(train(self, X, y, sample_weight, eval_set, callback, method))
         return self
 
@@ -278,7 +271,7 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     The model F(x) = F_0 + sum over m of c_m f_m(x), with weak learners f_m(x) = sum over s of a_ms k(x_ms, x), is that
     of `SparseKernelRegressor`, which describes the training, with y in {-1, +1}.  F estimates the mean of y, so that
     P(y = +1 | x) = (1 + F) / 2, clipped to [0, 1].  More than two classes are learned one against the rest, all in the
-    same rounds.
+    same rounds, and share their weak learners unless `shared=False`.
 
     Parameters
     ----------
@@ -291,16 +284,17 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     Notes
     -----
     Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs (1 for two classes), u = 4 in single
-    precision and 8 in double, P columns kept (n_estimators of "full", group_size of "group", 1 of "one"), and b =
-    max(2^20, 2048 d) numbers in a block of `RowBlocks` or `numpy.memmap`:
+    precision and 8 in double, S = learner_size, P columns kept (n_estimators of "full", group_size of "group", 1 of
+    "one"; twice that where outputs are shared, k times where they are not), and b = max(2^20, 2048 d) numbers in a
+    block of `RowBlocks` or `numpy.memmap`:
 
-        array:  n (u d + 8 + k (24 + u P)) + 16 k P^2
-        blocks: n (u d + 8 + k (24 + u P)) + 8 b + 16 k P^2
+        array:  n (u (d + 1 + S + P) + 8 + 40 k) + 16 P^2
+        blocks: n (u (d + 1 + S + P) + 8 + 40 k) + 8 b + 16 P^2
 
-    Each held-out row takes u d + 8 + k (16 + u P), sample weights 16 n, `kernel="auto"` up to 120 MB while it learns,
-    `all_rows=False` 8 n k, and basis vectors with the coefficients after every round, for staged predictions, k (8 (S +
-    d + 10) T + 4 T^2) for T rounds of S vectors, with S = 1 three times that.  No matrix of n x S kernels is ever
-    stored: they are computed twice.
+    Each held-out row takes u (d + P) + 8 + 32 k, sample weights 16 n, `kernel="auto"` up to 120 MB while it learns,
+    `all_rows=False` 8 n k, and basis vectors with their coefficients, for staged predictions, 8 (S + d + 10) P + 16
+    P^2, with S = 1 three times that.  The n S kernels of a round are kept where they take up to 64 MB; beyond, they are
+    computed twice.
 
     Departures from the paper are those of `SparseKernelRegressor`.  The mean of y, F_0, is part of F.
 
@@ -316,32 +310,30 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     """
 
     _parameters = (
-        *_BASIS,
-        _ALL_ROWS,
-        Parameter("kernel", KernelParameter(),
-                  'The kernel.  "likelihood" maximises the marginal likelihood on up to 1000 rows, with one length '
-                  "scale for all columns in units of their standard deviations: labels do not determine one for each "
-                  'column.  So few rows resolve only coarse structure.  With more rows, "auto" also tries a length '
-                  "scale per column, and then multiplies the better ones by 1, 0.7, 0.5, 0.35 or 0.25.  What is better "
-                  "is decided by the loss of an ensemble of up to 300 weak learners, trained on up to 16384 rows, on "
-                  "other rows." + _DICT),
+        *BASIS,
+        ALL_ROWS,
+        LOSS,
+        KERNEL_OF_CLASSES,
         *_REST,
         CLASS_WEIGHT,
         COLUMNS,
         RANDOM_STATE.described(
-            "Source of the random draws: where kernel or reg_lambda is learned, one subset of rows and a "
-            "`standard_normal` draw of shape (2, 3 + n_features) for each kind of length scales; where these are then "
-            "tried, one `permutation` of the rows and one `integers`; " + _DRAWS),
+            "Source of the random draws: where kernel or reg_lambda is learned, one subset of rows; "
+            "where kernels are then compared, one `permutation` of the other rows, and from 8000 rows on one of all "
+            "and one `integers`; " + DRAWS),
         *_THREADS,
     )
     _attributes = (CLASSES_, *_FITTED)
-    _params_before = {3: _before_version_3, 7: with_defaults(validation_fraction=None, class_weight=None)}
+    _params_before = {3: _before_version_3, 7: with_defaults(validation_fraction=None, shared=False, loss="squares",
+                                                             class_weight=None, warm_start=False)}
+    _length_scales = (one_for_all, one_per_column)  # labels hardly determine one for each column
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
-                 all_rows: bool = True, kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto",
-                 standardize: bool = True, early_stopping_rounds: int | None = 20,
-                 validation_fraction: float | None = None, precision: str = "double", class_weight: Any = None,
+                 shared: bool = True, all_rows: bool = True, loss: str = "squares",
+                 kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto", standardize: bool = True,
+                 early_stopping_rounds: int | None = 20, validation_fraction: float | None = None,
+                 warm_start: bool = False, precision: str = "double", class_weight: Any = None,
                  columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
@@ -351,12 +343,15 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
         self.n_candidates = n_candidates
         self.update = update
         self.group_size = group_size
+        self.shared = shared
         self.all_rows = all_rows
+        self.loss = loss
         self.kernel = kernel
         self.reg_lambda = reg_lambda
         self.standardize = standardize
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
         self.precision = precision
         self.class_weight = class_weight
         self.columns = columns
@@ -364,8 +359,13 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
         self.n_threads = n_threads
         self.verbose = verbose
 
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.loss == "logistic" and self.update != "full":
+            raise InvalidInputError(f'loss must be "squares" with update={self.update!r}, got "logistic"')
+
     def _link(self) -> Link:
-        return LinearLink()
+        return SoftmaxLink() if self.loss == "logistic" else LinearLink()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
             callback: Callable[..., Any] | None = None) -> Self:
@@ -388,7 +388,7 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        # Labels hardly determine a length scale for each column.
-        method = Method((one_for_all, one_per_column), learn_from_all_rows if self.all_rows else learn_from_active_rows)
+        method = Method(self._length_scales, self.loss == "logistic",
+                        learn_from_all_rows if self.all_rows else learn_from_active_rows)
         self._keep(train(self, X, y, sample_weight, eval_set, callback, method))
         return self

@@ -1,6 +1,7 @@
-"""The Gaussian kernel with a length scale per column, (33) of Sun and Yao (2010).
+"""Kernels with a length scale per column: the Gaussian one, (33) of Sun and Yao (2010), and the exponential one.
 
-k(x, z) = amplitude exp(-1/2 sum over l of ((x_l - z_l) / lengthscale_l)^2) + bias
+k(x, z) = amplitude exp(-1/2 r^2) + bias, or amplitude exp(-r) + bias, with r^2 the sum over columns l of
+((x_l - z_l) / lengthscale_l)^2.
 """
 
 from collections.abc import Mapping
@@ -12,52 +13,56 @@ from numpy.typing import NDArray
 from .._data.arguments import check_scalar
 from .._data.scaling import Scaling
 from .._data.weights import RowWeights
-from .._kernels.sparse_columns import UNIT
+from .._kernel_ridge.shares import LARGEST_INVERSE
+from .._kernels.sparse import SHAPES, UNITS
 from ..errors import InvalidInputError
 
 Double = NDArray[np.float64]
-
-# A difference of two rows times this may overflow, as for rows that are far apart; for equal rows the product is 0.
-_LARGEST_INVERSE = 1e305
 
 # The largest lambda; the model is then constant in practice.
 _LARGEST_LAMBDA = 1e200
 
 
-class GaussianKernel(NamedTuple):
+class Kernel(NamedTuple):
     """Parameters of k, in units of the columns that learning takes place in."""
 
     lengthscales: Double  # (n_features,)
     amplitude: float
     bias: float
+    shape: str = "gaussian"  # or "exponential"
+
+    @property
+    def number(self) -> int:
+        """The shape as kernels take it."""
+        return SHAPES[self.shape]
 
     @property
     def at_zero(self) -> float:
         """k(x, x)."""
         return self.amplitude + self.bias
 
-    def normalised(self) -> "GaussianKernel":
+    def normalised(self) -> "Kernel":
         """The kernel with k(x, x) = 1, which makes the same functions."""
         return self._replace(amplitude=self.amplitude / self.at_zero, bias=self.bias / self.at_zero)
 
-    def shortened(self, factor: float) -> "GaussianKernel":
+    def shortened(self, factor: float) -> "Kernel":
         """The kernel with all length scales multiplied by a factor."""
         return self._replace(lengthscales=factor * self.lengthscales)
 
     def inverse_lengths(self, scaling: Scaling) -> Double:
         """1 / length scale, per unit of a raw column."""
         with np.errstate(over="ignore"):
-            return np.minimum(scaling.inverse_scale / self.lengthscales, _LARGEST_INVERSE)
+            return np.minimum(scaling.inverse_scale / self.lengthscales, LARGEST_INVERSE)
 
     def scaling(self, scaling: Scaling) -> Scaling:
-        """From raw rows to units in which k is amplitude 2^-|x - z|^2 + bias."""
-        return Scaling(scaling.center, UNIT * self.inverse_lengths(scaling), scaling.mean_variance)
+        """From raw rows to units in which k is amplitude 2^-|x - z|^2 + bias, or amplitude 2^-|x - z| + bias."""
+        return Scaling(scaling.center, UNITS[SHAPES[self.shape]] * self.inverse_lengths(scaling), scaling.mean_variance)
 
 
 class RegularisedKernel(NamedTuple):
     """A kernel and the weight of the regulariser beside it."""
 
-    kernel: GaussianKernel
+    kernel: Kernel
     reg_lambda: float
 
     def normalised_beside_mean_one(self, weights: RowWeights) -> "RegularisedKernel":
@@ -78,10 +83,10 @@ class KernelParameter(NamedTuple):
         """Raise InvalidInputError unless the value is accepted."""
         if isinstance(value, str) and value in ("auto", "likelihood"):
             return
-        if not isinstance(value, dict) or not value.keys() <= {"lengthscales", "amplitude", "bias"} or (
+        if not isinstance(value, dict) or not value.keys() <= {"lengthscales", "amplitude", "bias", "shape"} or (
                 "lengthscales" not in value):
             raise InvalidInputError(f"{name} must be 'auto', 'likelihood' or a dict with lengthscales and optionally "
-                                    f"amplitude and bias, got {value!r}")
+                                    f"amplitude, bias and shape, got {value!r}")
         lengthscales = np.asarray(value["lengthscales"], dtype=object)
         if lengthscales.ndim > 1 or not lengthscales.size:
             raise InvalidInputError(f"{name} lengthscales must be a number, or one for each column, got shape "
@@ -90,13 +95,15 @@ class KernelParameter(NamedTuple):
             check_scalar(f"{name} lengthscales", length, float, low=1e-100, high=1e100)
         check_scalar(f"{name} amplitude", value.get("amplitude", 1.0), float, low=1e-100, high=1e100)
         check_scalar(f"{name} bias", value.get("bias", 0.0), float, low=0, high=1e100)
+        if value.get("shape", "gaussian") not in tuple(SHAPES):
+            raise InvalidInputError(f"{name} shape must be 'gaussian' or 'exponential', got {value['shape']!r}")
 
 
-def given_kernel(kernel: Mapping[str, Any], n_features: int) -> GaussianKernel:
-    """The GaussianKernel of a dict."""
+def given_kernel(kernel: Mapping[str, Any], n_features: int) -> Kernel:
+    """The kernel of a dict."""
     lengthscales = np.asarray(kernel["lengthscales"], dtype=np.float64)
     if lengthscales.ndim and lengthscales.shape != (n_features,):
         raise InvalidInputError(f"kernel lengthscales must be a number or {n_features} numbers, one for each column, "
                                 f"got shape {lengthscales.shape}")
-    return GaussianKernel(np.broadcast_to(lengthscales, n_features).copy(), float(kernel.get("amplitude", 1.0)),
-                          float(kernel.get("bias", 0.0)))
+    return Kernel(np.broadcast_to(lengthscales, n_features).copy(), float(kernel.get("amplitude", 1.0)),
+                  float(kernel.get("bias", 0.0)), str(kernel.get("shape", "gaussian")))

@@ -12,23 +12,21 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.centers import pad_centers
-from .._data.scaling import no_scaling
-from .._data.threads import check_n_threads
-from .._data.tiles import DOUBLE, aligned, pack
 from .._estimator.monitor import SECONDS_BETWEEN, tell
-from .._kernels import lbfgs, linalg, sparse_likelihood
-from .._kernels.sparse_columns import UNIT
-from .kernel import GaussianKernel, RegularisedKernel
+from .._kernel_ridge.dense import NO_DECLINES, DenseKernels, DenseSystem, in_panels
+from .._kernels import solvers
+from .kernel import Kernel, RegularisedKernel
 
 Double = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-# Rows the likelihood is maximised on: several starts on few of them, then the best start on more.
-_FEW_ROWS = 256
+# Rows the likelihood is maximised on: few of them first, then more, from where the search on few has ended.
+FEW_ROWS = 256
 MOST_ROWS = 1000
-_N_STARTS = 3
-_ITERATIONS = 40, 60
+_ITERATIONS = 30, 20
+
+# Searches end when an iteration lowers the value by less than this share.
+_TOLERANCE = 1e-3
 
 # Larger spreads of a column would make an inverse length scale that has no reciprocal.
 _LARGEST_SPREAD = 1e290
@@ -36,7 +34,6 @@ _LARGEST_SPREAD = 1e290
 # Logarithms of parameters have a normal prior of this deviation: a length scale that the rows do not determine stays
 # near its start instead of diverging.  A factor of e^5 = 150 either way costs half a unit of log-likelihood.
 _PRIOR_SPREAD = 5.0
-_START_SPREAD = 1.0
 
 # Noise below this share of the variance of the targets would leave Cholesky factors to rounding.
 _LEAST_NOISE = 1e-6
@@ -49,57 +46,49 @@ class Likelihood:
     that are `free` have a prior around `start`.
     """
 
-    def __init__(self, rows: Double, targets: Double, start: Double, free: Bools,
+    def __init__(self, rows: Double, targets: Double, start: Double, free: Bools, shape: str,
                  n_threads: int | None) -> None:
-        self._rows, self._targets = rows, targets
-        self._start, self._free = start, free
-        self._n_rows = len(rows)
-        self._n_threads = check_n_threads(n_threads, self._n_rows**2)
-        self._raw_centers = pad_centers(rows, DOUBLE)
-        self._raw_tiles, _ = pack(rows, no_scaling(rows.shape[1]), DOUBLE, 1)
-        self._tiles = aligned(self._raw_tiles.shape, DOUBLE)
-        self._matrix, self._covariance, self._inverse, self._transposed = np.empty((4, self._n_rows, self._n_rows))
-        self._partial = np.empty(rows.shape)
-        self._scratch = np.empty((self._n_threads, linalg.factor_scratch(self._n_rows)))
+        self._start, self._free, self._shape = start, free, shape
+        self._kernels = DenseKernels(rows, rows, n_threads)
+        self._system = DenseSystem(len(rows), n_threads)
+        self._inverse, self._matrix = np.empty((2, len(rows), len(rows)))
+        # Of a Gaussian kernel the derivative along r^2 is the kernel itself, but for a factor.
+        self._declines = np.empty_like(self._matrix) if shape == "exponential" else self._matrix
+        # Differences count alone, and those of large numbers would be lost in products; a constant column becomes 0.
+        with np.errstate(over="ignore", invalid="ignore"):
+            apart = rows - rows[0]
+            self._rows, self._targets = apart - apart.mean(axis=0), targets
+        self._row_panels, self._target_panels = in_panels(self._rows), in_panels(targets)
 
     def __call__(self, logs: Double) -> tuple[float, Double]:
         """Value and gradient; inf where rounding leaves no factor, or numbers overflow."""
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             value, gradient = self._evaluate(logs, *np.split(np.exp(logs), [1, 2, 3]))
         good = np.isfinite(value) and np.isfinite(gradient).all()
         return (float(value), gradient) if good else (math.inf, np.zeros(logs.size))
 
-    def _kernel_matrix(self, inverse_lengths: Double) -> Double:
-        scale = UNIT * inverse_lengths
-        np.multiply(self._raw_tiles, scale[:, None], out=self._tiles)
-        sparse_likelihood.kernel_matrix(self._tiles, self._raw_centers * scale, self._matrix, self._n_threads)
-        return self._matrix
-
     def _evaluate(self, logs: Double, amplitude: Double, bias: Double, noise: Double,
                   inverse_lengths: Double) -> tuple[float, Double]:
-        matrix = self._kernel_matrix(inverse_lengths)
-        covariance = np.multiply(matrix, amplitude, out=self._covariance)
+        n_rows, n_outputs = self._targets.shape
+        self._kernels.fill(inverse_lengths, self._shape, self._matrix,
+                           self._declines if self._shape == "exponential" else NO_DECLINES)
+        covariance = np.multiply(self._matrix, amplitude, out=self._system.matrix)
         covariance += bias
-        covariance.flat[:: self._n_rows + 1] += noise + _LEAST_NOISE
-        if not linalg.factorise(covariance, self._scratch, self._n_threads):
+        covariance.flat[:: n_rows + 1] += noise + _LEAST_NOISE
+        if not self._system.factorise():
             return math.inf, np.zeros(logs.size)
-        linalg.invert(covariance, self._inverse, self._transposed, self._scratch, self._n_threads)
+        self._system.invert(self._inverse)
+        weights = self._system.multiply(self._inverse, self._target_panels, n_outputs)
         away = np.subtract(logs, self._start, out=np.zeros(logs.size), where=self._free) / _PRIOR_SPREAD
-        value = self._targets.shape[1] * np.log(covariance.diagonal()).sum() + 0.5 * (away**2).sum()
-        slope = np.multiply(self._inverse, self._targets.shape[1], out=self._inverse)
-        for target in self._targets.T:
-            weights = target.copy()
-            linalg.solve_factorised(covariance, weights)
-            value += 0.5 * (target * weights).sum()
-            slope -= np.multiply.outer(weights, weights)
-        # `slope` holds the derivatives along twice the entries of the covariance.
-        along_noise, along_bias = slope.diagonal().sum(), slope.sum()
-        slope *= matrix
-        sparse_likelihood.spread_along_features(slope, self._rows, self._partial, self._n_threads)
-        # Half for `slope`, twice for the two triangles, and the exponent's -1/2 times the 2 of a square.
-        lengths = -amplitude * inverse_lengths**2 * self._partial.sum(axis=0)
-        gradient = np.concatenate([0.5 * amplitude * slope.sum(), 0.5 * bias * along_bias, 0.5 * noise * along_noise,
-                                   lengths])
+        value = (n_outputs * np.log(covariance.diagonal()).sum() + 0.5 * (self._targets * weights).sum()
+                 + 0.5 * (away**2).sum())
+        on_diagonal, along_bias, along_kernel, steepness = self._system.slopes(
+            self._inverse, np.ascontiguousarray(weights.T), self._matrix, self._declines)
+        # The sum over pairs of slopes times squared differences is twice that over rows x of x (x - mean) by slopes.
+        means = self._system.multiply(self._inverse, self._row_panels, self._rows.shape[1])
+        spread = (self._rows * (steepness[:, None] * self._rows - means)).sum(axis=0)
+        gradient = np.concatenate([0.5 * amplitude * along_kernel.sum(), 0.5 * bias * along_bias.sum(),
+                                   0.5 * noise * on_diagonal.sum(), -amplitude * inverse_lengths**2 * spread])
         return value, gradient + away / _PRIOR_SPREAD
 
 
@@ -179,22 +168,22 @@ class _Evaluations:
 
 
 def _minimise(likelihood: Likelihood, start: Double, directions: Directions, max_iter: int,
-              evaluations: _Evaluations) -> tuple[Double, float]:
-    """Logarithms that are reached from a start along some directions, and the value there."""
+              evaluations: _Evaluations) -> Double:
+    """Logarithms that are reached from a start along some directions."""
     def along(x: Double) -> tuple[float, Double]:
         value, gradient = likelihood(start + directions.move(x))
         evaluations.count(value)
         return value, directions.slopes(gradient)
 
-    x, _, _ = lbfgs.minimize(along, np.zeros(directions.size), max_iter, loss_tolerance=1e-6, gradient_tolerance=1e-4,
-                              noise=1e-11)
-    return start + directions.move(x), likelihood(start + directions.move(x))[0]
+    x, _, _ = solvers.minimize(along, np.zeros(directions.size), max_iter, loss_tolerance=_TOLERANCE,
+                               gradient_tolerance=1e-3, noise=1e-11)
+    return start + directions.move(x)
 
 
 class Given(NamedTuple):
     """Kernel and noise that are given; None for those that are learned."""
 
-    kernel: GaussianKernel | None
+    kernel: Kernel | None
     noise: float | None
 
 
@@ -219,9 +208,8 @@ def _start(rows: Double, given: Given) -> Double:
     return start
 
 
-def likeliest_kernel(rows: Double, targets: Double, given: Given, length_scales: LengthScales,
-                     rng: "np.random.Generator", n_threads: int | None) -> RegularisedKernel:
-    """Maximise the marginal likelihood over what is not given; the noise becomes lambda.
+class KernelSearch:
+    """The search for the likeliest kernel of some form on some rows.
 
     Parameters
     ----------
@@ -229,23 +217,46 @@ def likeliest_kernel(rows: Double, targets: Double, given: Given, length_scales:
     targets : array of shape (n_rows, n_outputs); all outputs share one kernel
     given : Given
     length_scales : `one_per_column` or `one_for_all`
-    rng : numpy.random.Generator
-        Source of one `standard_normal` draw of shape (2, 3 + n_features).
+    shape : "gaussian" or "exponential", unless the kernel is given
     n_threads : int or None
     """
-    start = _start(rows, given)
-    free = np.full(start.size, given.kernel is None)
-    free[2] = given.noise is None
-    directions = length_scales(free, rows.shape[1]) if given.kernel is None else _Apart(free)
-    draws = _START_SPREAD * rng.standard_normal((_N_STARTS - 1, start.size))
-    few = Likelihood(rows[:_FEW_ROWS], targets[:_FEW_ROWS], start, free, n_threads)
-    evaluations = _Evaluations("length scales", _N_STARTS * _ITERATIONS[0])
-    found = [_minimise(few, logs, directions, _ITERATIONS[0], evaluations)
-             for logs in (start, *(start + directions.move(draw[: directions.size]) for draw in draws))]
-    logs, _ = min(found, key=lambda pair: pair[1])
-    if len(rows) > _FEW_ROWS:
-        logs, _ = _minimise(Likelihood(rows, targets, start, free, n_threads), logs, directions, _ITERATIONS[1],
-                            _Evaluations("length scales on more rows", _ITERATIONS[1]))
-    amplitude, bias, noise, *inverse_lengths = np.exp(logs)
-    kernel = GaussianKernel(1 / np.array(inverse_lengths), amplitude, bias) if given.kernel is None else given.kernel
-    return RegularisedKernel(kernel, noise + _LEAST_NOISE if given.noise is None else given.noise)
+
+    def __init__(self, rows: Double, targets: Double, given: Given, length_scales: LengthScales, shape: str,
+                 n_threads: int | None) -> None:
+        self._rows, self._targets, self._given, self._n_threads = rows, targets, given, n_threads
+        self._shape = shape if given.kernel is None else given.kernel.shape
+        self._start = self._logs = _start(rows, given)
+        self._free = np.full(self._start.size, given.kernel is None)
+        self._free[2] = given.noise is None
+        self._directions = (length_scales(self._free, rows.shape[1]) if given.kernel is None else _Apart(self._free))
+
+    def _go_on(self, n_rows: int, max_iter: int, work: str) -> RegularisedKernel:
+        likelihood = Likelihood(self._rows[:n_rows], self._targets[:n_rows], self._start, self._free, self._shape,
+                                self._n_threads)
+        noisy = self._logs.copy()
+        noisy[2] = max(noisy[2], self._start[2])  # few rows may be fitted without any noise, and more are then absurd
+        if noisy[2] > self._logs[2] and likelihood(noisy)[0] < likelihood(self._logs)[0]:
+            self._logs = noisy
+        self._logs = _minimise(likelihood, self._logs, self._directions, max_iter, _Evaluations(work, max_iter))
+        return self._machine()
+
+    def _machine(self) -> RegularisedKernel:
+        amplitude, bias, noise, *inverse_lengths = np.exp(self._logs)
+        given = self._given
+        kernel = given.kernel or Kernel(1 / np.array(inverse_lengths), amplitude, bias, self._shape)
+        return RegularisedKernel(kernel, noise + _LEAST_NOISE if given.noise is None else given.noise)
+
+    def on_few_rows(self) -> RegularisedKernel:
+        """The likeliest kernel and noise on the first `FEW_ROWS`."""
+        return self._go_on(FEW_ROWS, _ITERATIONS[0], "length scales")
+
+    def on_all_rows(self) -> RegularisedKernel:
+        """The same on all rows, from where the search is."""
+        if len(self._rows) <= FEW_ROWS:
+            return self._machine()
+        return self._go_on(len(self._rows), _ITERATIONS[1], "length scales on more rows")
+
+    def likeliest(self) -> RegularisedKernel:
+        """The likeliest kernel and noise on all rows, those on few being the start; the noise becomes lambda."""
+        self.on_few_rows()
+        return self.on_all_rows()

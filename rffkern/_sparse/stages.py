@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from .._data.row_blocks import take_rows
 from ..errors import InvalidInputError
-from ..expansion import KernelExpansion
-from .kernel import GaussianKernel
+from ..kernel_expansion import KernelExpansion
+from .kernel import Kernel
+from .least_squares import Coefficients
 from .weak_learner import WeakLearner
 
 Double = NDArray[np.float64]
@@ -17,53 +18,58 @@ Indices = NDArray[np.intp]
 
 
 def combine(learners: Sequence[WeakLearner], coef: Double) -> tuple[Indices, Double]:
-    """Distinct rows of some weak learners, sorted, and the weight of each in their sum."""
+    """Distinct rows of some weak learners, sorted, and the weights (n_rows, n_outputs) of each in their sums."""
     indices = np.concatenate([np.empty(0, np.intp), *(learner.indices for learner in learners)])
-    weights = np.concatenate([np.empty(0), *(c * learner.weights for c, learner in zip(coef, learners, strict=True))])
     distinct, place = np.unique(indices, return_inverse=True)
-    combined = np.bincount(place, weights, len(distinct)).astype(np.float64, copy=False)
-    return distinct, combined
+    weights = np.zeros((len(distinct), coef.shape[1]))
+    for k, of_output in enumerate(coef.T):
+        each = np.concatenate([np.empty(0), *(c * learner.weights for c, learner in
+                                              zip(of_output, learners, strict=True))])
+        weights[:, k] = np.bincount(place, each, len(distinct))
+    return distinct, weights
 
 
 class CoefficientPath(NamedTuple):
-    """The weak learners of one output, and coefficients after each was added.
-
-    A step holds the coefficients of the last group alone, one more than the step before; a single one begins a group.
-    The groups before it keep the coefficients they ended with.
-    """
+    """The weak learners of some outputs, and coefficients when there were no more, group by group."""
 
     learners: Sequence[WeakLearner]
-    steps: Sequence[Double]
+    groups: Sequence[Coefficients]
+    outputs: slice
 
     def at(self, n_learners: int) -> Double:
-        """Coefficients of the first weak learners, as they were when there were no more."""
-        ends = [m for m in range(1, n_learners) if len(self.steps[m]) == 1]
-        ends += [n_learners] if n_learners else []
-        return np.concatenate([np.empty(0), *(self.steps[end - 1] for end in ends)])
+        """Coefficients (n_learners, n_outputs) of the first weak learners, as they were when there were no more."""
+        found = [self.groups[0].last[:0]]
+        for group in self.groups:
+            n_here = min(n_learners, len(group.last))
+            found.append(group.at(n_here))
+            n_learners -= n_here
+        return np.concatenate(found)
 
     def combined(self) -> tuple[Indices, Double]:
-        """Distinct rows of all weak learners, sorted, and the weight of each in the model."""
+        """Distinct rows of all weak learners, sorted, and the weights (n_rows, n_outputs) of each in the model."""
         return combine(self.learners, self.at(len(self.learners)))
 
 
 class Stages(NamedTuple):
     """The coefficients of a machine after each round."""
 
-    paths: Sequence[CoefficientPath]  # of each output, indices being those of rows to learn from
-    counts: Sequence[Sequence[int]]  # after each round, the number of weak learners of each output
+    paths: Sequence[CoefficientPath]  # of all outputs, indices being those of rows to learn from
+    counts: Sequence[Sequence[int]]  # after each round, the number of weak learners of each path
     rows: Indices  # of the centers of the expansion, sorted
-    intercept: Double  # (n_outputs,)
+    intercept: Double  # (n_outputs,), before the last round
+    last_intercept: Double  # (n_outputs,), after it
     scale: Double  # (n_outputs,)
-    kernel: GaussianKernel
+    kernel: Kernel
 
     def _weights(self) -> tuple[Double, Double]:
         """Weights (n_terms, n_outputs) and intercept (n_outputs,) of the expansion after the last round."""
-        weights, intercept = np.zeros((len(self.rows), len(self.paths))), self.intercept.copy()
+        weights, intercept = np.zeros((len(self.rows), len(self.intercept))), self.last_intercept.copy()
         with np.errstate(over="ignore", invalid="ignore"):
-            for k, path in enumerate(self.paths):
+            for path in self.paths:
                 indices, combined = path.combined()
-                weights[np.searchsorted(self.rows, indices), k] = self.scale[k] * (self.kernel.amplitude * combined)
-                intercept[k] += self.scale[k] * (self.kernel.bias * combined.sum())
+                scale = self.scale[path.outputs]
+                weights[np.searchsorted(self.rows, indices), path.outputs] = scale * (self.kernel.amplitude * combined)
+                intercept[path.outputs] += scale * (self.kernel.bias * combined.sum(axis=0))
         return weights, intercept
 
     def expansion(self, X: Any, inverse_lengthscales: Double) -> KernelExpansion:
@@ -72,7 +78,8 @@ class Stages(NamedTuple):
         if not (np.isfinite(weights).all() and np.isfinite(intercept).all()):
             raise InvalidInputError("y must be smaller: the weights of its basis vectors overflow, got a spread of "
                                     f"{self.scale.max():.3g}")
-        return KernelExpansion(take_rows(X, self.rows), weights, intercept, inverse_lengthscales)
+        return KernelExpansion(take_rows(X, self.rows), weights, intercept, inverse_lengthscales,
+                               [self.kernel.number])
 
 
 class StagedMachine(NamedTuple):
@@ -80,19 +87,20 @@ class StagedMachine(NamedTuple):
 
     stages: Stages
     expansion: Any  # KernelExpansion
+    so_far: Any = None  # what `fit` with `warm_start` goes on from
 
     def scores(self, X: NDArray[Any], n_threads: int | None) -> Iterator[Double]:
         """Yield the scores after each round kept, shape (n_samples, n_outputs)."""
-        paths, _, _, intercept, scale, _ = self.stages
+        paths, _, _, intercept, last_intercept, scale, _ = self.stages
         columns = [np.empty((len(path.learners), len(X))) for path in paths]
         done = [0] * len(columns)
-        for counts in self.stages.counts:
-            scores = np.tile(intercept, (len(X), 1))
+        for n_rounds, counts in enumerate(self.stages.counts, 1):
+            scores = np.tile(last_intercept if n_rounds == len(self.stages.counts) else intercept, (len(X), 1))
             for k, count in enumerate(counts):
                 for m in range(done[k], count):
                     columns[k][m] = self._values(paths[k].learners[m], X, n_threads)
                 done[k] = count
-                scores[:, k] += scale[k] * (paths[k].at(count) @ columns[k][:count])
+                scores[:, paths[k].outputs] += scale[paths[k].outputs] * (columns[k][:count].T @ paths[k].at(count))
             yield scores
 
     def _values(self, learner: WeakLearner, X: NDArray[Any], n_threads: int | None) -> Double:
@@ -100,16 +108,18 @@ class StagedMachine(NamedTuple):
         kernel = self.stages.kernel
         centers = self.expansion.centers[np.searchsorted(self.stages.rows, learner.indices)]
         alone = KernelExpansion(centers, kernel.amplitude * learner.weights[:, None],
-                                [kernel.bias * learner.weights.sum()], self.expansion.inverse_lengthscales)
+                                [kernel.bias * learner.weights.sum()], self.expansion.inverse_lengthscales,
+                                [kernel.number])
         values: Double = alone.score_checked(X, n_threads)[:, 0]
         return values
 
 
-def make_stages(paths: Sequence[CoefficientPath], counts: Sequence[Sequence[int]], intercept: Double, scale: Double,
-                kernel: GaussianKernel) -> Stages:
+def make_stages(paths: Sequence[CoefficientPath], counts: Sequence[Sequence[int]], intercept: Double,
+                last_intercept: Double, scale: Double, kernel: Kernel) -> Stages:
     """The stages of a machine whose kernel is normalised."""
     indices = [learner.indices for path in paths for learner in path.learners]
-    return Stages(paths, counts, np.unique(np.concatenate([np.empty(0, np.intp), *indices])), intercept, scale, kernel)
+    return Stages(paths, counts, np.unique(np.concatenate([np.empty(0, np.intp), *indices])), intercept,
+                  last_intercept, scale, kernel)
 
 
 def staged_scores(model: Any, X: Any) -> Iterator[Double]:

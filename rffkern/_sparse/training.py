@@ -1,6 +1,6 @@
 """Training of a sparse kernel machine on checked rows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -14,9 +14,19 @@ from .._data.training_rows import Training
 from .._estimator.base import Fitted
 from .._estimator.held_out import check_training
 from .._estimator.monitor import Monitor
-from ..expansion import KernelExpansion
-from .ensemble import GroupMaker, RowsWithTargets, finish, grow_all, make_ensembles
-from .kernel import given_kernel
+from .._estimator.warm_start import RowPrints, fixed_params, state_to_continue
+from ..errors import InvalidInputError
+from ..kernel_expansion import KernelExpansion
+from .ensemble import (
+    EnsembleState,
+    GroupMaker,
+    RowsWithTargets,
+    finish,
+    grow_all,
+    make_ensembles,
+    with_logistic_loss,
+)
+from .kernel import RegularisedKernel, given_kernel
 from .kernel_choice import KernelParameters, learn_kernel
 from .likelihood import LengthScales
 from .packed_rows import KernelRows, needs_double, pack_rows
@@ -41,53 +51,116 @@ class Method(NamedTuple):
     """What differs between regression and classification."""
 
     length_scales: tuple[LengthScales, ...]  # candidates; the first serves `kernel="likelihood"`
-    later_groups: Callable[[Double], list[GroupMaker]]  # `learn_from_all_rows` or `learn_from_active_rows`
+    is_logistic: bool  # whether coefficients minimise the logistic loss in the end
+    later_groups: Callable[[Double], Callable[[slice], GroupMaker]]  # `learn_from_all_rows` or `..._active_rows`
+
+
+class SoFar(NamedTuple):
+    """Where training stands after its last round.  Nothing in it is ever changed."""
+
+    params: dict[str, Any]
+    prints: RowPrints
+    seeds: Sequence[int]  # of the sources of random draws
+    draws: Mapping[str, Any]  # the state of that of subsets
+    machine: RegularisedKernel  # in units of the columns that learning takes place in
+    ensembles: tuple[EnsembleState, ...]
+    counts: Sequence[list[int]]  # of weak learners, after each round
+    losses: tuple[Any, ...]  # as `Monitor.resume` takes them
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds that have been."""
+        return len(self.counts)
+
+
+class Sources(NamedTuple):
+    """Where random draws come from: one generator for all, in this order, or one for each where training may go on."""
+
+    held_out: "np.random.Generator"
+    rounds: "np.random.Generator"  # and the kernel
+    seeds: Sequence[int] = ()
+
+    @classmethod
+    def of(cls, model: Any, before: SoFar | None) -> "Sources":
+        """Those of a model, or those that its training began with, as far as it has come."""
+        rng = check_rng(model.random_state)
+        if not model.warm_start:
+            return cls(rng, rng)
+        seeds = rng.integers(1 << 63, size=2).tolist() if before is None else before.seeds
+        held_out, rounds = map(np.random.default_rng, seeds)
+        if before is not None:
+            rounds.bit_generator.state = before.draws
+        return cls(held_out, rounds, seeds)
 
 
 def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, callback: Callable[..., Any] | None,
           method: Method) -> Fitted:
-    """Check rows and train a machine on them."""
-    model._check_params()
-    rng = check_rng(model.random_state)
-    return _trained(model, check_training(model, X, y, sample_weight, eval_set, rng), callback, method, rng)
+    """Check rows and train a machine on them, from the first round or from where its training stands."""
+    before = state_to_continue(model)
+    sources = Sources.of(model, before)
+    training = check_training(model, X, y, sample_weight, eval_set, sources.held_out)
+    if method.is_logistic and training.rows.n_classes > 2 and not model.shared:
+        raise InvalidInputError('loss must be "squares" where more than two classes are not shared, got "logistic"')
+    prints = RowPrints.of_training(training) if model.warm_start else None
+    if before is not None and prints is not None:
+        before.prints.check(prints)
+    return _trained(model, training, callback, method, sources, before, prints)
 
 
-def _trained(parameters: Parameters, training: Training, callback: Callable[..., Any] | None, method: Method,
-             rng: "np.random.Generator") -> Fitted:
+def _trained(parameters: Any, training: Training, callback: Callable[..., Any] | None, method: Method,
+             sources: Sources, before: SoFar | None, prints: RowPrints | None) -> Fitted:
     monitor = Monitor(parameters.n_estimators, parameters.early_stopping_rounds, callback, parameters.verbose)
-    data, evaluation, n_threads = training.rows, training.evaluation, parameters.n_threads
-    training = training._replace(rows=None)  # which go with `data`
+    data, rng, n_threads = training.rows, sources.rounds, parameters.n_threads
+    sets = dict(training.watched) or ({} if training.evaluation is None else {"valid_0": training.evaluation})
+    training = training._replace(rows=None, evaluation=None, watched=())  # which go with `data` and `sets`
     standardize = parameters.standardize and training.column_map is None  # mapped columns have their units
     scaling = measure_scaling(data.X, data.weights, standardize, n_threads)
     targets = np.column_stack(data.targets()).astype(np.float64)
     intercepts = np.array(list(map(data.weights.mean, targets.T)))
     residuals, later_groups = targets - intercepts, method.later_groups(targets)
+    signs = targets if method.is_logistic else np.empty(0)
     del targets
-    machine = learn_kernel(parameters, data, residuals, scaling, method.length_scales, rng)
+    machine = before.machine if before is not None else learn_kernel(
+        parameters, data, residuals, scaling, method.length_scales, rng)
     X, weights = data.X, data.weights
     del data  # with the labels or targets
     in_lengths, inverse_lengths = machine.kernel.scaling(scaling), machine.kernel.inverse_lengths(scaling)
     normalised = machine.normalised_beside_mean_one(weights)
-    rows = in_precision(partial(pack_rows, X, in_lengths, weights, n_threads), parameters.precision, needs_double)
-    held_out = None
-    if evaluation is not None:
-        eval_rows = KernelRows(evaluation.X, in_lengths, evaluation.weights, rows.dtype, n_threads)
-        held_out = RowsWithTargets(eval_rows, np.column_stack(evaluation.targets()) - intercepts)
-    ensembles = make_ensembles(parameters, RowsWithTargets(rows, residuals), held_out, normalised,
-                               later_groups, rng)
-    del residuals
-    counts = grow_all(ensembles, monitor)[: monitor.best_round]
+    packed = partial(pack_rows, X, in_lengths, weights, n_threads, machine.kernel.number)
+    rows = in_precision(packed, parameters.precision, needs_double)
+    held_out = [RowsWithTargets(KernelRows(each.X, in_lengths, each.weights, rows.dtype, n_threads,
+                                           machine.kernel.number), np.column_stack(each.targets()) - intercepts)
+                for each in sets.values()]
+    ensembles = make_ensembles(parameters, [RowsWithTargets(rows, residuals), *held_out], normalised, later_groups, rng,
+                               parameters.n_estimators)
+    del residuals, held_out
+    if before is not None:
+        monitor.resume(*before.losses)
+        for ensemble, state in zip(ensembles, before.ensembles, strict=True):
+            ensemble.resume(state)
+    counts = grow_all(ensembles, monitor, tuple(sets), () if before is None else before.counts)
+    so_far = None
+    if prints is not None:
+        so_far = SoFar(fixed_params(parameters), prints, sources.seeds, rng.bit_generator.state, machine,
+                       tuple(ensemble.state() for ensemble in ensembles), counts,
+                       (monitor.train_loss, monitor.eval_loss, monitor.watched))
+    counts = counts[: monitor.best_round]
     paths, n_skipped = finish(ensembles, counts[-1] if counts else [0] * len(ensembles))
-    stages = make_stages(paths, counts, training.center + training.scale * intercepts, training.scale,
-                         normalised.kernel)
+    intercept = training.center + training.scale * intercepts
+    if method.is_logistic:
+        paths, last_intercept = with_logistic_loss(ensembles, paths, signs, intercepts)
+        stages = make_stages(paths, counts, 2 * intercept, 2 * last_intercept, 2 * training.scale, normalised.kernel)
+    else:
+        stages = make_stages(paths, counts, intercept, intercept, training.scale, normalised.kernel)
     expansion = stages.expansion(X, inverse_lengths)
     return Fitted(training.names, training.classes, expansion, {
         "n_estimators_": len(counts),
         "n_skipped_": n_skipped,
         "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss),
+        "eval_losses_": {name: np.array(losses) for name, losses in monitor.watched.items()},
         "kernel_parameters_": np.array([machine.reg_lambda, machine.kernel.amplitude, machine.kernel.bias,
                                         *machine.kernel.lengthscales]),
-    }, StagedMachine(stages, expansion), training.column_map)
+    }, StagedMachine(stages, expansion, so_far), training.column_map)
 
 
 def restored(model: Any, expansion: KernelExpansion, arrays: Mapping[str, Double]) -> dict[str, Any]:

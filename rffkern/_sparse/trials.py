@@ -1,47 +1,69 @@
 """Small machines by which column maps are compared."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-# Rows from which they learn a kernel, and its length scale, in root mean square distances from the center, where one
-# serves all columns.
-_KERNEL_ROWS, _LENGTH = 300, 0.7
+from .._data.scaling import measure_scaling
+from .._data.weights import RowWeights
+from .dense_ridge import DenseRidge
+from .kernel import given_kernel
+from .kernel_choice import RowsOfChoice, quick_kernel
+from .likelihood import Given, LengthScales
 
-# One row of so many is held out where kernels are compared.
+Double = NDArray[np.float64]
+
+# Rows that a trial learns from at most, and the share of them that is held out where kernels are compared.
+_MOST_ROWS = 1200
 _ROWS_PER_HELD_OUT = 3
 
 
-def tried(machine: Any, X: Any, y: Any, sample_weight: Any, standardize: bool) -> Any:
-    """A trained copy of a machine, with a kernel that takes little time to learn.
+class Tried:
+    """Ridge regressions on some rows with a kernel that takes little time to learn.
 
-    Length scales that few rows determine are at times far off, and one for all columns does not suit all tables: the
-    better of both is taken, by rows that it has not learned from.
+    Parameters
+    ----------
+    machine : an estimator of this family, whose kernel and lambda count where they are given
+    length_scales : sequence of `one_per_column` and `one_for_all`
+    X : array of shape (n_samples, n_features)
+    y : array of shape (n_samples,) of class indices, all of which occur, or of shape (n_samples, n_outputs) of targets
+    sample_weight : array of shape (n_samples,), or None
+    standardize : bool
     """
-    kernels = [machine.kernel]
-    if isinstance(machine.kernel, str):
+
+    def __init__(self, machine: Any, length_scales: Sequence[LengthScales], X: Any, y: NDArray[Any],
+                 sample_weight: Any, standardize: bool) -> None:
+        order = np.random.default_rng(0).permutation(len(X))[:_MOST_ROWS]
+        given_weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        weights = RowWeights(len(order), given_weight[order] / given_weight[order].mean())
+        X, targets = np.asarray(X, dtype=np.float64), _targets_of(y)
+        self._scaling = measure_scaling(X[order], weights, standardize, machine.n_threads)
+        self._intercepts = weights.mean(targets[order])
+        self._rows = RowsOfChoice(self._scaled(X[order]), targets[order] - self._intercepts, given_weight[order],
+                                  machine.n_threads)
+        given = Given(None if isinstance(machine.kernel, str) else given_kernel(machine.kernel, X.shape[1]),
+                      None if isinstance(machine.reg_lambda, str) else float(machine.reg_lambda))
+        self._machine = quick_kernel(self._rows, given, length_scales, len(order) // _ROWS_PER_HELD_OUT)
+
+    def _scaled(self, X: Double) -> Double:
+        scaled: Double = (X - self._scaling.center) * self._scaling.inverse_scale
+        return scaled
+
+    def _losses_of_rows(self, X: Any, y: NDArray[Any]) -> Double:
+        """Mean squared residual of each row over outputs; inf where there is no regression."""
+        rows = self._rows
+        ridge = DenseRidge(rows.X, rows.targets, rows.weights, self._scaled(np.asarray(X, dtype=np.float64)),
+                           _targets_of(y) - self._intercepts, rows.n_threads)
         with np.errstate(over="ignore", invalid="ignore"):
-            spread = X.var(axis=0)
-            width = _LENGTH * float(np.sqrt(np.count_nonzero(spread) if standardize else spread.sum()))
-        kernels = [{"lengthscales": width or 1.0}, "likelihood"]
-    weight = np.ones(len(X)) if sample_weight is None else sample_weight
-    copies = [_with_kernel(machine, kernel, X, y, weight, standardize) for kernel in kernels]
-    held_out = np.arange(len(X)) % _ROWS_PER_HELD_OUT == 0
-
-    def loss(copied: Any) -> float:
-        copied.fit(X[~held_out], y[~held_out], weight[~held_out])
-        return float(weight[held_out] @ copied._losses_of_rows(X[held_out], y[held_out]))
-
-    best = copies[0] if len(copies) == 1 else copies[int(np.argmin([loss(copied) for copied in copies]))]
-    return best.fit(X, y, sample_weight)
+            residuals = ridge.residuals(self._machine)
+            return np.full(len(X), np.inf) if residuals is None else (residuals**2).mean(axis=1)
 
 
-def _with_kernel(machine: Any, kernel: Any, X: Any, y: Any, weight: Any, standardize: bool) -> Any:
-    """An untrained copy with a kernel and lambda; what of them is not given is learned from a few rows."""
-    copied = machine._trial_copy(standardize).set_params(kernel=kernel)
-    if isinstance(kernel, str) or isinstance(copied.reg_lambda, str):
-        few = slice(None, None, -(-len(X) // _KERNEL_ROWS))
-        learned = machine._trial_copy(standardize).set_params(kernel=kernel, n_estimators=1)
-        learned.fit(X[few], y[few], weight[few])
-        copied.set_params(kernel=learned.kernel_, reg_lambda=learned.reg_lambda_)
-    return copied
+def _targets_of(y: NDArray[Any]) -> Double:
+    """Targets, or the signs of classes: of the second of two, or of each against the rest."""
+    if y.ndim == 2:
+        return y
+    codes = np.arange(1, 2) if y.max() < 2 else np.arange(y.max() + 1)
+    return np.where(y[:, None] == codes, 1.0, -1.0)

@@ -1,11 +1,12 @@
 """Weak learners, which are sums of kernels over basis vectors, and the settings that those of an ensemble share."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .kernel import GaussianKernel
+from .kernel import Kernel
+from .packed_rows import Kernels
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -14,9 +15,10 @@ Indices = NDArray[np.intp]
 class Settings(NamedTuple):
     """What all weak learners of an ensemble share."""
 
-    kernel: GaussianKernel  # with k(x, x) = 1
+    kernel: Kernel  # with k(x, x) = 1
     reg_lambda: float  # beside that kernel and weights of mean 1
     learner_size: int  # basis vectors of a weak learner
+    n_together: int  # weak learners that a round adds, on the same basis vectors
     capacity: int  # weak learners of a group, whose coefficients are optimal together
     rule: str
     n_candidates: int
@@ -38,7 +40,7 @@ class WeakLearner(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """A weak learner that a selection proposes, and the rows that its column is computed from."""
+    """Weak learners on the same basis vectors that a selection proposes, and the kernels their columns are made of."""
 
-    learner: WeakLearner
-    centers: NDArray[Any]  # from `KernelRows.centers`: its basis vectors, or the last where others are `before` it
+    learners: tuple[WeakLearner, ...]
+    kernels: Kernels  # with their basis vectors, or with the last where others are `before` it
