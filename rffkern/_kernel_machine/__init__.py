@@ -1,0 +1,1 @@
+"""Kernel machines on all rows: ridge regression with a kernel, by preconditioned conjugate gradients."""
