@@ -1,9 +1,7 @@
 """GBRFF1: gradient boosting of landmarks, each a cosine kernel with a pseudo-posterior (ECML 2020, Algorithm 2)."""
 
-import math
 from collections.abc import Iterator, Mapping
-from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +13,7 @@ from .._estimator.parameters import (
     CLASSES_,
     COLUMNS,
     EARLY_STOPPING_ROUNDS,
+    EVAL_LOSSES_,
     EXPANSION_,
     GAMMA,
     LEARNING_RATE,
@@ -32,14 +31,11 @@ from .._estimator.parameters import (
 )
 from .._estimator.staged import StagedClassifier
 from ..expansion import Expansion
-from .fit import Callback, Recipe, restored_rounds, staged_scores, train
-from .landmark_learner import LandmarkOptions, PhaseLearner, as_printed, landmark_learner, with_landmarks
-from .loss_states import ExactStepLossState, ExponentialLossState, LossState
+from .kept_rounds import restored_rounds, staged_scores
 from .parameters import (
     ARGUMENTS,
     CURVES,
     CURVES_SINCE,
-    EVAL_LOSSES_,
     FEATURE_IMPORTANCES_,
     LANDMARK_MAX_ITER,
     LANDMARK_MAX_SAMPLES,
@@ -51,7 +47,10 @@ from .parameters import (
     SINCE_7_OF_CLASSIFIERS,
     loss_curves,
 )
-from .workspace import LandmarkWorkspace, TrainingWorkspace
+
+if TYPE_CHECKING:  # a model that scores loads no training
+    from .fit import Callback
+    from .recipe import Recipe
 
 
 class GBRFF1Classifier(StagedClassifier):
@@ -80,7 +79,7 @@ class GBRFF1Classifier(StagedClassifier):
     there are several subsets and 0 else, and b = max(2^20, 2048 d) numbers in a block:
 
         array:  n (u d + u + (9 + 2 u) k) + u m (2 K + 2) + 8 s + 24 T k K d
-        blocks: n (u + (8 + 2 u) k + 8) + m ((8 + u) d + u (2 K + 2)) + (8 + u) b + 24 T k K d
+        blocks: n (u + 9 k + 4) + m ((8 + u) d + u (2 K + 2)) + (8 + u) b + 24 T k K d
 
     Sample weights take n (8 + u) more.  `RowBlocks` and `numpy.memmap` are read by blocks: packed anew in every pass.
     The time of a landmark's descent does not depend on the number of features.
@@ -176,7 +175,7 @@ class GBRFF1Classifier(StagedClassifier):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
-            callback: Callback | None = None) -> Self:
+            callback: "Callback | None" = None) -> Self:
         """Learn from rows X and labels y.
 
         Parameters
@@ -198,16 +197,16 @@ class GBRFF1Classifier(StagedClassifier):
         TrainingStateError
             With `warm_start`, for a model read from a file or trained without it.
         """
-        self._keep(with_landmarks(train(self, X, y, sample_weight, eval_set, self._recipe(), callback)))
+        from .fit import train
+
+        self._keep(train(self, X, y, sample_weight, eval_set, self._recipe(), callback))
         return self
 
-    def _recipe(self) -> Recipe[Any]:
+    def _recipe(self) -> "Recipe[Any]":
         """What training does for the parameters."""
-        loss: type[LossState] = ExponentialLossState if self.step == "closed" else ExactStepLossState
-        if self.n_components == 1 and self.landmarks == "learn":  # a phase has a search of its own
-            return Recipe(loss, TrainingWorkspace, PhaseLearner)
-        options = LandmarkOptions(self.landmarks, self.beta, math.sqrt, self.max_iter, as_printed)
-        return Recipe(loss, LandmarkWorkspace, partial(landmark_learner, loss.is_squared, options), self.n_components)
+        from .recipes import of_landmarks
+
+        return of_landmarks(self)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, NDArray[np.float64]],
                   classes: NDArray[Any] | None) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """GBRFF2: gradient boosting of single Fourier features whose frequencies are learned (ECML 2020, Algorithm 3)."""
 
-import math
 from collections.abc import Iterator, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from .._estimator.parameters import (
     CLASSES_,
     COLUMNS,
     EARLY_STOPPING_ROUNDS,
+    EVAL_LOSSES_,
     EXPANSION_,
     GAMMA,
     LEARNING_RATE,
@@ -32,47 +32,21 @@ from .._estimator.parameters import (
     Parameter,
 )
 from .._estimator.staged import StagedClassifier
-from .._kernels import gbrff_omega, gbrff_phase, lbfgs
 from ..expansion import Expansion
-from .fit import Callback, Recipe, SearchSetting, restored_rounds, staged_scores, train
-from .loss_states import ALONE, CosineSum, ExponentialLossState, ExponentialState
+from .kept_rounds import restored_rounds, staged_scores
 from .parameters import (
     ARGUMENTS,
     CURVES,
     CURVES_SINCE,
-    EVAL_LOSSES_,
     FEATURE_IMPORTANCES_,
     N_LBFGS_ITER_,
     SINCE_7_OF_CLASSIFIERS,
     loss_curves,
 )
-from .tolerances import GRADIENT_TOLERANCE, LOSS_TOLERANCE, NOISE
-from .workspace import TrainingWorkspace
 
-
-class _CosineSearch:
-    """Fits one weak learner cos(omega . x - phase) to residuals: lines 6 and 7 of Algorithm 3."""
-
-    def __init__(self, reg_lambda: float, max_iter: int, setting: SearchSetting[TrainingWorkspace]) -> None:
-        n_features, dtype = setting.draws.shape[-1], setting.workspace.h.dtype
-        self.n_iterations = 0
-        self._reg_lambda, self._setting = reg_lambda, setting
-        self._first_length = math.sqrt(setting.gamma * n_features)
-        self._search = lbfgs.LBFGS(n_features, max_iter, LOSS_TOLERANCE, GRADIENT_TOLERANCE, NOISE[dtype])
-
-    def __call__(self, state: ExponentialState, round_index: int, output: int) -> CosineSum:
-        """The weak learner whose descent starts from the omega drawn for a round and an output."""
-        setting, work = self._setting, self._setting.workspace
-        subset = setting.subsets[round_index % len(setting.subsets)]
-        omega, r, n_tiles = setting.draws[round_index, output, 0].copy(), subset.take(state.r), len(subset.tiles)
-        phase = gbrff_phase.search_phase(
-            subset.tiles, r, subset.weight, omega, subset.total_weight, state.largest_residual, work.cosine[:n_tiles],
-            work.sine[:n_tiles], work.scaled, work.circle, work.partial, work.search_threads)
-        gbrff_omega.descend_omega(
-            self._search, subset.tiles, r, subset.weight, omega, phase, self._reg_lambda, subset.total_weight,
-            self._first_length, work.scaled, work.lanes, work.partial, work.search_threads)
-        self.n_iterations += self._search.n_iterations
-        return CosineSum(omega[None], np.array([phase]), ALONE)
+if TYPE_CHECKING:  # a model that scores loads no training
+    from .fit import Callback
+    from .recipe import Recipe
 
 
 class GBRFF2Classifier(StagedClassifier):
@@ -99,7 +73,7 @@ class GBRFF2Classifier(StagedClassifier):
     0 else, and b = max(2^20, 2048 d) numbers in a block:
 
         array:  n (u d + u + (9 + 2 u) k) + 2 u m + 8 s + 24 T k d
-        blocks: n (u + (8 + 2 u) k + 8) + m ((8 + u) d + 2 u) + (8 + u) b + 24 T k d
+        blocks: n (u + 9 k + 4) + m ((8 + u) d + 2 u) + (8 + u) b + 24 T k d
 
     Sample weights take n (8 + u) more; an X that is neither float32 nor float64 is copied, in 8 n d, and where it is
     read by blocks, block by block.  `RowBlocks` and `numpy.memmap` are read by blocks: packed anew in every pass.
@@ -185,7 +159,7 @@ class GBRFF2Classifier(StagedClassifier):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
-            callback: Callback | None = None) -> Self:
+            callback: "Callback | None" = None) -> Self:
         """Learn from rows X and labels y.
 
         Parameters
@@ -207,13 +181,16 @@ class GBRFF2Classifier(StagedClassifier):
         TrainingStateError
             With `warm_start`, for a model read from a file or trained without it.
         """
+        from .fit import train
 
-        def make_search(setting: SearchSetting[TrainingWorkspace], *_: Any) -> _CosineSearch:
-            return _CosineSearch(self.reg_lambda, self.max_iter, setting)
-
-        recipe = Recipe(ExponentialLossState, TrainingWorkspace, make_search)
-        self._keep(train(self, X, y, sample_weight, eval_set, recipe, callback).fitted)
+        self._keep(train(self, X, y, sample_weight, eval_set, self._recipe(), callback))
         return self
+
+    def _recipe(self) -> "Recipe[Any]":
+        """What training does for the parameters."""
+        from .recipes import of_cosines
+
+        return of_cosines(self.reg_lambda, self.max_iter)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, NDArray[np.float64]],
                   classes: NDArray[Any] | None) -> dict[str, Any]:

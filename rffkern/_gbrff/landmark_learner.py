@@ -7,12 +7,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .._estimator.base import Fitted
-from .._fourier.landmarks import feature_units, pseudo_posterior, standardised_rows
-from .._kernels import gbrff_landmark, gbrff_phase, lbfgs
-from .fit import Boosted, FittedRounds, SearchSetting
+from .._fourier.landmarks import feature_units, pseudo_posterior
+from .._kernels import gbrff, solvers
 from .loss_states import ALONE, CosineSum, ExponentialState, LossState
-from .packed_rows import RowSource
+from .recipe import FittedRounds, LandmarkRows, SearchSetting
 from .tolerances import GRADIENT_TOLERANCE, LOSS_TOLERANCE, NOISE
 from .workspace import LandmarkWorkspace, TrainingWorkspace
 
@@ -98,12 +96,12 @@ class _Descent:
     def __init__(self, is_squared: bool, work: LandmarkWorkspace, max_iter: int, n_variables: int,
                  first_length: float) -> None:
         self._is_squared, self._work, self._first_length = is_squared, work, first_length
-        self._search = lbfgs.LBFGS(n_variables, max_iter, LOSS_TOLERANCE, GRADIENT_TOLERANCE, NOISE[work.waves.dtype])
+        self._search = solvers.LBFGS(n_variables, max_iter, LOSS_TOLERANCE, GRADIENT_TOLERANCE, NOISE[work.waves.dtype])
 
     def _descend(self, waves: Waves, basis: Double, start: Double) -> Found:
         """The landmark that the descent ends at: its coordinates where there is a basis, else its phases alone."""
         work, x = self._work, start.copy()
-        gbrff_landmark.descend_landmark(
+        gbrff.descend_landmark(
             self._search, self._is_squared, waves.waves, waves.r, waves.weight, basis, x, waves.total_weight,
             self._first_length, work.phases, work.direction, work.wave_lanes, work.wave_partial, work.search_threads)
         return Found(work.phases[: len(waves.omegas)].copy(), x if len(basis) else None, self._search.n_iterations)
@@ -148,7 +146,7 @@ class OnePhaseSearch(PhasesSearch):
     def find(self, waves: Waves, round_index: int, output: int) -> Found:
         """The phase that the descent ends at."""
         work = self._work
-        losses = [gbrff_landmark.landmark_objective(
+        losses = [gbrff.landmark_objective(
             self._is_squared, waves.waves, waves.r, waves.weight, self._basis, np.array([start]), waves.total_weight,
             self._gradient, work.phases, work.direction, work.wave_lanes, work.wave_partial, work.search_threads)
             for start in _STARTS]
@@ -168,16 +166,16 @@ class LandmarkLearner:
         """The weak learner for the residuals of a loss state."""
         setting, work = self._setting, self._setting.workspace
         subset, omegas = setting.subsets[round_index % len(setting.subsets)], setting.draws[round_index, output]
-        r = self._scale(subset.take(state.r), state.loss)
+        r = self._scale(subset.residuals_of(state), state.loss)
         tiles = work.waves[: len(subset.tiles)]
-        gbrff_landmark.make_waves(subset.tiles, omegas, tiles, work.padded_omegas, work.search_threads)
+        gbrff.make_waves(subset.tiles, omegas, tiles, work.padded_omegas, work.search_threads)
         waves = Waves(omegas, tiles, r, subset.weight, subset.total_weight)
         phases, landmark, n_iterations = self._search.find(waves, round_index, output)
         self.n_iterations += n_iterations
         if len(phases) == 1:
             return CosineSum(omegas, phases, ALONE, landmark)
-        gbrff_landmark.component_losses(self._is_squared, tiles, r, subset.weight, phases, subset.total_weight,
-                                        work.losses, work.direction, work.wave_partial, work.search_threads)
+        gbrff.component_losses(self._is_squared, tiles, r, subset.weight, phases, subset.total_weight,
+                               work.losses, work.direction, work.wave_partial, work.search_threads)
         return CosineSum(omegas, phases, pseudo_posterior(-self._temperature * work.losses), landmark)
 
 
@@ -194,23 +192,23 @@ class PhaseLearner:
         setting, work = self._setting, self._setting.workspace
         subset, omegas = setting.subsets[round_index % len(setting.subsets)], setting.draws[round_index, output]
         n_tiles = len(subset.tiles)
-        phase = gbrff_phase.search_phase(
-            subset.tiles, subset.take(state.r), subset.weight, omegas[0], subset.total_weight, state.largest_residual,
-            work.cosine[:n_tiles], work.sine[:n_tiles], work.scaled, work.circle, work.partial, work.search_threads)
+        phase = gbrff.search_phase(
+            subset.tiles, subset.residuals_of(state), subset.weight, omegas[0], subset.total_weight,
+            state.largest_residual, work.cosine[:n_tiles], work.sine[:n_tiles], work.scaled, work.circle, work.partial,
+            work.search_threads)
         return CosineSum(omegas, np.array([phase]), ALONE)
 
 
 def _drawn_landmarks(is_squared: bool, max_iter: int, setting: SearchSetting[LandmarkWorkspace],
-                     source: RowSource, rng: "np.random.Generator") -> LandmarkSearch:
+                     source: LandmarkRows, rng: "np.random.Generator") -> LandmarkSearch:
     """Landmarks that are rows, drawn by their weight."""
     n_rounds, n_outputs = setting.draws.shape[:2]
-    indices = source.weights.draw(rng, n_rounds * n_outputs)
-    rows = standardised_rows(source.X, indices, source.scaling)
+    rows = source.draw(rng, n_rounds * n_outputs)
     return DrawnLandmarks(rows.reshape(n_rounds, n_outputs, -1))
 
 
 def _learned_landmarks(is_squared: bool, max_iter: int, setting: SearchSetting[LandmarkWorkspace],
-                       source: RowSource, rng: "np.random.Generator") -> LandmarkSearch:
+                       source: LandmarkRows, rng: "np.random.Generator") -> LandmarkSearch:
     """Descents over the phases of a landmark where these are no more than its coordinates."""
     n_components, n_features = setting.draws.shape[2:]
     if n_components == 1:
@@ -224,20 +222,19 @@ _SEARCHES = {"learn": _learned_landmarks, "random": _drawn_landmarks}
 
 
 def landmark_learner(is_squared: bool, options: LandmarkOptions, setting: SearchSetting[LandmarkWorkspace],
-                     source: RowSource, rng: "np.random.Generator") -> LandmarkLearner:
+                     source: LandmarkRows, rng: "np.random.Generator") -> LandmarkLearner:
     """What fits the weak learners of a landmark family."""
     search = _SEARCHES[options.landmarks](is_squared, options.max_iter, setting, source, rng)
-    temperature = options.beta * options.rows_factor(source.weights.given_total)
+    temperature = options.beta * options.rows_factor(source.given_total)
     return LandmarkLearner(is_squared, setting, search, temperature, options.scale)
 
 
-def with_landmarks(boosted: Boosted) -> Fitted:
-    """What training leaves, the landmarks of the rounds kept among it."""
-    fitted, kept = boosted
-    return fitted._replace(attributes={**fitted.attributes, "landmarks_": landmarks_of(kept)})
+def landmarks_attribute(kept: FittedRounds) -> dict[str, Any]:
+    """The landmarks of the rounds kept, as a fitted attribute."""
+    return {"landmarks_": _landmarks_of(kept)}
 
 
-def landmarks_of(kept: FittedRounds) -> Double:
+def _landmarks_of(kept: FittedRounds) -> Double:
     """Landmarks in feature units, (n_rounds, n_features) or (n_rounds, n_outputs, n_features)."""
     n_rounds, (n_outputs, n_components, n_features) = len(kept.rounds), kept.draws.shape[1:]
     learners = [addition.learner for additions in kept.rounds for addition in additions]

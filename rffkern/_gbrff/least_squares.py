@@ -1,8 +1,7 @@
 """GBRFF with least squares: boosting of landmark kernels that fit residuals (Gautheron et al., 2019)."""
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from .._estimator.parameters import (
     CLASSES_,
     COLUMNS,
     EARLY_STOPPING_ROUNDS,
+    EVAL_LOSSES_,
     EXPANSION_,
     GAMMA,
     LEARNING_RATE,
@@ -32,21 +32,11 @@ from .._estimator.parameters import (
 )
 from .._estimator.staged import StagedClassifier, StagedRegressor
 from ..expansion import Expansion
-from .fit import Callback, Recipe, restored_rounds, staged_scores, train
-from .landmark_learner import (
-    LandmarkOptions,
-    as_printed,
-    for_any_number,
-    in_root_mean_squares,
-    landmark_learner,
-    with_landmarks,
-)
-from .loss_states import SquaredLossState
+from .kept_rounds import restored_rounds, staged_scores
 from .parameters import (
     ARGUMENTS,
     CURVES,
     CURVES_SINCE,
-    EVAL_LOSSES_,
     FEATURE_IMPORTANCES_,
     LANDMARK_MAX_ITER,
     LANDMARK_MAX_SAMPLES,
@@ -59,7 +49,10 @@ from .parameters import (
     SINCE_7_OF_CLASSIFIERS,
     loss_curves,
 )
-from .workspace import LandmarkWorkspace
+
+if TYPE_CHECKING:  # a model that scores loads no training
+    from .fit import Callback
+    from .recipe import Recipe
 
 _PARAMETERS = (
     N_LANDMARKS,
@@ -106,14 +99,6 @@ def _params_before_3(params: dict[str, Any]) -> dict[str, Any]:
 _PARAMS_BEFORE: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {3: _params_before_3}
 
 
-def _recipe(model: "GBRFFRegressor | GBRFFClassifier") -> Recipe[LandmarkWorkspace]:
-    """What training does for the parameters."""
-    scale = in_root_mean_squares if model.scale_residuals else as_printed
-    options = LandmarkOptions(model.landmarks, model.beta, for_any_number, model.max_iter, scale)
-    make_search = partial(landmark_learner, SquaredLossState.is_squared, options)
-    return Recipe(SquaredLossState, LandmarkWorkspace, make_search, model.n_components)
-
-
 class GBRFFRegressor(StagedRegressor):
     """Gradient boosting of learned landmarks for the squared error.
 
@@ -140,7 +125,7 @@ class GBRFFRegressor(StagedRegressor):
     there are several subsets and 0 else, and b = max(2^20, 2048 d) numbers in a block:
 
         array:  n (u d + 2 u + (16 + u) k) + u m (2 K + 2) + 16 s + 24 T k K d
-        blocks: n (u + (8 + u) k + 8) + m ((8 + u) d + u (2 K + 3)) + (8 + u) b + 24 T k K d
+        blocks: n (u + 8 k + 4) + m ((8 + u) d + u (2 K + 3)) + max(8 n k, (8 + u) b) + 24 T k K d
 
     Sample weights take n (8 + u) more.  `RowBlocks` and `numpy.memmap` are read by blocks: packed anew in every pass.
     The time of a landmark's descent does not depend on the number of features.
@@ -195,7 +180,7 @@ class GBRFFRegressor(StagedRegressor):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
-            callback: Callback | None = None) -> Self:
+            callback: "Callback | None" = None) -> Self:
         """Learn from rows X and targets y.
 
         Parameters
@@ -217,8 +202,16 @@ class GBRFFRegressor(StagedRegressor):
         TrainingStateError
             With `warm_start`, for a model read from a file or trained without it.
         """
-        self._keep(with_landmarks(train(self, X, y, sample_weight, eval_set, _recipe(self), callback)))
+        from .fit import train
+
+        self._keep(train(self, X, y, sample_weight, eval_set, self._recipe(), callback))
         return self
+
+    def _recipe(self) -> "Recipe[Any]":
+        """What training does for the parameters."""
+        from .recipes import of_least_squares
+
+        return of_least_squares(self)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, NDArray[np.float64]],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
@@ -251,7 +244,7 @@ class GBRFFClassifier(StagedClassifier):
     there are several subsets and 0 else, and b = max(2^20, 2048 d) numbers in a block:
 
         array:  n (u d + 2 u + (9 + u) k) + u m (2 K + 2) + 8 s + 24 T k K d
-        blocks: n (u + (8 + u) k + 8) + m ((8 + u) d + u (2 K + 3)) + (8 + u) b + 24 T k K d
+        blocks: n (u + 9 k + 4) + m ((8 + u) d + u (2 K + 3)) + (8 + u) b + 24 T k K d
 
     Sample weights take n (8 + u) more.  `RowBlocks` and `numpy.memmap` are read by blocks: packed anew in every pass.
 
@@ -307,7 +300,7 @@ class GBRFFClassifier(StagedClassifier):
         return LinearLink()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
-            callback: Callback | None = None) -> Self:
+            callback: "Callback | None" = None) -> Self:
         """Learn from rows X and labels y.
 
         Parameters
@@ -329,8 +322,16 @@ class GBRFFClassifier(StagedClassifier):
         TrainingStateError
             With `warm_start`, for a model read from a file or trained without it.
         """
-        self._keep(with_landmarks(train(self, X, y, sample_weight, eval_set, _recipe(self), callback)))
+        from .fit import train
+
+        self._keep(train(self, X, y, sample_weight, eval_set, self._recipe(), callback))
         return self
+
+    def _recipe(self) -> "Recipe[Any]":
+        """What training does for the parameters."""
+        from .recipes import of_least_squares
+
+        return of_least_squares(self)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, NDArray[np.float64]],
                   classes: NDArray[Any] | None) -> dict[str, Any]:

@@ -14,11 +14,16 @@ from .._data.row_blocks import RowBlocks
 from .._data.scaling import Scaling
 from .._data.tiles import TILE, StreamedTiles, Tiles, pack, tiled
 from .._data.weights import RowWeights
+from .._fourier.landmarks import standardised_rows
+from .row_values import FleetingResiduals, KeptResiduals, Residuals, Signs
 
-Indices = NDArray[np.intp]
+Indices = NDArray[np.integer[Any]]
 Order = slice | Indices
 
 SOURCE_ORDER = slice(None)
+
+# Tiles that states of streamed rows update at once: a whole number of strips.
+_SPAN_TILES = 1024
 
 # Returns the entries of some rows, in tiles, of an array in tiles over all rows.
 Take = Callable[[NDArray[Any]], NDArray[Any]]
@@ -32,6 +37,15 @@ class RowSource(NamedTuple):
     scaling: Scaling
     n_threads: int
 
+    @property
+    def given_total(self) -> float:
+        """Sum of the weights as they were given."""
+        return self.weights.given_total
+
+    def draw(self, rng: "np.random.Generator", n_draws: int) -> NDArray[np.float64]:
+        """Standardised rows, drawn with replacement by their weight; uses n_draws uniform numbers."""
+        return standardised_rows(self.X, self.weights.draw(rng, n_draws), self.scaling)
+
 
 class Block(NamedTuple):
     """Consecutive tiles with their weights."""
@@ -41,13 +55,20 @@ class Block(NamedTuple):
     weight: NDArray[Any]  # (n_tiles or 2, 128)
 
 
+class Span(NamedTuple):
+    """Consecutive tiles, by their place, with their weights."""
+
+    place: slice
+    weight: NDArray[Any]  # (n_tiles or 2, 128)
+
+
 class TileWeights:
     """Weights of rows in tiles.  Equal weights take two tiles only: a full one and the last."""
 
     def __init__(self, weights: RowWeights, dtype: np.dtype[Any], order: Order = SOURCE_ORDER) -> None:
         self.n_samples, self.total = weights.n_samples, weights.total
         self.n_tiles = -(-self.n_samples // TILE)
-        self.tiled = (_equal_weights(self.n_samples, dtype) if weights.is_uniform
+        self.tiled = (equal_weights(self.n_samples, dtype) if weights.is_uniform
                       else tiled(weights.each[order], dtype))
 
     def of_tiles(self, place: slice) -> NDArray[Any]:
@@ -61,13 +82,14 @@ class TileWeights:
         if n_rows == self.n_samples:
             return self.tiled, self.total
         if len(self.tiled) < self.n_tiles:
-            return _equal_weights(n_rows, self.tiled.dtype), float(n_rows)
+            return equal_weights(n_rows, self.tiled.dtype), float(n_rows)
         weight = take(self.tiled)
         # In single precision weights may all be too small to be told from 0.
         return weight, float(weight.sum(dtype=np.float64)) or 1.0
 
 
-def _equal_weights(n_rows: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+def equal_weights(n_rows: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Weights of equal rows: a full tile, and the last."""
     weight = np.ones((2, TILE), dtype)
     weight[1, (n_rows - 1) % TILE + 1 :] = 0
     return weight if n_rows > TILE else weight[1:]
@@ -76,14 +98,24 @@ def _equal_weights(n_rows: int, dtype: np.dtype[Any]) -> NDArray[Any]:
 class PackedRows:
     """Rows in tiles, to be passed over again and again.
 
-    `blocks` are the tiles with their weights.  `order` says which row of the source stands where.
+    `blocks` are the tiles with their weights, and `spans` the places of all tiles with the weights there.  `order` says
+    which row of the source stands where.
     """
 
     blocks: Iterable[Block]
+    spans: Iterable[Span]
 
     def __init__(self, n_features: int, weights: TileWeights, order: Order) -> None:
         self.n_features, self.weights, self.order = n_features, weights, order
         self.n_tiles, self.dtype = weights.n_tiles, weights.tiled.dtype
+
+    def signs(self, sign: NDArray[np.int8]) -> Any:
+        """Signs of the rows, of which places of tiles are asked."""
+        return tiled(sign[self.order], self.dtype)
+
+    def residuals(self) -> Residuals:
+        """Room for the residuals of an output."""
+        return KeptResiduals(self.n_tiles, self.dtype)
 
 
 class RowsInMemory(PackedRows):
@@ -93,6 +125,7 @@ class RowsInMemory(PackedRows):
         super().__init__(tiles.shape[1], TileWeights(weights, tiles.dtype, order), order)
         self.tiles = tiles
         self.blocks = (Block(slice(0, len(tiles)), tiles, self.weights.tiled),)
+        self.spans = (Span(slice(0, len(tiles)), self.weights.tiled),)
 
 
 class StreamedRows(PackedRows):
@@ -101,6 +134,15 @@ class StreamedRows(PackedRows):
     def __init__(self, tiles: Tiles, n_features: int, weights: TileWeights) -> None:
         super().__init__(n_features, weights, SOURCE_ORDER)
         self.blocks = _StreamedBlocks(tiles, weights)
+        self.spans = _StreamedSpans(weights)
+
+    def signs(self, sign: NDArray[np.int8]) -> Signs:
+        """Signs of the rows, in a byte each."""
+        return Signs(sign, self.dtype)
+
+    def residuals(self) -> FleetingResiduals:
+        """Residuals that are made anew, and take no memory."""
+        return FleetingResiduals(self.dtype)
 
 
 class _StreamedBlocks:
@@ -110,6 +152,17 @@ class _StreamedBlocks:
     def __iter__(self) -> Iterator[Block]:
         for place, tiles in self._tiles.blocks():
             yield Block(place, tiles, self._weights.of_tiles(place))
+
+
+class _StreamedSpans:
+    def __init__(self, weights: TileWeights) -> None:
+        self._weights = weights
+
+    def __iter__(self) -> Iterator[Span]:
+        n_tiles = self._weights.n_tiles
+        for start in range(0, n_tiles, _SPAN_TILES):
+            place = slice(start, min(start + _SPAN_TILES, n_tiles))
+            yield Span(place, self._weights.of_tiles(place))
 
 
 def pack_rows(source: RowSource, dtype: np.dtype[Any]) -> PackedRows:

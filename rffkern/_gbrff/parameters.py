@@ -9,6 +9,7 @@ from .._estimator.parameters import (
     RANDOM_STATE,
     Attribute,
     Parameter,
+    eval_sets,
     with_defaults,
 )
 
@@ -37,15 +38,7 @@ FEATURE_IMPORTANCES_ = Attribute(
     "sum over j of s_tj, divided by its sum over j.  L_t is the training loss after round t, and s_tj the sum over the "
     "cosines of round t of (amplitude omega_j)^2, with omega in units of the standard deviations of the columns.  The "
     "sum is 1, or 0 where there is no round.  Empty for a model from a file before format version 7.")
-EVAL_LOSSES_ = Attribute(
-    "eval_losses_", "dict of arrays of shape (n_rounds + 1,)",
-    "Mean losses on each set of held-out rows by its name, as eval_loss_, which is that of the first; not kept in "
-    "model files.")
-ARGUMENTS = {"eval_set": SHARED["eval_set"]._replace(
-    kind="(X, y) or (X, y, sample_weight), a list or dict of such, or None",
-    text="Held-out rows, in the forms of X and y, on which to stop early; the round of lowest loss on them is kept.  "
-         "Of several sets the first decides, and the others are watched: `eval_losses_` has the losses of all, by the "
-         'names of a dict, or as "valid_0", "valid_1" and so on.')}
+ARGUMENTS = {"eval_set": eval_sets(SHARED["eval_set"].text)}
 
 # What model files have beside the expansion, and since which format version.
 CURVES = ("train_loss_", "eval_loss_", "feature_importances_")

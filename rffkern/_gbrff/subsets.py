@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from operator import itemgetter, lt
+from operator import itemgetter, lt, methodcaller
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from .._data.row_blocks import RowBlocks
 from .._data.tiles import TILE, StreamedTiles, aligned, in_precision, pack, tiled
-from .packed_rows import Indices, PackedRows, RowsInMemory, RowSource, StreamedRows, Take, TileWeights
+from .._data.weights import RowWeights
+from .packed_rows import Indices, PackedRows, RowsInMemory, RowSource, StreamedRows, TileWeights
 
 
 class Subset(NamedTuple):
@@ -20,7 +21,7 @@ class Subset(NamedTuple):
     tiles: NDArray[Any]  # (n_tiles, n_features, 128)
     weight: NDArray[Any]  # (n_tiles or 2, 128)
     total_weight: float
-    take: Take  # from an array in tiles over all rows, the entries of the subset
+    residuals_of: Callable[[Any], NDArray[Any]]  # those of a loss state, in tiles
 
 
 class Subsets(Protocol):
@@ -33,7 +34,7 @@ class Subsets(Protocol):
 
 class Division(NamedTuple):
     """How rows are divided into subsets.  `order`, a permutation of the rows of positive weight, says which are
-    together; None keeps them in source order.
+    together, and may be sorted within subsets; None keeps them in source order.
     """
 
     n_subsets: int
@@ -44,11 +45,17 @@ class Division(NamedTuple):
         n_tiles = -(-n_rows // TILE)
         return [index * n_tiles // self.n_subsets for index in range(self.n_subsets + 1)]
 
-    def members(self, positive: Indices) -> list[Indices]:
-        """Rows of each subset, sorted, of the rows of positive weight."""
-        ordered = positive if self.order is None else positive[self.order]
-        return [np.sort(ordered[start * TILE : stop * TILE])
-                for start, stop in itertools.pairwise(self.edges(len(ordered)))]
+    def members(self, weights: RowWeights) -> list[Indices]:
+        """Rows of each subset, sorted, of the rows of positive weight: parts of one array, which may be `order`."""
+        ordered = self.order
+        if ordered is None:
+            ordered = weights.positive()
+        elif weights.has_zeros:
+            ordered = weights.positive().astype(ordered.dtype)[ordered]
+        parts = [ordered[start * TILE : stop * TILE] for start, stop in itertools.pairwise(self.edges(len(ordered)))]
+        for part in parts:
+            part.sort()
+        return parts
 
 
 class DividedRows(NamedTuple):
@@ -82,16 +89,16 @@ def _subsets_in_memory(source: RowSource, division: Division, precision: str,
         rows = RowsInMemory(tiles, weights, division.order)
     subsets = []
     for start, stop in itertools.pairwise(edges):
-        take = itemgetter(slice(start, stop))
-        n_rows = min(stop * TILE, len(X)) - start * TILE
-        subsets.append(Subset(rows.tiles[start:stop], *rows.weights.of_subset(n_rows, take), take))
+        place, n_rows = slice(start, stop), min(stop * TILE, len(X)) - start * TILE
+        weight = rows.weights.of_subset(n_rows, itemgetter(place))
+        subsets.append(Subset(rows.tiles[place], *weight, methodcaller("residuals_in", place)))
     return DividedRows(rows, subsets)
 
 
 def _streamed_subsets(source: RowSource, division: Division, dtype: np.dtype[Any]) -> tuple[DividedRows, float]:
     """Subsets that are collected from the passes over RowBlocks."""
     X, weights, scaling, n_threads = source
-    members, n_features = division.members(weights.positive()), scaling.center.size
+    members, n_features = division.members(weights), scaling.center.size
     tiles = CollectingTiles(StreamedTiles(X, scaling, dtype, n_threads, weights), members, n_features)
     tile_weights = TileWeights(weights, dtype)
     length = max(length for _, _, length in tiles.measured_blocks())
@@ -157,8 +164,8 @@ class StreamedSubsets:
             pack(self._collecting.rows_of(index), self._source.scaling, self._tiles.dtype, self._source.n_threads,
                  out=self._tiles)
             self._packed = index
-        take = partial(_taken, members)
-        return Subset(self._tiles[: -(-len(members) // TILE)], *self._weights.of_subset(len(members), take), take)
+        weight = self._weights.of_subset(len(members), partial(_taken, members))
+        return Subset(self._tiles[: -(-len(members) // TILE)], *weight, methodcaller("residuals_of", members))
 
 
 def _taken(members: Indices, values: NDArray[Any]) -> NDArray[Any]:

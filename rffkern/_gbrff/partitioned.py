@@ -1,0 +1,273 @@
+"""Training on rows in partitions, wherever these are: sums over them are added in their order.
+
+A result therefore depends on how rows are partitioned, and neither on where partitions are nor on when they answer.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._data.scaling import Scaling, no_scaling, scaling_from
+from .._data.threads import check_n_threads
+from .._data.tiles import DOUBLE, SINGLE, TILE, pack, tiled
+from .._data.weights import RowWeights
+from ..errors import InvalidInputError
+from .ground import Plan, Standing, subset_sizes
+from .loss_states import CosineSum, LossState, Products
+from .packed_rows import TileWeights
+from .partition import Behind, Command, Request, Summary
+from .subsets import Subset
+from .workspace import Sizes
+
+Double = NDArray[np.float64]
+
+
+class Engine(Protocol):
+    """Where partitions are."""
+
+    def ask(self, request: Request, which: Sequence[int]) -> list[Any]:
+        """What some of the partitions answer, in their order."""
+
+    def keep(self, which: Sequence[int]) -> None:
+        """Forget all partitions but some, which are numbered anew."""
+
+    def __len__(self) -> int:
+        """Number of partitions."""
+
+
+class Partitions:
+    """All partitions of a table, with the commands that they were given so far."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._commands: list[Command] = []
+        self._n_sent = 0
+
+    def tell(self, command: str, *arguments: Any) -> None:
+        """Give a command, which travels with the next question."""
+        self._commands.append((command, arguments))
+
+    def ask(self, query: str, *arguments: Any) -> list[Any]:
+        """What each partition answers, in their order; one that was lost and opened anew catches up first."""
+        new = Request(self._n_sent, self._commands[self._n_sent :], query, arguments)
+        answers = self._engine.ask(new, range(len(self._engine)))
+        behind = [index for index, answer in enumerate(answers) if isinstance(answer, Behind)]
+        for index, answer in zip(behind, self._engine.ask(new._replace(since=0, commands=self._commands), behind)
+                                 if behind else (), strict=True):
+            answers[index] = answer
+        self._n_sent = len(self._commands)
+        return answers
+
+    def without(self, empty: Sequence[int]) -> None:
+        """Leave out partitions that have no rows."""
+        if empty:
+            self._engine.keep([index for index in range(len(self._engine)) if index not in empty])
+
+
+class PartitionColumns:
+    """The sums over the columns of X, or over "values", the targets."""
+
+    def __init__(self, partitions: Partitions, of: str, total: float) -> None:
+        self._partitions, self._of, self.total = partitions, of, total
+
+    def column_range(self) -> tuple[Double, Double]:
+        """Smallest and largest value of each column."""
+        lows, highs = zip(*self._partitions.ask("column_range", self._of), strict=True)
+        return np.min(lows, axis=0), np.max(highs, axis=0)
+
+    def column_sums(self, unit: Double, center: Double, power: int) -> Double:
+        """Sums over rows of weight (X unit - center)^power."""
+        total = np.zeros(center.size)
+        for found in self._partitions.ask("column_sums", self._of, unit, center, power):
+            total += found
+        return total
+
+
+def _added(pairs: Sequence[Products]) -> Products:
+    """The sum of pairs, in their order."""
+    first = second = 0.0
+    for one, other in pairs:
+        first, second = first + one, second + other
+    return first, second
+
+
+class Table(NamedTuple):
+    """Partitions whose rows are checked and weighted."""
+
+    partitions: Partitions
+    summaries: list[Summary]  # of each partition
+    totals: list[float]  # sums of their weights, of mean 1
+    given_total: float
+
+    @property
+    def total(self) -> float:
+        """Sum of all weights."""
+        return math.fsum(self.totals)
+
+    @property
+    def n_rows(self) -> list[int]:
+        """Rows of each partition."""
+        return [summary.n_rows for summary in self.summaries]
+
+
+class _RemoteEvaluation(NamedTuple):
+    """A weak learner at rows elsewhere."""
+
+    learner: CosineSum
+    products: Products
+
+
+class _RemoteState:
+    """The loss state of an output on rows in partitions."""
+
+    def __init__(self, table: Table, output: int, loss: type[LossState], n_subsets: int | None) -> None:
+        self.is_squared = loss.is_squared
+        self.largest_residual = 0.0
+        self._partitions, self._total, self._output, self._loss = table.partitions, table.total, output, loss
+        self._n_subsets = n_subsets  # that its residuals are sampled from; None for rows held out
+        self._n_updates = 0
+        self._look()
+
+    @property
+    def values(self) -> Any:
+        """Predictions stay where their rows are."""
+        raise InvalidInputError("warm_start must be False where rows are in partitions, got True")
+
+    def sample(self, subset: int) -> NDArray[Any]:
+        """Residuals of a subset, which the last update brought along if it comes next."""
+        if subset != self._sampled:
+            self._look(subset)
+        return self._sample
+
+    def _look(self, subset: int | None = None) -> None:
+        if subset is None and self._n_subsets is not None:
+            subset = self._n_updates % self._n_subsets
+        losses, largest, samples = zip(*self._partitions.ask("standing", self._output, subset), strict=True)
+        self.loss, self.largest_residual = math.fsum(losses) / self._total, max(largest)
+        self._sampled = subset
+        if subset is not None:
+            self._sample = np.concatenate(samples)
+
+    def evaluate(self, learner: CosineSum) -> _RemoteEvaluation:
+        """Evaluate a weak learner at all rows; where rows are held out, that waits for the update."""
+        if self._n_subsets is None:
+            return _RemoteEvaluation(learner, (0.0, 0.0))
+        return _RemoteEvaluation(learner, _added(self._partitions.ask("products", self._output, learner)))
+
+    def step(self, evaluation: _RemoteEvaluation) -> float:
+        """The factor to add a weak learner with."""
+
+        def along(step: float) -> Products:
+            return _added(self._partitions.ask("along", self._output, evaluation.learner, step))
+
+        return self._loss.step_from(evaluation.products, along)
+
+    def update(self, evaluation: _RemoteEvaluation, step: float) -> None:
+        """Add step times a weak learner to the predictions."""
+        self._partitions.tell("advance", self._output, evaluation.learner, step)
+        self._n_updates += 1
+        self._look()
+
+
+class _SampleShape(NamedTuple):
+    """The largest subset, which is searched here."""
+
+    n_tiles: int
+    n_features: int
+    dtype: np.dtype[Any]
+
+
+class _Samples:
+    """Subsets of rows in partitions; that which was last asked for is held here."""
+
+    def __init__(self, partitions: Partitions, n_subsets: int, shape: _SampleShape, n_threads: int) -> None:
+        self._partitions, self._n_subsets, self._shape, self._n_threads = partitions, n_subsets, shape, n_threads
+        self._held: tuple[int, Subset] | None = None
+
+    def __len__(self) -> int:
+        return self._n_subsets
+
+    def __getitem__(self, index: int) -> Subset:
+        if self._held is None or self._held[0] != index:
+            self._held = index, self._fetch(index)
+        return self._held[1]
+
+    def _fetch(self, index: int) -> Subset:
+        blocks, weights = zip(*self._partitions.ask("sample", index), strict=True)
+        rows, dtype = np.concatenate(blocks), self._shape.dtype
+        values = None if weights[0] is None else np.concatenate(weights)
+        weight = TileWeights(RowWeights(len(rows), values), dtype)
+        tiles, _ = pack(rows, no_scaling(self._shape.n_features), dtype, self._n_threads)
+        return Subset(tiles, weight.tiled, weight.total, partial(_residuals, index, dtype))
+
+
+def _residuals(index: int, dtype: np.dtype[Any], state: Any) -> NDArray[Any]:
+    """Residuals of a subset, in tiles."""
+    return tiled(state.sample(index), dtype)
+
+
+class _LandmarkRows:
+    """Rows in partitions, of which landmarks are drawn."""
+
+    def __init__(self, table: Table) -> None:
+        self._partitions, self._summaries, self._totals = table.partitions, table.summaries, table.totals
+        self.given_total = table.given_total
+
+    def draw(self, rng: "np.random.Generator", n_draws: int) -> Double:
+        """Standardised rows, drawn with replacement by their weight; uses n_draws uniform numbers."""
+        ends = np.cumsum(self._totals)
+        wanted = rng.random(n_draws) * ends[-1]
+        indices = np.searchsorted(ends, wanted, side="right").clip(max=len(ends) - 1)
+        inside = wanted - (ends - self._totals)[indices]
+        numbers = [summary.number for summary in self._summaries]
+        places = [(numbers[index], weight) for index, weight in zip(indices.tolist(), inside.tolist(), strict=True)]
+        found = self._partitions.ask("drawn", places)
+        rows = np.empty((n_draws, found[0].shape[1]))
+        for index, block in enumerate(found):
+            rows[indices == index] = block
+        return rows
+
+
+class PartitionedRows:
+    """Training rows in partitions, and sets of such rows held out: a `Ground`."""
+
+    def __init__(self, table: Table, held_out: Mapping[str, Table], n_outputs: int, n_threads: int | None) -> None:
+        self._table, self._held_out, self._given_threads = table, held_out, n_threads
+        self.n_features, self.n_outputs = table.summaries[0].n_features, n_outputs
+
+    def scaling(self, standardize: bool) -> Scaling:
+        """Mean and spread of the columns."""
+        return scaling_from(PartitionColumns(self._table.partitions, "X", self._table.total), standardize)
+
+    def stand(self, plan: Plan, rng: "np.random.Generator") -> Standing:
+        """Pack the rows, divided into subsets of equal shares of the partitions by draws of `rng`."""
+        recipe, table, partitions = plan.recipe, self._table, self._table.partitions
+        n_subsets, _ = subset_sizes(plan.max_samples, sum(table.n_rows))
+        dtype: np.dtype[Any] = DOUBLE
+        if plan.precision == "single" and max(partitions.ask("longest_row", plan.scaling)) <= plan.single_length:
+            dtype = SINGLE
+        sums = zip(*partitions.ask("target_sums", recipe.loss), strict=True)
+        intercepts = np.array([recipe.loss.intercept(_added(output)) for output in sums])
+        self._start(table, plan, dtype, intercepts, n_subsets, int(rng.integers(1 << 62)) if n_subsets > 1 else 0)
+        for held_out in self._held_out.values():
+            self._start(held_out, plan, dtype, intercepts, 1, 0)
+        largest = max(sum((t + 1) * n // n_subsets - t * n // n_subsets for n in table.n_rows)
+                      for t in range(n_subsets))
+        shape = _SampleShape(-(-largest // TILE), self.n_features, dtype)
+        n_threads = check_n_threads(self._given_threads, largest * self.n_features)
+        workspace = recipe.make_workspace(shape, Sizes(recipe.n_components, n_threads, shape.n_tiles, n_threads))
+        outputs: list[Any] = [_RemoteState(table, k, recipe.loss, n_subsets) for k in range(self.n_outputs)]
+        eval_outputs: dict[str, list[Any]] = {
+            name: [_RemoteState(held_out, k, recipe.loss, None) for k in range(self.n_outputs)]
+            for name, held_out in self._held_out.items()}
+        samples = _Samples(partitions, n_subsets, shape, n_threads)
+        return Standing(outputs, eval_outputs, intercepts, samples, workspace, _LandmarkRows(table))
+
+    def _start(self, table: Table, plan: Plan, dtype: np.dtype[Any], intercepts: Double, n_subsets: int,
+               seed: int) -> None:
+        table.partitions.tell("pack", plan.scaling, dtype, n_subsets, seed)
+        table.partitions.tell("start", plan.recipe.loss, intercepts, plan.recipe.n_components)

@@ -1,0 +1,361 @@
+"""Boosted models on Dask: trained on arrays and data frames in partitions, and scored partition by partition.
+
+It needs the optional extra `dask` (pip install "rffkern[dask]"), and nothing else of the package loads it.
+"""
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._data.protocol import not_fitted
+from ._data.training_rows import named_sets
+from ._estimator.base import Model
+from ._estimator.monitor import RoundInfo
+from ._gbrff.gbrff1 import GBRFF1Classifier
+from ._gbrff.gbrff2 import GBRFF2Classifier
+from ._gbrff.least_squares import GBRFFClassifier, GBRFFRegressor
+from ._gbrff.partition import Partition, Request, open_partition
+from ._gbrff.partitioned_fit import fit_partitions
+from .errors import InvalidInputError, InvalidTypeError, TrainingStateError
+
+try:
+    import distributed
+    from dask.base import is_dask_collection
+    from dask.delayed import delayed
+except ImportError as error:
+    raise ImportError("rffkern.dask needs dask and distributed: pip install 'rffkern[dask]'") from error
+
+__all__ = [
+    "DaskGBRFF1Classifier",
+    "DaskGBRFF2Classifier",
+    "DaskGBRFFClassifier",
+    "DaskGBRFFRegressor",
+    "decision_function",
+    "predict",
+    "predict_proba",
+]
+
+
+_MORE_HELP = """
+
+    Parameters are those of `{}`, and `client`, a `dask.distributed.Client`, by default the current one.
+    `columns`, `validation_fraction` and `warm_start` are refused.  `to_local()` gives the ordinary model.
+    """
+
+# Why families have no class here.
+_ABSENT = {
+    **dict.fromkeys(("DaskFourierBoostingClassifier", "DaskFourierBoostingRegressor"),
+                    "the tables and linear functions of Fourier boosting, and its folds, need all rows in one process"),
+    **dict.fromkeys(("DaskRFFNetClassifier", "DaskRFFNetRegressor"),
+                    "RFFNet takes hundreds of steps a second, each with another batch of rows and new coefficients, "
+                    "and would wait for the network in each"),
+    **dict.fromkeys(("DaskSparseKernelClassifier", "DaskSparseKernelRegressor"),
+                    "sparse kernel machines keep a column of all rows for each basis vector, and solve with them"),
+    "DaskPBRFFClassifier": "the linear machine of PBRFF keeps the features of all rows",
+}
+
+
+class _Workers:
+    """Partitions on the workers of a cluster."""
+
+    def __init__(self, client: Any, pieces: Sequence[Any], what: str, has_labels: bool, n_threads: int | None) -> None:
+        self._client, self._what = client, what
+        self._futures: list[Any] = client.compute([
+            delayed(_opened, pure=False)(number, what, has_labels, n_threads, *piece)
+            for number, piece in enumerate(pieces)])
+        self._numbers = list(range(len(pieces)))
+
+    def __len__(self) -> int:
+        return len(self._futures)
+
+    def keep(self, which: Sequence[int]) -> None:
+        """Forget all partitions but some."""
+        self._futures, self._numbers = [self._futures[k] for k in which], [self._numbers[k] for k in which]
+
+    def ask(self, request: Request, which: Sequence[int]) -> list[Any]:
+        """What some of the partitions answer, in their order; those that were lost are opened anew by the scheduler."""
+        tasks = [self._client.submit(Partition.answer, self._futures[k], request, pure=False) for k in which]
+        try:
+            answers: list[Any] = self._client.gather(tasks)
+        except distributed.KilledWorker as error:
+            died = [self._numbers[k] for k, task in zip(which, tasks, strict=True) if task.status == "error"]
+            lost = died[0] if died else self._numbers[0]
+            raise TrainingStateError(f"partition {lost} of {self._what}X was lost with each worker that held it: give "
+                                     f"workers more memory, or make partitions smaller ({error})") from error
+        except BaseException:
+            self._client.cancel(tasks)
+            raise
+        return answers
+
+    def close(self) -> None:
+        """Leave nothing on the cluster."""
+        self._client.cancel(self._futures)
+
+
+def _opened(number: int, what: str, has_labels: bool, n_threads: int | None, *piece: Any) -> Partition:
+    """A partition, opened on a worker, whose threads it uses where no number is given."""
+    n_threads = distributed.get_worker().state.nthreads if n_threads is None else n_threads
+    return open_partition(number, what, has_labels, n_threads, *piece)
+
+
+@contextmanager
+def _client_of(client: Any) -> Iterator[Any]:
+    """A client of a cluster, that of the context where None is given."""
+    if client is None:
+        current: Any = distributed.default_client
+        try:
+            client = current()
+        except ValueError as error:
+            raise InvalidInputError("client must be a dask.distributed.Client where there is no current one, got None"
+                                    ) from error
+    if not isinstance(client, distributed.Client):
+        raise InvalidTypeError(f"client must be a dask.distributed.Client or None, got {type(client).__name__}")
+    yield client
+
+
+def _pieces(X: Any, y: Any, sample_weight: Any, what: str) -> list[tuple[Any, Any, Any]]:
+    """The partitions of a table, each with its targets and weights, not computed."""
+    columns = {"X": X, "y": y, **({} if sample_weight is None else {"sample_weight": sample_weight})}
+    for name, column in columns.items():
+        if not is_dask_collection(column) or not hasattr(column, "to_delayed"):
+            raise InvalidTypeError(f"{what}{name} must be a Dask array, data frame or series, got "
+                                   f"{type(column).__name__}: dask.array.from_array makes one")
+    found = {name: _blocks(column, f"{what}{name}") for name, column in columns.items()}
+    for name, blocks in found.items():
+        if len(blocks) != len(found["X"]):
+            raise InvalidInputError(f"{what}{name} must have as many partitions as {what}X ({len(found['X'])}), got "
+                                    f"{len(blocks)}: rechunk or repartition it")
+    weights = found.get("sample_weight", [None] * len(found["X"]))
+    return list(zip(found["X"], found["y"], weights, strict=True))
+
+
+def _blocks(collection: Any, name: str) -> list[Any]:
+    """Partitions of a collection along its rows."""
+    if getattr(collection, "ndim", 2) not in (1, 2):
+        raise InvalidInputError(f"{name} must have one or two dimensions, got {collection.ndim}")
+    if hasattr(collection, "numblocks") and len(collection.numblocks) == 2 and collection.numblocks[1] > 1:
+        collection = collection.rechunk({1: -1})  # a row lies in one partition
+    return list(np.ravel(collection.to_delayed()))
+
+
+class _DaskModel:
+    """A model that is trained on a cluster and is then an ordinary one."""
+
+    _family: ClassVar[Any]
+
+    def __init_subclass__(cls, family: Any = None) -> None:
+        if family is not None:
+            cls._family, cls.__doc__ = family, (cls.__doc__ or "") + _MORE_HELP.format(family.__name__)
+
+    def __init__(self, *args: Any, client: Any = None, **params: Any) -> None:
+        self.client = client
+        self._model = self._family(*args, **params)
+
+    def __getattr__(self, name: str) -> Any:
+        """Parameters and fitted attributes of the ordinary model."""
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self._model, name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A client stays where it is."""
+        return vars(self) | {"client": None}
+
+    def __repr__(self) -> str:
+        return "Dask" + repr(self._model)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name, those of the ordinary model and `client`."""
+        return self._model.get_params(deep) | {"client": self.client}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name and return self; InvalidInputError names one that does not exist."""
+        if "client" in params:
+            self.client = params.pop("client")
+        self._model.set_params(**params)
+        return self
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
+            callback: Callable[[RoundInfo], Any] | None = None) -> Self:
+        """Learn from the rows of all partitions.
+
+        Parameters
+        ----------
+        X : Dask array or data frame of shape (n_samples, n_features)
+            Its partitions stay on their workers, but for the sample of a round (`max_samples` rows, equal shares of all
+            partitions).  Lengths need not be known; partitions without rows take no part.
+        y, sample_weight : Dask arrays or series with the same partitions
+        eval_set : (X, y) or (X, y, sample_weight) of such collections, a list or dict of such, or None
+            As in the ordinary model.
+        callback : callable, optional
+            As in the ordinary model: called after each round with a `RoundInfo`; returning anything true ends the fit.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInputError
+            For bad parameters or rows; the message names the partition.
+        TrainingStateError
+            Where a partition is lost with each worker that holds it.
+
+        Notes
+        -----
+        The model depends on how rows are partitioned, not on the number of workers nor on what happens to them: a
+        partition that is lost is computed anew, its predictions follow from the rounds so far, and bits are the same.
+        """
+        model = copy.copy(self._model)
+        with _client_of(self.client) as client, ExitStack() as stack:
+
+            def place(piece: tuple[Any, ...], what: str) -> _Workers:
+                pieces = _pieces(piece[0], piece[1], (*piece, None)[2], what)
+                workers = _Workers(client, pieces, what, model._has_labels, model.n_threads)
+                stack.callback(workers.close)
+                return workers
+
+            sets = [] if eval_set is None else named_sets(eval_set)
+            for _, each in sets:
+                if not isinstance(each, (tuple, list)) or len(each) not in (2, 3):
+                    raise InvalidInputError("eval_set must be a tuple (X, y) or (X, y, sample_weight), or a list or "
+                                            f"dict of some, got {type(each).__name__}")
+            training = place((X, y, sample_weight), "")
+            fit_partitions(model, training, {name: place(tuple(each), "eval_set ") for name, each in sets}, callback)
+        self._model = model
+        return self
+
+    def to_local(self) -> Any:
+        """Return the trained model as an ordinary one, which needs no Dask."""
+        if not self._model.__sklearn_is_fitted__():
+            raise not_fitted(type(self).__name__)
+        return copy.copy(self._model)
+
+    def predict(self, X: Any) -> Any:
+        """Return the predictions for the rows of a Dask collection, not computed."""
+        return predict(self._model, X)
+
+
+class _DaskClassifier(_DaskModel):
+    def predict_proba(self, X: Any) -> Any:
+        """Return class probabilities for the rows of a Dask collection, not computed."""
+        return predict_proba(self._model, X)
+
+    def decision_function(self, X: Any) -> Any:
+        """Return scores of the rows of a Dask collection, not computed."""
+        return decision_function(self._model, X)
+
+
+class DaskGBRFF1Classifier(_DaskClassifier, family=GBRFF1Classifier):
+    """`GBRFF1Classifier`, trained on Dask collections."""
+
+
+class DaskGBRFF2Classifier(_DaskClassifier, family=GBRFF2Classifier):
+    """`GBRFF2Classifier`, trained on Dask collections."""
+
+
+class DaskGBRFFClassifier(_DaskClassifier, family=GBRFFClassifier):
+    """`GBRFFClassifier`, trained on Dask collections."""
+
+
+class DaskGBRFFRegressor(_DaskModel, family=GBRFFRegressor):
+    """`GBRFFRegressor`, trained on Dask collections."""
+
+
+def __getattr__(name: str) -> Any:
+    """Say what to do instead of training a family that needs all rows in one process."""
+    if name in _ABSENT:
+        raise ImportError(f"rffkern.dask has no {name}: {_ABSENT[name]}.  Train {name.removeprefix('Dask')} on a "
+                          "sample of the rows, X[chosen].compute(), and score all of them by partition: "
+                          "rffkern.dask.predict(model, X)")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def predict(model: Model, X: Any) -> Any:
+    """Return the predictions of any trained model of the package for the rows of a Dask collection, not computed.
+
+    Parameters
+    ----------
+    model : trained model
+        With `columns` of its own, if it has any: tables are mapped partition by partition.
+    X : Dask array or data frame of shape (n_samples, n_features)
+
+    Returns
+    -------
+    Dask array; of a data frame a series, or a data frame where there are several numbers in a row
+    """
+    return _scored(model, X, "predict")
+
+
+def predict_proba(model: Model, X: Any) -> Any:
+    """Return class probabilities like `predict`, shape (n_samples, n_classes)."""
+    return _scored(model, X, "predict_proba")
+
+
+def decision_function(model: Model, X: Any) -> Any:
+    """Return scores like `predict`: (n_samples,) for two classes, (n_samples, n_classes) for more."""
+    return _scored(model, X, "decision_function")
+
+
+def _scored(model: Any, X: Any, method: str) -> Any:
+    if not is_dask_collection(X):
+        raise InvalidTypeError(f"X must be a Dask array or data frame, got {type(X).__name__}")
+    model._check_fitted()
+    if not hasattr(model, method):
+        raise InvalidTypeError(f"model must have the method {method}, got {type(model).__name__}")
+    example = _example(model, method)
+    if hasattr(X, "map_partitions"):
+        columns = _columns(model, example)
+        meta = _framed(example[:0], X._meta.index[:0], method, columns)
+        return X.map_partitions(partial(_scored_frame, method, columns), model, meta=meta)
+    if X.ndim != 2:
+        raise InvalidInputError(f"X must be a 2D array (n_samples, n_features): Expected 2D array, got {X.ndim}D")
+    X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+    score = partial(_scored_block, method)
+    if example.ndim == 1:
+        return X.map_blocks(score, model, drop_axis=1, dtype=example.dtype, meta=example[:0])
+    return X.map_blocks(score, model, chunks=(X.chunks[0], example.shape[1:]), dtype=example.dtype, meta=example[:0])
+
+
+def _example(model: Any, method: str) -> NDArray[Any]:
+    """An answer for one row, of zeros, in the form of all."""
+    local = copy.copy(model)
+    local.__dict__ = {name: value for name, value in vars(model).items() if name not in ("column_map_", "columns")}
+    local.columns = None
+    found: NDArray[Any] = np.asarray(getattr(local, method)(np.zeros((1, model.expansion_.n_features))))
+    return found
+
+
+def _columns(model: Any, example: NDArray[Any]) -> list[Any] | None:
+    """Names of the columns of answers, or None for a series."""
+    if example.ndim == 1:
+        return None
+    classes = getattr(model, "classes_", None)
+    return list(range(example.shape[1])) if classes is None else classes.tolist()
+
+
+def _scored_block(method: str, block: Any, model: Any) -> NDArray[Any]:
+    """Answers for an array or a data frame, which may be empty."""
+    if not len(block):
+        return _example(model, method)[:0]
+    found: NDArray[Any] = getattr(model, method)(block)
+    return found
+
+
+def _scored_frame(method: str, columns: Sequence[Any] | None, frame: Any, model: Any) -> Any:
+    """Answers for a data frame, with its index."""
+    return _framed(_scored_block(method, frame, model), frame.index, method, columns)
+
+
+def _framed(answers: NDArray[Any], index: Any, name: str, columns: Sequence[Any] | None) -> Any:
+    """Answers as a series, or as a data frame where there are columns."""
+    import pandas as pd  # which Dask's data frames need
+
+    if columns is None:
+        return pd.Series(answers, index=index, name=name)
+    return pd.DataFrame(answers, index=index, columns=columns)
