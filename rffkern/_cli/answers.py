@@ -33,8 +33,8 @@ class Scorer(NamedTuple):
         if not len(block.X):
             return Answer(0, b"", None, None, block.done, block.rejected)
         rows = block.X if self.rows_of is None else self.rows_of(block)
-        predicted = self.model.predict(rows)
-        data = self.form.rows(predicted, self.model.predict_proba(rows) if self.proba else None, block.words)
+        predicted, proba = self.model._labels_and_proba(rows) if self.proba else (self.model.predict(rows), None)
+        data = self.form.rows(predicted, proba, block.words)
         scored = block.labels is not None
         return Answer(len(block.X), data, block.labels, predicted if scored else None, block.done, block.rejected)
 

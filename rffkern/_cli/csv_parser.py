@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from .._columns.raw import NUMERIC
 from .._data.validation import LARGEST_VALUE
+from .._kernels.scoring import read_numbers
 from .cells import Column, column_of, found_cells, reason_against, with_point
 from .csv_records import Fault, RawBlock, split_rows
 from .table import UNKNOWN, Block, Cells, Rejected, Wanted, column_label, located
@@ -16,6 +17,7 @@ from .table import UNKNOWN, Block, Cells, Rejected, Wanted, column_label, locate
 Double = NDArray[np.float64]
 
 _MISSING = ("", "NA", "N/A", "null", "NULL", "None", "?")  # what most programs write
+_IN_NUMBERS = "0123456789+-.eE \r\n"  # what separates no plain numbers
 Row = list[str]  # its cells, with the blanks around them
 
 
@@ -41,17 +43,22 @@ class CsvParser(NamedTuple):
     def _simple(self, raw: RawBlock) -> Block | None:
         """Simple records, or None where one needs a closer look.
 
-        `loadtxt` reads numbers much faster than Python does, but its messages name neither line nor column.
+        A kernel reads plain numbers, and `loadtxt` the others: much faster than Python does, but neither says where
+        one is none.
         """
         texts = words_of = _without_quotes(raw.texts)
-        if {text.count(self.delimiter) for text in texts} != {self.n_columns - 1}:
-            return None
-        if self.decimal == ",":
-            if any("." in text for text in texts):
-                return None
-            texts = [text.replace(",", ".") for text in texts]
         numeric = [k for k, cells in enumerate(self.cells) if cells.kind == NUMERIC]
-        X = self._numbers(texts, numeric)
+        X = None
+        if self.decimal == "." and numeric:  # the kernel takes no row with another number of cells
+            X = self._usable(_plain(texts, self.delimiter, self.n_columns, self._columns(numeric)), numeric)
+        if X is None:
+            if {text.count(self.delimiter) for text in texts} != {self.n_columns - 1}:
+                return None
+            if self.decimal == ",":
+                if any("." in text for text in texts):
+                    return None
+                texts = [text.replace(",", ".") for text in texts]
+            X = self._numbers(texts, numeric)
         if X is None:
             return None
         levels = {}
@@ -77,13 +84,20 @@ class CsvParser(NamedTuple):
         """Columns of numbers of simple records, or None where a cell is none."""
         if not numeric:
             return np.empty((len(texts), 0))
-        columns = [self.wanted.features[k] for k in numeric]
-        X = _loaded(texts, self.delimiter, columns)
-        gaps = np.array([self.cells[k].gaps for k in numeric])
-        if X is None and gaps.any():
-            X = _loaded(_with_nan(texts, self.delimiter), self.delimiter, columns)
+        columns = self._columns(numeric)
+        X = _loaded(texts, self.delimiter, self.n_columns, columns)
+        if X is None and any(self.cells[k].gaps for k in numeric):
+            X = _loaded(_with_nan(texts, self.delimiter), self.delimiter, self.n_columns, columns)
+        return self._usable(X, numeric)
+
+    def _columns(self, numeric: list[int]) -> list[int]:
+        return [self.wanted.features[k] for k in numeric]
+
+    def _usable(self, X: Double | None, numeric: list[int]) -> Double | None:
+        """Numbers that are all within bounds or gaps, or None."""
         if X is None:
             return None
+        gaps = np.array([self.cells[k].gaps for k in numeric])
         usable = np.abs(X) <= LARGEST_VALUE  # false for nan
         return X if usable.all() or (usable | (np.isnan(X) & gaps)).all() else None
 
@@ -192,11 +206,23 @@ class LearningParser:
 
 def _without_quotes(texts: list[str]) -> list[str]:
     """Simple records without the quotes around their cells."""
-    return [text.replace('"', "") for text in texts] if any('"' in text for text in texts) else texts
+    return [text.replace('"', "") for text in texts] if '"' in "".join(texts) else texts
 
 
-def _loaded(texts: list[str], delimiter: str, columns: Sequence[int]) -> Double | None:
+def _plain(texts: list[str], delimiter: str, n_columns: int, columns: Sequence[int]) -> Double | None:
+    """Columns of the texts, each of which has so many cells, or None where one is no plain number."""
+    if not delimiter.isascii() or delimiter in _IN_NUMBERS:
+        return None
+    places, X = np.full(n_columns, -1, dtype=np.intp), np.empty((len(texts), len(columns)))
+    places[columns] = np.arange(len(columns))
+    return X if read_numbers("".join(texts).encode("utf-8", "surrogatepass"), ord(delimiter), places, X) else None
+
+
+def _loaded(texts: list[str], delimiter: str, n_columns: int, columns: Sequence[int]) -> Double | None:
     """Columns of the texts as numbers, or None where one is none."""
+    X = _plain(texts, delimiter, n_columns, columns)
+    if X is not None:
+        return X
     try:
         X = np.loadtxt(texts, usecols=columns, ndmin=2, delimiter=delimiter, comments=None)
     except ValueError:

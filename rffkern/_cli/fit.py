@@ -46,11 +46,13 @@ def run_fit(arguments: argparse.Namespace) -> None:
     tell_identifiers(rows, path)
     model.set_params(columns=columns)
     held_out = np.zeros(len(rows.y), dtype=bool)
-    order = np.random.default_rng(arguments.seed or 0).permutation(len(rows.y))
-    held_out[order[: round(arguments.holdout * len(rows.y))]] = True
+    if arguments.holdout:
+        order = np.random.default_rng(arguments.seed or 0).permutation(len(rows.y))
+        held_out[order[: round(arguments.holdout * len(rows.y))]] = True
     rows, rest = rows.divided(held_out)
     started = time.perf_counter()
-    _train(model, choice, tables._replace(rows=rows))
+    eval_form = None if tables.eval_rows is None else choice.form_of(tables.eval_rows, columns)
+    _train(model, choice.form_of(rows, columns), eval_form, tables._replace(rows=rows))
     output, shown = ("/dev/stdout", "standard output") if arguments.output == STDIN else (arguments.output,) * 2
     save(model, output)
     say(f"trained {type(model).__name__} on {len(rows.y)} rows of {rows.X.shape[1]} columns in "
@@ -58,7 +60,7 @@ def run_fit(arguments: argparse.Namespace) -> None:
     tell_dropped(model)
     _tell_score(model, choice.form_of(rest, columns), rest, "held-out rows")
     if tables.eval_rows is not None:
-        _tell_score(model, choice.form_of(tables.eval_rows, columns), tables.eval_rows, f"rows of {tables.eval_path}")
+        _tell_score(model, eval_form, tables.eval_rows, f"rows of {tables.eval_path}")
 
 
 def _read_tables(arguments: argparse.Namespace, classifies: bool | None, choice: ColumnChoice) -> _Tables:
@@ -135,7 +137,7 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, {"None": None, "True": True, "False": False}.get(value, value)
 
 
-def _train(model: Any, choice: ColumnChoice, tables: _Tables) -> None:
+def _train(model: Any, form: Any, eval_form: Any, tables: _Tables) -> None:
     """Fit, with a progress bar of rounds, epochs or other steps."""
     rows, others = tables.rows, tables.eval_rows
     n_rounds = next((getattr(model, name) for name in ("n_estimators", "max_epochs") if hasattr(model, name)), None)
@@ -145,10 +147,10 @@ def _train(model: Any, choice: ColumnChoice, tables: _Tables) -> None:
         more: dict[str, Any] = {} if rows.weights is None else {"sample_weight": rows.weights}
         if others is not None:
             weights = () if others.weights is None else (others.weights,)
-            more["eval_set"] = (choice.form_of(others, model.columns), others.y, *weights)
+            more["eval_set"] = (eval_form, others.y, *weights)
         if n_rounds is not None:
             more["callback"] = lambda info: bar.update(info.n_rounds, note=_losses(info))
-        model.fit(choice.form_of(rows, model.columns), rows.y, **more)
+        model.fit(form, rows.y, **more)
 
 
 def _losses(info: RoundInfo) -> str:

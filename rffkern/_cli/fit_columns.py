@@ -12,6 +12,7 @@ from .._columns.raw import CATEGORY, DATE, EMPTY, NUMERIC
 from .._columns.survey import MAX_KEPT_LEVELS
 from ..errors import InvalidInputError
 from .streams import printable, say
+from .table import BLOCK_ROWS
 from .training_columns import TrainingColumn
 from .training_table import TrainingTable
 
@@ -115,21 +116,25 @@ def _n_levels(column: TrainingColumn) -> str:
 
 def tell_identifiers(rows: TrainingTable, path: str) -> None:
     """Say which columns number the rows, and are learned from by accident."""
-    found = [name for name, column, values in zip(rows.shown_names(), rows.columns, rows.X.T, strict=True)
-             if column.kind == NUMERIC and not column.n_missing and _are_numbers_of_rows(name, values)]
-    for name in found:
-        say(printable(f"{path}: column {name!r} has a number of its own for each row; --exclude leaves it out"))
+    if len(rows.X) < _FEW_ROWS:
+        return
+    ranges = zip(rows.X.min(axis=0).tolist(), rows.X.max(axis=0).tolist(), strict=True)  # in one pass over the rows
+    for name, column, values, (low, high) in zip(rows.shown_names(), rows.columns, rows.X.T, ranges, strict=True):
+        if column.kind == NUMERIC and not column.n_missing and _are_numbers_of_rows(name, values, low, high):
+            say(printable(f"{path}: column {name!r} has a number of its own for each row; --exclude leaves it out"))
 
 
-def _are_numbers_of_rows(name: str, values: NDArray[Any]) -> bool:
+def _are_numbers_of_rows(name: str, values: NDArray[Any], low: float, high: float) -> bool:
     """Whether a column holds distinct whole numbers that follow on each other, or that its name calls a mark."""
     n_rows = len(values)
-    if n_rows < _FEW_ROWS:
-        return False
-    low, high = float(values.min()), float(values.max())
     if high - low == n_rows - 1:
-        places = values - low
-        return bool((places == np.floor(places)).all() and (np.bincount(places.astype(np.intp)) == 1).all())
+        seen = np.zeros(n_rows, dtype=bool)  # as many rows as places: each has one if none is left
+        for start in range(0, n_rows, BLOCK_ROWS):
+            places = values[start : start + BLOCK_ROWS] - low
+            if (places != np.floor(places)).any():
+                return False
+            seen[places.astype(np.intp)] = True
+        return bool(seen.all())
     return _MARK.fullmatch(name) is not None and len(np.unique(values)) == n_rows
 
 

@@ -1,5 +1,6 @@
 """Labels and targets out of the words, or numbers, that a file holds."""
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -61,23 +62,30 @@ def to_labels(blocks: Sequence[NDArray[Any]], path: str) -> NDArray[Any]:
     Words become integers where all are whole numbers, else floats where all are numbers.  They stay words where one
     begins with a needless zero, or where two of them are one number written in two ways.
     """
-    labels = np.concatenate(blocks)
-    if labels.dtype.kind == "f":
-        _check_finite(labels, labels, path)
-    if labels.dtype.kind != "U" or labels.ndim > 1:
-        return labels
+    if any(block.dtype.kind != "U" or block.ndim > 1 for block in blocks):
+        labels = np.concatenate(blocks)
+        if labels.dtype.kind == "f":
+            _check_finite(labels, labels, path)
+        if labels.dtype.kind != "U" or labels.ndim > 1:
+            return labels
+        blocks = [labels]
     words = {word for block in blocks for word in block.tolist()}
     if not all(map(is_number, words)):
-        return labels
+        return np.concatenate(blocks)
     values = {word: float(word) for word in words}
-    # Block by block: a list of all words would take more memory than the numbers.
-    numbers = np.concatenate([np.array([values[word] for word in block.tolist()]) for block in blocks])
-    _check_finite(numbers, labels, path)
+    if not all(map(math.isfinite, values.values())):
+        labels = np.concatenate(blocks)
+        _check_finite(as_numbers(labels), labels, path)
     if len(set(values.values())) < len(words) or any(map(is_code, words)):
-        return labels
+        return np.concatenate(blocks)
     # Beyond 2^53 a double is not the integer that was written.
     whole = all(value.is_integer() and abs(value) < 2**53 for value in values.values())
-    return numbers.astype(np.int64 if whole else np.float64)
+    numbers = np.empty(sum(map(len, blocks)), np.int64 if whole else np.float64)
+    start = 0
+    for block in blocks:  # a list of all words would take more memory than the numbers
+        numbers[start : start + len(block)] = [values[word] for word in block.tolist()]
+        start += len(block)
+    return numbers
 
 
 def to_targets(blocks: Sequence[NDArray[Any]], path: str) -> Double:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
+from .._export import PRECISIONS, TARGETS
 from .._version import __version__
 from ..errors import FormatError, InvalidInputError
 from .streams import abandon, printable, replace_closed_streams, say
@@ -25,7 +26,6 @@ _TABLE = ".csv, .csv.gz, .npy, .npz, .parquet, .feather or .arrow file (the last
          "- or a pipe is read as .csv"
 _COLUMNS = "names or 0-based indices, with commas between; may be repeated"
 
-_TARGETS = ["c", "js", "numpy", "onnx", "sql"]
 _PREDICTORS = sorted(name for name, family in FAMILIES.items() if family.task in ("classifier", "regressor"))
 
 
@@ -118,12 +118,12 @@ def _add_export(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
                                  description="Write a model of numeric columns as a program that needs no rffkern.",
                                  epilog=_EXIT_CODES)
     export.add_argument("model", metavar="MODEL", help="model file that rffkern fit wrote")
-    export.add_argument("--to", required=True, choices=_TARGETS, metavar="TARGET",
+    export.add_argument("--to", required=True, choices=TARGETS, metavar="TARGET",
                         help="c: a C file; js: an ES module; numpy: a Python file that needs NumPy alone; onnx: an "
                              "ONNX graph; sql: one SELECT for DuckDB, SQLite and PostgreSQL")
     export.add_argument("-o", "--output", required=True, metavar="OUT", help="file to write, or - for stdout")
     export.add_argument("--name", metavar="WORD", help="what the names of C functions begin with (default: model)")
-    export.add_argument("--precision", choices=["double", "single"],
+    export.add_argument("--precision", choices=PRECISIONS,
                         help="of an ONNX graph and its rows (default: double)")
     export.add_argument("--table", metavar="NAME", help="the table that the SELECT reads (default: rows)")
     export.add_argument("--key", metavar="NAME", help="its column that tells rows apart (default: id)")

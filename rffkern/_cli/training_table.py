@@ -1,6 +1,7 @@
 """All rows of a table, held once, to train on."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from .._columns.raw import CATEGORY, DATE, EMPTY
 from .._columns.tables import RawTable
+from .._data.row_blocks import RowBlocks, block_size
 from .._estimator.registry import AUTOMATIC
 from ..errors import InvalidInputError
 from .array_table import ArrayTable
@@ -15,13 +17,14 @@ from .labels import to_labels, to_targets
 from .progress import Progress
 from .rejects import Rejects
 from .roles import Roles
+from .spool import GatheredRows, in_file, is_in_file
 from .streams import printable, say
 from .table import UNKNOWN, Cells, NamedRows, Table, Wanted, column_indices, column_label
 from .target_rule import holds_labels, told_rule
 from .training_columns import TrainingColumn, WordIndex, settled
 from .usage import UsageError
 
-_GROWTH = 8  # an array that is full grows by one part in eight, so that little of it stays unused
+_ROOM = 1.02  # for rows that are shorter in the file than the first of them
 
 
 class TrainingTable(NamedTuple):
@@ -35,8 +38,16 @@ class TrainingTable(NamedTuple):
     weights: NDArray[Any] | None = None  # of the rows
 
     def named(self) -> Any:
-        """Numbers in the form that a model learns the column names from."""
+        """Numbers in the form that a model learns the column names from; those in a file are read block by block."""
+        if is_in_file(self.X):
+            return RowBlocks(self._blocks)
         return NamedRows(self.X, self.names) if self.names else self.X
+
+    def _blocks(self) -> Iterator[Any]:
+        size = block_size(self.X.shape[1])
+        for start in range(0, len(self.X), size):
+            rows = self.X[start : start + size].view(np.ndarray)
+            yield NamedRows(rows, self.names) if self.names else rows
 
     def raw(self) -> Any:
         """The rows in the form that a column map takes; the array is used again."""
@@ -75,31 +86,6 @@ class TrainingTable(NamedTuple):
         return self._replace(X=self.X[:n_kept], y=self.y[~held_out], weights=kept), rest
 
 
-class _GrowingArray:
-    """Rows of blocks in one array, which grows in its place where the system can do that."""
-
-    def __init__(self) -> None:
-        self._rows: NDArray[Any] | None = None
-        self._n_rows = 0
-
-    def add(self, rows: NDArray[Any]) -> None:
-        """Append rows."""
-        if self._rows is None:
-            self._rows = np.empty((0, *rows.shape[1:]), rows.dtype)
-        needed = self._n_rows + len(rows)
-        if needed > len(self._rows):
-            self._rows.resize((max(needed, len(self._rows) + len(self._rows) // _GROWTH), *rows.shape[1:]),
-                              refcheck=False)
-        self._rows[self._n_rows : needed] = rows
-        self._n_rows = needed
-
-    def array(self) -> NDArray[Any]:
-        """All rows."""
-        assert self._rows is not None
-        self._rows.resize((self._n_rows, *self._rows.shape[1:]), refcheck=False)
-        return self._rows
-
-
 def read_training(table: Table, roles: Roles, classifies: bool | None, rejects: Rejects | None,
                   categorical: list[str] | None = None) -> TrainingTable:
     """All rows of a table, with labels or targets; `classifies` says which, None that they tell it.
@@ -123,6 +109,8 @@ def read_training(table: Table, roles: Roles, classifies: bool | None, rejects: 
     told = told_rule(_target_name(table, roles.target), y, has_labels) if classifies is None else None
     if told is not None:
         say(printable(f"{table.path}: {told}"))
+    if is_in_file(rows.X) and y.dtype.kind in "iuf":
+        y = in_file(y)
     names = [table.columns[j] for j in roles.features] if table.columns else None
     return TrainingTable(rows.X, y, names, rows.columns, has_labels, rows.weights)
 
@@ -173,16 +161,18 @@ def _read_rows(table: Table, roles: Roles, classifies: bool, rejects: Rejects | 
     numbers = [j for j in (roles.weight, target) if j is not None]
     wanted = Wanted([*features, *numbers], roles.target if classifies else None, reject=rejects is not None,
                     cells=[*cells, *(Cells() for _ in numbers)] if cells else cells)
-    rows, labels, weights, n_rows = _GrowingArray(), [], [], 0
+    labels, weights, n_rows = [], [], 0
     found: Sequence[Cells] = cells
     words = WordIndex()
     held = table.X if isinstance(table, ArrayTable) and table.is_held(features) and rejects is None else None
-    with Progress("reading", table.total) as bar:
+    with Progress("reading", table.total) as bar, contextlib.closing(GatheredRows()) as rows:
         for block in table.reading(wanted).blocks():
             words.place(block)
             X = block.X[:, : len(features)]
             if held is None:
-                rows.add(X)
+                n_expected = int(_ROOM * (n_rows + len(X)) * table.total / block.done) \
+                    if table.total and block.done else 0
+                rows.add(X, n_expected)
             labels.append(block.X[:, -1].copy() if target is not None else np.asarray(block.labels))
             weights.append(block.X[:, len(features)].copy() if roles.weight is not None else np.empty(0))
             n_rows += len(X)
@@ -190,11 +180,11 @@ def _read_rows(table: Table, roles: Roles, classifies: bool, rejects: Rejects | 
             if rejects is not None:
                 rejects.add(block.rejected)
             bar.update(block.done, n_rows)
-    if not n_rows:
-        refused = "" if rejects is None or not rejects.n_rows else f" that can be used; {rejects.n_rows} are rejected"
-        raise InvalidInputError(f"{table.path}: the file holds no rows below its header" if not refused
-                                else f"{table.path}: the file holds no rows{refused}")
-    X = rows.array() if held is None else held
+        if not n_rows:
+            refused = "" if rejects is None or not rejects.n_rows \
+                else f" that can be used; {rejects.n_rows} are rejected"
+            raise InvalidInputError(f"{table.path}: the file holds no rows{refused or ' below its header'}")
+        X = rows.array() if held is None else held
     asked = [each.kind == CATEGORY for each in cells] or [False] * len(features)
     return _Rows(X, labels, settled(X, found, words, asked), np.concatenate(weights) if roles.weight is not None
                  else None)
