@@ -26,7 +26,7 @@ from .errors import (
 _MODULES = {
     "ColumnMap": "_columns.column_map",
     "FourierExpansion": "expansion",
-    "KernelExpansion": "expansion",
+    "KernelExpansion": "kernel_expansion",
     "RowBlocks": "_data.row_blocks",
     "TermExpansion": "term_expansion",
     "dumps": "serialize",
@@ -42,7 +42,7 @@ _MODULES = {
 } | {family.class_name: family.module for family in _FAMILIES.values()}
 
 # Public modules, which `import rffkern` makes available without loading them.
-_SUBMODULES = ("errors", "expansion", "serialize", "term_expansion")
+_SUBMODULES = ("errors", "expansion", "kernel_expansion", "serialize", "term_expansion")
 
 __all__ = [
     "ColumnMap",
@@ -57,6 +57,8 @@ __all__ = [
     "GBRFFRegressor",
     "InvalidInputError",
     "KernelExpansion",
+    "KernelMachineClassifier",
+    "KernelMachineRegressor",
     "NotFittedError",
     "PBRFFClassifier",
     "PBRFFTransformer",

@@ -1,5 +1,6 @@
 from . import errors as errors
 from . import expansion as expansion
+from . import kernel_expansion as kernel_expansion
 from . import serialize as serialize
 from . import term_expansion as term_expansion
 from ._boosting.estimators import FourierBoostingClassifier as FourierBoostingClassifier
@@ -12,6 +13,8 @@ from ._gbrff.gbrff1 import GBRFF1Classifier as GBRFF1Classifier
 from ._gbrff.gbrff2 import GBRFF2Classifier as GBRFF2Classifier
 from ._gbrff.least_squares import GBRFFClassifier as GBRFFClassifier
 from ._gbrff.least_squares import GBRFFRegressor as GBRFFRegressor
+from ._kernel_machine.estimators import KernelMachineClassifier as KernelMachineClassifier
+from ._kernel_machine.estimators import KernelMachineRegressor as KernelMachineRegressor
 from ._pbrff.estimators import PBRFFClassifier as PBRFFClassifier
 from ._pbrff.transformer import PBRFFTransformer as PBRFFTransformer
 from ._rffnet.estimators import RFFNetClassifier as RFFNetClassifier
@@ -30,7 +33,7 @@ from .errors import NotFittedError as NotFittedError
 from .errors import RFFKernError as RFFKernError
 from .errors import TrainingStateError as TrainingStateError
 from .expansion import FourierExpansion as FourierExpansion
-from .expansion import KernelExpansion as KernelExpansion
+from .kernel_expansion import KernelExpansion as KernelExpansion
 from .serialize import dumps as dumps
 from .serialize import load as load
 from .serialize import loads as loads
@@ -50,6 +53,8 @@ __all__ = [
     "GBRFFRegressor",
     "InvalidInputError",
     "KernelExpansion",
+    "KernelMachineClassifier",
+    "KernelMachineRegressor",
     "NotFittedError",
     "PBRFFClassifier",
     "PBRFFTransformer",

@@ -5,10 +5,13 @@ from typing import Any
 from ._estimator.base import Model
 from ._estimator.links import LinearLink, SoftmaxLink
 from ._estimator.tasks import Classifier, Regressor
-from ._kernels import embedding
+from ._kernels import unfused
 from .errors import InvalidInputError
 from .expansion import Expansion
 from .term_expansion import TermExpansion
+
+# What kernels call the rules by which targets follow from scores.
+_PREDICTIONS = {"scores": "scores", "means": "exponentiated", "least": "smallest"}
 
 
 def c_functions() -> Any:
@@ -19,7 +22,7 @@ def c_functions() -> Any:
     PyCapsule
         Its functions take models of `c_model`, and need neither the interpreter nor its lock.
     """
-    return embedding.functions()
+    return unfused.functions()
 
 
 def c_model(model: Any) -> Any:
@@ -27,7 +30,7 @@ def c_model(model: Any) -> Any:
 
     Parameters
     ----------
-    model : fitted estimator of this package without a column map, or an expansion
+    model : fitted estimator of this package whose columns are numbers, or an expansion
         What it is now is copied: later fits do not change the capsule.
 
     Returns
@@ -40,23 +43,21 @@ def c_model(model: Any) -> Any:
     NotFittedError
         If the model is not fitted.
     InvalidInputError
-        If it is no model of this package, or has a column map.
+        If it is no model of this package, or has columns of categories, text or dates.
     """
     if isinstance(model, Expansion):
-        return embedding.make_model(model.arrays(), _tables(model), "function", 0, "none", 0.0, "scores")
+        return unfused.make_model(model.arrays(), _tables(model), {}, "function", 0, "none", 0.0, "scores")
     if not isinstance(model, Model):
         raise InvalidInputError("model must be a fitted estimator or an expansion of this package, "
                                 f"got {type(model).__name__}")
     model = model._snapshot()
     model._check_fitted()
-    if vars(model).get("column_map_") is not None:
-        raise InvalidInputError("model must have no column map: save it, and read the file in C")
     expansion = model.expansion_
-    arrays, tables = expansion.arrays(), _tables(expansion)
+    arrays = expansion.arrays(), _tables(expansion), _columns(vars(model).get("column_map_"))
     if isinstance(model, Classifier):
-        return embedding.make_model(arrays, tables, "classifier", len(model.classes_), *_link(model), "scores")
+        return unfused.make_model(*arrays, "classifier", len(model.classes_), *_link(model), "scores")
     kind = "regressor" if isinstance(model, Regressor) else "transformer"
-    return embedding.make_model(arrays, tables, kind, 0, "none", 0.0, _prediction(model))
+    return unfused.make_model(*arrays, kind, 0, "none", 0.0, _prediction(model))
 
 
 def _tables(expansion: Expansion) -> dict[str, Any]:
@@ -68,6 +69,20 @@ def _tables(expansion: Expansion) -> dict[str, Any]:
             "starts": expansion.table_starts, "values": values}
 
 
+def _columns(column_map: Any) -> dict[str, Any]:
+    """What is known of a column map of numbers, if there is one."""
+    if column_map is None:
+        return {}
+    from ._columns.plain import FormArrays  # which few need
+
+    frozen = column_map._fitted_map()
+    for name, column in zip(frozen.column_names(), frozen.columns, strict=True):
+        if column.forms and column.kind != "numeric":
+            raise InvalidInputError(f"model must have columns of numbers alone, got {column.kind} values in {name!r}")
+    return {"forms": FormArrays.of(frozen.columns), "neutral": frozen._neutral(),
+            "fills": [fill for column in frozen.columns for fill in column.fills]}
+
+
 def _link(model: Classifier) -> tuple[str, float]:
     """The name of the link of a classifier, and its slope."""
     link: Any = model._link()
@@ -77,8 +92,5 @@ def _link(model: Classifier) -> tuple[str, float]:
 
 
 def _prediction(model: Any) -> str:
-    """What a regressor makes of scores: the losses of Fourier boosting alone make something else of them."""
-    loss = getattr(model, "loss", None)
-    if loss == "poisson":
-        return "exponentiated"
-    return "smallest" if loss == "quantile" and model.expansion_.n_outputs == len(model._quantiles()) > 1 else "scores"
+    """What a regressor makes of scores."""
+    return _PREDICTIONS[model._target_rule()] if hasattr(model, "_target_rule") else "scores"

@@ -6,28 +6,19 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ._data.angles import AngleBound, RowParts, sum_in_order
-from ._data.centers import PackedCenters, pad_centers, pad_weights
+from ._data.angles import AngleBound, RowParts
 from ._data.cosines import PackedCosines, pack_cosines
 from ._data.pieces import row_pieces
 from ._data.threads import check_n_threads
-from ._data.validation import LARGEST_FLOAT64, check_array
-from ._kernels import packing, scoring
+from ._data.validation import LARGEST_FLOAT32, LARGEST_FLOAT64, LARGEST_VALUE, check_array
+from ._kernels import scoring
 from .errors import InvalidInputError
 
 Double = NDArray[np.float64]
 Real = NDArray[Any]  # float32 or float64
 
 # An expansion with larger numbers is scored in double precision, whatever the precision of the rows.
-_LARGEST_SINGLE = 1e30
-
-# In units of 2^-|x - z|^2, from the middle of all centers.  Farther out, single precision does not tell rows apart.
-_LARGEST_SINGLE_LENGTH = 1e3
-
-# A kernel expansion is scored in single precision if that changes its values by at most this share of the largest one.
-_SINGLE_ERROR = 1e-4
-_N_PROBES = 200  # centers at which the change is measured, about
-_FEW = 8  # rows, fewer than which are faster with vectors over the terms than with vectors over the rows
+LARGEST_SINGLE = 1e30
 
 
 class Expansion:
@@ -49,6 +40,11 @@ class Expansion:
     n_outputs: int  # values at a row
     _packed: dict[np.dtype[Any], Any]  # by dtype: the arrays as kernels read them
     _fits_single: dict[str, bool]  # one entry, once it is known
+
+    @classmethod
+    def _array_names_of_file(cls, version: int) -> tuple[str, ...]:
+        """The names of the arrays in files of some format version."""
+        return cls.array_names
 
     @classmethod
     def _arrays_of_file(cls, arrays: Mapping[str, Any], version: int) -> Mapping[str, Any]:
@@ -109,6 +105,10 @@ class Expansion:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
         raise NotImplementedError
 
+    def score_plain(self, X: Any, n_threads: int | None = None) -> Double | None:
+        """`score` for an array that a look tells to be such as `check_array` passes; None for what needs checks."""
+        return None
+
     def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None, largest: float = np.inf) -> Double:
         """`score_checked` for tiles (n_tiles, n_features, `scoring.tile_width`), 0 beyond rows, all up to `largest`."""
         raise NotImplementedError
@@ -141,7 +141,7 @@ def _frozen(name: str, given: ArrayLike, ndim: int) -> Double:
         array = np.array(given, dtype=np.float64, order="C")
     except (ValueError, TypeError) as error:
         raise InvalidInputError(f"{name} must be a finite {ndim}-D array: {error}") from error
-    if array.ndim != ndim or packing.find_unbounded(array.reshape(-1), LARGEST_FLOAT64) >= 0:
+    if array.ndim != ndim or scoring.find_unbounded(array.reshape(-1), LARGEST_FLOAT64) >= 0:
         raise InvalidInputError(f"{name} must be a finite {ndim}-D array, got shape {array.shape}"
                                 + ("" if array.ndim != ndim else " with nan or inf"))
     array.flags.writeable = False
@@ -189,7 +189,7 @@ class FourierExpansion(Expansion):
     phases: Double
     amplitudes: Double
     center: Double
-    _packed_few: dict[np.dtype[Any], tuple[Real, Real]]  # by dtype: shifts and omegas in tiles of terms, amplitudes
+    _packed_few: dict[np.dtype[Any], scoring.FewRows]  # by dtype
     _angle_bound: dict[str, AngleBound]  # one entry, once it is known
 
     def __init__(self, omegas: ArrayLike, phases: ArrayLike, amplitudes: ArrayLike, intercept: ArrayLike,
@@ -213,6 +213,11 @@ class FourierExpansion(Expansion):
             out[rows] = self._score_as_given(part, n_threads)
         return out
 
+    def score_plain(self, X: Any, n_threads: int | None = None) -> Double | None:
+        """`score` for an array of few rows, once such have been scored."""
+        packed = self._packed_few.get(X.dtype) if type(X) is np.ndarray else None
+        return None if packed is None else packed.take(X)
+
     def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None, largest: float = np.inf) -> Double:
         """`score_checked` for rows in tiles."""
         if tiles.dtype == np.float32 and not (self.fits_single() and self._angles().are_small(tiles, largest)):
@@ -228,20 +233,16 @@ class FourierExpansion(Expansion):
 
     def _score_as_given(self, X: Real, n_threads: int | None) -> Double:
         """Scores of rows in the precision of the rows."""
-        n_samples, n_features = X.shape
-        if n_samples < _FEW:
-            out = np.empty((n_samples, self.intercept.size))
-            terms, amplitudes = self._packed_few.get(X.dtype) or self._pack_few(X.dtype)
-            scoring.score_few(X, self.center, terms, amplitudes, self.intercept, out, np.empty(1 + n_features, X.dtype))
-            return out
-        return self._score_laid_out(X.reshape(n_samples, n_features, 1), n_samples, n_threads)
+        if len(X) < scoring.FEW:
+            return (self._packed_few.get(X.dtype) or self._pack_few(X.dtype)).score(X)
+        return self._score_laid_out(X.reshape(*X.shape, 1), len(X), n_threads)
 
     def _score_laid_out(self, X: Real, n_samples: int, n_threads: int | None) -> Double:
         """Scores of rows, one by one (n_samples, n_features, 1) or in tiles, in their precision."""
         packed: PackedCosines = self._packed.get(X.dtype) or self._pack(X.dtype)
         out = np.empty((n_samples, self.n_outputs))
         n_threads = check_n_threads(n_threads, n_samples * packed.omegas.size)
-        scratch = np.empty((n_threads, self.n_features * packing.TILE_ROWS), X.dtype)
+        scratch = np.empty((n_threads, self.n_features * scoring.TILE_ROWS), X.dtype)
         scoring.score_rows(X, self.center, *packed, self.intercept, out, scratch, n_threads)
         return out
 
@@ -251,7 +252,7 @@ class FourierExpansion(Expansion):
         A few stages are scored together, as outputs of one expansion that differ in how many terms they have.
         """
         total = np.tile(self.intercept, (X.shape[0], 1))
-        per_group = max(1, packing.TERM_MULTIPLES[1] // terms_per_stage) * terms_per_stage
+        per_group = max(1, scoring.TERM_MULTIPLES[1] // terms_per_stage) * terms_per_stage
         for start in range(0, self.n_terms, per_group):
             terms = slice(start, start + per_group)
             stage_of_term = np.arange(len(self.phases[terms])) // terms_per_stage
@@ -266,7 +267,7 @@ class FourierExpansion(Expansion):
 
     def _can_be_single(self) -> bool:
         """Whether single precision can hold all numbers, and tells the phases."""
-        return (all(packing.find_unbounded(array.reshape(-1), _LARGEST_SINGLE) < 0 for array in self.arrays().values())
+        return (all(scoring.find_unbounded(array.reshape(-1), LARGEST_SINGLE) < 0 for array in self.arrays().values())
                 and self._angles().phases_fit())
 
     def _angles(self) -> AngleBound:
@@ -277,7 +278,7 @@ class FourierExpansion(Expansion):
 
     def _pack(self, dtype: DTypeLike) -> PackedCosines:
         """Make and keep the terms as kernels read them."""
-        n_omegas, n_amplitudes = (-(-self.n_terms // multiple) * multiple for multiple in packing.TERM_MULTIPLES)
+        n_omegas, n_amplitudes = (-(-self.n_terms // multiple) * multiple for multiple in scoring.TERM_MULTIPLES)
         omegas, shifts = np.zeros((n_omegas, self.n_features), dtype), np.zeros(n_omegas, dtype)
         amplitudes = np.zeros((self.n_outputs, n_amplitudes), dtype)
         for rows in row_pieces(self.omegas.shape):
@@ -286,114 +287,11 @@ class FourierExpansion(Expansion):
         packed = self._packed[np.dtype(dtype)] = pack_cosines(omegas, shifts, amplitudes)
         return packed
 
-    def _pack_few(self, dtype: DTypeLike) -> tuple[Real, Real]:
+    def _pack_few(self, dtype: np.dtype[Any]) -> scoring.FewRows:
         """The same for few rows: shifts and omegas in tiles of terms."""
-        omegas, _, _, shifts, amplitudes = self._packed.get(np.dtype(dtype)) or self._pack(dtype)
-        tile = packing.TILE_ROWS
-        terms = np.zeros((1 + self.n_features, -(-len(shifts) // tile) * tile), dtype)
-        terms[0, : len(shifts)] = shifts
-        terms[1:, : len(shifts)] = omegas.T
-        terms = np.ascontiguousarray(terms.reshape(1 + self.n_features, -1, tile).transpose(1, 0, 2))
-        packed = self._packed_few[np.dtype(dtype)] = terms, amplitudes
-        return packed
-
-
-class KernelExpansion(Expansion):
-    """H(x) = intercept + sum over m of weights[m] exp(-1/2 |(x - centers[m]) * inverse_lengthscales|^2).
-
-    The arrays are kept as read-only float64 copies.  An expansion is immutable, and many threads may score it at once.
-
-    Parameters
-    ----------
-    centers : array of shape (n_terms, n_features), feature units
-    weights : array of shape (n_terms, n_outputs)
-    intercept : array of shape (n_outputs,)
-    inverse_lengthscales : array of shape (n_features,), per unit of the feature; 0 for a feature that has no
-        influence
-
-    Attributes
-    ----------
-    n_terms, n_features, n_outputs : int
-        Numbers of terms, of columns of a row, and of scores of a row.
-
-    Raises
-    ------
-    InvalidInputError
-        If an array is not finite or the shapes do not agree.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rffkern import KernelExpansion
-    >>> bump = KernelExpansion([[0.0]], [[2.0]], [1.0], [1.0])
-    >>> bump.score([[0.0], [100.0]])
-    array([[3.],
-           [1.]])
-    """
-
-    kind = "kernel_expansion"
-    array_names = ("centers", "weights", "intercept", "inverse_lengthscales")
-    _dimensions, _coefficients = (2, 2, 1, 1), "weights"
-
-    centers: Double
-    weights: Double
-    inverse_lengthscales: Double
-
-    def __init__(self, centers: ArrayLike, weights: ArrayLike, intercept: ArrayLike,
-                 inverse_lengthscales: ArrayLike) -> None:
-        super().__init__(centers, weights, intercept, inverse_lengthscales)
-
-    def _shapes(self) -> tuple[tuple[int, ...], ...]:
-        return self.centers.shape, (self.n_terms, self.n_outputs), (self.n_outputs,), (self.n_features,)
-
-    def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
-        """`score` for rows that `check_array` has passed and whose number of columns is right."""
-        return self.score_tiles(X.reshape(*X.shape, 1), len(X), n_threads)
-
-    def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None, largest: float = np.inf) -> Double:
-        """`score_checked` for rows in tiles, or one by one."""
-        single = tiles.dtype == np.float32 and self.fits_single()
-        return self._score_in(tiles, n_samples, np.dtype(np.float32 if single else np.float64), n_threads)
-
-    def _score_in(self, X: Real, n_samples: int, dtype: np.dtype[Any], n_threads: int | None) -> Double:
-        """Scores of rows, one by one (n_samples, n_features, 1) or in tiles, in a precision."""
-        middle, scale, centers, weights = self._packed.get(dtype) or self._pack(dtype)
-        n_threads = check_n_threads(n_threads, n_samples * (self.n_features + 2) * len(centers))
-        out = np.empty((n_samples, self.n_outputs))
-        scratch = np.empty((n_threads, self.n_features * packing.TILE_ROWS), dtype)
-        totals = np.empty((n_threads, self.n_outputs * packing.TILE_ROWS))
-        scoring.score_centers(X, middle, scale, centers, weights, self.intercept, out, scratch, totals, n_threads)
-        return out
-
-    def _units(self) -> tuple[Double, Double]:
-        """Middle of the centers, and the factor that brings differences from it to the units of 2^-|x - z|^2."""
-        from ._kernels import sparse_columns
-
-        scale = sparse_columns.UNIT * self.inverse_lengthscales
-        if not self.n_terms:
-            return np.zeros(self.n_features), scale
-        return 0.5 * self.centers.min(axis=0) + 0.5 * self.centers.max(axis=0), scale
-
-    def _can_be_single(self) -> bool:
-        """Whether single precision tells centers apart and scores a few of them nearly as double precision does.
-
-        The weights of smooth functions are often large and cancel, so the loss of precision is measured.
-        """
-        middle, scale = self._units()
-        with np.errstate(over="ignore"):
-            largest = max((np.sqrt(sum_in_order((((self.centers[rows] - middle) * scale) ** 2).T)).max()
-                           for rows in row_pieces(self.centers.shape)), default=0.0)
-        if not (largest < _LARGEST_SINGLE_LENGTH and np.abs(self.weights).max(initial=0) < _LARGEST_SINGLE):
-            return False
-        rows = np.ascontiguousarray(self.centers[:: self.n_terms // _N_PROBES + 1])
-        exact, rounded = (self._score_in(rows.reshape(*rows.shape, 1), len(rows), np.dtype(dtype), None)
-                          for dtype in (np.float64, np.float32))
-        return bool((np.abs(rounded - exact) <= _SINGLE_ERROR * np.abs(exact - self.intercept).max(axis=0, initial=0))
-                    .all())
-
-    def _pack(self, dtype: np.dtype[Any]) -> PackedCenters:
-        """Make and keep the centers and weights as kernels read them."""
-        middle, scale = self._units()
-        centers = pad_centers((self.centers - middle) * scale, dtype)
-        packed = self._packed[dtype] = PackedCenters(middle, scale, centers, pad_weights(self.weights.T, len(centers)))
-        return packed
+        omegas, _, _, shifts, amplitudes = self._packed.get(dtype) or self._pack(dtype)
+        terms = np.zeros((1 + self.n_features, -(-len(shifts) // scoring.TILE_ROWS), scoring.TILE_ROWS), dtype)
+        terms.reshape(1 + self.n_features, -1)[:, : len(shifts)] = np.vstack([shifts, omegas.T])
+        limit = LARGEST_VALUE if dtype == np.float64 else min(LARGEST_FLOAT32, self._angles().largest_value)
+        few = scoring.FewRows(self.center, terms.transpose(1, 0, 2).copy(), amplitudes, self.intercept, limit)
+        return self._packed_few.setdefault(dtype, few)

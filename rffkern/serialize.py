@@ -41,7 +41,7 @@ Buffer = bytes | bytearray | memoryview
 _SINCE_COLUMNS = 4  # the format version
 _MAP_FAMILY, _MAP_CLASS = "column_map", "ColumnMap"
 _EXPANSIONS = {  # the classes of expansions by their names in files, and where they are
-    "fourier_expansion": ("expansion", "FourierExpansion"), "kernel_expansion": ("expansion", "KernelExpansion"),
+    "fourier_expansion": ("expansion", "FourierExpansion"), "kernel_expansion": ("kernel_expansion", "KernelExpansion"),
     "term_expansion": ("term_expansion", "TermExpansion")}
 _CHOSEN = "auto"  # the parameter columns of a model that may have a map or none
 
@@ -329,7 +329,7 @@ def _build(contents: Contents, n_bytes: int) -> Any:
 
 def _build_expansion(form: type[Expansion], arrays: Mapping[str, Double], version: int,
                      more: tuple[str, ...] = ()) -> Expansion:
-    expected = form.array_names + more
+    expected = form._array_names_of_file(version) + more
     require(tuple(arrays) == expected, f"the family must have arrays {expected}, got {shown(tuple(arrays))}")
     arrays = form._arrays_of_file(arrays, version)
     expansion = form(*(arrays[name] for name in form.array_names))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ._kernels import term_scoring
+from ._kernels import boosting
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -95,7 +95,7 @@ def reachable_values(columns: Double, thresholds: Double, tables: Iterable[Doubl
 
 
 def pack_tables(table_columns: Double, thresholds: Double, layout: TableLayout,
-                values: NDArray[np.float32]) -> term_scoring.Tables:
+                values: NDArray[np.float32]) -> boosting.Tables:
     """The tables as kernels read them."""
     coded, starts, edges, columns, cuts = _code(table_columns.astype(np.int32), thresholds)
     singles = rounded_down(edges)
@@ -108,7 +108,7 @@ def pack_tables(table_columns: Double, thresholds: Double, layout: TableLayout,
     units = np.where(later, layout.steps, layout.starts[-1] + 1).min(axis=1)
     units[firsts == depth] = 0
     steps = np.where(np.arange(depth) < firsts[:, None], steps, steps // np.maximum(units, 1)[:, None])
-    return term_scoring.Tables(
+    return boosting.Tables(
         coded, starts, singles, edges, _across(columns, np.int32, 0), _across(cuts, np.int8, 127),
         _across(steps, np.uint8, 0), _across(firsts, np.uint8, 0)[0], _across(units, np.int32, 0)[0],
         layout.starts, values)
@@ -117,7 +117,7 @@ def pack_tables(table_columns: Double, thresholds: Double, layout: TableLayout,
 def _across(values: NDArray[Any], dtype: Any, filling: int) -> NDArray[Any]:
     """Levels one after the other, of tables padded to what kernels take together."""
     values = values.reshape(len(values), -1)
-    padded = np.full((values.shape[1], -(-len(values) // term_scoring.CHUNK) * term_scoring.CHUNK), filling, dtype)
+    padded = np.full((values.shape[1], -(-len(values) // boosting.CHUNK) * boosting.CHUNK), filling, dtype)
     padded[:, : len(values)] = values.T
     return padded
 
@@ -146,7 +146,7 @@ def _code(columns: NDArray[np.int32],
     is_new = new_column | (np.diff(threshold, prepend=np.nan) != 0)
     edge = np.cumsum(is_new) - 1  # of each question, among the distinct ones
     first = np.maximum.accumulate(np.where(new_column, edge, 0))
-    cut = (edge - first) % term_scoring.MAX_EDGES
+    cut = (edge - first) % boosting.MAX_EDGES
     new_coded = is_new & (cut == 0)
     place = np.cumsum(new_coded) - 1
     coded = column[new_coded]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._data.threads import check_n_threads
-from ._kernels import term_scoring
+from ._kernels import boosting
 from .errors import InvalidInputError
 from .expansion import Expansion, FourierExpansion
 from .table_layout import TableLayout, pack_tables, reachable_values
@@ -15,7 +15,7 @@ from .table_layout import TableLayout, pack_tables, reachable_values
 Double = NDArray[np.float64]
 Real = NDArray[Any]  # float32 or float64
 
-_MAX_DEPTH = term_scoring.MAX_SCORED_DEPTH
+_MAX_DEPTH = boosting.MAX_SCORED_DEPTH
 _SINCE_CELLS = 6  # the format version
 
 # Tables of which the largest value lies between these powers of two are kept in single precision as they are.
@@ -25,7 +25,7 @@ _LEAST_EXPONENT, _LARGEST_EXPONENT = -60, 100
 class _PackedTables(NamedTuple):
     """Tables as kernels read them, and the unit of their values."""
 
-    tables: term_scoring.Tables
+    tables: boosting.Tables
     unit: float
 
 
@@ -131,7 +131,7 @@ class TermExpansion(Expansion):
 
     def bound(self) -> Double:
         """What no score exceeds in magnitude, shape (n_outputs,)."""
-        lines = term_scoring.LARGEST_SLOPE_PART * (self.slopes != 0).sum(axis=0)
+        lines = boosting.LARGEST_SLOPE_PART * (self.slopes != 0).sum(axis=0)
         largest = np.maximum.reduceat(np.abs(self.table_values), self.table_starts[:-1], axis=0)
         return super().bound() + lines + largest.sum(axis=0, dtype=np.float64)
 
@@ -143,6 +143,11 @@ class TermExpansion(Expansion):
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
         return self._with_tables(self._cosines.score_checked(X, n_threads), X.reshape(*X.shape, 1), n_threads)
 
+    def score_plain(self, X: Any, n_threads: int | None = None) -> Double | None:
+        """`score` for an array of few rows, once such have been scored."""
+        scores = self._cosines.score_plain(X)
+        return None if scores is None else self._with_tables(scores, X.reshape(*X.shape, 1), n_threads)
+
     def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None, largest: float = np.inf) -> Double:
         """`score_checked` for rows in tiles, all numbers up to `largest`."""
         return self._with_tables(self._cosines.score_tiles(tiles, n_samples, n_threads, largest), tiles, n_threads)
@@ -150,13 +155,13 @@ class TermExpansion(Expansion):
     def _with_tables(self, scores: Double, rows: Real, n_threads: int | None) -> Double:
         """The scores of the cosines with those of the tables added; rows one by one or in tiles."""
         if self._has_slopes:
-            term_scoring.score_lines(rows, self.center, self.slopes, scores)
+            boosting.score_lines(rows, self.center, self.slopes, scores)
         if len(self.table_columns):
             packed, unit = self._packed.get(rows.dtype) or self._pack()
             n_threads = check_n_threads(n_threads, len(scores) * self.table_columns.size)
             sums = scores if unit == 1 else np.zeros_like(scores)
             scratch = np.empty((n_threads, packed.scratch_size(len(scores))), np.int8)
-            term_scoring.score_tables(rows, packed, sums, scratch, n_threads)
+            boosting.score_tables(rows, packed, sums, scratch, n_threads)
             if unit != 1:
                 scores += unit * sums
         return scores

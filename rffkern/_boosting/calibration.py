@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .._data.tiles import TILE
 from .._data.weights import weighted_quantile
-from .._kernels import boost_losses
+from .._kernels import boosting
 from .losses import Problem
 from .member import Member
 from .rows import Layout
@@ -26,7 +26,7 @@ def inverse_temperature(members: Sequence[Member], layouts: Sequence[Layout], pr
     This is temperature scaling (Guo, Pleiss, Sun and Weinberger, 2017, "On calibration of modern neural networks",
     section 4.2) with one factor for all members, told from rows that each has not learned from.
     """
-    if problem.kernel not in (boost_losses.LOGISTIC, boost_losses.SOFTMAX):
+    if problem.kernel not in (boosting.LOGISTIC, boosting.SOFTMAX):
         return 1.0
     rows, held = _held_out(members, layouts, weights)
     weight = np.zeros(held.shape[1], dtype=np.float32)
@@ -39,8 +39,8 @@ def inverse_temperature(members: Sequence[Member], layouts: Sequence[Layout], pr
     low, high = np.log(_LEAST), -np.log(_LEAST)
     for _ in range(_N_HALVINGS):
         factor = float(np.exp((low + high) / 2))
-        slope, _ = boost_losses.step_slopes(problem.kernel, problem.parameters, zeros, held, factor, targets, weight,
-                                            held.shape[1])
+        slope, _ = boosting.step_slopes(problem.kernel, problem.parameters, zeros, held, factor, targets, weight,
+                                        held.shape[1])
         if slope - prior * (factor - 1) > 0:
             low = np.log(factor)
         else:
@@ -56,7 +56,7 @@ def quantile_shifts(members: Sequence[Member], layouts: Sequence[Layout], proble
     quantile regression").  Departure: rows held out by one member stand for rows that none has seen.
     """
     shifts = np.zeros(len(problem.intercept))
-    if problem.kernel == boost_losses.QUANTILE:
+    if problem.kernel == boosting.QUANTILE:
         rows, held = _held_out(members, layouts, weights)
         if len(rows):
             shifts[:] = [weighted_quantile(-scores.astype(np.float64), weights[rows], float(quantile))

@@ -1,9 +1,7 @@
-"""Members side by side on threads, and the function that they make together."""
+"""The function that members make together."""
 
 import math
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,33 +15,6 @@ from .kinds import Line, Pair, Table
 from .member import Member
 
 Double = NDArray[np.float64]
-
-# Seconds after which the main thread looks at signals while members are trained beside it, and seconds that it waits
-# for them to end after one.  A thread ends after its round, which may take longer on many rows.
-_LOOK, _FAREWELL = 0.1, 0.2
-
-
-def in_threads(jobs: Sequence[Callable[[], Member]], n_threads: int, stop: threading.Event) -> list[Member]:
-    """Results of the jobs, in their order.  Where one fails, or a signal comes, `stop` tells the others to end."""
-    if n_threads == 1 or len(jobs) == 1:
-        return [job() for job in jobs]
-    pool = ThreadPoolExecutor(n_threads)
-    running: set[Future[Member]] = set()
-    try:
-        futures = [pool.submit(job) for job in jobs]
-        running = {*futures}
-        while running:
-            done, running = wait(running, _LOOK, FIRST_EXCEPTION)
-            for future in done:
-                future.result()  # raises where the job has
-        return [future.result() for future in futures]
-    except BaseException:
-        stop.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-        wait([future for future in running if not future.cancelled()], _FAREWELL)
-        raise
-    finally:
-        pool.shutdown(wait=False)
 
 
 class Ensemble(NamedTuple):

@@ -1,28 +1,26 @@
 """Fourier boosting: a classifier and a regressor that need no tuning."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._columns.column_map import ColumnMap
 from .._data.arguments import Choice, Number, RandomSource
 from .._estimator.base import Model
 from .._estimator.links import LARGEST_LOG, SoftmaxLink
 from .._estimator.parameters import CLASS_WEIGHT, CLASSES_, Parameter, with_defaults
 from .._estimator.staged import StagedClassifier, StagedRegressor
-from .._estimator.warm_start import state_to_continue
-from .._kernels import boost_losses
 from ..errors import InvalidInputError
 from ..expansion import Expansion
 from ..term_expansion import TermExpansion
-from .counts import as_counts
-from .fit import Callback, Pace, train
 from .insight import Insight
-from .losses import ClassLoss, CountLoss, ValueLoss
 from .parameters import ARGUMENTS, ATTRIBUTES, MAX_MEMBERS, PARAMETERS, Quantiles
 from .stages import check_rounds
+
+if TYPE_CHECKING:  # a model that scores loads no training
+    from .._columns.column_map import ColumnMap
+    from .fit import Callback
 
 Double = NDArray[np.float64]
 
@@ -33,14 +31,17 @@ class _FourierBoosting(Insight, Model):
     _expansion_form = TermExpansion
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "member_counts_", "term_rounds_")
     _arguments = ARGUMENTS
+    _watches = True
 
     _params_before = {6: with_defaults(warm_start=False)}
 
     n_members: int | None
     warm_start: bool
 
-    def _automatic_map(self, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> ColumnMap:
+    def _automatic_map(self, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> "ColumnMap":
         """The map that `columns="auto"` stands for."""
+        from .._columns.column_map import ColumnMap
+
         return ColumnMap(("standard", "rank"))
 
     @classmethod
@@ -79,9 +80,9 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
 
     Notes
     -----
-    Peak memory of `fit` beside X, in bytes, for n rows, d columns after mapping, e of them with codes (d without a map,
-    and with one a form of each column), k outputs (1 for two classes), M members of which t are trained at once, and
-    m = `max_samples`, at most n:
+    Peak memory of `fit` beside X, in bytes, for n rows with those of `eval_set`, d columns after mapping, e of them
+    with codes (d without a map, and with one a form of each column), k outputs (1 for two classes), M members of which
+    t are trained at once, and m = `max_samples`, at most n:
 
         array:  n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
         blocks: n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
@@ -128,7 +129,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
         return SoftmaxLink()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
-            callback: Callback | None = None) -> Self:
+            callback: "Callback | None" = None) -> Self:
         """Learn from rows X and labels y.
 
         Parameters
@@ -150,13 +151,9 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
         TrainingStateError
             With `warm_start`, for a model read from a file or trained without it.
         """
-        before = state_to_continue(self)
-        training = self._check_training(X, y, sample_weight, eval_set)
-        n_classes = training.rows.n_classes
-        pace = Pace(1.0, 1.0, 0.01) if n_classes == 2 else Pace(2.0, 4.0, 0.01)
-        handed_over = [training]  # so that training can let go of mapped rows
-        del training
-        self._keep(train(self, handed_over.pop(), ClassLoss(n_classes), pace, callback, before))
+        from .tasks import fit_classes
+
+        self._keep(fit_classes(self, X, y, sample_weight, eval_set, callback))
         return self
 
 
@@ -176,9 +173,9 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
 
     Notes
     -----
-    Peak memory of `fit` beside X, in bytes, for n rows, d columns after mapping, e of them with codes (d without a map,
-    and with one a form of each column), k targets, M members of which t are trained at once, and m = `max_samples`,
-    at most n:
+    Peak memory of `fit` beside X, in bytes, for n rows with those of `eval_set`, d columns after mapping, e of them
+    with codes (d without a map, and with one a form of each column), k targets, M members of which t are trained at
+    once, and m = `max_samples`, at most n:
 
         array:  n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
         blocks: n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
@@ -235,7 +232,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
-            callback: Callback | None = None) -> Self:
+            callback: "Callback | None" = None) -> Self:
         """Learn from rows X and targets y.
 
         Parameters
@@ -257,22 +254,9 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         TrainingStateError
             With `warm_start`, for a model read from a file or trained without it.
         """
-        before = state_to_continue(self)
-        training = self._check_training(X, y, sample_weight, eval_set)
-        loss: Any = CountLoss()
-        if self.loss == "poisson":
-            training = as_counts(training)
-        else:
-            kernels = {"squared": (boost_losses.SQUARED, (0.0,)), "huber": (boost_losses.HUBER, (self.delta,)),
-                       "quantile": (boost_losses.QUANTILE, self._quantiles())}
-            loss = ValueLoss(*kernels[self.loss])
-            if self.loss == "quantile" and len(self._quantiles()) > 1 and training.rows.values.shape[1] > 1:
-                raise InvalidInputError("y must be one target for several quantiles, got "
-                                        f"{training.rows.values.shape[1]}")
-        pace = Pace(2.0, 4.0, 0.05) if self.loss == "quantile" else Pace(1.0, 2.0, 0.05)
-        handed_over = [training]  # so that training can let go of mapped rows
-        del training
-        self._keep(train(self, handed_over.pop(), loss, pace, callback, before))
+        from .tasks import fit_targets
+
+        self._keep(fit_targets(self, X, y, sample_weight, eval_set, callback))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:

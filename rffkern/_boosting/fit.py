@@ -15,16 +15,17 @@ from .._data.threads import check_n_threads
 from .._data.training_rows import LabelledRows, Training
 from .._estimator.base import Fitted
 from .._estimator.monitor import RoundInfo
-from .._estimator.warm_start import RowPrints, fixed_params
+from .._estimator.warm_start import RowPrints, fixed_params, marks_of_sets
 from ..errors import InvalidInputError
 from .calibration import inverse_temperature, quantile_shifts
-from .ensemble import Ensemble, in_threads, to_ensemble
+from .ensemble import Ensemble, to_ensemble
 from .kinds import Kind, Lines, Tables, Waves
 from .losses import Loss, Problem
 from .member import Member, Standing, train_member
 from .progress import Told
 from .rows import Columns, Layout, partition
 from .rules import Rules, rules
+from .side_by_side import in_threads
 from .state import Losses, State
 
 Double = NDArray[np.float64]
@@ -79,6 +80,7 @@ class _Work(NamedTuple):
     weights: Double
     rules: Rules
     pace: Pace
+    watched: Sequence[Layout]  # rows that decide nothing, set by set
 
 
 def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callback: Callback | None,
@@ -89,9 +91,10 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
     """
     if callback is not None and not callable(callback):
         raise InvalidInputError(f"callback must be callable or None, got {type(callback).__name__}")
-    names, data, evaluation, center, scale, _, classes, _, column_map = training
-    del training
-    parts = [data] if evaluation is None else [data, evaluation]
+    names, data, _, center, scale, _, classes, watched, column_map = training
+    set_marks, set_names = marks_of_sets(training), [name for name, _ in watched] or ["valid_0"]
+    parts = [data, *(rows for _, rows in watched)]
+    del training, watched
     n_features = data.X.shape[1]
     sources, forms, scaling = np.arange(n_features), None, no_scaling(n_features)
     if column_map is None:
@@ -102,30 +105,33 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
     columns = Columns.of(parts, scaling, sources, forms)
     weights = np.concatenate([part.weights.each for part in parts])
     targets = np.concatenate([np.atleast_2d(_targets(part)) for part in parts], axis=1)
-    learned = data.weights.positive()
-    evaluated = None if evaluation is None else len(data.weights.each) + evaluation.weights.positive()
+    starts = np.cumsum([0, *(part.X.shape[0] for part in parts)])
+    learned, *sets = (start + part.weights.positive() for start, part in zip(starts[:-1], parts, strict=True))
+    n_deciding = starts[min(2, len(parts))]
     prints = None
     if model.warm_start:
         learned_rows, given_rows = slice(data.X.shape[0]), slice(data.X.shape[0], None)
         prints = RowPrints.of(
             data.X.shape[0], [columns.sources, columns.bins.columns, *columns.values[:, learned_rows]],
             targets[:, learned_rows], [weights[learned_rows]],
-            [weights[given_rows], *targets[:, given_rows], *columns.values[:, given_rows]], classes is not None)
+            [set_marks, weights[given_rows], *targets[:, given_rows], *columns.values[:, given_rows]],
+            classes is not None)
         if before is not None:
             before.prints.check(prints)
-    del data, evaluation, parts  # mapped rows, that only the callers hold now, take twice what columns take
-    work = _Work(columns, loss.problem(targets, weights), weights, _settled(model, len(learned)), pace)
+    del data, parts  # mapped rows, that only the callers hold now, take twice what columns take
+    work = _Work(columns, loss.problem(targets, weights[:n_deciding]), weights, _settled(model, len(learned)), pace,
+                 [Layout.of_watched(rows) for rows in sets[1:]])
     del targets
-    layouts, starts = (before.layouts, before.standings) if before is not None else _begun(
-        work, learned, evaluated, np.random.default_rng(model.random_state))
-    members = _Members(work, model, callback).train(layouts, starts)
+    layouts, standings = (before.layouts, before.standings) if before is not None else _begun(
+        work, learned, sets[0] if sets else None, np.random.default_rng(model.random_state))
+    members = _Members(work, model, callback).train(layouts, standings)
     factor, shifts = (each(members, layouts, work.problem, weights) for each in (inverse_temperature, quantile_shifts))
     intercept = factor * (center + scale * (work.problem.intercept + shifts))
     ensemble = to_ensemble(members, columns.bins, scaling, intercept, factor * scale)
     used = np.unique(sources)  # a map leaves out columns that tell nothing
     importances = np.zeros(n_features)
     importances[used] = _importances(members, len(used))
-    attributes = _attributes(members, ensemble) | {"feature_importances_": importances}
+    attributes = _attributes(members, ensemble, set_names) | {"feature_importances_": importances}
     state = None
     if prints is not None:
         standings = [member.standing for member in members if member.standing is not None]  # of all
@@ -197,15 +203,15 @@ class _Members:
 
     def _one(self, index: int, layout: Layout, start: Standing) -> Member:
         work, model = self._work, self._model
-        state = State(work.columns, work.problem, work.weights, layout)
+        state, *watched = (State(work.columns, work.problem, work.weights, each) for each in (layout, *work.watched))
         kinds: dict[str, Kind] = {
             "waves": Waves(work.columns, work.rules, work.pace.waves * work.rules.pair_rate, work.pace.ridge,
                            model.max_samples or len(work.weights)),
             "tables": Tables(work.columns, work.rules, work.pace.tables * work.rules.table_rate)}
         if "lines" in model.kinds:
             kinds["lines"] = Lines(work.columns, state, work.pace.waves * work.rules.pair_rate)
-        member = train_member(state, [kinds[name] for name in model.kinds], model.n_estimators, work.rules.patience,
-                              start, partial(self._goes_on, index))
+        member = train_member(state, watched, [kinds[name] for name in model.kinds], model.n_estimators,
+                              work.rules.patience, start, partial(self._goes_on, index))
         self._told.ended(index)
         return member if model.warm_start else member._replace(standing=None)
 
@@ -235,12 +241,14 @@ def _importances(members: Sequence[Member], n_sources: int) -> Double:
     return found / max(found.sum(), 1e-300)
 
 
-def _attributes(members: Sequence[Member], ensemble: Ensemble) -> dict[str, Any]:
+def _attributes(members: Sequence[Member], ensemble: Ensemble, set_names: Sequence[str]) -> dict[str, Any]:
     """What is kept of members beside their terms."""
     longest = max(len(member.curve) for member in members)
-    curves = np.array([[*member.curve, *[member.curve[-1]] * (longest - len(member.curve))] for member in members])
+    rows = [[(losses.learned, losses.held_out, *losses.watched) for losses in member.curve] for member in members]
+    train_loss, *held_out = np.array([[*row, *row[-1:] * (longest - len(row))] for row in rows]).mean(axis=0).T
     n_rounds = np.array([len(member.taken) for member in members])
     return {"n_estimators_": longest - 1, "n_members_": len(members),
             "member_counts_": (n_rounds[:, None] >= np.arange(longest)).sum(axis=0).astype(np.float64),
-            "train_loss_": curves[:, :, 0].mean(axis=0), "eval_loss_": curves[:, :, 1].mean(axis=0),
+            "train_loss_": train_loss.copy(), "eval_loss_": held_out[0].copy(),
+            "eval_losses_": dict(zip(set_names, map(np.copy, held_out), strict=True)),
             "term_rounds_": ensemble.rounds}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.tiles import TILE
-from .._kernels import boost_pairs, boost_tables, lbfgs
+from .._kernels import boosting, solvers
 from .rows import Columns
 from .rules import Rules
 from .state import State
@@ -80,6 +80,9 @@ class Kind(Protocol):
 
     def fit(self, state: State, rng: "np.random.Generator") -> Any:
         """A term for the slopes of the loss, or None where there is none; it stands in the state's directions."""
+
+    def show(self, term: Any, state: State) -> None:
+        """Write what a term gives at every row into the directions of a state."""
 
     def take(self, term: Any, step: float) -> None:
         """Count a term that a round has taken with a step."""
@@ -154,7 +157,7 @@ class Waves(_DrawsColumns):
         self._descent_tiles = max(1, max_samples // TILE)
         self._sources = columns.sources
         self._chances = _Chances(columns.n_sources)
-        self._searches: dict[int, lbfgs.LBFGS] = {}
+        self._searches: dict[int, solvers.LBFGS] = {}
         self._scratch = np.empty(0, dtype=np.float32)
 
     def fit(self, state: State, rng: "np.random.Generator") -> Pair | None:
@@ -165,8 +168,8 @@ class Waves(_DrawsColumns):
         omegas = rng.standard_normal(chosen.shape) * chosen * spread[:, None]
         reg_lambdas = self._reg_lambda / 2 ** (scales / 2)
         block = min(_BLOCK_TILES, n_tiles)
-        sums = np.empty(boost_pairs.sums_size(len(self._sources), len(state.scores)))
-        best = boost_pairs.choose_pair(
+        sums = np.empty(boosting.sums_size(len(self._sources), len(state.scores)))
+        best = boosting.choose_pair(
             state.columns, state.gradient, state.wave_weight, omegas, reg_lambdas, self._ridge,
             int(rng.integers(n_tiles - block + 1)), block, np.empty(_N_CANDIDATES), np.empty_like(self._sources), sums)
         subset = np.flatnonzero(chosen[best])
@@ -174,22 +177,26 @@ class Waves(_DrawsColumns):
         part = min(self._descent_tiles, n_tiles)
         amplitudes = np.zeros((2, len(state.scores)))
         if not self._scratch.size:  # for all columns, of which memory is taken for those that are used
-            self._scratch = np.empty(boost_pairs.scratch_size(len(self._sources), part), dtype=np.float32)
-        boost_pairs.descend_pair(
+            self._scratch = np.empty(boosting.scratch_size(len(self._sources), part), dtype=np.float32)
+        boosting.descend_pair(
             self._search(len(subset)), state.columns, state.gradient, state.wave_weight, subset, omega,
             reg_lambdas[best], self._ridge, int(rng.integers(n_tiles - part + 1)), part,
             _FIRST_STEP * math.sqrt(omega @ omega), amplitudes, self._scratch, sums)
-        boost_pairs.evaluate_pair(state.columns, subset, omega, amplitudes, state.directions)
-        return Pair(subset, omega, amplitudes) if amplitudes.any() else None
+        pair = Pair(subset, omega, amplitudes)
+        self.show(pair, state)
+        return pair if amplitudes.any() else None
+
+    def show(self, term: Pair, state: State) -> None:
+        boosting.evaluate_pair(state.columns, term.columns, term.omega, term.amplitudes, state.directions)
 
     def take(self, term: Pair, step: float) -> None:
         power = step**2 * (term.amplitudes**2).sum()
         self._chances.count(self._sources[term.columns], power * term.omega**2)
 
-    def _search(self, size: int) -> lbfgs.LBFGS:
+    def _search(self, size: int) -> solvers.LBFGS:
         """A search of so many variables, made when it is first needed."""
         if size not in self._searches:
-            self._searches[size] = lbfgs.LBFGS(size, _MAX_ITER, 1e-7, 1e-5, 1e-6)
+            self._searches[size] = solvers.LBFGS(size, _MAX_ITER, 1e-7, 1e-5, 1e-6)
         return self._searches[size]
 
 
@@ -213,17 +220,21 @@ class Tables(_DrawsColumns):
         values = np.zeros((1 << self._depth, len(state.scores)))
         if not len(candidates):
             return None
-        sizes = [boost_tables.store_size(state.n_train, len(state.scores), n, self._depth)
+        sizes = [boosting.store_size(state.n_train, len(state.scores), n, self._depth)
                  for n in (len(candidates), len(self._sources))]
         if self._store.size < sizes[0]:  # at once for all columns: memory is taken when it is used
             self._store = np.empty(0)  # before its successor takes memory
             self._store = np.empty(max(sizes))
-        if not boost_tables.grow_table(
+        if not boosting.grow_table(
                 state.codes, self._counts, state.gradient, state.hessian, candidates, self._depth, _RIDGE_OF_CELLS,
                 state.n_train, columns, cuts, self._gains, values, self._store):
             return None
-        boost_tables.evaluate_table(state.codes, columns, cuts, values, state.directions)
-        return Table(columns, cuts, values)
+        table = Table(columns, cuts, values)
+        self.show(table, state)
+        return table
+
+    def show(self, term: Table, state: State) -> None:
+        boosting.evaluate_table(state.codes, term.columns, term.cuts, term.values, state.directions)
 
     def take(self, term: Table, step: float) -> None:
         self._chances.count(self._sources[term.columns], step * self._gains)
@@ -246,6 +257,11 @@ def _most_telling(state: State) -> Indices:
     return np.sort(np.argsort(products)[-_MOST_COLUMNS:])
 
 
+def _some(columns: NDArray[np.float32], chosen: Indices) -> NDArray[np.float32]:
+    """The chosen columns; those given where all are chosen."""
+    return columns if len(chosen) == len(columns) else columns[chosen]
+
+
 class Lines:
     """Linear functions of all columns, by ridge regression of the slopes of the loss.
 
@@ -261,7 +277,7 @@ class Lines:
         self.relevances = np.zeros(columns.n_sources)
         chosen = _most_telling(state)
         self._n_columns, self._chosen = len(state.columns), chosen
-        self._rows = state.columns if len(chosen) == len(state.columns) else state.columns[chosen]
+        self._state, self._rows = state, _some(state.columns, chosen)
         rows = self._rows[:, : state.n_train]
         weight = state.weight[: state.n_train]
         self._total = float(weight.sum(dtype=np.float64))
@@ -288,9 +304,14 @@ class Lines:
         products -= np.outer(self._means, gradient.sum(axis=1, dtype=np.float64))
         shrunk = (self._vectors.T @ products) / (self._spectrum + self._ridge * self._total)[:, None]
         slopes = np.zeros((self._n_columns, len(gradient)))
-        slopes[self._chosen] = found = self._vectors @ shrunk
-        np.matmul(found.T.astype(np.float32), self._rows, out=state.directions)
-        return Line(slopes)
+        slopes[self._chosen] = self._vectors @ shrunk
+        line = Line(slopes)
+        self.show(line, state)
+        return line
+
+    def show(self, term: Line, state: State) -> None:
+        rows = self._rows if state is self._state else _some(state.columns, self._chosen)
+        np.matmul(term.slopes[self._chosen].T.astype(np.float32), rows, out=state.directions)
 
     @property
     def memory(self) -> Double:

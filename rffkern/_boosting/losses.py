@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.weights import weighted_quantile
-from .._kernels import boost_losses
+from .._kernels import boosting
 
 Single = NDArray[np.float32]
 Double = NDArray[np.float64]
@@ -30,7 +30,10 @@ class Loss(Protocol):
     """A loss of rows with checked targets."""
 
     def problem(self, targets: NDArray[np.float64], weights: Double) -> Problem:
-        """What the rows hold: class indices (1, n_rows) or values (n_outputs, n_rows)."""
+        """What the rows hold: class indices (1, n_rows) or values (n_outputs, n_rows).
+
+        Of more rows than have weights, the first say where boosting starts, and the others are watched.
+        """
 
 
 class ClassLoss(NamedTuple):
@@ -41,13 +44,14 @@ class ClassLoss(NamedTuple):
     def problem(self, targets: NDArray[np.float64], weights: Double) -> Problem:
         """What the rows hold: class indices (1, n_rows)."""
         targets = targets[0]
-        share = np.bincount(targets.astype(np.intp), weights, minlength=self.n_classes) / weights.sum()
+        known = targets[: len(weights)]
+        share = np.bincount(known.astype(np.intp), weights, minlength=self.n_classes) / weights.sum()
         # Held-out rows may show a class that others do not.
         logs = np.log(np.maximum(share, 1e-6))
         if self.n_classes == 2:
             intercept = np.array([logs[1] - logs[0]])
-            return _started(boost_losses.LOGISTIC, intercept, 2 * targets - 1, targets)
-        return _started(boost_losses.SOFTMAX, logs - logs.mean(), targets, targets)
+            return _started(boosting.LOGISTIC, intercept, 2 * targets - 1, targets)
+        return _started(boosting.SOFTMAX, logs - logs.mean(), targets, targets)
 
 
 class ValueLoss(NamedTuple):
@@ -64,15 +68,16 @@ class ValueLoss(NamedTuple):
         n_outputs = max(len(targets), len(self.parameters))
         targets = np.broadcast_to(targets, (n_outputs, targets.shape[1]))
         parameters = np.broadcast_to(self.parameters, n_outputs)
-        of_quantiles = self.kernel == boost_losses.QUANTILE
-        if self.kernel == boost_losses.SQUARED:
-            intercept = targets @ weights / weights.sum()
+        known = np.ascontiguousarray(targets[:, : len(weights)])
+        of_quantiles = self.kernel == boosting.QUANTILE
+        if self.kernel == boosting.SQUARED:
+            intercept = known @ weights / weights.sum()
         else:
             shares = parameters if of_quantiles else np.full(n_outputs, 0.5)
             intercept = np.array([weighted_quantile(each, weights, share)
-                                  for each, share in zip(targets, shares, strict=True)])
-        if self.kernel == boost_losses.HUBER:
-            parameters = parameters * [_spread(each, weights) for each in targets]
+                                  for each, share in zip(known, shares, strict=True)])
+        if self.kernel == boosting.HUBER:
+            parameters = parameters * [_spread(each, weights) for each in known]
         start = (intercept[:, None] - targets).astype(np.float32, order="C")
         zeros = np.zeros(targets.shape[1], dtype=np.float32)
         return Problem(self.kernel, parameters.astype(np.float32, order="C"), intercept, start, zeros,
@@ -85,9 +90,9 @@ class CountLoss(NamedTuple):
     def problem(self, targets: NDArray[np.float64], weights: Double) -> Problem:
         """What the rows hold: values >= 0 (1, n_rows)."""
         counts = targets[0]
-        mean = max(float(counts @ weights / weights.sum()), 1e-6)
+        mean = max(float(counts[: len(weights)] @ weights / weights.sum()), 1e-6)
         least = counts - counts * np.log(np.maximum(counts, 1e-300))  # so that losses are half the deviance
-        problem = _started(boost_losses.POISSON, np.log([mean]), counts, counts)
+        problem = _started(boosting.POISSON, np.log([mean]), counts, counts)
         return problem._replace(weighs_curvature=True, least=least)
 
 

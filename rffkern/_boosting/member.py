@@ -53,6 +53,7 @@ class Standing(NamedTuple):
     gains: Mapping[str, _Gains] = {}  # by kind, as the next
     memories: Mapping[str, Any] = {}
     scores: Any = None  # (n_outputs, n_rows) after all rounds; None before the first
+    watched: Sequence[Any] = ()  # the same of rows that decide nothing, set by set
 
 
 class Member(NamedTuple):
@@ -77,9 +78,9 @@ def _draw(kinds: Sequence[Kind], gains: Mapping[str, _Gains], round_index: int, 
     return kinds[bisect.bisect_right(reached, rng.random() * reached[-1], hi=len(means) - 1)]
 
 
-def train_member(state: State, kinds: Sequence[Kind], n_rounds: int, patience: int | None, start: Standing,
-                 go_on: Callable[[int, Losses], bool]) -> Member:
-    """Boost up to so many rounds in all, from where a member stands.
+def train_member(state: State, watched: Sequence[State], kinds: Sequence[Kind], n_rounds: int, patience: int | None,
+                 start: Standing, go_on: Callable[[int, Losses], bool]) -> Member:
+    """Boost up to so many rounds in all, from where a member stands; the rows of `watched` follow.
 
     With patience, rounds end that many after the lowest held-out loss, and those up to it are kept.  A member that
     stands where they end has no more.
@@ -87,12 +88,13 @@ def train_member(state: State, kinds: Sequence[Kind], n_rounds: int, patience: i
     rng, taken, best, held = copy.deepcopy(start.rng), [*start.taken], start.best, start.held
     gains = {kind.name: start.gains.get(kind.name, _Gains()) for kind in kinds}
     if start.scores is not None:
-        state.resume(start.scores)
+        for each, scores in zip((state, *watched), (start.scores, *start.watched), strict=True):
+            each.resume(scores)
         for kind in kinds:
             kind.recall(start.memories[kind.name])
     else:
         held = state.held_scores()
-    curve = [*start.curve] or [state.losses]
+    curve = [*start.curve] or [_with_watched(state.losses, watched)]
     while len(taken) < n_rounds and not _has_ended(len(taken), best, patience, state.losses):
         kind = _draw(kinds, gains, len(taken), rng)
         term = kind.fit(state, rng)
@@ -101,18 +103,28 @@ def train_member(state: State, kinds: Sequence[Kind], n_rounds: int, patience: i
             step = kind.rate * (state.best_step() if kind.searches_steps and state.searches_steps else 1.0)
             kind.take(term, step)
         before, after = state.losses, state.move(step)
+        if term is not None:
+            for each in watched:
+                kind.show(term, each)
+                each.move(step)
         taken.append(Taken(term, step))
-        curve.append(after)
+        curve.append(_with_watched(after, watched))
         gains[kind.name] = gains[kind.name].with_one(before.held_out - after.held_out)
         if after.held_out < curve[best].held_out:
             best, held = len(taken), state.held_scores()
         if not go_on(len(taken), after):
             break
-    standing = Standing(rng, taken, curve, best, held, gains, {kind.name: kind.memory for kind in kinds}, state.scores)
+    standing = Standing(rng, taken, curve, best, held, gains, {kind.name: kind.memory for kind in kinds}, state.scores,
+                        [each.scores for each in watched])
     kept = best
     if patience is None:
         kept, held = len(taken), state.held_scores()
     return Member(taken[:kept], curve[: kept + 1], *_merits(kinds, gains), held, standing)
+
+
+def _with_watched(losses: Losses, watched: Sequence[State]) -> Losses:
+    """Losses with those of sets of rows that are watched."""
+    return losses._replace(watched=tuple(each.losses.held_out for each in watched))
 
 
 def _has_ended(n_rounds: int, best: int, patience: int | None, losses: Losses) -> bool:

@@ -7,6 +7,7 @@ from .._data.arguments import Choice, Distinct, Number
 from .._estimator.parameters import ARGUMENTS as SHARED
 from .._estimator.parameters import (
     COLUMNS,
+    EVAL_LOSSES_,
     EXPANSION_,
     MAX_SAMPLES,
     N_ESTIMATORS,
@@ -17,6 +18,7 @@ from .._estimator.parameters import (
     VERBOSE,
     Attribute,
     Parameter,
+    eval_sets,
 )
 from ..errors import InvalidInputError
 
@@ -91,6 +93,8 @@ ATTRIBUTES = (
     Attribute("train_loss_, eval_loss_", "arrays",
               "Mean loss of the rows learned from and of those held out, before the first round and after each, up to "
               "those kept; the mean over members, of which one that has ended counts with its last."),
+    EVAL_LOSSES_.described(EVAL_LOSSES_.text + "  Each is a mean over members, before scores are multiplied or moved "
+                           "in the end."),
     Attribute("member_counts_", "array of shape (n_estimators_ + 1,)",
               "Number of members that keep at least 0, 1, 2, ... rounds."),
     Attribute("term_rounds_", "array of shape (n_terms,)",
@@ -107,6 +111,6 @@ ARGUMENTS = {
     "callback": SHARED["callback"].described(
         "Called with a `RoundInfo` after each round of each member, one member after the other; returning True ends "
         "the fit."),
-    "eval_set": SHARED["eval_set"].described(
-        "Rows on which all members choose kinds and stop early; None for each to hold out some of the rows."),
+    "eval_set": eval_sets("Rows on which all members choose kinds and stop early; None for each to hold out some of "
+                          "the rows."),
 }

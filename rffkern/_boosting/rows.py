@@ -69,13 +69,22 @@ class Layout(NamedTuple):
     @classmethod
     def of(cls, learned: Indices, held_out: Indices, rng: "np.random.Generator") -> "Layout":
         """Lay rows out, those to learn from in random order."""
-        parts = []
-        for part in (rng.permutation(learned), held_out):
-            padded = np.full(-(-len(part) // TILE) * TILE, -1, dtype=np.intp)
-            padded[: len(part)] = part
-            parts.append(padded)
-        rows = np.concatenate(parts)
-        return cls(np.maximum(rows, 0), rows >= 0, len(parts[0]))
+        learned, held_out = _padded(rng.permutation(learned)), _padded(held_out)
+        rows = np.concatenate([learned, held_out])
+        return cls(np.maximum(rows, 0), rows >= 0, len(learned))
+
+    @classmethod
+    def of_watched(cls, held_out: Indices) -> "Layout":
+        """Lay rows out from which nothing is learned."""
+        rows = _padded(held_out)
+        return cls(np.maximum(rows, 0), rows >= 0, 0)
+
+
+def _padded(rows: Indices) -> Indices:
+    """Rows, and -1 up to a whole number of tiles."""
+    padded = np.full(-(-len(rows) // TILE) * TILE, -1, dtype=np.intp)
+    padded[: len(rows)] = rows
+    return padded
 
 
 def partition(strata: NDArray[Any], n_folds: int, rng: "np.random.Generator") -> Indices:

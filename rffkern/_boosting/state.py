@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import boost_losses
+from .._kernels import boosting
 from .losses import Problem
 from .rows import Columns, Indices, Layout
 
@@ -20,6 +20,7 @@ class Losses(NamedTuple):
 
     learned: float
     held_out: float
+    watched: tuple[float, ...] = ()  # of rows that decide nothing, set by set
 
 
 def _picked(columns: NDArray[Any], rows: Indices) -> NDArray[Any]:
@@ -49,11 +50,12 @@ class State:
 
     def move(self, step: float) -> Losses:
         """Add a multiple of the directions to the scores; gradients and losses become those there."""
-        sums = boost_losses.update(
+        sums = boosting.update(
             self._kernel, self._parameters, self.scores, self.directions, step, self._targets, self.weight,
             self.n_train, self.gradient, self.hessian)
-        self.losses = Losses(*((loss - least) / total if total else 0.0
-                               for loss, least, total in zip(sums, self._least, self._totals, strict=True)))
+        learned, held_out = ((loss - least) / total if total else 0.0
+                             for loss, least, total in zip(sums, self._least, self._totals, strict=True))
+        self.losses = Losses(learned, held_out)
         return self.losses
 
     def resume(self, scores: Single) -> Losses:
@@ -75,7 +77,7 @@ class State:
 
     def best_step(self) -> float:
         """The multiple of the directions of lowest loss on the rows learned from, by Newton's method from 1."""
-        step: float = boost_losses.best_step(
+        step: float = boosting.best_step(
             self._kernel, self._parameters, self.scores, self.directions, 1.0, self._targets, self.weight, self.n_train,
             _MOST_MOVES, _LARGEST_MOVE, _SMALLEST_MOVE)
         return step

@@ -14,7 +14,7 @@ from typing import ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import column_forms
+from .._kernels import unfused
 from .dates import part_angles
 from .sketch import Summary
 
@@ -212,12 +212,12 @@ class RankForm:
 
     def __call__(self, values: Double) -> Double:
         """The ranks."""
-        kernel = column_forms.ColumnForms(
-            np.array([0, 1], np.intp), np.array([column_forms.KINDS["rank"]], np.intp),
+        kernel = unfused.ColumnForms(
+            np.array([0, 1], np.intp), np.array([unfused.KINDS["rank"]], np.intp),
             np.array([[np.nan, 1.0, 0.0, 0.0, 0.0, 0.0]]), np.array([len(self.knots)], np.intp), self.knots, self.ranks)
         outputs, rows = np.empty((1, len(values))), values.reshape(-1, 1)
-        column_forms.map_rows(kernel, rows, np.inf, outputs.reshape(-1, 1, 1),
-                              np.empty((1, column_forms.scratch_size(*rows.shape))), 1)
+        unfused.map_rows(kernel, rows, np.inf, outputs.reshape(-1, 1, 1),
+                         np.empty((1, unfused.scratch_size(*rows.shape))), 1)
         return outputs
 
 

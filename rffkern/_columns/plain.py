@@ -1,14 +1,14 @@
 """Numeric forms of all columns at once, for arrays of plain numbers."""
 
 import math
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._data.threads import check_n_threads
 from .._data.validation import LARGEST_FLOAT32, LARGEST_VALUE
-from .._kernels import column_forms
+from .._kernels import unfused
 from .forms import BinsForm, BoundedForm, Form, MissingForm, RankForm, RawForm, StandardForm
 from .frozen import NUMERIC_FORMS, FrozenColumn
 from .raw import NUMERIC
@@ -27,6 +27,30 @@ _WORK = 8
 _ROUNDED = 1 + 1e-6
 
 
+class FormArrays(NamedTuple):
+    """Forms of numeric columns as compiled code reads them."""
+
+    starts: NDArray[np.intp]  # (n_columns + 1,) the first output of each column
+    kinds: NDArray[np.intp]  # (n_outputs,) those of forms.h
+    numbers: NDArray[np.float64]  # (n_outputs, 6) what a missing value becomes, divisor, a, b, c, d
+    n_knots: NDArray[np.intp]  # (n_outputs,)
+    knots: NDArray[np.float64]  # of all ranks, one after the other
+    heights: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, columns: tuple[FrozenColumn, ...]) -> Self:
+        """Those of frozen columns of numbers."""
+        told = [each for column in columns for each in entries_of(column)]
+        numbers = np.array([(entry[1], divisor, *entry[2:]) for _, entry, divisor in told])
+        ranks = [form if isinstance(form, RankForm) else None for form, *_ in told]
+        return cls(
+            np.cumsum([0, *(len(column.outputs) for column in columns)]).astype(np.intp),
+            np.array([unfused.KINDS[entry[0]] for _, entry, _ in told], np.intp), numbers.reshape(-1, 6),
+            np.array([0 if rank is None else len(rank.knots) for rank in ranks], np.intp),
+            np.concatenate([np.empty(0), *(rank.knots for rank in ranks if rank is not None)]),
+            np.concatenate([np.empty(0), *(rank.ranks for rank in ranks if rank is not None)]))
+
+
 class PlainForms:
     """The forms of a map of numeric columns alone, as a kernel reads them: to the bit what the forms themselves give.
 
@@ -36,21 +60,10 @@ class PlainForms:
     def __init__(self, columns: tuple[FrozenColumn, ...]) -> None:
         self._columns = columns
         # Missing values that are told from other columns are not for the kernel.
-        self._refused = column_forms.UNBOUNDED | (column_forms.MISSING if any(each.fills for each in columns) else 0)
-        entries, divisors, knots, heights, n_knots = [], [], [np.empty(0)], [np.empty(0)], []
-        for form, entry, divisor in (each for column in columns for each in entries_of(column)):
-            entries.append(entry)
-            divisors.append(divisor)
-            n_knots.append(len(form.knots) if isinstance(form, RankForm) else 0)
-            if isinstance(form, RankForm):
-                knots.append(form.knots)
-                heights.append(form.ranks)
-        numbers = np.array([(entry[1], divisor, *entry[2:]) for entry, divisor in zip(entries, divisors, strict=True)])
-        self.largest = _ROUNDED * max((_largest(entry) for entry in entries), default=0.0)
-        starts = np.cumsum([0, *(len(column.outputs) for column in columns)])
-        self._kernel = column_forms.ColumnForms(
-            starts.astype(np.intp), np.array([column_forms.KINDS[entry[0]] for entry in entries], np.intp),
-            numbers.reshape(-1, 6), np.array(n_knots, np.intp), np.concatenate(knots), np.concatenate(heights))
+        self._refused = unfused.UNBOUNDED | (unfused.MISSING if any(each.fills for each in columns) else 0)
+        entries = (entry for column in columns for _, entry, _ in entries_of(column))
+        self.largest = _ROUNDED * max(map(_largest, entries), default=0.0)
+        self._kernel = unfused.ColumnForms(*FormArrays.of(columns))
 
     @classmethod
     def of(cls, columns: tuple[FrozenColumn, ...]) -> Self | None:
@@ -72,8 +85,8 @@ class PlainForms:
         """
         n_outputs = self._kernel.n_outputs
         n_threads = check_n_threads(n_threads, len(X) * (X.shape[1] + n_outputs) * _WORK)
-        scratch = np.empty((n_threads, column_forms.scratch_size(*X.shape)))
-        found = column_forms.map_rows(self._kernel, X, _LIMITS[X.dtype], out, scratch, n_threads)
+        scratch = np.empty((n_threads, unfused.scratch_size(*X.shape)))
+        found = unfused.map_rows(self._kernel, X, _LIMITS[X.dtype], out, scratch, n_threads)
         return not found & self._refused
 
     def rows(self, X: Any, n_threads: int | None = None) -> Real | None:

@@ -5,9 +5,9 @@ code -1, levels are text in sorted order without those that do not occur, and da
 """
 
 import datetime
-import decimal
 import math
 import numbers
+import sys
 import warnings
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -170,7 +170,7 @@ def _group(kind: type) -> str:
         return "missing"
     if issubclass(kind, (bool, np.bool_)):
         return "booleans"
-    if issubclass(kind, (numbers.Real, decimal.Decimal)):
+    if issubclass(kind, (numbers.Real, *_decimals())):
         return "numbers"
     if issubclass(kind, str):
         return "text"
@@ -181,9 +181,15 @@ def _group(kind: type) -> str:
     return "intervals" if issubclass(kind, (datetime.timedelta, np.timedelta64)) else ""
 
 
+def _decimals() -> tuple[Any, ...]:
+    """The type of decimal numbers, where somebody has imported it: it is slow to load."""
+    found = getattr(sys.modules.get("decimal"), "Decimal", None)  # which another thread may be importing now
+    return () if found is None else (found,)
+
+
 def _is_nan(value: Any) -> bool:
-    """Whether a number is nan; to compare a signaling one is an error."""
-    return value.is_nan() if isinstance(value, decimal.Decimal) else bool(value != value)
+    """Whether a number is nan; to compare a signaling decimal number is an error."""
+    return value.is_nan() if type(value) is not float and isinstance(value, _decimals()) else bool(value != value)
 
 
 def _of_objects(values: list[Any], name: str) -> RawColumn:

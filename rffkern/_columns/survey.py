@@ -4,7 +4,6 @@ Rows are gathered into chunks of `CHUNK_ROWS` before anything is counted, so tha
 no bit of the result.
 """
 
-import hashlib
 from typing import NamedTuple
 
 import numpy as np
@@ -58,6 +57,8 @@ class _Levels:
 
     def codes_of(self, column: RawColumn) -> Double:
         """Codes of a piece of the column in the order in which levels came."""
+        import hashlib  # slow to load; only fits need it
+
         new = [level for level in column.levels if level not in self.index]
         self.index |= {level: k for k, level in enumerate(new, len(self.index))}
         digests = [hashlib.blake2b(level.encode("utf-8", "surrogatepass"), digest_size=8).digest() for level in new]
@@ -89,6 +90,8 @@ class _ColumnSurvey:
     """Counts of one column."""
 
     def __init__(self, name: str, n_outputs: int) -> None:
+        import hashlib  # slow to load; only fits need it
+
         self.kind, self._name = EMPTY, name
         self._missing = 0.0
         self._moments, self._sketch = Moments(), QuantileSketch()

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import packing
+from .._kernels import scoring
 from .pieces import row_pieces
 
 Double = NDArray[np.float64]
@@ -51,7 +51,7 @@ class AngleBound(NamedTuple):
 
     def are_small(self, X: NDArray[Any], largest: float = np.inf) -> bool:
         """Whether no number of a contiguous array, all within `largest`, is too large for single precision."""
-        return largest <= self.largest_value or packing.find_unbounded(X.reshape(-1), self.largest_value) < 0
+        return largest <= self.largest_value or scoring.find_unbounded(X.reshape(-1), self.largest_value) < 0
 
     def divide(self, X: NDArray[Any]) -> RowParts:
         """Rows too far out for single precision in float64, and all others as they are."""

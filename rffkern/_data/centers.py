@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+_N_PROBES = 200  # centers at which a sum is judged, about
+
 
 class PackedCenters(NamedTuple):
     """Centers and weights as kernels read them: in units of 2^-|x - z|^2, padded with zeros to a multiple."""
@@ -15,11 +17,16 @@ class PackedCenters(NamedTuple):
     weights: NDArray[np.float64]  # (n_outputs, n_padded)
 
 
+def probes(centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """About 200 of the centers, spread over all, at which a sum of kernels is judged."""
+    return np.ascontiguousarray(centers[:: len(centers) // _N_PROBES + 1])
+
+
 def pad_centers(centers: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
     """Centers, padded with 0 to the multiple that kernels read."""
-    from .._kernels import sparse_columns  # here, so that a model of cosines does not load it
+    from .._kernels import sparse  # here, so that a model of cosines does not load it
 
-    multiple = sparse_columns.CENTER_MULTIPLE
+    multiple = sparse.CENTER_MULTIPLE
     padded = np.zeros((-(-len(centers) // multiple) * multiple, centers.shape[1]), dtype)
     padded[: len(centers)] = centers
     return padded

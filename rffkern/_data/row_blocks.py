@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import packing
+from .._kernels import scoring
 from ..errors import InvalidInputError, InvalidTypeError
 from .validation import check_array, feature_names, is_sparse
 
@@ -21,9 +21,9 @@ PlacedBlocks = Iterator[tuple[slice, NDArray[Any]]]  # (slice of rows, array)
 BLOCK_ELEMENTS = 1 << 20
 
 
-def _block_size(n_features: int) -> int:
+def block_size(n_features: int) -> int:
     """Number of rows in a block."""
-    return max(1, BLOCK_ELEMENTS // (max(1, n_features) * packing.STRIP_ROWS)) * packing.STRIP_ROWS
+    return max(1, BLOCK_ELEMENTS // (max(1, n_features) * scoring.STRIP_ROWS)) * scoring.STRIP_ROWS
 
 
 def _holds_rows(block: Any) -> bool:
@@ -112,7 +112,7 @@ class RowBlocks:
         An array holds until the next is asked for.
         """
         n_samples, n_features = self.shape
-        size = _block_size(n_features)
+        size = block_size(n_features)
         buffer: Any = None
         full: Any
         start = filled = 0
@@ -139,7 +139,7 @@ class RowBlocks:
         """Yield the same; the blocks of an array or memmap come in random order."""
         if not self._is_table():
             return self.blocks()
-        size = _block_size(self.shape[1])
+        size = block_size(self.shape[1])
         starts = range(0, self.shape[0], size)
         return ((slice(starts[k], min(starts[k] + size, self.shape[0])),
                  check_array(self._source[starts[k] : starts[k] + size])) for k in rng.permutation(len(starts)))
@@ -177,11 +177,11 @@ class RowBlocks:
     def _source_blocks(self) -> Any:
         """The source, or slices of it where it is one array."""
         if is_sparse(self._source):
-            size = _block_size(self._source.shape[-1])
+            size = block_size(self._source.shape[-1])
             return (self._source[start : start + size].toarray() for start in range(0, self._source.shape[0], size))
         if not self._is_table():
             return self._source
-        size = _block_size(self._source.shape[1])
+        size = block_size(self._source.shape[1])
         return (self._source[start : start + size] for start in range(0, self._source.shape[0], size))
 
 

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import packing
+from .._kernels import scoring
 from ..errors import InvalidInputError
 from .row_blocks import RowBlocks
 from .threads import check_n_threads
@@ -36,23 +36,38 @@ def no_scaling(n_features: int) -> Scaling:
     return Scaling(np.zeros(n_features), np.ones(n_features), 1.0)
 
 
+class ColumnSums(Protocol):
+    """Rows, wherever they are, whose columns can be summed up."""
+
+    total: float  # sum of the weights
+
+    def column_range(self) -> tuple[Double, Double]:
+        """Smallest and largest value of each column."""
+
+    def column_sums(self, unit: Double, center: Double, power: int) -> Double:
+        """Sums over rows of weight (X unit - center)^power."""
+
+
 def measure_scaling(X: Any, weights: RowWeights, standardize: bool = True, n_threads: int | None = None) -> Scaling:
     """Weighted mean and standard deviation of the columns of X, an array or RowBlocks."""
     return scaling_in_threads(X, weights, standardize, check_n_threads(n_threads, math.prod(X.shape)))
 
 
 def scaling_in_threads(X: Any, weights: RowWeights, standardize: bool, n_threads: int) -> Scaling:
-    """The same with a number of threads that suits X.
+    """The same with a number of threads that suits X."""
+    return scaling_from(RowSums(X, weights, n_threads), standardize)
+
+
+def scaling_from(columns: ColumnSums, standardize: bool) -> Scaling:
+    """The scaling that follows from sums over the columns.
 
     Columns are first brought to magnitude 1 by a power of two, so that neither 1e300 nor 1e-300 over- or underflows.
     """
-    counting = _counting_blocks(X, weights)
-    low, high = _column_range(counting, X.shape[1], n_threads)
+    low, high = columns.column_range()
     exponent = np.clip(np.frexp(np.maximum(np.abs(low), np.abs(high)))[1], -1021, 1021)
     unit = np.ldexp(1.0, -exponent)
-    total = weights.total
-    center = _column_sums(counting, unit, np.zeros(X.shape[1]), 1, n_threads) / total
-    variance = np.where(low == high, 0.0, _column_sums(counting, unit, center, 2, n_threads) / total)
+    center = columns.column_sums(unit, np.zeros(low.size), 1) / columns.total
+    variance = np.where(low == high, 0.0, columns.column_sums(unit, center, 2) / columns.total)
     with np.errstate(over="ignore", divide="ignore"):
         inverse_scale = np.ldexp(1 / np.sqrt(variance), -exponent)
         mean_variance = float(np.mean(np.ldexp(variance, 2 * exponent)))
@@ -63,7 +78,7 @@ def scaling_in_threads(X: Any, weights: RowWeights, standardize: bool, n_threads
 
 def _n_sums(rows: NDArray[Any]) -> int:
     """Number of partial sums over some rows."""
-    return -(-len(rows) // packing.STRIP_ROWS)
+    return -(-len(rows) // scoring.STRIP_ROWS)
 
 
 def _counting_blocks(X: Any, weights: RowWeights) -> Blocks:
@@ -85,25 +100,31 @@ def _counting(block: NDArray[Any], weight: Double) -> list[tuple[NDArray[Any], D
     return [(block[keep], weight[keep])] if keep.any() else []
 
 
-def _column_range(counting: Blocks, n_features: int, n_threads: int) -> tuple[Double, Double]:
-    """Smallest and largest value of each column."""
-    lows, highs = [], []
-    for block, _ in counting():
-        low, high = np.empty((2, _n_sums(block), n_features))
-        packing.column_range(block, low, high, n_threads)
-        lows.append(low.min(axis=0))
-        highs.append(high.max(axis=0))
-    return np.min(lows, axis=0), np.max(highs, axis=0)
+class RowSums:
+    """The sums over rows of an array or of RowBlocks."""
 
+    def __init__(self, X: Any, weights: RowWeights, n_threads: int) -> None:
+        self.total = weights.total
+        self._counting, self._n_features, self._n_threads = _counting_blocks(X, weights), X.shape[1], n_threads
 
-def _column_sums(counting: Blocks, unit: Double, center: Double, power: int, n_threads: int) -> Double:
-    """Sums over rows of weight (X unit - center)^power."""
-    total = np.zeros(center.size)
-    for block, weight in counting():
-        partial = np.empty((_n_sums(block), center.size))
-        packing.column_moments(block, unit, center, weight, power, partial, n_threads)
-        total += partial.sum(axis=0)
-    return total
+    def column_range(self) -> tuple[Double, Double]:
+        """Smallest and largest value of each column."""
+        lows, highs = [], []
+        for block, _ in self._counting():
+            low, high = np.empty((2, _n_sums(block), self._n_features))
+            scoring.column_range(block, low, high, self._n_threads)
+            lows.append(low.min(axis=0))
+            highs.append(high.max(axis=0))
+        return np.min(lows, axis=0), np.max(highs, axis=0)
+
+    def column_sums(self, unit: Double, center: Double, power: int) -> Double:
+        """Sums over rows of weight (X unit - center)^power."""
+        total = np.zeros(center.size)
+        for block, weight in self._counting():
+            partial = np.empty((_n_sums(block), center.size))
+            scoring.column_moments(block, unit, center, weight, power, partial, self._n_threads)
+            total += partial.sum(axis=0)
+        return total
 
 
 def standardised_targets(values: Double, weights: RowWeights, center: Double, inverse_scale: Double,

@@ -3,6 +3,7 @@
 import math
 import os
 
+from .._kernels.simd import OWN_THREADS
 from .arguments import MAX_THREADS, check_scalar
 
 # Waking a thread takes some ten microseconds; each must have many times that to do.
@@ -102,12 +103,11 @@ def check_n_threads(n_threads: int | None, n_elements: int) -> int:
     """Number of threads for a kernel over `n_elements` numbers.
 
     None means the CPUs this process may use, and a number is held to those that are there: more threads are never
-    faster, and GNU OpenMP ends the process if one cannot be started.  A forked child gets one: OpenMP runtimes do not
-    survive a fork.
+    faster.  The threads of an OpenMP library do not survive a fork, and a child would wait for them: it gets one there.
     """
     if n_threads is not None and not (type(n_threads) is int and 1 <= n_threads <= MAX_THREADS):
         n_threads = check_scalar("n_threads", n_threads, int, low=1, high=MAX_THREADS)  # or it is NumPy's
-    if n_elements < 2 * ELEMENTS_PER_THREAD or os.getpid() != _import_pid:
+    if n_elements < 2 * ELEMENTS_PER_THREAD or not (OWN_THREADS or os.getpid() == _import_pid):
         return 1
     wanted = available_cpus() if n_threads is None else min(n_threads, machine_cpus())
     return min(wanted, n_elements // ELEMENTS_PER_THREAD)

@@ -7,12 +7,12 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import packing
+from .._kernels import scoring
 from .row_blocks import RowBlocks
 from .scaling import Scaling
 from .weights import RowWeights
 
-TILE = packing.TILE_ROWS
+TILE = scoring.TILE_ROWS
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -44,7 +44,7 @@ def pack(X: NDArray[Any], scaling: Scaling, dtype: np.dtype[Any], n_threads: int
     n_tiles = -(-len(X) // TILE)
     tiles = aligned((n_tiles, X.shape[1], TILE), dtype) if out is None or len(out) < n_tiles else out[:n_tiles]
     lengths = np.empty(n_tiles)
-    packing.pack_rows(X, order, scaling.center, scaling.inverse_scale, tiles, lengths, n_threads)
+    scoring.pack_rows(X, order, scaling.center, scaling.inverse_scale, tiles, lengths, n_threads)
     return tiles, math.sqrt(lengths.max())
 
 

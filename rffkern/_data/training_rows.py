@@ -27,7 +27,7 @@ class LabelledRows(NamedTuple):
     def targets(self) -> list[NDArray[np.int8]]:
         """Signs in {-1, +1} for each output: one for two classes, one against the rest for each of more."""
         positive = range(1, 2) if self.n_classes == 2 else range(self.n_classes)
-        return [np.where(self.codes == k, 1, -1).astype(np.int8) for k in positive]
+        return [np.where(self.codes == k, np.int8(1), np.int8(-1)) for k in positive]
 
     @property
     def n_outputs(self) -> int:
@@ -70,7 +70,7 @@ class Training(NamedTuple):
     scale: Double  # (n_outputs,)
     inverse_scale: Double  # (n_outputs,) 1 / scale, but 0 for a target that does not vary
     classes: NDArray[Any] | None  # labels, sorted, of a classifier
-    watched: tuple[tuple[str, Any], ...] = ()  # names and rows of an eval_set of several, that of `evaluation` first
+    watched: tuple[tuple[str, Any], ...] = ()  # names and rows of all sets of an eval_set, that of `evaluation` first
     column_map: Any = None  # what has made `rows` of a raw table, whose names `names` are; None without one
 
 
@@ -139,8 +139,8 @@ def with_evaluation(training: Training, eval_set: Any) -> Training:
     """The same with the held-out rows of an eval_set, if there is one; of several, the first are the evaluation."""
     if eval_set is None:
         return training
-    rows = [(name, _evaluation(training, each)) for name, each in named_sets(eval_set)]
-    return training._replace(evaluation=rows[0][1], watched=tuple(rows) if len(rows) > 1 else ())
+    watched = tuple((name, _evaluation(training, each)) for name, each in named_sets(eval_set))
+    return training._replace(evaluation=watched[0][1], watched=watched)
 
 
 def named_sets(eval_set: Any) -> list[tuple[str, Any]]:

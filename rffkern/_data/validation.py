@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import packing
+from .._kernels import scoring
 from ..errors import DataConversionWarning, InvalidInputError, InvalidTypeError
 
 Double = NDArray[np.float64]
@@ -18,6 +18,8 @@ Indices = NDArray[np.intp]
 LARGEST_VALUE = 2.0**1022
 # np.finfo would make tables of every kind of number first.
 LARGEST_FLOAT64, LARGEST_FLOAT32 = sys.float_info.max, (2 - 2.0**-23) * 2.0**127
+
+_PIECE = 1 << 20  # labels that are sorted at once
 
 _PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -87,7 +89,7 @@ def as_numeric(data: Any, name: str) -> NDArray[Any]:
 def check_finite(array: NDArray[Any], name: str) -> None:
     """Refuse a C-contiguous 2-D array with nan, inf or magnitudes whose differences overflow; name the first."""
     limit = LARGEST_VALUE if array.itemsize == 8 else LARGEST_FLOAT32
-    index = packing.find_unbounded(array.ravel(), limit)
+    index = scoring.find_unbounded(array.ravel(), limit)
     if index >= 0:
         i, j = divmod(index, array.shape[1])
         value = array[i, j]
@@ -140,6 +142,14 @@ def _is_missing(label: Any) -> bool:
     return label is None or not (isinstance(same, (bool, np.bool_)) and same)
 
 
+def _distinct(array: NDArray[Any]) -> NDArray[Any]:
+    """Sorted distinct labels; of many, those of pieces first, for `np.unique` sorts a copy."""
+    if array.dtype.kind not in "biuUS" or len(array) <= _PIECE:
+        return np.unique(array)
+    pieces = [np.unique(array[start : start + _PIECE]) for start in range(0, len(array), _PIECE)]
+    return np.unique(np.concatenate(pieces))
+
+
 def _positions(array: NDArray[Any], classes: NDArray[Any]) -> Indices:
     """Index of each label among the sorted distinct ones; `np.unique` would take four times the memory for it."""
     if array.dtype.kind == "T":  # whose strings NumPy does not search
@@ -165,7 +175,7 @@ def check_labels(y: Any, n_samples: int, name: str = "y") -> tuple[NDArray[Any],
             array.dtype.kind in "Mm" and np.isnat(array).any()):
         raise InvalidInputError(f"{name} must hold class labels, got a missing value")
     try:
-        classes = np.unique(array)
+        classes = _distinct(array)
         return classes, _positions(array, classes)
     except TypeError as error:
         raise InvalidInputError(f"{name} must hold labels that can be sorted: {error}") from error

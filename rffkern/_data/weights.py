@@ -60,6 +60,10 @@ class RowWeights:
         """Sum of the weights of the rows of a mask."""
         return float(mask.sum() if self.values is None else self.values[mask].sum())
 
+    def sum_with(self, values: Double) -> float:
+        """Weighted sum over the rows of values of shape (n_samples,)."""
+        return float((values if self.values is None else np.multiply(values, self.values)).sum())
+
     def draw(self, rng: "np.random.Generator", n_draws: int) -> Indices:
         """Indices of rows drawn with replacement, as often as their weight says; uses n_draws uniform numbers."""
         uniform = rng.random(n_draws)

@@ -1,7 +1,7 @@
 """What every estimator shares: parameters, fitted attributes, raw scores and scikit-learn's protocol by duck typing."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,15 +9,17 @@ from numpy.typing import NDArray
 from .._data.arguments import check_all
 from .._data.protocol import Parametrised, not_fitted
 from .._data.row_blocks import RowBlocks
-from .._data.training_rows import Training, with_evaluation
 from .._data.validation import check_array, check_names, feature_names
 from ..errors import InvalidInputError, TrainingStateError
 from ..expansion import Expansion, FourierExpansion
 from .parameters import describe
 from .registry import family_of
 
+if TYPE_CHECKING:  # a model that scores loads no training
+    from .._data.training_rows import Training
+
 Double = NDArray[np.float64]
-Check = Callable[[Any, Any, Any], Training]  # of rows, labels or targets, and weights
+Check = Callable[[Any, Any, Any], "Training"]  # of rows, labels or targets, and weights
 
 # What a trial of a column map takes of these parameters at most.
 _TRIAL_SIZES = {"n_estimators": 50, "max_epochs": 300, "n_restarts": 1}
@@ -108,14 +110,20 @@ class Model(Parametrised):
         if not hasattr(self, "expansion_"):
             raise not_fitted(type(self).__name__)
 
-    def _require_training_state(self, purpose: str, cause: str = "was read from a file",
-                                remedy: str = "call fit again") -> Any:
-        """What training left beside the function; TrainingStateError where there is none, which has a cause."""
+    def _require_training_state(self, purpose: str) -> Any:
+        """What training left beside the function; TrainingStateError where there is none, as in a file."""
         self._check_fitted()
         if not hasattr(self, "_training_state"):
-            raise TrainingStateError(f"this {type(self).__name__} {cause}, which keeps the trained function but not "
-                                     f"what is needed {purpose}: {remedy}")
+            raise self._without_training_state(purpose, "was read from a file", "call fit again")
         return self._training_state
+
+    def _without_training_state(self, purpose: str, cause: str, remedy: str) -> TrainingStateError:
+        return TrainingStateError(f"this {type(self).__name__} {cause}, which keeps the trained function but not what "
+                                  f"is needed {purpose}: {remedy}")
+
+    def _rounds_so_far(self) -> Any:
+        """What `fit` with `warm_start` goes on from, or None."""
+        return vars(self).get("_training_state")
 
     def _check_rows(self, X: Any) -> NDArray[Any]:
         """Rows to score, checked against what `fit` saw."""
@@ -126,7 +134,7 @@ class Model(Parametrised):
         if column_map is not None:
             mapped: NDArray[Any] = column_map._mapped(X, type(self).__name__)
             return mapped
-        names = None if type(X) is np.ndarray else feature_names(X)  # one row must cost little more than its score
+        names = None if type(X) is np.ndarray else feature_names(X)
         X = check_array(X)
         if names is not None or X.shape[1] != self.expansion_.n_features:
             self._check_columns(names, X.shape[1])
@@ -140,12 +148,28 @@ class Model(Parametrised):
             raise InvalidInputError(f"X has {n_features} features, but {type(self).__name__} is expecting {expected} "
                                     "features as input")
 
-    def _check_mapped(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
-                      goes_on: bool | None = None, unmapped: NDArray[np.intp] | None = None) -> Training:
-        """Training rows by a check, mapped: by the first map, if any, where training goes on on other rows.
+    def _checked(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
+                 goes_on: bool | None = None, unmapped: NDArray[np.intp] | None = None) -> "Training":
+        """Training rows by a check, mapped where the model has columns mapped.
 
-        A new map learns nothing of the rows `unmapped`, which are held out.
+        The first map is used again where training goes on on other rows.  A new map learns nothing of the rows
+        `unmapped`, which are held out.
         """
+        from .._data.training_rows import with_evaluation
+
+        if self.columns is None:
+            training = with_evaluation(check(X, y, sample_weight), eval_set)
+        else:
+            training = self._check_mapped(check, X, y, sample_weight, eval_set, goes_on, unmapped)
+        if len(training.watched) > 1 and not self._watches:
+            raise InvalidInputError(f"eval_set must be one tuple (X, y) or (X, y, sample_weight) for "
+                                    f"{type(self).__name__}, got {len(training.watched)}")
+        return training
+
+    def _check_mapped(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any, goes_on: bool | None,
+                      unmapped: NDArray[np.intp] | None) -> "Training":
+        """The same where columns are mapped."""
+        from .._data.training_rows import with_evaluation
         from .columns import map_more, map_training, with_mapped_evaluation
 
         goes_on = (self._keeps_map and getattr(self, "warm_start", False)) if goes_on is None else goes_on
@@ -160,13 +184,6 @@ class Model(Parametrised):
             return training
         names = getattr(mapped.column_map, "feature_names_in_", None)
         return training._replace(names=names, column_map=mapped.column_map)
-
-    def _check_evaluation(self, training: Training) -> Training:
-        """Refuse several sets of rows held out where a family takes one."""
-        if training.watched and not self._watches:
-            raise InvalidInputError(f"eval_set must be one tuple (X, y) or (X, y, sample_weight) for "
-                                    f"{type(self).__name__}, got {len(training.watched)}")
-        return training
 
     def _automatic_map(self, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> Any:
         """The map, not fitted, that `columns="auto"` stands for on training rows; None for columns as they are."""
@@ -224,11 +241,15 @@ class Model(Parametrised):
             if not scores:
                 raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
             return np.concatenate(scores)
-        column_map = self.__dict__.get("column_map_")
+        held = self.__dict__
+        column_map = held.get("column_map_")
         if column_map is not None:
             from .columns import score_table
 
             return score_table(column_map, self.expansion_, X, type(self).__name__, self.n_threads)
-        X = self._check_rows(X)
-        scored: Double = self.expansion_.score_checked(X, self.n_threads)
+        expansion = held.get("expansion_")  # one row must cost little more than its score
+        scored: Double | None = None if expansion is None else expansion.score_plain(X, self.n_threads)
+        if scored is None:
+            X = self._check_rows(X)  # or tells that there is no expansion
+            scored = self.expansion_.score_checked(X, self.n_threads)
         return scored

@@ -1,15 +1,18 @@
 """Weights of classes."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._data.arguments import Number
-from .._data.training_rows import Training
 from .._data.validation import LARGEST_VALUE
 from .._data.weights import RowWeights
 from ..errors import InvalidInputError
+
+if TYPE_CHECKING:  # a model that scores loads no training
+    from .._data.training_rows import Training
 
 _BALANCED = "balanced"
 _FACTOR = Number(float, 0, 1e100, open_low=True)
@@ -31,20 +34,25 @@ class ClassWeights(NamedTuple):
             _FACTOR(f"{name} of {label!r}", factor)
 
 
-def with_class_weights(training: Training, class_weight: Any) -> Training:
+def class_factors(class_weight: Any, classes: Any, totals: NDArray[Any]) -> NDArray[np.float64]:
+    """What the weights of the rows of each class are multiplied by, of classes and the sums of their weights."""
+    if isinstance(class_weight, str):
+        balanced: NDArray[np.float64] = totals.sum() / (len(totals) * np.maximum(totals, 1e-300))
+        return balanced
+    labels = classes.tolist()
+    unknown = [label for label in class_weight if label not in labels]
+    if unknown:
+        raise InvalidInputError(f"class_weight must have labels of y, got {unknown[0]!r}")
+    return np.array([float(class_weight.get(label, 1.0)) for label in labels])
+
+
+def with_class_weights(training: "Training", class_weight: Any) -> "Training":
     """The same rows, weighted by their classes; held-out rows of an `eval_set` count as they are given."""
     if class_weight is None:
         return training
     rows = training.rows
-    if isinstance(class_weight, str):
-        totals = np.bincount(rows.codes, rows.weights.each, minlength=rows.n_classes)
-        factors = totals.sum() / (rows.n_classes * np.maximum(totals, 1e-300))
-    else:
-        labels = [] if training.classes is None else training.classes.tolist()
-        unknown = [label for label in class_weight if label not in labels]
-        if unknown:
-            raise InvalidInputError(f"class_weight must have labels of y, got {unknown[0]!r}")
-        factors = np.array([float(class_weight.get(label, 1.0)) for label in labels])
+    totals = np.bincount(rows.codes, rows.weights.each, minlength=rows.n_classes)
+    factors = class_factors(class_weight, training.classes, totals)
     each = rows.weights.each * factors[rows.codes]
     with np.errstate(over="ignore"):
         given_total = min(float(rows.weights.unit * each.sum()), LARGEST_VALUE)

@@ -10,7 +10,7 @@ from .._columns.plain import PlainForms
 from .._data.threads import check_n_threads
 from .._data.training_rows import is_set, named_sets
 from .._data.validation import as_numeric
-from .._kernels import packing, scoring
+from .._kernels import scoring
 from ..expansion import Expansion
 
 Double = NDArray[np.float64]
@@ -64,7 +64,7 @@ def with_mapped_evaluation(mapped: MappedTraining, eval_set: Any, owner: str) ->
 def score_table(column_map: ColumnMap, expansion: Expansion, X: Any, owner: str, n_threads: int | None) -> Double:
     """Scores of the rows of the raw table of an owner, whom errors name."""
     forms = column_map._plain
-    if forms is not None and forms.take(X) and len(X) >= packing.LANE_COUNT:
+    if forms is not None and forms.take(X) and len(X) >= scoring.LANE_COUNT:
         scores = _score_plain(forms, expansion, X, n_threads)
         if scores is not None:
             return scores

@@ -12,7 +12,7 @@ from .._data.arguments import MAX_THREADS, Choice, Number, OfClass, RandomState
 from .._data.protocol import Attribute as Attribute
 from .._data.protocol import Parameter as Parameter
 from .._data.protocol import describe as describe_with
-from .._data.tiles import TILE
+from .._kernels.scoring import TILE_ROWS
 from .class_weights import ClassWeights
 
 
@@ -41,13 +41,21 @@ ARGUMENTS = {
                           "Called with a `RoundInfo` after each round; returning True ends the fit."),
 }
 
+def eval_sets(text: str) -> Attribute:
+    """The argument `eval_set` of a family that takes several sets, and its own words for one."""
+    return Attribute(
+        "eval_set", "(X, y) or (X, y, sample_weight), a list or dict of such, or None",
+        f"{text}  Of several sets the first decides, and the others are watched: `eval_losses_` has the losses of all, "
+        'by the names of a dict, or as "valid_0", "valid_1" and so on.')
+
+
 GAMMA = Parameter("gamma", Number(float, 0, 1e100, open_low=True, word="scale"),
                   "Inverse squared width of the kernel exp(-gamma |x - x'|^2), hence omega ~ N(0, 2 gamma I).  "
                   '"scale" is 1 / n_features on standardised columns, and 1 / (n_features times their mean variance) '
                   "without standardisation.")
 LEARNING_RATE = Parameter("learning_rate", Number(float, 0, 1, open_low=True), "Factor on every step.")
 MAX_ITER = Parameter("max_iter", Number(int, 0, 10**6), "L-BFGS iterations per round.")
-MAX_SAMPLES = Parameter("max_samples", Number(int, TILE, optional=True),
+MAX_SAMPLES = Parameter("max_samples", Number(int, TILE_ROWS, optional=True),
                         "Largest number of rows that one round's search uses; the step uses all rows.  More rows than "
                         "this are shuffled once and divided into equal subsets, which the rounds take in turn.  None: "
                         "all rows.")
@@ -98,6 +106,9 @@ EXPANSION_ = Attribute("expansion_", "FourierExpansion", "The trained function o
 N_FEATURES_IN_ = Attribute("n_features_in_", "int",
                            "Number of columns; `feature_names_in_` has their names where `fit` saw a data frame.")
 N_ESTIMATORS_ = Attribute("n_estimators_", "int", "Number of rounds kept.")
+EVAL_LOSSES_ = Attribute("eval_losses_", "dict of arrays",
+                         "Losses on each set of held-out rows by its name, as eval_loss_, which is that of the first; "
+                         "not kept in model files.")
 N_COMPONENTS_ = Attribute("n_components_", "int", "Number of cosines of each landmark.")
 
 

@@ -29,6 +29,8 @@ FAMILIES = {
     "gbrff1": Family("GBRFF1Classifier", "_gbrff.gbrff1", "classifier"),
     "gbrff2": Family("GBRFF2Classifier", "_gbrff.gbrff2", "classifier"),
     "gbrff_regressor": Family("GBRFFRegressor", "_gbrff.least_squares", "regressor"),
+    "kernel_machine": Family("KernelMachineClassifier", "_kernel_machine.estimators", "classifier"),
+    "kernel_machine_regressor": Family("KernelMachineRegressor", "_kernel_machine.estimators", "regressor"),
     "pbrff": Family("PBRFFClassifier", "_pbrff.estimators", "classifier"),
     "pbrff_transformer": Family("PBRFFTransformer", "_pbrff.transformer", "transformer"),
     "rffnet": Family("RFFNetClassifier", "_rffnet.estimators", "classifier"),

@@ -2,19 +2,20 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.training_rows import Training, check_labelled, check_with_targets, with_evaluation
 from .._data.validation import check_targets, refuse_masked
 from .._data.weights import check_weights
 from ..errors import InvalidInputError
 from ..expansion import Expansion
 from .base import Model
-from .class_weights import with_class_weights
 from .links import Link, LogisticLink, log_probabilities, probabilities
+
+if TYPE_CHECKING:  # a model that scores loads no training
+    from .._data.training_rows import Training
 
 Double = NDArray[np.float64]
 
@@ -39,14 +40,14 @@ class Classifier(Model):
         return LogisticLink()
 
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
-                        unmapped: NDArray[np.intp] | None = None) -> Training:
+                        unmapped: NDArray[np.intp] | None = None) -> "Training":
         """Check parameters and rows."""
+        from .._data.training_rows import check_labelled
+        from .class_weights import with_class_weights
+
         self._check_params()
-        if self.columns is None:
-            training = with_evaluation(check_labelled(X, y, sample_weight), eval_set)
-        else:
-            training = self._check_mapped(check_labelled, X, y, sample_weight, eval_set, unmapped=unmapped)
-        return with_class_weights(self._check_evaluation(training), self.class_weight)
+        training = self._checked(check_labelled, X, y, sample_weight, eval_set, unmapped=unmapped)
+        return with_class_weights(training, self.class_weight)
 
     @classmethod
     def _params_for_file(cls, params: dict[str, Any]) -> dict[str, Any]:
@@ -129,6 +130,12 @@ class Classifier(Model):
         scores = now._raw_scores(X)
         return probabilities(now._link(), scores)
 
+    def _labels_and_proba(self, X: Any) -> tuple[NDArray[Any], Double]:
+        """What `predict` and `predict_proba` return, of rows that are scored once."""
+        now = self._snapshot()
+        scores = now._raw_scores(X)
+        return now._labels_of(scores), probabilities(now._link(), scores)
+
     def predict_log_proba(self, X: Any) -> Double:
         """Return the logarithms of class probabilities, shape (n_samples, n_classes); -inf of a probability of 0.
 
@@ -167,13 +174,13 @@ class Regressor(Model):
         return tags
 
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
-                        goes_on: bool | None = None, unmapped: NDArray[np.intp] | None = None) -> Training:
+                        goes_on: bool | None = None, unmapped: NDArray[np.intp] | None = None) -> "Training":
         """Check parameters and rows; a single row will do only where training goes on."""
+        from .._data.training_rows import check_with_targets
+
         self._check_params()
         check = partial(check_with_targets, n_threads=self.n_threads, min_samples=1 if goes_on else 2)
-        if self.columns is None:
-            return self._check_evaluation(with_evaluation(check(X, y, sample_weight), eval_set))
-        return self._check_evaluation(self._check_mapped(check, X, y, sample_weight, eval_set, goes_on, unmapped))
+        return self._checked(check, X, y, sample_weight, eval_set, goes_on, unmapped)
 
     def _losses_of_rows(self, X: Any, y: Any) -> Double:
         """The squared error, its mean over several targets."""

@@ -1,11 +1,14 @@
 """Training that goes on: which state it goes on from, and whether rows and parameters are those it was reached with."""
 
+import itertools
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.row_blocks import blocks
+from .._data.training_rows import Training
 from ..errors import InvalidInputError
 
 # Parameters that may change while training goes on.  Those of rows and weights show in these.
@@ -30,6 +33,22 @@ class RowPrints(NamedTuple):
         ordered = (labels, weight) if has_classes else (weight, labels)  # that first on which the other depends
         return cls(n_rows, {name: _hash(arrays) for name, arrays in (*ordered, ("X", X), ("eval_set", eval_set))})
 
+    @classmethod
+    def of_training(cls, training: Training) -> "RowPrints":
+        """Those of checked rows."""
+        def numbers(rows: Any) -> Arrays:
+            return () if rows is None else (block.astype(np.float64, copy=False) for _, block in blocks(rows.X))
+
+        def targets(rows: Any) -> list[NDArray[Any]]:
+            has_classes = training.classes is not None
+            return [] if rows is None else [rows.codes if has_classes else rows.values, rows.weights.each]
+
+        data, held_out = training.rows, [rows for _, rows in training.watched] or [training.evaluation]
+        y, weights = targets(data)
+        evaluations = (array for rows in held_out for array in itertools.chain(targets(rows), numbers(rows)))
+        return cls.of(data.X.shape[0], numbers(data), [y], [weights],
+                      itertools.chain([marks_of_sets(training)], evaluations), training.classes is not None)
+
     def check(self, other: "RowPrints") -> None:
         """InvalidInputError unless other rows are the same."""
         if other.n_rows != self.n_rows:
@@ -38,6 +57,12 @@ class RowPrints(NamedTuple):
         for name, mark in self.parts.items():
             if other.parts[name] != mark:
                 raise InvalidInputError(f"{name} must be as in the training that goes on, got other values; {_REMEDY}")
+
+
+def marks_of_sets(training: Training) -> NDArray[np.uint8]:
+    """Names and lengths of the sets of an eval_set, as numbers."""
+    marks = [f"{name}\0{rows.X.shape[0]}\0" for name, rows in training.watched]
+    return np.frombuffer("".join(marks).encode(errors="surrogatepass"), dtype=np.uint8)
 
 
 def _hash(arrays: Arrays) -> bytes:
@@ -78,8 +103,10 @@ def state_to_continue(model: Any) -> Any:
     model._check_params()
     if not model.warm_start or not hasattr(model, "expansion_"):
         return None
-    state: RoundsSoFar = model._require_training_state(
-        "to go on", "was read from a file or trained with warm_start=False", "call fit of a new one")
+    state: RoundsSoFar | None = model._rounds_so_far()
+    if state is None:
+        raise model._without_training_state(
+            "to go on", "was read from a file or trained with warm_start=False", "call fit of a new one")
     for key, value in fixed_params(model).items():
         if value != state.params[key]:
             raise InvalidInputError(f"{key} must be {state.params[key]!r}, as in the training that goes on, got "

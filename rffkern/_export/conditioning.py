@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from .._data.centers import probes
 from ..errors import InvalidInputError
-from ..expansion import Expansion, KernelExpansion
-
-_N_PROBES = 200  # centers at which scores are compared, about
+from ..expansion import Expansion
+from ..kernel_expansion import KernelExpansion
 
 
 def conditioning(expansion: KernelExpansion) -> float:
@@ -15,7 +15,7 @@ def conditioning(expansion: KernelExpansion) -> float:
 
     It is the largest of all outputs, measured at some of the centers, and at most 1e300.
     """
-    rows = expansion.centers[:: expansion.n_terms // _N_PROBES + 1]
+    rows = probes(expansion.centers)
     if not len(rows):
         return 1.0
     arrays: dict[str, Any] = {**expansion.arrays(), "intercept": np.zeros(expansion.n_outputs)}

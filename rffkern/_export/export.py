@@ -6,19 +6,9 @@ from typing import Any
 
 from .._system.atomic_file import atomic_write
 from ..errors import InvalidInputError, InvalidTypeError
+from . import PRECISIONS, TARGETS
 from .conditioning import check_single
 from .function import function_of
-
-# The module and function of each target, and its options with their defaults.
-_TARGETS: dict[str, tuple[str, str, dict[str, str]]] = {
-    "c": ("loops", "c_file", {"name": "model"}),
-    "js": ("loops", "js_file", {}),
-    "numpy": ("numpy_file", "numpy_file", {}),
-    "onnx": ("onnx_file", "onnx_file", {"precision": "double"}),
-    "sql": ("sql_file", "sql_file", {"table": "rows", "key": "id"}),
-}
-
-TARGETS, PRECISIONS = tuple(_TARGETS), ("double", "single")
 
 
 def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: str, name: str | None = None,
@@ -62,7 +52,7 @@ def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: str, name: s
     program = function_of(model)
     if options.get("precision") == "single":
         check_single(getattr(model, "expansion_", model))
-    module, function, _ = _TARGETS[to]
+    module, function, _ = TARGETS[to]
     content = getattr(import_module(f"{__package__}.{module}"), function)(program, **options)
     with atomic_write(target) as file:
         file.write(content.encode() if isinstance(content, str) else content)
@@ -70,9 +60,9 @@ def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: str, name: s
 
 def options_for(to: str, **given: str | None) -> dict[str, str]:
     """The options of a target, with its defaults where None is given; InvalidInputError for others."""
-    if to not in TARGETS:
+    if not isinstance(to, str) or to not in TARGETS:
         raise InvalidInputError(f"to must be one of {', '.join(map(repr, TARGETS))}, got {to!r}")
-    options = _TARGETS[to][2]
+    options = TARGETS[to][2]
     for option, value in given.items():
         if value is not None and option not in options:
             raise InvalidInputError(f"{option} is not an option of the target {to!r}, got {value!r}")

@@ -12,7 +12,8 @@ from .._columns.plain import PlainForms, entries_of
 from .._estimator.base import Model
 from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
 from ..errors import InvalidInputError
-from ..expansion import Expansion, KernelExpansion
+from ..expansion import Expansion
+from ..kernel_expansion import KernelExpansion
 
 Array = NDArray[Any]
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._estimator.monitor import SECONDS_BETWEEN, tell
-from .._kernels import linalg
+from .._kernels import solvers
 
 Double = NDArray[np.float64]
 
@@ -36,12 +36,12 @@ def add_products(parts: Iterable[Double], factor: float, matrix: Double, offset:
 
     Only to the rows of the triangle from `start` on.
     """
-    scratch = np.empty((n_threads, linalg.factor_scratch(DEPTH)))
+    scratch = np.empty((n_threads, solvers.factor_scratch(DEPTH)))
     for part in parts:
         step = _FEWEST_ROWS * int(max(1, _WORK / max(1, part.size) // _FEWEST_ROWS))
         for first in range(start, len(part), step):
             last = min(first + step, len(part))
-            linalg.add_products(part, first, last, factor, matrix, offset, scratch, n_threads)
+            solvers.add_products(part, first, last, factor, matrix, offset, scratch, n_threads)
 
 
 def column_parts(rows: Double) -> Iterable[Double]:
@@ -51,11 +51,11 @@ def column_parts(rows: Double) -> Iterable[Double]:
 
 def factorise(matrix: Double, n_threads: int) -> bool:
     """Replace a lower triangle by its Cholesky factor L, and rows R below it by R L'^-1; False if it has none."""
-    scratch = np.empty((n_threads, linalg.factor_scratch(DEPTH)))
+    scratch = np.empty((n_threads, solvers.factor_scratch(DEPTH)))
     for start in told("columns of a factor", matrix.shape[1]):
         stop = min(start + DEPTH, matrix.shape[1])
         block = matrix[start:, start:stop].copy()
-        if not linalg.factorise(block, scratch, n_threads):
+        if not solvers.factorise(block, scratch, n_threads):
             return False
         matrix[start:, start:stop] = block
         add_products([block[stop - start :]], -1.0, matrix, stop, n_threads)

@@ -15,7 +15,7 @@ from .._data.training_rows import LabelledRows
 from .._estimator.monitor import Steps
 from .._fourier.bandwidth import needs_double
 from .._fourier.landmarks import feature_units, pseudo_posterior, standardised_rows
-from .._kernels import packing, pbrff_features
+from .._kernels import pbrff, scoring
 from ..errors import InvalidInputError
 from .kmeans import kmeans
 
@@ -69,8 +69,8 @@ class LandmarkKernels(NamedTuple):
             rows = out[place.start * TILE : place.stop * TILE]
             short = len(block) * omegas.size <= _TOLD
             for part in [slice(0, len(block))] if short else _told("features", len(block), omegas.size):
-                pbrff_features.landmark_features(block[part], omegas, shifts, posterior,
-                                                 rows[part.start * TILE : part.stop * TILE], scratch, n_threads)
+                pbrff.landmark_features(block[part], omegas, shifts, posterior,
+                                        rows[part.start * TILE : part.stop * TILE], scratch, n_threads)
         return out
 
 
@@ -97,7 +97,7 @@ def _told(work: str, size: int, each: int) -> Iterator[slice]:
 
 def _half_turns(omegas: Double, phases: Double, dtype: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Omegas and phases of all terms as kernels read them: in half turns, padded to a multiple of terms."""
-    n_terms, multiple = phases.size, packing.TERM_MULTIPLES[0]
+    n_terms, multiple = phases.size, scoring.TERM_MULTIPLES[0]
     # The terms of the last landmark may begin between two multiples, and are read in whole ones.
     n_padded = -(-n_terms // multiple) * multiple + multiple
     padded, shifts = np.zeros((n_padded, omegas.shape[2]), dtype), np.zeros(n_padded, dtype)
@@ -170,16 +170,16 @@ def _mean_cosines(tiles: Tiles, rows: LabelledRows, landmarks: Landmarks, omegas
     n_components = phases.shape[1]
     for place, block in tiles.blocks():
         block_targets = np.ascontiguousarray(targets[:, place])
-        partial_sums = np.empty((-(-len(block) * TILE // packing.STRIP_ROWS), sums.size))
+        partial_sums = np.empty((-(-len(block) * TILE // scoring.STRIP_ROWS), sums.size))
         each = n_components * block.size // TILE
         parts: Iterable[slice] = [slice(0, len(landmarks.codes))]
         if len(landmarks.codes) * each > _TOLD:
             parts = _told("posterior", len(landmarks.codes), each)
         for part in parts:
             terms = slice(part.start * n_components, part.stop * n_components)
-            read = slice(terms.start, terms.stop + packing.TERM_MULTIPLES[0])  # in whole multiples
-            pbrff_features.weighted_cosines(block, block_targets, landmarks.codes[part], padded[read], shifts[read],
-                                            n_components, sums[terms], partial_sums, n_threads)
+            read = slice(terms.start, terms.stop + scoring.TERM_MULTIPLES[0])  # in whole multiples
+            pbrff.weighted_cosines(block, block_targets, landmarks.codes[part], padded[read], shifts[read],
+                                   n_components, sums[terms], partial_sums, n_threads)
     total, own = rows.weights.total, landmarks.own_weight[:, None]
     smallest = _SMALLEST_SHARE * total
     others = np.maximum(total - own, smallest)
@@ -189,7 +189,7 @@ def _mean_cosines(tiles: Tiles, rows: LabelledRows, landmarks: Landmarks, omegas
 def machine_features(kernels: LandmarkKernels, tiles: Tiles, n_samples: int, n_threads: int) -> NDArray[Any]:
     """Features of the packed rows, then a column of ones, then zeros up to a whole number of vectors."""
     n_landmarks = len(kernels.posterior)
-    width = -(-(n_landmarks + 1) // packing.LANE_COUNT) * packing.LANE_COUNT
+    width = -(-(n_landmarks + 1) // scoring.LANE_COUNT) * scoring.LANE_COUNT
     features = kernels.features(tiles, (n_samples, width), n_threads)
     features[:, n_landmarks] = 1
     features[:, n_landmarks + 1 :] = 0

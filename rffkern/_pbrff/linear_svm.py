@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._estimator.monitor import SECONDS_BETWEEN, tell
-from .._kernels import linalg, linear_svm
+from .._kernels import pbrff, solvers
 from .interior_point import MAX_STEPS, interior_point
 from .newton_systems import SplitSystem, has_few_rows, row_parts
 
@@ -184,18 +184,18 @@ class Problem:
         self.n_samples, self.width = features.shape
         self.is_double = features.dtype == np.float64
         self.diagonal = loss.diagonal(bound)
-        self.partial = np.empty((-(-self.n_samples // linear_svm.STRIP_ROWS), self.width))
+        self.partial = np.empty((-(-self.n_samples // pbrff.STRIP_ROWS), self.width))
 
     def combine(self, alpha: Double) -> NDArray[Any]:
         """Sum of alpha y x, in the precision of the features."""
         coef = np.empty(self.width, self.features.dtype)
-        linear_svm.combine_rows(self.features, self.sign, alpha, coef, self.partial, self.threads.rows)
+        pbrff.combine_rows(self.features, self.sign, alpha, coef, self.partial, self.threads.rows)
         return coef
 
     def project(self, coef: NDArray[Any]) -> Double:
         """Margins y x . coef."""
         margins = np.empty(self.n_samples)
-        linear_svm.project_rows(self.features, self.sign, coef.astype(self.features.dtype), margins, self.threads.rows)
+        pbrff.project_rows(self.features, self.sign, coef.astype(self.features.dtype), margins, self.threads.rows)
         return margins
 
     def primal(self, coef: NDArray[Any], margins: Double) -> float:
@@ -237,23 +237,23 @@ class _ColumnSystem:
     def __init__(self, problem: Problem) -> None:
         self.features, self.width, self.n_threads = problem.features, problem.width, problem.threads.gram
         self.gram = np.empty((min(_GRAM_SHARES, len(problem.partial)), self.width, self.width))
-        self.scratch = np.zeros((self.n_threads, linear_svm.gram_scratch(self.width)), self.features.dtype)
-        self.factor_scratch = np.empty((self.n_threads, linalg.factor_scratch(self.width)))
+        self.scratch = np.zeros((self.n_threads, pbrff.gram_scratch(self.width)), self.features.dtype)
+        self.factor_scratch = np.empty((self.n_threads, solvers.factor_scratch(self.width)))
 
     def matrix(self, scale: Double) -> Double:
         """The lower triangle, which holds until the next."""
-        linear_svm.weighted_gram(self.features, scale, self.gram, self.scratch, self.n_threads)
+        pbrff.weighted_gram(self.features, scale, self.gram, self.scratch, self.n_threads)
         self.gram[0].flat[:: self.width + 1] += 1
         return self.gram[0]
 
     def factorise(self, scale: Double) -> bool:
         """Prepare for a scale; return False where rounding makes the matrix not positive definite."""
-        return linalg.factorise(self.matrix(scale), self.factor_scratch, self.n_threads)
+        return solvers.factorise(self.matrix(scale), self.factor_scratch, self.n_threads)
 
     def direction(self, descent: Double, coef: Double) -> Double:
         """Newton's step of the primal from coef, where `descent` is its negative gradient."""
         direction = descent.copy()
-        linalg.solve_factorised(self.gram[0], direction)
+        solvers.solve_factorised(self.gram[0], direction)
         return direction
 
 
@@ -311,8 +311,8 @@ def _descend(problem: Problem, tol: float, seed: int) -> Machine:
     at_most = problem.loss.n_epochs(problem.n_samples, problem.width)
     while True:
         allowed = min(at_a_time, at_most - n_passes)
-        done = linear_svm.descend_dual(features, problem.sign, problem.bound, curvature, problem.loss.is_squared, goal,
-                                       allowed, alpha, coef, active, state)
+        done = pbrff.descend_dual(features, problem.sign, problem.bound, curvature, problem.loss.is_squared, goal,
+                                  allowed, alpha, coef, active, state)
         n_passes += done
         coef = problem.combine(alpha)
         margins = problem.project(coef)

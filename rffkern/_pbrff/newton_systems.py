@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import linalg
+from .._kernels import solvers
 from . import blocked_factors
 from .pivot_factors import PivotFactor
 
@@ -147,14 +147,14 @@ class SplitSystem:
         """M^-1 vector."""
         solution = vector.copy()
         if self.has_light:
-            linalg.solve_factorised(self.outer, solution)
+            solvers.solve_factorised(self.outer, solution)
         return solution
 
     def _solve_heavy(self, right: Double) -> Double:
         """(H M^-1 H' + S^-1)^-1 right, 0 for rows that are not heavy."""
         some, solution = self.root * right[self.heavy], np.zeros(len(right))
         if len(some):
-            linalg.solve_factorised(self.inner, some)
+            solvers.solve_factorised(self.inner, some)
         solution[self.heavy] = self.root * some
         return solution
 

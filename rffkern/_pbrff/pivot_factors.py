@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import linalg, linear_svm, packing
+from .._kernels import pbrff, scoring, solvers
 from . import blocked_factors
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ class PivotFactor:
         diagonal = panel[: len(taken)].reshape(-1)[:: len(taken) + 1]
         diagonal += 1 + _ROUNDING * diagonal
         blocked_factors.add_products((before[order] for before in panels), -1.0, panel, 0, n_threads)
-        scratch = np.empty((n_threads, linalg.factor_scratch(len(taken))))
-        if not linalg.factorise(panel, scratch, n_threads):
+        scratch = np.empty((n_threads, solvers.factor_scratch(len(taken))))
+        if not solvers.factorise(panel, scratch, n_threads):
             return None
         panel[: len(taken)] = np.tril(panel[: len(taken)])
         by_rows = np.zeros((len(root), len(taken)))
@@ -126,13 +126,13 @@ class PivotFactor:
 
     def _join(self, panels: list[Double]) -> None:
         """The whole factor, the pivots first; the last columns may be 0."""
-        n_columns = -(-len(self._pivots) // packing.LANE_COUNT) * packing.LANE_COUNT
-        self._factor = np.zeros((self._problem.n_samples, max(n_columns, packing.LANE_COUNT)))
+        n_columns = -(-len(self._pivots) // scoring.LANE_COUNT) * scoring.LANE_COUNT
+        self._factor = np.zeros((self._problem.n_samples, max(n_columns, scoring.LANE_COUNT)))
         order, start = np.concatenate([self._pivots, self._others]), 0
         for panel in panels:
             self._factor[:, start : start + panel.shape[1]] = panel[order]
             start += panel.shape[1]
-        self._partial = np.empty((-(-len(self._others) // linear_svm.STRIP_ROWS), self._factor.shape[1]))
+        self._partial = np.empty((-(-len(self._others) // pbrff.STRIP_ROWS), self._factor.shape[1]))
 
     def solve(self, right: Double) -> Double:
         """Solve with the factor."""
@@ -140,14 +140,14 @@ class PivotFactor:
         below, found = self._factor[n_pivots:], np.empty(len(right))
         some = np.zeros(self._factor.shape[1])
         some[:n_pivots] = right[self._pivots]
-        linalg.solve_factorised(self._factor, some[:n_pivots], True, False)
+        solvers.solve_factorised(self._factor, some[:n_pivots], True, False)
         if len(self._others):
             along = np.empty(len(self._others))
-            linear_svm.project_rows(below, self._ones, some, along, n_threads)
+            pbrff.project_rows(below, self._ones, some, along, n_threads)
             others = found[self._others] = (right[self._others] - along) / self._left
             combined = np.empty(len(some))
-            linear_svm.combine_rows(below, self._ones, others, combined, self._partial, n_threads)
+            pbrff.combine_rows(below, self._ones, others, combined, self._partial, n_threads)
             some -= combined
-        linalg.solve_factorised(self._factor, some[:n_pivots], False, True)
+        solvers.solve_factorised(self._factor, some[:n_pivots], False, True)
         found[self._pivots] = some[:n_pivots]
         return found

@@ -119,8 +119,7 @@ class PBRFFTransformer(Model):
         """
         self._check_params()
         rng = check_rng(self.random_state)
-        training = check_labelled(X, y, sample_weight) if self.columns is None else self._check_mapped(
-            check_labelled, X, y, sample_weight)
+        training = self._checked(check_labelled, X, y, sample_weight)
         scaling, settings = prepared(self, training)
         with printing() if self.verbose else contextlib.nullcontext():
             learned, _ = learn_representation(training.rows, scaling, settings, rng)

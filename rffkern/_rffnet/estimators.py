@@ -330,8 +330,7 @@ class RFFNetClassifier(RFFNet, Classifier):
         def check(X: Any, y: Any, sample_weight: Any) -> Training:
             return check_more_labels(X, y, classes, sample_weight, known)
 
-        training = check(X, y, sample_weight) if self.columns is None else self._check_mapped(
-            check, X, y, sample_weight, goes_on=True)
+        training = self._checked(check, X, y, sample_weight, goes_on=True)
         if self.class_weight == "balanced":
             raise InvalidInputError('class_weight must be a dict or None in partial_fit, which does not see all rows, '
                                     'got "balanced"')

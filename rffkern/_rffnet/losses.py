@@ -1,4 +1,4 @@
-"""Losses of scores at targets, as RFFNet minimises them; each has a compiled class in `_kernels.rffnet_losses`.
+"""Losses of scores at targets, as RFFNet minimises them; each has a compiled class in `_kernels.rffnet`.
 
 To add one: give it a compiled class there, and here the constant scores at which training starts; then name it in
 `estimators.py`.
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.weights import RowWeights, weighted_quantile
-from .._kernels import rffnet_losses
+from .._kernels import rffnet
 
 Double = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ class Loss:
 
     ridge_scale = 1.0  # factor on the penalties of the schedule
 
-    def __init__(self, compiled: rffnet_losses.Loss) -> None:
+    def __init__(self, compiled: rffnet.Loss) -> None:
         self.compiled = compiled
 
     def start(self, targets: Double, weights: RowWeights, n_outputs: int) -> Double:
@@ -49,7 +49,7 @@ class Squared(ResidualLoss):
     """(y - f)^2"""
 
     def __init__(self) -> None:
-        super().__init__(rffnet_losses.Squared())
+        super().__init__(rffnet.Squared())
 
     def of_residuals(self, residuals: Double) -> Double:
         """Their squares."""
@@ -62,7 +62,7 @@ class Huber(ResidualLoss):
     """(y - f)^2 up to |y - f| = delta, and linear beyond (Huber, 1964)."""
 
     def __init__(self, delta: float) -> None:
-        super().__init__(rffnet_losses.Huber(delta))
+        super().__init__(rffnet.Huber(delta))
         self._delta = delta
 
     def of_residuals(self, residuals: Double) -> Double:
@@ -80,7 +80,7 @@ class Pinball(ResidualLoss):
     """(y - f) quantile where f < y, else (y - f) (quantile - 1): least where f is that quantile of y."""
 
     def __init__(self, quantile: float) -> None:
-        super().__init__(rffnet_losses.Pinball(quantile))
+        super().__init__(rffnet.Pinball(quantile))
         self._quantile = quantile
 
     def of_residuals(self, residuals: Double) -> Double:
@@ -98,7 +98,7 @@ class Logistic(Loss):
     ridge_scale = _SCALE_OF_CLASSES
 
     def __init__(self) -> None:
-        super().__init__(rffnet_losses.Logistic())
+        super().__init__(rffnet.Logistic())
 
     def start(self, targets: Double, weights: RowWeights, n_outputs: int) -> Double:
         """The log-odds; 0 if a class is missing, because its share is then unknown."""
@@ -112,7 +112,7 @@ class Softmax(Loss):
     ridge_scale = _SCALE_OF_CLASSES
 
     def __init__(self) -> None:
-        super().__init__(rffnet_losses.Softmax())
+        super().__init__(rffnet.Softmax())
 
     def start(self, targets: Double, weights: RowWeights, n_outputs: int) -> Double:
         """The logarithms of the shares of the classes; 0 if a class is missing."""

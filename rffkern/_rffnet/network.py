@@ -12,7 +12,7 @@ from .._data.scaling import Scaling
 from .._data.threads import check_n_threads
 from .._data.tiles import TILE, aligned
 from .._data.weights import RowWeights
-from .._kernels import packing, rffnet, rffnet_losses, scoring
+from .._kernels import rffnet, scoring
 from ..errors import InvalidInputError
 from ..expansion import FourierExpansion
 from .losses import Loss
@@ -32,7 +32,7 @@ _COEFFICIENT_RATE = 23.0
 # Rows are standardised and scored in pieces of about this many numbers.
 _SCORED_NUMBERS = 1 << 18
 
-_TERMS = packing.TERM_MULTIPLES[0]
+_TERMS = scoring.TERM_MULTIPLES[0]
 
 
 class Visit(NamedTuple):
@@ -144,7 +144,7 @@ class Network:
         """Return the weighted mean of the losses of raw rows, at most LARGEST_LOSS."""
         scores = self.scores(X, workspace)
         losses, slopes = np.empty(len(scores)), np.empty(scores.shape)
-        rffnet_losses.row_losses(workspace.plan.loss.compiled, scores, targets, losses, slopes)
+        rffnet.row_losses(workspace.plan.loss.compiled, scores, targets, losses, slopes)
         return min(LARGEST_LOSS, float(np.average(losses, weights=weights.values)))  # LARGEST_LOSS first: also for nan
 
     def relevances_of(self, scaling: Scaling) -> Double:

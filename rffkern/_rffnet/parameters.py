@@ -7,6 +7,7 @@ from .._estimator.parameters import ARGUMENTS as SHARED
 from .._estimator.parameters import (
     COLUMNS,
     EARLY_STOPPING_ROUNDS,
+    EVAL_LOSSES_,
     EXPANSION_,
     LEARNING_RATE,
     N_COMPONENTS_,
@@ -18,6 +19,7 @@ from .._estimator.parameters import (
     VERBOSE,
     Attribute,
     Parameter,
+    eval_sets,
 )
 from .._fourier.spectral_densities import SPECTRAL_DENSITIES
 from .network import STEP_ORDERS
@@ -106,12 +108,13 @@ ATTRIBUTES = (
               "loss on held-out rows before the first epoch, and the lowest during each epoch.  The loss of a row is "
               "the sum over outputs, with real targets in units of their standard deviation.  Both belong to the "
               "restart that was kept.  They are empty after `partial_fit`."),
+    EVAL_LOSSES_.described(EVAL_LOSSES_.text + "  Where an epoch has several parts, the losses are those of all sets "
+                           "after the part in which that of the first was lowest."),
     N_FEATURES_IN_,
 )
 
 ARGUMENTS = {
-    "eval_set": SHARED["eval_set"].described(
-        "Rows to validate on, in the forms of X and y; None to hold out a fraction of the rows."),
+    "eval_set": eval_sets("Rows to validate on, in the forms of X and y; None to hold out a fraction of the rows."),
     "callback": SHARED["callback"].described(
         "Called with a `RoundInfo` after each epoch, counted from 1 in each restart; returning True ends training."),
     "weight_of_more_rows": SHARED["sample_weight"].described(

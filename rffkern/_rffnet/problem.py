@@ -1,6 +1,7 @@
 """Rows with their targets as a loss reads them, and which of them are held out for validation."""
 
 import copy
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,8 +56,8 @@ class Division(NamedTuple):
     held_out: Indices  # which of them are held out
     members: Indices  # rows of the problem to learn from
     probe: Problem  # some of these, for the training loss before the first step
-    validation: Problem | None  # rows held out, or those of an `eval_set`
-    n_measured: int  # the larger number of rows in these two
+    validation: Mapping[str, Problem]  # by name, rows held out or those of an `eval_set`; the first decides
+    n_measured: int  # the largest number of rows in these
 
 
 def rows_held_out(y: Any, sample_weight: Any, fraction: float, rng: "np.random.Generator") -> Indices:
@@ -68,7 +69,7 @@ def rows_held_out(y: Any, sample_weight: Any, fraction: float, rng: "np.random.G
     return positive[order[: min(int(fraction * len(positive)), _MOST_HELD_OUT)]]
 
 
-def divide(problem: Problem, eval_problem: Problem | None, fraction: float, rng: "np.random.Generator",
+def divide(problem: Problem, validation: Mapping[str, Problem], fraction: float, rng: "np.random.Generator",
            state: TrainingState | None) -> Division:
     """Hold out a fraction of the rows of positive weight, unless there are rows to validate on.
 
@@ -77,7 +78,7 @@ def divide(problem: Problem, eval_problem: Problem | None, fraction: float, rng:
     positive = problem.weights.positive()
     n_samples, n_features = len(positive), problem.X.shape[1]
     n_held_out = min(int(fraction * n_samples), _MOST_HELD_OUT, _MOST_HELD_OUT_NUMBERS // n_features)
-    if eval_problem is not None or n_held_out == 0:
+    if validation or n_held_out == 0:
         held_out = NO_ROWS
     elif state is not None and (state.n_samples, state.held_out.size) == (n_samples, n_held_out):
         held_out = state.held_out
@@ -90,8 +91,7 @@ def divide(problem: Problem, eval_problem: Problem | None, fraction: float, rng:
     rows = positive[held_out]
     held_out_X = take_rows(X, rows) if rows.size else None
     probe = Problem(take_rows(X, probed), targets[probed], weights.of(probed), n_outputs)
-    validation = eval_problem
     if held_out_X is not None:
-        validation = Problem(held_out_X, targets[rows], weights.of(rows), n_outputs)
-    n_measured = max(len(probed), 0 if validation is None else len(validation.targets))
+        validation = {"valid_0": Problem(held_out_X, targets[rows], weights.of(rows), n_outputs)}
+    n_measured = max(len(each.targets) for each in (probe, *validation.values()))
     return Division(n_samples, held_out, members, probe, validation, n_measured)

@@ -76,8 +76,8 @@ def fit_network(settings: Settings, training: Training, loss: Loss, callback: Ca
                 state: TrainingState | None, rng: "np.random.Generator") -> Fitted:
     """Train on checked rows, from the start or from the state in which an earlier training ended."""
     problem = pose(training.rows, training, state)
-    eval_problem = None if training.evaluation is None else pose(training.evaluation, training, state)
-    division = divide(problem, eval_problem, settings.validation_fraction, rng, state)
+    validation = {name: pose(rows, training, state) for name, rows in training.watched}
+    division = divide(problem, validation, settings.validation_fraction, rng, state)
     make_stages = stages_from_start if state is None else stages_to_continue
     task = _Task(settings, loss, problem, division, rng, callback, make_stages)
     best = None
@@ -88,7 +88,7 @@ def fit_network(settings: Settings, training: Training, loss: Loss, callback: Ca
         if outcome.monitor.asked_to_stop:
             break
     assert best is not None  # there is always a start
-    return _fitted(training, best.state, best.best, best.monitor.train_loss, best.monitor.eval_loss)
+    return _fitted(training, best.state, best.best, best.monitor)
 
 
 def partial_fit_network(settings: Settings, training: Training, loss: Loss, state: TrainingState | None) -> Fitted:
@@ -108,7 +108,7 @@ def partial_fit_network(settings: Settings, training: Training, loss: Loss, stat
     stage = stages_to_continue(settings, loss.ridge_scale, state.n_seen)[0]
     for visit in visits(problem, members, 1, len(members), rng):
         state.network.descend(visit, stage.settings, workspace)
-    return _fitted(training, state, state.network.values(), [], [])
+    return _fitted(training, state, state.network.values(), Monitor(0))
 
 
 def _starts(task: _Task, training: Training, state: TrainingState | None) -> Iterator[tuple[str, TrainingState]]:
@@ -161,40 +161,46 @@ def _train(task: _Task, state: TrainingState, unit: str) -> _Outcome:
     _, _, members, probe, validation, n_measured = division
     network = state.network
     workspace = _workspace(settings, state, loss, len(members), n_measured)
-    train_loss = network.mean_loss(probe.X, probe.targets, probe.weights, workspace)
-    eval_loss = None
-    if validation is not None:
-        eval_loss = network.mean_loss(validation.X, validation.targets, validation.weights, workspace)
-    schedule = Schedule(network, make_stages(settings, loss.ridge_scale, len(members)),
-                        train_loss if eval_loss is None else eval_loss)
+
+    def measured() -> dict[str, float]:
+        return {name: network.mean_loss(*each[:3], workspace) for name, each in validation.items()}
+
+    train_loss, losses = network.mean_loss(*probe[:3], workspace), measured()
+    schedule = Schedule(network, make_stages(settings, loss.ridge_scale, len(members)), _deciding(losses, train_loss))
     monitor = Monitor(settings.max_epochs, callback=callback, verbose=settings.verbose, unit=unit)
-    monitor.record(train_loss, eval_loss)
-    total, total_weight, eval_losses, go_on = 0.0, 0.0, [], True
+    monitor.record(train_loss, _deciding(losses), losses)
+    total, total_weight, of_parts, go_on = 0.0, 0.0, [], True
     for visit, ends_part, ends_epoch in epochs(problem, members, workspace.plan.batch_size, rng):
         total += network.descend(visit, schedule.settings, workspace)
         total_weight += visit.total_weight
-        if ends_part and validation is not None:
-            eval_losses.append(network.mean_loss(validation.X, validation.targets, validation.weights, workspace))
-            go_on = schedule.judge(eval_losses[-1])
+        if ends_part and validation:
+            of_parts.append(measured())
+            go_on = schedule.judge(_deciding(of_parts[-1]))
         if ends_epoch or not go_on:
             train_loss = min(LARGEST_LOSS, total / total_weight)  # LARGEST_LOSS first: also for nan
-            if validation is None:
+            if not validation:
                 go_on = schedule.judge(train_loss)
-            if not monitor.record(train_loss, min(eval_losses, default=None)) or not go_on:
+            losses = min(of_parts, key=_deciding, default={})
+            if not monitor.record(train_loss, _deciding(losses), losses) or not go_on:
                 break
-            total, total_weight, eval_losses = 0.0, 0.0, []
+            total, total_weight, of_parts = 0.0, 0.0, []
     return _Outcome(state, schedule.best, schedule.lowest, monitor)
 
 
-def _fitted(training: Training, state: TrainingState, best: Values, train_loss: list[float],
-            eval_loss: list[float]) -> Fitted:
+def _deciding(losses: Mapping[str, float], without: Any = None) -> Any:
+    """The loss on the set that decides, the first."""
+    return next(iter(losses.values()), without)
+
+
+def _fitted(training: Training, state: TrainingState, best: Values, monitor: Monitor) -> Fitted:
     """What an estimator keeps of a network, which is restored to its best values."""
     network, scaling = state.network, state.scaling
+    train_loss, eval_loss = monitor.train_loss, monitor.eval_loss
     n_epochs = _counted_epochs(train_loss, eval_loss)
     network.restore(best)
     attributes = {"n_components_": network.n_terms, "relevances_": network.relevances_of(scaling),
                   "train_loss_": np.array(train_loss, np.float64), "eval_loss_": np.array(eval_loss, np.float64),
-                  **n_epochs}
+                  "eval_losses_": {name: np.array(losses) for name, losses in monitor.watched.items()}, **n_epochs}
     expansion = network.expansion(state.center, state.scale, scaling)
     return Fitted(state.names, training.classes, expansion, attributes, state, training.column_map)
 

@@ -10,9 +10,12 @@ cost twice as much at start-up as the rest of the package.  Reading needs no zip
 may have beside stored members, and all of it is compared with the list at its end.
 """
 
+import contextlib
+import importlib
 import io
 import math
 import struct
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
@@ -40,6 +43,7 @@ _LARGE_MARK, _LARGE_SIZE, _LARGE_END_SIZE = b"PK\x06\x07", 1 << 31, 76  # of wha
 _IN_EXTRA = 0xFFFFFFFF  # for a size that does not fit
 _DIGEST_MARK = b"sha256:"
 _DIGEST_SIZE = len(_DIGEST_MARK) + 64
+_MUCH = 1 << 22  # bytes for which OpenSSL is worth loading
 _HEADER_KEYS = {"format", "version", "package", "family", "class", "params", "classes", "feature_names", "arrays"}
 _HEADER_KEYS_SINCE = {4: {"columns"}}
 _SINCE_SINGLES = 6  # the version from which on arrays may be of single precision
@@ -92,9 +96,27 @@ def make_header(family: str, class_name: str, *, params: Mapping[str, Any], clas
     }
 
 
+def _digest(content: bytes) -> bytes:
+    """The checksum of a file, in hexadecimal digits.
+
+    `hashlib` loads OpenSSL, which is faster by a millisecond for each megabyte or two, and takes several to load.
+    """
+    if len(content) < _MUCH:
+        with contextlib.suppress(ImportError):
+            return _built_in_sha256()(content).hexdigest().encode("ascii")
+    import hashlib
+
+    return hashlib.sha256(content).hexdigest().encode("ascii")
+
+
+def _built_in_sha256() -> Any:
+    """The function that Python has without OpenSSL; ImportError where it was built without it."""
+    module = importlib.import_module("_sha2" if sys.version_info >= (3, 12) else "_sha256")
+    return module.sha256
+
+
 def encode(header: Header, arrays: Mapping[str, Real]) -> bytes:
     """The bytes of a file; the same contents give the same bytes."""
-    import hashlib
     import json
     import zipfile
 
@@ -117,7 +139,7 @@ def encode(header: Header, arrays: Mapping[str, Real]) -> bytes:
             archive.writestr(zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0)), data)
         archive.comment = _DIGEST_MARK + b"0" * 64
     content = buffer.getvalue()[:-64]
-    return content + hashlib.sha256(content).hexdigest().encode("ascii")
+    return content + _digest(content)
 
 
 def decode(content: bytes) -> Contents:
@@ -127,12 +149,9 @@ def decode(content: bytes) -> Contents:
     which reading ends.  Sizes are compared with the number of bytes before an array is made, so that a small file
     cannot ask for much memory.
     """
-    import hashlib
-
     require(content[:4] == _LOCAL_MARK, "not a model file: it does not begin as a .npz archive")
     require(content[-_DIGEST_SIZE:-64] == _DIGEST_MARK, "damaged, cut off or not a model file: no checksum at its end")
-    digest = hashlib.sha256(content[:-64]).hexdigest().encode("ascii")
-    require(digest == content[-64:], "damaged: the checksum differs")
+    require(_digest(content[:-64]) == content[-64:], "damaged: the checksum differs")
     start, end = _directory_place(content)
     members = _read_directory(content[start:end])
     require(all(member.method == member.flags == 0 and member.size == member.packed_size for member in members),

@@ -12,7 +12,7 @@ from .._version import __version__
 
 
 def show_config(mode: str = "stdout") -> dict[str, Any] | None:
-    """Show the versions, the instruction-set level, OpenMP and the default number of threads.
+    """Show the versions, the instruction-set level, whose threads kernels run on, and their default number.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def show_config(mode: str = "stdout") -> dict[str, Any] | None:
     --------
     >>> from rffkern import show_config
     >>> sorted(show_config("dicts"))
-    ['numpy', 'openmp', 'python', 'rffkern', 'simd', 'simd_available', 'threads']
+    ['numpy', 'openmp', 'own_threads', 'python', 'rffkern', 'simd', 'simd_available', 'threads']
     """
     check_choice("mode", mode, ("stdout", "dicts"))
     config = {
@@ -42,6 +42,7 @@ def show_config(mode: str = "stdout") -> dict[str, Any] | None:
         "simd": simd.selected(),
         "simd_available": list(simd.LEVELS),
         "openmp": simd.HAS_OPENMP,
+        "own_threads": simd.OWN_THREADS,
         "threads": available_cpus() if simd.HAS_OPENMP else 1,
     }
     if mode == "dicts":
@@ -50,5 +51,6 @@ def show_config(mode: str = "stdout") -> dict[str, Any] | None:
     print(f"rffkern {config['rffkern']}, numpy {config['numpy']}, Python {config['python']}")
     print(f"instruction set: {config['simd']} (this machine has {available}; the environment variable "
           "RFFKERN_SIMD chooses)")
-    print(f"OpenMP: {'yes' if config['openmp'] else 'no'}; threads: {config['threads']} by default")
+    source = "their own" if config["own_threads"] else "the compiler's OpenMP" if config["openmp"] else "none"
+    print(f"threads of kernels: {source}; {config['threads']} by default")
     return None

@@ -63,7 +63,8 @@ def labels_from_json(entry: Any, n_bytes: int) -> Labels:
     require(all(is_printable(value) for value in values if wanted is str), "labels have control characters")
     if text:
         check_memory(_table_size(dtype, values), n_bytes, "labels")
-    classes = np.array(values, dtype=object if dtype == "O" else np.dtype(dtype).newbyteorder("="))
+    with np.errstate(over="ignore"):  # of numbers that do not fit, which the next line finds
+        classes = np.array(values, dtype=object if dtype == "O" else np.dtype(dtype).newbyteorder("="))
     require(classes.tolist() == values, f"labels do not fit dtype {dtype!r}")
     require(all(a < b for a, b in itertools.pairwise(values)), "labels must be distinct and sorted")
     return classes

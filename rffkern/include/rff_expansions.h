@@ -1,4 +1,4 @@
-/* The arrays of expansions: rffkern/expansion.py, term_expansion.py and table_layout.py. */
+/* The arrays of expansions: rffkern/expansion.py, kernel_expansion.py, term_expansion.py and table_layout.py. */
 #ifndef RFF_EXPANSIONS_H
 #define RFF_EXPANSIONS_H
 
@@ -10,7 +10,9 @@
 #define RFF_LARGEST_SLOPE_PART 1e290
 
 static const char *const rff_fourier_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", NULL};
-static const char *const rff_kernel_arrays[] = {"centers", "weights", "intercept", "inverse_lengthscales", NULL};
+static const char *const rff_kernel_arrays[] = {"centers", "weights", "intercept", "inverse_lengthscales", "exponent",
+                                                NULL};
+static const char *const rff_gaussian_arrays[] = {"centers", "weights", "intercept", "inverse_lengthscales", NULL};
 static const char *const rff_terms_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", "slopes",
                                                "table_columns", "thresholds", "table_values", NULL};
 static const char *const *const rff_expansion_arrays[] = {NULL, rff_fourier_arrays, rff_kernel_arrays,
@@ -22,7 +24,7 @@ static int rff_check_array_names(rff_file *file, rff_expansion_kind kind, const 
     static const char *const map[] = {"columns", NULL}, *const nothing[] = {NULL};
     const char *const *lists[3];
     size_t k = 0, list;
-    lists[0] = rff_expansion_arrays[kind];
+    lists[0] = kind == RFF_KERNEL && file->version < RFF_SINCE_SHAPES ? rff_gaussian_arrays : rff_expansion_arrays[kind];
     lists[1] = more ? more : nothing;
     lists[2] = has_map ? map : nothing;
     for (list = 0; list < 3; list++)
@@ -264,12 +266,25 @@ static int rff_read_lines(rff_file *file, rff_model *model)
     return 1;
 }
 
+/* exp(-r^p / p) with the exponent p, 2 or 1. */
+static int rff_read_exponent(rff_file *file, rff_model *model)
+{
+    const double *exponent;
+    model->expansion.shape = RFF_GAUSSIAN;
+    if (file->version < RFF_SINCE_SHAPES) return 1;
+    if (!rff_take(file, model, "exponent", 1, 1, 0, &exponent)) return 0;
+    RFF_REQUIRE(&file->refusal, *exponent == 1 || *exponent == 2, "exponent must be [1.0] or [2.0]");
+    if (*exponent == 1) model->expansion.shape = RFF_EXPONENTIAL;
+    return 1;
+}
+
 static int rff_read_kernels(rff_file *file, rff_model *model)
 {
     rff_expansion *e = &model->expansion;
     return rff_take(file, model, "centers", 2, e->n_terms, e->n_features, &e->centers)
            && rff_take(file, model, "weights", 2, e->n_terms, e->n_outputs, &e->weights)
-           && rff_take(file, model, "inverse_lengthscales", 1, e->n_features, 0, &e->inverse_lengthscales);
+           && rff_take(file, model, "inverse_lengthscales", 1, e->n_features, 0, &e->inverse_lengthscales)
+           && rff_read_exponent(file, model);
 }
 
 /* The expansion of a file, whose arrays have the right names. */

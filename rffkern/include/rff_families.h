@@ -20,6 +20,7 @@ static const char *const rff_of_network[] = {"train_loss_", "eval_loss_", "relev
 static const char *const rff_of_machine[] = {"train_loss_", "eval_loss_", "kernel_parameters_", NULL};
 static const char *const rff_of_boosting[] = {"train_loss_", "eval_loss_", "feature_importances_", "member_counts_",
                                               "term_rounds_", NULL};
+static const char *const rff_of_regression[] = {"kernel_parameters_", NULL};
 static const char *const rff_of_slope[] = {"proba_slope_", NULL};
 
 static uint32_t rff_parameter(const rff_file *file, const char *name)
@@ -120,23 +121,47 @@ static int rff_check_network(rff_file *file, rff_model *model)
     return 1;
 }
 
+/* Lambda and others, then the length scales: positive but for a bias, which may be 0. */
+static int rff_check_kernel(rff_file *file, const rff_model *model, size_t n_others)
+{
+    const rff_array *kernel = rff_find_array(file, "kernel_parameters_");
+    size_t j;
+    RFF_REQUIRE(&file->refusal, rff_is_shaped(kernel, 1, n_others + model->expansion.n_features, 0),
+                "kernel parameters are malformed");
+    for (j = 0; j < kernel->size; j++)
+        RFF_REQUIRE(&file->refusal,
+                    n_others > 1 && j == 2 ? rff_number(kernel, j) >= 0 : rff_number(kernel, j) > 0,
+                    "kernel parameters are malformed");
+    return 1;
+}
+
+static int rff_check_regression(rff_file *file, rff_model *model) { return rff_check_kernel(file, model, 1); }
+
 static int rff_check_machine(rff_file *file, rff_model *model)
 {
     const rff_expansion *expansion = &model->expansion;
-    const rff_array *kernel = rff_find_array(file, "kernel_parameters_");
-    size_t n_rounds, n_estimators, learner_size, j;
+    size_t n_rounds, n_estimators, learner_size;
     if (!rff_count_rounds(file, &n_rounds) || !rff_whole_parameter(file, "n_estimators", RFF_MOST_ROUNDS, &n_estimators)
         || !rff_whole_parameter(file, "learner_size", RFF_MOST_COMPONENTS, &learner_size))
         return 0;
     RFF_REQUIRE(&file->refusal, n_rounds <= n_estimators
                 && (double)expansion->n_terms <= (double)n_rounds * (double)learner_size * (double)expansion->n_outputs,
                 "centers, rounds and learner_size do not agree");
-    RFF_REQUIRE(&file->refusal, rff_is_shaped(kernel, 1, 3 + expansion->n_features, 0),
-                "kernel parameters are malformed");
-    for (j = 0; j < kernel->size; j++)
-        RFF_REQUIRE(&file->refusal, j == 2 ? rff_number(kernel, j) >= 0 : rff_number(kernel, j) > 0,
-                    "kernel parameters are malformed");
-    return 1;
+    return rff_check_kernel(file, model, 3);
+}
+
+/* The logistic loss has a link of its own. */
+static int rff_check_machine_of_classes(rff_file *file, rff_model *model)
+{
+    const uint32_t loss = rff_parameter(file, "loss");
+    if (loss || file->version >= RFF_SINCE_SHAPES) {
+        const int is_logistic = loss && rff_is_text(&file->header, loss, "logistic");
+        RFF_REQUIRE(&file->refusal, is_logistic || (loss && rff_is_text(&file->header, loss, "squares")),
+                    "the loss is not known");
+        model->link = is_logistic ? RFF_SOFTMAX : RFF_LINEAR;
+        model->slope = is_logistic;
+    }
+    return rff_check_machine(file, model);
 }
 
 /* Members that keep at least 0, 1, 2, ... rounds: whole numbers that do not grow. */
@@ -234,6 +259,10 @@ static const rff_family rff_families[] = {
     {"gbrff1", "GBRFF1Classifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_LOGISTIC, 2, rff_of_rounds, rff_check_landmarks},
     {"gbrff2", "GBRFF2Classifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_LOGISTIC, 2, rff_of_rounds, rff_check_cosines},
     {"gbrff_regressor", "GBRFFRegressor", RFF_REGRESSOR, RFF_FOURIER, RFF_NO_LINK, 0, rff_of_rounds, rff_check_landmarks},
+    {"kernel_machine", "KernelMachineClassifier", RFF_CLASSIFIER, RFF_KERNEL, RFF_SOFTMAX, 1, rff_of_regression,
+     rff_check_regression},
+    {"kernel_machine_regressor", "KernelMachineRegressor", RFF_REGRESSOR, RFF_KERNEL, RFF_NO_LINK, 0,
+     rff_of_regression, rff_check_regression},
     {"pbrff", "PBRFFClassifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_LOGISTIC, 0, rff_of_slope, rff_check_slope},
     {"pbrff_transformer", "PBRFFTransformer", RFF_TRANSFORMER, RFF_FOURIER, RFF_NO_LINK, 0, NULL,
      rff_check_transformer},
@@ -241,7 +270,7 @@ static const rff_family rff_families[] = {
     {"rffnet_regressor", "RFFNetRegressor", RFF_REGRESSOR, RFF_FOURIER, RFF_NO_LINK, 0, rff_of_network,
      rff_check_network},
     {"sparse_kernel", "SparseKernelClassifier", RFF_CLASSIFIER, RFF_KERNEL, RFF_LINEAR, 0, rff_of_machine,
-     rff_check_machine},
+     rff_check_machine_of_classes},
     {"sparse_kernel_regressor", "SparseKernelRegressor", RFF_REGRESSOR, RFF_KERNEL, RFF_NO_LINK, 0, rff_of_machine,
      rff_check_machine},
 };
@@ -261,7 +290,7 @@ static void rff_fill_info(rff_model *model, const rff_family *family)
     info->n_terms = expansion->n_terms + expansion->n_tables;
     info->n_outputs = family->kind == RFF_COLUMN_MAP ? model->map.n_outputs : expansion->n_outputs;
     info->n_predictions = info->n_classes || model->prediction == RFF_SMALLEST ? 1 : info->n_outputs;
-    model->link = family->link;
+    if (model->link == RFF_NO_LINK) model->link = family->link;
     model->slope = family->slope > 0 ? family->slope : model->slope;
 }
 

@@ -1,4 +1,4 @@
-/* Scores of some rows at one instruction-set level in one precision: what scoring.pyx and term_scoring.pyx do in Python.
+/* Scores of some rows at one instruction-set level in one precision: what many_rows.pyx and term_scoring.pyx do in Python.
  *
  * Included after vecmath_score.h for each, without an include guard.
  */
@@ -102,7 +102,11 @@ static void FN(kernels)(const rff_model *model, const rff_rows *X, size_t row, s
             for (i = 0; i < width; i++) total[o * VM_TILE + i] = e->intercept[o];
         for (term = 0; term < p->n_padded; term += VM_TERMS) {
             VM(distances)(tile, e->n_features, width, p->numbers + term * e->n_features, u);
-            for (k = 0; k < VM_TERMS; k++) VM(decay)(u + k * VM_TILE, width);
+            for (k = 0; k < VM_TERMS; k++)
+                if (e->shape == RFF_EXPONENTIAL)
+                    VM(decay_root)(u + k * VM_TILE, width);
+                else
+                    VM(decay)(u + k * VM_TILE, width);
             for (o = 0; o < k_outputs; o++)
                 VM(add_columns)(u, VM_TILE, VM_TERMS, prepared->weights + o * p->n_padded + term, width,
                                 total + o * VM_TILE);

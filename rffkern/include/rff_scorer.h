@@ -61,7 +61,8 @@
 #define RFF_TAIL 1e-3
 #define RFF_LARGEST_LOG 709.0
 #define RFF_PI 3.141592653589793
-#define RFF_UNIT 0x1.b2da4e9808a53p-1 /* sqrt(1 / (2 log 2)) */
+#define RFF_GAUSSIAN_UNIT 0x1.b2da4e9808a53p-1 /* sqrt(1 / (2 log 2)): exp(-r^2 / 2) = 2^-(unit r)^2 */
+#define RFF_EXPONENTIAL_UNIT 0x1.71547652b82fep+0 /* 1 / log 2: exp(-r) = 2^-(unit r) */
 
 /* Terms as the functions of a level read them, padded with zeros to a multiple of VM_TERMS. */
 #define RFF_PACKED(REAL)                                                                                               \
@@ -273,29 +274,27 @@ static int rff_prepare_tables(rff_model *model, rff_prepared *prepared)
     return thresholds != NULL;
 }
 
-/* Score some of the centers in both precisions: weights of smooth functions are often large and cancel. */
+/* Score some of the centers in both precisions, all at once: weights of smooth functions are often large and cancel. */
 static int rff_try_single(rff_model *model, rff_prepared *prepared)
 {
     const rff_expansion *e = &model->expansion;
     const size_t d = e->n_features, k_outputs = e->n_outputs, step = e->n_terms / RFF_N_PROBES + 1;
     const size_t n = (e->n_terms + step - 1) / step;
-    const rff_rows X = {e->centers, RFF_FLOAT64, d};
-    double *exact = (double *)rff_own(model, n * k_outputs + 1, sizeof(double)), *largest, *rounded;
+    double *rows = (double *)rff_own(model, n * d + 1, sizeof(double));
+    double *exact = (double *)rff_own(model, 2 * n * k_outputs + 1, sizeof(double)), *rounded = exact + n * k_outputs;
+    const rff_rows X = {rows, RFF_FLOAT64, d};
     void *work = rff_own(model, rff_work_size(e), 1);
     size_t i, o;
-    largest = (double *)rff_own(model, 2 * k_outputs, sizeof(double));
-    if (!exact || !largest || !work) return 0;
-    rounded = largest + k_outputs;
+    if (!rows || !exact || !work) return 0;
+    for (i = 0; i < n; i++) memcpy(rows + i * d, e->centers + i * step * d, d * sizeof(double));
+    prepared->level->kernels[1](model, &X, 0, n, exact, work);
+    prepared->level->kernels[0](model, &X, 0, n, rounded, work);
     prepared->single = 1;
-    for (i = 0; i < n; i++) {
-        prepared->level->kernels[1](model, &X, i * step, 1, exact + i * k_outputs, work);
-        for (o = 0; o < k_outputs; o++)
-            largest[o] = fmax(largest[o], fabs(exact[i * k_outputs + o] - e->intercept[o]));
-    }
-    for (i = 0; i < n; i++) {
-        prepared->level->kernels[0](model, &X, i * step, 1, rounded, work);
-        for (o = 0; o < k_outputs; o++)
-            if (!(fabs(rounded[o] - exact[i * k_outputs + o]) <= RFF_SINGLE_ERROR * largest[o])) prepared->single = 0;
+    for (o = 0; o < k_outputs; o++) {
+        double largest = 0;
+        for (i = o; i < n * k_outputs; i += k_outputs) largest = fmax(largest, fabs(exact[i] - e->intercept[o]));
+        for (i = o; i < n * k_outputs; i += k_outputs)
+            if (!(fabs(rounded[i] - exact[i]) <= RFF_SINGLE_ERROR * largest)) prepared->single = 0;
     }
     return 1;
 }
@@ -322,6 +321,7 @@ static int rff_prepare_kernels(rff_model *model, rff_prepared *prepared)
     const size_t n = e->n_terms, d = e->n_features, n_padded = rff_up(n, VM_TERMS);
     double *middle = (double *)rff_own(model, 2 * d, sizeof(double)), *scale = middle + d;
     double *weights = (double *)rff_own(model, e->n_outputs * n_padded + 1, sizeof(double));
+    const double unit = e->shape == RFF_EXPONENTIAL ? RFF_EXPONENTIAL_UNIT : RFF_GAUSSIAN_UNIT;
     size_t i, j, o;
     if (!middle || !weights) return 0;
     for (j = 0; j < d; j++) {
@@ -332,7 +332,7 @@ static int rff_prepare_kernels(rff_model *model, rff_prepared *prepared)
             high = x > high ? x : high;
         }
         middle[j] = 0.5 * low + 0.5 * high;
-        scale[j] = RFF_UNIT * e->inverse_lengthscales[j];
+        scale[j] = unit * e->inverse_lengthscales[j];
     }
     for (i = 0; i < n; i++)
         for (o = 0; o < e->n_outputs; o++) weights[o * n_padded + i] = e->weights[i * e->n_outputs + o];
