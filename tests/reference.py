@@ -176,22 +176,32 @@ def replay_landmarks(kind, X, y, all_omegas, temperature, learning_rate, minimiz
                learning_rate * best_step, np.exp(-y * H).mean() if exponential else ((y - H) ** 2).mean())
 
 
+def kernel_of_shape(X, Z, lengthscales=1.0, amplitude=1.0, bias=0.0, shape="gaussian"):
+    """k(x, z) = amplitude exp(-r^2 / 2) + bias, or amplitude exp(-r) + bias, for all pairs."""
+    apart = (X[:, None, :] - Z[None, :, :]) / lengthscales
+    square = (apart**2).sum(axis=2)
+    return amplitude * np.exp(-0.5 * square if shape == "gaussian" else -np.sqrt(square)) + bias
+
+
 def gaussian_kernel(X, Z, lengthscales=1.0, amplitude=1.0, bias=0.0):
     """k(x, z) = amplitude exp(-1/2 |(x - z) / lengthscales|^2) + bias for all pairs, Sun and Yao (33)."""
-    apart = (X[:, None, :] - Z[None, :, :]) / lengthscales
-    return amplitude * np.exp(-0.5 * (apart**2).sum(axis=2)) + bias
+    return kernel_of_shape(X, Z, lengthscales, amplitude, bias)
 
 
-def negative_log_likelihood(X, targets, lengthscales, amplitude, bias, noise):
+def negative_log_likelihood(X, targets, lengthscales, amplitude, bias, noise, shape="gaussian"):
     """Of targets (n_rows, n_outputs) under a Gaussian process, but for its constant."""
-    covariance = gaussian_kernel(X, X, lengthscales, amplitude, bias) + noise * np.eye(len(X))
+    covariance = kernel_of_shape(X, X, lengthscales, amplitude, bias, shape) + noise * np.eye(len(X))
     log_determinant = np.linalg.slogdet(covariance)[1]
     return 0.5 * (targets.shape[1] * log_determinant + (targets * np.linalg.solve(covariance, targets)).sum())
 
 
 def select_basis(K, weight, target, pull, order, rule, n_wanted, reg_lambda, known=(), n_looks=60, smallest=1e-9,
                  ran_threshold=1e-4):
-    """Rows of `order` that forward selection takes one by one, none of them in the span of the `known` ones."""
+    """Rows of `order` that forward selection takes one by one, none of them in the span of the `known` ones.
+
+    target and pull are of one output (n_rows,) or of several (n_rows, n_outputs).
+    """
+    target, pull = target.reshape(len(K), -1), pull.reshape(len(K), -1)
     chosen, taken, position, left = [], set(), 0, target.copy()
 
     def walk():
@@ -206,7 +216,7 @@ def select_basis(K, weight, target, pull, order, rule, n_wanted, reg_lambda, kno
     def fall(row, square):
         column = K[order, row]
         slope = (weight[order] * column) @ left[order] - reg_lambda * (pull[row] + target[row] - left[row])
-        return 0.5 * slope**2 / (square + reg_lambda * K[row, row])
+        return 0.5 * (slope**2).sum() / (square + reg_lambda * K[row, row])
 
     def exact_fall(row):
         return fall(row, (weight[order] * K[order, row]) @ K[order, row])
@@ -215,7 +225,7 @@ def select_basis(K, weight, target, pull, order, rule, n_wanted, reg_lambda, kno
         if rule in ("random", "ald", "ran"):
             row = walk()
         elif rule == "max-res":
-            row = max((row for row in order if row not in taken), key=lambda row: abs(left[row]))
+            row = max((row for row in order if row not in taken), key=lambda row: (left[row] ** 2).sum())
         else:
             looks = []
             while len(looks) < min(n_looks, len(order) - len(taken)):
@@ -233,45 +243,50 @@ def select_basis(K, weight, target, pull, order, rule, n_wanted, reg_lambda, kno
         if rule not in ("random", "ald"):
             columns = K[np.ix_(order, chosen)]
             normal = (columns.T * weight[order]) @ columns + reg_lambda * K[np.ix_(chosen, chosen)]
-            right = columns.T @ (weight * target)[order] - reg_lambda * pull[chosen]
+            right = columns.T @ (weight[:, None] * target)[order] - reg_lambda * pull[chosen]
             left[order] = target[order] - columns @ np.linalg.solve(normal, right)
     return chosen
 
 
-def sparse_boosting(K, weight, target, subsets, rule, learner_size, reg_lambda, update="full", group_size=None):
-    """Sun and Yao's ensemble on given subsets of rows: (values at the rows after each learner, learners, coefficients).
+def sparse_boosting(K, weight, target, subsets, rule, learner_size, reg_lambda, update="full", group_size=None,
+                    n_together=1):
+    """Sun and Yao's ensemble on given subsets of rows: (values at the rows after each round, learners, coefficients).
 
-    Every learner is a pair (rows, weights) of length 1 in the space of the kernel.
+    Every learner is a pair (rows, weights) of length 1 in the space of the kernel.  A target (n_rows, n_outputs) has
+    several outputs, and a round up to `n_together` learners on its rows.
     """
-    F, learners, coef, values = np.empty((len(K), 0)), [], np.empty(0), []
-    base = np.zeros(len(K))  # what earlier groups, or learners that are kept as they are, make
+    F, learners, coef, values = np.empty((len(K), 0)), [], 0, []
+    shape, target = target.shape, target.reshape(len(K), -1)
+    base = np.zeros_like(target)  # what earlier groups, or learners that are kept as they are, make
     for subset in subsets:
-        if update == "group" and F.shape[1] == group_size:
-            base, F, coef = base + F @ coef, np.empty((len(K), 0)), np.empty(0)
-        model = F @ coef if update != "one" else base
-        residual = target - base - F @ coef
+        if F.shape[1] and update != "full" and F.shape[1] >= n_together * (group_size if update == "group" else 1):
+            base, F = base + F @ coef, np.empty((len(K), 0))
+        made = F @ coef if F.shape[1] else np.zeros_like(target)
+        model = made if update != "one" else base
+        residual = target - base - made
         alone = learner_size == 1  # then every vector is a learner, and differs from all before it
         known = [j for rows, _ in learners for j in rows] if alone else []
         candidates = subset[~np.isin(subset, known)]
-        rows = select_basis(K, weight, residual, model if alone else np.zeros(len(K)), candidates, rule, learner_size,
-                            reg_lambda, known)
+        rows = select_basis(K, weight, residual, model if alone else np.zeros_like(target), candidates, rule,
+                            learner_size, reg_lambda, known)
         if not rows:
             continue
-        u = K[:, rows].T @ (weight * residual) - reg_lambda * model[rows]
-        a = np.linalg.solve(K[np.ix_(rows, rows)], u)
-        a = a / np.sqrt(u @ a) if learner_size > 1 else np.full(1, 1 / np.sqrt(K[0, 0]))
-        learners.append((rows, a))
-        f = K[:, rows] @ a
-        if update == "one":
-            base = base + f * ((weight * f) @ residual - reg_lambda * a @ model[rows]) / ((weight * f) @ f + reg_lambda)
-            values.append(base)
-            continue
-        F = np.column_stack([F, f])
+        u = K[:, rows].T @ (weight[:, None] * residual) - reg_lambda * model[rows]
+        root = np.linalg.cholesky(K[np.ix_(rows, rows)])
+        found = np.linalg.svd(np.linalg.solve(root, u), full_matrices=False)[0][:, :n_together]
+        if u.shape[1] == 1:
+            found = found * np.sign(found.T @ np.linalg.solve(root, u))
+        for a in np.linalg.solve(root.T, found).T:
+            learners.append((rows, np.abs(a) if learner_size == 1 else a))
+            F = np.column_stack([F, K[:, rows] @ learners[-1][1]])
         here = learners[-F.shape[1]:]
         omega = np.array([[b @ K[np.ix_(j, k)] @ c for k, c in here] for j, b in here])
-        coef = np.linalg.solve((F.T * weight) @ F + reg_lambda * omega, F.T @ (weight * (target - base)))
-        values.append(base + F @ coef)
-    return values, learners, coef
+        right = F.T @ (weight[:, None] * (target - base))
+        if update == "one":
+            right -= reg_lambda * np.array([b @ base[j] for j, b in here])
+        coef = np.linalg.solve((F.T * weight) @ F + reg_lambda * omega, right)
+        values.append((base + F @ coef).reshape(shape))
+    return values, learners, coef if len(shape) > 1 else coef[:, 0]
 
 
 def proximal_step(block, slope, n_steps, rate, ridge, lasso):

@@ -1,7 +1,7 @@
 """Documentation says what is true: examples run, and parameters, attributes and arguments are those that there are."""
 
 import doctest
-import importlib
+import importlib.util
 import inspect
 import pathlib
 import pkgutil
@@ -20,8 +20,9 @@ SECTIONS = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Notes", 
 
 
 def modules():
+    missing = () if importlib.util.find_spec("distributed") else ("rffkern.dask",)
     for info in pkgutil.walk_packages(rffkern.__path__, "rffkern."):
-        if not info.name.endswith(("__main__", ".hook-rffkern")):  # which needs PyInstaller
+        if not info.name.endswith(("__main__", ".hook-rffkern", *missing)):  # the hook needs PyInstaller
             yield importlib.import_module(info.name)
 
 

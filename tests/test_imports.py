@@ -11,31 +11,36 @@ import rffkern
 
 FILES = pathlib.Path(__file__).parent / "data"
 MODEL = FILES / "2" / "gbrff2.npz"
-RANDOM = set()  # numpy.random, where numpy alone loads it: before 2.3
+RANDOM = set()  # numpy.random and what it needs, where numpy alone loads it: before 2.3
 if "True" in subprocess.run([sys.executable, "-c", "import numpy, sys; print('numpy.random' in sys.modules)"],
                             capture_output=True, text=True, check=True).stdout:
-    RANDOM = {"numpy.random"}
+    RANDOM = {"numpy.random", "_hashlib"}
 
 # Prints the modules of the package by their names below it, once what stands before has run.
 REPORT = """
 import sys
-SLOW = "numpy", "numpy.random", "zipfile", "csv", "gzip", "pyarrow", "multiprocessing", "subprocess"
+SLOW = ("numpy", "numpy.random", "zipfile", "csv", "gzip", "pyarrow", "multiprocessing", "subprocess", "decimal",
+        "_hashlib", "concurrent.futures")
 print(*sorted(name.partition(".")[2] for name in sys.modules if name.partition(".")[0] == "rffkern"), sep=",")
 print(*sorted(name for name in SLOW if name in sys.modules), sep=",")
 """
 
 NAMES = {"", "_estimator", "_estimator.registry", "_version", "errors"}  # what `import rffkern` loads
 SCORING = NAMES | {  # what any model from a file needs to score rows, beside its family
-    "_data", "_data.angles", "_data.arguments", "_data.centers", "_data.cosines", "_data.pieces", "_data.protocol",
-    "_data.routing", "_data.row_blocks", "_data.scaling", "_data.threads", "_data.training_rows", "_data.validation",
+    "_data", "_data.angles", "_data.arguments", "_data.cosines", "_data.pieces", "_data.protocol",
+    "_data.routing", "_data.row_blocks", "_data.threads", "_data.validation",
     "_data.weights", "_estimator.base", "_estimator.class_weights", "_estimator.links", "_estimator.parameters",
-    "_estimator.staged", "_estimator.tasks", "_kernels", "_kernels._shared", "_kernels.packing", "_kernels.scoring",
-    "_kernels.simd", "_system", "_system.archive", "_system.atomic_file", "_system.labels", "_system.open_files",
-    "expansion", "serialize",
+    "_estimator.staged", "_estimator.tasks", "_kernels", "_kernels._shared", "_kernels.scoring",
+    "_kernels.simd", "_system", "_system.archive", "_system.atomic_file", "_system.labels",
+    "_system.open_files", "expansion", "serialize",
 }
-COMMAND = {"__main__", "_cli", "_cli.main", "_cli.streams", "_cli.usage", "_system", "_system.atomic_file"}
+COMMAND = {"__main__", "_cli", "_cli.main", "_cli.streams", "_cli.usage", "_export", "_system", "_system.atomic_file"}
 TABLES = {"_cli.cells", "_cli.csv_parser", "_cli.csv_records", "_cli.csv_table", "_cli.labels", "_cli.progress",
           "_cli.readers", "_cli.rejects", "_cli.table", "_cli.text_source", "_columns", "_columns.raw"}
+
+# What a model that scores can do without.
+TRAINING = {"_data.scaling", "_data.tiles", "_data.training_rows", "_gbrff.fit", "_gbrff.recipe", "_kernels.gbrff",
+            "_kernels.solvers"}
 
 # Where a family may live; what it loads of these is its own affair.
 OF_FAMILIES = ("_gbrff", "_pbrff", "_rffnet", "_sparse", "_fourier", "_kernels", "_data.tiles", "_estimator.held_out",
@@ -62,8 +67,9 @@ def assert_gbrff2_only(modules):
     assert {name.split(".")[0] for name in modules} & {"_gbrff", "_pbrff", "_rffnet", "_sparse"} == {"_gbrff"}
     assert "_gbrff.gbrff2" in modules
     assert not modules & {"_gbrff.gbrff1", "_gbrff.least_squares"}
+    assert not modules & TRAINING
     kernels = {name.split(".")[1] for name in modules if name.startswith("_kernels.")}
-    assert not {name for name in kernels if name.startswith(("sparse_", "pbrff_", "rffnet", "linear_svm"))}
+    assert not {name for name in kernels if name in ("boosting", "pbrff", "rffnet", "sparse")}
 
 
 def without_families(modules):
@@ -91,9 +97,10 @@ def test_no_file_needs_an_archive_reader_or_a_generator(path):
 
 def test_scoring_an_expansion_loads_no_family():
     modules, _ = loaded("import rffkern\nrffkern.FourierExpansion([[1]], [0], [[1]], [0], [0]).score([[1]])")
-    assert modules == NAMES | {"_data", "_data.angles", "_data.arguments", "_data.centers", "_data.cosines",
+    assert modules == NAMES | {"_data", "_data.angles", "_data.arguments", "_data.cosines",
                                "_data.pieces", "_data.threads", "_data.validation", "_kernels", "_kernels._shared",
-                               "_kernels.packing", "_kernels.scoring", "_kernels.simd", "expansion"}
+                               "_kernels.scoring", "_kernels.simd",
+                               "expansion"}
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["fit", "--help"], ["predict", "-h"], ["--version"]], ids=" ".join)

@@ -2,6 +2,7 @@
 
 import ast
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -11,11 +12,11 @@ TESTS = pathlib.Path(__file__).parent
 PACKAGE = TESTS.parent / "rffkern"
 
 # From the top down; modules beside the folders go by their names.  A wing imports neither another wing nor upwards.
-WINGS = {"_boosting", "_gbrff", "_pbrff", "_rffnet", "_sparse"}
+WINGS = {"_boosting", "_gbrff", "_kernel_machine", "_pbrff", "_rffnet", "_sparse"}
 NAMES = "__init__"  # the table of public names, which loads what it names when asked
-GROUPS = [{"__main__"}, {"_pyinstaller"}, {"_cli"}, {"_export"}, {NAMES}, {"serialize", "embedding"}, WINGS,
-          {"_system"}, {"_estimator"}, {"term_expansion"}, {"table_layout"}, {"expansion"}, {"_columns"}, {"_fourier"},
-          {"_data"}, {"_kernels"}, {"errors", "_version"}]
+GROUPS = [{"__main__"}, {"_pyinstaller"}, {"_cli"}, {"_export"}, {NAMES}, {"serialize", "embedding", "dask"}, WINGS,
+          {"_system"}, {"_kernel_ridge"}, {"_estimator"}, {"term_expansion", "kernel_expansion"}, {"table_layout"},
+          {"expansion"}, {"_columns"}, {"_fourier"}, {"_data"}, {"_kernels"}, {"errors", "_version"}]
 RANK = {layer: rank for rank, layers in enumerate(GROUPS) for layer in layers}
 
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -68,6 +69,19 @@ def test_kernels_import_kernels_alone():
                 for line in path.read_text(encoding="utf-8").splitlines() if line.startswith(("from .", "import ."))}
     assert ".tiles" in cimports
     assert {module for module in cimports if module.startswith("..")} == set()
+
+
+def test_sources_of_a_module_share_no_private_name():
+    """Cython takes the last of several functions of one name and signature, without a word."""
+    kernels = PACKAGE / "_kernels"
+    modules = {path.stem: re.findall(r'^include "(.+)"', path.read_text(encoding="utf-8"), re.MULTILINE)
+               for path in kernels.glob("*.pyx")}
+    assert sorted(modules["solvers"]) == ["lbfgs.pyx", "linalg.pyx"]
+    for name, sources in modules.items():
+        found = [defined for source in sources for defined in re.findall(
+            r"^(?:cdef|def|ctypedef fused)\b.*?(\w+)(?: =.*|\(.*|:)$", (kernels / source).read_text(encoding="utf-8"),
+            re.MULTILINE) if defined not in ("enum", "nogil")]
+        assert {each: name for each in found if found.count(each) > 1} == {}
 
 
 LOADED = "import sys, rffkern; rffkern.GBRFF2Classifier, rffkern.load; print(*sys.modules)"

@@ -23,7 +23,7 @@ def test_notation():
 @pytest.mark.parametrize("kind", ["array", "blocks"])
 @pytest.mark.parametrize("name", NAMES)
 def test_peak_of_fit(name, kind, precision, n_outputs):
-    assert memory.disagreement(name, precision, kind, memory.SIZES[0], n_outputs) is None
+    assert memory.disagreement(name, precision, kind, memory.sizes(name)[0], n_outputs) is None
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("GBRFF")])

@@ -14,6 +14,7 @@ def test_show_config(capsys):
     config = show_config("dicts")
     assert config["simd"] == simd.selected()
     assert config["openmp"] is simd.HAS_OPENMP
+    assert config["own_threads"] is simd.OWN_THREADS
     assert config["threads"] >= 1
     assert show_config() is None
     assert config["rffkern"] in capsys.readouterr().out

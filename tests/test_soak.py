@@ -160,20 +160,15 @@ def test_memory_formulas(monkeypatch, tmp_path):
     assert "the formula says" in memory.memory_formulas(np.random.default_rng(0), tmp_path)
 
 
-# In a forked child GNU OpenMP waits for ever for threads that were not forked.
-THREADS_IN_CHILDREN = """
-from rffkern._data import threads
-class Ours:
-    def __eq__(self, other): return True
-    def __ne__(self, other): return False
-threads._import_pid = Ours()
+# As a child that waits for threads that were not forked.
+CHILDREN_HANG = """
+import os, threading
+os.register_at_fork(after_in_child=lambda: setattr(GBRFF2Classifier, "fit", lambda *args: threading.Event().wait()))
 """
 
 
-@pytest.mark.parametrize("prelude", ["", THREADS_IN_CHILDREN])
+@pytest.mark.parametrize("prelude", ["", CHILDREN_HANG])
 def test_forks(monkeypatch, tmp_path, prelude):
-    if prelude and "gomp" not in pathlib.Path("/proc/self/maps").read_text():
-        pytest.skip("the kernels were built without GNU OpenMP")
     monkeypatch.setattr(training, "N_FORKS", 1)
     monkeypatch.setattr(training, "FORKS", training.FORKS.replace("alarm(30)", "alarm(5)" if prelude else "alarm(60)"))
     wrong = training.forks(np.random.default_rng(0), tmp_path, prelude)
@@ -197,7 +192,8 @@ def test_a_log_is_gone_on_with(monkeypatch, tmp_path, capsys):
 
 
 def test_public_calls(monkeypatch, tmp_path):
-    assert not any(calls.public_calls(np.random.default_rng(seed), tmp_path) for seed in range(6))
+    """Of two seeds: `.ci/run` and longer soaks draw others."""
+    assert not any(calls.public_calls(np.random.default_rng(seed), tmp_path) for seed in range(2))
 
 
 @pytest.mark.parametrize(("fault", "found"), [

@@ -1,8 +1,11 @@
 """Tools that call what is not public: they fail here, not when they are needed, if that changes."""
 
+import json
 import pathlib
+import shutil
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -27,8 +30,10 @@ def test_evaluations_of_kernels(call):
 
 
 @pytest.mark.parametrize("tool", ["amalgamate", "bench", "bits", "c_bits", "c_reader_fuzz", "check_wheel",
+                                  "cold_start",
                                   "draw_boundary", "file_changes", "import_cost", "latency", "make_fixtures",
-                                  "reproduce", "boosting/ablation", "boosting/compare", "boosting/times",
+                                  "release", "releasing/pack", "releasing/score_files",
+                                  "reproduce", "runtime", "boosting/ablation", "boosting/compare", "boosting/times",
                                   "columns/gaps", "columns/sketch"])
 def test_help(tool):
     done = subprocess.run([sys.executable, TOOLS / f"{tool}.py", "--help"], capture_output=True, text=True,
@@ -209,3 +214,39 @@ def test_rounds_of_equal_loss(rng):
     losses = np.array([-np.log(probabilities[np.arange(500), rows[3]]).mean() for probabilities in staged])
     assert rounds_to(losses[5] + 1e-9, 63, *rows, 60) == (1 + np.argmax(losses <= losses[5] + 1e-9), True)
     assert rounds_to(0.0, 63, *rows, 60) == (1 + np.argmin(losses), False)
+
+
+def test_frozen_files_have_the_stored_bits(tmp_path):
+    """Those that every wheel must give, wherever it was built."""
+    command = [sys.executable, TOOLS / "releasing" / "score_files.py"]
+    data = TOOLS.parent / "tests" / "data"
+    done = subprocess.run([*command, data], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    copy = tmp_path / "data"
+    shutil.copytree(data, copy)
+    stored = json.loads((copy / "scores.json").read_text())
+    (copy / "scores.json").write_text(json.dumps(dict.fromkeys(stored, "0")))
+    done = subprocess.run([*command, copy], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "expected 0" in done.stderr
+
+
+def test_wheels_are_packed_into_the_same_bytes(tmp_path):
+    pytest.importorskip("zopfli", reason="needs zopfli")
+    from releasing.pack import pack
+
+    files = {"b/__init__.py": b"x = 1\n" * 1000, "a.dist-info/RECORD": b"", "b/\u00e4.so": bytes(range(256)) * 40}
+    for number, names in enumerate((sorted(files), sorted(files, reverse=True))):
+        with zipfile.ZipFile(tmp_path / f"{number}.whl", "w", zipfile.ZIP_DEFLATED) as archive:
+            for name in names:
+                info = zipfile.ZipInfo(name, date_time=(2000 + number, 1, 1, 0, 0, 0))
+                info.external_attr = 0o100755 << 16
+                archive.writestr(info, files[name], zipfile.ZIP_DEFLATED)
+        before = (tmp_path / f"{number}.whl").stat().st_size
+        assert pack(tmp_path / f"{number}.whl", 1_700_000_000) < before
+    assert (tmp_path / "0.whl").read_bytes() == (tmp_path / "1.whl").read_bytes()
+    with zipfile.ZipFile(tmp_path / "0.whl") as archive:
+        assert {name: archive.read(name) for name in archive.namelist()} == files
+        assert archive.namelist()[-1] == "a.dist-info/RECORD"
+        assert archive.infolist()[0].external_attr == 0o100755 << 16
+        assert archive.infolist()[0].date_time == (2023, 11, 14, 22, 13, 20)

@@ -8,7 +8,7 @@ from rffkern._boosting.calibration import inverse_temperature, quantile_shifts
 from rffkern._boosting.losses import ClassLoss, CountLoss, ValueLoss
 from rffkern._boosting.member import Member
 from rffkern._boosting.rows import Layout
-from rffkern._kernels import boost_losses
+from rffkern._kernels import boosting
 
 N = 20_000
 
@@ -111,11 +111,11 @@ def test_shifts_of_quantiles():
     layouts = [Layout.of(parts[1 - k], parts[k], rng) for k in range(2)]
     members = [Member([], [], {}, {}, np.tile(np.float32(-residuals[layout.rows[layout.n_train :]]), (2, 1)))
                for layout in layouts]
-    problem = ValueLoss(boost_losses.QUANTILE, (0.1, 0.6)).problem(np.zeros((1, 500)), weights)
+    problem = ValueLoss(boosting.QUANTILE, (0.1, 0.6)).problem(np.zeros((1, 500)), weights)
     found = quantile_shifts(members, layouts, problem, weights)
     shares = [np.mean(residuals[weights > 0] <= shift + 1e-6) for shift in found]
     np.testing.assert_allclose(shares, [0.1, 0.6], atol=1 / 400)
-    squared = ValueLoss(boost_losses.SQUARED).problem(np.zeros((1, 500)), weights)
+    squared = ValueLoss(boosting.SQUARED).problem(np.zeros((1, 500)), weights)
     assert not quantile_shifts(members, layouts, squared, weights).any()
 
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from rffkern._boosting.bins import make_bins
-from rffkern._boosting.ensemble import in_threads, to_ensemble
+from rffkern._boosting.ensemble import to_ensemble
 from rffkern._boosting.kinds import Pair, Table
 from rffkern._boosting.member import Member, Taken
+from rffkern._boosting.side_by_side import in_threads
 from rffkern._data.scaling import Scaling
 
 
@@ -31,6 +32,40 @@ def test_a_failure_stops_the_others(n_threads):
 
     with pytest.raises(ValueError, match="this one"):
         in_threads([fails, waits, waits], n_threads, stop)
+
+
+@pytest.mark.parametrize("n_started", [0, 1, 2])
+def test_threads_that_cannot_be_started(monkeypatch, n_started):
+    starts, start = [], threading.Thread.start
+
+    def start_some(thread):
+        if len(starts) == n_started:
+            raise RuntimeError("can't start new thread")
+        starts.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_some)
+    done_by = in_threads([threading.get_ident] * 8, 4, threading.Event())
+    assert set(done_by) <= {thread.ident for thread in starts or [threading.current_thread()]}
+
+
+@pytest.mark.parametrize("last", [1, 2])
+def test_a_signal_while_threads_are_started_stops_the_members(monkeypatch, last):
+    starts, start, stop = [], threading.Thread.start, threading.Event()
+
+    def interrupted(thread):
+        start(thread)
+        starts.append(thread)
+        if len(starts) == last:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        in_threads([lambda: stop.wait(10)] * 4, 2, stop)
+    assert stop.is_set()
+    for thread in starts:
+        thread.join(5)
+        assert not thread.is_alive()
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])

@@ -88,6 +88,9 @@ def test_counts_are_predicted_in_their_unit():
                                    unit * model.predict(X), rtol=1e-4)
     with pytest.raises(InvalidInputError, match="y must be >= 0 for loss='poisson', got -1"):
         regressor(loss="poisson").fit(X, counts - 1)
+    for eval_set in ((X, counts - 1), {"a": (X, counts), "b": (X, counts - 1)}):
+        with pytest.raises(InvalidInputError, match="eval_set y must be >= 0 for loss='poisson', got -1"):
+            regressor(loss="poisson").fit(X, counts, eval_set=eval_set)
     with pytest.raises(InvalidInputError, match="y must be one target for loss='poisson', got 2"):
         regressor(loss="poisson").fit(X, np.column_stack([counts, counts]))
 

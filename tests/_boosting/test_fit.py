@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rffkern import ColumnMap, FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError
+from rffkern._boosting.ensemble import to_ensemble
 from rffkern._boosting.fit import _settled
 from rffkern._boosting.rules import rules
 
@@ -101,3 +102,42 @@ def test_a_class_that_a_fold_does_not_show():
     assert model.classes_.tolist() == ["a", "b", "rare"]
     assert np.isfinite(model.predict_proba(X)).all()
     assert model.score(X, labels) > 0.9
+
+
+SETS = {"first": (X[:100], Y[:100]), "second": (X[100:220], Y[100:220], np.linspace(0, 2, 120))}
+
+
+@pytest.mark.parametrize(("kind", "loss", "of_rows"), [
+    ("waves", "squared", lambda y, scores: (y - scores) ** 2 / 2),
+    ("tables", "poisson", lambda y, scores: np.exp(scores) - y * scores - y + y * np.log(np.maximum(y, 1e-300)))])
+def test_watched_losses_are_those_of_the_rounds(kind, loss, of_rows):
+    """Of one member, which is the model."""
+    target = Y if loss == "squared" else np.round(3 * np.exp(Y))
+    sets = {name: (each[0], target[k : k + len(each[0])], *each[2:])
+            for (name, each), k in zip(SETS.items(), (0, 100), strict=True)}
+    model = FourierBoostingRegressor(25, n_members=1, kinds=(kind,), columns=None, loss=loss, random_state=0)
+    model.fit(X, target, eval_set=sets)
+    for name, (rows, y, *weight) in sets.items():
+        predicted = np.stack(list(model.staged_predict(rows)))
+        scores = predicted if loss == "squared" else np.log(predicted)
+        expected = np.average(of_rows(y, scores), axis=1, weights=weight[0] if weight else None)
+        unit = target.var() if loss == "squared" else target.mean()
+        np.testing.assert_allclose(model.eval_losses_[name][1:], expected / unit, rtol=1e-4)
+    np.testing.assert_array_equal(model.eval_losses_["first"], model.eval_loss_)
+
+
+def test_watched_losses_of_classes_are_means_over_members(monkeypatch):
+    monkeypatch.setattr("rffkern._boosting.fit.inverse_temperature", lambda *_: 1.0)
+    labels, sets = Y > 0, {name: (each[0], each[1] > 0, *each[2:]) for name, each in SETS.items()}
+    model = FourierBoostingClassifier(**SHORT, early_stopping_rounds=None).fit(X, labels, eval_set=sets)
+    rows, y, weight = sets["second"]
+    alone = []
+    for member in range(2):  # one of which each keeps its terms
+        monkeypatch.setattr("rffkern._boosting.fit.to_ensemble",
+                            lambda members, *rest, k=member: to_ensemble(members[k : k + 1], *rest))
+        one = FourierBoostingClassifier(**SHORT, early_stopping_rounds=None).fit(X, labels, eval_set=sets)
+        assert one.eval_losses_["second"].tolist() == model.eval_losses_["second"].tolist()
+        probabilities = np.stack(list(one.staged_predict_proba(rows)))[:, np.arange(120), y.astype(int)]
+        alone.append(np.average(-np.log(probabilities), axis=1, weights=weight))
+    np.testing.assert_allclose(model.eval_losses_["second"][1:], np.mean(alone, axis=0), rtol=1e-5)
+    assert np.abs(alone[0] - alone[1]).max() > 1e-3

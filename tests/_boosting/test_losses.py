@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from rffkern._boosting.losses import ClassLoss, CountLoss, ValueLoss
-from rffkern._kernels import boost_losses
+from rffkern._kernels import boosting
 
 WEIGHTS = np.array([1.0, 2.0, 1.0, 0.0])
 
 
 def test_two_classes():
     problem = ClassLoss(2).problem(np.array([[0, 1, 0, 1]]), WEIGHTS)
-    assert problem.kernel == boost_losses.LOGISTIC
+    assert problem.kernel == boosting.LOGISTIC
     assert problem.targets.tolist() == [-1, 1, -1, 1]
     np.testing.assert_allclose(problem.intercept, np.log(2 / 2))
     assert problem.start.shape == (1, 4)
@@ -19,7 +19,7 @@ def test_two_classes():
 
 def test_several_classes():
     problem = ClassLoss(3).problem(np.array([[0, 1, 2, 2]]), np.array([1.0, 2.0, 1.0, 0.0]))
-    assert problem.kernel == boost_losses.SOFTMAX
+    assert problem.kernel == boosting.SOFTMAX
     odds = np.exp(problem.intercept)
     np.testing.assert_allclose(odds / odds.sum(), [0.25, 0.5, 0.25])
     assert problem.start.shape == (3, 4)
@@ -30,8 +30,8 @@ def test_a_class_without_weight_has_a_finite_start():
 
 
 @pytest.mark.parametrize(("loss", "expected"), [
-    (ValueLoss(boost_losses.SQUARED), 2.25), (ValueLoss(boost_losses.HUBER, (1.35,)), 2.0),
-    (ValueLoss(boost_losses.QUANTILE, (0.9,)), 4.0), (ValueLoss(boost_losses.QUANTILE, (0.2,)), 1.0)])
+    (ValueLoss(boosting.SQUARED), 2.25), (ValueLoss(boosting.HUBER, (1.35,)), 2.0),
+    (ValueLoss(boosting.QUANTILE, (0.9,)), 4.0), (ValueLoss(boosting.QUANTILE, (0.2,)), 1.0)])
 def test_values(loss, expected):
     """The mean, the median or the quantile; scores are less the targets."""
     targets = np.array([[1.0, 2.0, 4.0, 100.0]])
@@ -42,7 +42,7 @@ def test_values(loss, expected):
 
 
 def test_outliers_do_not_widen_the_loss_of_huber():
-    loss = ValueLoss(boost_losses.HUBER, (1.35,))
+    loss = ValueLoss(boosting.HUBER, (1.35,))
     parameters = [loss.problem(np.array([[1.0, 2.0, 4.0, far]]), np.ones(4)).parameters[0] for far in (100.0, 1e6)]
     assert parameters == pytest.approx([1.35 * 1.4826 * 1.0] * 2)
     constant = loss.problem(np.ones((1, 4)), np.ones(4))
@@ -51,7 +51,7 @@ def test_outliers_do_not_widen_the_loss_of_huber():
 
 def test_several_quantiles_of_one_target():
     targets = np.array([[1.0, 2.0, 4.0, 100.0]])
-    problem = ValueLoss(boost_losses.QUANTILE, (0.2, 0.9)).problem(targets, WEIGHTS)
+    problem = ValueLoss(boosting.QUANTILE, (0.2, 0.9)).problem(targets, WEIGHTS)
     assert problem.intercept.tolist() == [1.0, 4.0]
     np.testing.assert_array_equal(problem.start, [[1.0], [4.0]] - targets)
     np.testing.assert_array_equal(problem.parameters, np.float32([0.2, 0.9]))
@@ -61,7 +61,7 @@ def test_several_quantiles_of_one_target():
 
 def test_one_parameter_for_several_targets():
     targets = np.array([[1.0, 2.0, 4.0, 100.0], [0.0, 1.0, 0.0, 9.0]])
-    problem = ValueLoss(boost_losses.QUANTILE, (0.9,)).problem(targets, WEIGHTS)
+    problem = ValueLoss(boosting.QUANTILE, (0.9,)).problem(targets, WEIGHTS)
     assert problem.intercept.tolist() == [4.0, 1.0]
     np.testing.assert_array_equal(problem.parameters, np.float32([0.9, 0.9]))
 

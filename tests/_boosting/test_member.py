@@ -57,7 +57,7 @@ class StubKind:
 
 
 def train(state, kinds, n_rounds, patience=3, go_on=lambda *_: True):
-    return train_member(state, kinds, n_rounds, patience, Standing(np.random.default_rng(0)), go_on)
+    return train_member(state, [], kinds, n_rounds, patience, Standing(np.random.default_rng(0)), go_on)
 
 
 def test_rounds_up_to_the_lowest_loss_are_kept():
@@ -84,11 +84,11 @@ def test_rounds_that_follow():
     before = train(StubState([5, 4, 3, 3.5]), [StubKind("waves")], 3).standing
     assert (len(before.taken), before.best, before.held, before.scores) == (3, 2, 3, "scores")
     kind, state = StubKind("waves"), StubState([3.5, 3.2, 2, 2.5, 2.6, 2.7, 1])
-    member = train_member(state, [kind], 20, 3, before, lambda *_: True)
+    member = train_member(state, [], [kind], 20, 3, before, lambda *_: True)
     assert (state.resumed, kind.n_fits, len(kind.taken)) == (["scores"], 5, 8)
     assert [losses.held_out for losses in member.curve] == [5, 4, 3, 3.5, 3.2, 2]
     assert (len(before.taken), len(member.standing.taken)) == (3, 8)
-    again = train_member(StubState([2.7]), [StubKind("waves")], 20, 3, member.standing, lambda *_: True)
+    again = train_member(StubState([2.7]), [], [StubKind("waves")], 20, 3, member.standing, lambda *_: True)
     assert (again.taken, again.curve, again.held) == (member.taken, member.curve, member.held)
 
 
@@ -134,3 +134,21 @@ def test_the_kind_that_gains_is_asked_more():
     assert member.shares["tables"] > 0.9
     assert sum(member.shares.values()) == pytest.approx(1)
     np.testing.assert_allclose(member.relevances["waves"], [0.25, 0.75])
+
+
+def test_watched_rows_follow_all_rounds():
+    """Also those that go on, and not where a round has found no term."""
+    class Following(StubKind):
+        def show(self, term, state):
+            self.shown = getattr(self, "shown", 0) + 1
+
+    kind, watched = Following("waves"), StubState([9, 8, 7, 6])
+    start = Standing(np.random.default_rng(0))
+    member = train_member(StubState([5, 4, 3, 3.5]), [watched], [kind], 3, 3, start, lambda *_: True)
+    assert [losses.watched for losses in member.curve] == [(9,), (8,), (7,)]
+    assert (kind.shown, watched.steps) == (3, [1.5, 1.5, 1.5])
+    again, kind.term = StubState([6]), None
+    more = train_member(StubState([3.5, 3.5]), [again], [kind], 4, None, member.standing, lambda *_: True)
+    assert again.resumed == ["scores"]
+    assert [losses.watched for losses in more.curve] == [(9,), (8,), (7,), (6,), (6,)]
+    assert again.steps == []

@@ -7,7 +7,7 @@ from rffkern._boosting.bins import make_bins
 from rffkern._boosting.losses import ClassLoss, ValueLoss
 from rffkern._boosting.rows import Columns, Layout
 from rffkern._boosting.state import State
-from rffkern._kernels import boost_losses
+from rffkern._kernels import boosting
 
 RNG = np.random.default_rng(0)
 VALUES = RNG.standard_normal((3, 300)).astype(np.float32)
@@ -21,7 +21,7 @@ def state_of(loss, targets):
 
 
 def test_columns_are_laid_out():
-    state, layout = state_of(ValueLoss(boost_losses.SQUARED), VALUES[0].astype(float))
+    state, layout = state_of(ValueLoss(boosting.SQUARED), VALUES[0].astype(float))
     np.testing.assert_array_equal(state.columns, VALUES[:, layout.rows])
     np.testing.assert_array_equal(state.codes, COLUMNS.bins.codes[:, layout.rows])
     assert not state.weight[~layout.used].any()
@@ -30,7 +30,7 @@ def test_columns_are_laid_out():
 
 def test_losses_are_weighted_means_of_both_parts():
     y = VALUES[0].astype(float)
-    state, _ = state_of(ValueLoss(boost_losses.SQUARED), y)
+    state, _ = state_of(ValueLoss(boosting.SQUARED), y)
     center = np.average(y, weights=WEIGHTS)
     for part, found in ((slice(0, 200), state.losses.learned), (slice(200, 300), state.losses.held_out)):
         assert found == pytest.approx(np.average((y[part] - center) ** 2 / 2, weights=WEIGHTS[part]), rel=1e-5)

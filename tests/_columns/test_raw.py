@@ -3,6 +3,8 @@
 import datetime
 import decimal
 import fractions
+import sys
+import types
 import warnings
 
 import numpy as np
@@ -91,6 +93,12 @@ def test_every_nan_is_missing():
     numbers = of_array(np.array([*odd, decimal.Decimal(2)], object), "x")
     assert same(numbers, of_array(np.array([np.nan] * 3 + [2]), "x"))
     assert same(of_array(np.array([*odd, "a"], object), "x"), of_array(np.array([None] * 3 + ["a"], object), "x"))
+
+
+@pytest.mark.parametrize("module", [None, types.ModuleType("decimal")], ids=["refused", "half imported"])
+def test_decimal_numbers_that_nobody_has_imported_yet(monkeypatch, module):
+    monkeypatch.setitem(sys.modules, "decimal", module)
+    assert same(of_array(np.array([1, 2.5, None], object), "x"), of_array(np.array([1, 2.5, np.nan]), "x"))
 
 
 def test_missing_levels_are_missing_values():

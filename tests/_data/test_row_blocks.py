@@ -125,6 +125,29 @@ def test_memmap_trains_by_streaming(tmp_path):
     np.testing.assert_array_equal(model.decision_function(memmap), model.decision_function(np.asarray(memmap)))
 
 
+@pytest.mark.parametrize("interrupt", [lambda info: info.n_rounds == 3, None])
+def test_an_interrupted_fit_on_a_memmap_goes_on(tmp_path, interrupt):
+    """A callback ends a fit, or Ctrl-C the second; the next fit goes on from the rounds that are kept, bit by bit."""
+    X, y = waves(1, 3000)
+    np.save(tmp_path / "X.npy", X.astype(np.float32))
+    memmap = np.load(tmp_path / "X.npy", mmap_mode="r")
+    with small_blocks():
+        model = GBRFF2Classifier(8, max_samples=1000, warm_start=True, random_state=0)
+        if interrupt is None:
+            model.set_params(n_estimators=3).fit(memmap, y).set_params(n_estimators=8)
+            with pytest.raises(KeyboardInterrupt):
+                model.fit(memmap, y, callback=_ctrl_c)
+        else:
+            model.fit(memmap, y, callback=interrupt)
+        assert model.n_estimators_ == 3
+        model.fit(memmap, y)
+        same(model, GBRFF2Classifier(8, max_samples=1000, warm_start=True, random_state=0).fit(memmap, y))
+
+
+def _ctrl_c(info):
+    raise KeyboardInterrupt
+
+
 def test_rows_are_scored_block_by_block():
     X, y = waves(1, 3000)
     model = GBRFF2Classifier(5, random_state=0).fit(X, y)

@@ -6,7 +6,7 @@ import reference
 from helpers.boosted import standardised, waves
 
 from rffkern import GBRFF2Classifier
-from rffkern._kernels.lbfgs import minimize
+from rffkern._kernels.solvers import minimize
 
 
 @pytest.mark.parametrize("reg_lambda", [0.0, 2**-5])

@@ -9,7 +9,7 @@ from helpers.boosted import learners_of, mean_score, standardised, waves
 
 from rffkern import GBRFF1Classifier, GBRFFClassifier, GBRFFRegressor, InvalidInputError, save
 from rffkern._gbrff.landmark_learner import _next_to_mean, as_printed, in_root_mean_squares
-from rffkern._kernels.lbfgs import minimize
+from rffkern._kernels.solvers import minimize
 
 CLASSIFIERS = [GBRFF1Classifier, GBRFFClassifier]
 BOOSTED = [*CLASSIFIERS, GBRFFRegressor]
@@ -22,27 +22,43 @@ BOOSTED = [*CLASSIFIERS, GBRFFRegressor]
     (lambda **p: GBRFFClassifier(12, beta=8.0, learning_rate=0.5, scale_residuals=False, **p), "squared as printed"),
 ], ids=["GBRFF1", "GBRFF", "GBRFF as printed"])
 def test_follows_the_algorithm(rng, make, kind, n_components):
-    """Every round in double precision is that of the twin, by landmarks (9 cosines) and by phases (3 of 4 columns)."""
+    """Every round in double precision is that of the twin, by landmarks (9 cosines) and by phases (3 of 4 columns).
+
+    Where ten iterations of a descent end depends now and then on the last bit of the gradients: also in the twin, which
+    tells by gradients with noise of that size.
+    """
     X, y = waves(rng)
     model = make(n_components=n_components, precision="double", random_state=3).fit(X, y)
     draws = np.sqrt(2 / 4) * np.random.default_rng(3).standard_normal((12, 1, n_components, 4))[:, 0]
     np.testing.assert_allclose(model.expansion_.omegas * X.std(axis=0), draws.reshape(-1, 4), rtol=1e-12)
 
-    def descend(function):
+    def end_of(function):
         end = minimize(function, np.zeros(min(4, n_components)), 10, loss_tolerance=2e-9, gradient_tolerance=1e-5,
                        noise=1e-14, first_length=np.sqrt(2) if n_components > 4 else np.sqrt(n_components))[0]
         return function(end)[0]
+
+    depends_on_bits = []
+
+    def descend(function):
+        def shaken(x):
+            loss, gradient = function(x)
+            return loss, gradient * (1 + 1e-15 * rng.standard_normal(gradient.shape))
+
+        found = end_of(function)
+        depends_on_bits.append(any(end_of(shaken) != pytest.approx(found, rel=1e-5) for _ in range(5)))
+        return found
 
     temperature, rate = (2.0 * np.sqrt(500), 1.0) if kind == "exponential" else (8.0, 0.5)
     rounds = reference.replay_landmarks(kind.split()[0], standardised(X), y, draws, temperature, rate, descend,
                                         learners_of(model, n_components), kind == "squared")
     for t, (lowest, reached, posterior, step, loss) in enumerate(rounds):
         _, given_posterior, given_step = learners_of(model, n_components)[t]
-        assert reached == pytest.approx(lowest, rel=1e-4)
+        assert depends_on_bits[t] or reached == pytest.approx(lowest, rel=1e-4)
         np.testing.assert_allclose(given_posterior, posterior, atol=1e-9)
         assert given_step == pytest.approx(step, rel=1e-6)
         assert model.train_loss_[t + 1] == pytest.approx(loss, rel=1e-9)
     assert t == 11
+    assert sum(depends_on_bits) <= 1
 
 
 @pytest.mark.parametrize("make", BOOSTED)

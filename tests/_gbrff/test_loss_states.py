@@ -9,6 +9,7 @@ from rffkern import RowBlocks
 from rffkern._data import row_blocks
 from rffkern._data.scaling import Scaling
 from rffkern._data.weights import RowWeights
+from rffkern._gbrff import packed_rows
 from rffkern._gbrff.loss_states import (
     CosineSum,
     Evaluation,
@@ -32,13 +33,22 @@ def test_closed_step_by_hand():
     assert exponential_step(0.0, 0.0) == 0
 
 
+def residuals(state):
+    """Those of all rows."""
+    return state.residuals_in(slice(0, state.rows.n_tiles))
+
+
+def intercept_of(loss, target, weights):
+    return loss.intercept(loss.target_sums(target, weights))
+
+
 def test_intercepts_by_hand():
     sign = np.array([1, 1, 1, -1], np.int8)
-    assert ExponentialLossState.intercept(sign, RowWeights(4)) == pytest.approx(0.5 * np.log(3))
+    assert intercept_of(ExponentialLossState, sign, RowWeights(4)) == pytest.approx(0.5 * np.log(3))
     weights = RowWeights(4, np.array([0.5, 0.5, 1.0, 2.0]))
-    assert ExponentialLossState.intercept(sign, weights) == pytest.approx(0)
-    assert SquaredLossState.intercept(sign, weights) == pytest.approx(0)
-    assert SquaredLossState.intercept(sign, RowWeights(4)) == 0.5
+    assert intercept_of(ExponentialLossState, sign, weights) == pytest.approx(0)
+    assert intercept_of(SquaredLossState, sign, weights) == pytest.approx(0)
+    assert intercept_of(SquaredLossState, sign, RowWeights(4)) == 0.5
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -52,12 +62,13 @@ def test_states_are_complete_at_construction(dtype, weighted):
     losses = np.exp(-problem.y * 0.3)
     assert state.loss == pytest.approx(np.average(losses, weights=problem.weight), rel=1e-6)
     assert state.largest_residual == pytest.approx(losses.max(), rel=1e-6)
-    np.testing.assert_allclose(problem.flat(state.r) * np.log(2), problem.y * losses, rtol=1e-6)
+    np.testing.assert_allclose(problem.flat(residuals(state)) * np.log(2), problem.y * losses, rtol=1e-6)
     np.testing.assert_array_equal(problem.flat(state.raw_prediction), 0.3)
     state = SquaredLossState(problem.rows, problem.values, 0.3, problem.work)
     residual = problem.values - 0.3
     assert state.loss == pytest.approx(np.average(residual**2, weights=problem.weight), rel=1e-6)
-    np.testing.assert_allclose(problem.flat(state.r), residual, rtol=1e-6, atol=1e-6 if dtype is np.float32 else 0)
+    np.testing.assert_allclose(problem.flat(residuals(state)), residual, rtol=1e-6,
+                               atol=1e-6 if dtype is np.float32 else 0)
     np.testing.assert_array_equal(problem.flat(state.residual), residual)
 
 
@@ -74,7 +85,7 @@ def test_states_of_one_workspace_do_not_mix(kind):
             evaluation = state.evaluate(learner)
             state.update(evaluation, state.step(evaluation))
     assert single.loss == first.loss != second.loss
-    np.testing.assert_array_equal(single.r, first.r)
+    np.testing.assert_array_equal(residuals(single), residuals(first))
 
 
 @pytest.mark.parametrize("kind", STATES)
@@ -82,7 +93,7 @@ def test_the_update_takes_the_values_that_it_is_handed(kind):
     """Not those that happen to be in the workspace."""
     problem = PackedProblem(2, 300, 3, np.float64, False)
     state = kind(problem.rows, problem.y, 0.0, problem.work)
-    h = np.linspace(-1, 1, state.r.size).reshape(state.r.shape)
+    h = np.linspace(-1, 1, residuals(state).size).reshape(residuals(state).shape)
     problem.work.h[:] = 7.0
     state.update(Evaluation(h, (0.0, 0.0)), 0.5)
     h = problem.flat(h)
@@ -146,7 +157,35 @@ def test_streamed_rows_give_the_sums_of_rows_in_memory(monkeypatch, kind, weight
     source = RowSource(RowBlocks([problem.X]).check(), weights, Scaling(np.zeros(3), np.ones(3), 1.0), 1)
     rows = pack_rows(source, np.dtype(np.float64))
     assert len(list(rows.blocks)) == 3
-    found = [kind(some, problem.y, 0.1, EvaluationWorkspace(some, Sizes(1, 1))).evaluate(problem.cosine)
-             for some in (problem.rows, rows)]
-    np.testing.assert_array_equal(found[0].h, found[1].h)
-    assert found[0].products == pytest.approx(found[1].products, rel=1e-14)
+    target = problem.values if kind is SquaredLossState else problem.y
+    states = [kind(some, target, 0.1, EvaluationWorkspace(some, Sizes(1, 1))) for some in (problem.rows, rows)]
+    for _ in range(2):
+        found = [state.evaluate(problem.cosine) for state in states]
+        np.testing.assert_array_equal(found[0].h, found[1].h)
+        assert found[0].products == pytest.approx(found[1].products, rel=1e-14)
+        assert states[0].along(found[0], 0.3) == pytest.approx(states[1].along(found[1], 0.3), rel=1e-12)
+        for state, evaluation in zip(states, found, strict=True):
+            state.update(evaluation, 0.3)
+        np.testing.assert_array_equal(states[0].values, states[1].values)
+        assert states[0].loss == pytest.approx(states[1].loss, rel=1e-14)
+        np.testing.assert_array_equal(*(state.residuals_in(slice(3, 8)) for state in states))
+        rows_of = np.array([0, 7, 128, 2047, 2048, 4999], dtype=np.int32)
+        np.testing.assert_array_equal(states[1].residuals_of(rows_of).ravel()[:6],
+                                      residuals(states[0]).ravel()[rows_of])
+
+
+def test_states_of_streamed_rows_update_span_by_span(monkeypatch):
+    """Spans of one strip, of which the last is not full: values are those of one span, and sums up to rounding."""
+    problem = PackedProblem(6, 5000, 3, np.float32, False)
+    source = RowSource(RowBlocks([problem.X]).check(), RowWeights(5000), Scaling(np.zeros(3), np.ones(3), 1.0), 1)
+    states = []
+    for n_tiles in (16, 1024):
+        monkeypatch.setattr(packed_rows, "_SPAN_TILES", n_tiles)
+        rows = pack_rows(source, np.dtype(np.float32))
+        assert len(list(rows.spans)) == (3 if n_tiles == 16 else 1)
+        states.append(ExactStepLossState(rows, problem.y, 0.1, EvaluationWorkspace(rows, Sizes(1, 1))))
+        evaluation = states[-1].evaluate(problem.cosine)
+        states[-1].update(evaluation, 0.5)
+    np.testing.assert_array_equal(states[0].values, states[1].values)
+    assert states[0].loss == pytest.approx(states[1].loss, rel=1e-14)
+    assert states[0].largest_residual == states[1].largest_residual

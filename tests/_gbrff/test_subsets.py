@@ -7,9 +7,11 @@ from rffkern import GBRFF2Classifier, RowBlocks
 from rffkern._data.scaling import Scaling, measure_scaling
 from rffkern._data.tiles import StreamedTiles
 from rffkern._data.weights import RowWeights
-from rffkern._gbrff import fit
+from rffkern._gbrff import ground
+from rffkern._gbrff.loss_states import SquaredLossState
 from rffkern._gbrff.packed_rows import RowSource, pack_rows
 from rffkern._gbrff.subsets import CollectingTiles, Division, divide_rows
+from rffkern._gbrff.workspace import EvaluationWorkspace, Sizes
 
 DOUBLE = np.dtype(np.float64)
 
@@ -63,16 +65,25 @@ def test_subsets_hold_every_row_once(rng, streamed, weighted):
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_take_gives_the_entries_of_the_rows_of_a_subset(rng, streamed):
-    """A tiled copy of the first column, taken, is the first column of the tiles."""
+def test_residuals_are_those_of_the_rows_of_a_subset(rng, streamed):
+    """Where residuals are the first column, those of a subset are the first column of its tiles."""
     X, order = rng.standard_normal((700, 2)), rng.permutation(700)
     source = RowSource(RowBlocks([X]).check() if streamed else X, RowWeights(700),
                        Scaling(np.zeros(2), np.ones(2), 1.0), 1)
     rows, subsets = divide_rows(source, Division(2, order), "double", 0.0)
-    column = np.concatenate([block.tiles[:, 0].copy() for block in rows.blocks])
+    state = SquaredLossState(rows, X[:, 0], 0.0, EvaluationWorkspace(rows, Sizes(1, 1)))
     for index in (0, 1, 0):
         subset = subsets[index]
-        np.testing.assert_array_equal(subset.take(column), subset.tiles[:, 0])
+        np.testing.assert_array_equal(subset.residuals_of(state), subset.tiles[:, 0])
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 1000, 100_003])
+def test_permutations_are_the_same_in_four_bytes(n_rows):
+    found = [ground._permutation(n_rows, is_compact, np.random.default_rng(3)) for is_compact in (True, False)]
+    expected = np.random.default_rng(3).permutation(n_rows)
+    assert [order.itemsize for order in found] == [4, 8]
+    for order in found:
+        np.testing.assert_array_equal(order, expected)
 
 
 @pytest.mark.parametrize("streamed", [False, True])
@@ -162,7 +173,7 @@ def test_no_subset_is_larger_than_allowed(monkeypatch, rng, n_samples, max_sampl
         divided.append(divide_rows(*arguments))
         return divided[-1]
 
-    monkeypatch.setattr(fit, "divide_rows", watch)
+    monkeypatch.setattr(ground, "divide_rows", watch)
     X = rng.standard_normal((n_samples, 5))
     GBRFF2Classifier(2, max_samples=max_samples, random_state=0).fit(X, X[:, 0] > 0)
     sizes = [subset.total_weight for subset in divided[0].subsets]
@@ -173,7 +184,7 @@ def test_no_subset_is_larger_than_allowed(monkeypatch, rng, n_samples, max_sampl
 @pytest.mark.parametrize("n_rows", [1, 128, 129, 1000, 5000])
 @pytest.mark.parametrize("max_samples", [None, 128, 300, 1024])
 def test_the_size_of_the_largest_subset(n_rows, max_samples):
-    n_subsets, largest = fit._subset_sizes(max_samples, n_rows)
+    n_subsets, largest = ground.subset_sizes(max_samples, n_rows)
     edges = Division(n_subsets, None).edges(n_rows)
     assert largest == max(np.diff(edges))
     assert max_samples is None or largest * 128 <= max(max_samples, 128) + 127

@@ -6,7 +6,7 @@ from helpers.boost_losses import NAMES, LossProblem, loss_problems, twin
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern._kernels import boost_losses, simd
+from rffkern._kernels import boosting, simd
 
 ROUNDING = 1e-6  # of single precision, relative to values of about 1
 
@@ -162,19 +162,19 @@ def test_levels_agree(level, name):
 
 @pytest.mark.parametrize(("changes", "message"), [
     ({"loss": 6}, "loss must be one"), ({"loss": -1}, "loss must be one"),
-    ({"loss": boost_losses.HUBER}, "parameters must be above 0"),
-    ({"loss": boost_losses.QUANTILE}, "parameters must be quantiles"),
-    ({"loss": boost_losses.QUANTILE, "parameters": np.array([0.5, 1.0], np.float32), "n_outputs": 2},
+    ({"loss": boosting.HUBER}, "parameters must be above 0"),
+    ({"loss": boosting.QUANTILE}, "parameters must be quantiles"),
+    ({"loss": boosting.QUANTILE, "parameters": np.array([0.5, 1.0], np.float32), "n_outputs": 2},
      "parameters must be quantiles"),
     ({"n_train": 100}, "n_train must be"), ({"n_train": 384}, "n_train must be"), ({"n_train": -128}, "n_train must"),
     ({"step": np.inf}, "step must be finite"), ({"parameters": np.zeros(2, np.float32)}, "parameters must have shape"),
 ])
 def test_refusals(changes, message):
     scores = np.zeros((changes.pop("n_outputs", 1), 256), np.float32)
-    arguments = {"loss": boost_losses.LOGISTIC, "parameters": np.zeros(len(scores), np.float32), "scores": scores,
+    arguments = {"loss": boosting.LOGISTIC, "parameters": np.zeros(len(scores), np.float32), "scores": scores,
                  "directions": scores.copy(), "step": 0.0, "targets": scores[0], "weight": scores[0],
                  "n_train": 128} | changes
     with pytest.raises(ValueError, match=message):
-        boost_losses.step_slopes(**arguments)
+        boosting.step_slopes(**arguments)
     with pytest.raises(ValueError, match=message):
-        boost_losses.update(**arguments, gradient=scores.copy(), hessian=scores.copy())
+        boosting.update(**arguments, gradient=scores.copy(), hessian=scores.copy())

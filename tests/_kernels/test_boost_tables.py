@@ -7,7 +7,7 @@ from helpers.packing import SIZES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern._kernels import boost_tables
+from rffkern._kernels import boosting
 
 # Gains are compared in single precision.
 RESOLUTION = 3e-6
@@ -29,7 +29,7 @@ def check_growth(problem, table):
     values = problem.values(table.columns[: table.depth], table.cuts[: table.depth])
     np.testing.assert_allclose(table.values[: 2**table.depth], values, rtol=1e-9, atol=1e-12)
     assert (table.values[2**table.depth :] == 0).all()
-    assert (table.cuts[table.depth :] == boost_tables.ALWAYS_LEFT).all()
+    assert (table.cuts[table.depth :] == boosting.ALWAYS_LEFT).all()
     assert (table.gains[table.depth :] == 0).all()
 
 
@@ -65,12 +65,12 @@ def test_evaluation(problem, depth):
     np.testing.assert_array_equal(evaluate(problem.codes, table), table.values.T.astype(np.float32)[:, cells])
 
 
-@pytest.mark.parametrize("depth", [0, 1, 8, 9, boost_tables.MAX_DEPTH])
+@pytest.mark.parametrize("depth", [0, 1, 8, 9, boosting.MAX_DEPTH])
 def test_evaluation_at_every_level(level, rng, depth):
     codes = rng.integers(0, 256, (5, 1000), dtype=np.uint8)
     columns, cuts = rng.integers(0, 5, depth), rng.integers(0, 256, depth)
     values, out = rng.standard_normal((2**depth, 2)), np.empty((2, 1000), np.float32)
-    boost_tables.evaluate_table(codes, columns, cuts, values, out)
+    boosting.evaluate_table(codes, columns, cuts, values, out)
     np.testing.assert_array_equal(out, values.T.astype(np.float32)[:, cells_of(codes, columns, cuts)])
 
 
@@ -126,7 +126,7 @@ def test_a_table_by_hand():
     table = grow(codes, np.array([2, 2]), gradient, hessian, [1, 0], 3, 0.25, 4)
     assert table.depth == 2
     np.testing.assert_array_equal(table.columns, [0, 1, 0])
-    np.testing.assert_array_equal(table.cuts, [0, 0, boost_tables.ALWAYS_LEFT])
+    np.testing.assert_array_equal(table.cuts, [0, 0, boosting.ALWAYS_LEFT])
     np.testing.assert_allclose(table.values[:, 0], [0.8, 3.2, 1.6, 7.2, 0, 0, 0, 0], rtol=1e-15)
     np.testing.assert_allclose(table.gains, [178 / 2.25 - 256 / 4.25, 102 / 1.25 - 178 / 2.25, 0], rtol=1e-12)
 

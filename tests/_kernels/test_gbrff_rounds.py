@@ -7,7 +7,7 @@ from helpers.packing import DTYPES, TOLERANCE, Problem, problems
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern._kernels import gbrff_rounds
+from rffkern._kernels import gbrff
 
 many_cosines = problems(n_components=st.sampled_from([1, 2, 3, 4, 5, 9, 17, 130]))
 
@@ -75,7 +75,7 @@ def test_weak_learners_of_several_cosines(problem):
 def test_loss_along_a_step(problem, step):
     rows, margins = problem.rows, problem.margins
     margins.apply(problem.cosines)
-    found = gbrff_rounds.loss_along_step(margins.raw_prediction, margins.y, rows.weight, rows.h, step, rows.partial,
+    found = gbrff.loss_along_step(margins.raw_prediction, margins.y, rows.weight, rows.h, step, rows.partial,
                                       rows.n_threads)
     h = reference.cosine_sum(problem.X, *problem.cosines)
     expected = reference.loss_along_step(problem.y, problem.weight, problem.raw_prediction, h, step)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rffkern._kernels.lbfgs import minimize
+from rffkern._kernels.solvers import minimize
 
 
 def rosenbrock(x):

@@ -12,7 +12,7 @@ from helpers.rffnet_steps import Steps
 from helpers.term_scoring import Tables
 
 from rffkern import FourierExpansion, KernelExpansion
-from rffkern._kernels import linear_svm, simd
+from rffkern._kernels import pbrff, simd
 
 AGREEMENT = {np.float32: 1e-6, np.float64: 1e-12}
 
@@ -49,14 +49,14 @@ def machines(dtype, weighted):
     features = rng.standard_normal((700, 48)).astype(dtype)
     sign = np.where(rng.random(700) < 0.5, -1, 1).astype(np.int8)
     alpha, coef, margins = rng.uniform(0, 1 / 700, 700), np.empty(48, dtype), np.empty(700)
-    linear_svm.combine_rows(features, sign, alpha, coef, np.empty((1, 48)), 1)
-    linear_svm.project_rows(features, sign, coef, margins, 1)
+    pbrff.combine_rows(features, sign, alpha, coef, np.empty((1, 48)), 1)
+    pbrff.project_rows(features, sign, coef, margins, 1)
     gram = np.empty((1, 48, 48))
-    linear_svm.weighted_gram(features, alpha, gram, np.zeros((1, linear_svm.gram_scratch(48)), dtype), 1)
+    pbrff.weighted_gram(features, alpha, gram, np.zeros((1, pbrff.gram_scratch(48)), dtype), 1)
     columns = Columns(4, 3000, 5, 7, dtype, weighted)
     return {"combined rows": coef, "margins": margins, "gram": np.tril(gram[0]) / 5,
-            "correlations": columns.correlations() / 3000, "column": columns.filled() / 10,
-            "products": columns.products() / 3000, "shifted": columns.shrunk(np.ones(4))[1]}
+            "correlations": columns.correlations()[0] / 3000, "column": columns.filled() / 10,
+            "products": columns.products() / 3000, "shifted": columns.shrunk(np.ones((1, 4)))[1]}
 
 
 def scores(dtype, weighted):
@@ -66,7 +66,9 @@ def scores(dtype, weighted):
                                [0.0], np.zeros(21))
     bumps = KernelExpansion(rng.standard_normal((70, 21)), np.full((70, 1), 1 / 70), [0.0], np.full(21, 0.2))
     coefficients, relevances = Steps(6, 300, 21, 50, "logistic", dtype, weighted, 100, False).taken()
-    return {"scores": cosines.score(X), "few scores": cosines.score(X[:3]), "kernel scores": bumps.score(X),
+    peaks = KernelExpansion(bumps.centers, bumps.weights, [0.0], np.full(21, 0.2), [1.0])
+    return {"scores": cosines.score(X), "peak scores": peaks.score(X),
+            "few scores": cosines.score(X[:3]), "kernel scores": bumps.score(X),
             "coefficients": 0.1 * coefficients, "relevances": 0.1 * relevances}
 
 

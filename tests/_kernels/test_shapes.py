@@ -13,31 +13,9 @@ from helpers.boost_tables import grow_arguments
 from helpers.term_scoring import Tables
 
 from rffkern import _kernels
-from rffkern._kernels import (
-    boost_losses,
-    boost_pairs,
-    boost_tables,
-    column_forms,
-    gbrff_landmark,
-    gbrff_omega,
-    gbrff_phase,
-    gbrff_rounds,
-    lbfgs,
-    linalg,
-    linear_svm,
-    packing,
-    pbrff_features,
-    rffnet,
-    rffnet_losses,
-    scoring,
-    simd,
-    sparse_columns,
-    sparse_likelihood,
-    sparse_selection,
-    term_scoring,
-)
+from rffkern._kernels import boosting, gbrff, pbrff, rffnet, scoring, simd, solvers, sparse, unfused
 
-TILE, LANES, TERMS = packing.TILE_ROWS, packing.LANE_COUNT, packing.TERM_MULTIPLES[0]
+TILE, LANES, TERMS = scoring.TILE_ROWS, scoring.LANE_COUNT, scoring.TERM_MULTIPLES[0]
 N_TILES, N_FEATURES, N_COMPONENTS = 4, 3, 2
 
 
@@ -57,7 +35,7 @@ def omega_objective(real):
 
 
 def descend_omega(real):
-    return omega_arguments(real) | {"search": lbfgs.LBFGS(N_FEATURES, 3, 1e-9, 1e-5, 1e-6), "first_length": 1.0}
+    return omega_arguments(real) | {"search": solvers.LBFGS(N_FEATURES, 3, 1e-9, 1e-5, 1e-6), "first_length": 1.0}
 
 
 def search_phase(real):
@@ -89,7 +67,7 @@ def landmark_objective(real):
 
 
 def descend_landmark(real):
-    return landmark_arguments(real) | {"search": lbfgs.LBFGS(N_FEATURES, 3, 1e-9, 1e-5, 1e-6), "first_length": 1.0}
+    return landmark_arguments(real) | {"search": solvers.LBFGS(N_FEATURES, 3, 1e-9, 1e-5, 1e-6), "first_length": 1.0}
 
 
 def component_losses(real):
@@ -104,7 +82,7 @@ def learner_arguments(real):
     return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "weight": tiled(dtype=real),
             "omegas": np.ones((N_COMPONENTS, N_FEATURES)), "phases": np.ones(N_COMPONENTS),
             "posterior": np.ones(N_COMPONENTS), "h": tiled(dtype=real),
-            "terms": np.ones(gbrff_rounds.terms_size(N_COMPONENTS, N_FEATURES), real), "partial": np.ones((1, 2)),
+            "terms": np.ones(gbrff.terms_size(N_COMPONENTS, N_FEATURES), real), "partial": np.ones((1, 2)),
             "n_threads": 1}
 
 
@@ -132,17 +110,12 @@ def shrink_rows(real):
 
 
 def factorise(real):
-    return {"matrix": np.eye(5), "scratch": np.ones((1, linalg.factor_scratch(5))), "n_threads": 1}
+    return {"matrix": np.eye(5), "scratch": np.ones((1, solvers.factor_scratch(5))), "n_threads": 1}
 
 
 def add_products(real):
     return {"rows": np.ones((6, 3)), "first": 0, "last": 6, "factor": 1.0, "matrix": np.ones((8, 7)), "offset": 2,
-            "scratch": np.ones((1, linalg.factor_scratch(3))), "n_threads": 1}
-
-
-def invert(real):
-    return {"factor": np.eye(5), "inverse": np.ones((5, 5)), "transposed": np.ones((5, 5)),
-            "scratch": np.ones((1, linalg.factor_scratch(5))), "n_threads": 1}
+            "scratch": np.ones((1, solvers.factor_scratch(3))), "n_threads": 1}
 
 
 def extend(real):
@@ -177,17 +150,17 @@ def project_rows(real):
 
 def weighted_gram(real):
     return svm_arguments(real, "scale", "n_threads") | {
-        "partial": np.ones((1, LANES, LANES)), "scratch": np.zeros((1, linear_svm.gram_scratch(LANES)), real)}
+        "partial": np.ones((1, LANES, LANES)), "scratch": np.zeros((1, pbrff.gram_scratch(LANES)), real)}
 
 
 def column_range(real):
-    return {"X": np.ones((packing.STRIP_ROWS + 1, 2), real), "low": np.ones((2, 2)), "high": np.ones((2, 2)),
+    return {"X": np.ones((scoring.STRIP_ROWS + 1, 2), real), "low": np.ones((2, 2)), "high": np.ones((2, 2)),
             "n_threads": 1}
 
 
 def column_moments(real):
-    return {"X": np.ones((packing.STRIP_ROWS + 1, 2), real), "unit": np.ones(2), "center": np.ones(2),
-            "weight": np.ones(packing.STRIP_ROWS + 1), "power": 2, "partial": np.ones((2, 2)), "n_threads": 1}
+    return {"X": np.ones((scoring.STRIP_ROWS + 1, 2), real), "unit": np.ones(2), "center": np.ones(2),
+            "weight": np.ones(scoring.STRIP_ROWS + 1), "power": 2, "partial": np.ones((2, 2)), "n_threads": 1}
 
 
 def pack_rows(real):
@@ -210,7 +183,7 @@ def landmark_features(real):
 def train_rows(real):
     n_samples, n_outputs, padded_terms, batch_size = 200, 2, rffnet.TERM_GROUP, 150
     sizes = rffnet.scratch_sizes(N_FEATURES, padded_terms, n_outputs, batch_size)
-    return {"loss": rffnet_losses.Squared(), "X": np.ones((n_samples, N_FEATURES)), "order": np.arange(n_samples),
+    return {"loss": rffnet.Squared(), "X": np.ones((n_samples, N_FEATURES)), "order": np.arange(n_samples),
             "center": np.zeros(N_FEATURES), "inverse_scale": np.ones(N_FEATURES),
             "targets": np.ones((n_samples, n_outputs)), "weight": np.ones(n_samples),
             "omegas": np.ones((padded_terms, N_FEATURES), real), "groups": np.ones((1, TERMS, padded_terms), real),
@@ -224,7 +197,7 @@ FIRST_SOLVER = {"step_order": rffnet.ALTERNATING}
 
 
 def row_losses(real):
-    return {"loss": rffnet_losses.Squared(), "scores": np.ones((5, 2)), "targets": np.ones((5, 2)),
+    return {"loss": rffnet.Squared(), "scores": np.ones((5, 2)), "targets": np.ones((5, 2)),
             "losses": np.ones(5), "slopes": np.ones((5, 2))}
 
 
@@ -237,53 +210,86 @@ def score_rows(real):
             "scratch": np.ones((1, N_FEATURES * TILE), real), "n_threads": 1}
 
 
-def score_few(real):
-    return {"X": np.ones((5, N_FEATURES), real), "center": np.ones(N_FEATURES),
-            "terms": np.ones((2, 1 + N_FEATURES, TILE), real), "amplitudes": np.ones((2, TILE + 16), real),
-            "intercept": np.ones(2), "out": np.ones((5, 2)), "row": np.ones(1 + N_FEATURES, real)}
-
-
 def score_centers(real):
     return {"X": np.ones((5, N_FEATURES, 1), real), "center": np.ones(N_FEATURES), "scale": np.ones(N_FEATURES),
-            "centers": np.ones((8, N_FEATURES), real), "weights": np.ones((2, 8)), "intercept": np.ones(2),
+            "centers": np.ones((8, N_FEATURES), real), "weights": np.ones((2, 8)), "intercept": np.ones(2), "shape": 1,
             "out": np.ones((5, 2)), "scratch": np.ones((1, N_FEATURES * TILE), real), "totals": np.ones((1, 2 * TILE)),
             "n_threads": 1}
 
 
 def correlate_centers(real):
-    return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "v": tiled(),
-            "centers": np.ones((8, N_FEATURES), real), "partial": np.ones((1, 8)), "sums": np.ones(8), "n_threads": 1}
-
-
-def fill_column(real):
     return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "centers": np.ones((8, N_FEATURES), real),
-            "weights": np.ones((1, 8)), "constant": 0.0, "column": tiled(dtype=real), "n_threads": 1}
+            "shifts": np.ones(8, real), "v": np.ones((2, N_TILES, TILE)), "kernels": np.ones((N_TILES, 8, TILE), real),
+            "partial": np.ones((1, 16)), "sums": np.ones((2, 8)), "shape": 1, "n_threads": 1}
+
+
+def combine_kernels(real):
+    return {"kernels": np.ones((N_TILES, 8, TILE), real), "weights": np.ones((2, 8)), "constants": np.ones(2),
+            "columns": np.ones((2, N_TILES, TILE), real), "start": 0, "n_threads": 1}
+
+
+def fill_columns(real):
+    return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "centers": np.ones((8, N_FEATURES), real),
+            "shifts": np.ones(8, real), "weights": np.ones((2, 8)), "constants": np.ones(2),
+            "columns": np.ones((2, N_TILES, TILE), real), "shape": 1, "n_threads": 1}
 
 
 def multiply_columns(real):
-    return {"columns": np.ones((3, N_TILES, TILE), real), "n_columns": 3, "weight": tiled(), "residual": tiled(),
-            "partial": np.ones((1, 6)), "scratch": np.ones((1, sparse_columns.PRODUCT_SCRATCH)),
-            "products": np.ones((3, 2)), "n_threads": 1}
+    return {"columns": np.ones((3, N_TILES, TILE), real), "n_columns": 3, "weight": tiled(),
+            "vectors": np.ones((2, N_TILES, TILE)), "partial": np.ones((1, 6)),
+            "scratch": np.ones((1, sparse.PRODUCT_SCRATCH)), "products": np.ones((2, 3)), "n_threads": 1}
 
 
-def shift_residual(real):
-    return {"columns": np.ones((3, N_TILES, TILE), real), "steps": np.ones(3), "weight": tiled(), "residual": tiled(),
-            "partial": np.ones((1, 1)), "n_threads": 1}
+def shift_vectors(real):
+    return {"columns": np.ones((3, N_TILES, TILE), real), "steps": np.ones((2, 3)), "weight": tiled(),
+            "vectors": np.ones((2, N_TILES, TILE)), "partial": np.ones((1, 2)), "squares": np.ones(2), "n_threads": 1}
+
+
+def multiply_kernels(real):
+    return {"tiles": np.ones((2, N_FEATURES, TILE), real), "centers": np.ones((16, N_FEATURES), real),
+            "weights": np.ones((2, 16)), "kept": np.ones((1, 16, TILE), real), "is_filled": False,
+            "products": np.empty((2, 2, TILE)), "shape": 1, "n_threads": 1}
+
+
+def kernel_columns(real):
+    return {"tiles": np.ones((2, N_FEATURES, TILE), real), "centers": np.ones((32, N_FEATURES), real),
+            "columns": np.empty((17, 2, TILE), real), "shape": 1, "n_threads": 1}
 
 
 def kernel_matrix(real):
     return {"tiles": np.ones((2, N_FEATURES, TILE)), "centers": np.ones((8, N_FEATURES)),
-            "matrix": np.ones((5, TILE + 1)), "n_threads": 1}
+            "matrix": np.ones((5, TILE + 1)), "declines": np.ones((5, TILE + 1)), "shape": 1, "n_threads": 1}
 
 
-def spread_along_features(real):
-    return {"matrix": np.ones((5, 5)), "rows": np.ones((5, 2)), "partial": np.ones((5, 2)), "n_threads": 1}
+def multiply(real):
+    return {"left": np.ones((5, 40)), "panels": np.ones((2, 40, 32)), "out": np.empty((5, 33)),
+            "scratch": np.empty((1, sparse.system_scratch(40))), "n_threads": 1}
+
+
+def factorise_system(real):
+    return {"matrix": np.eye(40), "inverses": np.empty((2, 32, 32)),
+            "scratch": np.empty((1, sparse.system_scratch(40))), "n_threads": 1}
+
+
+def invert_system(real):
+    return {"factor": np.eye(40), "inverses": np.ones((2, 32, 32)), "inverse": np.empty((40, 40)),
+            "panels": np.empty((2, 64, 32)), "transposed": np.empty((64, 64)),
+            "scratch": np.empty((1, sparse.system_scratch(40))), "n_threads": 1}
+
+
+def likelihood_slopes(real):
+    return {"inverse": np.ones((5, 5)), "weights": np.ones((2, 5)), "matrix": np.ones((5, 5)),
+            "declines": np.ones((5, 5)), "sums": np.empty((5, 4)), "n_threads": 1}
 
 
 def choose(real):
     rng = np.random.default_rng(0)
     return {"tiles": rng.standard_normal((1, N_FEATURES, TILE)), "n_rows": 9, "weight": np.ones(TILE),
-            "target": rng.standard_normal(TILE), "model": np.zeros(TILE), "chosen": np.zeros(2, np.intp)}
+            "target": rng.standard_normal((2, TILE)), "model": np.zeros((2, TILE)), "chosen": np.zeros(2, np.intp)}
+
+
+def remember(real):
+    return {"tiles": np.random.default_rng(0).standard_normal((1, N_FEATURES, TILE)), "row": 3}
 
 
 def fill_level_counts(real):
@@ -291,19 +297,19 @@ def fill_level_counts(real):
 
 
 def map_rows(real):
-    kernel = column_forms.ColumnForms(np.array([0, 1, 1, 2]), np.array([0, 1]), np.ones((2, 6)), np.zeros(2, np.intp),
-                                      np.empty(0), np.empty(0))
+    kernel = unfused.ColumnForms(np.array([0, 1, 1, 2]), np.array([0, 1]), np.ones((2, 6)), np.zeros(2, np.intp),
+                                 np.empty(0), np.empty(0))
     return {"forms": kernel, "X": np.ones((5, 3), real), "limit": 9.0, "out": np.empty((5, 2, 1), real),
-            "scratch": np.empty((1, column_forms.scratch_size(5, 3))), "n_threads": 1}
+            "scratch": np.empty((1, unfused.scratch_size(5, 3))), "n_threads": 1}
 
 
 def pair_arguments(*names):
     n = N_TILES * TILE
     every = {"subset": np.array([0, N_FEATURES - 1]), "omega": np.ones(2), "reg_lambda": 0.1,
              "slope": np.ones(2), "amplitudes": np.ones((2, 1)),
-             "scratch": np.ones(boost_pairs.scratch_size(2, 3), np.float32),
-             "sums": np.ones(boost_pairs.sums_size(2, 1)), "out": np.ones((1, n), np.float32), "first_length": 1.0,
-             "search": lbfgs.LBFGS(2, 3, 1e-9, 1e-5, 1e-6), "mu": 0.1, "first_tile": 1, "n_tiles": 3,
+             "scratch": np.ones(boosting.scratch_size(2, 3), np.float32),
+             "sums": np.ones(boosting.sums_size(2, 1)), "out": np.ones((1, n), np.float32), "first_length": 1.0,
+             "search": solvers.LBFGS(2, 3, 1e-9, 1e-5, 1e-6), "mu": 0.1, "first_tile": 1, "n_tiles": 3,
              "gradient": np.ones((1, n), np.float32), "weight": np.ones(n, np.float32)}
     return {"columns": np.ones((N_FEATURES, n), np.float32)} | {name: every[name] for name in names}
 
@@ -314,7 +320,7 @@ PASS = ("gradient", "weight", "mu", "first_tile", "n_tiles", "sums")
 def choose_pair(real):
     return pair_arguments(*PASS) | {"omegas": np.ones((4, N_FEATURES)), "reg_lambdas": np.ones(4), "values": np.ones(4),
                                     "subset": np.zeros(N_FEATURES, np.intp),
-                                    "sums": np.ones(boost_pairs.sums_size(N_FEATURES, 1))}
+                                    "sums": np.ones(boosting.sums_size(N_FEATURES, 1))}
 
 
 def pair_objective(real):
@@ -331,7 +337,7 @@ def evaluate_pair(real):
 
 def step_slopes(real):
     row = np.ones((1, 2 * TILE), np.float32)
-    return {"loss": boost_losses.LOGISTIC, "parameters": row[0, :1], "scores": row, "directions": row, "step": 0.1,
+    return {"loss": boosting.LOGISTIC, "parameters": row[0, :1], "scores": row, "directions": row, "step": 0.1,
             "targets": row[0], "weight": row[0], "n_train": TILE}
 
 
@@ -363,44 +369,39 @@ def score_tables(real):
 
 
 ENTRIES = {
-    boost_losses: [best_step, step_slopes, update],
-    boost_pairs: [choose_pair, pair_objective, descend_pair, evaluate_pair],
-    boost_tables: [grow_table, evaluate_table],
-    term_scoring: [score_tables, score_lines],
-    column_forms: [map_rows],
-    gbrff_landmark: [make_waves, landmark_objective, descend_landmark, component_losses],
-    gbrff_omega: [omega_objective, descend_omega],
-    gbrff_phase: [search_phase],
-    gbrff_rounds: [apply_exponential, apply_squared, loss_along_step, boost_rows, shrink_rows],
-    linalg: [factorise, add_products, invert, extend, solve_factorised],
-    linear_svm: [descend_dual, combine_rows, project_rows, weighted_gram],
-    packing: [column_range, column_moments, pack_rows],
-    pbrff_features: [weighted_cosines, landmark_features],
-    rffnet: [train_rows],
-    rffnet_losses: [row_losses],
-    scoring: [score_rows, score_few, score_centers],
+    boosting: [best_step, step_slopes, update, choose_pair, pair_objective, descend_pair, evaluate_pair, grow_table,
+               evaluate_table, score_tables, score_lines],
+    gbrff: [make_waves, landmark_objective, descend_landmark, component_losses, omega_objective, descend_omega,
+            search_phase, apply_exponential, apply_squared, loss_along_step, boost_rows, shrink_rows],
+    pbrff: [descend_dual, combine_rows, project_rows, weighted_gram, weighted_cosines, landmark_features],
+    rffnet: [train_rows, row_losses],
+    scoring: [column_range, column_moments, pack_rows, score_rows, score_centers],
     simd: [fill_level_counts],
-    sparse_columns: [correlate_centers, fill_column, multiply_columns, shift_residual],
-    sparse_likelihood: [kernel_matrix, spread_along_features],
-    sparse_selection: [choose],
+    solvers: [factorise, add_products, extend, solve_factorised],
+    sparse: [correlate_centers, combine_kernels, fill_columns, multiply_columns, shift_vectors, kernel_matrix, multiply,
+             factorise_system, invert_system, likelihood_slopes, choose, remember, multiply_kernels, kernel_columns],
+    unfused: [map_rows],
 }
+METHODS = ("choose", "remember")   # of a Selector
 
-# What takes no array, or one array of any length, or those of an expansion; `minimize` has a test of its own.
+# What takes no array, or one array of any length, or those of an expansion; `minimize` and `FewRows` have tests of
+# their own.
 WITHOUT_ENTRY = {
-    "boost_tables.store_size", "embedding.functions", "embedding.make_model", "term_scoring.Tables.scratch_size",
-    "gbrff_rounds.terms_size", "lbfgs.minimize", "linalg.factor_scratch", "linear_svm.gram_scratch",
-    "boost_pairs.scratch_size", "boost_pairs.sums_size",
-    "column_forms.scratch_size", "scoring.tile_width", "packing.find_unbounded", "rffnet.scratch_sizes",
-    "simd.detect", "simd.select", "simd.selected",
-    "sparse_selection.Selector.forget_last", "sparse_selection.Selector.reset",
+    "boosting.Tables.scratch_size", "boosting.scratch_size", "boosting.store_size", "boosting.sums_size",
+    "gbrff.terms_size", "pbrff.gram_scratch", "rffnet.scratch_sizes", "scoring.FewRows.score", "scoring.FewRows.take",
+    "scoring.find_unbounded", "scoring.tile_width", "simd.detect", "simd.select", "simd.selected",
+    "solvers.factor_scratch", "solvers.minimize", "sparse.Selector.forget_last", "sparse.Selector.reset",
+    "sparse.system_scratch", "unfused.functions", "unfused.make_model", "scoring.read_numbers", "unfused.scratch_size",
 }
 
 # Axes that say how much there is to do: a shorter one asks for less, of arrays that may be longer than needed.
 COUNTS = {
     ("grow_table", "candidates", 0),
     ("solve_factorised", "x", 0), ("landmark_features", "posterior", 0), ("landmark_features", "posterior", 1),
-    ("train_rows", "order", 0), ("train_rows", "coefficients", 1), ("shift_residual", "steps", 0),
-    ("choose", "chosen", 0), ("factorise", "matrix", 1), ("add_products", "matrix", 1), ("add_products", "rows", 1),
+    ("train_rows", "order", 0), ("train_rows", "coefficients", 1), ("shift_vectors", "steps", 1),
+    ("multiply_columns", "vectors", 0), ("combine_kernels", "kernels", 0), ("combine_kernels", "weights", 1),
+    ("choose", "chosen", 0), ("likelihood_slopes", "weights", 0), ("factorise", "matrix", 1),
+    ("add_products", "matrix", 1), ("add_products", "rows", 1), ("multiply_kernels", "kept", 0),
 }
 
 KERNELS = [pytest.param(module, build, id=build.__name__) for module, builds in ENTRIES.items() for build in builds]
@@ -415,9 +416,9 @@ PRECISIONS = pytest.mark.parametrize("real", [np.float32, np.float64])
 
 
 def call(module, name, arguments):
-    if name == "choose":
-        selector = sparse_selection.Selector("max-res", 4, N_FEATURES, 1.0, 0.0, 0.1, 1e-9, 0.0, 3)
-        return selector.choose(**arguments)
+    if name in METHODS:
+        selector = sparse.Selector("max-res", 4, N_FEATURES, 1.0, 0.0, 0.1, 1e-9, 0.0, 3, 2)
+        return getattr(selector, name)(**arguments)
     return getattr(module, name)(**arguments)
 
 
@@ -438,9 +439,9 @@ def test_the_table_is_complete():
     modules = [importlib.import_module(f"rffkern._kernels.{found.name}")
                for found in pkgutil.iter_modules(_kernels.__path__) if not found.name.startswith("_")]
     compiled = [module for module in modules if not module.__file__.endswith(".py")]
-    assert len(compiled) >= 18
+    assert len(compiled) == len(ENTRIES)
     found = {name for module in compiled for name in public_functions(module)}
-    covered = {f"{module.__name__.rpartition('.')[2]}.{build.__name__}".replace("_selection.", "_selection.Selector.")
+    covered = {f"{module.__name__.rpartition('.')[2]}.{'Selector.' * (build.__name__ in METHODS)}{build.__name__}"
                for module, builds in ENTRIES.items() for build in builds}
     assert found == covered | WITHOUT_ENTRY
     assert not covered & WITHOUT_ENTRY
@@ -483,57 +484,61 @@ def test_scratch_for_every_thread(module, build):
 
 
 @pytest.mark.parametrize(("module", "build", "changes"), [
-    (boost_tables, grow_table, {"candidates": np.array([0, N_FEATURES])}),
-    (boost_tables, grow_table, {"candidates": np.array([-1])}),
-    (boost_tables, grow_table, {"candidates": np.empty(0, np.intp)}),
-    (boost_tables, grow_table, {"n_bins": np.array([2, 0, 2])}),
-    (boost_tables, grow_table, {"n_bins": np.array([2, 257, 2])}),
-    (boost_tables, grow_table, {"reg": 0.0}), (boost_tables, grow_table, {"reg": np.nan}),
-    (boost_tables, grow_table, {"n_train": 0}), (boost_tables, grow_table, {"n_train": 2 * TILE + 1}),
-    (boost_tables, grow_table, {"depth": -1}), (boost_tables, grow_table, {"depth": boost_tables.MAX_DEPTH + 1}),
-    (boost_tables, evaluate_table, {"columns": np.array([0, 1, N_FEATURES])}),
-    (boost_tables, evaluate_table, {"columns": np.array([0, 1, -1])}),
-    (boost_tables, evaluate_table, {"cuts": np.array([0, 0, 256])}),
-    (boost_tables, evaluate_table, {"cuts": np.array([0, 0, -1])}),
-    (term_scoring, score_tables, {"X": np.ones((1, N_FEATURES, 24))}),
-    (term_scoring, score_tables, {"X": np.ones((1, N_FEATURES, 3))}),
-    (term_scoring, score_tables, {"X": np.ones((1, N_FEATURES, 2 * TILE))}),
-    (pbrff_features, weighted_cosines, {"n_components": 0}),
-    (pbrff_features, weighted_cosines, {"group": np.array([0, 2])}),
-    (pbrff_features, weighted_cosines, {"group": np.array([-1, 0])}),
+    (boosting, grow_table, {"candidates": np.array([0, N_FEATURES])}),
+    (boosting, grow_table, {"candidates": np.array([-1])}),
+    (boosting, grow_table, {"candidates": np.empty(0, np.intp)}),
+    (boosting, grow_table, {"n_bins": np.array([2, 0, 2])}),
+    (boosting, grow_table, {"n_bins": np.array([2, 257, 2])}),
+    (boosting, grow_table, {"reg": 0.0}), (boosting, grow_table, {"reg": np.nan}),
+    (boosting, grow_table, {"n_train": 0}), (boosting, grow_table, {"n_train": 2 * TILE + 1}),
+    (boosting, grow_table, {"depth": -1}), (boosting, grow_table, {"depth": boosting.MAX_DEPTH + 1}),
+    (boosting, evaluate_table, {"columns": np.array([0, 1, N_FEATURES])}),
+    (boosting, evaluate_table, {"columns": np.array([0, 1, -1])}),
+    (boosting, evaluate_table, {"cuts": np.array([0, 0, 256])}),
+    (boosting, evaluate_table, {"cuts": np.array([0, 0, -1])}),
+    (boosting, score_tables, {"X": np.ones((1, N_FEATURES, 24))}),
+    (boosting, score_tables, {"X": np.ones((1, N_FEATURES, 3))}),
+    (boosting, score_tables, {"X": np.ones((1, N_FEATURES, 2 * TILE))}),
+    (pbrff, weighted_cosines, {"n_components": 0}),
+    (pbrff, weighted_cosines, {"group": np.array([0, 2])}),
+    (pbrff, weighted_cosines, {"group": np.array([-1, 0])}),
     (rffnet, train_rows, {"batch_size": 0}), (rffnet, train_rows, {"n_terms": rffnet.TERM_GROUP}),
     (rffnet, train_rows, {"n_terms": -1}), (rffnet, train_rows, {"order": np.array([200])}),
     (rffnet, train_rows, {"order": np.array([-1])}), (rffnet, train_rows, {"loss": None}),
     (rffnet, train_rows, {"coefficients": np.ones((3, 0, rffnet.TERM_GROUP)), "targets": np.ones((200, 0))}),
-    (rffnet_losses, row_losses, {"loss": None}),
-    (linear_svm, weighted_gram, {"partial": np.ones((0, LANES, LANES))}),
-    (linear_svm, descend_dual, {"active": np.array([0, 1, 2, 3, 4, 6])}),
-    (linear_svm, descend_dual, {"active": np.array([0, 1, 2, 3, 4, -1])}),
-    (packing, pack_rows, {"order": np.full(TILE + 1, TILE + 1)}),
-    (packing, pack_rows, {"order": np.full(TILE + 1, -1)}),
-    (packing, column_moments, {"power": 3}), (linalg, extend, {"size": 5}), (linalg, extend, {"size": -1}),
-    (column_forms, map_rows, {"forms": None}), (column_forms, map_rows, {"out": np.empty((1, 2, 24))}),
+    (rffnet, row_losses, {"loss": None}),
+    (pbrff, weighted_gram, {"partial": np.ones((0, LANES, LANES))}),
+    (pbrff, descend_dual, {"active": np.array([0, 1, 2, 3, 4, 6])}),
+    (pbrff, descend_dual, {"active": np.array([0, 1, 2, 3, 4, -1])}),
+    (scoring, pack_rows, {"order": np.full(TILE + 1, TILE + 1)}),
+    (scoring, pack_rows, {"order": np.full(TILE + 1, -1)}),
+    (scoring, column_moments, {"power": 3}), (solvers, extend, {"size": 5}), (solvers, extend, {"size": -1}),
+    (unfused, map_rows, {"forms": None}), (unfused, map_rows, {"out": np.empty((1, 2, 24))}),
     (scoring, score_rows, {"X": np.ones((1, N_FEATURES, 8))}),
     (scoring, score_rows, {"X": np.ones((2, N_FEATURES, 16))}),
     (scoring, score_rows, {"X": np.ones((1, N_FEATURES, 2 * TILE))}),
     (scoring, score_centers, {"X": np.ones((1, N_FEATURES, 24))}),
     (scoring, score_centers, {"X": np.ones((0, N_FEATURES, 16))}),
-    (linalg, add_products, {"first": -1}), (linalg, add_products, {"first": 7, "last": 6}),
-    (linalg, add_products, {"last": 7}), (linalg, add_products, {"offset": -1}), (linalg, add_products, {"offset": 3}),
-    (linalg, factorise, {"matrix": np.ones((7, 5))}),
-    (sparse_columns, multiply_columns, {"n_columns": 0}), (sparse_columns, multiply_columns, {"n_columns": 4}),
-    (boost_pairs, choose_pair, {"mu": 0.0}), (boost_pairs, choose_pair, {"mu": np.nan}),
-    (boost_pairs, choose_pair, {"first_tile": -1}), (boost_pairs, choose_pair, {"n_tiles": 0}),
-    (boost_pairs, descend_pair, {"first_tile": 2}), (boost_pairs, descend_pair, {"n_tiles": 4}),
-    (boost_pairs, descend_pair, {"subset": np.array([0, N_FEATURES])}),
-    (boost_pairs, pair_objective, {"subset": np.array([0, -1])}), (boost_pairs, descend_pair, {"search": None}),
-    (boost_pairs, descend_pair, {"search": lbfgs.LBFGS(3, 3, 1e-9, 1e-5, 1e-6)}),
-    (boost_pairs, evaluate_pair, {"subset": np.array([0, N_FEATURES])}),
-    (boost_pairs, evaluate_pair, {"subset": np.empty(0, np.intp), "omega": np.empty(0)}),
-    (gbrff_omega, descend_omega, {"search": None}),
-    (gbrff_omega, descend_omega, {"search": lbfgs.LBFGS(N_FEATURES - 1, 3, 1e-9, 1e-5, 1e-6)}),
-    (gbrff_landmark, descend_landmark, {"search": None}),
-    (gbrff_landmark, descend_landmark, {"search": lbfgs.LBFGS(N_FEATURES + 1, 3, 1e-9, 1e-5, 1e-6)}),
+    (solvers, add_products, {"first": -1}), (solvers, add_products, {"first": 7, "last": 6}),
+    (solvers, add_products, {"last": 7}), (solvers, add_products, {"offset": -1}),
+    (solvers, add_products, {"offset": 3}),
+    (solvers, factorise, {"matrix": np.ones((7, 5))}),
+    (sparse, multiply_kernels, {"shape": 0}), (sparse, kernel_columns, {"shape": 3}),
+    (sparse, multiply_kernels, {"kept": np.ones((3, 16, TILE))}),
+    (sparse, combine_kernels, {"start": -1}), (sparse, combine_kernels, {"start": 1}),
+    (sparse, multiply_columns, {"n_columns": 0}), (sparse, multiply_columns, {"n_columns": 4}),
+    (boosting, choose_pair, {"mu": 0.0}), (boosting, choose_pair, {"mu": np.nan}),
+    (boosting, choose_pair, {"first_tile": -1}), (boosting, choose_pair, {"n_tiles": 0}),
+    (boosting, descend_pair, {"first_tile": 2}), (boosting, descend_pair, {"n_tiles": 4}),
+    (boosting, descend_pair, {"subset": np.array([0, N_FEATURES])}),
+    (boosting, pair_objective, {"subset": np.array([0, -1])}), (boosting, descend_pair, {"search": None}),
+    (boosting, descend_pair, {"search": solvers.LBFGS(3, 3, 1e-9, 1e-5, 1e-6)}),
+    (boosting, evaluate_pair, {"subset": np.array([0, N_FEATURES])}),
+    (boosting, evaluate_pair, {"subset": np.empty(0, np.intp), "omega": np.empty(0)}),
+    (gbrff, descend_omega, {"search": None}),
+    (gbrff, descend_omega, {"search": solvers.LBFGS(N_FEATURES - 1, 3, 1e-9, 1e-5, 1e-6)}),
+    (gbrff, descend_landmark, {"search": None}),
+    (gbrff, descend_landmark, {"search": solvers.LBFGS(N_FEATURES + 1, 3, 1e-9, 1e-5, 1e-6)}),
 ])
 def test_values_out_of_range(module, build, changes):
     with pytest.raises(ValueError, match="must"):
@@ -543,21 +548,21 @@ def test_values_out_of_range(module, build, changes):
 @pytest.mark.parametrize("n_rows", [-1, TILE + 1])
 def test_candidates_that_are_no_rows(n_rows):
     with pytest.raises(ValueError, match="n_rows must"):
-        call(sparse_selection, "choose", choose(np.float64) | {"n_rows": n_rows})
+        call(sparse, "choose", choose(np.float64) | {"n_rows": n_rows})
 
 
 @pytest.mark.parametrize(("function", "arguments"), [
-    (boost_pairs.scratch_size, (0, 1)), (boost_pairs.scratch_size, (1, 0)),
-    (boost_pairs.sums_size, (0, 1)), (boost_pairs.sums_size, (1, 0)),
-    (gbrff_rounds.terms_size, (0, 1)), (gbrff_rounds.terms_size, (1, 0)), (linalg.factor_scratch, (-1,)),
-    (linear_svm.gram_scratch, (0,)), (column_forms.scratch_size, (-1, 1)), (column_forms.scratch_size, (1, 0)),
+    (boosting.scratch_size, (0, 1)), (boosting.scratch_size, (1, 0)),
+    (boosting.sums_size, (0, 1)), (boosting.sums_size, (1, 0)),
+    (gbrff.terms_size, (0, 1)), (gbrff.terms_size, (1, 0)), (solvers.factor_scratch, (-1,)),
+    (pbrff.gram_scratch, (0,)), (unfused.scratch_size, (-1, 1)), (unfused.scratch_size, (1, 0)),
     (scoring.tile_width, (0, 8)), (scoring.tile_width, (1, 0)),
-    (boost_tables.store_size, (0, 1, 1, 1)), (boost_tables.store_size, (1, 0, 1, 1)),
-    (boost_tables.store_size, (1, 1, 0, 1)), (boost_tables.store_size, (1, 1, 1, -1)),
-    (boost_tables.store_size, (1, 1, 1, boost_tables.MAX_DEPTH + 1)),
+    (boosting.store_size, (0, 1, 1, 1)), (boosting.store_size, (1, 0, 1, 1)),
+    (boosting.store_size, (1, 1, 0, 1)), (boosting.store_size, (1, 1, 1, -1)),
+    (boosting.store_size, (1, 1, 1, boosting.MAX_DEPTH + 1)),
 
     (rffnet.scratch_sizes, (1, 1, 1, 0)), (rffnet.scratch_sizes, (0, 1, 1, 1)),
-    (lbfgs.LBFGS, (0, 3, 1e-9, 1e-5, 1e-6)), (sparse_selection.Selector, ("mp", -1, 1, 1.0, 0.0, 0.1, 0.1, 0.1, 1)),
+    (solvers.LBFGS, (0, 3, 1e-9, 1e-5, 1e-6)), (sparse.Selector, ("mp", -1, 1, 1.0, 0.0, 0.1, 0.1, 0.1, 1, 2)),
 ])
 def test_sizes_out_of_range(function, arguments):
     with pytest.raises(ValueError, match="must"):
@@ -566,13 +571,13 @@ def test_sizes_out_of_range(function, arguments):
 
 def test_a_gradient_of_another_length():
     with pytest.raises(ValueError, match="gradient of the shape of x0"):
-        lbfgs.minimize(lambda x: (0.0, np.ones(2)), np.ones(3))
+        solvers.minimize(lambda x: (0.0, np.ones(2)), np.ones(3))
 
 
 @pytest.mark.parametrize("target", [-1.0, 2.0, np.nan, np.inf])
 def test_a_target_that_is_no_class(target):
     """It must not be written beyond the slopes of its row."""
     losses, slopes = np.zeros(1), np.zeros((1, 2))
-    rffnet_losses.row_losses(rffnet_losses.Softmax(), np.ones((1, 2)), np.full((1, 1), target), losses, slopes)
+    rffnet.row_losses(rffnet.Softmax(), np.ones((1, 2)), np.full((1, 1), target), losses, slopes)
     assert np.isnan(losses[0])
     np.testing.assert_array_equal(slopes, 0.5)

@@ -3,31 +3,30 @@
 import numpy as np
 import pytest
 import reference
-from helpers.sparse_rows import DOUBLE, in_tiles
+from helpers.sparse_rows import DOUBLE, in_outputs
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rffkern._data.scaling import Scaling
 from rffkern._data.tiles import pack
-from rffkern._kernels.sparse_columns import UNIT
-from rffkern._kernels.sparse_selection import RULES, Selector
+from rffkern._kernels.sparse import RULES, UNITS, Selector
 
 LAMBDA = 0.05
 
 
 def selector(rule, n_features, capacity, n_candidates=60, reg_lambda=LAMBDA):
     smallest = 1e-2 if rule == "ald" else 1e-9
-    return Selector(rule, capacity, n_features, 2.0, 0.1, reg_lambda, smallest, 1e-4, n_candidates)
+    return Selector(rule, capacity, n_features, 2.0, 0.1, reg_lambda, smallest, 1e-4, n_candidates, 2)
 
 
 def choose(chooser, X, residual, n_wanted, weight=None, model=None):
     """Indices of the rows that are chosen, of X in its order."""
     n_rows, n_features = X.shape
-    tiles, _ = pack(X, Scaling(np.zeros(n_features), np.full(n_features, UNIT), 1.0), DOUBLE, 1)
-    values = (in_tiles(np.ones(n_rows) if weight is None else weight), in_tiles(residual),
-              in_tiles(np.zeros(n_rows) if model is None else model))
+    tiles, _ = pack(X, Scaling(np.zeros(n_features), np.full(n_features, UNITS[2]), 1.0), DOUBLE, 1)
+    weight = in_outputs(np.ones(n_rows) if weight is None else weight).reshape(-1)
+    values = (in_outputs(residual), in_outputs(np.zeros(np.shape(residual)) if model is None else model))
     chosen = np.empty(n_wanted, np.intp)
-    return chosen[: chooser.choose(tiles, n_rows, *(value.reshape(-1) for value in values), chosen)]
+    return chosen[: chooser.choose(tiles, n_rows, weight, *(value.reshape(len(value), -1) for value in values), chosen)]
 
 
 @pytest.mark.parametrize("rule", sorted(RULES))
@@ -47,6 +46,23 @@ def test_rules(rule, seed, n_wanted, n_rows, n_candidates, weighted, reg_lambda)
     # Of two that are as good the one or the other may come first, by their last bits.
     assume(len(np.unique(np.round(np.abs(target), 9))) == n_rows)
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+@given(seed=st.integers(0, 2**32 - 1), n_outputs=st.integers(2, 4), weighted=st.booleans())
+def test_rules_of_several_outputs(rule, seed, n_outputs, weighted):
+    """What rules compare is added up over outputs: sums of squares, which rotations of outputs leave as they are."""
+    rng = np.random.default_rng(seed)
+    X, target = 2 * rng.standard_normal((90, 3)), rng.standard_normal((90, n_outputs))
+    weight = rng.uniform(0.2, 2, 90) if weighted else np.ones(90)
+    model = 0.1 * rng.standard_normal((90, n_outputs))
+    K = reference.gaussian_kernel(X, X, 1.0, 2.0, 0.1)
+    expected = reference.select_basis(K, weight, target, model, np.arange(90), rule, 7, LAMBDA, n_looks=8)
+    found = choose(selector(rule, 3, 7, 8), X, target, 7, weight, model)
+    np.testing.assert_array_equal(found, expected)
+    rotation = np.linalg.qr(rng.standard_normal((n_outputs, n_outputs)))[0]
+    turned = choose(selector(rule, 3, 7, 8), X, target @ rotation, 7, weight, model @ rotation)
+    np.testing.assert_array_equal(turned, expected)
 
 
 @pytest.mark.parametrize("rule", sorted(RULES))

@@ -7,7 +7,7 @@ from helpers.term_scoring import Tables, packed_arrays
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern._kernels import term_scoring
+from rffkern._kernels import boosting
 
 WIDTHS = (1, 16, 32, 64, 128)
 ROUNDING = 1e-14  # sums are double, whatever the precision of the rows
@@ -33,7 +33,7 @@ def test_score(problem, n_samples, width):
                                atol=ROUNDING * (1 + len(problem.columns)))
 
 
-@pytest.mark.parametrize("depth", [1, 3, 5, 6, 7, 8, 9, term_scoring.MAX_SCORED_DEPTH])
+@pytest.mark.parametrize("depth", [1, 3, 5, 6, 7, 8, 9, boosting.MAX_SCORED_DEPTH])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_score_at_every_level(level, dtype, depth):
     for n_outputs, n_features in ((1, 9), (3, 9), (1, 200), (1, 2)):
@@ -91,12 +91,12 @@ def test_more_thresholds_on_a_column_than_codes(dtype):
 @pytest.mark.parametrize("name", packed_arrays())
 def test_packed_arrays_that_do_not_agree_are_refused(name):
     arrays = packed_arrays()
-    term_scoring.Tables(**arrays)
+    boosting.Tables(**arrays)
     for axis in range(arrays[name].ndim):
         short = np.ascontiguousarray(np.delete(arrays[name], -1, axis))
         if name != "values" or axis == 0:
             with pytest.raises(ValueError, match="must"):
-                term_scoring.Tables(**arrays | {name: short})
+                boosting.Tables(**arrays | {name: short})
 
 
 @pytest.mark.parametrize(("name", "value"), [
@@ -106,16 +106,16 @@ def test_packed_numbers_that_lead_out_are_refused(name, value):
     arrays = packed_arrays()
     arrays[name].reshape(-1)[1] = value
     with pytest.raises(ValueError, match="must"):
-        term_scoring.Tables(**arrays)
+        boosting.Tables(**arrays)
 
 
 def test_no_cell_beyond_those_that_bytes_can_number():
     arrays = packed_arrays()
     arrays["steps"][0, 0], arrays["starts"][1:] = 255, [1000, 1004, 1008]
-    term_scoring.Tables(**arrays | {"values": np.ones((1008, 1), np.float32)})
+    boosting.Tables(**arrays | {"values": np.ones((1008, 1), np.float32)})
     arrays["firsts"][0] = 2
     with pytest.raises(ValueError, match="must agree"):
-        term_scoring.Tables(**arrays | {"values": np.ones((1008, 1), np.float32)})
+        boosting.Tables(**arrays | {"values": np.ones((1008, 1), np.float32)})
 
 
 def test_wide_rows():
@@ -135,10 +135,10 @@ def test_lines(dtype, n_outputs):
     for j in range(5):
         expected += (X[:, j].astype(float) - center[j])[:, None] * slopes[j]
     alone, tiled = start.copy(), start.copy()
-    term_scoring.score_lines(X[:, :, None].copy(), center, slopes, alone)
+    boosting.score_lines(X[:, :, None].copy(), center, slopes, alone)
     tiles = np.zeros((5, 5, 16), dtype)
     for i, row in enumerate(X):
         tiles[i // 16, :, i % 16] = row
-    term_scoring.score_lines(tiles, center, slopes, tiled)
+    boosting.score_lines(tiles, center, slopes, tiled)
     np.testing.assert_array_equal(alone, expected)
     np.testing.assert_array_equal(tiled, expected)

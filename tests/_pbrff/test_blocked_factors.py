@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rffkern._kernels import linalg
+from rffkern._kernels import solvers
 from rffkern._pbrff import blocked_factors
 
 
@@ -31,7 +31,7 @@ def test_an_indefinite_matrix_has_no_factor(rng):
 def test_pieces_are_short_and_change_nothing(rng, monkeypatch):
     """No call does more than the limit, but for the fewest rows, so that an interrupt is noticed between calls."""
     matrix = definite(rng, 700)
-    whole, works, add_products = np.tril(matrix), [], linalg.add_products
+    whole, works, add_products = np.tril(matrix), [], solvers.add_products
 
     def measured(rows, first, last, *rest):
         works.append((last - first) * rows.size)
@@ -39,7 +39,7 @@ def test_pieces_are_short_and_change_nothing(rng, monkeypatch):
 
     assert blocked_factors.factorise(whole, 1)
     monkeypatch.setattr(blocked_factors, "_WORK", 2.5e7)
-    monkeypatch.setattr(linalg, "add_products", measured)
+    monkeypatch.setattr(solvers, "add_products", measured)
     pieces = np.tril(matrix)
     assert blocked_factors.factorise(pieces, 3)
     assert len(works) > 3

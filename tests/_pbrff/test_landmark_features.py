@@ -9,7 +9,7 @@ from rffkern._data.scaling import measure_scaling
 from rffkern._data.tiles import tile_rows
 from rffkern._data.training_rows import check_labelled
 from rffkern._estimator.monitor import listening
-from rffkern._kernels import packing
+from rffkern._kernels import scoring
 from rffkern._pbrff import landmark_features
 from rffkern._pbrff.landmark_features import (
     KernelSettings,
@@ -79,7 +79,7 @@ def test_kmeans_draws_rows_of_large_classes():
 def test_half_turns_are_padded_beyond_the_last_landmark(n_terms):
     omegas, phases = np.random.default_rng(0).standard_normal((1, n_terms, 3)), np.full((1, n_terms), np.pi / 2)
     found, shifts = _half_turns(omegas, phases, np.dtype(np.float64))
-    multiple = packing.TERM_MULTIPLES[0]
+    multiple = scoring.TERM_MULTIPLES[0]
     assert len(found) == len(shifts) >= n_terms + multiple
     assert len(found) % multiple == 0
     np.testing.assert_array_equal(found[:n_terms], omegas[0] / np.pi)
@@ -127,7 +127,7 @@ def test_a_representation_agrees_with_itself():
     angles = (X - scaling.center) @ learned.omegas.T - learned.phases
     expected = (np.cos(angles).reshape(300, 6, 5) * learned.kernels.posterior).sum(axis=2)
     np.testing.assert_allclose(features[:, :6], expected, atol=1e-9)
-    assert features.shape == (300, packing.LANE_COUNT)
+    assert features.shape == (300, scoring.LANE_COUNT)
     assert (features[:, 6] == 1).all()
     assert not features[:, 7:].any()
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rffkern import PBRFFClassifier
 from rffkern._estimator.monitor import listening
-from rffkern._kernels import linear_svm
+from rffkern._kernels import pbrff
 from rffkern._pbrff import blocked_factors, interior_point
 from rffkern._pbrff import linear_svm as _svm
 
@@ -83,8 +83,8 @@ def test_an_epoch_raises_the_dual_and_stays_feasible(size, dtype, loss):
     alpha, coef, active = np.zeros(len(sign)), np.zeros(features.shape[1], dtype), np.arange(len(sign))
     state, duals = np.array([7], np.uint64), [0.0]
     for _ in range(5):
-        done = linear_svm.descend_dual(features, sign, bound, curvature, loss.is_squared, 0.0, 1, alpha, coef, active,
-                                       state)
+        done = pbrff.descend_dual(features, sign, bound, curvature, loss.is_squared, 0.0, 1, alpha, coef, active,
+                                  state)
         assert done == 1
         assert (alpha >= 0).all()
         assert loss is SQUARED or (alpha <= bound).all()
@@ -357,8 +357,8 @@ def test_weighted_gram(rng):
     for dtype, width in ((np.float64, 32), (np.float32, 144), (np.float64, 272)):
         features, scale = rng.standard_normal((1500, width)).astype(dtype), rng.uniform(-1, 2, 1500).clip(0)
         partial = np.full((8, width, width), np.nan)
-        scratch = np.zeros((2, linear_svm.gram_scratch(width)), dtype)
-        linear_svm.weighted_gram(features, scale, partial, scratch, 2)
+        scratch = np.zeros((2, pbrff.gram_scratch(width)), dtype)
+        pbrff.weighted_gram(features, scale, partial, scratch, 2)
         wide = features.astype(np.float64)
         np.testing.assert_allclose(np.tril(partial[0]), np.tril((wide.T * scale) @ wide),
                                    atol=1e-3 if dtype is np.float32 else 1e-10)

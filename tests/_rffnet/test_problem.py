@@ -47,29 +47,29 @@ def test_division(streamed, rng):
     if streamed:
         problem = problem._replace(X=RowBlocks([problem.X[:33], problem.X[33:]]).check())
     expected = np.sort(np.random.default_rng(3).permutation(80)[:20])
-    division = divide(problem, None, 0.25, np.random.default_rng(3), None)
+    division = divide(problem, {}, 0.25, np.random.default_rng(3), None)
     np.testing.assert_array_equal(division.held_out, expected)
     held_out = np.flatnonzero(weight)[expected]
     np.testing.assert_array_equal(division.members, np.setdiff1d(np.flatnonzero(weight), held_out))
-    np.testing.assert_array_equal(division.validation.X[:, 0], held_out)
-    np.testing.assert_array_equal(division.validation.targets[:, 0], held_out)
-    assert (division.validation.weights.each == 2).all()
+    np.testing.assert_array_equal(division.validation["valid_0"].X[:, 0], held_out)
+    np.testing.assert_array_equal(division.validation["valid_0"].targets[:, 0], held_out)
+    assert (division.validation["valid_0"].weights.each == 2).all()
     np.testing.assert_array_equal(division.probe.X[:, 0], division.members)
     assert (division.n_samples, division.n_measured) == (80, 60)
 
 
 def test_the_probe_of_many_numbers_is_part_of_the_members(rng):
-    division = divide(numbered(30, n_features=1 << 15), None, 0.0, rng, None)
+    division = divide(numbered(30, n_features=1 << 15), {}, 0.0, rng, None)
     np.testing.assert_array_equal(division.probe.X[:, 0], np.arange(0, 30, 4))
-    assert division.validation is None
+    assert division.validation == {}
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.5])
 def test_nothing_is_held_out_and_drawn_with_rows_to_validate_on(fraction, rng):
     eval_problem = numbered(200)
     before = rng.bit_generator.state
-    division = divide(numbered(100), eval_problem, fraction, rng, state_of(held_out=range(50)))
-    assert division.validation is eval_problem
+    division = divide(numbered(100), {"a": eval_problem}, fraction, rng, state_of(held_out=range(50)))
+    assert division.validation["a"] is eval_problem
     assert division.held_out.size == 0
     assert (len(division.members), division.n_measured) == (100, 200)
     assert rng.bit_generator.state == before
@@ -77,13 +77,13 @@ def test_nothing_is_held_out_and_drawn_with_rows_to_validate_on(fraction, rng):
 
 def test_the_same_rows_are_held_out_where_training_goes_on(rng):
     state = state_of(held_out=range(3, 13))
-    np.testing.assert_array_equal(divide(numbered(100), None, 0.1, rng, state).held_out, np.arange(3, 13))
-    assert not np.array_equal(divide(numbered(101), None, 0.1, rng, state).held_out, np.arange(3, 13))
-    assert divide(numbered(100), None, 0.2, rng, state).held_out.size == 20
+    np.testing.assert_array_equal(divide(numbered(100), {}, 0.1, rng, state).held_out, np.arange(3, 13))
+    assert not np.array_equal(divide(numbered(101), {}, 0.1, rng, state).held_out, np.arange(3, 13))
+    assert divide(numbered(100), {}, 0.2, rng, state).held_out.size == 20
 
 
 def test_few_rows_of_many_columns_are_held_out(rng):
     wide = Problem(np.broadcast_to(0.0, (40, 1 << 23)), np.zeros((40, 1)), RowWeights(40), 1)
-    assert divide(wide._replace(X=wide.X[:, : 1 << 12]), None, 0.5, rng, None).held_out.size == 20
+    assert divide(wide._replace(X=wide.X[:, : 1 << 12]), {}, 0.5, rng, None).held_out.size == 20
     wide = Problem(np.broadcast_to(0.0, (40, 1 << 21)), np.zeros((40, 1)), RowWeights(40), 1)
-    assert divide(wide, None, 0.5, rng, None).held_out.size == 8
+    assert divide(wide, {}, 0.5, rng, None).held_out.size == 8

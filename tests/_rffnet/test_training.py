@@ -59,6 +59,17 @@ def test_the_best_epoch_is_kept(few_columns):
     assert model.eval_loss_[0] == pytest.approx(np.mean((y_new - y.mean()) ** 2) / np.var(y), rel=1e-5)
 
 
+def test_watched_losses_are_those_of_the_kept_values(few_columns):
+    X, y, X_new, y_new = few_columns
+    weight = np.linspace(0, 1, len(y_new))
+    model = RFFNetRegressor(random_state=0).fit(X[200:], y[200:], eval_set={
+        "first": (X[:200], y[:200]), "new": (X_new, y_new, weight)})
+    loss = np.average((model.predict(X_new) - y_new) ** 2, weights=weight) / np.var(y[200:])
+    assert model.eval_losses_["new"][model.best_epoch_] == pytest.approx(loss, rel=1e-4)
+    assert model.best_epoch_ == model.eval_losses_["first"].argmin() < model.n_epochs_
+    assert model.partial_fit(X, y).eval_losses_ == {}
+
+
 def test_early_stopping_and_callbacks(few_columns):
     X, y = few_columns[:2]
     steady = RFFNetRegressor(50, random_state=0, early_stopping_rounds=None, max_epochs=60).fit(X, y)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import reference
-from helpers.sparse_rows import in_tiles, kernel_rows, make_settings
+from helpers.sparse_rows import in_outputs, kernel_rows, make_settings
 
 from rffkern._data.weights import RowWeights
 from rffkern._sparse.basis import DictionarySelection, SetSelection, SingleSelection, Subsets, make_selection
-from rffkern._sparse.kernel import GaussianKernel
+from rffkern._sparse.kernel import Kernel
 
 LAMBDA = 0.05
 
@@ -16,7 +16,7 @@ LAMBDA = 0.05
 def problem(rng):
     """A kernel, 200 rows, their kernel matrix, and a target and a residual at them."""
     X = rng.standard_normal((200, 3))
-    kernel = GaussianKernel(np.array([1.0, 2.0, 1.5]), 0.9, 0.1)
+    kernel = Kernel(np.array([1.0, 2.0, 1.5]), 0.9, 0.1)
     K = reference.gaussian_kernel(X, X, kernel.lengthscales, 0.9, 0.1)
     return kernel, X, K, *rng.standard_normal((2, 200))
 
@@ -39,8 +39,8 @@ def test_a_set_is_combined_along_the_gradient(rng, problem, weighted):
     kernel, X, K, target, residual = problem
     weight = rng.uniform(0.1, 2, 200) if weighted else np.ones(200)
     selection = SetSelection(settings_of(kernel, learner_size=7), kernel_rows(X, kernel, weight))
-    proposal = selection.propose(np.arange(0, 200, 2), in_tiles(target), in_tiles(residual))
-    indices, weights, before = proposal.learner
+    proposal = selection.propose(np.arange(0, 200, 2), in_outputs(target), in_outputs(residual))
+    indices, weights, before = proposal.learners[0]
     assert len(set(indices)) == 7
     assert (indices % 2 == 0).all()
     assert before.size == 0
@@ -53,15 +53,15 @@ def test_a_set_is_combined_along_the_gradient(rng, problem, weighted):
 def test_a_set_does_not_depend_on_those_before_it(problem):
     kernel, X, _, target, residual = problem
     selection = SetSelection(settings_of(kernel), kernel_rows(X, kernel))
-    found = [selection.propose(np.arange(200), in_tiles(target), in_tiles(residual)) for _ in range(2)]
-    np.testing.assert_array_equal(found[0].learner.indices, found[1].learner.indices)
-    np.testing.assert_array_equal(found[0].learner.weights, found[1].learner.weights)
+    found = [selection.propose(np.arange(200), in_outputs(target), in_outputs(residual)) for _ in range(2)]
+    np.testing.assert_array_equal(found[0].learners[0].indices, found[1].learners[0].indices)
+    np.testing.assert_array_equal(found[0].learners[0].weights, found[1].learners[0].weights)
 
 
 def test_nothing_is_proposed_without_a_residual(problem):
     kernel, X, *_ = problem
     selection = SetSelection(settings_of(kernel), kernel_rows(X, kernel))
-    assert selection.propose(np.arange(200), np.zeros((2, 128)), np.zeros((2, 128))) is None
+    assert selection.propose(np.arange(200), np.zeros((1, 2, 128)), np.zeros((1, 2, 128))) is None
 
 
 @pytest.mark.parametrize("capacity", [1, 50])
@@ -69,17 +69,17 @@ def test_single_vectors_are_selected_once(problem, capacity):
     kernel, X, _, target, _ = problem
     X, target = X[:40], target[:40]
     selection = make_selection(settings_of(kernel, learner_size=1, capacity=capacity), kernel_rows(X, kernel))
-    taken = [selection.propose(np.arange(40), in_tiles(target), in_tiles(target)).learner.indices[-1]
+    taken = [selection.propose(np.arange(40), in_outputs(target), in_outputs(target)).learners[0].indices[-1]
              for _ in range(10)]
     assert taken == np.argsort(-np.abs(target))[:10].tolist()
     assert selection.n_skipped == 0  # those before are not looked at again
-    assert selection.propose(np.array(taken), in_tiles(target), in_tiles(target)) is None
+    assert selection.propose(np.array(taken), in_outputs(target), in_outputs(target)) is None
 
 
 def test_a_single_vector_alone(problem):
     kernel, X, _, target, _ = problem
     selection = SingleSelection(settings_of(kernel, learner_size=1, capacity=1), kernel_rows(X, kernel))
-    learner = selection.propose(np.arange(200), in_tiles(target), in_tiles(target)).learner
+    learner = selection.propose(np.arange(200), in_outputs(target), in_outputs(target)).learners[0]
     assert len(learner.indices) == 1
     assert learner.weights.tolist() == [1.0]
 
@@ -89,11 +89,11 @@ def test_vectors_of_a_dictionary_make_orthonormal_learners(problem):
     selection = DictionarySelection(settings_of(kernel, learner_size=1, capacity=9), kernel_rows(X, kernel))
     A, columns = np.zeros((200, 9)), []
     for m in range(9):
-        proposal = selection.propose(np.arange(200), in_tiles(target), in_tiles(residual))
-        A[proposal.learner.indices, m] = proposal.learner.weights
-        assert len(proposal.learner.before) == m
-        column = proposal.learner.weights[-1] * K[proposal.learner.indices[-1]]
-        columns.append(column - sum(f * c for f, c in zip(proposal.learner.before, columns, strict=True)))
+        proposal = selection.propose(np.arange(200), in_outputs(target), in_outputs(residual))
+        A[proposal.learners[0].indices, m] = proposal.learners[0].weights
+        assert len(proposal.learners[0].before) == m
+        column = proposal.learners[0].weights[-1] * K[proposal.learners[0].indices[-1]]
+        columns.append(column - sum(f * c for f, c in zip(proposal.learners[0].before, columns, strict=True)))
     np.testing.assert_allclose(A.T @ K @ A, np.eye(9), atol=1e-9)
     np.testing.assert_allclose(np.array(columns).T, K @ A, atol=1e-9)
 
@@ -101,14 +101,14 @@ def test_vectors_of_a_dictionary_make_orthonormal_learners(problem):
 def test_a_vector_that_is_refused_leaves_the_dictionary(problem):
     kernel, X, K, target, residual = problem
     selection = DictionarySelection(settings_of(kernel, learner_size=1), kernel_rows(X, kernel))
-    first, refused = (selection.propose(np.arange(200), in_tiles(target), in_tiles(residual)) for _ in range(2))
+    first, refused = (selection.propose(np.arange(200), in_outputs(target), in_outputs(residual)) for _ in range(2))
     selection.refuse()
-    third = selection.propose(np.arange(200), in_tiles(target), in_tiles(residual))
-    assert third.learner.indices[0] == first.learner.indices[0]
-    assert third.learner.indices[1] != refused.learner.indices[1]
-    assert len(third.learner.indices) == 2
-    gram = K[np.ix_(third.learner.indices, third.learner.indices)]
-    np.testing.assert_allclose(third.learner.weights @ gram @ third.learner.weights, 1, rtol=1e-9)
+    third = selection.propose(np.arange(200), in_outputs(target), in_outputs(residual))
+    assert third.learners[0].indices[0] == first.learners[0].indices[0]
+    assert third.learners[0].indices[1] != refused.learners[0].indices[1]
+    assert len(third.learners[0].indices) == 2
+    gram = K[np.ix_(third.learners[0].indices, third.learners[0].indices)]
+    np.testing.assert_allclose(third.learners[0].weights @ gram @ third.learners[0].weights, 1, rtol=1e-9)
 
 
 @pytest.mark.parametrize(("rule", "dtype", "threshold"), [
@@ -116,20 +116,20 @@ def test_a_vector_that_is_refused_leaves_the_dictionary(problem):
 @pytest.mark.parametrize("share", [0.6, 1.6])
 def test_the_distance_below_which_a_vector_depends_on_those_before_it(rule, dtype, threshold, share):
     """As a share of k(x, x) = 1, of its squared distance 1 - k(x, z)^2 from another vector."""
-    kernel = GaussianKernel(np.ones(1), 1.0, 0.0)
+    kernel = Kernel(np.ones(1), 1.0, 0.0)
     X = np.array([[0.0], [np.sqrt(-np.log1p(-share * threshold))]])
     rows = kernel_rows(X, kernel, dtype=dtype)
     selection = SetSelection(settings_of(kernel, learner_size=2, rule=rule), rows)
-    found = selection._choose(np.arange(2), np.array([2.0, 1.0]), np.zeros(2))
+    found = selection._choose(np.arange(2), np.array([[2.0, 1.0]]), np.zeros((1, 2)))
     assert len(found) == (1 if share < 1 else 2)
 
 
 def test_near_duplicates_are_counted(rng):
     X = np.repeat(rng.standard_normal((5, 2)), 40, axis=0)
-    kernel = GaussianKernel(np.ones(2), 1.0, 0.0)
+    kernel = Kernel(np.ones(2), 1.0, 0.0)
     selection = SetSelection(settings_of(kernel, learner_size=20), kernel_rows(X, kernel))
-    values = in_tiles(rng.standard_normal(200))
-    assert len(selection.propose(np.arange(200), values, values).learner.indices) == 5
+    values = in_outputs(rng.standard_normal(200))
+    assert len(selection.propose(np.arange(200), values, values).learners[0].indices) == 5
     assert selection.n_skipped == 195
 
 

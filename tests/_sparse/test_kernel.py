@@ -7,12 +7,12 @@ import reference
 from rffkern import InvalidInputError
 from rffkern._data.scaling import Scaling
 from rffkern._data.weights import RowWeights, check_weights
-from rffkern._sparse.kernel import GaussianKernel, KernelParameter, RegularisedKernel, given_kernel
+from rffkern._sparse.kernel import Kernel, KernelParameter, RegularisedKernel, given_kernel
 
 
 def test_units_in_which_the_kernel_is_a_power_of_two(rng):
     X = rng.standard_normal((20, 3)) * [1, 10, 0.1]
-    kernel = GaussianKernel(np.array([0.5, 2.0, 3.0]), 1.5, 0.2)
+    kernel = Kernel(np.array([0.5, 2.0, 3.0]), 1.5, 0.2)
     scaling = Scaling(X.mean(axis=0), 1 / X.std(axis=0), 1.0)
     units = kernel.scaling(scaling)
     rows = (X - units.center) * units.inverse_scale
@@ -23,14 +23,14 @@ def test_units_in_which_the_kernel_is_a_power_of_two(rng):
 
 
 def test_lengths_that_would_overflow_are_finite():
-    kernel = GaussianKernel(np.array([1e-100]), 1.0, 0.0)
+    kernel = Kernel(np.array([1e-100]), 1.0, 0.0)
     assert np.isfinite(kernel.inverse_lengths(Scaling(np.zeros(1), np.array([1e300]), 1.0))).all()
 
 
 def test_normalised_and_shortened():
-    kernel = GaussianKernel(np.array([1.0, 4.0]), 3.0, 1.0)
+    kernel = Kernel(np.array([1.0, 4.0]), 3.0, 1.0)
     assert kernel.at_zero == 4.0
-    assert kernel.normalised()[1:] == (0.75, 0.25)
+    assert kernel.normalised()[1:] == (0.75, 0.25, "gaussian")
     assert kernel.shortened(0.5).lengthscales.tolist() == [0.5, 2.0]
     assert kernel.lengthscales.tolist() == [1.0, 4.0]
 
@@ -39,14 +39,14 @@ def test_normalised_and_shortened():
     (RowWeights(4), 8.0), (check_weights([2, 2, 2, 2], 4), 4.0), (check_weights([1, 3, 0, 0], 4), 4.0)])
 def test_lambda_beside_weights_of_mean_one(weights, expected):
     """A sum of squares times weights is as much as their mean times larger."""
-    kernel, reg_lambda = RegularisedKernel(GaussianKernel(np.ones(1), 3.0, 1.0),
+    kernel, reg_lambda = RegularisedKernel(Kernel(np.ones(1), 3.0, 1.0),
                                            32.0).normalised_beside_mean_one(weights)
     assert reg_lambda == expected
     assert kernel.at_zero == 1.0
 
 
 def test_lambda_is_bounded():
-    machine = RegularisedKernel(GaussianKernel(np.ones(1), 1.0, 0.0), 1e100)
+    machine = RegularisedKernel(Kernel(np.ones(1), 1.0, 0.0), 1e100)
     assert machine.normalised_beside_mean_one(RowWeights(2, None, 1e-200)).reg_lambda == 1e200
 
 
@@ -75,7 +75,8 @@ def test_refused(value, message):
 def test_the_kernel_of_a_dict():
     kernel = given_kernel({"lengthscales": 2}, 3)
     assert kernel.lengthscales.tolist() == [2.0, 2.0, 2.0]
-    assert kernel[1:] == (1.0, 0.0)
-    assert given_kernel({"lengthscales": [1, 2], "amplitude": 3, "bias": 4}, 2)[1:] == (3.0, 4.0)
+    assert kernel[1:] == (1.0, 0.0, "gaussian")
+    assert given_kernel({"lengthscales": [1, 2], "amplitude": 3, "bias": 4}, 2)[1:] == (3.0, 4.0, "gaussian")
+    assert given_kernel({"lengthscales": 1, "shape": "exponential"}, 2).shape == "exponential"
     with pytest.raises(InvalidInputError, match="kernel lengthscales must be a number or 3 numbers"):
         given_kernel({"lengthscales": [1, 2]}, 3)

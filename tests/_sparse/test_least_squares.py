@@ -3,22 +3,22 @@
 import numpy as np
 import pytest
 import reference
-from helpers.sparse_rows import in_tiles, kernel_rows, make_settings, make_shared, waves
+from helpers.sparse_rows import in_outputs, kernel_rows, make_settings, make_shared, waves
 
 from rffkern import SparseKernelRegressor
 from rffkern._data.tiles import aligned
 from rffkern._sparse.basis import make_selection
 from rffkern._sparse.ensemble import Ensemble, group_of_all_rows
-from rffkern._sparse.kernel import GaussianKernel
+from rffkern._sparse.kernel import Kernel
 from rffkern._sparse.least_squares import Targets, make_least_squares
 
 
 def grown(X, target, lengthscale, reg_lambda, n_learners, learner_size=20, dtype=np.float64):
     """An ensemble of some learners, and its columns F and inner products Omega by direct evaluation."""
-    kernel = GaussianKernel(np.full(X.shape[1], lengthscale), 1.0, 0.0)
+    kernel = Kernel(np.full(X.shape[1], lengthscale), 1.0, 0.0)
     settings = make_settings(kernel, reg_lambda, learner_size, n_learners, subset_size=200)
     shared = make_shared(kernel_rows(X, kernel, dtype=dtype), settings, seed=1)
-    ensemble = Ensemble(shared, in_tiles(target), group_of_all_rows)
+    ensemble = Ensemble(shared, in_outputs(target), group_of_all_rows)
     while len(ensemble.learners) < n_learners and ensemble.grow():
         pass
     K = reference.gaussian_kernel(X, X, lengthscale)
@@ -26,6 +26,11 @@ def grown(X, target, lengthscale, reg_lambda, n_learners, learner_size=20, dtype
     for m, learner in enumerate(ensemble.learners):
         A[learner.indices, m] = learner.weights
     return ensemble, K @ A, A.T @ K @ A
+
+
+def coefficients(ensemble):
+    """Those of all weak learners, of the one output."""
+    return ensemble.path(len(ensemble.learners), slice(1)).at(len(ensemble.learners))[:, 0]
 
 
 def dense(F, omega, target, reg_lambda):
@@ -49,10 +54,10 @@ def test_coefficients_equal_a_dense_solution(rng, lengthscale, reg_lambda, large
     assert len(ensemble.learners) == 300
     expected, condition = dense(F, omega, y, reg_lambda)
     assert largest_condition / 100 < condition**2 < largest_condition
-    steps = ensemble.steps[-1]
+    steps = coefficients(ensemble)
     assert np.linalg.norm(steps - expected) <= max(1e-10, 1e-16 * condition**2) * np.linalg.norm(expected)
     ensemble.refine()
-    refined = ensemble.steps[-1]
+    refined = coefficients(ensemble)
     assert np.linalg.norm(refined - expected) <= 1e-8 * np.linalg.norm(expected)
     gradient = F.T @ (y - F @ refined) - reg_lambda * omega @ refined
     assert np.abs(gradient).max() <= 1e-11 * np.linalg.norm(F, axis=0).max() * np.linalg.norm(y)
@@ -67,7 +72,7 @@ def test_ill_conditioned_kernels_end_in_skipped_learners_and_not_in_errors(rng):
     ensemble, F, omega = grown(X, y, 100.0, 1e-8, 60)
     assert ensemble.n_skipped > 0
     ensemble.refine()
-    coef = ensemble.steps[-1]
+    coef = coefficients(ensemble)
     assert np.isfinite(coef).all()
     expected, _ = dense(F, omega, y, 1e-8)
     np.testing.assert_allclose(F @ coef, F @ expected, atol=1e-3 * y.std())
@@ -113,16 +118,16 @@ def test_nothing_to_refine(rng):
 def test_held_out_rows_follow(rng, learner_size, dtype):
     """Residual and loss there are those of the model, step by step."""
     X, y = waves(rng, 400)
-    kernel = GaussianKernel(np.full(3, 1.5), 1.0, 0.0)
+    kernel = Kernel(np.full(3, 1.5), 1.0, 0.0)
     settings = make_settings(kernel, 0.1, learner_size, 6)
     parts = [kernel_rows(part, kernel, dtype=dtype) for part in (X[:300], X[300:])]
-    targets = [Targets(rows, in_tiles(values), aligned((6, rows.n_tiles, 128), rows.dtype))
+    targets = [Targets(rows, in_outputs(values), aligned((6, rows.n_tiles, 128), rows.dtype))
                for rows, values in zip(parts, (y[:300], y[300:]), strict=True)]
     fit, selection = make_least_squares(targets[0], (targets[1],), settings), make_selection(settings, parts[0])
     for _ in range(6):
         assert fit.add(selection.propose(np.arange(300), fit.target, targets[0].residual))
         model = sum(c * reference.gaussian_kernel(X, X[f.indices], 1.5) @ f.weights
-                    for c, f in zip(fit.coef, fit.learners, strict=True))
+                    for c, f in zip(fit.coef[:, 0], fit.learners, strict=True))
         for place, part in ((slice(300), targets[0]), (slice(300, 400), targets[1])):
             left = y[place] - model[place]
             np.testing.assert_allclose(part.residual.reshape(-1)[: len(left)], left,
@@ -130,31 +135,32 @@ def test_held_out_rows_follow(rng, learner_size, dtype):
             assert part.loss == pytest.approx(left @ left, rel=1e-9 if dtype is np.float64 else 1e-2)
 
 
-def test_a_full_group_begins_anew_with_the_residual(rng):
+def test_the_newest_alone_gets_its_own_best_coefficient(rng):
     """With room for one, each weak learner gets its own best coefficient, (31), and the model stays."""
     X, y = waves(rng, 200)
-    kernel = GaussianKernel(np.full(3, 1.5), 1.0, 0.0)
+    kernel = Kernel(np.full(3, 1.5), 1.0, 0.0)
     settings = make_settings(kernel, 0.1, 4, 1)
     rows = kernel_rows(X, kernel)
-    targets = Targets(rows, in_tiles(y), aligned((1, 2, 128), rows.dtype))
+    targets = Targets(rows, in_outputs(y), aligned((1, 2, 128), rows.dtype))
     fit, selection = make_least_squares(targets, (), settings), make_selection(settings, rows)
     for _ in range(3):
         before = targets.residual.reshape(-1)[:200].copy()
+        fit.begin_anew()
         assert fit.add(selection.propose(np.arange(200), fit.target, targets.residual))
         (f,) = fit.learners
         column = reference.gaussian_kernel(X, X[f.indices], 1.5) @ f.weights
         slope = column @ before - 0.1 * f.weights @ (y - before)[f.indices]
-        np.testing.assert_allclose(fit.coef, slope / (column @ column + 0.1), rtol=1e-9)
-        np.testing.assert_allclose(targets.residual.reshape(-1)[:200], before - fit.coef * column, atol=1e-12)
+        np.testing.assert_allclose(fit.coef[0], slope / (column @ column + 0.1), rtol=1e-9)
+        np.testing.assert_allclose(targets.residual.reshape(-1)[:200], before - fit.coef[0] * column, atol=1e-12)
 
 
 @pytest.mark.parametrize("learner_size", [1, 4])
 def test_what_others_span_is_not_added(rng, learner_size):
     X, y = waves(rng, 200)
-    kernel = GaussianKernel(np.full(3, 1.5), 1.0, 0.0)
+    kernel = Kernel(np.full(3, 1.5), 1.0, 0.0)
     settings = make_settings(kernel, 1e-9, learner_size, 5)
     rows = kernel_rows(X, kernel)
-    targets = Targets(rows, in_tiles(y), aligned((5, 2, 128), rows.dtype))
+    targets = Targets(rows, in_outputs(y), aligned((5, 2, 128), rows.dtype))
     fit = make_least_squares(targets, (), settings)
     proposal = make_selection(settings, rows).propose(np.arange(200), fit.target, targets.residual)
     assert fit.add(proposal)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import reference
 
+from rffkern._kernel_ridge import dense
 from rffkern._sparse import likelihood as likelihood_module
-from rffkern._sparse.kernel import GaussianKernel
-from rffkern._sparse.likelihood import Given, Likelihood, likeliest_kernel, one_for_all, one_per_column
+from rffkern._sparse.kernel import Kernel
+from rffkern._sparse.likelihood import Given, KernelSearch, Likelihood, one_for_all, one_per_column
 
 NOTHING = Given(None, None)
 
@@ -20,21 +21,29 @@ def sample(rng, n_rows, lengthscales, amplitude=2.0, noise=0.01, n_outputs=1):
     return X, np.linalg.cholesky(covariance) @ rng.standard_normal((n_rows, n_outputs))
 
 
-def likelihood(X, targets, logs, n_threads=1):
+def likelihood(X, targets, logs, n_threads=1, shape="gaussian"):
     """Without a prior on what is free."""
-    return Likelihood(X, targets, logs, np.zeros(len(logs), bool), n_threads)
+    return Likelihood(X, targets, logs, np.zeros(len(logs), bool), shape, n_threads)
 
 
+def likeliest_kernel(rows, targets, given, length_scales, shape="gaussian"):
+    return KernelSearch(rows, targets, given, length_scales, shape, None).likeliest()
+
+
+@pytest.mark.parametrize("shape", ["gaussian", "exponential"])
 @pytest.mark.parametrize(("n_rows", "n_outputs"), [(2, 1), (40, 3), (150, 1)])
-def test_value_and_gradient(rng, n_rows, n_outputs):
+def test_value_and_gradient(rng, n_rows, n_outputs, shape):
     X, targets = sample(rng, n_rows, [1.0, 3.0, 0.5], n_outputs=n_outputs)
     logs = np.log([1.7, 0.3, 0.05, 0.8, 0.4, 2.0])
-    value, gradient = likelihood(X, targets, logs)(logs)
-    expected = reference.negative_log_likelihood(X, targets, np.exp(-logs[3:]), 1.7, 0.3, 0.05 + 1e-6)
+    X[-1] = X[0]
+    X += [0.0, 1e6, 0.0]  # differences count alone
+    found = likelihood(X, targets, logs, shape=shape)
+    value, gradient = found(logs)
+    expected = reference.negative_log_likelihood(X, targets, np.exp(-logs[3:]), 1.7, 0.3, 0.05 + 1e-6, shape)
     assert value == pytest.approx(expected, rel=1e-10)
     for i in range(len(logs)):
         step = 1e-5 * np.eye(len(logs))[i]
-        slope = (likelihood(X, targets, logs)(logs + step)[0] - likelihood(X, targets, logs)(logs - step)[0]) / 2e-5
+        slope = (found(logs + step)[0] - found(logs - step)[0]) / 2e-5
         assert gradient[i] == pytest.approx(slope, rel=1e-5, abs=1e-5)
 
 
@@ -42,14 +51,14 @@ def test_the_prior_is_in_value_and_gradient(rng):
     X, targets = sample(rng, 30, [1.0, 2.0])
     start, free = np.log([1.0, 0.1, 0.1, 1.0, 1.0]), np.ones(5, bool)
     away = start + np.arange(5.0)
-    with_prior = Likelihood(X, targets, start, free, 1)(away)
+    with_prior = Likelihood(X, targets, start, free, "gaussian", 1)(away)
     without = likelihood(X, targets, start)(away)
     assert with_prior[0] - without[0] == pytest.approx(0.5 * (np.arange(5.0) ** 2).sum() / 25)
     np.testing.assert_allclose(with_prior[1] - without[1], np.arange(5) / 25, atol=1e-9)
 
 
 def test_bits_do_not_depend_on_the_number_of_threads(rng, monkeypatch):
-    monkeypatch.setattr(likelihood_module, "check_n_threads", lambda n_threads, n_elements: n_threads)
+    monkeypatch.setattr(dense, "check_n_threads", lambda n_threads, n_elements: n_threads)
     X, targets = sample(rng, 300, [1.0, 3.0, 0.5])
     logs = np.log([1.7, 0.3, 0.05, 0.8, 0.4, 2.0])
     found = [likelihood(X, targets, logs, n)(logs) for n in (1, 2, 3)]
@@ -58,7 +67,7 @@ def test_bits_do_not_depend_on_the_number_of_threads(rng, monkeypatch):
 
 def test_recovers_what_made_the_data(rng):
     X, targets = sample(rng, 700, [1.0, 3.0, 30.0], noise=0.05, n_outputs=2)
-    kernel, noise = likeliest_kernel(X, targets, NOTHING, one_per_column, np.random.default_rng(0), None)
+    kernel, noise = likeliest_kernel(X, targets, NOTHING, one_per_column)
     np.testing.assert_allclose(kernel.lengthscales[:2], [1.0, 3.0], rtol=0.25)
     assert kernel.lengthscales[2] > 10
     assert noise == pytest.approx(0.05, rel=0.25)
@@ -69,22 +78,22 @@ def test_one_length_for_all_columns(rng):
     """In units of their spread; the likelihood is lower than with one each."""
     X, targets = sample(rng, 300, [1.0, 3.0], noise=0.05)
     X = X * [1.0, 100.0]
-    found = [likeliest_kernel(X, targets, NOTHING, kind, np.random.default_rng(0), None)
+    found = [likeliest_kernel(X, targets, NOTHING, kind)
              for kind in (one_for_all, one_per_column)]
     lengths = found[0][0].lengthscales / X.std(axis=0)
     assert lengths[0] == pytest.approx(lengths[1])
     assert 1.0 < lengths[0] < 3.0
-    values = [reference.negative_log_likelihood(X, targets, *kernel, noise) for kernel, noise in found]
+    values = [reference.negative_log_likelihood(X, targets, *kernel[:3], noise) for kernel, noise in found]
     assert values[0] > values[1] + 10
 
 
 def test_what_is_given_stays(rng):
     X, targets = sample(rng, 300, [1.0, 3.0], noise=0.05)
-    given = GaussianKernel(np.array([1.0, 3.0]), 2.0, 0.0)
-    kernel, noise = likeliest_kernel(X, targets, Given(given, None), one_for_all, rng, None)
+    given = Kernel(np.array([1.0, 3.0]), 2.0, 0.0)
+    kernel, noise = likeliest_kernel(X, targets, Given(given, None), one_for_all)
     assert kernel is given
     assert noise == pytest.approx(0.05, rel=0.4)
-    kernel, noise = likeliest_kernel(X, targets, Given(None, 0.05), one_per_column, rng, None)
+    kernel, noise = likeliest_kernel(X, targets, Given(None, 0.05), one_per_column)
     assert noise == 0.05
     np.testing.assert_allclose(kernel.lengthscales, [1.0, 3.0], rtol=0.4)
 
@@ -103,7 +112,7 @@ def test_hopeless_parameters_are_inf_and_not_nan(rng):
 @pytest.mark.parametrize("size", [1e200, 1e300, 5e307])
 def test_columns_whose_squares_overflow_have_finite_length_scales(rng, size, n_features):
     rows = rng.uniform(-1, 1, (40, n_features)) * ([size] + [1.0] * (n_features - 1))
-    found = likeliest_kernel(rows, rng.standard_normal((40, 1)), Given(None, None), one_for_all, rng, 1).kernel
+    found = likeliest_kernel(rows, rng.standard_normal((40, 1)), NOTHING, one_for_all).kernel
     assert np.isfinite(found.lengthscales).all()
     assert (found.lengthscales > 0).all()
     if n_features > 1 and size < 1e290:
@@ -117,7 +126,7 @@ def test_the_search_begins_at_the_spread_of_the_rows():
     spread = np.array([rows[:, 0].std(), 1.0, rows[:, 2].std()])  # 1 of a column that does not vary
     found = likelihood_module._start(rows, NOTHING)
     np.testing.assert_allclose(np.exp(found), [1.0, 0.1, 0.1, *(1 / (np.sqrt(3) * spread))])
-    kernel = GaussianKernel(np.array([1.0, 2.0, 4.0]), 3.0, 0.5)
+    kernel = Kernel(np.array([1.0, 2.0, 4.0]), 3.0, 0.5)
     np.testing.assert_allclose(np.exp(likelihood_module._start(rows, Given(kernel, None))), [3, 0.5, 0.1, 1, 0.5, 0.25])
     np.testing.assert_allclose(np.exp(likelihood_module._start(rows, Given(kernel, 0.7)))[2], 0.7)
 
@@ -145,3 +154,17 @@ def test_memory_of_directions_is_linear_in_the_number_of_columns(kind):
         assert tracemalloc.get_traced_memory()[1] < 10_000_000  # a matrix has 7 GB
     finally:
         tracemalloc.stop()
+
+
+def test_the_search_goes_on_from_few_rows_and_takes_their_noise_for_no_proof(rng):
+    """More rows than columns' length scales can fit exactly have noise, which few rows did not show."""
+    X, targets = sample(rng, 700, [1.0, 3.0, 30.0], noise=0.05)
+    search = KernelSearch(X, targets, NOTHING, one_per_column, "exponential", 1)
+    few = search.on_few_rows()
+    search._logs[2] = np.log(1e-9)
+    more = search.on_all_rows()
+    values = [reference.negative_log_likelihood(X, targets, *machine.kernel[:3], machine.reg_lambda, "exponential")
+              for machine in (few, more)]
+    assert values[1] < values[0]
+    assert more.kernel.shape == "exponential"
+    assert more.reg_lambda > 1e-4

@@ -10,9 +10,10 @@ from helpers.sparse_rows import DOUBLE, given_kernel, in_tiles, kernel_rows, wav
 from rffkern import RowBlocks
 from rffkern._data.scaling import no_scaling
 from rffkern._data.threads import ELEMENTS_PER_THREAD, check_n_threads
-from rffkern._data.tiles import in_precision
+from rffkern._data.tiles import in_precision, tiled
 from rffkern._data.weights import RowWeights
-from rffkern._sparse.packed_rows import KernelRows, needs_double, pack_rows
+from rffkern._sparse import packed_rows
+from rffkern._sparse.packed_rows import KernelRows, Kernels, needs_double, pack_rows
 
 
 @pytest.mark.parametrize("n_rows", [1, 128, 300])
@@ -24,10 +25,15 @@ def test_sums_over_rows_and_centers(rng, n_rows, n_centers):
     indices = rng.integers(0, n_rows, n_centers)
     K = reference.gaussian_kernel(X, X[indices], kernel.lengthscales)
     v, weights = rng.standard_normal(n_rows), rng.standard_normal(n_centers)
-    np.testing.assert_allclose(rows.correlate(in_tiles(v), rows.centers(indices))[:n_centers], v @ K, atol=1e-10)
-    column = np.empty((rows.n_tiles, 128))
-    rows.fill(column, rows.centers(indices), weights, 0.5)
-    np.testing.assert_allclose(column.reshape(-1)[:n_rows], K @ weights + 0.5, atol=1e-12)
+    kernels = Kernels(rows, rows.centers(indices))
+    np.testing.assert_allclose(kernels.correlate(in_tiles(v)[None])[0, :n_centers], v @ K, atol=1e-10)
+    for combining in (kernels, Kernels(rows, rows.centers(indices))):
+        columns = np.full((1, rows.n_tiles, 128), np.nan)
+        combining.combine(weights[None], np.array([0.5]), columns)
+        np.testing.assert_allclose(columns.reshape(-1)[:n_rows], K @ weights + 0.5, atol=1e-12)
+    columns = np.empty((1, rows.n_tiles, 128))
+    rows.fill(columns, rows.centers(indices), weights[None], np.array([0.5]))
+    np.testing.assert_allclose(columns.reshape(-1)[:n_rows], K @ weights + 0.5, atol=1e-12)
 
 
 def test_a_subset_is_in_tiles(rng):
@@ -35,11 +41,11 @@ def test_a_subset_is_in_tiles(rng):
     weight = rng.uniform(0.5, 1.5, 300)
     rows = kernel_rows(X, given_kernel(), weight, np.float32)
     indices = rng.permutation(300)[:130]
-    subset = rows.subset(indices, y[indices], 2 * y[indices])
+    subset = rows.subset(indices, y[indices][None], 2 * y[indices][None])
     assert subset.n_rows == 130
     assert subset.tiles.shape == (2, 3, 128)
     assert subset.tiles.dtype == np.float64
-    for found, expected in ((subset.weight, weight), (subset.residual, y), (subset.model, 2 * y)):
+    for found, expected in ((subset.weight, weight), (subset.residual[0], y), (subset.model[0], 2 * y)):
         np.testing.assert_array_equal(found[:130], expected[indices])
         assert not found[130:].any()
     lengths = np.array([1.0, 2.0, 4.0])
@@ -62,8 +68,8 @@ def test_values_of_rows_without_weight_do_not_matter(rng):
     changed = X.copy()
     changed[::2] = 1e300
     found = [KernelRows(RowBlocks([Z[:90], Z[90:]]).check(), no_scaling(3), weights, DOUBLE, 1) for Z in (X, changed)]
-    np.testing.assert_array_equal(found[0].tiles.transpose(0, 2, 1).reshape(-1, 3)[1:200:2],
-                                  found[1].tiles.transpose(0, 2, 1).reshape(-1, 3)[1:200:2])
+    np.testing.assert_array_equal(found[0].tiles.transpose(0, 2, 1).reshape(-1, 4)[1:200:2],
+                                  found[1].tiles.transpose(0, 2, 1).reshape(-1, 4)[1:200:2])
     assert found[1].largest_length < 10
 
 
@@ -72,7 +78,7 @@ def test_single_becomes_double_beyond_353_length_scales(lengths, dtype):
     X = np.zeros((3, 1))
     X[2] = lengths
     scaling = given_kernel()._replace(lengthscales=np.ones(1)).scaling(no_scaling(1))
-    pack_in = partial(pack_rows, X, scaling, RowWeights(3), 1)
+    pack_in = partial(pack_rows, X, scaling, RowWeights(3), 1, 2)
     assert in_precision(pack_in, "single", needs_double).dtype == dtype
     assert in_precision(pack_in, "double", needs_double).dtype == np.float64
 
@@ -83,5 +89,24 @@ def test_threads_are_those_of_the_rule_for_all_kernels(rng, n_threads, per_row):
     rows = kernel_rows(rng.standard_normal((300, 2)), given_kernel()._replace(lengthscales=np.ones(2)),
                        n_threads=n_threads)
     assert rows.threads(per_row) == check_n_threads(n_threads, 300 * per_row)
-    assert rows.threads_up_to(3) == [1, 1, 1, 1]
     assert rows.threads(2 * ELEMENTS_PER_THREAD // 300 + 1) == min(n_threads, 2)
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+@pytest.mark.parametrize("spread", [1.0, 100.0])
+def test_kernels_that_do_not_fit_into_memory_are_computed_twice(rng, monkeypatch, precision, spread):
+    """The same sums to rounding, whether rows lie near the center or far from it."""
+    X = spread * rng.standard_normal((1000, 3))
+    rows = kernel_rows(X, given_kernel()._replace(lengthscales=np.full(3, spread)), dtype=precision)
+    far = kernel_rows(X, given_kernel()._replace(lengthscales=np.full(3, spread / 50)), dtype=precision)
+    assert (rows.has_squares, far.has_squares) == (precision is np.float64, False)
+    v = np.array([tiled(values, DOUBLE) for values in rng.standard_normal((2, 1000))])
+    weights, found = rng.standard_normal((2, 5)), []
+    for most in (2**26, 1):
+        monkeypatch.setattr(packed_rows, "_MOST_KEPT", most)
+        kernels, columns = Kernels(rows, rows.centers(np.arange(5))), np.empty((2, rows.n_tiles, 128), precision)
+        sums = kernels.correlate(v)
+        kernels.combine(weights, np.ones(2), columns)
+        found.append((sums, columns))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(found[0][1], found[1][1])

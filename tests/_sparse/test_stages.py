@@ -5,6 +5,7 @@ import pytest
 from helpers.sparse_rows import GIVEN, waves
 
 from rffkern import SparseKernelClassifier, SparseKernelRegressor, TrainingStateError, load, save
+from rffkern._sparse.least_squares import Coefficients
 from rffkern._sparse.stages import CoefficientPath, StagedMachine, combine
 from rffkern._sparse.weak_learner import WeakLearner
 
@@ -15,30 +16,40 @@ def learner(*pairs):
 
 
 def test_weak_learners_are_combined_on_distinct_rows():
-    indices, weights = combine([learner((5, 1), (2, 2)), learner((2, 3), (9, 4))], np.array([10.0, 100.0]))
+    learners = [learner((5, 1), (2, 2)), learner((2, 3), (9, 4))]
+    indices, weights = combine(learners, np.array([[10.0, 1.0], [100.0, 1.0]]))
     assert indices.tolist() == [2, 5, 9]
-    assert weights.tolist() == [320.0, 10.0, 400.0]
-    assert combine([], np.empty(0))[0].size == 0
+    assert weights.tolist() == [[320.0, 5.0], [10.0, 1.0], [400.0, 4.0]]
+    assert combine([], np.empty((0, 1)))[0].size == 0
 
 
-@pytest.mark.parametrize(("steps", "expected"), [
-    ([[1], [2, 3], [4, 5, 6]], [[], [1], [2, 3], [4, 5, 6]]),  # one group
-    ([[1], [2], [3]], [[], [1], [1, 2], [1, 2, 3]]),  # groups of one
-    ([[1], [2, 3], [4], [5, 6], [7]], [[], [1], [2, 3], [2, 3, 4], [2, 3, 5, 6], [2, 3, 5, 6, 7]])])
-def test_earlier_groups_keep_what_they_ended_with(steps, expected):
-    path = CoefficientPath([learner((k, 1)) for k in range(len(steps))], [np.array(step, float) for step in steps])
-    assert [path.at(n).tolist() for n in range(len(steps) + 1)] == expected
+@pytest.mark.parametrize("sizes", [[3], [1, 1, 1], [2, 2, 1]])
+def test_earlier_groups_keep_what_they_ended_with(rng, sizes):
+    """A group of fewer has the coefficients that solve the equations of these alone."""
+    factors = [np.linalg.cholesky(np.eye(size) + 0.1) for size in sizes]
+    orthonormal = [rng.standard_normal((size, 2)) for size in sizes]
+    last = [np.linalg.solve(factor.T, of_group) for factor, of_group in zip(factors, orthonormal, strict=True)]
+    path = CoefficientPath([learner((k, 1)) for k in range(sum(sizes))],
+                           list(map(Coefficients, last, factors, orthonormal)), slice(2))
+    for n_learners in range(sum(sizes) + 1):
+        expected = []
+        for start, size, factor, of_group in zip(np.cumsum([0, *sizes]), sizes, factors, orthonormal, strict=False):
+            n_here = min(max(n_learners - start, 0), size)
+            expected.append(np.linalg.solve(factor[:n_here, :n_here].T, of_group[:n_here]))
+        np.testing.assert_allclose(path.at(n_learners), np.vstack(expected), rtol=1e-12)
     indices, weights = path.combined()
-    assert indices.tolist() == list(range(len(steps)))
-    assert weights.tolist() == expected[-1]
+    assert indices.tolist() == list(range(sum(sizes)))
+    np.testing.assert_array_equal(weights, np.vstack(last))
 
 
 @pytest.mark.parametrize("update", ["full", "one", "group"])
 @pytest.mark.parametrize("size", [1, 5])
-def test_the_last_stage_is_the_model(rng, update, size):
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_last_stage_is_the_model(rng, update, size, shared):
     X, y = waves(rng, 300)
     targets = np.column_stack([y, X[:, 0] ** 2])
-    model = SparseKernelRegressor(11, learner_size=size, subset_size=60, update=update, group_size=4, **GIVEN)
+    model = SparseKernelRegressor(11, learner_size=size, subset_size=60, update=update, group_size=4,
+                                  shared=shared, **GIVEN)
     model.fit(X[:200], targets[:200], eval_set=(X[200:], targets[200:]))
     stages = list(model.staged_predict(X))
     assert len(stages) == model.n_estimators_

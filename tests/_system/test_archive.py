@@ -1,6 +1,7 @@
 """The bytes of model files: damaged, foreign and hostile ones give FormatError and nothing else."""
 
 import functools
+import hashlib
 import io
 import json
 import os
@@ -14,6 +15,7 @@ from helpers.model_files import archive, assert_refused, members_of, sign, small
 
 import rffkern
 from rffkern import FormatError, load, save
+from rffkern._system import archive as archive_module
 from rffkern._system.archive import check_memory, decode, encode, npy_prefix
 
 N_DAMAGED = int(os.environ.get("RFFKERN_DAMAGED", "2000"))
@@ -40,6 +42,17 @@ def parts(content):
 def refuse(tmp_path):
     """Assert that some bytes are refused as a model file."""
     return functools.partial(assert_refused, tmp_path / "bad.npz")
+
+
+@pytest.mark.parametrize("size", [0, 1, archive_module._MUCH - 1, archive_module._MUCH])
+@pytest.mark.parametrize("built_in", [True, False])
+def test_the_digest_is_that_of_hashlib(monkeypatch, size, built_in):
+    if not built_in:
+        def missing():
+            raise ImportError
+        monkeypatch.setattr(archive_module, "_built_in_sha256", missing)
+    content = bytes(range(256)) * (size // 256 + 1)
+    assert archive_module._digest(content[:size]) == hashlib.sha256(content[:size]).hexdigest().encode()
 
 
 def test_numpy_reads_the_file(model, tmp_path):

@@ -46,6 +46,7 @@ static void print_expansion(const rff_expansion *e)
         print_numbers("centers", e->centers, n_wide);
         print_numbers("weights", e->weights, n_values);
         print_numbers("inverse_lengthscales", e->inverse_lengthscales, e->n_features);
+        printf("exponent %a\n", e->shape == RFF_EXPONENTIAL ? 1.0 : 2.0);
         return;
     }
     print_numbers("omegas", e->omegas, n_wide);

@@ -10,7 +10,7 @@ from soaking.c_reader import build, compiler
 from rffkern import ColumnMap, FourierBoostingRegressor, KernelExpansion, TermExpansion, load, save
 from rffkern._columns.frozen import NUMERIC_FORMS
 from rffkern._columns.plain import _entries
-from rffkern._kernels.column_forms import KINDS
+from rffkern._kernels.unfused import KINDS
 from rffkern.table_layout import UNREACHED
 from rffkern.term_expansion import _unit_of
 
@@ -107,8 +107,9 @@ def test_tables_of_any_size(program, tmp_path, scale):
     check_expansion(dict(contents(program, tmp_path / "m.npz")), expansion)
 
 
-def test_a_kernel_expansion(program, tmp_path):
-    expansion = KernelExpansion([[1.0, -0.0], [5e-324, 2.0]], [[1.0], [2.0]], [0.1], [1.0, 0.0])
+@pytest.mark.parametrize("exponent", [1.0, 2.0])
+def test_a_kernel_expansion(program, tmp_path, exponent):
+    expansion = KernelExpansion([[1.0, -0.0], [5e-324, 2.0]], [[1.0], [2.0]], [0.1], [1.0, 0.0], [exponent])
     save(expansion, tmp_path / "m.npz")
     check_expansion(dict(contents(program, tmp_path / "m.npz")), expansion)
 

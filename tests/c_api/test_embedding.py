@@ -10,7 +10,7 @@ from embedding import models
 
 import rffkern
 from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError, NotFittedError, load
-from rffkern._kernels import embedding
+from rffkern._kernels import unfused
 
 pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -46,6 +46,39 @@ def test_functions():
     assert np.frombuffer(info, np.int32)[0] == 1   # a classifier
 
 
+def scores_numbers(model):
+    """Whether a model has no columns of other values."""
+    column_map = vars(model).get("column_map_")
+    return column_map is None or all(row["kind"] == "numeric" for row in column_map.describe()
+                                     if row["form"] != "dropped")
+
+
+FORMS = ("raw", "standard", "bounded", "rank", "bins")
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("gaps", [0.0, 0.2], ids=["whole", "gaps"])
+@pytest.mark.parametrize("family", [GBRFF2Classifier, rffkern.FourierBoostingClassifier,
+                                    rffkern.SparseKernelClassifier])
+def test_columns_are_mapped(family, gaps, dtype, rng):
+    """By every form; missing values are told from other columns."""
+    X = rng.standard_normal((300, 4)) * [1, 100, 1e-3, 1]
+    X[:, 3] = X[:, 0] + 0.1 * X[:, 3]
+    y = np.where(X[:, 3] + X[:, 1] / 100 > 0, "up", "down")
+    X[rng.random(X.shape) < gaps] = np.nan
+    X[:, 2] = np.where(np.isnan(X[:, 2]), 7.0, X[:, 2])
+    short = {} if family is rffkern.SparseKernelClassifier else {"n_estimators": 8}
+    model = family(random_state=0, columns=ColumnMap(FORMS), **short).fit(X, y)
+    assert any(column.fills for column in model.column_map_._fitted_map().columns) == bool(gaps)
+    info, capsule = (ctypes.c_char * 200)(), rffkern.c_model(model)
+    assert FUNCTIONS.describe(pointer_of(capsule, b"rffkern.model"), info, len(info)) == 0
+    for rows in (X.astype(dtype), X[:1].astype(dtype), 3 * X[:5].astype(dtype)):
+        expected = model._raw_scores(rows)
+        np.testing.assert_array_equal(call(FUNCTIONS.score, capsule, rows, expected), expected)
+    labels = np.searchsorted(model.classes_, model.predict(X))
+    np.testing.assert_array_equal(call(FUNCTIONS.predict, capsule, X, labels.astype(float)), labels)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_capsules_have_the_bits_of_python(dtype, tmp_path, rng):
     """Of frozen files, and of functions of all kinds."""
@@ -54,11 +87,12 @@ def test_capsules_have_the_bits_of_python(dtype, tmp_path, rng):
     n_checked = 0
     for path in paths:
         model = load(path)
-        if isinstance(model, ColumnMap) or vars(model).get("column_map_") is not None:
+        if isinstance(model, ColumnMap) or not scores_numbers(model):
             continue
         rows = models.rows_for(model, rng, 150).astype(dtype)
-        capsule, expansion = rffkern.c_model(model), getattr(model, "expansion_", model)
-        expected = expansion.score(rows)
+        capsule, column_map = rffkern.c_model(model), vars(model).get("column_map_")
+        expansion = getattr(model, "expansion_", model)
+        expected = expansion.score(rows) if column_map is None else model._raw_scores(rows)
         np.testing.assert_array_equal(call(FUNCTIONS.score, capsule, rows, expected), expected)
         np.testing.assert_array_equal(call(FUNCTIONS.score, capsule, rows[:3], expected[:3]), expected[:3])
         if hasattr(model, "classes_"):
@@ -95,9 +129,26 @@ def test_refused():
         rffkern.c_model(GBRFF2Classifier())
     with pytest.raises(InvalidInputError, match="got int"):
         rffkern.c_model(3)
-    with pytest.raises(InvalidInputError, match="no column map"):
+    with pytest.raises(InvalidInputError, match="columns of numbers alone, got category values in '"):
         rffkern.c_model(load(FROZEN / "6" / "gbrff2_with_columns.npz"))
     arrays = load(FROZEN / "6" / "gbrff2.npz").expansion_.arrays()
     with pytest.raises(ValueError, match="contiguous"):
-        embedding.make_model({name: array[::-1] for name, array in arrays.items()}, {}, "function", 0, "none", 0.0,
-                             "scores")
+        unfused.make_model({name: array[::-1] for name, array in arrays.items()}, {}, {}, "function", 0, "none", 0.0,
+                           "scores")
+
+
+@pytest.mark.parametrize("n_terms", [1, 300, 1001])
+@pytest.mark.parametrize("cancels", [False, True])
+def test_kernels_are_judged_as_in_python(cancels, n_terms, rng):
+    """Whether single precision suffices, told from some of the centers, shows in the bits of single rows."""
+    centers, weights = rng.standard_normal((n_terms, 5)), rng.standard_normal((n_terms, 2))
+    if cancels:
+        centers, weights = np.repeat(centers, 2, axis=0), np.repeat(weights, 2, axis=0)
+        centers[1::2] += 1e-7
+        weights[1::2] *= -1
+    expansion = rffkern.KernelExpansion(centers, weights, np.ones(2), np.full(5, 0.5))
+    assert expansion.fits_single() is not cancels
+    rows = rng.standard_normal((40, 5)).astype(np.float32)
+    expected = expansion.score(rows)
+    np.testing.assert_array_equal(call(FUNCTIONS.score, rffkern.c_model(expansion), rows, expected), expected)
+    assert not np.array_equal(expected, expansion.score(rows.astype(np.float64))) or cancels

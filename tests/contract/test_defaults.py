@@ -21,8 +21,11 @@ RFFNET = SHARED | {
     "n_restarts": None, "warm_start": False, "verbose": 0}
 SPARSE = SHARED | {
     "n_estimators": 500, "learner_size": 50, "subset_size": 500, "selection": "max-res", "n_candidates": 60,
-    "update": "full", "group_size": 50, "kernel": "auto", "reg_lambda": "auto", "early_stopping_rounds": 20,
-    "validation_fraction": None, "precision": "double", "verbose": 0}
+    "update": "full", "group_size": 50, "shared": True, "kernel": "auto", "reg_lambda": "auto",
+    "early_stopping_rounds": 20, "validation_fraction": None, "warm_start": False, "precision": "double", "verbose": 0}
+KERNEL_MACHINE = SHARED | {
+    "kernel": "exponential", "lengthscales": "auto", "reg_lambda": "auto", "n_landmarks": 512, "cache_size": 512,
+    "tol": 1e-3, "max_iter": 500, "verbose": 0}
 BOOSTING = {
     "n_estimators": 3000, "n_members": None, "learning_rate": "auto", "reg_lambda": "auto",
     "kinds": ("waves", "tables"), "max_samples": 8192, "early_stopping_rounds": "auto",
@@ -37,11 +40,13 @@ DEFAULTS = {
                        "class_weight": None},
     "gbrff2": ROUNDS | {"n_estimators": 100, "reg_lambda": 0.03125, "class_weight": None},
     "gbrff_regressor": GBRFF | {"learning_rate": 0.5},
+    "kernel_machine": KERNEL_MACHINE | {"class_weight": None},
+    "kernel_machine_regressor": KERNEL_MACHINE,
     "pbrff": LANDMARKS | {"C": 1.0, "loss": "squared_hinge", "tol": 1e-4, "class_weight": None},
     "pbrff_transformer": LANDMARKS,
     "rffnet": RFFNET | {"class_weight": None},
     "rffnet_regressor": RFFNET | {"loss": "squared", "delta": 1.35, "quantile": 0.5},
-    "sparse_kernel": SPARSE | {"all_rows": True, "class_weight": None},
+    "sparse_kernel": SPARSE | {"all_rows": True, "loss": "squares", "class_weight": None},
     "sparse_kernel_regressor": SPARSE,
 }
 
@@ -58,7 +63,8 @@ INTEGERS = {
     "n_estimators": (1, 10**8), "n_components": (1, 10**6), "n_landmarks": (1, 10**8), "batch_size": (1, 65536),
     "max_epochs": (1, 10**8), "n_restarts": (1, 10**6), "learner_size": (1, 10**6), "subset_size": (1, None),
     "n_candidates": (1, None), "group_size": (1, None), "early_stopping_rounds": (1, None), "n_threads": (1, 1024),
-    "n_members": (1, 1000), "max_iter": (0, 10**6), "max_samples": (128, None), "verbose": (0, None)}
+    "n_members": (1, 1000), "max_iter": (0, 10**6), "max_samples": (128, None), "verbose": (0, None),
+    "cache_size": (0, 10**8)}
 # Values that are accepted, and values that are not.
 REALS = {
     "gamma": ((5e-324, 1e100), (0, 1.1e100)), "beta": ((0, 1e100), (-5e-324, 1.1e100)),
@@ -69,6 +75,7 @@ VALIDATION_FRACTION = {"_boosting": ((1e-6, 0.5), (0.9e-6, 0.51)), "_gbrff": ((5
                        "_sparse": ((5e-324, 0.9), (0, 0.91))}
 REG_LAMBDA = {"gbrff2": ((0, 1e150), (-5e-324,)), "_rffnet": ((0, 1e10), (-5e-324, 1.1e10)),
               "_boosting": ((0, 1e10), (-5e-324, 1.1e10)),
+              "_kernel_machine": ((5e-324, 1e100), (0, 1.1e100)),
               "_sparse": ((5e-324, 1e100), (0, 1.1e100))}
 OPTIONAL = ("n_members", "max_samples", "early_stopping_rounds", "n_threads", "subset_size", "n_restarts")
 

@@ -11,6 +11,11 @@ WATCHING = sorted(name for name, entry in FAMILIES.items() if entry.load()._watc
 OTHERS = sorted(name for name, entry in FAMILIES.items()
                 if name not in WATCHING and "early_stopping_rounds" in entry.load()._param_names())
 
+# Families in which the rows held out decide more than when to stop: what a round learns depends on them.
+FOLLOWING = tuple(name for name in WATCHING if name.startswith(("fourier_boosting", "rffnet")))
+GOING_ON = sorted(name for name in WATCHING
+                  if {*FAMILIES[name].load()._param_names()} >= {"warm_start", "n_estimators"})
+
 
 @pytest.fixture(params=WATCHING)
 def cls(request):
@@ -18,8 +23,14 @@ def cls(request):
 
 
 def made(cls, **params):
-    return cls(**{"random_state": 0, "n_estimators": 25, "early_stopping_rounds": 3}
-               | known(cls, n_components=4) | params)
+    return cls(**{"random_state": 0} | quick(cls) | params | known(
+        cls, n_estimators=params.get("n_estimators", 25), n_components=4, max_epochs=8, n_restarts=1,
+        early_stopping_rounds=params.get("early_stopping_rounds", 3)))
+
+
+def two_outputs(cls):
+    target = target_of(cls)
+    return np.where(X[:, 4] > 1, "far", Y) if target.dtype.kind == "U" else np.column_stack([target, X[:, 4]])
 
 
 def sets_of(target):
@@ -28,8 +39,7 @@ def sets_of(target):
 
 @pytest.mark.parametrize("columns", [None, ColumnMap(("rank",))], ids=["as they are", "mapped"])
 def test_the_first_decides_and_all_are_told(cls, columns):
-    target = target_of(cls)
-    target = np.where(X[:, 4] > 1, "far", Y) if target.dtype.kind == "U" else np.column_stack([target, X[:, 4]])
+    target = two_outputs(cls)
     sets = sets_of(target)
     alone = [made(cls, columns=columns).fit(X[:, 3:], target, eval_set=each) for each in sets]
     assert list(alone[0].eval_losses_) == ["valid_0"]
@@ -39,12 +49,27 @@ def test_the_first_decides_and_all_are_told(cls, columns):
         assert same_state(model, alone[0])
         assert list(model.eval_losses_) == names
         np.testing.assert_array_equal(model.eval_losses_[names[0]], model.eval_loss_)
-        for name, other in zip(names, alone, strict=True):
+        for name, other in zip(names, alone if cls.family not in FOLLOWING else alone[:1], strict=False):
             shared = min(len(model.eval_loss_), len(other.eval_loss_))
             np.testing.assert_array_equal(model.eval_losses_[name][:shared], other.eval_loss_[:shared])
             assert len(model.eval_losses_[name]) == len(model.eval_loss_)
     other = made(cls, columns=columns).fit(X[:, 3:], target, eval_set=list(sets[::-1]))
     assert same_state(other, alone[2])
+
+
+def test_rows_are_watched_as_those_that_decide(cls):
+    target = two_outputs(cls)
+    first, weighted, _ = sets_of(target)
+    halves = RowBlocks([first[0][:30], first[0][30:]]), target[:60]
+    model = made(cls).fit(X[:, 3:], target, eval_set={"a": first, "b": weighted, "c": first, "d": halves})
+    losses = model.eval_losses_
+    assert len(model.eval_loss_) > 2
+    np.testing.assert_allclose(losses["c"], losses["a"], rtol=1e-6)
+    np.testing.assert_allclose(losses["d"], losses["a"], rtol=1e-4)
+    assert (np.abs(losses["b"] - losses["a"]) > 1e-4 * losses["a"]).all()
+    doubled = np.concatenate([first[0], first[0]]), np.concatenate([first[1], first[1]]), np.repeat([2.0, 0.0], 60)
+    again = made(cls).fit(X[:, 3:], target, eval_set=[weighted, first, doubled])
+    np.testing.assert_allclose(again.eval_losses_["valid_2"], again.eval_losses_["valid_1"], rtol=1e-6)
 
 
 def test_one_set_in_every_form(cls):
@@ -55,10 +80,16 @@ def test_one_set_in_every_form(cls):
         found = made(cls).fit(X, target, eval_set=form)
         assert same_state(found, expected) or isinstance(form[0], RowBlocks)
         np.testing.assert_allclose(found.eval_loss_, expected.eval_loss_, rtol=1e-4)
-    assert made(cls).fit(X, target).eval_losses_ == {}
+    assert list(made(cls).fit(X, target, eval_set={"only": one}).eval_losses_) == ["only"]
+    without = made(cls).fit(X, target)
+    assert list(without.eval_losses_) == (["valid_0"] if cls.family in FOLLOWING else [])
+    for losses in without.eval_losses_.values():
+        np.testing.assert_array_equal(losses, without.eval_loss_)
 
 
-def test_training_goes_on_with_all_sets(cls):
+@pytest.mark.parametrize("name", GOING_ON)
+def test_training_goes_on_with_all_sets(name):
+    cls = FAMILIES[name].load()
     target = target_of(cls)
     sets = dict(zip("abc", sets_of(target), strict=True))
     whole = made(cls, warm_start=True, early_stopping_rounds=None).fit(X[:, 3:], target, eval_set=sets)
@@ -69,8 +100,12 @@ def test_training_goes_on_with_all_sets(cls):
     assert list(model.eval_losses_) == ["a", "b", "c"]
     for name, losses in whole.eval_losses_.items():
         np.testing.assert_array_equal(model.eval_losses_[name], losses)
-    with pytest.raises(InvalidInputError, match="eval_set must be as in the training that goes on"):
-        model.fit(X[:, 3:], target, eval_set={"a": sets["a"], "b": sets["b"]})
+    moved = {"a": (X[:40, 3:], target[:40]), "b": (X[40:60, 3:], target[40:60])}
+    model = made(cls, warm_start=True, n_estimators=8).fit(X[:, 3:], target, eval_set=moved)
+    for other in ({"a": sets["a"]}, {"b": moved["a"], "a": moved["b"]}, list(moved.values()),
+                  {"a": (X[:20, 3:], target[:20]), "b": (X[20:60, 3:], target[20:60])}):
+        with pytest.raises(InvalidInputError, match="eval_set must be as in the training that goes on"):
+            model.fit(X[:, 3:], target, eval_set=other)
 
 
 def test_wrong_sets(cls):

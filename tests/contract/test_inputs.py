@@ -101,3 +101,21 @@ def test_rows_without_weight_count_for_nothing(family):
     spoiled = X.copy()
     spoiled[::3] = 1e10
     assert same_state(fit(family, spoiled, weight=weight), fit(family, X[weight > 0], target_of(family)[weight > 0]))
+
+
+def test_labels_and_probabilities_of_one_scoring(fitted, monkeypatch):
+    """As `rffkern predict --proba` asks for both."""
+    if not hasattr(fitted, "predict_proba"):
+        return
+    labels, probabilities = fitted.predict(X), fitted.predict_proba(X)
+    scored, raw_scores = [], type(fitted)._raw_scores
+
+    def counting(self, rows):
+        scored.append(rows)
+        return raw_scores(self, rows)
+
+    monkeypatch.setattr(type(fitted), "_raw_scores", counting)
+    both = fitted._labels_and_proba(X)
+    np.testing.assert_array_equal(both[0], labels)
+    np.testing.assert_array_equal(both[1], probabilities)
+    assert len(scored) == 1

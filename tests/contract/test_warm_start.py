@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers.families import X, Y, fit, known, one_member, quick, same_state, target_of
+from helpers.families import X, Y, fit, known, one_member, quick, same_state, staged, target_of
 
 from rffkern import ColumnMap, InvalidInputError, RowBlocks, TrainingStateError, dumps, loads
 from rffkern._estimator.registry import FAMILIES
@@ -113,7 +113,7 @@ def test_others_are_errors_that_name_them(cls):
             (X[:399], target[:399], None, eval_set, "X must have the rows of the training that goes on, 400")):
         with pytest.raises(InvalidInputError, match=message):
             model.fit(rows, y, weight, eval_set=held_out)
-    for name, value in known(cls, learning_rate=0.25, gamma=0.25, max_samples=200).items():
+    for name, value in known(cls, learning_rate=0.25, gamma=0.25, max_samples=200, subset_size=90).items():
         old = getattr(model, name)
         with pytest.raises(InvalidInputError, match=f"{name} must be .* as in the training that goes on"):
             model.set_params(**{name: value}).fit(X, target, eval_set=eval_set)
@@ -131,7 +131,7 @@ def fit_of(cls, n_rounds, target):
 def test_without_the_state_of_training(cls):
     target = target_of(cls)
     cold = fit_of(cls, 3, target)
-    assert not hasattr(cold, "_training_state")
+    assert cold._rounds_so_far() is None
     for model in (loads(dumps(made(cls, 3).fit(X, target))), cold.set_params(warm_start=True)):
         with pytest.raises(TrainingStateError, match="read from a file or trained with warm_start=False"):
             model.fit(X, target)
@@ -142,10 +142,11 @@ def test_draws_of_any_source(cls):
     target = target_of(cls)
     for source in (np.random.default_rng(3), None):
         model = made(cls, 4, random_state=source).fit(X, target)
-        first = list(model.staged_predict(X))
+        first = list(staged(cls)(model, X))
         again = model.set_params(n_estimators=7).fit(X, target)
-        if not one_member(cls):
-            np.testing.assert_array_equal(first, list(again.staged_predict(X))[:4])
+        if not one_member(cls):  # a sparse machine refines its coefficients at the end
+            tolerance = 1e-9 if cls.family.startswith("sparse") else 0
+            np.testing.assert_allclose(first, list(staged(cls)(again, X))[:4], rtol=tolerance, atol=tolerance)
 
 
 def test_a_fit_that_fails_leaves_the_model(cls):
@@ -165,4 +166,4 @@ def test_a_fit_that_fails_leaves_the_model(cls):
 def test_default_fits_have_no_state():
     """And keep what they draw in one order: see the frozen bits of `tools/bits.py`."""
     for name in NAMES:
-        assert not hasattr(fit(FAMILIES[name].load(), n_estimators=2), "_training_state")
+        assert fit(FAMILIES[name].load(), n_estimators=2)._rounds_so_far() is None

@@ -25,9 +25,10 @@ def exported(model, folder, **options):
 
 
 @pytest.mark.parametrize("options", [
-    {"to": "rust"}, {"to": "c", "table": "t"}, {"to": "sql", "name": "n"}, {"to": "sql", "key": ""},
-    {"to": "c", "name": "two words"}, {"to": "c", "name": "1st"}, {"to": "onnx", "precision": "half"},
-    {"to": "js", "precision": "single"}, {"to": "sql", "table": 3}, {"to": "sql", "table": "a\nb"}],
+    {"to": "rust"}, {"to": ["c"]}, {"to": None}, {"to": "c", "table": "t"}, {"to": "sql", "name": "n"},
+    {"to": "sql", "key": ""}, {"to": "c", "name": "two words"}, {"to": "c", "name": "1st"},
+    {"to": "onnx", "precision": "half"}, {"to": "js", "precision": "single"},
+    {"to": "sql", "table": 3}, {"to": "sql", "table": "a\nb"}],
     ids=lambda options: " ".join(map(str, options.values())))
 def test_bad_options(options, tmp_path):
     with pytest.raises(InvalidInputError, match=next(reversed(options))):

@@ -13,7 +13,7 @@ from helpers.golden import KernelRows, drawing_rows, stored_omegas, with_points
 
 from rffkern import GBRFF1Classifier, PBRFFClassifier, PBRFFTransformer
 from rffkern._gbrff import loss_states
-from rffkern._kernels import gbrff_landmark, gbrff_omega, gbrff_phase, lbfgs, packing
+from rffkern._kernels import gbrff, scoring, solvers
 
 FILES = sorted(pathlib.Path(__file__).parent.joinpath("data").glob("*.npz"))
 
@@ -110,16 +110,16 @@ def cosine_loss(X, r, omega, phase):
 def our_phase(X, r, omega):
     rows = KernelRows(X, r)
     a, b = np.empty((2, rows.n_tiles, 128))
-    return gbrff_phase.search_phase(rows.tiles, rows.r2, rows.weight, omega.copy(), rows.total_weight,
-                                    rows.largest_residual, a, b, np.empty(len(omega)), np.empty((2, 32)),
-                                    np.empty((rows.n_strips, 64)), 1)
+    return gbrff.search_phase(rows.tiles, rows.r2, rows.weight, omega.copy(), rows.total_weight,
+                              rows.largest_residual, a, b, np.empty(len(omega)), np.empty((2, 32)),
+                              np.empty((rows.n_strips, 64)), 1)
 
 
 def our_omega(X, r, omega, phase, reg_lambda, first_length):
     rows, omega, n_features = KernelRows(X, r), omega.copy(), len(omega)
-    gbrff_omega.descend_omega(lbfgs.LBFGS(n_features, 10, 2e-9, 1e-5, 1e-14), rows.tiles, rows.r2, rows.weight, omega,
-                              phase, reg_lambda, rows.total_weight, first_length, np.empty(n_features),
-                              np.zeros((1, n_features * packing.LANE_COUNT)), np.empty((rows.n_strips, 64)), 1)
+    gbrff.descend_omega(solvers.LBFGS(n_features, 10, 2e-9, 1e-5, 1e-14), rows.tiles, rows.r2, rows.weight, omega,
+                        phase, reg_lambda, rows.total_weight, first_length, np.empty(n_features),
+                        np.zeros((1, n_features * scoring.LANE_COUNT)), np.empty((rows.n_strips, 64)), 1)
     return omega
 
 
@@ -156,17 +156,17 @@ def our_landmark_phases(X, r, omegas, gamma):
     """Phases of the landmark that ten iterations from 0 end at."""
     rows, (n_components, n_features) = KernelRows(X, r), omegas.shape
     waves = np.empty((rows.n_tiles, 2 * n_components, 128))
-    gbrff_landmark.make_waves(rows.tiles, omegas, waves, np.zeros((-(-n_components // 4) * 4, n_features)), 1)
+    gbrff.make_waves(rows.tiles, omegas, waves, np.zeros((-(-n_components // 4) * 4, n_features)), 1)
     over_phases = n_components <= n_features
     size = n_components if over_phases else n_features
-    phases = np.zeros(-(-n_components // packing.LANE_COUNT) * packing.LANE_COUNT)
+    phases = np.zeros(-(-n_components // scoring.LANE_COUNT) * scoring.LANE_COUNT)
     basis = np.zeros((0 if over_phases else n_features, len(phases)))
     if not over_phases:
         basis[:, :n_components] = omegas.T
-    gbrff_landmark.descend_landmark(
-        lbfgs.LBFGS(size, 10, 2e-9, 1e-5, 1e-14), False, waves, rows.r2, rows.weight, basis,
+    gbrff.descend_landmark(
+        solvers.LBFGS(size, 10, 2e-9, 1e-5, 1e-14), False, waves, rows.r2, rows.weight, basis,
         np.zeros(size), rows.total_weight, math.sqrt(n_components) if over_phases else 1 / math.sqrt(2 * gamma), phases,
-        np.zeros(2 * n_components), np.zeros((1, 2 * n_components * packing.LANE_COUNT)),
+        np.zeros(2 * n_components), np.zeros((1, 2 * n_components * scoring.LANE_COUNT)),
         np.empty((rows.n_strips, 1 + 2 * n_components)), 1)
     return phases[:n_components]
 

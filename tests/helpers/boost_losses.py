@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from rffkern._kernels import boost_losses
+from rffkern._kernels import boosting
 
 TILE = 128
 NAMES = ("SQUARED", "LOGISTIC", "SOFTMAX", "HUBER", "QUANTILE", "POISSON")
@@ -47,7 +47,7 @@ class LossProblem:
 
     def __init__(self, seed, name, n_train_rows, n_held_rows, weighted=True, n_outputs=3, spread=2.0):
         rng = np.random.default_rng(seed)
-        self.name, self.loss = name, getattr(boost_losses, name)
+        self.name, self.loss = name, getattr(boosting, name)
         tiles = [(rows + TILE - 1) // TILE for rows in (n_train_rows, n_held_rows)]
         self.n_train, n = TILE * tiles[0], TILE * sum(tiles)
         self.weight = (rng.uniform(0.2, 3, n) if weighted else np.ones(n)).astype(np.float32)
@@ -76,18 +76,18 @@ class LossProblem:
         return np.divide(1, h, out=np.zeros(h.shape), where=h > 0) if self.name == "QUANTILE" else h
 
     def slopes(self, step):
-        return boost_losses.step_slopes(self.loss, self.parameters, self.scores, self.directions, step, self.targets,
-                                        self.weight, self.n_train)
+        return boosting.step_slopes(self.loss, self.parameters, self.scores, self.directions, step, self.targets,
+                                    self.weight, self.n_train)
 
     def best_step(self, step, n_steps, largest_move=5.0, smallest_move=0.0):
-        return boost_losses.best_step(self.loss, self.parameters, self.scores, self.directions, step, self.targets,
-                                      self.weight, self.n_train, n_steps, largest_move, smallest_move)
+        return boosting.best_step(self.loss, self.parameters, self.scores, self.directions, step, self.targets,
+                                  self.weight, self.n_train, n_steps, largest_move, smallest_move)
 
     def update(self, step):
         """Scores, both losses, and the gradient and the hessian of the training rows."""
         scores, g, h = self.scores.copy(), np.full_like(self.scores, np.nan), np.full_like(self.scores, np.nan)
-        losses = boost_losses.update(self.loss, self.parameters, scores, self.directions, step, self.targets,
-                                     self.weight, self.n_train, g, h)
+        losses = boosting.update(self.loss, self.parameters, scores, self.directions, step, self.targets,
+                                 self.weight, self.n_train, g, h)
         assert np.isnan([g[:, self.n_train :], h[:, self.n_train :]]).all()
         return scores, *losses, g[:, : self.n_train], self.comparable(h[:, : self.n_train])
 

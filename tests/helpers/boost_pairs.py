@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from rffkern._kernels import boost_pairs, lbfgs
+from rffkern._kernels import boosting, solvers
 
 TILE = 128
 
@@ -43,7 +43,7 @@ class PairProblem:
         gradient = rng.standard_normal((n_outputs, 1)) * signal + 0.5 * rng.standard_normal((n_outputs, n)) + 0.3
         self.gradient = (gradient * self.weight).astype(np.float32)
         self.first_tile, self.mu, self.reg_lambda = 0, 0.01, 0.01
-        self.search = lbfgs.LBFGS(self.subset.size, 10, 1e-9, 1e-5, 1e-6)
+        self.search = solvers.LBFGS(self.subset.size, 10, 1e-9, 1e-5, 1e-6)
 
     @property
     def n_outputs(self):
@@ -60,34 +60,34 @@ class PairProblem:
 
     def memory(self):
         """Scratch arrays, filled with what no function may read."""
-        return (np.full(boost_pairs.scratch_size(self.subset.size, self.n_tiles), np.nan, np.float32),
-                np.full(boost_pairs.sums_size(self.subset.size, self.n_outputs), np.nan))
+        return (np.full(boosting.scratch_size(self.subset.size, self.n_tiles), np.nan, np.float32),
+                np.full(boosting.sums_size(self.subset.size, self.n_outputs), np.nan))
 
     def objective(self, omega=None):
         slope, amplitudes = np.empty(self.subset.size), np.empty((2, self.n_outputs))
         omega = self.omega if omega is None else omega
-        value = boost_pairs.pair_objective(self.columns, self.gradient, self.weight, self.subset, omega,
-                                           self.reg_lambda, self.mu, self.first_tile, self.n_tiles, slope, amplitudes,
-                                           *self.memory())
+        value = boosting.pair_objective(self.columns, self.gradient, self.weight, self.subset, omega,
+                                        self.reg_lambda, self.mu, self.first_tile, self.n_tiles, slope, amplitudes,
+                                        *self.memory())
         return value, slope, amplitudes
 
     def descend(self):
         omega, amplitudes = self.omega.copy(), np.empty((2, self.n_outputs))
-        value = boost_pairs.descend_pair(self.search, self.columns, self.gradient, self.weight, self.subset, omega,
-                                         self.reg_lambda, self.mu, self.first_tile, self.n_tiles, 0.1, amplitudes,
-                                         *self.memory())
+        value = boosting.descend_pair(self.search, self.columns, self.gradient, self.weight, self.subset, omega,
+                                      self.reg_lambda, self.mu, self.first_tile, self.n_tiles, 0.1, amplitudes,
+                                      *self.memory())
         return value, omega, amplitudes
 
     def choose(self, omegas, reg_lambdas):
         values, n_columns = np.empty(len(omegas)), len(self.columns)
-        best = boost_pairs.choose_pair(self.columns, self.gradient, self.weight, omegas, reg_lambdas, self.mu,
-                                       self.first_tile, self.n_tiles, values, np.empty(n_columns, np.intp),
-                                       np.full(boost_pairs.sums_size(n_columns, self.n_outputs), np.nan))
+        best = boosting.choose_pair(self.columns, self.gradient, self.weight, omegas, reg_lambdas, self.mu,
+                                    self.first_tile, self.n_tiles, values, np.empty(n_columns, np.intp),
+                                    np.full(boosting.sums_size(n_columns, self.n_outputs), np.nan))
         return best, values
 
     def evaluate(self, amplitudes):
         out = np.empty((self.n_outputs, self.columns.shape[1]), np.float32)
-        boost_pairs.evaluate_pair(self.columns, self.subset, self.omega, amplitudes, out)
+        boosting.evaluate_pair(self.columns, self.subset, self.omega, amplitudes, out)
         return out
 
 

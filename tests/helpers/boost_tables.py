@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rffkern._kernels import boost_tables
+from rffkern._kernels import boosting
 
 
 class Table(NamedTuple):
@@ -19,7 +19,7 @@ class Table(NamedTuple):
 
 def grow_arguments(codes, n_bins, gradient, hessian, candidates, depth, reg, n_train):
     """Arguments of `grow_table`, with what it writes to."""
-    size = boost_tables.store_size(n_train, len(gradient), len(candidates), depth)
+    size = boosting.store_size(n_train, len(gradient), len(candidates), depth)
     return {"codes": codes, "n_bins": n_bins, "gradient": gradient, "hessian": hessian,
             "candidates": np.asarray(candidates, dtype=np.intp), "depth": depth, "reg": reg, "n_train": n_train,
             "columns": np.full(depth, -7), "cuts": np.full(depth, -7), "gains": np.full(depth, np.nan),
@@ -29,14 +29,14 @@ def grow_arguments(codes, n_bins, gradient, hessian, candidates, depth, reg, n_t
 def grow(*arguments):
     """The table of the kernel."""
     found = grow_arguments(*arguments)
-    reached = boost_tables.grow_table(**found)
+    reached = boosting.grow_table(**found)
     return Table(found["columns"], found["cuts"], found["gains"], found["values"], reached)
 
 
 def evaluate(codes, table):
     """Values of all rows, of the kernel."""
     out = np.full((table.values.shape[1], codes.shape[1]), np.nan, np.float32)
-    boost_tables.evaluate_table(codes, table.columns, table.cuts, table.values, out)
+    boosting.evaluate_table(codes, table.columns, table.cuts, table.values, out)
     return out
 
 
@@ -105,7 +105,7 @@ class Problem:
     def steps(self):
         """Of each candidate, the distance of the cuts that are looked at first: 1, where there are few candidates."""
         bins = self.n_bins[self.candidates]
-        if len(bins) <= boost_tables.FEW_CANDIDATES:
+        if len(bins) <= boosting.FEW_CANDIDATES:
             return np.ones_like(bins)
         return np.where(bins <= 64, 1, np.where(bins <= 128, 2, 4))
 

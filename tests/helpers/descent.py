@@ -3,14 +3,14 @@
 import numpy as np
 import reference
 
-from rffkern._kernels import gbrff_omega, gbrff_phase
+from rffkern._kernels import gbrff
 
 
 def search_phase(problem):
     rows, margins = problem.rows, problem.margins
-    return gbrff_phase.search_phase(rows.tiles, margins.r, rows.weight, problem.omega, rows.total_weight,
-                                    margins.largest_residual, rows.cosine, rows.sine, rows.scaled, rows.circle,
-                                    rows.partial, rows.n_threads)
+    return gbrff.search_phase(rows.tiles, margins.r, rows.weight, problem.omega, rows.total_weight,
+                              margins.largest_residual, rows.cosine, rows.sine, rows.scaled, rows.circle,
+                              rows.partial, rows.n_threads)
 
 
 def phase_loss(problem, phase):
@@ -21,7 +21,7 @@ def phase_loss(problem, phase):
 
 def omega_objective(problem, omega, reg_lambda):
     rows, gradient = problem.rows, np.empty(problem.rows.n_features)
-    loss = gbrff_omega.omega_objective(rows.tiles, problem.margins.r, rows.weight, omega, problem.phase, reg_lambda,
-                                       rows.total_weight, gradient, rows.scaled, rows.lanes, rows.partial,
-                                       rows.n_threads)
+    loss = gbrff.omega_objective(rows.tiles, problem.margins.r, rows.weight, omega, problem.phase, reg_lambda,
+                                 rows.total_weight, gradient, rows.scaled, rows.lanes, rows.partial,
+                                 rows.n_threads)
     return loss, gradient

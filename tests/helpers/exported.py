@@ -79,6 +79,11 @@ SPECIAL = {
     "two classes, squared loss": lambda: _two_classes(rffkern.GBRFFClassifier, n_estimators=10, n_components=5),
     "two classes, kernels": lambda: _two_classes(
         rffkern.SparseKernelClassifier, n_estimators=3, kernel={"lengthscales": 2.0}, reg_lambda=0.1),
+    "two classes, logistic loss of kernels": lambda: _two_classes(
+        rffkern.SparseKernelClassifier, n_estimators=3, loss="logistic", reg_lambda=0.1,
+        kernel={"lengthscales": 2.0, "shape": "exponential"}),
+    "two classes, a kernel machine": lambda: _two_classes(rffkern.KernelMachineClassifier, reg_lambda=0.3,
+                                                          lengthscales=2.0),
     "two classes, landmarks": lambda: _two_classes(rffkern.PBRFFClassifier, n_landmarks=10),
     "two classes, whole numbers": lambda: _two_classes(rffkern.GBRFF2Classifier, (-7, 2**40), n_estimators=5),
     "two classes, floats": lambda: _two_classes(rffkern.GBRFF2Classifier, (-1.0, 1.0), n_estimators=5),
@@ -91,6 +96,8 @@ SPECIAL = {
     "odd column names, gaps": _odd_names,
     "an expansion": lambda: rffkern.load(FILES / "gbrff1.npz").expansion_,
     "an expansion of kernels": lambda: KernelExpansion(rows(2, n_rows=4), np.eye(4)[:, :2], [0, 1], [0.5, 0]),
+    "an expansion of rough kernels": lambda: KernelExpansion(
+        rows(2, n_rows=4), np.eye(4)[:, :2], [0, 1], [0.5, 0], [1.0]),
     "tables alone": _tables_alone,
     "a constant": lambda: rffkern.FourierExpansion(np.empty((0, 2)), [], np.empty((0, 2)), [1.5, -2.0], [0.0, 0.0]),
 }

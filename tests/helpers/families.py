@@ -44,6 +44,8 @@ def quick(family):
     """
     if family.__name__.startswith("FourierBoosting"):
         return {"n_estimators": 20, "n_members": 2, "columns": None}
+    if family.__name__.startswith("KernelMachine"):
+        return {"lengthscales": 3.0, "reg_lambda": 0.1}
     return {"kernel": {"lengthscales": 3.0}} if family.__name__.startswith("SparseKernel") else {}
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import reference
 
-from rffkern._kernels import gbrff_landmark, lbfgs, packing
+from rffkern._kernels import gbrff, scoring, solvers
 
 from .packing import padded_size
 
@@ -19,15 +19,15 @@ class Landmark:
         state = problem.margins if kind == "exponential" else problem.residuals
         self.r = state.r
         self.flat_r = problem.y_tilde if kind == "exponential" else problem.flat(state.r)
-        self.waves = np.zeros((rows.n_tiles, 2 * n_components, packing.TILE_ROWS), rows.dtype)
-        padded = np.zeros((padded_size(n_components, packing.TERM_MULTIPLES[0]), rows.n_features), rows.dtype)
-        gbrff_landmark.make_waves(rows.tiles, problem.omegas, self.waves, padded, n_threads)
-        n_padded = padded_size(n_components, packing.LANE_COUNT)
+        self.waves = np.zeros((rows.n_tiles, 2 * n_components, scoring.TILE_ROWS), rows.dtype)
+        padded = np.zeros((padded_size(n_components, scoring.TERM_MULTIPLES[0]), rows.n_features), rows.dtype)
+        gbrff.make_waves(rows.tiles, problem.omegas, self.waves, padded, n_threads)
+        n_padded = padded_size(n_components, scoring.LANE_COUNT)
         self.basis = np.zeros((0 if over_phases else rows.n_features, n_padded))
         if not over_phases:
             self.basis[:, :n_components] = problem.omegas.T
         self.u, self.direction = np.zeros(n_padded), np.zeros(2 * n_components, rows.dtype)
-        self.lanes = np.zeros((n_threads, 2 * n_components * packing.LANE_COUNT), rows.dtype)
+        self.lanes = np.zeros((n_threads, 2 * n_components * scoring.LANE_COUNT), rows.dtype)
         self.partial = np.zeros((len(rows.partial), 1 + 2 * n_components))
 
     @property
@@ -37,15 +37,15 @@ class Landmark:
     def objective(self, x):
         gradient = np.zeros_like(x)
         rows = self.problem.rows
-        value = gbrff_landmark.landmark_objective(self.is_squared, self.waves, self.r, rows.weight, self.basis, x,
-                                                  rows.total_weight, gradient, *self.scratch)
+        value = gbrff.landmark_objective(self.is_squared, self.waves, self.r, rows.weight, self.basis, x,
+                                         rows.total_weight, gradient, *self.scratch)
         return value, gradient
 
     def descend(self, x, max_iter=10):
         x = x.copy()
-        search = lbfgs.LBFGS(x.size, max_iter, 2e-9, 1e-5, 1e-6)
+        search = solvers.LBFGS(x.size, max_iter, 2e-9, 1e-5, 1e-6)
         rows = self.problem.rows
-        evaluations = gbrff_landmark.descend_landmark(
+        evaluations = gbrff.descend_landmark(
             search, self.is_squared, self.waves, self.r, rows.weight, self.basis, x, rows.total_weight, 1.0,
             *self.scratch)
         return x, evaluations
@@ -55,8 +55,8 @@ class Landmark:
         u = np.zeros(self.u.size)
         u[: len(phases)] = phases
         rows = self.problem.rows
-        gbrff_landmark.component_losses(self.is_squared, self.waves, self.r, rows.weight, u, rows.total_weight, losses,
-                                        self.direction, self.partial, self.n_threads)
+        gbrff.component_losses(self.is_squared, self.waves, self.r, rows.weight, u, rows.total_weight, losses,
+                               self.direction, self.partial, self.n_threads)
         return losses
 
     def expected(self, x):

@@ -6,7 +6,7 @@ import reference
 from helpers.rffnet_steps import random_targets
 from rffkern._data.scaling import Scaling
 from rffkern._data.weights import RowWeights
-from rffkern._kernels import rffnet_losses
+from rffkern._kernels import rffnet
 from rffkern._rffnet import losses
 from rffkern._rffnet.network import STEP_ORDERS, Network, StepPlan, StepSettings, Visit, Workspace
 
@@ -17,7 +17,7 @@ LOSSES = {"squared": losses.Squared(), "huber": losses.Huber(0.7),
 
 def values_and_slopes(loss, scores, targets):
     losses, slopes = np.empty(len(scores)), np.empty(scores.shape)
-    rffnet_losses.row_losses(loss.compiled, scores, targets, losses, slopes)
+    rffnet.row_losses(loss.compiled, scores, targets, losses, slopes)
     return losses, slopes
 
 

@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from rffkern._kernels import gbrff_rounds, lbfgs, packing
+from rffkern._kernels import gbrff, scoring, solvers
 
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-11}
 DTYPES = (np.float32, np.float64)
-TILE = packing.TILE_ROWS
+TILE = scoring.TILE_ROWS
 
 # Around the edges of a tile (128 rows) and of the rows whose sums are added together (2048), and none of these.
 SIZES = (1, 2, 3, 127, 128, 129, 300, 2047, 2048, 2049, 4500)
@@ -56,10 +56,10 @@ class PackedRows:
             self.weight[1] = tiled(np.ones(len(X)), dtype)[-1]
         else:
             self.weight = tiled(weight, dtype)
-        self.partial = np.zeros((padded_size(len(X), packing.STRIP_ROWS) // packing.STRIP_ROWS,
+        self.partial = np.zeros((padded_size(len(X), scoring.STRIP_ROWS) // scoring.STRIP_ROWS,
                                  max(64, self.n_features + 1)))
         self.scaled = np.zeros(self.n_features, dtype)
-        self.terms = np.zeros(gbrff_rounds.terms_size(n_components, self.n_features), dtype)
+        self.terms = np.zeros(gbrff.terms_size(n_components, self.n_features), dtype)
         self.circle = np.zeros((2, 32), dtype)
         self.h, self.cosine, self.sine = np.zeros((3, self.n_tiles, TILE), dtype)
         self.use_threads(1)
@@ -67,7 +67,7 @@ class PackedRows:
     def use_threads(self, n_threads):
         """Have the kernels use this many, however small the rows."""
         self.n_threads = n_threads
-        self.lanes = np.zeros((n_threads, self.n_features * packing.LANE_COUNT), self.dtype)
+        self.lanes = np.zeros((n_threads, self.n_features * scoring.LANE_COUNT), self.dtype)
 
 
 class ExponentialRows:
@@ -82,15 +82,15 @@ class ExponentialRows:
     def apply(self, learner):
         """Evaluate a weak learner; return the sums of w and of w y h."""
         rows = self.rows
-        bounded = self.largest_residual >= gbrff_rounds.LARGEST_RESIDUAL
-        return gbrff_rounds.apply_exponential(rows.tiles, self.raw_prediction, self.y, self.r, rows.weight, *learner,
-                                              bounded, rows.h, rows.terms, rows.partial, rows.n_threads)
+        bounded = self.largest_residual >= gbrff.LARGEST_RESIDUAL
+        return gbrff.apply_exponential(rows.tiles, self.raw_prediction, self.y, self.r, rows.weight, *learner,
+                                       bounded, rows.h, rows.terms, rows.partial, rows.n_threads)
 
     def boost(self, step):
         """Add step times the learner evaluated last."""
         rows = self.rows
-        loss, self.largest_residual = gbrff_rounds.boost_rows(self.raw_prediction, self.y, rows.weight, rows.h, step,
-                                                              self.r, rows.partial, rows.n_threads)
+        loss, self.largest_residual = gbrff.boost_rows(self.raw_prediction, self.y, rows.weight, rows.h, step,
+                                                       self.r, rows.partial, rows.n_threads)
         self.loss = loss / rows.total_weight
 
 
@@ -105,14 +105,14 @@ class SquaredRows:
     def apply(self, learner):
         """Evaluate a weak learner; return the sums of weight r h and of weight h^2."""
         rows = self.rows
-        return gbrff_rounds.apply_squared(rows.tiles, self.r, rows.weight, *learner, rows.h, rows.terms, rows.partial,
-                                          rows.n_threads)
+        return gbrff.apply_squared(rows.tiles, self.r, rows.weight, *learner, rows.h, rows.terms, rows.partial,
+                                   rows.n_threads)
 
     def boost(self, step):
         """Add step times the learner evaluated last."""
         rows = self.rows
-        self.loss = gbrff_rounds.shrink_rows(self.residual, rows.weight, rows.h, step, self.r, rows.partial,
-                                             rows.n_threads) / rows.total_weight
+        self.loss = gbrff.shrink_rows(self.residual, rows.weight, rows.h, step, self.r, rows.partial,
+                                      rows.n_threads) / rows.total_weight
 
 
 class Problem:
@@ -134,7 +134,7 @@ class Problem:
         self.omegas = rng.standard_normal((n_components, n_features)) * np.sqrt(2 / n_features)
         self.phases = rng.uniform(-np.pi, np.pi, n_components)
         self.posterior = rng.dirichlet(np.ones(n_components))
-        self.search = lbfgs.LBFGS(n_features, 10, 2e-9, 1e-5, 1e-6 if dtype is np.float32 else 1e-14)
+        self.search = solvers.LBFGS(n_features, 10, 2e-9, 1e-5, 1e-6 if dtype is np.float32 else 1e-14)
 
     def flat(self, values):
         """Values of the rows alone, without padding."""

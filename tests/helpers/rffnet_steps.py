@@ -5,12 +5,12 @@ import math
 import numpy as np
 import reference
 
-from rffkern._kernels import packing, rffnet, rffnet_losses
+from rffkern._kernels import rffnet, scoring
 
 from .packing import padded_size
 
-LOSSES = {"squared": rffnet_losses.Squared(), "huber": rffnet_losses.Huber(0.7), "pinball": rffnet_losses.Pinball(0.3),
-          "logistic": rffnet_losses.Logistic(), "softmax": rffnet_losses.Softmax()}
+LOSSES = {"squared": rffnet.Squared(), "huber": rffnet.Huber(0.7), "pinball": rffnet.Pinball(0.3),
+          "logistic": rffnet.Logistic(), "softmax": rffnet.Softmax()}
 
 TWINS = {
     "squared": lambda f, y: ((f - y) ** 2).sum(axis=1),
@@ -24,7 +24,7 @@ TWINS = {
 def values_and_slopes(name, scores, targets):
     """Losses of rows and their slopes along the scores, by the kernel."""
     losses, slopes = np.empty(len(scores)), np.empty(scores.shape)
-    rffnet_losses.row_losses(LOSSES[name], np.ascontiguousarray(scores), targets, losses, slopes)
+    rffnet.row_losses(LOSSES[name], np.ascontiguousarray(scores), targets, losses, slopes)
     return losses, slopes
 
 
@@ -61,14 +61,14 @@ class Steps:
 
     def _groups(self):
         group, n_features = rffnet.TERM_GROUP, self.X.shape[1]
-        groups = np.zeros((len(self.omegas) // group, padded_size(n_features, packing.TERM_MULTIPLES[0]), group),
+        groups = np.zeros((len(self.omegas) // group, padded_size(n_features, scoring.TERM_MULTIPLES[0]), group),
                           self.dtype)
         groups[:, :n_features] = self.omegas.reshape(-1, group, n_features).transpose(0, 2, 1)
         return groups
 
     def taken(self, ridge=1e-3, lasso=1e-3):
         """Coefficients and relevances after a pass over the rows."""
-        n_tiles = -(-self.batch_size // packing.TILE_ROWS)
+        n_tiles = -(-self.batch_size // scoring.TILE_ROWS)
         n_reals, n_doubles = rffnet.scratch_sizes(self.X.shape[1], len(self.omegas), self.n_outputs, self.batch_size)
         rffnet.train_rows(
             LOSSES[self.name], self.X, self.order, self.center, self.unit, self.targets, self.weight, self.omegas,

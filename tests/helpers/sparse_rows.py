@@ -6,7 +6,7 @@ from rffkern._data.scaling import no_scaling
 from rffkern._data.tiles import aligned, tiled
 from rffkern._data.weights import RowWeights
 from rffkern._sparse.ensemble import Shared
-from rffkern._sparse.kernel import GaussianKernel
+from rffkern._sparse.kernel import Kernel
 from rffkern._sparse.packed_rows import KernelRows
 from rffkern._sparse.weak_learner import Settings
 
@@ -24,13 +24,13 @@ def waves(rng, n, noise=0.1):
 
 def given_kernel():
     """The kernel of KERNEL."""
-    return GaussianKernel(np.array(KERNEL["lengthscales"]), KERNEL["amplitude"], KERNEL["bias"])
+    return Kernel(np.array(KERNEL["lengthscales"]), KERNEL["amplitude"], KERNEL["bias"])
 
 
 def make_settings(kernel, reg_lambda=0.02, learner_size=5, capacity=4, rule="max-res", n_candidates=60,
-                  subset_size=100):
+                  subset_size=100, n_together=1):
     """Settings of an ensemble."""
-    return Settings(kernel, reg_lambda, learner_size, capacity, rule, n_candidates, subset_size,
+    return Settings(kernel, reg_lambda, learner_size, n_together, capacity, rule, n_candidates, subset_size,
                     keeps_dictionary=learner_size == 1 and capacity > 1)
 
 
@@ -49,3 +49,8 @@ def make_shared(rows, settings, seed=0):
 def in_tiles(values):
     """Values of rows in tiles."""
     return tiled(values, DOUBLE)
+
+
+def in_outputs(values):
+    """Values (n_samples,) or (n_samples, n_outputs) of rows in tiles, output by output."""
+    return np.array([tiled(column, DOUBLE) for column in np.reshape(values, (len(values), -1)).T])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rffkern._kernels import term_scoring
+from rffkern._kernels import boosting
 from rffkern.table_layout import UNREACHED, TableLayout, pack_tables
 
 from .packing import padded_size
@@ -49,7 +49,7 @@ class Tables:
         tiles[: len(X)] = X
         tiles = np.ascontiguousarray(tiles.reshape(-1, width, self.n_features).transpose(0, 2, 1))
         out = np.full((len(X), self.n_outputs), start)
-        term_scoring.score_tables(**self.arguments(tiles, out, n_threads))
+        boosting.score_tables(**self.arguments(tiles, out, n_threads))
         return out
 
     def twin(self, X):
@@ -63,10 +63,10 @@ class Tables:
 
 def packed_arrays():
     """Arguments of `term_scoring.Tables`: three tables of depth 2 that read two coded columns."""
-    columns = np.zeros((2, term_scoring.CHUNK), np.int32)
+    columns = np.zeros((2, boosting.CHUNK), np.int32)
     columns[1] = 1
     return {"coded": np.array([0, 2], np.int32), "edge_starts": np.array([0, 1, 4]),
             "singles": np.arange(4, dtype=np.float32), "doubles": np.arange(4.0), "columns": columns,
-            "cuts": np.full((2, term_scoring.CHUNK), -128, np.int8), "steps": np.full_like(columns, 1, np.uint8),
-            "firsts": np.ones(term_scoring.CHUNK, np.uint8), "units": np.full(term_scoring.CHUNK, 2, np.int32),
+            "cuts": np.full((2, boosting.CHUNK), -128, np.int8), "steps": np.full_like(columns, 1, np.uint8),
+            "firsts": np.ones(boosting.CHUNK, np.uint8), "units": np.full(boosting.CHUNK, 2, np.int32),
             "starts": np.array([0, 4, 8, 12]), "values": np.ones((12, 1), np.float32)}

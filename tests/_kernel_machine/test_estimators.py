@@ -1,0 +1,146 @@
+"""Kernel machines on all rows: models, files, and real data."""
+
+import io
+
+import numpy as np
+import pytest
+import reference
+from helpers.sparse_rows import waves
+
+from rffkern import (
+    ColumnMap,
+    InvalidInputError,
+    KernelMachineClassifier,
+    KernelMachineRegressor,
+    RowBlocks,
+    load,
+    save,
+)
+
+GIVEN = {"lengthscales": [1.0, 2.0, 3.0], "reg_lambda": 0.3}
+
+
+@pytest.mark.parametrize("kernel", ["exponential", "gaussian"])
+def test_regression_is_the_dense_solution(rng, kernel):
+    X, y = waves(rng, 300)
+    weights = rng.uniform(0, 2, 300)
+    weights[:20] = 0
+    model = KernelMachineRegressor(kernel, **GIVEN, tol=1e-10, precision="double", standardize=False).fit(X, y, weights)
+    used = weights > 0
+    mean = np.average(y, weights=weights)
+    K = reference.kernel_of_shape(X, X[used], GIVEN["lengthscales"], shape=kernel)
+    expected = mean + K @ np.linalg.solve(K[used] + 0.3 * np.diag(1 / weights[used]), y[used] - mean)
+    np.testing.assert_allclose(model.predict(X), expected, atol=1e-6)
+    assert model.expansion_.n_terms == used.sum()
+    assert model.residual_ <= 1e-10
+
+
+def test_a_weight_of_two_is_a_row_twice(rng):
+    X, y = waves(rng, 200)
+    weights = 1 + np.arange(200) % 2
+    given = GIVEN | {"tol": 1e-10, "precision": "double", "standardize": False}
+    one = KernelMachineRegressor(**given).fit(X, y, weights)
+    two = KernelMachineRegressor(**given).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    np.testing.assert_allclose(one.predict(X), two.predict(X), atol=1e-7)
+
+
+def test_several_targets_are_those_of_each_alone(rng):
+    X, y = waves(rng, 200)
+    both = np.column_stack([y, -3 * y + X[:, 0]])
+    given = GIVEN | {"tol": 1e-9, "precision": "double"}
+    together = KernelMachineRegressor(**given, random_state=0).fit(X, both).predict(X)
+    for k in range(2):
+        alone = KernelMachineRegressor(**given, random_state=0).fit(X, both[:, k]).predict(X)
+        np.testing.assert_allclose(together[:, k], alone, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_probabilities_fit_rows_that_are_left_out(n_classes):
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, (9500, 2))
+    y = np.digitize(X[:, 0] + 0.5 * rng.standard_normal(9500), np.linspace(-0.5, 0.5, n_classes - 1))
+    model = KernelMachineClassifier(random_state=0).fit(X[:1500], y[:1500])
+    proba = model.predict_proba(X[1500:])
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    for k in range(n_classes):
+        sure = proba[:, k] > 0.7
+        if sure.sum() > 300:
+            assert (y[1500:][sure] == k).mean() == pytest.approx(proba[sure, k].mean(), abs=0.07)
+    shares = np.bincount(y[1500:], minlength=n_classes) / 8000
+    np.testing.assert_allclose(proba.mean(axis=0), shares, atol=0.05)
+
+
+def test_blocks_give_the_bits_of_arrays(rng):
+    X, y = waves(rng, 700)
+    blocks = RowBlocks([X[:100], X[100:650], X[650:]])
+    one, other = (KernelMachineClassifier(random_state=0).fit(rows, y > 0) for rows in (X, blocks))
+    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
+
+
+@pytest.mark.parametrize("cls", [KernelMachineClassifier, KernelMachineRegressor])
+def test_files_keep_what_is_known_of_the_kernel(rng, cls):
+    X, y = waves(rng, 200)
+    y = y > 0 if cls is KernelMachineClassifier else y
+    for given in ({}, {"lengthscales": (1.0, 2.0, 3.0), "kernel": "gaussian"}, {"lengthscales": np.ones(3)}):
+        model = cls(**given, random_state=0).fit(X, y)
+        file = io.BytesIO()
+        save(model, file)
+        file.seek(0)
+        loaded = load(file)
+        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+        np.testing.assert_array_equal(loaded.lengthscales_, model.lengthscales_)
+        assert loaded.reg_lambda_ == model.reg_lambda_
+        assert loaded.expansion_.shape == given.get("kernel", "exponential")
+
+
+def test_importances_name_the_columns_that_matter():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((800, 6))
+    y = np.sin(3 * X[:, 2]) + 0.1 * rng.standard_normal(800)
+    model = KernelMachineRegressor(random_state=0).fit(X, y)
+    assert model.feature_importances_.argmax() == 2
+    assert model.feature_importances_[2] > 0.8
+    assert model.feature_importances_.sum() == pytest.approx(1)
+
+
+def test_tables_with_words_and_gaps():
+    rng = np.random.default_rng(0)
+    words = rng.choice(["a", "b", "c"], 400)
+    x = np.where(rng.random(400) < 0.1, np.nan, rng.standard_normal(400))
+    y = (words == "a") | (np.nan_to_num(x) > 1)
+    table = {"word": words, "number": x}
+    for columns in (ColumnMap(("standard", "rank")), "auto"):
+        model = KernelMachineClassifier(columns=columns, random_state=0).fit(table, y)
+        assert model.score(table, y) > 0.95
+        assert model.feature_importances_.shape == (2,)
+
+
+def test_bad_parameters_are_refused():
+    X, y = np.eye(4), np.arange(4.0)
+    for given, message in [
+        ({"lengthscales": [1.0, 2.0]}, "lengthscales must be 'auto', a number or 4 numbers"),
+        ({"lengthscales": -1.0}, "lengthscales must be a finite number"),
+        ({"lengthscales": "wide"}, "lengthscales must be 'auto'"),
+        ({"lengthscales": [[1.0] * 4]}, "lengthscales must be 'auto'"),
+        ({"kernel": "cubic"}, "kernel must be one of 'exponential', 'gaussian', got 'cubic'"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            KernelMachineRegressor(**given).fit(X, y)
+
+
+def test_progress_is_told(rng, capsys):
+    X, y = waves(rng, 300)
+    KernelMachineRegressor(random_state=0, verbose=1).fit(X, y)
+    assert "nan" not in capsys.readouterr().err
+
+
+def test_real_data(real_data):
+    """Ahead of a support vector machine with its default parameters, which is not searched here either."""
+    X, y = real_data("phoneme")
+    order = np.random.default_rng(1).permutation(len(y))[:3000]
+    train, test = order[:2000], order[2000:]
+    model = KernelMachineClassifier(random_state=0).fit(X[train], y[train])
+    assert model.score(X[test], y[test]) > 0.86
+    proba = model.predict_proba(X[test])
+    log_loss = -np.log(proba[np.arange(len(test)), np.searchsorted(model.classes_, y[test])]).mean()
+    assert log_loss < 0.33

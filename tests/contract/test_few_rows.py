@@ -1,0 +1,58 @@
+"""One row after another: what a model accepts, refuses and answers does not depend on what it was asked before."""
+
+import pickle
+
+import numpy as np
+import pytest
+from helpers.families import NAMES, Frame, X, answers, fit
+
+from rffkern import ColumnMap, InvalidInputError
+from rffkern._estimator.registry import FAMILIES
+
+ROW = X[:1]
+GOOD = {"row": ROW, "rows": X[:5], "single": ROW.astype(np.float32), "list": ROW.tolist(), "order": X[:6:2],
+        "columns first": np.asfortranarray(X[:3]), "whole numbers": np.array([[1, 1900, 0, 2, 3, 4]]),
+        "other byte order": ROW.astype(">f8"), "far": ROW * 1e6, "far single": (ROW * 1e6).astype(np.float32),
+        "masked, none of it": np.ma.array(ROW, mask=False), "a kind of array": ROW.view(np.matrix), "many": X[:9]}
+BAD = {"nan": ROW * [1, 1, np.nan, 1, 1, 1], "inf": ROW * [np.inf, 1, 1, 1, 1, 1],
+       "single nan": np.float32([[0, 0, 0, 0, 0, np.nan]]), "too large": np.full((1, 6), 1e308),
+       "columns": ROW[:, :5], "one more": np.hstack([ROW, ROW[:, :1]]), "vector": ROW[0], "cube": ROW[None],
+       "none": X[:0], "complex": ROW.astype(complex), "text": np.array([["a"] * 6]), "objects": np.array([[None] * 6]),
+       "masked": np.ma.array(ROW, mask=[[True] + 5 * [False]])}
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+def test_answers_do_not_depend_on_those_before(name):
+    model = fit(FAMILIES[name].load())
+    fresh = pickle.dumps(model)
+    for dtype in (np.float64, np.float32):
+        answers(model, X[:2].astype(dtype))
+    for form, rows in GOOD.items():
+        expected = answers(pickle.loads(fresh), rows)
+        assert np.asarray(answers(model, rows)).tobytes() == np.asarray(expected).tobytes(), form
+    for form, rows in BAD.items():
+        with pytest.raises((InvalidInputError, TypeError)) as cold:
+            answers(pickle.loads(fresh), rows)
+        with pytest.raises((InvalidInputError, TypeError)) as warm:
+            answers(model, rows)
+        assert str(warm.value) == str(cold.value), form
+
+
+@pytest.mark.parametrize("name", ["gbrff2", "fourier_boosting"])
+def test_names_are_looked_at(name):
+    model = fit(FAMILIES[name].load(), Frame(X, NAMES))
+    before = answers(model, Frame(ROW, NAMES))
+    assert answers(model, ROW).tobytes() == before.tobytes()
+    with pytest.raises(InvalidInputError, match="feature names"):
+        answers(model, Frame(ROW, NAMES[::-1]))
+
+
+def test_columns_that_are_mapped_stay_so():
+    cls = FAMILIES["gbrff2"].load()
+    model = fit(cls, columns=ColumnMap(("standard",)), n_estimators=5)
+    mapped = answers(model, X[:2])
+    refitted = model.set_params(columns=None).fit(X, np.where(X[:, 0] > 0, "up", "down"))
+    answers(refitted, X[:2])
+    again = fit(cls, columns=ColumnMap(("standard",)), n_estimators=5)
+    assert answers(again, X[:2]).tobytes() == mapped.tobytes()

@@ -1,0 +1,236 @@
+"""Boosted models on a cluster of Dask: two worker processes on this machine."""
+
+import inspect
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+from helpers.partitions import LocalPartitions, cut
+
+import rffkern
+from rffkern import GBRFF1Classifier, GBRFF2Classifier, GBRFFRegressor, InvalidInputError, NotFittedError
+from rffkern._gbrff.partitioned_fit import fit_partitions
+
+distributed = pytest.importorskip("distributed")
+pytest.importorskip("dask")
+import dask.array as da  # noqa: E402
+
+from rffkern import dask as on_dask  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("default")  # those of the cluster are its own
+
+N_ROWS, EDGES = 1200, [0, 300, 301, 800, 1200]
+CHUNKS = tuple(np.diff(EDGES).tolist())
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None,
+               "local_directory": str(tmp_path_factory.mktemp("workers"))}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture
+def table(rng):
+    X = rng.standard_normal((N_ROWS, 3))
+    return X, np.where(np.sin(2 * X[:, 0]) + X[:, 1] > 0, "yes", "no")
+
+
+def on_cluster(X, y, weights=None):
+    found = [da.from_array(X, chunks=(CHUNKS, X.shape[1])), da.from_array(y, chunks=CHUNKS)]
+    return found if weights is None else [*found, da.from_array(weights, chunks=CHUNKS)]
+
+
+def same(one, other):
+    return all(np.array_equal(getattr(one.expansion_, name), getattr(other.expansion_, name))
+               for name in ("omegas", "phases", "amplitudes", "intercept"))
+
+
+def fitted_here(model, *columns):
+    fit_partitions(model, LocalPartitions(cut(EDGES, *columns), has_labels=model._has_labels), {}, None)
+    return model
+
+
+@pytest.mark.parametrize(("on", "here", "params"), [
+    ("DaskGBRFF1Classifier", "GBRFF1Classifier", {"max_samples": 256}),
+    ("DaskGBRFF2Classifier", "GBRFF2Classifier", {"max_samples": 256, "class_weight": "balanced"}),
+    ("DaskGBRFFClassifier", "GBRFFClassifier", {}),
+    ("DaskGBRFFRegressor", "GBRFFRegressor", {"landmarks": "random"}),
+])
+def test_bits_are_those_of_the_partitions_here(client, rng, table, on, here, params):
+    X, y = table
+    y = X[:, 0] * X[:, 1] if here == "GBRFFRegressor" else y
+    weights = rng.uniform(0, 2, N_ROWS)
+    model = getattr(on_dask, on)(4, random_state=0, client=client, **params).fit(*on_cluster(X, y, weights))
+    assert type(model.to_local()) is getattr(rffkern, here)
+    assert same(model.to_local(), fitted_here(getattr(rffkern, here)(4, random_state=0, **params), X, y, weights))
+
+
+def test_a_worker_that_dies_changes_no_bit(client, table):
+    """Killed in the middle of the fit; the scheduler opens its partitions anew, from arrays that it can make again."""
+    X, y = table
+    killed = []
+
+    def kill(info):
+        if info.n_rounds == 3:
+            pids = client.run(os.getpid)
+            killed.append(pids[max(pids)])
+            os.kill(killed[0], signal.SIGKILL)
+
+    model = on_dask.DaskGBRFF2Classifier(8, random_state=0, max_samples=256, client=client)
+    model.fit(*on_cluster(X, y), callback=kill)
+    assert len(killed) == 1
+    assert same(model.to_local(), fitted_here(GBRFF2Classifier(8, random_state=0, max_samples=256), X, y))
+
+
+def test_scoring_waits_and_stays_in_partitions(client, table):
+    X, y = table
+    dX, dy = on_cluster(X, y)
+    model = on_dask.DaskGBRFF2Classifier(4, random_state=0, client=client).fit(dX, dy)
+    local = model.to_local()
+    for name in ("predict", "predict_proba", "decision_function"):
+        lazy = getattr(model, name)(dX)
+        expected = getattr(local, name)(X)
+        assert lazy.chunks[0] == CHUNKS
+        assert lazy.dtype == expected.dtype
+        np.testing.assert_array_equal(lazy.compute(), expected)
+        np.testing.assert_array_equal(getattr(on_dask, name)(local, dX[dX[:, 0] > 0]).compute(),
+                                      expected[X[:, 0] > 0])  # lengths unknown
+    assert on_dask.predict(local, dX.rechunk((300, 2))).compute().tolist() == local.predict(X).tolist()
+
+
+def test_any_model_scores_partitions(client, rng, table):
+    X, y = table
+    dX, _ = on_cluster(X, y)
+    targets = np.stack([X[:, 0], X[:, 1] ** 2], axis=1)
+    for model in (rffkern.FourierBoostingClassifier(5, random_state=0).fit(X, y),
+                  GBRFFRegressor(3, random_state=0).fit(X, targets),
+                  GBRFF1Classifier(3, columns=rffkern.ColumnMap(("rank",)), random_state=0).fit(X, y)):
+        np.testing.assert_array_equal(on_dask.predict(model, dX).compute(), model.predict(X))
+
+
+def test_data_frames(client, table):
+    pandas = pytest.importorskip("pandas")
+    frames = pytest.importorskip("dask.dataframe")
+    X, y = table
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"]).assign(y=y)
+    dframe = frames.from_pandas(frame, npartitions=3)
+    model = on_dask.DaskGBRFF2Classifier(4, random_state=0, client=client)
+    model.fit(dframe[["a", "b", "c"]], dframe["y"])
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    predicted = model.predict(dframe[["a", "b", "c"]])
+    proba = model.predict_proba(dframe[["a", "b", "c"]]).compute()
+    expected = model.to_local().predict(frame[["a", "b", "c"]])
+    assert isinstance(predicted.compute(), pandas.Series)
+    assert predicted.compute().tolist() == expected.tolist()
+    assert proba.columns.tolist() == ["no", "yes"]
+    assert proba.index.equals(frame.index)
+    empty = dframe[dframe["a"] > 100]
+    assert len(model.predict(empty[["a", "b", "c"]]).compute()) == 0
+    with pytest.raises(InvalidInputError, match="X of partition 0: The feature names"):
+        model.fit(dframe[["a", "b", "c"]], dframe["y"], eval_set=(dframe[["c", "b", "a"]], dframe["y"]))
+
+
+def test_rows_held_out_stop_early(client, rng, table):
+    """Held-out labels that follow from nothing: soon each round makes their loss larger."""
+    X, y = table
+    dX, dy = on_cluster(X, np.concatenate([y[:800], rng.permutation(y[800:])]))
+    model = on_dask.DaskGBRFF2Classifier(30, random_state=0, early_stopping_rounds=2, client=client)
+    model.fit(dX[:800], dy[:800], eval_set={"fresh": (dX[800:], dy[800:])})
+    assert list(model.eval_losses_) == ["fresh"]
+    assert model.n_estimators_ == model.eval_loss_.argmin() < 30
+
+
+def test_bad_partitions_are_named_and_nothing_is_left(client, table):
+    X, y = table
+    X = X.copy()
+    X[500, 1] = np.nan
+    model = on_dask.DaskGBRFF2Classifier(3, client=client)
+    with pytest.raises(InvalidInputError, match=r"X of partition 2 must be finite .* got NaN at row 199, column 1"):
+        model.fit(*on_cluster(X, y))
+    with pytest.raises(NotFittedError):
+        model.to_local()
+    assert not client.futures
+
+
+def test_an_interrupt_leaves_no_tasks(client, table):
+    def interrupt(info):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        on_dask.DaskGBRFF2Classifier(50, client=client).fit(*on_cluster(*table), callback=interrupt)
+    assert not client.futures
+    for _ in range(100):
+        left = client.run_on_scheduler(lambda dask_scheduler: [str(key) for key in dask_scheduler.tasks])
+        if not left:
+            break
+        time.sleep(0.05)
+    assert left == []
+
+
+def test_what_is_not_of_dask_is_refused(client, table):
+    X, y = table
+    dX, dy = on_cluster(X, y)
+    model = on_dask.DaskGBRFF2Classifier(3, client=client)
+    with pytest.raises(InvalidInputError, match="X must be a Dask array, data frame or series, got ndarray"):
+        model.fit(X, dy)
+    with pytest.raises(InvalidInputError, match=r"y must have as many partitions as X \(4\), got 1"):
+        model.fit(dX, dy.rechunk(-1))
+    with pytest.raises(InvalidInputError, match="eval_set must be a tuple"):
+        model.fit(dX, dy, eval_set=[3])
+    with pytest.raises(InvalidInputError, match=r"client must be a dask\.distributed\.Client or None, got int"):
+        on_dask.DaskGBRFF2Classifier(3, client=3).fit(dX, dy)
+    with pytest.raises(InvalidInputError, match="max_samples"):
+        on_dask.DaskGBRFF2Classifier(3, client=client, max_samples=0).fit(dX, dy)
+    with pytest.raises(InvalidInputError, match="X must be a Dask array or data frame, got ndarray"):
+        on_dask.predict(rffkern.GBRFF2Classifier(2).fit(X, y), X)
+    with pytest.raises(InvalidInputError, match="got 1D"):
+        on_dask.predict(rffkern.GBRFF2Classifier(2).fit(X, y), dX[:, 0])
+    with pytest.raises(NotFittedError):
+        model.predict(dX)
+
+
+@pytest.mark.parametrize("name", ["FourierBoostingClassifier", "FourierBoostingRegressor", "RFFNetClassifier",
+                                  "RFFNetRegressor", "SparseKernelClassifier", "SparseKernelRegressor",
+                                  "PBRFFClassifier"])
+def test_a_family_that_is_not_there_says_what_to_do(name):
+    with pytest.raises(ImportError, match=f"no Dask{name}: .* Train {name} on a sample of the rows"):
+        getattr(on_dask, f"Dask{name}")
+    assert hasattr(rffkern, name)
+
+
+def test_what_is_no_name_is_no_attribute():
+    assert not hasattr(on_dask, "DaskGBRFF3Classifier")
+
+
+def test_trained_on_a_sample_and_scored_by_partition(client, table):
+    """The recipe of docs/dask.md for families that are trained in one process."""
+    import dask
+
+    dX, dy = on_cluster(*table)
+    chosen = np.sort(np.random.default_rng(0).choice(len(dX), 500, replace=False))
+    model = rffkern.FourierBoostingClassifier(20, random_state=0).fit(*dask.compute(dX[chosen], dy[chosen]))
+    scores = on_dask.predict_proba(model, dX)
+    assert scores.chunks[0] == CHUNKS
+    assert (scores.compute().argmax(axis=1) == (table[1] == "yes")).mean() > 0.85
+
+
+@pytest.mark.parametrize("name", [name for name in on_dask.__all__ if name.startswith("Dask")])
+def test_help_names_the_ordinary_model(name):
+    family = name.removeprefix("Dask")
+    assert inspect.getdoc(getattr(on_dask, name)).startswith(f"`{family}`, trained on Dask collections.\n\nParameters")
+
+
+def test_parameters_are_those_of_the_ordinary_model(client):
+    model = on_dask.DaskGBRFF2Classifier(7, gamma=0.5, client=client)
+    assert model.get_params() == GBRFF2Classifier(7, gamma=0.5).get_params() | {"client": client}
+    assert model.set_params(gamma=1.0, client=None).get_params()["gamma"] == 1.0
+    assert type(model)(**model.get_params()).gamma == 1.0
+    assert repr(model) == "DaskGBRFF2Classifier(n_estimators=7, gamma=1.0)"
+    with pytest.raises(InvalidInputError, match="Invalid parameter 'gama'"):
+        model.set_params(gama=1.0)
+    with pytest.raises(TypeError, match="gama"):
+        on_dask.DaskGBRFF2Classifier(gama=1.0)
