@@ -31,7 +31,7 @@ from gbrff import bench as gbrff_bench
 from gbrff.contenders import CONTENDERS
 from pbrff import bench as pbrff_bench
 from rffnet import bench as rffnet_bench
-from sparse import bench as sparse_bench
+from sparse_machines import bench as sparse_bench
 
 COMMANDS = {**gbrff_bench.COMMANDS, **pbrff_bench.COMMANDS, **sparse_bench.COMMANDS, **rffnet_bench.COMMANDS,
             **columns_bench.COMMANDS}

@@ -55,12 +55,7 @@ def other_text(rng, content):
 def other_value(rng, content):
     """A number or word of the header replaced by one that is near it, or by another of the header."""
     members = files._members(content)
-    header = json.loads(members[0][1][members[0][1].index(b"\n") + 1 :])
-    places = [(header, key) for key in header]
-    for node, key in places:
-        inner = node[key]
-        if isinstance(inner, dict | list):
-            places += [(inner, k) for k in (inner if isinstance(inner, dict) else range(len(inner)))]
+    header, places = files.places_of_header(members)
     node, key = places[rng.integers(len(places))]
     value = node[key]
     if isinstance(value, int | float) and not isinstance(value, bool) and rng.random() < 0.7:
@@ -162,6 +157,8 @@ def originals(folder):
     models = [
         rffkern.FourierExpansion([[1.0, 2.0]], [0.5], [[1.0, -1.0]], [0.0, 1.0], [0.0, 0.0]),
         rffkern.KernelExpansion([[1.0, 2.0], [0.0, 1.0]], [[1.0], [2.0]], [0.0], [1.0, 0.0]),
+        rffkern.KernelExpansion([[1.0, 2.0], [0.0, 1.0]], [[1.0], [2.0]], [0.0], [1.0, 0.0], [1.0]),
+        rffkern.SparseKernelClassifier(3, loss="logistic", random_state=0).fit(X, labels),
         rffkern.TermExpansion(
             [[1.0]], [0.0], [[0.0]], [1.0], [0.0], [[0.5]], [[0, 0], [0, 0]],
             [[0.5, 0.7], [0.1, rffkern.table_layout.UNREACHED]], [[2.0], [3.0], [4.0], [5.0], [6.0]]),

@@ -29,6 +29,8 @@ CASES = {  # two rounds, epochs or landmarks
     "RFFNet": ("RFFNetClassifier", {"max_epochs": 2}),
     "RFFNet, one restart": ("RFFNetClassifier", {"max_epochs": 2, "n_restarts": 1}),
     "RFFNet regression": ("RFFNetRegressor", {"max_epochs": 2}),
+    "kernel machine": ("KernelMachineClassifier", {}),
+    "kernel machine, regression": ("KernelMachineRegressor", {}),
     "sparse, kernel given": ("SparseKernelClassifier", {"n_estimators": 2, **GIVEN}),
     "sparse, kernel learned": ("SparseKernelClassifier", {"n_estimators": 2}),
     "sparse regression, kernel given": ("SparseKernelRegressor", {"n_estimators": 2, **GIVEN}),

@@ -27,8 +27,9 @@ import rffkern
 from rffkern._kernels import simd
 
 CLASSIFIERS = ["GBRFF2Classifier", "GBRFF1Classifier", "GBRFFClassifier", "PBRFFClassifier", "RFFNetClassifier",
-               "SparseKernelClassifier", "FourierBoostingClassifier"]
-REGRESSORS = ["GBRFFRegressor", "RFFNetRegressor", "SparseKernelRegressor", "FourierBoostingRegressor"]
+               "SparseKernelClassifier", "FourierBoostingClassifier", "KernelMachineClassifier"]
+REGRESSORS = ["GBRFFRegressor", "RFFNetRegressor", "SparseKernelRegressor", "FourierBoostingRegressor",
+              "KernelMachineRegressor"]
 CLASS_SETS = ["pima", "wdbc", "phoneme", "german"]
 REAL_SETS = ["concrete", "energy", "kin8nm", "cpu_small"]
 N_ROWS = 1000  # of each set, half of them held out

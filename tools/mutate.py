@@ -35,6 +35,8 @@ from typing import NamedTuple
 
 from mutation.mutants import Mutant, mutants_of
 
+from rffkern._kernels.simd import OWN_THREADS
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "rffkern"
 MAX_MEMORY = 8 << 30
@@ -47,7 +49,7 @@ CYTHON = ["-3", "-Xlanguage_level=3", "-Xboundscheck=False", "-Xinitializedcheck
           "-Xcdivision=True", "-Xembedsignature=True", "-Xfreethreading_compatible=True",
           "--shared=rffkern._kernels._shared"]
 C = ["-O1", "-std=gnu11", "-fPIC", "-shared", "-fopenmp", "-fvisibility=hidden", "-fno-math-errno",
-     "-fno-trapping-math", "-w", "-DVM_HAVE_LEVELS"]
+     "-fno-trapping-math", "-w", "-DVM_HAVE_LEVELS", *(["-DRFF_OWN_TEAM"] if OWN_THREADS else [])]
 
 
 def limit_resources(cpu_seconds):
@@ -95,13 +97,24 @@ WINGS = ("_gbrff", "_pbrff", "_rffnet", "_sparse")
 TOP_TESTS = ["tests/test_expansion.py", "tests/test_kernel_expansion.py", "tests/test_serialize.py"]
 
 
+def module_of(name):
+    """The compiled module that a typed source is part of: what includes it, or its own."""
+    path = pathlib.PurePosixPath(name)
+    including = [other.stem for other in (SOURCES / path.parent).glob("*.pyx")
+                 if f'include "{path.name}"' in other.read_text(encoding="utf-8")]
+    return including[0] if including else path.stem
+
+
 def wings(path):
     """The families to whose folders a file belongs, or that call a kernel."""
-    call = re.compile(rf"(?<!np\.)\b{path.stem}\b")
+    calls = None
+    if path.suffix == ".pyx":
+        names = re.findall(r"^(?:def|cdef class) (\w+)", (SOURCES / path).read_text(encoding="utf-8"), re.MULTILINE)
+        module = module_of(path)
+        calls = re.compile(rf"(?:\b{module}\.|_kernels\.{module} import .*)\b(?:{'|'.join(names)})\b")
     for wing in WINGS:
-        calls = path.suffix == ".pyx" and any(
-            call.search(caller.read_text(encoding="utf-8")) for caller in (SOURCES / wing).glob("*.py"))
-        if calls or path.parent.name == wing:
+        if path.parent.name == wing or (calls and any(
+                calls.search(caller.read_text(encoding="utf-8")) for caller in (SOURCES / wing).glob("*.py"))):
             yield wing
 
 
@@ -140,17 +153,18 @@ class Workshop:
         shutil.copytree(SOURCES / "_kernels", work)
         (work.parent / "__init__.py").touch()
         (work / target.name).write_bytes(content)
-        module = self.package / "_kernels" / (target.stem + sysconfig.get_config_var("EXT_SUFFIX"))
+        stem = module_of(name)
+        module = self.package / "_kernels" / (stem + sysconfig.get_config_var("EXT_SUFFIX"))
         include = sysconfig.get_paths()["include"]
-        commands = ([sys.executable, "-P", "-m", "cython", *CYTHON, f"rffkern/_kernels/{target.name}"],
-                    [os.environ.get("CC", "cc"), *C, f"-I{include}", f"-I{work}", str(work / f"{target.stem}.c"),
-                     "-o", str(module), "-lm"])
+        commands = ([sys.executable, "-P", "-m", "cython", *CYTHON, f"rffkern/_kernels/{stem}.pyx"],
+                    [os.environ.get("CC", "cc"), *C, f"-I{include}", f"-I{work}", str(work / f"{stem}.c"),
+                     *([str(work / "gomp.c")] if OWN_THREADS else []), "-o", str(module), "-lm"])
         return all(subprocess.run(command, cwd=self.folder / "kernels", capture_output=True, check=False)
                    .returncode == 0 for command in commands)
 
     def restore(self, name, installed):
         if name.endswith(".pyx"):
-            module = pathlib.Path("_kernels", pathlib.Path(name).stem + sysconfig.get_config_var("EXT_SUFFIX"))
+            module = pathlib.Path("_kernels", module_of(name) + sysconfig.get_config_var("EXT_SUFFIX"))
             shutil.copy2(installed / module, self.package / module)
         else:
             shutil.copy2(installed / name, self.package / name)
@@ -160,7 +174,7 @@ class Workshop:
         # No plugins, whose loading takes longer than most files of tests.
         environment = {"RFFKERN_EXAMPLES": "10", "RFFKERN_DAMAGED": "200", **os.environ,
                        "PYTHONDONTWRITEBYTECODE": "1" if limit else "", "PYTHONPATH": str(self.folder),
-                       "OMP_WAIT_POLICY": "passive", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+                       "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         # -P: the sources in the working directory have no compiled modules.
         command = [sys.executable, "-P", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
         with tempfile.TemporaryFile() as output:

@@ -29,7 +29,7 @@ import time
 import common.one_thread  # noqa: F401  (before numpy)
 from gbrff import protocols as gbrff_protocols
 from rffnet import protocols as rffnet_protocols
-from sparse import protocols as sparse_protocols
+from sparse_machines import protocols as sparse_protocols
 
 TIMED = {**sparse_protocols.COMMANDS, **rffnet_protocols.COMMANDS}
 COMMANDS = {**gbrff_protocols.COMMANDS, **TIMED}

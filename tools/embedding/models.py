@@ -11,6 +11,7 @@ from rffkern import (
     GBRFF2Classifier,
     GBRFFRegressor,
     KernelExpansion,
+    SparseKernelClassifier,
     TermExpansion,
     load,
     save,
@@ -49,7 +50,9 @@ def _functions(rng):
         yield f"cosines_{name}", FourierExpansion(omegas, phases, amplitudes, intercept, center)
         used = omegas * (rng.random(omegas.shape) < 0.3)
         yield f"cosines_sparse_{name}", FourierExpansion(used, phases, amplitudes, intercept, center)
-        yield f"kernels_{name}", KernelExpansion(omegas, amplitudes, intercept, rng.uniform(0.1, 0.5, n_features))
+        lengths = rng.uniform(0.1, 0.5, n_features)
+        yield f"kernels_{name}", KernelExpansion(omegas, amplitudes, intercept, lengths)
+        yield f"rough_kernels_{name}", KernelExpansion(omegas, amplitudes, intercept, lengths, [1.0])
         for unit in (1.0, 1e40):
             depth, n_tables = 5, 41
             columns = rng.integers(0, n_features, (n_tables, depth)).astype(float)
@@ -94,6 +97,9 @@ def _mapped(rng):
         "column_map": ColumnMap(("raw", "standard", "bounded", "rank", "bins"), n_bins=140).fit(X),
         "gbrff2_mapped": GBRFF2Classifier(20, columns=forms, random_state=0).fit(X, y),
         "gbrff_mapped": GBRFFRegressor(20, columns=forms, random_state=0).fit(X, y.astype(float)),
+        "logistic_kernels": SparseKernelClassifier(
+            5, loss="logistic", kernel={"lengthscales": 2.0, "shape": "exponential"}, reg_lambda=0.1,
+            random_state=0).fit(np.nan_to_num(X), y),
         "boosting_mapped": FourierBoostingClassifier(30, n_members=2, random_state=0).fit(X, y),
     }
 

@@ -17,7 +17,7 @@ class Arguments:
     def __init__(self, n_samples, n_features, dtype):
         from rffkern._data.scaling import no_scaling
         from rffkern._data.tiles import TILE, pack, tiled
-        from rffkern._kernels import packing
+        from rffkern._kernels import scoring
 
         X = np.random.default_rng(0).standard_normal((n_samples, n_features), dtype=np.float32)
         y = np.where(X[:, 0] > 0, 1.0, -1.0)
@@ -25,8 +25,8 @@ class Arguments:
         self.tiles, _ = pack(X, no_scaling(n_features), self.dtype, 1)
         self.residual = tiled(math.log2(math.e) * y * np.exp(-INTERCEPT * y), self.dtype)
         self.weight = tiled(np.ones(n_samples), self.dtype)[[0, -1]]  # of a full tile and of the last one
-        self.n_strips = -(-n_samples // packing.STRIP_ROWS)
-        self.lane_count, self.tile_size = packing.LANE_COUNT, TILE
+        self.n_strips = -(-n_samples // scoring.STRIP_ROWS)
+        self.lane_count, self.tile_size = scoring.LANE_COUNT, TILE
 
     def lanes(self, n_sums):
         from rffkern._data.tiles import aligned
@@ -38,14 +38,14 @@ class Arguments:
 
 def omega_evaluation(n_features, dtype, n_samples, repetitions):
     """One evaluation of GBRFF2's objective and gradient, against reading the packed rows once."""
-    from rffkern._kernels import gbrff_omega
+    from rffkern._kernels import gbrff
 
     rows = Arguments(n_samples, n_features, dtype)
     omega, gradient = np.full(n_features, 0.1), np.empty(n_features)
     scaled, lanes = np.zeros(n_features, rows.dtype), rows.lanes(n_features)
     partial = np.zeros((rows.n_strips, -(-max(64, n_features + 1) // 8) * 8))
     seconds = cpu_seconds({
-        "evaluation": lambda: gbrff_omega.omega_objective(
+        "evaluation": lambda: gbrff.omega_objective(
             rows.tiles, rows.residual, rows.weight, omega, 0.3, 0.0, float(n_samples), gradient, scaled, lanes,
             partial, 1),
         "reading": rows.tiles.reshape(-1).view(np.int64).sum,  # the fastest way to read all of it
@@ -66,13 +66,13 @@ def omega_evaluations(sizes, repetitions):
 def landmark_evaluation(n_features, n_samples, repetitions, n_components=10):
     """One evaluation of a landmark's loss and gradient, whose cost does not depend on the number of columns."""
     from rffkern._data.tiles import aligned
-    from rffkern._kernels import gbrff_landmark, packing
+    from rffkern._kernels import gbrff, scoring
 
     rows = Arguments(n_samples, n_features, np.float32)
     omegas = np.random.default_rng(1).standard_normal((n_components, n_features)) / math.sqrt(n_features)
-    n_terms = -(-n_components // packing.TERM_MULTIPLES[0]) * packing.TERM_MULTIPLES[0]
+    n_terms = -(-n_components // scoring.TERM_MULTIPLES[0]) * scoring.TERM_MULTIPLES[0]
     waves = aligned((len(rows.tiles), 2 * n_components, rows.tile_size), rows.dtype)
-    gbrff_landmark.make_waves(rows.tiles, omegas, waves, np.zeros((n_terms, n_features), rows.dtype), 1)
+    gbrff.make_waves(rows.tiles, omegas, waves, np.zeros((n_terms, n_features), rows.dtype), 1)
     over_phases = n_components <= n_features
     phases = np.zeros(-(-n_components // rows.lane_count) * rows.lane_count)
     basis = np.zeros((0 if over_phases else n_features, phases.size))
@@ -82,7 +82,7 @@ def landmark_evaluation(n_features, n_samples, repetitions, n_components=10):
     gradient, direction = np.empty(x.size), np.zeros(2 * n_components, rows.dtype)
     lanes, partial = rows.lanes(2 * n_components), np.zeros((rows.n_strips, 1 + 2 * n_components))
     is_squared = False
-    seconds = cpu_seconds({"evaluation": lambda: gbrff_landmark.landmark_objective(
+    seconds = cpu_seconds({"evaluation": lambda: gbrff.landmark_objective(
         is_squared, waves, rows.residual, rows.weight, basis, x, float(n_samples), gradient, phases, direction, lanes,
         partial, 1)}, repetitions)
     print(f"{seconds['evaluation'] / n_samples * 1e9:.2f} ns per row")

@@ -19,7 +19,8 @@ ACCEPTED, UNSUPPORTED = 0, 10
 # Parameters that the reader in C looks at, as arrays depend on them; `columns` of all families.
 READ = {"gbrff": ("n_components",), "gbrff1": ("n_components",), "gbrff_regressor": ("n_components",),
         "pbrff": ("n_components", "n_landmarks"), "pbrff_transformer": ("n_components", "n_landmarks"),
-        "sparse_kernel": ("n_estimators", "learner_size"), "sparse_kernel_regressor": ("n_estimators", "learner_size"),
+        "sparse_kernel": ("n_estimators", "learner_size", "loss"),
+        "sparse_kernel_regressor": ("n_estimators", "learner_size"),
         "fourier_boosting_regressor": ("loss", "quantile")}
 
 

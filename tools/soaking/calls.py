@@ -1,5 +1,7 @@
 """Every public call over the worst tables: in time, in finite numbers, or refused with an error of the package."""
 
+import copy
+import functools
 import time
 import warnings
 
@@ -137,6 +139,7 @@ EXPANSION_CALLS = {
     "score": lambda expansion, X: expansion.score(X),
     "staged_score": lambda expansion, X: list(expansion.staged_score(_checked(X), 1)),
     "score_checked": lambda expansion, X: expansion.score_checked(_checked(X)),
+    "score_plain": lambda expansion, X: repr(expansion.score_plain(_checked(X)[:1])),
     "score_tiles": lambda expansion, X: expansion.score_tiles(_checked(X)[:, :, None], len(X)),
     "in_precisions": lambda expansion, X: len(expansion.in_precisions(_checked(X))),
     "fits_single": lambda expansion, X: expansion.fits_single(),
@@ -205,8 +208,9 @@ def _calls(model, X, y, folder):
         yield "c_model", lambda: str(rffkern.c_model(model))
     for to in ("c", "js", "numpy", "onnx", "sql"):
         yield f"export {to}", lambda to=to: rffkern.export(model, folder / "exported", to=to)
+    column_map = functools.cache(lambda: ColumnMap(NUMERIC_FORMS).fit(X, y))  # once, which is long enough
     for name in public(ColumnMap):
-        yield f"map {name}", lambda name=name: MAP_CALLS[name](ColumnMap(NUMERIC_FORMS).fit(X, y), X, y)
+        yield f"map {name}", lambda name=name: MAP_CALLS[name](copy.deepcopy(column_map()), X, y)
     for name, given in {"blocks": RowBlocks([X[:1], X[1:]]), "one block": RowBlocks([X])}.items():
         for call in public(RowBlocks):
             yield f"{name} {call}", lambda call=call, given=given: BLOCK_CALLS[call](given)
@@ -236,7 +240,9 @@ def _expansions(X):
     for scale in (1.0, 1e-300, 1e200):
         yield lambda scale=scale: FourierExpansion(
             rows * scale, np.zeros(len(rows)), np.ones((len(rows), 1)), [0.0], np.zeros(d))
-        yield lambda scale=scale: KernelExpansion(rows, np.ones((len(rows), 1)), [0.0], np.full(d, scale))
+        for exponent in (1.0, 2.0):
+            yield lambda scale=scale, exponent=exponent: KernelExpansion(
+                rows, np.ones((len(rows), 1)), [0.0], np.full(d, scale), [exponent])
         yield lambda scale=scale: TermExpansion(
             rows * scale, np.zeros(len(rows)), np.ones((len(rows), 1)), [0.0], np.zeros(d), np.full((d, 1), scale),
             table_columns=np.arange(len(rows))[:, None] % max(d, 1),

@@ -1,5 +1,7 @@
 /* Faults that the sanitizers must report, and work like that of the kernels in which they must find none. */
 
+#include "team.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -30,8 +32,11 @@ int overflow(int n)
 int race(int n)
 {
     volatile long total = 0;
-    #pragma omp parallel for schedule(dynamic) num_threads(2)
-    for (int i = 0; i < n; i++) { total += i; usleep(200); }
+    int i = 0;
+    use_team(&team_of_process);
+    #pragma omp parallel num_threads(2)
+    #pragma omp for nowait firstprivate(i) lastprivate(i) schedule(dynamic)
+    for (int row = 0; row < n; row++) { i = row; total += i; usleep(200); }
     return total < 0;
 }
 
@@ -39,13 +44,14 @@ int partial_sums(int n)
 {
     volatile long *partial = calloc(n, sizeof *partial);
     long total = 0;
-    for (int pass = 0; pass < 3; pass++) {
-        #pragma omp parallel for schedule(dynamic) num_threads(2)
-        for (int i = 0; i < n; i++) { partial[i] += i; usleep(200); }
-        #pragma omp parallel for schedule(static) num_threads(2)
-        for (int i = 0; i < n; i++) partial[i] += pass;
+    int i = 0;
+    use_team(&team_of_process);
+    for (int pass = 0; pass < 6; pass++) {
+        #pragma omp parallel num_threads(2)
+        #pragma omp for nowait firstprivate(i) lastprivate(i) schedule(dynamic)
+        for (int row = 0; row < n; row++) { i = row; partial[i] += i; if (pass % 2) usleep(200); }
     }
-    for (int i = 0; i < n; i++) total += partial[i];
+    for (int row = 0; row < n; row++) total += partial[row];
     free((void *)partial);
-    return total != 3L * n * (n - 1) / 2 + 3L * n;
+    return total != 3L * n * (n - 1) || i != n - 1;
 }

@@ -2,8 +2,7 @@
 
 A first build takes some four minutes of CPU; pip, meson-python, Cython and ninja must be there.  Before the first case
 counts, the sanitizer must report the faults of planted.c and nothing else, and the fault of a kernel of the package
-that is compiled again with a line changed.  ThreadSanitizer does not understand GNU OpenMP: gomp_pthreads.c takes its
-place.
+that is compiled again with a line changed.  ThreadSanitizer understands the threads of team.c, but not GNU OpenMP.
 """
 
 import functools
@@ -24,7 +23,7 @@ SECONDS = 600
 FOUND = 66  # exit code where a sanitizer has found something
 CHECKS = {"address": "address,undefined", "thread": "thread"}
 PLANTED = {"address": ["out_of_bounds", "used_after_free", "overflow"], "thread": ["race"]}
-KERNEL = "gbrff_phase"
+KERNEL, MODULE = "gbrff_phase", "gbrff"  # a source, and what includes it
 KERNEL_FAULTS = {  # what is replaced in the kernel: a loop one tile too long; sums of all threads in one place
     "address": ("strip_stop(strip, n_tiles)", "strip_stop(strip, n_tiles) + 1"),
     "thread": ("&partial[strip, 0]", "&partial[0, 0]"),
@@ -71,10 +70,12 @@ def helpers(kind):
     """Compile what stands beside the package, and return the folder."""
     folder = cache() / f"{kind}-{_digest([path.read_bytes() for path in sorted(HERE.glob('*.c'))])}"
     folder.mkdir(parents=True, exist_ok=True)
-    _gcc("-O1", "-g", "-shared", "-fPIC", "-fopenmp", f"-fsanitize={CHECKS[kind]}", "-o", folder / "planted.so",
-         HERE / "planted.c")
-    if kind == "thread":
-        _gcc("-O2", "-shared", "-fPIC", "-pthread", "-o", folder / "gomp_pthreads.so", HERE / "gomp_pthreads.c")
+    kernels, objects = SOURCES / "rffkern" / "_kernels", []
+    for source in (HERE / "planted.c", kernels / "team.c", kernels / "gomp.c"):
+        objects.append(folder / f"{source.stem}.o")
+        _gcc("-O1", "-g", "-fPIC", "-fopenmp", "-DRFF_OWN_TEAM", f"-I{kernels}", f"-fsanitize={CHECKS[kind]}", "-c",
+             source, "-o", objects[-1])
+    _gcc("-shared", "-pthread", f"-fsanitize={CHECKS[kind]}", "-o", folder / "planted.so", *objects)
     return folder
 
 
@@ -86,7 +87,7 @@ def build(kind):
     if not whole.exists() or whole.read_text(encoding="ascii") != sources:
         print(f"building the package with -fsanitize={CHECKS[kind]} in {folder}", flush=True)
         settings = {"buildtype": "custom", "optimization": 1, "debug": "true", "b_sanitize": CHECKS[kind],
-                    "b_lundef": "false", "baseline_only": str(kind == "thread").lower()}
+                    "b_lundef": "false", "baseline_only": str(kind == "thread").lower(), "openmp": "own"}
         folder.mkdir(parents=True, exist_ok=True)
         whole.unlink(missing_ok=True)
         with open(folder / "log", "w", encoding="utf-8") as log:
@@ -108,15 +109,16 @@ def faulty(kind):
     sources = folder / "sources" / "rffkern" / "_kernels"
     shutil.copytree(SOURCES / "rffkern" / "_kernels", sources)
     (sources.parent / "__init__.py").touch()
-    source = sources / f"{KERNEL}.pyx"
+    source = sources / f"{KERNEL}.pyx"  # which that of the module includes from the same folder
     source.write_text(source.read_text(encoding="utf-8").replace(*old_new), encoding="utf-8")
-    module = next((folder / "rffkern" / "_kernels").glob(f"{KERNEL}.*.so")).name
+    module = next((folder / "rffkern" / "_kernels").glob(f"{MODULE}.*.so")).name
     commands = subprocess.run(["ninja", "-C", site.parent / "build", "-t", "commands", f"rffkern/_kernels/{module}"],
                               check=True, capture_output=True, text=True).stdout
-    pieces = folder / f"{KERNEL}.p"
+    pieces = folder / f"{MODULE}.p"
     pieces.mkdir()
     made, whole = rf"rffkern/_kernels/{re.escape(module)}", folder / "rffkern" / "_kernels" / module
-    changes = {rf"\S*/{KERNEL}\.pyx(?=\s)": "SOURCE", rf"{made}\.p": pieces, made: whole, "SOURCE": source}
+    changes = {rf"\S*/{MODULE}\.pyx(?=\s)": "SOURCE", rf"{made}\.p": pieces, made: whole,
+               "SOURCE": sources / f"{MODULE}.pyx"}
     for old, new in changes.items():
         commands = re.sub(old, str(new), commands)
     subprocess.run(["sh", "-ec", commands], cwd=site.parent / "build", check=True, capture_output=True)
@@ -127,8 +129,6 @@ def run(kind, arguments, folder, level=LEVELS[0], site=None):
     """Run Python under a sanitizer: what was wrong, or None."""
     names = ["libasan.so", "libubsan.so"] if kind == "address" else ["libtsan.so"]
     preloaded = [str(pathlib.Path(_gcc(f"-print-file-name={name}")).resolve()) for name in names]
-    if kind == "thread":
-        preloaded.append(str(helpers(kind) / "gomp_pthreads.so"))
     paths = [site] * (site is not None) + [HERE.parent]
     environment = os.environ | OPTIONS | {
         "LD_PRELOAD": " ".join(preloaded), "PYTHONMALLOC": "malloc", "PYTHONPATH": ":".join(map(str, paths)),

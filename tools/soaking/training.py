@@ -13,7 +13,7 @@ from soaking.children import in_child
 FIT_SECONDS = 60
 CLASSES = ["GBRFF2Classifier", "GBRFF1Classifier", "GBRFFClassifier", "GBRFFRegressor", "PBRFFClassifier",
            "RFFNetClassifier", "RFFNetRegressor", "SparseKernelClassifier", "SparseKernelRegressor",
-           "FourierBoostingClassifier", "FourierBoostingRegressor"]
+           "FourierBoostingClassifier", "FourierBoostingRegressor", "KernelMachineClassifier", "KernelMachineRegressor"]
 KINDS = (("waves",), ("tables",), ("waves", "tables"), ("lines",), ("lines", "tables"), ("waves", "tables", "lines"))
 GIVEN = {"kernel": {"lengthscales": 1.0}, "reg_lambda": 0.1}
 
@@ -25,6 +25,11 @@ def random_params(name, rng):
     elif name.startswith("PBRFF"):
         params = {"n_landmarks": int(rng.integers(1, 40)), "C": float(10 ** rng.uniform(-3, 3)),
                   "landmarks": str(rng.choice(["random", "kmeans"]))}
+    elif name.startswith("KernelMachine"):
+        params = {"kernel": str(rng.choice(["exponential", "gaussian"])), "n_landmarks": int(rng.integers(1, 60)),
+                  "cache_size": int(rng.integers(0, 2)), "tol": float(10 ** rng.uniform(-12, -1))}
+        params |= {"lengthscales": float(10 ** rng.uniform(-3, 3))} if rng.random() < 0.3 else {}
+        params |= {"reg_lambda": float(10 ** rng.uniform(-9, 6))} if rng.random() < 0.3 else {}
     else:
         params = {"n_estimators": int(rng.integers(1, 12))}
     if name.startswith(("GBRFFC", "GBRFFR", "GBRFF1", "PBRFF")):
@@ -33,6 +38,9 @@ def random_params(name, rng):
         params |= {"update": str(rng.choice(["full", "one", "group"])), "learner_size": int(rng.integers(1, 9)),
                    "selection": str(rng.choice(["random", "max-res", "mp", "boost", "ald", "ran"]))}
         params |= GIVEN if rng.random() < 0.7 else {}
+        params |= {"shared": False} if rng.random() < 0.3 else {}
+        if name.endswith("Classifier") and rng.random() < 0.3:
+            params |= {"loss": "logistic", "update": "full", "shared": True}
     if name.startswith("Fourier"):
         params |= {"n_members": int(rng.integers(1, 4)), "kinds": KINDS[rng.integers(6)], "columns": None,
                    "n_estimators": int(rng.integers(1, 60))}
@@ -45,7 +53,7 @@ def random_params(name, rng):
         params["class_weight"] = "balanced"
     if name.startswith(("GBRFF", "Sparse")) and rng.random() < 0.2:
         params["validation_fraction"] = float(rng.uniform(0.01, 0.9))
-    if name.startswith("GBRFF") and rng.random() < 0.2:
+    if name.startswith(("GBRFF", "Sparse")) and rng.random() < 0.2:
         params["warm_start"] = True
     return params | {"random_state": int(rng.integers(1 << 30)), "precision": str(rng.choice(["single", "double"]))}
 

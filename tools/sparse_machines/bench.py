@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from common.measure import cpu_seconds, result, show, show_power
 
-from sparse.twin import SparseTwin
+from sparse_machines.twin import SparseTwin
 
 N_SAMPLES, N_FEATURES, N_ESTIMATORS, LEARNER_SIZE, SUBSET_SIZE = 36_000, 8, 500, 50, 500
 KERNEL = {"lengthscales": np.full(N_FEATURES, 2.0), "amplitude": 1.0, "bias": 0.1}
@@ -51,39 +51,32 @@ class Steps:
 
     def __init__(self, X, y, dtype):
         from rffkern._data.scaling import Scaling
-        from rffkern._data.tiles import aligned, pack, tiled
-        from rffkern._kernels.packing import STRIP_ROWS
+        from rffkern._data.tiles import aligned, tiled
+        from rffkern._data.weights import RowWeights
+        from rffkern._sparse.least_squares import Targets
+        from rffkern._sparse.packed_rows import KernelRows
 
         unit = np.sqrt(2 * np.log(2)) * KERNEL["lengthscales"]  # in which the kernel is 2^-|x - z|^2
-        self.dtype, self.X = np.dtype(dtype), (X - X.mean(axis=0)) / unit
-        self.tiles, _ = pack(X, Scaling(X.mean(axis=0), 1 / unit, 1.0), self.dtype, 1)
-        self.n_strips = -(-len(y) // STRIP_ROWS)
-        self.residual = tiled(y, np.dtype(np.float64))
-        self.weight = tiled(np.ones(len(y)), np.dtype(np.float64))
-        self.columns = aligned((N_ESTIMATORS // 2, *self.residual.shape), self.dtype)
-        self.columns[:] = np.random.default_rng(0).standard_normal(self.residual.shape)
-        self.partial = np.empty((self.n_strips, 2 * len(self.columns)))
-        self.products, self.steps = np.empty((len(self.columns), 2)), np.full(len(self.columns), 1e-9)
+        rows = KernelRows(X, Scaling(X.mean(axis=0), 1 / unit, 1.0), RowWeights(len(y)), np.dtype(dtype), 1)
+        self.rows, self.residual = rows, tiled(y, np.dtype(np.float64))[None]
+        columns = aligned((N_ESTIMATORS // 2, rows.n_tiles, 128), rows.dtype)
+        columns[:] = np.random.default_rng(0).standard_normal(columns.shape[1:])
+        self.targets = Targets(rows, self.residual, columns)
+        self.steps = np.full(len(columns), 1e-9)
 
     def kernels(self, chosen, weights):
         """The two sums over the kernels of a learner: u and f."""
-        from rffkern._data.centers import pad_centers, pad_weights
-        from rffkern._kernels import sparse_columns
+        from rffkern._sparse.packed_rows import Kernels
 
-        centers = pad_centers(self.X[chosen], self.dtype)
-        sparse_columns.correlate_centers(self.tiles, self.residual, centers, np.empty((self.n_strips, len(centers))),
-                                         np.empty(len(centers)), 1)
-        sparse_columns.fill_column(self.tiles, centers, pad_weights(weights[None], len(centers)), 0.1,
-                                   self.columns[0], 1)
+        kernels = Kernels(self.rows, self.rows.centers(chosen))
+        kernels.correlate(self.residual)
+        kernels.combine(weights[None], np.full(1, 0.1), self.targets.columns[:1])
 
     def passes(self):
-        """Products of the columns with the newest one and with the residual, and the step of the residual."""
-        from rffkern._kernels import sparse_columns
-
-        scratch = np.empty((1, sparse_columns.PRODUCT_SCRATCH))
-        sparse_columns.multiply_columns(self.columns, len(self.columns), self.weight, self.residual, self.partial,
-                                        scratch, self.products, 1)
-        sparse_columns.shift_residual(self.columns, self.steps, self.weight, self.residual, self.partial, 1)
+        """Products of the columns with the newest one, and its part that is orthogonal to the others."""
+        columns = self.targets.columns
+        self.targets.products(columns, len(columns), columns[-1:].astype(np.float64))
+        self.targets.combined(self.steps[None])
 
 
 def measure_steps(X, y, repetitions):
