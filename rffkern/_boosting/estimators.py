@@ -116,9 +116,12 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
         array:  n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
         blocks: n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
 
-    An array with a map takes n (12 d + e + 44) before the rounds, if that is more.  A kernel machine takes, after the
-    rounds and beside n (4 d + e + 28 + 12 k + 9 M), up to n (12 d + 2200 + 440 k) + min(2^29, 4 n^2) + 2^26, and before
-    that, to choose its lengths, 6000 (8 d + 1200 + 600 k) + 2^28; a model with it holds 8 n (d + k).
+    An array with a map takes n (12 d + e + 44) before the rounds, if that is more.  A kernel machine takes,
+    after the rounds, if that is more,
+
+        kernel: n (16 d + e + 2230 + 450 k + 9 M) + min(2^29, 4 n^2) + 2^24
+
+    and a model with it holds 8 n (d + k).
 
     Examples
     --------
@@ -213,9 +216,12 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         array:  n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
         blocks: n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
 
-    An array with a map takes n (12 d + e + 44) before the rounds, if that is more.  A kernel machine takes, after the
-    rounds and beside n (4 d + e + 28 + 12 k + 9 M), up to n (12 d + 2200 + 440 k) + min(2^29, 4 n^2) + 2^26, and before
-    that, to choose its lengths, 6000 (8 d + 1200 + 600 k) + 2^28; a model with it holds 8 n (d + k).
+    An array with a map takes n (12 d + e + 44) before the rounds, if that is more.  A kernel machine takes,
+    after the rounds, if that is more,
+
+        kernel: n (16 d + e + 2230 + 450 k + 9 M) + min(2^29, 4 n^2) + 2^24
+
+    and a model with it holds 8 n (d + k).
 
     Examples
     --------
