@@ -87,8 +87,8 @@ def test_other_losses_have_none(loss, y):
 
 
 @pytest.mark.parametrize(("kernel", "n_rows", "n_columns", "reason"), [
-    (False, 1000, 5, Reason.OFF), ("auto", 199, 5, Reason.FEW), ("auto", 200, 5, None), ("auto", 30_000, 5, None),
-    ("auto", 30_001, 5, Reason.MANY), ("auto", 10_000, 300, Reason.MANY), (True, 50_000, 300, None),
+    (False, 1000, 5, Reason.OFF), ("auto", 199, 5, Reason.FEW), ("auto", 200, 5, None), ("auto", 11_500, 5, None),
+    ("auto", 11_501, 5, Reason.MANY), ("auto", 10_000, 300, Reason.MANY), (True, 50_000, 300, None),
     (True, 9, 1, Reason.FEW), (True, 10, 1, None)])
 def test_numbers_of_rows_that_it_is_tried_on(kernel, n_rows, n_columns, reason):
     assert reason_not_to_try(kernel, True, n_rows, n_columns) is reason

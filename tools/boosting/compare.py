@@ -2,11 +2,6 @@
 
     python tools/boosting/compare.py --data DIR --log FILE --seeds 61-65 --models fourier,lightgbm-tuned
     python tools/boosting/compare.py --log FILE --table          the table of a log alone
-    python tools/boosting/compare.py --data DIR --log FILE --reference 'fourier:{"kernel":"auto"}' --each \\
-        --models 'fourier:{"kernel":"auto"};fourier:{"kernel":false}'
-
-The last is with and without a kernel machine, set by set.
-
 Each seed draws training and test rows, the same for all models, which use one thread.  A run goes on where its log
 ends.  Scores are per cent: accuracy, or R^2; log loss is that of the test rows, for models that have probabilities.
 The ranks of a group of sets are among the models that have measured every set of it which the reference has: ranks of
