@@ -456,7 +456,8 @@ static void rff_add_lines(const rff_expansion *e, const rff_rows *X, size_t row,
 
 /* Scores of up to RFF_PIECE rows, mapped if they are to be, of terms or of kernels.  `work` has room for a tile and for
    such scores. */
-static void rff_score_part(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out, void *work)
+static void rff_score_part(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out,
+                           void *work)
 {
     const rff_expansion *e = &model->expansion;
     const rff_prepared *prepared = (const rff_prepared *)model->prepared;
