@@ -28,6 +28,7 @@ _MODULES = {
     "FourierExpansion": "expansion",
     "KernelExpansion": "kernel_expansion",
     "RowBlocks": "_data.row_blocks",
+    "SumExpansion": "sum_expansion",
     "TermExpansion": "term_expansion",
     "dumps": "serialize",
     "get_include": "_system.c_sources",
@@ -42,7 +43,7 @@ _MODULES = {
 } | {family.class_name: family.module for family in _FAMILIES.values()}
 
 # Public modules, which `import rffkern` makes available without loading them.
-_SUBMODULES = ("errors", "expansion", "kernel_expansion", "serialize", "term_expansion")
+_SUBMODULES = ("errors", "expansion", "kernel_expansion", "serialize", "sum_expansion", "term_expansion")
 
 __all__ = [
     "ColumnMap",
@@ -68,6 +69,7 @@ __all__ = [
     "RowBlocks",
     "SparseKernelClassifier",
     "SparseKernelRegressor",
+    "SumExpansion",
     "TermExpansion",
     "TrainingStateError",
     "__version__",

@@ -2,6 +2,7 @@ from . import errors as errors
 from . import expansion as expansion
 from . import kernel_expansion as kernel_expansion
 from . import serialize as serialize
+from . import sum_expansion as sum_expansion
 from . import term_expansion as term_expansion
 from ._boosting.estimators import FourierBoostingClassifier as FourierBoostingClassifier
 from ._boosting.estimators import FourierBoostingRegressor as FourierBoostingRegressor
@@ -38,6 +39,7 @@ from .serialize import dumps as dumps
 from .serialize import load as load
 from .serialize import loads as loads
 from .serialize import save as save
+from .sum_expansion import SumExpansion as SumExpansion
 from .term_expansion import TermExpansion as TermExpansion
 
 __all__ = [
@@ -64,6 +66,7 @@ __all__ = [
     "RowBlocks",
     "SparseKernelClassifier",
     "SparseKernelRegressor",
+    "SumExpansion",
     "TermExpansion",
     "TrainingStateError",
     "__version__",

@@ -8,6 +8,7 @@ from ._estimator.tasks import Classifier, Regressor
 from ._kernels import unfused
 from .errors import InvalidInputError
 from .expansion import Expansion
+from .sum_expansion import SumExpansion
 from .term_expansion import TermExpansion
 
 # What kernels call the rules by which targets follow from scores.
@@ -46,18 +47,25 @@ def c_model(model: Any) -> Any:
         If it is no model of this package, or has columns of categories, text or dates.
     """
     if isinstance(model, Expansion):
-        return unfused.make_model(model.arrays(), _tables(model), {}, "function", 0, "none", 0.0, "scores")
+        return unfused.make_model(*_arrays(model), {}, "function", 0, "none", 0.0, "scores")
     if not isinstance(model, Model):
         raise InvalidInputError("model must be a fitted estimator or an expansion of this package, "
                                 f"got {type(model).__name__}")
     model = model._snapshot()
     model._check_fitted()
     expansion = model.expansion_
-    arrays = expansion.arrays(), _tables(expansion), _columns(vars(model).get("column_map_"))
+    arrays = *_arrays(expansion), _columns(vars(model).get("column_map_"))
     if isinstance(model, Classifier):
         return unfused.make_model(*arrays, "classifier", len(model.classes_), *_link(model), "scores")
     kind = "regressor" if isinstance(model, Regressor) else "transformer"
     return unfused.make_model(*arrays, kind, 0, "none", 0.0, _prediction(model))
+
+
+def _arrays(expansion: Expansion) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The arrays of an expansion, what is known of its tables, and the arrays of kernels beside its terms."""
+    if isinstance(expansion, SumExpansion):
+        return expansion.terms.arrays(), _tables(expansion.terms), expansion.kernels.arrays()
+    return expansion.arrays(), _tables(expansion), {}
 
 
 def _tables(expansion: Expansion) -> dict[str, Any]:

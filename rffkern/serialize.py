@@ -42,7 +42,7 @@ _SINCE_COLUMNS = 4  # the format version
 _MAP_FAMILY, _MAP_CLASS = "column_map", "ColumnMap"
 _EXPANSIONS = {  # the classes of expansions by their names in files, and where they are
     "fourier_expansion": ("expansion", "FourierExpansion"), "kernel_expansion": ("kernel_expansion", "KernelExpansion"),
-    "term_expansion": ("term_expansion", "TermExpansion")}
+    "sum_expansion": ("sum_expansion", "SumExpansion"), "term_expansion": ("term_expansion", "TermExpansion")}
 _CHOSEN = "auto"  # the parameter columns of a model that may have a map or none
 
 
@@ -345,7 +345,7 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
         require("columns" in arrays, "the numbers of the columns are missing")
         column_map = _columns_from_json(header["columns"], header["feature_names"], arrays["columns"])
     stored = [name for name in cls._fitted_curves if header["version"] >= cls._curves_since.get(name, 0)]
-    expansion = _build_expansion(cls._expansion_form, arrays, header["version"],
+    expansion = _build_expansion(cls._form_of_arrays(arrays), arrays, header["version"],
                                  (*stored, *(["columns"] if column_map is not None else [])))
     model = cls(**_current_params(cls, header["params"], header["version"]))
     model._check_params()

@@ -31,6 +31,13 @@ def test_peak_of_fit_without_subsets(name):
     assert memory.disagreement(name, "single", "array", memory.SIZES[0], 1, max_samples=None) is None
 
 
+@pytest.mark.parametrize(("name", "n", "n_outputs"), [
+    ("FourierBoostingClassifier", 4000, 1), ("FourierBoostingClassifier", 2500, 3),
+    ("FourierBoostingRegressor", 4000, 1), ("FourierBoostingRegressor", 2500, 3)])
+def test_peak_with_a_kernel_machine(name, n, n_outputs):
+    assert memory.disagreement(name, "single", "kernel", n, n_outputs, kernel=True) is None
+
+
 def test_a_needless_copy_is_noticed(monkeypatch):
     """Two of the twenty columns in double precision."""
     check = rffkern.GBRFF2Classifier._check_training

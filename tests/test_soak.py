@@ -227,8 +227,9 @@ def test_every_public_call_is_made():
     assert not unknown
     assert {name for name, offered in calls.PUBLIC.items() if callable(offered) and name not in calls.FAMILIES and not (
         isinstance(offered, type) and issubclass(offered, Exception))} == {
-            "ColumnMap", "FourierExpansion", "KernelExpansion", "RowBlocks", "TermExpansion", "c_functions", "c_model",
-            "dumps", "export", "get_include", "load", "loads", "save", "set_num_threads", "show_config"}
+            "ColumnMap", "FourierExpansion", "KernelExpansion", "RowBlocks", "SumExpansion", "TermExpansion",
+            "c_functions", "c_model", "dumps", "export", "get_include", "load", "loads", "save", "set_num_threads",
+            "show_config"}
 
 
 @pytest.mark.parametrize("kind", ["address", "thread"])

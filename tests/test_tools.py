@@ -116,6 +116,20 @@ def test_mean_ranks_are_of_models_with_all_sets_and_of_seeds_in_common():
     assert mean_ranks(found, "a", ["z"]) is None
 
 
+def test_sets_that_are_behind_by_two_standard_errors_are_named(capsys):
+    from boosting.compare import print_each
+
+    scores = {"level": [1, -1, 1], "behind": [-1, -1.1, -0.9], "ahead": [1, 1.1, 0.9], "once": [-1]}
+    first = {(name, seed): {"score": 10.0 + one} for name, found in scores.items() for seed, one in enumerate(found)}
+    other = {key: {"score": 10.0} for key in first}
+    print_each(first, other, "score", 1)
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines][1] == ["behind", "-1.0000", "+-", "0.0577", "of", "3", "splits"]
+    assert last.endswith("standard errors: behind, once")
+    print_each(first, other, "score", -1)
+    assert capsys.readouterr().out.splitlines()[-1].endswith("standard errors: ahead")
+
+
 def test_standard_error_of_sets_with_several_seeds():
     from boosting.compare import paired
 

@@ -162,6 +162,7 @@ def originals(folder):
         rffkern.TermExpansion(
             [[1.0]], [0.0], [[0.0]], [1.0], [0.0], [[0.5]], [[0, 0], [0, 0]],
             [[0.5, 0.7], [0.1, rffkern.table_layout.UNREACHED]], [[2.0], [3.0], [4.0], [5.0], [6.0]]),
+        rffkern.FourierBoostingRegressor(kernel=True, **boosted).fit(holes, X[:, 0] ** 2),
         forms.fit(table), rffkern.ColumnMap(("standard",)).fit(np.column_stack([X, np.full(300, np.nan)])),
         rffkern.ColumnMap(("raw", "rank")).fit(np.full((3, 2), np.nan)),  # a column without values that has a form
         rffkern.ColumnMap(("bins",), n_bins=200).fit(X),

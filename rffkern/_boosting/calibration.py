@@ -28,7 +28,7 @@ def inverse_temperature(members: Sequence[Member], layouts: Sequence[Layout], pr
     """
     if problem.kernel not in (boosting.LOGISTIC, boosting.SOFTMAX):
         return 1.0
-    rows, held = _held_out(members, layouts, weights)
+    rows, held = held_out(members, layouts, weights)
     weight = np.zeros(held.shape[1], dtype=np.float32)
     weight[: len(rows)] = weights[rows]
     if not len(rows):
@@ -57,14 +57,14 @@ def quantile_shifts(members: Sequence[Member], layouts: Sequence[Layout], proble
     """
     shifts = np.zeros(len(problem.intercept))
     if problem.kernel == boosting.QUANTILE:
-        rows, held = _held_out(members, layouts, weights)
+        rows, held = held_out(members, layouts, weights)
         if len(rows):
             shifts[:] = [weighted_quantile(-scores.astype(np.float64), weights[rows], float(quantile))
                          for scores, quantile in zip(held[:, : len(rows)], problem.parameters, strict=True)]
     return shifts
 
 
-def _held_out(members: Sequence[Member], layouts: Sequence[Layout],
+def held_out(members: Sequence[Member], layouts: Sequence[Layout],
               weights: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
     """The rows of weight > 0 that some member has held out, and the mean scores of those that have.
 

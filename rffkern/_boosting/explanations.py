@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._columns.raw import CATEGORY, DATE, RawColumn
-from ..term_expansion import TermExpansion
-from .parts import columns_read, some_terms
+from .parts import Boosted, columns_of_kernels, columns_read, kernels_of, some_terms, terms_of, with_kernels
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -55,7 +54,7 @@ class Explanation(NamedTuple):
 class MappedTable(NamedTuple):
     """Rows as an expansion takes them, and the raw column of each of its columns."""
 
-    expansion: TermExpansion
+    expansion: Boosted
     rows: NDArray[Any]  # (n_rows, n_mapped)
     sources: Indices  # (n_mapped,)
     n_columns: int  # of the raw table
@@ -69,7 +68,9 @@ class MappedTable(NamedTuple):
         """The same for the terms that read any of some columns; all others add a constant where these change."""
         reads = columns_read(self.expansion, self.sources, self.n_columns)[:, list(columns)].any(axis=1)
         own = np.flatnonzero(np.isin(self.sources, columns))
-        return self._replace(expansion=some_terms(self.expansion, np.flatnonzero(reads), own))
+        terms = some_terms(self.expansion, np.flatnonzero(reads), own)
+        in_kernels = columns_of_kernels(self.expansion, self.sources, self.n_columns)[list(columns)].any()
+        return self._replace(expansion=with_kernels(terms, kernels_of(self.expansion) if in_kernels else None))
 
 
 def partial_dependence(table: MappedTable, column: int, values: Double, n_points: int) -> tuple[Indices, Double]:
@@ -102,6 +103,7 @@ def interactions(table: MappedTable, importances: Double) -> list[tuple[int, int
     points = _evenly(len(table.rows), _MOST_POINTS)
     chosen = np.sort(np.argsort(-importances, kind="stable")[:_MOST_COLUMNS]).tolist()
     reads = columns_read(table.expansion, table.sources, table.n_columns)
+    reads = np.vstack([reads, columns_of_kernels(table.expansion, table.sources, table.n_columns)])
     alone = {column: _centred(table, [column], points) for column in chosen}
     found = []
     for first, second in itertools.combinations(chosen, 2):
@@ -117,16 +119,21 @@ def explain(table: MappedTable) -> tuple[Double, Double]:
     """What lines and terms that read one column add to the scores (n_rows, n_columns, n_outputs), and what others do.
 
     The latter are of shape (n_rows, n_outputs).  Terms that read no column are constant and count with the others.
+    All kernels read the same columns.
     """
     reads = columns_read(table.expansion, table.sources, table.n_columns)
     single = reads.sum(axis=1) == 1
     alone = np.zeros((len(table.rows), table.n_columns, table.expansion.n_outputs))
     in_lines = np.zeros(table.n_columns, dtype=bool)
-    in_lines[table.sources[table.expansion.slopes.any(axis=1)]] = True
+    in_lines[table.sources[terms_of(table.expansion).slopes.any(axis=1)]] = True
     for column in np.flatnonzero(reads[single].any(axis=0) | in_lines).tolist():
         terms = some_terms(table.expansion, np.flatnonzero(single & reads[:, column]), table.mapped(column))
         alone[:, column] = terms.score_checked(table.rows, table.n_threads)
     joint = some_terms(table.expansion, np.flatnonzero(~single)).score_checked(table.rows, table.n_threads)
+    kernels = kernels_of(table.expansion)
+    if kernels is not None:
+        own = np.flatnonzero(columns_of_kernels(table.expansion, table.sources, table.n_columns))
+        (alone[:, own[0]] if len(own) == 1 else joint)[:] += kernels.score_checked(table.rows, table.n_threads)
     return alone, joint
 
 

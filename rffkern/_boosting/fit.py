@@ -1,5 +1,6 @@
 """The way from checked rows to a fitted model: columns, folds, members, and their mean."""
 
+import contextlib
 import sys
 import threading
 import time
@@ -14,18 +15,22 @@ from .._data.scaling import measure_scaling, no_scaling
 from .._data.threads import check_n_threads
 from .._data.training_rows import LabelledRows, Training
 from .._estimator.base import Fitted
-from .._estimator.monitor import RoundInfo
+from .._estimator.monitor import RoundInfo, printing
 from .._estimator.warm_start import RowPrints, fixed_params, marks_of_sets
 from ..errors import InvalidInputError
 from .calibration import inverse_temperature, quantile_shifts
 from .ensemble import Ensemble, to_ensemble
+from .kernel_choice import Reason, reason_not_to_try
+from .kernel_part import Boosting
 from .kinds import Kind, Lines, Tables, Waves
 from .losses import Loss, Problem
 from .member import Member, Standing, train_member
+from .parts import with_kernels
 from .progress import Told
 from .rows import Columns, Layout, partition
 from .rules import Rules, rules
 from .side_by_side import in_threads
+from .stack import STACKED_LOSSES, Stack, stacked, without_kernels
 from .state import Losses, State
 
 Double = NDArray[np.float64]
@@ -48,6 +53,7 @@ class BoostedModel(Protocol):
     random_state: Any
     n_threads: int | None
     verbose: int
+    kernel: str | bool
 
 
 class Pace(NamedTuple):
@@ -124,19 +130,39 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
     del targets
     layouts, standings = (before.layouts, before.standings) if before is not None else _begun(
         work, learned, sets[0] if sets else None, np.random.default_rng(model.random_state))
-    members = _Members(work, model, callback).train(layouts, standings)
-    factor, shifts = (each(members, layouts, work.problem, weights) for each in (inverse_temperature, quantile_shifts))
-    intercept = factor * (center + scale * (work.problem.intercept + shifts))
-    ensemble = to_ensemble(members, columns.bins, scaling, intercept, factor * scale)
+    trainer = _Members(work, model, callback)
+    members = trainer.train(layouts, standings)
+    stack = _stacked(model, Boosting(members, layouts, columns, work.problem, weights, learned), trainer.was_stopped)
+    shifts = stack.terms * (work.problem.intercept + quantile_shifts(members, layouts, work.problem, weights))
+    ensemble = to_ensemble(members, columns.bins, scaling, center + scale * (shifts + stack.shifts),
+                           stack.terms * scale)
     used = np.unique(sources)  # a map leaves out columns that tell nothing
     importances = np.zeros(n_features)
     importances[used] = _importances(members, len(used))
-    attributes = _attributes(members, ensemble, set_names) | {"feature_importances_": importances}
+    attributes = _attributes(members, ensemble, set_names) | {
+        "feature_importances_": importances, "kernel_choice_": stack.choice.array()}
+    kernels = None if stack.part is None else stack.part.expansion(columns, scaling, scale * stack.kernels)
     state = None
     if prints is not None:
         standings = [member.standing for member in members if member.standing is not None]  # of all
         state = TrainingState(fixed_params(model), prints, layouts, standings)
-    return Fitted(names, classes, ensemble.expansion, attributes, state, column_map)
+    return Fitted(names, classes, with_kernels(ensemble.expansion, kernels), attributes, state, column_map)
+
+
+def _stacked(model: BoostedModel, given: Boosting, was_stopped: bool) -> Stack:
+    """The members, with a kernel machine where the parameter `kernel` and held-out rows ask for one."""
+    factor = inverse_temperature(given.members, given.layouts, given.problem, given.weights)
+    reason = reason_not_to_try(model.kernel, given.problem.kernel in STACKED_LOSSES, len(given.learned),
+                               len(given.columns.values))
+    reason = Reason.STOPPED if reason is None and was_stopped else reason
+    if reason is not None:
+        return without_kernels(factor, len(given.problem.intercept), reason)
+    started = time.perf_counter()
+    with printing() if model.verbose else contextlib.nullcontext():
+        stack = stacked(given, factor, model.kernel is True, model.n_threads)
+    if model.verbose:
+        print(f"kernel machine {stack.choice.sentence}  {time.perf_counter() - started:.1f} s", file=sys.stderr)
+    return stack
 
 
 def _targets(rows: Any) -> NDArray[Any]:
@@ -200,6 +226,11 @@ class _Members:
             n_threads = min(len(layouts), check_n_threads(self._model.n_threads, 1 << 62))
         jobs = [partial(self._one, k, *each) for k, each in enumerate(zip(layouts, starts, strict=True))]
         return in_threads(jobs, n_threads, self._stop)
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether the callback ended the fit."""
+        return self._stop.is_set()
 
     def _one(self, index: int, layout: Layout, start: Standing) -> Member:
         work, model = self._work, self._model

@@ -21,6 +21,7 @@ from .._estimator.parameters import (
     eval_sets,
 )
 from ..errors import InvalidInputError
+from .kernel_choice import FEWEST_ROWS, LEAST_SHARE, MOST_ROWS, MOST_WORK, STANDARD_ERRORS
 
 MAX_MEMBERS = 1000
 KINDS = ("waves", "tables", "lines")
@@ -57,6 +58,15 @@ PARAMETERS = (
               'Kinds of weak learners: "waves", a pair of cosine and sine over some columns; "tables", in which a few '
               'thresholds choose a cell; and "lines", linear functions of all columns.  Their chances follow what they '
               "gain on held-out rows."),
+    Parameter("kernel", Choice(("auto", True, False)),
+              "Whether a kernel machine is added to the terms: sum over training rows i of a_i exp(-r), with r^2 the "
+              "sum over columns of ((x_l - x_il) / lengthscale_l)^2, by ridge regression.  1 / lengthscale^2 is in "
+              "proportion to what terms owe to the column, and the scale by the squared error of rows left out.  Its "
+              "weight beside the terms is that of the lowest loss of rows that neither has learned from.  \"auto\" "
+              f"tries it on {FEWEST_ROWS:,} to {MOST_ROWS:,} rows n, of d mapped columns with n^2 (2 d + 16) up to "
+              f"{MOST_WORK:.0e}, and keeps it where this loss falls by {LEAST_SHARE:.0%} and by "
+              f"{STANDARD_ERRORS:.0f} standard errors.  A model with it holds its rows, and takes longer to score.  "
+              "False: the terms alone, a smaller model."),
     MAX_SAMPLES.described(
         "Largest number of rows that the descent of one pair of waves uses: a block of the shuffled rows, another in "
         "each round; None for all.  Steps, tables and updates use all rows."),
@@ -87,7 +97,7 @@ PARAMETERS = (
     VERBOSE.described("Print a line on stderr every so many rounds of a member; 0 for none."),
 )
 ATTRIBUTES = (
-    EXPANSION_._replace(kind="TermExpansion"),
+    EXPANSION_._replace(kind="TermExpansion or SumExpansion"),
     N_ESTIMATORS_.described("Number of rounds kept of the member that has most."),
     Attribute("n_members_", "int", "Number of members."),
     Attribute("train_loss_, eval_loss_", "arrays",
@@ -98,12 +108,19 @@ ATTRIBUTES = (
     Attribute("member_counts_", "array of shape (n_estimators_ + 1,)",
               "Number of members that keep at least 0, 1, 2, ... rounds."),
     Attribute("term_rounds_", "array of shape (n_terms,)",
-              "For each term of `expansion_`, cosines before tables, the round of its member that took it, from 1."),
+              "For each cosine of `expansion_`, and then each table, the round of its member that took it, from 1."),
     Attribute("feature_importances_", "array of shape (n_features_in_,)",
               "For each column of the table as it was given, its share in what was gained on held-out rows.  The gain "
               "of a kind of weak learner is divided by what its terms owe to the columns: waves the squares of "
               "amplitude times omega, tables the gains of thresholds, lines the squares of slopes.  The sum is 1, or 0 "
               "where there is no term.  A column that is constant or dropped has 0."),
+    Attribute("kernel_decision_", "str", "Whether there is a kernel machine beside the terms, and why."),
+    Attribute("kernel_gain_", "float",
+              "By how much the kernel machine lowers the mean loss of rows that neither it nor the terms have learned "
+              "from; 0 where it was not tried."),
+    Attribute("kernel_choice_", "array of shape (5,)",
+              "The decision as a number, the losses of these rows without and with it, the scale of the relevances in "
+              "1 / lengthscale^2, and lambda; zeros where it was not tried."),
     Attribute("column_map_", "ColumnMap", "The fitted map of `columns`; there is none with `columns=None`."),
     N_FEATURES_IN_,
 )

@@ -7,23 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..term_expansion import TermExpansion
-from .parts import some_terms
+from .parts import Boosted, kernels_of, some_terms
 
 Double = NDArray[np.float64]
 
 
-
-def staged_scores(expansion: TermExpansion, rounds: Double, n_rounds: int, X: NDArray[Any],
+def staged_scores(expansion: Boosted, rounds: Double, n_rounds: int, X: NDArray[Any],
                   n_threads: int | None) -> Iterator[Double]:
     """Yield the scores (n_samples, n_outputs) of mapped rows after each round, from the terms of this round alone.
 
-    The lines of all rounds, which the expansion holds as one, are there from the first on.
+    The lines of all rounds, which the expansion holds as one, and the kernels are there from the first on.
     """
     order = np.argsort(rounds, kind="stable")
     ends = np.searchsorted(rounds[order], np.arange(n_rounds + 1), side="right")
     lines = some_terms(expansion, np.empty(0, dtype=np.intp), np.arange(expansion.n_features))
     total = expansion.intercept + lines.score_checked(X, n_threads)
+    kernels = kernels_of(expansion)
+    if kernels is not None:
+        total += kernels.score_checked(X, n_threads)
     for start, stop in itertools.pairwise(ends):
         if stop > start:
             total = total + some_terms(expansion, order[start:stop]).score_checked(X, n_threads)

@@ -13,6 +13,9 @@ _MOST_SHOWN = 12
 # Curves with an entry for each round or term.
 _OF_ROUNDS = ("member_counts_", "term_rounds_")
 
+# Numbers that another fact tells in words.
+_IN_WORDS = ("kernel_choice_",)
+
 
 def run_info(arguments: argparse.Namespace) -> None:
     """Print what a file holds, as lines or as one JSON object."""
@@ -39,12 +42,14 @@ def _facts(model: Any, n_bytes: int) -> dict[str, Any]:
     if "table_columns" in expansion.arrays():
         facts |= _of_terms(expansion, model)
     if "inverse_lengthscales" in expansion.arrays():
-        facts |= _of_kernels(expansion)
+        facts |= _of_kernels(getattr(expansion, "kernels", expansion))
+    if hasattr(model, "kernel_decision_"):
+        facts["kernel machine"] = model.kernel_decision_
     for name in getattr(model, "_fitted_curves", ()):
         values, fact = getattr(model, name), name.strip("_").replace("_", " ")
         if name == "feature_importances_":
             facts[fact] = _ranked(values, facts.get("feature names"))
-        elif name in _OF_ROUNDS:
+        elif name in (*_OF_ROUNDS, *_IN_WORDS):
             continue
         elif not name.endswith("loss_"):
             facts[fact] = [float(f"{value:.6g}") for value in values]
@@ -65,6 +70,8 @@ def _facts(model: Any, n_bytes: int) -> dict[str, Any]:
 def _of_terms(expansion: Any, model: Any) -> dict[str, int]:
     """How many terms of each kind there are, and members and rounds, unless the model is the expansion alone."""
     facts = {"cosines": len(expansion.omegas), "tables": len(expansion.table_columns)}
+    if "centers" in expansion.arrays():
+        facts["kernels"] = len(expansion.centers)
     return facts if model is expansion else {"members": model.n_members_, "rounds": model.n_estimators_, **facts}
 
 

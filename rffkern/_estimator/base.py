@@ -220,6 +220,11 @@ class Model(Parametrised):
         """Parameters from what JSON makes of those of `_params_for_file`; it has no tuples, and no keys but words."""
         return params
 
+    @classmethod
+    def _form_of_arrays(cls, arrays: Mapping[str, Double]) -> type[Expansion]:
+        """The class of the expansion that a file with these arrays holds."""
+        return cls._expansion_form
+
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
         """Fitted attributes of a model read from a file beyond the expansion and `arrays`, its `_fitted_curves`.

@@ -8,6 +8,7 @@ from .._data.centers import probes
 from ..errors import InvalidInputError
 from ..expansion import Expansion
 from ..kernel_expansion import KernelExpansion
+from ..sum_expansion import SumExpansion
 
 
 def conditioning(expansion: KernelExpansion) -> float:
@@ -29,6 +30,8 @@ def check_single(expansion: Expansion) -> None:
     """InvalidInputError if single precision would spoil the scores, with the reason."""
     if expansion.fits_single():
         return
+    if isinstance(expansion, SumExpansion):
+        return check_single(expansion.kernels if expansion.terms.fits_single() else expansion.terms)
     if isinstance(expansion, KernelExpansion):
         reason = (f"the weights of the terms cancel: without their signs they would add up to "
                   f"{conditioning(expansion):.2g} times the scores")

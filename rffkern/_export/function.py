@@ -13,7 +13,6 @@ from .._estimator.base import Model
 from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
 from ..errors import InvalidInputError
 from ..expansion import Expansion
-from ..kernel_expansion import KernelExpansion
 
 Array = NDArray[Any]
 
@@ -132,19 +131,19 @@ def _parts(expansion: Any) -> tuple[Part, ...]:
     """The parts of an expansion that add anything."""
     arrays: dict[str, Array] = dict(expansion.arrays())
     parts = []
-    if isinstance(expansion, KernelExpansion):
-        parts.append(Part("kernels", {name: arrays[name] for name in ("centers", "weights", "inverse_lengthscales")},
-                          getattr(expansion, "shape", "gaussian")))
     if "omegas" in arrays:
         parts.append(Part("waves", {name: arrays[name] for name in ("omegas", "phases", "amplitudes", "center")}))
     if "slopes" in arrays and arrays["slopes"].any():
         parts.append(Part("lines", {name: arrays[name] for name in ("slopes", "center")}))
     if "table_columns" in arrays:
-        layout = expansion._layout
+        layout = getattr(expansion, "terms", expansion)._layout
         parts.append(Part("tables", {
             "table_columns": arrays["table_columns"].astype(np.int64), "thresholds": arrays["thresholds"],
             "steps": layout.steps.astype(np.int64), "starts": layout.starts[:-1].astype(np.int64),
             "values": arrays["table_values"]}))
+    if "centers" in arrays:
+        parts.append(Part("kernels", {name: arrays[name] for name in ("centers", "weights", "inverse_lengthscales")},
+                          getattr(expansion, "kernels", expansion).shape))
     return tuple(part for part in parts if len(next(iter(part.arrays.values()))))
 
 

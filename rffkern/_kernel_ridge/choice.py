@@ -204,3 +204,16 @@ def choose(rows: RowsOfChoice, shape: str, lengths: Lengths | None, reg_lambda: 
         best = search.at(best.lengths)
     best = best if lengths is not None else search.down(best, _SHORT_STEP)
     return best if are_labels else search.with_small_lambdas(best)
+
+
+def choose_scale(rows: RowsOfChoice, shape: str, relevances: Double, cache_bytes: int, are_labels: bool) -> Choice:
+    """The common scale of length scales of given relevances, and lambda: on `FEW_ROWS`, then on `MORE_ROWS`."""
+    steps = Steps("kernels on held-out rows", 12)
+    few = rows.first(FEW_ROWS)
+    search = ScaleSearch(few, shape, None, cache_bytes, steps)
+    best = search.down(search.at(Lengths(_normalised(relevances, few.X, few.weights), 1.0)), _LONG_STEP)
+    if len(rows.X) > FEW_ROWS:
+        search = ScaleSearch(rows.first(MORE_ROWS), shape, None, cache_bytes, steps)
+        best = search.at(best.lengths)
+    best = search.down(best, _SHORT_STEP)
+    return best if are_labels else search.with_small_lambdas(best)

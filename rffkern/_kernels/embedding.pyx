@@ -68,6 +68,7 @@ cdef extern from "rff_embed.h" nogil:
         rff_column_map map
         int link, prediction
         double slope
+        rff_model *kernels
 
     ctypedef struct rff_functions:
         pass
@@ -172,6 +173,7 @@ cdef int _fill_map(rff_model *model, dict columns) except -1:
 def make_model(
     dict arrays,        # of an expansion, by name, checked
     dict tables,        # has_slopes, unit, steps, starts, values (in units) of a TermExpansion; else empty
+    dict kernels,       # arrays of an expansion of kernels that is added, with an intercept of 0; else empty
     dict columns,       # forms, neutral, fills of a column map of numbers, checked; else empty
     str kind,           # among MODEL_KINDS
     Py_ssize_t n_classes,
@@ -191,11 +193,19 @@ def make_model(
         rff_release(model)
         raise
     _fill(model, arrays, tables)
+    if kernels:
+        model.kernels = <rff_model *>_place(model, 1, sizeof(rff_model))
+        _fill(model.kernels, kernels, {})
+        agree(model.kernels.expansion.n_features == model.expansion.n_features
+              and model.kernels.expansion.n_outputs == model.expansion.n_outputs,
+              "kernels must have the features and outputs of the arrays")
     model.info.kind, model.info.n_classes = MODEL_KINDS[kind], n_classes
     model.info.n_features = model.info.n_mapped = model.expansion.n_features
     if columns:
         _fill_map(model, columns)
     model.info.n_terms = model.expansion.n_terms + model.expansion.n_tables
+    if kernels:
+        model.info.n_terms += model.kernels.expansion.n_terms
     model.info.n_outputs = model.expansion.n_outputs
     model.link, model.slope, model.prediction = LINKS[link], slope, PREDICTIONS[prediction]
     model.info.n_predictions = 1 if n_classes or prediction == "smallest" else model.info.n_outputs

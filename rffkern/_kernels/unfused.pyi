@@ -30,7 +30,7 @@ LINKS: Final[Mapping[str, int]]
 PREDICTIONS: Final[Mapping[str, int]]
 
 def make_model(
-    arrays: dict[str, Any], tables: dict[str, Any], columns: dict[str, Any], kind: str, n_classes: int, link: str,
-    slope: float, prediction: str,
+    arrays: dict[str, Any], tables: dict[str, Any], kernels: dict[str, Any], columns: dict[str, Any], kind: str,
+    n_classes: int, link: str, slope: float, prediction: str,
 ) -> Any: ...
 def functions() -> Any: ...

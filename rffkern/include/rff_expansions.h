@@ -15,8 +15,11 @@ static const char *const rff_kernel_arrays[] = {"centers", "weights", "intercept
 static const char *const rff_gaussian_arrays[] = {"centers", "weights", "intercept", "inverse_lengthscales", NULL};
 static const char *const rff_terms_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", "slopes",
                                                "table_columns", "thresholds", "table_values", NULL};
+static const char *const rff_sum_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", "slopes",
+                                             "table_columns", "thresholds", "table_values", "centers", "weights",
+                                             "inverse_lengthscales", "exponent", NULL};
 static const char *const *const rff_expansion_arrays[] = {NULL, rff_fourier_arrays, rff_kernel_arrays,
-                                                          rff_terms_arrays};
+                                                          rff_terms_arrays, rff_sum_arrays};
 
 /* Whether the arrays of a file are those of an expansion, then those of the lists given, in this order. */
 static int rff_check_array_names(rff_file *file, rff_expansion_kind kind, const char *const *more, int has_map)
@@ -53,7 +56,7 @@ static int rff_take(rff_file *file, rff_model *model, const char *name, uint32_t
 }
 
 /* Whether the score of every row is finite: the sums of magnitudes of coefficients, of slopes and of tables. */
-static int rff_is_bounded(const rff_expansion *expansion, const double *coefficients)
+static int rff_is_bounded(const rff_expansion *expansion, const double *coefficients, const rff_model *kernels)
 {
     size_t output, m, table;
     for (output = 0; output < expansion->n_outputs; output++) {
@@ -68,6 +71,8 @@ static int rff_is_bounded(const rff_expansion *expansion, const double *coeffici
                 largest = fmax(largest, fabs((double)expansion->table_values[m * expansion->n_outputs + output]));
             bound += largest * expansion->table_unit;
         }
+        for (m = 0; kernels && m < kernels->expansion.n_terms; m++)
+            bound += fabs(kernels->expansion.weights[m * expansion->n_outputs + output]);
         if (!isfinite(2 * bound)) return 0;
     }
     return 1;
@@ -287,6 +292,26 @@ static int rff_read_kernels(rff_file *file, rff_model *model)
            && rff_read_exponent(file, model);
 }
 
+/* The kernels beside terms, as a model of their own without an intercept. */
+static int rff_read_kernels_beside(rff_file *file, rff_model *model)
+{
+    const rff_array *centers = rff_find_array(file, "centers");
+    rff_model *kernels = rff_own(model, 1, sizeof *kernels);
+    rff_expansion *e;
+    RFF_REQUIRE_MEMORY(&file->refusal, kernels);
+    RFF_REQUIRE(&file->refusal, file->version >= RFF_SINCE_SHAPES && centers->n_dimensions == 2, "shapes must agree");
+    model->kernels = kernels;
+    e = &kernels->expansion;
+    e->kind = RFF_KERNEL;
+    e->n_terms = centers->shape[0];
+    e->n_features = model->expansion.n_features;
+    e->n_outputs = model->expansion.n_outputs;
+    e->table_unit = 1;
+    e->intercept = rff_own(kernels, e->n_outputs, sizeof(double));
+    RFF_REQUIRE_MEMORY(&file->refusal, e->intercept);
+    return rff_read_kernels(file, kernels);
+}
+
 /* The expansion of a file, whose arrays have the right names. */
 static int rff_read_expansion(rff_file *file, rff_model *model, rff_expansion_kind kind)
 {
@@ -294,16 +319,18 @@ static int rff_read_expansion(rff_file *file, rff_model *model, rff_expansion_ki
     const rff_array *first = file->arrays, *intercept = rff_find_array(file, "intercept");
     RFF_REQUIRE(&file->refusal, first->n_dimensions == 2 && intercept->n_dimensions == 1 && first->shape[1]
                 && intercept->shape[0] && first->shape[1] < INT32_MAX, "shapes must agree");
-    expansion->kind = kind;
+    expansion->kind = kind == RFF_SUM ? RFF_TERMS : kind;
     expansion->n_terms = first->shape[0];
     expansion->n_features = first->shape[1];
     expansion->n_outputs = intercept->shape[0];
     expansion->table_unit = 1;
     if (!rff_take(file, model, "intercept", 1, expansion->n_outputs, 0, &expansion->intercept)) return 0;
     if (kind == RFF_KERNEL ? !rff_read_kernels(file, model) : !rff_read_cosines(file, model)) return 0;
-    if (kind == RFF_TERMS && (!rff_read_lines(file, model) || !rff_read_tables(file, model))) return 0;
+    if (expansion->kind == RFF_TERMS && (!rff_read_lines(file, model) || !rff_read_tables(file, model))) return 0;
+    if (kind == RFF_SUM && !rff_read_kernels_beside(file, model)) return 0;
     RFF_REQUIRE(&file->refusal,
-                rff_is_bounded(expansion, kind == RFF_KERNEL ? expansion->weights : expansion->amplitudes),
+                rff_is_bounded(expansion, kind == RFF_KERNEL ? expansion->weights : expansion->amplitudes,
+                               model->kernels),
                 "the amplitudes are too large for finite scores");
     return 1;
 }

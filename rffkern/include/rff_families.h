@@ -13,13 +13,17 @@
 #define RFF_MOST_COMPONENTS 1000000
 #define RFF_LEAST_QUANTILE 1e-6
 #define RFF_LARGEST_QUANTILE (1 - 1e-6)
+#define RFF_LAST_WITHOUT_KERNELS 5 /* reason, */
+#define RFF_LAST_REASON 7          /* and of all */
 
 static const char *const rff_losses[] = {"train_loss_", "eval_loss_", NULL};
 static const char *const rff_of_rounds[] = {"train_loss_", "eval_loss_", "feature_importances_", NULL};
 static const char *const rff_of_network[] = {"train_loss_", "eval_loss_", "relevances_", NULL};
 static const char *const rff_of_machine[] = {"train_loss_", "eval_loss_", "kernel_parameters_", NULL};
 static const char *const rff_of_boosting[] = {"train_loss_", "eval_loss_", "feature_importances_", "member_counts_",
-                                              "term_rounds_", NULL};
+                                              "term_rounds_", "kernel_choice_", NULL};
+static const char *const rff_of_terms_alone[] = {"train_loss_", "eval_loss_", "feature_importances_", "member_counts_",
+                                                 "term_rounds_", NULL};
 static const char *const rff_of_regression[] = {"kernel_parameters_", NULL};
 static const char *const rff_of_slope[] = {"proba_slope_", NULL};
 
@@ -181,6 +185,27 @@ static int rff_check_members(rff_file *file, size_t n_rounds)
     return 1;
 }
 
+/* Why there is a kernel machine beside the terms or none, and numbers that it was told from: kernel_choice.py. */
+static int rff_check_kernel_choice(rff_file *file, const rff_model *model)
+{
+    const rff_array *choice = rff_find_array(file, "kernel_choice_");
+    const int has_kernels = model->kernels != NULL;
+    double reason = 0;
+    int is_sound = 1;
+    size_t i;
+    if (choice && choice->size) {
+        is_sound = rff_is_shaped(choice, 1, 5, 0);
+        reason = rff_number(choice, 0);
+        for (i = 0; i < choice->size; i++) is_sound &= rff_number(choice, i) >= 0;
+        is_sound &= reason <= RFF_LAST_REASON && reason == floor(reason);
+    } else if (choice) {
+        is_sound = rff_is_shaped(choice, 1, 0, 0);
+    }
+    RFF_REQUIRE(&file->refusal, is_sound && has_kernels == (reason > RFF_LAST_WITHOUT_KERNELS),
+                "the choice of a kernel machine is malformed");
+    return 1;
+}
+
 static int rff_check_boosting(rff_file *file, rff_model *model)
 {
     const rff_array *train = rff_find_array(file, "train_loss_"), *held_out = rff_find_array(file, "eval_loss_");
@@ -189,7 +214,7 @@ static int rff_check_boosting(rff_file *file, rff_model *model)
     size_t i;
     RFF_REQUIRE(&file->refusal, train->n_dimensions == 1 && held_out->n_dimensions == 1 && train->size
                 && train->size == held_out->size, "loss curves do not agree in number");
-    if (!rff_check_members(file, train->size - 1)) return 0;
+    if (!rff_check_members(file, train->size - 1) || !rff_check_kernel_choice(file, model)) return 0;
     RFF_REQUIRE(&file->refusal, rff_is_shaped(importances, 1, rff_count_columns(model), 0),
                 "columns and importances do not agree in number");
     RFF_REQUIRE(&file->refusal, rff_is_shaped(rounds, 1, model->expansion.n_terms + model->expansion.n_tables, 0),
@@ -250,6 +275,7 @@ static const rff_family rff_families[] = {
     {"fourier_expansion", "FourierExpansion", RFF_FUNCTION, RFF_FOURIER, RFF_NO_LINK, 0, NULL, NULL},
     {"kernel_expansion", "KernelExpansion", RFF_FUNCTION, RFF_KERNEL, RFF_NO_LINK, 0, NULL, NULL},
     {"term_expansion", "TermExpansion", RFF_FUNCTION, RFF_TERMS, RFF_NO_LINK, 0, NULL, NULL},
+    {"sum_expansion", "SumExpansion", RFF_FUNCTION, RFF_SUM, RFF_NO_LINK, 0, NULL, NULL},
     {"column_map", "ColumnMap", RFF_COLUMN_MAP, RFF_NO_EXPANSION, RFF_NO_LINK, 0, NULL, NULL},
     {"fourier_boosting", "FourierBoostingClassifier", RFF_CLASSIFIER, RFF_TERMS, RFF_SOFTMAX, 1, rff_of_boosting,
      rff_check_boosting},
@@ -287,7 +313,7 @@ static void rff_fill_info(rff_model *model, const rff_family *family)
     info->takes_missing = model->has_map;
     info->n_mapped = model->has_map ? model->map.n_outputs : expansion->n_features;
     info->n_features = model->has_map ? model->map.n_columns : expansion->n_features;
-    info->n_terms = expansion->n_terms + expansion->n_tables;
+    info->n_terms = expansion->n_terms + expansion->n_tables + (model->kernels ? model->kernels->expansion.n_terms : 0);
     info->n_outputs = family->kind == RFF_COLUMN_MAP ? model->map.n_outputs : expansion->n_outputs;
     info->n_predictions = info->n_classes || model->prediction == RFF_SMALLEST ? 1 : info->n_outputs;
     if (model->link == RFF_NO_LINK) model->link = family->link;
@@ -313,10 +339,13 @@ static int rff_read_model(rff_file *file, rff_model *model, const rff_family *fa
     const rff_expansion *expansion = &model->expansion;
     const uint32_t columns = file->version >= RFF_SINCE_COLUMNS ? rff_value_of(json, 0, "columns") : 0;
     const int has_map = columns && json->nodes[columns].type != RFF_NULL;
-    const char *const *arrays = family->arrays == rff_of_rounds && file->version < RFF_SINCE_IMPORTANCES
-                                    ? rff_losses : family->arrays;
-    if (!rff_check_array_names(file, family->expansion, arrays, has_map)
-        || (has_map && !rff_read_map(file, model, columns)) || !rff_read_expansion(file, model, family->expansion)
+    const rff_expansion_kind kind = family->expansion == RFF_TERMS && rff_find_array(file, "centers")
+                                        ? RFF_SUM : family->expansion;
+    const char *const *arrays = family->arrays;
+    if (arrays == rff_of_rounds && file->version < RFF_SINCE_IMPORTANCES) arrays = rff_losses;
+    if (arrays == rff_of_boosting && file->version < RFF_SINCE_SHAPES) arrays = rff_of_terms_alone;
+    if (!rff_check_array_names(file, kind, arrays, has_map)
+        || (has_map && !rff_read_map(file, model, columns)) || !rff_read_expansion(file, model, kind)
         || !rff_check_choice(file, has_map))
         return 0;
     if (!has_map && !rff_read_names(file, model, expansion->n_features)) return 0;

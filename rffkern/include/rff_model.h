@@ -9,6 +9,7 @@ typedef enum {
     RFF_FOURIER,      /* intercept + sum of amplitudes[m] cos(omegas[m] . (x - center) - phases[m]) */
     RFF_KERNEL,       /* intercept + sum of weights[m] shape(|(x - centers[m]) * inverse_lengthscales|) */
     RFF_TERMS,        /* a Fourier expansion, + slopes' (x - center) + the values of the cells of tables */
+    RFF_SUM,          /* of files alone: RFF_TERMS, and `kernels` beside it */
 } rff_expansion_kind;
 
 typedef enum {
@@ -107,6 +108,7 @@ struct rff_model {
     size_t n_components; /* of a transformer: terms of a feature */
     rff_label *labels;         /* (n_classes,) */
     const char **feature_names; /* (n_features,) or NULL */
+    struct rff_model *kernels;  /* an expansion of kernels whose scores are added, or NULL */
     void *prepared;             /* of the scorer */
     void *blocks;               /* all memory of the model */
 };

@@ -52,13 +52,19 @@ static void *rff_own(rff_model *model, size_t n, size_t size)
     return (uint8_t *)block + sizeof(void *) + (RFF_ALIGNMENT - start % RFF_ALIGNMENT) % RFF_ALIGNMENT;
 }
 
-static void rff_release(rff_model *model)
+static void rff_release_blocks(void *block)
 {
-    void *block = model->blocks, *next;
+    void *next;
     for (; block; block = next) {
         next = *(void **)block;
         free(block);
     }
+}
+
+static void rff_release(rff_model *model)
+{
+    if (model->kernels) rff_release_blocks(model->kernels->blocks);
+    rff_release_blocks(model->blocks);
     free(model);
 }
 

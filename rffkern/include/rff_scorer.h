@@ -401,6 +401,7 @@ static rff_error rff_prepare(rff_model *model)
     if (done && (e->kind == RFF_FOURIER || e->kind == RFF_TERMS)) done = rff_prepare_cosines(model, prepared);
     if (done && e->kind == RFF_TERMS) done = rff_prepare_tables(model, prepared);
     if (done && e->kind == RFF_KERNEL) done = rff_prepare_kernels(model, prepared);
+    if (done && model->kernels) return rff_prepare(model->kernels);
     return done ? RFF_OK : RFF_E_MEMORY;
 }
 
@@ -453,9 +454,10 @@ static void rff_add_lines(const rff_expansion *e, const rff_rows *X, size_t row,
         }
 }
 
-/* Scores of up to RFF_PIECE rows, mapped if they are to be.  `work` has room for a tile and for such scores. */
-static void rff_score_piece(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out,
-                            void *work)
+/* Scores of up to RFF_PIECE rows, mapped if they are to be, of terms or of kernels.  `work` has room for a tile and for
+   such scores. */
+static void rff_score_part(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out,
+                           void *work)
 {
     const rff_expansion *e = &model->expansion;
     const rff_prepared *prepared = (const rff_prepared *)model->prepared;
@@ -477,6 +479,19 @@ static void rff_score_piece(const rff_model *model, const rff_rows *X, size_t ro
     for (i = 0; i < n_rows * e->n_outputs; i++) sums[i] = 0;
     prepared->level->tables[is_double](model, X, row, n_rows, sums, sums + RFF_PIECE * e->n_outputs);
     for (i = 0; i < n_rows * e->n_outputs; i++) out[i] += e->table_unit * sums[i];
+}
+
+/* The same of terms and of kernels beside them, for which `work` has room for as many scores more. */
+static void rff_score_piece(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out,
+                            void *work)
+{
+    const size_t n_outputs = model->expansion.n_outputs;
+    double *scores = (double *)work;
+    size_t i;
+    rff_score_part(model, X, row, n_rows, out, work);
+    if (!model->kernels) return;
+    rff_score_part(model->kernels, X, row, n_rows, scores, scores + RFF_PIECE * n_outputs);
+    for (i = 0; i < n_rows * n_outputs; i++) out[i] += scores[i];
 }
 
 /* outputs[k * RFF_PIECE + i] = output k of the column map at row i. */
@@ -532,6 +547,7 @@ static rff_layout rff_scratch_layout(const rff_model *model)
     found.scores = rff_up(found.mapped + n_mapped * RFF_PIECE, 8);
     found.work = rff_up(found.scores + model->info.n_outputs * RFF_PIECE, 8);
     found.total = found.work + rff_work_size(&model->expansion) / sizeof(double);
+    if (model->kernels) found.total += model->expansion.n_outputs * RFF_PIECE;
     return found;
 }
 

@@ -70,7 +70,8 @@ int main(int argc, char **argv)
     rff_model *model;
     if (argc != 2 || rff_load(argv[1], 0, &model, NULL) != RFF_OK) return 1;
     if (model->has_map) print_map(&model->map);
-    if (model->expansion.kind != RFF_NO_EXPANSION) print_expansion(&model->expansion);
+    if (model->expansion.kind != RFF_NO_EXPANSION) if (model->kernels) print_expansion(&model->kernels->expansion); /* before the intercept of the terms */
+    print_expansion(&model->expansion);
     printf("link %d %a\nprediction %d\n", model->link, model->slope, model->prediction);
     rff_free(model);
     return 0;

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from soaking.c_reader import build, compiler
 
-from rffkern import ColumnMap, FourierBoostingRegressor, KernelExpansion, TermExpansion, load, save
+from rffkern import ColumnMap, FourierBoostingRegressor, KernelExpansion, SumExpansion, TermExpansion, load, save
 from rffkern._columns.frozen import NUMERIC_FORMS
 from rffkern._columns.plain import _entries
 from rffkern._kernels.unfused import KINDS
@@ -44,6 +44,8 @@ def check_expansion(found, expansion):
     tables = {"table_columns", "table_values"}
     for name in (name for name in expansion.array_names if name not in tables):
         same(found[name], getattr(expansion, name))
+    if isinstance(expansion, SumExpansion):
+        expansion = expansion.terms
     if isinstance(expansion, TermExpansion):
         assert found["table_columns"] == expansion.table_columns.ravel().tolist()
         assert found["steps"] == expansion._layout.steps.ravel().tolist()

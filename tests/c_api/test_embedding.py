@@ -133,8 +133,8 @@ def test_refused():
         rffkern.c_model(load(FROZEN / "6" / "gbrff2_with_columns.npz"))
     arrays = load(FROZEN / "6" / "gbrff2.npz").expansion_.arrays()
     with pytest.raises(ValueError, match="contiguous"):
-        unfused.make_model({name: array[::-1] for name, array in arrays.items()}, {}, {}, "function", 0, "none", 0.0,
-                           "scores")
+        unfused.make_model({name: array[::-1] for name, array in arrays.items()}, {}, {}, {}, "function", 0, "none",
+                           0.0, "scores")
 
 
 @pytest.mark.parametrize("n_terms", [1, 300, 1001])

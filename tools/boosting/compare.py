@@ -2,7 +2,6 @@
 
     python tools/boosting/compare.py --data DIR --log FILE --seeds 61-65 --models fourier,lightgbm-tuned
     python tools/boosting/compare.py --log FILE --table          the table of a log alone
-
 Each seed draws training and test rows, the same for all models, which use one thread.  A run goes on where its log
 ends.  Scores are per cent: accuracy, or R^2; log loss is that of the test rows, for models that have probabilities.
 The ranks of a group of sets are among the models that have measured every set of it which the reference has: ranks of
@@ -90,6 +89,21 @@ def paired(first, other, key):
     return means, float(np.mean([*means.values()])), float(error)
 
 
+def print_each(first, other, key, sign):
+    """Mean differences of each set with their standard errors, and the sets that are behind by two of them."""
+    by_set = collections.defaultdict(list)
+    for (name, seed), record in first.items():
+        if (name, seed) in other and key in record and key in other[name, seed]:
+            by_set[name].append(record[key] - other[name, seed][key])
+    behind = []
+    for name, found in by_set.items():
+        mean, error = np.mean(found), np.std(found, ddof=1) / len(found) ** 0.5 if len(found) > 1 else np.nan
+        print(f"  {name:<18}{mean:+9.4f} +- {error:.4f} of {len(found)} splits")
+        if sign * mean < 0 and not sign * mean >= -2 * error:
+            behind.append(name)
+    print(f"  behind by two standard errors: {', '.join(behind) or 'none'}")
+
+
 def ranks(scores):
     """Ranks of scores in columns, 1 for the highest of a row; ties share the mean of theirs."""
     above = (scores[:, None, :] > scores[:, :, None]).sum(axis=2)
@@ -130,7 +144,7 @@ def of_models(records, reference):
             for model in models}
 
 
-def print_table(records, reference):
+def print_table(records, reference, each_set=False):
     """Scores of each set and model, paired differences between the reference and the others, ranks and seconds."""
     found = of_models(records, reference)
     models = list(found)
@@ -150,6 +164,8 @@ def print_table(records, reference):
                 behind = [name for name, each in means.items() if sign * each < 0]
                 print(f"{reference} less {model}: {mean:+.4f} +- {error:.4f} over {len(means)} sets; behind on "
                       f"{len(behind)}: {', '.join(behind)}")
+                if each_set:
+                    print_each(found[reference], found[model], key, sign)
     print_ranks(found, reference)
     for model in models:
         seconds = [(each["fit"], each["predict"]) for each in found[model].values()]
@@ -171,6 +187,7 @@ def main():
     parser.add_argument("--rows", type=int, default=6000, help="training rows at most")
     parser.add_argument("--reference", default="fourier", help="the model that others are compared with")
     parser.add_argument("--table", action="store_true", help="measure nothing")
+    parser.add_argument("--each", action="store_true", help="print the differences of each set too")
     options = parser.parse_args()
     silence()
     records = []
@@ -191,7 +208,7 @@ def main():
                         if (model, name, seed) not in done:
                             records.append(measure(options, model, name, seed))
                             print(json.dumps(records[-1]), file=file, flush=True)
-    print_table(records, options.reference)
+    print_table(records, options.reference, options.each)
 
 
 if __name__ == "__main__":

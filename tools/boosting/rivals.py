@@ -272,7 +272,8 @@ def xrfm(X, y, X_test, is_class, seed):
 
 RIVALS = {"fourier": fourier, "gbrff2": gbrff2, "gbrff2-tuned": gbrff2_tuned,
           "gbrff": family("GBRFFClassifier", "GBRFFRegressor"), "rffnet": family("RFFNetClassifier", "RFFNetRegressor"),
-          "sparse": family("SparseKernelClassifier", "SparseKernelRegressor"), "lightgbm": lightgbm,
+          "sparse": family("SparseKernelClassifier", "SparseKernelRegressor"),
+          "kernel-machine": family("KernelMachineClassifier", "KernelMachineRegressor"), "lightgbm": lightgbm,
           "lightgbm-tuned": lightgbm_tuned, "xgboost": xgboost, "xgboost-tuned": xgboost_tuned,
           "hist-boosting": hist_boosting, "catboost": catboost, "svm-tuned": support_vectors,
           "kernel-ridge": kernel_ridge, "xrfm": xrfm}

@@ -12,6 +12,7 @@ from rffkern import (
     GBRFFRegressor,
     KernelExpansion,
     SparseKernelClassifier,
+    SumExpansion,
     TermExpansion,
     load,
     save,
@@ -62,6 +63,11 @@ def _functions(rng):
             yield f"terms_{name}_{unit:g}", TermExpansion(
                 used, phases, amplitudes, intercept, center, rng.standard_normal((n_features, n_outputs)), columns,
                 thresholds, unit * rng.standard_normal((n_cells, n_outputs)))
+        beside = KernelExpansion(rng.standard_normal((97, n_features)), rng.standard_normal((97, n_outputs)),
+                                 np.zeros(n_outputs), lengths, [1.0])
+        yield f"sum_{name}", SumExpansion.of(TermExpansion(
+            used, phases, amplitudes, intercept, center, rng.standard_normal((n_features, n_outputs)), columns,
+            thresholds, rng.standard_normal((n_cells, n_outputs))), beside)
     cancelling = KernelExpansion(rng.standard_normal((100, 3)), 1e9 * rng.standard_normal((100, 1)), [0.0], [0.1] * 3)
     yield "kernels_that_cancel", cancelling
     yield "cosines_of_large_angles", FourierExpansion(1e3 * rng.standard_normal((50, 4)), rng.uniform(-3, 3, 50),

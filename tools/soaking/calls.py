@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 import rffkern
-from rffkern import ColumnMap, FourierExpansion, KernelExpansion, RFFKernError, RowBlocks, TermExpansion
+from rffkern import ColumnMap, FourierExpansion, KernelExpansion, RFFKernError, RowBlocks, SumExpansion, TermExpansion
 from soaking import training
 from soaking.children import in_child
 
@@ -106,7 +106,7 @@ def _routing(model):
         return ""
 
 
-PROPERTIES = ("feature_importances_", "kernel_", "lengthscales_", "reg_lambda_")
+PROPERTIES = ("feature_importances_", "kernel_", "kernel_decision_", "kernel_gain_", "lengthscales_", "reg_lambda_")
 MODEL_CALLS = {  # of a fitted model with its rows and labels or targets
     "fit": lambda model, X, y: model.fit(X, y, np.linspace(0.0, 1.0, len(X))).expansion_.intercept,
     "partial_fit": _partial_fit,
@@ -147,6 +147,7 @@ EXPANSION_CALLS = {
     "array_names": lambda expansion, X: len(expansion.array_names),
     "kind": lambda expansion, X: expansion.kind,
     "bound": lambda expansion, X: _finite_or_huge(expansion.bound()),
+    "of": lambda expansion, X: expansion.of(expansion.terms, expansion.kernels).score(X),
     "cells_of": lambda expansion, X: expansion.cells_of(np.arange(len(expansion.table_columns))),
 }
 MAP_CALLS = {  # of a fitted column map
@@ -243,6 +244,10 @@ def _expansions(X):
         for exponent in (1.0, 2.0):
             yield lambda scale=scale, exponent=exponent: KernelExpansion(
                 rows, np.ones((len(rows), 1)), [0.0], np.full(d, scale), [exponent])
+        yield lambda scale=scale: SumExpansion(
+            rows * scale, np.zeros(len(rows)), np.ones((len(rows), 1)), [0.0], np.zeros(d), np.full((d, 1), scale),
+            np.zeros((0, 1)), np.zeros((0, 1)), np.zeros((0, 1)), rows, np.ones((len(rows), 1)), np.full(d, scale),
+            [1.0])
         yield lambda scale=scale: TermExpansion(
             rows * scale, np.zeros(len(rows)), np.ones((len(rows), 1)), [0.0], np.zeros(d), np.full((d, 1), scale),
             table_columns=np.arange(len(rows))[:, None] % max(d, 1),

@@ -1,0 +1,87 @@
+"""Whether a model has a kernel machine beside its terms, and why: numbers for files, and a sentence for users."""
+
+from enum import IntEnum
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Double = NDArray[np.float64]
+
+# By how much a kernel machine must lower the loss of held-out rows: by this share of it, and by this many standard
+# errors of the mean difference.  The margins held out are those of single members, whose mean is better by itself.
+LEAST_SHARE, STANDARD_ERRORS = 0.03, 2.0
+
+# Rows for which "auto" tries it: up to as many as memory holds the kernels of (CACHE_BYTES), for computing them anew in
+# each product takes many times as long as boosting; and operations that computing them takes for n rows of d columns,
+# n^2 (2 d + 16), up to which it does.  Fewer rows than the last number cannot be divided into folds.
+FEWEST_ROWS, MOST_ROWS, MOST_WORK, FEWEST_AT_ALL = 200, 11_500, 5e10, 10
+
+
+class Reason(IntEnum):
+    """Why there is a kernel machine or none; the numbers are those of files."""
+
+    OFF = 0
+    LOSS = 1
+    FEW = 2
+    MANY = 3
+    STOPPED = 4
+    LITTLE = 5
+    GAINS = 6
+    ASKED = 7
+
+
+_SENTENCES = {
+    Reason.OFF: "left out: kernel=False",
+    Reason.LOSS: "left out: the loss is neither logarithmic nor squared",
+    Reason.FEW: f"left out: fewer than {FEWEST_ROWS} rows, or {FEWEST_AT_ALL} with kernel=True",
+    Reason.MANY: f"left out: more than {MOST_ROWS} rows, or n^2 (2 d + 16) above {MOST_WORK:.0e} for n rows of d "
+                 "mapped columns",
+    Reason.STOPPED: "left out: the callback ended the fit",
+    Reason.LITTLE: "left out: loss of held-out rows {alone:.6g} without it, {stacked:.6g} with it",
+    Reason.GAINS: "used: loss of held-out rows {alone:.6g} without it, {stacked:.6g} with it",
+    Reason.ASKED: "used: kernel=True; loss of held-out rows {alone:.6g} without it, {stacked:.6g} with it",
+}
+_USED = (Reason.GAINS, Reason.ASKED)
+
+
+class KernelChoice(NamedTuple):
+    """What was decided, and from which numbers; zeros where it was not tried."""
+
+    reason: Reason
+    alone: float = 0.0  # mean loss of held-out rows without it
+    stacked: float = 0.0  # and with it
+    scale: float = 0.0  # of the relevances: 1 / length scale_j^2 = scale times relevance_j
+    reg_lambda: float = 0.0
+
+    @classmethod
+    def of_array(cls, numbers: Double, has_kernels: bool) -> Self:
+        """What an array of a file says; ValueError for what none can be."""
+        if numbers.shape == (0,) and not has_kernels:  # of an older file
+            return cls(Reason.OFF)
+        if numbers.shape != (len(cls._fields),) or numbers[0] not in list(Reason) or (
+                (numbers[0] in _USED) != has_kernels) or (numbers < 0).any():
+            raise ValueError("the choice of a kernel machine is malformed")
+        reason, *rest = numbers.tolist()
+        return cls(Reason(int(reason)), *rest)
+
+    def array(self) -> Double:
+        """The numbers, for a file."""
+        return np.array(self, dtype=np.float64)
+
+    @property
+    def sentence(self) -> str:
+        """What was decided and why."""
+        return _SENTENCES[self.reason].format(alone=self.alone, stacked=self.stacked)
+
+
+def reason_not_to_try(kernel: str | bool, has_loss: bool, n_rows: int, n_columns: int) -> Reason | None:
+    """Why a kernel machine is not tried, by the parameter `kernel`; None where it is."""
+    if kernel is False:
+        return Reason.OFF
+    if not has_loss:
+        return Reason.LOSS
+    if n_rows < (FEWEST_AT_ALL if kernel is True else FEWEST_ROWS):
+        return Reason.FEW
+    too_many = n_rows > MOST_ROWS or n_rows**2 * (2.0 * n_columns + 16) > MOST_WORK
+    return Reason.MANY if kernel == "auto" and too_many else None
