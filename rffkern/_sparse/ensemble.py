@@ -290,6 +290,7 @@ class SparseParameters(Protocol):
     group_size: int
     shared: bool
     warm_start: bool
+    precision: str
 
 
 class RowsWithTargets(NamedTuple):

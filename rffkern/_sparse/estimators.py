@@ -64,8 +64,8 @@ _REST = (
     GOES_ON,
     PRECISION.described(
         "Precision in which kernels are computed and columns are kept.  Sums over rows, coefficients and residuals are "
-        'double in both.  "single" becomes "double" where rows lie farther than 353 length scales from the center of '
-        "the data."),
+        'double in both.  "single" takes half of the memory and less time; its kernels are right to about 1e-6.  '
+        'It becomes "double" where rows lie farther than 353 length scales from the center of the data.'),
 )
 _THREADS = (N_THREADS, VERBOSE.described("Print a line on stderr every so many rounds, and at most one a second while "
                                          "a kernel is chosen; 0 for none."))
@@ -216,7 +216,7 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
                  shared: bool = True, kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto",
                  standardize: bool = True, early_stopping_rounds: int | None = 20,
-                 validation_fraction: float | None = None, warm_start: bool = False, precision: str = "double",
+                 validation_fraction: float | None = None, warm_start: bool = False, precision: str = "single",
                  columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
@@ -333,7 +333,7 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
                  shared: bool = True, all_rows: bool = True, loss: str = "squares",
                  kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto", standardize: bool = True,
                  early_stopping_rounds: int | None = 20, validation_fraction: float | None = None,
-                 warm_start: bool = False, precision: str = "double", class_weight: Any = None,
+                 warm_start: bool = False, precision: str = "single", class_weight: Any = None,
                  columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators

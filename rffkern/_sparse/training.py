@@ -42,7 +42,6 @@ class Parameters(KernelParameters, Protocol):
 
     standardize: bool
     early_stopping_rounds: int | None
-    precision: str
     random_state: Any
     verbose: int
 
