@@ -12,7 +12,6 @@ from .._estimator.monitor import Monitor
 from .basis import Subsets, make_selection
 from .kernel import RegularisedKernel
 from .least_squares import Coefficients, FitState, Targets, make_least_squares
-from .logistic import logistic_coefficients
 from .packed_rows import KernelRows
 from .stages import CoefficientPath, combine
 from .weak_learner import Settings, WeakLearner
@@ -379,19 +378,6 @@ def finish(ensembles: Sequence[Ensemble], counts: Sequence[int]) -> tuple[list[C
         n_skipped += ensemble.n_skipped
         start += ensemble.n_outputs
     return paths, n_skipped
-
-
-def with_logistic_loss(ensembles: Sequence[Ensemble], paths: Sequence[CoefficientPath], signs: Double,
-                       intercepts: Double) -> tuple[list[CoefficientPath], Double]:
-    """Paths whose last coefficients minimise the logistic loss, and the intercepts with them, both in units of 2."""
-    changed, found = [], np.empty(len(intercepts))
-    for ensemble, path in zip(ensembles, paths, strict=True):
-        (group,), n_learners = path.groups, len(path.learners)
-        logistic = logistic_coefficients(ensemble.group.least_squares, n_learners, signs[:, path.outputs],
-                                         intercepts[path.outputs])
-        changed.append(path._replace(groups=[group._replace(last=0.5 * logistic.coef)]))
-        found[path.outputs] = 0.5 * logistic.intercept
-    return changed, found
 
 
 def _mean_losses(ensembles: Sequence[Ensemble]) -> tuple[float, list[float]]:

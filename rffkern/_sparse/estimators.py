@@ -260,7 +260,7 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        method = Method(self._length_scales, False, learn_from_all_rows)
+        method = Method(self._length_scales, "squares", learn_from_all_rows)
         self._keep(train(self, X, y, sample_weight, eval_set, callback, method))
         return self
 
@@ -269,9 +269,10 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     """Least squares on labels -1 and +1 by a growing ensemble of sparse kernel learners.
 
     The model F(x) = F_0 + sum over m of c_m f_m(x), with weak learners f_m(x) = sum over s of a_ms k(x_ms, x), is that
-    of `SparseKernelRegressor`, which describes the training, with y in {-1, +1}.  F estimates the mean of y, so that
-    P(y = +1 | x) = (1 + F) / 2, clipped to [0, 1].  More than two classes are learned one against the rest, all in the
-    same rounds, and share their weak learners unless `shared=False`.
+    of `SparseKernelRegressor`, which describes the training, with y in {-1, +1}.  F estimates the mean of y; scores are
+    by default a slope times F plus a shift, and P(y = +1 | x) = 1 / (1 + exp(-score)).  More than two classes are
+    learned one against the rest, all in the same rounds, and share their weak learners unless `shared=False`; their
+    probabilities are then in proportion to exp(score).
 
     Parameters
     ----------
@@ -330,7 +331,7 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
                  selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
-                 shared: bool = True, all_rows: bool = True, loss: str = "squares",
+                 shared: bool = True, all_rows: bool = True, loss: str = "calibrated",
                  kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto", standardize: bool = True,
                  early_stopping_rounds: int | None = 20, validation_fraction: float | None = None,
                  warm_start: bool = False, precision: str = "single", class_weight: Any = None,
@@ -364,8 +365,11 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
         if self.loss == "logistic" and self.update != "full":
             raise InvalidInputError(f'loss must be "squares" with update={self.update!r}, got "logistic"')
 
+    def _loss(self) -> str:
+        return "squares" if self.loss == "calibrated" and self.update != "full" else self.loss
+
     def _link(self) -> Link:
-        return SoftmaxLink() if self.loss == "logistic" else LinearLink()
+        return LinearLink() if self._loss() == "squares" else SoftmaxLink()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
             callback: Callable[..., Any] | None = None) -> Self:
@@ -388,7 +392,7 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        method = Method(self._length_scales, self.loss == "logistic",
+        method = Method(self._length_scales, self._loss(),
                         learn_from_all_rows if self.all_rows else learn_from_active_rows)
         self._keep(train(self, X, y, sample_weight, eval_set, callback, method))
         return self

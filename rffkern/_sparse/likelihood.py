@@ -47,7 +47,8 @@ _LEAST_NOISE = 1e-6
 class _Workspace:
     """Rows and targets in the forms that the likelihood takes, and memory for it, in one precision."""
 
-    def __init__(self, rows: Double, targets: Double, shape: str, dtype: "np.dtype[Any]", n_threads: int | None) -> None:
+    def __init__(self, rows: Double, targets: Double, shape: str, dtype: "np.dtype[Any]",
+                 n_threads: int | None) -> None:
         self.dtype, self.shape, size = dtype, shape, (len(rows), len(rows))
         self._kernels = DenseKernels(rows, rows, n_threads, dtype)
         self.system = DenseSystem(len(rows), n_threads, dtype)
@@ -90,7 +91,8 @@ class Likelihood:
     def __call__(self, logs: Double) -> tuple[float, Double]:
         """Value and gradient; inf where rounding leaves no factor, or numbers overflow."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            value, gradient = self._evaluate(logs, *np.exp(logs[:3]).tolist(), inverse_lengths=np.exp(logs[3:]))
+            amplitude, bias, noise = np.exp(logs[:3]).tolist()
+            value, gradient = self._evaluate(logs, amplitude, bias, noise, np.exp(logs[3:]))
         good = np.isfinite(value) and np.isfinite(gradient).all()
         return (float(value), gradient) if good else (math.inf, np.zeros(logs.size))
 

@@ -38,10 +38,14 @@ ALL_ROWS = Parameter("all_rows", Choice((True, False)),
                       "only: groups after the first leave out rows that are fitted well, y F >= 0.5, and at least half "
                       "of all rows, those of largest y F, as the paper does with classes that a narrow kernel "
                       "separates.  This costs accuracy where classes overlap.")
-LOSS = Parameter("loss", Choice(("squares", "logistic")),
-                  'Loss of coefficients.  "squares": of labels -1 and +1, as in the paper.  "logistic", with '
-                  '`update="full"` only: weak learners are found by least squares, and coefficients then minimise the '
-                  "logistic loss, multinomial of several classes, plus lambda / 8 |F|^2.  Probabilities come from it.")
+LOSS = Parameter("loss", Choice(("calibrated", "squares", "logistic")),
+                 'Loss of coefficients, and where probabilities come from.  "squares": labels -1 and +1, as in the '
+                 'paper; P(y = +1 | x) = (1 + F) / 2.  "calibrated": the same coefficients; scores are a slope times F '
+                 "plus a shift for each output, those of the largest likelihood of labels that a softmax of what is "
+                 "predicted of rows without learning from them gives (up to 4096 rows, each left out alone, which "
+                 'takes no other fits).  With another `update` than "full" it is "squares".  "logistic", with '
+                 '`update="full"` only: weak learners are found by least squares, and coefficients then minimise the '
+                 "logistic loss, multinomial of several classes, plus lambda / 8 |F|^2.")
 GOES_ON = WARM_START.described(
     "Whether `fit` goes on from where the last call ended, with the same rows and parameters, up to `n_estimators` "
     "rounds in all.  The model is the same to the last bit as after one call with warm_start=True and the last "

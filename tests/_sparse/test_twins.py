@@ -76,7 +76,7 @@ def test_classes_that_share_follow_weights(rng):
     labels = np.digitize(y, [-1, 1])
     repeats = rng.integers(1, 4, 150)
     params = EXACT | {"subset_size": None, "learner_size": 8}
-    model = SparseKernelClassifier(20, **params).fit(X, labels, repeats)
+    model = SparseKernelClassifier(20, loss="squares", **params).fit(X, labels, repeats)
     signs = np.where(labels[:, None] == model.classes_, 1, -1)
     for n_rounds, scores in enumerate(model.staged_decision_function(X), 1):
         loss = np.average((signs - scores) ** 2, axis=0, weights=repeats).mean()
