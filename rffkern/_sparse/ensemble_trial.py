@@ -10,9 +10,10 @@ from .._data.row_blocks import take_rows
 from .._data.scaling import Scaling
 from .._data.tiles import in_precision
 from .._estimator.monitor import Monitor
-from .ensemble import RowsWithTargets, SparseParameters, grow_all, learn_from_all_rows, make_ensembles
+from .ensemble import RowsWithTargets, SparseParameters, learn_from_all_rows, make_ensembles
 from .kernel import RegularisedKernel
 from .packed_rows import needs_double, pack_rows
+from .rounds import grow_all
 
 Double = NDArray[np.float64]
 

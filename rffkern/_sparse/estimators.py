@@ -171,9 +171,9 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     Notes
     -----
     Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs, u = 4 in single precision and 8 in
-    double, S = learner_size, P columns kept (n_estimators of "full", group_size of "group", 1 of "one"; twice that
-    where outputs are shared, k times where they are not), and b = max(2^20, 2048 d) numbers in a block of `RowBlocks`
-    or `numpy.memmap`:
+    double, S = learner_size (twice that of "pairs"), P columns kept (n_estimators of "full" and "pairs", group_size of
+    "group", 1 of "one"; twice that where outputs are shared, k times where they are not), and b = max(2^20, 2048 d)
+    numbers in a block of `RowBlocks` or `numpy.memmap`:
 
         array:  n (u (d + 1 + S + P) + 8 + 40 k) + 16 P^2
         blocks: n (u (d + 1 + S + P) + 8 + 40 k) + 8 b + 16 P^2
@@ -213,7 +213,7 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     _length_scales = (one_per_column,)
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
-                 selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
+                 selection: str = "max-res", n_candidates: int = 60, update: str = "pairs", group_size: int = 50,
                  shared: bool = True, kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto",
                  standardize: bool = True, early_stopping_rounds: int | None = 20,
                  validation_fraction: float | None = None, warm_start: bool = False, precision: str = "single",
@@ -285,17 +285,17 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     Notes
     -----
     Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs (1 for two classes), u = 4 in single
-    precision and 8 in double, S = learner_size, P columns kept (n_estimators of "full", group_size of "group", 1 of
-    "one"; twice that where outputs are shared, k times where they are not), and b = max(2^20, 2048 d) numbers in a
-    block of `RowBlocks` or `numpy.memmap`:
+    precision and 8 in double, S = learner_size (twice that of "pairs"), P columns kept (n_estimators of "full" and
+    "pairs", group_size of "group", 1 of "one"; twice that where outputs are shared, k times where they are not), and
+    b = max(2^20, 2048 d) numbers in a block of `RowBlocks` or `numpy.memmap`:
 
         array:  n (u (d + 1 + S + P) + 8 + 40 k) + 16 P^2
         blocks: n (u (d + 1 + S + P) + 8 + 40 k) + 8 b + 16 P^2
 
     Each held-out row takes u (d + P) + 8 + 32 k, sample weights 16 n, `kernel="auto"` up to 120 MB while it learns,
-    `all_rows=False` 8 n k, and basis vectors with their coefficients, for staged predictions, 8 (S + d + 10) P + 16
-    P^2, with S = 1 three times that.  The n S kernels of a round are kept where they take up to 64 MB; beyond, they are
-    computed twice.
+    `all_rows=False` 8 n k, calibration 24 min(n, 4096) P + 24 P^2, and basis vectors with their coefficients, for
+    staged predictions, 8 (S + d + 10) P + 16 P^2, with S = 1 three times that.  The n S kernels of a round are kept
+    where they take up to 64 MB; beyond, they are computed twice.
 
     Departures from the paper are those of `SparseKernelRegressor`.  The mean of y, F_0, is part of F.
 
@@ -330,7 +330,7 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     _length_scales = (one_for_all, one_per_column)  # labels hardly determine one for each column
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
-                 selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
+                 selection: str = "max-res", n_candidates: int = 60, update: str = "pairs", group_size: int = 50,
                  shared: bool = True, all_rows: bool = True, loss: str = "calibrated",
                  kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto", standardize: bool = True,
                  early_stopping_rounds: int | None = 20, validation_fraction: float | None = None,
@@ -362,11 +362,11 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
 
     def _check_params(self) -> None:
         super()._check_params()
-        if self.loss == "logistic" and self.update != "full":
+        if self.loss == "logistic" and self.update in ("one", "group"):
             raise InvalidInputError(f'loss must be "squares" with update={self.update!r}, got "logistic"')
 
     def _loss(self) -> str:
-        return "squares" if self.loss == "calibrated" and self.update != "full" else self.loss
+        return "squares" if self.loss == "calibrated" and self.update in ("one", "group") else self.loss
 
     def _link(self) -> Link:
         return LinearLink() if self._loss() == "squares" else SoftmaxLink()

@@ -22,8 +22,11 @@ BASIS = (
               "distance times the decrease of the objective exceeds a threshold."),
     Parameter("n_candidates", Number(int, 1),
               'Number of rows kappa that "mp" and "boost" compare for each basis vector.'),
-    Parameter("update", Choice(("full", "one", "group")),
-              'Which coefficients are made optimal with a new weak learner.  "full": all.  "one": the newest, (31).  '
+    Parameter("update", Choice(("pairs", "full", "one", "group")),
+              'Which coefficients are made optimal with a new weak learner.  "full": all, as in the paper.  "pairs": '
+              "all, after every two weak learners, which the same residuals find on a subset each; this takes half of "
+              "the passes over all columns.  With outputs that share weak learners, or with learner_size=1, it is "
+              '"full".  "one": the newest, (31).  '
               '"group": those of its group; a new group begins after every `group_size` weak learners.'),
     Parameter("group_size", Number(int, 1), "Number L of rounds whose weak learners make a group."),
     Parameter("shared", Choice((True, False)),
@@ -43,9 +46,10 @@ LOSS = Parameter("loss", Choice(("calibrated", "squares", "logistic")),
                  'paper; P(y = +1 | x) = (1 + F) / 2.  "calibrated": the same coefficients; scores are a slope times F '
                  "plus a shift for each output, those of the largest likelihood of labels that a softmax of what is "
                  "predicted of rows without learning from them gives (up to 4096 rows, each left out alone, which "
-                 'takes no other fits).  With another `update` than "full" it is "squares".  "logistic", with '
-                 '`update="full"` only: weak learners are found by least squares, and coefficients then minimise the '
-                 "logistic loss, multinomial of several classes, plus lambda / 8 |F|^2.")
+                 "takes no other fits); staged scores have the slope and shifts of the last round.  With the updates "
+                 '"one" and "group" it is "squares".  "logistic", not with these: weak learners are found by least '
+                 "squares, and coefficients then minimise the logistic loss, multinomial of several classes, plus "
+                 "lambda / 8 |F|^2.")
 GOES_ON = WARM_START.described(
     "Whether `fit` goes on from where the last call ended, with the same rows and parameters, up to `n_estimators` "
     "rounds in all.  The model is the same to the last bit as after one call with warm_start=True and the last "

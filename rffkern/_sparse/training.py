@@ -22,8 +22,6 @@ from .ensemble import (
     EnsembleState,
     GroupMaker,
     RowsWithTargets,
-    finish,
-    grow_all,
     make_ensembles,
 )
 from .kernel import Kernel, RegularisedKernel, given_kernel
@@ -32,6 +30,7 @@ from .leaving_out import calibrated_scores
 from .likelihood import LengthScales
 from .logistic import with_logistic_loss
 from .packed_rows import KernelRows, needs_double, pack_rows
+from .rounds import finish, grow_all
 from .stages import CoefficientPath, StagedMachine, Stages, make_stages
 
 Double = NDArray[np.float64]

@@ -158,8 +158,9 @@ static int rff_check_machine_of_classes(rff_file *file, rff_model *model)
     if (loss || file->version >= RFF_SINCE_SHAPES) {
         const int is_logistic = loss && rff_is_text(&file->header, loss, "logistic");
         const int is_calibrated = loss && rff_is_text(&file->header, loss, "calibrated");
-        const int is_full = update && rff_is_text(&file->header, update, "full");
-        const int is_softmax = is_logistic || (is_calibrated && is_full);
+        const int is_joint = update && (rff_is_text(&file->header, update, "full")
+                                        || rff_is_text(&file->header, update, "pairs"));
+        const int is_softmax = is_logistic || (is_calibrated && is_joint);
         RFF_REQUIRE(&file->refusal,
                     is_logistic || is_calibrated || (loss && rff_is_text(&file->header, loss, "squares")),
                     "the loss is not known");

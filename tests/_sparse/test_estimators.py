@@ -232,7 +232,7 @@ def test_parameters_that_no_longer_fit_are_not_saved(rng, change, tmp_path):
     ({"learner_size": "all", "subset_size": 0}, "learner_size must be an integer >= 1"),
     ({"selection": "best"}, "selection must be one of 'random', 'max-res', 'mp', 'boost', 'ald', 'ran', got 'best'"),
     ({"n_candidates": 0}, "n_candidates must be an integer >= 1"),
-    ({"update": "all"}, "update must be one of 'full', 'one', 'group', got 'all'"),
+    ({"update": "all"}, "update must be one of 'pairs', 'full', 'one', 'group', got 'all'"),
     ({"group_size": 1.5}, "group_size must be an integer >= 1, got 1.5"),
     ({"kernel": "rbf"}, "kernel must be 'auto', 'likelihood' or a dict"),
     ({"kernel": {"amplitude": 1.0}}, "kernel must be 'auto', 'likelihood' or a dict"),

@@ -21,11 +21,13 @@ def twin(X, target, n_estimators, subset_size, weight=None, **scheme):
 
 
 @pytest.mark.parametrize("rule", sorted(RULES))
-@pytest.mark.parametrize(("update", "learner_size"), [("full", 6), ("full", 1), ("one", 6), ("group", 6)])
+@pytest.mark.parametrize(("update", "learner_size"), [
+    ("full", 6), ("full", 1), ("one", 6), ("group", 6), ("pairs", 6), ("pairs", 1)])
 def test_the_twin(rng, rule, update, learner_size):
     X, y = waves(rng, 400)
     spread = y.std()
-    values = twin(X, (y - y.mean()) / spread, 11, 40, rule=rule, learner_size=learner_size, update=update, group_size=4)
+    scheme = {"update": "full", "in_pairs": learner_size > 1} if update == "pairs" else {"update": update}
+    values = twin(X, (y - y.mean()) / spread, 11, 40, rule=rule, learner_size=learner_size, group_size=4, **scheme)
     assert len(values) == 11
     model = SparseKernelRegressor(len(values), learner_size=learner_size, subset_size=40, selection=rule,
                                   update=update, group_size=4, **EXACT).fit(X, y)

@@ -21,7 +21,7 @@ RFFNET = SHARED | {
     "n_restarts": None, "warm_start": False, "verbose": 0}
 SPARSE = SHARED | {
     "n_estimators": 500, "learner_size": 50, "subset_size": 500, "selection": "max-res", "n_candidates": 60,
-    "update": "full", "group_size": 50, "shared": True, "kernel": "auto", "reg_lambda": "auto",
+    "update": "pairs", "group_size": 50, "shared": True, "kernel": "auto", "reg_lambda": "auto",
     "early_stopping_rounds": 20, "validation_fraction": None, "warm_start": False, "precision": "single", "verbose": 0}
 KERNEL_MACHINE = SHARED | {
     "kernel": "exponential", "lengthscales": "auto", "reg_lambda": "auto", "n_landmarks": 512, "cache_size": 512,
