@@ -33,7 +33,7 @@ _MOST_KEPT = 2**26
 class Subset(NamedTuple):
     """Some of the rows, in double precision, and values at them; all in tiles padded with 0."""
 
-    tiles: Double  # (n_tiles, n_features, 128), with one feature more where rows carry their squares
+    tiles: Double  # (n_tiles, n_features, 128), with their squares as one feature more where rows lie near the center
     n_rows: int
     weight: Double  # (n_tiles * 128,)
     residual: Double  # (n_outputs, n_tiles * 128)
@@ -87,11 +87,8 @@ class KernelRows:
 
     def _at(self, indices: Indices) -> NDArray[Any]:
         """Rows (n_indices, n_features), as they are packed."""
-        return self._features_at(indices, self.n_features)
-
-    def _features_at(self, indices: Indices, n_features: int) -> NDArray[Any]:
         places = (indices // TILE * self.tiles.shape[1] * TILE + indices % TILE)[:, None]
-        return self.tiles.reshape(-1).take(places + np.arange(0, n_features * TILE, TILE))
+        return self.tiles.reshape(-1).take(places + np.arange(0, self.n_features * TILE, TILE))
 
     def centers(self, indices: Indices) -> NDArray[Any]:
         """Some of the rows as kernels take centers: in multiples of some number, the first ones again at the end."""
@@ -99,8 +96,9 @@ class KernelRows:
 
     def subset(self, indices: Indices, residual: Double, model: Double) -> Subset:
         """Some of the rows, with values (n_outputs, n_indices) at them, for a search."""
-        n_features = self.tiles.shape[1]
-        tiles, _ = pack(self._features_at(indices, n_features), no_scaling(n_features), DOUBLE, 1)
+        tiles, _ = pack(self._at(indices), self._no_scaling, DOUBLE, 1)
+        if self.shape == SHAPES["gaussian"] and self.largest_length <= _LARGEST_SQUARED_LENGTH[DOUBLE]:
+            tiles = _with_squares(tiles)
         values = np.zeros((1 + len(residual) + len(model), len(tiles) * TILE))
         values[:, : len(indices)] = np.vstack([self.flat_weight[indices], residual, model])
         return Subset(tiles, len(indices), values[0], values[1 : 1 + len(residual)], values[1 + len(residual) :])

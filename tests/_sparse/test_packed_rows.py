@@ -44,13 +44,14 @@ def test_a_subset_is_in_tiles(rng):
     indices = rng.permutation(300)[:130]
     subset = rows.subset(indices, y[indices][None], 2 * y[indices][None])
     assert subset.n_rows == 130
-    assert subset.tiles.shape == (2, 3, 128)
+    assert subset.tiles.shape == (2, 4, 128)
+    np.testing.assert_allclose(subset.tiles[:, 3], (subset.tiles[:, :3] ** 2).sum(axis=1), rtol=1e-15)
     assert subset.tiles.dtype == np.float64
     for found, expected in ((subset.weight, weight), (subset.residual[0], y), (subset.model[0], 2 * y)):
         np.testing.assert_array_equal(found[:130], expected[indices])
         assert not found[130:].any()
     lengths = np.array([1.0, 2.0, 4.0])
-    np.testing.assert_allclose(subset.tiles[1, :, 0] * lengths, X[indices[128]] * np.sqrt(0.5 / np.log(2)), rtol=1e-6)
+    np.testing.assert_allclose(subset.tiles[1, :3, 0] * lengths, X[indices[128]] * np.sqrt(0.5 / np.log(2)), rtol=1e-6)
 
 
 def test_some_of_the_rows(rng):
