@@ -289,11 +289,11 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     "pairs", group_size of "group", 1 of "one"; twice that where outputs are shared, k times where they are not), and
     b = max(2^20, 2048 d) numbers in a block of `RowBlocks` or `numpy.memmap`:
 
-        array:  n (u (d + 1 + S + P) + 8 + 40 k) + 16 P^2
-        blocks: n (u (d + 1 + S + P) + 8 + 40 k) + 8 b + 16 P^2
+        array:  n (u (d + 1 + S + P) + 8 + 40 k) + 16 P^2 + 4 u min(n, 1500)^2
+        blocks: n (u (d + 1 + S + P) + 8 + 40 k) + 8 b + 16 P^2 + 4 u min(n, 1500)^2
 
-    Each held-out row takes u (d + P) + 8 + 32 k, sample weights 16 n, `kernel="auto"` up to 120 MB while it learns,
-    `all_rows=False` 8 n k, calibration 24 min(n, 4096) P + 24 P^2, and basis vectors with their coefficients, for
+    The last term is that of loss="calibrated".  Each held-out row takes u (d + P) + 8 + 32 k, sample weights 16 n,
+    `kernel="auto"` up to 120 MB while it learns, `all_rows=False` 8 n k, and basis vectors with their coefficients, for
     staged predictions, 8 (S + d + 10) P + 16 P^2, with S = 1 three times that.  The n S kernels of a round are kept
     where they take up to 64 MB; beyond, they are computed twice.
 

@@ -1,81 +1,60 @@
-"""Scores of classes from least squares on labels: a slope and shifts, by predictions of rows that are left out."""
+"""Scores of classes from least squares on labels: a slope and shifts, by predictions of rows that are left out.
 
-from collections.abc import Sequence
+Weak learners follow the labels of all rows, so that least squares on them without a row would still know its label.
+Ridge regressions with the same kernel and lambda, of which the ensemble is an approximation, do not.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.threads import check_n_threads
-from .._data.tiles import TILE
+from .._data.tiles import SINGLE
 from .._kernel_ridge.calibration import Calibration, calibrated
-from .._kernels import solvers
-from .ensemble import Ensemble
-from .least_squares import LeastSquares
-from .stages import CoefficientPath
+from .._kernel_ridge.dense import DenseKernels, DenseSystem, precision_beside
+from .._kernels.sparse import UNITS
+from .kernel import RegularisedKernel
+from .packed_rows import KernelRows
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# Rows that the slope and the shifts are found by, at most.
-_MOST_ROWS = 4096
-
-# The least share of a row's residual that least squares may have taken away by learning from the row itself: where
-# less is left, rounding would decide.
-_LEAST_LEFT = 1e-4
-
-_MULTIPLE = 4  # of columns that `factorise` takes with rows below
+# Rows of the ridge regressions, at most.
+_MOST_ROWS = 1500
 
 
-def calibrated_scores(ensembles: Sequence[Ensemble], paths: Sequence[CoefficientPath], signs: Double,
-                      intercepts: Double) -> Calibration:
+def calibrated_scores(rows: KernelRows, machine: RegularisedKernel, signs: Double, intercepts: Double) -> Calibration:
     """The slope and the shifts with which scores F of least squares have the largest likelihood of labels.
 
     Parameters
     ----------
-    ensembles : sequence of Ensemble, whose coefficients are optimal for all rows
-    paths : sequence of CoefficientPath, their first weak learners
+    rows : KernelRows
+    machine : RegularisedKernel, for weights of mean 1
     signs : array of shape (n_samples, n_outputs), of -1 and +1
     intercepts : array of shape (n_outputs,)
     """
-    weights = ensembles[0].group.least_squares.training.rows.weights
-    rows = weights.positive()
-    rows = rows[np.arange(min(len(rows), _MOST_ROWS)) * len(rows) // min(len(rows), _MOST_ROWS)]
-    predicted = np.vstack([predicted_without(ensemble.group.least_squares, len(path.learners), rows)
-                           for ensemble, path in zip(ensembles, paths, strict=True)])
-    codes = signs[rows].argmax(axis=1) if signs.shape[1] > 1 else (signs[rows, 0] > 0).astype(np.intp)
-    return calibrated(predicted + intercepts[:, None], codes, weights.each[rows])
+    some = rows.weights.positive()
+    n_some = min(len(some), _MOST_ROWS)
+    some = some[np.arange(n_some) * len(some) // n_some]
+    codes = signs[some].argmax(axis=1) if signs.shape[1] > 1 else (signs[some, 0] > 0).astype(np.intp)
+    predicted = predicted_without(rows, machine, some, signs[some] - intercepts)
+    return calibrated(predicted + intercepts[:, None], codes, rows.weights.each[some])
 
 
-def predicted_without(fit: LeastSquares, n_learners: int, rows: Indices) -> Double:
-    """What the first weak learners predict of rows when least squares leave the row out, (n_outputs, n_rows).
+def predicted_without(rows: KernelRows, machine: RegularisedKernel, some: Indices, targets: Double) -> Double:
+    """What ridge regressions on all of some rows but one predict of that one, (n_outputs, n_some).
 
-    With A = F'WF + lambda Omega, w_i f_i' A^-1 f_i is the share of a residual that goes where its row is learned from.
+    With C the kernels of these rows and lambda / weight on the diagonal, y_i is missed by (C^-1 y)_i / (C^-1)_ii.
     """
-    training = fit.training
-    places = rows // TILE, rows % TILE
-    values = np.array([column[places] for column in training.columns[:n_learners]], np.float64).reshape(-1, len(rows))
-    target = fit.target.reshape(len(fit.target), -1)[:, rows]
-    taken = training.rows.flat_weight[rows] * _squares_in_system(fit, values)
-    residual = target - fit.coefficients.at(n_learners).T @ values
-    predicted: Double = target - residual / np.maximum(1 - taken, _LEAST_LEFT)
+    kernel, noise = machine.kernel, machine.reg_lambda / rows.flat_weight[some]
+    dtype = precision_beside("single" if rows.dtype == SINGLE else "double", noise.min(), kernel.at_zero)
+    X, system = rows.at(some).astype(np.float64), DenseSystem(len(some), rows.wanted_threads, dtype)
+    unit = np.full(rows.n_features, 1 / UNITS[kernel.number])  # rows are in units of the kernel
+    DenseKernels(X, X, rows.wanted_threads, dtype).fill(unit, kernel.shape, system.matrix)
+    system.matrix *= dtype.type(kernel.amplitude)
+    system.matrix += dtype.type(kernel.bias)
+    system.matrix.flat[:: len(some) + 1] += noise.astype(dtype)
+    if not system.factorise():  # where rounding leaves no factor, nothing is known but the mean
+        return np.zeros(targets.T.shape)
+    weights, inverse = system.solve(targets).T, np.empty_like(system.matrix)
+    system.invert(inverse)
+    predicted: Double = targets.T - weights / inverse.diagonal()
     return predicted
-
-
-def _squares_in_system(fit: LeastSquares, values: Double) -> Double:
-    """|L^-1 f|^2 of vectors (n_learners, n_vectors), with L L' the matrix of the system."""
-    n_learners, size = len(values), -(-len(values) // _MULTIPLE) * _MULTIPLE
-    if not n_learners:
-        return np.zeros(values.shape[1])
-    factor = np.tril(fit.coefficients.factor[:n_learners, :n_learners])
-    stacked = np.zeros((size + values.shape[1], size))
-    stacked[np.arange(n_learners, size), np.arange(n_learners, size)] = 1
-    n_threads = check_n_threads(fit.training.rows.wanted_threads, stacked.size)
-    scratch = np.empty((n_threads, solvers.factor_scratch(size)))
-    system = np.zeros((n_learners, n_learners))
-    solvers.add_products(factor, 0, n_learners, 1.0, system, 0, scratch, n_threads)
-    stacked[:n_learners, :n_learners] = system
-    stacked[size:, :n_learners] = values.T
-    if not solvers.factorise(stacked, scratch, n_threads):
-        return np.zeros(values.shape[1])
-    squares: Double = (stacked[size:] ** 2).sum(axis=1)
-    return squares

@@ -82,21 +82,21 @@ class KernelRows:
 
     def taken(self, indices: Indices) -> "KernelRows":
         """Some of the rows."""
-        return KernelRows(self._at(indices), self._no_scaling, self.weights.of(indices), self.dtype,
+        return KernelRows(self.at(indices), self._no_scaling, self.weights.of(indices), self.dtype,
                           self.wanted_threads, self.shape)
 
-    def _at(self, indices: Indices) -> NDArray[Any]:
+    def at(self, indices: Indices) -> NDArray[Any]:
         """Rows (n_indices, n_features), as they are packed."""
         places = (indices // TILE * self.tiles.shape[1] * TILE + indices % TILE)[:, None]
         return self.tiles.reshape(-1).take(places + np.arange(0, self.n_features * TILE, TILE))
 
     def centers(self, indices: Indices) -> NDArray[Any]:
         """Some of the rows as kernels take centers: in multiples of some number, the first ones again at the end."""
-        return self._at(np.resize(indices, -(-len(indices) // CENTER_MULTIPLE) * CENTER_MULTIPLE))
+        return self.at(np.resize(indices, -(-len(indices) // CENTER_MULTIPLE) * CENTER_MULTIPLE))
 
     def subset(self, indices: Indices, residual: Double, model: Double) -> Subset:
         """Some of the rows, with values (n_outputs, n_indices) at them, for a search."""
-        tiles, _ = pack(self._at(indices), self._no_scaling, DOUBLE, 1)
+        tiles, _ = pack(self.at(indices), self._no_scaling, DOUBLE, 1)
         if self.shape == SHAPES["gaussian"] and self.largest_length <= _LARGEST_SQUARED_LENGTH[DOUBLE]:
             tiles = _with_squares(tiles)
         values = np.zeros((1 + len(residual) + len(model), len(tiles) * TILE))

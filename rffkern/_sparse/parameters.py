@@ -45,11 +45,11 @@ LOSS = Parameter("loss", Choice(("calibrated", "squares", "logistic")),
                  'Loss of coefficients, and where probabilities come from.  "squares": labels -1 and +1, as in the '
                  'paper; P(y = +1 | x) = (1 + F) / 2.  "calibrated": the same coefficients; scores are a slope times F '
                  "plus a shift for each output, those of the largest likelihood of labels that a softmax of what is "
-                 "predicted of rows without learning from them gives (up to 4096 rows, each left out alone, which "
-                 "takes no other fits); staged scores have the slope and shifts of the last round.  With the updates "
-                 '"one" and "group" it is "squares".  "logistic", not with these: weak learners are found by least '
-                 "squares, and coefficients then minimise the logistic loss, multinomial of several classes, plus "
-                 "lambda / 8 |F|^2.")
+                 "predicted of rows without learning from them gives: up to 1500 rows, by ridge regressions with the "
+                 "same kernel that leave out one each.  Staged scores have the same slope and shifts.  With the "
+                 'updates "one" and "group" it is "squares".  "logistic", not with these: weak learners are found by '
+                 "least squares, and coefficients then minimise the logistic loss, multinomial of several classes, "
+                 "plus lambda / 8 |F|^2.")
 GOES_ON = WARM_START.described(
     "Whether `fit` goes on from where the last call ended, with the same rows and parameters, up to `n_estimators` "
     "rounds in all.  The model is the same to the last bit as after one call with warm_start=True and the last "

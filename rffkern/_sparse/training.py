@@ -24,7 +24,7 @@ from .ensemble import (
     RowsWithTargets,
     make_ensembles,
 )
-from .kernel import Kernel, RegularisedKernel, given_kernel
+from .kernel import RegularisedKernel, given_kernel
 from .kernel_choice import KernelParameters, learn_kernel
 from .leaving_out import calibrated_scores
 from .likelihood import LengthScales
@@ -146,7 +146,7 @@ def _trained(parameters: Any, training: Training, callback: Callable[..., Any] |
                        (monitor.train_loss, monitor.eval_loss, monitor.watched))
     counts = counts[: monitor.best_round]
     paths, n_skipped = finish(ensembles, counts[-1] if counts else [0] * len(ensembles))
-    stages = _stages(method.loss, ensembles, paths, counts, training, signs, intercepts, normalised.kernel)
+    stages = _stages(method.loss, ensembles, paths, counts, training, signs, intercepts, rows, normalised)
     expansion = stages.expansion(X, inverse_lengths)
     return Fitted(training.names, training.classes, expansion, {
         "n_estimators_": len(counts),
@@ -159,13 +159,15 @@ def _trained(parameters: Any, training: Training, callback: Callable[..., Any] |
 
 
 def _stages(loss: str, ensembles: Sequence[Ensemble], paths: list[CoefficientPath], counts: Sequence[Sequence[int]],
-            training: Training, signs: Double, intercepts: Double, kernel: Kernel) -> Stages:
+            training: Training, signs: Double, intercepts: Double, rows: KernelRows,
+            machine: RegularisedKernel) -> Stages:
     """The stages of a trained machine in units of its scores: of the targets, or those of its loss."""
+    kernel = machine.kernel
     if loss == "logistic":
         paths, last_intercept = with_logistic_loss(ensembles, paths, signs, intercepts)
         return make_stages(paths, counts, 2 * intercepts, 2 * last_intercept, 2 * training.scale, kernel)
     if loss == "calibrated":
-        slope, shifts = calibrated_scores(ensembles, paths, signs, intercepts)
+        slope, shifts = calibrated_scores(rows, machine, signs, intercepts)
         intercept = slope * intercepts + shifts
         return make_stages(paths, counts, intercept, intercept, slope * training.scale, kernel)
     intercept = training.center + training.scale * intercepts
