@@ -46,8 +46,9 @@ LOSS = Parameter("loss", Choice(("calibrated", "squares", "logistic")),
                  'paper; P(y = +1 | x) = (1 + F) / 2.  "calibrated": the same coefficients; scores are a slope times F '
                  "plus a shift for each output, those of the largest likelihood of labels that a softmax of what is "
                  "predicted of rows without learning from them gives: up to 1500 rows, by ridge regressions with the "
-                 "same kernel that leave out one each.  Staged scores have the same slope and shifts.  With the "
-                 'updates "one" and "group" it is "squares".  "logistic", not with these: weak learners are found by '
+                 "same kernel that leave out one each, which suits machines with so many weak learners that they come "
+                 "near to these.  Staged scores have the same slope and shifts.  With the updates "
+                 '"one" and "group" it is "squares".  "logistic", not with these: weak learners are found by '
                  "least squares, and coefficients then minimise the logistic loss, multinomial of several classes, "
                  "plus lambda / 8 |F|^2.")
 GOES_ON = WARM_START.described(
