@@ -249,11 +249,12 @@ def select_basis(K, weight, target, pull, order, rule, n_wanted, reg_lambda, kno
 
 
 def sparse_boosting(K, weight, target, subsets, rule, learner_size, reg_lambda, update="full", group_size=None,
-                    n_together=1):
+                    n_together=1, in_pairs=False):
     """Sun and Yao's ensemble on given subsets of rows: (values at the rows after each round, learners, coefficients).
 
     Every learner is a pair (rows, weights) of length 1 in the space of the kernel.  A target (n_rows, n_outputs) has
-    several outputs, and a round up to `n_together` learners on its rows.
+    several outputs, and a round up to `n_together` learners on its rows.  Where learners come in pairs, the second is
+    found by the residuals that the first was found by.
     """
     F, learners, coef, values = np.empty((len(K), 0)), [], 0, []
     shape, target = target.shape, target.reshape(len(K), -1)
@@ -261,7 +262,8 @@ def sparse_boosting(K, weight, target, subsets, rule, learner_size, reg_lambda, 
     for subset in subsets:
         if F.shape[1] and update != "full" and F.shape[1] >= n_together * (group_size if update == "group" else 1):
             base, F = base + F @ coef, np.empty((len(K), 0))
-        made = F @ coef if F.shape[1] else np.zeros_like(target)
+        if not (in_pairs and F.shape[1] % 2):
+            made = F @ coef if F.shape[1] else np.zeros_like(target)
         model = made if update != "one" else base
         residual = target - base - made
         alone = learner_size == 1  # then every vector is a learner, and differs from all before it

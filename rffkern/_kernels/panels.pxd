@@ -6,7 +6,7 @@ The entries of a panel stand row by row: four rows of another matrix times a pan
 from libc.math cimport sqrt
 from libc.string cimport memcpy, memset
 
-from .tiles cimport TERMS, project_terms
+from .tiles cimport TERMS, project_terms, real
 
 cdef enum:
     WIDE = 32    # columns of a panel, whose products with four rows stay in registers
@@ -19,30 +19,30 @@ cdef inline Py_ssize_t n_panels_of(Py_ssize_t size) noexcept nogil:
     return (size + WIDE - 1) // WIDE
 
 
-cdef inline void take_rows(const double[:, ::1] matrix, Py_ssize_t row, Py_ssize_t start, Py_ssize_t depth,
-                           double *rows) noexcept nogil:
+cdef inline void take_rows(const real[:, ::1] matrix, Py_ssize_t row, Py_ssize_t start, Py_ssize_t depth,
+                           real *rows) noexcept nogil:
     """TERMS rows from a column on, 0 beyond the last."""
     cdef Py_ssize_t r
     for r in range(TERMS):
         if row + r < matrix.shape[0]:
-            memcpy(rows + r * depth, &matrix[row + r, start], depth * sizeof(double))
+            memcpy(rows + r * depth, &matrix[row + r, start], depth * sizeof(real))
         else:
-            memset(rows + r * depth, 0, depth * sizeof(double))
+            memset(rows + r * depth, 0, depth * sizeof(real))
 
 
-cdef inline void multiply_taken(const double *rows, Py_ssize_t depth, const double *panel,
-                                double *products) noexcept nogil:
+cdef inline void multiply_taken(const real *rows, Py_ssize_t depth, const real *panel,
+                                real *products) noexcept nogil:
     """products[r * WIDE + j] = rows[r] . panel[:, j]"""
-    cdef double zeros[TERMS]
+    cdef real zeros[TERMS]
     cdef Py_ssize_t r
     for r in range(TERMS):
         zeros[r] = 0
     project_terms(panel, depth, WIDE, rows, zeros, products)
 
 
-cdef inline void multiply_group(const double[:, ::1] left, const double[:, :, ::1] panels, double[:, ::1] out,
-                                Py_ssize_t row, double *rows) noexcept nogil:
-    cdef double products[TERMS * WIDE]
+cdef inline void multiply_group(const real[:, ::1] left, const real[:, :, ::1] panels, real[:, ::1] out,
+                                Py_ssize_t row, real *rows) noexcept nogil:
+    cdef real products[TERMS * WIDE]
     cdef Py_ssize_t i, j, p
     take_rows(left, row, 0, left.shape[1], rows)
     for p in range(panels.shape[0]):
@@ -52,8 +52,8 @@ cdef inline void multiply_group(const double[:, ::1] left, const double[:, :, ::
                 out[i, j] = products[(i - row) * WIDE + j - p * WIDE]
 
 
-cdef inline bint factorise_block(double[:, ::1] matrix, Py_ssize_t start, Py_ssize_t stop,
-                                 double *inverse) noexcept nogil:
+cdef inline bint factorise_block(real[:, ::1] matrix, Py_ssize_t start, Py_ssize_t stop,
+                                 real *inverse) noexcept nogil:
     """The factor of a block on the diagonal, and its inverse (WIDE, WIDE), of 1 on the diagonal beyond the last row."""
     cdef Py_ssize_t i, j, k
     cdef double total
@@ -61,11 +61,11 @@ cdef inline bint factorise_block(double[:, ::1] matrix, Py_ssize_t start, Py_ssi
         for j in range(start, i + 1):
             total = matrix[i, j]
             for k in range(start, j):
-                total -= matrix[i, k] * matrix[j, k]
+                total -= <double>matrix[i, k] * matrix[j, k]
             if j < i:
-                matrix[i, j] = total / matrix[j, j]
+                matrix[i, j] = <real>(total / matrix[j, j])
             elif total > 0:
-                matrix[i, i] = sqrt(total)
+                matrix[i, i] = <real>sqrt(total)
             else:
                 return False
     for i in range(WIDE * WIDE):
@@ -80,8 +80,8 @@ cdef inline bint factorise_block(double[:, ::1] matrix, Py_ssize_t start, Py_ssi
     return True
 
 
-cdef inline void subtract_before(double[:, ::1] matrix, Py_ssize_t row, Py_ssize_t start, const double *panel,
-                                 double *rows, double *left) noexcept nogil:
+cdef inline void subtract_before(real[:, ::1] matrix, Py_ssize_t row, Py_ssize_t start, const real *panel,
+                                 real *rows, real *left) noexcept nogil:
     """left (TERMS, WIDE) = rows in a panel less what the columns before it make of them."""
     cdef Py_ssize_t i, j
     take_rows(matrix, row, 0, start, rows)
@@ -91,10 +91,10 @@ cdef inline void subtract_before(double[:, ::1] matrix, Py_ssize_t row, Py_ssize
             left[i * WIDE + j] = matrix[row + i, start + j] - left[i * WIDE + j]
 
 
-cdef inline void finish_below(double[:, ::1] matrix, Py_ssize_t first, Py_ssize_t last, Py_ssize_t start,
-                              const double *panel, const double *transposed, double *rows) noexcept nogil:
+cdef inline void finish_below(real[:, ::1] matrix, Py_ssize_t first, Py_ssize_t last, Py_ssize_t start,
+                              const real *panel, const real *transposed, real *rows) noexcept nogil:
     """The factor in a panel, of some rows below its block; part of its depth stays in the cache for all of them."""
-    cdef double products[TERMS * WIDE]
+    cdef real products[TERMS * WIDE]
     cdef Py_ssize_t i, j, row, group, at = 0, depth, n_groups = (last - first + TERMS - 1) // TERMS
     while at < start:
         depth = min(<Py_ssize_t>DEEP, start - at)
@@ -115,10 +115,10 @@ cdef inline void finish_below(double[:, ::1] matrix, Py_ssize_t first, Py_ssize_
                 matrix[i, start + j] = products[(i - row) * WIDE + j]
 
 
-cdef inline bint factorise_panel(double[:, ::1] matrix, Py_ssize_t start, double *inverse, double *panel,
-                                 double *transposed, double *rows) noexcept nogil:
+cdef inline bint factorise_panel(real[:, ::1] matrix, Py_ssize_t start, real *inverse, real *panel,
+                                 real *transposed, real *rows) noexcept nogil:
     """The block on the diagonal, and what the rows below it need: the panel before it, and its inverse transposed."""
-    cdef double left[TERMS * WIDE]
+    cdef real left[TERMS * WIDE]
     cdef Py_ssize_t i, j, k, row, stop = min(start + WIDE, matrix.shape[0])
     for i in range(WIDE):
         for k in range(start):
@@ -137,16 +137,16 @@ cdef inline bint factorise_panel(double[:, ::1] matrix, Py_ssize_t start, double
     return True
 
 
-cdef inline void invert_panels(const double[:, ::1] factor, const double[:, :, ::1] inverses, Py_ssize_t first,
-                               Py_ssize_t last, double[:, :, ::1] panels, double[:, ::1] transposed,
-                               double *scratch) noexcept nogil:
+cdef inline void invert_panels(const real[:, ::1] factor, const real[:, :, ::1] inverses, Py_ssize_t first,
+                               Py_ssize_t last, real[:, :, ::1] panels, real[:, ::1] transposed,
+                               real *scratch) noexcept nogil:
     """Columns of L^-1 in some panels, whose rows are read together, and the same transposed."""
-    cdef double *rows = scratch + SOME * WIDE * WIDE
+    cdef real *rows = scratch + SOME * WIDE * WIDE
     cdef Py_ssize_t i, j, b, p, group, start = first * WIDE, stop
     for p in range(first, last):
-        memset(&panels[p, start, 0], 0, (p - first) * WIDE * WIDE * sizeof(double))
+        memset(&panels[p, start, 0], 0, (p - first) * WIDE * WIDE * sizeof(real))
         for j in range(WIDE):
-            memset(&transposed[p * WIDE + j, start], 0, (p - first) * WIDE * sizeof(double))
+            memset(&transposed[p * WIDE + j, start], 0, (p - first) * WIDE * sizeof(real))
     for b in range(first, inverses.shape[0]):
         stop = min(last, b + 1)
         for group in range(WIDE // TERMS):
@@ -167,10 +167,10 @@ cdef inline void invert_panels(const double[:, ::1] factor, const double[:, :, :
                     transposed[p * WIDE + j, b * WIDE + i] = panels[p, b * WIDE + i, j]
 
 
-cdef inline void square_panels(const double[:, ::1] transposed, Py_ssize_t first, Py_ssize_t last,
-                               const double[:, :, ::1] panels, double[:, ::1] inverse, double *rows) noexcept nogil:
+cdef inline void square_panels(const real[:, ::1] transposed, Py_ssize_t first, Py_ssize_t last,
+                               const real[:, :, ::1] panels, real[:, ::1] inverse, real *rows) noexcept nogil:
     """Columns of L^-T L^-1 in some panels, down to their diagonal, transposed."""
-    cdef double products[TERMS * WIDE]
+    cdef real products[TERMS * WIDE]
     cdef Py_ssize_t i, j, p, group, row, depth, at = first * WIDE
     while at < transposed.shape[1]:
         depth = min(<Py_ssize_t>DEEP, transposed.shape[1] - at)

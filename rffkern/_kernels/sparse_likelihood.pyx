@@ -9,24 +9,24 @@ from .panels cimport (
 )
 from .signals cimport COSINE, at_once, look_at_signals
 from .simd cimport team, use_team
-from .tiles cimport EXPONENTIAL, GAUSSIAN, TERMS, TILE, decay_by, distances
+from .tiles cimport EXPONENTIAL, GAUSSIAN, TERMS, TILE, decay_by, distances, real
 
 use_team(team)
 
 PANEL_COLUMNS = WIDE
 
 
-cdef void _matrix_rows(const double[:, :, ::1] tiles, const double[:, ::1] centers, double[:, ::1] matrix,
-                       double[:, ::1] declines, int shape, Py_ssize_t first) noexcept nogil:
-    cdef double u[TERMS * TILE]
-    cdef double distance[TERMS * TILE]
-    cdef double length = 1 / log(2.0)
+cdef void _matrix_rows(const real[:, :, ::1] tiles, const real[:, ::1] centers, real[:, ::1] matrix,
+                       real[:, ::1] declines, int shape, Py_ssize_t first) noexcept nogil:
+    cdef real u[TERMS * TILE]
+    cdef real distance[TERMS * TILE]
+    cdef real length = <real>(1 / log(2.0))
     cdef Py_ssize_t i, k, t, n_rows, n_terms = min(<Py_ssize_t>TERMS, matrix.shape[0] - first)
     for t in range(tiles.shape[0]):
         n_rows = min(<Py_ssize_t>TILE, matrix.shape[1] - t * TILE)
         distances(&tiles[t, 0, 0], tiles.shape[1], TILE, &centers[first, 0], u)
         for i in range(TERMS * TILE if declines.shape[0] else 0):
-            distance[i] = sqrt(u[i])
+            distance[i] = <real>sqrt(u[i])
         for k in range(n_terms):
             decay_by(shape, u + k * TILE, TILE)
             for i in range(n_rows):
@@ -36,15 +36,8 @@ cdef void _matrix_rows(const double[:, :, ::1] tiles, const double[:, ::1] cente
                     length * u[k * TILE + i] / distance[k * TILE + i] if distance[k * TILE + i] > 0 else 0)
 
 
-def kernel_matrix(
-    const double[:, :, ::1] tiles,     # IN   (n_tiles, n_features, TILE) rows
-    const double[:, ::1] centers,      # IN   (n_centers padded to a multiple of TERMS, n_features)
-    double[:, ::1] matrix,             # OUT  (n_centers, n_samples)
-    double[:, ::1] declines,           # OUT  (n_centers, n_samples), or (0, 0) for none
-    int shape,                         # GAUSSIAN or EXPONENTIAL
-    int n_threads,
-):
-    """matrix = kernels of rows and centers; declines = matrix / r, 0 where r is 0, of the kernel exp(-r)."""
+cdef _kernel_matrix(const real[:, :, ::1] tiles, const real[:, ::1] centers, real[:, ::1] matrix,
+                    real[:, ::1] declines, int shape, int n_threads):
     agree(tiles.shape[1] >= 1 and tiles.shape[2] == TILE, "tiles must have shape (n_tiles, n_features, 128)")
     agree(has_shape(centers, (matrix.shape[0] + TERMS - 1) // TERMS * TERMS, tiles.shape[1]),
           "centers must have shape (n_centers padded to a multiple of CENTER_MULTIPLE, n_features)")
@@ -64,6 +57,20 @@ def kernel_matrix(
             first = last
 
 
+def kernel_matrix(
+    tiles,             # IN   real (n_tiles, n_features, TILE) rows
+    centers,           # IN   real (n_centers padded to a multiple of TERMS, n_features)
+    matrix,            # OUT  real (n_centers, n_samples)
+    declines,          # OUT  real (n_centers, n_samples), or (0, 0) for none
+    int shape,         # GAUSSIAN or EXPONENTIAL
+    int n_threads,
+):
+    """matrix = kernels of rows and centers; declines = matrix / r, 0 where r is 0, of the kernel exp(-r)."""
+    if tiles.itemsize == sizeof(float):
+        return _kernel_matrix[float](tiles, centers, matrix, declines, shape, n_threads)
+    return _kernel_matrix[double](tiles, centers, matrix, declines, shape, n_threads)
+
+
 cdef inline Py_ssize_t _scratch(Py_ssize_t size) noexcept nogil:
     return (n_panels_of(size) + SOME) * WIDE * (WIDE + TERMS)
 
@@ -74,20 +81,14 @@ def system_scratch(Py_ssize_t size):
     return _scratch(size)
 
 
-cdef int _check_scratch(const double[:, ::1] scratch, Py_ssize_t size, int n_threads) except -1:
+cdef int _check_scratch(const real[:, ::1] scratch, Py_ssize_t size, int n_threads) except -1:
     agree(n_threads >= 1, "n_threads must be at least 1")
     return agree(holds(scratch, n_threads, _scratch(size)),
                  "scratch must have shape (n_threads, system_scratch(size))")
 
 
-def multiply(
-    const double[:, ::1] left,         # IN   (n_rows, depth)
-    const double[:, :, ::1] panels,    # IN   (n_panels, depth, WIDE) columns of the right factor
-    double[:, ::1] out,                # OUT  (n_rows, n_columns), at most WIDE n_panels
-    double[:, ::1] scratch,            # TEMP (n_threads, system_scratch(depth))
-    int n_threads,
-):
-    """out = left @ right."""
+cdef _multiply_panels(const real[:, ::1] left, const real[:, :, ::1] panels, real[:, ::1] out, real[:, ::1] scratch,
+                      int n_threads):
     cdef Py_ssize_t k, depth = left.shape[1], n_groups = (left.shape[0] + TERMS - 1) // TERMS, first = 0, last, work = 0
     agree(out.shape[0] == left.shape[0], "out must have shape (n_rows, n_columns)")
     agree(panels.shape[0] == n_panels_of(out.shape[1]) and panels.shape[1] == depth and panels.shape[2] == WIDE,
@@ -103,20 +104,27 @@ def multiply(
             first = last
 
 
-def factorise_system(
-    double[:, ::1] matrix,             # IN   (size, size) lower triangle, positive definite; OUT its factor L
-    double[:, :, ::1] inverses,        # OUT  (n_panels, WIDE, WIDE) of the blocks on the diagonal of L
-    double[:, ::1] scratch,            # TEMP (n_threads, system_scratch)
+def multiply(
+    left,              # IN   real (n_rows, depth)
+    panels,            # IN   real (n_panels, depth, WIDE) columns of the right factor
+    out,               # OUT  real (n_rows, n_columns), at most WIDE n_panels
+    scratch,           # TEMP real (n_threads, system_scratch(depth))
     int n_threads,
 ):
-    """Replace a lower triangle by its Cholesky factor; return whether it was positive definite."""
+    """out = left @ right."""
+    if left.itemsize == sizeof(float):
+        return _multiply_panels[float](left, panels, out, scratch, n_threads)
+    return _multiply_panels[double](left, panels, out, scratch, n_threads)
+
+
+cdef _factorise_system(real[:, ::1] matrix, real[:, :, ::1] inverses, real[:, ::1] scratch, int n_threads):
     cdef Py_ssize_t p, k, size = matrix.shape[0], start, stop, n_groups, first, last, each, work = 0
     agree(matrix.shape[1] == size, "matrix must have shape (size, size)")
     agree(inverses.shape[0] == n_panels_of(size) and inverses.shape[1] == inverses.shape[2] == WIDE,
           "inverses must have shape (n_panels, PANEL_COLUMNS, PANEL_COLUMNS)")
     _check_scratch(scratch, size, n_threads)
-    cdef double *panel = &scratch[0, 0]
-    cdef double *transposed = panel + n_panels_of(size) * WIDE * WIDE
+    cdef real *panel = &scratch[0, 0]
+    cdef real *transposed = panel + n_panels_of(size) * WIDE * WIDE
     cdef Py_ssize_t behind = (n_panels_of(size) + 1) * WIDE * WIDE
     cdef bint good = True
     with nogil:
@@ -134,16 +142,22 @@ def factorise_system(
     return good
 
 
-def invert_system(
-    const double[:, ::1] factor,         # IN   (size, size) lower triangle of `factorise_system`
-    const double[:, :, ::1] inverses,    # IN   (n_panels, WIDE, WIDE)
-    double[:, ::1] inverse,              # OUT  (size, size)
-    double[:, :, ::1] panels,            # TEMP (n_panels, WIDE n_panels, WIDE)
-    double[:, ::1] transposed,           # TEMP (WIDE n_panels, WIDE n_panels)
-    double[:, ::1] scratch,              # TEMP (n_threads, system_scratch)
+def factorise_system(
+    matrix,            # IN   real (size, size) lower triangle, positive definite; OUT its factor L
+    inverses,          # OUT  real (n_panels, WIDE, WIDE) of the blocks on the diagonal of L
+    scratch,           # TEMP real (n_threads, system_scratch)
     int n_threads,
 ):
-    """inverse = (L L')^-1."""
+    """Replace a lower triangle by its Cholesky factor; return whether it was positive definite."""
+    if matrix.itemsize == sizeof(float):
+        return _factorise_system[float](matrix, inverses, scratch, n_threads)
+    return _factorise_system[double](matrix, inverses, scratch, n_threads)
+
+
+cdef _invert_system(
+    const real[:, ::1] factor, const real[:, :, ::1] inverses, real[:, ::1] inverse, real[:, :, ::1] panels,
+    real[:, ::1] transposed, real[:, ::1] scratch, int n_threads,
+):
     cdef Py_ssize_t p, size = factor.shape[0], n_panels = n_panels_of(size), n_padded = WIDE * n_panels
     cdef Py_ssize_t n_groups = (n_panels + SOME - 1) // SOME
     cdef Py_ssize_t first = 0, last, work = 0, each = SOME * WIDE * size * size
@@ -176,8 +190,23 @@ def invert_system(
                 inverse[first, p] = inverse[p, first]
 
 
-cdef void _row_slopes(double[:, ::1] inverse, const double[:, ::1] weights, const double[:, ::1] matrix,
-                      const double[:, ::1] declines, double[:, ::1] sums, Py_ssize_t i) noexcept nogil:
+def invert_system(
+    factor,            # IN   real (size, size) lower triangle of `factorise_system`
+    inverses,          # IN   real (n_panels, WIDE, WIDE)
+    inverse,           # OUT  real (size, size)
+    panels,            # TEMP real (n_panels, WIDE n_panels, WIDE)
+    transposed,        # TEMP real (WIDE n_panels, WIDE n_panels)
+    scratch,           # TEMP real (n_threads, system_scratch)
+    int n_threads,
+):
+    """inverse = (L L')^-1."""
+    if factor.itemsize == sizeof(float):
+        return _invert_system[float](factor, inverses, inverse, panels, transposed, scratch, n_threads)
+    return _invert_system[double](factor, inverses, inverse, panels, transposed, scratch, n_threads)
+
+
+cdef void _row_slopes(real[:, ::1] inverse, const real[:, ::1] weights, const real[:, ::1] matrix,
+                      const real[:, ::1] declines, double[:, ::1] sums, Py_ssize_t i) noexcept nogil:
     cdef Py_ssize_t j, k, size = inverse.shape[0], n_outputs = weights.shape[0]
     cdef double total = 0, along = 0, steep = 0
     for j in range(size):
@@ -194,15 +223,10 @@ cdef void _row_slopes(double[:, ::1] inverse, const double[:, ::1] weights, cons
     sums[i, 1], sums[i, 2], sums[i, 3] = total, along, steep
 
 
-def likelihood_slopes(
-    double[:, ::1] inverse,            # IN   (size, size) of the covariance; OUT slopes W times the declines
-    const double[:, ::1] weights,      # IN   (n_outputs, size) inverse times targets
-    const double[:, ::1] matrix,       # IN   (size, size) kernels
-    const double[:, ::1] declines,     # IN   (size, size)
-    double[:, ::1] sums,               # OUT  (size, 4) of each row of W: on the diagonal, sum, sum times kernels, OUT
-    int n_threads,
+cdef _likelihood_slopes(
+    real[:, ::1] inverse, const real[:, ::1] weights, const real[:, ::1] matrix, const real[:, ::1] declines,
+    double[:, ::1] sums, int n_threads,
 ):
-    """Slopes of twice the negative log-likelihood along covariances: W = n_outputs inverse - sum of weight weight'."""
     cdef Py_ssize_t i, size = inverse.shape[0], each = size * (weights.shape[0] + 4), first = 0, last, work = 0
     agree(has_shape(inverse, size, size), "inverse must have shape (size, size)")
     agree(weights.shape[1] == size, "weights must have shape (n_outputs, size)")
@@ -217,3 +241,17 @@ def likelihood_slopes(
                 _row_slopes(inverse, weights, matrix, declines, sums, i)
             look_at_signals(&work, (last - first) * each)
             first = last
+
+
+def likelihood_slopes(
+    inverse,           # IN   real (size, size) of the covariance; OUT slopes W times the declines
+    weights,           # IN   real (n_outputs, size) inverse times targets
+    matrix,            # IN   real (size, size) kernels
+    declines,          # IN   real (size, size)
+    sums,              # OUT  double (size, 4) of each row of W: on the diagonal, sum, sum times kernels, OUT
+    int n_threads,
+):
+    """Slopes of twice the negative log-likelihood along covariances: W = n_outputs inverse - sum of weight weight'."""
+    if inverse.itemsize == sizeof(float):
+        return _likelihood_slopes[float](inverse, weights, matrix, declines, sums, n_threads)
+    return _likelihood_slopes[double](inverse, weights, matrix, declines, sums, n_threads)

@@ -5,6 +5,7 @@ them (`SetSelection`), or one that differs from all before it (`SingleSelection`
 span where the coefficients of all are kept optimal (`DictionarySelection`).
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 # Share of k(x, x) that the squared distance of a basis vector from the span of those before it must exceed: below,
-# the vector is a near-duplicate and is skipped.
-_SMALLEST_DISTANCE: dict[np.dtype[Any], float] = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
+# the vector is a near-duplicate and is skipped.  Weights of a weak learner may be as large as the root of its inverse,
+# and rounding errors of its values grow with their squares.
+_SMALLEST_DISTANCE: dict[np.dtype[Any], float] = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-4}
 # Thresholds of the paper's, for approximate linear dependence and for the resource-allocating network.
 _ALD_THRESHOLD = 1e-2
 _RAN_THRESHOLD = 1e-4
@@ -95,12 +97,13 @@ class Selection:
         self.n_skipped = self._selector.n_skipped
         return indices[chosen[:n_chosen]]
 
-    def propose(self, indices: Indices, target: Double, residual: Double) -> Proposal | None:
+    def propose(self, subsets: Sequence[Indices], target: Double, residual: Double) -> Proposal | None:
         """Weak learners on basis vectors among some rows, or None if there are none.
 
         Parameters
         ----------
-        indices : array of shape (n_subset,), the candidates
+        subsets : sequence of arrays of shape (n_subset,), the candidates: of a `SetSelection` for each set of basis
+            vectors, else one
         target, residual : arrays of shape (n_outputs, n_tiles, 128) over all rows; their difference is the model
         """
         raise NotImplementedError
@@ -122,29 +125,39 @@ class SetSelection(Selection):
     def __init__(self, settings: Settings, rows: KernelRows) -> None:
         super().__init__(settings, rows, settings.learner_size, settings.learner_size)
 
-    def propose(self, indices: Indices, target: Double, residual: Double) -> Proposal | None:
+    def propose(self, subsets: Sequence[Indices], target: Double, residual: Double) -> Proposal | None:
         """Weak learners along the gradient of the objective, (24) and (25).
 
         Of several outputs, each has a gradient.  The first weak learner is the function on the basis vectors, of length
         1 in the space of the kernel, whose inner products with all of them have the largest sum of squares; the second
-        is orthogonal to it.
+        is orthogonal to it.  Each set of basis vectors has weak learners of its own.
         """
         rows, kernel = self._rows, self._settings.kernel
-        self._selector.reset()
         flat_target, flat_residual = (values.reshape(len(values), -1) for values in (target, residual))
-        left = flat_residual[:, indices]
-        chosen = self._choose(indices, left, np.zeros_like(left))
-        if not len(chosen):
+        found = [self._set(indices, flat_residual[:, indices]) for indices in subsets]
+        found = [each for each in found if len(each[0])]
+        if not found:
             return None
+        chosen = np.concatenate([each[0] for each in found])
         kernels, v = Kernels(rows, rows.centers(chosen)), rows.weight * residual
         u = kernel.amplitude * kernels.correlate(v)[:, : len(chosen)] + kernel.bias * v.sum(axis=(1, 2))[:, None]
         u -= self._settings.reg_lambda * (flat_target[:, chosen] - flat_residual[:, chosen])
+        learners, starts, start = [], [], 0
+        for indices, factor in found:
+            slopes = np.ascontiguousarray(u[:, start : start + len(indices)])
+            for direction in _directions(factor, slopes, self._settings.n_together):
+                solvers.solve_factorised(factor, direction, forward=False)
+                learners.append(WeakLearner(indices, direction))
+                starts.append(start)
+            start += len(indices)
+        return Proposal(tuple(learners), kernels, tuple(starts)) if learners else None
+
+    def _set(self, indices: Indices, left: Double) -> tuple[Indices, Double]:
+        """Basis vectors among some rows, given the residuals there, and the Cholesky factor of their kernels."""
+        self._selector.reset()
+        chosen = self._choose(indices, left, np.zeros_like(left))
         factor = np.asarray(self._selector.factor)
-        learners = []
-        for direction in _directions(factor, u, self._settings.n_together):
-            solvers.solve_factorised(factor, direction, forward=False)
-            learners.append(WeakLearner(chosen, direction))
-        return Proposal(tuple(learners), kernels) if learners else None
+        return chosen, factor if self._settings.n_sets == 1 else factor.copy()
 
 
 def _directions(factor: Double, slopes: Double, n_wanted: int) -> list[Double]:
@@ -183,10 +196,10 @@ class SingleSelection(Selection):
         self._seen[chosen] = True
         return chosen
 
-    def propose(self, indices: Indices, target: Double, residual: Double) -> Proposal | None:
+    def propose(self, subsets: Sequence[Indices], target: Double, residual: Double) -> Proposal | None:
         """The weak learner of one vector."""
         self._selector.reset()
-        chosen = self._choose_unseen(indices, target, residual)
+        chosen = self._choose_unseen(subsets[0], target, residual)
         if not len(chosen):
             return None
         return Proposal((WeakLearner(chosen, self._weight),), Kernels(self._rows, self._rows.centers(chosen)))
@@ -215,9 +228,9 @@ class DictionarySelection(SingleSelection):
         for row in range(len(self._dictionary)):
             self._selector.remember(tiles, row)
 
-    def propose(self, indices: Indices, target: Double, residual: Double) -> Proposal | None:
+    def propose(self, subsets: Sequence[Indices], target: Double, residual: Double) -> Proposal | None:
         """The weak learner of the part of a vector that is orthogonal to the dictionary."""
-        chosen = self._choose_unseen(indices, target, residual)
+        chosen = self._choose_unseen(subsets[0], target, residual)
         if not len(chosen):
             return None
         self._dictionary.append(int(chosen[0]))

@@ -4,11 +4,13 @@ It is what an ensemble of all rows as basis vectors would become, in a fraction 
 """
 
 import math
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernel_ridge.dense import DenseKernels, DenseSystem, in_panels
+from .._kernel_ridge.dense import DenseKernels, DenseSystem, in_panels, precision_beside
 from .kernel import RegularisedKernel
 
 Double = NDArray[np.float64]
@@ -23,31 +25,41 @@ class DenseRidge:
     targets, held_out_targets : arrays of shape (n_rows, n_outputs)
     weights : array of shape (n_learned,), in which lambda counts
     n_threads : int or None
+    precision : "double" or "single", which becomes "double" where lambda is too small for it
     """
 
     def __init__(self, learned: Double, targets: Double, weights: Double, held_out: Double, held_out_targets: Double,
-                 n_threads: int | None) -> None:
+                 n_threads: int | None, precision: str = "double") -> None:
+        self._precision = precision
         self._targets, self._weights, self._held_out_targets = targets, weights, held_out_targets
-        self._among = DenseKernels(learned, learned, n_threads)
-        self._between = DenseKernels(learned, held_out, n_threads)
-        self._system = DenseSystem(len(learned), n_threads)
+        self._made = partial(_Workspace, learned, held_out, n_threads)
+        self._workspace: _Workspace | None = None
+
+    def _workspace_beside(self, noise: float, at_zero: float) -> "_Workspace":
+        dtype = precision_beside(self._precision, noise, at_zero)
+        if self._workspace is None or self._workspace.system.matrix.dtype != dtype:
+            self._workspace = self._made(dtype)
+        return self._workspace
 
     def residuals(self, machine: RegularisedKernel) -> Double | None:
         """What a regression leaves of the held-out targets; None where rounding leaves no factor."""
-        kernel, matrix = machine.kernel, self._system.matrix
-        inverse_lengths = 1 / kernel.lengthscales
-        self._among.fill(inverse_lengths, kernel.shape, matrix)
-        matrix *= kernel.amplitude
-        matrix += kernel.bias
-        matrix.flat[:: len(matrix) + 1] += machine.reg_lambda / self._weights
-        if not self._system.factorise():
+        kernel = machine.kernel
+        work = self._workspace_beside(machine.reg_lambda / self._weights.max(), kernel.at_zero)
+        matrix, inverse_lengths = work.system.matrix, 1 / kernel.lengthscales
+        work.among.fill(inverse_lengths, kernel.shape, matrix)
+        matrix *= matrix.dtype.type(kernel.amplitude)
+        matrix += matrix.dtype.type(kernel.bias)
+        matrix.flat[:: len(matrix) + 1] += (machine.reg_lambda / self._weights).astype(matrix.dtype)
+        if not work.system.factorise():
             return None
-        weights = self._system.solve(self._targets)
-        kernels = np.empty((len(self._held_out_targets), len(matrix)))
-        self._between.fill(inverse_lengths, kernel.shape, kernels)
-        kernels *= kernel.amplitude
-        kernels += kernel.bias
-        return self._held_out_targets - self._system.multiply(kernels, in_panels(weights), weights.shape[1])
+        weights = work.system.solve(self._targets)
+        unit = np.abs(weights).max() or 1.0  # of numbers that single precision may not hold
+        kernels = np.empty((len(self._held_out_targets), len(matrix)), matrix.dtype)
+        work.between.fill(inverse_lengths, kernel.shape, kernels)
+        kernels *= matrix.dtype.type(kernel.amplitude)
+        kernels += matrix.dtype.type(kernel.bias)
+        return self._held_out_targets - unit * work.system.multiply(
+            kernels, in_panels(weights / unit, matrix.dtype), weights.shape[1])
 
     def loss(self, machine: RegularisedKernel, weights: Double) -> float:
         """Mean squared residual over held-out rows of some weights; inf where there is none."""
@@ -58,3 +70,11 @@ class DenseRidge:
             loss = float(weights @ (residuals**2).mean(axis=1) / weights.sum())
         return loss if math.isfinite(loss) else math.inf
 
+
+class _Workspace:
+    """Kernels among and between rows, and the system, in one precision."""
+
+    def __init__(self, learned: Double, held_out: Double, n_threads: int | None, dtype: "np.dtype[Any]") -> None:
+        self.among = DenseKernels(learned, learned, n_threads, dtype)
+        self.between = DenseKernels(learned, held_out, n_threads, dtype)
+        self.system = DenseSystem(len(learned), n_threads, dtype)

@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.tiles import DOUBLE, TILE, aligned, tiled
-from .._estimator.monitor import Monitor
 from .basis import Subsets, make_selection
 from .kernel import RegularisedKernel
 from .least_squares import Coefficients, FitState, Targets, make_least_squares
-from .logistic import logistic_coefficients
 from .packed_rows import KernelRows
 from .stages import CoefficientPath, combine
 from .weak_learner import Settings, WeakLearner
@@ -190,12 +188,16 @@ class Ensemble:
     @property
     def loss(self) -> float:
         """Mean squared residual, summed over outputs; rows that a group leaves out count as when it began."""
-        return (self.group.least_squares.training.loss + self.group.idle_loss) / self._shared.rows.weights.total
+        loss = self._loss_of(self.group.least_squares.training) + self.group.idle_loss
+        return loss / self._shared.rows.weights.total
 
     @property
     def eval_losses(self) -> list[float]:
         """Mean squared residual of each set of held-out rows, summed over outputs."""
-        return [targets.loss / targets.rows.weights.total for targets in self._shared.held_out]
+        return [self._loss_of(targets) / targets.rows.weights.total for targets in self._shared.held_out]
+
+    def _loss_of(self, targets: Targets) -> float:
+        return targets.loss
 
     def state(self) -> EnsembleState:
         """Where it stands, for another to resume."""
@@ -223,7 +225,8 @@ class Ensemble:
         """Add weak learners; False if the others span every one found in all rows, or in ten subsets."""
         group, fit = self.group, self.group.least_squares
         for _ in range(1 if group.subsets.holds_all else _MAX_TRIES):
-            proposal = group.selection.propose(group.subsets.draw(), fit.target, fit.training.residual)
+            subsets = [group.subsets.draw() for _ in range(self._shared.settings.n_sets)]
+            proposal = group.selection.propose(subsets, fit.target, fit.training.residual)
             if proposal is None:
                 continue
             n_added = fit.add(proposal)
@@ -245,6 +248,23 @@ class Ensemble:
         """The first weak learners, with their coefficients for the outputs when there were no more."""
         return CoefficientPath(self.learners[:n_learners], [*self._finished, self.group.least_squares.coefficients],
                                outputs)
+
+
+class PairsOptimal(Ensemble):
+    """Weak learners all of whose coefficients are made optimal after every two, which come out one by one."""
+
+    def _n_to_come(self) -> int:
+        return len(self.group.least_squares.learners) - len(self.learners)
+
+    def _grow(self) -> bool:
+        before = len(self.learners)
+        if not self._n_to_come() and not super()._grow():
+            return False
+        self.learners[before:] = self.group.least_squares.learners[before : before + 1]
+        return True
+
+    def _loss_of(self, targets: Targets) -> float:
+        return targets.loss_before_last if self._n_to_come() else targets.loss
 
 
 class NewestOptimal(Ensemble):
@@ -290,6 +310,7 @@ class SparseParameters(Protocol):
     group_size: int
     shared: bool
     warm_start: bool
+    precision: str
 
 
 class RowsWithTargets(NamedTuple):
@@ -313,7 +334,9 @@ def make_ensembles(parameters: SparseParameters, sets: Sequence[RowsWithTargets]
     learned, *held_out = sets
     rows, n_outputs = learned.rows, learned.targets.shape[1]
     settings = _settings(parameters, rows.weights.n_positive, machine, n_outputs, n_rounds)
-    scheme = {"full": Ensemble, "one": NewestOptimal, "group": GroupOptimal}[parameters.update]
+    is_paired = settings.n_sets > 1
+    scheme = {"full": Ensemble, "pairs": PairsOptimal if is_paired else Ensemble, "one": NewestOptimal,
+              "group": GroupOptimal}[parameters.update]
     ensembles = []
     for outputs in outputs_of_ensembles(parameters.shared, n_outputs):
         columns = aligned((settings.capacity, rows.n_tiles, TILE), rows.dtype)
@@ -339,62 +362,13 @@ def _settings(parameters: SparseParameters, n_positive: int, machine: Regularise
               n_rounds: int) -> Settings:
     learner_size = min(parameters.learner_size, parameters.subset_size or n_positive, n_positive)
     n_together = min(learner_size, n_outputs, _TOGETHER) if parameters.shared else 1
-    n_learners = min(n_rounds * n_together, n_positive)  # of which no more are independent
-    capacity = {"full": n_learners, "one": min(n_together, n_learners),
+    is_joint, n_each = parameters.update in ("full", "pairs"), n_outputs if parameters.shared else 1
+    n_sets = 2 if parameters.update == "pairs" and n_each == 1 and learner_size > 1 else 1
+    # As many as rounds give, of which no more than rows are independent; pairs are whole, so that fits can go on.
+    n_learners = min(-(-n_rounds // n_sets) * n_sets * n_together, n_positive)
+    capacity = {"full": n_learners, "pairs": n_learners, "one": min(n_together, n_learners),
                 "group": min(parameters.group_size * n_together, n_learners)}[parameters.update]
-    return Settings(*machine, learner_size, n_together, capacity, parameters.selection,
+    return Settings(*machine, learner_size, n_together, n_sets, capacity, parameters.selection,
                     min(parameters.n_candidates, n_positive), parameters.subset_size,
                     keeps_dictionary=learner_size == 1 and (
-                        parameters.update == "full" or (parameters.update == "group" and parameters.group_size > 1)))
-
-
-def grow_all(ensembles: Sequence[Ensemble], monitor: Monitor, names: Sequence[str] = (),
-             so_far: Sequence[list[int]] = ()) -> list[list[int]]:
-    """Grow all ensembles round by round; return how many weak learners each had after each round.
-
-    `names` are those of the held-out sets, and `so_far` has the numbers after rounds that the monitor knows of.
-    """
-    def record() -> bool:
-        train_loss, held_out = _mean_losses(ensembles)
-        return monitor.record(train_loss, held_out[0] if held_out else None, dict(zip(names, held_out, strict=False)))
-
-    counts = [*so_far]
-    go_on = record() if not monitor.train_loss else not monitor.has_finished()
-    while go_on:
-        grown = [ensemble.grow() for ensemble in ensembles]
-        if not any(grown):
-            break
-        counts.append([len(ensemble.learners) for ensemble in ensembles])
-        go_on = record()
-    return counts
-
-
-def finish(ensembles: Sequence[Ensemble], counts: Sequence[int]) -> tuple[list[CoefficientPath], int]:
-    """Refine the last coefficients; return the paths of the first weak learners, and how many were skipped."""
-    paths, n_skipped, start = [], 0, 0
-    for ensemble, n_learners in zip(ensembles, counts, strict=True):
-        ensemble.refine()
-        paths.append(ensemble.path(n_learners, slice(start, start + ensemble.n_outputs)))
-        n_skipped += ensemble.n_skipped
-        start += ensemble.n_outputs
-    return paths, n_skipped
-
-
-def with_logistic_loss(ensembles: Sequence[Ensemble], paths: Sequence[CoefficientPath], signs: Double,
-                       intercepts: Double) -> tuple[list[CoefficientPath], Double]:
-    """Paths whose last coefficients minimise the logistic loss, and the intercepts with them, both in units of 2."""
-    changed, found = [], np.empty(len(intercepts))
-    for ensemble, path in zip(ensembles, paths, strict=True):
-        (group,), n_learners = path.groups, len(path.learners)
-        logistic = logistic_coefficients(ensemble.group.least_squares, n_learners, signs[:, path.outputs],
-                                         intercepts[path.outputs])
-        changed.append(path._replace(groups=[group._replace(last=0.5 * logistic.coef)]))
-        found[path.outputs] = 0.5 * logistic.intercept
-    return changed, found
-
-
-def _mean_losses(ensembles: Sequence[Ensemble]) -> tuple[float, list[float]]:
-    """The mean loss over outputs, and that of each set of held-out rows."""
-    n_outputs = sum(ensemble.n_outputs for ensemble in ensembles)
-    held_out = zip(*(ensemble.eval_losses for ensemble in ensembles), strict=True)
-    return sum(ensemble.loss for ensemble in ensembles) / n_outputs, [sum(losses) / n_outputs for losses in held_out]
+                        is_joint or (parameters.update == "group" and parameters.group_size > 1)))

@@ -1,5 +1,6 @@
 """Losses of ensembles on held-out rows, to judge length scales by more rows than one matrix holds."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -7,11 +8,12 @@ from numpy.typing import NDArray
 
 from .._data.row_blocks import take_rows
 from .._data.scaling import Scaling
-from .._data.tiles import DOUBLE
+from .._data.tiles import in_precision
 from .._estimator.monitor import Monitor
-from .ensemble import RowsWithTargets, SparseParameters, grow_all, learn_from_all_rows, make_ensembles
+from .ensemble import RowsWithTargets, SparseParameters, learn_from_all_rows, make_ensembles
 from .kernel import RegularisedKernel
-from .packed_rows import KernelRows
+from .packed_rows import needs_double, pack_rows
+from .rounds import grow_all
 
 Double = NDArray[np.float64]
 
@@ -42,7 +44,8 @@ class EnsembleTrial:
         scaling = machine.kernel.scaling(self._scaling)
 
         def packed(X: Double, indices: NDArray[np.intp]) -> RowsWithTargets:
-            rows = KernelRows(X, scaling, self._weights.of(indices), DOUBLE, self._n_threads, machine.kernel.number)
+            pack_in = partial(pack_rows, X, scaling, self._weights.of(indices), self._n_threads, machine.kernel.number)
+            rows = in_precision(pack_in, self._parameters.precision, needs_double)
             return RowsWithTargets(rows, self._targets[indices])
 
         ensembles = make_ensembles(

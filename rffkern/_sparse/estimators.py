@@ -64,8 +64,8 @@ _REST = (
     GOES_ON,
     PRECISION.described(
         "Precision in which kernels are computed and columns are kept.  Sums over rows, coefficients and residuals are "
-        'double in both.  "single" becomes "double" where rows lie farther than 353 length scales from the center of '
-        "the data."),
+        'double in both.  "single" takes half of the memory and less time; its kernels are right to about 1e-6.  '
+        'It becomes "double" where rows lie farther than 353 length scales from the center of the data.'),
 )
 _THREADS = (N_THREADS, VERBOSE.described("Print a line on stderr every so many rounds, and at most one a second while "
                                          "a kernel is chosen; 0 for none."))
@@ -171,9 +171,9 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     Notes
     -----
     Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs, u = 4 in single precision and 8 in
-    double, S = learner_size, P columns kept (n_estimators of "full", group_size of "group", 1 of "one"; twice that
-    where outputs are shared, k times where they are not), and b = max(2^20, 2048 d) numbers in a block of `RowBlocks`
-    or `numpy.memmap`:
+    double, S = learner_size (twice that of "pairs"), P columns kept (n_estimators of "full" and "pairs", group_size of
+    "group", 1 of "one"; twice that where outputs are shared, k times where they are not), and b = max(2^20, 2048 d)
+    numbers in a block of `RowBlocks` or `numpy.memmap`:
 
         array:  n (u (d + 1 + P) + 16 + 32 k) + min(u n S, 2^26) + 16 P^2
         blocks: n (u (d + 1 + P) + 16 + 32 k) + min(u n S, 2^26) + max(8 b - 8 n k, 0) + 16 P^2
@@ -213,10 +213,10 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     _length_scales = (one_per_column,)
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
-                 selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
+                 selection: str = "max-res", n_candidates: int = 60, update: str = "pairs", group_size: int = 50,
                  shared: bool = True, kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto",
                  standardize: bool = True, early_stopping_rounds: int | None = 20,
-                 validation_fraction: float | None = None, warm_start: bool = False, precision: str = "double",
+                 validation_fraction: float | None = None, warm_start: bool = False, precision: str = "single",
                  columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
@@ -260,7 +260,7 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        method = Method(self._length_scales, False, learn_from_all_rows)
+        method = Method(self._length_scales, "squares", learn_from_all_rows)
         self._keep(train(self, X, y, sample_weight, eval_set, callback, method))
         return self
 
@@ -269,9 +269,10 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     """Least squares on labels -1 and +1 by a growing ensemble of sparse kernel learners.
 
     The model F(x) = F_0 + sum over m of c_m f_m(x), with weak learners f_m(x) = sum over s of a_ms k(x_ms, x), is that
-    of `SparseKernelRegressor`, which describes the training, with y in {-1, +1}.  F estimates the mean of y, so that
-    P(y = +1 | x) = (1 + F) / 2, clipped to [0, 1].  More than two classes are learned one against the rest, all in the
-    same rounds, and share their weak learners unless `shared=False`.
+    of `SparseKernelRegressor`, which describes the training, with y in {-1, +1}.  F estimates the mean of y; scores are
+    by default a slope times F plus a shift, and P(y = +1 | x) = 1 / (1 + exp(-score)).  More than two classes are
+    learned one against the rest, all in the same rounds, and share their weak learners unless `shared=False`; their
+    probabilities are then in proportion to exp(score).
 
     Parameters
     ----------
@@ -284,17 +285,17 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     Notes
     -----
     Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs (1 for two classes), u = 4 in single
-    precision and 8 in double, S = learner_size, P columns kept (n_estimators of "full", group_size of "group", 1 of
-    "one"; twice that where outputs are shared, k times where they are not), and b = max(2^20, 2048 d) numbers in a
-    block of `RowBlocks` or `numpy.memmap`:
+    precision and 8 in double, S = learner_size (twice that of "pairs"), P columns kept (n_estimators of "full" and
+    "pairs", group_size of "group", 1 of "one"; twice that where outputs are shared, k times where they are not), and
+    b = max(2^20, 2048 d) numbers in a block of `RowBlocks` or `numpy.memmap`:
 
-        array:  n (u (d + 1 + P) + 24 + 24 k) + min(u n S, 2^26) + 16 P^2
-        blocks: n (u (d + 1 + P) + 24 + 24 k) + min(u n S, 2^26) + max(8 b - 8 n k, 0) + 16 P^2
+        array:  n (u (d + 1 + P) + 24 + 24 k) + min(u n S, 2^26) + 16 P^2 + 4 u min(n, 1500)^2
+        blocks: n (u (d + 1 + P) + 24 + 24 k) + min(u n S, 2^26) + max(8 b - 8 n k, 0) + 16 P^2 + 4 u min(n, 1500)^2
 
-    Each held-out row takes u (d + P) + 8 + 32 k, sample weights 16 n, `kernel="auto"` up to 120 MB while it learns,
-    `all_rows=False` 8 n k, and basis vectors with their coefficients, for staged predictions, 8 (S + d + 10) P + 16
-    P^2, with S = 1 three times that.  The n S kernels of a round are kept where they take up to 64 MB; beyond, they are
-    computed twice.
+    The last term is that of loss="calibrated".  Each held-out row takes u (d + P) + 8 + 32 k, sample weights 16 n,
+    `kernel="auto"` up to 120 MB while it learns, `all_rows=False` 8 n k, and basis vectors with their coefficients, for
+    staged predictions, 8 (S + d + 10) P + 16 P^2, with S = 1 three times that.  The n S kernels of a round are kept
+    where they take up to 64 MB; beyond, they are computed twice.
 
     Departures from the paper are those of `SparseKernelRegressor`.  The mean of y, F_0, is part of F.
 
@@ -329,11 +330,11 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     _length_scales = (one_for_all, one_per_column)  # labels hardly determine one for each column
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
-                 selection: str = "max-res", n_candidates: int = 60, update: str = "full", group_size: int = 50,
-                 shared: bool = True, all_rows: bool = True, loss: str = "squares",
+                 selection: str = "max-res", n_candidates: int = 60, update: str = "pairs", group_size: int = 50,
+                 shared: bool = True, all_rows: bool = True, loss: str = "calibrated",
                  kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto", standardize: bool = True,
                  early_stopping_rounds: int | None = 20, validation_fraction: float | None = None,
-                 warm_start: bool = False, precision: str = "double", class_weight: Any = None,
+                 warm_start: bool = False, precision: str = "single", class_weight: Any = None,
                  columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
@@ -361,11 +362,14 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
 
     def _check_params(self) -> None:
         super()._check_params()
-        if self.loss == "logistic" and self.update != "full":
+        if self.loss == "logistic" and self.update in ("one", "group"):
             raise InvalidInputError(f'loss must be "squares" with update={self.update!r}, got "logistic"')
 
+    def _loss(self) -> str:
+        return "squares" if self.loss == "calibrated" and self.update in ("one", "group") else self.loss
+
     def _link(self) -> Link:
-        return SoftmaxLink() if self.loss == "logistic" else LinearLink()
+        return LinearLink() if self._loss() == "squares" else SoftmaxLink()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
             callback: Callable[..., Any] | None = None) -> Self:
@@ -388,7 +392,7 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        method = Method(self._length_scales, self.loss == "logistic",
+        method = Method(self._length_scales, self._loss(),
                         learn_from_all_rows if self.all_rows else learn_from_active_rows)
         self._keep(train(self, X, y, sample_weight, eval_set, callback, method))
         return self

@@ -77,16 +77,18 @@ class RowsOfChoice(NamedTuple):
     targets: Double  # (n_rows, n_outputs)
     weights: Double  # (n_rows,) as they were given, in which lambda counts
     n_threads: int | None
+    precision: str
 
     def ridge(self, learned: Indices, held_out: Indices) -> Loss:
         """The loss on held-out rows of what is learned from others."""
         regression = DenseRidge(self.X[learned], self.targets[learned], self.weights[learned], self.X[held_out],
-                                self.targets[held_out], self.n_threads)
+                                self.targets[held_out], self.n_threads, self.precision)
         return lambda machine: regression.loss(machine, self.weights[held_out])
 
     def search(self, n_rows: int, given: Given, length_scales: LengthScales, shape: str) -> KernelSearch:
         """A search on the first rows."""
-        return KernelSearch(self.X[:n_rows], self.targets[:n_rows], given, length_scales, shape, self.n_threads)
+        return KernelSearch(self.X[:n_rows], self.targets[:n_rows], given, length_scales, shape, self.n_threads,
+                            self.precision)
 
 
 def _learn(parameters: KernelParameters, given: Given, data: Any, targets: Double, scaling: Scaling,
@@ -103,7 +105,8 @@ def _learn(parameters: KernelParameters, given: Given, data: Any, targets: Doubl
         others = rng.permutation(np.setdiff1d(weights.positive(), indices))
         indices = np.concatenate([indices, others[: _MORE_ROWS + _MOST_HELD_OUT]])
     X = (take_rows(data.X, indices) - scaling.center) * scaling.inverse_scale
-    rows = RowsOfChoice(X, targets[indices], weights.unit * weights.each[indices], parameters.n_threads)
+    rows = RowsOfChoice(X, targets[indices], weights.unit * weights.each[indices], parameters.n_threads,
+                        parameters.precision)
     if not is_free:
         return rows.search(n_rows, given, candidates[0], SHAPES[0]).likeliest()
     if n_rows == len(indices):

@@ -53,12 +53,11 @@ class Targets:
         self.flat = residual.reshape(len(residual), -1)
         self._partial = np.empty((rows.n_strips, max(2 * len(columns), len(residual))))
         self.loss = self._shift(columns, np.empty((len(residual), 0)), residual)  # weighted sum of squares
+        self.loss_before_last = self.loss  # the same without the weak learner added last
 
     def fill(self, index: int, proposal: Proposal, settings: Settings) -> None:
         """Evaluate the weak learners of a proposal at the rows, as columns from that index on."""
-        kernel, before = settings.kernel, proposal.learners[0].before
-        weights = np.array([learner.weights for learner in proposal.learners])
-        weights = weights[:, -1:] if before.size else weights
+        kernel, before, weights = settings.kernel, proposal.learners[0].before, proposal.weights()
         columns = self.columns[index : index + len(weights)]
         proposal.kernels.beside(self.rows).combine(kernel.amplitude * weights, kernel.bias * weights.sum(axis=1),
                                                    columns)
@@ -83,7 +82,14 @@ class Targets:
 
     def shrink(self, columns: NDArray[Any], steps: Double) -> None:
         """Take columns times their steps (n_outputs, n_columns) from the residuals."""
-        self.loss = self._shift(columns, -steps, self.residual)
+        self.loss = self.loss_before_last = self._shift(columns, -steps, self.residual)
+
+    def follow(self, parts: Double, steps: Double) -> None:
+        """The same for parts of which each is what a weak learner adds to those before it."""
+        self.shrink(parts, steps)
+        last, of_last = parts[-1:], steps[:, -1]
+        self.loss_before_last += float(2 * of_last @ self.products(last, 1, self.residual)[:, 0]
+                                       + of_last @ of_last * self.products(last, 1, last)[0, 0])
 
     def products(self, columns: NDArray[Any], n_columns: int, vectors: Double) -> Double:
         """Weighted products (n_vectors, n_columns) of vectors with the first columns."""
@@ -122,7 +128,7 @@ class FitState(NamedTuple):
 
     target: Double  # (n_outputs, n_tiles, 128)
     residuals: tuple[Double, ...]  # (n_outputs, n_tiles, 128) of the rows, then of each held-out set
-    losses: tuple[float, ...]  # of these
+    losses: tuple[tuple[float, float], ...]  # of these, and without the weak learner added last
     learners: tuple[WeakLearner, ...]
     coefficients: Coefficients
     error: float
@@ -161,15 +167,16 @@ class LeastSquares:
         """Where they stand, for others to resume."""
         targets, n_learners = (self.training, *self.held_out), len(self.learners)
         coefficients = self.coefficients._replace(factor=self._factor[:n_learners, :n_learners].copy())
-        return FitState(self.target, tuple(each.residual.copy() for each in targets),
-                        tuple(each.loss for each in targets), tuple(self.learners), coefficients, self._error,
-                        self._objective)
+        losses = tuple((each.loss, each.loss_before_last) for each in targets)
+        return FitState(self.target, tuple(each.residual.copy() for each in targets), losses, tuple(self.learners),
+                        coefficients, self._error, self._objective)
 
     def resume(self, state: FitState) -> None:
         """Stand where others have stood with the same rows and targets; columns are evaluated again."""
         targets, rows = (self.training, *self.held_out), self.training.rows
-        for each, residual, loss in zip(targets, state.residuals, state.losses, strict=True):
-            each.residual[:], each.loss = residual, loss
+        for each, residual, losses in zip(targets, state.residuals, state.losses, strict=True):
+            each.residual[:] = residual
+            each.loss, each.loss_before_last = losses
         self.learners, self._error, self._objective = [*state.learners], state.error, state.objective
         self.coef, factor, self._orthonormal = state.coefficients
         self._factor[: len(factor), : len(factor)] = factor
@@ -205,9 +212,18 @@ class LeastSquares:
         """Store what inner products with a weak learner need, as the one of that index."""
 
     def add(self, proposal: Proposal) -> int:
-        """Add weak learners and make all coefficients optimal, (12); return how many: 0 where rounding would decide."""
+        """Add weak learners and make all coefficients optimal, (12); return how many: 0 where rounding would decide.
+
+        Where it would with those of several sets of basis vectors, the first alone may still do.
+        """
+        n_added = self._add(proposal)
+        if n_added or self.settings.n_sets == 1 or len(proposal.learners) == 1:
+            return n_added
+        return self._add(proposal.first(1))
+
+    def _add(self, proposal: Proposal) -> int:
         first, n_new = len(self.learners), min(len(proposal.learners), self.settings.capacity - len(self.learners))
-        proposal = proposal._replace(learners=proposal.learners[:n_new])
+        proposal = proposal.first(n_new)
         before = self._error
         kept = self._extend(proposal)
         n_learners = first + len(kept)
@@ -217,7 +233,7 @@ class LeastSquares:
         for targets in self.held_out:
             targets.fill(first, proposal, self.settings)
             targets.columns[first:n_learners] = targets.columns[[first + place for place in kept]]
-            targets.shrink(targets.combined(self._directions), self._steps.T.copy())
+            self._move(targets, targets.combined(self._directions), self._steps)
         self.learners += [proposal.learners[place] for place in kept]
         return len(kept)
 
@@ -263,11 +279,14 @@ class LeastSquares:
         doubtful = reg_lambda * self._error * (coef**2).sum()
         if not (fall >= -_ROUNDING * objective and doubtful <= _LARGEST_ERROR * objective):
             return False
-        training.shrink(parts, steps.T.copy())
+        self._move(training, parts, steps)
         self._objective -= fall
         self.coef, self._orthonormal = coef, np.vstack([self._orthonormal, steps])
         self._directions, self._steps = directions, steps
         return True
+
+    def _move(self, targets: Targets, parts: Double, steps: Double) -> None:
+        (targets.follow if self.settings.n_sets > 1 else targets.shrink)(parts, steps.T.copy())
 
     def refine(self) -> None:
         """Correct the coefficients by the gradient that rounding has left, until they no longer move."""

@@ -7,13 +7,15 @@ and whose noise has variance lambda.  The likelihood of the targets under that p
 import math
 import time
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.tiles import DOUBLE
 from .._estimator.monitor import SECONDS_BETWEEN, tell
-from .._kernel_ridge.dense import NO_DECLINES, DenseKernels, DenseSystem, in_panels
+from .._kernel_ridge.dense import NO_DECLINES, DenseKernels, DenseSystem, in_panels, precision_beside
 from .._kernels import solvers
 from .kernel import Kernel, RegularisedKernel
 
@@ -28,6 +30,9 @@ _ITERATIONS = 30, 20
 # Searches end when an iteration lowers the value by less than this share.
 _TOLERANCE = 1e-3
 
+# Relative rounding error of the value.
+_ROUNDING = {"double": 1e-11, "single": 1e-6}
+
 # Larger spreads of a column would make an inverse length scale that has no reciprocal.
 _LARGEST_SPREAD = 1e290
 
@@ -39,56 +44,80 @@ _PRIOR_SPREAD = 5.0
 _LEAST_NOISE = 1e-6
 
 
+class _Workspace:
+    """Rows and targets in the forms that the likelihood takes, and memory for it, in one precision."""
+
+    def __init__(self, rows: Double, targets: Double, shape: str, dtype: "np.dtype[Any]",
+                 n_threads: int | None) -> None:
+        self.dtype, self.shape, size = dtype, shape, (len(rows), len(rows))
+        self._kernels = DenseKernels(rows, rows, n_threads, dtype)
+        self.system = DenseSystem(len(rows), n_threads, dtype)
+        self.inverse, self.matrix = np.empty(size, dtype), np.empty(size, dtype)
+        # Of a Gaussian kernel the derivative along r^2 is the kernel itself, but for a factor.
+        self.declines = np.empty(size, dtype) if shape == "exponential" else self.matrix
+        # Differences count alone, and those of large numbers would be lost in products; a constant column becomes 0.
+        with np.errstate(over="ignore", invalid="ignore"):
+            apart = rows - rows[0]
+            self.rows = apart - apart.mean(axis=0)
+            self.row_panels, self.target_panels = in_panels(self.rows, dtype), in_panels(targets, dtype)
+
+    def fill(self, inverse_lengths: Double) -> None:
+        """Fill the matrix, and declines that are another one, with kernels of some lengths."""
+        self._kernels.fill(inverse_lengths, self.shape, self.matrix,
+                           self.declines if self.shape == "exponential" else NO_DECLINES)
+
+
 class Likelihood:
     """Negative logarithm of the marginal likelihood of some targets, with that of the prior.
 
     Its argument holds the logarithms of amplitude, bias, noise (beyond the least) and inverse length scales.  Those
-    that are `free` have a prior around `start`.
+    that are `free` have a prior around `start`.  With the precision "single", the matrix is in single precision where
+    the noise allows it.
     """
 
     def __init__(self, rows: Double, targets: Double, start: Double, free: Bools, shape: str,
-                 n_threads: int | None) -> None:
-        self._start, self._free, self._shape = start, free, shape
-        self._kernels = DenseKernels(rows, rows, n_threads)
-        self._system = DenseSystem(len(rows), n_threads)
-        self._inverse, self._matrix = np.empty((2, len(rows), len(rows)))
-        # Of a Gaussian kernel the derivative along r^2 is the kernel itself, but for a factor.
-        self._declines = np.empty_like(self._matrix) if shape == "exponential" else self._matrix
-        # Differences count alone, and those of large numbers would be lost in products; a constant column becomes 0.
-        with np.errstate(over="ignore", invalid="ignore"):
-            apart = rows - rows[0]
-            self._rows, self._targets = apart - apart.mean(axis=0), targets
-        self._row_panels, self._target_panels = in_panels(self._rows), in_panels(targets)
+                 n_threads: int | None, precision: str = "double") -> None:
+        self._start, self._free, self._targets, self._precision = start, free, targets, precision
+        self.rounding = _ROUNDING[precision]
+        self._made = partial(_Workspace, rows, targets, shape, n_threads=n_threads)
+        self._workspace = self._made(dtype=DOUBLE)
+
+    def _workspace_beside(self, noise: float, at_zero: float) -> _Workspace:
+        dtype = precision_beside(self._precision, noise, at_zero)
+        if self._workspace.dtype != dtype:
+            self._workspace = self._made(dtype=dtype)
+        return self._workspace
 
     def __call__(self, logs: Double) -> tuple[float, Double]:
         """Value and gradient; inf where rounding leaves no factor, or numbers overflow."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            value, gradient = self._evaluate(logs, *np.split(np.exp(logs), [1, 2, 3]))
+            amplitude, bias, noise = np.exp(logs[:3]).tolist()
+            value, gradient = self._evaluate(logs, amplitude, bias, noise, np.exp(logs[3:]))
         good = np.isfinite(value) and np.isfinite(gradient).all()
         return (float(value), gradient) if good else (math.inf, np.zeros(logs.size))
 
-    def _evaluate(self, logs: Double, amplitude: Double, bias: Double, noise: Double,
+    def _evaluate(self, logs: Double, amplitude: float, bias: float, noise: float,
                   inverse_lengths: Double) -> tuple[float, Double]:
         n_rows, n_outputs = self._targets.shape
-        self._kernels.fill(inverse_lengths, self._shape, self._matrix,
-                           self._declines if self._shape == "exponential" else NO_DECLINES)
-        covariance = np.multiply(self._matrix, amplitude, out=self._system.matrix)
-        covariance += bias
-        covariance.flat[:: n_rows + 1] += noise + _LEAST_NOISE
-        if not self._system.factorise():
+        work = self._workspace_beside(noise, amplitude + bias)
+        work.fill(inverse_lengths)
+        covariance = np.multiply(work.matrix, work.dtype.type(amplitude), out=work.system.matrix)
+        covariance += work.dtype.type(bias)
+        covariance.flat[:: n_rows + 1] += work.dtype.type(noise + _LEAST_NOISE)
+        if not work.system.factorise():
             return math.inf, np.zeros(logs.size)
-        self._system.invert(self._inverse)
-        weights = self._system.multiply(self._inverse, self._target_panels, n_outputs)
+        work.system.invert(work.inverse)
+        weights = work.system.multiply(work.inverse, work.target_panels, n_outputs)
         away = np.subtract(logs, self._start, out=np.zeros(logs.size), where=self._free) / _PRIOR_SPREAD
-        value = (n_outputs * np.log(covariance.diagonal()).sum() + 0.5 * (self._targets * weights).sum()
-                 + 0.5 * (away**2).sum())
-        on_diagonal, along_bias, along_kernel, steepness = self._system.slopes(
-            self._inverse, np.ascontiguousarray(weights.T), self._matrix, self._declines)
+        value = (n_outputs * np.log(covariance.diagonal(), dtype=np.float64).sum()
+                 + 0.5 * (self._targets * weights).sum() + 0.5 * (away**2).sum())
+        on_diagonal, along_bias, along_kernel, steepness = work.system.slopes(
+            work.inverse, np.ascontiguousarray(weights.T), work.matrix, work.declines)
         # The sum over pairs of slopes times squared differences is twice that over rows x of x (x - mean) by slopes.
-        means = self._system.multiply(self._inverse, self._row_panels, self._rows.shape[1])
-        spread = (self._rows * (steepness[:, None] * self._rows - means)).sum(axis=0)
-        gradient = np.concatenate([0.5 * amplitude * along_kernel.sum(), 0.5 * bias * along_bias.sum(),
-                                   0.5 * noise * on_diagonal.sum(), -amplitude * inverse_lengths**2 * spread])
+        means = work.system.multiply(work.inverse, work.row_panels, work.rows.shape[1])
+        spread = (work.rows * (steepness[:, None] * work.rows - means)).sum(axis=0)
+        gradient = np.concatenate([[0.5 * amplitude * along_kernel.sum(), 0.5 * bias * along_bias.sum(),
+                                    0.5 * noise * on_diagonal.sum()], -amplitude * inverse_lengths**2 * spread])
         return value, gradient + away / _PRIOR_SPREAD
 
 
@@ -176,7 +205,7 @@ def _minimise(likelihood: Likelihood, start: Double, directions: Directions, max
         return value, directions.slopes(gradient)
 
     x, _, _ = solvers.minimize(along, np.zeros(directions.size), max_iter, loss_tolerance=_TOLERANCE,
-                               gradient_tolerance=1e-3, noise=1e-11)
+                               gradient_tolerance=1e-3, noise=likelihood.rounding)
     return start + directions.move(x)
 
 
@@ -219,11 +248,13 @@ class KernelSearch:
     length_scales : `one_per_column` or `one_for_all`
     shape : "gaussian" or "exponential", unless the kernel is given
     n_threads : int or None
+    precision : "double" or "single"
     """
 
     def __init__(self, rows: Double, targets: Double, given: Given, length_scales: LengthScales, shape: str,
-                 n_threads: int | None) -> None:
-        self._rows, self._targets, self._given, self._n_threads = rows, targets, given, n_threads
+                 n_threads: int | None, precision: str = "double") -> None:
+        self._rows, self._targets, self._given = rows, targets, given
+        self._n_threads, self._precision = n_threads, precision
         self._shape = shape if given.kernel is None else given.kernel.shape
         self._start = self._logs = _start(rows, given)
         self._free = np.full(self._start.size, given.kernel is None)
@@ -232,7 +263,7 @@ class KernelSearch:
 
     def _go_on(self, n_rows: int, max_iter: int, work: str) -> RegularisedKernel:
         likelihood = Likelihood(self._rows[:n_rows], self._targets[:n_rows], self._start, self._free, self._shape,
-                                self._n_threads)
+                                self._n_threads, self._precision)
         noisy = self._logs.copy()
         noisy[2] = max(noisy[2], self._start[2])  # few rows may be fitted without any noise, and more are then absurd
         if noisy[2] > self._logs[2] and likelihood(noisy)[0] < likelihood(self._logs)[0]:

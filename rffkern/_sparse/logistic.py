@@ -6,13 +6,16 @@ approximation at s = 0, with s = 2 F, so that conjugate gradients start from the
 learners are orthonormal for least squares, the Hessian is near a multiple of the identity, and a few steps suffice.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import solvers
+from .ensemble import Ensemble
 from .least_squares import Coefficients, LeastSquares
+from .stages import CoefficientPath
 
 Double = NDArray[np.float64]
 
@@ -137,3 +140,16 @@ def logistic_coefficients(fit: LeastSquares, n_learners: int, signs: Double, int
         point = point + step * direction
         coef, values = coef + step * moved, values + step * of_direction
     return Logistic(coef.T, problem.intercepts(point)[:, 0])
+
+
+def with_logistic_loss(ensembles: Sequence[Ensemble], paths: Sequence[CoefficientPath], signs: Double,
+                       intercepts: Double) -> tuple[list[CoefficientPath], Double]:
+    """Paths whose last coefficients minimise the logistic loss, and the intercepts with them, both in units of 2."""
+    changed, found = [], np.empty(len(intercepts))
+    for ensemble, path in zip(ensembles, paths, strict=True):
+        (group,), n_learners = path.groups, len(path.learners)
+        logistic = logistic_coefficients(ensemble.group.least_squares, n_learners, signs[:, path.outputs],
+                                         intercepts[path.outputs])
+        changed.append(path._replace(groups=[group._replace(last=0.5 * logistic.coef)]))
+        found[path.outputs] = 0.5 * logistic.intercept
+    return changed, found

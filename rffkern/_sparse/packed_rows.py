@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from .._data.row_blocks import blocks
 from .._data.scaling import Scaling, no_scaling
 from .._data.threads import ELEMENTS_PER_THREAD, check_n_threads
-from .._data.tiles import DOUBLE, TILE, aligned, pack, tiled
+from .._data.tiles import DOUBLE, SINGLE, TILE, aligned, pack, tiled
 from .._data.weights import RowWeights
 from .._kernels import sparse
 from .._kernels.scoring import STRIP_ROWS
@@ -22,9 +22,9 @@ Indices = NDArray[np.intp]
 # distances of rows farther than this from the center of the data too coarsely.
 _LARGEST_SINGLE_LENGTH = 300.0
 
-# Rows of a length up to this keep their squares, so that |x - z|^2 = |x|^2 - 2 x . z + |z|^2 costs one product.  In
-# double precision its error is then below 1e-12.
-_LARGEST_SQUARED_LENGTH = 32.0
+# Rows of a length up to this keep their squares, so that |x - z|^2 = |x|^2 - 2 x . z + |z|^2 costs one product.  Its
+# error is then below 1e-12 in double precision, and below 1e-6 in single.
+_LARGEST_SQUARED_LENGTH = {DOUBLE: 32.0, SINGLE: 1.5}
 
 # Bytes of kernels that are kept between the sums over rows and the sums over centers.
 _MOST_KEPT = 2**26
@@ -33,7 +33,7 @@ _MOST_KEPT = 2**26
 class Subset(NamedTuple):
     """Some of the rows, in double precision, and values at them; all in tiles padded with 0."""
 
-    tiles: Double  # (n_tiles, n_features, 128), with one feature more where rows carry their squares
+    tiles: Double  # (n_tiles, n_features, 128), with their squares as one feature more where rows lie near the center
     n_rows: int
     weight: Double  # (n_tiles * 128,)
     residual: Double  # (n_outputs, n_tiles * 128)
@@ -45,7 +45,7 @@ class KernelRows:
 
     They are in units in which the kernel is amplitude 2^-|x - z|^p + bias, with p its shape: 2, or 1 if exponential.
 
-    Those in double precision that lie near the center carry the square of their length as one more feature.
+    Those that lie near the center carry the square of their length as one more feature.
 
     Memory: 4 bytes per number in single precision, 8 in double; 8 a row.
     """
@@ -69,8 +69,8 @@ class KernelRows:
             _, length = pack(block, scaling, self.dtype, n_threads, out=self.tiles[rows.start // TILE :])
             self.largest_length = max(self.largest_length, length)
         # The root of a small distance would lose half of its digits.
-        self.has_squares = (self.dtype == DOUBLE and self.shape == SHAPES["gaussian"]
-                            and self.largest_length <= _LARGEST_SQUARED_LENGTH)
+        self.has_squares = (self.shape == SHAPES["gaussian"]
+                            and self.largest_length <= _LARGEST_SQUARED_LENGTH[self.dtype])
         if self.has_squares:
             self.tiles = _with_squares(self.tiles)
         self._no_scaling = no_scaling(self.n_features)
@@ -82,25 +82,23 @@ class KernelRows:
 
     def taken(self, indices: Indices) -> "KernelRows":
         """Some of the rows."""
-        return KernelRows(self._at(indices), self._no_scaling, self.weights.of(indices), self.dtype,
+        return KernelRows(self.at(indices), self._no_scaling, self.weights.of(indices), self.dtype,
                           self.wanted_threads, self.shape)
 
-    def _at(self, indices: Indices) -> NDArray[Any]:
+    def at(self, indices: Indices) -> NDArray[Any]:
         """Rows (n_indices, n_features), as they are packed."""
-        return self._features_at(indices, self.n_features)
-
-    def _features_at(self, indices: Indices, n_features: int) -> NDArray[Any]:
         places = (indices // TILE * self.tiles.shape[1] * TILE + indices % TILE)[:, None]
-        return self.tiles.reshape(-1).take(places + np.arange(0, n_features * TILE, TILE))
+        return self.tiles.reshape(-1).take(places + np.arange(0, self.n_features * TILE, TILE))
 
     def centers(self, indices: Indices) -> NDArray[Any]:
         """Some of the rows as kernels take centers: in multiples of some number, the first ones again at the end."""
-        return self._at(np.resize(indices, -(-len(indices) // CENTER_MULTIPLE) * CENTER_MULTIPLE))
+        return self.at(np.resize(indices, -(-len(indices) // CENTER_MULTIPLE) * CENTER_MULTIPLE))
 
     def subset(self, indices: Indices, residual: Double, model: Double) -> Subset:
         """Some of the rows, with values (n_outputs, n_indices) at them, for a search."""
-        n_features = self.tiles.shape[1]
-        tiles, _ = pack(self._features_at(indices, n_features), no_scaling(n_features), DOUBLE, 1)
+        tiles, _ = pack(self.at(indices), self._no_scaling, DOUBLE, 1)
+        if self.shape == SHAPES["gaussian"] and self.largest_length <= _LARGEST_SQUARED_LENGTH[DOUBLE]:
+            tiles = _with_squares(tiles)
         values = np.zeros((1 + len(residual) + len(model), len(tiles) * TILE))
         values[:, : len(indices)] = np.vstack([self.flat_weight[indices], residual, model])
         return Subset(tiles, len(indices), values[0], values[1 : 1 + len(residual)], values[1 + len(residual) :])
@@ -119,7 +117,8 @@ class KernelRows:
             return centers.astype(self.dtype, copy=False), np.empty(0, self.dtype)
         with np.errstate(over="ignore"):  # of centers far away, whose kernels are 0
             squares = np.einsum("ij,ij->i", centers, centers, dtype=np.float64)
-            return np.column_stack([-2.0 * centers, np.ones(len(centers))]), -squares
+            forms = np.column_stack([-2.0 * centers, np.ones(len(centers))])
+            return forms.astype(self.dtype, copy=False), -squares.astype(self.dtype, copy=False)
 
     def fill(self, columns: NDArray[Any], centers: NDArray[Any], weights: Double, constants: Double) -> None:
         """columns[k] = constants[k] + sum over centers of weights[k] kernels; the rest of them has 0."""
@@ -130,11 +129,11 @@ class KernelRows:
 
 
 def _with_squares(tiles: Double) -> Double:
-    """Tiles with the squares of the lengths of rows as one more feature."""
+    """Tiles with the squares of the lengths of rows, summed in double precision, as one more feature."""
     n_tiles, n_features, _ = tiles.shape
     extended = aligned((n_tiles, n_features + 1, TILE), tiles.dtype)
     extended[:, :n_features] = tiles
-    np.einsum("tji,tji->ti", tiles, tiles, out=extended[:, n_features])
+    extended[:, n_features] = np.einsum("tji,tji->ti", tiles, tiles, dtype=np.float64)
     return extended
 
 

@@ -22,8 +22,11 @@ BASIS = (
               "distance times the decrease of the objective exceeds a threshold."),
     Parameter("n_candidates", Number(int, 1),
               'Number of rows kappa that "mp" and "boost" compare for each basis vector.'),
-    Parameter("update", Choice(("full", "one", "group")),
-              'Which coefficients are made optimal with a new weak learner.  "full": all.  "one": the newest, (31).  '
+    Parameter("update", Choice(("pairs", "full", "one", "group")),
+              'Which coefficients are made optimal with a new weak learner.  "full": all, as in the paper.  "pairs": '
+              "all, after every two weak learners, which the same residuals find on a subset each; this takes half of "
+              "the passes over all columns.  With outputs that share weak learners, or with learner_size=1, it is "
+              '"full".  "one": the newest, (31).  '
               '"group": those of its group; a new group begins after every `group_size` weak learners.'),
     Parameter("group_size", Number(int, 1), "Number L of rounds whose weak learners make a group."),
     Parameter("shared", Choice((True, False)),
@@ -38,10 +41,16 @@ ALL_ROWS = Parameter("all_rows", Choice((True, False)),
                       "only: groups after the first leave out rows that are fitted well, y F >= 0.5, and at least half "
                       "of all rows, those of largest y F, as the paper does with classes that a narrow kernel "
                       "separates.  This costs accuracy where classes overlap.")
-LOSS = Parameter("loss", Choice(("squares", "logistic")),
-                  'Loss of coefficients.  "squares": of labels -1 and +1, as in the paper.  "logistic", with '
-                  '`update="full"` only: weak learners are found by least squares, and coefficients then minimise the '
-                  "logistic loss, multinomial of several classes, plus lambda / 8 |F|^2.  Probabilities come from it.")
+LOSS = Parameter("loss", Choice(("calibrated", "squares", "logistic")),
+                 'Loss of coefficients, and where probabilities come from.  "squares": labels -1 and +1, as in the '
+                 'paper; P(y = +1 | x) = (1 + F) / 2.  "calibrated": the same coefficients; scores are a slope times F '
+                 "plus a shift for each output, those of the largest likelihood of labels that a softmax of what is "
+                 "predicted of rows without learning from them gives: up to 1500 rows, by ridge regressions with the "
+                 "same kernel that leave out one each, which suits machines with so many weak learners that they come "
+                 "near to these.  Staged scores have the same slope and shifts.  With the updates "
+                 '"one" and "group" it is "squares".  "logistic", not with these: weak learners are found by '
+                 "least squares, and coefficients then minimise the logistic loss, multinomial of several classes, "
+                 "plus lambda / 8 |F|^2.")
 GOES_ON = WARM_START.described(
     "Whether `fit` goes on from where the last call ended, with the same rows and parameters, up to `n_estimators` "
     "rounds in all.  The model is the same to the last bit as after one call with warm_start=True and the last "

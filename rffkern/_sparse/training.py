@@ -18,19 +18,20 @@ from .._estimator.warm_start import RowPrints, fixed_params, state_to_continue
 from ..errors import InvalidInputError
 from ..kernel_expansion import KernelExpansion
 from .ensemble import (
+    Ensemble,
     EnsembleState,
     GroupMaker,
     RowsWithTargets,
-    finish,
-    grow_all,
     make_ensembles,
-    with_logistic_loss,
 )
 from .kernel import RegularisedKernel, given_kernel
 from .kernel_choice import KernelParameters, learn_kernel
+from .leaving_out import calibrated_scores
 from .likelihood import LengthScales
+from .logistic import with_logistic_loss
 from .packed_rows import KernelRows, needs_double, pack_rows
-from .stages import StagedMachine, make_stages
+from .rounds import finish, grow_all
+from .stages import CoefficientPath, StagedMachine, Stages, make_stages
 
 Double = NDArray[np.float64]
 
@@ -42,7 +43,6 @@ class Parameters(KernelParameters, Protocol):
 
     standardize: bool
     early_stopping_rounds: int | None
-    precision: str
     random_state: Any
     verbose: int
 
@@ -51,7 +51,7 @@ class Method(NamedTuple):
     """What differs between regression and classification."""
 
     length_scales: tuple[LengthScales, ...]  # candidates; the first serves `kernel="likelihood"`
-    is_logistic: bool  # whether coefficients minimise the logistic loss in the end
+    loss: str  # "squares", "logistic" or "calibrated"
     later_groups: Callable[[Double], Callable[[slice], GroupMaker]]  # `learn_from_all_rows` or `..._active_rows`
 
 
@@ -99,7 +99,7 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, callbac
     before = state_to_continue(model)
     sources = Sources.of(model, before)
     training = check_training(model, X, y, sample_weight, eval_set, sources.held_out)
-    if method.is_logistic and training.rows.n_classes > 2 and not model.shared:
+    if method.loss == "logistic" and training.rows.n_classes > 2 and not model.shared:
         raise InvalidInputError('loss must be "squares" where more than two classes are not shared, got "logistic"')
     prints = RowPrints.of_training(training) if model.warm_start else None
     if before is not None and prints is not None:
@@ -118,7 +118,7 @@ def _trained(parameters: Any, training: Training, callback: Callable[..., Any] |
     targets = np.column_stack(data.targets()).astype(np.float64)
     intercepts = np.array(list(map(data.weights.mean, targets.T)))
     residuals, later_groups = targets - intercepts, method.later_groups(targets)
-    signs = targets if method.is_logistic else np.empty(0)
+    signs = targets if method.loss != "squares" else np.empty(0)
     del targets
     machine = before.machine if before is not None else learn_kernel(
         parameters, data, residuals, scaling, method.length_scales, rng)
@@ -146,12 +146,7 @@ def _trained(parameters: Any, training: Training, callback: Callable[..., Any] |
                        (monitor.train_loss, monitor.eval_loss, monitor.watched))
     counts = counts[: monitor.best_round]
     paths, n_skipped = finish(ensembles, counts[-1] if counts else [0] * len(ensembles))
-    intercept = training.center + training.scale * intercepts
-    if method.is_logistic:
-        paths, last_intercept = with_logistic_loss(ensembles, paths, signs, intercepts)
-        stages = make_stages(paths, counts, 2 * intercept, 2 * last_intercept, 2 * training.scale, normalised.kernel)
-    else:
-        stages = make_stages(paths, counts, intercept, intercept, training.scale, normalised.kernel)
+    stages = _stages(method.loss, ensembles, paths, counts, training, signs, intercepts, rows, normalised)
     expansion = stages.expansion(X, inverse_lengths)
     return Fitted(training.names, training.classes, expansion, {
         "n_estimators_": len(counts),
@@ -161,6 +156,22 @@ def _trained(parameters: Any, training: Training, callback: Callable[..., Any] |
         "kernel_parameters_": np.array([machine.reg_lambda, machine.kernel.amplitude, machine.kernel.bias,
                                         *machine.kernel.lengthscales]),
     }, StagedMachine(stages, expansion, so_far), training.column_map)
+
+
+def _stages(loss: str, ensembles: Sequence[Ensemble], paths: list[CoefficientPath], counts: Sequence[Sequence[int]],
+            training: Training, signs: Double, intercepts: Double, rows: KernelRows,
+            machine: RegularisedKernel) -> Stages:
+    """The stages of a trained machine in units of its scores: of the targets, or those of its loss."""
+    kernel = machine.kernel
+    if loss == "logistic":
+        paths, last_intercept = with_logistic_loss(ensembles, paths, signs, intercepts)
+        return make_stages(paths, counts, 2 * intercepts, 2 * last_intercept, 2 * training.scale, kernel)
+    if loss == "calibrated":
+        slope, shifts = calibrated_scores(rows, machine, signs, intercepts)
+        intercept = slope * intercepts + shifts
+        return make_stages(paths, counts, intercept, intercept, slope * training.scale, kernel)
+    intercept = training.center + training.scale * intercepts
+    return make_stages(paths, counts, intercept, intercept, training.scale, kernel)
 
 
 def restored(model: Any, expansion: KernelExpansion, arrays: Mapping[str, Double]) -> dict[str, Any]:

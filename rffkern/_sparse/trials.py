@@ -42,7 +42,7 @@ class Tried:
         self._scaling = measure_scaling(X[order], weights, standardize, machine.n_threads)
         self._intercepts = weights.mean(targets[order])
         self._rows = RowsOfChoice(self._scaled(X[order]), targets[order] - self._intercepts, given_weight[order],
-                                  machine.n_threads)
+                                  machine.n_threads, machine.precision)
         given = Given(None if isinstance(machine.kernel, str) else given_kernel(machine.kernel, X.shape[1]),
                       None if isinstance(machine.reg_lambda, str) else float(machine.reg_lambda))
         self._machine = quick_kernel(self._rows, given, length_scales, len(order) // _ROWS_PER_HELD_OUT)
@@ -55,7 +55,7 @@ class Tried:
         """Mean squared residual of each row over outputs; inf where there is no regression."""
         rows = self._rows
         ridge = DenseRidge(rows.X, rows.targets, rows.weights, self._scaled(np.asarray(X, dtype=np.float64)),
-                           _targets_of(y) - self._intercepts, rows.n_threads)
+                           _targets_of(y) - self._intercepts, rows.n_threads, rows.precision)
         with np.errstate(over="ignore", invalid="ignore"):
             residuals = ridge.residuals(self._machine)
             return np.full(len(X), np.inf) if residuals is None else (residuals**2).mean(axis=1)

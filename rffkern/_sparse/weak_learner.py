@@ -18,7 +18,8 @@ class Settings(NamedTuple):
     kernel: Kernel  # with k(x, x) = 1
     reg_lambda: float  # beside that kernel and weights of mean 1
     learner_size: int  # basis vectors of a weak learner
-    n_together: int  # weak learners that a round adds, on the same basis vectors
+    n_together: int  # weak learners that are added at once on the same basis vectors
+    n_sets: int  # sets of basis vectors that are selected by the same residuals
     capacity: int  # weak learners of a group, whose coefficients are optimal together
     rule: str
     n_candidates: int
@@ -40,7 +41,22 @@ class WeakLearner(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """Weak learners on the same basis vectors that a selection proposes, and the kernels their columns are made of."""
+    """Weak learners that a selection proposes, and the kernels their columns are made of."""
 
     learners: tuple[WeakLearner, ...]
     kernels: Kernels  # with their basis vectors, or with the last where others are `before` it
+    starts: tuple[int, ...] = (0,)  # of the basis vectors of each among those of the kernels
+
+    def weights(self) -> Double:
+        """Weights (n_learners, n_centers) of the kernels in each weak learner."""
+        if self.learners[0].before.size:
+            return np.array([learner.weights[-1:] for learner in self.learners])
+        ends = [start + len(learner.weights) for start, learner in zip(self.starts, self.learners, strict=True)]
+        weights = np.zeros((len(self.learners), max(ends)))
+        for row, start, end, learner in zip(weights, self.starts, ends, self.learners, strict=True):
+            row[start:end] = learner.weights
+        return weights
+
+    def first(self, n_learners: int) -> "Proposal":
+        """With some of the weak learners alone."""
+        return Proposal(self.learners[:n_learners], self.kernels, self.starts[:n_learners])

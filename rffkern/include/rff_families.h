@@ -154,16 +154,22 @@ static int rff_check_machine(rff_file *file, rff_model *model)
     return rff_check_kernel(file, model, 3);
 }
 
-/* The logistic loss has a link of its own. */
+/* The logistic loss has a link of its own, and so have calibrated scores, which there are where all coefficients are
+   optimal together. */
 static int rff_check_machine_of_classes(rff_file *file, rff_model *model)
 {
-    const uint32_t loss = rff_parameter(file, "loss");
+    const uint32_t loss = rff_parameter(file, "loss"), update = rff_parameter(file, "update");
     if (loss || file->version >= RFF_SINCE_SHAPES) {
         const int is_logistic = loss && rff_is_text(&file->header, loss, "logistic");
-        RFF_REQUIRE(&file->refusal, is_logistic || (loss && rff_is_text(&file->header, loss, "squares")),
+        const int is_calibrated = loss && rff_is_text(&file->header, loss, "calibrated");
+        const int is_joint = update && (rff_is_text(&file->header, update, "full")
+                                        || rff_is_text(&file->header, update, "pairs"));
+        const int is_softmax = is_logistic || (is_calibrated && is_joint);
+        RFF_REQUIRE(&file->refusal,
+                    is_logistic || is_calibrated || (loss && rff_is_text(&file->header, loss, "squares")),
                     "the loss is not known");
-        model->link = is_logistic ? RFF_SOFTMAX : RFF_LINEAR;
-        model->slope = is_logistic;
+        model->link = is_softmax ? RFF_SOFTMAX : RFF_LINEAR;
+        model->slope = is_softmax;
     }
     return rff_check_machine(file, model);
 }

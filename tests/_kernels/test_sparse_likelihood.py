@@ -59,6 +59,25 @@ def test_factor_inverse_and_products(seed, size, n_threads):
     np.testing.assert_allclose(system.multiply(matrix, in_panels(wide), 35), matrix @ wide, atol=1e-11)
 
 
+@pytest.mark.parametrize("size", [1, 33, 700])
+def test_single_precision_is_near_double(rng, size):
+    """With declines and slopes, whose terms are compared with the largest."""
+    root, weights = rng.standard_normal((size, size + 3)), rng.standard_normal((2, size))
+    matrix, found = root @ root.T / size + np.eye(size), []
+    for dtype in (np.dtype(np.float32), np.dtype(np.float64)):
+        system, inverse = DenseSystem(size, 1, dtype), np.empty((size, size), dtype)
+        system.matrix[:] = matrix
+        assert system.factorise()
+        factor = np.tril(system.matrix)
+        system.invert(inverse)
+        product = system.multiply(inverse, in_panels(matrix, dtype), size)
+        rounded = matrix.astype(dtype)
+        found.append((factor, inverse.copy(), product, system.solve(root),
+                      system.slopes(inverse, weights.astype(dtype), rounded, rounded)))
+    for single, double in zip(*found, strict=True):
+        np.testing.assert_allclose(single, double, atol=2e-5 * np.abs(double).max())
+
+
 @pytest.mark.parametrize("size", [3, 40, 700])
 def test_what_is_not_positive_definite_has_no_factor(rng, size):
     system = DenseSystem(size, 1)

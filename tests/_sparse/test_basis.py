@@ -39,7 +39,7 @@ def test_a_set_is_combined_along_the_gradient(rng, problem, weighted):
     kernel, X, K, target, residual = problem
     weight = rng.uniform(0.1, 2, 200) if weighted else np.ones(200)
     selection = SetSelection(settings_of(kernel, learner_size=7), kernel_rows(X, kernel, weight))
-    proposal = selection.propose(np.arange(0, 200, 2), in_outputs(target), in_outputs(residual))
+    proposal = selection.propose([np.arange(0, 200, 2)], in_outputs(target), in_outputs(residual))
     indices, weights, before = proposal.learners[0]
     assert len(set(indices)) == 7
     assert (indices % 2 == 0).all()
@@ -53,7 +53,7 @@ def test_a_set_is_combined_along_the_gradient(rng, problem, weighted):
 def test_a_set_does_not_depend_on_those_before_it(problem):
     kernel, X, _, target, residual = problem
     selection = SetSelection(settings_of(kernel), kernel_rows(X, kernel))
-    found = [selection.propose(np.arange(200), in_outputs(target), in_outputs(residual)) for _ in range(2)]
+    found = [selection.propose([np.arange(200)], in_outputs(target), in_outputs(residual)) for _ in range(2)]
     np.testing.assert_array_equal(found[0].learners[0].indices, found[1].learners[0].indices)
     np.testing.assert_array_equal(found[0].learners[0].weights, found[1].learners[0].weights)
 
@@ -61,7 +61,7 @@ def test_a_set_does_not_depend_on_those_before_it(problem):
 def test_nothing_is_proposed_without_a_residual(problem):
     kernel, X, *_ = problem
     selection = SetSelection(settings_of(kernel), kernel_rows(X, kernel))
-    assert selection.propose(np.arange(200), np.zeros((1, 2, 128)), np.zeros((1, 2, 128))) is None
+    assert selection.propose([np.arange(200)], np.zeros((1, 2, 128)), np.zeros((1, 2, 128))) is None
 
 
 @pytest.mark.parametrize("capacity", [1, 50])
@@ -69,17 +69,17 @@ def test_single_vectors_are_selected_once(problem, capacity):
     kernel, X, _, target, _ = problem
     X, target = X[:40], target[:40]
     selection = make_selection(settings_of(kernel, learner_size=1, capacity=capacity), kernel_rows(X, kernel))
-    taken = [selection.propose(np.arange(40), in_outputs(target), in_outputs(target)).learners[0].indices[-1]
+    taken = [selection.propose([np.arange(40)], in_outputs(target), in_outputs(target)).learners[0].indices[-1]
              for _ in range(10)]
     assert taken == np.argsort(-np.abs(target))[:10].tolist()
     assert selection.n_skipped == 0  # those before are not looked at again
-    assert selection.propose(np.array(taken), in_outputs(target), in_outputs(target)) is None
+    assert selection.propose([np.array(taken)], in_outputs(target), in_outputs(target)) is None
 
 
 def test_a_single_vector_alone(problem):
     kernel, X, _, target, _ = problem
     selection = SingleSelection(settings_of(kernel, learner_size=1, capacity=1), kernel_rows(X, kernel))
-    learner = selection.propose(np.arange(200), in_outputs(target), in_outputs(target)).learners[0]
+    learner = selection.propose([np.arange(200)], in_outputs(target), in_outputs(target)).learners[0]
     assert len(learner.indices) == 1
     assert learner.weights.tolist() == [1.0]
 
@@ -89,7 +89,7 @@ def test_vectors_of_a_dictionary_make_orthonormal_learners(problem):
     selection = DictionarySelection(settings_of(kernel, learner_size=1, capacity=9), kernel_rows(X, kernel))
     A, columns = np.zeros((200, 9)), []
     for m in range(9):
-        proposal = selection.propose(np.arange(200), in_outputs(target), in_outputs(residual))
+        proposal = selection.propose([np.arange(200)], in_outputs(target), in_outputs(residual))
         A[proposal.learners[0].indices, m] = proposal.learners[0].weights
         assert len(proposal.learners[0].before) == m
         column = proposal.learners[0].weights[-1] * K[proposal.learners[0].indices[-1]]
@@ -101,9 +101,9 @@ def test_vectors_of_a_dictionary_make_orthonormal_learners(problem):
 def test_a_vector_that_is_refused_leaves_the_dictionary(problem):
     kernel, X, K, target, residual = problem
     selection = DictionarySelection(settings_of(kernel, learner_size=1), kernel_rows(X, kernel))
-    first, refused = (selection.propose(np.arange(200), in_outputs(target), in_outputs(residual)) for _ in range(2))
+    first, refused = (selection.propose([np.arange(200)], in_outputs(target), in_outputs(residual)) for _ in range(2))
     selection.refuse()
-    third = selection.propose(np.arange(200), in_outputs(target), in_outputs(residual))
+    third = selection.propose([np.arange(200)], in_outputs(target), in_outputs(residual))
     assert third.learners[0].indices[0] == first.learners[0].indices[0]
     assert third.learners[0].indices[1] != refused.learners[0].indices[1]
     assert len(third.learners[0].indices) == 2
@@ -112,7 +112,7 @@ def test_a_vector_that_is_refused_leaves_the_dictionary(problem):
 
 
 @pytest.mark.parametrize(("rule", "dtype", "threshold"), [
-    ("ald", np.float64, 1e-2), ("max-res", np.float64, 1e-9), ("max-res", np.float32, 1e-6)])
+    ("ald", np.float64, 1e-2), ("max-res", np.float64, 1e-9), ("max-res", np.float32, 1e-4)])
 @pytest.mark.parametrize("share", [0.6, 1.6])
 def test_the_distance_below_which_a_vector_depends_on_those_before_it(rule, dtype, threshold, share):
     """As a share of k(x, x) = 1, of its squared distance 1 - k(x, z)^2 from another vector."""
@@ -129,7 +129,7 @@ def test_near_duplicates_are_counted(rng):
     kernel = Kernel(np.ones(2), 1.0, 0.0)
     selection = SetSelection(settings_of(kernel, learner_size=20), kernel_rows(X, kernel))
     values = in_outputs(rng.standard_normal(200))
-    assert len(selection.propose(np.arange(200), values, values).learners[0].indices) == 5
+    assert len(selection.propose([np.arange(200)], values, values).learners[0].indices) == 5
     assert selection.n_skipped == 195
 
 

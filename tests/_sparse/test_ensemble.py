@@ -14,15 +14,14 @@ from rffkern._sparse.ensemble import (
     GroupOptimal,
     NewestOptimal,
     RowsWithTargets,
-    finish,
     group_of_active_rows,
     group_of_all_rows,
-    grow_all,
     learn_from_active_rows,
     learn_from_all_rows,
     make_ensembles,
 )
 from rffkern._sparse.kernel import RegularisedKernel
+from rffkern._sparse.rounds import finish, grow_all
 
 KERNEL = given_kernel()
 
@@ -37,6 +36,7 @@ class Parameters(NamedTuple):
     group_size: int = 4
     shared: bool = False
     warm_start: bool = False
+    precision: str = "double"
 
 
 def values(X, learners, coef):

@@ -65,14 +65,14 @@ def test_groups_of_a_classifier(rng, all_rows):
     """Groups on the rows with y F < 0.5 alone; what others have in the end is what the expansion gives them."""
     X, y = waves(rng, 900)
     model = SparseKernelClassifier(40, learner_size=5, subset_size=100, update="group", group_size=8, all_rows=all_rows,
-                                   **GIVEN).fit(X, y > 0)
+                                   precision="double", **GIVEN).fit(X, y > 0)
     sizes = {len(np.unique(learner.indices)) for learner in model._training_state.stages.paths[0].learners}
     assert sizes == {5}
     assert model.score(X, y > 0) > 0.93
     assert model.n_estimators_ == 40
     # At the end of the last group, and there alone, the loss is known of all rows: the next would begin with it.
     longer = SparseKernelClassifier(41, learner_size=5, subset_size=100, update="group", group_size=8,
-                                    all_rows=all_rows, **GIVEN).fit(X, y > 0)
+                                    all_rows=all_rows, precision="double", **GIVEN).fit(X, y > 0)
     np.testing.assert_allclose(longer.train_loss_[:41], model.train_loss_, rtol=1e-12)
     if all_rows:
         scores = model.decision_function(X)
@@ -88,7 +88,8 @@ def test_several_outputs_share_kernel_and_centers(rng):
     assert both.expansion_.n_outputs == 2
     assert len(np.unique(both.expansion_.centers, axis=0)) == both.expansion_.n_terms
     labels = np.digitize(y, [-1, 1])
-    classifier = SparseKernelClassifier(30, learner_size=8, subset_size=100, random_state=0).fit(X, labels)
+    classifier = SparseKernelClassifier(30, learner_size=8, subset_size=100, loss="squares", random_state=0).fit(
+        X, labels)
     assert classifier.predict_proba(X).shape == (400, 3)
     assert classifier.score(X, labels) > 0.9
     stages = list(classifier.staged_decision_function(X))
@@ -114,7 +115,7 @@ def test_the_kernel_of_a_model_can_be_given_to_another(rng, tmp_path):
 def test_early_stopping_on_held_out_rows(rng):
     X, y = waves(rng, 600, noise=1.0)
     model = SparseKernelRegressor(200, learner_size=10, subset_size=100, early_stopping_rounds=8,
-                                  **GIVEN | {"reg_lambda": 1e-4})
+                                  precision="double", **GIVEN | {"reg_lambda": 1e-4})
     model.fit(X[:300], y[:300], eval_set=(X[300:], y[300:]))
     assert model.n_estimators_ == model.eval_loss_.argmin()
     assert len(model.eval_loss_) <= model.n_estimators_ + 9
@@ -236,7 +237,7 @@ def test_parameters_that_no_longer_fit_are_not_saved(rng, change, tmp_path):
     ({"learner_size": "all", "subset_size": 0}, "learner_size must be an integer >= 1"),
     ({"selection": "best"}, "selection must be one of 'random', 'max-res', 'mp', 'boost', 'ald', 'ran', got 'best'"),
     ({"n_candidates": 0}, "n_candidates must be an integer >= 1"),
-    ({"update": "all"}, "update must be one of 'full', 'one', 'group', got 'all'"),
+    ({"update": "all"}, "update must be one of 'pairs', 'full', 'one', 'group', got 'all'"),
     ({"group_size": 1.5}, "group_size must be an integer >= 1, got 1.5"),
     ({"kernel": "rbf"}, "kernel must be 'auto', 'likelihood' or a dict"),
     ({"kernel": {"amplitude": 1.0}}, "kernel must be 'auto', 'likelihood' or a dict"),

@@ -17,7 +17,7 @@ def test_losses_are_those_of_the_stages_and_a_machine_of_all_rows_is_the_dense_s
     X, y = waves(rng, 70)
     model = SparseKernelRegressor(70, learner_size=learner_size, subset_size=None if learner_size == 1 else 35,
                                   selection=rule, kernel=KERNEL, reg_lambda=0.5, standardize=False,
-                                  random_state=0).fit(X, y)
+                                  precision="double", random_state=0).fit(X, y)
     K = reference.kernel_of_shape(X, X, **KERNEL)
     target = (y - y.mean()) / y.std()
     expected = y.mean() + y.std() * (K @ np.linalg.solve(K + 0.5 * np.eye(70), target))

@@ -53,6 +53,9 @@ def test_the_loss_of_a_ridge_regression(rng, shape):
     solved = np.linalg.solve(matrix[:100, :100] + np.diag(0.3 / weights), targets[:100])
     residuals = targets[100:] - matrix[100:, :100] @ solved
     np.testing.assert_allclose(ridge.residuals(RegularisedKernel(kernel, 0.3)), residuals, atol=1e-9)
+    near = DenseRidge(X[:100], targets[:100], weights, X[100:], targets[100:], 1, "single")
+    np.testing.assert_allclose(near.residuals(RegularisedKernel(kernel, 0.3)), residuals, atol=1e-4)
+    assert near._workspace.system.matrix.dtype == np.float32
     expected = np.average((residuals**2).mean(axis=1), weights=held_out_weights)
     assert ridge.loss(RegularisedKernel(kernel, 0.3), held_out_weights) == pytest.approx(expected)
     assert ridge.loss(RegularisedKernel(kernel, -5.0), held_out_weights) == np.inf

@@ -125,7 +125,7 @@ def test_held_out_rows_follow(rng, learner_size, dtype):
                for rows, values in zip(parts, (y[:300], y[300:]), strict=True)]
     fit, selection = make_least_squares(targets[0], (targets[1],), settings), make_selection(settings, parts[0])
     for _ in range(6):
-        assert fit.add(selection.propose(np.arange(300), fit.target, targets[0].residual))
+        assert fit.add(selection.propose([np.arange(300)], fit.target, targets[0].residual))
         model = sum(c * reference.gaussian_kernel(X, X[f.indices], 1.5) @ f.weights
                     for c, f in zip(fit.coef[:, 0], fit.learners, strict=True))
         for place, part in ((slice(300), targets[0]), (slice(300, 400), targets[1])):
@@ -146,7 +146,7 @@ def test_the_newest_alone_gets_its_own_best_coefficient(rng):
     for _ in range(3):
         before = targets.residual.reshape(-1)[:200].copy()
         fit.begin_anew()
-        assert fit.add(selection.propose(np.arange(200), fit.target, targets.residual))
+        assert fit.add(selection.propose([np.arange(200)], fit.target, targets.residual))
         (f,) = fit.learners
         column = reference.gaussian_kernel(X, X[f.indices], 1.5) @ f.weights
         slope = column @ before - 0.1 * f.weights @ (y - before)[f.indices]
@@ -162,7 +162,7 @@ def test_what_others_span_is_not_added(rng, learner_size):
     rows = kernel_rows(X, kernel)
     targets = Targets(rows, in_outputs(y), aligned((5, 2, 128), rows.dtype))
     fit = make_least_squares(targets, (), settings)
-    proposal = make_selection(settings, rows).propose(np.arange(200), fit.target, targets.residual)
+    proposal = make_selection(settings, rows).propose([np.arange(200)], fit.target, targets.residual)
     assert fit.add(proposal)
     before = targets.residual.copy()
     if learner_size > 1:

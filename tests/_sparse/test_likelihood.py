@@ -47,6 +47,21 @@ def test_value_and_gradient(rng, n_rows, n_outputs, shape):
         assert gradient[i] == pytest.approx(slope, rel=1e-5, abs=1e-5)
 
 
+@pytest.mark.parametrize("shape", ["gaussian", "exponential"])
+@pytest.mark.parametrize(("noise", "is_single"), [(0.05, True), (0.0005, False)])
+def test_single_precision_is_near_and_left_where_noise_is_small(rng, shape, noise, is_single):
+    X, targets = sample(rng, 200, [1.0, 3.0, 0.5], n_outputs=2)
+    logs = np.log([1.7, 0.3, noise, 0.8, 0.4, 2.0])
+    value, gradient = likelihood(X, targets, logs, shape=shape)(logs)
+    near = Likelihood(X, targets, logs, np.zeros(6, bool), shape, 1, "single")
+    for _ in range(2):  # the precision may change between evaluations
+        other, slopes = near(logs)
+        assert other == pytest.approx(value, rel=1e-5 if is_single else 1e-13)
+        np.testing.assert_allclose(slopes, gradient, atol=1e-4 * np.abs(gradient).max() if is_single else 1e-9)
+        assert near._workspace.dtype == (np.float32 if is_single else np.float64)
+        near(logs + (1 if is_single else 10) * np.eye(6)[2])
+
+
 def test_the_prior_is_in_value_and_gradient(rng):
     X, targets = sample(rng, 30, [1.0, 2.0])
     start, free = np.log([1.0, 0.1, 0.1, 1.0, 1.0]), np.ones(5, bool)

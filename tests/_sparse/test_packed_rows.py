@@ -13,6 +13,7 @@ from rffkern._data.threads import ELEMENTS_PER_THREAD, check_n_threads
 from rffkern._data.tiles import in_precision, tiled
 from rffkern._data.weights import RowWeights
 from rffkern._sparse import packed_rows
+from rffkern._sparse.kernel import Kernel
 from rffkern._sparse.packed_rows import KernelRows, Kernels, needs_double, pack_rows
 
 
@@ -43,13 +44,14 @@ def test_a_subset_is_in_tiles(rng):
     indices = rng.permutation(300)[:130]
     subset = rows.subset(indices, y[indices][None], 2 * y[indices][None])
     assert subset.n_rows == 130
-    assert subset.tiles.shape == (2, 3, 128)
+    assert subset.tiles.shape == (2, 4, 128)
+    np.testing.assert_allclose(subset.tiles[:, 3], (subset.tiles[:, :3] ** 2).sum(axis=1), rtol=1e-15)
     assert subset.tiles.dtype == np.float64
     for found, expected in ((subset.weight, weight), (subset.residual[0], y), (subset.model[0], 2 * y)):
         np.testing.assert_array_equal(found[:130], expected[indices])
         assert not found[130:].any()
     lengths = np.array([1.0, 2.0, 4.0])
-    np.testing.assert_allclose(subset.tiles[1, :, 0] * lengths, X[indices[128]] * np.sqrt(0.5 / np.log(2)), rtol=1e-6)
+    np.testing.assert_allclose(subset.tiles[1, :3, 0] * lengths, X[indices[128]] * np.sqrt(0.5 / np.log(2)), rtol=1e-6)
 
 
 def test_some_of_the_rows(rng):
@@ -92,6 +94,20 @@ def test_threads_are_those_of_the_rule_for_all_kernels(rng, n_threads, per_row):
     assert rows.threads(2 * ELEMENTS_PER_THREAD // 300 + 1) == min(n_threads, 2)
 
 
+def test_kernels_of_rows_with_squares_are_right_to_a_millionth_in_single_precision(rng):
+    """Rows as far from the center as rows with squares may be."""
+    X = rng.standard_normal((600, 6))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    kernel = Kernel(np.full(6, 0.57), 1.0, 0.0)
+    rows = kernel_rows(X, kernel, dtype=np.float32)
+    assert rows.has_squares
+    assert rows.largest_length > 1.45
+    kernels, columns = Kernels(rows, rows.centers(np.arange(600))), np.empty((600, rows.n_tiles, 128), np.float32)
+    kernels.combine(np.eye(600), np.zeros(600), columns)
+    expected = reference.kernel_of_shape(X, X, **kernel._asdict())
+    np.testing.assert_allclose(columns.reshape(600, -1)[:, :600], expected, atol=1e-6, rtol=0)
+
+
 @pytest.mark.parametrize("precision", [np.float32, np.float64])
 @pytest.mark.parametrize("spread", [1.0, 100.0])
 def test_kernels_that_do_not_fit_into_memory_are_computed_twice(rng, monkeypatch, precision, spread):
@@ -100,6 +116,7 @@ def test_kernels_that_do_not_fit_into_memory_are_computed_twice(rng, monkeypatch
     rows = kernel_rows(X, given_kernel()._replace(lengthscales=np.full(3, spread)), dtype=precision)
     far = kernel_rows(X, given_kernel()._replace(lengthscales=np.full(3, spread / 50)), dtype=precision)
     assert (rows.has_squares, far.has_squares) == (precision is np.float64, False)
+    assert kernel_rows(X, given_kernel()._replace(lengthscales=np.full(3, 4 * spread)), dtype=precision).has_squares
     v = np.array([tiled(values, DOUBLE) for values in rng.standard_normal((2, 1000))])
     weights, found = rng.standard_normal((2, 5)), []
     for most in (2**26, 1):

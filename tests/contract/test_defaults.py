@@ -21,8 +21,8 @@ RFFNET = SHARED | {
     "n_restarts": None, "warm_start": False, "verbose": 0}
 SPARSE = SHARED | {
     "n_estimators": 500, "learner_size": 50, "subset_size": 500, "selection": "max-res", "n_candidates": 60,
-    "update": "full", "group_size": 50, "shared": True, "kernel": "auto", "reg_lambda": "auto",
-    "early_stopping_rounds": 20, "validation_fraction": None, "warm_start": False, "precision": "double", "verbose": 0}
+    "update": "pairs", "group_size": 50, "shared": True, "kernel": "auto", "reg_lambda": "auto",
+    "early_stopping_rounds": 20, "validation_fraction": None, "warm_start": False, "precision": "single", "verbose": 0}
 KERNEL_MACHINE = SHARED | {
     "kernel": "exponential", "lengthscales": "auto", "reg_lambda": "auto", "n_landmarks": 512, "cache_size": 512,
     "tol": 1e-3, "max_iter": 500, "verbose": 0}
@@ -47,7 +47,7 @@ DEFAULTS = {
     "pbrff_transformer": LANDMARKS,
     "rffnet": RFFNET | {"class_weight": None},
     "rffnet_regressor": RFFNET | {"loss": "squared", "delta": 1.35, "quantile": 0.5},
-    "sparse_kernel": SPARSE | {"all_rows": True, "loss": "squares", "class_weight": None},
+    "sparse_kernel": SPARSE | {"all_rows": True, "loss": "calibrated", "class_weight": None},
     "sparse_kernel_regressor": SPARSE,
 }
 

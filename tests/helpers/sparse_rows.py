@@ -30,7 +30,7 @@ def given_kernel():
 def make_settings(kernel, reg_lambda=0.02, learner_size=5, capacity=4, rule="max-res", n_candidates=60,
                   subset_size=100, n_together=1):
     """Settings of an ensemble."""
-    return Settings(kernel, reg_lambda, learner_size, n_together, capacity, rule, n_candidates, subset_size,
+    return Settings(kernel, reg_lambda, learner_size, n_together, 1, capacity, rule, n_candidates, subset_size,
                     keeps_dictionary=learner_size == 1 and capacity > 1)
 
 

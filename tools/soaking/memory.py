@@ -62,7 +62,8 @@ def sizes_of(model, n, n_outputs):
             "e": d, "M": params.get("n_members"), "t": params["n_threads"],
             "s": n if m < n else 0, "T": params.get("n_estimators", 0), "K": per_round, "p": per_round,
             "P": params.get("n_estimators", 0) * (2 if n_outputs > 1 else 1),  # as outputs share them
-            "S": params.get("learner_size"), "W": 16 * math.ceil((params.get("n_landmarks", 0) + 1) / 16),
+            "S": params.get("learner_size", 0) * (2 if params.get("update") == "pairs" and n_outputs == 1 else 1),
+            "W": 16 * math.ceil((params.get("n_landmarks", 0) + 1) / 16),
             "h": int(share * n), "a": params.get("batch_size", 0),
             "b": max(1 << 20, 2048 * d), "max": max, "min": min, "C": params.get("cache_size", 0) << 20,
             "L": min(n, params.get("n_landmarks", 0))}

@@ -35,8 +35,9 @@ def random_params(name, rng):
     if name.startswith(("GBRFFC", "GBRFFR", "GBRFF1", "PBRFF")):
         params["n_components"] = int(rng.integers(1, 12))
     if name.startswith("Sparse"):
-        params |= {"update": str(rng.choice(["full", "one", "group"])), "learner_size": int(rng.integers(1, 9)),
-                   "selection": str(rng.choice(["random", "max-res", "mp", "boost", "ald", "ran"]))}
+        params |= {"update": str(rng.choice(["pairs", "full", "one", "group"]))}
+        params |= {"learner_size": int(rng.integers(1, 9)), "selection": str(
+            rng.choice(["random", "max-res", "mp", "boost", "ald", "ran"]))}
         params |= GIVEN if rng.random() < 0.7 else {}
         params |= {"shared": False} if rng.random() < 0.3 else {}
         if name.endswith("Classifier") and rng.random() < 0.3:
