@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._columns.raw import CATEGORY, DATE, RawColumn
+from .._kernels.array_types import NDArray
 from ..term_expansion import TermExpansion
 from .parts import columns_read, some_terms
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._kernels.array_types import NDArray
 from ..table_layout import UNREACHED
 from ..term_expansion import TermExpansion
 

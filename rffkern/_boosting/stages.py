@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._kernels.array_types import NDArray
 from ..term_expansion import TermExpansion
 from .parts import some_terms
 

@@ -8,10 +8,10 @@ span where the coefficients of all are kept optimal (`DictionarySelection`).
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.weights import RowWeights
 from .._kernels import solvers
+from .._kernels.array_types import NDArray
 from .._kernels.sparse import Selector
 from .packed_rows import KernelRows, Kernels
 from .weak_learner import Proposal, Settings, WeakLearner

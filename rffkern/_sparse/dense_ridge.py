@@ -6,9 +6,9 @@ It is what an ensemble of all rows as basis vectors would become, in a fraction 
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._kernel_ridge.dense import DenseKernels, DenseSystem, in_panels
+from .._kernels.array_types import NDArray
 from .kernel import RegularisedKernel
 
 Double = NDArray[np.float64]

@@ -3,12 +3,12 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.row_blocks import take_rows
 from .._data.scaling import Scaling
 from .._data.tiles import DOUBLE
 from .._estimator.monitor import Monitor
+from .._kernels.array_types import NDArray
 from .ensemble import RowsWithTargets, SparseParameters, grow_all, learn_from_all_rows, make_ensembles
 from .kernel import RegularisedKernel
 from .packed_rows import KernelRows

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._estimator.monitor import SECONDS_BETWEEN, tell
 from .._kernel_ridge.dense import NO_DECLINES, DenseKernels, DenseSystem, in_panels
 from .._kernels import solvers
+from .._kernels.array_types import NDArray
 from .kernel import Kernel, RegularisedKernel
 
 Double = NDArray[np.float64]

@@ -9,9 +9,9 @@ learners are orthonormal for least squares, the Hessian is near a multiple of th
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._kernels import solvers
+from .._kernels.array_types import NDArray
 from .least_squares import Coefficients, LeastSquares
 
 Double = NDArray[np.float64]
