@@ -19,14 +19,14 @@ from ._estimator.monitor import RoundInfo
 from ._gbrff.gbrff1 import GBRFF1Classifier
 from ._gbrff.gbrff2 import GBRFF2Classifier
 from ._gbrff.least_squares import GBRFFClassifier, GBRFFRegressor
-from ._gbrff.partition import Partition, Request, open_partition
 from ._gbrff.partitioned_fit import fit_partitions
-from .errors import InvalidInputError, InvalidTypeError, TrainingStateError
+from .errors import InvalidInputError, InvalidTypeError
 
 try:
     import distributed
     from dask.base import is_dask_collection
-    from dask.delayed import delayed
+
+    from ._gbrff.cluster import Workers
 except ImportError as error:
     raise ImportError("rffkern.dask needs dask and distributed: pip install 'rffkern[dask]'") from error
 
@@ -58,49 +58,6 @@ _ABSENT = {
                     "sparse kernel machines keep a column of all rows for each basis vector, and solve with them"),
     "DaskPBRFFClassifier": "the linear machine of PBRFF keeps the features of all rows",
 }
-
-
-class _Workers:
-    """Partitions on the workers of a cluster."""
-
-    def __init__(self, client: Any, pieces: Sequence[Any], what: str, has_labels: bool, n_threads: int | None) -> None:
-        self._client, self._what = client, what
-        self._futures: list[Any] = client.compute([
-            delayed(_opened, pure=False)(number, what, has_labels, n_threads, *piece)
-            for number, piece in enumerate(pieces)])
-        self._numbers = list(range(len(pieces)))
-
-    def __len__(self) -> int:
-        return len(self._futures)
-
-    def keep(self, which: Sequence[int]) -> None:
-        """Forget all partitions but some."""
-        self._futures, self._numbers = [self._futures[k] for k in which], [self._numbers[k] for k in which]
-
-    def ask(self, request: Request, which: Sequence[int]) -> list[Any]:
-        """What some of the partitions answer, in their order; those that were lost are opened anew by the scheduler."""
-        tasks = [self._client.submit(Partition.answer, self._futures[k], request, pure=False) for k in which]
-        try:
-            answers: list[Any] = self._client.gather(tasks)
-        except distributed.KilledWorker as error:
-            died = [self._numbers[k] for k, task in zip(which, tasks, strict=True) if task.status == "error"]
-            lost = died[0] if died else self._numbers[0]
-            raise TrainingStateError(f"partition {lost} of {self._what}X was lost with each worker that held it: give "
-                                     f"workers more memory, or make partitions smaller ({error})") from error
-        except BaseException:
-            self._client.cancel(tasks)
-            raise
-        return answers
-
-    def close(self) -> None:
-        """Leave nothing on the cluster."""
-        self._client.cancel(self._futures)
-
-
-def _opened(number: int, what: str, has_labels: bool, n_threads: int | None, *piece: Any) -> Partition:
-    """A partition, opened on a worker, whose threads it uses where no number is given."""
-    n_threads = distributed.get_worker().state.nthreads if n_threads is None else n_threads
-    return open_partition(number, what, has_labels, n_threads, *piece)
 
 
 @contextmanager
@@ -214,9 +171,9 @@ class _DaskModel:
         model = copy.copy(self._model)
         with _client_of(self.client) as client, ExitStack() as stack:
 
-            def place(piece: tuple[Any, ...], what: str) -> _Workers:
+            def place(piece: tuple[Any, ...], what: str) -> Workers:
                 pieces = _pieces(piece[0], piece[1], (*piece, None)[2], what)
-                workers = _Workers(client, pieces, what, model._has_labels, model.n_threads)
+                workers = Workers(client, pieces, what, model._has_labels, model.n_threads)
                 stack.callback(workers.close)
                 return workers
 

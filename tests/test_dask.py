@@ -86,6 +86,26 @@ def test_a_worker_that_dies_changes_no_bit(client, table):
     assert same(model.to_local(), fitted_here(GBRFF2Classifier(8, random_state=0, max_samples=256), X, y))
 
 
+def test_rounds_wait_for_no_tasks(client, table, monkeypatch):
+    """A task takes ten times as long as a call of a worker; only the first question waits for partitions to open."""
+    X, y = table
+    submit, submitted, before_rounds = client.submit, [], []
+    monkeypatch.setattr(client, "submit", lambda *args, **options: submitted.append(args) or submit(*args, **options))
+    model = on_dask.DaskGBRFF2Classifier(4, random_state=0, max_samples=256, client=client)
+    model.fit(*on_cluster(X, y), callback=lambda info: before_rounds.append(len(submitted)))
+    assert before_rounds == [len(CHUNKS)] * 4
+
+
+def test_partitions_that_have_moved_are_found(client, table, monkeypatch):
+    """Told to be with the other worker, as when they move between the two questions."""
+    X, y = table
+    who_has, addresses = client.who_has, sorted(client.scheduler_info()["workers"])
+    monkeypatch.setattr(client, "who_has", lambda futures: {
+        key: [address for address in addresses if address not in holders] for key, holders in who_has(futures).items()})
+    model = on_dask.DaskGBRFF2Classifier(3, random_state=0, max_samples=256, client=client).fit(*on_cluster(X, y))
+    assert same(model.to_local(), fitted_here(GBRFF2Classifier(3, random_state=0, max_samples=256), X, y))
+
+
 def test_scoring_waits_and_stays_in_partitions(client, table):
     X, y = table
     dX, dy = on_cluster(X, y)

@@ -73,7 +73,7 @@ class GBRFF2Classifier(StagedClassifier):
     0 else, and b = max(2^20, 2048 d) numbers in a block:
 
         array:  n (u d + u + (9 + 2 u) k) + 2 u m + 8 s + 24 T k d
-        blocks: n (u + 9 k + 4) + m ((8 + u) d + 2 u) + (8 + u) b + 24 T k d
+        blocks: n (u + 9 k + 4) + m ((8 + u) d + 2 u) + (8 + u) b + 2 u min(n, 2^17) + 24 T k d
 
     Sample weights take n (8 + u) more; an X that is neither float32 nor float64 is copied, in 8 n d, and where it is
     read by blocks, block by block.  `RowBlocks` and `numpy.memmap` are read by blocks: packed anew in every pass.

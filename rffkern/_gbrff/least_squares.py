@@ -125,7 +125,7 @@ class GBRFFRegressor(StagedRegressor):
     there are several subsets and 0 else, and b = max(2^20, 2048 d) numbers in a block:
 
         array:  n (u d + 2 u + (16 + u) k) + u m (2 K + 2) + 16 s + 24 T k K d
-        blocks: n (u + 8 k + 4) + m ((8 + u) d + u (2 K + 3)) + max(8 n k, (8 + u) b) + 24 T k K d
+        blocks: n (u + 8 k + 4) + m ((8 + u) d + u (2 K + 3)) + max(8 n k, (8 + u) b + u min(n, 2^17)) + 24 T k K d
 
     Sample weights take n (8 + u) more.  `RowBlocks` and `numpy.memmap` are read by blocks: packed anew in every pass.
     The time of a landmark's descent does not depend on the number of features.
@@ -244,7 +244,7 @@ class GBRFFClassifier(StagedClassifier):
     there are several subsets and 0 else, and b = max(2^20, 2048 d) numbers in a block:
 
         array:  n (u d + 2 u + (9 + u) k) + u m (2 K + 2) + 8 s + 24 T k K d
-        blocks: n (u + 9 k + 4) + m ((8 + u) d + u (2 K + 3)) + (8 + u) b + 24 T k K d
+        blocks: n (u + 9 k + 4) + m ((8 + u) d + u (2 K + 3)) + (8 + u) b + 2 u min(n, 2^17) + 24 T k K d
 
     Sample weights take n (8 + u) more.  `RowBlocks` and `numpy.memmap` are read by blocks: packed anew in every pass.
 

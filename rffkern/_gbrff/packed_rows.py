@@ -15,7 +15,7 @@ from .._data.scaling import Scaling
 from .._data.tiles import TILE, StreamedTiles, Tiles, pack, tiled
 from .._data.weights import RowWeights
 from .._fourier.landmarks import standardised_rows
-from .row_values import FleetingResiduals, KeptResiduals, Residuals, Signs
+from .row_values import FleetingResiduals, KeptResiduals, Residuals, Scratch, Signs
 
 Indices = NDArray[np.integer[Any]]
 Order = slice | Indices
@@ -135,14 +135,15 @@ class StreamedRows(PackedRows):
         super().__init__(n_features, weights, SOURCE_ORDER)
         self.blocks = _StreamedBlocks(tiles, weights)
         self.spans = _StreamedSpans(weights)
+        self._sign_scratch, self._residuals = Scratch(self.dtype), FleetingResiduals(self.dtype)
 
     def signs(self, sign: NDArray[np.int8]) -> Signs:
-        """Signs of the rows, in a byte each."""
-        return Signs(sign, self.dtype)
+        """Signs of the rows, in a byte each; all outputs have one scratch."""
+        return Signs(sign, self._sign_scratch)
 
     def residuals(self) -> FleetingResiduals:
-        """Residuals that are made anew, and take no memory."""
-        return FleetingResiduals(self.dtype)
+        """Residuals that are made anew; those of all outputs have one scratch."""
+        return self._residuals
 
 
 class _StreamedBlocks:

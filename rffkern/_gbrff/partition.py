@@ -30,6 +30,7 @@ from .packed_rows import RowsInMemory
 from .workspace import EvaluationWorkspace, Sizes
 
 Double = NDArray[np.float64]
+Sample = tuple[NDArray[Any], Double | None]  # packed rows, and their weights where these differ
 Command = tuple[str, tuple[Any, ...]]  # the name of a method of `Partition`, and its arguments
 
 
@@ -182,7 +183,7 @@ class Partition:
         rows = self._rows
         return float(rows.weights.total)
 
-    def sample(self, subset: int) -> tuple[NDArray[Any], Double | None]:
+    def sample(self, subset: int) -> Sample:
         """Packed rows of the share of a subset, and their weights where these differ."""
         share = self._shares[subset]
         weights = None if self._weights.is_uniform else self._weights.each[share]
@@ -197,13 +198,15 @@ class Partition:
     def _packed(self, rows: NDArray[np.intp]) -> NDArray[Any]:
         return self._tiles[rows // TILE, :, rows % TILE]
 
-    def standing(self, output: int, subset: int | None) -> tuple[float, float, NDArray[Any] | None]:
-        """Sum of the losses of an output, its largest residual, and the residuals of the share of a subset."""
+    def standing(self, output: int, subset: int | None,
+                 with_rows: bool) -> tuple[float, float, NDArray[Any] | None, Sample | None]:
+        """Sum of the losses of an output, its largest residual, and residuals, and rows, of the share of a subset."""
         state: Any = self._states[output]
-        sample = None
+        residuals = rows = None
         if subset is not None:
-            sample = state.residuals_in(slice(0, len(self._tiles))).reshape(-1)[self._shares[subset]]
-        return state.loss * self._weights.total, getattr(state, "largest_residual", 0.0), sample
+            residuals = state.residuals_in(slice(0, len(self._tiles))).reshape(-1)[self._shares[subset]]
+            rows = self.sample(subset) if with_rows else None
+        return state.loss * self._weights.total, getattr(state, "largest_residual", 0.0), residuals, rows
 
     def products(self, output: int, learner: CosineSum) -> Products:
         """Sums over the rows of a weak learner, as the loss defines them."""

@@ -19,7 +19,7 @@ from ..errors import InvalidInputError
 from .ground import Plan, Standing, subset_sizes
 from .loss_states import CosineSum, LossState, Products
 from .packed_rows import TileWeights
-from .partition import Behind, Command, Request, Summary
+from .partition import Behind, Command, Request, Sample, Summary
 from .subsets import Subset
 from .workspace import Sizes
 
@@ -124,11 +124,13 @@ class _RemoteEvaluation(NamedTuple):
 class _RemoteState:
     """The loss state of an output on rows in partitions."""
 
-    def __init__(self, table: Table, output: int, loss: type[LossState], n_subsets: int | None) -> None:
+    def __init__(self, table: Table, output: int, loss: type[LossState], samples: "_Samples | None",
+                 is_last: bool = False) -> None:
         self.is_squared = loss.is_squared
         self.largest_residual = 0.0
         self._partitions, self._total, self._output, self._loss = table.partitions, table.total, output, loss
-        self._n_subsets = n_subsets  # that its residuals are sampled from; None for rows held out
+        self._samples = samples  # that its residuals belong to; None for rows held out
+        self._is_last = is_last  # of the outputs, after which all go on to another sample
         self._n_updates = 0
         self._look()
 
@@ -144,17 +146,23 @@ class _RemoteState:
         return self._sample
 
     def _look(self, subset: int | None = None) -> None:
-        if subset is None and self._n_subsets is not None:
-            subset = self._n_updates % self._n_subsets
-        losses, largest, samples = zip(*self._partitions.ask("standing", self._output, subset), strict=True)
+        """Ask where the output stands, and for its residuals of the subset that is searched next, with their rows."""
+        samples, with_rows = self._samples, False
+        if samples is not None:
+            subset = self._n_updates % len(samples) if subset is None else subset
+            with_rows = self._is_last and not samples.holds(subset)
+        found = self._partitions.ask("standing", self._output, subset, with_rows)
+        losses, largest, residuals, rows = zip(*found, strict=True)
         self.loss, self.largest_residual = math.fsum(losses) / self._total, max(largest)
         self._sampled = subset
-        if subset is not None:
-            self._sample = np.concatenate(samples)
+        if samples is not None and subset is not None:
+            self._sample = np.concatenate(residuals)
+            if with_rows:
+                samples.hold(subset, rows)
 
     def evaluate(self, learner: CosineSum) -> _RemoteEvaluation:
         """Evaluate a weak learner at all rows; where rows are held out, that waits for the update."""
-        if self._n_subsets is None:
+        if self._samples is None:
             return _RemoteEvaluation(learner, (0.0, 0.0))
         return _RemoteEvaluation(learner, _added(self._partitions.ask("products", self._output, learner)))
 
@@ -186,18 +194,26 @@ class _Samples:
 
     def __init__(self, partitions: Partitions, n_subsets: int, shape: _SampleShape, n_threads: int) -> None:
         self._partitions, self._n_subsets, self._shape, self._n_threads = partitions, n_subsets, shape, n_threads
-        self._held: tuple[int, Subset] | None = None
+        self._held: dict[int, Subset] = {}  # one of them
 
     def __len__(self) -> int:
         return self._n_subsets
 
     def __getitem__(self, index: int) -> Subset:
-        if self._held is None or self._held[0] != index:
-            self._held = index, self._fetch(index)
-        return self._held[1]
+        if not self.holds(index):
+            self.hold(index, self._partitions.ask("sample", index))
+        return self._held[index]
 
-    def _fetch(self, index: int) -> Subset:
-        blocks, weights = zip(*self._partitions.ask("sample", index), strict=True)
+    def holds(self, index: int) -> bool:
+        """Whether the rows of a subset are here."""
+        return index in self._held
+
+    def hold(self, index: int, found: Sequence[Sample]) -> None:
+        """Hold the rows of a subset, in place of those of another."""
+        self._held = {index: self._packed(index, found)}
+
+    def _packed(self, index: int, found: Sequence[Sample]) -> Subset:
+        blocks, weights = zip(*found, strict=True)
         rows, dtype = np.concatenate(blocks), self._shape.dtype
         values = None if weights[0] is None else np.concatenate(weights)
         weight = TileWeights(RowWeights(len(rows), values), dtype)
@@ -260,11 +276,12 @@ class PartitionedRows:
         shape = _SampleShape(-(-largest // TILE), self.n_features, dtype)
         n_threads = check_n_threads(self._given_threads, largest * self.n_features)
         workspace = recipe.make_workspace(shape, Sizes(recipe.n_components, n_threads, shape.n_tiles, n_threads))
-        outputs: list[Any] = [_RemoteState(table, k, recipe.loss, n_subsets) for k in range(self.n_outputs)]
+        samples = _Samples(partitions, n_subsets, shape, n_threads)
+        outputs: list[Any] = [_RemoteState(table, k, recipe.loss, samples, k == self.n_outputs - 1)
+                              for k in range(self.n_outputs)]
         eval_outputs: dict[str, list[Any]] = {
             name: [_RemoteState(held_out, k, recipe.loss, None) for k in range(self.n_outputs)]
             for name, held_out in self._held_out.items()}
-        samples = _Samples(partitions, n_subsets, shape, n_threads)
         return Standing(outputs, eval_outputs, intercepts, samples, workspace, _LandmarkRows(table))
 
     def _start(self, table: Table, plan: Plan, dtype: np.dtype[Any], intercepts: Double, n_subsets: int,

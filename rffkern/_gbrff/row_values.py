@@ -15,19 +15,20 @@ class Scratch:
     """Tiles that hold until the next are asked for."""
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
         self._tiles = aligned((0, TILE), dtype)
 
     def __getitem__(self, n_tiles: int) -> NDArray[Any]:
         if len(self._tiles) < n_tiles:
-            self._tiles = aligned((n_tiles, TILE), self._tiles.dtype)
+            self._tiles = aligned((n_tiles, TILE), self.dtype)
         return self._tiles[:n_tiles]
 
 
 class Signs:
-    """Signs of rows in a byte each; the tiles of a place hold until the next are asked for."""
+    """Signs of rows in a byte each; the tiles of a place hold until others are asked for in the same scratch."""
 
-    def __init__(self, sign: NDArray[np.int8], dtype: np.dtype[Any]) -> None:
-        self._sign, self._dtype, self._scratch = sign, dtype, Scratch(dtype)
+    def __init__(self, sign: NDArray[np.int8], scratch: Scratch) -> None:
+        self._sign, self._scratch = sign, scratch
 
     def __getitem__(self, place: slice) -> NDArray[Any]:
         sign = self._sign[place.start * TILE : place.stop * TILE]
@@ -38,7 +39,7 @@ class Signs:
 
     def of(self, rows: Indices) -> NDArray[Any]:
         """Signs of some rows, in tiles of their own."""
-        return tiled(self._sign[rows], self._dtype)
+        return tiled(self._sign[rows], self._scratch.dtype)
 
 
 class Residuals(Protocol):

@@ -175,8 +175,8 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     where outputs are shared, k times where they are not), and b = max(2^20, 2048 d) numbers in a block of `RowBlocks`
     or `numpy.memmap`:
 
-        array:  n (u (d + 1 + S + P) + 8 + 40 k) + 16 P^2
-        blocks: n (u (d + 1 + S + P) + 8 + 40 k) + 8 b + 16 P^2
+        array:  n (u (d + 1 + P) + 16 + 32 k) + min(u n S, 2^26) + 16 P^2
+        blocks: n (u (d + 1 + P) + 16 + 32 k) + min(u n S, 2^26) + max(8 b - 8 n k, 0) + 16 P^2
 
     Each held-out row takes u (d + P) + 8 + 32 k, sample weights 16 n, `kernel="auto"` up to 120 MB while it learns, and
     basis vectors with their coefficients, for staged predictions, 8 (S + d + 10) P + 16 P^2, with S = 1 three times
@@ -288,8 +288,8 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     "one"; twice that where outputs are shared, k times where they are not), and b = max(2^20, 2048 d) numbers in a
     block of `RowBlocks` or `numpy.memmap`:
 
-        array:  n (u (d + 1 + S + P) + 8 + 40 k) + 16 P^2
-        blocks: n (u (d + 1 + S + P) + 8 + 40 k) + 8 b + 16 P^2
+        array:  n (u (d + 1 + P) + 24 + 24 k) + min(u n S, 2^26) + 16 P^2
+        blocks: n (u (d + 1 + P) + 24 + 24 k) + min(u n S, 2^26) + max(8 b - 8 n k, 0) + 16 P^2
 
     Each held-out row takes u (d + P) + 8 + 32 k, sample weights 16 n, `kernel="auto"` up to 120 MB while it learns,
     `all_rows=False` 8 n k, and basis vectors with their coefficients, for staged predictions, 8 (S + d + 10) P + 16

@@ -146,13 +146,17 @@ def test_basis_vectors_one_by_one_until_none_is_left(rng, rule, update):
         assert found == pytest.approx(model.train_loss_[-1], rel=1e-3, abs=1e-7)
 
 
-def test_one_by_one_gets_as_far_as_many_at_a_time(rng):
-    """Columns of single vectors are nearly parallel for a smooth kernel, and must be told apart all the same."""
-    X = rng.uniform(-1, 1, (600, 2))
+@pytest.mark.parametrize("seed", range(4))
+def test_one_by_one_gets_as_far_as_many_at_a_time(seed):
+    """Columns of single vectors are nearly parallel for a smooth kernel, and must be told apart all the same.
+
+    Which of the two ends lower is up to rounding; 24 tables have ended between 5e-8 and 7e-7, from 0.5.
+    """
+    X = np.random.default_rng(seed).uniform(-1, 1, (600, 2))
     y = np.sin(3 * X[:, 0]) + X[:, 1] ** 2
     losses = [SparseKernelRegressor(60, learner_size=size, **WIDE | {"reg_lambda": 1e-6}).fit(X, y).train_loss_[-1]
               for size in (1, 5)]
-    assert losses[0] < losses[1] < 1e-4
+    assert max(losses) < 1e-6
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])
