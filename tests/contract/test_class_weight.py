@@ -38,7 +38,9 @@ def test_equal_factors_change_nothing(cls):
 
 
 def test_weights_move_the_border(cls):
-    share = [np.mean(fitted(cls, class_weight={"up": factor}).predict(X) == "up") for factor in (0.02, 1, 50)]
+    """Seen at rows that were not learned from, for a kernel machine may have the labels of the others by heart."""
+    other = np.random.default_rng(8).permuted(X, axis=0)
+    share = [np.mean(fitted(cls, class_weight={"up": factor}).predict(other) == "up") for factor in (0.02, 1, 50)]
     assert share[0] < share[1] < share[2]
 
 
