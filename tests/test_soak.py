@@ -64,7 +64,7 @@ def other_numbers(path):
     (None, None), (lenient, "wrong checksum"), (crash, "signal 6"), (slow, "took "), (greedy, "MB for"),
     (stuck, "time limit"), (other_numbers, "other numbers in intercept")])
 def test_damaged_files(monkeypatch, tmp_path, fault, found):
-    monkeypatch.setattr(files, "FILES_PER_CASE", 40)
+    monkeypatch.setattr(files, "FILES_PER_CASE", 80)
     monkeypatch.setattr(files, "MUTATIONS", [files.flipped_bits, files.other_members, files.other_numbers])
     if fault is not None:
         monkeypatch.setattr(rffkern, "load", fault)
