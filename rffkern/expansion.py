@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ._data.angles import AngleBound, RowParts
 from ._data.cosines import PackedCosines, pack_cosines
@@ -12,6 +11,7 @@ from ._data.pieces import row_pieces
 from ._data.threads import check_n_threads
 from ._data.validation import LARGEST_FLOAT32, LARGEST_FLOAT64, LARGEST_VALUE, check_array
 from ._kernels import scoring
+from ._kernels.array_types import ArrayLike, DTypeLike, NDArray
 from .errors import InvalidInputError
 
 Double = NDArray[np.float64]

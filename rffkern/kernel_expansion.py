@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from ._data.angles import sum_in_order
 from ._data.centers import PackedCenters, pad_centers, pad_weights, probes
 from ._data.pieces import row_pieces
 from ._data.threads import check_n_threads
 from ._kernels import scoring
+from ._kernels.array_types import ArrayLike, NDArray
 from .errors import InvalidInputError
 from .expansion import LARGEST_SINGLE, Expansion
 

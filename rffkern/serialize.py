@@ -11,12 +11,12 @@ from importlib import import_module
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._data.arguments import check_scalar
 from ._data.protocol import Parametrised
 from ._estimator.base import Fitted, Model
 from ._estimator.registry import FAMILIES, Family, family_of
+from ._kernels.array_types import NDArray
 from ._system.archive import FORMAT_VERSION as FORMAT_VERSION
 from ._system.archive import (
     Contents,
@@ -203,7 +203,7 @@ def _describe(model: Any) -> Contents:
         _check_storable(model, [], [])
         header = make_header(model.kind, type(model).__name__, params={}, classes=None, feature_names=None,
                              arrays=arrays)
-        return Contents(header, arrays)
+        return header, arrays
     if isinstance(model, Model) and family_of(type(model)) is not None:
         return _describe_model(model)
     if type(model).__name__ == _MAP_CLASS and isinstance(model, Parametrised):
@@ -217,7 +217,7 @@ def _describe_map(column_map: Any) -> Contents:
     arrays = {"columns": column_map._fitted_map().numbers()}
     header = make_header(_MAP_FAMILY, _MAP_CLASS, params={}, classes=None, arrays=arrays,
                          feature_names=_storable_names(column_map), columns=_columns_to_json(column_map))
-    return Contents(header, arrays)
+    return header, arrays
 
 
 def _storable_names(column_map: Any) -> list[str] | None:
@@ -285,7 +285,7 @@ def _describe_model(model: Model) -> Contents:
         columns, arrays = _columns_to_json(column_map), arrays | {"columns": column_map._fitted_map().numbers()}
     header = make_header(model.family, type(model).__name__, params=params, classes=stored_classes,
                          feature_names=None if names is None else list(names), arrays=arrays, columns=columns)
-    return Contents(header, arrays)
+    return header, arrays
 
 
 def _agree(columns: Any, column_map: Any) -> bool:

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._kernels import boosting
+from ._kernels.array_types import NDArray
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from ._data.threads import check_n_threads
 from ._kernels import boosting
+from ._kernels.array_types import ArrayLike, NDArray
 from .errors import InvalidInputError
 from .expansion import Expansion, FourierExpansion
 from .table_layout import TableLayout, pack_tables, reachable_values

@@ -20,7 +20,7 @@ if "True" in subprocess.run([sys.executable, "-c", "import numpy, sys; print('nu
 REPORT = """
 import sys
 SLOW = ("numpy", "numpy.random", "zipfile", "csv", "gzip", "pyarrow", "multiprocessing", "subprocess", "decimal",
-        "_hashlib", "concurrent.futures")
+        "_hashlib", "concurrent.futures", "json", "numpy.typing", "shutil")
 print(*sorted(name.partition(".")[2] for name in sys.modules if name.partition(".")[0] == "rffkern"), sep=",")
 print(*sorted(name for name in SLOW if name in sys.modules), sep=",")
 """
@@ -29,9 +29,9 @@ NAMES = {"", "_estimator", "_estimator.registry", "_version", "errors"}  # what 
 SCORING = NAMES | {  # what any model from a file needs to score rows, beside its family
     "_data", "_data.angles", "_data.arguments", "_data.cosines", "_data.pieces", "_data.protocol",
     "_data.routing", "_data.row_blocks", "_data.threads", "_data.validation",
-    "_data.weights", "_estimator.base", "_estimator.class_weights", "_estimator.links", "_estimator.parameters",
-    "_estimator.staged", "_estimator.tasks", "_kernels", "_kernels._shared", "_kernels.scoring",
-    "_kernels.simd", "_system", "_system.archive", "_system.atomic_file", "_system.labels",
+    "_estimator.base", "_estimator.class_weights", "_estimator.links", "_estimator.parameters",
+    "_estimator.staged", "_estimator.tasks", "_kernels", "_kernels._shared", "_kernels.array_types",
+    "_kernels.scoring", "_kernels.simd", "_system", "_system.archive", "_system.atomic_file", "_system.labels",
     "_system.open_files", "expansion", "serialize",
 }
 COMMAND = {"__main__", "_cli", "_cli.main", "_cli.streams", "_cli.usage", "_export", "_system", "_system.atomic_file"}
@@ -99,7 +99,7 @@ def test_scoring_an_expansion_loads_no_family():
     modules, _ = loaded("import rffkern\nrffkern.FourierExpansion([[1]], [0], [[1]], [0], [0]).score([[1]])")
     assert modules == NAMES | {"_data", "_data.angles", "_data.arguments", "_data.cosines",
                                "_data.pieces", "_data.threads", "_data.validation", "_kernels", "_kernels._shared",
-                               "_kernels.scoring", "_kernels.simd",
+                               "_kernels.array_types", "_kernels.scoring", "_kernels.simd",
                                "expansion"}
 
 

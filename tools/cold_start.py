@@ -1,17 +1,19 @@
 """Start of a new process that loads a model and scores one row, beside other libraries, in one run.
 
-    python tools/cold_start.py [--repeat 15]
+    python tools/cold_start.py [--repeat 15] [--count]
 
 A model of 100 trees or terms, 20 columns, two classes, on one thread.  The processes take turns, so that all meet the
 same load of the machine.  CPU time is that of the whole process with the interpreter, the median of the repetitions;
 memory is the largest that it took; the size is that of the installed library with all that it requires.  XGBoost and
 LightGBM find no library that they do not require, for they load such as are there.  What is not installed is left out;
-`pip install lightgbm xgboost scikit-learn onnx onnxruntime` has all.
+`pip install lightgbm xgboost scikit-learn onnx onnxruntime` has all.  `--count` counts instructions by valgrind, of
+rffkern alone, where the machine is too busy for times.
 """
 
 import argparse
 import importlib.metadata
 import importlib.util
+import os
 import pathlib
 import pickle
 import re
@@ -100,6 +102,14 @@ def cost(program, folder):
     return cpu, seconds, 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", done.stdout)[1])
 
 
+def instructions(program, folder):
+    """Instructions of a process outside the system, the same in each run whatever else the machine does."""
+    counter = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
+    done = subprocess.run([*counter, sys.executable, "-c", f"PATH = {str(folder)!r}\n{program}"], cwd=folder,
+                          env=os.environ | {"PYTHONHASHSEED": "0"}, capture_output=True, text=True, check=True)
+    return int(re.search(r"I +refs: +([\d,]+)", done.stderr)[1].replace(",", ""))
+
+
 def installed(name, seen):
     """Bytes of the files of a distribution and of all that it requires."""
     if not name or name.lower() in seen:
@@ -115,14 +125,26 @@ def installed(name, seen):
         installed(re.match(r"[\w.-]+", line)[0], seen) for line in needs)
 
 
+def show_instructions(folder):
+    """Millions of instructions of Python, numpy and rffkern."""
+    counted = {case.title: instructions(case.program, folder) for case in CASES
+               if case.distribution in ("", "numpy", "rffkern")}
+    for title, number in counted.items():
+        print(f"{title:36}{number / 1e6:8.1f}{number / counted['import numpy']:9.3f}")
+
+
 def main():
     """Measure all and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=15, metavar="N")
+    parser.add_argument("--count", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         write_models(folder)
+        if arguments.count:
+            show_instructions(folder)
+            return
         runs = {case: [] for case in CASES if importlib.util.find_spec(case.module)}
         for repetition in range(arguments.repeat + 1):
             for case, measured in runs.items():

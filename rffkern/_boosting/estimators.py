@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.arguments import Choice, Number, RandomSource
 from .._estimator.base import Model
 from .._estimator.links import LARGEST_LOG, SoftmaxLink
 from .._estimator.parameters import CLASS_WEIGHT, CLASSES_, Parameter, with_defaults
 from .._estimator.staged import StagedClassifier, StagedRegressor
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from ..expansion import Expansion
 from ..sum_expansion import SumExpansion

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._columns.raw import CATEGORY, DATE, RawColumn
+from .._kernels.array_types import NDArray
 from .parts import Boosted, columns_of_kernels, columns_read, kernels_of, some_terms, terms_of, with_kernels
 
 Double = NDArray[np.float64]

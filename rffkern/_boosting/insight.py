@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._columns.raw import NUMERIC, RawColumn
 from .._data.arguments import check_scalar
 from .._data.row_blocks import RowBlocks
 from .._data.validation import check_array
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from .explanations import (
     Explanation,

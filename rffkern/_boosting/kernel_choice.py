@@ -4,7 +4,8 @@ from enum import IntEnum
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .._kernels.array_types import NDArray
 
 Double = NDArray[np.float64]
 

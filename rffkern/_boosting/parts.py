@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._kernels.array_types import NDArray
 from ..kernel_expansion import KernelExpansion
 from ..sum_expansion import SumExpansion
 from ..table_layout import UNREACHED

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._kernels.array_types import NDArray
 from .parts import Boosted, kernels_of, some_terms
 
 Double = NDArray[np.float64]

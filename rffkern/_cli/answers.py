@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from numpy.typing import NDArray
-
+from .._kernels.array_types import NDArray
 from .table import Block, Reading, Rejected
 from .writers import RowFormat
 

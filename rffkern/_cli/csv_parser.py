@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._columns.raw import NUMERIC
 from .._data.validation import LARGEST_VALUE
+from .._kernels.array_types import NDArray
 from .._kernels.scoring import read_numbers
 from .cells import Column, column_of, found_cells, reason_against, with_point
 from .csv_records import Fault, RawBlock, split_rows

@@ -13,7 +13,7 @@ from .streams import printable, say
 from .table import UNKNOWN, Reading, Wanted, check_column_names
 from .text_source import Line, Piece, TextSource, count_lines, lines_of, split_lines
 
-_INTEGER = re.compile(r"[+-]?[0-9]+")
+_INTEGER = r"[+-]?[0-9]+"
 _GUESS_LINES, _GUESS_CHARACTERS = 50, 1 << 16
 
 
@@ -47,9 +47,9 @@ def holds_names(first: Sequence[str], names: Sequence[str]) -> bool:
 def may_be_numbered(first: Sequence[str], second: Sequence[str] = ()) -> bool:
     """Whether the numbers of the first row may be names: 0, 1, 2 and so on, or distinct integers over real numbers."""
     numbers = [cell for cell in first if is_number(cell)]
-    if not all(map(_INTEGER.fullmatch, numbers)) or len(set(numbers)) < len(numbers):
+    if not all(re.fullmatch(_INTEGER, number) for number in numbers) or len(set(numbers)) < len(numbers):
         return False
-    real = any(is_number(cell) and is_number(below) and not _INTEGER.fullmatch(below)
+    real = any(is_number(cell) and is_number(below) and not re.fullmatch(_INTEGER, below)
                for cell, below in zip(first, second, strict=False))
     return bool(numbers) and (real or numbers == [str(j) for j in range(len(numbers))])
 

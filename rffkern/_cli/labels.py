@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._columns.raw import level_text
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 
 Double = NDArray[np.float64]
@@ -16,9 +16,9 @@ Double = NDArray[np.float64]
 
 # What C's strtod reads, but for hexadecimal numbers; `float` would also read 1_000 and the digits of other scripts.
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE)
-_WHOLE = re.compile(r"[+-]?[0-9]{1,400}")
+_WHOLE = r"[+-]?[0-9]{1,400}"
 # A zero in front of other digits belongs to a code, such as 007, not to a number.
-_CODE = re.compile(r"[+-]?0[0-9].*")
+_CODE = r"[+-]?0[0-9].*"
 # How programs write a missing value, in small letters.
 MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "nat", "<na>", "-nan", "?", "."))
 
@@ -40,12 +40,12 @@ def truth_of(text: str) -> str | None:
 
 def level_of_number(text: str) -> str:
     """The name of a number as a level: a whole number with all its digits, and without a point."""
-    return str(int(text)) if _WHOLE.fullmatch(text) else level_text(float(text))
+    return str(int(text)) if re.fullmatch(_WHOLE, text) else level_text(float(text))
 
 
 def is_code(text: str) -> bool:
     """Whether a number has a needless zero in front."""
-    return _CODE.fullmatch(text) is not None
+    return re.fullmatch(_CODE, text) is not None
 
 
 def as_numbers(labels: NDArray[Any]) -> Double:

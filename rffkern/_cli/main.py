@@ -5,11 +5,13 @@ The code of a command is loaded when the command runs: `rffkern fit --help` load
 
 import argparse
 import contextlib
+import functools
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import Any
 
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._export import PRECISIONS, TARGETS
@@ -29,19 +31,66 @@ _COLUMNS = "names or 0-based indices, with commas between; may be repeated"
 _PREDICTORS = sorted(name for name, family in FAMILIES.items() if family.task in ("classifier", "regressor"))
 
 
+class _Formatter(argparse.HelpFormatter):
+    """As wide as the terminal, for which argparse asks `shutil` at each argument: that takes a millisecond to load."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_width())
+
+
+@functools.cache
+def _width() -> int:
+    """Characters of a line of help, as `shutil.get_terminal_size` tells them."""
+    columns = 0
+    with contextlib.suppress(ValueError):
+        columns = int(os.environ.get("COLUMNS", "0"))
+    if columns <= 0 and sys.__stdout__ is not None:
+        with contextlib.suppress(ValueError, OSError):  # closed, or no terminal
+            columns = os.get_terminal_size(sys.__stdout__.fileno()).columns
+    return (columns if columns > 0 else 80) - 2
+
+
+class _CommandParser(argparse.ArgumentParser):
+    """The parser of a command, which is given its arguments when the command is the one that is run."""
+
+    add_arguments: Callable[[Any], None] | None = None
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, as argparse does for a command."""
+        add, self.add_arguments = self.add_arguments, None
+        if add is not None:
+            add(self)
+        return super().parse_known_args(args, namespace)
+
+
 def _build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="rffkern", epilog=_EXIT_CODES,
+    parser = argparse.ArgumentParser(prog="rffkern", epilog=_EXIT_CODES, formatter_class=_Formatter,
                                      description="Kernel learning by random Fourier features and boosting.")
     parser.add_argument("--version", action="version", version=f"rffkern {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    table = _table_options()
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", prog="rffkern",
+                                     parser_class=_CommandParser)
 
-    _add_fit(commands, table)
-    predict = commands.add_parser("predict", parents=[table], help="predict the labels or targets of a table's rows",
-                                  description="Predict the labels or targets of a table's rows. A .csv or .npy file is "
-                                              "read block by block, in constant memory. Where the model has a "
-                                              "column map, cells may be missing and words may be new.",
-                                  epilog=_EXIT_CODES)
+    def add(name: str, text: str, description: str, add_arguments: Callable[[Any], None] | None = None) -> None:
+        command = commands.add_parser(name, help=text, description=description, epilog=_EXIT_CODES,
+                                      formatter_class=_Formatter)
+        command.add_arguments = add_arguments
+
+    add("fit", "train a model on a table and save it", "Train a model on a table and save it. Words, dates and missing "
+        "values are mapped to numbers.", _add_fit)
+    add("predict", "predict the labels or targets of a table's rows",
+        "Predict the labels or targets of a table's rows. A .csv or .npy file is read block by block, in constant "
+        "memory. Where the model has a column map, cells may be missing and words may be new.", _add_predict)
+    add("export", "write a model as a program that needs no rffkern",
+        "Write a model of numeric columns as a program that needs no rffkern.", _add_export)
+    add("info", "describe a model file", "Describe a model file.", _add_info)
+    add("demo", "train on generated data and show what to do next",
+        "Train on generated data and show what to do next.")
+    return parser
+
+
+def _add_predict(predict: argparse.ArgumentParser) -> None:
+    """The arguments of `rffkern predict`."""
+    _add_table_options(predict)
     predict.add_argument("model", metavar="MODEL", help="model file that rffkern fit wrote")
     predict.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz holds an array X")
     predict.add_argument("-o", "--output", metavar="OUT",
@@ -60,23 +109,16 @@ def _build_parser() -> argparse.ArgumentParser:
                          help="number of processes that read and score, with the same result as one (default: 1; "
                               "each uses one thread unless --threads is given)")
 
-    _add_export(commands)
-    info = commands.add_parser("info", help="describe a model file", description="Describe a model file.",
-                               epilog=_EXIT_CODES)
+
+def _add_info(info: argparse.ArgumentParser) -> None:
+    """The arguments of `rffkern info`."""
     info.add_argument("model", metavar="MODEL", help="model file that rffkern fit wrote")
     info.add_argument("--json", action="store_true", help="print one JSON object")
 
-    commands.add_parser("demo", help="train on generated data and show what to do next",
-                        description="Train on generated data and show what to do next.", epilog=_EXIT_CODES)
-    return parser
 
-
-def _add_fit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]", table: argparse.ArgumentParser) -> None:
+def _add_fit(fit: argparse.ArgumentParser) -> None:
     """The arguments of `rffkern fit`."""
-    fit = commands.add_parser("fit", parents=[table], help="train a model on a table and save it",
-                              description="Train a model on a table and save it. Words, dates and missing values are "
-                                          "mapped to numbers.",
-                              epilog=_EXIT_CODES)
+    _add_table_options(fit)
     fit.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz holds arrays X and y")
     fit.add_argument("-o", "--output", required=True, metavar="MODEL",
                      help="model file to write (.npz), or - for stdout")
@@ -112,11 +154,8 @@ def _add_fit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]", ta
                           "drawn at random (default: 0)")
 
 
-def _add_export(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _add_export(export: argparse.ArgumentParser) -> None:
     """The arguments of `rffkern export`."""
-    export = commands.add_parser("export", help="write a model as a program that needs no rffkern",
-                                 description="Write a model of numeric columns as a program that needs no rffkern.",
-                                 epilog=_EXIT_CODES)
     export.add_argument("model", metavar="MODEL", help="model file that rffkern fit wrote")
     export.add_argument("--to", required=True, choices=TARGETS, metavar="TARGET",
                         help="c: a C file; js: an ES module; numpy: a Python file that needs NumPy alone; onnx: an "
@@ -129,9 +168,8 @@ def _add_export(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     export.add_argument("--key", metavar="NAME", help="its column that tells rows apart (default: id)")
 
 
-def _table_options() -> argparse.ArgumentParser:
+def _add_table_options(options: argparse.ArgumentParser) -> None:
     """What every command that reads a table accepts."""
-    options = argparse.ArgumentParser(add_help=False)
     options.add_argument("--threads", type=_thread_count, metavar="N",
                          help="number of threads (default: the CPUs this process may use)")
     options.add_argument("--reject", metavar="FILE",
@@ -147,7 +185,6 @@ def _table_options() -> argparse.ArgumentParser:
     text.add_argument("--decimal", choices=[".", ","], default=".", help="decimal point or comma (default: .)")
     text.add_argument("--encoding", type=_encoding, default="utf-8", metavar="NAME",
                       help="such as latin-1, cp1252 or utf-16 (default: utf-8, with or without a byte order mark)")
-    return options
 
 
 def _delimiter(text: str) -> str:

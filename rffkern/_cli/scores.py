@@ -3,8 +3,8 @@
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from .labels import as_numbers
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._columns.raw import NUMERIC
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 
 BLOCK_ROWS = 8192

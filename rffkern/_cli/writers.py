@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .._kernels.array_types import NDArray
 
 # Bytes that the header of a .npy file takes here, whatever the number of rows turns out to be.
 _NPY_HEADER = 128

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.arguments import Choice, Distinct, Number, check_all
 from .._data.containers import check_input_features, contained, set_output
@@ -12,6 +11,7 @@ from .._data.protocol import Attribute, Parameter, Parametrised, describe, not_f
 from .._data.row_blocks import RowBlocks
 from .._data.validation import as_numeric, check_labels, check_targets, refuse_masked
 from .._data.weights import check_weights
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from .frozen import NUMERIC_FORMS, MapSettings
 from .frozen_map import Folds, FrozenMap

@@ -1,7 +1,8 @@
 """Parts of dates as angles."""
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .._kernels.array_types import NDArray
 
 Double = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.validation import LARGEST_VALUE
+from .._kernels.array_types import NDArray
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -12,9 +12,9 @@ from dataclasses import astuple, dataclass, replace
 from typing import ClassVar, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._kernels import unfused
+from .._kernels.array_types import NDArray
 from .dates import part_angles
 from .sketch import Summary
 

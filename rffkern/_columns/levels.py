@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._kernels.array_types import NDArray
 from .forms import GroupForm, outputs_of, require
 from .survey import LevelFacts
 

@@ -4,11 +4,11 @@ import math
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.threads import check_n_threads
 from .._data.validation import LARGEST_FLOAT32, LARGEST_VALUE
 from .._kernels import unfused
+from .._kernels.array_types import NDArray
 from .forms import BinsForm, BoundedForm, Form, MissingForm, RankForm, RawForm, StandardForm
 from .frozen import NUMERIC_FORMS, FrozenColumn
 from .raw import NUMERIC

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.validation import LARGEST_VALUE
+from .._kernels.array_types import NDArray
 from ..errors import DataConversionWarning, InvalidInputError, InvalidTypeError
 
 Double = NDArray[np.float64]

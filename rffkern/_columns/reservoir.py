@@ -5,7 +5,8 @@ blocks the rows come.
 """
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .._kernels.array_types import NDArray
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]

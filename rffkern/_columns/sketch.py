@@ -8,7 +8,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .._kernels.array_types import NDArray
 
 Double = NDArray[np.float64]
 

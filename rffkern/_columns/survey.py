@@ -7,8 +7,8 @@ no bit of the result.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from .dates import PARTS, date_parts
 from .raw import CATEGORY, DATE, EMPTY, RawColumn, category

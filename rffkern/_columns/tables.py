@@ -7,9 +7,9 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.validation import refuse_masked, refuse_sparse
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError, InvalidTypeError
 from .raw import (
     NUMERIC,

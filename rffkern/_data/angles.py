@@ -3,9 +3,9 @@
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._kernels import scoring
+from .._kernels.array_types import NDArray
 from .pieces import row_pieces
 
 Double = NDArray[np.float64]

@@ -7,7 +7,7 @@ what they accept, so that a parameter's range stands in one place, for its check
 import math
 import numbers
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -36,15 +36,14 @@ class Check(Protocol):
         """Raise InvalidInputError unless the value is accepted."""
 
 
-class Number(NamedTuple):
+# Plain classes: a NamedTuple takes a fifth of a millisecond to make, which every program that loads a model would pay.
+class Number:
     """Accept numbers of one kind within [low, high] or (low, high], perhaps None, perhaps one word instead."""
 
-    kind: type
-    low: float = -math.inf
-    high: float = math.inf
-    open_low: bool = False
-    optional: bool = False
-    word: str | None = None
+    def __init__(self, kind: type, low: float = -math.inf, high: float = math.inf, open_low: bool = False,
+                 optional: bool = False, word: str | None = None) -> None:
+        self.kind, self.low, self.high, self.open_low, self.optional, self.word = (
+            kind, low, high, open_low, optional, word)
 
     @property
     def domain(self) -> str:
@@ -70,10 +69,11 @@ class Number(NamedTuple):
         check_scalar(name, value, self.kind, self.low, self.high, self.open_low)
 
 
-class Choice(NamedTuple):
+class Choice:
     """Accept one of some values."""
 
-    choices: tuple[str | bool, ...]
+    def __init__(self, choices: tuple[str | bool, ...]) -> None:
+        self.choices = choices
 
     @property
     def domain(self) -> str:
@@ -88,11 +88,11 @@ class Choice(NamedTuple):
         check_choice(name, value, self.choices)
 
 
-class Distinct(NamedTuple):
+class Distinct:
     """Accept a tuple of distinct words among some; `noun` is what they are."""
 
-    noun: str
-    words: tuple[str, ...]
+    def __init__(self, noun: str, words: tuple[str, ...]) -> None:
+        self.noun, self.words = noun, words
 
     @property
     def domain(self) -> str:
@@ -107,10 +107,10 @@ class Distinct(NamedTuple):
             raise InvalidInputError(f"{name} must be a tuple of distinct {self.noun} among {words}, got {value!r}")
 
 
-class RandomState(NamedTuple):
+class RandomState:
     """Accept a seed, a Generator or None."""
 
-    domain: str = "int >= 0, numpy.random.Generator or None"
+    domain = "int >= 0, numpy.random.Generator or None"
 
     def __call__(self, name: str, value: Any) -> None:
         """Raise InvalidInputError unless the value is accepted."""
@@ -120,11 +120,11 @@ class RandomState(NamedTuple):
             raise InvalidInputError(f"{name} must be an integer >= 0, a numpy.random.Generator or None, got {value!r}")
 
 
-class OfClass(NamedTuple):
+class OfClass:
     """Accept None, a word, or an object of a class that is known by its name, whose own parameters are checked too."""
 
-    class_name: str
-    word: str
+    def __init__(self, class_name: str, word: str) -> None:
+        self.class_name, self.word = class_name, word
 
     @property
     def domain(self) -> str:

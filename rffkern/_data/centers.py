@@ -3,7 +3,8 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+
+from .._kernels.array_types import DTypeLike, NDArray
 
 _N_PROBES = 200  # centers at which a sum is judged, about
 

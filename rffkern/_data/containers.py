@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
-from numpy.typing import NDArray
-
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from .arguments import check_choice
 

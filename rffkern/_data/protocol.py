@@ -6,15 +6,14 @@ A class lists its parameters in `_parameters`, each with its check and descripti
 import inspect
 import re
 import sys
-import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 from ..errors import InvalidInputError, NotFittedError
 from .arguments import Check
 from .routing import add_setters, requests_of
 
-_WIDTH = 116
+_WIDTH, _INDENT = 112, "   "  # of the lines of a description; a blank is before each word
 _MOST_SHOWN = 200  # characters of a parameter in a notebook
 
 
@@ -52,31 +51,54 @@ class Attribute(NamedTuple):
 
 
 def _entry(name: str, kind: str, text: str) -> str:
-    body = textwrap.fill(" ".join(text.split()), _WIDTH - 4, initial_indent="    ", subsequent_indent="    ",
-                         break_on_hyphens=False, break_long_words=False)
-    return f"{name} : {kind}\n{body}"
+    lines = [f"{name} : {kind}", _INDENT]
+    for word in text.split():  # `textwrap` takes ten times as long, in each program that loads a model
+        if lines[-1] != _INDENT and len(lines[-1]) + 1 + len(word) > _WIDTH:
+            lines.append(_INDENT)
+        lines[-1] += f" {word}"
+    return "\n".join(lines)
+
+
+class Description:
+    """Docstring of a class, filled in when it is read: few programs do, and it takes as long as loading the class."""
+
+    def __init__(self, template: str) -> None:
+        self._template = template
+
+    def __get__(self, instance: object, cls: Any) -> str:
+        """The docstring of a class."""
+        defaults = {name: value.default for name, value in inspect.signature(cls.__init__).parameters.items()}
+        sections = {
+            "parameters": lambda: "\n".join(parameter.entry(defaults[parameter.name]) for parameter in cls._parameters),
+            "attributes": lambda: "\n".join(attribute.entry() for attribute in cls._attributes),
+        }
+        return _filled(self._template, sections)
 
 
 def describe(cls: Any, arguments: Mapping[str, Attribute]) -> None:
     """Fill in the docstrings of a class and of its methods.
 
-    A line that holds only {parameters} or {attributes} is replaced by what the class lists; one that holds only the
-    name of an argument, as {sample_weight}, by its description in `_arguments` of the class or in `arguments`.
+    In that of the class a line that holds only {parameters} or {attributes} is replaced by what the class lists; in
+    those of methods one that holds only the name of an argument, as {sample_weight}, by its description in `_arguments`
+    of the class or in `arguments`.
     """
-    defaults = {name: value.default for name, value in inspect.signature(cls.__init__).parameters.items()}
-    sections = {
-        "parameters": "\n".join(parameter.entry(defaults[parameter.name]) for parameter in cls._parameters),
-        "attributes": "\n".join(attribute.entry() for attribute in cls._attributes),
-        **{name: argument.entry() for name, argument in {**arguments, **cls._arguments}.items()},
-    }
-    for item in (cls, *filter(inspect.isfunction, vars(cls).values())):
-        if item.__doc__:  # which `python -OO` takes away
-            item.__doc__ = re.sub(r"^( *)\{(\w+)\}$", lambda line: _filled(line, sections), item.__doc__, flags=re.M)
+    sections = {name: argument.entry for name, argument in {**arguments, **cls._arguments}.items()}
+    for method in filter(inspect.isfunction, vars(cls).values()):
+        if method.__doc__:  # which `python -OO` takes away
+            method.__doc__ = _filled(method.__doc__, sections)
+    if cls.__doc__:
+        cls.__doc__ = Description(cls.__doc__)
 
 
-def _filled(line: re.Match[str], sections: dict[str, str]) -> str:
-    indent, name = line.groups()
-    return textwrap.indent(sections[name], indent)
+def _filled(template: str, sections: Mapping[str, Callable[[], str]]) -> str:
+    """A docstring with sections in place of the lines that name them."""
+    if "{" not in template:
+        return template
+
+    def section(line: re.Match[str]) -> str:
+        return line[1] + sections[line[2]]().replace("\n", f"\n{line[1]}")
+
+    return re.sub(r"^( *)\{(\w+)\}$", section, template, flags=re.M)
 
 
 def not_fitted(name: str) -> NotFittedError:

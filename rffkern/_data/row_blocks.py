@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._kernels import scoring
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError, InvalidTypeError
 from .validation import check_array, feature_names, is_sparse
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._kernels import scoring
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from .row_blocks import RowBlocks
 from .threads import check_n_threads

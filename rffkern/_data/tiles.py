@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._kernels import scoring
+from .._kernels.array_types import NDArray
 from .row_blocks import RowBlocks
 from .scaling import Scaling
 from .weights import RowWeights

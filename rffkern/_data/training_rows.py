@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from .row_blocks import RowBlocks, check_rows
 from .scaling import measure_scaling, standardised_targets

@@ -6,9 +6,9 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._kernels import scoring
+from .._kernels.array_types import NDArray
 from ..errors import DataConversionWarning, InvalidInputError, InvalidTypeError
 
 Double = NDArray[np.float64]

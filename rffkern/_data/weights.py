@@ -6,8 +6,8 @@ Most fits have none.  `RowWeights` answers for both cases, so that nobody else a
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from .validation import LARGEST_VALUE, as_column, as_numeric, check_finite
 

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.arguments import check_all
 from .._data.protocol import Parametrised, not_fitted
 from .._data.row_blocks import RowBlocks
 from .._data.validation import check_array, check_names, feature_names
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError, TrainingStateError
 from ..expansion import Expansion, FourierExpansion
 from .parameters import describe

@@ -1,14 +1,13 @@
 """Weights of classes."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.arguments import Number
 from .._data.validation import LARGEST_VALUE
-from .._data.weights import RowWeights
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 
 if TYPE_CHECKING:  # a model that scores loads no training
@@ -18,10 +17,10 @@ _BALANCED = "balanced"
 _FACTOR = Number(float, 0, 1e100, open_low=True)
 
 
-class ClassWeights(NamedTuple):
+class ClassWeights:
     """Accept None, "balanced", or a dict of labels and factors."""
 
-    domain: str = 'dict of labels and numbers > 0, "balanced" or None'
+    domain = 'dict of labels and numbers > 0, "balanced" or None'
 
     def __call__(self, name: str, value: Any) -> None:
         """Raise InvalidInputError unless the value is accepted."""
@@ -48,6 +47,8 @@ def class_factors(class_weight: Any, classes: Any, totals: NDArray[Any]) -> NDAr
 
 def with_class_weights(training: "Training", class_weight: Any) -> "Training":
     """The same rows, weighted by their classes; held-out rows of an `eval_set` count as they are given."""
+    from .._data.weights import RowWeights  # which scoring does not need
+
     if class_weight is None:
         return training
     rows = training.rows

@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._columns.column_map import ColumnMap, fit_copy, map_rows
 from .._columns.plain import PlainForms
@@ -11,6 +10,7 @@ from .._data.threads import check_n_threads
 from .._data.training_rows import is_set, named_sets
 from .._data.validation import as_numeric
 from .._kernels import scoring
+from .._kernels.array_types import NDArray
 from ..expansion import Expansion
 
 Double = NDArray[np.float64]

@@ -3,12 +3,12 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.row_blocks import RowBlocks, take_rows
 from .._data.training_rows import Training
 from .._data.validation import as_numeric, check_labels
 from .._data.weights import RowWeights, check_weights
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 
 Indices = NDArray[np.intp]

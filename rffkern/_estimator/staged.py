@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._kernels.array_types import NDArray
 from .links import probabilities
 from .tasks import Classifier, Regressor
 

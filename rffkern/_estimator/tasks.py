@@ -5,10 +5,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.validation import check_targets, refuse_masked
-from .._data.weights import check_weights
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from ..expansion import Expansion
 from .base import Model
@@ -147,6 +146,8 @@ class Classifier(Model):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the (weighted) share of rows of X whose label in y is predicted."""
+        from .._data.weights import check_weights  # a model that scores rows of a file does not need it
+
         now = self._snapshot()
         predicted = now.predict(X)
         refuse_masked(y, "y")
@@ -223,6 +224,8 @@ class Regressor(Model):
 
         It is 1 for a constant target predicted exactly, and 0 for one that is not.
         """
+        from .._data.weights import check_weights
+
         predicted = self._snapshot()._predictions(X)
         values = check_targets(y, predicted.shape[0])
         if values.shape != predicted.shape:

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.row_blocks import blocks
 from .._data.training_rows import Training
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 
 # Parameters that may change while training goes on.  Those of rows and weights show in these.

@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.row_blocks import take_rows
 from .._data.scaling import Scaling
+from .._kernels.array_types import NDArray
 
 Double = NDArray[np.float64]
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.pieces import drawn
+from .._kernels.array_types import NDArray
 
 Double = NDArray[np.float64]
 Shape = tuple[int, int]  # (n_omegas, n_features)

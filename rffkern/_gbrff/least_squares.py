@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.arguments import Choice, RandomSource
 from .._estimator.links import LinearLink, Link
@@ -31,6 +30,7 @@ from .._estimator.parameters import (
     Parameter,
 )
 from .._estimator.staged import StagedClassifier, StagedRegressor
+from .._kernels.array_types import NDArray
 from ..expansion import Expansion
 from .kept_rounds import restored_rounds, staged_scores
 from .parameters import (

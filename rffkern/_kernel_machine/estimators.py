@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.arguments import RandomSource, check_rng
 from .._estimator.base import Model
@@ -14,6 +13,7 @@ from .._estimator.monitor import printing
 from .._estimator.parameters import ARGUMENTS, CLASS_WEIGHT, CLASSES_
 from .._estimator.tasks import Classifier, Regressor
 from .._kernel_ridge.shares import shares_of_columns
+from .._kernels.array_types import NDArray
 from ..expansion import Expansion
 from ..kernel_expansion import KernelExpansion
 from .parameters import ATTRIBUTES, KERNEL, REST

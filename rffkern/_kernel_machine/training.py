@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.row_blocks import take_rows
 from .._data.scaling import Scaling, measure_scaling
@@ -14,6 +13,7 @@ from .._kernel_ridge.choice import MORE_ROWS, N_FOLDS, Choice, Lengths, RowsOfCh
 from .._kernel_ridge.matrix import KernelMatrix, pack_rows
 from .._kernel_ridge.shares import LARGEST_INVERSE
 from .._kernel_ridge.systems import EVERYONE, RidgeSystems, Solutions, System
+from .._kernels.array_types import NDArray
 from .._kernels.sparse import SHAPES, UNITS
 from ..errors import InvalidInputError
 from ..kernel_expansion import KernelExpansion

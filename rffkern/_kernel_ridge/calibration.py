@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._kernels import solvers
+from .._kernels.array_types import NDArray
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]

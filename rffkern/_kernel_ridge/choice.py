@@ -10,11 +10,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.scaling import no_scaling
 from .._data.weights import RowWeights
 from .._estimator.monitor import Steps
+from .._kernels.array_types import NDArray
 from .._kernels.sparse import SHAPES, UNITS
 from .dense import NO_DECLINES, DenseKernels, DenseSystem, in_panels
 from .matrix import KernelMatrix, pack_rows

@@ -3,13 +3,13 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.centers import pad_centers
 from .._data.scaling import no_scaling
 from .._data.threads import check_n_threads
 from .._data.tiles import DOUBLE, SINGLE, aligned, pack
 from .._kernels import solvers, sparse
+from .._kernels.array_types import NDArray
 from .._kernels.sparse import PANEL_COLUMNS, SHAPES, UNITS
 
 Double = NDArray[np.float64]

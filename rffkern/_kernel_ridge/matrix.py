@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.row_blocks import blocks
 from .._data.scaling import Scaling
@@ -11,6 +10,7 @@ from .._data.threads import check_n_threads
 from .._data.tiles import TILE, aligned, in_precision, pack
 from .._data.weights import RowWeights
 from .._kernels import solvers, sparse
+from .._kernels.array_types import NDArray
 from .._kernels.sparse import PRODUCT_MULTIPLE, SHAPES
 
 Double = NDArray[np.float64]

@@ -3,7 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .._kernels.array_types import NDArray
 
 Double = NDArray[np.float64]
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._estimator.monitor import Steps
 from .._kernels import solvers
+from .._kernels.array_types import NDArray
 from .matrix import KernelMatrix, Landmarks
 
 Double = NDArray[np.float64]

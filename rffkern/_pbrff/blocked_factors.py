@@ -4,10 +4,10 @@ import time
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._estimator.monitor import SECONDS_BETWEEN, tell
 from .._kernels import solvers
+from .._kernels.array_types import NDArray
 
 Double = NDArray[np.float64]
 

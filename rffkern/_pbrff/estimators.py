@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.arguments import Choice, Number, RandomSource, check_rng
 from .._data.threads import check_n_threads
@@ -27,6 +26,7 @@ from .._estimator.parameters import (
     with_defaults,
 )
 from .._estimator.tasks import Classifier
+from .._kernels.array_types import NDArray
 from ..expansion import Expansion, FourierExpansion
 from .landmark_features import learn_representation, machine_features
 from .linear_svm import LOSSES, MachineSettings, MachineThreads, fit_machines, probability_slope

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .._kernels.array_types import NDArray
 
 if TYPE_CHECKING:
     from .linear_svm import Machine, Problem

@@ -1,7 +1,8 @@
 """K-means clustering, for landmarks that represent many rows."""
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .._kernels.array_types import NDArray
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]

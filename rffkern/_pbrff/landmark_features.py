@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.pieces import NUMBERS, drawn, row_pieces
 from .._data.scaling import Scaling
@@ -16,6 +15,7 @@ from .._estimator.monitor import Steps
 from .._fourier.bandwidth import needs_double
 from .._fourier.landmarks import feature_units, pseudo_posterior, standardised_rows
 from .._kernels import pbrff, scoring
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from .kmeans import kmeans
 

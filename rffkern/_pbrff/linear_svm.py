@@ -12,10 +12,10 @@ import warnings
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._estimator.monitor import SECONDS_BETWEEN, tell
 from .._kernels import pbrff, solvers
+from .._kernels.array_types import NDArray
 from .interior_point import MAX_STEPS, interior_point
 from .newton_systems import SplitSystem, has_few_rows, row_parts
 

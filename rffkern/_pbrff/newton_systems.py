@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._kernels import solvers
+from .._kernels.array_types import NDArray
 from . import blocked_factors
 from .pivot_factors import PivotFactor
 

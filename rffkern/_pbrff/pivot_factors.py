@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._kernels import pbrff, scoring, solvers
+from .._kernels.array_types import NDArray
 from . import blocked_factors
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.arguments import RandomSource, check_rng
 from .._data.containers import check_input_features, contained, set_output
@@ -17,6 +16,7 @@ from .._data.training_rows import check_labelled
 from .._estimator.base import Fitted, Model
 from .._estimator.monitor import printing
 from .._estimator.parameters import COLUMNS, EXPANSION_, N_THREADS, PRECISION, RANDOM_STATE, STANDARDIZE
+from .._kernels.array_types import NDArray
 from ..expansion import Expansion, FourierExpansion
 from .estimators import PBRFFClassifier
 from .landmark_features import LandmarkKernels, learn_representation

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.row_blocks import RowBlocks
 from .._data.weights import RowWeights
+from .._kernels.array_types import NDArray
 from .network import Visit
 from .problem import Problem
 

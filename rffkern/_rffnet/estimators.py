@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.arguments import RandomSource, check_rng
 from .._data.training_rows import Training, check_more_labels
@@ -12,6 +11,7 @@ from .._estimator.class_weights import with_class_weights
 from .._estimator.links import SoftmaxLink
 from .._estimator.parameters import CLASS_WEIGHT, CLASSES_, with_defaults
 from .._estimator.tasks import Classifier, Regressor
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from .losses import Huber, Logistic, Loss, Pinball, ResidualLoss, Softmax, Squared
 from .model import RFFNet

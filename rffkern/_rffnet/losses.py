@@ -7,10 +7,10 @@ To add one: give it a compiled class there, and here the constant scores at whic
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.weights import RowWeights, weighted_quantile
 from .._kernels import rffnet
+from .._kernels.array_types import NDArray
 
 Double = NDArray[np.float64]
 

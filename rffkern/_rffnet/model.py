@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.training_rows import Training
 from .._estimator.base import Model
+from .._kernels.array_types import NDArray
 from ..expansion import Expansion
 from .parameters import ARGUMENTS, with_early_stopping_rounds
 from .problem import rows_held_out

@@ -5,7 +5,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.row_blocks import RowBlocks
 from .._data.scaling import Scaling
@@ -13,6 +12,7 @@ from .._data.threads import check_n_threads
 from .._data.tiles import TILE, aligned
 from .._data.weights import RowWeights
 from .._kernels import rffnet, scoring
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from ..expansion import FourierExpansion
 from .losses import Loss

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.row_blocks import take_rows
 from .._data.scaling import standardised_targets
 from .._data.training_rows import LabelledRows, TargetRows, Training
 from .._data.weights import RowWeights
+from .._kernels.array_types import NDArray
 from .training_state import TrainingState
 
 Double = NDArray[np.float64]

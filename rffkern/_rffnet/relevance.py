@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.arguments import check_scalar
 from .._estimator.base import Fitted
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from ..expansion import FourierExpansion
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.arguments import RandomSource, check_rng
 from .._data.scaling import Scaling, measure_scaling
@@ -14,6 +13,7 @@ from .._estimator.base import Fitted
 from .._estimator.monitor import Monitor
 from .._fourier.bandwidth import rows_variance
 from .._fourier.spectral_densities import SPECTRAL_DENSITIES
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from ..expansion import Expansion
 from .epochs import epochs, visits

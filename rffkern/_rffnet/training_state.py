@@ -3,10 +3,10 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.scaling import Scaling
 from .._data.training_rows import Training
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from .network import Network
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.weights import RowWeights
 from .._kernels import solvers
+from .._kernels.array_types import NDArray
 from .._kernels.sparse import Selector
 from .packed_rows import KernelRows, Kernels
 from .weak_learner import Proposal, Settings, WeakLearner

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._kernel_ridge.dense import DenseKernels, DenseSystem, in_panels, precision_beside
+from .._kernels.array_types import NDArray
 from .kernel import RegularisedKernel
 
 Double = NDArray[np.float64]

@@ -5,9 +5,9 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.tiles import DOUBLE, TILE, aligned, tiled
+from .._kernels.array_types import NDArray
 from .basis import Subsets, make_selection
 from .kernel import RegularisedKernel
 from .least_squares import Coefficients, FitState, Targets, make_least_squares

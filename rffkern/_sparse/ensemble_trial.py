@@ -4,12 +4,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.row_blocks import take_rows
 from .._data.scaling import Scaling
 from .._data.tiles import in_precision
 from .._estimator.monitor import Monitor
+from .._kernels.array_types import NDArray
 from .ensemble import RowsWithTargets, SparseParameters, learn_from_all_rows, make_ensembles
 from .kernel import RegularisedKernel
 from .packed_rows import needs_double, pack_rows

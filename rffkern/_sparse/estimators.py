@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.arguments import Number, RandomSource, check_all
 from .._estimator.base import Model
@@ -31,6 +30,7 @@ from .._estimator.parameters import (
 )
 from .._estimator.staged import StagedClassifier, StagedRegressor
 from .._kernel_ridge.shares import shares_of_columns
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from ..kernel_expansion import KernelExpansion
 from .ensemble import learn_from_active_rows, learn_from_all_rows

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.arguments import check_scalar
 from .._data.scaling import Scaling
 from .._data.weights import RowWeights
 from .._kernel_ridge.shares import LARGEST_INVERSE
+from .._kernels.array_types import NDArray
 from .._kernels.sparse import SHAPES, UNITS
 from ..errors import InvalidInputError
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.row_blocks import take_rows
 from .._data.scaling import Scaling
 from .._estimator.monitor import Steps, printing
+from .._kernels.array_types import NDArray
 from .basis import Subsets
 from .dense_ridge import DenseRidge
 from .ensemble import SparseParameters

@@ -12,10 +12,10 @@ with another weak learner, or with the model, are sums of values that stand in a
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.tiles import DOUBLE, aligned
 from .._kernels import solvers, sparse
+from .._kernels.array_types import NDArray
 from .packed_rows import KernelRows, Kernels
 from .weak_learner import Proposal, Settings, WeakLearner
 

@@ -11,12 +11,12 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.tiles import DOUBLE
 from .._estimator.monitor import SECONDS_BETWEEN, tell
 from .._kernel_ridge.dense import NO_DECLINES, DenseKernels, DenseSystem, in_panels, precision_beside
 from .._kernels import solvers
+from .._kernels.array_types import NDArray
 from .kernel import Kernel, RegularisedKernel
 
 Double = NDArray[np.float64]

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._kernels import solvers
+from .._kernels.array_types import NDArray
 from .ensemble import Ensemble
 from .least_squares import Coefficients, LeastSquares
 from .stages import CoefficientPath

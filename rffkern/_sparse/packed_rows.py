@@ -4,7 +4,6 @@ import sys
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.row_blocks import blocks
 from .._data.scaling import Scaling, no_scaling
@@ -12,6 +11,7 @@ from .._data.threads import ELEMENTS_PER_THREAD, check_n_threads
 from .._data.tiles import DOUBLE, SINGLE, TILE, aligned, pack, tiled
 from .._data.weights import RowWeights
 from .._kernels import sparse
+from .._kernels.array_types import NDArray
 from .._kernels.scoring import STRIP_ROWS
 from .._kernels.sparse import CENTER_MULTIPLE, SHAPES
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.row_blocks import take_rows
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from ..kernel_expansion import KernelExpansion
 from .kernel import Kernel

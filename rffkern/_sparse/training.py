@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.arguments import check_rng
 from .._data.scaling import measure_scaling
@@ -15,6 +14,7 @@ from .._estimator.base import Fitted
 from .._estimator.held_out import check_training
 from .._estimator.monitor import Monitor
 from .._estimator.warm_start import RowPrints, fixed_params, state_to_continue
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from ..kernel_expansion import KernelExpansion
 from .ensemble import (

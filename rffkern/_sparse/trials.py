@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.scaling import measure_scaling
 from .._data.weights import RowWeights
+from .._kernels.array_types import NDArray
 from .dense_ridge import DenseRidge
 from .kernel import given_kernel
 from .kernel_choice import RowsOfChoice, quick_kernel

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._kernels.array_types import NDArray
 from .kernel import Kernel
 from .packed_rows import Kernels
 

@@ -20,13 +20,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._kernels.array_types import NDArray
 from .._version import __version__
 from ..errors import FormatError, InvalidInputError
 
 Real = NDArray[Any]  # float64 or float32
 Header = Mapping[str, Any]
+Contents = tuple[Header, dict[str, Real]]  # of a file
 
 FORMAT = "rffkern"
 FORMAT_VERSION = 7
@@ -59,13 +60,6 @@ class _Member(NamedTuple):
     size: int
     packed_size: int
     offset: int
-
-
-class Contents(NamedTuple):
-    """What a file holds."""
-
-    header: Header
-    arrays: dict[str, Real]
 
 
 def require(condition: object, message: str) -> None:
@@ -164,8 +158,8 @@ def decode(content: bytes) -> Contents:
     expected = ["header.npy"] + [f"{name}.npy" for name, _ in header["arrays"]]
     require(names == expected, f"members must be {shown(expected)}, got {shown(names)}")
     dtypes = ("<f8", "<f4") if header["version"] >= _SINCE_SINGLES else ("<f8",)
-    return Contents(header, {name: _parse_array(content[place], name, shape, dtypes)
-                             for (name, shape), place in zip(header["arrays"], places[1:], strict=True)})
+    return (header, {name: _parse_array(content[place], name, shape, dtypes)
+                     for (name, shape), place in zip(header["arrays"], places[1:], strict=True)})
 
 
 def _directory_place(content: bytes) -> tuple[int, int]:
@@ -249,14 +243,12 @@ def npy_prefix(dtype: str, shape: Iterable[int]) -> bytes:
 
 
 def _parse_header(data: bytes, n_bytes: int) -> Header:
-    import json
-
     size = len(data) - 10 - int.from_bytes(data[8:10], "little")  # what the .npy says is left for its data
     prefix = npy_prefix("|u1", (size,))
     require(data.startswith(prefix) and size <= _MAX_HEADER, "the header is malformed")
     check_memory(_parsed_size(data), n_bytes, "the header")
     text = data[len(prefix):].decode("utf-8")
-    header = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+    header = _parse_json(text)
     require(isinstance(header, dict) and header.get("format") == FORMAT, "not a model file of this package")
     version = header.get("version")
     require(type(version) is int and version >= 1, "the format version is malformed")
@@ -271,6 +263,29 @@ def _parse_header(data: bytes, n_bytes: int) -> Header:
         for entry in entries), "the list of arrays is malformed")
     found: Header = header
     return found
+
+
+class _ParseOptions:
+    """What the parser of JSON in Python's `_json` asks of its caller."""
+
+    strict, object_hook, object_pairs_hook = True, None, staticmethod(lambda pairs: _unique(pairs))
+    parse_float, parse_int, parse_constant = float, int, staticmethod(lambda name: _refuse_constant(name))
+
+
+def _parse_json(text: str) -> Any:
+    """The value of a JSON text, in which no key is repeated and numbers are finite.
+
+    `json` compiles six patterns when it is loaded, which takes longer than the rest of reading a model; its parser is a
+    module of its own, where Python has it.
+    """
+    with contextlib.suppress(ImportError, AttributeError, TypeError, StopIteration):
+        scan = importlib.import_module("_json").make_scanner(_ParseOptions)
+        value, end = scan(text, 0)
+        if end == len(text):
+            return value
+    import json  # also where the text is at fault, for its message
+
+    return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
 
 
 def _parsed_size(data: bytes) -> int:

@@ -4,8 +4,8 @@ import itertools
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from .archive import check_memory, require
 

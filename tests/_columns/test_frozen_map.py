@@ -136,5 +136,5 @@ def test_a_model_without_a_map_holds_no_columns(tmp_path, content):
 
     save(small_model(), tmp_path / "m.npz")
     header, arrays = decode((tmp_path / "m.npz").read_bytes())
-    with_columns = {**header, "columns": decode(content).header["columns"]}
+    with_columns = {**header, "columns": decode(content)[0]["columns"]}
     assert_refused(tmp_path / "m.npz", encode(with_columns, arrays), "columns")
