@@ -3,9 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from ._kernels.array_types import NDArray
+from ._kernels.array_types import ArrayLike, NDArray
 from .errors import InvalidInputError
 from .expansion import Expansion
 from .kernel_expansion import KernelExpansion

@@ -5,7 +5,7 @@ Ridge regressions with the same kernel and lambda, of which the ensemble is an a
 """
 
 import numpy as np
-from numpy.typing import NDArray
+from .._kernels.array_types import NDArray
 
 from .._data.tiles import SINGLE
 from .._kernel_ridge.calibration import Calibration, calibrated
