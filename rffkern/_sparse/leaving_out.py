@@ -5,11 +5,11 @@ Ridge regressions with the same kernel and lambda, of which the ensemble is an a
 """
 
 import numpy as np
-from .._kernels.array_types import NDArray
 
 from .._data.tiles import SINGLE
 from .._kernel_ridge.calibration import Calibration, calibrated
 from .._kernel_ridge.dense import DenseKernels, DenseSystem, precision_beside
+from .._kernels.array_types import NDArray
 from .._kernels.sparse import UNITS
 from .kernel import RegularisedKernel
 from .packed_rows import KernelRows
