@@ -364,8 +364,8 @@ def _settings(parameters: SparseParameters, n_positive: int, machine: Regularise
     n_together = min(learner_size, n_outputs, _TOGETHER) if parameters.shared else 1
     is_joint, n_each = parameters.update in ("full", "pairs"), n_outputs if parameters.shared else 1
     n_sets = 2 if parameters.update == "pairs" and n_each == 1 and learner_size > 1 else 1
-    # As many as rounds give, of which no more than rows are independent; pairs are whole, so that fits can go on.
-    n_learners = min(-(-n_rounds // n_sets) * n_sets * n_together, n_positive)
+    # As many as rounds give, of which no more than rows are independent; the last pair is whole, as in a longer fit.
+    n_learners = min((n_rounds + n_sets - 1) * n_together, n_positive)
     capacity = {"full": n_learners, "pairs": n_learners, "one": min(n_together, n_learners),
                 "group": min(parameters.group_size * n_together, n_learners)}[parameters.update]
     return Settings(*machine, learner_size, n_together, n_sets, capacity, parameters.selection,

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.families import X, Y
 from helpers.sparse_rows import waves
 
 from rffkern import ColumnMap, RowBlocks, SparseKernelClassifier, SparseKernelRegressor
@@ -99,3 +100,14 @@ def test_a_state_is_not_changed_by_what_goes_on_from_it(rng):
         assert same(*(model.set_params(n_estimators=9).fit(X, y) for model in copies))
         again = pickle.loads(pickle.dumps(first)).set_params(n_estimators=12).fit(X, y)
         assert same(again, first.set_params(n_estimators=12).fit(X, y))
+
+
+@pytest.mark.parametrize("first", [4, 8, 10])
+def test_a_pair_of_which_one_is_left_at_the_end(first):
+    """Some pairs lose a weak learner that the others span, so that an even number of rounds ends within a pair."""
+    target = np.where(Y == "up", 1.0, -1.0)
+    params = {"kernel": {"lengthscales": 3.0}, "random_state": 0, "warm_start": True}
+    whole = SparseKernelRegressor(25, **params).fit(X[:, 3:], target)
+    assert whole.n_estimators_ < 25
+    model = SparseKernelRegressor(first, **params).fit(X[:, 3:], target)
+    assert same(model.set_params(n_estimators=25).fit(X[:, 3:], target), whole)
