@@ -36,7 +36,6 @@ class _FourierBoosting(Insight, Model):
                       "kernel_choice_")
     _curves_since = {"kernel_choice_": 7}
     _arguments = ARGUMENTS
-    _watches = True
 
     _params_before = {6: with_defaults(warm_start=False), 7: with_defaults(kernel=False)}
 

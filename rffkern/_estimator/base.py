@@ -49,7 +49,6 @@ class Model(Parametrised):
     family: ClassVar[str]  # the name of the family in files and on the command line
     _expansion_form: ClassVar[type[Expansion]] = FourierExpansion
     _has_labels: ClassVar[bool] = True  # whether y are labels
-    _watches: ClassVar[bool] = False  # whether an eval_set may be several sets, of which the first decides
     _keeps_map: ClassVar[bool] = False  # whether `warm_start` takes other rows, which the first map serves too
     _fitted_curves: ClassVar[tuple[str, ...]] = ()  # names of fitted 1-D arrays that belong in a model file
     _curves_since: ClassVar[dict[str, int]] = {}  # of those that older files lack, the format version; empty for these
@@ -158,13 +157,8 @@ class Model(Parametrised):
         from .._data.training_rows import with_evaluation
 
         if self.columns is None:
-            training = with_evaluation(check(X, y, sample_weight), eval_set)
-        else:
-            training = self._check_mapped(check, X, y, sample_weight, eval_set, goes_on, unmapped)
-        if len(training.watched) > 1 and not self._watches:
-            raise InvalidInputError(f"eval_set must be one tuple (X, y) or (X, y, sample_weight) for "
-                                    f"{type(self).__name__}, got {len(training.watched)}")
-        return training
+            return with_evaluation(check(X, y, sample_weight), eval_set)
+        return self._check_mapped(check, X, y, sample_weight, eval_set, goes_on, unmapped)
 
     def _check_mapped(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any, goes_on: bool | None,
                       unmapped: NDArray[np.intp] | None) -> "Training":

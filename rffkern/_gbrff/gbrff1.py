@@ -143,7 +143,6 @@ class GBRFF1Classifier(StagedClassifier):
     )
     _fitted_curves = CURVES
     _curves_since = CURVES_SINCE
-    _watches = True
     _arguments = ARGUMENTS
     _params_before = SINCE_7_OF_CLASSIFIERS
 

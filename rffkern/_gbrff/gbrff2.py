@@ -131,7 +131,6 @@ class GBRFF2Classifier(StagedClassifier):
     )
     _fitted_curves = CURVES
     _curves_since = CURVES_SINCE
-    _watches = True
     _arguments = ARGUMENTS
     _params_before = {2: lambda params: params | {"max_samples": None}, **SINCE_7_OF_CLASSIFIERS}
 

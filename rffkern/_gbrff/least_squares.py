@@ -149,7 +149,6 @@ class GBRFFRegressor(StagedRegressor):
     _attributes = _ATTRIBUTES
     _fitted_curves = CURVES
     _curves_since = CURVES_SINCE
-    _watches = True
     _arguments = ARGUMENTS
     _params_before = {**_PARAMS_BEFORE, **SINCE_7}
 
@@ -265,7 +264,6 @@ class GBRFFClassifier(StagedClassifier):
     _attributes = (CLASSES_, *_ATTRIBUTES)
     _fitted_curves = CURVES
     _curves_since = CURVES_SINCE
-    _watches = True
     _arguments = ARGUMENTS
     _params_before = {**_PARAMS_BEFORE, **SINCE_7_OF_CLASSIFIERS}
 

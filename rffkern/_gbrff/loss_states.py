@@ -147,7 +147,7 @@ class ExponentialLossState:
         """Write log2(e) y_tilde of some tiles: a step of 0 leaves the predictions as they are."""
         y, work = self.y[place], self.workspace
         gbrff.boost_rows(self.raw_prediction[place], y, self.rows.weights.of_tiles(place), y, 0.0, out,
-                                work.partial, work.n_threads)
+                         work.partial, work.n_threads)
 
     @property
     def values(self) -> Double:
@@ -192,7 +192,7 @@ class ExponentialLossState:
         work, slope, curvature = self.workspace, 0.0, 0.0
         for place, weight in self.rows.spans:
             sums = gbrff.loss_along_step(self.raw_prediction[place], self.y[place], weight, evaluation.h[place],
-                                                step, work.partial, work.n_threads)
+                                         step, work.partial, work.n_threads)
             slope, curvature = slope + sums[1], curvature + sums[2]
         return slope, curvature
 
@@ -209,7 +209,7 @@ class ExponentialLossState:
         work, loss, largest = self.workspace, 0.0, 0.0
         for place, weight in self.rows.spans:
             sums = gbrff.boost_rows(self.raw_prediction[place], self.y[place], weight, h[place], step,
-                                           self._residuals.written(place), work.partial, work.n_threads)
+                                    self._residuals.written(place), work.partial, work.n_threads)
             loss, largest = loss + sums[0], max(largest, sums[1])
         self.loss, self.largest_residual = loss / self.rows.weights.total, largest
 
@@ -294,8 +294,8 @@ class SquaredLossState:
         work, product, square = self.workspace, 0.0, 0.0
         for place, tiles, weight in self.rows.blocks:
             sums = gbrff.apply_squared(tiles, self.residuals_in(place), weight, learner.omegas, learner.phases,
-                                              learner.posterior, work.h[place], work.terms, work.partial,
-                                              work.n_threads)
+                                       learner.posterior, work.h[place], work.terms, work.partial,
+                                       work.n_threads)
             product, square = product + sums[0], square + sums[1]
         return Evaluation(work.h, (product, square))
 
@@ -313,5 +313,5 @@ class SquaredLossState:
         work, loss = self.workspace, 0.0
         for place, weight in self.rows.spans:
             loss += gbrff.shrink_rows(self.residual[place], weight, evaluation.h[place], step,
-                                             self._residuals.written(place), work.partial, work.n_threads)
+                                      self._residuals.written(place), work.partial, work.n_threads)
         self.loss = loss / self.rows.weights.total

@@ -26,7 +26,6 @@ class RFFNet(Model):
     _arguments = ARGUMENTS
 
     _keeps_map = True
-    _watches = True
 
     warm_start: bool
     validation_fraction: float

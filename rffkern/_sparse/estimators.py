@@ -103,7 +103,6 @@ class _SparseKernelMachine(Model):
     _arguments = {"X": ARGUMENTS["X"].described(
         "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
         "read block by block; the rows are packed in memory."), "eval_set": EVAL_SET}
-    _watches = True
 
     _length_scales: ClassVar[tuple[LengthScales, ...]]  # candidates; the first serves `kernel="likelihood"`
 

@@ -13,8 +13,8 @@ from rffkern._kernels import gbrff
 def descend(problem, reg_lambda=0.0):
     rows, omega = problem.rows, problem.omega.copy()
     evaluations = gbrff.descend_omega(problem.search, rows.tiles, problem.margins.r, rows.weight, omega,
-                                         problem.phase, reg_lambda, rows.total_weight, 1.0, rows.scaled, rows.lanes,
-                                         rows.partial, rows.n_threads)
+                                      problem.phase, reg_lambda, rows.total_weight, 1.0, rows.scaled, rows.lanes,
+                                      rows.partial, rows.n_threads)
     return omega, evaluations
 
 

@@ -76,7 +76,7 @@ def test_loss_along_a_step(problem, step):
     rows, margins = problem.rows, problem.margins
     margins.apply(problem.cosines)
     found = gbrff.loss_along_step(margins.raw_prediction, margins.y, rows.weight, rows.h, step, rows.partial,
-                                      rows.n_threads)
+                                  rows.n_threads)
     h = reference.cosine_sum(problem.X, *problem.cosines)
     expected = reference.loss_along_step(problem.y, problem.weight, problem.raw_prediction, h, step)
     np.testing.assert_allclose(found, expected, rtol=0, atol=4 * TOLERANCE[rows.dtype.type] * expected[0])

@@ -36,7 +36,7 @@ class Problem:
     def products(self, is_filled=False, n_threads=1):
         products = np.empty((len(self.weights), len(self.tiles), TILE))
         sparse.multiply_kernels(self.tiles, self.centers, self.weights, self.kept, is_filled, products,
-                                         self.shape, n_threads)
+                                self.shape, n_threads)
         return products.reshape(len(products), -1)[:, : self.n_samples]
 
     def columns(self, n_threads=1):

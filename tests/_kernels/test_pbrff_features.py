@@ -33,7 +33,7 @@ def test_features(problem, n_landmarks):
     posterior = np.random.default_rng(n_terms).dirichlet(np.ones(shape[1]), n_landmarks)
     out = np.full((len(problem.X), n_landmarks + 2), -7.0, rows.dtype)
     pbrff.landmark_features(rows.tiles, *padded(problem.omegas, problem.phases, rows.dtype),
-                                 posterior.astype(rows.dtype), out, np.zeros((1, n_landmarks * 128), rows.dtype), 1)
+                            posterior.astype(rows.dtype), out, np.zeros((1, n_landmarks * 128), rows.dtype), 1)
     cosines = np.cos(problem.X @ problem.omegas.T - problem.phases).reshape(-1, *shape)
     np.testing.assert_allclose(out[:, :n_landmarks], (cosines * posterior).sum(axis=2),
                                atol=TOLERANCE[rows.dtype.type])

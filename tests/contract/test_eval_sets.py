@@ -1,5 +1,7 @@
 """Several sets of held-out rows: the first decides, and all have their losses by name."""
 
+import inspect
+
 import numpy as np
 import pytest
 from helpers.families import X, Y, known, quick, same_state, target_of
@@ -7,9 +9,8 @@ from helpers.families import X, Y, known, quick, same_state, target_of
 from rffkern import ColumnMap, InvalidInputError, RowBlocks
 from rffkern._estimator.registry import FAMILIES
 
-WATCHING = sorted(name for name, entry in FAMILIES.items() if entry.load()._watches)
-OTHERS = sorted(name for name, entry in FAMILIES.items()
-                if name not in WATCHING and "early_stopping_rounds" in entry.load()._param_names())
+WATCHING = sorted(name for name, entry in FAMILIES.items()
+                  if "eval_set" in inspect.signature(entry.load().fit).parameters)
 
 # Families in which the rows held out decide more than when to stop: what a round learns depends on them.
 FOLLOWING = tuple(name for name in WATCHING if name.startswith(("fourier_boosting", "rffnet")))
@@ -117,14 +118,3 @@ def test_wrong_sets(cls):
         for columns in (None, ColumnMap()) if "must have 6" not in match else (None,):
             with pytest.raises(InvalidInputError, match=f"eval_set.*{match}|{match}"):
                 made(cls, columns=columns).fit(X, target, eval_set=wrong)
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_families_that_take_one_say_so(name):
-    cls = FAMILIES[name].load()
-    target = target_of(cls)
-    one = X[:60], target[:60]
-    small = quick(cls) | known(cls, n_estimators=2, max_epochs=1, n_components=4)
-    with pytest.raises(InvalidInputError, match=f"eval_set must be one tuple .* for {cls.__name__}, got 2"):
-        cls(**small).fit(X, target, eval_set=[one, one])
-    assert len(cls(**small).fit(X, target, eval_set={"only": one}).eval_loss_)

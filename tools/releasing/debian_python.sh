@@ -16,11 +16,13 @@ packages=(python3.11-minimal libpython3.11-minimal libpython3.11-stdlib libc6 zl
 mkdir -p "$folder/packages" "$folder/root" "$folder/site"
 (cd "$folder/packages" && apt-get download -q "${packages[@]/%/:$architecture}" 2>/dev/null)
 for package in "$folder"/packages/*.deb; do dpkg-deb -x "$package" "$folder/root"; done
-python3 -m pip install --quiet --no-deps --only-binary :all: --platform "manylinux_2_28_$machine" --platform \
-  "manylinux_2_27_$machine" --platform "manylinux2014_$machine" --python-version 3.11 --target "$folder/site" 'numpy>=1.26'
+python3 -m pip install --quiet --no-deps --only-binary :all: --platform "manylinux_2_28_$machine" \
+  --platform "manylinux_2_27_$machine" --platform "manylinux2014_$machine" --python-version 3.11 \
+  --target "$folder/site" 'numpy>=1.26'
 cat >"$folder/python" <<END
 #!/bin/sh
-PYTHONPATH=$folder/site\${PYTHONPATH:+:\$PYTHONPATH} exec qemu-$machine -L $folder/root $folder/root/usr/bin/python3.11 "\$@"
+export PYTHONPATH=$folder/site\${PYTHONPATH:+:\$PYTHONPATH}
+exec qemu-$machine -L $folder/root $folder/root/usr/bin/python3.11 "\$@"
 END
 chmod +x "$folder/python"
 "$folder/python" -c 'import platform, numpy; print(platform.machine(), platform.python_version(), numpy.__version__)'
