@@ -13,10 +13,9 @@ from .._data.validation import as_numeric, check_labels, check_targets, refuse_m
 from .._data.weights import check_weights
 from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
-from .frozen import NUMERIC_FORMS, MapSettings
+from .frozen import NUMERIC_FORMS
 from .frozen_map import Folds, FrozenMap
 from .plain import PlainForms
-from .survey import Survey
 from .tables import RawTable, check_table, column_name, read_table
 
 Double = NDArray[np.float64]
@@ -238,6 +237,9 @@ class ColumnMap(Parametrised):
 
     def _learn(self, X: Any, targets: Double | None, sample_weight: Any) -> Learned:
         """Pass over the rows once."""
+        from .building import MapSettings, build_map  # a model that scores loads no training
+        from .survey import Survey
+
         self._check_params()
         survey: Survey | None = None
         names: tuple[str, ...] | None = None
@@ -259,7 +261,7 @@ class ColumnMap(Parametrised):
         unit = min(1.0, survey.weight / survey.n_positive)
         settings = MapSettings(tuple(self.numeric), self.n_knots, self.n_bins, self.max_levels,
                                self.min_level_rows * unit, self.date_parts, unit, targets is not None)
-        return Learned(*FrozenMap.of(names, facts, survey, settings))
+        return Learned(*build_map(names, facts, survey, settings))
 
     def _keep(self, frozen: FrozenMap) -> None:
         """Replace all attributes at once."""

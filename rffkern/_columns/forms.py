@@ -5,18 +5,20 @@ the training rows the outputs have mean 0 and the variances of a form's outputs 
 is as near to all others as can be, and every column is one unit.  `RawForm` alone keeps its units.
 
 A form is kept in files as its numbers; `from_numbers` takes no others than `numbers` gives, and raises ValueError.
+The classes have no decorator: making a frozen data class takes seven times as long, in each program that loads a model.
 """
 
 import math
-from dataclasses import astuple, dataclass, replace
-from typing import ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
 import numpy as np
 
 from .._kernels import unfused
 from .._kernels.array_types import NDArray
 from .dates import part_angles
-from .sketch import Summary
+
+if TYPE_CHECKING:  # what is only applied was learned before
+    from .sketch import Summary
 
 Double = NDArray[np.float64]
 
@@ -58,17 +60,18 @@ def _exactly(numbers: Double, size: int, name: str) -> list[float]:
     return [float(number) for number in numbers]
 
 
-@dataclass(frozen=True, eq=False)
 class RawForm:
     """Values as they are, and their mean where they are missing."""
 
-    mean: float
     name: ClassVar[str] = "raw"
     outputs: ClassVar[tuple[str, ...]] = ("",)
 
+    def __init__(self, mean: float) -> None:
+        self.mean = mean
+
     def numbers(self) -> Double:
         """The mean."""
-        return np.array(astuple(self))
+        return np.array([self.mean])
 
     @classmethod
     def from_numbers(cls, numbers: Double) -> Self:
@@ -84,18 +87,18 @@ class RawForm:
         return np.where(np.isnan(values), self.mean, values)[None]
 
 
-@dataclass(frozen=True, eq=False)
 class StandardForm:
     """Values less their mean, over their standard deviation."""
 
-    mean: float
-    inverse_deviation: float
     name: ClassVar[str] = "standard"
     outputs: ClassVar[tuple[str, ...]] = ("",)
 
+    def __init__(self, mean: float, inverse_deviation: float) -> None:
+        self.mean, self.inverse_deviation = mean, inverse_deviation
+
     def numbers(self) -> Double:
         """Mean and inverse deviation."""
-        return np.array(astuple(self))
+        return np.array([self.mean, self.inverse_deviation])
 
     @classmethod
     def from_numbers(cls, numbers: Double) -> Self:
@@ -114,19 +117,18 @@ class StandardForm:
             return ((values - self.mean) * self.inverse_deviation).clip(-_LARGEST_OUTPUT, _LARGEST_OUTPUT)[None]
 
 
-@dataclass(frozen=True, eq=False)
 class BoundedForm:
     """Values bounded smoothly: z / sqrt(1 + z^2), z their distance from the median in robust deviations."""
 
-    median: float
-    inverse_width: float
-    mean: float  # of the bounded values
-    inverse_deviation: float
     name: ClassVar[str] = "bounded"
     outputs: ClassVar[tuple[str, ...]] = ("",)
 
+    def __init__(self, median: float, inverse_width: float, mean: float, inverse_deviation: float) -> None:
+        self.median, self.inverse_width = median, inverse_width
+        self.mean, self.inverse_deviation = mean, inverse_deviation  # of the bounded values
+
     @classmethod
-    def of(cls, summary: Summary) -> Self:
+    def of(cls, summary: "Summary") -> Self:
         """Learn it; the width is that of a normal distribution with the same quartiles, or wider quantiles."""
         median = summary.quantile(0.5)
         for tail, deviations in ((0.25, 1.349), (0.1, 2.563), (0.02, 4.107)):
@@ -139,11 +141,11 @@ class BoundedForm:
         bounded = unscaled(summary.values)[0]
         mean = float(np.average(bounded, weights=summary.weights))
         variance = float(np.average((bounded - mean) ** 2, weights=summary.weights))
-        return replace(unscaled, mean=mean, inverse_deviation=1 / math.sqrt(variance) if variance > 0 else 1.0)
+        return cls(median, unscaled.inverse_width, mean, 1 / math.sqrt(variance) if variance > 0 else 1.0)
 
     def numbers(self) -> Double:
         """The four numbers."""
-        return np.array(astuple(self))
+        return np.array([self.median, self.inverse_width, self.mean, self.inverse_deviation])
 
     @classmethod
     def from_numbers(cls, numbers: Double) -> Self:
@@ -163,17 +165,17 @@ class BoundedForm:
         return ((z / np.sqrt(1 + z * z) - self.mean) * self.inverse_deviation)[None]
 
 
-@dataclass(frozen=True, eq=False)
 class RankForm:
     """Mid-ranks, by linear interpolation between knots; beyond the outer knots constant."""
 
-    knots: Double  # increasing
-    ranks: Double  # at the knots, increasing
     name: ClassVar[str] = "rank"
     outputs: ClassVar[tuple[str, ...]] = ("",)
 
+    def __init__(self, knots: Double, ranks: Double) -> None:
+        self.knots, self.ranks = knots, ranks  # both increasing
+
     @classmethod
-    def of(cls, summary: Summary, n_knots: int) -> Self:
+    def of(cls, summary: "Summary", n_knots: int) -> Self:
         """Learn it: all values are knots where there are few, else those in the middle of equal shares, and the ends.
 
         A value that many rows have is a knot, as it fills a share.
@@ -221,14 +223,14 @@ class RankForm:
         return outputs
 
 
-@dataclass(frozen=True, eq=False)
 class GroupForm:
     """Indicators of bins or levels: which of them a row is in, less their shares, in one unit together.
 
     `shares` are those of the groups that have an output.  Of two groups that fill the column one has an output.
     """
 
-    shares: Double
+    def __init__(self, shares: Double) -> None:
+        self.shares = shares
 
     def __call__(self, codes: Double) -> Double:
         """Outputs for codes, nan where missing; a code beyond the last stands for a group without an output."""
@@ -242,16 +244,17 @@ class GroupForm:
                  "shares of groups are not those of a whole")
 
 
-@dataclass(frozen=True, eq=False)
 class BinsForm:
     """Indicators of quantile bins."""
 
-    edges: Double  # increasing; bin k holds edges[k - 1] <= x < edges[k]
-    group: GroupForm
     name: ClassVar[str] = "bins"
 
+    def __init__(self, edges: Double, group: GroupForm) -> None:
+        self.edges = edges  # increasing; bin k holds edges[k - 1] <= x < edges[k]
+        self.group = group
+
     @classmethod
-    def of(cls, summary: Summary, n_bins: int) -> Self:
+    def of(cls, summary: "Summary", n_bins: int) -> Self:
         """Learn it; values that occur often may leave fewer bins."""
         ends = np.cumsum(summary.weights)
         places = np.searchsorted(ends, ends[-1] * np.arange(1, n_bins) / n_bins, side="right").clip(max=len(ends) - 1)
@@ -307,17 +310,17 @@ def _scale_to_variance_one(share: float) -> float:
     return 1 / math.sqrt(share * (1 - share))
 
 
-@dataclass(frozen=True, eq=False)
 class MissingForm:
     """Whether the value is missing: 1 or 0, less the share of the missing.
 
     It has no unit of its own, as it would count for as much as the values of a column.
     """
 
-    share: float
-    scale: float = 1.0
     name: ClassVar[str] = "missing"
     outputs: ClassVar[tuple[str, ...]] = ("missing",)
+
+    def __init__(self, share: float, scale: float = 1.0) -> None:
+        self.share, self.scale = share, scale
 
     def numbers(self) -> Double:
         """The share of the missing, and the scale."""
@@ -343,11 +346,11 @@ class MissingForm:
         return ((np.isnan(values) - self.share) * self.scale)[None]
 
 
-@dataclass(frozen=True, eq=False)
 class PartForm:
     """Sine and cosine of the time of day, the day of the week or the month."""
 
-    part: str
+    def __init__(self, part: str) -> None:
+        self.part = part
 
     @property
     def name(self) -> str:

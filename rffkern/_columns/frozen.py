@@ -1,4 +1,4 @@
-"""A column as training saw it: what it is, and the forms it takes; built from facts, kept in files, applied to rows."""
+"""A column as training saw it: what it is, and the forms it takes; kept in files, applied to rows."""
 
 import math
 from collections.abc import Mapping
@@ -21,9 +21,8 @@ from .forms import (
     StandardForm,
     require,
 )
-from .levels import Levels, LevelsForm, TargetForm
+from .levels import LevelsForm, TargetForm
 from .raw import CATEGORY, DATE, EMPTY, NUMERIC, RawColumn, category_of_numbers
-from .survey import ColumnFacts
 
 Double = NDArray[np.float64]
 
@@ -31,23 +30,7 @@ NUMERIC_FORMS: dict[str, Any] = {
     "raw": RawForm, "standard": StandardForm, "bounded": BoundedForm, "rank": RankForm, "bins": BinsForm}
 _LEVEL_FORMS: dict[str, Any] = {"levels": LevelsForm, "target": TargetForm}
 
-# A column whose spread is below one part in this counts as constant.
-_LARGEST_INVERSE = 1e305
-
 _TRUTH = ("False", "True")
-
-
-class MapSettings(NamedTuple):
-    """The parameters of a `ColumnMap` that say which forms a column takes."""
-
-    numeric: tuple[str, ...]
-    n_knots: int
-    n_bins: int
-    max_levels: int
-    min_level_rows: float  # in units of weight
-    date_parts: bool
-    unit: float  # weight of one row
-    has_targets: bool
 
 
 class FrozenColumn(NamedTuple):
@@ -184,62 +167,3 @@ def _codes(column: RawColumn, index: Mapping[str, float], other: float) -> Doubl
     """Numbers that stand for the levels of a column; nan where it is missing."""
     table = np.array([*(index.get(level, other) for level in column.levels), np.nan])
     return table[np.where(np.isnan(column.values), -1, column.values).astype(np.intp)]
-
-
-class BuiltColumn(NamedTuple):
-    """A frozen column, and what its training rows get instead, by form: values for each level and fold."""
-
-    column: FrozenColumn
-    folds: dict[int, Double]
-
-
-def build_column(facts: ColumnFacts, total: float, settings: MapSettings) -> BuiltColumn:
-    """The forms that a column takes, from the facts of a pass over rows of some total weight."""
-    folds: dict[int, Double] = {}
-    forms: list[Form] = []
-    levels: tuple[str, ...] = ()
-    pools, reason = False, "constant"
-    if facts.kind == EMPTY:
-        return BuiltColumn(FrozenColumn(EMPTY, (), dropped="all values are missing"), {})
-    if facts.kind == CATEGORY:
-        if facts.levels is None:
-            return BuiltColumn(FrozenColumn(CATEGORY, (), dropped="too many levels"), {})
-        found, form, table = _of_levels(facts, settings)
-        levels, pools = found.kept, bool(found.weights[-1].sum() > 0)
-        if not levels and np.count_nonzero(facts.levels.weights.any(axis=1)) > 1:
-            reason = "all levels are rare"
-        if form is not None:
-            forms.append(form)
-        if table is not None:
-            folds[0] = table
-    elif facts.moments.deviation * _LARGEST_INVERSE > 1:
-        forms += [_numeric_form(name, facts, settings) for name in settings.numeric]
-    if facts.kind == DATE and settings.date_parts:
-        forms += [PartForm(part) for part in facts.varying_parts]
-    if facts.missing > 0:
-        forms.append(MissingForm(facts.missing / total))
-    return BuiltColumn(FrozenColumn(facts.kind, tuple(forms), levels, pools, "" if forms else reason), folds)
-
-
-def _numeric_form(name: str, facts: ColumnFacts, settings: MapSettings) -> Form:
-    _, mean, deviation = facts.moments
-    if name == "raw":
-        return RawForm(mean)
-    if name == "standard":
-        return StandardForm(mean, 1 / deviation)
-    if name == "bounded":
-        return BoundedForm.of(facts.summary)
-    if name == "rank":
-        return RankForm.of(facts.summary, settings.n_knots)
-    return BinsForm.of(facts.summary, settings.n_bins)
-
-
-def _of_levels(facts: ColumnFacts, settings: MapSettings) -> tuple[Levels, Form | None, Double | None]:
-    """The levels kept, and the form of them: none where only one group occurs."""
-    assert facts.levels is not None
-    found = Levels.of(facts.levels, settings.min_level_rows, None)
-    if len(found.kept) > settings.max_levels and settings.has_targets:
-        target, folds = TargetForm.of(found, settings.unit)
-        return found, target, folds
-    found = Levels.of(facts.levels, settings.min_level_rows, settings.max_levels)
-    return found, LevelsForm.of(found) if len(found.shares()) > 1 else None, None

@@ -8,11 +8,10 @@ import numpy as np
 
 from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
-from .fills import Sample, fill_in, learn_fills
-from .forms import StandardForm, require
-from .frozen import BuiltColumn, FrozenColumn, MapSettings, build_column, fills_of, form_sizes
-from .raw import CATEGORY, EMPTY
-from .survey import N_FOLDS, ColumnFacts, Survey
+from .fills import fill_in
+from .forms import require
+from .frozen import FrozenColumn, fills_of, form_sizes
+from .raw import CATEGORY
 from .tables import RawTable, column_name, read_table
 
 Double = NDArray[np.float64]
@@ -27,38 +26,6 @@ class FrozenMap(NamedTuple):
 
     names: tuple[str, ...] | None
     columns: tuple[FrozenColumn, ...]
-
-    @classmethod
-    def of(cls, names: tuple[str, ...] | None, facts: Sequence[ColumnFacts], survey: Survey,
-           settings: MapSettings) -> tuple[Self, Folds]:
-        """Build it from a pass and its facts, with what the training rows get instead of target statistics."""
-        built = [build_column(each, survey.weight, settings) for each in facts]
-        first: dict[bytes, int] = {}
-        for j, (each, (column, _)) in enumerate(zip(facts, built, strict=True)):
-            earlier = first.setdefault(each.digest, j)
-            if column.forms and earlier < j:
-                other = repr(names[earlier]) if names else f"column {earlier}"
-                built[j] = BuiltColumn(FrozenColumn(column.kind, (), dropped=f"equal to {other}"), {})
-        if not any(column.forms for column, _ in built):  # one output, always 0: a table of no columns helps nobody
-            built[0] = BuiltColumn(FrozenColumn(EMPTY, (StandardForm(0.0, 1.0),)), {})
-        found = cls(names, tuple(column for column, _ in built))
-        if any(facts.missing > 0 and column.forms for facts, (column, _) in zip(facts, built, strict=True)):
-            table, weights = survey.sample()
-            found = found._filling(table, weights / settings.unit)
-        return found, [folds for _, folds in built]
-
-    def _filling(self, table: RawTable, weights: Double) -> Self:
-        """The same map with what stands for missing values, told from a sample of the training rows."""
-        values = self._values_of(table)
-        of_values = np.array([form != "missing" for column in self.columns for form, _ in column.outputs])
-        sources = np.repeat(np.arange(len(self.columns)), [len(column.outputs) for column in self.columns])
-        missing = {j: np.isnan(held) for j, (column, held) in enumerate(zip(self.columns, values, strict=True))
-                   if any(form.name == "missing" for form in column.forms)}
-        sample = Sample(self._outputs(values), weights, sources, self._neutral())
-        fills = learn_fills(sample, missing, of_values)
-        return self._replace(columns=tuple(
-            column._replace(fills=tuple(fill for fill in fills if sources[fill.output] == j))
-            for j, column in enumerate(self.columns)))
 
     @property
     def n_outputs(self) -> int:
@@ -102,13 +69,13 @@ class FrozenMap(NamedTuple):
 
         With `folds` they are the training rows, in their order from `first_row` on.
         """
-        values = self._values_of(table)
-        neutral = self._neutral() if any(each.fills and np.isnan(held).any() for each, held
+        values = self.values_of(table)
+        neutral = self.neutral() if any(each.fills and np.isnan(held).any() for each, held
                                          in zip(self.columns, values, strict=True)) else None
         outputs = np.empty((table.n_rows, self.n_outputs))
         for start in range(0, table.n_rows, _PIECE):
             held = [each[start : start + _PIECE] for each in values]
-            piece = self._outputs(held, folds, first_row + start)
+            piece = self.outputs_of(held, folds, first_row + start)
             if neutral is not None:
                 for_all = {fill.output: np.isnan(given) for each, given in zip(self.columns, held, strict=True)
                            for fill in each.fills}
@@ -116,12 +83,12 @@ class FrozenMap(NamedTuple):
             outputs[start : start + _PIECE] = piece.T
         return outputs
 
-    def _values_of(self, table: RawTable) -> list[Double]:
+    def values_of(self, table: RawTable) -> list[Double]:
         """What the forms of each column take."""
         return [each.values_of(raw, column_name(self.names, j, table.title)) if each.forms else raw.values
                 for j, (each, raw) in enumerate(zip(self.columns, table.columns, strict=True))]
 
-    def _outputs(self, values: Sequence[Double], folds: Folds | None = None, first_row: int = 0) -> Double:
+    def outputs_of(self, values: Sequence[Double], folds: Folds | None = None, first_row: int = 0) -> Double:
         """Outputs for what the forms take, (n_outputs, n_rows), neutral where it is missing."""
         parts = []
         for j, (each, held) in enumerate(zip(self.columns, values, strict=True)):
@@ -130,9 +97,9 @@ class FrozenMap(NamedTuple):
                 parts.append(each.apply(held, trained))
         return np.concatenate(parts)
 
-    def _neutral(self) -> Double:
+    def neutral(self) -> Double:
         """Outputs of a row in which everything is missing."""
-        return self._outputs([np.array([np.nan])] * len(self.columns))[:, 0]
+        return self.outputs_of([np.array([np.nan])] * len(self.columns))[:, 0]
 
     def header(self) -> list[dict[str, Any]]:
         """What a file's header holds."""
@@ -169,6 +136,6 @@ class FrozenMap(NamedTuple):
 def _trained(tables: Mapping[int, Double], codes: Double, first_row: int) -> dict[int, Double]:
     """Target statistics of training rows, by form: what the rows of other folds say of their levels."""
     missing = np.isnan(codes)
-    folds = (first_row + np.arange(len(codes))) % N_FOLDS
+    rows = first_row + np.arange(len(codes))
     places = np.where(missing, 0, codes).astype(np.intp)
-    return {k: np.where(missing, np.nan, table[places, folds].T) for k, table in tables.items()}
+    return {k: np.where(missing, np.nan, table[places, rows % table.shape[1]].T) for k, table in tables.items()}

@@ -1,14 +1,15 @@
 """Forms of categories: indicators of levels, and target statistics where there are too many."""
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from .._kernels.array_types import NDArray
 from .forms import GroupForm, outputs_of, require
-from .survey import LevelFacts
+
+if TYPE_CHECKING:  # what is only applied was learned before
+    from .survey import LevelFacts
 
 Double = NDArray[np.float64]
 
@@ -24,7 +25,7 @@ class Levels(NamedTuple):
     targets: Double  # (n_kept + 1, N_FOLDS, n_outputs)
 
     @classmethod
-    def of(cls, facts: LevelFacts, smallest: float, most: int | None) -> Self:
+    def of(cls, facts: "LevelFacts", smallest: float, most: int | None) -> Self:
         """Pool levels of less weight than `smallest`, and all but the `most` heaviest; of equal ones the first."""
         totals = facts.weights.sum(axis=1)
         own = totals >= smallest
@@ -42,13 +43,13 @@ class Levels(NamedTuple):
         return (totals if totals[-1] > 0 else totals[:-1]) / totals.sum()
 
 
-@dataclass(frozen=True, eq=False)
 class LevelsForm:
     """Indicators of the levels, and of the rare ones together where training had any."""
 
-    group: GroupForm
-    outputs: tuple[str, ...]  # the levels
     name: ClassVar[str] = "levels"
+
+    def __init__(self, group: GroupForm, outputs: tuple[str, ...]) -> None:
+        self.group, self.outputs = group, outputs  # of the levels
 
     @classmethod
     def of(cls, levels: Levels) -> Self:
@@ -82,15 +83,16 @@ def _labels(kept: tuple[str, ...], n_outputs: int) -> tuple[str, ...]:
     return (*kept, "rare levels")[:n_outputs]
 
 
-@dataclass(frozen=True, eq=False)
 class TargetForm:
     """The mean target of the rows of a level, shrunk towards the mean of all, in one unit for all outputs.
 
     What training rows get is told from the rows of the other folds, by `folds`, which is not kept.
     """
 
-    values: Double  # (n_kept + 1, n_outputs) the rare ones last
     name: ClassVar[str] = "target"
+
+    def __init__(self, values: Double) -> None:
+        self.values = values  # (n_kept + 1, n_outputs) the rare ones last
 
     @classmethod
     def of(cls, levels: Levels, unit: float) -> "tuple[TargetForm, Double]":

@@ -7,7 +7,6 @@ import numpy as np
 from .._columns.column_map import ColumnMap, fit_copy, map_rows
 from .._columns.plain import PlainForms
 from .._data.threads import check_n_threads
-from .._data.training_rows import is_set, named_sets
 from .._data.validation import as_numeric
 from .._kernels import scoring
 from .._kernels.array_types import NDArray
@@ -54,6 +53,8 @@ def map_more(column_map: ColumnMap | None, X: Any, owner: str) -> MappedTraining
 
 def with_mapped_evaluation(mapped: MappedTraining, eval_set: Any, owner: str) -> MappedTraining:
     """The same with the rows of an eval_set mapped too; what is none is left to the check of eval_set."""
+    from .._data.training_rows import is_set, named_sets  # a model that scores loads no training
+
     if mapped.column_map is None:
         return mapped._replace(eval_set=eval_set)
     sets = {name: (map_rows(mapped.column_map, each[0], owner, "eval_set X"), *each[1:]) if is_set(each) else each
