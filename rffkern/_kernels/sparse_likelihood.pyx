@@ -5,11 +5,12 @@ from libc.math cimport log, sqrt
 
 from .checks cimport agree, has_shape, holds
 from .panels cimport (
-    MANY, SOME, WIDE, factorise_panel, finish_below, invert_panels, multiply_group, n_panels_of, square_panels,
+    MANY, SOME, WIDE, factorise_panel, finish_below, invert_panels, mirror_rows, multiply_group, n_panels_of,
+    square_panels,
 )
 from .signals cimport COSINE, at_once, look_at_signals
 from .simd cimport team, use_team
-from .tiles cimport EXPONENTIAL, GAUSSIAN, TERMS, TILE, decay_by, distances, real
+from .tiles cimport EXPONENTIAL, GAUSSIAN, LANES, TERMS, TILE, decay_by, distances, real
 
 use_team(team)
 
@@ -185,9 +186,13 @@ cdef _invert_system(
                               &scratch[threadid(), 0])
             look_at_signals(&work, (last - first) * each)
             first = last
-        for p in range(size):
-            for first in range(p):
-                inverse[first, p] = inverse[p, first]
+        first, each = 0, WIDE * size
+        while first < n_panels:
+            last = min(n_panels, first + n_threads * at_once(each))
+            for p in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                mirror_rows(inverse, p * WIDE, min((p + 1) * WIDE, size))
+            look_at_signals(&work, (last - first) * each)
+            first = last
 
 
 def invert_system(
@@ -205,22 +210,41 @@ def invert_system(
     return _invert_system[double](factor, inverses, inverse, panels, transposed, scratch, n_threads)
 
 
+cdef inline void _add_slopes(real *row, const real *matrix, const real *declines, Py_ssize_t size, double *total,
+                             double *along, double *steep) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(size):
+        total[k] += row[k]
+        along[k] += row[k] * matrix[k]
+        row[k] *= declines[k]
+        steep[k] += row[k]
+
+
 cdef void _row_slopes(real[:, ::1] inverse, const real[:, ::1] weights, const real[:, ::1] matrix,
                       const real[:, ::1] declines, double[:, ::1] sums, Py_ssize_t i) noexcept nogil:
-    cdef Py_ssize_t j, k, size = inverse.shape[0], n_outputs = weights.shape[0]
-    cdef double total = 0, along = 0, steep = 0
+    cdef double total[LANES], along[LANES], steep[LANES]
+    cdef Py_ssize_t j, k, start = 0, size = inverse.shape[0], n_outputs = weights.shape[0]
+    cdef real *row = &inverse[i, 0]
+    cdef const real *weight
+    cdef real own
+    for k in range(LANES):
+        total[k] = along[k] = steep[k] = 0
     for j in range(size):
-        inverse[i, j] *= n_outputs
+        row[j] *= n_outputs
     for k in range(n_outputs):
+        weight, own = &weights[k, 0], weights[k, i]
         for j in range(size):
-            inverse[i, j] -= weights[k, i] * weights[k, j]
-    sums[i, 0] = inverse[i, i]
-    for j in range(size):
-        total += inverse[i, j]
-        along += inverse[i, j] * matrix[i, j]
-        inverse[i, j] *= declines[i, j]
-        steep += inverse[i, j]
-    sums[i, 1], sums[i, 2], sums[i, 3] = total, along, steep
+            row[j] -= own * weight[j]
+    sums[i, 0] = row[i]
+    while start < size:   # as many sums side by side as vectors hold
+        _add_slopes(row + start, &matrix[i, start], &declines[i, start], min(<Py_ssize_t>LANES, size - start),
+                    total, along, steep)
+        start += LANES
+    for k in range(1, LANES):
+        total[0] += total[k]
+        along[0] += along[k]
+        steep[0] += steep[k]
+    sums[i, 1], sums[i, 2], sums[i, 3] = total[0], along[0], steep[0]
 
 
 cdef _likelihood_slopes(
