@@ -6,7 +6,7 @@ The entries of a panel stand row by row: four rows of another matrix times a pan
 from libc.math cimport sqrt
 from libc.string cimport memcpy, memset
 
-from .tiles cimport TERMS, project_terms, real
+from .tiles cimport LANES, TERMS, project_terms, real
 
 cdef enum:
     WIDE = 32    # columns of a panel, whose products with four rows stay in registers
@@ -200,3 +200,39 @@ cdef inline void mirror_rows(real[:, ::1] matrix, Py_ssize_t first, Py_ssize_t l
             for j in range(start, min(stop, i)):
                 matrix[i, j] = matrix[j, i]
         start = stop
+
+
+cdef inline void solve_rows(const real[:, ::1] factor, Py_ssize_t row, double[:, ::1] solutions,
+                            bint forward) noexcept nogil:
+    """A row of L x = b, or of L' x = b, which takes what it gives from the rows before it."""
+    cdef const real *of_row = &factor[row, 0]
+    cdef double lanes[LANES]
+    cdef double *x
+    cdef double own
+    cdef Py_ssize_t i, j, o, whole = row // LANES * LANES
+    for o in range(solutions.shape[0]):
+        x = &solutions[o, 0]
+        if forward:
+            for i in range(LANES):
+                lanes[i] = 0
+            j = 0
+            while j < whole:
+                for i in range(LANES):
+                    lanes[i] += of_row[j + i] * x[j + i]
+                j += LANES
+            for j in range(whole, row):
+                lanes[0] += of_row[j] * x[j]
+            for i in range(LANES):
+                x[row] -= lanes[i]
+            x[row] /= of_row[row]
+        else:
+            x[row] /= of_row[row]
+            own, j = x[row], 0
+            while j < whole:
+                for i in range(LANES):
+                    lanes[i] = x[j + i] - of_row[j + i] * own
+                for i in range(LANES):
+                    x[j + i] = lanes[i]
+                j += LANES
+            for j in range(whole, row):
+                x[j] -= of_row[j] * own

@@ -1,5 +1,6 @@
 """The work of `sparse_columns` on a tile or a strip."""
 
+from .lanes cimport weighted_square
 from .tiles cimport (
     TERMS, TILE, add_columns, add_kernels, column_products, decay_by, real, square_distances, strip_start, strip_stop,
 )
@@ -76,14 +77,11 @@ cdef inline void strip_products(const real[:, :, ::1] columns, Py_ssize_t n_colu
 cdef inline void strip_shift(const real[:, :, ::1] columns, const double[:, ::1] steps, const double[:, ::1] weight,
                              double[:, :, ::1] vectors, Py_ssize_t strip, double *sums) noexcept nogil:
     """A few columns at a time, which the next vector finds in the cache."""
-    cdef Py_ssize_t i, j, k, t, start = strip * LONG_TILES, stop = min(start + LONG_TILES, columns.shape[1])
+    cdef Py_ssize_t i, j, k, start = strip * LONG_TILES, stop = min(start + LONG_TILES, columns.shape[1])
     for i in range((steps.shape[1] + TERMS - 1) // TERMS):
         j = i * TERMS
         for k in range(vectors.shape[0]):
             add_columns(&columns[j, start, 0], columns.shape[1] * TILE, min(<Py_ssize_t>TERMS, steps.shape[1] - j),
                         &steps[k, j], (stop - start) * TILE, &vectors[k, start, 0])
     for k in range(vectors.shape[0]):
-        sums[k] = 0
-        for t in range(start, stop):
-            for i in range(TILE):
-                sums[k] += weight[t, i] * vectors[k, t, i] * vectors[k, t, i]
+        sums[k] = weighted_square(&weight[start, 0], &vectors[k, start, 0], (stop - start) * TILE)

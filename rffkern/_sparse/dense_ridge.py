@@ -61,10 +61,9 @@ class DenseRidge:
             return None
         weights = work.system.solve(self._targets)
         unit = np.abs(weights).max() or 1.0  # of numbers that single precision may not hold
-        kernels = np.empty((len(self._held_out_targets), len(matrix)), matrix.dtype)
-        fill_covariance(work.between, kernel, inverse_lengths, kernels)
+        fill_covariance(work.between, kernel, inverse_lengths, work.kernels)
         return self._held_out_targets - unit * work.system.multiply(
-            kernels, in_panels(weights / unit, matrix.dtype), weights.shape[1])
+            work.kernels, in_panels(weights / unit, matrix.dtype), weights.shape[1])
 
     def loss(self, machine: RegularisedKernel, weights: Double) -> float:
         """Mean squared residual over held-out rows of some weights; inf where there is none."""
@@ -82,4 +81,5 @@ class _Workspace:
     def __init__(self, learned: Double, held_out: Double, n_threads: int | None, dtype: "np.dtype[Any]") -> None:
         self.among = DenseKernels(learned, learned, n_threads, dtype)
         self.between = DenseKernels(learned, held_out, n_threads, dtype)
+        self.kernels = np.empty((len(held_out), len(learned)), dtype)
         self.system = DenseSystem(len(learned), n_threads, dtype)
