@@ -28,8 +28,9 @@ FEW_ROWS = 256
 MOST_ROWS = 1000
 _ITERATIONS = 30, 20
 
-# Searches end when an iteration lowers the value by less than this share.
-_TOLERANCE = 1e-3
+# Searches end when an iteration lowers the value by less than this share.  What later ones on all rows gain in
+# likelihood is not gained on other rows.
+_TOLERANCES = 1e-3, 3e-3
 
 # Relative rounding error of the value.
 _ROUNDING = {"double": 1e-11, "single": 1e-6}
@@ -225,8 +226,11 @@ class _Reached(NamedTuple):
 
 
 def _minimise(likelihood: Likelihood, first: _Reached, of_first: tuple[float, Double], directions: Directions,
-              max_iter: int, evaluations: _Evaluations) -> _Reached:
-    """Logarithms that are reached from the first, whose value and gradient are known, along some directions."""
+              stage: int, evaluations: _Evaluations) -> _Reached:
+    """Logarithms that are reached from the first, whose value and gradient are known, along some directions.
+
+    The stage is that of few rows, 0, or of all, 1.
+    """
     path: list[tuple[float, Double, Double]] = []  # value, point and slopes wherever the value is the lowest so far
 
     def along(x: Double) -> tuple[float, Double]:
@@ -237,8 +241,9 @@ def _minimise(likelihood: Likelihood, first: _Reached, of_first: tuple[float, Do
             path.append((value, x, slopes))
         return value, slopes
 
-    x, _, _ = solvers.minimize(along, np.zeros(directions.size), max_iter, loss_tolerance=_TOLERANCE,
-                               gradient_tolerance=1e-3, noise=likelihood.rounding, pairs=first.pairs)
+    x, _, _ = solvers.minimize(along, np.zeros(directions.size), _ITERATIONS[stage],
+                               loss_tolerance=_TOLERANCES[stage], gradient_tolerance=1e-3, noise=likelihood.rounding,
+                               pairs=first.pairs)
     pairs = [(after[1] - before[1], after[2] - before[2]) for before, after in itertools.pairwise(path)]
     return _Reached(first.logs + directions.move(x), np.array(pairs).reshape(-1, 2, directions.size))
 
@@ -297,7 +302,7 @@ class KernelSearch:
         self._reached = _Reached(self._start, np.empty((0, 2, self._directions.size)))
         self._n_rows = 1  # that it has been reached on
 
-    def _go_on(self, n_rows: int, max_iter: int, work: str) -> RegularisedKernel:
+    def _go_on(self, n_rows: int, stage: int, work: str) -> RegularisedKernel:
         likelihood = Likelihood(self._rows[:n_rows], self._targets[:n_rows], self._start, self._free, self._shape,
                                 self._n_threads, self._precision)
         # Values and slopes grow with the number of rows.
@@ -308,7 +313,8 @@ class KernelSearch:
             of_noisy = likelihood(noisy)
             if of_noisy[0] < of_first[0]:  # and not inf, for its gradient
                 first, of_first = first._replace(logs=noisy), of_noisy
-        self._reached = _minimise(likelihood, first, of_first, self._directions, max_iter, _Evaluations(work, max_iter))
+        self._reached = _minimise(likelihood, first, of_first, self._directions, stage,
+                                  _Evaluations(work, _ITERATIONS[stage]))
         self._n_rows = n_rows
         return self._machine()
 
@@ -320,13 +326,13 @@ class KernelSearch:
 
     def on_few_rows(self) -> RegularisedKernel:
         """The likeliest kernel and noise on the first `FEW_ROWS`."""
-        return self._go_on(FEW_ROWS, _ITERATIONS[0], "length scales")
+        return self._go_on(FEW_ROWS, 0, "length scales")
 
     def on_all_rows(self) -> RegularisedKernel:
         """The same on all rows, from where the search is."""
         if len(self._rows) <= FEW_ROWS:
             return self._machine()
-        return self._go_on(len(self._rows), _ITERATIONS[1], "length scales on more rows")
+        return self._go_on(len(self._rows), 1, "length scales on more rows")
 
     def likeliest(self) -> RegularisedKernel:
         """The likeliest kernel and noise on all rows, those on few being the start; the noise becomes lambda."""
