@@ -145,12 +145,19 @@ cdef class LBFGS:
                 self.direction[i] += scale * self.displacements[k, i]
 
     cdef void _store_pair(self) noexcept nogil:
-        """Remember the last step and the change of gradient along it, unless the curvature is not positive."""
-        cdef Py_ssize_t i, k = self.n_seen % MEMORY
-        cdef double squares
+        """Remember the last step and the change of gradient along it."""
+        cdef Py_ssize_t i
         for i in range(self.size):
-            self.displacements[k, i] = self.best[i] - self.origin[i]
-            self.changes[k, i] = self.best_gradient[i] - self.origin_gradient[i]
+            self.origin[i] = self.best[i] - self.origin[i]
+            self.origin_gradient[i] = self.best_gradient[i] - self.origin_gradient[i]
+        self._store(self.origin, self.origin_gradient)
+
+    cdef void _store(self, const double[::1] step, const double[::1] change) noexcept nogil:
+        """Remember a step and the change of gradient along it, unless the curvature is not positive."""
+        cdef Py_ssize_t k = self.n_seen % MEMORY
+        cdef double squares
+        _copy(step, self.displacements[k])
+        _copy(change, self.changes[k])
         self.curvatures[k] = _dot(&self.displacements[k, 0], &self.changes[k, 0], self.size)
         squares = (_dot(&self.changes[k, 0], &self.changes[k, 0], self.size)
                    * _dot(&self.displacements[k, 0], &self.displacements[k, 0], self.size))
@@ -198,11 +205,20 @@ cdef class LBFGS:
 
 
 def minimize(function, const double[::1] x0, Py_ssize_t max_iter=100, *, double loss_tolerance=1e-12,
-             double gradient_tolerance=1e-8, double noise=1e-15, double first_length=1.0):
-    """Minimise a Python function returning (loss, gradient); return (x, n_iterations, n_evaluations)."""
+             double gradient_tolerance=1e-8, double noise=1e-15, double first_length=1.0,
+             const double[:, :, ::1] pairs=None):
+    """Minimise a Python function returning (loss, gradient); return (x, n_iterations, n_evaluations).
+
+    `pairs` (n_pairs, 2, size) are steps, with the changes of the gradient along them, of a search on a like function.
+    """
     cdef const double[::1] gradient
+    cdef Py_ssize_t k
     cdef LBFGS search = LBFGS(x0.shape[0], max_iter, loss_tolerance, gradient_tolerance, noise)
     search.reset(x0, first_length)
+    if pairs is not None:
+        agree(pairs.shape[1] == 2 and pairs.shape[2] == search.size, "pairs must have shape (n_pairs, 2, size)")
+        for k in range(pairs.shape[0]):
+            search._store(pairs[k, 0], pairs[k, 1])
     while True:
         loss, gradient = function(np.array(search.x))
         agree(gradient.shape[0] == search.size, "function must return a gradient of the shape of x0")

@@ -6,7 +6,7 @@ The entries of a panel stand row by row: four rows of another matrix times a pan
 from libc.math cimport sqrt
 from libc.string cimport memcpy, memset
 
-from .tiles cimport TERMS, project_terms, real
+from .tiles cimport LANES, TERMS, project_terms, real
 
 cdef enum:
     WIDE = 32    # columns of a panel, whose products with four rows stay in registers
@@ -169,9 +169,10 @@ cdef inline void invert_panels(const real[:, ::1] factor, const real[:, :, ::1] 
 
 cdef inline void square_panels(const real[:, ::1] transposed, Py_ssize_t first, Py_ssize_t last,
                                const real[:, :, ::1] panels, real[:, ::1] inverse, real *rows) noexcept nogil:
-    """Columns of L^-T L^-1 in some panels, down to their diagonal, transposed."""
+    """Columns of L^-T L^-1 in some panels, down to their diagonal and somewhat farther."""
     cdef real products[TERMS * WIDE]
-    cdef Py_ssize_t i, j, p, group, row, depth, at = first * WIDE
+    cdef Py_ssize_t i, j, p, group, row, width, depth, at = first * WIDE
+    cdef real *out
     while at < transposed.shape[1]:
         depth = min(<Py_ssize_t>DEEP, transposed.shape[1] - at)
         for group in range((min(last * WIDE, inverse.shape[0]) + TERMS - 1) // TERMS):
@@ -179,9 +180,59 @@ cdef inline void square_panels(const real[:, ::1] transposed, Py_ssize_t first, 
             take_rows(transposed, row, at, depth, rows)
             for p in range(max(first, row // WIDE), last):
                 multiply_taken(rows, depth, &panels[p, at, 0], products)
-                for j in range(p * WIDE, min((p + 1) * WIDE, inverse.shape[0])):
-                    for i in range(row, min(row + TERMS, j + 1)):
-                        if at == first * WIDE:
-                            inverse[j, i] = 0
-                        inverse[j, i] += products[(i - row) * WIDE + j - p * WIDE]
+                width = min(<Py_ssize_t>WIDE, inverse.shape[0] - p * WIDE)
+                for i in range(min(<Py_ssize_t>TERMS, inverse.shape[0] - row)):
+                    out = &inverse[row + i, p * WIDE]
+                    if at == first * WIDE:
+                        memcpy(out, products + i * WIDE, width * sizeof(real))
+                    else:
+                        for j in range(width):
+                            out[j] += products[i * WIDE + j]
         at += DEEP
+
+
+cdef inline void mirror_rows(real[:, ::1] matrix, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    """The entries of some rows below the diagonal from those above it, block by block, as caches hold them."""
+    cdef Py_ssize_t i, j, start = 0, stop
+    while start < last:
+        stop = start + WIDE
+        for i in range(first, last):
+            for j in range(start, min(stop, i)):
+                matrix[i, j] = matrix[j, i]
+        start = stop
+
+
+cdef inline void solve_rows(const real[:, ::1] factor, Py_ssize_t row, double[:, ::1] solutions,
+                            bint forward) noexcept nogil:
+    """A row of L x = b, or of L' x = b, which takes what it gives from the rows before it."""
+    cdef const real *of_row = &factor[row, 0]
+    cdef double lanes[LANES]
+    cdef double *x
+    cdef double own
+    cdef Py_ssize_t i, j, o, whole = row // LANES * LANES
+    for o in range(solutions.shape[0]):
+        x = &solutions[o, 0]
+        if forward:
+            for i in range(LANES):
+                lanes[i] = 0
+            j = 0
+            while j < whole:
+                for i in range(LANES):
+                    lanes[i] += of_row[j + i] * x[j + i]
+                j += LANES
+            for j in range(whole, row):
+                lanes[0] += of_row[j] * x[j]
+            for i in range(LANES):
+                x[row] -= lanes[i]
+            x[row] /= of_row[row]
+        else:
+            x[row] /= of_row[row]
+            own, j = x[row], 0
+            while j < whole:
+                for i in range(LANES):
+                    lanes[i] = x[j + i] - of_row[j + i] * own
+                for i in range(LANES):
+                    x[j + i] = lanes[i]
+                j += LANES
+            for j in range(whole, row):
+                x[j] -= of_row[j] * own

@@ -29,6 +29,7 @@ cdef class LBFGS:
     cdef bint _begin_search(self) noexcept nogil
     cdef void _set_direction(self) noexcept nogil
     cdef void _store_pair(self) noexcept nogil
+    cdef void _store(self, const double[::1] step, const double[::1] change) noexcept nogil
     cdef bint _end_search(self) noexcept nogil
     cdef double _next_step(self) noexcept nogil
     cdef void _move_to(self, double step) noexcept nogil

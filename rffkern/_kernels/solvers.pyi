@@ -26,6 +26,7 @@ def minimize(
     gradient_tolerance: float = 1e-8,
     noise: float = 1e-15,
     first_length: float = 1.0,
+    pairs: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], int, int]: ...
 
 def factor_scratch(size: int) -> int: ...

@@ -3,4 +3,5 @@
 include "sparse_columns.pyx"
 include "sparse_selection.pyx"
 include "sparse_likelihood.pyx"
+include "sparse_systems.pyx"
 include "kernel_products.pyx"

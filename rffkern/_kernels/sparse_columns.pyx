@@ -34,6 +34,41 @@ cdef int _check_centers(const real[:, :, ::1] tiles, const real[:, ::1] centers,
                  "centers must have shape (n_centers padded to a multiple of CENTER_MULTIPLE, n_features)")
 
 
+cdef _take_tiles(const real[:, :, ::1] tiles, const Py_ssize_t[::1] rows, Py_ssize_t n_features,
+                 double[:, :, ::1] taken):
+    cdef Py_ssize_t i, j, row, t, n_rows = rows.shape[0], total = TILE * tiles.shape[0]
+    cdef double square
+    agree(1 <= n_features <= tiles.shape[1] and tiles.shape[2] == TILE,
+          "tiles must have shape (n_tiles, n_features or more, 128)")
+    agree(taken.shape[0] * TILE >= n_rows and taken.shape[2] == TILE
+          and (taken.shape[1] == n_features or taken.shape[1] == n_features + 1),
+          "taken must have shape (n_tiles, n_features, 128), or one feature more")
+    for i in range(n_rows):
+        agree(0 <= rows[i] < total, "rows must be those of the tiles")
+    with nogil:
+        for t in range(taken.shape[0]):
+            for i in range(TILE):
+                row = rows[t * TILE + i] if t * TILE + i < n_rows else -1
+                square = 0
+                for j in range(n_features):
+                    taken[t, j, i] = tiles[row // TILE, j, row % TILE] if row >= 0 else 0
+                    square += taken[t, j, i] * taken[t, j, i]
+                if taken.shape[1] > n_features:
+                    taken[t, n_features, i] = square
+
+
+def take_tiles(
+    tiles,                     # IN   real (n_tiles, n_features or more, TILE)
+    rows,                      # IN   intp (n_rows,)
+    Py_ssize_t n_features,     # that are taken
+    double[:, :, ::1] taken,   # OUT  (n_tiles, n_features, TILE), or one feature more for the squares of lengths
+):
+    """Some rows in tiles of their own, in double precision, padded with 0."""
+    if tiles.itemsize == sizeof(float):
+        return _take_tiles[float](tiles, rows, n_features, taken)
+    return _take_tiles[double](tiles, rows, n_features, taken)
+
+
 cdef _correlate_centers(
     const real[:, :, ::1] tiles, const real[:, ::1] centers, const real[::1] shifts, const double[:, :, ::1] v,
     real[:, :, ::1] kernels, double[:, ::1] partial, double[:, ::1] sums, int shape, int n_threads,

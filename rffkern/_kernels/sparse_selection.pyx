@@ -16,9 +16,10 @@ from libc.math cimport sqrt
 import numpy as np
 
 from .checks cimport agree, has_shape
+from .lanes cimport multiply_lanes, scale_lanes, square_lanes
 from .signals cimport COSINE, look_at_signals
 from .solvers cimport extend_row
-from .tiles cimport TERMS, TILE, add_columns, decay_by, distances, dot, next_tile, project
+from .tiles cimport LANES, TERMS, TILE, add_columns, decay_by, distances, dot, next_tile, project
 
 cdef enum:
     C_RANDOM, C_MAX_RES, C_MP, C_BOOST, C_ALD, C_RAN
@@ -137,21 +138,23 @@ cdef class Selector:
     cdef double _pivot(self, const double[:, :, ::1] tiles, Py_ssize_t row) noexcept nogil:
         """Append a row to the dictionary beyond its end; return its pivot, 0 for one that is too small."""
         cdef double u[TILE]
-        cdef Py_ssize_t i, j, k, t, size = self.n_basis
+        cdef Py_ssize_t i, j, t, some, size = self.n_basis
         cdef double apart, coordinate
+        cdef const double *of_basis
         for j in range(self.n_features):
             self.basis[size // TILE, j, size % TILE] = tiles[row // TILE, j, row % TILE]
         for t in range((size + TILE - 1) // TILE):
+            some = min(<Py_ssize_t>TILE, size - t * TILE)
             for i in range(TILE):
                 u[i] = 0
             for j in range(self.n_features):
-                coordinate = tiles[row // TILE, j, row % TILE]
-                for i in range(TILE):
-                    apart = self.basis[t, j, i] - coordinate
+                coordinate, of_basis = tiles[row // TILE, j, row % TILE], &self.basis[t, j, 0]
+                for i in range(some):
+                    apart = of_basis[i] - coordinate
                     u[i] += apart * apart
-            decay_by(self.shape, u, TILE)
-            for k in range(t * TILE, min(size, (t + 1) * TILE)):
-                self.factor[size, k] = self.amplitude * u[k - t * TILE] + self.bias
+            decay_by(self.shape, u, (some + LANES - 1) // LANES * LANES)
+            for i in range(some):
+                self.factor[size, t * TILE + i] = self.amplitude * u[i] + self.bias
         self.factor[size, size] = self.amplitude + self.bias
         return extend_row(self.factor, size, self.smallest)
 
@@ -179,7 +182,7 @@ cdef class Selector:
         """The kernel column of a row, where rows carry the squares of their lengths."""
         cdef double *column = &self.columns[index, 0]
         cdef double *center = &self.looks[0, 0]
-        cdef Py_ssize_t i, j, t, size = tiles.shape[0] * TILE
+        cdef Py_ssize_t j, t, size = tiles.shape[0] * TILE
         for j in range(self.n_features):
             center[j] = -2 * tiles[row // TILE, j, row % TILE]
         center[self.n_features] = 1
@@ -188,14 +191,13 @@ cdef class Selector:
                     -tiles[row // TILE, self.n_features, row % TILE], column + t * TILE)
         look_at_signals(&self.work, size * (tiles.shape[1] + COSINE))
         decay_by(self.shape, column, size)
-        for i in range(size):
-            column[i] = self.amplitude * column[i] + self.bias
+        scale_lanes(column, self.amplitude, self.bias, size)
         return 0
 
     cdef int _refit(self, const double[:, :, ::1] tiles, const double[::1] weight, const double[:, ::1] target,
                     const double[:, ::1] model, const Py_ssize_t[::1] chosen, Py_ssize_t found) except -1 nogil:
         """Fit all rows chosen so far to the target; False where rounding leaves the last no part in it."""
-        cdef Py_ssize_t i, k, o, row = chosen[found], size = target.shape[1]
+        cdef Py_ssize_t k, o, row = chosen[found], size = target.shape[1]
         cdef double whole, square, length, step
         cdef double *column
         if self.rule == C_RANDOM or self.rule == C_ALD:
@@ -212,8 +214,7 @@ cdef class Selector:
             return False
         add_columns(&self.columns[0, 0], size, found, &self.steps[0], size, column)
         length = sqrt(square)
-        for i in range(size):
-            column[i] /= length
+        scale_lanes(column, 1 / length, 0, size)
         self._weigh(weight, found)
         for o in range(target.shape[0]):
             self.with_model[found, o] = model[o, row]
@@ -225,9 +226,7 @@ cdef class Selector:
         return True
 
     cdef void _weigh(self, const double[::1] weight, Py_ssize_t column) noexcept nogil:
-        cdef Py_ssize_t i
-        for i in range(weight.shape[0]):
-            self.weighted[i] = weight[i] * self.columns[column, i]
+        multiply_lanes(&weight[0], &self.columns[column, 0], &self.weighted[0], weight.shape[0])
 
     cdef Py_ssize_t _next(self, Py_ssize_t n_rows) noexcept nogil:
         """The next row in turn that is not taken, from the beginning again after the last; -1 where all are taken."""
@@ -241,13 +240,9 @@ cdef class Selector:
 
     cdef Py_ssize_t _largest(self, Py_ssize_t n_rows) noexcept nogil:
         """The row of largest residual that is not taken; -1 where all are taken."""
-        cdef Py_ssize_t i, o, best = -1
+        cdef Py_ssize_t i, best = -1
         cdef double highest = -1
-        for i in range(n_rows):
-            self.squares[i] = self.left[0, i] * self.left[0, i]
-        for o in range(1, self.left.shape[0]):
-            for i in range(n_rows):
-                self.squares[i] += self.left[o, i] * self.left[o, i]
+        square_lanes(&self.left[0, 0], &self.squares[0], self.left.shape[0], self.left.shape[1])
         for i in range(n_rows):
             if self.squares[i] > highest and not self.taken[i]:
                 highest, best = self.squares[i], i

@@ -1,7 +1,9 @@
 """The work of `sparse_columns` on a tile or a strip."""
 
+from .lanes cimport weighted_square
 from .tiles cimport (
-    TERMS, TILE, add_columns, add_kernels, column_products, decay_by, real, square_distances, strip_start, strip_stop,
+    TERMS, TILE, add_columns, add_columns_twice, add_kernels, column_products, decay_by, real, square_distances,
+    strip_start, strip_stop,
 )
 
 cdef enum:
@@ -76,14 +78,16 @@ cdef inline void strip_products(const real[:, :, ::1] columns, Py_ssize_t n_colu
 cdef inline void strip_shift(const real[:, :, ::1] columns, const double[:, ::1] steps, const double[:, ::1] weight,
                              double[:, :, ::1] vectors, Py_ssize_t strip, double *sums) noexcept nogil:
     """A few columns at a time, which the next vector finds in the cache."""
-    cdef Py_ssize_t i, j, k, t, start = strip * LONG_TILES, stop = min(start + LONG_TILES, columns.shape[1])
+    cdef Py_ssize_t i, j, k, some, start = strip * LONG_TILES, stop = min(start + LONG_TILES, columns.shape[1])
+    cdef Py_ssize_t stride = columns.shape[1] * TILE, size = (stop - start) * TILE, n_vectors = vectors.shape[0]
     for i in range((steps.shape[1] + TERMS - 1) // TERMS):
         j = i * TERMS
-        for k in range(vectors.shape[0]):
-            add_columns(&columns[j, start, 0], columns.shape[1] * TILE, min(<Py_ssize_t>TERMS, steps.shape[1] - j),
-                        &steps[k, j], (stop - start) * TILE, &vectors[k, start, 0])
+        some = min(<Py_ssize_t>TERMS, steps.shape[1] - j)
+        for k in range(n_vectors // 2):
+            add_columns_twice(&columns[j, start, 0], stride, some, &steps[2 * k, j], &steps[2 * k + 1, j], size,
+                              &vectors[2 * k, start, 0], &vectors[2 * k + 1, start, 0])
+        if n_vectors % 2:
+            add_columns(&columns[j, start, 0], stride, some, &steps[n_vectors - 1, j], size,
+                        &vectors[n_vectors - 1, start, 0])
     for k in range(vectors.shape[0]):
-        sums[k] = 0
-        for t in range(start, stop):
-            for i in range(TILE):
-                sums[k] += weight[t, i] * vectors[k, t, i] * vectors[k, t, i]
+        sums[k] = weighted_square(&weight[start, 0], &vectors[k, start, 0], size)

@@ -94,6 +94,9 @@ cdef extern from "vecmath.h" nogil:
                                                      double *sums) noexcept
     void add_columns "vm_table->add_columns"(const real *columns, Py_ssize_t stride, Py_ssize_t n_columns,
                                              const double *steps, Py_ssize_t width, double *total) noexcept
+    void add_columns_twice "vm_table->add_columns_twice"(const real *columns, Py_ssize_t stride, Py_ssize_t n_columns,
+                                                         const double *steps, const double *others, Py_ssize_t width,
+                                                         double *total, double *other) noexcept
 
 
 cdef inline const real *next_tile(const real[:, :, ::1] tiles, Py_ssize_t tile) noexcept nogil:

@@ -93,7 +93,10 @@
                               const double *b, ptrdiff_t width, double *sums))                                         \
     /* total[i] += sum over j of steps[j] columns[j * stride + i], in double */                                        \
     F(void, add_columns, (const REAL *columns, ptrdiff_t stride, ptrdiff_t n_columns, const double *steps,             \
-                          ptrdiff_t width, double *total))
+                          ptrdiff_t width, double *total))                                                             \
+    /* The same for two totals with steps of their own, in the time of one and a half */                               \
+    F(void, add_columns_twice, (const REAL *columns, ptrdiff_t stride, ptrdiff_t n_columns, const double *steps,       \
+                                const double *others, ptrdiff_t width, double *total, double *other))
 
 #define VM_MEMBER(RESULT, name, arguments) RESULT(*name) arguments;
 typedef struct { VM_FUNCTIONS(VM_MEMBER, float) } vecmath_f32;

@@ -346,6 +346,32 @@ static REAL FN(dot)(const REAL *restrict a, const REAL *restrict b, ptrdiff_t wi
 }
 
 /* VM_TERMS columns at a time: fewer reads of a and b, and more sums than one addition waits for. */
+/* Two sums at once, for which a column is read and converted once. */
+static void FN(add_columns_twice)(const REAL *restrict columns, ptrdiff_t stride, ptrdiff_t n_columns,
+                                  const double *restrict steps, const double *restrict others, ptrdiff_t width,
+                                  double *restrict total, double *restrict other)
+{
+    ptrdiff_t i, j, start;
+    int k;
+    for (j = 0; j < n_columns; j += VM_TERMS) {
+        const REAL *c0 = FN(column)(columns, stride, n_columns, j, 0), *c1 = FN(column)(columns, stride, n_columns, j, 1);
+        const REAL *c2 = FN(column)(columns, stride, n_columns, j, 2), *c3 = FN(column)(columns, stride, n_columns, j, 3);
+        double s[VM_TERMS], z[VM_TERMS];
+        for (k = 0; k < VM_TERMS; k++) s[k] = j + k < n_columns ? steps[j + k] : 0;
+        for (k = 0; k < VM_TERMS; k++) z[k] = j + k < n_columns ? others[j + k] : 0;
+        FN(fetch_columns)(columns, stride, n_columns, j, width);
+        for (start = 0; start < width; start += VM_LANES)
+#pragma omp simd
+            for (i = start; i < start + VM_LANES; i++) {
+                const double x0 = c0[i], x1 = c1[i], x2 = c2[i], x3 = c3[i];
+                double low = FUSED_DOUBLE(s[1], x1, FUSED_DOUBLE(s[0], x0, total[i]));
+                double low_other = FUSED_DOUBLE(z[1], x1, FUSED_DOUBLE(z[0], x0, other[i]));
+                total[i] = FUSED_DOUBLE(s[3], x3, FUSED_DOUBLE(s[2], x2, low));
+                other[i] = FUSED_DOUBLE(z[3], x3, FUSED_DOUBLE(z[2], x2, low_other));
+            }
+    }
+}
+
 static void FN(column_products)(const REAL *restrict columns, ptrdiff_t stride, ptrdiff_t n_columns,
                                 const double *restrict a, const double *restrict b, ptrdiff_t width,
                                 double *restrict sums)

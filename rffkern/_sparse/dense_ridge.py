@@ -11,9 +11,19 @@ import numpy as np
 
 from .._kernel_ridge.dense import DenseKernels, DenseSystem, in_panels, precision_beside
 from .._kernels.array_types import NDArray
-from .kernel import RegularisedKernel
+from .kernel import Kernel, RegularisedKernel
 
 Double = NDArray[np.float64]
+
+
+def fill_covariance(kernels: DenseKernels, kernel: Kernel, inverse_lengths: Double, matrix: NDArray[Any],
+                    noise: Double | None = None) -> None:
+    """Fill a matrix with values of a kernel, of these lengths, and add noise (n_rows,) on the diagonal."""
+    kernels.fill(inverse_lengths, kernel.shape, matrix)
+    matrix *= matrix.dtype.type(kernel.amplitude)
+    matrix += matrix.dtype.type(kernel.bias)
+    if noise is not None:
+        matrix.flat[:: len(matrix) + 1] += noise.astype(matrix.dtype)
 
 
 class DenseRidge:
@@ -46,20 +56,14 @@ class DenseRidge:
         kernel = machine.kernel
         work = self._workspace_beside(machine.reg_lambda / self._weights.max(), kernel.at_zero)
         matrix, inverse_lengths = work.system.matrix, 1 / kernel.lengthscales
-        work.among.fill(inverse_lengths, kernel.shape, matrix)
-        matrix *= matrix.dtype.type(kernel.amplitude)
-        matrix += matrix.dtype.type(kernel.bias)
-        matrix.flat[:: len(matrix) + 1] += (machine.reg_lambda / self._weights).astype(matrix.dtype)
+        fill_covariance(work.among, kernel, inverse_lengths, matrix, machine.reg_lambda / self._weights)
         if not work.system.factorise():
             return None
         weights = work.system.solve(self._targets)
         unit = np.abs(weights).max() or 1.0  # of numbers that single precision may not hold
-        kernels = np.empty((len(self._held_out_targets), len(matrix)), matrix.dtype)
-        work.between.fill(inverse_lengths, kernel.shape, kernels)
-        kernels *= matrix.dtype.type(kernel.amplitude)
-        kernels += matrix.dtype.type(kernel.bias)
+        fill_covariance(work.between, kernel, inverse_lengths, work.kernels)
         return self._held_out_targets - unit * work.system.multiply(
-            kernels, in_panels(weights / unit, matrix.dtype), weights.shape[1])
+            work.kernels, in_panels(weights / unit, matrix.dtype), weights.shape[1])
 
     def loss(self, machine: RegularisedKernel, weights: Double) -> float:
         """Mean squared residual over held-out rows of some weights; inf where there is none."""
@@ -77,4 +81,5 @@ class _Workspace:
     def __init__(self, learned: Double, held_out: Double, n_threads: int | None, dtype: "np.dtype[Any]") -> None:
         self.among = DenseKernels(learned, learned, n_threads, dtype)
         self.between = DenseKernels(learned, held_out, n_threads, dtype)
+        self.kernels = np.empty((len(held_out), len(learned)), dtype)
         self.system = DenseSystem(len(learned), n_threads, dtype)

@@ -161,7 +161,7 @@ def _best_on_held_out_rows(rows: RowsOfChoice, n_likely: int, given: Given,
     n_held_out = min(_MOST_HELD_OUT, -(-(len(rows.X) - n_likely) // _ROWS_PER_HELD_OUT))
     held_out = np.arange(n_likely, n_likely + n_held_out)
     learned = np.setdiff1d(np.arange(min(len(rows.X), n_likely + n_held_out + _MORE_ROWS)), held_out)
-    steps = Steps("kernels on held-out rows", (len(SHAPES) + 1) * len(candidates) + len(_FACTORS_OF_LAMBDA)
+    steps = Steps("kernels on held-out rows", (len(SHAPES) + 1) * len(candidates) + len(_FACTORS_OF_LAMBDA) - 1
                   + len(_FACTORS_OF_LENGTHS))
 
     loss_of = told(rows.ridge(np.arange(n_likely), held_out), steps)
@@ -170,10 +170,10 @@ def _best_on_held_out_rows(rows: RowsOfChoice, n_likely: int, given: Given,
     found = [(loss_of(search.on_few_rows()), shape) for (shape, _), search in searches.items()]
     best_shape = min(found, key=lambda pair: pair[0])[1]
     machines = [search.on_all_rows() for (shape, _), search in searches.items() if shape == best_shape]
-    machine = min(machines, key=loss_of)
+    lowest, machine = min(((loss_of(machine), machine) for machine in machines), key=lambda pair: pair[0])
     if given.noise is None:
         machine = first_best([machine._replace(reg_lambda=factor * machine.reg_lambda)
-                              for factor in _FACTORS_OF_LAMBDA], loss_of)
+                              for factor in _FACTORS_OF_LAMBDA], loss_of, lowest)
     return _shortened(machine, told(rows.ridge(learned, held_out), steps))
 
 
@@ -182,9 +182,10 @@ def _shortened(machine: RegularisedKernel, loss_of: Loss) -> RegularisedKernel:
                       loss_of)
 
 
-def first_best(machines: Sequence[RegularisedKernel], loss_of: Loss) -> RegularisedKernel:
-    """The first machine that the next one is hardly better than, or the last."""
-    best, lowest = machines[0], loss_of(machines[0])
+def first_best(machines: Sequence[RegularisedKernel], loss_of: Loss,
+               of_first: float | None = None) -> RegularisedKernel:
+    """The first machine that the next one is hardly better than, or the last; the loss of the first may be known."""
+    best, lowest = machines[0], loss_of(machines[0]) if of_first is None else of_first
     for machine in machines[1:]:
         loss = loss_of(machine)
         if loss > (1 - _LEAST_GAIN) * lowest:

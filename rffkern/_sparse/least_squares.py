@@ -325,8 +325,8 @@ class SetLeastSquares(LeastSquares):
         self._indices[index, : len(indices)], self._weights[index, : len(indices)] = indices, weights
 
     def _with_last(self, n_learners: int) -> Double:
-        values = self.training.columns[n_learners - 1].reshape(-1)[self._indices[:n_learners]]
-        return np.asarray((self._weights[:n_learners] * values).sum(axis=1))
+        values = self.training.columns[n_learners - 1].reshape(-1).take(self._indices[:n_learners])
+        return np.einsum("ij,ij->i", self._weights[:n_learners], values)
 
     def _with_model(self, start: int, n_learners: int) -> Double:
         indices, weights = self._indices[start:n_learners], self._weights[start:n_learners]

@@ -11,6 +11,7 @@ from .._kernel_ridge.calibration import Calibration, calibrated
 from .._kernel_ridge.dense import DenseKernels, DenseSystem, precision_beside
 from .._kernels.array_types import NDArray
 from .._kernels.sparse import UNITS
+from .dense_ridge import fill_covariance
 from .kernel import RegularisedKernel
 from .packed_rows import KernelRows
 
@@ -48,10 +49,7 @@ def predicted_without(rows: KernelRows, machine: RegularisedKernel, some: Indice
     dtype = precision_beside("single" if rows.dtype == SINGLE else "double", noise.min(), kernel.at_zero)
     X, system = rows.at(some).astype(np.float64), DenseSystem(len(some), rows.wanted_threads, dtype)
     unit = np.full(rows.n_features, 1 / UNITS[kernel.number])  # rows are in units of the kernel
-    DenseKernels(X, X, rows.wanted_threads, dtype).fill(unit, kernel.shape, system.matrix)
-    system.matrix *= dtype.type(kernel.amplitude)
-    system.matrix += dtype.type(kernel.bias)
-    system.matrix.flat[:: len(some) + 1] += noise.astype(dtype)
+    fill_covariance(DenseKernels(X, X, rows.wanted_threads, dtype), kernel, unit, system.matrix, noise)
     if not system.factorise():  # where rounding leaves no factor, nothing is known but the mean
         return np.zeros(targets.T.shape)
     weights, inverse = system.solve(targets).T, np.empty_like(system.matrix)

@@ -4,6 +4,7 @@ A kernel machine that is regularised by lambda predicts what a Gaussian process 
 and whose noise has variance lambda.  The likelihood of the targets under that process is a measure of length scales.
 """
 
+import itertools
 import math
 import time
 from collections.abc import Callable
@@ -27,8 +28,9 @@ FEW_ROWS = 256
 MOST_ROWS = 1000
 _ITERATIONS = 30, 20
 
-# Searches end when an iteration lowers the value by less than this share.
-_TOLERANCE = 1e-3
+# Searches end when an iteration lowers the value by less than this share.  What later ones on all rows gain in
+# likelihood is not gained on other rows.
+_TOLERANCES = 1e-3, 3e-3
 
 # Relative rounding error of the value.
 _ROUNDING = {"double": 1e-11, "single": 1e-6}
@@ -91,31 +93,51 @@ class Likelihood:
     def __call__(self, logs: Double) -> tuple[float, Double]:
         """Value and gradient; inf where rounding leaves no factor, or numbers overflow."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            amplitude, bias, noise = np.exp(logs[:3]).tolist()
-            value, gradient = self._evaluate(logs, amplitude, bias, noise, np.exp(logs[3:]))
+            value, gradient = self._evaluate(logs)
         good = np.isfinite(value) and np.isfinite(gradient).all()
         return (float(value), gradient) if good else (math.inf, np.zeros(logs.size))
 
-    def _evaluate(self, logs: Double, amplitude: float, bias: float, noise: float,
-                  inverse_lengths: Double) -> tuple[float, Double]:
-        n_rows, n_outputs = self._targets.shape
+    def value(self, logs: Double) -> float:
+        """The value alone, in a third of the time."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            work = self._factorised(logs)
+            value = math.inf if work is None else self._value(work, work.system.solve(self._targets), self._away(logs))
+        return value if math.isfinite(value) else math.inf
+
+    def _factorised(self, logs: Double) -> _Workspace | None:
+        """The workspace with kernels and the factor of their covariance, if there is one."""
+        amplitude, bias, noise = np.exp(logs[:3]).tolist()
         work = self._workspace_beside(noise, amplitude + bias)
-        work.fill(inverse_lengths)
+        work.fill(np.exp(logs[3:]))
         covariance = np.multiply(work.matrix, work.dtype.type(amplitude), out=work.system.matrix)
         covariance += work.dtype.type(bias)
-        covariance.flat[:: n_rows + 1] += work.dtype.type(noise + _LEAST_NOISE)
-        if not work.system.factorise():
+        covariance.flat[:: len(covariance) + 1] += work.dtype.type(noise + _LEAST_NOISE)
+        return work if work.system.factorise() else None
+
+    def _away(self, logs: Double) -> Double:
+        """Distances from the start, in deviations of the prior."""
+        return np.subtract(logs, self._start, out=np.zeros(logs.size), where=self._free) / _PRIOR_SPREAD
+
+    def _value(self, work: _Workspace, weights: Double, away: Double) -> float:
+        log_roots = np.log(work.system.matrix.diagonal(), dtype=np.float64).sum()
+        return float(self._targets.shape[1] * log_roots + 0.5 * (self._targets * weights).sum()
+                     + 0.5 * (away**2).sum())
+
+    def _evaluate(self, logs: Double) -> tuple[float, Double]:
+        work = self._factorised(logs)
+        if work is None:
             return math.inf, np.zeros(logs.size)
         work.system.invert(work.inverse)
-        weights = work.system.multiply(work.inverse, work.target_panels, n_outputs)
-        away = np.subtract(logs, self._start, out=np.zeros(logs.size), where=self._free) / _PRIOR_SPREAD
-        value = (n_outputs * np.log(covariance.diagonal(), dtype=np.float64).sum()
-                 + 0.5 * (self._targets * weights).sum() + 0.5 * (away**2).sum())
+        weights = work.system.multiply(work.inverse, work.target_panels, self._targets.shape[1])
+        away = self._away(logs)
+        value = self._value(work, weights, away)
         on_diagonal, along_bias, along_kernel, steepness = work.system.slopes(
             work.inverse, np.ascontiguousarray(weights.T), work.matrix, work.declines)
         # The sum over pairs of slopes times squared differences is twice that over rows x of x (x - mean) by slopes.
         means = work.system.multiply(work.inverse, work.row_panels, work.rows.shape[1])
         spread = (work.rows * (steepness[:, None] * work.rows - means)).sum(axis=0)
+        amplitude, bias, noise = np.exp(logs[:3]).tolist()
+        inverse_lengths = np.exp(logs[3:])
         gradient = np.concatenate([[0.5 * amplitude * along_kernel.sum(), 0.5 * bias * along_bias.sum(),
                                     0.5 * noise * on_diagonal.sum()], -amplitude * inverse_lengths**2 * spread])
         return value, gradient + away / _PRIOR_SPREAD
@@ -196,17 +218,34 @@ class _Evaluations:
             tell(self._work, self._done, self._total, f"negative log-likelihood {value:.6g}")
 
 
-def _minimise(likelihood: Likelihood, start: Double, directions: Directions, max_iter: int,
-              evaluations: _Evaluations) -> Double:
-    """Logarithms that are reached from a start along some directions."""
-    def along(x: Double) -> tuple[float, Double]:
-        value, gradient = likelihood(start + directions.move(x))
-        evaluations.count(value)
-        return value, directions.slopes(gradient)
+class _Reached(NamedTuple):
+    """What a search has come to."""
 
-    x, _, _ = solvers.minimize(along, np.zeros(directions.size), max_iter, loss_tolerance=_TOLERANCE,
-                               gradient_tolerance=1e-3, noise=likelihood.rounding)
-    return start + directions.move(x)
+    logs: Double
+    pairs: Double  # (n_pairs, 2, n_variables) steps, and the changes of the gradient along them
+
+
+def _minimise(likelihood: Likelihood, first: _Reached, of_first: tuple[float, Double], directions: Directions,
+              stage: int, evaluations: _Evaluations) -> _Reached:
+    """Logarithms that are reached from the first, whose value and gradient are known, along some directions.
+
+    The stage is that of few rows, 0, or of all, 1.
+    """
+    path: list[tuple[float, Double, Double]] = []  # value, point and slopes wherever the value is the lowest so far
+
+    def along(x: Double) -> tuple[float, Double]:
+        value, gradient = likelihood(first.logs + directions.move(x)) if path else of_first
+        evaluations.count(value)
+        slopes = directions.slopes(gradient)
+        if not path or value < path[-1][0]:
+            path.append((value, x, slopes))
+        return value, slopes
+
+    x, _, _ = solvers.minimize(along, np.zeros(directions.size), _ITERATIONS[stage],
+                               loss_tolerance=_TOLERANCES[stage], gradient_tolerance=1e-3, noise=likelihood.rounding,
+                               pairs=first.pairs)
+    pairs = [(after[1] - before[1], after[2] - before[2]) for before, after in itertools.pairwise(path)]
+    return _Reached(first.logs + directions.move(x), np.array(pairs).reshape(-1, 2, directions.size))
 
 
 class Given(NamedTuple):
@@ -256,36 +295,44 @@ class KernelSearch:
         self._rows, self._targets, self._given = rows, targets, given
         self._n_threads, self._precision = n_threads, precision
         self._shape = shape if given.kernel is None else given.kernel.shape
-        self._start = self._logs = _start(rows, given)
+        self._start = _start(rows, given)
         self._free = np.full(self._start.size, given.kernel is None)
         self._free[2] = given.noise is None
         self._directions = (length_scales(self._free, rows.shape[1]) if given.kernel is None else _Apart(self._free))
+        self._reached = _Reached(self._start, np.empty((0, 2, self._directions.size)))
+        self._n_rows = 1  # that it has been reached on
 
-    def _go_on(self, n_rows: int, max_iter: int, work: str) -> RegularisedKernel:
+    def _go_on(self, n_rows: int, stage: int, work: str) -> RegularisedKernel:
         likelihood = Likelihood(self._rows[:n_rows], self._targets[:n_rows], self._start, self._free, self._shape,
                                 self._n_threads, self._precision)
-        noisy = self._logs.copy()
+        # Values and slopes grow with the number of rows.
+        first = self._reached._replace(pairs=self._reached.pairs * [[1.0], [n_rows / self._n_rows]])
+        of_first, noisy = likelihood(first.logs), first.logs.copy()
         noisy[2] = max(noisy[2], self._start[2])  # few rows may be fitted without any noise, and more are then absurd
-        if noisy[2] > self._logs[2] and likelihood(noisy)[0] < likelihood(self._logs)[0]:
-            self._logs = noisy
-        self._logs = _minimise(likelihood, self._logs, self._directions, max_iter, _Evaluations(work, max_iter))
+        if noisy[2] > first.logs[2] and likelihood.value(noisy) < of_first[0]:
+            of_noisy = likelihood(noisy)
+            if of_noisy[0] < of_first[0]:  # and not inf, for its gradient
+                first, of_first = first._replace(logs=noisy), of_noisy
+        self._reached = _minimise(likelihood, first, of_first, self._directions, stage,
+                                  _Evaluations(work, _ITERATIONS[stage]))
+        self._n_rows = n_rows
         return self._machine()
 
     def _machine(self) -> RegularisedKernel:
-        amplitude, bias, noise, *inverse_lengths = np.exp(self._logs)
+        amplitude, bias, noise, *inverse_lengths = np.exp(self._reached.logs)
         given = self._given
         kernel = given.kernel or Kernel(1 / np.array(inverse_lengths), amplitude, bias, self._shape)
         return RegularisedKernel(kernel, noise + _LEAST_NOISE if given.noise is None else given.noise)
 
     def on_few_rows(self) -> RegularisedKernel:
         """The likeliest kernel and noise on the first `FEW_ROWS`."""
-        return self._go_on(FEW_ROWS, _ITERATIONS[0], "length scales")
+        return self._go_on(FEW_ROWS, 0, "length scales")
 
     def on_all_rows(self) -> RegularisedKernel:
         """The same on all rows, from where the search is."""
         if len(self._rows) <= FEW_ROWS:
             return self._machine()
-        return self._go_on(len(self._rows), _ITERATIONS[1], "length scales on more rows")
+        return self._go_on(len(self._rows), 1, "length scales on more rows")
 
     def likeliest(self) -> RegularisedKernel:
         """The likeliest kernel and noise on all rows, those on few being the start; the noise becomes lambda."""

@@ -96,11 +96,13 @@ class KernelRows:
 
     def subset(self, indices: Indices, residual: Double, model: Double) -> Subset:
         """Some of the rows, with values (n_outputs, n_indices) at them, for a search."""
-        tiles, _ = pack(self.at(indices), self._no_scaling, DOUBLE, 1)
-        if self.shape == SHAPES["gaussian"] and self.largest_length <= _LARGEST_SQUARED_LENGTH[DOUBLE]:
-            tiles = _with_squares(tiles)
+        has_squares = self.shape == SHAPES["gaussian"] and self.largest_length <= _LARGEST_SQUARED_LENGTH[DOUBLE]
+        tiles = aligned((-(-len(indices) // TILE), self.n_features + has_squares, TILE), DOUBLE)
+        sparse.take_tiles(self.tiles, indices, self.n_features, tiles)
         values = np.zeros((1 + len(residual) + len(model), len(tiles) * TILE))
-        values[:, : len(indices)] = np.vstack([self.flat_weight[indices], residual, model])
+        values[0, : len(indices)] = self.flat_weight[indices]
+        values[1 : 1 + len(residual), : len(indices)] = residual
+        values[1 + len(residual) :, : len(indices)] = model
         return Subset(tiles, len(indices), values[0], values[1 : 1 + len(residual)], values[1 + len(residual) :])
 
     def buffer(self, n_centers: int) -> NDArray[Any]:

@@ -89,3 +89,28 @@ def test_interpolation_is_exact(function, first_length, trials):
 
     minimize(watched, np.zeros(1), 10, gradient_tolerance=1e-9, first_length=first_length)
     np.testing.assert_allclose(seen[: len(trials)], trials, rtol=1e-12)
+
+
+def test_what_a_like_function_has_shown_saves_steps():
+    """Steps of another search, on a function a hundredth as steep, tell curvatures along them."""
+    scales, steps = np.logspace(-1, 2, 6), 0.1 * np.eye(6)
+    pairs = np.array([[step, scales * step] for step in steps])
+    known, _, n_known = minimize(quadratic(scales), np.zeros(6), 100, gradient_tolerance=1e-10, pairs=pairs)
+    _, _, n_found = minimize(quadratic(scales), np.zeros(6), 100, gradient_tolerance=1e-10)
+    np.testing.assert_allclose(known, 1, atol=1e-6)
+    assert n_known < 5 < n_found
+    like, _, n_like = minimize(quadratic(0.01 * scales), np.zeros(6), 100, gradient_tolerance=1e-10, pairs=pairs)
+    np.testing.assert_allclose(like, 1, atol=1e-6)
+    assert n_like < n_found
+
+
+def test_pairs_without_positive_curvature_change_nothing():
+    start = np.array([-1.2, 1.0, 0.3])
+    pairs = np.array([[[1.0, 2.0, 3.0], [-1.0, 0.0, 0.0]], [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]])
+    np.testing.assert_array_equal(minimize(rosenbrock, start, 30, pairs=pairs)[0], minimize(rosenbrock, start, 30)[0])
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 3), (2, 2, 2)])
+def test_pairs_must_fit(shape):
+    with pytest.raises(ValueError, match="pairs must have shape"):
+        minimize(rosenbrock, np.zeros(3), pairs=np.zeros(shape))

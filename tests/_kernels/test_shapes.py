@@ -223,6 +223,11 @@ def correlate_centers(real):
             "partial": np.ones((1, 16)), "sums": np.ones((2, 8)), "shape": 1, "n_threads": 1}
 
 
+def take_tiles(real):
+    return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "rows": np.arange(N_TILES * TILE)[-TILE - 3:],
+            "n_features": N_FEATURES, "taken": np.empty((2, N_FEATURES, TILE))}
+
+
 def combine_kernels(real):
     return {"kernels": np.ones((N_TILES, 8, TILE), real), "weights": np.ones((2, 8)), "constants": np.ones(2),
             "columns": np.ones((2, N_TILES, TILE), real), "start": 0, "n_threads": 1}
@@ -275,6 +280,10 @@ def invert_system(real):
     return {"factor": np.eye(40), "inverses": np.ones((2, 32, 32)), "inverse": np.empty((40, 40)),
             "panels": np.empty((2, 64, 32)), "transposed": np.empty((64, 64)),
             "scratch": np.empty((1, sparse.system_scratch(40))), "n_threads": 1}
+
+
+def solve_system(real):
+    return {"factor": np.eye(40, dtype=real), "solutions": np.ones((2, 40))}
 
 
 def likelihood_slopes(real):
@@ -378,8 +387,9 @@ ENTRIES = {
     scoring: [column_range, column_moments, pack_rows, score_rows, score_centers],
     simd: [fill_level_counts],
     solvers: [factorise, add_products, extend, solve_factorised],
-    sparse: [correlate_centers, combine_kernels, fill_columns, multiply_columns, shift_vectors, kernel_matrix, multiply,
-             factorise_system, invert_system, likelihood_slopes, choose, remember, multiply_kernels, kernel_columns],
+    sparse: [take_tiles, correlate_centers, combine_kernels, fill_columns, multiply_columns, shift_vectors,
+             kernel_matrix, multiply, factorise_system, invert_system, solve_system, likelihood_slopes, choose,
+             remember, multiply_kernels, kernel_columns],
     unfused: [map_rows],
 }
 METHODS = ("choose", "remember")   # of a Selector
@@ -400,7 +410,8 @@ COUNTS = {
     ("solve_factorised", "x", 0), ("landmark_features", "posterior", 0), ("landmark_features", "posterior", 1),
     ("train_rows", "order", 0), ("train_rows", "coefficients", 1), ("shift_vectors", "steps", 1),
     ("multiply_columns", "vectors", 0), ("combine_kernels", "kernels", 0), ("combine_kernels", "weights", 1),
-    ("choose", "chosen", 0), ("likelihood_slopes", "weights", 0), ("factorise", "matrix", 1),
+    ("choose", "chosen", 0), ("take_tiles", "rows", 0), ("solve_system", "solutions", 0),
+    ("likelihood_slopes", "weights", 0), ("factorise", "matrix", 1),
     ("add_products", "matrix", 1), ("add_products", "rows", 1), ("multiply_kernels", "kept", 0),
 }
 
@@ -525,6 +536,8 @@ def test_scratch_for_every_thread(module, build):
     (solvers, factorise, {"matrix": np.ones((7, 5))}),
     (sparse, multiply_kernels, {"shape": 0}), (sparse, kernel_columns, {"shape": 3}),
     (sparse, multiply_kernels, {"kept": np.ones((3, 16, TILE))}),
+    (sparse, take_tiles, {"rows": np.array([0, N_TILES * TILE])}), (sparse, take_tiles, {"rows": np.array([-1])}),
+    (sparse, take_tiles, {"n_features": 0}), (sparse, take_tiles, {"n_features": N_FEATURES - 2}),
     (sparse, combine_kernels, {"start": -1}), (sparse, combine_kernels, {"start": 1}),
     (sparse, multiply_columns, {"n_columns": 0}), (sparse, multiply_columns, {"n_columns": 4}),
     (boosting, choose_pair, {"mu": 0.0}), (boosting, choose_pair, {"mu": np.nan}),

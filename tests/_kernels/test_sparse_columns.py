@@ -96,3 +96,19 @@ def test_tiles_are_filled_from_one_on():
     sparse.combine_kernels(kernels[2:], problem.a, np.zeros(1), columns, 2, 1)
     np.testing.assert_allclose(columns[0, 2:].reshape(-1)[:244], (problem.a @ problem.K.T)[0, 256:], atol=1e-12)
     assert (columns[0, :2] == 7).all()
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_rows=st.sampled_from(SIZES), n_taken=st.sampled_from([1, 2, 127, 128, 129]),
+       n_features=st.integers(1, 9), has_squares=st.booleans(), dtype=st.sampled_from(DTYPES))
+def test_rows_are_taken_in_tiles(seed, n_rows, n_taken, n_features, has_squares, dtype):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_rows, n_features + 1)).astype(dtype)  # of which the last feature is not taken
+    rows = rng.integers(0, n_rows, n_taken)
+    taken = np.full((-(-n_taken // 128), n_features + has_squares, 128), np.nan)
+    sparse.take_tiles(packed(X, dtype), rows, n_features, taken)
+    expected = X[rows, :n_features].astype(np.float64)
+    if has_squares:
+        expected = np.column_stack([expected, (expected**2).sum(axis=1)])
+    found = taken.transpose(0, 2, 1).reshape(-1, taken.shape[1])
+    np.testing.assert_allclose(found[:n_taken], expected, rtol=1e-14)
+    assert not found[n_taken:].any()

@@ -55,6 +55,9 @@ def test_factor_inverse_and_products(seed, size, n_threads):
     np.testing.assert_allclose(inverse @ matrix, np.eye(size), atol=1e-10)
     targets = rng.standard_normal((size, 3))
     np.testing.assert_allclose(matrix @ system.solve(targets), targets, atol=1e-10)
+    solutions = targets.T.copy()
+    sparse.solve_system(system.matrix, solutions)
+    np.testing.assert_allclose(solutions @ matrix, targets.T, atol=1e-10)
     wide = rng.standard_normal((size, 35))
     np.testing.assert_allclose(system.multiply(matrix, in_panels(wide), 35), matrix @ wide, atol=1e-11)
 

@@ -88,7 +88,7 @@ def test_several_outputs_share_kernel_and_centers(rng):
     assert both.expansion_.n_outputs == 2
     assert len(np.unique(both.expansion_.centers, axis=0)) == both.expansion_.n_terms
     labels = np.digitize(y, [-1, 1])
-    classifier = SparseKernelClassifier(30, learner_size=8, subset_size=100, loss="squares", random_state=0).fit(
+    classifier = SparseKernelClassifier(60, learner_size=8, subset_size=100, loss="squares", random_state=0).fit(
         X, labels)
     assert classifier.predict_proba(X).shape == (400, 3)
     assert classifier.score(X, labels) > 0.9

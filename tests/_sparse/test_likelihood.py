@@ -41,6 +41,7 @@ def test_value_and_gradient(rng, n_rows, n_outputs, shape):
     value, gradient = found(logs)
     expected = reference.negative_log_likelihood(X, targets, np.exp(-logs[3:]), 1.7, 0.3, 0.05 + 1e-6, shape)
     assert value == pytest.approx(expected, rel=1e-10)
+    assert found.value(logs) == pytest.approx(value, rel=1e-12)
     for i in range(len(logs)):
         step = 1e-5 * np.eye(len(logs))[i]
         slope = (found(logs + step)[0] - found(logs - step)[0]) / 2e-5
@@ -118,6 +119,7 @@ def test_hopeless_parameters_are_inf_and_not_nan(rng):
     problem = likelihood(X, targets, np.zeros(4))
     for logs in (np.full(4, 800.0), np.array([700.0, 0, 0, 0]), np.array([0, 0, -800.0, 700.0])):
         value, gradient = problem(logs)
+        assert not np.isnan(problem.value(logs))
         assert value > 0
         assert not np.isnan(value)
         assert np.isfinite(gradient).all()
@@ -176,10 +178,31 @@ def test_the_search_goes_on_from_few_rows_and_takes_their_noise_for_no_proof(rng
     X, targets = sample(rng, 700, [1.0, 3.0, 30.0], noise=0.05)
     search = KernelSearch(X, targets, NOTHING, one_per_column, "exponential", 1)
     few = search.on_few_rows()
-    search._logs[2] = np.log(1e-9)
+    search._reached.logs[2] = np.log(1e-9)
     more = search.on_all_rows()
     values = [reference.negative_log_likelihood(X, targets, *machine.kernel[:3], machine.reg_lambda, "exponential")
               for machine in (few, more)]
     assert values[1] < values[0]
     assert more.kernel.shape == "exponential"
     assert more.reg_lambda > 1e-4
+
+
+def test_more_rows_go_on_with_the_curvatures_of_few(rng, monkeypatch):
+    """Which saves evaluations, and harms no value."""
+    X, targets = sample(rng, 700, [1.0, 3.0, 30.0, 5.0], noise=0.05)
+    found = []
+    for is_known in (True, False):
+        search = KernelSearch(X, targets, NOTHING, one_per_column, "gaussian", 1)
+        search.on_few_rows()
+        assert len(search._reached.pairs) > 3
+        if not is_known:
+            search._reached = search._reached._replace(pairs=search._reached.pairs[:0])
+        calls = []
+        monkeypatch.setattr(Likelihood, "__call__", lambda self, logs, calls=calls, call=Likelihood._evaluate:
+                            calls.append(1) or call(self, logs))
+        machine = search.on_all_rows()
+        monkeypatch.undo()
+        found.append((len(calls), reference.negative_log_likelihood(X, targets, *machine.kernel[:3],
+                                                                    machine.reg_lambda)))
+    assert found[0][0] < found[1][0]
+    assert found[0][1] < found[1][1] + 0.1
