@@ -119,7 +119,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     An array with a map takes n (12 d + e + 44) before the rounds, if that is more.  A kernel machine takes,
     after the rounds, if that is more,
 
-        kernel: n (16 d + e + 2230 + 450 k + 9 M) + min(2^29, 4 n^2) + 2^24
+        kernel: n (16 d + e + 2230 + 450 k + 9 M) + min(2^32, 4 n^2) + 2^24
 
     and a model with it holds 8 n (d + k).
 
@@ -219,7 +219,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     An array with a map takes n (12 d + e + 44) before the rounds, if that is more.  A kernel machine takes,
     after the rounds, if that is more,
 
-        kernel: n (16 d + e + 2230 + 450 k + 9 M) + min(2^29, 4 n^2) + 2^24
+        kernel: n (16 d + e + 2230 + 450 k + 9 M) + min(2^32, 4 n^2) + 2^24
 
     and a model with it holds 8 n (d + k).
 

@@ -30,8 +30,9 @@ SHAPE = "exponential"
 # Share of the relevance that all columns have alike.
 _EQUAL_SHARE = 0.02
 
-# Bytes of kernels that are kept, residual of the systems, their iterations at most, and rows of the preconditioner.
-CACHE_BYTES, _TOLERANCE, _MOST_ITERATIONS, N_LANDMARKS = 1 << 29, 1e-2, 200, 512
+# Bytes of kernels that are kept: all those of 32,000 rows.  To compute them anew in each product takes far longer.
+# Residual of the systems, their iterations at most, and rows of the preconditioner.
+CACHE_BYTES, _TOLERANCE, _MOST_ITERATIONS, N_LANDMARKS = 1 << 32, 1e-2, 200, 512
 
 
 class Boosting(NamedTuple):
