@@ -46,8 +46,9 @@ SMALL = {
 }
 VARIANTS = {
     "FourierBoostingClassifier": [{"kinds": ("tables",)}, {"kinds": ("waves",)}, {"columns": None},
-                                  {"class_weight": "balanced"}],
-    "FourierBoostingRegressor": [{"loss": "huber"}, {"loss": "quantile"}, {"columns": None}],
+                                  {"class_weight": "balanced"}, {"kernel": False}, {"kernel": True}],
+    "FourierBoostingRegressor": [{"loss": "huber"}, {"loss": "quantile"}, {"columns": None},
+                                 {"kernel": False}, {"kernel": True}],
     "GBRFF2Classifier": [{"max_iter": 0}, {"learning_rate": 0.3, "gamma": 2.0}, {"standardize": False}],
     "GBRFF1Classifier": [{"landmarks": "random"}, {"step": "exact"}, {"n_components": 1}, {"n_components": 3}],
     "GBRFFClassifier": [{"landmarks": "random"}, {"n_components": 1}],

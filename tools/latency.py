@@ -116,7 +116,8 @@ def main() -> None:
     X = np.random.default_rng(0).standard_normal((2000, 20))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     gbrff2 = GBRFF2Classifier(100, random_state=0).fit(X, y)
-    boosting = FourierBoostingClassifier(100, n_members=1, columns=None, early_stopping_rounds=None, random_state=0)
+    boosting = FourierBoostingClassifier(100, n_members=1, columns=None, kernel=False, early_stopping_rounds=None,
+                                         random_state=0)
     models = {"GBRFF2, 100 cosines": gbrff2, "Fourier boosting, 100 terms": boosting.fit(X, y)}
     row = X[:1].copy()
     for name, model in models.items():

@@ -35,7 +35,9 @@ def small_model(cls: Any) -> Any:
     """An untrained model of a family with few terms, so that its file is small."""
     known = set(cls().get_params())
     small: dict[str, Any] = {"n_estimators": 8, "n_members": 2, "n_landmarks": 8, "n_components": 3}
-    if "kernel" in known and "kinds" not in known:  # with the default, weights of basis vectors are large and cancel
+    if "kinds" in known:
+        small["kernel"] = False
+    elif "kernel" in known:  # with the default, weights of basis vectors are large and cancel
         small["reg_lambda"] = 0.1
     return cls(random_state=0, **{name: small[name] for name in small.keys() & known})
 

@@ -38,8 +38,8 @@ FITS = {
                               "reg_lambda": 0.1},
     "KernelMachineClassifier": {"lengthscales": 3.0, "reg_lambda": 0.1, "max_iter": 1},
     "KernelMachineRegressor": {"lengthscales": 3.0, "reg_lambda": 0.1, "max_iter": 1},
-    "FourierBoostingClassifier": {"n_estimators": 10, "n_members": 1},
-    "FourierBoostingRegressor": {"n_estimators": 10, "n_members": 1},
+    "FourierBoostingClassifier": {"n_estimators": 10, "n_members": 1, "kernel": False},
+    "FourierBoostingRegressor": {"n_estimators": 10, "n_members": 1, "kernel": False},
 }
 FORKS = """
 import os, sys
@@ -69,7 +69,8 @@ rng = np.random.default_rng(0)
 X = rng.standard_normal((100_000, 12)); y = X[:, 0] * X[:, 1] > 0
 def answers(n_threads):
     models = (GBRFF2Classifier(3, random_state=0, n_threads=n_threads),
-              FourierBoostingClassifier(n_estimators=2, n_members=2, random_state=0, n_threads=n_threads))
+              FourierBoostingClassifier(n_estimators=2, n_members=2, kernel=False, random_state=0,
+                                        n_threads=n_threads))
     return [model.fit(X[:20_000 * k], y[:20_000 * k]).decision_function(X) for k, model in zip((5, 1), models)]
 expected = answers(1)
 if os.getuid() == 0:   # whom the limit does not bind

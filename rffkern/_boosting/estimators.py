@@ -118,7 +118,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     An array with a map takes n (12 d + e + 44) before the rounds, if that is more.  A kernel machine takes,
     after the rounds, if that is more,
 
-        kernel: n (16 d + e + 2230 + 450 k + 9 M) + min(2^29, 4 n^2) + 2^24
+        kernel: n (16 d + e + 2230 + 450 k + 9 M) + min(2^32, 4 n^2) + 2^24
 
     and a model with it holds 8 n (d + k).
 
@@ -138,7 +138,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
 
     def __init__(self, n_estimators: int = 3000, *, n_members: int | None = None, learning_rate: str | float = "auto",
                  reg_lambda: str | float = "auto", kinds: Sequence[str] = ("waves", "tables"),
-                 kernel: str | bool = False, max_samples: int | None = 8192, class_weight: Any = None,
+                 kernel: str | bool = "auto", max_samples: int | None = 8192, class_weight: Any = None,
                  early_stopping_rounds: str | int | None = "auto", validation_fraction: str | float = "auto",
                  warm_start: bool = False, columns: Any = "auto", random_state: RandomSource = None,
                  n_threads: int | None = None, verbose: int = 0) -> None:
@@ -218,7 +218,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     An array with a map takes n (12 d + e + 44) before the rounds, if that is more.  A kernel machine takes,
     after the rounds, if that is more,
 
-        kernel: n (16 d + e + 2230 + 450 k + 9 M) + min(2^29, 4 n^2) + 2^24
+        kernel: n (16 d + e + 2230 + 450 k + 9 M) + min(2^32, 4 n^2) + 2^24
 
     and a model with it holds 8 n (d + k).
 
@@ -250,7 +250,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     def __init__(self, n_estimators: int = 3000, *, loss: str = "squared", delta: float = 1.35,
                  quantile: float | Sequence[float] = 0.5, n_members: int | None = None,
                  learning_rate: str | float = "auto", reg_lambda: str | float = "auto",
-                 kinds: Sequence[str] = ("waves", "tables", "lines"), kernel: str | bool = False,
+                 kinds: Sequence[str] = ("waves", "tables", "lines"), kernel: str | bool = "auto",
                  max_samples: int | None = 8192, early_stopping_rounds: str | int | None = "auto",
                  validation_fraction: str | float = "auto",
                  warm_start: bool = False, columns: Any = "auto", random_state: RandomSource = None,

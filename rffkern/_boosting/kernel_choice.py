@@ -13,9 +13,9 @@ Double = NDArray[np.float64]
 # errors of the mean difference.  The margins held out are those of single members, whose mean is better by itself.
 LEAST_SHARE, STANDARD_ERRORS = 0.03, 2.0
 
-# Rows for which "auto" tries it: up to as many as memory holds the kernels of (CACHE_BYTES), for computing them anew in
-# each product takes many times as long as boosting; and operations that computing them takes for n rows of d columns,
-# n^2 (2 d + 16), up to which it does.  Fewer rows than the last number cannot be divided into folds.
+# Rows for which "auto" tries it: up to as many as take some times as long as boosting, and as half a gigabyte holds the
+# kernels of; and operations that computing them takes for n rows of d columns, n^2 (2 d + 16), up to which it does.
+# Fewer rows than the last number cannot be divided into folds.
 FEWEST_ROWS, MOST_ROWS, MOST_WORK, FEWEST_AT_ALL = 200, 11_500, 5e10, 10
 
 

@@ -16,7 +16,7 @@ from .._kernel_ridge.choice import MORE_ROWS, RowsOfChoice, choose_scale
 from .._kernel_ridge.matrix import KernelMatrix, pack_rows
 from .._kernel_ridge.systems import EVERYONE, RidgeSystems, System
 from .._kernels import boosting
-from .._kernels.sparse import SHAPES, UNITS
+from .._kernels.sparse import SHAPES
 from ..kernel_expansion import KernelExpansion
 from .losses import Problem
 from .member import Member
@@ -30,8 +30,9 @@ SHAPE = "exponential"
 # Share of the relevance that all columns have alike.
 _EQUAL_SHARE = 0.02
 
-# Bytes of kernels that are kept, residual of the systems, their iterations at most, and rows of the preconditioner.
-CACHE_BYTES, _TOLERANCE, _MOST_ITERATIONS, N_LANDMARKS = 1 << 29, 1e-2, 200, 512
+# Bytes of kernels that are kept: all those of 32,000 rows.  To compute them anew in each product takes far longer.
+# Residual of the systems, their iterations at most, and rows of the preconditioner.
+CACHE_BYTES, _TOLERANCE, _MOST_ITERATIONS, N_LANDMARKS = 1 << 32, 1e-2, 200, 512
 
 
 class Boosting(NamedTuple):
@@ -101,7 +102,7 @@ class KernelPart(NamedTuple):
         centers = columns.values[:, self.rows[used]].T / width + scaling.center
         weights = (factors[:, None] * self.coefficients[:, used]).T
         return KernelExpansion(centers, weights, np.zeros(len(factors)),
-                               self.inverse_lengthscales * scaling.inverse_scale, [1.0])
+                               self.inverse_lengthscales * scaling.inverse_scale, [float(SHAPES[SHAPE])])
 
     def predictions(self, columns: Columns, rows: Indices, n_threads: int | None) -> Double:
         """What is predicted of rows without having learned from them, (n_outputs, n_rows)."""
@@ -129,14 +130,11 @@ def learn(given: Boosting, n_threads: int | None) -> KernelPart:
     few = RowsOfChoice(X[some].astype(np.float64), np.ascontiguousarray(targets[:, some]), weights[some], n_threads)
     choice = choose_scale(few, SHAPE, given.relevances(), CACHE_BYTES, is_class)
     inverse = choice.lengths.inverse
-    units = no_scaling(X.shape[1])._replace(inverse_scale=UNITS[SHAPES[SHAPE]] * inverse)
-    matrix = KernelMatrix(pack_rows(X, units, RowWeights(len(X)), "single", n_threads), SHAPE, CACHE_BYTES, n_threads)
+    units = no_scaling(X.shape[1])._replace(inverse_scale=inverse)
+    matrix = KernelMatrix(pack_rows(X, units, SHAPE, RowWeights(len(X)), "single", n_threads), CACHE_BYTES, n_threads)
     folds, n_folds = given.folds()
     systems = RidgeSystems(matrix, folds, weights, np.sort(order[:N_LANDMARKS]), n_threads)
     asked = [System(fold, choice.reg_lambda) for fold in (*range(n_folds), EVERYONE)]
     solved = systems.solve(asked, targets, _TOLERANCE, _MOST_ITERATIONS, "kernel machine on all rows")
-    out_of_fold = solved.predictions[-1].copy()
-    for fold in range(n_folds):
-        out_of_fold[:, folds == fold] = solved.predictions[fold][:, folds == fold]
-    return KernelPart(learned, solved.coefficients[-1], intercepts, inverse, out_of_fold, choice.lengths.scale,
-                      choice.reg_lambda)
+    return KernelPart(learned, solved.coefficients[-1], intercepts, inverse, solved.out_of_fold(folds),
+                      choice.lengths.scale, choice.reg_lambda)

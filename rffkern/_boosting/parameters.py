@@ -66,6 +66,7 @@ PARAMETERS = (
               f"tries it on {FEWEST_ROWS:,} to {MOST_ROWS:,} rows n, of d mapped columns with n^2 (2 d + 16) up to "
               f"{MOST_WORK:.0e}, and keeps it where this loss falls by {LEAST_SHARE:.0%} and by "
               f"{STANDARD_ERRORS:.0f} standard errors.  A model with it holds its rows, and takes longer to score.  "
+              "True: whatever it gains, of any rows; up to 4 GB of kernels are kept while it is trained.  "
               "False: the terms alone, a smaller model."),
     MAX_SAMPLES.described(
         "Largest number of rows that the descent of one pair of waves uses: a block of the shuffled rows, another in "

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernel_ridge.calibration import calibrated
+from .._kernel_ridge.calibration import calibrated, every_class, log_losses
 from .._kernels import boosting, solvers
 from .calibration import held_out
 from .kernel_choice import LEAST_SHARE, STANDARD_ERRORS, KernelChoice, Reason
@@ -103,22 +103,11 @@ def _of_classes(margins: Double, predictions: Double, codes: NDArray[np.intp], w
     calibration = calibrated(predictions, codes, weights)
     scores = calibration.slope * predictions + calibration.shifts[:, None]
     of_terms, of_kernels = _likeliest(margins, scores, codes, weights)
-    alone, together = (_log_losses(each, codes)[0] for each in (factor * margins, of_terms * margins
-                                                                + of_kernels * scores))
+    alone, together = (log_losses(every_class(each), codes)[0] for each in (
+        factor * margins, of_terms * margins + of_kernels * scores))
     one = np.ones(len(margins))
     shifts = of_kernels * (calibration.slope * intercepts + calibration.shifts)
     return _Weights(of_terms * one, of_kernels * calibration.slope * one, shifts, alone, together)
-
-
-def _log_losses(scores: Double, codes: NDArray[np.intp]) -> tuple[Double, Double]:
-    """Losses (n_rows,) and their slopes along the scores (n_outputs, n_rows); one score is the second of two."""
-    n_outputs = len(scores)
-    every = scores if n_outputs > 1 else np.concatenate([np.zeros_like(scores), scores])
-    every = every - every.max(axis=0)
-    is_own = np.arange(len(every))[:, None] == codes
-    odds = np.exp(every)
-    total = odds.sum(axis=0)
-    return np.log(total) - (every * is_own).sum(axis=0), (odds / total - is_own)[-n_outputs:]
 
 
 def _likeliest(margins: Double, scores: Double, codes: NDArray[np.intp], weights: Double) -> tuple[float, float]:
@@ -127,10 +116,10 @@ def _likeliest(margins: Double, scores: Double, codes: NDArray[np.intp], weights
         def loss(x: Double) -> tuple[float, Double]:
             both = np.zeros(2)
             both[free] = x
-            losses, slopes = _log_losses(both[0] * margins + both[1] * scores, codes)
+            losses, slopes = log_losses(every_class(both[0] * margins + both[1] * scores), codes)
             away = both.sum() - 1
             value = (weights * losses).sum() + 0.5 * (_PRIOR_ROWS * away**2 + _PRIOR_OF_KERNEL * both[1] ** 2)
-            slopes *= weights
+            slopes = weights * slopes[-len(scores) :]
             along = [(margins * slopes).sum(), (scores * slopes).sum() + _PRIOR_OF_KERNEL * both[1]]
             return float(value), (np.array(along) + _PRIOR_ROWS * away)[free]
 

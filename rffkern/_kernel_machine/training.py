@@ -14,7 +14,7 @@ from .._kernel_ridge.matrix import KernelMatrix, pack_rows
 from .._kernel_ridge.shares import LARGEST_INVERSE
 from .._kernel_ridge.systems import EVERYONE, RidgeSystems, Solutions, System
 from .._kernels.array_types import NDArray
-from .._kernels.sparse import SHAPES, UNITS
+from .._kernels.sparse import SHAPES
 from ..errors import InvalidInputError
 from ..kernel_expansion import KernelExpansion
 
@@ -35,6 +35,12 @@ class Machine(NamedTuple):
 
     lengthscales: Double  # (n_features,)
     reg_lambda: float
+
+    def units(self, scaling: Scaling) -> Scaling:
+        """The scaling of rows to the units of length scales."""
+        with np.errstate(over="ignore"):
+            inverse = np.minimum(scaling.inverse_scale / self.lengthscales, LARGEST_INVERSE)
+        return scaling._replace(inverse_scale=inverse)
 
     def parameters(self, unit: float) -> Double:
         """Lambda beside the weights as they were given, in which 1 has so many units, and the length scales."""
@@ -76,28 +82,17 @@ class _Learned(NamedTuple):
     solutions: Solutions  # of the last system the model's, and of the others those that leave out a fold each
     folds: Indices
 
-    def out_of_fold(self) -> Double:
-        """What is predicted of each row without it, (n_outputs, n_samples)."""
-        found = self.solutions.predictions[-1].copy()
-        for fold, predictions in enumerate(self.solutions.predictions[:-1]):
-            found[:, self.folds == fold] = predictions[:, self.folds == fold]
-        return found
 
-
-def _learned(model: Any, rows: Any, targets: Double, scaling: Scaling, machine: Machine, order: Indices,
+def _learned(model: Any, rows: Any, targets: Double, units: Scaling, reg_lambda: float, order: Indices,
              n_folds: int) -> _Learned:
     """Solve the systems of all rows and of all but each fold."""
-    with np.errstate(over="ignore"):
-        inverse = np.minimum(scaling.inverse_scale / machine.lengthscales, LARGEST_INVERSE)
-    packed = pack_rows(rows.X, scaling._replace(inverse_scale=UNITS[SHAPES[model.kernel]] * inverse), rows.weights,
-                       model.precision, model.n_threads)
+    packed = pack_rows(rows.X, units, model.kernel, rows.weights, model.precision, model.n_threads)
     folds = np.empty(len(order), dtype=np.intp)
     folds[order] = np.arange(len(order)) * n_folds // len(order)
-    matrix = KernelMatrix(packed, model.kernel, model.cache_size * _MEGABYTE, model.n_threads)
+    matrix = KernelMatrix(packed, model.cache_size * _MEGABYTE, model.n_threads)
     systems = RidgeSystems(matrix, folds, rows.weights.each, np.sort(order[: model.n_landmarks]), model.n_threads)
-    asked = [System(fold, machine.reg_lambda) for fold in range(n_folds if n_folds > 1 else 0)]
-    return _Learned(systems.solve([*asked, System(EVERYONE, machine.reg_lambda)], targets, model.tol, model.max_iter),
-                    folds)
+    asked = [System(fold, reg_lambda) for fold in range(n_folds if n_folds > 1 else 0)]
+    return _Learned(systems.solve([*asked, System(EVERYONE, reg_lambda)], targets, model.tol, model.max_iter), folds)
 
 
 def train(model: Any, training: Training, rng: "np.random.Generator") -> Fitted:
@@ -111,19 +106,19 @@ def train(model: Any, training: Training, rng: "np.random.Generator") -> Fitted:
     order = rng.permutation(rows.X.shape[0])
     is_class = training.classes is not None
     machine = _machine(model, rows, targets, scaling, order, is_class)
-    learned = _learned(model, rows, targets, scaling, machine, order, min(N_FOLDS, len(order)) if is_class else 1)
-    coefficients = learned.solutions.coefficients[-1]
+    units = machine.units(scaling)
+    solutions, folds = _learned(model, rows, targets, units, machine.reg_lambda, order,
+                                min(N_FOLDS, len(order)) if is_class else 1)
+    coefficients = solutions.coefficients[-1]
     factors, shifts = training.scale, training.center + training.scale * intercepts
     if is_class:
         row = min(max(rows.weights.unit, _LEAST_ROW), _LARGEST_ROW)
-        found = calibrated(learned.out_of_fold() + intercepts[:, None], rows.codes, row * rows.weights.each)
+        found = calibrated(solutions.out_of_fold(folds) + intercepts[:, None], rows.codes, row * rows.weights.each)
         factors, shifts = np.full(len(targets), found.slope), found.shifts + found.slope * intercepts
     used = np.flatnonzero(coefficients.any(axis=0))
-    with np.errstate(over="ignore"):
-        inverse = np.minimum(scaling.inverse_scale / machine.lengthscales, LARGEST_INVERSE)
-    expansion = KernelExpansion(take_rows(rows.X, used), (factors[:, None] * coefficients[:, used]).T, shifts, inverse,
-                                [float(SHAPES[model.kernel])])
+    expansion = KernelExpansion(take_rows(rows.X, used), (factors[:, None] * coefficients[:, used]).T, shifts,
+                                units.inverse_scale, [float(SHAPES[model.kernel])])
     return Fitted(training.names, training.classes, expansion, {
         "kernel_parameters_": machine.parameters(rows.weights.unit),
-        "n_iter_": learned.solutions.n_iter, "residual_": learned.solutions.residual,
+        "n_iter_": solutions.n_iter, "residual_": solutions.residual,
     }, column_map=training.column_map)

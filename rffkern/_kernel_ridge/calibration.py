@@ -22,6 +22,20 @@ class Calibration(NamedTuple):
     shifts: Double  # (n_outputs,)
 
 
+def every_class(scores: Double) -> Double:
+    """Scores of a softmax, (n_classes, n_samples): those given, or one and, before it, that of the other class, 0."""
+    return scores if len(scores) > 1 else np.concatenate([np.zeros_like(scores), scores])
+
+
+def log_losses(scores: Double, codes: Indices) -> tuple[Double, Double]:
+    """Losses (n_samples,) of a softmax, and their slopes along its scores, (n_classes, n_samples) as these."""
+    scores = scores - scores.max(axis=0)
+    is_own = np.arange(len(scores))[:, None] == codes
+    odds = np.exp(scores)
+    total = odds.sum(axis=0)
+    return np.log(total) - (scores * is_own).sum(axis=0), odds / total - is_own
+
+
 def calibrated(predictions: Double, codes: Indices, weights: Double) -> Calibration:
     """The slope and shifts of largest likelihood, with a prior (J. Platt, Probabilistic outputs for support vector
     machines, 1999), of one score for two classes or one for each of more.
@@ -33,19 +47,14 @@ def calibrated(predictions: Double, codes: Indices, weights: Double) -> Calibrat
     weights : array of shape (n_samples,)
     """
     n_outputs = len(predictions)
-    if n_outputs == 1:  # a softmax over 0 and the score
-        predictions = np.concatenate([np.zeros_like(predictions), predictions])
-    is_own = np.arange(len(predictions))[:, None] == codes
+    predictions = every_class(predictions)
 
     def loss(x: Double) -> tuple[float, Double]:
         shifts = np.zeros(len(predictions))
         shifts[-n_outputs:] = x[1:]
-        scores = x[0] * predictions + shifts[:, None]
-        scores -= scores.max(axis=0)
-        odds = np.exp(scores)
-        total = odds.sum(axis=0)
-        value = (weights * (np.log(total) - (scores * is_own).sum(axis=0))).sum()
-        slopes = weights * (odds / total - is_own)
+        losses, slopes = log_losses(x[0] * predictions + shifts[:, None], codes)
+        value = (weights * losses).sum()
+        slopes = weights * slopes
         away = x - start
         gradient = np.concatenate([[(slopes * predictions).sum()], slopes.sum(axis=1)[-n_outputs:]])
         return float(value + 0.5 * _PRIOR * (away**2).sum()), gradient + _PRIOR * away

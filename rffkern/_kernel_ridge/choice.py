@@ -15,7 +15,6 @@ from .._data.scaling import no_scaling
 from .._data.weights import RowWeights
 from .._estimator.monitor import Steps
 from .._kernels.array_types import NDArray
-from .._kernels.sparse import SHAPES, UNITS
 from .dense import NO_DECLINES, DenseKernels, DenseSystem, in_panels
 from .matrix import KernelMatrix, pack_rows
 from .systems import RidgeSystems, System
@@ -99,6 +98,11 @@ class ScaleSearch:
         self._folds = np.arange(n_rows) * min(N_FOLDS, n_rows) // n_rows
         self._n_left_out = 1 if n_rows > FEW_ROWS else max(1, min(N_FOLDS, n_rows) // n_outputs)
 
+    def on(self, rows: RowsOfChoice) -> "ScaleSearch":
+        """The same search on other rows."""
+        reg_lambda = None if self._lambdas is LAMBDAS else self._lambdas[0]
+        return ScaleSearch(rows, self._shape, reg_lambda, self._cache_bytes, self._steps)
+
     def at(self, lengths: Lengths) -> Choice:
         """The best lambda with some length scales."""
         return self._best(lengths, self._lambdas, _ITERATIONS)
@@ -111,9 +115,9 @@ class ScaleSearch:
 
     def _best(self, lengths: Lengths, lambdas: tuple[float, ...], max_iter: int) -> Choice:
         rows, n_rows = self._rows, len(self._rows.X)
-        units = no_scaling(rows.X.shape[1])._replace(inverse_scale=UNITS[SHAPES[self._shape]] * lengths.inverse)
-        packed = pack_rows(rows.X, units, RowWeights(n_rows), "single", rows.n_threads)
-        matrix = KernelMatrix(packed, self._shape, self._cache_bytes, rows.n_threads)
+        units = no_scaling(rows.X.shape[1])._replace(inverse_scale=lengths.inverse)
+        packed = pack_rows(rows.X, units, self._shape, RowWeights(n_rows), "single", rows.n_threads)
+        matrix = KernelMatrix(packed, self._cache_bytes, rows.n_threads)
         systems = RidgeSystems(matrix, self._folds, rows.weights, np.arange(min(n_rows, _LANDMARKS)), rows.n_threads)
         losses = np.zeros(len(lambdas))
         asked = [System(fold, reg_lambda) for fold in range(self._n_left_out) for reg_lambda in lambdas]
@@ -199,11 +203,7 @@ def choose(rows: RowsOfChoice, shape: str, lengths: Lengths | None, reg_lambda: 
             if not tried.loss < (1 - _LEAST_GAIN) * best.loss:
                 break
             best = tried
-    if len(rows.X) > FEW_ROWS:
-        search = ScaleSearch(rows.first(MORE_ROWS), shape, reg_lambda, cache_bytes, steps)
-        best = search.at(best.lengths)
-    best = best if lengths is not None else search.down(best, _SHORT_STEP)
-    return best if are_labels else search.with_small_lambdas(best)
+    return _settled(search, rows, best, lengths is None, are_labels)
 
 
 def choose_scale(rows: RowsOfChoice, shape: str, relevances: Double, cache_bytes: int, are_labels: bool) -> Choice:
@@ -212,8 +212,14 @@ def choose_scale(rows: RowsOfChoice, shape: str, relevances: Double, cache_bytes
     few = rows.first(FEW_ROWS)
     search = ScaleSearch(few, shape, None, cache_bytes, steps)
     best = search.down(search.at(Lengths(_normalised(relevances, few.X, few.weights), 1.0)), _LONG_STEP)
+    return _settled(search, rows, best, True, are_labels)
+
+
+def _settled(search: ScaleSearch, rows: RowsOfChoice, best: Choice, is_scale_free: bool, are_labels: bool) -> Choice:
+    """What a search on few rows has found, on more where there are more, by smaller steps and with smaller lambdas."""
     if len(rows.X) > FEW_ROWS:
-        search = ScaleSearch(rows.first(MORE_ROWS), shape, None, cache_bytes, steps)
+        search = search.on(rows.first(MORE_ROWS))
         best = search.at(best.lengths)
-    best = search.down(best, _SHORT_STEP)
+    if is_scale_free:
+        best = search.down(best, _SHORT_STEP)
     return best if are_labels else search.with_small_lambdas(best)

@@ -55,11 +55,16 @@ class DenseKernels:
         self._n_threads = check_n_threads(n_threads, len(centers) * rows.size)
 
     def fill(self, inverse_lengths: Double, shape: str, matrix: Real, declines: Real = NO_DECLINES) -> None:
-        """Fill a matrix (n_centers, n_samples) with kernels, and another with their declines, kernel / r."""
+        """Fill a matrix (n_centers, n_samples) with kernels, and another with their declines, kernel / r.
+
+        Both have the dtype of the kernels; `NO_DECLINES` for none.
+        """
         scale, dtype = UNITS[SHAPES[shape]] * inverse_lengths, self._tiles.dtype
         np.multiply(self._raw_tiles, scale[:, None], out=self._tiles, casting="same_kind")
-        sparse.kernel_matrix(self._tiles, (self._centers * scale).astype(dtype, copy=False), matrix,
-                             declines.astype(dtype, copy=False), SHAPES[shape], self._n_threads)
+        if declines is NO_DECLINES:
+            declines = np.empty((0, 0), dtype)
+        sparse.kernel_matrix(self._tiles, (self._centers * scale).astype(dtype, copy=False), matrix, declines,
+                             SHAPES[shape], self._n_threads)
 
 
 class DenseSystem:

@@ -11,7 +11,7 @@ from .._data.tiles import TILE, aligned, in_precision, pack
 from .._data.weights import RowWeights
 from .._kernels import solvers, sparse
 from .._kernels.array_types import NDArray
-from .._kernels.sparse import PRODUCT_MULTIPLE, SHAPES
+from .._kernels.sparse import PRODUCT_MULTIPLE, SHAPES, UNITS
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -25,15 +25,30 @@ _ROWS_AT_ONCE = 8 * TILE
 
 
 class PackedRows(NamedTuple):
-    """Rows as kernels read them: in tiles, and one by one as centers, padded with 0."""
+    """Rows as a kernel reads them: in its units, in tiles, and one by one as centers, padded with 0."""
 
     tiles: NDArray[Any]  # (n_tiles, n_features, 128)
     centers: NDArray[Any]  # (n_centers, n_features)
     n_samples: int
+    shape: int  # of the kernel, one of SHAPES
 
 
-def pack_rows(X: Any, scaling: Scaling, weights: RowWeights, precision: str, n_threads: int | None) -> PackedRows:
-    """Rows, an array or RowBlocks, in units of a kernel; in single precision where that is asked for and suffices."""
+def pack_rows(X: Any, scaling: Scaling, shape: str, weights: RowWeights, precision: str,
+              n_threads: int | None) -> PackedRows:
+    """Rows, an array or RowBlocks, for a kernel; in single precision where that is asked for and suffices.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features) or RowBlocks
+    scaling : Scaling
+        To the units of length scales.
+    shape : "gaussian" or "exponential"
+    weights : RowWeights
+        Rows of weight 0 are put at the center.
+    precision : "single" or "double"
+    n_threads : int or None
+    """
+    scaling = scaling._replace(inverse_scale=UNITS[SHAPES[shape]] * scaling.inverse_scale)
     n_samples, n_features = X.shape
     threads = check_n_threads(n_threads, n_samples * n_features)
 
@@ -51,7 +66,7 @@ def pack_rows(X: Any, scaling: Scaling, weights: RowWeights, precision: str, n_t
     for start in range(0, n_centers, _ROWS_AT_ONCE):
         rows = tiles[start // TILE : (start + _ROWS_AT_ONCE) // TILE].transpose(0, 2, 1).reshape(-1, n_features)
         centers[start : start + _ROWS_AT_ONCE] = rows[: n_centers - start]
-    return PackedRows(tiles, centers, n_samples)
+    return PackedRows(tiles, centers, n_samples, SHAPES[shape])
 
 
 class KernelMatrix:
@@ -60,15 +75,14 @@ class KernelMatrix:
     Parameters
     ----------
     rows : PackedRows
-    shape : "gaussian" or "exponential"
     cache_bytes : int
         Memory for kernels that are kept: those of the first tiles of rows.  All others are computed anew in every
         product.
     n_threads : int or None
     """
 
-    def __init__(self, rows: PackedRows, shape: str, cache_bytes: int, n_threads: int | None) -> None:
-        self._rows, self._shape, self._n_threads = rows, SHAPES[shape], n_threads
+    def __init__(self, rows: PackedRows, cache_bytes: int, n_threads: int | None) -> None:
+        self._rows, self._n_threads = rows, n_threads
         n_tiles, n_centers = len(rows.tiles), len(rows.centers)
         n_kept = min(n_tiles, cache_bytes // (TILE * n_centers * rows.tiles.itemsize))
         self._kept = aligned((n_kept, n_centers if n_kept else 0, TILE), rows.tiles.dtype)
@@ -82,22 +96,21 @@ class KernelMatrix:
 
     def multiply(self, vectors: Double) -> Double:
         """The matrix times vectors (n_vectors, n_padded); products of rows that pad tiles are arbitrary."""
-        tiles, centers, _ = self._rows
+        tiles, centers, _, shape = self._rows
         products = np.empty((len(vectors), len(tiles), TILE))
         weights = np.ascontiguousarray(vectors[:, : len(centers)])
         n_threads = check_n_threads(self._n_threads, len(centers) * (tiles.size + len(vectors)))
-        sparse.multiply_kernels(tiles, centers, weights, self._kept, self._is_filled, products, self._shape,
-                                         n_threads)
+        sparse.multiply_kernels(tiles, centers, weights, self._kept, self._is_filled, products, shape, n_threads)
         self._is_filled = True
         return products.reshape(len(vectors), -1)
 
     def columns(self, indices: Indices) -> NDArray[Any]:
         """The columns of some rows, shape (n_indices, n_tiles, 128)."""
-        tiles, rows, _ = self._rows
+        tiles, rows, _, shape = self._rows
         centers = rows[np.resize(indices, -(-len(indices) // PRODUCT_MULTIPLE) * PRODUCT_MULTIPLE)]
         columns = aligned((len(indices), len(tiles), TILE), tiles.dtype)
-        sparse.kernel_columns(tiles, centers, columns, self._shape,
-                                       check_n_threads(self._n_threads, centers.size * len(tiles) * TILE))
+        sparse.kernel_columns(tiles, centers, columns, shape,
+                              check_n_threads(self._n_threads, centers.size * len(tiles) * TILE))
         return columns
 
 
@@ -146,6 +159,6 @@ class Landmarks:
         """Z w of weights (n_vectors, n_landmarks), shape (n_vectors, n_padded)."""
         n_vectors, n_tiles = len(weights), self._columns.shape[1]
         found = np.zeros((n_vectors, n_tiles, TILE))
-        sparse.shift_vectors(self._columns, weights, self._ones, found,
-                                     np.empty((_n_strips(n_tiles), n_vectors)), np.empty(n_vectors), self._n_threads)
+        sparse.shift_vectors(self._columns, weights, self._ones, found, np.empty((_n_strips(n_tiles), n_vectors)),
+                             np.empty(n_vectors), self._n_threads)
         return found.reshape(n_vectors, -1)

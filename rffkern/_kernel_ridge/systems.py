@@ -35,6 +35,16 @@ class Solutions(NamedTuple):
     n_iter: int
     residual: float  # the largest |b - A x| / |b|
 
+    def out_of_fold(self, folds: Indices) -> Double:
+        """What is predicted of each row by the system that leaves its fold out, (n_outputs, n_samples).
+
+        The systems are those that leave out the folds 0, 1, ... and then that of all rows, which predicts the others.
+        """
+        found = self.predictions[-1].copy()
+        for fold, predictions in enumerate(self.predictions[:-1]):
+            found[:, folds == fold] = predictions[:, folds == fold]
+        return found
+
 
 class RidgeSystems:
     """Minimise sum over rows of w (y - f)^2 + lambda |f|^2 for some folds that are left out, lambdas and outputs.

@@ -19,7 +19,7 @@ RNG = np.random.default_rng(2)
 X = RNG.standard_normal((600, 4))
 SIGNAL = np.sin(2 * X[:, 0]) + 0.5 * X[:, 2]
 Y = SIGNAL + 0.1 * RNG.standard_normal(600)
-SHORT = {"n_estimators": 60, "n_members": 2, "random_state": 0}
+SHORT = {"n_estimators": 60, "n_members": 2, "random_state": 0, "kernel": False}
 
 
 def classifier(**params):

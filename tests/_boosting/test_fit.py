@@ -14,7 +14,7 @@ from rffkern._boosting.rules import rules
 RNG = np.random.default_rng(4)
 X = RNG.standard_normal((400, 5))
 Y = np.sin(2 * X[:, 1]) + 0.5 * (X[:, 3] > 0) + 0.1 * RNG.standard_normal(400)
-SHORT = {"n_estimators": 30, "n_members": 2, "random_state": 0}
+SHORT = {"n_estimators": 30, "n_members": 2, "random_state": 0, "kernel": False}
 
 
 def test_parameters_take_the_place_of_rules():
@@ -115,8 +115,8 @@ def test_watched_losses_are_those_of_the_rounds(kind, loss, of_rows):
     target = Y if loss == "squared" else np.round(3 * np.exp(Y))
     sets = {name: (each[0], target[k : k + len(each[0])], *each[2:])
             for (name, each), k in zip(SETS.items(), (0, 100), strict=True)}
-    model = FourierBoostingRegressor(25, n_members=1, kinds=(kind,), columns=None, loss=loss, random_state=0)
-    model.fit(X, target, eval_set=sets)
+    model = FourierBoostingRegressor(25, n_members=1, kinds=(kind,), columns=None, loss=loss, kernel=False,
+                                     random_state=0).fit(X, target, eval_set=sets)
     for name, (rows, y, *weight) in sets.items():
         predicted = np.stack(list(model.staged_predict(rows)))
         scores = predicted if loss == "squared" else np.log(predicted)

@@ -21,7 +21,7 @@ from rffkern import (
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((300, 4))
 Y = np.sin(2 * X[:, 0]) * X[:, 1] + 0.3 * RNG.standard_normal(300)
-SHORT = {"n_members": 2, "random_state": 1}
+SHORT = {"n_members": 2, "random_state": 1, "kernel": False}
 CURVES = ("train_loss_", "eval_loss_", "member_counts_", "term_rounds_", "feature_importances_")
 
 

@@ -5,7 +5,7 @@ import pytest
 import reference
 
 from rffkern._estimator.monitor import Steps
-from rffkern._kernel_ridge.calibration import calibrated
+from rffkern._kernel_ridge.calibration import calibrated, every_class, log_losses
 from rffkern._kernel_ridge.choice import (
     LAMBDAS,
     SMALL_LAMBDAS,
@@ -108,3 +108,11 @@ def test_calibration_of_several_classes_and_of_rows_that_are_all_right():
     assert len(found.shifts) == 3
     wrong = calibrated(-right, codes, np.ones(90))
     assert wrong.slope == 0
+
+
+def test_one_score_is_the_second_of_two_classes():
+    score = np.array([[-2.0, 0.5, 800.0]])
+    losses, slopes = log_losses(every_class(score), np.array([0, 1, 0]))
+    slope = [1 / (1 + np.exp(2)), -1 / (1 + np.exp(0.5)), 1]
+    np.testing.assert_allclose(losses, [np.log1p(np.exp(-2)), np.log1p(np.exp(-0.5)), 800])
+    np.testing.assert_allclose(slopes, [[-s for s in slope], slope])

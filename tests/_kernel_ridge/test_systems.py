@@ -8,7 +8,7 @@ from rffkern._data.scaling import no_scaling
 from rffkern._data.weights import RowWeights
 from rffkern._kernel_ridge.matrix import KernelMatrix, Landmarks, pack_rows
 from rffkern._kernel_ridge.systems import EVERYONE, RidgeSystems, System
-from rffkern._kernels.sparse import SHAPES, UNITS
+from rffkern._kernels.sparse import SHAPES
 
 N, FOLDS = 700, 3
 
@@ -24,10 +24,10 @@ class Problem:
         self.targets += 0.1 * rng.standard_normal(self.targets.shape)
         self.weights = rng.uniform(0, 2, n) * (rng.random(n) < 0.9)
         self.folds = rng.integers(0, FOLDS, n)
-        units = no_scaling(4)._replace(inverse_scale=np.full(4, 0.5 * UNITS[SHAPES[shape]]))
-        rows = pack_rows(self.X, units, RowWeights(n), precision, n_threads)
+        units = no_scaling(4)._replace(inverse_scale=np.full(4, 0.5))
+        rows = pack_rows(self.X, units, shape, RowWeights(n), precision, n_threads)
         self.K = reference.kernel_of_shape(self.X, self.X, 2.0, shape=shape)
-        self.matrix = KernelMatrix(rows, shape, cache_bytes, n_threads)
+        self.matrix = KernelMatrix(rows, cache_bytes, n_threads)
         self.landmarks = np.arange(n_landmarks) * 3 % n
         self.systems = RidgeSystems(self.matrix, self.folds, self.weights, self.landmarks, n_threads)
 
@@ -98,8 +98,8 @@ def test_targets_of_zeros_and_no_iterations():
 def test_rows_that_repeat_are_solved():
     """Kernels between equal landmarks have no inverse."""
     X = np.zeros((300, 2))
-    rows = pack_rows(X, no_scaling(2), RowWeights(300), "single", 1)
-    systems = RidgeSystems(KernelMatrix(rows, "gaussian", 0, 1), np.zeros(300, np.intp), np.ones(300), np.arange(50), 1)
+    rows = pack_rows(X, no_scaling(2), "gaussian", RowWeights(300), "single", 1)
+    systems = RidgeSystems(KernelMatrix(rows, 0, 1), np.zeros(300, np.intp), np.ones(300), np.arange(50), 1)
     found = systems.solve([System(EVERYONE, 0.5)], np.ones((1, 300)), 1e-8, 100)
     np.testing.assert_allclose(found.predictions, 300 / 300.5, atol=1e-6)
 
@@ -117,3 +117,12 @@ def test_landmarks():
     vectors[:, N:] = 0
     np.testing.assert_allclose(landmarks.correlate(vectors), vectors @ Z, atol=1e-9)
     np.testing.assert_allclose(landmarks.combine(weights)[:, :N], weights @ Z[:N].T, rtol=1e-12)
+
+
+def test_out_of_fold_predictions_are_those_of_the_systems_without_the_fold():
+    problem = Problem()
+    found = problem.systems.solve([*ASKED[1:2], System(1, 0.1), System(EVERYONE, 0.1)], problem.targets, 1e-10, 2000)
+    predicted = found.out_of_fold(problem.folds)
+    for fold in range(FOLDS):  # the last fold is left out by none
+        here, system = problem.folds == fold, System(fold if fold < 2 else EVERYONE, 0.1)
+        np.testing.assert_allclose(predicted[:, here], problem.dense(system)[:, here], atol=1e-6)

@@ -19,6 +19,7 @@ from rffkern._data.threads import check_n_threads
 N_CALLERS = 4
 
 KERNEL = {"kernel": {"lengthscales": 2.0}, "reg_lambda": 1e-3}
+TERMS = {"n_estimators": 3, "n_members": 3, "columns": None, "kernel": False}
 LENGTHS = {"lengthscales": 2.0, "reg_lambda": 0.1}
 
 # Rows to train on; arguments that keep a fit short and its kernels large; numbers that the largest of them reads.
@@ -31,8 +32,8 @@ FITS = {
     "PBRFFTransformer": (10_000, {"n_landmarks": 10}, 10_000 * 10 * 10 * 12),
     "RFFNetClassifier": (10_000, {"n_components": 200, "batch_size": 1024, "max_epochs": 1}, 1024 * 200 * 12),
     "RFFNetRegressor": (10_000, {"n_components": 200, "batch_size": 1024, "max_epochs": 1}, 1024 * 200 * 12),
-    "FourierBoostingClassifier": (70_000, {"n_estimators": 3, "n_members": 3, "columns": None}, 70_000 * 12),
-    "FourierBoostingRegressor": (70_000, {"n_estimators": 3, "n_members": 3, "columns": None}, 70_000 * 12),
+    "FourierBoostingClassifier": (70_000, {**TERMS}, 70_000 * 12),
+    "FourierBoostingRegressor": (70_000, {**TERMS}, 70_000 * 12),
     "KernelMachineClassifier": (2_000, {**LENGTHS}, 2_000 * 512),
     "KernelMachineRegressor": (2_000, {**LENGTHS}, 2_000 * 512),
     "SparseKernelClassifier": (50_000, {"n_estimators": 2, **KERNEL}, 50_000 * 12),

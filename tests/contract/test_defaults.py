@@ -27,7 +27,7 @@ KERNEL_MACHINE = SHARED | {
     "kernel": "exponential", "lengthscales": "auto", "reg_lambda": "auto", "n_landmarks": 512, "cache_size": 512,
     "tol": 1e-3, "max_iter": 500, "verbose": 0}
 BOOSTING = {
-    "kernel": False,
+    "kernel": "auto",
     "n_estimators": 3000, "n_members": None, "learning_rate": "auto", "reg_lambda": "auto",
     "kinds": ("waves", "tables"), "max_samples": 8192, "early_stopping_rounds": "auto",
     "validation_fraction": "auto", "warm_start": False, "columns": "auto", "random_state": None, "n_threads": None,

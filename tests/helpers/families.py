@@ -43,7 +43,7 @@ def quick(family):
     Columns are taken as they are, also by families whose default is another.
     """
     if family.__name__.startswith("FourierBoosting"):
-        return {"n_estimators": 20, "n_members": 2, "columns": None}
+        return {"n_estimators": 20, "n_members": 2, "columns": None, "kernel": False}
     if family.__name__.startswith("KernelMachine"):
         return {"lengthscales": 3.0, "reg_lambda": 0.1}
     return {"kernel": {"lengthscales": 3.0}} if family.__name__.startswith("SparseKernel") else {}

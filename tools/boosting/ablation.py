@@ -1,4 +1,4 @@
-"""Fourier boosting without one of its parts at a time, over data sets of a folder and seeds.
+"""Fourier boosting without one of its parts at a time, over data sets of a folder and seeds; no kernel machine.
 
     python tools/boosting/ablation.py --data DIR --log FILE --sets large --seeds 1-5
     python tools/boosting/ablation.py --log FILE --table          the table of a log alone
@@ -62,7 +62,7 @@ def measure(options, name, data_set, seed):
         for constant, value in constants.items():
             stack.enter_context(mock.patch(f"rffkern._boosting.{constant}", value))
         started = time.process_time()
-        model = make(random_state=seed, n_threads=1, **parameters).fit(X, y)
+        model = make(kernel=False, random_state=seed, n_threads=1, **parameters).fit(X, y)
         seconds = time.process_time() - started
     record = {"model": name, "set": data_set, "seed": seed, "rows": len(y), "fit": round(seconds, 3),
               "terms": model.expansion_.n_terms}

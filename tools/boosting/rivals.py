@@ -5,6 +5,7 @@ model has no probabilities, or values.  Libraries are imported where they are ne
 """
 
 import copy
+import functools
 import itertools
 import time
 import warnings
@@ -270,7 +271,8 @@ def xrfm(X, y, X_test, is_class, seed):
     return _recursive(X, y, X_test, is_class, seed, N_FOLDS, **best)
 
 
-RIVALS = {"fourier": fourier, "gbrff2": gbrff2, "gbrff2-tuned": gbrff2_tuned,
+RIVALS = {"fourier": fourier, "fourier-terms": functools.partial(fourier, kernel=False),  # no kernel machine
+          "gbrff2": gbrff2, "gbrff2-tuned": gbrff2_tuned,
           "gbrff": family("GBRFFClassifier", "GBRFFRegressor"), "rffnet": family("RFFNetClassifier", "RFFNetRegressor"),
           "sparse": family("SparseKernelClassifier", "SparseKernelRegressor"),
           "kernel-machine": family("KernelMachineClassifier", "KernelMachineRegressor"), "lightgbm": lightgbm,

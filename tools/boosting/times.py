@@ -53,8 +53,9 @@ def many_rounds(X, y, X_test, is_class, seed):
     return lightgbm(X, y, X_test, is_class, seed, num_leaves=MANY_LEAVES, n_estimators=1000)
 
 
-MODELS = {"fourier": RIVALS["fourier"], "lightgbm": lightgbm, "lightgbm-1000": many_rounds,
-          "lightgbm-tuned": RIVALS["lightgbm-tuned"], "xgboost": RIVALS["xgboost"], "svc": support_vectors}
+MODELS = {"fourier": RIVALS["fourier"], "fourier-terms": RIVALS["fourier-terms"], "lightgbm": lightgbm,
+          "lightgbm-1000": many_rounds, "lightgbm-tuned": RIVALS["lightgbm-tuned"], "xgboost": RIVALS["xgboost"],
+          "svc": support_vectors}
 
 
 def tables(options):

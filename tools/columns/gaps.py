@@ -58,7 +58,9 @@ def model_of(name: str, classes: bool) -> Any:
     """An estimator of this package with a map; None where the family has no such task."""
     form, _, variant = name.partition("-")
     columns = ColumnMap(("standard", "rank") if variant == "rank" else ("standard",))
-    settings = {"learning_rate": 0.1} if variant == "slow" else {}  # a fifth of the default
+    settings: dict[str, Any] = {"learning_rate": 0.1} if variant == "slow" else {}  # a fifth of the default
+    if form == "fourier":
+        settings["kernel"] = False  # terms alone
     makers: dict[tuple[str, bool], Callable[..., Any]] = {
         ("fourier", True): FourierBoostingClassifier, ("fourier", False): FourierBoostingRegressor,
         ("gbrff2", True): GBRFF2Classifier, ("gbrff", False): GBRFFRegressor,

@@ -16,8 +16,8 @@ from soaking.children import in_child
 
 GIVEN = {"kernel": {"lengthscales": 1.0}, "reg_lambda": 0.1}
 SMALL = {  # parameters of short fits
-    "FourierBoostingClassifier": {"n_estimators": 4, "n_members": 2, "columns": None},
-    "FourierBoostingRegressor": {"n_estimators": 4, "n_members": 2, "columns": None},
+    "FourierBoostingClassifier": {"n_estimators": 4, "n_members": 2, "columns": None, "kernel": False},
+    "FourierBoostingRegressor": {"n_estimators": 4, "n_members": 2, "columns": None, "kernel": False},
     "GBRFF2Classifier": {"n_estimators": 2}, "GBRFF1Classifier": {"n_estimators": 2, "n_components": 6},
     "GBRFFClassifier": {"n_estimators": 2, "n_components": 6},
     "GBRFFRegressor": {"n_estimators": 2, "n_components": 6},

@@ -47,7 +47,8 @@ def random_params(name, rng):
                    "n_estimators": int(rng.integers(1, 60))}
         params |= {"class_weight": "balanced"} if name.endswith("Classifier") and rng.random() < 0.3 else {}
         params |= {"loss": str(rng.choice(["squared", "huber", "quantile"]))} if name.endswith("Regressor") else {}
-        params |= {"kernel": True} if params.get("loss", "squared") == "squared" and rng.random() < 0.3 else {}
+        has_kernel = params.get("loss", "squared") == "squared" and rng.random() < 0.3
+        params |= {"kernel": True if has_kernel else [False, "auto"][rng.integers(2)]}
         return params | {"random_state": int(rng.integers(1 << 30))}
     if rng.random() < 0.3:
         params["standardize"] = False
