@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._data.protocol import not_fitted
-from ._data.training_rows import named_sets
+from ._data.training_rows import named_sets, parts_of_set
 from ._estimator.base import Model
 from ._estimator.monitor import RoundInfo
 from ._gbrff.gbrff1 import GBRFF1Classifier
@@ -171,19 +171,15 @@ class _DaskModel:
         model = copy.copy(self._model)
         with _client_of(self.client) as client, ExitStack() as stack:
 
-            def place(piece: tuple[Any, ...], what: str) -> Workers:
-                pieces = _pieces(piece[0], piece[1], (*piece, None)[2], what)
+            def place(rows: tuple[Any, Any, Any], what: str) -> Workers:
+                pieces = _pieces(*rows, what)
                 workers = Workers(client, pieces, what, model._has_labels, model.n_threads)
                 stack.callback(workers.close)
                 return workers
 
-            sets = [] if eval_set is None else named_sets(eval_set)
-            for _, each in sets:
-                if not isinstance(each, (tuple, list)) or len(each) not in (2, 3):
-                    raise InvalidInputError("eval_set must be a tuple (X, y) or (X, y, sample_weight), or a list or "
-                                            f"dict of some, got {type(each).__name__}")
+            sets = [] if eval_set is None else [(name, parts_of_set(each)) for name, each in named_sets(eval_set)]
             training = place((X, y, sample_weight), "")
-            fit_partitions(model, training, {name: place(tuple(each), "eval_set ") for name, each in sets}, callback)
+            fit_partitions(model, training, {name: place(rows, "eval_set ") for name, rows in sets}, callback)
         self._model = model
         return self
 
