@@ -26,7 +26,7 @@ try:
     import distributed
     from dask.base import is_dask_collection
 
-    from ._gbrff.cluster import Workers
+    from ._partitions.cluster import Workers
 except ImportError as error:
     raise ImportError("rffkern.dask needs dask and distributed: pip install 'rffkern[dask]'") from error
 
