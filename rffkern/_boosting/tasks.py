@@ -7,8 +7,9 @@ from .._estimator.warm_start import state_to_continue
 from .._kernels import boosting
 from ..errors import InvalidInputError
 from .counts import as_counts
-from .fit import Callback, Pace, train
+from .fit import train
 from .losses import ClassLoss, CountLoss, ValueLoss
+from .members import Callback, Pace
 
 if TYPE_CHECKING:
     from .estimators import FourierBoostingClassifier, FourierBoostingRegressor
