@@ -12,6 +12,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ._boosting.estimators import FourierBoostingClassifier, FourierBoostingRegressor
+from ._boosting.partitioned_fit import fit_partitions as fit_boosting
 from ._data.protocol import not_fitted
 from ._data.training_rows import named_sets, parts_of_set
 from ._estimator.base import Model
@@ -19,7 +21,7 @@ from ._estimator.monitor import RoundInfo
 from ._gbrff.gbrff1 import GBRFF1Classifier
 from ._gbrff.gbrff2 import GBRFF2Classifier
 from ._gbrff.least_squares import GBRFFClassifier, GBRFFRegressor
-from ._gbrff.partitioned_fit import fit_partitions
+from ._gbrff.partitioned_fit import fit_partitions as fit_gbrff
 from .errors import InvalidInputError, InvalidTypeError
 
 try:
@@ -31,6 +33,8 @@ except ImportError as error:
     raise ImportError("rffkern.dask needs dask and distributed: pip install 'rffkern[dask]'") from error
 
 __all__ = [
+    "DaskFourierBoostingClassifier",
+    "DaskFourierBoostingRegressor",
     "DaskGBRFF1Classifier",
     "DaskGBRFF2Classifier",
     "DaskGBRFFClassifier",
@@ -47,10 +51,19 @@ _MORE_HELP = """
     `columns`, `validation_fraction` and `warm_start` are refused.  `to_local()` gives the ordinary model.
     """
 
+_HELP_OF_BOOSTING = """
+
+    Parameters are those of `{}`, and `client`, a `dask.distributed.Client`, by default the current one.
+    `max_samples`, the rows that terms are fitted to in a round, is 16,384 by default; the values of tables, linear
+    functions and losses follow from all rows.  There is no kernel machine, columns are numbers as they are, and
+    `warm_start` is refused: `kernel` is False and `columns` None by default.  `to_local()` gives the ordinary model.
+    """
+
+_BOOSTING = FourierBoostingClassifier, FourierBoostingRegressor
+_DEFAULTS = {"max_samples": 1 << 14, "kernel": False, "columns": None}
+
 # Why families have no class here.
 _ABSENT = {
-    **dict.fromkeys(("DaskFourierBoostingClassifier", "DaskFourierBoostingRegressor"),
-                    "the tables and linear functions of Fourier boosting, and its folds, need all rows in one process"),
     **dict.fromkeys(("DaskRFFNetClassifier", "DaskRFFNetRegressor"),
                     "RFFNet takes hundreds of steps a second, each with another batch of rows and new coefficients, "
                     "and would wait for the network in each"),
@@ -104,14 +117,20 @@ class _DaskModel:
     """A model that is trained on a cluster and is then an ordinary one."""
 
     _family: ClassVar[Any]
+    _defaults: ClassVar[dict[str, Any]]  # of parameters that have others than the ordinary model
+    _fit: ClassVar[Callable[..., None]]
 
     def __init_subclass__(cls, family: Any = None) -> None:
         if family is not None:
-            cls._family, cls.__doc__ = family, (cls.__doc__ or "") + _MORE_HELP.format(family.__name__)
+            of_boosting = family in _BOOSTING
+            cls._family, cls._defaults = family, _DEFAULTS if of_boosting else {}
+            cls._fit = staticmethod(fit_boosting if of_boosting else fit_gbrff)
+            help_of = _HELP_OF_BOOSTING if of_boosting else _MORE_HELP
+            cls.__doc__ = (cls.__doc__ or "") + help_of.format(family.__name__)
 
     def __init__(self, *args: Any, client: Any = None, **params: Any) -> None:
         self.client = client
-        self._model = self._family(*args, **params)
+        self._model = self._family(*args, **self._defaults | params)
 
     def __getattr__(self, name: str) -> Any:
         """Parameters and fitted attributes of the ordinary model."""
@@ -179,7 +198,7 @@ class _DaskModel:
 
             sets = [] if eval_set is None else [(name, parts_of_set(each)) for name, each in named_sets(eval_set)]
             training = place((X, y, sample_weight), "")
-            fit_partitions(model, training, {name: place(rows, "eval_set ") for name, rows in sets}, callback)
+            self._fit(model, training, {name: place(rows, "eval_set ") for name, rows in sets}, callback)
         self._model = model
         return self
 
@@ -202,6 +221,14 @@ class _DaskClassifier(_DaskModel):
     def decision_function(self, X: Any) -> Any:
         """Return scores of the rows of a Dask collection, not computed."""
         return decision_function(self._model, X)
+
+
+class DaskFourierBoostingClassifier(_DaskClassifier, family=FourierBoostingClassifier):
+    """`FourierBoostingClassifier`, trained on Dask collections."""
+
+
+class DaskFourierBoostingRegressor(_DaskModel, family=FourierBoostingRegressor):
+    """`FourierBoostingRegressor`, trained on Dask collections."""
 
 
 class DaskGBRFF1Classifier(_DaskClassifier, family=GBRFF1Classifier):

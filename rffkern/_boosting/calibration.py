@@ -1,7 +1,7 @@
 """What scores are multiplied by, or moved by, to fit the rows that members have held out."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ _PRIOR_ROWS = 50.0
 class HeldOut(NamedTuple):
     """Rows that some member has held out."""
 
-    scores: NDArray[np.float32]  # (n_outputs, n_rows padded to whole tiles) means of those that have
+    scores: NDArray[Any]  # (n_outputs, n_rows padded to whole tiles) means of those that have
     targets: NDArray[np.float32]  # (n_rows,) as the kernels take them
     weights: NDArray[np.float64]  # (n_rows,)
 

@@ -105,7 +105,7 @@ class ValueLoss(NamedTuple):
         """The mean for squares; quantiles are those of the chosen rows."""
         if self.kernel == boosting.SQUARED:
             return _mean_row(targets, weights)
-        return targets[:, chosen], weights[chosen] * (len(weights) / len(chosen))
+        return targets[:, chosen], weights[chosen] * (len(weights) / max(1, len(chosen)))
 
     def problem(self, targets: Double, weights: Double, start: Start | None = None) -> Problem:
         """What the rows hold: values (n_outputs, n_rows)."""

@@ -184,6 +184,11 @@ class State:
         found: Single = self.hessian[0] if len(self.hessian) == 1 else self.hessian.mean(axis=0)
         return found
 
+    def block(self, rows: slice) -> MemberRows:
+        """A copy of some of the rows, all to learn from, with their scores."""
+        return MemberRows(self.columns[:, rows].copy(), self.codes[:, rows].copy(), self.weight[rows].copy(),
+                          self.scores[:, rows].copy(), self._targets[rows].copy(), rows.stop - rows.start)
+
     def best_step(self) -> float:
         """The multiple of the directions of lowest loss on the rows learned from, by Newton's method from 1."""
         step: float = boosting.best_step(

@@ -93,3 +93,16 @@ class Table(NamedTuple):
     def n_rows(self) -> list[int]:
         """Rows of each partition."""
         return [summary.n_rows for summary in self.summaries]
+
+    def shares(self, n_most: int | None) -> dict[int, int]:
+        """Numbers of rows, in proportion to those of each partition by its number, of at most so many in all."""
+        return shares_of(self.summaries, self.n_rows, n_most)
+
+
+def shares_of(summaries: Sequence[Summary], n_rows: Sequence[int], n_most: int | None) -> dict[int, int]:
+    """Numbers of rows, in proportion to n_rows by the number of the partition, of at most so many in all."""
+    ends = np.cumsum([0, *n_rows]).tolist()
+    n_all = ends[-1]
+    n_most = n_all if n_most is None else min(n_most, n_all)
+    cuts = [n_most * end // n_all for end in ends]
+    return {summary.number: stop - start for summary, start, stop in zip(summaries, cuts, cuts[1:], strict=False)}
