@@ -213,8 +213,8 @@ def test_what_is_not_of_dask_is_refused(client, table):
         model.predict(dX)
 
 
-@pytest.mark.parametrize("name", ["RFFNetClassifier", "RFFNetRegressor", "SparseKernelClassifier", "SparseKernelRegressor",
-                                  "PBRFFClassifier"])
+@pytest.mark.parametrize("name", ["RFFNetClassifier", "RFFNetRegressor", "SparseKernelClassifier",
+                                  "SparseKernelRegressor", "PBRFFClassifier"])
 def test_a_family_that_is_not_there_says_what_to_do(name):
     with pytest.raises(ImportError, match=f"no Dask{name}: .* Train {name} on a sample of the rows"):
         getattr(on_dask, f"Dask{name}")
