@@ -188,22 +188,23 @@ class Tables(_DrawsColumns):
         self._gains, self._store = np.zeros(rules.depth), np.empty(0)
 
     def fit(self, stand: Stand, rng: "np.random.Generator") -> Table | None:
-        state = stand.here
         candidates = np.flatnonzero(self._chances.draw(rng, 1)[0, self._sources])
         columns, cuts = np.zeros((2, self._depth), dtype=np.intp)
-        values = np.zeros((1 << self._depth, len(state.scores)))
         if not len(candidates):
             return None
-        sizes = [boosting.store_size(state.n_train, len(state.scores), n, self._depth)
+        coded, codes, gradient, hessian, n_train = stand.slopes(candidates)
+        n_outputs = len(gradient)
+        values = np.zeros((1 << self._depth, n_outputs))
+        sizes = [boosting.store_size(n_train, n_outputs, n, self._depth)
                  for n in (len(candidates), len(self._sources))]
         if self._store.size < sizes[0]:  # at once for all columns: memory is taken when it is used
             self._store = np.empty(0)  # before its successor takes memory
             self._store = np.empty(max(sizes))
         if not boosting.grow_table(
-                state.codes, self._counts, state.gradient, state.hessian, candidates, self._depth, _RIDGE_OF_CELLS,
-                state.n_train, columns, cuts, self._gains, values, self._store):
+                codes, self._counts[coded], gradient, hessian, np.searchsorted(coded, candidates), self._depth,
+                _RIDGE_OF_CELLS, n_train, columns, cuts, self._gains, values, self._store):
             return None
-        table = stand.with_values(Table(columns, cuts, values), _RIDGE_OF_CELLS)
+        table = stand.with_values(Table(coded[columns], cuts, values), _RIDGE_OF_CELLS)
         stand.point(table)
         return table
 

@@ -15,7 +15,7 @@ from .calibration import HeldOut
 from .counts import counts_of
 from .losses import Loss, Start
 from .rows import Columns, Layout, partition, standardise
-from .state import MemberRows, State
+from .state import MemberRows, Slopes, State
 from .terms import Line, Table, Term
 
 Single = NDArray[np.float32]
@@ -129,7 +129,7 @@ class BoostedPartition:
         self._problem = settings.targets.loss.problem(targets, self._weights, settings.start)
         self._begun: tuple[Part, Layout, State] | None = None
         self._held: dict[int, tuple[Indices, Single]] = {}  # rows and scores of members
-        self._share = 0
+        self._share = self._table_share = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels.  The scores are made anew from the commands."""
@@ -159,9 +159,9 @@ class BoostedPartition:
         rows = MemberRows.of(self._columns, self._problem, self._weights, layout)
         self._begun = part, layout, State(rows, self._problem)
 
-    def sample_from(self, shares: Mapping[int, int]) -> None:
-        """Take so many rows of each partition for the sample of a round."""
-        self._share = shares[self._number]
+    def sample_from(self, shares: Mapping[int, int], table_shares: Mapping[int, int]) -> None:
+        """Take so many rows of each partition for the sample of a round, and so many to grow a table on."""
+        self._share, self._table_share = shares[self._number], table_shares[self._number]
 
     def advance(self, term: Term, step: float) -> None:
         """Add step times a term to the scores."""
@@ -185,14 +185,24 @@ class BoostedPartition:
 
     def look(self, n_rounds: int | None) -> Looked:
         """Sums of losses, and a block of the shuffled rows learned from, another after each number of rounds."""
+        state = self._state
+        return Looked(state.sums, None if n_rounds is None else state.block(self._drawn(self._share, 0, n_rounds)))
+
+    def slopes(self, candidates: Indices, n_rounds: int) -> Slopes:
+        """Codes and slopes of a block of the shuffled rows learned from."""
+        state, rows = self._state, self._drawn(self._table_share, 1, n_rounds)
+        codes = np.stack([state.codes[j, rows] for j in candidates])
+        return Slopes(candidates, codes, state.gradient[:, rows].copy(), state.hessian[:, rows].copy(),
+                      rows.stop - rows.start)
+
+    def _drawn(self, n_rows: int, purpose: int, n_rounds: int) -> slice:
+        """A block of the rows learned from, another for each purpose after each number of rounds."""
         assert self._begun is not None
-        part, layout, state = self._begun
-        if n_rounds is None:
-            return Looked(state.sums, None)
+        part, layout, _ = self._begun
         n_learned = int(layout.used[: layout.n_train].sum())
-        rng = np.random.default_rng([part.seed, self._number, n_rounds])
-        first = int(rng.integers(n_learned - self._share + 1))
-        return Looked(state.sums, state.block(slice(first, first + self._share)))
+        rng = np.random.default_rng([part.seed, self._number, n_rounds, purpose])
+        first = int(rng.integers(n_learned - n_rows + 1))
+        return slice(first, first + n_rows)
 
     def trial(self, term: Term) -> tuple[float, float]:
         """Sums of losses after a step of 1 along a term, which is taken back."""

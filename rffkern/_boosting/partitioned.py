@@ -12,8 +12,11 @@ from .._partitions.partitions import Table as Rows
 from .._partitions.partitions import shares_of
 from .losses import Problem
 from .partition_rows import Looked, Part, Size, settled_values
-from .state import Losses, MemberRows, State, mean_losses, picked
+from .state import Losses, MemberRows, Slopes, State, mean_losses, picked
 from .terms import Table, Term
+
+# A table is grown on so many times the rows of a sample: its cells are thousands, and a row takes a few bytes.
+_TABLE_FACTOR = 8
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -84,8 +87,10 @@ class PartitionedMember:
         if held_out is not None:
             self._sides.append(_Side(held_out, part._replace(is_held_out=True)))
         self._problem, self.searches_steps = sampling.problem, sampling.problem.searches_steps
-        shares = shares_of(rows.summaries, [size.n_learned for size in self._learned.sizes], sampling.max_samples)
-        self._learned.tell("sample_from", shares)
+        n_learned, n_most = [size.n_learned for size in self._learned.sizes], sampling.max_samples
+        shares = shares_of(rows.summaries, n_learned, n_most)
+        self._learned.tell("sample_from", shares, shares_of(
+            rows.summaries, n_learned, None if n_most is None else _TABLE_FACTOR * n_most))
         order = np.random.default_rng(sampling.seed).permutation(sum(shares.values()))
         self._order = np.concatenate([order, np.zeros(-len(order) % TILE, dtype=np.intp)])
         self._n_sampled = len(order)
@@ -101,7 +106,8 @@ class PartitionedMember:
     def point(self, term: Term) -> None:
         """Let the next move go along a term."""
         self._term = term
-        self._here.point(term)
+        if not isinstance(term, Table):  # whose step is not searched
+            self._here.point(term)
 
     def best_step(self) -> float:
         """The multiple of lowest loss on the sample."""
@@ -119,6 +125,15 @@ class PartitionedMember:
     def trial(self) -> Losses:
         """The losses after a move by 1, which is taken back."""
         return self._mean([_summed(side.ask("trial", self._term)) for side in self._sides])
+
+    def slopes(self, candidates: Indices) -> Slopes:
+        """Rows to grow a table on: more than the sample has, for one of many cells."""
+        found: list[Slopes] = self._learned.ask("slopes", candidates, self._n_moves)
+        n_rows = sum(each.n_train for each in found)
+        padding = ((0, 0), (0, -n_rows % TILE))
+        codes, gradient, hessian = (np.pad(np.concatenate(each, axis=1), padding) for each in zip(
+            *((each.codes, each.gradient, each.hessian) for each in found), strict=True))
+        return Slopes(candidates, codes, gradient, hessian, codes.shape[1])
 
     def with_values(self, table: Table, ridge: float) -> Table:
         """A table with the values of its cells that all rows learned from say."""

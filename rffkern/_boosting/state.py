@@ -63,6 +63,16 @@ def picked(columns: NDArray[Any], rows: Indices) -> NDArray[Any]:
     return out
 
 
+class Slopes(NamedTuple):
+    """Slopes of the loss at rows that a table is grown on."""
+
+    coded: Indices  # (n_coded,) which of the columns with codes these are
+    codes: NDArray[np.uint8]  # (n_coded, n_rows)
+    gradient: Single  # (n_outputs, n_rows)
+    hessian: Single
+    n_train: int  # the first rows
+
+
 class Stand(Protocol):
     """Where the boosting of a member stands, wherever its rows are."""
 
@@ -88,6 +98,9 @@ class Stand(Protocol):
 
     def best_step(self) -> float:
         """The multiple of lowest loss on the rows learned from."""
+
+    def slopes(self, candidates: Indices) -> Slopes:
+        """Rows to grow a table on, with the codes of these columns at least."""
 
     def with_values(self, table: Table, ridge: float) -> Table:
         """A table with the values of its cells that all rows learned from say: G / (H + ridge)."""
@@ -150,6 +163,10 @@ class State:
         self.move(-1.0)
         return found
 
+    def slopes(self, candidates: Indices) -> Slopes:
+        """All rows."""
+        return Slopes(np.arange(len(self.codes)), self.codes, self.gradient, self.hessian, self.n_train)
+
     def with_values(self, table: Table, ridge: float) -> Table:
         """A table that was grown on all rows, as it is."""
         return table
@@ -185,8 +202,8 @@ class State:
         return found
 
     def block(self, rows: slice) -> MemberRows:
-        """A copy of some of the rows, all to learn from, with their scores."""
-        return MemberRows(self.columns[:, rows].copy(), self.codes[:, rows].copy(), self.weight[rows].copy(),
+        """A copy of some of the rows, all to learn from, with their scores and without codes."""
+        return MemberRows(self.columns[:, rows].copy(), self.codes[:0, rows].copy(), self.weight[rows].copy(),
                           self.scores[:, rows].copy(), self._targets[rows].copy(), rows.stop - rows.start)
 
     def best_step(self) -> float:

@@ -149,17 +149,17 @@ def test_a_callback_ends_the_fit(table):
 
 
 def test_what_a_round_sends(table):
-    """A sample with codes and scores, a term, and sums; a table asks for those of its cells first."""
+    """A sample with its scores, a term, and sums; a table asks first for rows to grow on, then for sums of cells."""
     X, n_parts, max_samples = table["X"], 3, 256
     engine = LocalPartitions(cut(np.linspace(0, N_ROWS, n_parts + 1).astype(int), X, table["two"]))
     model, marks = made(FourierBoostingClassifier, 12, {"max_samples": max_samples, "n_members": 1}), []
     fit_partitions(model, engine, {}, lambda info: marks.append(len(engine.n_bytes)))
-    sample = max_samples * (5 * X.shape[1] + 12)
-    tables = n_parts * 3 * 16 * 2**5  # sums of cells, and values
+    sample = max_samples * (4 * X.shape[1] + 12)
+    tables = (N_ROWS - N_ROWS // 5) * (X.shape[1] + 8) + n_parts * 2 * 16 * 2**5  # slopes, sums of cells, and values
     sent = [sum(engine.n_bytes[start:stop]) for start, stop in itertools.pairwise(marks)]
     assert sample < min(sent)
     assert max(sent) < sample + tables + 4000 * n_parts
-    assert set(np.diff(marks).tolist()) == {1, 2}
+    assert set(np.diff(marks).tolist()) == {1, 3}
 
 
 def partition_of(rng, n_rows=5000, n_columns=4, n_outputs=2):
@@ -213,7 +213,7 @@ def test_a_trial_changes_nothing(rng):
 
 def test_a_sample_is_a_block_of_the_rows_learned_from(rng):
     partition, state = partition_of(rng)
-    partition.sample_from({0: 300})
+    partition.sample_from({0: 300}, {0: 700})
     one, other, again = (partition.look(k).sample for k in (1, 2, 1))
     assert one.columns.shape == (4, 300)
     np.testing.assert_array_equal(one.columns, again.columns)
@@ -222,6 +222,10 @@ def test_a_sample_is_a_block_of_the_rows_learned_from(rng):
     known = {tuple(row) for row in state.columns[:, : partition.size().n_learned].T}
     assert {tuple(row) for row in one.columns.T} <= known
     assert partition.look(None).sample is None
+    slopes = partition.slopes(np.array([1, 3]), 1)
+    assert slopes.codes.shape == (2, 700)
+    known = {(*codes, *each) for codes, each in zip(state.codes[[1, 3]].T, state.gradient.T, strict=True)}
+    assert {(*codes, *each) for codes, each in zip(slopes.codes.T, slopes.gradient.T, strict=True)} <= known
 
 
 def test_bad_partitions_are_named(table):
