@@ -12,25 +12,29 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ._boosting.estimators import FourierBoostingClassifier, FourierBoostingRegressor
+from ._boosting.partitioned_fit import fit_partitions as fit_boosting
 from ._data.protocol import not_fitted
-from ._data.training_rows import named_sets
+from ._data.training_rows import named_sets, parts_of_set
 from ._estimator.base import Model
 from ._estimator.monitor import RoundInfo
 from ._gbrff.gbrff1 import GBRFF1Classifier
 from ._gbrff.gbrff2 import GBRFF2Classifier
 from ._gbrff.least_squares import GBRFFClassifier, GBRFFRegressor
-from ._gbrff.partitioned_fit import fit_partitions
+from ._gbrff.partitioned_fit import fit_partitions as fit_gbrff
 from .errors import InvalidInputError, InvalidTypeError
 
 try:
     import distributed
     from dask.base import is_dask_collection
 
-    from ._gbrff.cluster import Workers
+    from ._partitions.cluster import Workers
 except ImportError as error:
     raise ImportError("rffkern.dask needs dask and distributed: pip install 'rffkern[dask]'") from error
 
 __all__ = [
+    "DaskFourierBoostingClassifier",
+    "DaskFourierBoostingRegressor",
     "DaskGBRFF1Classifier",
     "DaskGBRFF2Classifier",
     "DaskGBRFFClassifier",
@@ -47,10 +51,19 @@ _MORE_HELP = """
     `columns`, `validation_fraction` and `warm_start` are refused.  `to_local()` gives the ordinary model.
     """
 
+_HELP_OF_BOOSTING = """
+
+    Parameters are those of `{}`, and `client`, a `dask.distributed.Client`, by default the current one.
+    `max_samples`, the rows that terms are fitted to in a round, is 16,384 by default; the values of tables, linear
+    functions and losses follow from all rows.  There is no kernel machine, columns are numbers as they are, and
+    `warm_start` is refused: `kernel` is False and `columns` None by default.  `to_local()` gives the ordinary model.
+    """
+
+_BOOSTING = FourierBoostingClassifier, FourierBoostingRegressor
+_DEFAULTS = {"max_samples": 1 << 14, "kernel": False, "columns": None}
+
 # Why families have no class here.
 _ABSENT = {
-    **dict.fromkeys(("DaskFourierBoostingClassifier", "DaskFourierBoostingRegressor"),
-                    "the tables and linear functions of Fourier boosting, and its folds, need all rows in one process"),
     **dict.fromkeys(("DaskRFFNetClassifier", "DaskRFFNetRegressor"),
                     "RFFNet takes hundreds of steps a second, each with another batch of rows and new coefficients, "
                     "and would wait for the network in each"),
@@ -104,14 +117,20 @@ class _DaskModel:
     """A model that is trained on a cluster and is then an ordinary one."""
 
     _family: ClassVar[Any]
+    _defaults: ClassVar[dict[str, Any]]  # of parameters that have others than the ordinary model
+    _fit: ClassVar[Callable[..., None]]
 
     def __init_subclass__(cls, family: Any = None) -> None:
         if family is not None:
-            cls._family, cls.__doc__ = family, (cls.__doc__ or "") + _MORE_HELP.format(family.__name__)
+            of_boosting = family in _BOOSTING
+            cls._family, cls._defaults = family, _DEFAULTS if of_boosting else {}
+            cls._fit = staticmethod(fit_boosting if of_boosting else fit_gbrff)
+            help_of = _HELP_OF_BOOSTING if of_boosting else _MORE_HELP
+            cls.__doc__ = (cls.__doc__ or "") + help_of.format(family.__name__)
 
     def __init__(self, *args: Any, client: Any = None, **params: Any) -> None:
         self.client = client
-        self._model = self._family(*args, **params)
+        self._model = self._family(*args, **self._defaults | params)
 
     def __getattr__(self, name: str) -> Any:
         """Parameters and fitted attributes of the ordinary model."""
@@ -171,19 +190,15 @@ class _DaskModel:
         model = copy.copy(self._model)
         with _client_of(self.client) as client, ExitStack() as stack:
 
-            def place(piece: tuple[Any, ...], what: str) -> Workers:
-                pieces = _pieces(piece[0], piece[1], (*piece, None)[2], what)
+            def place(rows: tuple[Any, Any, Any], what: str) -> Workers:
+                pieces = _pieces(*rows, what)
                 workers = Workers(client, pieces, what, model._has_labels, model.n_threads)
                 stack.callback(workers.close)
                 return workers
 
-            sets = [] if eval_set is None else named_sets(eval_set)
-            for _, each in sets:
-                if not isinstance(each, (tuple, list)) or len(each) not in (2, 3):
-                    raise InvalidInputError("eval_set must be a tuple (X, y) or (X, y, sample_weight), or a list or "
-                                            f"dict of some, got {type(each).__name__}")
+            sets = [] if eval_set is None else [(name, parts_of_set(each)) for name, each in named_sets(eval_set)]
             training = place((X, y, sample_weight), "")
-            fit_partitions(model, training, {name: place(tuple(each), "eval_set ") for name, each in sets}, callback)
+            self._fit(model, training, {name: place(rows, "eval_set ") for name, rows in sets}, callback)
         self._model = model
         return self
 
@@ -206,6 +221,14 @@ class _DaskClassifier(_DaskModel):
     def decision_function(self, X: Any) -> Any:
         """Return scores of the rows of a Dask collection, not computed."""
         return decision_function(self._model, X)
+
+
+class DaskFourierBoostingClassifier(_DaskClassifier, family=FourierBoostingClassifier):
+    """`FourierBoostingClassifier`, trained on Dask collections."""
+
+
+class DaskFourierBoostingRegressor(_DaskModel, family=FourierBoostingRegressor):
+    """`FourierBoostingRegressor`, trained on Dask collections."""
 
 
 class DaskGBRFF1Classifier(_DaskClassifier, family=GBRFF1Classifier):

@@ -11,6 +11,7 @@ from helpers.partitions import LocalPartitions, cut
 
 import rffkern
 from rffkern import GBRFF1Classifier, GBRFF2Classifier, GBRFFRegressor, InvalidInputError, NotFittedError
+from rffkern._boosting.partitioned_fit import fit_partitions as fit_boosting
 from rffkern._gbrff.partitioned_fit import fit_partitions
 
 distributed = pytest.importorskip("distributed")
@@ -52,6 +53,58 @@ def same(one, other):
 def fitted_here(model, *columns):
     fit_partitions(model, LocalPartitions(cut(EDGES, *columns), has_labels=model._has_labels), {}, None)
     return model
+
+
+def same_boosting(one, other):
+    arrays = other.expansion_.arrays()
+    return all(np.array_equal(one.expansion_.arrays()[name], arrays[name]) for name in arrays)
+
+
+def boosted_here(model, *columns):
+    fit_boosting(model, LocalPartitions(cut(EDGES, *columns), has_labels=model._has_labels), {}, None)
+    return model
+
+
+@pytest.mark.parametrize("here", ["FourierBoostingClassifier", "FourierBoostingRegressor"])
+def test_fourier_boosting_has_the_bits_of_the_partitions_here(client, rng, table, here):
+    X, y = table
+    y = X[:, 0] * X[:, 1] if here == "FourierBoostingRegressor" else y
+    weights = rng.integers(0, 3, N_ROWS).astype(float)
+    params = {"n_members": 2, "max_samples": 256, "random_state": 0}
+    model = getattr(on_dask, "Dask" + here)(12, client=client, **params).fit(*on_cluster(X, y, weights))
+    local = getattr(rffkern, here)(12, columns=None, kernel=False, **params)
+    assert type(model.to_local()) is type(local)
+    assert same_boosting(model.to_local(), boosted_here(local, X, y, weights))
+
+
+def test_fourier_boosting_loses_a_worker_and_no_bit(client, table):
+    X, y = table
+    killed = []
+
+    def kill(info):
+        if info.n_rounds == 9 and not killed:
+            pids = client.run(os.getpid)
+            killed.append(pids[max(pids)])
+            os.kill(killed[0], signal.SIGKILL)
+
+    params = {"n_members": 2, "max_samples": 256, "random_state": 0}
+    model = on_dask.DaskFourierBoostingClassifier(20, client=client, **params)
+    model.fit(*on_cluster(X, y), callback=kill)
+    assert len(killed) == 1
+    local = rffkern.FourierBoostingClassifier(20, columns=None, kernel=False, **params)
+    assert same_boosting(model.to_local(), boosted_here(local, X, y))
+
+
+def test_fourier_boosting_on_a_cluster_takes_its_own_defaults(client, table):
+    model = on_dask.DaskFourierBoostingClassifier(30, n_members=1, random_state=0, client=client)
+    params = model.get_params()
+    assert (params["max_samples"], params["columns"], params["kernel"]) == (16384, None, False)
+    assert type(model)(**params).get_params() == params
+    X, y = table
+    dX, dy = on_cluster(X, y)
+    model.fit(dX, dy, eval_set={"fresh": (dX, dy)})
+    assert list(model.eval_losses_) == ["fresh"]
+    assert (model.predict(dX).compute() == y).mean() > 0.9
 
 
 @pytest.mark.parametrize(("on", "here", "params"), [
@@ -213,9 +266,8 @@ def test_what_is_not_of_dask_is_refused(client, table):
         model.predict(dX)
 
 
-@pytest.mark.parametrize("name", ["FourierBoostingClassifier", "FourierBoostingRegressor", "RFFNetClassifier",
-                                  "RFFNetRegressor", "SparseKernelClassifier", "SparseKernelRegressor",
-                                  "PBRFFClassifier"])
+@pytest.mark.parametrize("name", ["RFFNetClassifier", "RFFNetRegressor", "SparseKernelClassifier",
+                                  "SparseKernelRegressor", "PBRFFClassifier"])
 def test_a_family_that_is_not_there_says_what_to_do(name):
     with pytest.raises(ImportError, match=f"no Dask{name}: .* Train {name} on a sample of the rows"):
         getattr(on_dask, f"Dask{name}")

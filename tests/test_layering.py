@@ -15,8 +15,9 @@ PACKAGE = TESTS.parent / "rffkern"
 WINGS = {"_boosting", "_gbrff", "_kernel_machine", "_pbrff", "_rffnet", "_sparse"}
 NAMES = "__init__"  # the table of public names, which loads what it names when asked
 GROUPS = [{"__main__"}, {"_pyinstaller"}, {"_cli"}, {"_export"}, {NAMES}, {"serialize", "embedding", "dask"}, WINGS,
-          {"_system"}, {"_kernel_ridge"}, {"_estimator"}, {"sum_expansion"}, {"term_expansion", "kernel_expansion"},
-          {"table_layout"}, {"expansion"}, {"_columns"}, {"_fourier"}, {"_data"}, {"_kernels"}, {"errors", "_version"}]
+          {"_system"}, {"_kernel_ridge"}, {"_partitions"}, {"_estimator"}, {"sum_expansion"},
+          {"term_expansion", "kernel_expansion"}, {"table_layout"}, {"expansion"}, {"_columns"}, {"_fourier"},
+          {"_data"}, {"_kernels"}, {"errors", "_version"}]
 RANK = {layer: rank for rank, layers in enumerate(GROUPS) for layer in layers}
 
 SOURCES = sorted(PACKAGE.rglob("*.py"))

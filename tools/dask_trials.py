@@ -2,6 +2,7 @@
 
 python tools/dask_trials.py --kills 20           workers killed in random rounds: the bits of the model
 python tools/dask_trials.py --rounds 2000000     seconds and bytes of a round of two workers, beside two threads
+python tools/dask_trials.py --family boosting    the same of Fourier boosting, of one member
 """
 
 import argparse
@@ -16,8 +17,13 @@ import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
 
-from rffkern import GBRFF2Classifier
-from rffkern.dask import DaskGBRFF2Classifier
+from rffkern import FourierBoostingClassifier, GBRFF2Classifier
+from rffkern.dask import DaskFourierBoostingClassifier, DaskGBRFF2Classifier
+
+# Of each family the class here, that on Dask, and what both are trained with.
+FAMILIES = {"gbrff2": (GBRFF2Classifier, DaskGBRFF2Classifier, {"random_state": 0}),
+            "boosting": (FourierBoostingClassifier, DaskFourierBoostingClassifier,
+                         {"random_state": 0, "n_members": 1, "columns": None, "kernel": False})}
 
 
 def made_table(n_rows, n_features=20, seed=0):
@@ -37,13 +43,13 @@ def cluster(n_workers):
     return LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None, silence_logs=50)
 
 
-def kill_trials(n_kills, seed):
+def kill_trials(n_kills, seed, family):
     """Fits that lose a worker in a random round, and fits on 1, 2 and 4 workers, told apart by their bits."""
     rng, (X, y) = np.random.default_rng(seed), made_table(40000)
-    models = {}
+    models, (_, make, params) = {}, FAMILIES[family]
     for n_workers in (1, 2, 4):
         with cluster(n_workers) as workers, Client(workers) as client:
-            fitted = DaskGBRFF2Classifier(30, random_state=0, client=client).fit(*on_cluster(X, y, 8))
+            fitted = make(30, client=client, **params).fit(*on_cluster(X, y, 8))
             models[f"{n_workers} workers"] = pickle.dumps(fitted.to_local().expansion_)
     first = models["1 workers"]
     for trial in range(n_kills):  # on a cluster each: a nanny gives up on a worker that is slow to start again
@@ -54,7 +60,7 @@ def kill_trials(n_kills, seed):
                 os.kill(sorted(client.run(os.getpid).values())[which], signal.SIGKILL)
 
         with cluster(2) as workers, Client(workers) as client:
-            fitted = DaskGBRFF2Classifier(30, random_state=0, client=client)
+            fitted = make(30, client=client, **params)
             fitted.fit(*on_cluster(X, y, 8), callback=kill)
         content = models[f"kill {trial}"] = pickle.dumps(fitted.to_local().expansion_)
         print(f"a worker killed after round {when}: {'the same' if content == first else 'OTHER'} bits", flush=True)
@@ -70,13 +76,14 @@ def seconds_of_rounds(fit, n_rounds):
     return statistics.median(np.diff(marks[: n_rounds]))
 
 
-def round_trials(n_rows, n_rounds=30):
+def round_trials(n_rows, family, n_rounds=30):
     """A round of two workers of one thread, beside one of two threads here."""
     X, y = made_table(n_rows)
-    here = GBRFF2Classifier(n_rounds, random_state=0, n_threads=2)
+    make_here, make, params = FAMILIES[family]
+    here = make_here(n_rounds, n_threads=2, **params)
     with cluster(2) as workers, Client(workers) as client:
         columns = dask.persist(*on_cluster(X, y, 4))
-        there = DaskGBRFF2Classifier(n_rounds, random_state=0, client=client)
+        there = make(n_rounds, client=client, **params)
         for _ in range(3):
             one = seconds_of_rounds(lambda callback: here.fit(X, y, callback=callback), n_rounds)
             other = seconds_of_rounds(lambda callback: there.fit(*columns, callback=callback), n_rounds)
@@ -88,11 +95,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int)
     parser.add_argument("--rounds", type=int, metavar="ROWS")
+    parser.add_argument("--family", choices=FAMILIES, default="gbrff2")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    passed = arguments.kills is None or kill_trials(arguments.kills, arguments.seed)
+    passed = arguments.kills is None or kill_trials(arguments.kills, arguments.seed, arguments.family)
     if arguments.rounds is not None:
-        round_trials(arguments.rounds)
+        round_trials(arguments.rounds, arguments.family)
     raise SystemExit(not passed)
 
 

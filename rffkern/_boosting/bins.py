@@ -47,7 +47,17 @@ def told_apart(sources: NDArray[np.intp], forms: NDArray[np.str_] | None) -> NDA
 
 def make_bins(columns: Single, coded: NDArray[np.intp], counting: slice | NDArray[np.intp] = slice(None)) -> Bins:
     """Codes of the columns (n_columns, n_rows) that `coded` names, with bounds that follow from the rows that count."""
-    edges = tuple(_edges(columns[j, counting]) for j in coded)
+    return coded_by(columns, coded, edges_of(columns, coded, counting))
+
+
+def edges_of(columns: Single, coded: NDArray[np.intp],
+             counting: slice | NDArray[np.intp] = slice(None)) -> tuple[Double, ...]:
+    """Bounds between the bins of the columns that `coded` names."""
+    return tuple(_edges(columns[j, counting]) for j in coded)
+
+
+def coded_by(columns: Single, coded: NDArray[np.intp], edges: tuple[Double, ...]) -> Bins:
+    """Codes of the columns that `coded` names by given bounds."""
     codes = np.empty((len(coded), columns.shape[1]), dtype=np.uint8)
     for row, j, bounds in zip(codes, coded, edges, strict=True):
         row[:] = np.searchsorted(bounds.astype(np.float32), columns[j], side="left")

@@ -1,6 +1,7 @@
 """What scores are multiplied by, or moved by, to fit the rows that members have held out."""
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,23 +20,41 @@ _LEAST, _N_HALVINGS = 0.5, 16
 _PRIOR_ROWS = 50.0
 
 
+class HeldOut(NamedTuple):
+    """Rows that some member has held out."""
+
+    scores: NDArray[Any]  # (n_outputs, n_rows padded to whole tiles) means of those that have
+    targets: NDArray[np.float32]  # (n_rows,) as the kernels take them
+    weights: NDArray[np.float64]  # (n_rows,)
+
+
 def inverse_temperature(members: Sequence[Member], layouts: Sequence[Layout], problem: Problem,
                         weights: NDArray[np.float64]) -> float:
+    """The factor of largest likelihood on the scores of classes; 1 for other losses."""
+    if problem.kernel not in (boosting.LOGISTIC, boosting.SOFTMAX):
+        return 1.0
+    return likeliest_factor(problem, _of_members(members, layouts, problem, weights))
+
+
+def _of_members(members: Sequence[Member], layouts: Sequence[Layout], problem: Problem,
+                weights: NDArray[np.float64]) -> HeldOut:
+    rows, held = held_out(members, layouts, weights)
+    return HeldOut(held, problem.targets[rows], weights[rows])
+
+
+def likeliest_factor(problem: Problem, rows: HeldOut) -> float:
     """The factor of largest likelihood on the scores of classes; 1 for other losses.
 
     This is temperature scaling (Guo, Pleiss, Sun and Weinberger, 2017, "On calibration of modern neural networks",
     section 4.2) with one factor for all members, told from rows that each has not learned from.
     """
-    if problem.kernel not in (boosting.LOGISTIC, boosting.SOFTMAX):
+    n_rows, held = len(rows.weights), rows.scores
+    if problem.kernel not in (boosting.LOGISTIC, boosting.SOFTMAX) or not n_rows:
         return 1.0
-    rows, held = held_out(members, layouts, weights)
-    weight = np.zeros(held.shape[1], dtype=np.float32)
-    weight[: len(rows)] = weights[rows]
-    if not len(rows):
-        return 1.0
+    targets, weight = np.zeros((2, held.shape[1]), dtype=np.float32)
+    targets[:n_rows], weight[:n_rows] = rows.targets, rows.weights
     prior = _PRIOR_ROWS * float(weight[weight > 0].mean())
-    targets, zeros = np.zeros_like(weight), np.zeros_like(held)
-    targets[: len(rows)] = problem.targets[rows]
+    zeros = np.zeros_like(held)
     low, high = np.log(_LEAST), -np.log(_LEAST)
     for _ in range(_N_HALVINGS):
         factor = float(np.exp((low + high) / 2))
@@ -50,17 +69,23 @@ def inverse_temperature(members: Sequence[Member], layouts: Sequence[Layout], pr
 
 def quantile_shifts(members: Sequence[Member], layouts: Sequence[Layout], problem: Problem,
                     weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What is added to each score of a quantile so that this share of rows held out lies below; 0 for other losses."""
+    if problem.kernel != boosting.QUANTILE:
+        return np.zeros(len(problem.intercept))
+    return shifts_of(problem, _of_members(members, layouts, problem, weights))
+
+
+def shifts_of(problem: Problem, rows: HeldOut) -> NDArray[np.float64]:
     """What is added to each score of a quantile so that this share of the rows held out lies below; 0 for other losses.
 
     Rows that are learned from are closer to the scores than others (Romano, Patterson and Candes, 2019, "Conformalized
     quantile regression").  Departure: rows held out by one member stand for rows that none has seen.
     """
     shifts = np.zeros(len(problem.intercept))
-    if problem.kernel == boosting.QUANTILE:
-        rows, held = held_out(members, layouts, weights)
-        if len(rows):
-            shifts[:] = [weighted_quantile(-scores.astype(np.float64), weights[rows], float(quantile))
-                         for scores, quantile in zip(held[:, : len(rows)], problem.parameters, strict=True)]
+    n_rows = len(rows.weights)
+    if problem.kernel == boosting.QUANTILE and n_rows:
+        shifts[:] = [weighted_quantile(-scores.astype(np.float64), rows.weights, float(quantile))
+                     for scores, quantile in zip(rows.scores[:, :n_rows], problem.parameters, strict=True)]
     return shifts
 
 
@@ -77,6 +102,12 @@ def held_out(members: Sequence[Member], layouts: Sequence[Layout],
         sums[:, rows] += member.held[:, used]
         counts[rows] += 1
     rows = np.flatnonzero((counts > 0) & (weights > 0))
-    held = np.zeros((len(sums), -(-len(rows) // TILE) * TILE), dtype=np.float32)
-    held[:, : len(rows)] = sums[:, rows] / counts[rows]
-    return rows, held
+    return rows, in_tiles(sums[:, rows] / counts[rows])
+
+
+def in_tiles(scores: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Scores in single precision, padded to whole tiles."""
+    n_rows = scores.shape[1]
+    held = np.zeros((len(scores), -(-n_rows // TILE) * TILE), dtype=np.float32)
+    held[:, :n_rows] = scores
+    return held

@@ -11,8 +11,8 @@ from .._data.scaling import Scaling
 from ..table_layout import UNREACHED, reachable_values
 from ..term_expansion import TermExpansion
 from .bins import Bins
-from .kinds import Line, Pair, Table
 from .member import Member
+from .terms import Line, Pair, Table
 
 Double = NDArray[np.float64]
 

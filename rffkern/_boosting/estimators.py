@@ -23,7 +23,7 @@ from .stages import check_rounds
 
 if TYPE_CHECKING:  # a model that scores loads no training
     from .._columns.column_map import ColumnMap
-    from .fit import Callback
+    from .members import Callback
 
 Double = NDArray[np.float64]
 

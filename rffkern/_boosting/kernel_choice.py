@@ -30,6 +30,7 @@ class Reason(IntEnum):
     LITTLE = 5
     GAINS = 6
     ASKED = 7
+    PARTITIONS = 8
 
 
 _SENTENCES = {
@@ -41,6 +42,7 @@ _SENTENCES = {
     Reason.STOPPED: "left out: the callback ended the fit",
     Reason.LITTLE: "left out: loss of held-out rows {alone:.6g} without it, {stacked:.6g} with it",
     Reason.GAINS: "used: loss of held-out rows {alone:.6g} without it, {stacked:.6g} with it",
+    Reason.PARTITIONS: "left out: rows were in partitions",
     Reason.ASKED: "used: kernel=True; loss of held-out rows {alone:.6g} without it, {stacked:.6g} with it",
 }
 _USED = (Reason.GAINS, Reason.ASKED)

@@ -1,11 +1,10 @@
 """Kinds of weak learners: each draws columns by what they were good for, and fits a term to the slopes of the loss.
 
-A round asks one kind for a term.  The kind writes what the term gives at every row into the state's directions; the
-round then chooses the step and moves.
+A round asks one kind for a term, along which the state then points; the round chooses the step and moves.
 """
 
 import math
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,8 @@ from .._data.tiles import TILE
 from .._kernels import boosting, solvers
 from .rows import Columns
 from .rules import Rules
-from .state import State
+from .state import Stand, State
+from .terms import Line, Pair, Table
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -38,28 +38,6 @@ _LOWEST_SCALE, _HIGHEST_SCALE = -3.0, 6.0
 _RIDGE_OF_CELLS = 1.0
 
 
-class Pair(NamedTuple):
-    """amplitudes[0] cos(omega . x) + amplitudes[1] sin(omega . x), over some columns."""
-
-    columns: Indices
-    omega: Double
-    amplitudes: Double  # (2, n_outputs)
-
-
-class Line(NamedTuple):
-    """slopes' x, over all columns."""
-
-    slopes: Double  # (n_columns, n_outputs)
-
-
-class Table(NamedTuple):
-    """values[cell]; bit l of the cell says whether the code of columns[l] is above cuts[l]."""
-
-    columns: Indices  # among those with codes
-    cuts: Indices
-    values: Double  # (2^depth, n_outputs)
-
-
 class Kind(Protocol):
     """A kind of weak learner of one member."""
 
@@ -78,11 +56,8 @@ class Kind(Protocol):
     def recall(self, memory: Any) -> None:
         """Go on with such a memory."""
 
-    def fit(self, state: State, rng: "np.random.Generator") -> Any:
-        """A term for the slopes of the loss, or None where there is none; it stands in the state's directions."""
-
-    def show(self, term: Any, state: State) -> None:
-        """Write what a term gives at every row into the directions of a state."""
+    def fit(self, stand: Stand, rng: "np.random.Generator") -> Any:
+        """A term for the slopes of the loss, along which the state then points, or None where there is none."""
 
     def take(self, term: Any, step: float) -> None:
         """Count a term that a round has taken with a step."""
@@ -160,7 +135,8 @@ class Waves(_DrawsColumns):
         self._searches: dict[int, solvers.LBFGS] = {}
         self._scratch = np.empty(0, dtype=np.float32)
 
-    def fit(self, state: State, rng: "np.random.Generator") -> Pair | None:
+    def fit(self, stand: Stand, rng: "np.random.Generator") -> Pair | None:
+        state = stand.here
         n_tiles = state.n_train // TILE
         chosen = self._chances.draw(rng, _N_CANDIDATES)[:, self._sources]
         scales = rng.uniform(_LOWEST_SCALE, _HIGHEST_SCALE, _N_CANDIDATES)
@@ -183,11 +159,8 @@ class Waves(_DrawsColumns):
             reg_lambdas[best], self._ridge, int(rng.integers(n_tiles - part + 1)), part,
             _FIRST_STEP * math.sqrt(omega @ omega), amplitudes, self._scratch, sums)
         pair = Pair(subset, omega, amplitudes)
-        self.show(pair, state)
+        stand.point(pair)
         return pair if amplitudes.any() else None
-
-    def show(self, term: Pair, state: State) -> None:
-        boosting.evaluate_pair(state.columns, term.columns, term.omega, term.amplitudes, state.directions)
 
     def take(self, term: Pair, step: float) -> None:
         power = step**2 * (term.amplitudes**2).sum()
@@ -214,27 +187,26 @@ class Tables(_DrawsColumns):
         self._chances = _Chances(columns.n_sources)
         self._gains, self._store = np.zeros(rules.depth), np.empty(0)
 
-    def fit(self, state: State, rng: "np.random.Generator") -> Table | None:
+    def fit(self, stand: Stand, rng: "np.random.Generator") -> Table | None:
         candidates = np.flatnonzero(self._chances.draw(rng, 1)[0, self._sources])
         columns, cuts = np.zeros((2, self._depth), dtype=np.intp)
-        values = np.zeros((1 << self._depth, len(state.scores)))
         if not len(candidates):
             return None
-        sizes = [boosting.store_size(state.n_train, len(state.scores), n, self._depth)
+        coded, codes, gradient, hessian, n_train = stand.slopes(candidates)
+        n_outputs = len(gradient)
+        values = np.zeros((1 << self._depth, n_outputs))
+        sizes = [boosting.store_size(n_train, n_outputs, n, self._depth)
                  for n in (len(candidates), len(self._sources))]
         if self._store.size < sizes[0]:  # at once for all columns: memory is taken when it is used
             self._store = np.empty(0)  # before its successor takes memory
             self._store = np.empty(max(sizes))
         if not boosting.grow_table(
-                state.codes, self._counts, state.gradient, state.hessian, candidates, self._depth, _RIDGE_OF_CELLS,
-                state.n_train, columns, cuts, self._gains, values, self._store):
+                codes, self._counts[coded], gradient, hessian, np.searchsorted(coded, candidates), self._depth,
+                _RIDGE_OF_CELLS, n_train, columns, cuts, self._gains, values, self._store):
             return None
-        table = Table(columns, cuts, values)
-        self.show(table, state)
+        table = stand.with_values(Table(coded[columns], cuts, values), _RIDGE_OF_CELLS)
+        stand.point(table)
         return table
-
-    def show(self, term: Table, state: State) -> None:
-        boosting.evaluate_table(state.codes, term.columns, term.cuts, term.values, state.directions)
 
     def take(self, term: Table, step: float) -> None:
         self._chances.count(self._sources[term.columns], step * self._gains)
@@ -257,11 +229,6 @@ def _most_telling(state: State) -> Indices:
     return np.sort(np.argsort(products)[-_MOST_COLUMNS:])
 
 
-def _some(columns: NDArray[np.float32], chosen: Indices) -> NDArray[np.float32]:
-    """The chosen columns; those given where all are chosen."""
-    return columns if len(chosen) == len(columns) else columns[chosen]
-
-
 class Lines:
     """Linear functions of all columns, by ridge regression of the slopes of the loss.
 
@@ -271,47 +238,34 @@ class Lines:
     name = "lines"
     searches_steps = True
 
-    def __init__(self, columns: Columns, state: State, rate: float) -> None:
+    def __init__(self, columns: Columns, stand: Stand, rate: float) -> None:
         self.rate = rate
-        self._sources, self._n_sources = columns.sources, columns.n_sources
+        self._sources = columns.sources
         self.relevances = np.zeros(columns.n_sources)
-        chosen = _most_telling(state)
-        self._n_columns, self._chosen = len(state.columns), chosen
-        self._state, self._rows = state, _some(state.columns, chosen)
-        rows = self._rows[:, : state.n_train]
-        weight = state.weight[: state.n_train]
-        self._total = float(weight.sum(dtype=np.float64))
-        self._means = (rows @ weight).astype(np.float64) / self._total
-        weighted = rows * np.sqrt(weight)
-        gram = (weighted @ weighted.T).astype(np.float64) - self._total * np.outer(self._means, self._means)
-        values, self._vectors = np.linalg.eigh(gram)
+        self._chosen = _most_telling(stand.here)
+        self._total, self._means, gram = stand.moments(self._chosen)
+        values, self._vectors = np.linalg.eigh(gram - self._total * np.outer(self._means, self._means))
         self._spectrum = np.maximum(values, 0.0)
-        self._ridge = self._choose(state)
+        self._ridge = self._choose(stand)
 
-    def _choose(self, state: State) -> float:
+    def _choose(self, stand: Stand) -> float:
         """The ridge of lowest loss on held-out rows."""
         losses = []
         for ridge in _RIDGES:
             self._ridge = ridge
-            self.fit(state, None)
-            losses.append(state.move(1.0).held_out)
-            state.move(-1.0)
+            self.fit(stand, None)
+            losses.append(stand.trial().held_out)
         return _RIDGES[int(np.argmin(losses))]
 
-    def fit(self, state: State, rng: Any) -> Line | None:
-        gradient = state.gradient[:, : state.n_train]
-        products = (self._rows[:, : state.n_train] @ gradient.T).astype(np.float64)
-        products -= np.outer(self._means, gradient.sum(axis=1, dtype=np.float64))
+    def fit(self, stand: Stand, rng: Any) -> Line | None:
+        products, slopes_sum = stand.products(self._chosen)
+        products -= np.outer(self._means, slopes_sum)
         shrunk = (self._vectors.T @ products) / (self._spectrum + self._ridge * self._total)[:, None]
-        slopes = np.zeros((self._n_columns, len(gradient)))
+        slopes = np.zeros((len(self._sources), len(slopes_sum)))
         slopes[self._chosen] = self._vectors @ shrunk
-        line = Line(slopes)
-        self.show(line, state)
+        line = Line(self._chosen, slopes)
+        stand.point(line)
         return line
-
-    def show(self, term: Line, state: State) -> None:
-        rows = self._rows if state is self._state else _some(state.columns, self._chosen)
-        np.matmul(term.slopes[self._chosen].T.astype(np.float32), rows, out=state.directions)
 
     @property
     def memory(self) -> Double:

@@ -10,6 +10,7 @@ from .._kernels import boosting
 
 Single = NDArray[np.float32]
 Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 
 class Problem(NamedTuple):
@@ -26,13 +27,26 @@ class Problem(NamedTuple):
     least: Double  # (n_rows,) the least loss of a row, as the kernels tell it
 
 
+class Start(NamedTuple):
+    """Where boosting starts, as all rows say."""
+
+    intercept: Double  # (n_outputs,) the scores before any round
+    parameters: Single  # (n_outputs,) of the loss
+
+
 class Loss(Protocol):
-    """A loss of rows with checked targets."""
+    """A loss of rows with checked targets: class indices (1, n_rows) or values (n_outputs, n_rows)."""
 
-    def problem(self, targets: NDArray[np.float64], weights: Double) -> Problem:
-        """What the rows hold: class indices (1, n_rows) or values (n_outputs, n_rows).
+    def start(self, targets: Double, weights: Double) -> Start:
+        """Where boosting starts on these rows."""
 
-        Of more rows than have weights, the first say where boosting starts, and the others are watched.
+    def condensed(self, targets: Double, weights: Double, chosen: Indices) -> tuple[Double, Double]:
+        """Targets and weights of fewer rows that say the same of where it starts; or those chosen, if none do."""
+
+    def problem(self, targets: Double, weights: Double, start: Start | None = None) -> Problem:
+        """What the rows hold.
+
+        Where boosting starts is given, or of more rows than have weights the first say it, and the others are watched.
         """
 
 
@@ -41,17 +55,27 @@ class ClassLoss(NamedTuple):
 
     n_classes: int
 
-    def problem(self, targets: NDArray[np.float64], weights: Double) -> Problem:
-        """What the rows hold: class indices (1, n_rows)."""
-        targets = targets[0]
-        known = targets[: len(weights)]
-        share = np.bincount(known.astype(np.intp), weights, minlength=self.n_classes) / weights.sum()
+    def start(self, targets: Double, weights: Double) -> Start:
+        """Log shares of the classes, of mean 0, or the difference of two."""
+        share = self._totals(targets, weights) / weights.sum()
         # Held-out rows may show a class that others do not.
         logs = np.log(np.maximum(share, 1e-6))
+        return _plain_start(np.array([logs[1] - logs[0]]) if self.n_classes == 2 else logs - logs.mean())
+
+    def condensed(self, targets: Double, weights: Double, chosen: Indices) -> tuple[Double, Double]:
+        """A row for each class."""
+        return np.arange(self.n_classes, dtype=np.float64)[None], self._totals(targets, weights)
+
+    def problem(self, targets: Double, weights: Double, start: Start | None = None) -> Problem:
+        """What the rows hold: class indices (1, n_rows)."""
+        start = start or self.start(targets[:, : len(weights)], weights)
         if self.n_classes == 2:
-            intercept = np.array([logs[1] - logs[0]])
-            return _started(boosting.LOGISTIC, intercept, 2 * targets - 1, targets)
-        return _started(boosting.SOFTMAX, logs - logs.mean(), targets, targets)
+            return _started(boosting.LOGISTIC, start, 2 * targets[0] - 1, targets[0])
+        return _started(boosting.SOFTMAX, start, targets[0], targets[0])
+
+    def _totals(self, targets: Double, weights: Double) -> Double:
+        """Weights of the classes."""
+        return np.bincount(targets[0].astype(np.intp), weights, minlength=self.n_classes).astype(np.float64)
 
 
 class ValueLoss(NamedTuple):
@@ -63,44 +87,73 @@ class ValueLoss(NamedTuple):
     kernel: int
     parameters: tuple[float, ...] = (0.0,)  # one for all outputs, or quantiles of one target
 
-    def problem(self, targets: NDArray[np.float64], weights: Double) -> Problem:
-        """What the rows hold: values (n_outputs, n_rows)."""
-        n_outputs = max(len(targets), len(self.parameters))
-        targets = np.broadcast_to(targets, (n_outputs, targets.shape[1]))
-        parameters = np.broadcast_to(self.parameters, n_outputs)
-        known = np.ascontiguousarray(targets[:, : len(weights)])
-        of_quantiles = self.kernel == boosting.QUANTILE
+    def start(self, targets: Double, weights: Double) -> Start:
+        """Means, medians or quantiles."""
+        known = np.ascontiguousarray(self._for_outputs(targets))
+        parameters = np.broadcast_to(self.parameters, len(known))
         if self.kernel == boosting.SQUARED:
             intercept = known @ weights / weights.sum()
         else:
-            shares = parameters if of_quantiles else np.full(n_outputs, 0.5)
+            shares = parameters if self.kernel == boosting.QUANTILE else np.full(len(known), 0.5)
             intercept = np.array([weighted_quantile(each, weights, share)
                                   for each, share in zip(known, shares, strict=True)])
         if self.kernel == boosting.HUBER:
             parameters = parameters * [_spread(each, weights) for each in known]
-        start = (intercept[:, None] - targets).astype(np.float32, order="C")
+        return Start(intercept, parameters.astype(np.float32, order="C"))
+
+    def condensed(self, targets: Double, weights: Double, chosen: Indices) -> tuple[Double, Double]:
+        """The mean for squares; quantiles are those of the chosen rows."""
+        if self.kernel == boosting.SQUARED:
+            return _mean_row(targets, weights)
+        return targets[:, chosen], weights[chosen] * (len(weights) / max(1, len(chosen)))
+
+    def problem(self, targets: Double, weights: Double, start: Start | None = None) -> Problem:
+        """What the rows hold: values (n_outputs, n_rows)."""
+        start = start or self.start(targets[:, : len(weights)], weights)
+        scores = (start.intercept[:, None] - self._for_outputs(targets)).astype(np.float32, order="C")
         zeros = np.zeros(targets.shape[1], dtype=np.float32)
-        return Problem(self.kernel, parameters.astype(np.float32, order="C"), intercept, start, zeros,
-                       of_quantiles, False, targets[0], np.broadcast_to(0.0, targets.shape[1]))
+        return Problem(self.kernel, start.parameters, start.intercept, scores, zeros, self.kernel == boosting.QUANTILE,
+                       False, targets[0], np.broadcast_to(0.0, targets.shape[1]))
+
+    def _for_outputs(self, targets: Double) -> Double:
+        """The target once for each quantile."""
+        return np.broadcast_to(targets, (max(len(targets), len(self.parameters)), targets.shape[1]))
 
 
 class CountLoss(NamedTuple):
     """Loss of Poisson counts, whose scores are logarithms of their means."""
 
-    def problem(self, targets: NDArray[np.float64], weights: Double) -> Problem:
+    def start(self, targets: Double, weights: Double) -> Start:
+        """The logarithm of the mean."""
+        return _plain_start(np.log([max(float(targets[0] @ weights / weights.sum()), 1e-6)]))
+
+    def condensed(self, targets: Double, weights: Double, chosen: Indices) -> tuple[Double, Double]:
+        """The mean."""
+        return _mean_row(targets, weights)
+
+    def problem(self, targets: Double, weights: Double, start: Start | None = None) -> Problem:
         """What the rows hold: values >= 0 (1, n_rows)."""
         counts = targets[0]
-        mean = max(float(counts[: len(weights)] @ weights / weights.sum()), 1e-6)
+        start = start or self.start(targets[:, : len(weights)], weights)
         least = counts - counts * np.log(np.maximum(counts, 1e-300))  # so that losses are half the deviance
-        problem = _started(boosting.POISSON, np.log([mean]), counts, counts)
+        problem = _started(boosting.POISSON, start, counts, counts)
         return problem._replace(weighs_curvature=True, least=least)
 
 
-def _started(kernel: int, intercept: Double, targets: NDArray[np.float64],
-             strata: NDArray[np.float64]) -> Problem:
-    start = np.repeat(intercept[:, None], len(targets), axis=1).astype(np.float32)
-    zeros = np.zeros(len(intercept), dtype=np.float32)
-    return Problem(kernel, zeros, intercept, start, targets.astype(np.float32), True, False, strata,
+def _plain_start(intercept: Double) -> Start:
+    """Where the loss has no parameters."""
+    return Start(intercept, np.zeros(len(intercept), dtype=np.float32))
+
+
+def _mean_row(targets: Double, weights: Double) -> tuple[Double, Double]:
+    """A row with the mean of the targets, of the weight of all."""
+    total = weights.sum()
+    return (targets @ weights / total)[:, None], np.array([total])
+
+
+def _started(kernel: int, start: Start, targets: Double, strata: Double) -> Problem:
+    scores = np.repeat(start.intercept[:, None], len(targets), axis=1).astype(np.float32)
+    return Problem(kernel, start.parameters, start.intercept, scores, targets.astype(np.float32), True, False, strata,
                    np.broadcast_to(0.0, len(targets)))
 
 

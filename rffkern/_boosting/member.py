@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .kinds import Kind
-from .state import Losses, State
+from .state import Losses, Stand
 
 # Rounds at the start in which the kinds take turns, waves twice as often.
 _TURNS = 30
@@ -78,7 +78,7 @@ def _draw(kinds: Sequence[Kind], gains: Mapping[str, _Gains], round_index: int, 
     return kinds[bisect.bisect_right(reached, rng.random() * reached[-1], hi=len(means) - 1)]
 
 
-def train_member(state: State, watched: Sequence[State], kinds: Sequence[Kind], n_rounds: int, patience: int | None,
+def train_member(state: Stand, watched: Sequence[Stand], kinds: Sequence[Kind], n_rounds: int, patience: int | None,
                  start: Standing, go_on: Callable[[int, Losses], bool]) -> Member:
     """Boost up to so many rounds in all, from where a member stands; the rows of `watched` follow.
 
@@ -105,7 +105,7 @@ def train_member(state: State, watched: Sequence[State], kinds: Sequence[Kind], 
         before, after = state.losses, state.move(step)
         if term is not None:
             for each in watched:
-                kind.show(term, each)
+                each.point(term)
                 each.move(step)
         taken.append(Taken(term, step))
         curve.append(_with_watched(after, watched))
@@ -122,7 +122,7 @@ def train_member(state: State, watched: Sequence[State], kinds: Sequence[Kind], 
     return Member(taken[:kept], curve[: kept + 1], *_merits(kinds, gains), held, standing)
 
 
-def _with_watched(losses: Losses, watched: Sequence[State]) -> Losses:
+def _with_watched(losses: Losses, watched: Sequence[Stand]) -> Losses:
     """Losses with those of sets of rows that are watched."""
     return losses._replace(watched=tuple(each.losses.held_out for each in watched))
 

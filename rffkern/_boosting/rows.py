@@ -36,7 +36,7 @@ class Columns(NamedTuple):
             for rows, block in blocks(part.X):
                 shown = part.weights.hide(rows, block, scaling.center)
                 first = start + rows.start
-                _standardise(shown, scaling, values[:, first : first + len(block)])
+                standardise(shown, scaling, values[:, first : first + len(block)])
             start += part.X.shape[0]
         _, numbered = np.unique(sources, return_inverse=True)
         weights = parts[0].weights
@@ -49,7 +49,7 @@ class Columns(NamedTuple):
         return int(self.sources.max()) + 1
 
 
-def _standardise(rows: NDArray[Any], scaling: Scaling, out: Single) -> None:
+def standardise(rows: NDArray[Any], scaling: Scaling, out: Single) -> None:
     """Columns of rows in units of the scaling, piece by piece."""
     step = max(1, _NUMBERS // rows.shape[1])
     for start in range(0, len(rows), step):

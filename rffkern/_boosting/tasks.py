@@ -7,8 +7,9 @@ from .._estimator.warm_start import state_to_continue
 from .._kernels import boosting
 from ..errors import InvalidInputError
 from .counts import as_counts
-from .fit import Callback, Pace, train
-from .losses import ClassLoss, CountLoss, ValueLoss
+from .fit import train
+from .losses import ClassLoss, CountLoss, Loss, ValueLoss
+from .members import Callback, Pace
 
 if TYPE_CHECKING:
     from .estimators import FourierBoostingClassifier, FourierBoostingRegressor
@@ -20,10 +21,9 @@ def fit_classes(model: "FourierBoostingClassifier", X: Any, y: Any, sample_weigh
     before = state_to_continue(model)
     training = model._check_training(X, y, sample_weight, eval_set)
     n_classes = training.rows.n_classes
-    pace = Pace(1.0, 1.0, 0.01) if n_classes == 2 else Pace(2.0, 4.0, 0.01)
     handed_over = [training]  # so that training can let go of mapped rows
     del training
-    return train(model, handed_over.pop(), ClassLoss(n_classes), pace, callback, before)
+    return train(model, handed_over.pop(), *loss_of_classes(n_classes), callback, before)
 
 
 def fit_targets(model: "FourierBoostingRegressor", X: Any, y: Any, sample_weight: Any, eval_set: Any,
@@ -31,17 +31,27 @@ def fit_targets(model: "FourierBoostingRegressor", X: Any, y: Any, sample_weight
     """Train a regressor."""
     before = state_to_continue(model)
     training = model._check_training(X, y, sample_weight, eval_set)
-    loss: Any = CountLoss()
+    loss, pace = loss_of_targets(model, training.rows.values.shape[1])
     if model.loss == "poisson":
         training = as_counts(training)
-    else:
-        quantiles = model._quantiles()
-        kernels = {"squared": (boosting.SQUARED, (0.0,)), "huber": (boosting.HUBER, (model.delta,)),
-                   "quantile": (boosting.QUANTILE, quantiles)}
-        loss = ValueLoss(*kernels[model.loss])
-        if model.loss == "quantile" and len(quantiles) > 1 and training.rows.values.shape[1] > 1:
-            raise InvalidInputError(f"y must be one target for several quantiles, got {training.rows.values.shape[1]}")
-    pace = Pace(2.0, 4.0, 0.05) if model.loss == "quantile" else Pace(1.0, 2.0, 0.05)
     handed_over = [training]  # so that training can let go of mapped rows
     del training
     return train(model, handed_over.pop(), loss, pace, callback, before)
+
+
+def loss_of_classes(n_classes: int) -> tuple[Loss, Pace]:
+    """The loss of a classifier, and the pace of its rounds."""
+    return ClassLoss(n_classes), Pace(1.0, 1.0, 0.01) if n_classes == 2 else Pace(2.0, 4.0, 0.01)
+
+
+def loss_of_targets(model: "FourierBoostingRegressor", n_targets: int) -> tuple[Loss, Pace]:
+    """The loss of a regressor, and the pace of its rounds."""
+    if model.loss == "poisson":
+        return CountLoss(), Pace(1.0, 2.0, 0.05)
+    quantiles = model._quantiles()
+    if model.loss == "quantile" and len(quantiles) > 1 and n_targets > 1:
+        raise InvalidInputError(f"y must be one target for several quantiles, got {n_targets}")
+    kernels = {"squared": (boosting.SQUARED, (0.0,)), "huber": (boosting.HUBER, (model.delta,)),
+               "quantile": (boosting.QUANTILE, quantiles)}
+    pace = Pace(2.0, 4.0, 0.05) if model.loss == "quantile" else Pace(1.0, 2.0, 0.05)
+    return ValueLoss(*kernels[model.loss]), pace

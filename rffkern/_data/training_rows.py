@@ -163,12 +163,18 @@ def is_set(eval_set: Any) -> bool:
     return isinstance(eval_set, (tuple, list)) and len(eval_set) in (2, 3)
 
 
-def _evaluation(training: Training, eval_set: Any) -> Any:
-    """Checked rows of one set."""
+def parts_of_set(eval_set: Any) -> tuple[Any, Any, Any]:
+    """X, y and sample_weight, or None, of one set of rows; InvalidInputError for what is none."""
     if not is_set(eval_set):
         raise InvalidInputError("eval_set must be a tuple (X, y) or (X, y, sample_weight), or a list or dict of some, "
                                 f"got {type(eval_set).__name__}")
     X, y, sample_weight = (*eval_set, None)[:3]
+    return X, y, sample_weight
+
+
+def _evaluation(training: Training, eval_set: Any) -> Any:
+    """Checked rows of one set."""
+    X, y, sample_weight = parts_of_set(eval_set)
     n_features = training.rows.X.shape[1]
     X, names = check_rows(X, "eval_set X")
     check_names(names, training.names)

@@ -1,12 +1,9 @@
-"""Training on rows in partitions, wherever these are: sums over them are added in their order.
-
-A result therefore depends on how rows are partitioned, and neither on where partitions are nor on when they answer.
-"""
+"""Training on rows in partitions, wherever these are."""
 
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,76 +12,16 @@ from .._data.scaling import Scaling, no_scaling, scaling_from
 from .._data.threads import check_n_threads
 from .._data.tiles import DOUBLE, SINGLE, TILE, pack, tiled
 from .._data.weights import RowWeights
+from .._partitions.partitions import PartitionColumns, Partitions, Table
 from ..errors import InvalidInputError
 from .ground import Plan, Standing, subset_sizes
 from .loss_states import CosineSum, LossState, Products
+from .packed_partition import PackedPartition, Sample, longest_row, target_sums
 from .packed_rows import TileWeights
-from .partition import Behind, Command, Request, Sample, Summary
 from .subsets import Subset
 from .workspace import Sizes
 
 Double = NDArray[np.float64]
-
-
-class Engine(Protocol):
-    """Where partitions are."""
-
-    def ask(self, request: Request, which: Sequence[int]) -> list[Any]:
-        """What some of the partitions answer, in their order."""
-
-    def keep(self, which: Sequence[int]) -> None:
-        """Forget all partitions but some, which are numbered anew."""
-
-    def __len__(self) -> int:
-        """Number of partitions."""
-
-
-class Partitions:
-    """All partitions of a table, with the commands that they were given so far."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._commands: list[Command] = []
-        self._n_sent = 0
-
-    def tell(self, command: str, *arguments: Any) -> None:
-        """Give a command, which travels with the next question."""
-        self._commands.append((command, arguments))
-
-    def ask(self, query: str, *arguments: Any) -> list[Any]:
-        """What each partition answers, in their order; one that was lost and opened anew catches up first."""
-        new = Request(self._n_sent, self._commands[self._n_sent :], query, arguments)
-        answers = self._engine.ask(new, range(len(self._engine)))
-        behind = [index for index, answer in enumerate(answers) if isinstance(answer, Behind)]
-        for index, answer in zip(behind, self._engine.ask(new._replace(since=0, commands=self._commands), behind)
-                                 if behind else (), strict=True):
-            answers[index] = answer
-        self._n_sent = len(self._commands)
-        return answers
-
-    def without(self, empty: Sequence[int]) -> None:
-        """Leave out partitions that have no rows."""
-        if empty:
-            self._engine.keep([index for index in range(len(self._engine)) if index not in empty])
-
-
-class PartitionColumns:
-    """The sums over the columns of X, or over "values", the targets."""
-
-    def __init__(self, partitions: Partitions, of: str, total: float) -> None:
-        self._partitions, self._of, self.total = partitions, of, total
-
-    def column_range(self) -> tuple[Double, Double]:
-        """Smallest and largest value of each column."""
-        lows, highs = zip(*self._partitions.ask("column_range", self._of), strict=True)
-        return np.min(lows, axis=0), np.max(highs, axis=0)
-
-    def column_sums(self, unit: Double, center: Double, power: int) -> Double:
-        """Sums over rows of weight (X unit - center)^power."""
-        total = np.zeros(center.size)
-        for found in self._partitions.ask("column_sums", self._of, unit, center, power):
-            total += found
-        return total
 
 
 def _added(pairs: Sequence[Products]) -> Products:
@@ -93,25 +30,6 @@ def _added(pairs: Sequence[Products]) -> Products:
     for one, other in pairs:
         first, second = first + one, second + other
     return first, second
-
-
-class Table(NamedTuple):
-    """Partitions whose rows are checked and weighted."""
-
-    partitions: Partitions
-    summaries: list[Summary]  # of each partition
-    totals: list[float]  # sums of their weights, of mean 1
-    given_total: float
-
-    @property
-    def total(self) -> float:
-        """Sum of all weights."""
-        return math.fsum(self.totals)
-
-    @property
-    def n_rows(self) -> list[int]:
-        """Rows of each partition."""
-        return [summary.n_rows for summary in self.summaries]
 
 
 class _RemoteEvaluation(NamedTuple):
@@ -264,9 +182,10 @@ class PartitionedRows:
         recipe, table, partitions = plan.recipe, self._table, self._table.partitions
         n_subsets, _ = subset_sizes(plan.max_samples, sum(table.n_rows))
         dtype: np.dtype[Any] = DOUBLE
-        if plan.precision == "single" and max(partitions.ask("longest_row", plan.scaling)) <= plan.single_length:
-            dtype = SINGLE
-        sums = zip(*partitions.ask("target_sums", recipe.loss), strict=True)
+        if plan.precision == "single":
+            longest = max(partitions.ask("of_rows", longest_row, plan.scaling))
+            dtype = SINGLE if longest <= plan.single_length else DOUBLE
+        sums = zip(*partitions.ask("of_rows", target_sums, recipe.loss), strict=True)
         intercepts = np.array([recipe.loss.intercept(_added(output)) for output in sums])
         self._start(table, plan, dtype, intercepts, n_subsets, int(rng.integers(1 << 62)) if n_subsets > 1 else 0)
         for held_out in self._held_out.values():
@@ -286,5 +205,5 @@ class PartitionedRows:
 
     def _start(self, table: Table, plan: Plan, dtype: np.dtype[Any], intercepts: Double, n_subsets: int,
                seed: int) -> None:
-        table.partitions.tell("pack", plan.scaling, dtype, n_subsets, seed)
+        table.partitions.tell("hand_over", PackedPartition, plan.scaling, dtype, n_subsets, seed)
         table.partitions.tell("start", plan.recipe.loss, intercepts, plan.recipe.n_components)

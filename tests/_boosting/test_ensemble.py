@@ -8,9 +8,9 @@ import pytest
 
 from rffkern._boosting.bins import make_bins
 from rffkern._boosting.ensemble import to_ensemble
-from rffkern._boosting.kinds import Pair, Table
 from rffkern._boosting.member import Member, Taken
 from rffkern._boosting.side_by_side import in_threads
+from rffkern._boosting.terms import Pair, Table
 from rffkern._data.scaling import Scaling
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from rffkern import ColumnMap, FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError
 from rffkern._boosting.ensemble import to_ensemble
-from rffkern._boosting.fit import _settled
+from rffkern._boosting.members import settled
 from rffkern._boosting.rules import rules
 
 RNG = np.random.default_rng(4)
@@ -19,10 +19,10 @@ SHORT = {"n_estimators": 30, "n_members": 2, "random_state": 0, "kernel": False}
 
 def test_parameters_take_the_place_of_rules():
     model = FourierBoostingRegressor(n_members=3, validation_fraction=0.25, early_stopping_rounds=None, reg_lambda=2.0)
-    found = _settled(model, 400)
+    found = settled(model, 400)
     assert (found.n_members, found.n_folds, found.patience, found.reg_lambda) == (3, 4, None, 2.0)
-    assert _settled(FourierBoostingRegressor(), 400) == rules(400)
-    assert _settled(FourierBoostingRegressor(), 2).n_folds == 2
+    assert settled(FourierBoostingRegressor(), 400) == rules(400)
+    assert settled(FourierBoostingRegressor(), 2).n_folds == 2
 
 
 def test_the_callback_sees_every_round_of_every_member():
@@ -51,7 +51,7 @@ def test_a_callback_ends_the_fit():
 def test_what_fails_in_a_member_leaves_the_model(monkeypatch):
     model = FourierBoostingRegressor(**SHORT).fit(X, Y)
     before, n_threads = dict(vars(model)), threading.active_count()
-    monkeypatch.setattr("rffkern._boosting.fit.train_member", lambda *_: 1 / 0)
+    monkeypatch.setattr("rffkern._boosting.members.train_member", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         model.fit(X[:300], Y[:300])
     assert vars(model) == before

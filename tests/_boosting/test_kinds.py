@@ -9,7 +9,7 @@ from rffkern._boosting.kinds import Lines, Tables, Waves
 from rffkern._boosting.losses import ValueLoss
 from rffkern._boosting.rows import Columns, Layout
 from rffkern._boosting.rules import rules
-from rffkern._boosting.state import State
+from rffkern._boosting.state import MemberRows, State
 from rffkern._kernels import boosting
 
 RULES = rules(500)
@@ -22,7 +22,8 @@ def problem(target, n_columns=4, n=500):
     layout = Layout.of(np.arange(n * 4 // 5), np.arange(n * 4 // 5, n), np.random.default_rng(0))
     targets = np.atleast_2d(target(values.astype(float)))
     weights = np.ones(n)
-    return columns, State(columns, ValueLoss(boosting.SQUARED).problem(targets, weights), weights, layout)
+    loss = ValueLoss(boosting.SQUARED).problem(targets, weights)
+    return columns, State(MemberRows.of(columns, loss, weights, layout), loss)
 
 
 def kind_of(name, columns, state):

@@ -16,10 +16,13 @@ class StubState:
         self.rest = list(held_out)
         self.learned = learned
         self.losses = Losses(learned, self.rest.pop(0))
-        self.steps, self.scores, self.resumed = [], "scores", []
+        self.steps, self.scores, self.resumed, self.pointed = [], "scores", [], []
 
     def resume(self, scores):
         self.resumed.append(scores)
+
+    def point(self, term):
+        self.pointed.append(term)
 
     def best_step(self):
         return 3.0
@@ -138,17 +141,13 @@ def test_the_kind_that_gains_is_asked_more():
 
 def test_watched_rows_follow_all_rounds():
     """Also those that go on, and not where a round has found no term."""
-    class Following(StubKind):
-        def show(self, term, state):
-            self.shown = getattr(self, "shown", 0) + 1
-
-    kind, watched = Following("waves"), StubState([9, 8, 7, 6])
+    kind, watched = StubKind("waves"), StubState([9, 8, 7, 6])
     start = Standing(np.random.default_rng(0))
     member = train_member(StubState([5, 4, 3, 3.5]), [watched], [kind], 3, 3, start, lambda *_: True)
     assert [losses.watched for losses in member.curve] == [(9,), (8,), (7,)]
-    assert (kind.shown, watched.steps) == (3, [1.5, 1.5, 1.5])
+    assert (watched.pointed, watched.steps) == (["term"] * 3, [1.5, 1.5, 1.5])
     again, kind.term = StubState([6]), None
     more = train_member(StubState([3.5, 3.5]), [again], [kind], 4, None, member.standing, lambda *_: True)
     assert again.resumed == ["scores"]
     assert [losses.watched for losses in more.curve] == [(9,), (8,), (7,), (6,), (6,)]
-    assert again.steps == []
+    assert again.steps == again.pointed == []

@@ -6,7 +6,7 @@ import pytest
 from rffkern._boosting.bins import make_bins
 from rffkern._boosting.losses import ClassLoss, ValueLoss
 from rffkern._boosting.rows import Columns, Layout
-from rffkern._boosting.state import State
+from rffkern._boosting.state import MemberRows, State
 from rffkern._kernels import boosting
 
 RNG = np.random.default_rng(0)
@@ -17,7 +17,8 @@ WEIGHTS = RNG.uniform(0.5, 2, 300)
 
 def state_of(loss, targets):
     layout = Layout.of(np.arange(200), np.arange(200, 300), np.random.default_rng(0))
-    return State(COLUMNS, loss.problem(np.atleast_2d(targets), WEIGHTS), WEIGHTS, layout), layout
+    problem = loss.problem(np.atleast_2d(targets), WEIGHTS)
+    return State(MemberRows.of(COLUMNS, problem, WEIGHTS, layout), problem), layout
 
 
 def test_columns_are_laid_out():

@@ -1,19 +1,18 @@
-"""Rows of one partition and their predictions, on whatever machine they are.
+"""Rows of one partition and what a family makes of them, on whatever machine they are.
 
 What a partition answers follows from its rows and from the commands that it was given, in their order, and from nothing
 else.  One that is lost is opened anew and catches up; it then gives the same bits.
 """
 
 import threading
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.scaling import RowSums, Scaling, standardised_targets
+from .._data.scaling import RowSums, standardised_targets
 from .._data.threads import check_n_threads
-from .._data.tiles import SINGLE, TILE, pack
 from .._data.training_rows import LabelledRows, TargetRows
 from .._data.validation import (
     as_column,
@@ -25,13 +24,9 @@ from .._data.validation import (
     feature_names,
 )
 from .._data.weights import RowWeights, check_weights
-from .loss_states import CosineSum, Evaluation, LossState, Products
-from .packed_rows import RowsInMemory
-from .workspace import EvaluationWorkspace, Sizes
 
 Double = NDArray[np.float64]
-Sample = tuple[NDArray[Any], Double | None]  # packed rows, and their weights where these differ
-Command = tuple[str, tuple[Any, ...]]  # the name of a method of `Partition`, and its arguments
+Command = tuple[str, tuple[Any, ...]]  # the name of a method of `Partition` or of its work, and its arguments
 
 
 class Summary(NamedTuple):
@@ -52,7 +47,7 @@ class Request(NamedTuple):
 
     since: int
     commands: Sequence[Command]
-    query: str  # the name of a method of `Partition`
+    query: str  # the name of a method of `Partition` or of its work
     arguments: tuple[Any, ...]
 
 
@@ -62,22 +57,36 @@ class Behind(NamedTuple):
     position: int
 
 
+class PartRows(NamedTuple):
+    """Checked rows of a partition, weighted as those of all partitions together."""
+
+    number: int  # of the partition
+    rows: Any  # LabelledRows or TargetRows
+    n_threads: int
+
+
+class Work(Protocol):
+    """What a family does with the rows of a partition: its methods are the commands and questions of rounds."""
+
+    has_begun: bool  # whether it holds what commands have made of the rows, which does not travel
+    n_bytes: int  # of what does
+
+
 class Partition:
-    """Checked rows of one partition."""
+    """Checked rows of one partition, until they are handed over to the work of a family."""
 
     def __init__(self, rows: Any, summary: Summary, n_threads: int | None) -> None:
         self._summary, self._number, self._place = summary, summary.number, f" of partition {summary.number}"
-        self._rows = rows  # LabelledRows, TargetRows, or None where no row counts or all are packed
+        self._rows = rows  # LabelledRows, TargetRows, or None where no row counts or all are handed over
+        self._work: Work | None = None
         self._n_threads = 1 if rows is None else check_n_threads(n_threads, rows.X.size)
         self._lock = threading.Lock()
         self._position = self._base = 0  # commands so far, and those that a copy need not repeat
-        self._states: list[LossState] = []
-        self._evaluated: tuple[int, CosineSum, Evaluation] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """What travels: rows as they are packed.  The predictions are made anew from the commands."""
+        """What travels.  What commands have made of the rows since is made anew from them."""
         with self._lock:
-            state = vars(self) | {"_position": self._base, "_states": [], "_evaluated": None}
+            state = vars(self) | {"_position": self._base}
         del state["_lock"]
         return state
 
@@ -87,8 +96,8 @@ class Partition:
 
     def __sizeof__(self) -> int:
         """Bytes, by which schedulers judge what it costs to move."""
-        held = vars(self).get("_tiles") if self._rows is None else self._rows.X
-        return 1000 if held is None else 2 * int(held.nbytes)
+        held = 0 if self._rows is None else int(self._rows.X.nbytes)
+        return 1000 + 2 * (held if self._work is None else self._work.n_bytes)
 
     def answer(self, request: Request) -> Any:
         """Carry out the commands of a request that are new, and answer it; `Behind` where earlier ones are missing."""
@@ -96,17 +105,17 @@ class Partition:
             if self._position < request.since:
                 return Behind(self._position)
             for name, arguments in request.commands[self._position - request.since :]:
-                getattr(self, name)(*arguments)
+                self._method(name)(*arguments)
                 self._position += 1
-                if not self._states:
+                if self._work is None or not self._work.has_begun:
                     self._base = self._position
-            return getattr(self, request.query)(*request.arguments)
+            return self._method(request.query)(*request.arguments)
 
-    def summary(self) -> Summary:
-        """What the rows of all partitions are put together by."""
-        return self._summary
+    def _method(self, name: str) -> Callable[..., Any]:
+        found: Callable[..., Any] = getattr(self if self._work is None else self._work, name)
+        return found
 
-    # Commands before the first round.
+    # Commands.
 
     def settle(self, classes: NDArray[Any] | None, factors: Double, mean_weight: float, is_uniform: bool,
                what: str) -> None:
@@ -127,34 +136,16 @@ class Partition:
         name = f"{what}y{self._place}"
         self._rows = rows._replace(values=standardised_targets(rows.values, rows.weights, center, inverse_scale, name))
 
-    def pack(self, scaling: Scaling, dtype: np.dtype[Any], n_subsets: int, seed: int) -> None:
-        """Keep the rows in tiles, and divide them into shares of the subsets."""
-        rows = self._rows
-        self._tiles, self._weights, self._targets = (
-            pack(rows.X, scaling, dtype, self._n_threads)[0], rows.weights, rows.targets())
-        n_rows = len(rows.X)
-        order = np.arange(n_rows)
-        if n_subsets > 1:
-            order = np.random.default_rng([seed, self._number]).permutation(n_rows)
-        self._shares = [np.sort(order[t * n_rows // n_subsets : (t + 1) * n_rows // n_subsets])
-                        for t in range(n_subsets)]
+    def hand_over(self, make: Callable[..., Work], *arguments: Any) -> None:
+        """Let a family have the rows, to which all that follows is addressed."""
+        self._work = make(PartRows(self._number, self._rows, self._n_threads), *arguments)
         self._rows = None
 
-    def start(self, loss: type[LossState], intercepts: Double, n_components: int) -> None:
-        """Predict the intercepts."""
-        rows = RowsInMemory(self._tiles, self._weights)
-        workspace = EvaluationWorkspace(rows, Sizes(n_components, self._n_threads))
-        self._states = [loss(rows, target, intercept, workspace)
-                        for target, intercept in zip(self._targets, intercepts, strict=True)]
-
-    # The command of a round.
-
-    def advance(self, output: int, learner: CosineSum, step: float) -> None:
-        """Add step times a weak learner to the predictions of an output."""
-        self._states[output].update(self._evaluation(output, learner), step)
-        self._evaluated = None
-
     # Questions.
+
+    def summary(self) -> Summary:
+        """What the rows of all partitions are put together by."""
+        return self._summary
 
     def column_range(self, of: str) -> tuple[Double, Double]:
         """Smallest and largest value of each column."""
@@ -168,63 +159,13 @@ class Partition:
         rows = self._rows
         return RowSums(rows.X if of == "X" else rows.values, rows.weights, self._n_threads)
 
-    def longest_row(self, scaling: Scaling) -> float:
-        """The largest length of a row."""
-        rows = self._rows
-        return pack(rows.X, scaling, SINGLE, self._n_threads)[1]
-
-    def target_sums(self, loss: type[LossState]) -> list[Products]:
-        """The sums that the intercept of each output follows from."""
-        rows = self._rows
-        return [loss.target_sums(target, rows.weights) for target in rows.targets()]
+    def of_rows(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What a function of the rows says."""
+        return function(PartRows(self._number, self._rows, self._n_threads), *arguments)
 
     def total_weight(self) -> float:
         """Sum of the weights."""
-        rows = self._rows
-        return float(rows.weights.total)
-
-    def sample(self, subset: int) -> Sample:
-        """Packed rows of the share of a subset, and their weights where these differ."""
-        share = self._shares[subset]
-        weights = None if self._weights.is_uniform else self._weights.each[share]
-        return self._packed(share), weights
-
-    def drawn(self, places: Sequence[tuple[int, float]]) -> NDArray[Any]:
-        """Packed rows at places given as a partition and a cumulative weight in it, of those in this partition."""
-        wanted = np.array([weight for number, weight in places if number == self._number])
-        reached = np.cumsum(self._weights.each)
-        return self._packed(np.searchsorted(reached, wanted, side="right").clip(max=len(reached) - 1))
-
-    def _packed(self, rows: NDArray[np.intp]) -> NDArray[Any]:
-        return self._tiles[rows // TILE, :, rows % TILE]
-
-    def standing(self, output: int, subset: int | None,
-                 with_rows: bool) -> tuple[float, float, NDArray[Any] | None, Sample | None]:
-        """Sum of the losses of an output, its largest residual, and residuals, and rows, of the share of a subset."""
-        state: Any = self._states[output]
-        residuals = rows = None
-        if subset is not None:
-            residuals = state.residuals_in(slice(0, len(self._tiles))).reshape(-1)[self._shares[subset]]
-            rows = self.sample(subset) if with_rows else None
-        return state.loss * self._weights.total, getattr(state, "largest_residual", 0.0), residuals, rows
-
-    def products(self, output: int, learner: CosineSum) -> Products:
-        """Sums over the rows of a weak learner, as the loss defines them."""
-        return self._evaluation(output, learner).products
-
-    def along(self, output: int, learner: CosineSum, step: float) -> tuple[float, float]:
-        """Slope and curvature of the sum of losses after a step along a weak learner."""
-        return self._states[output].along(self._evaluation(output, learner), step)
-
-    def _evaluation(self, output: int, learner: CosineSum) -> Evaluation:
-        """A weak learner at all rows; that which was last asked for is kept."""
-        if self._evaluated is not None:
-            of, known, evaluation = self._evaluated
-            if of == output and all(map(np.array_equal, known[:3], learner[:3])):
-                return evaluation
-        evaluation = self._states[output].evaluate(learner)
-        self._evaluated = output, learner, evaluation
-        return evaluation
+        return float(self._rows.weights.total)
 
 
 def open_partition(number: int, what: str, has_labels: bool, n_threads: int | None, X: Any, y: Any,

@@ -1,0 +1,1 @@
+"""Rows in partitions: what is asked of them, and where they are."""
