@@ -31,8 +31,11 @@ SHAPE = "exponential"
 _EQUAL_SHARE = 0.02
 
 # Bytes of kernels that are kept: all those of 32,000 rows.  To compute them anew in each product takes far longer.
-# Residual of the systems, their iterations at most, and rows of the preconditioner.
-CACHE_BYTES, _TOLERANCE, _MOST_ITERATIONS, N_LANDMARKS = 1 << 32, 1e-2, 200, 512
+# Residual of the systems, and their iterations at most.
+CACHE_BYTES, _TOLERANCE, _MOST_ITERATIONS = 1 << 32, 1e-2, 200
+
+# Rows of the preconditioner, for few rows and for many: of 28,000, twice as many saved a quarter of the iterations.
+_FEW_LANDMARKS, _MANY_LANDMARKS, _MANY_ROWS = 512, 1024, 11_500
 
 
 class Boosting(NamedTuple):
@@ -133,7 +136,8 @@ def learn(given: Boosting, n_threads: int | None) -> KernelPart:
     units = no_scaling(X.shape[1])._replace(inverse_scale=inverse)
     matrix = KernelMatrix(pack_rows(X, units, SHAPE, RowWeights(len(X)), "single", n_threads), CACHE_BYTES, n_threads)
     folds, n_folds = given.folds()
-    systems = RidgeSystems(matrix, folds, weights, np.sort(order[:N_LANDMARKS]), n_threads)
+    n_landmarks = _MANY_LANDMARKS if len(X) > _MANY_ROWS else _FEW_LANDMARKS
+    systems = RidgeSystems(matrix, folds, weights, np.sort(order[:n_landmarks]), n_threads)
     asked = [System(fold, choice.reg_lambda) for fold in (*range(n_folds), EVERYONE)]
     solved = systems.solve(asked, targets, _TOLERANCE, _MOST_ITERATIONS, "kernel machine on all rows")
     return KernelPart(learned, solved.coefficients[-1], intercepts, inverse, solved.out_of_fold(folds),
