@@ -87,7 +87,7 @@ def _columns(column_map: Any) -> dict[str, Any]:
     for name, column in zip(frozen.column_names(), frozen.columns, strict=True):
         if column.forms and column.kind != "numeric":
             raise InvalidInputError(f"model must have columns of numbers alone, got {column.kind} values in {name!r}")
-    return {"forms": FormArrays.of(frozen.columns), "neutral": frozen._neutral(),
+    return {"forms": FormArrays.of(frozen.columns), "neutral": frozen.neutral(),
             "fills": [fill for column in frozen.columns for fill in column.fills]}
 
 

@@ -124,7 +124,7 @@ def _mapping_of(column_map: Any) -> RowMap:
             ranks = (form.knots, form.ranks) if isinstance(form, RankForm) else (np.empty(0), np.empty(0))
             outputs.append(Output(kind, source, missing, divisor, numbers, *ranks))
     fills = tuple(fill for column in frozen.columns for fill in column.fills)
-    return RowMap(tuple(outputs), fills, frozen._neutral().tolist())
+    return RowMap(tuple(outputs), fills, frozen.neutral().tolist())
 
 
 def _parts(expansion: Any) -> tuple[Part, ...]:

@@ -9,7 +9,6 @@ import rffkern
 from helpers.boosted_terms import expansion as small_terms
 from rffkern import ColumnMap, KernelExpansion, SumExpansion, TermExpansion
 from rffkern._estimator.registry import FAMILIES
-from rffkern._export.conditioning import conditioning
 
 FILES = pathlib.Path(__file__).parent.parent / "data" / "7"
 LABELS = ["it's", 'a "quote"', "back\\slash ??/", "größe\n"]
@@ -93,7 +92,7 @@ SPECIAL = {
         "Classifier", lambda y: np.array(LABELS)[np.digitize(y, [-0.8, 0, 0.8])]),
     "counts": lambda: _boosted("Regressor", lambda y: np.random.default_rng(0).poisson(np.exp(y)), loss="poisson"),
     "several quantiles": lambda: _boosted("Regressor", lambda y: y, loss="quantile", quantile=[0.1, 0.5, 0.9]),
-    "several targets": lambda: _boosted("Regressor", lambda y: np.column_stack([y, -2 * y])),
+    "several targets": lambda: _boosted("Regressor", lambda y: np.column_stack([y, -2 * y]), kernel=True),
     "terms and kernels": lambda: SumExpansion.of(small_terms(2), KernelExpansion(
         rows(4, n_rows=30), np.linspace(0.1, 1, 60).reshape(30, 2), [0, 0], [0.5, 1, 0, 0.1], [1.0])),
     "classes by terms and kernels": lambda: _boosted("Classifier", lambda y: np.digitize(y, [-0.5, 0.5]), kernel=True),
@@ -121,10 +120,14 @@ def model_of(case):
 
 
 def rounding(case):
-    """How many units in the last place of max(|H|, 1) rounding may cost: 16, and 4 for what cancels of a sum.
+    """How many units in the last place of max(|H|, 1) rounding may cost: 16, and one for the sum of kernels without signs.
 
-    The exponential of a kernel makes r times the error of r out of it, in the package and again in the engine.
+    That sum is taken at the centers.  The exponential of a kernel makes r times the error of r out of it, in the
+    package and again in the engine.
     """
     expansion = getattr(model_of(case)[0], "expansion_", None)
-    expansion = getattr(expansion, "kernels", expansion)  # whose sum cancels, beside terms
-    return 16 + (4 * conditioning(expansion) if isinstance(expansion, KernelExpansion) else 0)
+    kernels = getattr(expansion, "kernels", expansion)  # beside terms
+    if not isinstance(kernels, KernelExpansion):
+        return 16
+    arrays = kernels.arrays() | {"weights": np.abs(kernels.weights), "intercept": np.zeros(kernels.n_outputs)}
+    return 16 + KernelExpansion(**arrays).score(kernels.centers).max(initial=1)
