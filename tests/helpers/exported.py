@@ -120,9 +120,9 @@ def model_of(case):
 
 
 def rounding(case):
-    """How many units in the last place of max(|H|, 1) rounding may cost: 16, and one for the sum of kernels without signs.
+    """How many units in the last place of max(|H|, 1) rounding may cost: 16, and the sum of kernels without signs.
 
-    That sum is taken at the centers.  The exponential of a kernel makes r times the error of r out of it, in the
+    That sum is the largest at the centers.  The exponential of a kernel makes r times the error of r out of it, in the
     package and again in the engine.
     """
     expansion = getattr(model_of(case)[0], "expansion_", None)
