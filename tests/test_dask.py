@@ -12,7 +12,7 @@ from helpers.partitions import LocalPartitions, cut
 import rffkern
 from rffkern import GBRFF1Classifier, GBRFF2Classifier, GBRFFRegressor, InvalidInputError, NotFittedError
 from rffkern._boosting.partitioned_fit import fit_partitions as fit_boosting
-from rffkern._gbrff.partitioned_fit import fit_partitions
+from rffkern._gbrff.partitioned_fit import fit_partitions as fit_gbrff
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("dask")
@@ -46,22 +46,13 @@ def on_cluster(X, y, weights=None):
 
 
 def same(one, other):
-    return all(np.array_equal(getattr(one.expansion_, name), getattr(other.expansion_, name))
-               for name in ("omegas", "phases", "amplitudes", "intercept"))
-
-
-def fitted_here(model, *columns):
-    fit_partitions(model, LocalPartitions(cut(EDGES, *columns), has_labels=model._has_labels), {}, None)
-    return model
-
-
-def same_boosting(one, other):
     arrays = other.expansion_.arrays()
     return all(np.array_equal(one.expansion_.arrays()[name], arrays[name]) for name in arrays)
 
 
-def boosted_here(model, *columns):
-    fit_boosting(model, LocalPartitions(cut(EDGES, *columns), has_labels=model._has_labels), {}, None)
+def fitted_here(model, *columns):
+    fit = fit_boosting if model.family.startswith("fourier_boosting") else fit_gbrff
+    fit(model, LocalPartitions(cut(EDGES, *columns), has_labels=model._has_labels), {}, None)
     return model
 
 
@@ -74,7 +65,7 @@ def test_fourier_boosting_has_the_bits_of_the_partitions_here(client, rng, table
     model = getattr(on_dask, "Dask" + here)(12, client=client, **params).fit(*on_cluster(X, y, weights))
     local = getattr(rffkern, here)(12, columns=None, kernel=False, **params)
     assert type(model.to_local()) is type(local)
-    assert same_boosting(model.to_local(), boosted_here(local, X, y, weights))
+    assert same(model.to_local(), fitted_here(local, X, y, weights))
 
 
 def test_fourier_boosting_loses_a_worker_and_no_bit(client, table):
@@ -92,7 +83,7 @@ def test_fourier_boosting_loses_a_worker_and_no_bit(client, table):
     model.fit(*on_cluster(X, y), callback=kill)
     assert len(killed) == 1
     local = rffkern.FourierBoostingClassifier(20, columns=None, kernel=False, **params)
-    assert same_boosting(model.to_local(), boosted_here(local, X, y))
+    assert same(model.to_local(), fitted_here(local, X, y))
 
 
 def test_fourier_boosting_on_a_cluster_takes_its_own_defaults(client, table):
@@ -185,13 +176,18 @@ def test_any_model_scores_partitions(client, rng, table):
         np.testing.assert_array_equal(on_dask.predict(model, dX).compute(), model.predict(X))
 
 
-def test_data_frames(client, table):
+@pytest.fixture(params=["DaskGBRFF2Classifier", "DaskFourierBoostingClassifier"])
+def cls(request):
+    return getattr(on_dask, request.param)
+
+
+def test_data_frames(client, table, cls):
     pandas = pytest.importorskip("pandas")
     frames = pytest.importorskip("dask.dataframe")
     X, y = table
     frame = pandas.DataFrame(X, columns=["a", "b", "c"]).assign(y=y)
     dframe = frames.from_pandas(frame, npartitions=3)
-    model = on_dask.DaskGBRFF2Classifier(4, random_state=0, client=client)
+    model = cls(4, random_state=0, client=client)
     model.fit(dframe[["a", "b", "c"]], dframe["y"])
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
     predicted = model.predict(dframe[["a", "b", "c"]])
@@ -207,6 +203,19 @@ def test_data_frames(client, table):
         model.fit(dframe[["a", "b", "c"]], dframe["y"], eval_set=(dframe[["c", "b", "a"]], dframe["y"]))
 
 
+def test_lengths_need_not_be_known(client, table, cls):
+    X, y = table
+    dX, dy = on_cluster(X, y)
+    kept = dX[:, 2] > 0
+    model = cls(3, random_state=0, client=client).fit(dX[kept], dy[kept])
+    known = X[:, 2] > 0
+    sizes = tuple(int(part.sum()) for part in np.split(known, EDGES[1:-1]) if part.any())
+    X, y = X[known], y[known]
+    other = cls(3, random_state=0, client=client)
+    other.fit(da.from_array(X, chunks=(sizes, 3)), da.from_array(y, chunks=sizes))
+    assert same(model.to_local(), other.to_local())
+
+
 def test_rows_held_out_stop_early(client, rng, table):
     """Held-out labels that follow from nothing: soon each round makes their loss larger."""
     X, y = table
@@ -217,11 +226,11 @@ def test_rows_held_out_stop_early(client, rng, table):
     assert model.n_estimators_ == model.eval_loss_.argmin() < 30
 
 
-def test_bad_partitions_are_named_and_nothing_is_left(client, table):
+def test_bad_partitions_are_named_and_nothing_is_left(client, table, cls):
     X, y = table
     X = X.copy()
     X[500, 1] = np.nan
-    model = on_dask.DaskGBRFF2Classifier(3, client=client)
+    model = cls(3, client=client)
     with pytest.raises(InvalidInputError, match=r"X of partition 2 must be finite .* got NaN at row 199, column 1"):
         model.fit(*on_cluster(X, y))
     with pytest.raises(NotFittedError):
@@ -229,12 +238,12 @@ def test_bad_partitions_are_named_and_nothing_is_left(client, table):
     assert not client.futures
 
 
-def test_an_interrupt_leaves_no_tasks(client, table):
+def test_an_interrupt_leaves_no_tasks(client, table, cls):
     def interrupt(info):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        on_dask.DaskGBRFF2Classifier(50, client=client).fit(*on_cluster(*table), callback=interrupt)
+        cls(50, client=client).fit(*on_cluster(*table), callback=interrupt)
     assert not client.futures
     for _ in range(100):
         left = client.run_on_scheduler(lambda dask_scheduler: [str(key) for key in dask_scheduler.tasks])
