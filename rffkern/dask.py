@@ -59,9 +59,6 @@ _HELP_OF_BOOSTING = """
     `warm_start` is refused: `kernel` is False and `columns` None by default.  `to_local()` gives the ordinary model.
     """
 
-_BOOSTING = FourierBoostingClassifier, FourierBoostingRegressor
-_DEFAULTS = {"max_samples": 1 << 14, "kernel": False, "columns": None}
-
 # Why families have no class here.
 _ABSENT = {
     **dict.fromkeys(("DaskRFFNetClassifier", "DaskRFFNetRegressor"),
@@ -117,16 +114,13 @@ class _DaskModel:
     """A model that is trained on a cluster and is then an ordinary one."""
 
     _family: ClassVar[Any]
-    _defaults: ClassVar[dict[str, Any]]  # of parameters that have others than the ordinary model
-    _fit: ClassVar[Callable[..., None]]
+    _defaults: ClassVar[dict[str, Any]] = {}  # of parameters that have others than the ordinary model
+    _fit: ClassVar[Callable[..., None]] = staticmethod(fit_gbrff)
+    _help = _MORE_HELP
 
     def __init_subclass__(cls, family: Any = None) -> None:
         if family is not None:
-            of_boosting = family in _BOOSTING
-            cls._family, cls._defaults = family, _DEFAULTS if of_boosting else {}
-            cls._fit = staticmethod(fit_boosting if of_boosting else fit_gbrff)
-            help_of = _HELP_OF_BOOSTING if of_boosting else _MORE_HELP
-            cls.__doc__ = (cls.__doc__ or "") + help_of.format(family.__name__)
+            cls._family, cls.__doc__ = family, (cls.__doc__ or "") + cls._help.format(family.__name__)
 
     def __init__(self, *args: Any, client: Any = None, **params: Any) -> None:
         self.client = client
@@ -223,11 +217,17 @@ class _DaskClassifier(_DaskModel):
         return decision_function(self._model, X)
 
 
-class DaskFourierBoostingClassifier(_DaskClassifier, family=FourierBoostingClassifier):
+class _FourierBoosting(_DaskModel):
+    _defaults: ClassVar[dict[str, Any]] = {"max_samples": 1 << 14, "kernel": False, "columns": None}
+    _fit: ClassVar[Callable[..., None]] = staticmethod(fit_boosting)
+    _help = _HELP_OF_BOOSTING
+
+
+class DaskFourierBoostingClassifier(_FourierBoosting, _DaskClassifier, family=FourierBoostingClassifier):
     """`FourierBoostingClassifier`, trained on Dask collections."""
 
 
-class DaskFourierBoostingRegressor(_DaskModel, family=FourierBoostingRegressor):
+class DaskFourierBoostingRegressor(_FourierBoosting, family=FourierBoostingRegressor):
     """`FourierBoostingRegressor`, trained on Dask collections."""
 
 

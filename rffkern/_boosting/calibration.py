@@ -90,19 +90,32 @@ def shifts_of(problem: Problem, rows: HeldOut) -> NDArray[np.float64]:
 
 
 def held_out(members: Sequence[Member], layouts: Sequence[Layout],
-              weights: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+             weights: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
     """The rows of weight > 0 that some member has held out, and the mean scores of those that have.
 
     Scores are padded to whole tiles.
     """
-    sums, counts = np.zeros((len(members[0].held), len(weights))), np.zeros(len(weights))
+    means = HeldOutMeans(len(members[0].held), len(weights))
     for member, layout in zip(members, layouts, strict=True):
-        used = layout.used[layout.n_train :]
-        rows = layout.rows[layout.n_train :][used]
-        sums[:, rows] += member.held[:, used]
-        counts[rows] += 1
-    rows = np.flatnonzero((counts > 0) & (weights > 0))
-    return rows, in_tiles(sums[:, rows] / counts[rows])
+        means.add(*layout.held_out(member.held))
+    rows = np.flatnonzero((means.counts > 0) & (weights > 0))
+    return rows, in_tiles(means.of(rows))
+
+
+class HeldOutMeans:
+    """Mean scores of rows over the members that have held them out."""
+
+    def __init__(self, n_outputs: int, n_rows: int) -> None:
+        self._sums, self.counts = np.zeros((n_outputs, n_rows)), np.zeros(n_rows)
+
+    def add(self, rows: NDArray[np.intp], scores: NDArray[np.float32]) -> None:
+        """Count the scores of a member, (n_outputs, n_held)."""
+        self._sums[:, rows] += scores
+        self.counts[rows] += 1
+
+    def of(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """The means of rows that some member has held out."""
+        return self._sums[:, rows] / self.counts[rows]
 
 
 def in_tiles(scores: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -18,6 +18,7 @@ from .._kernel_ridge.systems import EVERYONE, RidgeSystems, System
 from .._kernels import boosting
 from .._kernels.sparse import SHAPES
 from ..kernel_expansion import KernelExpansion
+from .kernel_choice import MOST_ROWS
 from .losses import Problem
 from .member import Member
 from .rows import Columns, Layout
@@ -34,8 +35,9 @@ _EQUAL_SHARE = 0.02
 # Residual of the systems, and their iterations at most.
 CACHE_BYTES, _TOLERANCE, _MOST_ITERATIONS = 1 << 32, 1e-2, 200
 
-# Rows of the preconditioner, for few rows and for many: of 28,000, twice as many saved a quarter of the iterations.
-_FEW_LANDMARKS, _MANY_LANDMARKS, _MANY_ROWS = 512, 1024, 11_500
+# Rows of the preconditioner, up to the `MOST_ROWS` of "auto" and beyond: of 28,000, twice as many saved a quarter of
+# the iterations.
+_FEW_LANDMARKS, _MANY_LANDMARKS = 512, 1024
 
 
 class Boosting(NamedTuple):
@@ -136,7 +138,7 @@ def learn(given: Boosting, n_threads: int | None) -> KernelPart:
     units = no_scaling(X.shape[1])._replace(inverse_scale=inverse)
     matrix = KernelMatrix(pack_rows(X, units, SHAPE, RowWeights(len(X)), "single", n_threads), CACHE_BYTES, n_threads)
     folds, n_folds = given.folds()
-    n_landmarks = _MANY_LANDMARKS if len(X) > _MANY_ROWS else _FEW_LANDMARKS
+    n_landmarks = _MANY_LANDMARKS if len(X) > MOST_ROWS else _FEW_LANDMARKS
     systems = RidgeSystems(matrix, folds, weights, np.sort(order[:n_landmarks]), n_threads)
     asked = [System(fold, choice.reg_lambda) for fold in (*range(n_folds), EVERYONE)]
     solved = systems.solve(asked, targets, _TOLERANCE, _MOST_ITERATIONS, "kernel machine on all rows")

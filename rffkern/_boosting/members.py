@@ -94,7 +94,7 @@ class Members:
         """All members, in their order, each from where it stands."""
         n_threads = 1
         if side_by_side and self._callback is None:
-            n_threads = min(len(starts), check_n_threads(self._model.n_threads, 1 << 62))
+            n_threads = min(len(starts), check_n_threads(self._model.n_threads, _ALL))
         jobs = [partial(self._one, k, start) for k, start in enumerate(starts)]
         return in_threads(jobs, n_threads, self._stop)
 

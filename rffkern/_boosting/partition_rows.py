@@ -11,7 +11,7 @@ from .._data.training_rows import LabelledRows
 from .._kernels import boosting
 from .._partitions.partition import PartRows
 from .bins import coded_by
-from .calibration import HeldOut
+from .calibration import HeldOut, HeldOutMeans
 from .counts import counts_of
 from .losses import Loss, Start
 from .rows import Columns, Layout, partition, standardise
@@ -172,8 +172,7 @@ class BoostedPartition:
         """Keep the scores of the rows held out as they are now, in place of earlier ones of the member."""
         assert self._begun is not None
         part, layout, state = self._begun
-        used = layout.used[layout.n_train :]
-        self._held[part.member] = layout.rows[layout.n_train :][used], state.held_scores()[:, used]
+        self._held[part.member] = layout.held_out(state.held_scores())
 
     # Questions.
 
@@ -249,16 +248,14 @@ class BoostedPartition:
 
     def held_out(self) -> HeldOut:
         """Rows that members have held out, with the mean scores of those that have; of many, some."""
-        n_rows = len(self._weights)
-        sums, counts = np.zeros((len(self._problem.intercept), n_rows)), np.zeros(n_rows)
-        for rows, scores in self._held.values():
-            sums[:, rows] += scores
-            counts[rows] += 1
-        rows = np.flatnonzero(counts)
+        means = HeldOutMeans(len(self._problem.intercept), len(self._weights))
+        for held in self._held.values():
+            means.add(*held)
+        rows = np.flatnonzero(means.counts)
         settings = self._settings
         rng = np.random.default_rng([settings.seed, self._number])
         rows = rows[drawn_rows(len(rows), settings.shares[self._number], rng)]
-        return HeldOut(sums[:, rows] / counts[rows], self._problem.targets[rows], self._weights[rows])
+        return HeldOut(means.of(rows), self._problem.targets[rows], self._weights[rows])
 
 
 def _point(state: State, term: Term) -> None:

@@ -73,6 +73,11 @@ class Layout(NamedTuple):
         rows = np.concatenate([learned, held_out])
         return cls(np.maximum(rows, 0), rows >= 0, len(learned))
 
+    def held_out(self, scores: Single) -> tuple[Indices, Single]:
+        """The rows held out, and their scores without those of padding, (n_outputs, n_held)."""
+        used = self.used[self.n_train :]
+        return self.rows[self.n_train :][used], scores[:, used]
+
     @classmethod
     def of_watched(cls, held_out: Indices) -> "Layout":
         """Lay rows out from which nothing is learned."""
