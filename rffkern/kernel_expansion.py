@@ -8,6 +8,7 @@ import numpy as np
 from ._data.angles import sum_in_order
 from ._data.centers import PackedCenters, pad_centers, pad_weights, probes
 from ._data.pieces import row_pieces
+from ._data.regions import Regions
 from ._data.threads import check_n_threads
 from ._kernels import scoring
 from ._kernels.array_types import ArrayLike, NDArray
@@ -21,17 +22,29 @@ Real = NDArray[Any]  # float32 or float64
 _LARGEST_SINGLE_LENGTH = 1e3
 
 _SHAPES = {1.0: "exponential", 2.0: "gaussian"}  # of kernels, by their exponents
-_SINCE_EXPONENTS = 7  # the format version
+_SINCE_EXPONENTS, _SINCE_REGIONS = 7, 8  # format versions
 
 # A kernel expansion is scored in single precision if that changes its values by at most this share of the largest one.
 _SINGLE_ERROR = 1e-4
 
 
+_NONE = np.empty(0)  # of a tree that asks nothing
+
+
+def one_region(arrays: Mapping[str, Any], version: int) -> Mapping[str, Any]:
+    """The arrays of a file with a region of all centers, where its format version has no regions."""
+    if version >= _SINCE_REGIONS:
+        return arrays
+    starts = [0.0, len(arrays["centers"])]
+    return {**arrays, "region_columns": _NONE, "region_thresholds": _NONE, "region_starts": starts}
+
+
 class KernelExpansion(Expansion):
     """H(x) = intercept + sum over m of weights[m] k(r), with r = |(x - centers[m]) * inverse_lengthscales|.
 
-    The kernel k(r) is exp(-r^2 / 2), "gaussian", or exp(-r), "exponential".  The arrays are kept as read-only float64
-    copies.  An expansion is immutable, and many threads may score it at once.
+    The kernel k(r) is exp(-r^2 / 2), "gaussian", or exp(-r), "exponential".  With regions, the sum is over the centers
+    of the region that x falls into.  The arrays are kept as read-only float64 copies.  An expansion is immutable, and
+    many threads may score it at once.
 
     Parameters
     ----------
@@ -42,9 +55,16 @@ class KernelExpansion(Expansion):
         influence
     exponent : array of shape (1,), default [2.0]
         The exponent p of k(r) = exp(-r^p / p): 2 of the Gaussian kernel, 1 of the exponential one.
+    region_columns, region_thresholds : arrays of shape (n_regions - 1,), default none
+        A binary tree whose leaves, all at one depth, are the regions, of which there are 1, 2, 4 or another power of 2.
+        Node k has the children 2 k + 1 and 2 k + 2, and x goes to the second if its column is above the threshold.
+    region_starts : array of shape (n_regions + 1,), default [0, n_terms]
+        Cell c, from the left, has the centers from region_starts[c] to region_starts[c + 1].
 
     Attributes
     ----------
+    n_regions : int
+        Number of regions, 1 where all centers count for each row.
     n_terms, n_features, n_outputs : int
         Numbers of terms, of columns of a row, and of scores of a row.
     shape : str
@@ -66,35 +86,65 @@ class KernelExpansion(Expansion):
     """
 
     kind = "kernel_expansion"
-    array_names = ("centers", "weights", "intercept", "inverse_lengthscales", "exponent")
-    _dimensions, _coefficients = (2, 2, 1, 1, 1), "weights"
+    array_names = ("centers", "weights", "intercept", "inverse_lengthscales", "exponent", "region_columns",
+                   "region_thresholds", "region_starts")
+    _dimensions, _coefficients = (2, 2, 1, 1, 1, 1, 1, 1), "weights"
 
     centers: Double
     weights: Double
     inverse_lengthscales: Double
     exponent: Double
+    region_columns: Double
+    region_thresholds: Double
+    region_starts: Double
     shape: str
+    n_regions: int
+    _regions: Regions
+    _of_regions: "dict[int, KernelExpansion]"  # by region, once it is known
 
     @classmethod
     def _array_names_of_file(cls, version: int) -> tuple[str, ...]:
         """The names of the arrays in files of some format version."""
-        return cls.array_names if version >= _SINCE_EXPONENTS else cls.array_names[:-1]
+        return cls.array_names[: 4 if version < _SINCE_EXPONENTS else 5 if version < _SINCE_REGIONS else None]
 
     @classmethod
     def _arrays_of_file(cls, arrays: Mapping[str, Any], version: int) -> Mapping[str, Any]:
         """The arrays as they are now: before format version 7 all kernels were Gaussian."""
-        return arrays if version >= _SINCE_EXPONENTS else {**arrays, "exponent": [2.0]}
+        return one_region(arrays if version >= _SINCE_EXPONENTS else {**arrays, "exponent": [2.0]}, version)
 
     def __init__(self, centers: ArrayLike, weights: ArrayLike, intercept: ArrayLike, inverse_lengthscales: ArrayLike,
-                 exponent: ArrayLike = (2.0,)) -> None:
-        super().__init__(centers, weights, intercept, inverse_lengthscales, exponent)
+                 exponent: ArrayLike = (2.0,), region_columns: ArrayLike = (), region_thresholds: ArrayLike = (),
+                 region_starts: ArrayLike | None = None) -> None:
+        given: Any = centers
+        starts = [0, len(given) if hasattr(given, "__len__") else 0] if region_starts is None else region_starts
+        super().__init__(centers, weights, intercept, inverse_lengthscales, exponent, region_columns,
+                         region_thresholds, starts)
         shape = _SHAPES.get(float(self.exponent[0]))
         if shape is None:
             raise InvalidInputError(f"exponent must be [1.0] or [2.0], got {self.exponent.tolist()}")
-        vars(self)["shape"] = shape
+        regions = Regions.of(self.region_columns, self.region_thresholds, self.region_starts, self.centers.shape)
+        if regions is None:
+            raise InvalidInputError("region_columns, region_thresholds and region_starts must be a binary tree of "
+                                    f"columns, whose regions have the {self.n_terms} centers one after the other")
+        vars(self).update(shape=shape, n_regions=len(self.region_starts) - 1, _regions=regions, _of_regions={})
 
     def _shapes(self) -> tuple[tuple[int, ...], ...]:
-        return self.centers.shape, (self.n_terms, self.n_outputs), (self.n_outputs,), (self.n_features,), (1,)
+        asked = (len(self.region_columns),)
+        return (self.centers.shape, (self.n_terms, self.n_outputs), (self.n_outputs,), (self.n_features,), (1,), asked,
+                asked, (asked[0] + 2,))
+
+    def _of_region(self, region: int) -> "KernelExpansion":
+        """The sum over the centers of a region, which shares their arrays."""
+        found = self._of_regions.get(region)
+        if found is None:
+            start, stop = self._regions.starts[region : region + 2].tolist()
+            found = object.__new__(KernelExpansion)
+            vars(found).update(vars(self) | {
+                "centers": self.centers[start:stop], "weights": self.weights[start:stop], "n_terms": stop - start,
+                "region_columns": _NONE, "region_thresholds": _NONE, "region_starts": np.array([0.0, stop - start]),
+                "n_regions": 1, "_packed": {}, "_fits_single": {}, "_of_regions": {}})
+            self._of_regions[region] = found
+        return found
 
     def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
@@ -102,6 +152,12 @@ class KernelExpansion(Expansion):
 
     def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None, largest: float = np.inf) -> Double:
         """`score_checked` for rows in tiles, or one by one."""
+        if self.n_regions > 1:
+            rows = tiles.transpose(0, 2, 1).reshape(-1, self.n_features)[:n_samples]
+            out = np.empty((n_samples, self.n_outputs))
+            for region, there in self._regions.pieces(rows):
+                out[there] = self._of_region(region).score_checked(rows[there], n_threads)
+            return out
         single = tiles.dtype == np.float32 and self.fits_single()
         return self._score_in(tiles, n_samples, np.dtype(np.float32 if single else np.float64), n_threads)
 
@@ -130,6 +186,8 @@ class KernelExpansion(Expansion):
 
         The weights of smooth functions are often large and cancel, so the loss of precision is measured.
         """
+        if self.n_regions > 1:
+            return all(self._of_region(region).fits_single() for region in range(self.n_regions))
         middle, scale = self._units()
         with np.errstate(over="ignore"):
             largest = max((np.sqrt(sum_in_order((((self.centers[rows] - middle) * scale) ** 2).T)).max()

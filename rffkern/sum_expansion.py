@@ -1,5 +1,6 @@
 """Frozen sums of a term expansion and a kernel expansion."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -7,15 +8,16 @@ import numpy as np
 from ._kernels.array_types import ArrayLike, NDArray
 from .errors import InvalidInputError
 from .expansion import Expansion
-from .kernel_expansion import KernelExpansion
+from .kernel_expansion import KernelExpansion, one_region
 from .term_expansion import TermExpansion
 
 Double = NDArray[np.float64]
 Real = NDArray[Any]  # float32 or float64
 
 _TERM_ARRAYS = TermExpansion.array_names
-_SINCE_SUMS = 7  # the format version
+_SINCE_SUMS, _SINCE_REGIONS = 7, 8  # format versions
 _KERNEL_ARRAYS = ("centers", "weights", "inverse_lengthscales", "exponent")
+_REGION_ARRAYS = ("region_columns", "region_thresholds", "region_starts")
 
 
 class SumExpansion(Expansion):
@@ -28,7 +30,7 @@ class SumExpansion(Expansion):
     ----------
     omegas, phases, amplitudes, intercept, center, slopes, table_columns, thresholds, table_values : arrays
         As in `TermExpansion`.
-    centers, weights, inverse_lengthscales, exponent : arrays
+    centers, weights, inverse_lengthscales, exponent, region_columns, region_thresholds, region_starts : arrays
         As in `KernelExpansion`.
 
     Attributes
@@ -56,7 +58,7 @@ class SumExpansion(Expansion):
     """
 
     kind = "sum_expansion"
-    array_names = (*_TERM_ARRAYS, *_KERNEL_ARRAYS)
+    array_names = (*_TERM_ARRAYS, *_KERNEL_ARRAYS, *_REGION_ARRAYS)
 
     terms: TermExpansion
     kernels: KernelExpansion
@@ -64,15 +66,24 @@ class SumExpansion(Expansion):
     def __init__(self, omegas: ArrayLike, phases: ArrayLike, amplitudes: ArrayLike, intercept: ArrayLike,
                  center: ArrayLike, slopes: ArrayLike, table_columns: ArrayLike, thresholds: ArrayLike,
                  table_values: ArrayLike, centers: ArrayLike, weights: ArrayLike, inverse_lengthscales: ArrayLike,
-                 exponent: ArrayLike) -> None:
+                 exponent: ArrayLike, region_columns: ArrayLike = (), region_thresholds: ArrayLike = (),
+                 region_starts: ArrayLike | None = None) -> None:
         terms = TermExpansion(omegas, phases, amplitudes, intercept, center, slopes, table_columns, thresholds,
                               table_values)
-        self._hold(terms, KernelExpansion(centers, weights, np.zeros(terms.n_outputs), inverse_lengthscales, exponent))
+        self._hold(terms, KernelExpansion(centers, weights, np.zeros(terms.n_outputs), inverse_lengthscales, exponent,
+                                          region_columns, region_thresholds, region_starts))
 
     @classmethod
     def _array_names_of_file(cls, version: int) -> tuple[str, ...]:
         """The names of the arrays in files of some format version, none in those from before there were any."""
-        return cls.array_names if version >= _SINCE_SUMS else ()
+        if version < _SINCE_SUMS:
+            return ()
+        return cls.array_names if version >= _SINCE_REGIONS else cls.array_names[: -len(_REGION_ARRAYS)]
+
+    @classmethod
+    def _arrays_of_file(cls, arrays: Mapping[str, Any], version: int) -> Mapping[str, Any]:
+        """The arrays as they are now: before format version 8 there were no regions."""
+        return one_region(arrays, version)
 
     @classmethod
     def of(cls, terms: TermExpansion, kernels: KernelExpansion) -> "SumExpansion":
@@ -89,7 +100,7 @@ class SumExpansion(Expansion):
             raise InvalidInputError("terms and kernels must agree in the numbers of features and outputs, got "
                                     f"{sizes[0]} and {sizes[1]}")
         vars(self).update(terms.arrays())
-        vars(self).update({name: getattr(kernels, name) for name in _KERNEL_ARRAYS})
+        vars(self).update({name: getattr(kernels, name) for name in (*_KERNEL_ARRAYS, *_REGION_ARRAYS)})
         vars(self).update(terms=terms, kernels=kernels, n_terms=terms.n_terms + kernels.n_terms,
                           n_features=terms.n_features, n_outputs=terms.n_outputs, _packed={}, _fits_single={})
 

@@ -23,16 +23,30 @@ def bumps(rng, n_terms=37, n_features=4, n_outputs=2, scale=1.0):
                            rng.uniform(0, 1, n_features))
 
 
+def bumps_in_regions(rng, n_terms=37, n_features=4, n_outputs=2, scale=1.0):
+    """Four regions: the second and third divided at other columns, the last with two centers at most."""
+    whole = bumps(rng, n_terms, n_features, n_outputs, scale)
+    starts = np.sort([0, n_terms // 3, n_terms // 2, max(n_terms - 2, 0), n_terms])
+    return KernelExpansion(*list(whole.arrays().values())[:5], [0, 1, n_features - 1], [0.1, -0.2, 0.3], starts)
+
+
 def value_at(expansion, X):
     """The formula of the docstrings, term by term."""
     if isinstance(expansion, FourierExpansion):
         terms = np.cos((X - expansion.center) @ expansion.omegas.T - expansion.phases)
         return expansion.intercept + terms @ expansion.amplitudes
     difference = (X[:, None, :] - expansion.centers) * expansion.inverse_lengthscales
-    return expansion.intercept + np.exp(-0.5 * (difference**2).sum(axis=2)) @ expansion.weights
+    kernels = np.exp(-0.5 * (difference**2).sum(axis=2))
+    if expansion.n_regions > 1:
+        columns, thresholds = expansion.region_columns.astype(int), expansion.region_thresholds
+        is_right = X[:, columns[0]] > thresholds[0]
+        region = np.where(is_right, 2 + (X[:, columns[2]] > thresholds[2]), X[:, columns[1]] > thresholds[1])
+        own = np.searchsorted(expansion.region_starts, np.arange(expansion.n_terms), side="right") - 1
+        kernels *= region[:, None] == own
+    return expansion.intercept + kernels @ expansion.weights
 
 
-FORMS = pytest.mark.parametrize("make", [cosines, bumps])
+FORMS = pytest.mark.parametrize("make", [cosines, bumps, bumps_in_regions])
 
 
 @FORMS
@@ -150,6 +164,8 @@ def test_arrays_that_are_refused(make, rng):
     good = make(rng).arrays()
     form = type(make(rng))
     for name, array in good.items():
+        if not array.size:  # of a tree of one region
+            continue
         with pytest.raises(InvalidInputError, match=f"^{name} must be a finite {array.ndim}-D array, got shape"):
             form(**good | {name: array[None]})
         spoiled = array.copy()
@@ -160,3 +176,25 @@ def test_arrays_that_are_refused(make, rng):
             form(**good | {name: "words"})
         with pytest.raises(InvalidInputError, match=r"^shapes must agree, got"):
             form(**good | {name: array[:-1]})
+
+
+@pytest.mark.parametrize("changed", [
+    {"region_starts": [0, 10, 20, 37]}, {"region_starts": [0, 10, 20, 30, 36]}, {"region_starts": [1, 10, 20, 30, 37]},
+    {"region_starts": [0, 20, 10, 30, 37]}, {"region_starts": [0, 10.5, 20, 30, 37]}, {"region_columns": [0, 1, 4]},
+    {"region_columns": [0, -1, 2]}, {"region_columns": [0, 0.5, 2]}, {"region_columns": [0, 1]},
+    {"region_thresholds": [0, np.inf, 0]}, {"region_thresholds": [[0, 1, 2]]}, {"region_starts": [0]},
+    {"region_starts": []}, {"region_starts": [0, 37]}])
+def test_regions_that_are_refused(changed, rng):
+    arrays = bumps_in_regions(rng).arrays()
+    with pytest.raises(InvalidInputError, match=r"region_columns, region_th|shapes must agree|must be a finite"):
+        KernelExpansion(**arrays | changed)
+
+
+def test_a_region_may_have_no_centers(rng):
+    arrays = bumps(rng).arrays()
+    found = KernelExpansion(**arrays | {"region_columns": [0], "region_thresholds": [0.0], "region_starts": [0, 0, 37]})
+    X = rng.standard_normal((50, 4))
+    left = X[:, 0] <= 0
+    np.testing.assert_array_equal(found.score(X[left]), np.tile(found.intercept, (left.sum(), 1)))
+    np.testing.assert_allclose(found.score(X[~left]), KernelExpansion(**arrays).score(X[~left]), rtol=1e-12)
+    assert found.fits_single()

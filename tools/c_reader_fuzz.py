@@ -158,6 +158,8 @@ def originals(folder):
         rffkern.FourierExpansion([[1.0, 2.0]], [0.5], [[1.0, -1.0]], [0.0, 1.0], [0.0, 0.0]),
         rffkern.KernelExpansion([[1.0, 2.0], [0.0, 1.0]], [[1.0], [2.0]], [0.0], [1.0, 0.0]),
         rffkern.KernelExpansion([[1.0, 2.0], [0.0, 1.0]], [[1.0], [2.0]], [0.0], [1.0, 0.0], [1.0]),
+        rffkern.KernelExpansion([[1.0, 2.0], [0.0, 1.0]], [[1.0], [2.0]], [0.0], [1.0, 0.0], [1.0], [0, 1, 0],
+                                [0.5, 1.5, -0.5], [0, 1, 1, 2, 2]),
         rffkern.SparseKernelClassifier(3, loss="logistic", random_state=0).fit(X, labels),
         rffkern.TermExpansion(
             [[1.0]], [0.0], [[0.0]], [1.0], [0.0], [[0.5]], [[0, 0], [0, 0]],

@@ -67,7 +67,8 @@ def main() -> None:
     arguments = parser.parse_args()
     newest = max((folder for folder in DATA.iterdir() if folder.name.isdecimal()), key=lambda folder: int(folder.name))
     models = arguments.models or [path for path in sorted(newest.glob("*.npz"))
-                                  if not path.stem.startswith(("column_map", "gbrff2_with"))]  # of words and dates
+                                  if not path.stem.startswith(("column_map", "gbrff2_with"))  # of words and dates
+                                  and not path.stem.endswith("regions")]
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         pathlib.Path(name).chmod(0o755)
         engines = {}

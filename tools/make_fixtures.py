@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rffkern import ColumnMap, FourierBoostingRegressor, GBRFF2Classifier, load, save
+from rffkern._boosting import kernel_part
 from rffkern._estimator.registry import FAMILIES
 from rffkern.serialize import FORMAT_VERSION
 
@@ -77,14 +78,17 @@ def write_maps(folder: pathlib.Path, X: np.ndarray, y: np.ndarray) -> None:
 
 
 def write_stacks(folder: pathlib.Path, X: np.ndarray, y: np.ndarray) -> None:
-    """A model of terms and kernels."""
-    path, rows = folder / "fourier_boosting_kernels.npz", X[:20]
-    if not path.exists():
-        model = FourierBoostingRegressor(8, n_members=2, kernel=True, random_state=0).fit(X[20:60], y[20:60])
-        save(model, path)
-        expected = {"rows": rows.tolist(), "answers": np.ravel(answers(model, rows)).tolist()}
-        path.with_suffix(".json").write_text(json.dumps(expected))
-        print(path)
+    """Models of terms and kernels, the second with regions."""
+    rows = X[:20]
+    for name, most_rows in (("fourier_boosting_kernels", kernel_part.MOST_ROWS), ("fourier_boosting_regions", 20)):
+        path = folder / f"{name}.npz"
+        if not path.exists():
+            kernel_part.MOST_ROWS, kernel_part.LARGEST_REGION = most_rows, 10
+            model = FourierBoostingRegressor(8, n_members=2, kernel=True, random_state=0).fit(X[20:60], y[20:60])
+            save(model, path)
+            expected = {"rows": rows.tolist(), "answers": np.ravel(answers(model, rows)).tolist()}
+            path.with_suffix(".json").write_text(json.dumps(expected))
+            print(path)
 
 
 def main() -> None:

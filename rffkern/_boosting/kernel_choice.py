@@ -13,10 +13,13 @@ Double = NDArray[np.float64]
 # errors of the mean difference.  The margins held out are those of single members, whose mean is better by itself.
 LEAST_SHARE, STANDARD_ERRORS = 0.03, 2.0
 
-# Rows for which "auto" tries it: up to as many as take some times as long as boosting, and as half a gigabyte holds the
-# kernels of; and operations that computing them takes for n rows of d columns, n^2 (2 d + 16), up to which it does.
-# Fewer rows than the last number cannot be divided into folds.
-FEWEST_ROWS, MOST_ROWS, MOST_WORK, FEWEST_AT_ALL = 200, 11_500, 5e10, 10
+# Rows that are learned from together; more of them are divided into regions.
+MOST_ROWS = 11_500
+
+# What "auto" tries it for: operations that computing the kernels of n rows of d columns takes where they are learned
+# from together, n^2 (2 d + 16); and numbers n d, which the model holds.  Fewer rows than the last number cannot be
+# divided into folds.
+FEWEST_ROWS, MOST_WORK, MOST_NUMBERS, FEWEST_AT_ALL = 200, 5e10, 5_000_000, 10
 
 
 class Reason(IntEnum):
@@ -37,8 +40,8 @@ _SENTENCES = {
     Reason.OFF: "left out: kernel=False",
     Reason.LOSS: "left out: the loss is neither logarithmic nor squared",
     Reason.FEW: f"left out: fewer than {FEWEST_ROWS} rows, or {FEWEST_AT_ALL} with kernel=True",
-    Reason.MANY: f"left out: more than {MOST_ROWS} rows, or n^2 (2 d + 16) above {MOST_WORK:.0e} for n rows of d "
-                 "mapped columns",
+    Reason.MANY: f"left out: n d above {MOST_NUMBERS:.0e} for n rows of d mapped columns, or n^2 (2 d + 16) above "
+                 f"{MOST_WORK:.0e} for up to {MOST_ROWS} rows",
     Reason.STOPPED: "left out: the callback ended the fit",
     Reason.LITTLE: "left out: loss of held-out rows {alone:.6g} without it, {stacked:.6g} with it",
     Reason.GAINS: "used: loss of held-out rows {alone:.6g} without it, {stacked:.6g} with it",
@@ -86,5 +89,6 @@ def reason_not_to_try(kernel: str | bool, has_loss: bool, n_rows: int, n_columns
         return Reason.LOSS
     if n_rows < (FEWEST_AT_ALL if kernel is True else FEWEST_ROWS):
         return Reason.FEW
-    too_many = n_rows > MOST_ROWS or n_rows**2 * (2.0 * n_columns + 16) > MOST_WORK
+    too_many = n_rows * n_columns > MOST_NUMBERS or (
+        n_rows <= MOST_ROWS and n_rows**2 * (2.0 * n_columns + 16) > MOST_WORK)
     return Reason.MANY if kernel == "auto" and too_many else None

@@ -16,7 +16,7 @@ from .._kernel_ridge.calibration import calibrated, every_class, log_losses
 from .._kernels import boosting, solvers
 from .calibration import held_out
 from .kernel_choice import LEAST_SHARE, STANDARD_ERRORS, KernelChoice, Reason
-from .kernel_part import Boosting, KernelPart, learn
+from .kernel_part import Boosting, KernelPart, Learning
 
 Double = NDArray[np.float64]
 
@@ -63,9 +63,22 @@ def stacked(given: Boosting, factor: float, is_asked: bool, n_threads: int | Non
         Whether it is taken however little it gains.
     n_threads : int or None
     """
-    part = learn(given, n_threads)
+    learning = Learning(given, n_threads)
+    if learning.n_regions > 1 and not is_asked:
+        tried = _with(learning.part(learning.some_regions()), given, factor, is_asked, n_threads)
+        if tried.part is None:
+            return tried
+    return _with(learning.part(range(learning.n_regions)), given, factor, is_asked, n_threads)
+
+
+def _with(part: KernelPart, given: Boosting, factor: float, is_asked: bool, n_threads: int | None) -> Stack:
+    """The stack with a kernel machine, judged on the held-out rows of the regions that it has."""
     rows, held = held_out(given.members, given.layouts, given.weights)
-    margins, weights = held[:, : len(rows)].astype(np.float64), given.weights[rows]
+    held = held[:, : len(rows)]
+    if part.is_partial:
+        known = part.knows(rows)
+        rows, held = rows[known], held[:, known]
+    margins, weights = held.astype(np.float64), given.weights[rows]
     predictions = part.predictions(given.columns, rows, n_threads)
     if given.problem.kernel == boosting.SQUARED:
         found = _of_values(margins, predictions - given.targets(rows), weights, part.intercepts)

@@ -44,7 +44,7 @@ cdef extern from "rff_embed.h" nogil:
 
     ctypedef struct rff_expansion:
         int kind, shape, has_slopes
-        size_t n_terms, n_features, n_outputs, n_tables, depth
+        size_t n_terms, n_features, n_outputs, n_tables, depth, n_regions
         const double *intercept
         const double *omegas
         const double *phases
@@ -53,6 +53,9 @@ cdef extern from "rff_embed.h" nogil:
         const double *centers
         const double *weights
         const double *inverse_lengthscales
+        const uint32_t *region_columns
+        const double *region_thresholds
+        const size_t *region_starts
         const double *slopes
         const double *thresholds
         const int32_t *table_columns
@@ -76,6 +79,7 @@ cdef extern from "rff_embed.h" nogil:
     const rff_functions rff_all_functions
     void *rff_own(rff_model *model, size_t n, size_t size) noexcept
     void rff_release(rff_model *model) noexcept
+    int rff_divide(rff_model *model) noexcept
     int rff_prepare(rff_model *model) noexcept
     int RFF_FOURIER, RFF_KERNEL, RFF_TERMS, RFF_FUNCTION, RFF_CLASSIFIER, RFF_REGRESSOR, RFF_TRANSFORMER
     int RFF_GAUSSIAN, RFF_EXPONENTIAL
@@ -115,6 +119,12 @@ cdef int _fill(rff_model *model, dict arrays, dict tables) except -1:
         e.weights = <const double *>_own(model, arrays["weights"], np.float64)
         e.inverse_lengthscales = <const double *>_own(model, arrays["inverse_lengthscales"], np.float64)
         e.shape = RFF_EXPONENTIAL if arrays["exponent"][0] == 1 else RFF_GAUSSIAN
+        e.n_regions = len(arrays["region_starts"]) - 1
+        e.region_columns = <const uint32_t *>_own(model, arrays["region_columns"], np.uint32)
+        e.region_thresholds = <const double *>_own(model, arrays["region_thresholds"], np.float64)
+        e.region_starts = <const size_t *>_own(model, arrays["region_starts"], np.uintp)
+        if not rff_divide(model):
+            raise MemoryError
         return 0
     e.kind = RFF_TERMS if tables else RFF_FOURIER
     e.omegas = <const double *>_own(model, first, np.float64)

@@ -30,7 +30,7 @@ Header = Mapping[str, Any]
 Contents = tuple[Header, dict[str, Real]]  # of a file
 
 FORMAT = "rffkern"
-FORMAT_VERSION = 7
+FORMAT_VERSION = 8
 
 _MAX_HEADER = 1 << 24
 _MAX_DIRECTORY = 1 << 16  # bytes of the list of members, of which a model has some ten

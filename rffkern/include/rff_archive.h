@@ -7,12 +7,13 @@
 #include "rff_digest.h"
 #include "rff_json.h"
 
-#define RFF_NEWEST_FORMAT 7
+#define RFF_NEWEST_FORMAT 8
 #define RFF_SINCE_COLUMNS 4
 #define RFF_SINCE_SINGLES 6
 #define RFF_SINCE_CELLS 6
 #define RFF_SINCE_IMPORTANCES 7 /* of models that grow by rounds of cosines */
 #define RFF_SINCE_SHAPES 7 /* of kernels, which were Gaussian before, and of losses of sparse machines */
+#define RFF_SINCE_REGIONS 8 /* of kernels */
 
 #define RFF_MAX_HEADER (1u << 24)
 #define RFF_MAX_DIRECTORY (1u << 16)

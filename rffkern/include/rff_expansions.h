@@ -11,15 +11,29 @@
 
 static const char *const rff_fourier_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", NULL};
 static const char *const rff_kernel_arrays[] = {"centers", "weights", "intercept", "inverse_lengthscales", "exponent",
+                                                "region_columns", "region_thresholds", "region_starts", NULL};
+static const char *const rff_shaped_arrays[] = {"centers", "weights", "intercept", "inverse_lengthscales", "exponent",
                                                 NULL};
 static const char *const rff_gaussian_arrays[] = {"centers", "weights", "intercept", "inverse_lengthscales", NULL};
 static const char *const rff_terms_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", "slopes",
                                                "table_columns", "thresholds", "table_values", NULL};
 static const char *const rff_sum_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", "slopes",
                                              "table_columns", "thresholds", "table_values", "centers", "weights",
-                                             "inverse_lengthscales", "exponent", NULL};
+                                             "inverse_lengthscales", "exponent", "region_columns",
+                                             "region_thresholds", "region_starts", NULL};
+static const char *const rff_old_sum_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", "slopes",
+                                                 "table_columns", "thresholds", "table_values", "centers", "weights",
+                                                 "inverse_lengthscales", "exponent", NULL};
 static const char *const *const rff_expansion_arrays[] = {NULL, rff_fourier_arrays, rff_kernel_arrays,
                                                           rff_terms_arrays, rff_sum_arrays};
+
+/* The names of the arrays of an expansion, in files of some version. */
+static const char *const *rff_array_names(rff_expansion_kind kind, int64_t version)
+{
+    if (kind == RFF_KERNEL && version < RFF_SINCE_SHAPES) return rff_gaussian_arrays;
+    if (kind == RFF_KERNEL && version < RFF_SINCE_REGIONS) return rff_shaped_arrays;
+    return kind == RFF_SUM && version < RFF_SINCE_REGIONS ? rff_old_sum_arrays : rff_expansion_arrays[kind];
+}
 
 /* Whether the arrays of a file are those of an expansion, then those of the lists given, in this order. */
 static int rff_check_array_names(rff_file *file, rff_expansion_kind kind, const char *const *more, int has_map)
@@ -27,7 +41,7 @@ static int rff_check_array_names(rff_file *file, rff_expansion_kind kind, const 
     static const char *const map[] = {"columns", NULL}, *const nothing[] = {NULL};
     const char *const *lists[3];
     size_t k = 0, list;
-    lists[0] = kind == RFF_KERNEL && file->version < RFF_SINCE_SHAPES ? rff_gaussian_arrays : rff_expansion_arrays[kind];
+    lists[0] = rff_array_names(kind, file->version);
     lists[1] = more ? more : nothing;
     lists[2] = has_map ? map : nothing;
     for (list = 0; list < 3; list++)
@@ -283,13 +297,47 @@ static int rff_read_exponent(rff_file *file, rff_model *model)
     return 1;
 }
 
+/* The regions that rows fall into, each with some of the centers: _data/regions.py. */
+static int rff_read_regions(rff_file *file, rff_model *model)
+{
+    rff_expansion *e = &model->expansion;
+    const rff_array *starts = rff_find_array(file, "region_starts");
+    const double *columns, *first;
+    uint32_t *whole;
+    size_t *firsts, k, n;
+    int are_sound = 1;
+    e->n_regions = 1;
+    if (file->version < RFF_SINCE_REGIONS) return 1;
+    RFF_REQUIRE(&file->refusal, starts->n_dimensions == 1 && starts->size >= 2, "regions must be a tree");
+    n = e->n_regions = starts->size - 1;
+    RFF_REQUIRE(&file->refusal, (n & (n - 1)) == 0, "regions must be a tree");
+    if (!rff_take(file, model, "region_columns", 1, n - 1, 0, &columns)
+        || !rff_take(file, model, "region_thresholds", 1, n - 1, 0, &e->region_thresholds)
+        || !rff_take(file, model, "region_starts", 1, n + 1, 0, &first))
+        return 0;
+    whole = (uint32_t *)rff_own(model, n, sizeof *whole);
+    firsts = (size_t *)rff_own(model, n + 1, sizeof *firsts);
+    RFF_REQUIRE_MEMORY(&file->refusal, whole && firsts);
+    for (k = 0; k < n - 1; k++)
+        are_sound &= columns[k] >= 0 && columns[k] < (double)e->n_features && columns[k] == floor(columns[k]);
+    for (k = 0; k <= n; k++)
+        are_sound &= first[k] >= (k ? first[k - 1] : 0) && first[k] <= (double)e->n_terms && first[k] == floor(first[k]);
+    RFF_REQUIRE(&file->refusal, are_sound && first[0] == 0 && first[n] == (double)e->n_terms, "regions must be a tree");
+    for (k = 0; k < n - 1; k++) whole[k] = (uint32_t)columns[k];
+    for (k = 0; k <= n; k++) firsts[k] = (size_t)first[k];
+    e->region_columns = whole;
+    e->region_starts = firsts;
+    RFF_REQUIRE_MEMORY(&file->refusal, rff_divide(model));
+    return 1;
+}
+
 static int rff_read_kernels(rff_file *file, rff_model *model)
 {
     rff_expansion *e = &model->expansion;
     return rff_take(file, model, "centers", 2, e->n_terms, e->n_features, &e->centers)
            && rff_take(file, model, "weights", 2, e->n_terms, e->n_outputs, &e->weights)
            && rff_take(file, model, "inverse_lengthscales", 1, e->n_features, 0, &e->inverse_lengthscales)
-           && rff_read_exponent(file, model);
+           && rff_read_exponent(file, model) && rff_read_regions(file, model);
 }
 
 /* The kernels beside terms, as a model of their own without an intercept. */

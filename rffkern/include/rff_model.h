@@ -85,6 +85,10 @@ typedef struct {
     const double *centers;              /* (n_terms, n_features) */
     const double *weights;              /* (n_terms, n_outputs) */
     const double *inverse_lengthscales; /* (n_features,) */
+    size_t n_regions;                   /* 1, or a power of 2: a row has the kernels of its region alone */
+    const uint32_t *region_columns;     /* (n_regions - 1,) node k has the children 2 k + 1 and 2 k + 2 */
+    const double *region_thresholds;    /* (n_regions - 1,) rows above go to the second */
+    const size_t *region_starts;        /* (n_regions + 1,) first center of each */
     /* RFF_TERMS */
     const double *slopes; /* (n_features, n_outputs) */
     int has_slopes;       /* whether one of them is not 0 */
@@ -109,6 +113,7 @@ struct rff_model {
     rff_label *labels;         /* (n_classes,) */
     const char **feature_names; /* (n_features,) or NULL */
     struct rff_model *kernels;  /* an expansion of kernels whose scores are added, or NULL */
+    struct rff_model *regions;  /* (n_regions,) the kernels of each, if they are several; else NULL */
     void *prepared;             /* of the scorer */
     void *blocks;               /* all memory of the model */
 };

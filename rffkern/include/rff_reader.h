@@ -61,10 +61,39 @@ static void rff_release_blocks(void *block)
     }
 }
 
+/* The models of the kernels of each region, which share the arrays of all.  0 where memory is short. */
+static int rff_divide(rff_model *model)
+{
+    rff_expansion *e = &model->expansion;
+    size_t region;
+    if (e->n_regions == 1) return 1;
+    model->regions = (rff_model *)rff_own(model, e->n_regions, sizeof *model->regions);
+    if (!model->regions) return 0;
+    for (region = 0; region < e->n_regions; region++) {
+        const size_t start = e->region_starts[region];
+        rff_expansion *part = &model->regions[region].expansion;
+        *part = *e;
+        part->n_regions = 1;
+        part->n_terms = e->region_starts[region + 1] - start;
+        part->centers = e->centers + start * e->n_features;
+        part->weights = e->weights + start * e->n_outputs;
+    }
+    return 1;
+}
+
+/* All memory of a model but that of itself and of the kernels beside it. */
+static void rff_release_parts(rff_model *model)
+{
+    size_t region;
+    for (region = 0; model->regions && region < model->expansion.n_regions; region++)
+        rff_release_blocks(model->regions[region].blocks);
+    rff_release_blocks(model->blocks);
+}
+
 static void rff_release(rff_model *model)
 {
-    if (model->kernels) rff_release_blocks(model->kernels->blocks);
-    rff_release_blocks(model->blocks);
+    if (model->kernels) rff_release_parts(model->kernels);
+    rff_release_parts(model);
     free(model);
 }
 

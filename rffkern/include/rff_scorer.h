@@ -392,6 +392,7 @@ static int rff_prepare_map(rff_model *model, rff_prepared *prepared)
 static rff_error rff_prepare(rff_model *model)
 {
     const rff_expansion *e = &model->expansion;
+    size_t region;
     rff_prepared *prepared = (rff_prepared *)rff_own(model, 1, sizeof *prepared);
     int done = 1;
     if (!prepared) return RFF_E_MEMORY;
@@ -400,7 +401,9 @@ static rff_error rff_prepare(rff_model *model)
     if (model->has_map) done = rff_prepare_map(model, prepared);
     if (done && (e->kind == RFF_FOURIER || e->kind == RFF_TERMS)) done = rff_prepare_cosines(model, prepared);
     if (done && e->kind == RFF_TERMS) done = rff_prepare_tables(model, prepared);
-    if (done && e->kind == RFF_KERNEL) done = rff_prepare_kernels(model, prepared);
+    for (region = 0; model->regions && region < e->n_regions && done; region++)
+        done = rff_prepare(model->regions + region) == RFF_OK;
+    if (done && e->kind == RFF_KERNEL && !model->regions) done = rff_prepare_kernels(model, prepared);
     if (done && model->kernels) return rff_prepare(model->kernels);
     return done ? RFF_OK : RFF_E_MEMORY;
 }
@@ -454,6 +457,42 @@ static void rff_add_lines(const rff_expansion *e, const rff_rows *X, size_t row,
         }
 }
 
+static size_t rff_region(const rff_expansion *e, const rff_rows *X, size_t row)
+{
+    size_t node = 0;
+    while (node < e->n_regions - 1)
+        node = 2 * node + 1 + (rff_value(X, row, e->region_columns[node]) > e->region_thresholds[node]);
+    return node - (e->n_regions - 1);
+}
+
+/* The scores of up to RFF_PIECE rows by the kernels of their regions.  `work` has room for a tile, for such scores and
+   for such rows. */
+static void rff_score_regions(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out,
+                              double *work)
+{
+    const rff_expansion *e = &model->expansion;
+    const size_t d = e->n_features, k_outputs = e->n_outputs, size = X->type == RFF_FLOAT32 ? sizeof(float) : sizeof(double);
+    size_t regions[RFF_PIECE], places[RFF_PIECE], i, first, n;
+    double *scores = work + rff_up(RFF_PIECE * d, 8), *rest = scores + rff_up(RFF_PIECE * k_outputs, 8);
+    const rff_rows there = {work, X->type, d};
+    for (i = 0; i < n_rows; i++) regions[i] = rff_region(e, X, row + i);
+    for (first = 0; first < n_rows; first++) {
+        const size_t region = regions[first];
+        const rff_model *part = model->regions + region;
+        const rff_prepared *prepared;
+        if (region == e->n_regions) continue; /* scored */
+        for (n = 0, i = first; i < n_rows; i++) {
+            if (regions[i] != region) continue;
+            memcpy((char *)work + n * d * size, (const char *)X->values + (row + i) * d * size, d * size);
+            regions[i] = e->n_regions;
+            places[n++] = i;
+        }
+        prepared = (const rff_prepared *)part->prepared;
+        prepared->level->kernels[X->type != RFF_FLOAT32 || !prepared->single](part, &there, 0, n, scores, rest);
+        for (i = 0; i < n; i++) memcpy(out + places[i] * k_outputs, scores + i * k_outputs, k_outputs * sizeof(double));
+    }
+}
+
 /* Scores of up to RFF_PIECE rows, mapped if they are to be, of terms or of kernels.  `work` has room for a tile and for
    such scores. */
 static void rff_score_part(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out,
@@ -464,6 +503,10 @@ static void rff_score_part(const rff_model *model, const rff_rows *X, size_t row
     const int is_double = X->type != RFF_FLOAT32;
     double *sums = (double *)work;
     size_t i;
+    if (model->regions) {
+        rff_score_regions(model, X, row, n_rows, out, sums);
+        return;
+    }
     if (e->kind == RFF_KERNEL) {
         prepared->level->kernels[is_double || !prepared->single](model, X, row, n_rows, out, work);
         return;
@@ -548,6 +591,8 @@ static rff_layout rff_scratch_layout(const rff_model *model)
     found.work = rff_up(found.scores + model->info.n_outputs * RFF_PIECE, 8);
     found.total = found.work + rff_work_size(&model->expansion) / sizeof(double);
     if (model->kernels) found.total += model->expansion.n_outputs * RFF_PIECE;
+    if (model->regions || (model->kernels && model->kernels->regions))
+        found.total += rff_up((model->expansion.n_features + model->expansion.n_outputs) * RFF_PIECE, 8) + 16;
     return found;
 }
 

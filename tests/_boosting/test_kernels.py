@@ -18,14 +18,14 @@ from rffkern import (
     load,
     loads,
 )
-from rffkern._boosting import kernel_choice
+from rffkern._boosting import kernel_choice, kernel_part
 from rffkern._boosting.kernel_choice import KernelChoice, Reason, reason_not_to_try
-from rffkern._boosting.kernel_part import Boosting, learn
+from rffkern._boosting.kernel_part import Boosting, Learning
 from rffkern._boosting.stack import _likeliest, _of_values
 from rffkern._kernel_ridge.calibration import log_losses
 from rffkern._system.archive import decode, encode
 
-DATA = pathlib.Path(__file__).parent.parent / "data" / "7"
+DATA = pathlib.Path(__file__).parent.parent / "data"
 SHORT = {"n_estimators": 30, "n_members": 3, "random_state": 0}
 
 
@@ -89,10 +89,95 @@ def test_other_losses_have_none(loss, y):
 
 @pytest.mark.parametrize(("kernel", "n_rows", "n_columns", "reason"), [
     (False, 1000, 5, Reason.OFF), ("auto", 199, 5, Reason.FEW), ("auto", 200, 5, None), ("auto", 11_500, 5, None),
-    ("auto", 11_501, 5, Reason.MANY), ("auto", 10_000, 300, Reason.MANY), (True, 50_000, 300, None),
+    ("auto", 11_501, 400, None), ("auto", 1_000_000, 5, None), ("auto", 1_000_001, 5, Reason.MANY),
+    ("auto", 10_000, 300, Reason.MANY), (True, 50_000, 300, None),
     (True, 9, 1, Reason.FEW), (True, 10, 1, None)])
 def test_numbers_of_rows_that_it_is_tried_on(kernel, n_rows, n_columns, reason):
     assert reason_not_to_try(kernel, True, n_rows, n_columns) is reason
+
+
+@pytest.fixture
+def small_regions(monkeypatch):
+    """More than 200 rows are divided into regions of at most 100, so that 500 have 8 regions."""
+    monkeypatch.setattr(kernel_part, "MOST_ROWS", 200)
+    monkeypatch.setattr(kernel_part, "LARGEST_REGION", 100)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.usefixtures("small_regions")
+def test_many_rows_are_divided_into_regions(task, tmp_path):
+    family, y = TASKS[task]
+    one, three = (family(**SHORT, kernel=True, n_threads=n_threads).fit(X, y) for n_threads in (1, 3))
+    assert dumps(one.expansion_) == dumps(three.expansion_)
+    kernels = one.expansion_.kernels
+    assert kernels.n_regions == 8
+    assert np.diff(kernels.region_starts).min() > 30
+    rows = one.column_map_.transform(X)
+    regions = kernels._regions.of_rows(rows)
+    assert np.bincount(regions, minlength=8).min() >= 0.2 * 500 / 8
+    apart = np.empty((500, kernels.n_outputs))
+    for i, (row, region) in enumerate(zip(rows, regions, strict=True)):
+        own = slice(*kernels.region_starts[region : region + 2].astype(int))
+        distances = np.sqrt((((row - kernels.centers[own]) * kernels.inverse_lengthscales) ** 2).sum(axis=1))
+        apart[i] = np.exp(-distances) @ kernels.weights[own]
+    np.testing.assert_allclose(scores(one, X), np.squeeze(one.expansion_.terms.score(rows) + apart), atol=1e-8)
+    again = loads(dumps(one))
+    np.testing.assert_array_equal(scores(again, X), scores(one, X))
+
+
+@pytest.mark.usefixtures("small_regions")
+def test_some_regions_say_whether_all_are_learned(monkeypatch):
+    """Three of eight are enough to leave it out."""
+    learned = []
+    solve = Learning._solve
+    monkeypatch.setattr(Learning, "_solve", lambda *given: learned.append(1) or solve(*given))
+    noisy = X[:, 0] + 0.5 * np.random.default_rng(0).standard_normal(500) > 2
+    model = FourierBoostingClassifier(**SHORT).fit(X, noisy)
+    assert model.kernel_decision_.startswith("left out: loss of held-out rows")
+    assert type(model.expansion_) is TermExpansion
+    assert len(learned) == 3
+    learned.clear()
+    model = FourierBoostingRegressor(**SHORT).fit(X, VALUES)
+    assert model.kernel_decision_.startswith("used: ")
+    assert len(learned) == 8
+
+
+@pytest.mark.usefixtures("small_regions")
+def test_regions_know_nothing_of_a_row_that_is_held_out():
+    """What is predicted of a row out of its fold does not change with its label, given the same choice."""
+    seen = []
+
+    def remember(given, n_threads):
+        learning = Learning(given, n_threads)
+        seen.append((given, learning))
+        return learning
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rffkern._boosting.stack.Learning", remember)
+        FourierBoostingClassifier(**SHORT, kernel=True).fit(X, Y)
+    given, learning = seen[0]
+    part = learning.part(range(learning.n_regions))
+    np.testing.assert_array_equal(part.rows, given.learned)
+    row = int(np.flatnonzero(given.folds()[0] == 1)[0])
+    wrong = given.problem.targets.copy()
+    wrong[row] *= -1
+    other = Learning(given._replace(problem=given.problem._replace(targets=wrong)), 1)
+    other._choice = learning._choice
+    changed = other.part(range(other.n_regions))
+    before, after = (each.out_of_fold[0] + each.intercepts[0] for each in (part, changed))
+    assert abs(before[row] - after[row]) < 0.02  # by the intercept alone
+    assert np.abs(before - after).max() > 0.05
+
+
+@pytest.mark.usefixtures("small_regions")
+def test_regions_of_weighted_rows_and_an_eval_set():
+    weights = np.where(np.arange(500) < 60, 0.0, np.random.default_rng(0).uniform(0.5, 2, 500))
+    rows, labels = checkers(300, 3)
+    model = FourierBoostingClassifier(**SHORT, kernel=True).fit(X, Y, sample_weight=weights, eval_set=(rows, labels))
+    used = FourierBoostingClassifier(**SHORT, kernel=True).fit(X[60:], Y[60:], sample_weight=weights[60:],
+                                                              eval_set=(rows, labels))
+    np.testing.assert_allclose(scores(model, rows), scores(used, rows), atol=1e-6)
+    assert model.score(rows, labels) > 0.8
 
 
 def test_few_rows_do_without():
@@ -153,10 +238,13 @@ def test_a_file_keeps_it(trained, tmp_path):
         assert_refused(tmp_path / "bad", encode({**header, "arrays": entries}, changed))
 
 
-def test_the_frozen_file():
-    expected = json.loads((DATA / "fourier_boosting_kernels.json").read_text())
-    model = load(DATA / "fourier_boosting_kernels.npz")
+@pytest.mark.parametrize(("file", "n_regions"), [
+    ("7/fourier_boosting_kernels", 1), ("8/fourier_boosting_kernels", 1), ("8/fourier_boosting_regions", 4)])
+def test_the_frozen_file(file, n_regions):
+    expected = json.loads((DATA / f"{file}.json").read_text())
+    model = load(DATA / f"{file}.npz")
     assert type(model.expansion_) is SumExpansion
+    assert model.expansion_.kernels.n_regions == n_regions
     np.testing.assert_allclose(model.predict(np.array(expected["rows"])), expected["answers"], atol=1e-12)
 
 
@@ -194,11 +282,14 @@ def test_predictions_out_of_fold_have_not_seen_the_row(monkeypatch):
     """Another label of a row changes what is predicted of it by no more than its part in the choices."""
     seen = {}
 
+    def learn(given, n_threads):
+        return Learning(given, n_threads).part([0])
+
     def remember(given, n_threads):
         seen["given"], seen["part"] = given, learn(given, n_threads)
-        return seen["part"]
+        return Learning(given, n_threads)
 
-    monkeypatch.setattr("rffkern._boosting.stack.learn", remember)
+    monkeypatch.setattr("rffkern._boosting.stack.Learning", remember)
     FourierBoostingClassifier(**SHORT, kernel=True).fit(X, Y)
     given, part = seen["given"], seen["part"]
     folds, n_folds = given.folds()

@@ -47,6 +47,12 @@ static void print_expansion(const rff_expansion *e)
         print_numbers("weights", e->weights, n_values);
         print_numbers("inverse_lengthscales", e->inverse_lengthscales, e->n_features);
         printf("exponent %a\n", e->shape == RFF_EXPONENTIAL ? 1.0 : 2.0);
+        print_whole("region_columns", e->region_columns, e->n_regions - 1, 0);
+        print_numbers("region_thresholds", e->region_thresholds, e->n_regions - 1);
+        printf("region_starts");
+        for (k = 0; k <= e->n_regions; k++)
+            printf(" %d", e->region_starts ? (int)e->region_starts[k] : (int)(k * e->n_terms));
+        puts("");
         return;
     }
     print_numbers("omegas", e->omegas, n_wide);
@@ -70,7 +76,7 @@ int main(int argc, char **argv)
     rff_model *model;
     if (argc != 2 || rff_load(argv[1], 0, &model, NULL) != RFF_OK) return 1;
     if (model->has_map) print_map(&model->map);
-    if (model->expansion.kind != RFF_NO_EXPANSION) if (model->kernels) print_expansion(&model->kernels->expansion); /* before the intercept of the terms */
+    if (model->kernels) print_expansion(&model->kernels->expansion); /* before the intercept of the terms */
     print_expansion(&model->expansion);
     printf("link %d %a\nprediction %d\n", model->link, model->slope, model->prediction);
     rff_free(model);

@@ -111,9 +111,11 @@ def test_tables_of_any_size(program, tmp_path, scale):
 
 @pytest.mark.parametrize("exponent", [1.0, 2.0])
 def test_a_kernel_expansion(program, tmp_path, exponent):
-    expansion = KernelExpansion([[1.0, -0.0], [5e-324, 2.0]], [[1.0], [2.0]], [0.1], [1.0, 0.0], [exponent])
-    save(expansion, tmp_path / "m.npz")
-    check_expansion(dict(contents(program, tmp_path / "m.npz")), expansion)
+    arrays = [[1.0, -0.0], [5e-324, 2.0]], [[1.0], [2.0]], [0.1], [1.0, 0.0], [exponent]
+    for regions in ((), ([1, 0, 1], [0.5, -0.0, 5e-324], [0, 0, 1, 2, 2])):
+        expansion = KernelExpansion(*arrays, *regions)
+        save(expansion, tmp_path / "m.npz")
+        check_expansion(dict(contents(program, tmp_path / "m.npz")), expansion)
 
 
 @pytest.mark.parametrize("n_bins", [2, 5, 16, 300])

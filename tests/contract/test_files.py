@@ -18,9 +18,10 @@ DATA = pathlib.Path(__file__).parent.parent / "data"
 # The version of the format in which a family first wrote files; a family that is not here began with the current one.
 FIRST_VERSION = {"gbrff2": 1, **dict.fromkeys(
     ["gbrff", "gbrff1", "gbrff_regressor", "pbrff", "pbrff_transformer", "rffnet", "rffnet_regressor", "sparse_kernel",
-     "sparse_kernel_regressor"], 2), "fourier_boosting": 5, "fourier_boosting_regressor": 5}
+     "sparse_kernel_regressor"], 2), "fourier_boosting": 5, "fourier_boosting_regressor": 5, "kernel_machine": 7,
+    "kernel_machine_regressor": 7}
 # Whose tests are in `_columns/test_frozen_files.py`.
-WITH_KERNELS = {"fourier_boosting_kernels"}  # in `_boosting/test_kernels.py`
+WITH_KERNELS, WITH_REGIONS = {"fourier_boosting_kernels"}, {"fourier_boosting_regions"}  # in `test_kernels.py`
 WITH_MAPS = {"column_map", "column_map_filled", "gbrff2_with_columns", "gbrff2_with_choice"}
 
 
@@ -51,6 +52,7 @@ def test_every_version_has_its_files():
         expected = {name for name in FAMILIES if FIRST_VERSION.get(name, FORMAT_VERSION) <= int(folder)}
         expected |= WITH_MAPS if int(folder) >= 4 else set()
         expected |= WITH_KERNELS if int(folder) >= 7 else set()
+        expected |= WITH_REGIONS if int(folder) >= 8 else set()
         assert {path.stem for path in (DATA / folder).glob("*.npz")} == expected
         assert {path.stem for path in (DATA / folder).glob("*.json")} == expected
 

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 from exporting.engines import ENGINES, lacking, of_model
-from helpers.exported import model_of, rows, smooth_kernels
+from helpers.exported import FILES, model_of, rows, smooth_kernels
 
 import rffkern
 from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError, KernelExpansion, NotFittedError
@@ -167,6 +167,14 @@ def test_single_precision_is_refused_where_terms_cancel(tmp_path):
     far = rffkern.FourierExpansion([[1.0]], [1e9], [[1.0]], [0.0], [0.0])
     with pytest.raises(InvalidInputError, match="needs double precision, as its numbers are too large, or its phases"):
         rffkern.export(far, tmp_path / "out", to="onnx", precision="single")
+
+
+def test_kernels_in_regions_are_refused(tmp_path):
+    model = rffkern.load(FILES / "fourier_boosting_regions.npz")
+    for to in ("c", "onnx", "numpy", "sql"):
+        with pytest.raises(InvalidInputError, match="kernels in 4 regions cannot be exported; train with kernel=False"):
+            rffkern.export(model, tmp_path / "out", to=to)
+    assert not list(tmp_path.iterdir())
 
 
 def test_conditioning_by_hand():

@@ -65,9 +65,13 @@ def _functions(rng):
                 thresholds, unit * rng.standard_normal((n_cells, n_outputs)))
         beside = KernelExpansion(rng.standard_normal((97, n_features)), rng.standard_normal((97, n_outputs)),
                                  np.zeros(n_outputs), lengths, [1.0])
-        yield f"sum_{name}", SumExpansion.of(TermExpansion(
-            used, phases, amplitudes, intercept, center, rng.standard_normal((n_features, n_outputs)), columns,
-            thresholds, rng.standard_normal((n_cells, n_outputs))), beside)
+        terms = TermExpansion(used, phases, amplitudes, intercept, center, rng.standard_normal((n_features, n_outputs)),
+                              columns, thresholds, rng.standard_normal((n_cells, n_outputs)))
+        yield f"sum_{name}", SumExpansion.of(terms, beside)
+        regions = KernelExpansion(*list(beside.arrays().values())[:5], [0, n_features - 1, 0], [0.1, -0.3, 0.6],
+                                  [0, 20, 20, 71, 97])
+        yield f"regions_{name}", regions
+        yield f"sum_of_regions_{name}", SumExpansion.of(terms, regions)
     cancelling = KernelExpansion(rng.standard_normal((100, 3)), 1e9 * rng.standard_normal((100, 1)), [0.0], [0.1] * 3)
     yield "kernels_that_cancel", cancelling
     yield "cosines_of_large_angles", FourierExpansion(1e3 * rng.standard_normal((50, 4)), rng.uniform(-3, 3, 50),

@@ -1,0 +1,90 @@
+"""Rows divided into regions, each small enough for a kernel machine of its own.
+
+Thresholds on columns divide the rows, one after the other, where the columns spread most in units of length scales.  A
+region also learns from the rows of its neighbours that are nearest to its bounds, so that it knows what is beyond.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._kernels.array_types import NDArray
+from ..table_layout import UNREACHED
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# A share of the rows of each side of a threshold: so many of the other side's rows are learned from too.
+_OVERLAP = 0.15
+
+# The least share of a region's rows on either side of a threshold.
+_LEAST_SIDE = 0.2
+
+
+class Region(NamedTuple):
+    """Indices of rows, sorted."""
+
+    own: Indices  # that fall into it
+    learned: Indices  # and these with those of neighbours
+
+
+class Division(NamedTuple):
+    """Regions as leaves of a binary tree, from the left: node k has the children 2 k + 1 and 2 k + 2."""
+
+    columns: Indices  # (n_regions - 1,)
+    thresholds: Double  # (n_regions - 1,) rows above go to the second child; `UNREACHED` where all go to the first
+    regions: list[Region]
+
+
+def undivided(n_rows: int) -> Division:
+    """All rows in one region."""
+    rows = np.arange(n_rows)
+    return Division(np.empty(0, dtype=np.intp), np.empty(0), [Region(rows, rows)])
+
+
+def divided(X: NDArray[np.float32], relevances: Double, most_rows: int) -> Division:
+    """Rows in regions that have `most_rows` of their own on average at most.
+
+    Parameters
+    ----------
+    X : array of shape (n_features, n_rows)
+    relevances : array of shape (n_features,)
+        In proportion to 1 / lengthscale^2.
+    most_rows : int
+    """
+    every = np.arange(X.shape[1])
+    level, columns, thresholds = [Region(every, every)], list[int](), list[float]()
+    while len(level) * most_rows < X.shape[1]:
+        below = []
+        for region in level:
+            column, threshold = _split(X, relevances, region.own, most_rows)
+            columns.append(column)
+            thresholds.append(threshold)
+            below += _sides(X[column], threshold, region)
+        level = below
+    return Division(np.array(columns, dtype=np.intp), np.array(thresholds), level)
+
+
+def _split(X: NDArray[np.float32], relevances: Double, own: Indices, most_rows: int) -> tuple[int, float]:
+    """The column and threshold that divide some rows best, or a threshold that no row is above."""
+    if len(own) > most_rows // 2:
+        spreads = relevances * [float(values[own].var(dtype=np.float64)) for values in X]
+        for column in np.argsort(-spreads, kind="stable"):
+            values = X[column, own]
+            median = np.median(values)
+            for threshold in (median, values[values < median].max(initial=-np.inf)):  # the second where many are equal
+                if _LEAST_SIDE <= np.mean(values > threshold) <= 1 - _LEAST_SIDE:
+                    return int(column), float(threshold)
+    return 0, UNREACHED
+
+
+def _sides(values: NDArray[np.float32], threshold: float, region: Region) -> list[Region]:
+    """The rows on either side of a threshold on a column."""
+    if threshold == UNREACHED:
+        return [region, Region(region.own[:0], region.learned[:0])]
+    sides, own, learned = [], values[region.own] > threshold, values[region.learned] > threshold
+    for is_above in (False, True):
+        here, others = region.learned[learned == is_above], region.learned[learned != is_above]
+        nearest = np.argsort(np.abs(values[others] - threshold), kind="stable")[: int(_OVERLAP * len(here))]
+        sides.append(Region(region.own[own == is_above], np.sort(np.concatenate([here, others[nearest]]))))
+    return sides
