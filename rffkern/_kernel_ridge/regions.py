@@ -15,7 +15,7 @@ Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 # A share of the rows of each side of a threshold: so many of the other side's rows are learned from too.
-_OVERLAP = 0.15
+_OVERLAP = 0.1
 
 # The least share of a region's rows on either side of a threshold.
 _LEAST_SIDE = 0.2
@@ -84,7 +84,7 @@ def _sides(values: NDArray[np.float32], threshold: float, region: Region) -> lis
         return [region, Region(region.own[:0], region.learned[:0])]
     sides, own, learned = [], values[region.own] > threshold, values[region.learned] > threshold
     for is_above in (False, True):
-        here, others = region.learned[learned == is_above], region.learned[learned != is_above]
-        nearest = np.argsort(np.abs(values[others] - threshold), kind="stable")[: int(_OVERLAP * len(here))]
-        sides.append(Region(region.own[own == is_above], np.sort(np.concatenate([here, others[nearest]]))))
+        side, others = region.own[own == is_above], region.learned[learned != is_above]
+        nearest = np.argsort(np.abs(values[others] - threshold), kind="stable")[: int(_OVERLAP * len(side))]
+        sides.append(Region(side, np.sort(np.concatenate([region.learned[learned == is_above], others[nearest]]))))
     return sides
