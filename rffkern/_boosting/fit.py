@@ -22,10 +22,10 @@ from .kernel_choice import Reason, reason_not_to_try
 from .kernel_part import Boosting
 from .losses import Loss, Problem
 from .member import Standing
-from .members import BoostedModel, Callback, Members, Pace, Plan, fitted_attributes, importances, settled
+from .members import BoostedModel, Callback, Members, Plan, fitted_attributes, importances, settled
 from .parts import with_kernels
 from .rows import Columns, Layout, partition
-from .rules import Rules
+from .rules import Pace, Rules
 from .stack import STACKED_LOSSES, Stack, stacked, without_kernels
 from .state import MemberRows, State
 

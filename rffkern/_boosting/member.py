@@ -22,6 +22,10 @@ _LEAST_CHANCE, _LEAST_WEIGHT = 0.1, 0.03
 _LOSS_FLOOR = 1e-12
 
 
+# Share by which a step without a search may raise the loss of the rows learned from, and halvings until it does not.
+_LARGEST_RISE, _MOST_HALVINGS = 0.01, 10
+
+
 class Taken(NamedTuple):
     """What a round has taken."""
 
@@ -101,9 +105,11 @@ def train_member(state: Stand, watched: Sequence[Stand], kinds: Sequence[Kind], 
         step = 0.0
         if term is not None:
             step = kind.rate * (state.best_step() if kind.searches_steps and state.searches_steps else 1.0)
-            kind.take(term, step)
         before, after = state.losses, state.move(step)
+        if not kind.searches_steps:
+            step, after = _held_back(state, step, before, after)
         if term is not None:
+            kind.take(term, step)
             for each in watched:
                 each.point(term)
                 each.move(step)
@@ -120,6 +126,18 @@ def train_member(state: Stand, watched: Sequence[Stand], kinds: Sequence[Kind], 
     if patience is None:
         kept, held = len(taken), state.held_scores()
     return Member(taken[:kept], curve[: kept + 1], *_merits(kinds, gains), held, standing)
+
+
+def _held_back(state: Stand, step: float, before: Losses, after: Losses) -> tuple[float, Losses]:
+    """A step without a search, halved until the loss rises little: Newton's method goes too far in cells that it finds
+    flat.
+    """
+    for _ in range(_MOST_HALVINGS):
+        if after.learned <= (1 + _LARGEST_RISE) * before.learned:
+            break
+        step *= 0.5
+        after = state.move(-step)
+    return step, after
 
 
 def _with_watched(losses: Losses, watched: Sequence[Stand]) -> Losses:

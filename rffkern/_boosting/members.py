@@ -17,7 +17,7 @@ from .kinds import Kind, Lines, Tables, Waves
 from .member import Member, Standing, train_member
 from .progress import Told
 from .rows import Columns
-from .rules import Rules, rules
+from .rules import Pace, Rules, rules
 from .side_by_side import in_threads
 from .state import Losses, Stand
 
@@ -43,14 +43,6 @@ class BoostedModel(Protocol):
     n_threads: int | None
     verbose: int
     kernel: str | bool
-
-
-class Pace(NamedTuple):
-    """Factors of a loss on the rates of `Rules`, and the ridge of the amplitudes of waves."""
-
-    waves: float
-    tables: float
-    ridge: float
 
 
 class Plan(NamedTuple):
@@ -106,11 +98,12 @@ class Members:
     def _one(self, index: int, start: Standing) -> Member:
         (columns, of_rows, pace), model = self._plan, self._model
         stand, watched = self._stands(index)
+        of_waves, of_tables = pace.factors(of_rows.size)
         kinds: dict[str, Kind] = {
-            "waves": Waves(columns, of_rows, pace.waves * of_rows.pair_rate, pace.ridge, model.max_samples or _ALL),
-            "tables": Tables(columns, of_rows, pace.tables * of_rows.table_rate)}
+            "waves": Waves(columns, of_rows, of_waves * of_rows.pair_rate, pace.ridge, model.max_samples or _ALL),
+            "tables": Tables(columns, of_rows, of_tables * of_rows.table_rate)}
         if "lines" in model.kinds:
-            kinds["lines"] = Lines(columns, stand, pace.waves * of_rows.pair_rate)
+            kinds["lines"] = Lines(columns, stand, of_waves * of_rows.pair_rate)
         member = train_member(stand, watched, [kinds[name] for name in model.kinds], model.n_estimators,
                               of_rows.patience, start, partial(self._goes_on, index))
         self._told.ended(index)

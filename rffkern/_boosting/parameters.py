@@ -21,7 +21,7 @@ from .._estimator.parameters import (
     eval_sets,
 )
 from ..errors import InvalidInputError
-from .kernel_choice import FEWEST_ROWS, LEAST_SHARE, MOST_ROWS, MOST_WORK, STANDARD_ERRORS
+from .kernel_choice import FEWEST_ROWS, LEAST_SHARE, MOST_NUMBERS, MOST_ROWS, MOST_WORK, STANDARD_ERRORS
 
 MAX_MEMBERS = 1000
 KINDS = ("waves", "tables", "lines")
@@ -49,9 +49,10 @@ PARAMETERS = (
               "Number of members, whose mean is the model.  None: 10 on up to 1,000 rows, 5 from 3,000 to 5,000, 2 on "
               "30,000, and 1 from 300,000 on."),
     Parameter("learning_rate", Number(float, 0, 1, open_low=True, word="auto"),
-              'Share of the best step that a pair of waves takes.  "auto" is 0.15 on up to 1,000 rows and 0.4 from '
-              "30,000 on; tables take a sixth of it on few rows and three fifths on many, at any rate.  Several "
-              "classes double it."),
+              'Share of the best step that a pair of waves takes.  "auto" is 0.15 on up to 1,000 rows and 0.2 from '
+              "30,000 on; tables take a sixth of it on few rows and three fifths on many, at any rate.  Of several "
+              "classes or quantiles waves take twice the share on few rows and 0.6 or 1 of it on many, and tables "
+              "twice as much again; of values tables take twice the share on few rows and 1.5 of it on many."),
     Parameter("reg_lambda", Number(float, 0, 1e10, word="auto"),
               'Weight of |omega|^2 in the descent of waves, for those of scale 1; "auto" is 0.6 / n for n rows.'),
     Parameter("kinds", Distinct("kinds", KINDS),
@@ -63,11 +64,13 @@ PARAMETERS = (
               "sum over columns of ((x_l - x_il) / lengthscale_l)^2, by ridge regression.  1 / lengthscale^2 is in "
               "proportion to what terms owe to the column, and the scale by the squared error of rows left out.  Its "
               "weight beside the terms is that of the lowest loss of rows that neither has learned from.  \"auto\" "
-              f"tries it on {FEWEST_ROWS:,} to {MOST_ROWS:,} rows n, of d mapped columns with n^2 (2 d + 16) up to "
-              f"{MOST_WORK:.0e}, and keeps it where this loss falls by {LEAST_SHARE:.0%} and by "
-              f"{STANDARD_ERRORS:.0f} standard errors.  A model with it holds its rows, and takes longer to score.  "
-              "True: whatever it gains, of any rows; up to 4 GB of kernels are kept while it is trained.  "
-              "False: the terms alone, a smaller model."),
+              f"tries it on n >= {FEWEST_ROWS:,} rows of d mapped columns with n d up to {MOST_NUMBERS:,} and, for n "
+              f"up to {MOST_ROWS:,}, n^2 (2 d + 16) up to {MOST_WORK:.0e}; it keeps it where this loss falls by "
+              f"{LEAST_SHARE:.0%} and by {STANDARD_ERRORS:.0f} standard errors.  More than {MOST_ROWS:,} rows are "
+              "divided by thresholds on columns into regions of 2,500 to 5,000, each with a machine that learns from "
+              "its rows and the nearest of its neighbours; three of them say first whether it gains enough.  A model "
+              "with it holds its rows, and takes longer to score.  True: whatever it gains, of any rows.  False: the "
+              "terms alone, a smaller model that can be exported."),
     MAX_SAMPLES.described(
         "Largest number of rows that the descent of one pair of waves uses: a block of the shuffled rows, another in "
         "each round; None for all.  Steps, tables and updates use all rows."),

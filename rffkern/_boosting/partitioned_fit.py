@@ -19,10 +19,11 @@ from .ensemble import to_ensemble
 from .kernel_choice import KernelChoice, Reason
 from .losses import Problem
 from .member import Member, Standing
-from .members import Callback, Members, Pace, Plan, fitted_attributes, importances, settled
+from .members import Callback, Members, Plan, fitted_attributes, importances, settled
 from .partition_rows import BoostedPartition, Part, Settings, Targets, condensed_targets, sampled_columns
 from .partitioned import PartitionedMember, Sampling, WatchedRows
 from .rows import Columns
+from .rules import Pace
 from .tasks import loss_of_classes, loss_of_targets
 
 Double = NDArray[np.float64]

@@ -14,6 +14,24 @@ class Rules(NamedTuple):
     pair_rate: float  # share of the best step that a pair of waves takes
     table_rate: float
     reg_lambda: float  # weight of |omega|^2 for a wave of scale 1
+    size: float  # 0 on up to 1,000 rows, 1 from 30,000 on
+
+
+class Pace(NamedTuple):
+    """Factors of a loss on the rates of waves and of tables, and the ridge of the amplitudes of waves.
+
+    Where a loss is far from its least, as with several classes, few rows bear large steps; many do not: of 30,000 rows
+    in four classes a rate of tables of 0.96 had 0.16 more log loss than one of 0.12.
+    """
+
+    few: tuple[float, float]  # on up to 1,000 rows
+    many: tuple[float, float]  # from 30,000 on
+    ridge: float
+
+    def factors(self, size: float) -> tuple[float, float]:
+        """Those of a table by its `size`."""
+        waves, tables = (few * (many / few) ** size for few, many in zip(self.few, self.many, strict=True))
+        return waves, tables
 
 
 def _between(low: float, high: float, share: float) -> float:
@@ -37,7 +55,8 @@ def rules(n_rows: int) -> Rules:
         n_folds=round(_between(5, 10, large)),
         patience=round(_between(100, 200, small)),
         depth=round(min(max(7.2 + 1.5 * math.log2(n_rows / 6000), 3), 12)),
-        pair_rate=_between(0.15, 0.4, rising),
-        table_rate=_between(0.025, 0.24, rising),
+        pair_rate=_between(0.15, 0.2, rising),
+        table_rate=_between(0.025, 0.12, rising),
         reg_lambda=0.6 / n_rows,
+        size=min(max(rising, 0.0), 1.0),
     )

@@ -9,10 +9,16 @@ from ..errors import InvalidInputError
 from .counts import as_counts
 from .fit import train
 from .losses import ClassLoss, CountLoss, Loss, ValueLoss
-from .members import Callback, Pace
+from .members import Callback
+from .rules import Pace
 
 if TYPE_CHECKING:
     from .estimators import FourierBoostingClassifier, FourierBoostingRegressor
+
+_TWO_CLASSES = Pace((1.0, 1.0), (1.0, 1.0), 0.01)
+_CLASSES = Pace((2.0, 4.0), (0.6, 1.2), 0.01)
+_VALUES = Pace((1.0, 2.0), (0.8, 1.5), 0.05)
+_QUANTILES = Pace((2.0, 4.0), (1.0, 2.0), 0.05)
 
 
 def fit_classes(model: "FourierBoostingClassifier", X: Any, y: Any, sample_weight: Any, eval_set: Any,
@@ -41,17 +47,16 @@ def fit_targets(model: "FourierBoostingRegressor", X: Any, y: Any, sample_weight
 
 def loss_of_classes(n_classes: int) -> tuple[Loss, Pace]:
     """The loss of a classifier, and the pace of its rounds."""
-    return ClassLoss(n_classes), Pace(1.0, 1.0, 0.01) if n_classes == 2 else Pace(2.0, 4.0, 0.01)
+    return ClassLoss(n_classes), _TWO_CLASSES if n_classes == 2 else _CLASSES
 
 
 def loss_of_targets(model: "FourierBoostingRegressor", n_targets: int) -> tuple[Loss, Pace]:
     """The loss of a regressor, and the pace of its rounds."""
     if model.loss == "poisson":
-        return CountLoss(), Pace(1.0, 2.0, 0.05)
+        return CountLoss(), _VALUES
     quantiles = model._quantiles()
     if model.loss == "quantile" and len(quantiles) > 1 and n_targets > 1:
         raise InvalidInputError(f"y must be one target for several quantiles, got {n_targets}")
     kernels = {"squared": (boosting.SQUARED, (0.0,)), "huber": (boosting.HUBER, (model.delta,)),
                "quantile": (boosting.QUANTILE, quantiles)}
-    pace = Pace(2.0, 4.0, 0.05) if model.loss == "quantile" else Pace(1.0, 2.0, 0.05)
-    return ValueLoss(*kernels[model.loss]), pace
+    return ValueLoss(*kernels[model.loss]), _QUANTILES if model.loss == "quantile" else _VALUES

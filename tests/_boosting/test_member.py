@@ -151,3 +151,33 @@ def test_watched_rows_follow_all_rounds():
     assert again.resumed == ["scores"]
     assert [losses.watched for losses in more.curve] == [(9,), (8,), (7,), (6,), (6,)]
     assert again.steps == again.pointed == []
+
+
+class SteepState(StubState):
+    """The learned loss is 1 at the steps' sum 0, and rises by its square beyond 1; held-out losses are the same."""
+
+    searches_steps = False
+
+    def __init__(self):
+        super().__init__([1.0])
+        self.place = 0.0
+
+    def move(self, step):
+        self.steps.append(step)
+        self.place += step
+        loss = 1.0 - 0.1 * self.place if self.place <= 1 else self.place**2
+        self.losses = Losses(loss, loss)
+        return self.losses
+
+
+def test_a_step_without_a_search_is_halved_until_the_loss_rises_little():
+    """Of a table that goes too far, as Newton's method may."""
+    state, kind = SteepState(), StubKind("tables", False, 4.0)
+    member = train_member(state, [], [kind], 1, None, Standing(np.random.default_rng(0)), lambda *_: True)
+    assert state.steps == [4.0, -2.0, -1.0]
+    assert member.taken[0].step == state.place == 1.0
+    assert member.curve[-1].learned == pytest.approx(0.9)
+    near = SteepState()
+    train_member(near, [], [StubKind("tables", False, 0.5)], 1, None, Standing(np.random.default_rng(0)),
+                 lambda *_: True)
+    assert near.steps == [0.5]

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from rffkern._boosting.rules import rules
+from rffkern._boosting.rules import Pace, rules
 
 SIZES = np.unique(np.geomspace(2, 10_000_000, 2000).astype(int))
 
@@ -13,11 +13,13 @@ SIZES = np.unique(np.geomspace(2, 10_000_000, 2000).astype(int))
 def test_known_sizes():
     assert rules(1000)._asdict() == pytest.approx({
         "n_members": 10, "n_folds": 5, "patience": 100, "depth": 3, "pair_rate": 0.15, "table_rate": 0.025,
-        "reg_lambda": 6e-4})
+        "reg_lambda": 6e-4, "size": 0})
     assert rules(30_000)._asdict() == pytest.approx({
-        "n_members": 2, "n_folds": 10, "patience": 200, "depth": 11, "pair_rate": 0.4, "table_rate": 0.24,
-        "reg_lambda": 2e-5})
+        "n_members": 2, "n_folds": 10, "patience": 200, "depth": 11, "pair_rate": 0.2, "table_rate": 0.12,
+        "reg_lambda": 2e-5, "size": 1})
     assert rules(2).n_members == 10
+    assert rules(2).size == 0
+    assert rules(10_000_000).size == 1
     assert rules(10_000_000).n_members == 1
 
 
@@ -28,6 +30,14 @@ def test_no_breaks():
             assert abs(getattr(a, name) - getattr(b, name)) <= 1
         for name in ("pair_rate", "table_rate", "patience"):
             assert getattr(a, name) == pytest.approx(getattr(b, name), rel=0.05)
+        assert a.size == pytest.approx(b.size, abs=0.01)
+
+
+def test_factors_go_from_those_of_few_rows_to_those_of_many():
+    pace = Pace((2.0, 4.0), (0.5, 1.0), 0.01)
+    assert pace.factors(0.0) == (2.0, 4.0)
+    assert pace.factors(0.5) == pytest.approx((1.0, 2.0))
+    assert pace.factors(1.0) == pytest.approx((0.5, 1.0))
 
 
 def test_more_rows_ask_for_no_less():
