@@ -11,7 +11,6 @@
     python tools/bench.py columns                          scoring with maps of numeric columns, many rows and one
     python tools/bench.py growth --plot time.png           time against n (sizes of Figure 4), d and T
     python tools/bench.py threads                          one and two threads
-    python tools/bench.py memmap --folder DIR              rows that stay on disk
     python tools/bench.py --compare old.json new.json      two files written with --json
 
 All contenders see the same data in one process on one thread, in turn.  Figures are medians of CPU seconds; compare
@@ -40,7 +39,7 @@ COMMANDS = {**gbrff_bench.COMMANDS, **pbrff_bench.COMMANDS, **sparse_bench.COMMA
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", default="fit", choices=list(COMMANDS),
-                        help="peak and streamed are parts of `fit --memory` and memmap, in processes of their own")
+                        help="peak is a part of `fit --memory`, in a process of its own")
     parser.add_argument("--sizes", type=int, nargs="+", help="numbers of rows; not for sparse")
     parser.add_argument("--only", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS), help="contenders")
     parser.add_argument("--repeat", type=int, default=5, help="repetitions, of which the median is reported")
@@ -48,7 +47,6 @@ def parse_arguments():
                         "seconds, or takes them; rffnet repeats the fits of a problem until they have taken so many")
     parser.add_argument("--memory", action="store_true", help="measure the memory of fits as well")
     parser.add_argument("--plot", metavar="FILE", help="draw time against n there")
-    parser.add_argument("--folder", help="where memmap may write")
     parser.add_argument("--data", metavar="DIR", help="folder of NAME.npz files, for rffnet on real data")
     parser.add_argument("--json", metavar="FILE", help="write the figures there too")
     parser.add_argument("--compare", nargs=2, metavar=("OLD", "NEW"), help="compare two files of figures instead")

@@ -9,7 +9,7 @@ from common import contenders
 from common.measure import cpu_seconds, result, show, show_power
 
 from gbrff.contenders import CONTENDERS, GROWTH, N_ESTIMATORS, N_FEATURES, make_data, rffkern_model, twin_rounds
-from gbrff.memory import memmap, memory_peak, peak, streamed
+from gbrff.memory import memory_peak, peak
 from gbrff.twin import ExponentialTwin, PhaseTwin, SquaredTwin
 
 FIGURE_4 = [1702, 3829, 8614, 19381, 43606, 98113, 220755, 496698, 1117558, 2514505, 5657638]
@@ -192,4 +192,4 @@ def kernels(arguments):
 
 
 COMMANDS = {"fit": fit, "predict": predict, "kernels": kernels, "landmarks": landmarks, "growth": growth,
-            "threads": threads, "memmap": memmap, "peak": peak, "streamed": streamed}
+            "threads": threads, "peak": peak}
