@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rffkern import ColumnMap, FourierBoostingRegressor, GBRFF2Classifier, load, save
-from rffkern._boosting import kernel_part
+from rffkern._boosting import kernel_learning
 from rffkern._estimator.registry import FAMILIES
 from rffkern.serialize import FORMAT_VERSION
 
@@ -80,10 +80,10 @@ def write_maps(folder: pathlib.Path, X: np.ndarray, y: np.ndarray) -> None:
 def write_stacks(folder: pathlib.Path, X: np.ndarray, y: np.ndarray) -> None:
     """Models of terms and kernels, the second with regions."""
     rows = X[:20]
-    for name, most_rows in (("fourier_boosting_kernels", kernel_part.MOST_ROWS), ("fourier_boosting_regions", 20)):
+    for name, most_rows in (("fourier_boosting_kernels", kernel_learning.MOST_ROWS), ("fourier_boosting_regions", 20)):
         path = folder / f"{name}.npz"
         if not path.exists():
-            kernel_part.MOST_ROWS, kernel_part.LARGEST_REGION = most_rows, 10
+            kernel_learning.MOST_ROWS, kernel_learning.LARGEST_REGION = most_rows, 10
             model = FourierBoostingRegressor(8, n_members=2, kernel=True, random_state=0).fit(X[20:60], y[20:60])
             save(model, path)
             expected = {"rows": rows.tolist(), "answers": np.ravel(answers(model, rows)).tolist()}

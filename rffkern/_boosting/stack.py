@@ -16,7 +16,8 @@ from .._kernel_ridge.calibration import calibrated, every_class, log_losses
 from .._kernels import boosting, solvers
 from .calibration import held_out
 from .kernel_choice import LEAST_SHARE, STANDARD_ERRORS, KernelChoice, Reason
-from .kernel_part import Boosting, KernelPart, Learning
+from .kernel_learning import Learning
+from .kernel_part import Boosting, KernelPart
 
 Double = NDArray[np.float64]
 
@@ -75,9 +76,8 @@ def _with(part: KernelPart, given: Boosting, factor: float, is_asked: bool, n_th
     """The stack with a kernel machine, judged on the held-out rows of the regions that it has."""
     rows, held = held_out(given.members, given.layouts, given.weights)
     held = held[:, : len(rows)]
-    if part.is_partial:
-        known = part.knows(rows)
-        rows, held = rows[known], held[:, known]
+    covered = part.covers(given.columns, rows)
+    rows, held = rows[covered], held[:, covered]
     margins, weights = held.astype(np.float64), given.weights[rows]
     predictions = part.predictions(given.columns, rows, n_threads)
     if given.problem.kernel == boosting.SQUARED:

@@ -27,7 +27,8 @@ class Regions(NamedTuple):
         n_regions, (n_centers, n_features) = len(starts) - 1, shape
         if n_regions < 1 or n_regions & (n_regions - 1) or not len(columns) == len(thresholds) == n_regions - 1:
             return None
-        found = cls(columns.astype(np.intp), thresholds, starts.astype(np.intp))
+        with np.errstate(invalid="ignore"):  # numbers that are no indices
+            found = cls(columns.astype(np.intp), thresholds, starts.astype(np.intp))
         are_whole = (found.columns == columns).all() and (found.starts == starts).all()
         are_columns = ((columns >= 0) & (columns < n_features)).all()
         are_starts = starts[0] == 0 and starts[-1] == n_centers and (np.diff(starts) >= 0).all()

@@ -60,7 +60,7 @@ def divided(X: NDArray[np.float32], relevances: Double, most_rows: int) -> Divis
             column, threshold = _split(X, relevances, region.own, most_rows)
             columns.append(column)
             thresholds.append(threshold)
-            below += _sides(X[column], threshold, region)
+            below += _sides(X[column].astype(np.float64), threshold, region)
         level = below
     return Division(np.array(columns, dtype=np.intp), np.array(thresholds), level)
 
@@ -70,7 +70,7 @@ def _split(X: NDArray[np.float32], relevances: Double, own: Indices, most_rows: 
     if len(own) > most_rows // 2:
         spreads = relevances * [float(values[own].var(dtype=np.float64)) for values in X]
         for column in np.argsort(-spreads, kind="stable"):
-            values = X[column, own]
+            values = X[column, own].astype(np.float64)
             median = np.median(values)
             for threshold in (median, values[values < median].max(initial=-np.inf)):  # the second where many are equal
                 if _LEAST_SIDE <= np.mean(values > threshold) <= 1 - _LEAST_SIDE:
@@ -78,7 +78,7 @@ def _split(X: NDArray[np.float32], relevances: Double, own: Indices, most_rows: 
     return 0, UNREACHED
 
 
-def _sides(values: NDArray[np.float32], threshold: float, region: Region) -> list[Region]:
+def _sides(values: Double, threshold: float, region: Region) -> list[Region]:
     """The rows on either side of a threshold on a column."""
     if threshold == UNREACHED:
         return [region, Region(region.own[:0], region.learned[:0])]

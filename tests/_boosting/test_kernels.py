@@ -18,9 +18,10 @@ from rffkern import (
     load,
     loads,
 )
-from rffkern._boosting import kernel_choice, kernel_part
+from rffkern._boosting import kernel_choice, kernel_learning
 from rffkern._boosting.kernel_choice import KernelChoice, Reason, reason_not_to_try
-from rffkern._boosting.kernel_part import Boosting, Learning
+from rffkern._boosting.kernel_learning import Learning
+from rffkern._boosting.kernel_part import Boosting
 from rffkern._boosting.stack import _likeliest, _of_values
 from rffkern._kernel_ridge.calibration import log_losses
 from rffkern._system.archive import decode, encode
@@ -99,8 +100,8 @@ def test_numbers_of_rows_that_it_is_tried_on(kernel, n_rows, n_columns, reason):
 @pytest.fixture
 def small_regions(monkeypatch):
     """More than 200 rows are divided into regions of at most 100, so that 500 have 8 regions."""
-    monkeypatch.setattr(kernel_part, "MOST_ROWS", 200)
-    monkeypatch.setattr(kernel_part, "LARGEST_REGION", 100)
+    monkeypatch.setattr(kernel_learning, "MOST_ROWS", 200)
+    monkeypatch.setattr(kernel_learning, "LARGEST_REGION", 100)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -178,6 +179,30 @@ def test_regions_of_weighted_rows_and_an_eval_set():
                                                               eval_set=(rows, labels))
     np.testing.assert_allclose(scores(model, rows), scores(used, rows), atol=1e-6)
     assert model.score(rows, labels) > 0.8
+
+
+@pytest.mark.usefixtures("small_regions")
+@pytest.mark.parametrize("gains", [True, False])
+def test_rows_of_an_eval_set_say_whether_regions_gain(gains):
+    """They are in no fold, so that regions that are there score them."""
+    rows, labels = checkers(300, 3)
+    random = np.random.default_rng(0).integers(0, 2, 500)
+    model = FourierBoostingClassifier(**SHORT).fit(X, Y if gains else random, eval_set=(rows, labels))
+    assert model.kernel_decision_.startswith("used: loss" if gains else "left out: loss")
+    assert model.kernel_choice_[1] > 0.1  # of all these rows
+
+
+@pytest.mark.usefixtures("small_regions")
+def test_rows_that_no_threshold_divides_are_learned_from_in_part(monkeypatch):
+    """Of 500 rows with one value each of a column nothing can be divided, and 200 are enough."""
+    sizes = []
+    solve = Learning._solve
+    monkeypatch.setattr(Learning, "_solve", lambda *given: sizes.append(solve(*given)) or sizes[-1])
+    rows = np.c_[np.arange(500) % 50 == 0, np.zeros(500)]
+    y = rows[:, 0] + 0.1 * np.random.default_rng(0).standard_normal(500)
+    model = FourierBoostingRegressor(**SHORT, kernel=True).fit(rows, y)
+    assert [len(found.rows) for found in sizes] == [200]
+    assert model.score(rows, y) > 0.5
 
 
 def test_few_rows_do_without():
