@@ -5,6 +5,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from .._data.regions import MOST_ROWS
 from .._kernels.array_types import NDArray
 
 Double = NDArray[np.float64]
@@ -12,9 +13,6 @@ Double = NDArray[np.float64]
 # By how much a kernel machine must lower the loss of held-out rows: by this share of it, and by this many standard
 # errors of the mean difference.  The margins held out are those of single members, whose mean is better by itself.
 LEAST_SHARE, STANDARD_ERRORS = 0.03, 2.0
-
-# Rows that are learned from together; more of them are divided into regions.
-MOST_ROWS = 11_500
 
 # What "auto" tries it for: operations that computing the kernels of n rows of d columns takes where they are learned
 # from together, n^2 (2 d + 16); and numbers n d, which the model holds.  Fewer rows than the last number cannot be

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.regions import Regions
+from .._data.regions import LARGEST_REGION, MOST_ROWS, Regions
 from .._data.scaling import no_scaling
 from .._data.weights import RowWeights
 from .._kernel_ridge.choice import MORE_ROWS, Choice, RowsOfChoice, choose_scale
@@ -18,7 +18,6 @@ from .._kernel_ridge.matrix import KernelMatrix, pack_rows
 from .._kernel_ridge.regions import Region, divided, undivided
 from .._kernel_ridge.systems import EVERYONE, RidgeSystems, System
 from .._kernels import boosting
-from .kernel_choice import MOST_ROWS
 from .kernel_part import SHAPE, Boosting, KernelPart
 
 Double = NDArray[np.float64]
@@ -27,10 +26,6 @@ Indices = NDArray[np.intp]
 # Bytes of kernels that are kept: all those of a region.  To compute them anew in each product takes far longer.
 # Residual of the systems, and their iterations at most.
 CACHE_BYTES, _TOLERANCE, _MOST_ITERATIONS = 1 << 32, 1e-2, 200
-
-# Rows that regions have on average at most.  On five sets of 32,000 to 87,000 rows 3,000 were better for classes, 6,000
-# for values, and all rows together no better than either, in 5 to 7 times as much time.
-LARGEST_REGION = 5000
 
 # Rows of the preconditioner, and regions at most by which all are judged.
 _N_LANDMARKS, _N_TRIED = 512, 3
@@ -67,24 +62,12 @@ class Learning:
 
     def _chosen(self) -> Choice:
         """Length scales and lambda by the rows of a region, which are as close together as they are to be."""
-        regions = self._division.regions
-        region = regions[max(self.some_regions(), key=lambda index: self._variance(regions[index].own))]
-        some = self._shown(region)[:MORE_ROWS]
+        region = self._division.most_varied(self._targets, self.some_regions())
+        some = region.shown(self._order, MORE_ROWS)
         rows = RowsOfChoice(self._X[some].astype(np.float64), np.ascontiguousarray(self._targets[:, some]),
                             self._weights[some], self._n_threads)
         is_class = self._given.problem.kernel != boosting.SQUARED
         return choose_scale(rows, SHAPE, self._relevances, CACHE_BYTES, is_class)
-
-    def _variance(self, rows: Indices) -> float:
-        """Of the targets of some rows."""
-        return float(self._targets[:, rows].var(axis=1).sum())
-
-    def _shown(self, region: Region) -> Indices:
-        """What a region learns from, in random order: of rows that no threshold divides, some."""
-        is_learned = np.zeros(len(self._order), dtype=bool)
-        is_learned[region.learned] = True
-        shown: Indices = self._order[is_learned[self._order]]
-        return shown[:MOST_ROWS]
 
     @property
     def n_regions(self) -> int:
@@ -93,13 +76,11 @@ class Learning:
 
     def some_regions(self) -> Sequence[int]:
         """Regions to judge all by."""
-        regions = self._division.regions
-        used = [index for index, region in enumerate(regions) if len(region.own)]
-        return used[:: -(-len(used) // _N_TRIED)]
+        return self._division.some(_N_TRIED)
 
     def _solve(self, region: Region, work: str) -> "_Solved":
         """The regression of a region."""
-        shown = self._shown(region)
+        shown = region.shown(self._order, MOST_ROWS)  # some, of rows that no threshold divides
         rows = np.sort(shown)
         X = np.ascontiguousarray(self._X[rows])
         units = no_scaling(X.shape[1])._replace(inverse_scale=self._choice.lengths.inverse)

@@ -4,6 +4,7 @@ import itertools
 from typing import Any, NamedTuple
 
 from .._data.arguments import Choice, Distinct, Number
+from .._data.regions import LARGEST_REGION, MOST_ROWS
 from .._estimator.parameters import ARGUMENTS as SHARED
 from .._estimator.parameters import (
     COLUMNS,
@@ -21,7 +22,7 @@ from .._estimator.parameters import (
     eval_sets,
 )
 from ..errors import InvalidInputError
-from .kernel_choice import FEWEST_ROWS, LEAST_SHARE, MOST_NUMBERS, MOST_ROWS, MOST_WORK, STANDARD_ERRORS
+from .kernel_choice import FEWEST_ROWS, LEAST_SHARE, MOST_NUMBERS, MOST_WORK, STANDARD_ERRORS
 
 MAX_MEMBERS = 1000
 KINDS = ("waves", "tables", "lines")
@@ -67,10 +68,10 @@ PARAMETERS = (
               f"tries it on n >= {FEWEST_ROWS:,} rows of d mapped columns with n d up to {MOST_NUMBERS:,} and, for n "
               f"up to {MOST_ROWS:,}, n^2 (2 d + 16) up to {MOST_WORK:.0e}; it keeps it where this loss falls by "
               f"{LEAST_SHARE:.0%} and by {STANDARD_ERRORS:.0f} standard errors.  More than {MOST_ROWS:,} rows are "
-              "divided by thresholds on columns into regions of 2,500 to 5,000, each with a machine that learns from "
-              "its rows and the nearest of its neighbours; three of them say first whether it gains enough.  A model "
-              "with it holds its rows, and takes longer to score.  True: whatever it gains, of any rows.  False: the "
-              "terms alone, a smaller model that can be exported."),
+              f"divided by thresholds on columns into regions of {LARGEST_REGION // 2:,} to {LARGEST_REGION:,}, each "
+              "with a machine that learns from its rows and the nearest of its neighbours; three of them say first "
+              "whether it gains enough.  A model with it holds its rows, and takes longer to score.  True: whatever it "
+              "gains, of any rows.  False: the terms alone, a smaller model that can be exported."),
     MAX_SAMPLES.described(
         "Largest number of rows that the descent of one pair of waves uses: a block of the shuffled rows, another in "
         "each round; None for all.  Steps, tables and updates use all rows."),

@@ -10,7 +10,7 @@ from .._data.arguments import RandomSource, check_rng
 from .._estimator.base import Model
 from .._estimator.links import Link, SoftmaxLink
 from .._estimator.monitor import printing
-from .._estimator.parameters import ARGUMENTS, CLASS_WEIGHT, CLASSES_
+from .._estimator.parameters import ARGUMENTS, CLASS_WEIGHT, CLASSES_, with_defaults
 from .._estimator.tasks import Classifier, Regressor
 from .._kernel_ridge.shares import shares_of_columns
 from .._kernels.array_types import NDArray
@@ -27,6 +27,7 @@ class _KernelMachine(Model):
 
     _expansion_form = KernelExpansion
     _fitted_curves = ("kernel_parameters_",)
+    _params_before = {8: with_defaults(region_size=None)}
     _arguments = {"X": ARGUMENTS["X"].described(
         "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
         "read block by block; the rows are packed in memory, and the model keeps them.")}
@@ -91,7 +92,9 @@ class KernelMachineRegressor(_KernelMachine, Regressor):
         array:  n (u (2 d + L) + 48 + 48 k) + min(C, u n^2) + 60 L^2 + 2^20
         blocks: n (u (2 d + L) + 48 + 48 k) + min(C, u n^2) + 60 L^2 + 2^20
 
-    Length scales that are chosen take up to 6000 (u (2 d + 300) + 600 k) + min(C, 2^27) + 2^26 before that.
+    Of rows that are divided, those that the largest region learns from, some 1.6 `region_size`, take the place of n,
+    and all take n (20 d + 60) more.  Length scales that are chosen take up to
+    6000 (u (2 d + 300) + 600 k) + min(C, 2^27) + 2^26 before that.
     The model takes 8 n (d + k).  An iteration takes n^2 (2 d + 16) operations for the kernels that are not kept, and
     2 n^2 k for products with them; there are some ten to some hundred iterations, more for small lambda and tol.
 
@@ -110,12 +113,14 @@ class KernelMachineRegressor(_KernelMachine, Regressor):
     _attributes = ATTRIBUTES
 
     def __init__(self, kernel: str = "exponential", *, lengthscales: Any = "auto", reg_lambda: str | float = "auto",
-                 n_landmarks: int = 512, cache_size: int = 512, tol: float = 1e-3, max_iter: int = 500,
-                 standardize: bool = True, precision: str = "single", columns: Any = None,
-                 random_state: RandomSource = None, n_threads: int | None = None, verbose: int = 0) -> None:
+                 region_size: str | int | None = "auto", n_landmarks: int = 512, cache_size: int = 512,
+                 tol: float = 1e-3, max_iter: int = 500, standardize: bool = True, precision: str = "single",
+                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
+                 verbose: int = 0) -> None:
         self.kernel = kernel
         self.lengthscales = lengthscales
         self.reg_lambda = reg_lambda
+        self.region_size = region_size
         self.n_landmarks = n_landmarks
         self.cache_size = cache_size
         self.tol = tol
@@ -173,7 +178,9 @@ class KernelMachineClassifier(_KernelMachine, Classifier):
         array:  n (u (2 d + L) + 100 + 440 k) + min(C, u n^2) + 100 L^2 + 2^20
         blocks: n (u (2 d + L) + 100 + 440 k) + min(C, u n^2) + 100 L^2 + 2^20
 
-    Length scales that are chosen take up to 6000 (u (2 d + 300) + 600 k) + min(C, 2^27) + 2^26 before that.
+    Of rows that are divided, those that the largest region learns from, some 1.6 `region_size`, take the place of n,
+    and all take n (20 d + 60) more.  Length scales that are chosen take up to
+    6000 (u (2 d + 300) + 600 k) + min(C, 2^27) + 2^26 before that.
     The model takes 8 n (d + k).  An iteration takes n^2 (2 d + 16) operations for the kernels that are not kept, and
     12 n^2 k for products with them; there are some ten to some hundred iterations, more for small lambda and tol.
 
@@ -192,12 +199,14 @@ class KernelMachineClassifier(_KernelMachine, Classifier):
     _attributes = (CLASSES_, *ATTRIBUTES)
 
     def __init__(self, kernel: str = "exponential", *, lengthscales: Any = "auto", reg_lambda: str | float = "auto",
-                 n_landmarks: int = 512, cache_size: int = 512, tol: float = 1e-3, max_iter: int = 500,
-                 standardize: bool = True, precision: str = "single", class_weight: Any = None, columns: Any = None,
-                 random_state: RandomSource = None, n_threads: int | None = None, verbose: int = 0) -> None:
+                 region_size: str | int | None = "auto", n_landmarks: int = 512, cache_size: int = 512,
+                 tol: float = 1e-3, max_iter: int = 500, standardize: bool = True, precision: str = "single",
+                 class_weight: Any = None, columns: Any = None, random_state: RandomSource = None,
+                 n_threads: int | None = None, verbose: int = 0) -> None:
         self.kernel = kernel
         self.lengthscales = lengthscales
         self.reg_lambda = reg_lambda
+        self.region_size = region_size
         self.n_landmarks = n_landmarks
         self.cache_size = cache_size
         self.tol = tol

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._data.arguments import Choice, Number, check_scalar
+from .._data.regions import LARGEST_REGION, MOST_ROWS
 from .._estimator.parameters import (
     COLUMNS,
     EXPANSION_,
@@ -50,6 +51,12 @@ KERNEL = (
               'Weight lambda of the regulariser, in units of the variance of y; "auto" chooses one of 0.01 to 3, of '
               "targets that are no labels also smaller ones from 0.0001 on, with the length scales, for weights of "
               "mean 1.  Beside such weights it is at least 1e-12."),
+    Parameter("region_size", Number(int, 10, 10**8, optional=True, word="auto"),
+              "Rows that regions have on average at most.  Thresholds on columns divide more rows than that into 2, 4, "
+              "8 or more regions, each with a machine of its own that also learns from the nearest rows of its "
+              "neighbours; a row is scored by that of its region.  Length scales and lambda are then chosen on one "
+              f'of them, the former in the proportions of random rows.  "auto": {LARGEST_REGION:,} where there are '
+              f"more than {MOST_ROWS:,} rows.  None: all rows together; time and memory grow with their square."),
     Parameter("n_landmarks", Number(int, 1, 10**8),
               "Number of random rows whose kernels with all rows make the preconditioner.  It changes the time of "
               "training and not its result, but for what `tol` leaves."),

@@ -4,19 +4,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._data.regions import LARGEST_REGION, MOST_ROWS
 from .._data.row_blocks import take_rows
 from .._data.scaling import Scaling, measure_scaling
 from .._data.training_rows import Training
+from .._data.weights import RowWeights
 from .._estimator.base import Fitted
 from .._kernel_ridge.calibration import calibrated
-from .._kernel_ridge.choice import MORE_ROWS, N_FOLDS, Choice, Lengths, RowsOfChoice, choose
+from .._kernel_ridge.choice import MORE_ROWS, N_FOLDS, Choice, Lengths, RowsOfChoice, choose, choose_scale
 from .._kernel_ridge.matrix import KernelMatrix, pack_rows
+from .._kernel_ridge.regions import Division, Region, divided, undivided
 from .._kernel_ridge.shares import LARGEST_INVERSE
 from .._kernel_ridge.systems import EVERYONE, RidgeSystems, Solutions, System
 from .._kernels.array_types import NDArray
 from .._kernels.sparse import SHAPES
 from ..errors import InvalidInputError
 from ..kernel_expansion import KernelExpansion
+from ..table_layout import UNREACHED
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -28,6 +32,9 @@ _LEAST_LAMBDA, _LARGEST_LAMBDA = 1e-12, 1e200
 
 # Bounds of the mean weight of rows in the calibration, whose prior counts as much as a row.
 _LEAST_ROW, _LARGEST_ROW = 1e-6, 1e6
+
+# Regions among which that of the largest variance of targets is the one to choose by.
+_N_COMPARED = 3
 
 
 class Machine(NamedTuple):
@@ -57,9 +64,9 @@ def given_lengthscales(lengthscales: Any, n_features: int) -> Double:
     return np.broadcast_to(lengths, n_features).copy()
 
 
-def _machine(model: Any, rows: Any, targets: Double, scaling: Scaling, order: Indices,
-             are_labels: bool) -> Machine:
-    """What is given, and what has to be chosen."""
+def _machine(model: Any, rows: Any, targets: Double, scaling: Scaling, some: Indices, are_labels: bool,
+             relevances: Double | None = None) -> Machine:
+    """What is given, and what has to be chosen by some rows; relevances, if they are known, leave a scale alone."""
     lengths = None
     if not isinstance(model.lengthscales, str):
         lengths = Lengths(1 / given_lengthscales(model.lengthscales, rows.X.shape[1]) ** 2, 1.0)
@@ -67,32 +74,93 @@ def _machine(model: Any, rows: Any, targets: Double, scaling: Scaling, order: In
     if not isinstance(model.reg_lambda, str):
         reg_lambda = min(max(float(model.reg_lambda) / rows.weights.unit, _LEAST_LAMBDA), _LARGEST_LAMBDA)
     if lengths is None or reg_lambda is None:
-        some = order[rows.weights.each[order] > 0][:MORE_ROWS]
-        X = (take_rows(rows.X, some) - scaling.center) * scaling.inverse_scale
-        few = RowsOfChoice(X, np.ascontiguousarray(targets[:, some]), rows.weights.each[some], model.n_threads)
-        chosen: Choice = choose(few, model.kernel, lengths, reg_lambda, model.cache_size * _MEGABYTE, are_labels)
+        some = some[rows.weights.each[some] > 0][:MORE_ROWS]
+        few = RowsOfChoice(_scaled(rows.X, some, scaling), np.ascontiguousarray(targets[:, some]),
+                           rows.weights.each[some], model.n_threads)
+        cache_bytes = model.cache_size * _MEGABYTE
+        chosen: Choice
+        if lengths is None and relevances is not None:
+            chosen = choose_scale(few, model.kernel, relevances, cache_bytes, are_labels, reg_lambda)
+        else:
+            chosen = choose(few, model.kernel, lengths, reg_lambda, cache_bytes, are_labels)
         lengths, reg_lambda = chosen.lengths, chosen.reg_lambda
     with np.errstate(divide="ignore"):
         return Machine(np.minimum(1 / lengths.inverse, 1e150), reg_lambda)
 
 
+def _scaled(X: Any, indices: Indices, scaling: Scaling) -> Double:
+    return (take_rows(X, indices) - scaling.center) * scaling.inverse_scale
+
+
+def _division(model: Any, rows: Any, scaling: Scaling, machine: Machine) -> Division:
+    """All rows, or those that count divided into regions."""
+    n_rows = len(rows.weights.each)
+    size = model.region_size
+    if size == "auto":
+        size = LARGEST_REGION if n_rows > MOST_ROWS else None
+    if size is None or n_rows <= size:
+        return undivided(n_rows)
+    counting = rows.weights.positive()
+    X = np.ascontiguousarray(_scaled(rows.X, counting, scaling).T, dtype=np.float32)
+    found = divided(X, machine.lengthscales**-2.0, size)
+    return found._replace(regions=[Region(counting[own], counting[learned]) for own, learned in found.regions])
+
+
 class _Learned(NamedTuple):
-    """The systems of a machine, solved, and the fold that each row is in."""
+    """Regressions of regions, one after the other."""
 
-    solutions: Solutions  # of the last system the model's, and of the others those that leave out a fold each
-    folds: Indices
+    centers: Indices  # (n_centers,) rows
+    starts: Indices  # (n_regions + 1,)
+    coefficients: Double  # (n_outputs, n_centers)
+    own: Indices  # rows, each in one region
+    out_of_fold: Double  # (n_outputs, n_own) what is predicted of them without their folds
+    n_iter: int
+    residual: float
 
 
-def _learned(model: Any, rows: Any, targets: Double, units: Scaling, reg_lambda: float, order: Indices,
-             n_folds: int) -> _Learned:
-    """Solve the systems of all rows and of all but each fold."""
-    packed = pack_rows(rows.X, units, model.kernel, rows.weights, model.precision, model.n_threads)
-    folds = np.empty(len(order), dtype=np.intp)
-    folds[order] = np.arange(len(order)) * n_folds // len(order)
-    matrix = KernelMatrix(packed, model.cache_size * _MEGABYTE, model.n_threads)
-    systems = RidgeSystems(matrix, folds, rows.weights.each, np.sort(order[: model.n_landmarks]), model.n_threads)
-    asked = [System(fold, reg_lambda) for fold in range(n_folds if n_folds > 1 else 0)]
-    return _Learned(systems.solve([*asked, System(EVERYONE, reg_lambda)], targets, model.tol, model.max_iter), folds)
+class _Learning:
+    """The systems of a machine, of all rows or of a region."""
+
+    def __init__(self, model: Any, rows: Any, targets: Double, order: Indices, n_folds: int) -> None:
+        self._model, self._rows, self._targets, self._order = model, rows, targets, order
+        self._folds = np.empty(len(order), dtype=np.intp)
+        self._folds[order] = np.arange(len(order)) * n_folds // len(order)
+        self._n_folds = n_folds if n_folds > 1 else 0
+
+    def _solve(self, region: Region, units: Scaling, reg_lambda: float) -> tuple[Indices, Solutions]:
+        """The rows that a region learns from, and its systems, solved: those that leave out folds, and the last."""
+        model, n_rows = self._model, len(self._order)
+        is_all = len(region.learned) == n_rows
+        shown = region.shown(self._order, n_rows if is_all else MOST_ROWS)  # some, of rows that no threshold divides
+        indices = np.sort(shown)
+        X, weights = (self._rows.X, self._rows.weights) if is_all else (
+            take_rows(self._rows.X, indices), RowWeights(len(indices)))
+        packed = pack_rows(X, units, model.kernel, weights, model.precision, model.n_threads)
+        matrix = KernelMatrix(packed, model.cache_size * _MEGABYTE, model.n_threads)
+        landmarks = np.searchsorted(indices, np.sort(shown[: model.n_landmarks]))
+        systems = RidgeSystems(matrix, self._folds[indices], self._rows.weights.each[indices], landmarks,
+                               model.n_threads)
+        asked = [System(fold, reg_lambda) for fold in range(self._n_folds)]
+        targets = np.ascontiguousarray(self._targets[:, indices])
+        return indices, systems.solve([*asked, System(EVERYONE, reg_lambda)], targets, model.tol, model.max_iter)
+
+    def learned(self, division: Division, units: Scaling, reg_lambda: float) -> _Learned:
+        """The regressions of all regions."""
+        sizes, parts = [0], []
+        for region in division.regions:
+            sizes.append(0)
+            if len(region.learned):
+                indices, solutions = self._solve(region, units, reg_lambda)
+                is_own = np.isin(indices, region.own)
+                predicted = solutions.out_of_fold(self._folds[indices])[:, is_own]
+                sizes[-1] = len(indices)
+                parts.append(_Learned(indices, indices, solutions.coefficients[-1], indices[is_own], predicted,
+                                      solutions.n_iter, solutions.residual))
+        return _Learned(
+            np.concatenate([part.centers for part in parts]), np.cumsum(sizes),
+            np.concatenate([part.coefficients for part in parts], axis=1), np.concatenate([part.own for part in parts]),
+            np.concatenate([part.out_of_fold for part in parts], axis=1), max(part.n_iter for part in parts),
+            max(part.residual for part in parts))
 
 
 def train(model: Any, training: Training, rng: "np.random.Generator") -> Fitted:
@@ -106,19 +174,34 @@ def train(model: Any, training: Training, rng: "np.random.Generator") -> Fitted:
     order = rng.permutation(rows.X.shape[0])
     is_class = training.classes is not None
     machine = _machine(model, rows, targets, scaling, order, is_class)
+    division = _division(model, rows, scaling, machine)
+    learning = _Learning(model, rows, targets, order, min(N_FOLDS, len(order)) if is_class else 1)
+    if len(division.regions) > 1:
+        region = division.most_varied(targets, division.some(_N_COMPARED))
+        machine = _machine(model, rows, targets, scaling, region.shown(order, len(order)), is_class,
+                           machine.lengthscales**-2.0)
     units = machine.units(scaling)
-    solutions, folds = _learned(model, rows, targets, units, machine.reg_lambda, order,
-                                min(N_FOLDS, len(order)) if is_class else 1)
-    coefficients = solutions.coefficients[-1]
+    found = learning.learned(division, units, machine.reg_lambda)
     factors, shifts = training.scale, training.center + training.scale * intercepts
     if is_class:
         row = min(max(rows.weights.unit, _LEAST_ROW), _LARGEST_ROW)
-        found = calibrated(solutions.out_of_fold(folds) + intercepts[:, None], rows.codes, row * rows.weights.each)
-        factors, shifts = np.full(len(targets), found.slope), found.shifts + found.slope * intercepts
-    used = np.flatnonzero(coefficients.any(axis=0))
-    expansion = KernelExpansion(take_rows(rows.X, used), (factors[:, None] * coefficients[:, used]).T, shifts,
-                                units.inverse_scale, [float(SHAPES[model.kernel])])
-    return Fitted(training.names, training.classes, expansion, {
-        "kernel_parameters_": machine.parameters(rows.weights.unit),
-        "n_iter_": solutions.n_iter, "residual_": solutions.residual,
-    }, column_map=training.column_map)
+        calibration = calibrated(found.out_of_fold + intercepts[:, None], rows.codes[found.own],
+                                 row * rows.weights.each[found.own])
+        factors, shifts = np.full(len(targets), calibration.slope), calibration.shifts + calibration.slope * intercepts
+    return Fitted(training.names, training.classes, _expansion(model, rows, scaling, units, division, found, factors,
+                                                               shifts),
+                  {"kernel_parameters_": machine.parameters(rows.weights.unit), "n_iter_": found.n_iter,
+                   "residual_": found.residual}, column_map=training.column_map)
+
+
+def _expansion(model: Any, rows: Any, scaling: Scaling, units: Scaling, division: Division, found: _Learned,
+               factors: Double, shifts: Double) -> KernelExpansion:
+    """The trained function of raw rows."""
+    is_used = found.coefficients.any(axis=0)
+    starts = np.concatenate([[0], np.cumsum(is_used)])[found.starts]
+    width = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0)[division.columns]
+    with np.errstate(over="ignore"):
+        thresholds = np.clip(division.thresholds / width + scaling.center[division.columns], -UNREACHED, UNREACHED)
+    return KernelExpansion(take_rows(rows.X, found.centers[is_used]),
+                           (factors[:, None] * found.coefficients[:, is_used]).T, shifts, units.inverse_scale,
+                           [float(SHAPES[model.kernel])], division.columns, thresholds, starts)

@@ -206,11 +206,15 @@ def choose(rows: RowsOfChoice, shape: str, lengths: Lengths | None, reg_lambda: 
     return _settled(search, rows, best, lengths is None, are_labels)
 
 
-def choose_scale(rows: RowsOfChoice, shape: str, relevances: Double, cache_bytes: int, are_labels: bool) -> Choice:
-    """The common scale of length scales of given relevances, and lambda: on `FEW_ROWS`, then on `MORE_ROWS`."""
+def choose_scale(rows: RowsOfChoice, shape: str, relevances: Double, cache_bytes: int, are_labels: bool,
+                 reg_lambda: float | None = None) -> Choice:
+    """The common scale of length scales of given relevances, and lambda unless it is given, too.
+
+    On `FEW_ROWS`, then on `MORE_ROWS`.
+    """
     steps = Steps("kernels on held-out rows", 12)
     few = rows.first(FEW_ROWS)
-    search = ScaleSearch(few, shape, None, cache_bytes, steps)
+    search = ScaleSearch(few, shape, reg_lambda, cache_bytes, steps)
     best = search.down(search.at(Lengths(_normalised(relevances, few.X, few.weights), 1.0)), _LONG_STEP)
     return _settled(search, rows, best, True, are_labels)
 

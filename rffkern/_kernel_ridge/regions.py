@@ -4,6 +4,7 @@ Thresholds on columns divide the rows, one after the other, where the columns sp
 region also learns from the rows of its neighbours that are nearest to its bounds, so that it knows what is beyond.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,13 @@ class Region(NamedTuple):
     own: Indices  # that fall into it
     learned: Indices  # and these with those of neighbours
 
+    def shown(self, order: Indices, most_rows: int) -> Indices:
+        """So many at most of the rows that it learns from, in the order of all, which is random."""
+        is_learned = np.zeros(len(order), dtype=bool)
+        is_learned[self.learned] = True
+        found: Indices = order[is_learned[order]][:most_rows]
+        return found
+
 
 class Division(NamedTuple):
     """Regions as leaves of a binary tree, from the left: node k has the children 2 k + 1 and 2 k + 2."""
@@ -34,6 +42,16 @@ class Division(NamedTuple):
     columns: Indices  # (n_regions - 1,)
     thresholds: Double  # (n_regions - 1,) rows above go to the second child; `UNREACHED` where all go to the first
     regions: list[Region]
+
+    def some(self, n_wanted: int) -> list[int]:
+        """So many of the regions at most that have rows, spread over all."""
+        used = [index for index, region in enumerate(self.regions) if len(region.own)]
+        return used[:: -(-len(used) // n_wanted)]
+
+    def most_varied(self, targets: Double, among: Sequence[int]) -> Region:
+        """That in which targets (n_outputs, n_rows) have the largest variance."""
+        return max((self.regions[index] for index in among),
+                   key=lambda region: float(targets[:, region.own].var(axis=1).sum()))
 
 
 def undivided(n_rows: int) -> Division:

@@ -13,7 +13,9 @@ from rffkern import (
     KernelMachineClassifier,
     KernelMachineRegressor,
     RowBlocks,
+    dumps,
     load,
+    loads,
     save,
 )
 
@@ -103,6 +105,61 @@ def test_importances_name_the_columns_that_matter():
     assert model.feature_importances_.sum() == pytest.approx(1)
 
 
+@pytest.mark.parametrize("kernel", ["exponential", "gaussian"])
+def test_each_region_is_the_dense_solution_of_what_it_learns_from(rng, kernel):
+    X, y = waves(rng, 600)
+    weights = rng.uniform(0.5, 2, 600)
+    weights[:50] = 0
+    model = KernelMachineRegressor(kernel, **GIVEN, region_size=100, tol=1e-10, precision="double",
+                                   standardize=False).fit(X, y, weights)
+    kernels, mean = model.expansion_, np.average(y, weights=weights)
+    assert kernels.n_regions == 8
+    places = {tuple(row): i for i, row in enumerate(X)}
+    new, _ = waves(rng, 300)
+    regions = kernels._regions.of_rows(new)
+    assert (np.bincount(regions, minlength=8) > 10).all()
+    for region in range(8):
+        start, stop = kernels.region_starts[region : region + 2].astype(int)
+        learned = [places[tuple(row)] for row in kernels.centers[start:stop]]
+        assert (weights[learned] > 0).all()
+        here = new[regions == region]
+        rows = np.concatenate([X[learned], here])
+        K = reference.kernel_of_shape(rows, X[learned], GIVEN["lengthscales"], shape=kernel)
+        n = len(learned)
+        expected = mean + K[n:] @ np.linalg.solve(K[:n] + 0.3 * np.diag(1 / weights[learned]), y[learned] - mean)
+        np.testing.assert_allclose(model.predict(here), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_regions_of_classes(rng, n_classes):
+    X = rng.uniform(-1, 1, (4000, 2))
+    y = np.digitize(X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(4000), [0, 0.2][: n_classes - 1])
+    given = {"region_size": 300, "random_state": 0}
+    model = KernelMachineClassifier(**given, n_threads=1).fit(X[:1500], y[:1500])
+    assert model.expansion_.n_regions == 8
+    for same in (KernelMachineClassifier(**given, n_threads=3).fit(X[:1500], y[:1500]),
+                 KernelMachineClassifier(**given).fit(RowBlocks([X[:700], X[700:1500]]), y[:1500]),
+                 loads(dumps(model))):
+        np.testing.assert_array_equal(same.decision_function(X), model.decision_function(X))
+    whole = KernelMachineClassifier(region_size=None, random_state=0).fit(X[:1500], y[:1500])
+    assert whole.expansion_.n_regions == 1
+    assert abs(model.score(X[1500:], y[1500:]) - whole.score(X[1500:], y[1500:])) < 0.02
+    losses = [-each.predict_log_proba(X[1500:])[np.arange(2500), y[1500:]].mean() for each in (model, whole)]
+    assert losses[0] < 1.15 * losses[1]
+
+
+def test_many_rows_are_divided(monkeypatch, rng):
+    X, y = waves(rng, 700)
+    assert KernelMachineRegressor(**GIVEN).fit(X, y).expansion_.n_regions == 1
+    monkeypatch.setattr("rffkern._kernel_machine.training.MOST_ROWS", 600)
+    monkeypatch.setattr("rffkern._kernel_machine.training.LARGEST_REGION", 200)
+    assert KernelMachineRegressor(**GIVEN).fit(X, y).expansion_.n_regions == 4
+    assert KernelMachineRegressor(**GIVEN, region_size=None).fit(X, y).expansion_.n_regions == 1
+    same = np.tile(X[:1], (700, 1))  # which no threshold divides: 600 of them are learned from
+    model = KernelMachineRegressor(**GIVEN, random_state=0).fit(same, y)
+    np.testing.assert_allclose(model.predict(X[:1]), y.mean(), atol=0.1)
+
+
 def test_tables_with_words_and_gaps():
     rng = np.random.default_rng(0)
     words = rng.choice(["a", "b", "c"], 400)
@@ -122,6 +179,8 @@ def test_bad_parameters_are_refused():
         ({"lengthscales": -1.0}, "lengthscales must be a finite number"),
         ({"lengthscales": "wide"}, "lengthscales must be 'auto'"),
         ({"lengthscales": [[1.0] * 4]}, "lengthscales must be 'auto'"),
+        ({"region_size": 9}, 'region_size must be'),
+        ({"region_size": "many"}, 'region_size must be'),
         ({"kernel": "cubic"}, "kernel must be one of 'exponential', 'gaussian', got 'cubic'"),
     ]:
         with pytest.raises(InvalidInputError, match=message):

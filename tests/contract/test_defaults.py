@@ -24,8 +24,8 @@ SPARSE = SHARED | {
     "update": "pairs", "group_size": 50, "shared": True, "kernel": "auto", "reg_lambda": "auto",
     "early_stopping_rounds": 20, "validation_fraction": None, "warm_start": False, "precision": "single", "verbose": 0}
 KERNEL_MACHINE = SHARED | {
-    "kernel": "exponential", "lengthscales": "auto", "reg_lambda": "auto", "n_landmarks": 512, "cache_size": 512,
-    "tol": 1e-3, "max_iter": 500, "verbose": 0}
+    "kernel": "exponential", "lengthscales": "auto", "reg_lambda": "auto", "region_size": "auto",
+    "n_landmarks": 512, "cache_size": 512, "tol": 1e-3, "max_iter": 500, "verbose": 0}
 BOOSTING = {
     "kernel": "auto",
     "n_estimators": 3000, "n_members": None, "learning_rate": "auto", "reg_lambda": "auto",
