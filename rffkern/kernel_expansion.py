@@ -31,6 +31,14 @@ _SINGLE_ERROR = 1e-4
 _NONE = np.empty(0)  # of a tree that asks nothing
 
 
+def _length(given: Any) -> int:
+    """The number of rows of what may be an array."""
+    try:
+        return len(given)
+    except TypeError:
+        return 0
+
+
 def one_region(arrays: Mapping[str, Any], version: int) -> Mapping[str, Any]:
     """The arrays of a file with a region of all centers, where its format version has no regions."""
     if version >= _SINCE_REGIONS:
@@ -59,7 +67,7 @@ class KernelExpansion(Expansion):
         A binary tree whose leaves, all at one depth, are the regions, of which there are 1, 2, 4 or another power of 2.
         Node k has the children 2 k + 1 and 2 k + 2, and x goes to the second if its column is above the threshold.
     region_starts : array of shape (n_regions + 1,), default [0, n_terms]
-        Cell c, from the left, has the centers from region_starts[c] to region_starts[c + 1].
+        Region c, from the left, has the centers from region_starts[c] to region_starts[c + 1].
 
     Attributes
     ----------
@@ -115,8 +123,7 @@ class KernelExpansion(Expansion):
     def __init__(self, centers: ArrayLike, weights: ArrayLike, intercept: ArrayLike, inverse_lengthscales: ArrayLike,
                  exponent: ArrayLike = (2.0,), region_columns: ArrayLike = (), region_thresholds: ArrayLike = (),
                  region_starts: ArrayLike | None = None) -> None:
-        given: Any = centers
-        starts = [0, len(given) if hasattr(given, "__len__") else 0] if region_starts is None else region_starts
+        starts = [0, _length(centers)] if region_starts is None else region_starts
         super().__init__(centers, weights, intercept, inverse_lengthscales, exponent, region_columns,
                          region_thresholds, starts)
         shape = _SHAPES.get(float(self.exponent[0]))
@@ -187,7 +194,8 @@ class KernelExpansion(Expansion):
         The weights of smooth functions are often large and cancel, so the loss of precision is measured.
         """
         if self.n_regions > 1:
-            return all(self._of_region(region).fits_single() for region in range(self.n_regions))
+            filled = np.flatnonzero(np.diff(self.region_starts)).tolist()
+            return all(self._of_region(region).fits_single() for region in filled)
         middle, scale = self._units()
         with np.errstate(over="ignore"):
             largest = max((np.sqrt(sum_in_order((((self.centers[rows] - middle) * scale) ** 2).T)).max()

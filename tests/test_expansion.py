@@ -190,6 +190,12 @@ def test_regions_that_are_refused(changed, rng):
         KernelExpansion(**arrays | changed)
 
 
+def test_centers_that_are_no_table():
+    for centers in (np.array(1.0), 1.0, None, [1.0]):
+        with pytest.raises(InvalidInputError, match="centers must be a finite 2-D array"):
+            KernelExpansion(centers, [[1.0]], [0.0], [1.0])
+
+
 def test_a_region_may_have_no_centers(rng):
     arrays = bumps(rng).arrays()
     found = KernelExpansion(**arrays | {"region_columns": [0], "region_thresholds": [0.0], "region_starts": [0, 0, 37]})

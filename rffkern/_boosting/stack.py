@@ -23,6 +23,9 @@ Double = NDArray[np.float64]
 
 _PRIOR_ROWS, _PRIOR_OF_KERNEL = 50.0, 1.0
 
+# Held-out rows of some regions, from which on these say whether the others are worth learning.
+_FEWEST_JUDGES = 100
+
 STACKED_LOSSES = (boosting.LOGISTIC, boosting.SOFTMAX, boosting.SQUARED)
 
 
@@ -66,9 +69,12 @@ def stacked(given: Boosting, factor: float, is_asked: bool, n_threads: int | Non
     """
     learning = Learning(given, n_threads)
     if learning.n_regions > 1 and not is_asked:
-        tried = _with(learning.part(learning.some_regions()), given, factor, is_asked, n_threads)
-        if tried.part is None:
-            return tried
+        part = learning.part(learning.some_regions())
+        rows, _ = held_out(given.members, given.layouts, given.weights)
+        if part.covers(given.columns, rows).sum() >= _FEWEST_JUDGES:
+            tried = _with(part, given, factor, is_asked, n_threads)
+            if tried.part is None:
+                return tried
     return _with(learning.part(range(learning.n_regions)), given, factor, is_asked, n_threads)
 
 

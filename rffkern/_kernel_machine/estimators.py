@@ -95,7 +95,8 @@ class KernelMachineRegressor(_KernelMachine, Regressor):
     Of rows that are divided, those that the largest region learns from, some 1.6 `region_size`, take the place of n,
     and all take n (20 d + 60) more.  Length scales that are chosen take up to
     6000 (u (2 d + 300) + 600 k) + min(C, 2^27) + 2^26 before that.
-    The model takes 8 n (d + k).  An iteration takes n^2 (2 d + 16) operations for the kernels that are not kept, and
+    The model takes 8 n (d + k), with regions 1.1 to 1.6 times as much.
+    An iteration takes n^2 (2 d + 16) operations for the kernels that are not kept, and
     2 n^2 k for products with them; there are some ten to some hundred iterations, more for small lambda and tol.
 
     Examples
@@ -181,7 +182,8 @@ class KernelMachineClassifier(_KernelMachine, Classifier):
     Of rows that are divided, those that the largest region learns from, some 1.6 `region_size`, take the place of n,
     and all take n (20 d + 60) more.  Length scales that are chosen take up to
     6000 (u (2 d + 300) + 600 k) + min(C, 2^27) + 2^26 before that.
-    The model takes 8 n (d + k).  An iteration takes n^2 (2 d + 16) operations for the kernels that are not kept, and
+    The model takes 8 n (d + k), with regions 1.1 to 1.6 times as much.
+    An iteration takes n^2 (2 d + 16) operations for the kernels that are not kept, and
     12 n^2 k for products with them; there are some ten to some hundred iterations, more for small lambda and tol.
 
     Examples

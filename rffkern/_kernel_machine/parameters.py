@@ -81,8 +81,8 @@ REST = (
     VERBOSE.described("Print a line on stderr at most once a second; 0 for none."),
 )
 ATTRIBUTES = (
-    EXPANSION_.described("The trained function of a raw row, with a term for each row; immutable.")._replace(
-        kind="KernelExpansion"),
+    EXPANSION_.described("The trained function of a raw row, with a term for each row that a region learns from; "
+                         "immutable.")._replace(kind="KernelExpansion"),
     Attribute("lengthscales_", "array of shape (n_features,)",
               "Length scales, in units of the columns that learning takes place in."),
     Attribute("reg_lambda_", "float", "The weight lambda of the regulariser."),

@@ -36,6 +36,10 @@ _LEAST_ROW, _LARGEST_ROW = 1e-6, 1e6
 # Regions among which that of the largest variance of targets is the one to choose by.
 _N_COMPARED = 3
 
+# Values of columns are divided in single precision up to this, and larger ones in units in which they are; regions
+# learn from so many times their size at most.
+_LARGEST_VALUE, _MOST_SIZES = 1e18, 3
+
 
 class Machine(NamedTuple):
     """Length scales, in units of the columns that learning takes place in, and lambda beside weights of mean 1."""
@@ -92,18 +96,22 @@ def _scaled(X: Any, indices: Indices, scaling: Scaling) -> Double:
     return (take_rows(X, indices) - scaling.center) * scaling.inverse_scale
 
 
-def _division(model: Any, rows: Any, scaling: Scaling, machine: Machine) -> Division:
-    """All rows, or those that count divided into regions."""
-    n_rows = len(rows.weights.each)
+def _division(model: Any, rows: Any, scaling: Scaling, machine: Machine) -> tuple[Division, int]:
+    """All rows, or those that count divided into regions; and how many a region learns from at most."""
+    n_rows, counting = len(rows.weights.each), rows.weights.positive()
     size = model.region_size
     if size == "auto":
-        size = LARGEST_REGION if n_rows > MOST_ROWS else None
-    if size is None or n_rows <= size:
-        return undivided(n_rows)
-    counting = rows.weights.positive()
-    X = np.ascontiguousarray(_scaled(rows.X, counting, scaling).T, dtype=np.float32)
-    found = divided(X, machine.lengthscales**-2.0, size)
-    return found._replace(regions=[Region(counting[own], counting[learned]) for own, learned in found.regions])
+        size = LARGEST_REGION if len(counting) > MOST_ROWS else None
+    if size is None or len(counting) <= size:
+        return undivided(n_rows), n_rows
+    X = _scaled(rows.X, counting, scaling).T
+    units = np.maximum(np.abs(X).max(axis=1) / _LARGEST_VALUE, 1.0)
+    with np.errstate(over="ignore"):
+        relevances = (units / machine.lengthscales) ** 2
+    columns, thresholds, regions = divided((X / units[:, None]).astype(np.float32, order="C"), relevances, size)
+    thresholds = np.where(thresholds < UNREACHED, thresholds * units[columns], UNREACHED)
+    found = Division(columns, thresholds, [Region(counting[own], counting[learned]) for own, learned in regions])
+    return found, max(MOST_ROWS, _MOST_SIZES * size)
 
 
 class _Learned(NamedTuple):
@@ -121,8 +129,9 @@ class _Learned(NamedTuple):
 class _Learning:
     """The systems of a machine, of all rows or of a region."""
 
-    def __init__(self, model: Any, rows: Any, targets: Double, order: Indices, n_folds: int) -> None:
+    def __init__(self, model: Any, rows: Any, targets: Double, order: Indices, n_folds: int, most_rows: int) -> None:
         self._model, self._rows, self._targets, self._order = model, rows, targets, order
+        self._most_rows = most_rows
         self._folds = np.empty(len(order), dtype=np.intp)
         self._folds[order] = np.arange(len(order)) * n_folds // len(order)
         self._n_folds = n_folds if n_folds > 1 else 0
@@ -130,9 +139,8 @@ class _Learning:
     def _solve(self, region: Region, units: Scaling, reg_lambda: float) -> tuple[Indices, Solutions]:
         """The rows that a region learns from, and its systems, solved: those that leave out folds, and the last."""
         model, n_rows = self._model, len(self._order)
-        is_all = len(region.learned) == n_rows
-        shown = region.shown(self._order, n_rows if is_all else MOST_ROWS)  # some, of rows that no threshold divides
-        indices = np.sort(shown)
+        shown = region.shown(self._order, self._most_rows)  # some, of rows that no threshold divides
+        indices, is_all = np.sort(shown), len(shown) == n_rows
         X, weights = (self._rows.X, self._rows.weights) if is_all else (
             take_rows(self._rows.X, indices), RowWeights(len(indices)))
         packed = pack_rows(X, units, model.kernel, weights, model.precision, model.n_threads)
@@ -174,8 +182,8 @@ def train(model: Any, training: Training, rng: "np.random.Generator") -> Fitted:
     order = rng.permutation(rows.X.shape[0])
     is_class = training.classes is not None
     machine = _machine(model, rows, targets, scaling, order, is_class)
-    division = _division(model, rows, scaling, machine)
-    learning = _Learning(model, rows, targets, order, min(N_FOLDS, len(order)) if is_class else 1)
+    division, most_rows = _division(model, rows, scaling, machine)
+    learning = _Learning(model, rows, targets, order, min(N_FOLDS, len(order)) if is_class else 1, most_rows)
     if len(division.regions) > 1:
         region = division.most_varied(targets, division.some(_N_COMPARED))
         machine = _machine(model, rows, targets, scaling, region.shown(order, len(order)), is_class,

@@ -90,9 +90,12 @@ def _split(X: NDArray[np.float32], relevances: Double, own: Indices, most_rows: 
         for column in np.argsort(-spreads, kind="stable"):
             values = X[column, own].astype(np.float64)
             median = np.median(values)
-            for threshold in (median, values[values < median].max(initial=-np.inf)):  # the second where many are equal
-                if _LEAST_SIDE <= np.mean(values > threshold) <= 1 - _LEAST_SIDE:
-                    return int(column), float(threshold)
+            for cut in (median, values[values < median].max(initial=-np.inf)):  # the second where many are equal
+                is_above = values > cut
+                if _LEAST_SIDE <= np.mean(is_above) <= 1 - _LEAST_SIDE:
+                    low, high = values[~is_above].max(), values[is_above].min()
+                    halfway = 0.5 * low + 0.5 * high  # where no rounding of units moves a value to the other side
+                    return int(column), float(halfway if halfway < high else low)
     return 0, UNREACHED
 
 

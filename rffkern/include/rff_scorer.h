@@ -280,12 +280,16 @@ static int rff_try_single(rff_model *model, rff_prepared *prepared)
     const rff_expansion *e = &model->expansion;
     const size_t d = e->n_features, k_outputs = e->n_outputs, step = e->n_terms / RFF_N_PROBES + 1;
     const size_t n = (e->n_terms + step - 1) / step;
-    double *rows = (double *)rff_own(model, n * d + 1, sizeof(double));
-    double *exact = (double *)rff_own(model, 2 * n * k_outputs + 1, sizeof(double)), *rounded = exact + n * k_outputs;
+    rff_model memory = {0}; /* of this function alone: regions would keep it many times */
+    double *rows = (double *)rff_own(&memory, n * d + 1, sizeof(double));
+    double *exact = (double *)rff_own(&memory, 2 * n * k_outputs + 1, sizeof(double)), *rounded = exact + n * k_outputs;
     const rff_rows X = {rows, RFF_FLOAT64, d};
-    void *work = rff_own(model, rff_work_size(e), 1);
+    void *work = rff_own(&memory, rff_work_size(e), 1);
     size_t i, o;
-    if (!rows || !exact || !work) return 0;
+    if (!rows || !exact || !work) {
+        rff_release_blocks(memory.blocks);
+        return 0;
+    }
     for (i = 0; i < n; i++) memcpy(rows + i * d, e->centers + i * step * d, d * sizeof(double));
     prepared->level->kernels[1](model, &X, 0, n, exact, work);
     prepared->level->kernels[0](model, &X, 0, n, rounded, work);
@@ -296,6 +300,7 @@ static int rff_try_single(rff_model *model, rff_prepared *prepared)
         for (i = o; i < n * k_outputs; i += k_outputs)
             if (!(fabs(rounded[i] - exact[i]) <= RFF_SINGLE_ERROR * largest)) prepared->single = 0;
     }
+    rff_release_blocks(memory.blocks);
     return 1;
 }
 
@@ -402,7 +407,7 @@ static rff_error rff_prepare(rff_model *model)
     if (done && (e->kind == RFF_FOURIER || e->kind == RFF_TERMS)) done = rff_prepare_cosines(model, prepared);
     if (done && e->kind == RFF_TERMS) done = rff_prepare_tables(model, prepared);
     for (region = 0; model->regions && region < e->n_regions && done; region++)
-        done = rff_prepare(model->regions + region) == RFF_OK;
+        if (model->regions[region].expansion.n_terms) done = rff_prepare(model->regions + region) == RFF_OK;
     if (done && e->kind == RFF_KERNEL && !model->regions) done = rff_prepare_kernels(model, prepared);
     if (done && model->kernels) return rff_prepare(model->kernels);
     return done ? RFF_OK : RFF_E_MEMORY;
@@ -486,6 +491,10 @@ static void rff_score_regions(const rff_model *model, const rff_rows *X, size_t 
             memcpy((char *)work + n * d * size, (const char *)X->values + (row + i) * d * size, d * size);
             regions[i] = e->n_regions;
             places[n++] = i;
+        }
+        if (part->expansion.n_terms == 0) {
+            for (i = 0; i < n; i++) memcpy(out + places[i] * k_outputs, e->intercept, k_outputs * sizeof(double));
+            continue;
         }
         prepared = (const rff_prepared *)part->prepared;
         prepared->level->kernels[X->type != RFF_FLOAT32 || !prepared->single](part, &there, 0, n, scores, rest);

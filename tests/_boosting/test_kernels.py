@@ -128,19 +128,20 @@ def test_many_rows_are_divided_into_regions(task, tmp_path):
 
 @pytest.mark.usefixtures("small_regions")
 def test_some_regions_say_whether_all_are_learned(monkeypatch):
-    """Three of eight are enough to leave it out."""
+    """Three of sixteen are enough to leave it out."""
+    rows, _ = checkers(1500)
     learned = []
     solve = Learning._solve
     monkeypatch.setattr(Learning, "_solve", lambda *given: learned.append(1) or solve(*given))
-    noisy = X[:, 0] + 0.5 * np.random.default_rng(0).standard_normal(500) > 2
-    model = FourierBoostingClassifier(**SHORT).fit(X, noisy)
+    noisy = rows[:, 0] + 0.5 * np.random.default_rng(0).standard_normal(1500) > 2
+    model = FourierBoostingClassifier(**SHORT).fit(rows, noisy)
     assert model.kernel_decision_.startswith("left out: loss of held-out rows")
     assert type(model.expansion_) is TermExpansion
     assert len(learned) == 3
     learned.clear()
-    model = FourierBoostingRegressor(**SHORT).fit(X, VALUES)
+    model = FourierBoostingRegressor(**SHORT).fit(rows, np.sin(3 * rows[:, 0]) * np.cos(3 * rows[:, 1]))
     assert model.kernel_decision_.startswith("used: ")
-    assert len(learned) == 8
+    assert len(learned) == 16
 
 
 @pytest.mark.usefixtures("small_regions")
@@ -190,6 +191,13 @@ def test_rows_of_an_eval_set_say_whether_regions_gain(gains):
     model = FourierBoostingClassifier(**SHORT).fit(X, Y if gains else random, eval_set=(rows, labels))
     assert model.kernel_decision_.startswith("used: loss" if gains else "left out: loss")
     assert model.kernel_choice_[1] > 0.1  # of all these rows
+
+
+@pytest.mark.usefixtures("small_regions")
+def test_few_rows_of_an_eval_set_judge_all_regions():
+    model = FourierBoostingRegressor(**SHORT).fit(X, VALUES, eval_set=(X[:3], VALUES[:3]))
+    assert np.isfinite(model.kernel_choice_).all()
+    assert model.kernel_choice_[1] > 0
 
 
 @pytest.mark.usefixtures("small_regions")

@@ -148,6 +148,35 @@ def test_regions_of_classes(rng, n_classes):
     assert losses[0] < 1.15 * losses[1]
 
 
+def test_rows_with_ties_are_scored_where_they_were_learned(rng):
+    X = rng.integers(0, 5, (600, 3)).astype(float)
+    y = np.sin(3 * X[:, 0]) * X[:, 1]
+    model, whole = (KernelMachineRegressor(region_size=size, lengthscales=[0.6, 1.0, 1.0], reg_lambda=1e-3,
+                                           random_state=0).fit(X, y) for size in (200, None))
+    assert model.expansion_.n_regions == 4
+    assert model.score(X, y) > 0.999
+    np.testing.assert_allclose(model.predict(X), model.predict(X.astype(np.float32)), atol=1e-3)
+    assert whole.score(X, y) > 0.999
+
+
+def test_large_regions_learn_from_all_their_rows(monkeypatch, rng):
+    monkeypatch.setattr("rffkern._kernel_machine.training.MOST_ROWS", 100)
+    X, y = waves(rng, 1000)
+    model = KernelMachineRegressor(**GIVEN, region_size=500).fit(X, y)
+    assert np.diff(model.expansion_.region_starts).min() >= 500
+    weights = np.arange(1000) < 700.0  # of which 700 count, no more than a region has
+    assert KernelMachineRegressor(**GIVEN, region_size=700).fit(X, y, weights).expansion_.n_terms == 700
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e39, 1e150])
+def test_regions_of_columns_of_any_size(scale):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    given = {"standardize": False, "random_state": 0, "region_size": 50}
+    found = [KernelMachineRegressor(**given).fit(rows, X[:, 0]).predict(rows) for rows in (X, X * scale)]
+    np.testing.assert_allclose(*found, atol=0.05)
+
+
 def test_many_rows_are_divided(monkeypatch, rng):
     X, y = waves(rng, 700)
     assert KernelMachineRegressor(**GIVEN).fit(X, y).expansion_.n_regions == 1

@@ -54,6 +54,15 @@ def test_sides_are_of_equal_size_and_know_their_neighbours():
     assert beyond.max() <= np.sort(X[1, right.own])[600]  # the nearest
 
 
+def test_thresholds_are_halfway_between_values():
+    """Units that are rounded otherwise must not move rows that are equal to the other side."""
+    X = rows_of("few values", 4000)
+    found = divided(X, np.ones(4), 300)
+    used = found.thresholds < UNREACHED
+    assert used.sum() > 5
+    assert (found.thresholds[used] % 1 == 0.5).all()
+
+
 def test_what_cannot_be_divided_stays_together():
     found = divided(rows_of("one value"), np.ones(4), 100)
     assert (found.thresholds == UNREACHED).all()

@@ -25,8 +25,10 @@ SMALL = {  # parameters of short fits
     "PBRFFTransformer": {"n_landmarks": 31, "n_components": 2},
     "RFFNetClassifier": {"n_components": 50, "max_epochs": 1, "batch_size": 512},
     "RFFNetRegressor": {"n_components": 50, "max_epochs": 1, "batch_size": 512},
-    "KernelMachineClassifier": {"lengthscales": 3.0, "reg_lambda": 0.1, "max_iter": 2, "cache_size": 24},
-    "KernelMachineRegressor": {"lengthscales": 3.0, "reg_lambda": 0.1, "max_iter": 2, "cache_size": 24},
+    "KernelMachineClassifier": {"lengthscales": 3.0, "reg_lambda": 0.1, "max_iter": 2, "cache_size": 24,
+                                 "region_size": None},
+    "KernelMachineRegressor": {"lengthscales": 3.0, "reg_lambda": 0.1, "max_iter": 2, "cache_size": 24,
+                                 "region_size": None},
     "SparseKernelClassifier": {"n_estimators": 4, **GIVEN}, "SparseKernelRegressor": {"n_estimators": 4, **GIVEN},
 }
 N_FEATURES = 20
