@@ -65,7 +65,7 @@ INTEGERS = {
     "max_epochs": (1, 10**8), "n_restarts": (1, 10**6), "learner_size": (1, 10**6), "subset_size": (1, None),
     "n_candidates": (1, None), "group_size": (1, None), "early_stopping_rounds": (1, None), "n_threads": (1, 1024),
     "n_members": (1, 1000), "max_iter": (0, 10**6), "max_samples": (128, None), "verbose": (0, None),
-    "cache_size": (0, 10**8)}
+    "cache_size": (0, 10**8), "region_size": (10, 10**8)}
 # Values that are accepted, and values that are not.
 REALS = {
     "gamma": ((5e-324, 1e100), (0, 1.1e100)), "beta": ((0, 1e100), (-5e-324, 1.1e100)),
@@ -78,7 +78,8 @@ REG_LAMBDA = {"gbrff2": ((0, 1e150), (-5e-324,)), "_rffnet": ((0, 1e10), (-5e-32
               "_boosting": ((0, 1e10), (-5e-324, 1.1e10)),
               "_kernel_machine": ((5e-324, 1e100), (0, 1.1e100)),
               "_sparse": ((5e-324, 1e100), (0, 1.1e100))}
-OPTIONAL = ("n_members", "max_samples", "early_stopping_rounds", "n_threads", "subset_size", "n_restarts")
+OPTIONAL = ("n_members", "max_samples", "early_stopping_rounds", "n_threads", "subset_size", "n_restarts",
+            "region_size")
 
 
 def refused(check, name, value):
