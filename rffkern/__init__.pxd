@@ -22,7 +22,6 @@ cdef extern from "rffkern.h" nogil:
         RFF_E_FORMAT
         RFF_E_CHECKSUM
         RFF_E_NEWER
-        RFF_E_OLD
         RFF_E_INVALID
         RFF_E_UNSUPPORTED
         RFF_E_SCRATCH

@@ -1,6 +1,6 @@
 """Frozen states of trained models, and scoring."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -40,16 +40,6 @@ class Expansion:
     n_outputs: int  # values at a row
     _packed: dict[np.dtype[Any], Any]  # by dtype: the arrays as kernels read them
     _fits_single: dict[str, bool]  # one entry, once it is known
-
-    @classmethod
-    def _array_names_of_file(cls, version: int) -> tuple[str, ...]:
-        """The names of the arrays in files of some format version."""
-        return cls.array_names
-
-    @classmethod
-    def _arrays_of_file(cls, arrays: Mapping[str, Any], version: int) -> Mapping[str, Any]:
-        """The arrays as they are now, from those of a file of some format version."""
-        return arrays
 
     def __init__(self, *arrays: ArrayLike) -> None:
         for name, given, ndim in zip(self.array_names, arrays, self._dimensions, strict=True):

@@ -1,6 +1,5 @@
 """Frozen states of trained sparse kernel machines, and scoring."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,11 +21,9 @@ Real = NDArray[Any]  # float32 or float64
 _LARGEST_SINGLE_LENGTH = 1e3
 
 _SHAPES = {1.0: "exponential", 2.0: "gaussian"}  # of kernels, by their exponents
-_SINCE_EXPONENTS, _SINCE_REGIONS = 7, 8  # format versions
 
 # A kernel expansion is scored in single precision if that changes its values by at most this share of the largest one.
 _SINGLE_ERROR = 1e-4
-
 
 _NONE = np.empty(0)  # of a tree that asks nothing
 
@@ -37,14 +34,6 @@ def _length(given: Any) -> int:
         return len(given)
     except TypeError:
         return 0
-
-
-def one_region(arrays: Mapping[str, Any], version: int) -> Mapping[str, Any]:
-    """The arrays of a file with a region of all centers, where its format version has no regions."""
-    if version >= _SINCE_REGIONS:
-        return arrays
-    starts = [0.0, len(arrays["centers"])]
-    return {**arrays, "region_columns": _NONE, "region_thresholds": _NONE, "region_starts": starts}
 
 
 class KernelExpansion(Expansion):
@@ -109,16 +98,6 @@ class KernelExpansion(Expansion):
     n_regions: int
     _regions: Regions
     _of_regions: "dict[int, KernelExpansion]"  # by region, once it is known
-
-    @classmethod
-    def _array_names_of_file(cls, version: int) -> tuple[str, ...]:
-        """The names of the arrays in files of some format version."""
-        return cls.array_names[: 4 if version < _SINCE_EXPONENTS else 5 if version < _SINCE_REGIONS else None]
-
-    @classmethod
-    def _arrays_of_file(cls, arrays: Mapping[str, Any], version: int) -> Mapping[str, Any]:
-        """The arrays as they are now: before format version 7 all kernels were Gaussian."""
-        return one_region(arrays if version >= _SINCE_EXPONENTS else {**arrays, "exponent": [2.0]}, version)
 
     def __init__(self, centers: ArrayLike, weights: ArrayLike, intercept: ArrayLike, inverse_lengthscales: ArrayLike,
                  exponent: ArrayLike = (2.0,), region_columns: ArrayLike = (), region_thresholds: ArrayLike = (),

@@ -1,8 +1,7 @@
 """Model files: what stands in them, and how a model is rebuilt; `_system/archive.py` has the bytes.
 
 A file holds the family, the parameters, the labels and column names of a model, the arrays of its expansion and its
-loss curves.  Where a parameter is new, or has another name or another set of values than before, the format has a new
-version, and `_params_before` of the family says how the parameters of older files become those of today.
+loss curves.
 """
 
 import os
@@ -38,11 +37,11 @@ Labels = NDArray[Any]
 FileOrPath = str | bytes | os.PathLike[Any] | IO[bytes]
 Buffer = bytes | bytearray | memoryview
 
-_SINCE_COLUMNS = 4  # the format version
 _MAP_FAMILY, _MAP_CLASS = "column_map", "ColumnMap"
 _EXPANSIONS = {  # the classes of expansions by their names in files, and where they are
     "fourier_expansion": ("expansion", "FourierExpansion"), "kernel_expansion": ("kernel_expansion", "KernelExpansion"),
     "sum_expansion": ("sum_expansion", "SumExpansion"), "term_expansion": ("term_expansion", "TermExpansion")}
+_OF_MACHINE = {"n_threads"}  # parameters that a file does not hold
 _CHOSEN = "auto"  # the parameter columns of a model that may have a map or none
 
 
@@ -267,11 +266,10 @@ def _describe_model(model: Model) -> Contents:
     names = getattr(model, "feature_names_in_", None)
     curves = {name: getattr(model, name) for name in model._fitted_curves}
     given = model._params_for_file(model.get_params(deep=False))
-    params = {name: _plain(name, value) for name, value in given.items()}
+    params = {name: _plain(name, value) for name, value in given.items() if name not in _OF_MACHINE}
     column_map = getattr(model, "column_map_", None)
     if not _agree(model.columns, column_map):
         raise InvalidInputError("the parameter columns of the model must be that it was fitted with")
-    params["n_threads"] = None  # a matter of the machine
     stored_classes = None if classes is None else labels_to_json(classes)
     _check_storable(model.expansion_, [] if classes is None else classes.tolist(), [] if names is None else names)
     try:
@@ -317,7 +315,7 @@ def _build(contents: Contents, n_bytes: int) -> Any:
     if name in _EXPANSIONS:
         form = _form(str(name))
         require(header["class"] == form.__name__, "class and family do not agree")
-        return _build_expansion(form, arrays, header["version"])
+        return _build_expansion(form, arrays)
     if name == _MAP_FAMILY:
         require(header["class"] == _MAP_CLASS, "class and family do not agree")
         require(tuple(arrays) == ("columns",) and header["params"] == {} and header["classes"] is None,
@@ -327,11 +325,9 @@ def _build(contents: Contents, n_bytes: int) -> Any:
     return _build_model(FAMILIES[str(name)], header, arrays, n_bytes)
 
 
-def _build_expansion(form: type[Expansion], arrays: Mapping[str, Double], version: int,
-                     more: tuple[str, ...] = ()) -> Expansion:
-    expected = form._array_names_of_file(version) + more
+def _build_expansion(form: type[Expansion], arrays: Mapping[str, Double], more: tuple[str, ...] = ()) -> Expansion:
+    expected = form.array_names + more
     require(tuple(arrays) == expected, f"the family must have arrays {expected}, got {shown(tuple(arrays))}")
-    arrays = form._arrays_of_file(arrays, version)
     expansion = form(*(arrays[name] for name in form.array_names))
     require(_is_bounded(expansion), "the amplitudes are too large for finite scores")
     return expansion
@@ -341,13 +337,12 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
     require(header["class"] == family.class_name, "class and family do not agree")
     cls = family.load()
     column_map = None
-    if header.get("columns") is not None:
+    if header["columns"] is not None:
         require("columns" in arrays, "the numbers of the columns are missing")
         column_map = _columns_from_json(header["columns"], header["feature_names"], arrays["columns"])
-    stored = [name for name in cls._fitted_curves if header["version"] >= cls._curves_since.get(name, 0)]
-    expansion = _build_expansion(cls._form_of_arrays(arrays), arrays, header["version"],
-                                 (*stored, *(["columns"] if column_map is not None else [])))
-    model = cls(**_current_params(cls, header["params"], header["version"]))
+    expansion = _build_expansion(cls._form_of_arrays(arrays), arrays,
+                                 (*cls._fitted_curves, *(["columns"] if column_map is not None else [])))
+    model = cls(**_params_from_json(cls, header["params"]))
     model._check_params()
     require(_agree(model.columns, column_map), "the parameter columns and the columns do not agree")
     classes = None
@@ -355,7 +350,7 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
         classes = labels_from_json(header["classes"], n_bytes)
     else:
         require(header["classes"] is None, "a model without classes holds some")
-    curves = {name: arrays[name] if name in stored else np.empty(0) for name in cls._fitted_curves}
+    curves = {name: arrays[name] for name in cls._fitted_curves}
     fitted = _fitted(model, header, expansion, curves, classes)
     if column_map is not None:
         require(len(column_map.sources_) == expansion.n_features, "columns and expansion do not agree in number")
@@ -363,28 +358,22 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
     return model
 
 
-def _current_params(cls: type[Model], params: Any, version: int) -> dict[str, Any]:
-    """The parameters of a file of some version, with the names and values that they have now."""
+def _params_from_json(cls: type[Model], params: Any) -> dict[str, Any]:
     require(isinstance(params, dict), "the parameters are malformed")
-    for since, convert in sorted(cls._params_before.items()):
-        if version < since:
-            params = convert(params)
-    params = params if version >= _SINCE_COLUMNS else {**params, "columns": None}
-    require(set(params) == set(cls._param_names()), "the parameters are not the class's")
+    require({*params} == {*cls._param_names()} - _OF_MACHINE, "the parameters are not the class's")
     columns = params["columns"]
     if columns is not None and columns != _CHOSEN:
         columns = _map_from_params(columns)
-    return {**cls._params_of_file(params), "columns": columns, "n_threads": None}
+    return {**cls._params_of_file(params), "columns": columns}
 
 
 def _fitted(model: Model, header: Header, expansion: Expansion, curves: Mapping[str, Double],
             classes: Labels | None) -> Fitted:
     """The fitted attributes, checked against the shapes of the expansion."""
-    n_columns = expansion.n_features if header.get("columns") is None else len(header["columns"]["columns"])
+    n_columns = expansion.n_features if header["columns"] is None else len(header["columns"]["columns"])
     names = _names_from_json(header["feature_names"], n_columns)
     importances = curves.get("feature_importances_")
-    unknown = "feature_importances_" in model._curves_since and importances is not None and importances.shape == (0,)
-    require(importances is None or unknown or importances.shape == (n_columns,),
+    require(importances is None or importances.shape == (n_columns,),
             "columns and importances do not agree in number")
     attributes = {**curves, **model._restored(expansion, curves, classes)}
     return Fitted(None if names is None else np.array(names, dtype=object), classes, expansion, attributes)

@@ -1,6 +1,5 @@
 """Frozen sums of a term expansion and a kernel expansion."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,14 +7,13 @@ import numpy as np
 from ._kernels.array_types import ArrayLike, NDArray
 from .errors import InvalidInputError
 from .expansion import Expansion
-from .kernel_expansion import KernelExpansion, one_region
+from .kernel_expansion import KernelExpansion
 from .term_expansion import TermExpansion
 
 Double = NDArray[np.float64]
 Real = NDArray[Any]  # float32 or float64
 
 _TERM_ARRAYS = TermExpansion.array_names
-_SINCE_SUMS, _SINCE_REGIONS = 7, 8  # format versions
 _KERNEL_ARRAYS = ("centers", "weights", "inverse_lengthscales", "exponent")
 _REGION_ARRAYS = ("region_columns", "region_thresholds", "region_starts")
 
@@ -72,18 +70,6 @@ class SumExpansion(Expansion):
                               table_values)
         self._hold(terms, KernelExpansion(centers, weights, np.zeros(terms.n_outputs), inverse_lengthscales, exponent,
                                           region_columns, region_thresholds, region_starts))
-
-    @classmethod
-    def _array_names_of_file(cls, version: int) -> tuple[str, ...]:
-        """The names of the arrays in files of some format version, none in those from before there were any."""
-        if version < _SINCE_SUMS:
-            return ()
-        return cls.array_names if version >= _SINCE_REGIONS else cls.array_names[: -len(_REGION_ARRAYS)]
-
-    @classmethod
-    def _arrays_of_file(cls, arrays: Mapping[str, Any], version: int) -> Mapping[str, Any]:
-        """The arrays as they are now: before format version 8 there were no regions."""
-        return one_region(arrays, version)
 
     @classmethod
     def of(cls, terms: TermExpansion, kernels: KernelExpansion) -> "SumExpansion":

@@ -1,6 +1,5 @@
 """Frozen sums of cosines and of symmetric tables."""
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,13 +9,12 @@ from ._kernels import boosting
 from ._kernels.array_types import ArrayLike, NDArray
 from .errors import InvalidInputError
 from .expansion import Expansion, FourierExpansion
-from .table_layout import TableLayout, pack_tables, reachable_values
+from .table_layout import TableLayout, pack_tables
 
 Double = NDArray[np.float64]
 Real = NDArray[Any]  # float32 or float64
 
 _MAX_DEPTH = boosting.MAX_SCORED_DEPTH
-_SINCE_CELLS = 6  # the format version
 
 # Tables of which the largest value lies between these powers of two are kept in single precision as they are.
 _LEAST_EXPONENT, _LARGEST_EXPONENT = -60, 100
@@ -102,17 +100,6 @@ class TermExpansion(Expansion):
         vars(self).update(
             n_terms=len(self.omegas) + len(self.table_columns), _cosines=cosines, _has_slopes=bool(self.slopes.any()),
             table_values=_rounded(self.table_values))
-
-    @classmethod
-    def _arrays_of_file(cls, arrays: Mapping[str, Any], version: int) -> Mapping[str, Any]:
-        """Tables of files before version 6 have a value for any answers, also for those that contradict each other."""
-        columns, thresholds, values = (arrays[name] for name in ("table_columns", "thresholds", "table_values"))
-        if version >= _SINCE_CELLS or columns.ndim != 2 or not 0 < columns.shape[1] <= _MAX_DEPTH:
-            return arrays
-        every = (len(columns), 1 << columns.shape[1], arrays["intercept"].size)
-        if thresholds.shape != columns.shape or values.shape != (every[0], every[1] * every[2]):
-            return arrays
-        return {**arrays, "table_values": reachable_values(columns, thresholds, values.reshape(every), every[2])}
 
     def _shapes(self) -> tuple[tuple[int, ...], ...]:
         n_cosines, n_outputs, (n_tables, depth) = len(self.omegas), self.n_outputs, self.table_columns.shape

@@ -5,10 +5,8 @@ import pickle
 import numpy as np
 import pytest
 from helpers.boosted_terms import expansion as terms_like
-from helpers.model_files import assert_refused
 
-from rffkern import InvalidInputError, KernelExpansion, SumExpansion, dumps, load, save
-from rffkern._system.archive import decode, encode
+from rffkern import InvalidInputError, KernelExpansion, SumExpansion, load, save
 
 
 def parts(n_outputs=2, n_features=4, n_centers=300):
@@ -64,10 +62,3 @@ def test_single_precision_must_suffice_for_both(terms_are_small, kernels_are_sma
     both = SumExpansion.of(type(terms)(**terms.arrays() | {"amplitudes": amplitudes}),
                            KernelExpansion(**kernels.arrays() | {"weights": weights}))
     assert both.fits_single() == (terms_are_small and kernels_are_small)
-
-
-def test_files_of_older_versions_hold_none(tmp_path):
-    """C and Python read what a version had: kernels had no exponent then."""
-    data = dumps(SumExpansion.of(*parts()))
-    header, arrays = decode(data)
-    assert_refused(tmp_path / "bad", encode({**header, "version": 6}, arrays))

@@ -24,7 +24,7 @@ import numpy as np
 from embedding import models
 from embedding.targets import TARGETS
 
-from rffkern import ColumnMap, KernelExpansion, load
+from rffkern import ColumnMap, KernelExpansion, SumExpansion, load
 from rffkern._kernels import simd
 from rffkern.expansion import Expansion
 
@@ -65,7 +65,8 @@ def sizes(model, rows):
     if isinstance(expansion, KernelExpansion):
         return np.abs(expansion.intercept) + np.abs(expansion.weights).sum(axis=0)
     angles = np.abs(rows - expansion.center) @ np.abs(expansion.omegas).T
-    return np.abs(expansion.intercept) + (1 + angles) @ np.abs(expansion.amplitudes)
+    beside = np.abs(expansion.weights).sum(axis=0) if isinstance(expansion, SumExpansion) else 0
+    return np.abs(expansion.intercept) + (1 + angles) @ np.abs(expansion.amplitudes) + beside
 
 
 def units(ours, theirs, dtype, unit=1.0):

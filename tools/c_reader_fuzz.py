@@ -23,7 +23,7 @@ import zlib
 
 import numpy as np
 from soaking import files
-from soaking.c_reader import SANITIZERS, CReader, build, digest, repaired
+from soaking.c_reader import ACCEPTED, SANITIZERS, UNSUPPORTED, CReader, build, digest, repaired
 
 import rffkern
 from rffkern import FormatError
@@ -198,7 +198,7 @@ def python_accepts(content, path):
 def judge(content, original, reader, path):
     """(How the two readers agree, what C says)."""
     code, why = reader.verdict(content)
-    in_c, in_python = code in (0, 10), python_accepts(content, path)
+    in_c, in_python = code in (ACCEPTED, UNSUPPORTED), python_accepts(content, path)
     if in_c == in_python:
         return ("accepted" if in_c else "refused"), f"{code} {why}"
     if in_c and python_accepts(repaired(content, original), path):

@@ -68,7 +68,7 @@ def main() -> None:
     newest = max((folder for folder in DATA.iterdir() if folder.name.isdecimal()), key=lambda folder: int(folder.name))
     models = arguments.models or [path for path in sorted(newest.glob("*.npz"))
                                   if not path.stem.startswith(("column_map", "gbrff2_with"))  # of words and dates
-                                  and not path.stem.endswith("regions")]
+                                  and not path.stem.endswith(("regions", "_expansion"))]
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         pathlib.Path(name).chmod(0o755)
         engines = {}

@@ -1,7 +1,7 @@
 """Time that importing takes, and the modules that it loads, each measured in fresh interpreters.
 
-    python tools/import_cost.py tests/data/2/gbrff2.npz
-    python tools/import_cost.py tests/data/2/gbrff2.npz --python /path/to/another/bin/python
+    python tools/import_cost.py tests/data/1/gbrff2.npz
+    python tools/import_cost.py tests/data/1/gbrff2.npz --python /path/to/another/bin/python
 
 With --python, an interpreter with another build of the package is measured in turn with this one, so that both meet the
 same load of the machine.  Times are medians of all repetitions, in milliseconds.

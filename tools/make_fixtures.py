@@ -1,9 +1,10 @@
-"""Write the frozen model files of the current format version, once for each version and family.
+"""Write the frozen model files of the current format version, once for each version and kind of file.
 
     python tools/make_fixtures.py tests/data
 
 Files that exist are not changed: they are what a release has written.  Each family gets a file `FAMILY.npz` and, in
-`FAMILY.json`, rows with the answers that the model gives for them.
+`FAMILY.json`, rows with the answers that the model gives for them.  `tests/contract/test_files.py` has a digest of the
+files of each version.
 """
 
 import argparse
@@ -91,6 +92,21 @@ def write_stacks(folder: pathlib.Path, X: np.ndarray, y: np.ndarray) -> None:
             print(path)
 
 
+def write_expansions(folder: pathlib.Path, rows: np.ndarray) -> None:
+    """The functions of models alone; those of Fourier boosting take mapped columns."""
+    owners = {"fourier_expansion": "gbrff2", "kernel_expansion": "kernel_machine",
+              "term_expansion": "fourier_boosting", "sum_expansion": "fourier_boosting_regions"}
+    for name, owner in owners.items():
+        path = folder / f"{name}.npz"
+        if not path.exists():
+            expansion = load(folder / f"{owner}.npz").expansion_
+            save(expansion, path)
+            taken = np.resize(rows, (len(rows), expansion.n_features))
+            expected = {"rows": taken.tolist(), "answers": np.ravel(expansion.score(taken)).tolist()}
+            path.with_suffix(".json").write_text(json.dumps(expected))
+            print(path)
+
+
 def main() -> None:
     """Write what is missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -119,6 +135,7 @@ def main() -> None:
         print(path)
     write_maps(folder, X, y)
     write_stacks(folder, X, value)
+    write_expansions(folder, X[:20])
 
 
 if __name__ == "__main__":

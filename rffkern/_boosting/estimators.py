@@ -8,7 +8,7 @@ import numpy as np
 from .._data.arguments import Choice, Number, RandomSource
 from .._estimator.base import Model
 from .._estimator.links import LARGEST_LOG, SoftmaxLink
-from .._estimator.parameters import CLASS_WEIGHT, CLASSES_, Parameter, with_defaults
+from .._estimator.parameters import CLASS_WEIGHT, CLASSES_, Parameter
 from .._estimator.staged import StagedClassifier, StagedRegressor
 from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
@@ -34,10 +34,7 @@ class _FourierBoosting(Insight, Model):
     _expansion_form = TermExpansion
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "member_counts_", "term_rounds_",
                       "kernel_choice_")
-    _curves_since = {"kernel_choice_": 7}
     _arguments = ARGUMENTS
-
-    _params_before = {6: with_defaults(warm_start=False), 7: with_defaults(kernel=False)}
 
     n_members: int | None
     warm_start: bool

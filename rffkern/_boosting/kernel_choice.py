@@ -29,9 +29,9 @@ class Reason(IntEnum):
     MANY = 3
     STOPPED = 4
     LITTLE = 5
-    GAINS = 6
-    ASKED = 7
-    PARTITIONS = 8
+    PARTITIONS = 6
+    GAINS = 7
+    ASKED = 8
 
 
 _SENTENCES = {
@@ -61,8 +61,6 @@ class KernelChoice(NamedTuple):
     @classmethod
     def of_array(cls, numbers: Double, has_kernels: bool) -> Self:
         """What an array of a file says; ValueError for what none can be."""
-        if numbers.shape == (0,) and not has_kernels:  # of an older file
-            return cls(Reason.OFF)
         if numbers.shape != (len(cls._fields),) or numbers[0] not in list(Reason) or (
                 (numbers[0] in _USED) != has_kernels) or (numbers < 0).any():
             raise ValueError("the choice of a kernel machine is malformed")

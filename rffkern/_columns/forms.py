@@ -305,11 +305,6 @@ def outputs_of(shares: Double) -> Double:
     return shares[:1] if len(shares) == 2 else shares
 
 
-def _scale_to_variance_one(share: float) -> float:
-    """The scale of indicators in the first files of the format, which do not hold it."""
-    return 1 / math.sqrt(share * (1 - share))
-
-
 class MissingForm:
     """Whether the value is missing: 1 or 0, less the share of the missing.
 
@@ -319,23 +314,20 @@ class MissingForm:
     name: ClassVar[str] = "missing"
     outputs: ClassVar[tuple[str, ...]] = ("missing",)
 
-    def __init__(self, share: float, scale: float = 1.0) -> None:
-        self.share, self.scale = share, scale
+    def __init__(self, share: float) -> None:
+        self.share = share
 
     def numbers(self) -> Double:
-        """The share of the missing, and the scale."""
-        first = self.scale == _scale_to_variance_one(self.share)
-        return np.array([self.share] if first else [self.share, self.scale])
+        """The share of the missing."""
+        return np.array([self.share])
 
     @classmethod
     def from_numbers(cls, numbers: Double) -> Self:
         """Rebuild it."""
-        require(numbers.size in (1, 2), f"a form 'missing' has 2 numbers, got {numbers.size}")
+        require(numbers.size == 1, f"a form 'missing' has 1 number, got {numbers.size}")
         share = float(numbers[0])
         require(0 < share < 1, "the share of the missing is not that of a part")
-        scale = float(numbers[1]) if numbers.size == 2 else _scale_to_variance_one(share)
-        require(0 < scale <= _LARGEST_OUTPUT, "the scale of an indicator is not positive")
-        return cls(share, scale)
+        return cls(share)
 
     def facts(self) -> dict[str, object]:
         """The share of the missing."""
@@ -343,7 +335,7 @@ class MissingForm:
 
     def __call__(self, values: Double) -> Double:
         """The indicator, never nan."""
-        return ((np.isnan(values) - self.share) * self.scale)[None]
+        return (np.isnan(values) - self.share)[None]
 
 
 class PartForm:

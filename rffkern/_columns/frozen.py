@@ -101,7 +101,7 @@ class FrozenColumn(NamedTuple):
     @classmethod
     def from_header(cls, entry: Any, numbers: Double) -> Self:
         """Rebuild it from a file, whatever stands there; ValueError unless it is what `header` and `numbers` give."""
-        require(isinstance(entry, dict) and {*entry} - {"fills"} == {"kind", "levels", "pools", "dropped", "forms"},
+        require(isinstance(entry, dict) and {*entry} == {"kind", "levels", "pools", "dropped", "forms", "fills"},
                 "a column is malformed")
         kind, levels, pools, dropped = (entry[key] for key in ("kind", "levels", "pools", "dropped"))
         require(kind in (NUMERIC, CATEGORY, DATE, EMPTY) and type(pools) is bool and isinstance(dropped, str),
@@ -138,8 +138,8 @@ def form_sizes(entry: Any) -> list[tuple[str, int]]:
 
 
 def fills_of(entry: Any) -> list[tuple[int, list[int]]]:
-    """(Output, those that tell it) of each fill of a column in a file; early files have none.  ValueError if bad."""
-    fills = entry.get("fills", [])
+    """(Output, those that tell it) of each fill of a column in a file; ValueError if they are malformed."""
+    fills = entry.get("fills")
     require(isinstance(fills, list) and all(
         isinstance(fill, list) and len(fill) == 2 and isinstance(fill[1], list)
         and all(type(index) is int and 0 <= index < 2**31 for index in (fill[0], *fill[1])) for fill in fills),

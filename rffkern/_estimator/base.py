@@ -51,10 +51,6 @@ class Model(Parametrised):
     _has_labels: ClassVar[bool] = True  # whether y are labels
     _keeps_map: ClassVar[bool] = False  # whether `warm_start` takes other rows, which the first map serves too
     _fitted_curves: ClassVar[tuple[str, ...]] = ()  # names of fitted 1-D arrays that belong in a model file
-    _curves_since: ClassVar[dict[str, int]] = {}  # of those that older files lack, the format version; empty for these
-    # How the parameters of older files become those of today: format version -> function of the parameters of files
-    # before it.  A file passes through all functions of versions after its own, in their order.
-    _params_before: ClassVar[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
 
     expansion_: Any
     n_features_in_: int

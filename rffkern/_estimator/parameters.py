@@ -5,8 +5,6 @@ A class lists its parameters in `_parameters`.  Its base checks the values that 
 that a signature can be read where it stands.
 """
 
-from collections.abc import Callable
-from typing import Any
 
 from .._data.arguments import MAX_THREADS, Choice, Number, OfClass, RandomState
 from .._data.protocol import Attribute as Attribute
@@ -110,8 +108,3 @@ EVAL_LOSSES_ = Attribute("eval_losses_", "dict of arrays",
                          "Losses on each set of held-out rows by its name, as eval_loss_, which is that of the first; "
                          "not kept in model files.")
 N_COMPONENTS_ = Attribute("n_components_", "int", "Number of cosines of each landmark.")
-
-
-def with_defaults(**defaults: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """What adds parameters to those of a file from before they were there."""
-    return lambda params: {**defaults, **params}

@@ -35,7 +35,6 @@ from .kept_rounds import restored_rounds, staged_scores
 from .parameters import (
     ARGUMENTS,
     CURVES,
-    CURVES_SINCE,
     FEATURE_IMPORTANCES_,
     LANDMARK_MAX_ITER,
     LANDMARK_MAX_SAMPLES,
@@ -44,7 +43,6 @@ from .parameters import (
     LANDMARKS_,
     N_LANDMARKS,
     N_LBFGS_ITER_,
-    SINCE_7_OF_CLASSIFIERS,
     loss_curves,
 )
 
@@ -142,9 +140,7 @@ class GBRFF1Classifier(StagedClassifier):
         N_FEATURES_IN_,
     )
     _fitted_curves = CURVES
-    _curves_since = CURVES_SINCE
     _arguments = ARGUMENTS
-    _params_before = SINCE_7_OF_CLASSIFIERS
 
     def __init__(self, n_estimators: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
                  beta: float = 1.0, landmarks: str = "learn", step: str = "closed", learning_rate: float = 1.0,

@@ -37,10 +37,8 @@ from .kept_rounds import restored_rounds, staged_scores
 from .parameters import (
     ARGUMENTS,
     CURVES,
-    CURVES_SINCE,
     FEATURE_IMPORTANCES_,
     N_LBFGS_ITER_,
-    SINCE_7_OF_CLASSIFIERS,
     loss_curves,
 )
 
@@ -130,9 +128,7 @@ class GBRFF2Classifier(StagedClassifier):
         N_FEATURES_IN_,
     )
     _fitted_curves = CURVES
-    _curves_since = CURVES_SINCE
     _arguments = ARGUMENTS
-    _params_before = {2: lambda params: params | {"max_samples": None}, **SINCE_7_OF_CLASSIFIERS}
 
     def __init__(self, n_estimators: int = 100, *, gamma: str | float = "scale", reg_lambda: float = 2**-5,
                  learning_rate: float = 1.0, max_iter: int = 10, max_samples: int | None = 16384,

@@ -1,6 +1,6 @@
 """GBRFF with least squares: boosting of landmark kernels that fit residuals (Gautheron et al., 2019)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -36,7 +36,6 @@ from .kept_rounds import restored_rounds, staged_scores
 from .parameters import (
     ARGUMENTS,
     CURVES,
-    CURVES_SINCE,
     FEATURE_IMPORTANCES_,
     LANDMARK_MAX_ITER,
     LANDMARK_MAX_SAMPLES,
@@ -45,8 +44,6 @@ from .parameters import (
     LANDMARKS_,
     N_LANDMARKS,
     N_LBFGS_ITER_,
-    SINCE_7,
-    SINCE_7_OF_CLASSIFIERS,
     loss_curves,
 )
 
@@ -89,14 +86,6 @@ _ATTRIBUTES = (
     FEATURE_IMPORTANCES_,
     N_FEATURES_IN_,
 )
-
-
-def _params_before_3(params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of files in which beta was called c."""
-    return {"beta" if name == "c" else name: value for name, value in params.items()}
-
-
-_PARAMS_BEFORE: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {3: _params_before_3}
 
 
 class GBRFFRegressor(StagedRegressor):
@@ -148,9 +137,7 @@ class GBRFFRegressor(StagedRegressor):
     _parameters = _PARAMETERS
     _attributes = _ATTRIBUTES
     _fitted_curves = CURVES
-    _curves_since = CURVES_SINCE
     _arguments = ARGUMENTS
-    _params_before = {**_PARAMS_BEFORE, **SINCE_7}
 
     def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: str | float = "scale",
                  beta: float = 16.0, landmarks: str = "learn", scale_residuals: bool = True,
@@ -263,9 +250,7 @@ class GBRFFClassifier(StagedClassifier):
     _parameters = (*_PARAMETERS[:_N_TRAINING], CLASS_WEIGHT, *_PARAMETERS[_N_TRAINING:])
     _attributes = (CLASSES_, *_ATTRIBUTES)
     _fitted_curves = CURVES
-    _curves_since = CURVES_SINCE
     _arguments = ARGUMENTS
-    _params_before = {**_PARAMS_BEFORE, **SINCE_7_OF_CLASSIFIERS}
 
     def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: str | float = "scale",
                  beta: float = 16.0, landmarks: str = "learn", scale_residuals: bool = True,

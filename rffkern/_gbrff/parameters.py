@@ -10,7 +10,6 @@ from .._estimator.parameters import (
     Attribute,
     Parameter,
     eval_sets,
-    with_defaults,
 )
 
 N_LANDMARKS = N_ESTIMATORS.described("Number of boosting rounds T, and of landmarks.")
@@ -37,14 +36,11 @@ FEATURE_IMPORTANCES_ = Attribute(
     "For each column of the table, its share in what the rounds gained: sum over rounds t of (L_{t-1} - L_t) s_tj / "
     "sum over j of s_tj, divided by its sum over j.  L_t is the training loss after round t, and s_tj the sum over the "
     "cosines of round t of (amplitude omega_j)^2, with omega in units of the standard deviations of the columns.  The "
-    "sum is 1, or 0 where there is no round.  Empty for a model from a file before format version 7.")
+    "sum is 1, or 0 where there is no round.")
 ARGUMENTS = {"eval_set": eval_sets(SHARED["eval_set"].text)}
 
-# What model files have beside the expansion, and since which format version.
+# What model files have beside the expansion.
 CURVES = ("train_loss_", "eval_loss_", "feature_importances_")
-CURVES_SINCE = {"feature_importances_": 7}
-SINCE_7 = {7: with_defaults(validation_fraction=None, warm_start=False)}
-SINCE_7_OF_CLASSIFIERS = {7: with_defaults(validation_fraction=None, warm_start=False, class_weight=None)}
 
 
 def loss_curves(what: str) -> Attribute:

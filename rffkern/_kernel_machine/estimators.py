@@ -10,7 +10,7 @@ from .._data.arguments import RandomSource, check_rng
 from .._estimator.base import Model
 from .._estimator.links import Link, SoftmaxLink
 from .._estimator.monitor import printing
-from .._estimator.parameters import ARGUMENTS, CLASS_WEIGHT, CLASSES_, with_defaults
+from .._estimator.parameters import ARGUMENTS, CLASS_WEIGHT, CLASSES_
 from .._estimator.tasks import Classifier, Regressor
 from .._kernel_ridge.shares import shares_of_columns
 from .._kernels.array_types import NDArray
@@ -27,7 +27,6 @@ class _KernelMachine(Model):
 
     _expansion_form = KernelExpansion
     _fitted_curves = ("kernel_parameters_",)
-    _params_before = {8: with_defaults(region_size=None)}
     _arguments = {"X": ARGUMENTS["X"].described(
         "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
         "read block by block; the rows are packed in memory, and the model keeps them.")}

@@ -23,14 +23,13 @@ from .._estimator.parameters import (
     STANDARDIZE,
     Attribute,
     Parameter,
-    with_defaults,
 )
 from .._estimator.tasks import Classifier
 from .._kernels.array_types import NDArray
 from ..expansion import Expansion, FourierExpansion
 from .landmark_features import learn_representation, machine_features
 from .linear_svm import LOSSES, MachineSettings, MachineThreads, fit_machines, probability_slope
-from .parameters import KERNEL_ATTRIBUTES, KERNEL_PARAMETERS, LANDMARKS, TELLING, with_verbose
+from .parameters import KERNEL_ATTRIBUTES, KERNEL_PARAMETERS, LANDMARKS, TELLING
 from .preparation import prepared, restored_components
 
 Double = NDArray[np.float64]
@@ -129,7 +128,6 @@ class PBRFFClassifier(Classifier):
         *KERNEL_ATTRIBUTES,
     )
     _fitted_curves = ("proba_slope_",)
-    _params_before = {5: with_verbose, 7: with_defaults(class_weight=None)}
 
     proba_slope_: Double
 

@@ -1,7 +1,5 @@
 """Parameters and attributes that the classes of PBRFF have in common."""
 
-from typing import Any
-
 from .._data.arguments import Choice, Number
 from .._estimator.parameters import (
     BETA,
@@ -13,12 +11,6 @@ from .._estimator.parameters import (
     Attribute,
     Parameter,
 )
-
-
-def with_verbose(params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of a file, of which some of version 4, too, are older than `verbose`."""
-    return {"verbose": 0} | params
-
 
 # In the order of the constructors; the classifier has more in between.
 KERNEL_PARAMETERS = (

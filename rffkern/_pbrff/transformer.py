@@ -20,7 +20,7 @@ from .._kernels.array_types import NDArray
 from ..expansion import Expansion, FourierExpansion
 from .estimators import PBRFFClassifier
 from .landmark_features import LandmarkKernels, learn_representation
-from .parameters import KERNEL_ATTRIBUTES, KERNEL_PARAMETERS, LANDMARKS, TELLING, with_verbose
+from .parameters import KERNEL_ATTRIBUTES, KERNEL_PARAMETERS, LANDMARKS, TELLING
 from .preparation import prepared, restored_components
 
 Double = NDArray[np.float64]
@@ -71,7 +71,6 @@ class PBRFFTransformer(Model):
         EXPANSION_.described("The sum of all features, immutable: K terms of amplitude q_lj for each landmark."),
         *KERNEL_ATTRIBUTES,
     )
-    _params_before = {5: with_verbose}
 
     n_components_: int
 

@@ -9,7 +9,7 @@ from .._data.arguments import RandomSource, check_rng
 from .._data.training_rows import Training, check_more_labels
 from .._estimator.class_weights import with_class_weights
 from .._estimator.links import SoftmaxLink
-from .._estimator.parameters import CLASS_WEIGHT, CLASSES_, with_defaults
+from .._estimator.parameters import CLASS_WEIGHT, CLASSES_
 from .._estimator.tasks import Classifier, Regressor
 from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
@@ -237,7 +237,6 @@ class RFFNetClassifier(RFFNet, Classifier):
     """
 
     _parameters = (*FEATURES, *STEPS, reg_lambda(1, 0.001), *TRAINING[:-4], CLASS_WEIGHT, *TRAINING[-4:])
-    _params_before = {**RFFNet._params_before, 7: with_defaults(class_weight=None)}
     _attributes = (CLASSES_, *ATTRIBUTES)
 
     def __init__(self, n_components: int | None = None, *, kernel: str = "gaussian", solver: str = "alternating",

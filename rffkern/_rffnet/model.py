@@ -9,7 +9,7 @@ from .._data.training_rows import Training
 from .._estimator.base import Model
 from .._kernels.array_types import NDArray
 from ..expansion import Expansion
-from .parameters import ARGUMENTS, with_early_stopping_rounds
+from .parameters import ARGUMENTS
 from .problem import rows_held_out
 from .relevance import importances, relevances_of_columns, top_k
 from .training import CURVES, restored_training
@@ -22,7 +22,6 @@ class RFFNet(Model):
     """What the regressor and the classifier share."""
 
     _fitted_curves = CURVES
-    _params_before = {3: with_early_stopping_rounds}
     _arguments = ARGUMENTS
 
     _keeps_map = True

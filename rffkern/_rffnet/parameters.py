@@ -1,6 +1,5 @@
 """The parameters and attributes that RFFNetRegressor and RFFNetClassifier share."""
 
-from typing import Any
 
 from .._data.arguments import Choice, Number
 from .._estimator.parameters import ARGUMENTS as SHARED
@@ -128,9 +127,3 @@ ARGUMENTS = {
 def reg_lambda(first: float, last: float) -> Parameter:
     """The penalty, with its first and its last default times the number of rows."""
     return _REG_LAMBDA.described(_REG_LAMBDA_TEXT.format(first=first, last=last))
-
-
-def with_early_stopping_rounds(params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of a file in which `early_stopping_rounds` is called `patience`."""
-    params = dict(params)
-    return params | {"early_stopping_rounds": params.pop("patience")}

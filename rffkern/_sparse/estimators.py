@@ -26,7 +26,6 @@ from .._estimator.parameters import (
     VERBOSE,
     Attribute,
     Parameter,
-    with_defaults,
 )
 from .._estimator.staged import StagedClassifier, StagedRegressor
 from .._kernel_ridge.shares import shares_of_columns
@@ -87,11 +86,6 @@ _FITTED = (
     Attribute("kernel_parameters_", "array of shape (3 + n_features,)", "Lambda, amplitude, bias and length scales."),
     N_FEATURES_IN_,
 )
-def _before_version_3(params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of older files by the names of today."""
-    renamed = {"exact": "all_rows", "block_size": "group_size"}
-    params = {renamed.get(name, name): value for name, value in params.items()}
-    return params | {"update": "group"} if params.get("update") == "block" else params
 
 
 class _SparseKernelMachine(Model):
@@ -99,7 +93,6 @@ class _SparseKernelMachine(Model):
 
     _expansion_form = KernelExpansion
     _fitted_curves = CURVES
-    _params_before = {3: _before_version_3, 7: with_defaults(validation_fraction=None, shared=False, warm_start=False)}
     _arguments = {"X": ARGUMENTS["X"].described(
         "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
         "read block by block; the rows are packed in memory."), "eval_set": EVAL_SET}
@@ -324,8 +317,6 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
         *_THREADS,
     )
     _attributes = (CLASSES_, *_FITTED)
-    _params_before = {3: _before_version_3, 7: with_defaults(validation_fraction=None, shared=False, loss="squares",
-                                                             class_weight=None, warm_start=False)}
     _length_scales = (one_for_all, one_per_column)  # labels hardly determine one for each column
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,

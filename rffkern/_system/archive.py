@@ -1,7 +1,7 @@
 """The bytes of a model file: a `.npz` archive that is checked from the first byte to the last.
 
 Layout: stored (not compressed) members, each a `.npy` of fixed little-endian dtype; the first, `header.npy`, holds
-UTF-8 JSON; the others are the arrays it lists, in its order, of double precision or, since version 6, of single.  The
+UTF-8 JSON; the others are the arrays it lists, in its order, of double precision or of single.  The
 comment that ends the archive is "sha256:" and the digest of every byte before it.
 `numpy.load(path, allow_pickle=False)` reads such a file too.
 
@@ -30,7 +30,7 @@ Header = Mapping[str, Any]
 Contents = tuple[Header, dict[str, Real]]  # of a file
 
 FORMAT = "rffkern"
-FORMAT_VERSION = 8
+FORMAT_VERSION = 1
 
 _MAX_HEADER = 1 << 24
 _MAX_DIRECTORY = 1 << 16  # bytes of the list of members, of which a model has some ten
@@ -45,9 +45,8 @@ _IN_EXTRA = 0xFFFFFFFF  # for a size that does not fit
 _DIGEST_MARK = b"sha256:"
 _DIGEST_SIZE = len(_DIGEST_MARK) + 64
 _MUCH = 1 << 22  # bytes for which OpenSSL is worth loading
-_HEADER_KEYS = {"format", "version", "package", "family", "class", "params", "classes", "feature_names", "arrays"}
-_HEADER_KEYS_SINCE = {4: {"columns"}}
-_SINCE_SINGLES = 6  # the version from which on arrays may be of single precision
+_HEADER_KEYS = {"format", "version", "package", "family", "class", "params", "classes", "feature_names", "columns",
+                "arrays"}
 
 
 class _Member(NamedTuple):
@@ -157,8 +156,7 @@ def decode(content: bytes) -> Contents:
     header = _parse_header(content[places[0]], len(content))
     expected = ["header.npy"] + [f"{name}.npy" for name, _ in header["arrays"]]
     require(names == expected, f"members must be {shown(expected)}, got {shown(names)}")
-    dtypes = ("<f8", "<f4") if header["version"] >= _SINCE_SINGLES else ("<f8",)
-    return (header, {name: _parse_array(content[place], name, shape, dtypes)
+    return (header, {name: _parse_array(content[place], name, shape)
                      for (name, shape), place in zip(header["arrays"], places[1:], strict=True)})
 
 
@@ -251,11 +249,10 @@ def _parse_header(data: bytes, n_bytes: int) -> Header:
     header = _parse_json(text)
     require(isinstance(header, dict) and header.get("format") == FORMAT, "not a model file of this package")
     version = header.get("version")
-    require(type(version) is int and version >= 1, "the format version is malformed")
-    require(version <= FORMAT_VERSION,
-            f"format version {version} is newer than rffkern {__version__} can read; upgrade it")
-    keys = _HEADER_KEYS.union(*(added for since, added in _HEADER_KEYS_SINCE.items() if version >= since))
-    require(set(header) == keys, f"the header must have keys {sorted(keys)}")
+    require(type(version) is int and version >= 1, f"the format version {shown(version)} is not known")
+    require(version <= FORMAT_VERSION, f"written by a newer rffkern, in format version {shown(version)}; rffkern "
+            f"{__version__} reads version {FORMAT_VERSION}: upgrade rffkern")
+    require(set(header) == _HEADER_KEYS, f"the header must have keys {sorted(_HEADER_KEYS)}")
     entries = header["arrays"]
     require(isinstance(entries, list) and all(
         isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str) and isinstance(entry[1], list)
@@ -302,10 +299,10 @@ def _refuse_constant(name: str) -> NoReturn:
     raise FormatError(f"the header holds {name}")
 
 
-def _parse_array(data: bytes, name: str, shape: list[int], dtypes: tuple[str, ...]) -> Real:
-    """An array of the declared shape and of one of some dtypes."""
+def _parse_array(data: bytes, name: str, shape: list[int]) -> Real:
+    """An array of the declared shape, of double precision or of single."""
     name = name if name.isidentifier() else shown(name)
-    for dtype in dtypes:
+    for dtype in ("<f8", "<f4"):
         prefix = npy_prefix(dtype, shape)
         if data.startswith(prefix) and len(data) - len(prefix) == int(dtype[2:]) * math.prod(shape):
             array = np.frombuffer(data, dtype=dtype, offset=len(prefix)).astype(dtype[1:]).reshape(shape)

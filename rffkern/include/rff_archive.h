@@ -7,14 +7,7 @@
 #include "rff_digest.h"
 #include "rff_json.h"
 
-#define RFF_NEWEST_FORMAT 8
-#define RFF_SINCE_COLUMNS 4
-#define RFF_SINCE_SINGLES 6
-#define RFF_SINCE_CELLS 6
-#define RFF_SINCE_IMPORTANCES 7 /* of models that grow by rounds of cosines */
-#define RFF_SINCE_SHAPES 7 /* of kernels, which were Gaussian before, and of losses of sparse machines */
-#define RFF_SINCE_REGIONS 8 /* of kernels */
-
+#define RFF_FORMAT_VERSION 1
 #define RFF_MAX_HEADER (1u << 24)
 #define RFF_MAX_DIRECTORY (1u << 16)
 #define RFF_MAX_MEMBERS 24 /* more than any model has */
@@ -317,10 +310,9 @@ static double rff_number(const rff_array *array, size_t index)
 static int rff_read_array(rff_file *file, rff_span data, rff_array *array)
 {
     char prefix[RFF_MAX_PREFIX];
-    const int most = file->version >= RFF_SINCE_SINGLES ? 1 : 0;
     size_t i, n_prefix;
     int found = 0;
-    for (array->is_single = 0; array->is_single <= most; array->is_single++) {
+    for (array->is_single = 0; array->is_single <= 1; array->is_single++) {
         const size_t each = array->is_single ? 4 : 8;
         n_prefix = rff_npy_prefix(array->is_single ? "<f4" : "<f8", array->n_dimensions, array->shape, prefix);
         found = rff_begins(data, 0, prefix, n_prefix) && (data.size - n_prefix) % each == 0
@@ -347,7 +339,7 @@ static uint64_t rff_parsed_size(rff_span data)
 static int rff_read_header(rff_file *file, rff_span data)
 {
     static const char *const keys[] = {"format", "version", "package", "family", "class", "params", "classes",
-                                       "feature_names", "arrays", "columns"};
+                                       "feature_names", "columns", "arrays"};
     rff_refusal *refusal = &file->refusal;
     rff_json *json = &file->header;
     char prefix[RFF_MAX_PREFIX];
@@ -366,11 +358,10 @@ static int rff_read_header(rff_file *file, rff_span data)
                    "not a model file of this package");
     version = rff_value_of(json, 0, "version");
     RFF_REQUIRE(refusal, json->nodes[version].type == RFF_WHOLE && json->text[json->nodes[version].start] != '-'
-                && json->text[json->nodes[version].start] != '0', "the format version is malformed");
-    RFF_REQUIRE_AS(refusal, rff_whole_number(json, version, 1, RFF_NEWEST_FORMAT, &file->version), RFF_E_NEWER,
-                   "the format version is newer than this code can read");
-    RFF_REQUIRE(refusal, rff_has_keys(json, 0, keys, file->version >= RFF_SINCE_COLUMNS ? 10 : 9),
-                "the keys of the header are not those of its version");
+                && json->text[json->nodes[version].start] != '0', "the format version is not known");
+    RFF_REQUIRE_AS(refusal, rff_whole_number(json, version, 1, RFF_FORMAT_VERSION, &file->version), RFF_E_NEWER,
+                   "written by a newer rffkern, whose rffscore.c reads it");
+    RFF_REQUIRE(refusal, rff_has_keys(json, 0, keys, 10), "the keys of the header are not those of its version");
     return 1;
 }
 

@@ -127,13 +127,10 @@ static int rff_read_missing(rff_file *file, rff_map_reader *map, rff_column *col
 {
     const double share = size ? map->numbers[0] : 0;
     rff_form form = {RFF_WITHIN, 0, 1, -INFINITY, INFINITY, 0, 0, 0, NULL, NULL};
-    double scale;
-    RFF_REQUIRE(&file->refusal, size == 1 || size == 2, "a form of missing values has 2 numbers");
+    RFF_REQUIRE(&file->refusal, size == 1, "a form of missing values has 1 number");
     RFF_REQUIRE(&file->refusal, share > 0 && share < 1, "the share of the missing is not that of a part");
-    scale = size == 2 ? map->numbers[1] : 1 / sqrt(share * (1 - share)); /* the first files do not hold it */
-    RFF_REQUIRE(&file->refusal, scale > 0 && scale <= RFF_LARGEST_OUTPUT, "the scale of an indicator is not positive");
-    form.missing = (1 - share) * scale;
-    form.c = form.d = (0 - share) * scale;
+    form.missing = 1 - share;
+    form.c = form.d = 0 - share;
     rff_put(map, column, form);
     return 1;
 }
@@ -215,8 +212,7 @@ static int rff_read_facts(rff_file *file, uint32_t entry, rff_column *column)
     const uint32_t pools = rff_value_of(json, entry, "pools"), dropped = rff_value_of(json, entry, "dropped");
     const uint32_t forms = rff_value_of(json, entry, "forms");
     uint32_t k;
-    RFF_REQUIRE(&file->refusal, rff_has_keys(json, entry, keys, 5) || rff_has_keys(json, entry, keys, 6),
-                "a column is malformed");
+    RFF_REQUIRE(&file->refusal, rff_has_keys(json, entry, keys, 6), "a column is malformed");
     for (k = 0; k < 4 && !rff_is_text(json, kind, kinds[k]); k++) continue;
     RFF_REQUIRE(&file->refusal, k < 4 && (nodes[pools].type == RFF_FALSE || nodes[pools].type == RFF_TRUE)
                 && nodes[dropped].type == RFF_STRING && rff_is_printable(json, dropped),
@@ -316,7 +312,6 @@ static int rff_read_column(rff_file *file, rff_map_reader *map, uint32_t entry)
     unsigned found;
     if (!rff_read_facts(file, entry, &column)) return 0;
     if (!rff_read_forms(file, map, rff_value_of(json, entry, "forms"), &column, &found)) return 0;
-    if (!fills) return 1;
     RFF_REQUIRE(&file->refusal, json->nodes[fills].type == RFF_ARRAY, "what stands for missing values is malformed");
     RFF_REQUIRE(&file->refusal, !json->nodes[fills].count || found >> RFF_NAMED_MISSING & 1,
                 "a column without missing values is filled in");

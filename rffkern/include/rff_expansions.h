@@ -12,28 +12,14 @@
 static const char *const rff_fourier_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", NULL};
 static const char *const rff_kernel_arrays[] = {"centers", "weights", "intercept", "inverse_lengthscales", "exponent",
                                                 "region_columns", "region_thresholds", "region_starts", NULL};
-static const char *const rff_shaped_arrays[] = {"centers", "weights", "intercept", "inverse_lengthscales", "exponent",
-                                                NULL};
-static const char *const rff_gaussian_arrays[] = {"centers", "weights", "intercept", "inverse_lengthscales", NULL};
 static const char *const rff_terms_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", "slopes",
                                                "table_columns", "thresholds", "table_values", NULL};
 static const char *const rff_sum_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", "slopes",
                                              "table_columns", "thresholds", "table_values", "centers", "weights",
                                              "inverse_lengthscales", "exponent", "region_columns",
                                              "region_thresholds", "region_starts", NULL};
-static const char *const rff_old_sum_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", "slopes",
-                                                 "table_columns", "thresholds", "table_values", "centers", "weights",
-                                                 "inverse_lengthscales", "exponent", NULL};
 static const char *const *const rff_expansion_arrays[] = {NULL, rff_fourier_arrays, rff_kernel_arrays,
                                                           rff_terms_arrays, rff_sum_arrays};
-
-/* The names of the arrays of an expansion, in files of some version. */
-static const char *const *rff_array_names(rff_expansion_kind kind, int64_t version)
-{
-    if (kind == RFF_KERNEL && version < RFF_SINCE_SHAPES) return rff_gaussian_arrays;
-    if (kind == RFF_KERNEL && version < RFF_SINCE_REGIONS) return rff_shaped_arrays;
-    return kind == RFF_SUM && version < RFF_SINCE_REGIONS ? rff_old_sum_arrays : rff_expansion_arrays[kind];
-}
 
 /* Whether the arrays of a file are those of an expansion, then those of the lists given, in this order. */
 static int rff_check_array_names(rff_file *file, rff_expansion_kind kind, const char *const *more, int has_map)
@@ -41,7 +27,7 @@ static int rff_check_array_names(rff_file *file, rff_expansion_kind kind, const 
     static const char *const map[] = {"columns", NULL}, *const nothing[] = {NULL};
     const char *const *lists[3];
     size_t k = 0, list;
-    lists[0] = rff_array_names(kind, file->version);
+    lists[0] = rff_expansion_arrays[kind];
     lists[1] = more ? more : nothing;
     lists[2] = has_map ? map : nothing;
     for (list = 0; list < 3; list++)
@@ -94,12 +80,11 @@ static int rff_is_bounded(const rff_expansion *expansion, const double *coeffici
 
 /* --- tables */
 
-/* A table: what a yes at each depth adds to the number of the cell, the number of values of its digit, and the number
-   of cells. */
+/* A table: what a yes at each depth adds to the number of the cell, and the number of cells. */
 typedef struct {
     const double *columns, *thresholds;
     size_t depth;
-    int32_t steps[RFF_MOST_DEPTH], bases[RFF_MOST_DEPTH], n_cells;
+    int32_t steps[RFF_MOST_DEPTH], n_cells;
 } rff_table;
 
 static void rff_lay_out(rff_table *table)
@@ -107,10 +92,7 @@ static void rff_lay_out(rff_table *table)
     int seen[RFF_MOST_DEPTH] = {0}, here[RFF_MOST_DEPTH];
     size_t level, l;
     table->n_cells = 1;
-    for (l = 0; l < table->depth; l++) {
-        table->steps[l] = 0;
-        table->bases[l] = 1;
-    }
+    for (l = 0; l < table->depth; l++) table->steps[l] = 0;
     for (level = 0; level < table->depth; level++) {
         int32_t count = 1;
         for (l = 0; l < table->depth; l++) {
@@ -121,27 +103,10 @@ static void rff_lay_out(rff_table *table)
         for (l = 0; l < table->depth; l++)
             if (here[l]) {
                 table->steps[l] = table->n_cells;
-                table->bases[l] = count;
                 seen[l] = 1;
             }
         table->n_cells *= count;
     }
-}
-
-/* The answers of a cell as bits: bit l is that of level l. */
-static size_t rff_answers(const rff_table *table, int32_t cell)
-{
-    size_t level, l, bits = 0;
-    for (level = 0; level < table->depth; level++) {
-        const int32_t step = table->steps[level] > 1 ? table->steps[level] : 1;
-        int32_t rank = 0; /* thresholds of the same column that are lower, or equal and before */
-        for (l = 0; l < table->depth; l++)
-            rank += table->columns[l] == table->columns[level]
-                    && (table->thresholds[l] < table->thresholds[level]
-                        || (table->thresholds[l] == table->thresholds[level] && l < level));
-        if (cell / step % table->bases[level] > rank) bits |= (size_t)1 << level;
-    }
-    return bits;
 }
 
 /* 1, or a power of two near the largest value where single precision would not hold the values. */
@@ -165,15 +130,6 @@ static void rff_round_values(rff_expansion *expansion, const double *values, siz
     }
     expansion->table_unit = rff_unit(largest);
     for (i = 0; i < n; i++) rounded[i] = (float)(unit * (double)rounded[i] / expansion->table_unit);
-}
-
-/* Files before version 6 have a value for any answers of a table, also for those that contradict each other. */
-static int rff_has_old_values(const rff_file *file, const rff_expansion *expansion, const rff_array *values)
-{
-    const size_t n_answers = (size_t)1 << expansion->depth;
-    return file->version < RFF_SINCE_CELLS && expansion->depth && values->n_dimensions == 2
-           && values->shape[0] == expansion->n_tables && values->shape[1] % n_answers == 0
-           && values->shape[1] / n_answers == expansion->n_outputs; /* their product may not fit */
 }
 
 /* Where cells begin, and what leads to them.  The number of cells is compared with the size of the file before memory
@@ -211,33 +167,11 @@ static int rff_lay_out_tables(rff_file *file, rff_model *model, const double *co
     return 1;
 }
 
-/* The values of all cells, from those of all answers. */
-static double *rff_values_of_cells(rff_model *model, const double *columns, const rff_array *old)
-{
-    const rff_expansion *expansion = &model->expansion;
-    const size_t k = expansion->n_outputs, n_answers = (size_t)1 << expansion->depth;
-    double *values = rff_own(model, (size_t)expansion->table_starts[expansion->n_tables] * k, sizeof *values), *next;
-    rff_table table;
-    size_t t, output;
-    int32_t cell;
-    for (t = 0, next = values; values && t < expansion->n_tables; t++) {
-        table.columns = columns + t * expansion->depth;
-        table.thresholds = expansion->thresholds + t * expansion->depth;
-        table.depth = expansion->depth;
-        rff_lay_out(&table);
-        for (cell = 0; cell < table.n_cells; cell++) {
-            const size_t place = (t * n_answers + rff_answers(&table, cell)) * k;
-            for (output = 0; output < k; output++) *next++ = rff_number(old, place + output);
-        }
-    }
-    return values;
-}
-
 static int rff_read_tables(rff_file *file, rff_model *model)
 {
     rff_expansion *expansion = &model->expansion;
-    const rff_array *shape = rff_find_array(file, "table_columns"), *values = rff_find_array(file, "table_values");
-    const double *columns, *of_cells;
+    const rff_array *shape = rff_find_array(file, "table_columns");
+    const double *columns, *values;
     float *rounded;
     uint32_t *starts;
     int32_t *steps;
@@ -253,15 +187,10 @@ static int rff_read_tables(rff_file *file, rff_model *model)
     expansion->table_starts = starts;
     expansion->steps = steps;
     n_cells = starts[expansion->n_tables];
-    if (rff_has_old_values(file, expansion, values)) {
-        of_cells = rff_values_of_cells(model, columns, values);
-        RFF_REQUIRE_MEMORY(&file->refusal, of_cells);
-    } else if (!rff_take(file, model, "table_values", 2, n_cells, expansion->n_outputs, &of_cells)) {
-        return 0;
-    }
+    if (!rff_take(file, model, "table_values", 2, n_cells, expansion->n_outputs, &values)) return 0;
     expansion->table_values = rounded = rff_own(model, n_cells * expansion->n_outputs, sizeof *rounded);
     RFF_REQUIRE_MEMORY(&file->refusal, rounded);
-    rff_round_values(expansion, of_cells, n_cells * expansion->n_outputs, rounded);
+    rff_round_values(expansion, values, n_cells * expansion->n_outputs, rounded);
     return 1;
 }
 
@@ -290,7 +219,6 @@ static int rff_read_exponent(rff_file *file, rff_model *model)
 {
     const double *exponent;
     model->expansion.shape = RFF_GAUSSIAN;
-    if (file->version < RFF_SINCE_SHAPES) return 1;
     if (!rff_take(file, model, "exponent", 1, 1, 0, &exponent)) return 0;
     RFF_REQUIRE(&file->refusal, *exponent == 1 || *exponent == 2, "exponent must be [1.0] or [2.0]");
     if (*exponent == 1) model->expansion.shape = RFF_EXPONENTIAL;
@@ -306,8 +234,6 @@ static int rff_read_regions(rff_file *file, rff_model *model)
     uint32_t *whole;
     size_t *firsts, k, n;
     int are_sound = 1;
-    e->n_regions = 1;
-    if (file->version < RFF_SINCE_REGIONS) return 1;
     RFF_REQUIRE(&file->refusal, starts->n_dimensions == 1 && starts->size >= 2, "regions must be a tree");
     n = e->n_regions = starts->size - 1;
     RFF_REQUIRE(&file->refusal, (n & (n - 1)) == 0, "regions must be a tree");
@@ -347,7 +273,7 @@ static int rff_read_kernels_beside(rff_file *file, rff_model *model)
     rff_model *kernels = rff_own(model, 1, sizeof *kernels);
     rff_expansion *e;
     RFF_REQUIRE_MEMORY(&file->refusal, kernels);
-    RFF_REQUIRE(&file->refusal, file->version >= RFF_SINCE_SHAPES && centers->n_dimensions == 2, "shapes must agree");
+    RFF_REQUIRE(&file->refusal, centers->n_dimensions == 2, "shapes must agree");
     model->kernels = kernels;
     e = &kernels->expansion;
     e->kind = RFF_KERNEL;

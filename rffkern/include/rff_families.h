@@ -13,17 +13,14 @@
 #define RFF_MOST_COMPONENTS 1000000
 #define RFF_LEAST_QUANTILE 1e-6
 #define RFF_LARGEST_QUANTILE (1 - 1e-6)
-#define RFF_LAST_WITHOUT_KERNELS 5 /* reason, */
-#define RFF_LAST_REASON 7          /* and of all */
+#define RFF_LAST_WITHOUT_KERNELS 6 /* reason, */
+#define RFF_LAST_REASON 8          /* and of all */
 
-static const char *const rff_losses[] = {"train_loss_", "eval_loss_", NULL};
 static const char *const rff_of_rounds[] = {"train_loss_", "eval_loss_", "feature_importances_", NULL};
 static const char *const rff_of_network[] = {"train_loss_", "eval_loss_", "relevances_", NULL};
 static const char *const rff_of_machine[] = {"train_loss_", "eval_loss_", "kernel_parameters_", NULL};
 static const char *const rff_of_boosting[] = {"train_loss_", "eval_loss_", "feature_importances_", "member_counts_",
                                               "term_rounds_", "kernel_choice_", NULL};
-static const char *const rff_of_terms_alone[] = {"train_loss_", "eval_loss_", "feature_importances_", "member_counts_",
-                                                 "term_rounds_", NULL};
 static const char *const rff_of_regression[] = {"kernel_parameters_", NULL};
 static const char *const rff_of_slope[] = {"proba_slope_", NULL};
 
@@ -66,8 +63,7 @@ static int rff_check_rounds(rff_file *file, rff_model *model, size_t n_component
     const rff_array *importances = rff_find_array(file, "feature_importances_");
     size_t n_rounds;
     if (!rff_count_rounds(file, &n_rounds)) return 0;
-    RFF_REQUIRE(&file->refusal, !importances || rff_is_shaped(importances, 1, 0, 0) /* of an older file */
-                || rff_is_shaped(importances, 1, rff_count_columns(model), 0),
+    RFF_REQUIRE(&file->refusal, rff_is_shaped(importances, 1, rff_count_columns(model), 0),
                 "columns and importances do not agree in number");
     RFF_REQUIRE(&file->refusal, expansion->n_terms % expansion->n_outputs == 0
                 && expansion->n_terms / expansion->n_outputs % n_components == 0
@@ -159,18 +155,15 @@ static int rff_check_machine(rff_file *file, rff_model *model)
 static int rff_check_machine_of_classes(rff_file *file, rff_model *model)
 {
     const uint32_t loss = rff_parameter(file, "loss"), update = rff_parameter(file, "update");
-    if (loss || file->version >= RFF_SINCE_SHAPES) {
-        const int is_logistic = loss && rff_is_text(&file->header, loss, "logistic");
-        const int is_calibrated = loss && rff_is_text(&file->header, loss, "calibrated");
-        const int is_joint = update && (rff_is_text(&file->header, update, "full")
-                                        || rff_is_text(&file->header, update, "pairs"));
-        const int is_softmax = is_logistic || (is_calibrated && is_joint);
-        RFF_REQUIRE(&file->refusal,
-                    is_logistic || is_calibrated || (loss && rff_is_text(&file->header, loss, "squares")),
-                    "the loss is not known");
-        model->link = is_softmax ? RFF_SOFTMAX : RFF_LINEAR;
-        model->slope = is_softmax;
-    }
+    const int is_logistic = loss && rff_is_text(&file->header, loss, "logistic");
+    const int is_calibrated = loss && rff_is_text(&file->header, loss, "calibrated");
+    const int is_joint = update && (rff_is_text(&file->header, update, "full")
+                                    || rff_is_text(&file->header, update, "pairs"));
+    const int is_softmax = is_logistic || (is_calibrated && is_joint);
+    RFF_REQUIRE(&file->refusal, is_logistic || is_calibrated || (loss && rff_is_text(&file->header, loss, "squares")),
+                "the loss is not known");
+    model->link = is_softmax ? RFF_SOFTMAX : RFF_LINEAR;
+    model->slope = is_softmax;
     return rff_check_machine(file, model);
 }
 
@@ -196,17 +189,13 @@ static int rff_check_kernel_choice(rff_file *file, const rff_model *model)
 {
     const rff_array *choice = rff_find_array(file, "kernel_choice_");
     const int has_kernels = model->kernels != NULL;
-    double reason = 0;
+    double reason;
     int is_sound = 1;
     size_t i;
-    if (choice && choice->size) {
-        is_sound = rff_is_shaped(choice, 1, 5, 0);
-        reason = rff_number(choice, 0);
-        for (i = 0; i < choice->size; i++) is_sound &= rff_number(choice, i) >= 0;
-        is_sound &= reason <= RFF_LAST_REASON && reason == floor(reason);
-    } else if (choice) {
-        is_sound = rff_is_shaped(choice, 1, 0, 0);
-    }
+    RFF_REQUIRE(&file->refusal, rff_is_shaped(choice, 1, 5, 0), "the choice of a kernel machine is malformed");
+    reason = rff_number(choice, 0);
+    for (i = 0; i < choice->size; i++) is_sound &= rff_number(choice, i) >= 0;
+    is_sound &= reason <= RFF_LAST_REASON && reason == floor(reason);
     RFF_REQUIRE(&file->refusal, is_sound && has_kernels == (reason > RFF_LAST_WITHOUT_KERNELS),
                 "the choice of a kernel machine is malformed");
     return 1;
@@ -332,9 +321,8 @@ static int rff_check_choice(rff_file *file, int has_map)
     const rff_json *json = &file->header;
     const uint32_t params = rff_value_of(json, 0, "params"), columns = rff_value_of(json, params, "columns");
     RFF_REQUIRE(&file->refusal, json->nodes[params].type == RFF_OBJECT, "the parameters are malformed");
-    RFF_REQUIRE(&file->refusal, file->version < RFF_SINCE_COLUMNS
-                || (columns && (rff_is_text(json, columns, "auto")
-                                || json->nodes[columns].type == (has_map ? RFF_OBJECT : RFF_NULL))),
+    RFF_REQUIRE(&file->refusal, columns && (rff_is_text(json, columns, "auto")
+                || json->nodes[columns].type == (has_map ? RFF_OBJECT : RFF_NULL)),
                 "the parameter columns and the columns do not agree");
     return 1;
 }
@@ -343,14 +331,11 @@ static int rff_read_model(rff_file *file, rff_model *model, const rff_family *fa
 {
     const rff_json *json = &file->header;
     const rff_expansion *expansion = &model->expansion;
-    const uint32_t columns = file->version >= RFF_SINCE_COLUMNS ? rff_value_of(json, 0, "columns") : 0;
-    const int has_map = columns && json->nodes[columns].type != RFF_NULL;
+    const uint32_t columns = rff_value_of(json, 0, "columns");
+    const int has_map = json->nodes[columns].type != RFF_NULL;
     const rff_expansion_kind kind = family->expansion == RFF_TERMS && rff_find_array(file, "centers")
                                         ? RFF_SUM : family->expansion;
-    const char *const *arrays = family->arrays;
-    if (arrays == rff_of_rounds && file->version < RFF_SINCE_IMPORTANCES) arrays = rff_losses;
-    if (arrays == rff_of_boosting && file->version < RFF_SINCE_SHAPES) arrays = rff_of_terms_alone;
-    if (!rff_check_array_names(file, kind, arrays, has_map)
+    if (!rff_check_array_names(file, kind, family->arrays, has_map)
         || (has_map && !rff_read_map(file, model, columns)) || !rff_read_expansion(file, model, kind)
         || !rff_check_choice(file, has_map))
         return 0;
@@ -372,8 +357,7 @@ static int rff_read_bare_map(rff_file *file, rff_model *model)
 {
     const rff_json *json = &file->header;
     const rff_node *params = json->nodes + rff_value_of(json, 0, "params");
-    RFF_REQUIRE(&file->refusal, file->version >= RFF_SINCE_COLUMNS && file->n_arrays == 1
-                && params->type == RFF_OBJECT && !params->count
+    RFF_REQUIRE(&file->refusal, file->n_arrays == 1 && params->type == RFF_OBJECT && !params->count
                 && json->nodes[rff_value_of(json, 0, "classes")].type == RFF_NULL, "a ColumnMap has columns alone");
     return rff_read_map(file, model, rff_value_of(json, 0, "columns"));
 }

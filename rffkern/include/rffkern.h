@@ -36,12 +36,11 @@ typedef enum {
     RFF_E_FORMAT = 5,      /* not a model file, cut off, or its archive is malformed */
     RFF_E_CHECKSUM = 6,    /* the bytes are not those that were written */
     RFF_E_NEWER = 7,       /* of a newer format version: a newer rffscore.c reads it */
-    RFF_E_OLD = 8,         /* old version: load and save again in Python */
-    RFF_E_INVALID = 9,     /* the contents contradict each other, or are out of range */
-    RFF_E_UNSUPPORTED = 10, /* a sound model that C cannot score: with columns of categories, text or dates */
-    RFF_E_SCRATCH = 11,    /* too little scratch memory */
-    RFF_E_ROWS = 12,       /* a row holds nan or inf, or numbers too large */
-    RFF_E_NO_LABELS = 13,  /* the model has no labels or probabilities: it is no classifier */
+    RFF_E_INVALID = 8,     /* the contents contradict each other, or are out of range */
+    RFF_E_UNSUPPORTED = 9, /* a sound model that C cannot score: with columns of categories, text or dates */
+    RFF_E_SCRATCH = 10,    /* too little scratch memory */
+    RFF_E_ROWS = 11,       /* a row holds nan or inf, or numbers too large */
+    RFF_E_NO_LABELS = 12,  /* the model has no labels or probabilities: it is no classifier */
 } rff_error;
 
 typedef enum {

@@ -47,7 +47,6 @@ const char *rff_error_text(rff_error error)
         "not a model file, or damaged",
         "damaged: the checksum differs",
         "the file is of a newer format: a newer rffscore.c reads it",
-        "old version: load and save again in Python",
         "the contents of the file contradict each other",
         "the model has what C does not score: columns of categories, text or dates, or labels beyond 64 bits",
         "too little scratch memory",

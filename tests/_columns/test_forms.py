@@ -88,7 +88,6 @@ def test_standard_raw_and_missing():
     np.testing.assert_array_equal(StandardForm(3.0, 0.5)(values), [[-1, np.nan, 1]])
     assert StandardForm(0.0, 1e300)(np.array([1e300]))[0, 0] == 1e30
     np.testing.assert_allclose(MissingForm(0.2)(values), [[-0.2, 0.8, -0.2]])
-    np.testing.assert_allclose(MissingForm.from_numbers(np.array([0.2]))(values), [[-0.5, 2, -0.5]])  # early files
 
 
 @pytest.mark.parametrize(("form", "numbers", "message"), [
@@ -99,8 +98,9 @@ def test_standard_raw_and_missing():
     (RankForm, [0, 1, 0, 1e300], "too large"), (RankForm, [0, 1e308, 0, 1], "too large"),
     (BinsForm, [1, 2, 3, 4], "do not agree in number"), (BinsForm, [1], "do not agree in number"),
     (BinsForm, [1, 2], "not those of a whole"), (BinsForm, [2, 1, 0.3, 0.3, 0.4], "do not increase"),
-    (BinsForm, [1, 2, 0.5, 0.4, 0.4], "not those of a whole"), (MissingForm, [0, 1], "not that of a part"),
-    (MissingForm, [0.5, 0], "not positive"), (MissingForm, [0.5, 1, 1], "has 2 numbers")])
+    (BinsForm, [1, 2, 0.5, 0.4, 0.4], "not those of a whole"), (MissingForm, [0], "not that of a part"),
+    (MissingForm, [1], "not that of a part"), (MissingForm, [0.5, 1], "has 1 number"),
+    (MissingForm, [], "has 1 number")])
 def test_numbers_that_no_form_has_are_refused(form, numbers, message):
     with pytest.raises(ValueError, match=message):
         form.from_numbers(np.array(numbers, float))

@@ -124,7 +124,8 @@ def test_numbers_that_no_map_has_are_refused(refuse):
 
 
 def test_repeated_forms_and_maps_of_nothing_are_refused():
-    column = {"kind": "numeric", "levels": [], "pools": False, "dropped": "", "forms": [["raw", 1], ["raw", 1]]}
+    column = {"kind": "numeric", "levels": [], "pools": False, "dropped": "", "forms": [["raw", 1], ["raw", 1]],
+              "fills": []}
     with pytest.raises(ValueError, match="forms of a column"):
         FrozenMap.from_header(None, [column], np.zeros(2))
     with pytest.raises(ValueError, match="all columns are dropped"):

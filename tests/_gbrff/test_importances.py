@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from helpers.families import known
 
-from rffkern import ColumnMap, dumps, load, loads
+from rffkern import ColumnMap, dumps, loads
 from rffkern._estimator.registry import FAMILIES
 from rffkern._gbrff.importances import importances
 from rffkern._gbrff.loss_states import CosineSum
@@ -69,15 +69,3 @@ def test_files(name):
     model = fitted(name)
     loaded = loads(dumps(model))
     np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_files_of_older_versions_do_not_tell_them(name):
-    import pathlib
-
-    old = load(pathlib.Path(__file__).parent.parent / "data" / "6" / f"{name}.npz")
-    assert old.feature_importances_.shape == (0,)
-    assert (old.warm_start, old.validation_fraction) == (False, None)
-    again = loads(dumps(old))
-    assert again.feature_importances_.shape == (0,)
-    np.testing.assert_array_equal(again.predict(X[:, :3]), old.predict(X[:, :3]))

@@ -91,12 +91,5 @@ def test_bad_parameters_are_named(rng, make, params, message):
         make(**params).fit(X, y)
 
 
-@pytest.mark.parametrize("make", [GBRFFClassifier, GBRFFRegressor])
-def test_parameters_of_older_files_become_those_of_today(make):
-    convert = make._params_before[3]
-    assert convert({"c": 4.0, "n_estimators": 7}) == {"beta": 4.0, "n_estimators": 7}
-    assert convert({"beta": 4.0}) == {"beta": 4.0}
-
-
 def test_real_targets(real_data):
     assert mean_score(GBRFFRegressor, *real_data("energy"), 500, 2) > 0.93

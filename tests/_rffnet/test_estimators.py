@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers.wavy_rows import wavy
 
-from rffkern import InvalidInputError, RFFNetClassifier, RFFNetRegressor, load
+from rffkern import InvalidInputError, RFFNetClassifier, RFFNetRegressor
 
 
 def test_finds_the_columns_that_matter(rffnet, few_columns):
@@ -186,11 +186,3 @@ def test_every_parameter_is_described_where_help_shows_it(cls):
     for method in (cls.fit, cls.partial_fit, cls.select_top_k, cls.selection_path):
         for name in list(inspect.signature(method).parameters)[1:]:
             assert re.search(rf"^{name} : ", inspect.cleandoc(method.__doc__), re.MULTILINE), (method, name)
-
-
-@pytest.mark.parametrize("family", ["rffnet", "rffnet_regressor"])
-def test_files_that_say_patience_are_read(family, request):
-    """Of format version 2."""
-    model = load(request.config.rootpath / "tests" / "data" / "2" / f"{family}.npz")
-    assert "patience" not in model.get_params()
-    assert model.early_stopping_rounds == 10

@@ -318,18 +318,6 @@ def test_robot_arm(real_data, seed):
     assert 1 - model.score(X[order[5000:]], y[order[5000:]]) < 0.11
 
 
-@pytest.mark.parametrize("model", [SparseKernelClassifier, SparseKernelRegressor])
-def test_parameters_of_older_files(model):
-    """Names and values of before version 3 become those of today; what has another name stays."""
-    update = model._params_before[3]
-    params = model(update="group", group_size=7, n_estimators=3).get_params()
-    renamed = {"group_size": "block_size", "all_rows": "exact"}
-    older = {renamed.get(name, name): "block" if name == "update" else value for name, value in params.items()}
-    assert "block_size" in older
-    assert update(older) == params
-    assert update(older | {"update": "one"})["update"] == "one"
-
-
 def test_concurrent_fits_have_the_bits_of_one_alone(rng):
     """With teams of threads each: rows times columns are enough for two."""
     X = rng.standard_normal((100_000, 6))

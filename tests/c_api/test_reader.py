@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compil
 
 HERE = pathlib.Path(__file__).parent
 DATA = HERE.parent / "data"
-FROZEN = sorted(DATA.glob("*/*.npz"))
+FROZEN = [path for path in sorted(DATA.glob("*/*.npz")) if not path.stem.endswith("_expansion")]
 HEADER = pathlib.Path(rffkern.get_include(), "rffkern.h").read_text()
 CODES = {name: int(number) for name, number in re.findall(r"RFF_(E_\w+|OK) = (\d+)", HEADER)}
 DECLARED = set(re.findall(r"^RFF_API [\w *]*?(rff_\w+)\(", HEADER, re.MULTILINE))
@@ -263,7 +263,7 @@ def test_files_that_are_not_there_or_too_large(read, tmp_path, content):
     (lambda data: with_header(data, lambda header: header | {"format": "other"}), "E_FORMAT", "not a model file of"),
     (lambda data: with_header(data, lambda header: header | {"version": FORMAT_VERSION + 1}), "E_NEWER", "newer"),
     (lambda data: with_header(data, lambda header: header | {"version": 10**40}), "E_NEWER", "newer"),
-    (lambda data: with_header(data, lambda header: header | {"version": 0}), "E_INVALID", "version is malformed"),
+    (lambda data: with_header(data, lambda header: header | {"version": 0}), "E_INVALID", "version is not known"),
     (lambda data: with_header(data, lambda header: header | {"family": "forest"}), "E_INVALID", "not known"),
     (lambda data: with_header(data, lambda header: header | {"classes": {"dtype": "O", "values": [1, 10**30]}}),
      "E_UNSUPPORTED", "64 bits"),
@@ -293,7 +293,7 @@ def test_arguments(library, content):
 
 def test_every_code_has_a_text(library):
     texts = [library.rff_error_text(code).decode() for code in CODES.values()]
-    assert len(set(texts)) == len(texts) == 14
+    assert len(set(texts)) == len(texts) == 13
     assert library.rff_error_text(-1) == library.rff_error_text(99) == b"an unknown error"
     assert library.rff_abi_version() == int(re.search(r"RFF_ABI_VERSION (\d+)", HEADER).group(1))
 
@@ -328,11 +328,11 @@ def test_files_cannot_ask_for_much_memory(tmp_path, content):
     assert int(peak.group(1)) * 1024 < (1 << 26) + 3 * max(map(len, hostile))
 
 
-@pytest.mark.parametrize("name", ["6/fourier_boosting", "5/fourier_boosting", "6/sparse_kernel", "3/gbrff"])
+@pytest.mark.parametrize("name", ["fourier_boosting", "fourier_boosting_regions", "sparse_kernel", "gbrff"])
 def test_memory_that_runs_out(tmp_path_factory, name):
     """At whichever request: RFF_E_MEMORY, and all that was there is released."""
     program = failing_program(tmp_path_factory)
-    done = subprocess.run([program, DATA / f"{name}.npz"], capture_output=True, text=True, check=False)
+    done = subprocess.run([program, DATA / "1" / f"{name}.npz"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 10
 

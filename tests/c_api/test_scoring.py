@@ -21,8 +21,7 @@ LEVELS = {False: "baseline"} | ({True: "x86-64-v3"} if "x86-64-v3" in simd.LEVEL
 def cases(tmp_path_factory):
     """Models of every kind, and frozen files, with rows of both precisions."""
     folder, before = tmp_path_factory.mktemp("models"), simd.selected()
-    paths = {name: path for name, path in models.frozen_files(FROZEN).items() if name.startswith(("5", "6"))}
-    paths |= models.made(folder)
+    paths = models.frozen_files(FROZEN) | models.made(folder)
     found = [Case(name, path, dtype, 60, folder, LEVELS) for name, path in paths.items()
              for dtype in (np.float64, np.float32)]
     simd.select(before)

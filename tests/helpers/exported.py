@@ -10,7 +10,7 @@ from helpers.boosted_terms import expansion as small_terms
 from rffkern import ColumnMap, KernelExpansion, SumExpansion, TermExpansion
 from rffkern._estimator.registry import FAMILIES
 
-FILES = pathlib.Path(__file__).parent.parent / "data" / "8"
+FILES = pathlib.Path(__file__).parent.parent / "data" / "1"
 LABELS = ["it's", 'a "quote"', "back\\slash ??/", "größe\n"]
 N_ROWS = 150
 
