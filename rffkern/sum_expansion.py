@@ -13,7 +13,7 @@ from .term_expansion import TermExpansion
 Double = NDArray[np.float64]
 Real = NDArray[Any]  # float32 or float64
 
-_TERM_ARRAYS = TermExpansion.array_names
+_TERM_ARRAYS, _BOUNDS = TermExpansion.array_names[:-2], TermExpansion.array_names[-2:]
 _KERNEL_ARRAYS = ("centers", "weights", "inverse_lengthscales", "exponent")
 _REGION_ARRAYS = ("region_columns", "region_thresholds", "region_starts")
 
@@ -30,6 +30,8 @@ class SumExpansion(Expansion):
         As in `TermExpansion`.
     centers, weights, inverse_lengthscales, exponent, region_columns, region_thresholds, region_starts : arrays
         As in `KernelExpansion`.
+    lower, upper : arrays or None
+        As in `TermExpansion`; the kernels see the clipped rows too.
 
     Attributes
     ----------
@@ -56,7 +58,7 @@ class SumExpansion(Expansion):
     """
 
     kind = "sum_expansion"
-    array_names = (*_TERM_ARRAYS, *_KERNEL_ARRAYS, *_REGION_ARRAYS)
+    array_names = (*_TERM_ARRAYS, *_KERNEL_ARRAYS, *_REGION_ARRAYS, *_BOUNDS)
 
     terms: TermExpansion
     kernels: KernelExpansion
@@ -65,9 +67,10 @@ class SumExpansion(Expansion):
                  center: ArrayLike, slopes: ArrayLike, table_columns: ArrayLike, thresholds: ArrayLike,
                  table_values: ArrayLike, centers: ArrayLike, weights: ArrayLike, inverse_lengthscales: ArrayLike,
                  exponent: ArrayLike, region_columns: ArrayLike = (), region_thresholds: ArrayLike = (),
-                 region_starts: ArrayLike | None = None) -> None:
+                 region_starts: ArrayLike | None = None, lower: ArrayLike | None = None,
+                 upper: ArrayLike | None = None) -> None:
         terms = TermExpansion(omegas, phases, amplitudes, intercept, center, slopes, table_columns, thresholds,
-                              table_values)
+                              table_values, lower, upper)
         self._hold(terms, KernelExpansion(centers, weights, np.zeros(terms.n_outputs), inverse_lengthscales, exponent,
                                           region_columns, region_thresholds, region_starts))
 
@@ -92,7 +95,11 @@ class SumExpansion(Expansion):
 
     def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
-        scores = self.terms.score_checked(X, n_threads)
+        return self.terms.score_clipped(X, self._score_within, n_threads)
+
+    def _score_within(self, X: Real, n_threads: int | None) -> Double:
+        """Scores of rows that are within the bounds."""
+        scores = self.terms.score_within(X, n_threads)
         scores += self.kernels.score_checked(X, n_threads)
         return scores
 
@@ -103,6 +110,7 @@ class SumExpansion(Expansion):
 
     def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None, largest: float = np.inf) -> Double:
         """`score_checked` for rows in tiles, all numbers up to `largest`."""
+        tiles = self.terms.clip(tiles, n_threads)
         scores = self.terms.score_tiles(tiles, n_samples, n_threads, largest)
         scores += self.kernels.score_tiles(tiles, n_samples, n_threads, largest)
         return scores

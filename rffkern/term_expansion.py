@@ -1,5 +1,6 @@
 """Frozen sums of cosines and of symmetric tables."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,12 +10,14 @@ from ._kernels import boosting
 from ._kernels.array_types import ArrayLike, NDArray
 from .errors import InvalidInputError
 from .expansion import Expansion, FourierExpansion
-from .table_layout import TableLayout, pack_tables
+from .table_layout import UNREACHED, TableLayout, pack_tables
 
 Double = NDArray[np.float64]
 Real = NDArray[Any]  # float32 or float64
 
 _MAX_DEPTH = boosting.MAX_SCORED_DEPTH
+
+_CLIPPED_ROWS = 2048  # that are clipped together
 
 # Tables of which the largest value lies between these powers of two are kept in single precision as they are.
 _LEAST_EXPONENT, _LARGEST_EXPONENT = -60, 100
@@ -30,7 +33,9 @@ class _PackedTables(NamedTuple):
 class TermExpansion(Expansion):
     """H(x) = intercept + slopes' (x - center) + sum of cosines + sum over tables of the value of the cell of x.
 
-    The cosines are those of a `FourierExpansion`.  A table compares x with a threshold at each depth l: whether
+    Each column of x is first clipped to [lower, upper], the range of the training rows and what it is extrapolated by,
+    so that no row, however far out, is scored outside of what was learned.  Bounds are rounded to the precision of the
+    rows.  The cosines are those of a `FourierExpansion`.  A table compares x with a threshold at each depth l: whether
     x[table_columns[t, l]] > thresholds[t, l].  Where it asks of a column k times, x is above 0 to k of the thresholds:
     that is a digit of its cell, 0 to k.  The digits of the columns, in the order in which the table first asks of them,
     the first one counting least, are the number of the cell.  A threshold of 1.7976931348623157e308, the largest float,
@@ -51,6 +56,8 @@ class TermExpansion(Expansion):
     table_columns : array of shape (n_tables, depth), whole numbers
     thresholds : array of shape (n_tables, depth), feature units
     table_values : array of shape (n_cells, n_outputs): those of the cells of the first table, then of the second, ...
+    lower, upper : arrays of shape (n_features,) or None, feature units
+        None, the default, for no bounds: the largest floats.
 
     Attributes
     ----------
@@ -62,7 +69,8 @@ class TermExpansion(Expansion):
     Raises
     ------
     InvalidInputError
-        If an array is not finite, the shapes do not agree, or a table reads a column that is not there.
+        If an array is not finite, the shapes do not agree, a table reads a column that is not there, or a lower bound
+        is above the upper one.
 
     Examples
     --------
@@ -75,8 +83,8 @@ class TermExpansion(Expansion):
 
     kind = "term_expansion"
     array_names = ("omegas", "phases", "amplitudes", "intercept", "center", "slopes", "table_columns", "thresholds",
-                   "table_values")
-    _dimensions = (2, 1, 2, 1, 1, 2, 2, 2, 2)
+                   "table_values", "lower", "upper")
+    _dimensions = (2, 1, 2, 1, 1, 2, 2, 2, 2, 1, 1)
 
     omegas: Double
     phases: Double
@@ -86,6 +94,8 @@ class TermExpansion(Expansion):
     table_columns: Double
     thresholds: Double
     table_values: Real
+    lower: Double
+    upper: Double
     table_starts: NDArray[np.intp]
     _cosines: FourierExpansion
     _layout: TableLayout
@@ -93,9 +103,14 @@ class TermExpansion(Expansion):
 
     def __init__(self, omegas: ArrayLike, phases: ArrayLike, amplitudes: ArrayLike, intercept: ArrayLike,
                  center: ArrayLike, slopes: ArrayLike, table_columns: ArrayLike, thresholds: ArrayLike,
-                 table_values: ArrayLike) -> None:
+                 table_values: ArrayLike, lower: ArrayLike | None = None, upper: ArrayLike | None = None) -> None:
+        lower, upper = (np.full(np.shape(center), bound) if given is None else given
+                        for given, bound in ((lower, -UNREACHED), (upper, UNREACHED)))
         super().__init__(omegas, phases, amplitudes, intercept, center, slopes, table_columns, thresholds,
-                         table_values)
+                         table_values, lower, upper)
+        if not (self.lower <= self.upper).all():
+            raise InvalidInputError("lower must not be above upper, got "
+                                    f"{int((self.lower > self.upper).sum())} columns where it is")
         cosines = FourierExpansion(self.omegas, self.phases, self.amplitudes, self.intercept, self.center)
         vars(self).update(
             n_terms=len(self.omegas) + len(self.table_columns), _cosines=cosines, _has_slopes=bool(self.slopes.any()),
@@ -114,7 +129,8 @@ class TermExpansion(Expansion):
             vars(self).update(_layout=layout, table_starts=layout.starts)
             n_cells = int(layout.starts[-1])
         return ((n_cosines, self.n_features), (n_cosines,), (n_cosines, n_outputs), (n_outputs,), (self.n_features,),
-                (self.n_features, n_outputs), (n_tables, depth), (n_tables, depth), (n_cells, n_outputs))
+                (self.n_features, n_outputs), (n_tables, depth), (n_tables, depth), (n_cells, n_outputs),
+                (self.n_features,), (self.n_features,))
 
     def bound(self) -> Double:
         """What no score exceeds in magnitude, shape (n_outputs,)."""
@@ -126,17 +142,52 @@ class TermExpansion(Expansion):
         """The cells of some tables, one after the other."""
         return self._layout.of_tables(tables)
 
+    def clip(self, rows: Real, n_threads: int | None = None) -> Real:
+        """Rows (n_samples, n_features), or tiles of rows, with each column clipped to its bounds.
+
+        The same array where all are within them.
+        """
+        if self._are_within(rows, n_threads):
+            return rows
+        with np.errstate(over="ignore"):  # no bound is infinite in single precision
+            lower, upper = (bound.astype(rows.dtype) for bound in (self.lower, self.upper))
+        return rows.clip(lower, upper) if rows.ndim == 2 else rows.clip(lower[:, None], upper[:, None])
+
     def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
+        return self.score_clipped(X, self.score_within, n_threads)
+
+    def score_clipped(self, X: Real, score: Callable[[Real, int | None], Double], n_threads: int | None) -> Double:
+        """What a function makes of clipped rows: of all at once if they are within the bounds, else piece by piece, so
+        that no large array is copied.
+        """
+        if self._are_within(X, n_threads):
+            return score(X, n_threads)
+        out = np.empty((len(X), self.n_outputs))
+        for start in range(0, len(X), _CLIPPED_ROWS):
+            rows = slice(start, start + _CLIPPED_ROWS)
+            out[rows] = score(self.clip(X[rows], n_threads), n_threads)
+        return out
+
+    def score_within(self, X: Real, n_threads: int | None = None) -> Double:
+        """Scores of rows that are within the bounds."""
         return self._with_tables(self._cosines.score_checked(X, n_threads), X.reshape(*X.shape, 1), n_threads)
 
+    def _are_within(self, rows: Real, n_threads: int | None) -> bool:
+        laid_out = rows.reshape(*rows.shape, 1) if rows.ndim == 2 else rows
+        n_threads = check_n_threads(n_threads, rows.size)
+        return not rows.size or boosting.is_within(laid_out, self.lower, self.upper, n_threads)
+
     def score_plain(self, X: Any, n_threads: int | None = None) -> Double | None:
-        """`score` for an array of few rows, once such have been scored."""
+        """`score` for an array of few rows, once such have been scored, where all are within the bounds."""
         scores = self._cosines.score_plain(X)
-        return None if scores is None else self._with_tables(scores, X.reshape(*X.shape, 1), n_threads)
+        if scores is None or not self._are_within(X, 1):
+            return None
+        return self._with_tables(scores, X.reshape(*X.shape, 1), n_threads)
 
     def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None, largest: float = np.inf) -> Double:
         """`score_checked` for rows in tiles, all numbers up to `largest`."""
+        tiles = self.clip(tiles, n_threads)
         return self._with_tables(self._cosines.score_tiles(tiles, n_samples, n_threads, largest), tiles, n_threads)
 
     def _with_tables(self, scores: Double, rows: Real, n_threads: int | None) -> Double:

@@ -1,4 +1,4 @@
-"""The layers of the package, read from its sources, and the sizes that keep them readable."""
+"""The layers of the package, read from its sources."""
 
 import ast
 import pathlib
@@ -94,30 +94,6 @@ def test_import_loads_numpy_and_the_standard_library_alone(tmp_path):
     # Start-up hooks of the environment and Cython's shared types are no packages anyone installs.
     assert not {name for name in foreign if not name.startswith(("_", "cython_runtime", "sitecustomize"))
                 and not name.endswith("_virtualenv")}
-
-
-@pytest.mark.parametrize(("suffix", "longest"), [("py", 400), ("pyx", 300)])
-def test_no_file_is_long(suffix, longest):
-    lengths = {name_of(path): len(path.read_text(encoding="utf-8").splitlines())
-               for path in PACKAGE.rglob(f"*.{suffix}")}
-    assert len(lengths) > 5
-    assert {name: length for name, length in lengths.items() if length > longest} == {}
-
-
-def length(function):
-    """Lines of a function without its docstring."""
-    lines = function.end_lineno - function.lineno + 1
-    if ast.get_docstring(function) is None:
-        return lines
-    docstring = function.body[0]
-    return lines - (docstring.end_lineno - docstring.lineno + 1)
-
-
-def test_no_function_is_long():
-    functions = {f"{name_of(path)}:{node.name}": length(node) for path in SOURCES
-                 for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.FunctionDef)}
-    assert len(functions) > 100
-    assert {name: lines for name, lines in functions.items() if lines > 60} == {}
 
 
 def test_no_test_module_imports_another():

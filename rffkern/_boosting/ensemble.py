@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from .._data.scaling import Scaling
 from ..table_layout import UNREACHED, reachable_values
 from ..term_expansion import TermExpansion
-from .bins import Bins
 from .member import Member
+from .rows import Columns
 from .terms import Line, Pair, Table
 
 Double = NDArray[np.float64]
@@ -24,7 +24,8 @@ class Ensemble(NamedTuple):
     rounds: Double  # (n_terms,) the round of its member, from 1, in which each term was taken, cosines before tables
 
 
-def to_ensemble(members: Sequence[Member], bins: Bins, scaling: Scaling, intercept: Double, scale: Double) -> Ensemble:
+def to_ensemble(members: Sequence[Member], columns: Columns, scaling: Scaling, intercept: Double,
+                scale: Double) -> Ensemble:
     """The mean of the members as a function of unscaled rows; scores are in units of `scale`."""
     n_features, share = len(scaling.center), 1 / len(members)
     taken = [(each.term, each.step * share, t) for member in members for t, each in enumerate(member.taken, 1)]
@@ -39,18 +40,19 @@ def to_ensemble(members: Sequence[Member], bins: Bins, scaling: Scaling, interce
     omegas, phases, amplitudes = (np.concatenate([np.empty(shape), *(wave[k] for wave in waves)]) for k, shape
                                   in enumerate([(0, n_features), (0,), (0, n_outputs)]))
     depth = max((len(table.columns) for table, *_ in tables), default=1)
-    columns, thresholds = np.zeros((2, len(tables), depth))
+    bins = columns.bins
+    asked, thresholds = np.zeros((2, len(tables), depth))
     for t, (table, *_) in enumerate(tables):
-        columns[t] = bins.columns[table.columns]
+        asked[t] = bins.columns[table.columns]
         thresholds[t] = [_threshold(bins.edges[j], cut) for j, cut in zip(table.columns, table.cuts, strict=True)]
-    raw = columns.astype(np.intp)
+    raw = asked.astype(np.intp)
     width = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0)[raw]
     with np.errstate(over="ignore"):
         thresholds = np.clip(thresholds / width + scaling.center[raw], -UNREACHED, UNREACHED)
     values = (step * scale * table.values for table, step, _ in tables)
     expansion = TermExpansion(omegas * scaling.inverse_scale, phases, amplitudes * scale, intercept, scaling.center,
-                              scaling.inverse_scale[:, None] * slopes * scale, columns, thresholds,
-                              reachable_values(columns, thresholds, values, n_outputs))
+                              scaling.inverse_scale[:, None] * slopes * scale, asked, thresholds,
+                              reachable_values(asked, thresholds, values, n_outputs), *columns.bounds)
     rounds = [np.repeat(t, len(wave[1])) for (*_, t), wave in zip(pairs, waves, strict=True)]
     return Ensemble(expansion, np.concatenate([np.empty(0), *rounds, [t for *_, t in tables]]))
 

@@ -93,7 +93,8 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     best for each omega; and a table, in which thresholds on a few columns choose a cell that holds a value.  The kind
     is drawn by what it has gained on rows that the member holds out, columns by what they have been good for, and the
     member ends when the log loss of these rows falls no further.  Several classes share all terms.  In the end all
-    scores are multiplied by the factor with which the rows held out are most likely, from 0.5 to 2.
+    scores are multiplied by the factor with which the rows held out are most likely, from 0.5 to 2.  Columns are
+    clipped near the range of the training rows before they are scored, see `Notes`.
 
     Parameters
     ----------
@@ -105,6 +106,9 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
 
     Notes
     -----
+    Mapped columns are clipped to [min - m, max + m] of the training rows, `expansion_.lower` and `expansion_.upper`,
+    with the margin m = (2 IQR)^2 / (max - min), at most max - min, for "lines" among `kinds`, else 0.
+
     Peak memory of `fit` beside X, in bytes, for n rows with those of `eval_set`, d columns after mapping, e of them
     with codes (d without a map, and with one a form of each column), k outputs (1 for two classes), M members of which
     t are trained at once, and m = `max_samples`, at most n:

@@ -49,13 +49,14 @@ class Explanation(NamedTuple):
     contributions: Double  # (n_samples, n_features), or (n_samples, n_features, n_outputs): of terms of one column
     joint: Double  # (n_samples,), or (n_samples, n_outputs): of terms that read several columns
     constant: Double  # (), or (n_outputs,)
+    clipped: NDArray[np.bool_]  # (n_samples, n_features): whether a column lies outside the bounds of the model
 
 
 class MappedTable(NamedTuple):
     """Rows as an expansion takes them, and the raw column of each of its columns."""
 
     expansion: Boosted
-    rows: NDArray[Any]  # (n_rows, n_mapped)
+    rows: NDArray[Any]  # (n_rows, n_mapped), clipped to the bounds of the expansion
     sources: Indices  # (n_mapped,)
     n_columns: int  # of the raw table
     n_threads: int | None

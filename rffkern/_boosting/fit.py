@@ -76,7 +76,7 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
     else:
         sources, forms = column_map.sources_, column_map.forms_
         n_features = column_map.n_features_in_
-    columns = Columns.of(parts, scaling, sources, forms)
+    columns = Columns.of(parts, scaling, sources, forms, extrapolates="lines" in model.kinds)
     weights = np.concatenate([part.weights.each for part in parts])
     targets = np.concatenate([np.atleast_2d(_targets(part)) for part in parts], axis=1)
     starts = np.cumsum([0, *(part.X.shape[0] for part in parts)])
@@ -102,7 +102,7 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
     members = trainer.train(standings)
     stack = _stacked(model, Boosting(members, layouts, columns, work.problem, weights, learned), trainer.was_stopped)
     shifts = stack.terms * (work.problem.intercept + quantile_shifts(members, layouts, work.problem, weights))
-    ensemble = to_ensemble(members, columns.bins, scaling, center + scale * (shifts + stack.shifts),
+    ensemble = to_ensemble(members, columns, scaling, center + scale * (shifts + stack.shifts),
                            stack.terms * scale)
     used = np.unique(sources)  # a map leaves out columns that tell nothing
     of_columns = np.zeros(n_features)

@@ -22,6 +22,7 @@ from .explanations import (
     interactions,
     partial_dependence,
 )
+from .parts import terms_of
 from .stages import staged_scores
 
 Double = NDArray[np.float64]
@@ -157,8 +158,9 @@ class Insight:
         -------
         Explanation
             `columns` (n_features,), names or indices; `contributions` (n_samples, n_features); `joint` (n_samples,);
-            `constant`.  For several outputs, all but `columns` have one more axis.  Constant, contributions and joint
-            part add up to the score, but for rounding.
+            `constant`.  For several outputs, these have one more axis.  Constant, contributions and joint part add up
+            to the score, but for rounding.  `clipped` (n_samples, n_features) says which columns of a row lie outside
+            the bounds of the model, and count as the bound.
 
         Raises
         ------
@@ -168,25 +170,40 @@ class Insight:
             If X is not what `fit` saw.
         """
         now = self._snapshot()
-        alone, joint = explain(_table(now, X))
+        rows = _rows(now, X)
+        table = _clipped(now, rows)
+        alone, joint = explain(table)
+        is_clipped = np.zeros((len(rows), now.n_features_in_), dtype=bool)
+        for source, column in zip(table.sources, (rows != table.rows).T, strict=True):
+            is_clipped[:, source] |= column
         constant = now.expansion_.intercept
-        return Explanation(_names(now), _of_outputs(alone), _of_outputs(joint), _of_outputs(constant))
+        return Explanation(_names(now), _of_outputs(alone), _of_outputs(joint), _of_outputs(constant), is_clipped)
 
     def _staged(self, X: Any) -> Iterator[Double]:
         """Scores of a snapshot after each round."""
         self._check_fitted()
-        return staged_scores(self.expansion_, self.term_rounds_, len(self.train_loss_) - 1, self._check_rows(X),
-                             self.n_threads)
+        rows = terms_of(self.expansion_).clip(self._check_rows(X), self.n_threads)
+        return staged_scores(self.expansion_, self.term_rounds_, len(self.train_loss_) - 1, rows, self.n_threads)
 
 
-def _table(model: Any, X: Any) -> MappedTable:
-    """Rows of a raw table for a fitted model."""
+def _rows(model: Any, X: Any) -> NDArray[Any]:
+    """Rows of a raw table as the expansion of a fitted model takes them."""
     model._check_fitted()
     if isinstance(X, RowBlocks):
         raise InvalidInputError("X must be rows in memory, an array or a table, got RowBlocks")
-    rows = model._check_rows(X)
+    rows: NDArray[Any] = model._check_rows(X)
+    return rows
+
+
+def _table(model: Any, X: Any) -> MappedTable:
+    """Rows of a raw table for a fitted model, clipped to its bounds."""
+    return _clipped(model, _rows(model, X))
+
+
+def _clipped(model: Any, rows: NDArray[Any]) -> MappedTable:
     column_map = vars(model).get("column_map_")
     sources = np.arange(rows.shape[1]) if column_map is None else column_map.sources_
+    rows = terms_of(model.expansion_).clip(rows, model.n_threads)
     return MappedTable(model.expansion_, rows, sources, model.n_features_in_, model.n_threads)
 
 

@@ -14,7 +14,7 @@ from .bins import coded_by
 from .calibration import HeldOut, HeldOutMeans
 from .counts import counts_of
 from .losses import Loss, Start
-from .rows import Columns, Layout, partition, standardise
+from .rows import Bounds, Columns, Layout, partition, standardise
 from .state import MemberRows, Slopes, State
 from .terms import Line, Table, Term
 
@@ -49,6 +49,7 @@ class Settings(NamedTuple):
     start: Start
     scaling: Scaling
     edges: tuple[Double, ...]  # of the bins of each column
+    bounds: Bounds  # that rows are clipped to
     shares: Mapping[int, int]  # the largest numbers of rows that calibrate, by partition
     seed: int
 
@@ -122,9 +123,9 @@ class BoostedPartition:
     def __init__(self, part: PartRows, settings: Settings, what: str) -> None:
         rows = part.rows
         self._number, self._settings, self._weights = part.number, settings, np.array(rows.weights.each)
-        values = _standardised(rows.X, settings.scaling)
+        values = _standardised(rows.X.clip(*settings.bounds), settings.scaling)  # training rows are within them
         coded = np.arange(len(values))
-        self._columns = Columns(values, coded, coded_by(values, coded, settings.edges))
+        self._columns = Columns(values, coded, coded_by(values, coded, settings.edges), settings.bounds)
         targets = settings.targets.of(part, what)
         self._problem = settings.targets.loss.problem(targets, self._weights, settings.start)
         self._begun: tuple[Part, Layout, State] | None = None

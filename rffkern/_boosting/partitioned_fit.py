@@ -22,7 +22,7 @@ from .member import Member, Standing
 from .members import Callback, Members, Plan, fitted_attributes, importances, settled
 from .partition_rows import BoostedPartition, Part, Settings, Targets, condensed_targets, sampled_columns
 from .partitioned import PartitionedMember, Sampling, WatchedRows
-from .rows import Columns
+from .rows import Bounds, Columns
 from .rules import Pace
 from .tasks import loss_of_classes, loss_of_targets
 
@@ -59,7 +59,7 @@ def fit_partitions(model: Any, training: Engine, held_out: Mapping[str, Engine],
     n_features = tables.training.summaries[0].n_features
     coded = np.arange(n_features)
     empty = np.empty((n_features, 0), dtype=np.float32)
-    columns = Columns(empty, coded, coded_by(empty, coded, ground.settings.edges))
+    columns = Columns(empty, coded, coded_by(empty, coded, ground.settings.edges), ground.settings.bounds)
     plan = Plan(columns, settled(model, sum(tables.training.n_rows)), ground.pace)
     seeds, starts, parts = rng.integers(1 << 62, size=3), [], []
     fold_seeds = np.random.default_rng(seeds[0]).integers(1 << 62, size=plan.rules.n_members)
@@ -96,8 +96,11 @@ def _prepared(model: Any, tables: CheckedTables, rng: "np.random.Generator") -> 
     condensed = partitions.ask("of_rows", condensed_targets, own, training.shares(_ROWS_OF_TARGETS), seeds[0])
     values, weights = zip(*condensed, strict=True)
     start = loss.start(np.concatenate(values, axis=1), np.concatenate(weights))
-    scaling = scaling_from(PartitionColumns(partitions, "X", training.total), standardize=True)
-    settings = Settings(own, start, scaling, _edges(training, scaling, seeds[1]), {}, seeds[2])
+    of_columns = PartitionColumns(partitions, "X", training.total)
+    scaling = scaling_from(of_columns, standardize=True)
+    sample = _sample(training, scaling, seeds[1])
+    bounds = Bounds.of(*of_columns.column_range(), sample, scaling, extrapolates="lines" in model.kinds)
+    settings = Settings(own, start, scaling, edges_of(sample, np.arange(len(sample))), bounds, {}, seeds[2])
     held_out = list(tables.held_out.values())
     for rows, what in [(training, ""), *((each, "eval_set ") for each in held_out)]:
         rows.partitions.tell("hand_over", BoostedPartition,
@@ -106,11 +109,10 @@ def _prepared(model: Any, tables: CheckedTables, rng: "np.random.Generator") -> 
     return _Ground(training, held_out, settings, problem, pace, center, scale)
 
 
-def _edges(training: Rows, scaling: Scaling, seed: int) -> tuple[Double, ...]:
-    """Bounds of bins, from a sample of rows."""
+def _sample(training: Rows, scaling: Scaling, seed: int) -> NDArray[np.float32]:
+    """Columns of some rows, from which bounds of bins and quartiles are told."""
     found = training.partitions.ask("of_rows", sampled_columns, scaling, training.shares(_ROWS_OF_BINS), seed)
-    sample = np.concatenate(found, axis=1)
-    return edges_of(sample, np.arange(len(sample)))
+    return np.concatenate(found, axis=1)
 
 
 def _fitted(model: Any, tables: CheckedTables, ground: _Ground, columns: Columns, members: list[Member]) -> Fitted:
@@ -122,7 +124,7 @@ def _fitted(model: Any, tables: CheckedTables, ground: _Ground, columns: Columns
     held = HeldOut(in_tiles(np.concatenate(scores, axis=1)), np.concatenate(targets), np.concatenate(weights))
     factor = likeliest_factor(problem, held)
     intercept = factor * (problem.intercept + shifts_of(problem, held))
-    ensemble = to_ensemble(members, columns.bins, scaling, ground.center + ground.scale * intercept,
+    ensemble = to_ensemble(members, columns, scaling, ground.center + ground.scale * intercept,
                            factor * ground.scale)
     reason = Reason.OFF if model.kernel is False else Reason.PARTITIONS
     attributes = fitted_attributes(members, ensemble, list(tables.held_out) or ["valid_0"]) | {

@@ -31,7 +31,7 @@ def with_kernels(terms: TermExpansion, kernels: KernelExpansion | None) -> Boost
 def some_terms(expansion: Boosted, chosen: NDArray[Any], columns: NDArray[Any] | None = None) -> TermExpansion:
     """The sum of the terms at some indices, cosines before tables, and of the lines over some columns of the expansion.
 
-    Without the constant and the kernels; None for no line.
+    Without the constant, the kernels and the bounds of columns, to which rows must have been clipped; None for no line.
     """
     expansion = terms_of(expansion)
     slopes = np.zeros_like(expansion.slopes)

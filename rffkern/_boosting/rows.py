@@ -9,14 +9,47 @@ from numpy.typing import NDArray
 from .._data.row_blocks import blocks
 from .._data.scaling import Scaling
 from .._data.tiles import TILE
+from ..table_layout import UNREACHED
 from .bins import Bins, make_bins, told_apart
 
 Single = NDArray[np.float32]
+Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
+# Rows from which quartiles are told at most.
+_SAMPLE = 1 << 18
+
 # Numbers that are standardised at once, and how far out they are seen: single precision can hold their squares.
 _NUMBERS, _FARTHEST = 1 << 18, 1e18
+
+
+class Bounds(NamedTuple):
+    """What columns are clipped to where rows are scored, so that no row is far outside of what was learned.
+
+    A linear function goes on beyond the training range, for (2 IQR)^2 / width, with IQR the distance of the quartiles:
+    for as long again where values are spread evenly, as times are, for little where few rows are far out, and in any
+    case for no more than the width.  Without linear functions the bounds are the range: a cosine that was learned
+    within it says nothing beyond.
+    """
+
+    lower: Double  # (n_columns,)
+    upper: Double
+
+    @classmethod
+    def of(cls, low: Double, high: Double, values: Single, scaling: Scaling,
+           counting: slice | Indices = slice(None), extrapolates: bool = True) -> "Bounds":
+        """From the range of columns, and values (n_columns, n_rows) in units of the scaling, of which some count."""
+        if not extrapolates:
+            return cls(low, high)
+        some = values[:, counting]
+        some = some[:, :: -(-some.shape[1] // _SAMPLE)]
+        quartiles = np.array([np.quantile(column, (0.25, 0.75)) for column in some])
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # of constant columns, and near 1e308
+            half_width = 0.5 * high - 0.5 * low
+            share = np.nan_to_num((quartiles[:, 1] - quartiles[:, 0]) / (half_width * scaling.inverse_scale), posinf=1)
+            margin = 2 * np.minimum(share**2, 1) * half_width
+            return cls(np.maximum(low - margin, -UNREACHED), np.minimum(high + margin, UNREACHED))
 
 
 class Columns(NamedTuple):
@@ -25,23 +58,35 @@ class Columns(NamedTuple):
     values: Single  # (n_columns, n_rows)
     sources: Indices  # (n_columns,) which column of the raw table each is made of
     bins: Bins
+    bounds: Bounds  # in units of the rows
 
     @classmethod
-    def of(cls, parts: Sequence[Any], scaling: Scaling, sources: Indices,
-           forms: NDArray[np.str_] | None) -> "Columns":
-        """Read them from LabelledRows or TargetRows, one after the other; the first are those to learn from."""
-        values = np.empty((parts[0].X.shape[1], sum(part.X.shape[0] for part in parts)), dtype=np.float32)
-        start = 0
-        for part in parts:
+    def of(cls, parts: Sequence[Any], scaling: Scaling, sources: Indices, forms: NDArray[np.str_] | None,
+           extrapolates: bool) -> "Columns":
+        """Read them from LabelledRows or TargetRows, one after the other; the first are those to learn from.
+
+        The others are clipped to the bounds that the first ones give, as rows to predict are.
+        """
+        training, *others = parts
+        n_features, n_train = training.X.shape[1], training.X.shape[0]
+        values = np.empty((n_features, sum(part.X.shape[0] for part in parts)), dtype=np.float32)
+        low, high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
+        for rows, block in blocks(training.X):
+            shown = training.weights.hide(rows, block, scaling.center)
+            low, high = np.minimum(low, shown.min(axis=0)), np.maximum(high, shown.max(axis=0))
+            standardise(shown, scaling, values[:, rows.start : rows.start + len(block)])
+        weights = training.weights
+        counting = weights.positive() if weights.has_zeros else slice(0, n_train)
+        bounds = Bounds.of(low, high, values, scaling, counting, extrapolates)
+        start = n_train
+        for part in others:
             for rows, block in blocks(part.X):
-                shown = part.weights.hide(rows, block, scaling.center)
+                shown = part.weights.hide(rows, block, scaling.center).clip(*bounds)
                 first = start + rows.start
                 standardise(shown, scaling, values[:, first : first + len(block)])
             start += part.X.shape[0]
         _, numbered = np.unique(sources, return_inverse=True)
-        weights = parts[0].weights
-        counting = weights.positive() if weights.has_zeros else slice(0, weights.n_samples)
-        return cls(values, numbered, make_bins(values, told_apart(sources, forms), counting))
+        return cls(values, numbered, make_bins(values, told_apart(sources, forms), counting), bounds)
 
     @property
     def n_sources(self) -> int:

@@ -14,7 +14,7 @@ Double = NDArray[np.float64]
 
 def staged_scores(expansion: Boosted, rounds: Double, n_rounds: int, X: NDArray[Any],
                   n_threads: int | None) -> Iterator[Double]:
-    """Yield the scores (n_samples, n_outputs) of mapped rows after each round, from the terms of this round alone.
+    """Yield the scores (n_samples, n_outputs) of mapped and clipped rows after each round, from its terms alone.
 
     The lines of all rounds, which the expansion holds as one, and the kernels are there from the first on.
     """

@@ -17,6 +17,9 @@ FORMS = {
     "rank": "height + slope * (x - knot)",
 }
 
+# A mapped column z within its bounds; nan stays.
+CLIP = "where(z < lower, lower, where(z > upper, upper, z))"
+
 # A kernel by its name, q the squared distance of row and center in length scales.
 KERNELS = {"gaussian": "exp(-0.5 * q)", "exponential": "exp(-sqrt(q))"}
 

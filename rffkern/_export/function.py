@@ -13,6 +13,7 @@ from .._estimator.base import Model
 from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
 from ..errors import InvalidInputError
 from ..expansion import Expansion
+from ..table_layout import UNREACHED
 
 Array = NDArray[Any]
 
@@ -69,6 +70,7 @@ class Function(NamedTuple):
     names: list[str] | None  # of the raw columns
     n_columns: int
     mapping: RowMap | None
+    bounds: Mapping[str, Array] | None  # "lower" and "upper", to which mapped columns are clipped
     intercept: Array
     parts: tuple[Part, ...]
     answer: Answer
@@ -105,8 +107,14 @@ def _function(model: Any, expansion: Expansion, column_map: Any) -> Function:
     mapping = None if column_map is None else _mapping_of(column_map)
     names = getattr(model, "feature_names_in_", None)
     return Function(type(model).__name__, None if names is None else [str(name) for name in names],
-                    getattr(model, "n_features_in_", expansion.n_features), mapping, expansion.intercept,
-                    _parts(expansion), _answer_of(model))
+                    getattr(model, "n_features_in_", expansion.n_features), mapping, _bounds_of(expansion),
+                    expansion.intercept, _parts(expansion), _answer_of(model))
+
+
+def _bounds_of(expansion: Expansion) -> dict[str, Array] | None:
+    """The bounds of an expansion that has some."""
+    bounds = {name: array for name, array in expansion.arrays().items() if name in ("lower", "upper")}
+    return bounds if any((np.abs(array) < UNREACHED).any() for array in bounds.values()) else None
 
 
 def _mapping_of(column_map: Any) -> RowMap:

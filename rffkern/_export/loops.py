@@ -7,7 +7,7 @@ from string import Template
 from typing import Any
 
 from ..errors import InvalidInputError
-from .formulas import FORMS, KERNELS, LINE, TextWriter, write
+from .formulas import CLIP, FORMS, KERNELS, LINE, TextWriter, write
 from .function import Array, Function, RowMap
 
 
@@ -59,6 +59,10 @@ void ${name}_scores(const double *x, double *h)
 {
     $z
     for (int k = 0; k < $n_outputs; k++) h[k] = 0;
+"""
+
+_CLIPPED = """
+    for (int j = 0; j < $n_features; j++) z[j] = $clip;\
 """
 
 # What a part adds to the scores h of a row z, for n terms.
@@ -279,8 +283,16 @@ def _program(function: Function, name: str) -> str:
     arrays = {"intercept": function.intercept}
     for part in function.parts:
         arrays |= part.arrays
-    z = "(void)x;" if not function.parts else "const double *z = x;" if mapping is None else \
-        f"double z[{function.n_features}];\n    map_row(x, z);"
+    copy = f"for (int j = 0; j < {function.n_features}; j++) z[j] = x[j];" if mapping is None else "map_row(x, z);"
+    z = f"double z[{function.n_features}];\n    {copy}"
+    if not function.parts:
+        z = "(void)x;"
+    elif function.bounds is not None:
+        arrays |= function.bounds
+        clip = write(CLIP, _WRITER, z="z[j]", lower="lower[j]", upper="upper[j]")
+        z += Template(_CLIPPED).substitute(n_features=function.n_features, clip=clip)
+    elif mapping is None:
+        z = "const double *z = x;"
     two = answer.labels is not None and len(answer.labels) == 2
     formula = write(answer.formula, _WRITER, h="h[0]" if two else "h[k]",
                     **{word: _hexadecimal(value) for word, value in answer.numbers.items()})

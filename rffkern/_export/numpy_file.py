@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .formulas import FORMS, KERNELS, LINE, TextWriter, write
+from .formulas import CLIP, FORMS, KERNELS, LINE, TextWriter, write
 from .function import Array, Function, RowMap
 
 _WRITER = TextWriter({"max": "np.maximum({}, {})", "min": "np.minimum({}, {})"}, "np.{}({})", repr)
@@ -92,7 +92,7 @@ def _lines(function: Function) -> Iterator[str]:
                        missing="" if function.mapping is None else ", nan where missing")
     if answer.labels is not None:
         yield f"classes = np.array({answer.labels})\n"
-    arrays = {"intercept": function.intercept}
+    arrays = {"intercept": function.intercept, **(function.bounds or {})}
     for part in function.parts:
         arrays |= part.arrays
     yield from (f"{name} = {_array(array)}\n" for name, array in arrays.items())
@@ -101,6 +101,8 @@ def _lines(function: Function) -> Iterator[str]:
     rows = "X" if function.mapping is None else "_mapped(X)"
     yield ('\n\ndef scores(X):\n    """Scores, shape (n_rows, ' f'{function.intercept.size})."""\n'
            f"    X = np.asarray(X, dtype=np.float64)\n    z, h = {rows}, intercept\n")
+    if function.bounds is not None:
+        yield f"    z = {write(CLIP, _WRITER, z='z', lower='lower', upper='upper')}\n"
     for part in function.parts:
         line = write(LINE, _WRITER, slope="slopes", x="(z - center)[:, :, None]")
         kernel = write(KERNELS[part.shape], _WRITER, q="q") if part.shape else ""

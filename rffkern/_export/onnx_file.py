@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from .._version import __version__
 from ..table_layout import rounded_down
-from .formulas import FORMS, KERNELS, LINE, write
+from .formulas import CLIP, FORMS, KERNELS, LINE, write
 from .function import Array, Function, Part, RowMap
 from .protobuf import DOUBLE, FLOAT, INT64, STRING, model, node, tensor, value_info
 
@@ -66,6 +66,9 @@ def onnx_file(function: Function, precision: str) -> bytes:
         rows = _mapped(graph, function.mapping, graph.add("Cast", rows, to_=DOUBLE) if single else rows)
         if single:
             rows, graph.real = graph.add("Cast", rows, to_=FLOAT), np.dtype(np.float32)
+    if function.bounds is not None:
+        with np.errstate(over="ignore"):  # no bound is infinite in single precision
+            rows = write(CLIP, graph, z=rows, **{name: graph.keep(each) for name, each in function.bounds.items()})
     scores = graph.keep(function.intercept.reshape(1, -1))
     for part in function.parts:
         scores = graph.add("Add", scores, _PARTS[part.kind](graph, part, rows))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInputError
-from .formulas import FORMS, KERNELS, LINE, TextWriter, write
+from .formulas import CLIP, FORMS, KERNELS, LINE, TextWriter, write
 from .function import Array, Function, Output, Part, RowMap
 
 _Summed = tuple[list[str], str]  # tables, and the SELECT of what a part adds to the scores
@@ -111,6 +111,13 @@ def sql_file(function: Function, table: str, key: str) -> str:
     else:
         stages += _mapped(function.mapping)
         features, source = [f"z{j}" for j in range(function.n_features)], "rff_z"
+    if function.bounds is not None:
+        stages.append(_stage("rff_any", ["id", *features], source))
+        lower, upper = ([*map(_exact, each.tolist())] for each in function.bounds.values())
+        clipped = [f"{write(CLIP, _WRITER, z=f'z{j}', lower=lower[j], upper=upper[j])} AS z{j}"
+                   for j in range(function.n_features)]
+        stages.append(_stage("rff_within", ["id", *clipped], "rff_any"))
+        features, source = [f"z{j}" for j in range(function.n_features)], "rff_within"
     centers = [part.arrays["center"].tolist() for part in function.parts if "center" in part.arrays]
     apart = [f"{feature.split()[0]} - {_number(center)} AS u{j}"
              for each in centers[:1] for j, (feature, center) in enumerate(zip(features, each, strict=True))]

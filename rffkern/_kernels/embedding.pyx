@@ -57,6 +57,8 @@ cdef extern from "rff_embed.h" nogil:
         const double *region_thresholds
         const size_t *region_starts
         const double *slopes
+        const double *lower
+        const double *upper
         const double *thresholds
         const int32_t *table_columns
         const int32_t *steps
@@ -135,6 +137,8 @@ cdef int _fill(rff_model *model, dict arrays, dict tables) except -1:
         e.n_tables, e.depth = arrays["table_columns"].shape[0], arrays["table_columns"].shape[1]
         e.has_slopes, e.table_unit = tables["has_slopes"], tables["unit"]
         e.slopes = <const double *>_own(model, arrays["slopes"], np.float64)
+        e.lower = <const double *>_own(model, arrays["lower"], np.float64)
+        e.upper = <const double *>_own(model, arrays["upper"], np.float64)
         e.thresholds = <const double *>_own(model, arrays["thresholds"], np.float64)
         e.table_columns = <const int32_t *>_own(model, arrays["table_columns"], np.int32)
         e.steps = <const int32_t *>_own(model, tables["steps"], np.int32)

@@ -253,3 +253,50 @@ def score_lines(
     if X.itemsize == sizeof(float):
         return _score_lines[float](X, center, slopes, out)
     return _score_lines[double](X, center, slopes, out)
+
+
+cdef enum:
+    NUMBERS_AT_ONCE = 65536   # of rows, that a thread looks through
+
+
+cdef uint8_t _leaves(const real *x, const double[::1] lower, const double[::1] upper, Py_ssize_t n_tiles,
+                     Py_ssize_t width) noexcept nogil:
+    """Whether any number of some tiles lies outside the bounds of its column."""
+    cdef Py_ssize_t n_features = lower.shape[0], i, j
+    cdef uint8_t found = 0
+    cdef real low, high
+    for _ in range(n_tiles):
+        for j in range(n_features):
+            low, high = <real>lower[j], <real>upper[j]
+            for i in range(width):
+                found |= (x[i] < low) | (x[i] > high)
+            x += width
+    return found
+
+
+cdef bint _is_within(
+    const real[:, :, ::1] X, const double[::1] lower, const double[::1] upper, int n_threads,
+) except -1:
+    cdef Py_ssize_t n_tiles = X.shape[0], n_features = X.shape[1], width = X.shape[2], b
+    agree(n_features >= 1 and width >= 1, "X must have columns")
+    agree(lower.shape[0] == n_features, "lower must have shape (n_features,)")
+    agree(upper.shape[0] == n_features, "upper must have shape (n_features,)")
+    cdef Py_ssize_t some = max(<Py_ssize_t>1, NUMBERS_AT_ONCE // (n_features * width))
+    cdef Py_ssize_t n_strips = (n_tiles + some - 1) // some
+    cdef uint8_t[::1] leaves = bytearray(n_strips)
+    with nogil:
+        for b in prange(n_strips, schedule='dynamic', num_threads=n_threads):
+            leaves[b] = _leaves(&X[b * some, 0, 0], lower, upper, min(some, n_tiles - b * some), width)
+    return not any(leaves)
+
+
+def is_within(
+    X,          # IN real (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
+    lower,      # IN double (n_features,)
+    upper,      # IN double (n_features,)
+    int n_threads,
+):
+    """Whether all rows lie within the bounds of their columns, rounded to the precision of the rows."""
+    if X.itemsize == sizeof(float):
+        return _is_within[float](X, lower, upper, n_threads)
+    return _is_within[double](X, lower, upper, n_threads)

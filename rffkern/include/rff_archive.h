@@ -10,7 +10,7 @@
 #define RFF_FORMAT_VERSION 1
 #define RFF_MAX_HEADER (1u << 24)
 #define RFF_MAX_DIRECTORY (1u << 16)
-#define RFF_MAX_MEMBERS 24 /* more than any model has */
+#define RFF_MAX_MEMBERS 32 /* more than any model has */
 #define RFF_MAX_NAME 24
 #define RFF_MAX_PREFIX 192 /* bytes before the data of an array of up to two dimensions */
 #define RFF_LARGE_FILE ((uint64_t)1 << 31)

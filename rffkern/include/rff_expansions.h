@@ -13,11 +13,12 @@ static const char *const rff_fourier_arrays[] = {"omegas", "phases", "amplitudes
 static const char *const rff_kernel_arrays[] = {"centers", "weights", "intercept", "inverse_lengthscales", "exponent",
                                                 "region_columns", "region_thresholds", "region_starts", NULL};
 static const char *const rff_terms_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", "slopes",
-                                               "table_columns", "thresholds", "table_values", NULL};
+                                               "table_columns", "thresholds", "table_values", "lower", "upper",
+                                               NULL};
 static const char *const rff_sum_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", "slopes",
                                              "table_columns", "thresholds", "table_values", "centers", "weights",
                                              "inverse_lengthscales", "exponent", "region_columns",
-                                             "region_thresholds", "region_starts", NULL};
+                                             "region_thresholds", "region_starts", "lower", "upper", NULL};
 static const char *const *const rff_expansion_arrays[] = {NULL, rff_fourier_arrays, rff_kernel_arrays,
                                                           rff_terms_arrays, rff_sum_arrays};
 
@@ -205,12 +206,17 @@ static int rff_read_cosines(rff_file *file, rff_model *model)
            && rff_take(file, model, "center", 1, e->n_features, 0, &e->center);
 }
 
-static int rff_read_lines(rff_file *file, rff_model *model)
+static int rff_read_lines_and_bounds(rff_file *file, rff_model *model)
 {
     rff_expansion *e = &model->expansion;
     size_t i;
     if (!rff_take(file, model, "slopes", 2, e->n_features, e->n_outputs, &e->slopes)) return 0;
     for (i = 0; i < e->n_features * e->n_outputs; i++) e->has_slopes |= e->slopes[i] != 0;
+    if (!rff_take(file, model, "lower", 1, e->n_features, 0, &e->lower)
+        || !rff_take(file, model, "upper", 1, e->n_features, 0, &e->upper))
+        return 0;
+    for (i = 0; i < e->n_features; i++)
+        RFF_REQUIRE(&file->refusal, e->lower[i] <= e->upper[i], "lower must not be above upper");
     return 1;
 }
 
@@ -300,7 +306,7 @@ static int rff_read_expansion(rff_file *file, rff_model *model, rff_expansion_ki
     expansion->table_unit = 1;
     if (!rff_take(file, model, "intercept", 1, expansion->n_outputs, 0, &expansion->intercept)) return 0;
     if (kind == RFF_KERNEL ? !rff_read_kernels(file, model) : !rff_read_cosines(file, model)) return 0;
-    if (expansion->kind == RFF_TERMS && (!rff_read_lines(file, model) || !rff_read_tables(file, model))) return 0;
+    if (expansion->kind == RFF_TERMS && (!rff_read_lines_and_bounds(file, model) || !rff_read_tables(file, model))) return 0;
     if (kind == RFF_SUM && !rff_read_kernels_beside(file, model)) return 0;
     RFF_REQUIRE(&file->refusal,
                 rff_is_bounded(expansion, kind == RFF_KERNEL ? expansion->weights : expansion->amplitudes,

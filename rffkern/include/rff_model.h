@@ -8,7 +8,7 @@ typedef enum {
     RFF_NO_EXPANSION, /* a column map alone */
     RFF_FOURIER,      /* intercept + sum of amplitudes[m] cos(omegas[m] . (x - center) - phases[m]) */
     RFF_KERNEL,       /* intercept + sum of weights[m] shape(|(x - centers[m]) * inverse_lengthscales|) */
-    RFF_TERMS,        /* a Fourier expansion, + slopes' (x - center) + the values of the cells of tables */
+    RFF_TERMS,        /* a Fourier expansion, + slopes' (x - center) + the values of the cells of tables, of clipped x */
     RFF_SUM,          /* of files alone: RFF_TERMS, and `kernels` beside it */
 } rff_expansion_kind;
 
@@ -98,6 +98,7 @@ typedef struct {
     const int32_t *steps;         /* (n_tables, depth) what x[column] > threshold adds to the number of the cell */
     const uint32_t *table_starts; /* (n_tables + 1,) first cell of each table */
     const float *table_values;    /* (n_cells, n_outputs) in units of table_unit */
+    const double *lower, *upper;  /* (n_features,) bounds that the columns of a row are clipped to */
     double table_unit;            /* 1, or a power of 2: scores += unit * (sum of values, in double) if it is not 1 */
 } rff_expansion;
 

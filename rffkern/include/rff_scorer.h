@@ -583,6 +583,23 @@ static void rff_map_piece(const rff_model *model, const rff_rows *X, size_t row,
     }
 }
 
+static float rff_bound_f32(double x) { return x > FLT_MAX ? HUGE_VALF : x < -FLT_MAX ? -HUGE_VALF : (float)x; }
+
+/* Clip the columns of rows to the bounds of the expansion, in the precision of the rows. */
+static void rff_clip(const rff_expansion *e, rff_type type, void *rows, size_t n_rows)
+{
+    size_t i, j;
+    for (j = 0; j < e->n_features; j++) {
+        const float low = rff_bound_f32(e->lower[j]), high = rff_bound_f32(e->upper[j]);
+        for (i = 0; i < n_rows; i++) {
+            float *single = (float *)rows + i * e->n_features + j;
+            double *both = (double *)rows + i * e->n_features + j;
+            if (type == RFF_FLOAT32) *single = *single < low ? low : *single > high ? high : *single;
+            else *both = *both < e->lower[j] ? e->lower[j] : *both > e->upper[j] ? e->upper[j] : *both;
+        }
+    }
+}
+
 /* The parts of scratch memory, as counts of doubles. */
 typedef struct {
     size_t outputs, told, mapped, scores, work, total;
@@ -592,11 +609,12 @@ static rff_layout rff_scratch_layout(const rff_model *model)
 {
     const rff_column_map *map = &model->map;
     const size_t n_mapped = model->has_map ? map->n_outputs : 0;
+    const size_t n_copied = model->has_map ? n_mapped : model->expansion.lower ? model->expansion.n_features : 0;
     rff_layout found;
     found.outputs = 8; /* for the alignment of what follows */
     found.told = found.outputs + n_mapped * RFF_PIECE;
     found.mapped = found.told + (model->has_map ? map->n_fills : 0);
-    found.scores = rff_up(found.mapped + n_mapped * RFF_PIECE, 8);
+    found.scores = rff_up(found.mapped + n_copied * RFF_PIECE, 8);
     found.work = rff_up(found.scores + model->info.n_outputs * RFF_PIECE, 8);
     found.total = found.work + rff_work_size(&model->expansion) / sizeof(double);
     if (model->kernels) found.total += model->expansion.n_outputs * RFF_PIECE;
@@ -645,25 +663,29 @@ static rff_error rff_check(const rff_model *model, rff_type type, const void *ro
 static void rff_score_given(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out,
                             double *base)
 {
+    const rff_expansion *e = &model->expansion;
     const rff_layout place = rff_scratch_layout(model);
-    const size_t n = model->map.n_outputs;
+    const size_t n = model->has_map ? model->map.n_outputs : e->n_features;
+    const size_t size = n * (X->type == RFF_FLOAT32 ? sizeof(float) : sizeof(double));
     double *outputs = base + place.outputs, *mapped = base + place.mapped;
     rff_rows there = {mapped, X->type, n};
     size_t i, k;
-    if (!model->has_map) {
+    if (!model->has_map && !e->lower) {
         rff_score_piece(model, X, row, n_rows, out, base + place.work);
         return;
     }
-    rff_map_piece(model, X, row, n_rows, outputs, base + place.told);
-    for (i = 0; i < n_rows; i++)
+    if (!model->has_map) memcpy(mapped, (const char *)X->values + row * size, n_rows * size);
+    else rff_map_piece(model, X, row, n_rows, outputs, base + place.told);
+    for (i = 0; i < n_rows && model->has_map; i++)
         for (k = 0; k < n; k++) {
             const double value = outputs[k * RFF_PIECE + i];
-            if (model->expansion.kind == RFF_NO_EXPANSION) out[i * n + k] = value;
+            if (e->kind == RFF_NO_EXPANSION) out[i * n + k] = value;
             else if (X->type == RFF_FLOAT32) ((float *)mapped)[i * n + k] = (float)value;
             else mapped[i * n + k] = value;
         }
-    if (model->expansion.kind != RFF_NO_EXPANSION)
-        rff_score_piece(model, &there, 0, n_rows, out, base + place.work);
+    if (e->kind == RFF_NO_EXPANSION) return;
+    if (e->lower) rff_clip(e, X->type, mapped, n_rows);
+    rff_score_piece(model, &there, 0, n_rows, out, base + place.work);
 }
 
 /* What is made of the scores of a row. */

@@ -9,6 +9,7 @@ import pytest
 from rffkern._boosting.bins import make_bins
 from rffkern._boosting.ensemble import to_ensemble
 from rffkern._boosting.member import Member, Taken
+from rffkern._boosting.rows import Bounds, Columns
 from rffkern._boosting.side_by_side import in_threads
 from rffkern._boosting.terms import Pair, Table
 from rffkern._data.scaling import Scaling
@@ -74,7 +75,9 @@ def test_the_mean_of_members_in_raw_units(n_outputs):
     raw = rng.standard_normal((200, 3)) * [2, 1, 50] + [1, 0, 9]
     scaling = Scaling(np.array([1.0, 0.0, 9.0]), np.array([0.5, 1.0, 0.02]), 1.0)
     rows = (raw - scaling.center) * scaling.inverse_scale
-    bins = make_bins(np.ascontiguousarray(rows.T.astype(np.float32)), np.array([0, 2]))
+    values = np.ascontiguousarray(rows.T.astype(np.float32))
+    bins, bounds = make_bins(values, np.array([0, 2])), Bounds(raw.min(axis=0), raw.max(axis=0))
+    columns = Columns(values, np.arange(3), bins, bounds)
     pairs = [Pair(np.array([0, 2]), rng.standard_normal(2), rng.standard_normal((2, n_outputs))) for _ in range(3)]
     tables = [Table(rng.integers(0, 2, 2), rng.integers(0, 100, 2), rng.standard_normal((4, n_outputs)))
               for _ in range(3)]
@@ -83,7 +86,7 @@ def test_the_mean_of_members_in_raw_units(n_outputs):
     members = [Member([Taken(pairs[0], 0.5), Taken(None, 0.0), Taken(tables[0], 2.0)], [], {}, {}, None),
                Member([Taken(tables[1], 1.0), Taken(pairs[1], 1.0), Taken(pairs[2], -1.0)], [], {}, {}, None)]
     scale = rng.uniform(1, 2, n_outputs)
-    expansion, rounds = to_ensemble(members, bins, scaling, np.arange(float(n_outputs)), scale)
+    expansion, rounds = to_ensemble(members, columns, scaling, np.arange(float(n_outputs)), scale)
 
     expected = np.tile(np.arange(float(n_outputs)), (200, 1))
     for member in members:

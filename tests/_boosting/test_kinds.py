@@ -7,7 +7,7 @@ from rffkern._boosting import kinds
 from rffkern._boosting.bins import make_bins
 from rffkern._boosting.kinds import Lines, Tables, Waves
 from rffkern._boosting.losses import ValueLoss
-from rffkern._boosting.rows import Columns, Layout
+from rffkern._boosting.rows import Bounds, Columns, Layout
 from rffkern._boosting.rules import rules
 from rffkern._boosting.state import MemberRows, State
 from rffkern._kernels import boosting
@@ -18,7 +18,8 @@ RULES = rules(500)
 def problem(target, n_columns=4, n=500):
     """Columns, and the state of a squared loss of a function of them."""
     values = np.random.default_rng(0).standard_normal((n_columns, n)).astype(np.float32)
-    columns = Columns(values, np.arange(n_columns), make_bins(values, np.arange(n_columns)))
+    columns = Columns(values, np.arange(n_columns), make_bins(values, np.arange(n_columns)),
+                      Bounds(values.min(axis=1), values.max(axis=1)))
     layout = Layout.of(np.arange(n * 4 // 5), np.arange(n * 4 // 5, n), np.random.default_rng(0))
     targets = np.atleast_2d(target(values.astype(float)))
     weights = np.ones(n)

@@ -11,6 +11,7 @@ from rffkern._boosting.bins import make_bins
 from rffkern._boosting.losses import ValueLoss
 from rffkern._boosting.partition_rows import BoostedPartition, Part, Settings, Targets, settled_values
 from rffkern._boosting.partitioned_fit import fit_partitions
+from rffkern._boosting.rows import Bounds
 from rffkern._boosting.terms import Line, Table
 from rffkern._data.scaling import no_scaling
 from rffkern._data.training_rows import TargetRows
@@ -168,7 +169,8 @@ def partition_of(rng, n_rows=5000, n_columns=4, n_outputs=2):
     loss = ValueLoss(boosting.SQUARED)
     edges = make_bins(X.T.astype(np.float32), np.arange(n_columns)).edges
     start = loss.start(rows.values.T, rows.weights.each)
-    settings = Settings(Targets(loss, None), start, no_scaling(n_columns), edges, {0: 10**6}, 0)
+    settings = Settings(Targets(loss, None), start, no_scaling(n_columns), edges,
+                        Bounds(X.min(axis=0), X.max(axis=0)), {0: 10**6}, 0)
     partition = BoostedPartition(PartRows(0, rows, 1), settings, "")
     partition.begin(Part(0, 7, (3, 5, 1)))
     return partition, partition._state

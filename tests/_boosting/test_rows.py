@@ -17,10 +17,10 @@ def rows_of(part, weights=None):
     return LabelledRows(part, np.zeros(part.shape[0], dtype=int), RowWeights(part.shape[0], weights), 2)
 
 
-def columns_of(*parts):
+def columns_of(*parts, extrapolates=True):
     scaling = measure_scaling(X, RowWeights(300))
     return Columns.of([part if isinstance(part, LabelledRows) else rows_of(part) for part in parts], scaling,
-                      np.array([2, 2, 5, 9]), None)
+                      np.array([2, 2, 5, 9]), None, extrapolates)
 
 
 def test_columns_are_in_units_of_the_scaling():

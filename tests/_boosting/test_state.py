@@ -5,13 +5,14 @@ import pytest
 
 from rffkern._boosting.bins import make_bins
 from rffkern._boosting.losses import ClassLoss, ValueLoss
-from rffkern._boosting.rows import Columns, Layout
+from rffkern._boosting.rows import Bounds, Columns, Layout
 from rffkern._boosting.state import MemberRows, State
 from rffkern._kernels import boosting
 
 RNG = np.random.default_rng(0)
 VALUES = RNG.standard_normal((3, 300)).astype(np.float32)
-COLUMNS = Columns(VALUES, np.arange(3), make_bins(VALUES, np.array([0, 2])))
+COLUMNS = Columns(VALUES, np.arange(3), make_bins(VALUES, np.array([0, 2])),
+                  Bounds(VALUES.min(axis=1), VALUES.max(axis=1)))
 WEIGHTS = RNG.uniform(0.5, 2, 300)
 
 

@@ -373,13 +373,18 @@ def score_lines(real):
             "out": np.ones((9, 2))}
 
 
+def is_within(real):
+    return {"X": np.ones((9, N_FEATURES, 1), real), "lower": np.ones(N_FEATURES), "upper": np.ones(N_FEATURES),
+            "n_threads": 1}
+
+
 def score_tables(real):
     return Tables(0, 5, 3, N_FEATURES, 2, real).arguments(np.ones((9, N_FEATURES, 1), real), np.ones((9, 2)), 1)
 
 
 ENTRIES = {
     boosting: [best_step, step_slopes, update, choose_pair, pair_objective, descend_pair, evaluate_pair, grow_table,
-               evaluate_table, score_tables, score_lines],
+               evaluate_table, score_tables, score_lines, is_within],
     gbrff: [make_waves, landmark_objective, descend_landmark, component_losses, omega_objective, descend_omega,
             search_phase, apply_exponential, apply_squared, loss_along_step, boost_rows, shrink_rows],
     pbrff: [descend_dual, combine_rows, project_rows, weighted_gram, weighted_cosines, landmark_features],

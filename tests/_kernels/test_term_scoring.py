@@ -26,6 +26,24 @@ def rows(n_samples, n_features, dtype, seed=3):
     return X
 
 
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 17, 300, 9000]), st.integers(1, 9), st.sampled_from(DTYPES),
+       st.sampled_from(WIDTHS), st.integers(1, 3))
+def test_whether_rows_are_within_bounds(seed, n_samples, n_features, dtype, width, n_threads):
+    """All, or all but one number; bounds are rounded to the precision of the rows."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((-(-n_samples // width), n_features, width)).astype(dtype)
+    lower, upper = (bound(X, axis=(0, 2)).astype(np.float64) for bound in (np.min, np.max))
+    assert boosting.is_within(X, lower, upper, n_threads)
+    j = rng.integers(n_features)
+    for bound, way in ((lower, 1), (upper, -1)):
+        narrow = bound.copy()
+        narrow[j] = np.nextafter(dtype(bound[j]), dtype(way * np.inf))
+        low, high = (narrow, upper) if way == 1 else (lower, narrow)
+        expected = ((low.astype(dtype)[:, None] <= X) & (high.astype(dtype)[:, None] >= X)).all()
+        assert not expected
+        assert boosting.is_within(X, low, high, n_threads) == expected
+
+
 @given(tables, st.sampled_from([1, 2, 3, 4, 17, 127, 128, 129, 300, 1025]), st.sampled_from(WIDTHS))
 def test_score(problem, n_samples, width):
     X = rows(n_samples, problem.n_features, problem.dtype)

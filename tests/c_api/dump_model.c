@@ -61,6 +61,8 @@ static void print_expansion(const rff_expansion *e)
     print_numbers("center", e->center, e->n_features);
     if (e->kind != RFF_TERMS) return;
     print_numbers("slopes", e->slopes, e->n_features * e->n_outputs);
+    print_numbers("lower", e->lower, e->n_features);
+    print_numbers("upper", e->upper, e->n_features);
     print_whole("table_columns", e->table_columns, e->n_tables * e->depth, 1);
     print_numbers("thresholds", e->thresholds, e->n_tables * e->depth);
     print_whole("steps", e->steps, e->n_tables * e->depth, 1);
