@@ -17,7 +17,7 @@ Real = NDArray[Any]  # float32 or float64
 
 _MAX_DEPTH = boosting.MAX_SCORED_DEPTH
 
-_CLIPPED_ROWS = 2048  # that are clipped together
+_CLIPPED_ROWS = 1024  # that are clipped together
 
 # Tables of which the largest value lies between these powers of two are kept in single precision as they are.
 _LEAST_EXPONENT, _LARGEST_EXPONENT = -60, 100
