@@ -36,6 +36,9 @@ class Quantiles(NamedTuple):
     def __call__(self, name: str, value: Any) -> None:
         """Raise InvalidInputError unless the value is accepted."""
         several = value if isinstance(value, (tuple, list)) else (value,)
+        if isinstance(value, str):
+            raise InvalidInputError(f"{name} must be a number, or several in ascending order, such as "
+                                    f"[0.1, 0.5, 0.9], got {value!r}")
         for each in several:
             _QUANTILE(name, each)
         if not len(several) or any(a >= b for a, b in itertools.pairwise(several)):

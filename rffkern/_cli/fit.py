@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import inspect
 import json
+import operator
 import os
 import time
 from collections.abc import Iterator
@@ -24,6 +25,10 @@ from .streams import printable, say
 from .text_source import STDIN
 from .training_table import TrainingTable, read_more, read_training
 from .usage import UsageError, check_output
+
+
+# How the package calls the rows of --eval where a column of them is at fault.
+_OF_EVAL = " of eval_set X "
 
 
 class _Tables(NamedTuple):
@@ -100,12 +105,15 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Colum
     """Untrained models by whether they classify, and what is said of columns.
 
     All parameters are checked before a row is read.  Of the two models of `--model auto`, those are kept that have the
-    parameters; where both do, the table decides.
+    parameters; where both do, the table decides.  Where none takes them, the error is that of the model that has most
+    of them, as loss=pinball can only be meant for the regressor.
     """
     if not 0 <= arguments.holdout < 1:
         raise UsageError(f"--holdout must be at least 0 and below 1, got {arguments.holdout}")
-    errors, models = [], {}
+    errors: list[tuple[int, InvalidInputError]] = []
+    models = {}
     for name in AUTOMATIC if arguments.model == AUTO else [arguments.model]:
+        model: Any = FAMILIES[name].load()()
         try:
             params = {"random_state": 0} | dict(map(_parameter, arguments.set))
             if arguments.columns is not None:
@@ -114,15 +122,17 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Colum
             params |= {"columns": choice.columns} if choice.is_said else {}
             params |= {} if arguments.seed is None else {"random_state": arguments.seed}
             params |= {} if arguments.threads is None else {"n_threads": arguments.threads}
-            model: Any = FAMILIES[name].load()().set_params(**params)
+            model.set_params(**params)
             model._check_params()
             if arguments.eval is not None and "eval_set" not in inspect.signature(model.fit).parameters:
                 raise InvalidInputError(f"--eval needs a model that is trained in rounds, which {name} is not")
             models[FAMILIES[name].task == "classifier"] = model
         except InvalidInputError as error:
-            errors.append(error)
+            names = (text.partition("=")[0].partition("__")[0] for text in arguments.set)
+            errors.append((sum(name not in model._param_names() for name in names), error))
     if not models:
-        raise UsageError(str(errors[0])) from errors[0]
+        error = min(errors, key=operator.itemgetter(0))[1]
+        raise UsageError(str(error)) from error
     return models, choice
 
 
@@ -164,5 +174,7 @@ def _naming(tables: _Tables) -> Iterator[None]:
     try:
         yield
     except InvalidInputError as error:
-        path = tables.eval_path if str(error).startswith("eval_set") else tables.path
-        raise InvalidInputError(f"{path}: {error}") from error
+        text = str(error)
+        of_eval = text.startswith("eval_set ") or _OF_EVAL in text
+        raise InvalidInputError(f"{tables.eval_path if of_eval else tables.path}: "
+                                f"{text.replace(_OF_EVAL, ' ')}") from error

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._columns.raw import level_text
+from .._data.validation import integer_dtype
 from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 
@@ -60,7 +61,8 @@ def to_labels(blocks: Sequence[NDArray[Any]], path: str) -> NDArray[Any]:
     """Labels of all blocks as one array; InvalidInputError names the first number that is not finite.
 
     Words become integers where all are whole numbers, else floats where all are numbers.  They stay words where one
-    begins with a needless zero, or where two of them are one number written in two ways.
+    begins with a needless zero, where two of them are one number written in two ways, or where integers of 64 bits do
+    not hold them.
     """
     if any(block.dtype.kind != "U" or block.ndim > 1 for block in blocks):
         labels = np.concatenate(blocks)
@@ -72,15 +74,19 @@ def to_labels(blocks: Sequence[NDArray[Any]], path: str) -> NDArray[Any]:
     words = {word for block in blocks for word in block.tolist()}
     if not all(map(is_number, words)):
         return np.concatenate(blocks)
-    values = {word: float(word) for word in words}
+    values: dict[str, Any] = {word: float(word) for word in words}
     if not all(map(math.isfinite, values.values())):
         labels = np.concatenate(blocks)
         _check_finite(as_numbers(labels), labels, path)
-    if len(set(values.values())) < len(words) or any(map(is_code, words)):
+    # A double beyond 2^53 is not the integer that was written, unless all digits are written.
+    digits = {word: bool(re.fullmatch(_WHOLE, word)) for word in words}
+    dtype: np.dtype[Any] | None = np.dtype(np.float64)
+    if all(digits[word] or (value.is_integer() and abs(value) < 2**53) for word, value in values.items()):
+        values = {word: int(word) if digits[word] else int(value) for word, value in values.items()}
+        dtype = integer_dtype(min(values.values()), max(values.values()))
+    if dtype is None or len(set(values.values())) < len(words) or any(map(is_code, words)):
         return np.concatenate(blocks)
-    # Beyond 2^53 a double is not the integer that was written.
-    whole = all(value.is_integer() and abs(value) < 2**53 for value in values.values())
-    numbers = np.empty(sum(map(len, blocks)), np.int64 if whole else np.float64)
+    numbers = np.empty(sum(map(len, blocks)), dtype)
     start = 0
     for block in blocks:  # a list of all words would take more memory than the numbers
         numbers[start : start + len(block)] = [values[word] for word in block.tolist()]

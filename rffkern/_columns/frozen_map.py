@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from .._data.validation import check_names
 from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from .fills import fill_in
@@ -62,6 +63,7 @@ class FrozenMap(NamedTuple):
         if len(table.columns) != len(self.columns):
             raise InvalidInputError(f"{name} has {len(table.columns)} features, but {owner} is expecting "
                                     f"{len(self.columns)} features as input")
+        check_names(table.names, self.names)
         return table
 
     def apply(self, table: RawTable, folds: Folds | None = None, first_row: int = 0) -> Double:

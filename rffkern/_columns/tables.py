@@ -3,12 +3,12 @@
 None of these packages is imported: a table is known by the methods that it has.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._data.validation import refuse_masked, refuse_sparse
+from .._data.validation import refuse_masked, refuse_sparse, texts_of_names
 from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError, InvalidTypeError
 from .raw import (
@@ -40,11 +40,12 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, want
 
     `categorical` has names or indices of columns of numbers that are categories.  Where the table has names, `wanted`
     are those of the columns to return, in this order; others are not looked at.  `expected` has indices of columns that
-    were categories in training: there, integers are categories too.  A RawTable is returned as it is.
+    were categories in training: there, integers are categories too.  A RawTable gets the name alone.
     """
     if isinstance(X, RawTable):
-        return X
-    names, columns = _named_columns(X, name)
+        return X._replace(title=name)
+    given, columns = _named_columns(X, name)
+    names = None if given is None else texts_of_names(given, wanted)
     if not columns:
         raise InvalidInputError(f"{name}: Found array with 0 feature(s) (shape=({_length(X)}, 0)) while a minimum of 1 "
                                 "is required.")
@@ -113,27 +114,22 @@ def _marked(names: tuple[str, ...] | None, n_columns: int, categorical: Categori
     return marked
 
 
-def _names(names: Any) -> tuple[str, ...] | None:
-    names = tuple(names)
-    return tuple(map(str, names)) if names and all(isinstance(name, str) for name in names) else None
-
-
-def _named_columns(X: Any, name: str) -> tuple[tuple[str, ...] | None, list[Any]]:
-    """Names and columns of a table, each column in the form that the table gives it."""
+def _named_columns(X: Any, name: str) -> tuple[Iterable[Any] | None, list[Any]]:
+    """Names and columns of a table, each in the form that the table gives it."""
     refuse_sparse(X, name)
     if isinstance(X, Mapping):
-        return _names(X), list(X.values())
+        return X.keys(), list(X.values())
     if hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas
-        return _names(X.columns), [X.iloc[:, j] for j in range(X.shape[1])]
+        return X.columns, [X.iloc[:, j] for j in range(X.shape[1])]
     if hasattr(X, "get_columns") and hasattr(X, "columns"):  # polars
-        return _names(X.columns), list(X.get_columns())
+        return X.columns, list(X.get_columns())
     if hasattr(X, "column_names") and hasattr(X, "column"):  # pyarrow
-        return _names(X.column_names), [X.column(j) for j in range(len(X.column_names))]
+        return X.column_names, [X.column(j) for j in range(len(X.column_names))]
     if hasattr(X, "collect_schema"):
         raise InvalidTypeError(f"{name} must be a table in memory, got a {type(X).__name__}: use .collect()")
     names = getattr(X, "columns", None)
     array = _two_dimensional(X, name)
-    return None if names is None or callable(names) else _names(names), list(array.T)
+    return None if names is None or callable(names) else names, list(array.T)
 
 
 def _with_text_as_objects(values: Any) -> NDArray[Any]:

@@ -141,8 +141,12 @@ class Parametrised:
         for name, value in params.items():
             outer, _, inner = name.partition("__")
             if outer not in known or (inner and not isinstance(getattr(self, outer), Parametrised)):
+                from difflib import get_close_matches  # takes a millisecond to load
+
+                near = get_close_matches(outer, known, 1) if outer not in known else []
                 raise InvalidInputError(f"Invalid parameter {name!r} for estimator {type(self).__name__}. "
-                                        f"Valid parameters are: {known!r}")
+                                        + (f"Did you mean {near[0]!r}? " if near else "")
+                                        + f"Valid parameters are: {known!r}")
             if inner:
                 getattr(self, outer).set_params(**{inner: value})
             else:

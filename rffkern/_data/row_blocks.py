@@ -190,8 +190,11 @@ def blocks(X: Any) -> PlacedBlocks:
     return X.blocks() if isinstance(X, RowBlocks) else iter([(slice(0, len(X)), X)])
 
 
-def check_rows(X: Any, name: str = "X", min_samples: int = 1) -> tuple[Any, NDArray[np.object_] | None]:
+def check_rows(X: Any, name: str = "X", min_samples: int = 1,
+               expected: Any = None) -> tuple[Any, NDArray[np.object_] | None]:
     """Return (rows, column names or None): rows as `check_array` returns them, or RowBlocks.
+
+    `expected` are the names of training.
 
     RowBlocks and 2-D arrays in mapped files are checked block by block, and not read into memory.
     """
@@ -199,7 +202,7 @@ def check_rows(X: Any, name: str = "X", min_samples: int = 1) -> tuple[Any, NDAr
         X = RowBlocks(X)
     if isinstance(X, RowBlocks):
         return X.check(name, min_samples), feature_names(X)
-    return check_array(X, name, min_samples), feature_names(X)
+    return check_array(X, name, min_samples), feature_names(X, expected)
 
 
 def take_rows(X: Any, indices: NDArray[np.intp]) -> Double:

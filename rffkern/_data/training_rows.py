@@ -176,7 +176,7 @@ def _evaluation(training: Training, eval_set: Any) -> Any:
     """Checked rows of one set."""
     X, y, sample_weight = parts_of_set(eval_set)
     n_features = training.rows.X.shape[1]
-    X, names = check_rows(X, "eval_set X")
+    X, names = check_rows(X, "eval_set X", expected=training.names)
     check_names(names, training.names)
     if X.shape[1] != n_features:
         raise InvalidInputError(f"eval_set X must have {n_features} features, got {X.shape[1]}")

@@ -1,8 +1,10 @@
 """Checks of everything that enters from outside.  Each says which argument, what was expected and what came."""
 
 import math
+import numbers
 import sys
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -21,20 +23,33 @@ LARGEST_FLOAT64, LARGEST_FLOAT32 = sys.float_info.max, (2 - 2.0**-23) * 2.0**127
 
 _PIECE = 1 << 20  # labels that are sorted at once
 
+_WIDEST_LABEL = 256  # characters of a label in an array of text
+
 _PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
 
 
-def feature_names(X: Any) -> NDArray[np.object_] | None:
-    """Column names of a data frame as an object array, or None where there are none or not all are strings."""
+def texts_of_names(given: Iterable[Any], expected: Iterable[str] | None = None) -> tuple[str, ...] | None:
+    """Column names as text; None where there are none, or where they number the columns from 0.
+
+    Such numbers, which data frames have by default, count as names where those that are `expected` are numbers too.
+    """
+    names = list(given)
+    are_places = all(isinstance(name, numbers.Integral) and not isinstance(name, bool) and name == place
+                     for place, name in enumerate(names))
+    if are_places and (expected is None or not all(name.isdecimal() for name in expected)):
+        return None
+    return tuple(map(str, names))
+
+
+def feature_names(X: Any, expected: Iterable[str] | None = None) -> NDArray[np.object_] | None:
+    """Column names of a data frame, by `texts_of_names`, as an object array."""
     # In pyarrow `columns` are the data and `column_names` the names.
     names = getattr(X, "column_names", None)
     names = getattr(X, "columns", None) if names is None else names
     if names is None or callable(names):
         return None
-    names = list(names)
-    if names and all(isinstance(name, str) for name in names):
-        return np.array(names, dtype=object)
-    return None
+    texts = texts_of_names(names, expected)
+    return None if texts is None else np.array(texts, dtype=object)
 
 
 def refuse_masked(data: Any, name: str) -> None:
@@ -157,6 +172,34 @@ def _positions(array: NDArray[Any], classes: NDArray[Any]) -> Indices:
     return np.searchsorted(classes, array)
 
 
+def _settled_labels(classes: NDArray[Any]) -> NDArray[Any]:
+    """Distinct labels in the dtype that depends on them alone where they are text, or come as Python objects.
+
+    Text is as wide as the longest label, so that a data frame, a list and a CSV file make the same model; labels of more
+    than `_WIDEST_LABEL` characters are objects, for an array of predictions has the width of the longest in each row.
+    """
+    labels = classes.tolist()
+    if classes.dtype.kind in "UT" or (classes.dtype.kind == "O" and all(isinstance(label, str) for label in labels)):
+        labels = [str(label) for label in labels]  # of a subclass of str
+        return np.array(labels, dtype=object if max(map(len, labels), default=0) > _WIDEST_LABEL else np.str_)
+    if classes.dtype.kind != "O" or not labels:
+        return classes
+    kinds = {type(label) for label in labels}
+    if kinds in ({bool}, {float}):
+        return np.array(labels)
+    if kinds == {int}:
+        dtype = integer_dtype(labels[0], labels[-1])
+        return classes if dtype is None else np.array(labels, dtype=dtype)
+    return classes
+
+
+def integer_dtype(least: int, largest: int) -> "np.dtype[Any] | None":
+    """The dtype of 64 bits that has both integers; None where none does."""
+    if -(2**63) <= least and largest < 2**63:
+        return np.dtype(np.int64)
+    return np.dtype(np.uint64) if least >= 0 and largest < 2**64 else None
+
+
 def check_labels(y: Any, n_samples: int, name: str = "y") -> tuple[NDArray[Any], Indices]:
     """Return (classes, codes): the sorted distinct labels and, per row, the index of its label."""
     if y is None:
@@ -176,7 +219,7 @@ def check_labels(y: Any, n_samples: int, name: str = "y") -> tuple[NDArray[Any],
         raise InvalidInputError(f"{name} must hold class labels, got a missing value")
     try:
         classes = _distinct(array)
-        return classes, _positions(array, classes)
+        return _settled_labels(classes), _positions(array, classes)
     except TypeError as error:
         raise InvalidInputError(f"{name} must hold labels that can be sorted: {error}") from error
 
@@ -212,8 +255,17 @@ def check_known_labels(y: Any, classes: NDArray[Any], n_samples: int, name: str)
 
 
 def check_names(names: Any, expected: Any) -> None:
-    """Refuse a data frame whose columns are not those of `fit` in the same order."""
-    if names is None or expected is None or list(names) == list(expected):
+    """Refuse a data frame whose columns are not those of `fit` in the same order.
+
+    Where `fit` saw none, columns that are numbered from 0 must stand in that order.
+    """
+    if names is None:
+        return
+    if expected is None:
+        expected = [str(place) for place in range(len(names))]
+        if set(names) != set(expected):
+            return
+    if list(names) == list(expected):
         return
     message = "The feature names should match those that were passed during fit.\n"
     unseen, missing = sorted(set(names) - set(expected)), sorted(set(expected) - set(names))

@@ -129,7 +129,7 @@ class Model(Parametrised):
         if column_map is not None:
             mapped: NDArray[Any] = column_map._mapped(X, type(self).__name__)
             return mapped
-        names = None if type(X) is np.ndarray else feature_names(X)
+        names = None if type(X) is np.ndarray else feature_names(X, held.get("feature_names_in_"))
         X = check_array(X)
         if names is not None or X.shape[1] != self.expansion_.n_features:
             self._check_columns(names, X.shape[1])

@@ -57,10 +57,21 @@ class RowMap(NamedTuple):
 class Answer(NamedTuple):
     """What becomes of the scores of a row."""
 
-    labels: list[Any] | None  # of a classifier
+    labels: list[Any] | None  # of a classifier: truth values, whole numbers, floats or text
     formula: str  # of a score h: a probability, a logarithm of odds, or a target
     numbers: Mapping[str, float]  # in the formula
     least: bool = False  # whether the least of all is the only target
+    dtype: str = ""  # of the labels
+
+    @property
+    def are_whole(self) -> bool:
+        """Whether the labels are whole numbers."""
+        return isinstance((self.labels or [""])[0], int)
+
+    @property
+    def fit_int64(self) -> bool:
+        """Whether the labels are whole numbers that a signed integer of 64 bits holds."""
+        return self.are_whole and all(-(2**63) <= label < 2**63 for label in self.labels or ())
 
 
 class Function(NamedTuple):
@@ -164,6 +175,12 @@ def _answer_of(model: Any) -> Answer:
         link = model._link()
         formulas = _POSITIVE if len(model.classes_) == 2 else _LOG_ODDS
         formula = next(formulas[cls] for cls in type(link).__mro__ if cls in formulas)
-        return Answer(model.classes_.tolist(), formula, {"slope": float(getattr(link, "slope", 1.0)), "tail": TAIL})
+        labels, dtype = model.classes_.tolist(), model.classes_.dtype
+        if len({*map(type, labels)}) > 1 or not isinstance(labels[0], (bool, int, float, str)) or dtype.kind in "Mm":
+            raise InvalidInputError("only models whose labels are truth values, numbers or text, and of one kind, can "
+                                    f"be exported, got {labels[0]!r} of dtype {dtype}; train the model on labels as text")
+        numbers = {"slope": float(getattr(link, "slope", 1.0)), "tail": TAIL}
+        return Answer(labels, formula, numbers, dtype=dtype.newbyteorder("=").name if dtype.kind in "biuf" else
+                      "object" if dtype.kind == "O" else "str")
     rule = model._target_rule() if hasattr(model, "_target_rule") else "scores"
     return Answer(None, _TARGETS.get(rule, "h"), {"largest": LARGEST_LOG}, rule == LEAST)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from string import Template
 from typing import Any
 
+from .._data.validation import integer_dtype
 from ..errors import InvalidInputError
 from .formulas import CLIP, FORMS, KERNELS, LINE, TextWriter, write
 from .function import Array, Function, RowMap
@@ -235,7 +236,10 @@ def _c_labels(name: str, labels: Sequence[Any]) -> str:
         kind, texts = "const char *const", [_c_text(label) for label in labels]
     elif isinstance(labels[0], float):
         kind, texts = "const double", [_hexadecimal(label) for label in labels]
-    elif max(labels) > 2**63 - 1:
+    elif integer_dtype(labels[0], labels[-1]) is None:
+        raise InvalidInputError(f"the labels, from {labels[0]} to {labels[-1]}, are whole numbers that no integer of C "
+                                "holds together: export the model to another target, or train it on labels as text")
+    elif labels[-1] >= 2**63:
         kind, texts = "const unsigned long long", [f"{label}ULL" for label in labels]
     else:  # whose least number has no literal
         kind, texts = "const long long", [f"{int(label)}" if label > -(2**63) else f"{label + 1} - 1"
@@ -250,13 +254,20 @@ def _c_text(text: str) -> str:
                          for byte in text.encode()) + '"'
 
 
+def _js_labels(labels: Sequence[Any] | None) -> str:
+    """The labels: of whole numbers that numbers of JavaScript would round, all as BigInt."""
+    if labels and isinstance(labels[0], int) and max(map(abs, labels)) > 2**53 - 1:
+        return f"[{', '.join(f'{label}n' for label in labels)}]"
+    return json.dumps(labels)
+
+
 def js_file(function: Function) -> str:
     """One ES module."""
     labels, program = function.answer.labels, _program(function, "fill")
     for pattern, by in _TRANSLATIONS:
         program = re.sub(pattern, by, program)
     words = _words(function, "fill") | {
-        "columns": json.dumps(function.column_names()), "classes": json.dumps(labels),
+        "columns": json.dumps(function.column_names()), "classes": _js_labels(labels),
         "missing": "" if function.mapping is None else ", NaN where missing"}
     head, tail = (Template(text).substitute(words)
                   for text in (_JS_HEAD, _JS_TAIL + (_JS_PREDICT if labels is None else _JS_CLASSES)))

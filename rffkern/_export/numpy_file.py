@@ -91,7 +91,8 @@ def _lines(function: Function) -> Iterator[str]:
     yield _HEAD.format(title=function.title, columns=function.column_names(),
                        missing="" if function.mapping is None else ", nan where missing")
     if answer.labels is not None:
-        yield f"classes = np.array({answer.labels})\n"
+        yield f'classes = np.array({answer.labels}, dtype="{answer.dtype}")
+'
     arrays = {"intercept": function.intercept, **(function.bounds or {})}
     for part in function.parts:
         arrays |= part.arrays

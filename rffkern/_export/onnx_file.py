@@ -193,10 +193,9 @@ def _answers(graph: _Graph, function: Function, scores: str, element: int) -> li
     else:
         graph.add("Softmax", formula, to="probabilities", axis=1)
         chosen = graph.add("ArgMax", h, axis=1, keepdims=0)
-    labels = np.array(answer.labels)
-    texts = labels.dtype.kind not in "iub" or labels.dtype == np.uint64
-    graph.add("Gather", graph.keep(labels.astype(str) if texts else labels, None if texts else np.int64), chosen,
-              to="label")
+    texts = not answer.fit_int64
+    labels = np.array([str(label) for label in answer.labels] if texts else answer.labels)
+    graph.add("Gather", graph.keep(labels, None if texts else np.int64), chosen, to="label")
     return [value_info("label", STRING if texts else INT64, [_ROWS]),
             value_info("probabilities", element, [_ROWS, function.n_answers]),
             value_info("scores", element, [_ROWS, function.intercept.size])]

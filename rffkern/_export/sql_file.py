@@ -254,7 +254,8 @@ def _predictions(function: Function, outputs: Sequence[str]) -> Iterator[str]:
 def _classes(function: Function, outputs: Sequence[str]) -> Iterator[str]:
     """The most likely label, probabilities and scores."""
     given = function.answer.labels or []
-    labels = [*map(_literal, given)]
+    # SQLite makes floats of integers of more than 64 bits.
+    labels = [*map(_literal, map(str, given) if function.answer.are_whole and not function.answer.fit_int64 else given)]
     if len(labels) == 2:
         yield f"CASE WHEN h0 > 0 THEN {labels[1]} WHEN h0 <= 0 THEN {labels[0]} END AS label"
         positive = _answer(function, "h0")
