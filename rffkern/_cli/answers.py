@@ -1,6 +1,6 @@
 """From rows of a table to the bytes of their predictions."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from .._kernels.array_types import NDArray
@@ -17,6 +17,7 @@ class Answer(NamedTuple):
     predicted: NDArray[Any] | None  # the same predictions as values, where there are labels
     done: int  # how much of the table has been read
     rejected: list[Rejected]
+    rounded: Sequence[int] = ()  # as in a Block
 
 
 class Scorer(NamedTuple):
@@ -35,7 +36,8 @@ class Scorer(NamedTuple):
         predicted, proba = self.model._labels_and_proba(rows) if self.proba else (self.model.predict(rows), None)
         data = self.form.rows(predicted, proba, block.words)
         scored = block.labels is not None
-        return Answer(len(block.X), data, block.labels, predicted if scored else None, block.done, block.rejected)
+        return Answer(len(block.X), data, block.labels, predicted if scored else None, block.done, block.rejected,
+                      block.rounded)
 
     def answers(self, reading: Reading) -> Iterator[Answer]:
         """Predictions of all blocks, in their order."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._columns.raw import EMPTY, NUMERIC
+from .._columns.raw import EMPTY, NUMERIC, has_large_integers
 from ..errors import InvalidInputError
 from .number_rows import number_block
 from .table import BLOCK_ROWS, Block, Reading, Wanted, as_given, check_column_names
@@ -62,7 +62,9 @@ class ArrayTable:
             X = np.ascontiguousarray(rows if in_order and not unread else rows[:, wanted.features]).view(np.ndarray)
             if unread:
                 X[:, unread] = 0
-            block = Block(X, labels, done, words, cells=cells)
+            rounded = [k for k in range(X.shape[1]) if X.dtype.kind in "iu" and X.dtype.itemsize == 8
+                       and has_large_integers(X[:, k])]
+            block = Block(X, labels, done, words, cells=cells, rounded=rounded)
             yield number_block(block, wanted, start, self)
 
 

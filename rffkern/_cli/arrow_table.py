@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from .._columns.raw import CATEGORY, DATE, EMPTY, NUMERIC, RawColumn
+from .._columns.raw import CATEGORY, DATE, EMPTY, NUMERIC, RawColumn, has_large_integers
 from .._columns.tables import read_table
 from ..errors import InvalidInputError
 from .number_rows import number_block
@@ -84,6 +84,8 @@ class ArrowTable:
         return wanted._replace(kind=DATE if types.is_timestamp(kind) or types.is_date(kind) else NUMERIC)
 
     def _block(self, columns: dict[int, Any], wanted: Wanted, cells: list[Cells], start: int, n_rows: int) -> Block:
+        import pyarrow
+
         X = np.empty((n_rows, len(wanted.features)))
         levels = {}
         for k, (j, each) in enumerate(zip(wanted.features, cells, strict=True)):
@@ -98,7 +100,9 @@ class ArrowTable:
                     levels[k] = raw.levels
         labels = None if wanted.target is None else _labels(_plain(columns[wanted.target]))
         words = [_words(_plain(columns[j])) for j in wanted.words]
-        block = Block(X, labels, start + n_rows, words, cells=cells, levels=levels)
+        rounded = [k for k, (j, each) in enumerate(zip(wanted.features, cells, strict=True)) if each.kind == NUMERIC
+                   and pyarrow.types.is_integer(_plain(columns[j]).type) and has_large_integers(X[:, k])]
+        block = Block(X, labels, start + n_rows, words, cells=cells, levels=levels, rounded=rounded)
         unlabelled = []
         if wanted.target is not None and wanted.needs_labels and columns[wanted.target].null_count:
             nulls = columns[wanted.target].is_null().to_numpy(zero_copy_only=False)

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._columns.raw import NUMERIC
+from .._columns.raw import NUMERIC, has_large_integers
 from .._data.validation import LARGEST_VALUE
 from .._kernels.array_types import NDArray
 from .._kernels.scoring import read_numbers
 from .cells import Column, column_of, found_cells, reason_against, with_point
 from .csv_records import Fault, RawBlock, split_rows
+from .labels import is_whole
 from .table import UNKNOWN, Block, Cells, Rejected, Wanted, column_label, located
 
 Double = NDArray[np.float64]
@@ -38,7 +39,17 @@ class CsvParser(NamedTuple):
         if not raw.faults:
             block = self._simple(raw) if raw.simple and raw.texts else None
             block = block or self._by_columns(self._rows(raw), raw.done, [])
-        return self._by_cells(raw) if block is None else block
+        return self._noted(self._by_cells(raw) if block is None else block, raw)
+
+    def _noted(self, block: Block, raw: RawBlock) -> Block:
+        """The block with a note of the columns whose whole numbers float64 rounds."""
+        large = [k for k, cells in enumerate(self.cells)
+                 if cells.kind == NUMERIC and has_large_integers(block.X[:, k])]
+        if not large:
+            return block
+        rows = [row for row in self._rows(raw) if len(row) == self.n_columns]
+        return block._replace(rounded=[k for k in large if any(map(is_whole, (row[self.wanted.features[k]].strip()
+                                                                              for row in rows)))])
 
     def _simple(self, raw: RawBlock) -> Block | None:
         """Simple records, or None where one needs a closer look.

@@ -41,7 +41,12 @@ def truth_of(text: str) -> str | None:
 
 def level_of_number(text: str) -> str:
     """The name of a number as a level: a whole number with all its digits, and without a point."""
-    return str(int(text)) if re.fullmatch(_WHOLE, text) else level_text(float(text))
+    return str(int(text)) if is_whole(text) else level_text(float(text))
+
+
+def is_whole(text: str) -> bool:
+    """Whether a number is written with digits alone."""
+    return re.fullmatch(_WHOLE, text) is not None
 
 
 def is_code(text: str) -> bool:
@@ -79,7 +84,7 @@ def to_labels(blocks: Sequence[NDArray[Any]], path: str) -> NDArray[Any]:
         labels = np.concatenate(blocks)
         _check_finite(as_numbers(labels), labels, path)
     # A double beyond 2^53 is not the integer that was written, unless all digits are written.
-    digits = {word: bool(re.fullmatch(_WHOLE, word)) for word in words}
+    digits = {word: is_whole(word) for word in words}
     dtype: np.dtype[Any] | None = np.dtype(np.float64)
     if all(digits[word] or (value.is_integer() and abs(value) < 2**53) for word, value in values.items()):
         values = {word: int(word) if digits[word] else int(value) for word, value in values.items()}

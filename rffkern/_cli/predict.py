@@ -18,7 +18,7 @@ from .readers import open_table, table_format
 from .rejects import opened_rejects, tell_rejected
 from .scores import Accuracy, RSquared, Score
 from .streams import printable, say
-from .table import Reading, Table, Wanted, column_index, column_indices, column_name, listed
+from .table import Reading, Table, Wanted, column_index, column_indices, column_name, listed, tell_rounded
 from .text_source import STDIN
 from .usage import UsageError, check_output
 from .writers import CsvRows, NpyRows, RowFormat
@@ -43,6 +43,7 @@ def run_predict(arguments: argparse.Namespace) -> None:
     reading = table.reading(Wanted(features, target, kept, needs_labels=False, reject=arguments.reject is not None,
                                    cells=cells))
     n_rows = 0
+    rounded: set[int] = set()
     score: Score = Accuracy() if hasattr(model, "classes_") else RSquared()
     with (Progress("scoring", table.total) as bar, opened_rejects(arguments.reject) as rejects,
           _opened(output) as file, _answered(scorer, reading, arguments.jobs) as answers):
@@ -51,11 +52,13 @@ def run_predict(arguments: argparse.Namespace) -> None:
             file.write(answer.data)
             n_rows += answer.n_rows
             rejects.add(answer.rejected)
+            rounded.update(answer.rounded)
             if answer.labels is not None and answer.predicted is not None:
                 score.add(answer.labels, answer.predicted)
             bar.update(answer.done, n_rows)
         form.finish(file, n_rows)
     tell_rejected(rejects, n_rows, arguments.reject)
+    tell_rounded(table, [features[k] for k in sorted(rounded)], "train without the column, or with it in --categorical")
     if score.n_rows:
         say(score.report())
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
-from .labels import as_numbers
+from .labels import as_numbers, is_number, level_of_number
 
 Double = NDArray[np.float64]
 
@@ -46,7 +46,10 @@ class Accuracy:
         labels, predicted = labels[known], predicted[known]
         if predicted.dtype.kind in "UOb":
             labels, predicted = labels.astype(str), predicted.astype(str)
-        else:
+        elif predicted.dtype.kind in "iu" and labels.dtype.kind == "U":  # with all digits, which floats have not
+            labels = np.array([level_of_number(word) if is_number(word) else word for word in labels.tolist()])
+            predicted = predicted.astype(str)
+        elif labels.dtype.kind not in "iu":
             labels = as_numbers(labels)
         self.n_rows += len(labels)
         self.n_right += int((labels == predicted).sum())

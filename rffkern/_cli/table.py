@@ -8,6 +8,7 @@ import numpy as np
 from .._columns.raw import NUMERIC
 from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
+from .streams import printable, say
 
 BLOCK_ROWS = 8192
 _MOST_LISTED = 12
@@ -61,6 +62,7 @@ class Block(NamedTuple):
     rejected: list[Rejected] = []
     cells: Sequence[Cells] = ()  # of the features, as they were read
     levels: Mapping[int, tuple[str, ...]] = {}  # the words of categories, by the index in X
+    rounded: Sequence[int] = ()  # columns of X with whole numbers that may be others than the file has
 
 
 class Reading(NamedTuple):
@@ -117,6 +119,15 @@ def located(path: str, fault: Rejected) -> InvalidInputError:
 def column_label(column: int, names: Sequence[str] | None) -> str:
     """Number, from 1, and name of a column, for messages."""
     return f"{column + 1} ({names[column]})" if names else str(column + 1)
+
+
+def tell_rounded(table: Table, columns: Sequence[int], remedy: str) -> None:
+    """Warn of whole numbers that were read as others."""
+    if columns:
+        labels = [column_label(j, table.columns) for j in columns[:_MOST_LISTED]]
+        more = f" and {len(columns) - _MOST_LISTED} more" if columns[_MOST_LISTED:] else ""
+        say(printable(f"{table.path}: column {', '.join(labels)}{more} has integers of 2^53 or more, which float64 "
+                      f"rounds: if they are identifiers, {remedy}"))
 
 
 def check_column_names(path: str, columns: list[str] | None) -> None:

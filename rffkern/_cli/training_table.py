@@ -19,7 +19,7 @@ from .rejects import Rejects
 from .roles import Roles
 from .spool import GatheredRows, in_file, is_in_file
 from .streams import printable, say
-from .table import UNKNOWN, Cells, NamedRows, Table, Wanted, column_indices, column_label
+from .table import UNKNOWN, Cells, NamedRows, Table, Wanted, column_indices, column_label, tell_rounded
 from .target_rule import holds_labels, told_rule
 from .training_columns import TrainingColumn, WordIndex, settled
 from .usage import UsageError
@@ -164,10 +164,12 @@ def _read_rows(table: Table, roles: Roles, classifies: bool, rejects: Rejects | 
     labels, weights, n_rows = [], [], 0
     found: Sequence[Cells] = cells
     words = WordIndex()
+    rounded: set[int] = set()
     held = table.X if isinstance(table, ArrayTable) and table.is_held(features) and rejects is None else None
     with Progress("reading", table.total) as bar, contextlib.closing(GatheredRows()) as rows:
         for block in table.reading(wanted).blocks():
             words.place(block)
+            rounded.update(block.rounded)
             X = block.X[:, : len(features)]
             if held is None:
                 n_expected = int(_ROOM * (n_rows + len(X)) * table.total / block.done) \
@@ -185,6 +187,8 @@ def _read_rows(table: Table, roles: Roles, classifies: bool, rejects: Rejects | 
                 else f" that can be used; {rejects.n_rows} are rejected"
             raise InvalidInputError(f"{table.path}: the file holds no rows{refused or ' below its header'}")
         X = rows.array() if held is None else held
+    tell_rounded(table, [features[k] for k in sorted(rounded) if k < len(features)],
+                 "leave the column out (--drop), or name it in --categorical")
     asked = [each.kind == CATEGORY for each in cells] or [False] * len(features)
     return _Rows(X, labels, settled(X, found, words, asked), np.concatenate(weights) if roles.weight is not None
                  else None)

@@ -11,7 +11,7 @@ from .forms import BinsForm, BoundedForm, Form, MissingForm, PartForm, RankForm,
 from .frozen import FrozenColumn
 from .frozen_map import Folds, FrozenMap
 from .levels import Levels, LevelsForm, TargetForm
-from .raw import CATEGORY, DATE, EMPTY
+from .raw import CATEGORY, DATE, EMPTY, LARGEST_INTEGER
 from .survey import ColumnFacts, Survey
 from .tables import RawTable
 
@@ -60,7 +60,10 @@ def build_column(facts: ColumnFacts, total: float, settings: MapSettings) -> Bui
             forms.append(form)
         if table is not None:
             folds[0] = table
-    elif facts.moments.deviation * _LARGEST_INVERSE > 1:
+    elif facts.moments.deviation * _LARGEST_INVERSE <= 1:
+        if abs(facts.moments.mean) >= LARGEST_INTEGER:
+            reason = "constant in float64, which rounds integers of 2^53 or more"
+    else:
         forms += [_numeric_form(name, facts, settings) for name in settings.numeric]
     if facts.kind == DATE and settings.date_parts:
         forms += [PartForm(part) for part in facts.varying_parts]

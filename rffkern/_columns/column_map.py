@@ -9,7 +9,7 @@ from .._data.arguments import Choice, Distinct, Number, check_all
 from .._data.containers import check_input_features, contained, set_output
 from .._data.protocol import Attribute, Parameter, Parametrised, describe, not_fitted
 from .._data.row_blocks import RowBlocks
-from .._data.validation import as_numeric, check_labels, check_targets, refuse_masked
+from .._data.validation import as_numeric, check_labels, check_targets, refuse_masked, to_array
 from .._data.weights import check_weights
 from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
@@ -372,7 +372,7 @@ def _targets_of(y: Any, has_labels: bool = False) -> Double | None:
     if y is None:
         return None
     refuse_masked(y, "y")
-    given = np.asarray(y)
+    given = to_array(y, "y")
     if given.dtype.kind == "c":
         raise InvalidInputError(f"y must be real. Complex data not supported, got dtype {given.dtype}")
     if given.size == 0:

@@ -86,6 +86,8 @@ class FrozenColumn(NamedTuple):
         start: dict[str, object] = {"column": name, "kind": self.kind}
         if not self.forms:
             return [start | {"form": "dropped", "reason": self.dropped}]
+        if self.kind == EMPTY:  # in place of all columns
+            return [start | {"form": "dropped", "reason": "as all columns, which leave one output, always 0"}]
         return [start | {"form": form.name, "outputs": len(form.outputs)} | form.facts() for form in self.forms]
 
     def header(self) -> dict[str, Any]:

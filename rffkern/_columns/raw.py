@@ -24,7 +24,7 @@ Codes = NDArray[np.int32]
 NUMERIC, CATEGORY, DATE, EMPTY = "numeric", "category", "date", "empty"
 
 # The first integer whose neighbour is not a double.
-_LARGEST_INTEGER = 2.0**53
+LARGEST_INTEGER = 2.0**53
 
 _UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -42,7 +42,7 @@ def level_text(value: Any) -> str:
     if isinstance(value, str):
         return str(value)
     value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_INTEGER:
+    if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST_INTEGER:
         return str(int(value))
     return repr(value) if isinstance(value, float) else str(value)
 
@@ -122,9 +122,14 @@ def of_numbers(values: NDArray[Any], name: str) -> RawColumn:
     return RawColumn(NUMERIC, found)
 
 
+def has_large_integers(values: Double) -> bool:
+    """Whether some integers, as float64, have neighbours that are no doubles; nan is none."""
+    return bool((values >= LARGEST_INTEGER).any() or (values <= -LARGEST_INTEGER).any())
+
+
 def warn_of_large_integers(values: Double, name: str) -> None:
     """Warn of integers, as float64, from 2^53 on."""
-    if (np.abs(values) >= _LARGEST_INTEGER).any():
+    if has_large_integers(values):
         warnings.warn(f"{name} has integers of 2^53 or more, which float64 rounds: if they are identifiers, leave the "
                       "column out or name it in categorical_features", DataConversionWarning, stacklevel=2)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._data.validation import refuse_masked, refuse_sparse, texts_of_names
+from .._data.validation import is_of_tables, refuse_masked, refuse_sparse, texts_of_names, to_array
 from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError, InvalidTypeError
 from .raw import (
@@ -156,10 +156,16 @@ def _two_dimensional(X: Any, name: str) -> NDArray[Any]:
 
 
 def _raw_column(values: Any, name: str) -> RawColumn:
-    if hasattr(values, "to_physical") and hasattr(values, "dtype"):
-        return _of_polars(values, name)
-    if hasattr(values, "null_count") and hasattr(values, "type"):
-        return _of_arrow(values, name)
+    try:
+        if hasattr(values, "to_physical") and hasattr(values, "dtype"):
+            return _of_polars(values, name)
+        if hasattr(values, "null_count") and hasattr(values, "type"):
+            return _of_arrow(values, name)
+    except Exception as error:
+        if not is_of_tables(error):
+            raise
+        raise InvalidTypeError(f"{name} must hold numbers, text, booleans or dates, got type "
+                               f"{getattr(values, 'type', getattr(values, 'dtype', None))}: {error}") from error
     if hasattr(values, "to_numpy") and hasattr(values, "array"):
         return _of_pandas(values, name)
     return of_array(_array_of(values, name), name)
@@ -199,7 +205,8 @@ def _of_polars(series: Any, name: str) -> RawColumn:
         code_of = {code: index for index, code in enumerate(levels.to_physical().to_list())}
         codes = [code_of.get(code, -1) for code in series.to_physical().to_list()]
         return category(np.array(codes, dtype=np.float64), levels.to_list())
-    return _of_converted(series.to_numpy(), name, series.dtype.is_integer())
+    values = to_array(series, name) if "128" in str(series.dtype) else series.to_numpy()
+    return _of_converted(values, name, series.dtype.is_integer())
 
 
 def _of_arrow(values: Any, name: str) -> RawColumn:

@@ -65,6 +65,28 @@ def refuse_masked(data: Any, name: str) -> None:
                                 f"{name}.filled(value)")
 
 
+def to_array(data: Any, name: str) -> NDArray[Any]:
+    """What NumPy makes of data; integers of 128 bits, which it has not, are objects.
+
+    ValueError or TypeError for what has no such form.
+    """
+    try:
+        return np.asarray(data)
+    except Exception as error:
+        if not is_of_tables(error):
+            raise
+        if hasattr(data, "get_columns"):  # a data frame of polars
+            return np.column_stack([to_array(column, name) for column in data.get_columns()])
+        if "128" in str(getattr(data, "dtype", "")):
+            return np.array(data.to_list(), dtype=object)
+        raise InvalidTypeError(f"{name} must be of a type that NumPy has: {error}") from error
+
+
+def is_of_tables(error: Exception) -> bool:
+    """Whether an error is one of the own of polars or pyarrow, which no user of NumPy expects."""
+    return type(error).__module__.partition(".")[0] in ("polars", "pyarrow")
+
+
 def is_sparse(data: Any) -> bool:
     """Whether data are a sparse matrix or array of SciPy."""
     return hasattr(data, "toarray") and hasattr(data, "nnz")
@@ -83,7 +105,7 @@ def as_numeric(data: Any, name: str) -> NDArray[Any]:
     refuse_masked(data, name)
     refuse_sparse(data, name)
     try:
-        array = np.asarray(data)
+        array = to_array(data, name)
     except (ValueError, TypeError) as error:
         raise InvalidInputError(f"{name} must be a rectangular numeric array: {error}") from error
     if array.dtype.kind == "c":
@@ -137,7 +159,7 @@ def check_array(X: Any, name: str = "X", min_samples: int = 1) -> NDArray[Any]:
 def as_column(values: Any, name: str, n_samples: int) -> NDArray[Any]:
     """Return one value per row as a 1-D array; warn where it is given as a column of a 2-D array."""
     refuse_masked(values, name)
-    array = np.asarray(values)
+    array = to_array(values, name)
     if array.ndim == 2 and array.shape[1] == 1:
         module = sys.modules.get("sklearn.exceptions")
         warnings.warn(f"A column-vector {name} was passed when a 1d array was expected; "

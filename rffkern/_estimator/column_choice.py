@@ -16,7 +16,7 @@ from .._columns.column_map import ColumnMap, fit_copy
 from .._columns.raw import DATE, NUMERIC
 from .._columns.sample import rows_of, sampled
 from .._columns.tables import RawTable
-from .._data.validation import check_labels, check_targets
+from .._data.validation import check_labels, check_targets, to_array
 from .._data.weights import check_weights
 from ..errors import InvalidInputError
 from .monitor import Steps, listening, printing
@@ -97,7 +97,7 @@ def chosen_map(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool)
 
 def _few_rows(X: Any, y: Any, sample_weight: Any, has_labels: bool) -> _Rows:
     """At most `_MOST_ROWS` rows of positive weight, without those of classes of which there are hardly any."""
-    y = np.asarray(y)
+    y = to_array(y, "y")
     n_samples = len(np.atleast_1d(y))
     if not n_samples:
         raise InvalidInputError("y must hold at least one row")

@@ -7,7 +7,7 @@ import numpy as np
 from .._columns.column_map import ColumnMap, fit_copy, map_rows
 from .._columns.plain import PlainForms
 from .._data.threads import check_n_threads
-from .._data.validation import as_numeric
+from .._data.validation import as_numeric, to_array
 from .._kernels import scoring
 from .._kernels.array_types import NDArray
 from ..expansion import Expansion
@@ -33,7 +33,7 @@ def map_training(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: boo
     All rows are mapped by it.
     """
     if unmapped is not None and len(unmapped):
-        given = np.ones(len(np.asarray(y))) if sample_weight is None else as_numeric(sample_weight, "sample_weight")
+        given = np.ones(len(to_array(y, "y"))) if sample_weight is None else as_numeric(sample_weight, "sample_weight")
         weights = np.array(given)
         weights.reshape(-1)[unmapped] = 0
         sample_weight = weights

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._data.row_blocks import RowBlocks, take_rows
 from .._data.training_rows import Training
-from .._data.validation import as_numeric, check_labels
+from .._data.validation import as_numeric, check_labels, to_array
 from .._data.weights import RowWeights, check_weights
 from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
@@ -42,7 +42,7 @@ class HeldOut(NamedTuple):
     def of(cls, y: Any, sample_weight: Any, fraction: float, has_labels: bool,
            rng: "np.random.Generator") -> "HeldOut":
         """Draw them: a share of all rows, of each class alike; one row of each class is always learned from."""
-        targets = np.asarray(y)
+        targets = to_array(y, "y")
         n_samples = len(np.atleast_1d(targets))
         counting = np.arange(n_samples)
         if sample_weight is not None:

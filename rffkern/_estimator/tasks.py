@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._data.validation import check_targets, refuse_masked
+from .._data.validation import check_targets, refuse_masked, to_array
 from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from ..expansion import Expansion
@@ -151,7 +151,7 @@ class Classifier(Model):
         now = self._snapshot()
         predicted = now.predict(X)
         refuse_masked(y, "y")
-        y = np.asarray(y)
+        y = to_array(y, "y")
         if y.shape != predicted.shape:
             raise InvalidInputError(f"y must have shape {predicted.shape}, got {y.shape}")
         if not np.isin(y, now.classes_).any():

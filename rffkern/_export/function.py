@@ -1,5 +1,6 @@
 """What a trained model computes, in parts that every target can write; how it was learned is not among them."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -8,7 +9,8 @@ from numpy.typing import NDArray
 
 from .._columns.fills import Fill
 from .._columns.forms import RankForm
-from .._columns.plain import PlainForms, entries_of
+from .._columns.plain import entries_of
+from .._columns.raw import EMPTY, NUMERIC
 from .._estimator.base import Model
 from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
 from ..errors import InvalidInputError
@@ -132,13 +134,16 @@ def _mapping_of(column_map: Any) -> RowMap:
     """Forms of numeric columns alone; others are refused."""
     frozen = column_map._fitted_map()
     for name, column in zip(frozen.column_names(), frozen.columns, strict=True):
-        if column.forms and column.kind != "numeric":
+        if column.forms and column.kind not in (NUMERIC, EMPTY):
             raise InvalidInputError(f"only models of numeric columns can be exported: column {name!r} of the model "
                                     f"holds {'categories' if column.kind == 'category' else column.kind + ' values'}; "
                                     "turn it into numbers before training")
-    assert isinstance(column_map._plain, PlainForms)
     outputs = []
     for source, column in enumerate(frozen.columns):
+        if column.kind == EMPTY:  # whatever stands there counts as missing: the outputs are always the same
+            outputs += [Output("within", source, value, 1.0, [-math.inf, math.inf, value, value], np.empty(0), np.empty(0))
+                        for value in column.apply(np.array([np.nan]))[:, 0].tolist()]
+            continue
         for form, (kind, missing, *numbers), divisor in entries_of(column):
             ranks = (form.knots, form.ranks) if isinstance(form, RankForm) else (np.empty(0), np.empty(0))
             outputs.append(Output(kind, source, missing, divisor, numbers, *ranks))

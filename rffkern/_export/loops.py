@@ -312,7 +312,7 @@ def _program(function: Function, name: str) -> str:
         "z": z, "formula": formula, "predict": predict,
         "line": write(LINE, _WRITER, slope=f"slopes[j * {n_outputs} + k]", x="(z[j] - center[j])")}
     text = "".join(_constant(*item) for item in arrays.items())
-    text += "" if mapping is None else "".join(_map_row(mapping))
+    text += "" if mapping is None or not function.parts else "".join(_map_row(mapping))
     text += Template(_SCORES).substitute(words)
     for part in function.parts:
         text += Template(_PARTS[part.kind]).substitute(

@@ -9,6 +9,7 @@ import numpy as np
 from .._data.row_blocks import take_rows
 from .._data.scaling import standardised_targets
 from .._data.training_rows import LabelledRows, TargetRows, Training
+from .._data.validation import to_array
 from .._data.weights import RowWeights
 from .._kernels.array_types import NDArray
 from .training_state import TrainingState
@@ -62,8 +63,8 @@ class Division(NamedTuple):
 
 def rows_held_out(y: Any, sample_weight: Any, fraction: float, rng: "np.random.Generator") -> Indices:
     """Indices of the rows that `divide` will hold out at most, from the same generator, which is left as it is."""
-    n_samples = len(np.atleast_1d(np.asarray(y)))
-    given = np.ones(n_samples) if sample_weight is None else np.asarray(sample_weight).ravel()
+    n_samples = len(np.atleast_1d(to_array(y, "y")))
+    given = np.ones(n_samples) if sample_weight is None else to_array(sample_weight, "sample_weight").ravel()
     positive = np.flatnonzero(given)
     order = copy.deepcopy(rng).permutation(len(positive))
     return positive[order[: min(int(fraction * len(positive)), _MOST_HELD_OUT)]]
