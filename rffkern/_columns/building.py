@@ -1,11 +1,14 @@
 """What training makes of the facts of a pass over a table: the forms of each column, and the map of all."""
 
+import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from .._data.scaling import FEW, SPOILT
 from .._kernels.array_types import NDArray
+from ..errors import DataConversionWarning
 from .fills import Sample, learn_fills
 from .forms import BinsForm, BoundedForm, Form, MissingForm, PartForm, RankForm, RawForm, StandardForm
 from .frozen import FrozenColumn
@@ -64,12 +67,26 @@ def build_column(facts: ColumnFacts, total: float, settings: MapSettings) -> Bui
         if abs(facts.moments.mean) >= LARGEST_INTEGER:
             reason = "constant in float64, which rounds integers of 2^53 or more"
     else:
+        _warn_of_few_rows(facts, settings)
         forms += [_numeric_form(name, facts, settings) for name in settings.numeric]
     if facts.kind == DATE and settings.date_parts:
         forms += [PartForm(part) for part in facts.varying_parts]
     if facts.missing > 0:
         forms.append(MissingForm(facts.missing / total))
     return BuiltColumn(FrozenColumn(facts.kind, tuple(forms), levels, pools, "" if forms else reason), folds)
+
+
+def _warn_of_few_rows(facts: ColumnFacts, settings: MapSettings) -> None:
+    """Warn of a column whose deviation comes from a few rows far out, where no form tells the others apart."""
+    if {*settings.numeric} <= {"raw", "standard"}:
+        low, high = facts.summary.quantile(FEW / 2), facts.summary.quantile(1 - FEW / 2)
+        if 0 < (high - low) * SPOILT < facts.moments.deviation:
+            values = facts.summary.values
+            warnings.warn(
+                f"{facts.name} has a few rows so far out, between {values[0]:.3g} and {values[-1]:.3g}, that its standard "
+                f"deviation says nothing of all others, which lie between {low:.3g} and {high:.3g}.  If these rows are "
+                'errors, leave them out; else add a form that tells others apart, as ColumnMap(("standard", "rank"))',
+                DataConversionWarning, stacklevel=2)
 
 
 def _numeric_form(name: str, facts: ColumnFacts, settings: MapSettings) -> Form:

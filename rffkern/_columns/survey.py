@@ -44,6 +44,7 @@ class ColumnFacts(NamedTuple):
     levels: LevelFacts | None  # None of a category that has too many, and of other columns
     varying_parts: tuple[str, ...]  # of a date
     digest: bytes  # equal for columns of equal values
+    name: str = ""  # what messages call it
 
 
 class _Levels:
@@ -149,7 +150,7 @@ class _ColumnSurvey:
         varying = tuple(part for part, low, high in zip(PARTS, self._low, self._high, strict=True) if low < high)
         levels = self._levels.facts() if self.kind == CATEGORY and self._levels is not None else None
         return ColumnFacts(self.kind, self._missing, self._moments, self._sketch.summary(), levels, varying,
-                           self.kind.encode() + self._digest.digest())
+                           self.kind.encode() + self._digest.digest(), self._name)
 
 
 class Survey:

@@ -1,14 +1,15 @@
 """Mean and spread of columns, by which rows and targets are standardised."""
 
 import math
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from .._kernels import scoring
 from .._kernels.array_types import NDArray
-from ..errors import InvalidInputError
+from ..errors import DataConversionWarning, InvalidInputError
 from .row_blocks import RowBlocks
 from .threads import check_n_threads
 from .weights import RowWeights
@@ -18,6 +19,15 @@ Blocks = Callable[[], Iterable[tuple[NDArray[Any], Double]]]
 
 # A column whose spread is below one part in this counts as constant: its omegas would overflow in its own unit.
 _LARGEST_INVERSE = 1e305
+
+# Share of the weight of rows that may spoil a standard deviation, and how many times it must be that of the others.
+FEW, SPOILT = 0.01, 1000.0
+
+# Where some column is spoilt, in standard deviations.
+_FARTHEST = 10.0
+
+# Rows that are looked at first, for columns that may be spoilt.
+_FIRST_ROWS = 1 << 14
 
 # In standard deviations.  Only rows of hardly any weight, or of another set, can lie that far out.
 _LARGEST_TARGET = 1e15
@@ -29,6 +39,20 @@ class Scaling(NamedTuple):
     center: Double  # (n_features,)
     inverse_scale: Double  # (n_features,)
     mean_variance: float  # of the columns, as given
+    farthest: float = math.inf  # in units of the scaling, where a few rows spoil some column
+
+    def held_back(self, X: Any) -> Any:
+        """Rows as they are given, an array or RowBlocks, with those values drawn in that spoil a column.
+
+        Kernels are nothing so far out, but length scales follow such values, and products of them drown all others.
+        """
+        if self.farthest == math.inf:
+            return X
+        if isinstance(X, RowBlocks):
+            return RowBlocks(lambda: (self.held_back(block) for _, block in X.blocks())).check()
+        with np.errstate(divide="ignore"):
+            width = self.farthest / self.inverse_scale
+        return X.clip(self.center - width, self.center + width).astype(X.dtype)
 
 
 def no_scaling(n_features: int) -> Scaling:
@@ -49,13 +73,28 @@ class ColumnSums(Protocol):
 
 
 def measure_scaling(X: Any, weights: RowWeights, standardize: bool = True, n_threads: int | None = None) -> Scaling:
-    """Weighted mean and standard deviation of the columns of X, an array or RowBlocks."""
+    """Weighted mean and standard deviation of the columns of X, an array or RowBlocks; of the bulk of spoilt ones."""
     return scaling_in_threads(X, weights, standardize, check_n_threads(n_threads, math.prod(X.shape)))
 
 
 def scaling_in_threads(X: Any, weights: RowWeights, standardize: bool, n_threads: int) -> Scaling:
     """The same with a number of threads that suits X."""
-    return scaling_from(RowSums(X, weights, n_threads), standardize)
+    columns = RowSums(X, weights, n_threads)
+    scaling = scaling_from(columns, standardize)
+    return _of_bulk(columns, scaling) if standardize else scaling
+
+
+def target_scaling(values: Double, weights: RowWeights, n_threads: int | None = None) -> Scaling:
+    """Weighted mean and standard deviation of targets; warns of those that few rows spoil."""
+    rows = RowSums(values, weights, check_n_threads(n_threads, values.size))
+    scaling = scaling_from(rows, True)
+    for found in _spoilt(rows, scaling):
+        which = f" of column {found.column}" if len(scaling.center) > 1 else ""
+        warnings.warn(
+            f"y has a few values{which} so far out, between {found.low:.3g} and {found.high:.3g}, beside a deviation of "
+            f"{found.deviation:.3g} of all others, that squared errors are about nothing else.  If they are errors, "
+            "leave out their rows", DataConversionWarning, stacklevel=2)
+    return scaling
 
 
 def scaling_from(columns: ColumnSums, standardize: bool) -> Scaling:
@@ -74,6 +113,57 @@ def scaling_from(columns: ColumnSums, standardize: bool) -> Scaling:
     varies = (variance > 0) & (inverse_scale < _LARGEST_INVERSE)
     inverse_scale = np.where(varies, inverse_scale if standardize else 1.0, 0.0)
     return Scaling(np.where(low == high, low, np.ldexp(center, exponent)), inverse_scale, mean_variance)
+
+
+def _of_bulk(rows: "RowSums", scaling: Scaling) -> Scaling:
+    """The scaling with mean and standard deviation of the bulk of columns that few rows spoil, and a warning of each."""
+    center, inverse_scale = scaling.center.copy(), scaling.inverse_scale.copy()
+    spoilt = _spoilt(rows, scaling)
+    for found in spoilt:
+        center[found.column], inverse_scale[found.column] = found.center, 1 / found.deviation
+        warnings.warn(
+            f"column {found.column} of X has a few rows so far out, between {found.low:.3g} and {found.high:.3g}, that "
+            "its standard deviation says nothing of all others: it is scaled by theirs, "
+            f"{found.deviation:.3g} about {found.center:.3g}.  If these rows are errors, leave them out",
+            DataConversionWarning, stacklevel=2)
+    return scaling._replace(center=center, inverse_scale=inverse_scale, farthest=_FARTHEST) if spoilt else scaling
+
+
+class _Bulk(NamedTuple):
+    """What all but a few rows say of a column that those few spoil."""
+
+    column: int
+    center: float
+    deviation: float
+    low: float  # of all rows
+    high: float
+
+
+def _spoilt(rows: "RowSums", scaling: Scaling) -> list[_Bulk]:
+    """The columns that few rows spoil.
+
+    A handful of rows at 1e9, errors in the data as a rule, make a standard deviation beside which all other rows are
+    one point, of which nothing can be learned.  The bulk of a column are the rows within a standard deviation of the
+    mean, again and again, as long as all but `FEW` of the weight are there and their own deviation is less than half.
+    """
+    low, high = rows.column_range()
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        farthest = np.maximum(high - scaling.center, scaling.center - low) * scaling.inverse_scale
+        width = 1 / scaling.inverse_scale
+    # So few rows that have nearly all of the variance must lie so far out, and the first rows hardly differ beside it.
+    columns = np.flatnonzero(farthest > 0.9 / math.sqrt(FEW))
+    columns = columns[rows.are_close(columns, width[columns] / math.sqrt(SPOILT))] if len(columns) else columns
+    found = []
+    for j in columns.tolist():
+        center, deviation = float(scaling.center[j]), float(width[j])
+        while True:
+            weight, mean, inner = rows.within(j, center, deviation)
+            if weight < (1 - FEW) * rows.total or not 0 < inner < 0.5 * deviation:
+                break
+            center, deviation = mean, inner
+        if deviation * SPOILT < width[j] and 1 / deviation < _LARGEST_INVERSE:
+            found.append(_Bulk(j, center, deviation, float(low[j]), float(high[j])))
+    return found
 
 
 def _n_sums(rows: NDArray[Any]) -> int:
@@ -125,6 +215,30 @@ class RowSums:
             scoring.column_moments(block, unit, center, weight, power, partial, self._n_threads)
             total += partial.sum(axis=0)
         return total
+
+    def are_close(self, columns: NDArray[np.intp], width: Double) -> NDArray[np.bool_]:
+        """Whether most of the first rows lie within so much of their median, column by column."""
+        block = next(iter(self._counting()))[0][:_FIRST_ROWS, columns].astype(np.float64)
+        close: NDArray[np.bool_] = (np.abs(block - np.median(block, axis=0)) <= width).mean(axis=0) > 0.5
+        return close
+
+    def within(self, column: int, center: float, width: float) -> tuple[float, float, float]:
+        """Weight, mean and standard deviation of the values of a column that are no farther than so much from a center."""
+        total, first, low, high = 0.0, 0.0, math.inf, -math.inf
+        for apart, weight in self._apart(column, center, width):
+            total, first = total + float(weight.sum()), first + float(weight @ apart)
+            low, high = min(low, apart.min(initial=low)), max(high, apart.max(initial=high))
+        if low >= high:  # whose deviation is nothing but rounding
+            return total, center, 0.0
+        second = sum(float(weight @ (apart - first / total) ** 2) for apart, weight in self._apart(column, center, width))
+        return total, center + first / total, math.sqrt(second / total)
+
+    def _apart(self, column: int, center: float, width: float) -> Iterator[tuple[Double, Double]]:
+        """Distances from a center that are no larger than a width, and the weights of their rows."""
+        for block, weight in self._counting():
+            apart = block[:, column].astype(np.float64) - center
+            inside = np.abs(apart) <= width
+            yield apart[inside], weight[inside] if len(weight) else np.ones(np.count_nonzero(inside))
 
 
 def standardised_targets(values: Double, weights: RowWeights, center: Double, inverse_scale: Double,

@@ -8,7 +8,7 @@ import numpy as np
 from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from .row_blocks import RowBlocks, check_rows
-from .scaling import measure_scaling, standardised_targets
+from .scaling import standardised_targets, target_scaling
 from .validation import check_known_labels, check_labels, check_names, check_targets
 from .weights import RowWeights, check_weights
 
@@ -128,7 +128,7 @@ def check_with_targets(X: Any, y: Any, sample_weight: Any, n_threads: int | None
     X, names = check_rows(X, min_samples=min_samples)
     values = check_targets(y, X.shape[0])
     weights = check_weights(sample_weight, X.shape[0])
-    center, inverse_scale, _ = measure_scaling(values, weights, n_threads=n_threads)
+    center, inverse_scale, *_ = target_scaling(values, weights, n_threads)
     values = standardised_targets(values, weights, center, inverse_scale, "y")
     scale = 1 / np.where(inverse_scale > 0, inverse_scale, 1.0)
     rows = _without_weightless(TargetRows(X, values, weights))

@@ -30,8 +30,9 @@ ARGUMENTS = {
     "labels": Attribute("y", "array of shape (n_samples,)", "Labels of any sortable type."),
     "targets": Attribute("y", "array of shape (n_samples,) or (n_samples, n_targets)", "Finite numbers."),
     "sample_weight": Attribute("sample_weight", "array of shape (n_samples,) or None",
-                               "Weights >= 0 that multiply a row's term in every sum, so that an integer weight equals "
-                               "repetition."),
+                               "Weights >= 0 that multiply a row's term in every sum.  What is drawn among rows, such "
+                               "as folds, rows held out and samples, takes a row once, whatever its weight: a fit with "
+                               "rows in place of integer weights draws otherwise."),
     "eval_set": Attribute("eval_set", "(X, y) or (X, y, sample_weight) or None",
                           "Held-out rows, in the forms of X and y, on which to stop early; the round of lowest loss on "
                           "them is kept."),

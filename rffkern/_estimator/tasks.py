@@ -107,7 +107,9 @@ class Classifier(Model):
         return self.classes_[chosen.astype(np.intp, copy=False)]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most likely label of each row of X, in the dtype of the labels given to `fit`.
+        """Return the most likely label of each row of X.
+
+        Labels have the dtype of those given to `fit`; text is of NumPy's dtype of text, whatever held it.
 
         Notes
         -----

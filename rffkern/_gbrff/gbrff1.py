@@ -86,7 +86,8 @@ class GBRFF1Classifier(StagedClassifier):
     overflow; alpha is held to 9.4 for a weak learner that separates all rows; the rounds end early once the mean loss
     is below 1e-30.  The gradient of the landmark has omega_j inside the sum over j, where the paper prints it outside;
     for K <= n_features the descent is over the K phases of the landmark, which reach every landmark.  `sample_weight`
-    multiplies a row's term in every sum, so that an integer weight equals repetition.
+    multiplies a row's term in every sum: on up to `max_samples` rows an integer weight differs from repetition by
+    rounding alone, which the descents of landmarks magnify.
 
     Examples
     --------

@@ -78,7 +78,8 @@ class GBRFF2Classifier(StagedClassifier):
 
     Departures from the printed algorithm: |y_tilde| is held to 64 inside the surrogate loss, whose exponential would
     overflow; alpha is held to 9.4 for a weak learner that separates all rows; the rounds end early once the mean loss
-    is below 1e-30.  `sample_weight` multiplies a row's term in every sum, so that an integer weight equals repetition.
+    is below 1e-30.  `sample_weight` multiplies a row's term in every sum: on up to `max_samples` rows an integer
+    weight differs from repetition by rounding alone.
 
     Examples
     --------

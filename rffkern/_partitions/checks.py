@@ -120,7 +120,7 @@ def _with_targets(partitions: Partitions, summaries: list[Summary]) -> tuple[Tar
             raise InvalidInputError(f"y of partition {summary.number} must have {summaries[0].n_targets} targets, got "
                                     f"{summary.n_targets}")
     table = _settled(partitions, summaries, None, None, "")
-    center, inverse_scale, _ = scaling_from(PartitionColumns(partitions, "values", table.total), standardize=True)
+    center, inverse_scale, *_ = scaling_from(PartitionColumns(partitions, "values", table.total), standardize=True)
     partitions.tell("standardise_targets", center, inverse_scale, "")
     return Targets(None, center, inverse_scale), table
 

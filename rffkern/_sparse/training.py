@@ -115,6 +115,7 @@ def _trained(parameters: Any, training: Training, callback: Callable[..., Any] |
     training = training._replace(rows=None, evaluation=None, watched=())  # which go with `data` and `sets`
     standardize = parameters.standardize and training.column_map is None  # mapped columns have their units
     scaling = measure_scaling(data.X, data.weights, standardize, n_threads)
+    data = data._replace(X=scaling.held_back(data.X))
     targets = np.column_stack(data.targets()).astype(np.float64)
     intercepts = np.array(list(map(data.weights.mean, targets.T)))
     residuals, later_groups = targets - intercepts, method.later_groups(targets)

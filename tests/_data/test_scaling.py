@@ -7,8 +7,9 @@ import pytest
 
 from rffkern import InvalidInputError, RowBlocks
 from rffkern._data import row_blocks
-from rffkern._data.scaling import measure_scaling, no_scaling, standardised_targets
+from rffkern._data.scaling import measure_scaling, no_scaling, standardised_targets, target_scaling
 from rffkern._data.weights import RowWeights, check_weights
+from rffkern.errors import DataConversionWarning
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -105,3 +106,63 @@ def test_targets_in_units_of_their_spread():
     assert found.tolist() == [[0.5], [0.0], [-0.5]]
     with pytest.raises(InvalidInputError, match="eval_set y must lie within 1e\\+15 standard deviations"):
         standardised_targets(values, RowWeights(3), center, inverse_scale, "eval_set y")
+
+
+# --- columns that a few rows spoil
+
+def spoilt_rows(rng, n_rows=500):
+    X = 5 + 2 * rng.standard_normal((n_rows, 3))
+    X[[3, 50, 499], 1] = [1e9, 1e12, -1e10]
+    return X
+
+
+@pytest.mark.parametrize("in_blocks", [False, True])
+def test_a_few_rows_far_out_do_not_set_the_scale(rng, in_blocks):
+    X = spoilt_rows(rng)
+    bulk = np.delete(X, [3, 50, 499], axis=0)
+    rows = RowBlocks(lambda: iter([X[:40], X[40:]])).check() if in_blocks else X
+    X_given = X.copy()
+    with pytest.warns(DataConversionWarning, match=r"column 1 of X .* between -1e\+10 and 1e\+12, that its standard"):
+        found = measure_scaling(rows, RowWeights(len(X)))
+    np.testing.assert_allclose(found.center[1], bulk[:, 1].mean(), rtol=1e-8)  # of distances from some 1e9
+    np.testing.assert_allclose(found.inverse_scale[1], 1 / bulk[:, 1].std(), rtol=1e-10)
+    held = found.held_back(rows)
+    held = np.concatenate([block for _, block in held.blocks()]) if in_blocks else held
+    np.testing.assert_array_equal(np.delete(held, [3, 50, 499], axis=0), bulk)
+    np.testing.assert_allclose(held[[3, 50, 499], 1], found.center[1] + np.array([10, 10, -10]) / found.inverse_scale[1])
+    np.testing.assert_array_equal(X, X_given)
+    ordinary = np.ascontiguousarray(X[:, [0, 2]])
+    plain = measure_scaling(ordinary, RowWeights(len(X)))
+    np.testing.assert_array_equal(found.inverse_scale[[0, 2]], plain.inverse_scale)
+    assert plain.held_back(ordinary) is ordinary
+
+
+def test_weights_count_in_the_bulk(rng):
+    X = spoilt_rows(rng)
+    weights = rng.integers(0, 3, len(X)).astype(float)
+    weights[[3, 50, 499]] = 1
+    with pytest.warns(DataConversionWarning, match="column 1"):
+        found = measure_scaling(X, check_weights(weights, len(X)))
+    with pytest.warns(DataConversionWarning, match="column 1"):
+        repeated = measure_scaling(np.repeat(X, weights.astype(int), 0), RowWeights(int(weights.sum())))
+    np.testing.assert_allclose(found.inverse_scale, repeated.inverse_scale, rtol=1e-10)
+
+
+@pytest.mark.parametrize("draw", [
+    lambda rng: rng.lognormal(0, 4, (2000, 3)), lambda rng: rng.pareto(1, (2000, 3)),
+    lambda rng: (rng.random((2000, 3)) < 0.002) * 1e9, lambda rng: rng.standard_normal((2000, 3)) * 1e9,
+    lambda rng: np.r_[np.full((1999, 1), 0.1), [[1e12]]]],
+    ids=["log-normal", "Pareto", "hardly any ones", "normal", "one that differs"])
+def test_ordinary_columns_keep_their_scale(rng, draw):
+    """Also heavy tails, and columns of which all but a few rows are equal."""
+    X = draw(rng)
+    found = measure_scaling(X, RowWeights(len(X)))  # pytest makes an error of a warning
+    np.testing.assert_allclose(found.inverse_scale, 1 / X.std(axis=0), rtol=1e-10)
+
+
+def test_targets_far_out_are_told(rng):
+    y = rng.standard_normal((500, 2))
+    y[7, 1] = -1e12
+    with pytest.warns(DataConversionWarning, match=r"y has a few values of column 1 so far out, between -1e\+12 and"):
+        found = target_scaling(y, RowWeights(500))
+    np.testing.assert_allclose(found.inverse_scale, 1 / y.std(axis=0), rtol=1e-10)

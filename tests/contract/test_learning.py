@@ -8,7 +8,22 @@ import pytest
 from helpers.families import X, Y, answers, fit, known, same_state, target_of
 
 import rffkern
+from rffkern import (
+    ColumnMap,
+    GBRFF1Classifier,
+    GBRFFClassifier,
+    GBRFFRegressor,
+    KernelMachineClassifier,
+    KernelMachineRegressor,
+    PBRFFClassifier,
+    RFFNetClassifier,
+    RFFNetRegressor,
+    SparseKernelClassifier,
+    SparseKernelRegressor,
+)
 from rffkern._estimator.registry import FAMILIES
+from rffkern._estimator.tasks import Regressor
+from rffkern.errors import DataConversionWarning
 
 
 def test_learns(family, fitted):
@@ -71,3 +86,26 @@ def test_not_fitted(family):
         answers(family(), X)
     with pytest.raises(rffkern.NotFittedError, match=family.__name__):
         rffkern.save(family(), "nowhere")
+
+
+@pytest.mark.parametrize("cls", [KernelMachineRegressor, KernelMachineClassifier, GBRFFRegressor, GBRFFClassifier,
+                                 GBRFF1Classifier, PBRFFClassifier, RFFNetRegressor, RFFNetClassifier,
+                                 SparseKernelRegressor, SparseKernelClassifier])
+def test_a_few_rows_far_out_are_told_and_do_not_spoil_the_others(rng, cls):
+    X = rng.standard_normal((700, 3))
+    y = np.sin(2 * X[:, 0]) + X[:, 1]
+    y = y if issubclass(cls, Regressor) else y > 0
+    learned, test = X[:500].copy(), slice(500, 700)
+    learned[[3, 50, 499], 0] = [1e9, 1e12, -1e10]
+    ordinary = cls(random_state=0).fit(X[:500], y[:500]).score(X[test], y[test])
+    with pytest.warns(DataConversionWarning, match="column 0 of X has a few rows so far out"):
+        model = cls(random_state=0).fit(learned, y[:500])
+    assert model.score(X[test], y[test]) > ordinary - 0.15
+
+
+def test_forms_that_a_few_rows_far_out_spoil_are_told(rng):
+    X = rng.standard_normal((500, 2))
+    X[[3, 50], 0] = [1e9, -1e12]
+    with pytest.warns(DataConversionWarning, match="column 0 of X has a few rows so far out"):
+        ColumnMap().fit(X)
+    ColumnMap(("standard", "rank")).fit(X)
