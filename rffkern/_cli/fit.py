@@ -26,7 +26,6 @@ from .text_source import STDIN
 from .training_table import TrainingTable, read_more, read_training
 from .usage import UsageError, check_output
 
-
 # How the package calls the rows of --eval where a column of them is at fault.
 _OF_EVAL = " of eval_set X "
 
@@ -131,8 +130,8 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Colum
             names = (text.partition("=")[0].partition("__")[0] for text in arguments.set)
             errors.append((sum(name not in model._param_names() for name in names), error))
     if not models:
-        error = min(errors, key=operator.itemgetter(0))[1]
-        raise UsageError(str(error)) from error
+        _, cause = min(errors, key=operator.itemgetter(0))
+        raise UsageError(str(cause)) from cause
     return models, choice
 
 

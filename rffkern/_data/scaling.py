@@ -91,8 +91,8 @@ def target_scaling(values: Double, weights: RowWeights, n_threads: int | None = 
     for found in _spoilt(rows, scaling):
         which = f" of column {found.column}" if len(scaling.center) > 1 else ""
         warnings.warn(
-            f"y has a few values{which} so far out, between {found.low:.3g} and {found.high:.3g}, beside a deviation of "
-            f"{found.deviation:.3g} of all others, that squared errors are about nothing else.  If they are errors, "
+            f"y has a few values{which} so far out, between {found.low:.3g} and {found.high:.3g}, beside a deviation "
+            f"of {found.deviation:.3g} of all others, that squared errors are about nothing else.  If they are errors, "
             "leave out their rows", DataConversionWarning, stacklevel=2)
     return scaling
 
@@ -116,14 +116,14 @@ def scaling_from(columns: ColumnSums, standardize: bool) -> Scaling:
 
 
 def _of_bulk(rows: "RowSums", scaling: Scaling) -> Scaling:
-    """The scaling with mean and standard deviation of the bulk of columns that few rows spoil, and a warning of each."""
+    """The scaling with mean and deviation of the bulk of those columns that few rows spoil; warns of each."""
     center, inverse_scale = scaling.center.copy(), scaling.inverse_scale.copy()
     spoilt = _spoilt(rows, scaling)
     for found in spoilt:
         center[found.column], inverse_scale[found.column] = found.center, 1 / found.deviation
         warnings.warn(
-            f"column {found.column} of X has a few rows so far out, between {found.low:.3g} and {found.high:.3g}, that "
-            "its standard deviation says nothing of all others: it is scaled by theirs, "
+            f"column {found.column} of X has a few rows so far out, between {found.low:.3g} and {found.high:.3g}, "
+            "that its standard deviation says nothing of all others: it is scaled by theirs, "
             f"{found.deviation:.3g} about {found.center:.3g}.  If these rows are errors, leave them out",
             DataConversionWarning, stacklevel=2)
     return scaling._replace(center=center, inverse_scale=inverse_scale, farthest=_FARTHEST) if spoilt else scaling
@@ -223,14 +223,15 @@ class RowSums:
         return close
 
     def within(self, column: int, center: float, width: float) -> tuple[float, float, float]:
-        """Weight, mean and standard deviation of the values of a column that are no farther than so much from a center."""
+        """Weight, mean and standard deviation of the values of a column within so much of a center."""
         total, first, low, high = 0.0, 0.0, math.inf, -math.inf
         for apart, weight in self._apart(column, center, width):
             total, first = total + float(weight.sum()), first + float(weight @ apart)
             low, high = min(low, apart.min(initial=low)), max(high, apart.max(initial=high))
         if low >= high:  # whose deviation is nothing but rounding
             return total, center, 0.0
-        second = sum(float(weight @ (apart - first / total) ** 2) for apart, weight in self._apart(column, center, width))
+        second = sum(float(weight @ (apart - first / total) ** 2)
+                     for apart, weight in self._apart(column, center, width))
         return total, center + first / total, math.sqrt(second / total)
 
     def _apart(self, column: int, center: float, width: float) -> Iterator[tuple[Double, Double]]:

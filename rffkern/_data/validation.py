@@ -197,8 +197,8 @@ def _positions(array: NDArray[Any], classes: NDArray[Any]) -> Indices:
 def _settled_labels(classes: NDArray[Any]) -> NDArray[Any]:
     """Distinct labels in the dtype that depends on them alone where they are text, or come as Python objects.
 
-    Text is as wide as the longest label, so that a data frame, a list and a CSV file make the same model; labels of more
-    than `_WIDEST_LABEL` characters are objects, for an array of predictions has the width of the longest in each row.
+    Text is as wide as the longest label, so that a data frame, a list and a CSV file make the same model; labels of
+    more than `_WIDEST_LABEL` characters are objects, for predictions have the width of the longest in each row.
     """
     labels = classes.tolist()
     if classes.dtype.kind in "UT" or (classes.dtype.kind == "O" and all(isinstance(label, str) for label in labels)):
@@ -217,7 +217,7 @@ def _settled_labels(classes: NDArray[Any]) -> NDArray[Any]:
 
 def integer_dtype(least: int, largest: int) -> "np.dtype[Any] | None":
     """The dtype of 64 bits that has both integers; None where none does."""
-    if -(2**63) <= least and largest < 2**63:
+    if least >= -(2**63) and largest < 2**63:
         return np.dtype(np.int64)
     return np.dtype(np.uint64) if least >= 0 and largest < 2**64 else None
 

@@ -141,7 +141,7 @@ def _mapping_of(column_map: Any) -> RowMap:
     outputs = []
     for source, column in enumerate(frozen.columns):
         if column.kind == EMPTY:  # whatever stands there counts as missing: the outputs are always the same
-            outputs += [Output("within", source, value, 1.0, [-math.inf, math.inf, value, value], np.empty(0), np.empty(0))
+            outputs += [Output("within", source, value, 1.0, [-math.inf, math.inf, value, value], *[np.empty(0)] * 2)
                         for value in column.apply(np.array([np.nan]))[:, 0].tolist()]
             continue
         for form, (kind, missing, *numbers), divisor in entries_of(column):
@@ -183,7 +183,8 @@ def _answer_of(model: Any) -> Answer:
         labels, dtype = model.classes_.tolist(), model.classes_.dtype
         if len({*map(type, labels)}) > 1 or not isinstance(labels[0], (bool, int, float, str)) or dtype.kind in "Mm":
             raise InvalidInputError("only models whose labels are truth values, numbers or text, and of one kind, can "
-                                    f"be exported, got {labels[0]!r} of dtype {dtype}; train the model on labels as text")
+                                    f"be exported, got {labels[0]!r} of dtype {dtype}; train the model on labels as "
+                                    "text")
         numbers = {"slope": float(getattr(link, "slope", 1.0)), "tail": TAIL}
         return Answer(labels, formula, numbers, dtype=dtype.newbyteorder("=").name if dtype.kind in "biuf" else
                       "object" if dtype.kind == "O" else "str")

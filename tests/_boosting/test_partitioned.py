@@ -78,6 +78,15 @@ def test_nearly_as_on_all_rows(rng, table, name):
         assert model.score(table["X"], table[target]) > local.score(table["X"], table[target]) - 0.04
 
 
+def test_one_partition_is_another_model_of_the_same_accuracy(table):
+    """As docs/dask.md says: folds and the order of rows are drawn by partition."""
+    X, y = table["X"], table["one"]
+    one = fitted(FourierBoostingRegressor, {}, cut(edges_of(N_ROWS, 1, np.random.default_rng(0)), X, y), n_rounds=60)
+    local = made(FourierBoostingRegressor, 60, {}).fit(X, y)
+    assert not np.array_equal(one.predict(X), local.predict(X))
+    assert one.score(X, y) == pytest.approx(local.score(X, y), abs=0.02)
+
+
 @pytest.mark.parametrize("name", FITS)
 def test_partitions_may_be_lost_and_may_travel(rng, table, name):
     make, target, params = FITS[name]

@@ -10,9 +10,11 @@ pytest.importorskip("pyarrow")
 
 N = 120
 DATES = pandas.Series(pandas.date_range("2021-01-01", periods=N))
-KINDS = {"dates": DATES, "dates as text": DATES.dt.strftime("%Y-%m-%d"), "words": pandas.Series(["u", "v", "w"] * (N // 3)),
-         "numbers": pandas.Series(np.linspace(0, 1, N).round(3)), "truth values": pandas.Series([True, False] * (N // 2))}
-FAST = ("-o", "n.npz", "--model", "fourier_boosting", "--set", "kernel=false", "--set", "n_estimators=2", "--set", "n_members=1")
+KINDS = {"dates": DATES, "dates as text": DATES.dt.strftime("%Y-%m-%d"),
+         "words": pandas.Series(["u", "v", "w"] * (N // 3)), "numbers": pandas.Series(np.linspace(0, 1, N).round(3)),
+         "truth values": pandas.Series([True, False] * (N // 2))}
+FAST = ("-o", "n.npz", "--model", "fourier_boosting", "--set", "kernel=false", "--set", "n_estimators=2",
+        "--set", "n_members=1")
 
 
 def write(path, frame):

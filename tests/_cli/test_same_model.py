@@ -26,7 +26,8 @@ def test_same_bytes(labels, command, folder):
     tables = {"pandas": frame, "object": frame.astype({"c": object, "y": object}),
               "category": frame.astype({"y": "category"}), "nullable": frame.convert_dtypes(),
               "polars": polars.DataFrame({"x": x, "c": word.tolist(), "y": y}),
-              "arrow": pyarrow.table({"x": x, "c": word.tolist(), "y": y}), "dict": {"x": x, "c": word.tolist(), "y": y}}
+              "arrow": pyarrow.table({"x": x, "c": word.tolist(), "y": y}),
+              "dict": {"x": x, "c": word.tolist(), "y": y}}
     frame.to_csv(folder / "t.csv", index=False)
     frame.to_parquet(folder / "t.parquet")
     found = {}

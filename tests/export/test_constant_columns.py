@@ -39,7 +39,8 @@ def test_exports(X, n_classes, tmp_path):
 @pytest.mark.parametrize("X", TABLES.values(), ids=TABLES)
 def test_c_without_warnings(X, n_classes, tmp_path):
     rffkern.export(fitted(X, n_classes), tmp_path / "m.c", to="c")
-    subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-c", "m.c"], cwd=tmp_path, check=True)
+    subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-c", "m.c"], cwd=tmp_path,
+                   check=True)
 
 
 def test_what_is_said_of_the_columns():

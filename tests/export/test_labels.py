@@ -19,7 +19,8 @@ LABELS = {
     "unsigned": np.array([5, 2**64 - 2, 2**64 - 1], np.uint64), "small unsigned": np.array([5, 6, 7], np.uint64),
     "bytes": np.array([5, 6, 250], np.uint8), "signed": np.array([-(2**63), 2**53 + 1, 2**63 - 1]),
     "beyond 64 bits": np.array([-(10**30), 5, 10**30], object), "far": np.array([1, 10**30, 10**30 + 1], object),
-    "objects": np.array([1, 2, 3], object), "text": np.array(["a", "b", "c"], object), "floats": np.array([-1.0, 0.0, 2.0]),
+    "objects": np.array([1, 2, 3], object), "text": np.array(["a", "b", "c"], object),
+    "floats": np.array([-1.0, 0.0, 2.0]),
 }
 
 
@@ -73,8 +74,9 @@ def test_sqlite(labels, tmp_path):
 def test_javascript(labels, tmp_path):
     model = fitted(labels)
     exported(model, tmp_path / "m.mjs", "js")
-    (tmp_path / "run.mjs").write_text('import { predict } from "./m.mjs";\n'
-                                      f"for (const row of {json.dumps(X.tolist())}) console.log(String(predict(row)));\n")
+    (tmp_path / "run.mjs").write_text(
+        'import { predict } from "./m.mjs";\n'
+        f"for (const row of {json.dumps(X.tolist())}) console.log(String(predict(row)));\n")
     done = subprocess.run(["node", "run.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True)
     expected = [str(label).removesuffix(".0") for label in model.predict(X).tolist()]
     assert done.stdout.split() == expected
