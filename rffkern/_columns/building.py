@@ -85,7 +85,8 @@ def _warn_of_few_rows(facts: ColumnFacts, settings: MapSettings) -> None:
             warnings.warn(
                 f"{facts.name} has a few rows so far out, between {values[0]:.3g} and {values[-1]:.3g}, that its "
                 f"standard deviation says nothing of all others, which lie between {low:.3g} and {high:.3g}.  If these "
-                'rows are errors, leave them out; else add a form that tells others apart, as ColumnMap(("standard", "rank"))',
+                'rows are errors, leave them out; else add a form that tells others apart, as '
+                'ColumnMap(("standard", "rank"))',
                 DataConversionWarning, stacklevel=2)
 
 

@@ -65,7 +65,7 @@ def test_a_table_without_header_quotes_blank_lines_and_crlf(tmp_path, table):
 
 @pytest.mark.parametrize(("labels", "classes"), [
     (["1", "2"], [1, 2]), (["0.5", "1.5"], None), (["1.0", "2.0"], [1, 2]), (["1", "b"], ["1", "b"]),
-    (["9007199254740993", "9007199254740992"], ["9007199254740992", "9007199254740993"]),
+    (["9007199254740993", "9007199254740992"], [9007199254740992, 9007199254740993]),
     (["True", "False"], ["False", "True"]),
 ])
 def test_label_types(tmp_path, table, labels, classes):
