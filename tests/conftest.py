@@ -1,7 +1,12 @@
-"""Fixtures and the Hypothesis profile of all tests."""
+"""Fixtures of all tests, which tests run by default, and with how many Hypothesis examples.
+
+By default the tests run that tell whether this build works on this machine, in less than three CPU minutes.  Those
+with the marker `slow` run with `--all`, or where their file is named on the command line.
+"""
 
 import os
 import pathlib
+import re
 import sys
 
 import numpy as np
@@ -12,14 +17,46 @@ from hypothesis import settings
 from rffkern._data import threads
 from rffkern._kernels import simd
 
-settings.register_profile("rffkern", deadline=None, max_examples=int(os.environ.get("RFFKERN_EXAMPLES", "60")),
-                          derandomize=True, print_blob=True)
-settings.load_profile("rffkern")
-
 DATA_VARIABLE = "RFFKERN_DATA"
 
+SLOW_FILE = re.compile(r"^pytestmark = .*\bpytest\.mark\.slow\b", re.MULTILINE)
+
 # They limit and measure processes as Linux does.
-collect_ignore = [] if sys.platform.startswith("linux") else ["test_memory.py", "test_soak.py"]
+collect_ignore = [] if sys.platform.startswith("linux") else ["test_memory.py"]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--all", action="store_true", help="also run the tests with the marker `slow`")
+
+
+def pytest_report_header(config):
+    return None if config.getoption("--all") else "slow tests are left out; --all runs them too"
+
+
+def pytest_configure(config):
+    n_examples = os.environ.get("RFFKERN_EXAMPLES", "60" if config.getoption("--all") else "10")
+    settings.register_profile("rffkern", deadline=None, max_examples=int(n_examples), derandomize=True, print_blob=True)
+    settings.load_profile("rffkern")
+
+
+def is_left_out(path, config):
+    """Whether the slow tests of a file are left out."""
+    named = (config.invocation_params.dir / argument.partition("::")[0] for argument in config.args)
+    return not config.getoption("--all") and path not in named
+
+
+def pytest_ignore_collect(collection_path, config):
+    """A file whose tests are all slow is not even imported, so that collection is short."""
+    if collection_path.suffix == ".py" and is_left_out(collection_path, config):
+        return bool(SLOW_FILE.search(collection_path.read_text(encoding="utf-8"))) or None
+    return None
+
+
+def pytest_collection_modifyitems(config, items):
+    left_out = [item for item in items if item.get_closest_marker("slow") and is_left_out(item.path, config)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in {*left_out}]
 
 
 @pytest.fixture

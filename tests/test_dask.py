@@ -3,11 +3,11 @@
 import inspect
 import os
 import signal
-import time
 
 import numpy as np
 import pytest
 from helpers.partitions import LocalPartitions, cut
+from helpers.processes import wait_until
 
 import rffkern
 from rffkern import GBRFF1Classifier, GBRFF2Classifier, GBRFFRegressor, InvalidInputError, NotFittedError
@@ -20,7 +20,7 @@ import dask.array as da  # noqa: E402
 
 from rffkern import dask as on_dask  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("default")  # those of the cluster are its own
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]  # those of the cluster are its own
 
 N_ROWS, EDGES = 1200, [0, 300, 301, 800, 1200]
 CHUNKS = tuple(np.diff(EDGES).tolist())
@@ -245,12 +245,8 @@ def test_an_interrupt_leaves_no_tasks(client, table, cls):
     with pytest.raises(KeyboardInterrupt):
         cls(50, client=client).fit(*on_cluster(*table), callback=interrupt)
     assert not client.futures
-    for _ in range(100):
-        left = client.run_on_scheduler(lambda dask_scheduler: [str(key) for key in dask_scheduler.tasks])
-        if not left:
-            break
-        time.sleep(0.05)
-    assert left == []
+    assert wait_until(lambda: not client.run_on_scheduler(
+        lambda dask_scheduler: [str(key) for key in dask_scheduler.tasks]))
 
 
 def test_what_is_not_of_dask_is_refused(client, table):

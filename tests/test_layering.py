@@ -50,10 +50,10 @@ def layers_imported(path):
     return {name[1] if name[1:2] and name[1] in RANK else NAMES for name in imports(path) if name[0] == "rffkern"}
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_arrows_point_down(path):
-    own = layer(path)
-    assert {other for other in layers_imported(path) - {own} if RANK[other] <= RANK[own]} == set()
+def test_arrows_point_down():
+    for path in SOURCES:
+        own = layer(path)
+        assert {other for other in layers_imported(path) - {own} if RANK[other] <= RANK[own]} == set(), name_of(path)
 
 
 def test_every_module_belongs_to_a_layer():
@@ -102,3 +102,14 @@ def test_no_test_module_imports_another():
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
             origin = [getattr(node, "module", None) or ""]
             assert not any(part.startswith("test_") for name in names + origin for part in name.split(".")), path
+
+
+def test_no_test_imports_a_tool():
+    """What tests and tools share is in tests/helpers; tests run a tool as its users do, in a process of its own."""
+    tools = {path.stem for path in (TESTS.parent / "tools").iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert {"soak", "soaking"} <= tools
+    for path in TESTS.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
+            assert {name.split(".")[0] for name in names} & (tools | {"tools"}) == set(), path

@@ -5,10 +5,12 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from soaking import memory
+from helpers import memory_formulas as memory
 
 import rffkern
 from rffkern._estimator.registry import FAMILIES
+
+pytestmark = pytest.mark.slow
 
 NAMES = sorted(entry.class_name for entry in FAMILIES.values())
 

@@ -6,8 +6,11 @@ import sys
 
 import numpy as np
 import pytest
+from helpers.processes import PATIENCE
 
 from rffkern import FourierBoostingClassifier, save
+
+pytestmark = pytest.mark.slow
 
 pytest.importorskip("PyInstaller", reason="needs PyInstaller")
 
@@ -34,9 +37,9 @@ def test_a_frozen_program_scores_and_trains(tmp_path, rng):
                "numpy.f2py", "numpy.testing")
     freeze = [sys.executable, "-m", "PyInstaller", "--onedir", "--log-level", "ERROR",
               *(f"--exclude-module={name}" for name in without), "scorer.py"]
-    subprocess.run(freeze, cwd=tmp_path, check=True, capture_output=True, timeout=600)
+    subprocess.run(freeze, cwd=tmp_path, check=True, capture_output=True, timeout=PATIENCE)
     program = os.path.join("dist", "scorer", "scorer")
     done = subprocess.run([tmp_path / program, "m.npz", "x.npy"], cwd=tmp_path, capture_output=True, text=True,
-                          timeout=120, check=False)
+                          timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == str(model.decision_function(X).tolist())

@@ -6,11 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import time
 import tracemalloc
 
 import numpy as np
 import pytest
 from helpers.model_files import archive, assert_refused, c_reader, members_of, small_model
+from helpers.processes import started, wait_until
 
 from rffkern import (
     FormatError,
@@ -347,13 +349,11 @@ def test_killed_while_saving(model, tmp_path):
     save(model, path)
     program = "import sys, rffkern; m = rffkern.load(sys.argv[1])\nwhile True: rffkern.save(m, sys.argv[1])"
     for delay in np.linspace(0.0, 0.05, 10):
-        process = subprocess.Popen([sys.executable, "-c", program, str(path)], cwd=tmp_path)
-        try:
-            with pytest.raises(subprocess.TimeoutExpired):
-                process.wait(0.4 + delay)
-        finally:
-            process.kill()
-            process.wait()
+        first = path.stat().st_ino
+        with started([sys.executable, "-c", program, path], cwd=tmp_path) as process:
+            assert wait_until(lambda first=first: path.stat().st_ino != first)  # it saves
+            time.sleep(delay)
+            assert process.poll() is None
         assert isinstance(load(path), GBRFF2Classifier)
 
 

@@ -21,102 +21,14 @@ import timeit
 from pathlib import Path
 
 import numpy as np
-from embedding import models
-from embedding.targets import TARGETS
 
-from rffkern import ColumnMap, KernelExpansion, SumExpansion, load
+from rffkern import ColumnMap, load
 from rffkern._kernels import simd
-from rffkern.expansion import Expansion
 
-FROZEN = Path(__file__).parent.parent / "tests" / "data"
-LARGEST_BETWEEN = 8
-
-
-def answers(model, rows):
-    """Scores, predictions and probabilities of rows in Python, one array after the other, flat."""
-    if isinstance(model, (Expansion, ColumnMap)):
-        scores = model.score(rows) if isinstance(model, Expansion) else model.transform(rows)
-        return {"scores": scores, "predictions": scores}
-    if hasattr(model, "classes_"):
-        labels = np.searchsorted(model.classes_, model.predict(rows))
-        return {"scores": model.decision_function(rows), "predictions": labels,
-                "probabilities": model.predict_proba(rows)}
-    scores = model.expansion_.score(rows) if hasattr(model, "transform") else model.predict(rows)
-    return {"scores": scores, "predictions": scores}
-
-
-def parted(flat, like):
-    """Answers of C in the shapes of those of Python."""
-    found, start = {}, 0
-    for name, array in like.items():
-        found[name] = flat[start : start + array.size].reshape(array.shape)
-        start += array.size
-    assert start == flat.size
-    return found
-
-
-def sizes(model, rows):
-    """The sizes of the terms of scores."""
-    column_map = getattr(model, "column_map_", None)
-    expansion = getattr(model, "expansion_", model)
-    if isinstance(model, ColumnMap):
-        return 1.0
-    rows = np.asarray(rows if column_map is None else column_map.transform(rows), np.float64)
-    if isinstance(expansion, KernelExpansion):
-        return np.abs(expansion.intercept) + np.abs(expansion.weights).sum(axis=0)
-    angles = np.abs(rows - expansion.center) @ np.abs(expansion.omegas).T
-    beside = np.abs(expansion.weights).sum(axis=0) if isinstance(expansion, SumExpansion) else 0
-    return np.abs(expansion.intercept) + (1 + angles) @ np.abs(expansion.amplitudes) + beside
-
-
-def units(ours, theirs, dtype, unit=1.0):
-    """The largest difference, in units of the last place of max(|theirs|, unit)."""
-    if np.array_equal(ours, theirs):
-        return 0.0
-    theirs = theirs.reshape(len(theirs), -1)
-    return float((np.abs(ours.reshape(theirs.shape) - theirs)
-                  / (np.finfo(dtype).eps * np.maximum(np.abs(theirs), unit))).max())
-
-
-def compare(found, expected, case, worst):
-    """Keep the largest differences of a model."""
-    def keep(name, value):
-        worst[name] = max(worst.get(name, 0), value)
-
-    precision = np.dtype(case.dtype).name
-    keep(precision, units(found["scores"], expected["scores"], case.dtype))
-    keep("of terms", units(found["scores"], expected["scores"], case.dtype, case.sizes))
-    if case.is_frozen and not case.has_kernels:
-        usual = np.arange(len(found["scores"])) % models.FAR != 0
-        keep("frozen", units(found["scores"][usual], expected["scores"][usual], case.dtype))
-    if "probabilities" in expected:
-        worst["labels"] = worst.get("labels", 0) + int((found["predictions"] != expected["predictions"]).sum())
-        keep("probabilities", units(found["probabilities"], expected["probabilities"], np.float64))
-    else:
-        keep(precision, units(found["predictions"], expected["predictions"], case.dtype))
-
-
-class Case:
-    """A model, rows of a precision, and what Python makes of them at both classes."""
-
-    def __init__(self, name, path, dtype, n_rows, folder, levels):
-        self.name, self.path, self.dtype = name, path, dtype
-        model = load(path)
-        rows = models.rows_for(model, np.random.default_rng(3), n_rows).astype(dtype)
-        self.sizes, self.is_frozen = sizes(model, rows), "/" in name
-        self.has_kernels = isinstance(getattr(model, "expansion_", model), KernelExpansion)
-        self.rows = folder / f"{name.replace('/', '_')}_{np.dtype(dtype).name}.rows"
-        rows.tofile(self.rows)
-        self.expected = {}
-        for fuses, level in levels.items():
-            simd.select(level)
-            self.expected[fuses] = answers(load(path), rows)
-
-    def run(self, target, program, folder):
-        """What a target makes of the rows."""
-        out = folder / "answers"
-        target.run(program, self.path, np.dtype(self.dtype).itemsize, self.rows, out)
-        return parted(np.fromfile(out), next(iter(self.expected.values())))
+sys.path.append(str(Path(__file__).parents[1] / "tests"))  # what this shares with the tests is in tests/helpers
+from helpers import c_models
+from helpers.c_scores import FROZEN, LARGEST_BETWEEN, Case, compare
+from helpers.c_targets import TARGETS
 
 
 def table(cases, targets, folder):
@@ -186,7 +98,7 @@ def main():
     levels = {False: simd.LEVELS[0]} | ({True: simd.LEVELS[-1]} if len(simd.LEVELS) > 2 else {})
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        paths = models.frozen_files(FROZEN) | models.made(folder)
+        paths = c_models.frozen_files(FROZEN) | c_models.made(folder)
         cases = [Case(name, path, dtype, options.rows, folder, levels) for name, path in paths.items()
                  if options.models in name for dtype in (np.float64, np.float32)]
         if options.time:

@@ -3,15 +3,16 @@
     python tools/c_reader_fuzz.py --files 100000                 counts, and every file on which they differ
     python tools/c_reader_fuzz.py --files 1000 --keep FOLDER     keep these files
 
-The files are those of the soak (`tools/soaking/files.py`), and others whose archive is sound and whose contents are
-not.  The reader in C is built with AddressSanitizer and UndefinedBehaviorSanitizer.  Parameters of training, such as a
-learning rate, have ranges that only Python knows: a file that C accepts and Python refuses counts as "parameters" if
-Python accepts it with the parameters of the file that it was made from.  Every other difference is a fault; exit code 1
-if there is one.
+The files are those of the soak (`tests/helpers/damaged_files.py`), and others whose archive is sound and whose contents
+are not.  The reader in C is built with AddressSanitizer and UndefinedBehaviorSanitizer.  Parameters of training, such
+as a learning rate, have ranges that only Python knows: a file that C accepts and Python refuses counts as "parameters"
+if Python accepts it with the parameters of the file that it was made from.  Every other difference is a fault; exit
+code 1 if there is one.
 """
 
 import argparse
 import collections
+import hashlib
 import json
 import os
 import pathlib
@@ -22,12 +23,22 @@ import time
 import zlib
 
 import numpy as np
-from soaking import files
-from soaking.c_reader import ACCEPTED, SANITIZERS, UNSUPPORTED, CReader, build, digest, repaired
 
 import rffkern
 from rffkern import FormatError
 
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "tests"))  # what this shares with the tests is in tests/helpers
+from helpers import damaged_files
+from helpers.c_reader import SANITIZERS, CReader, build
+
+TESTS = pathlib.Path(__file__).parents[1] / "tests"
+
+# Parameters that the reader in C looks at, as arrays depend on them; `columns` of all families.
+READ = {"gbrff": ("n_components",), "gbrff1": ("n_components",), "gbrff_regressor": ("n_components",),
+        "pbrff": ("n_components", "n_landmarks"), "pbrff_transformer": ("n_components", "n_landmarks"),
+        "sparse_kernel": ("n_estimators", "learner_size", "loss"),
+        "sparse_kernel_regressor": ("n_estimators", "learner_size"),
+        "fourier_boosting_regressor": ("loss", "quantile")}
 WORDS = [b",", b":", b"[", b"]", b"{", b"}", b'"', b"\\", b"0", b"-", b".", b"e9", b" ", b"null", b"true", b"\\u0000",
          b"\\ud800", b"\\u00e9", b"\xc3\xa9", b"\xff", b"\x00", b"1.0", b"1e2", b'""', b"[]", b"{}", b"\n",
          b"\xef\xbb\xbf"]
@@ -35,27 +46,27 @@ WORDS = [b",", b":", b"[", b"]", b"{", b"}", b'"', b"\\", b"0", b"-", b".", b"e9
 
 def damaged_member(rng, content):
     """Other bits in the data of a member, under right checksums."""
-    members = files._members(content)
+    members = damaged_files.members_of(content)
     member = members[rng.integers(len(members)) if rng.random() < 0.5 else 0]
     if member[1]:
-        member[1] = files.flipped_bits(rng, member[1])
-    return files._archive(members)
+        member[1] = damaged_files.flipped_bits(rng, member[1])
+    return damaged_files.archive(members)
 
 
 def other_text(rng, content):
     """Words of JSON put in, taken out or replaced at places of the header."""
-    members = files._members(content)
+    members = damaged_files.members_of(content)
     text = members[0][1][members[0][1].index(b"\n") + 1 :]
     for _ in range(rng.integers(1, 4)):
         place, length = int(rng.integers(len(text) + 1)), int(rng.choice([0, 0, 1, 1, 2, 9]))
         text = text[:place] + WORDS[rng.integers(len(WORDS))] * int(rng.integers(2)) + text[place + length :]
-    return files._with_header(members, text)
+    return damaged_files.with_header(members, text)
 
 
 def other_value(rng, content):
     """A number or word of the header replaced by one that is near it, or by another of the header."""
-    members = files._members(content)
-    header, places = files.places_of_header(members)
+    members = damaged_files.members_of(content)
+    header, places = damaged_files.places_of_header(members)
     node, key = places[rng.integers(len(places))]
     value = node[key]
     if isinstance(value, int | float) and not isinstance(value, bool) and rng.random() < 0.7:
@@ -66,7 +77,7 @@ def other_value(rng, content):
         other, name = places[rng.integers(len(places))]
         node[key] = other[name]
     try:
-        return files._with_header(members, json.dumps(header).encode())
+        return damaged_files.with_header(members, json.dumps(header).encode())
     except (RecursionError, ValueError):  # a list that was put into itself
         return content
 
@@ -81,19 +92,19 @@ LABELS = [[False, True], [True, False], [0, 1], [-1, 1], [1, 1], [2**7 - 1, 2**7
 
 def other_labels(rng, content):
     """Labels and dtypes of many kinds, as many as the model has or another number."""
-    members = files._members(content)
+    members = damaged_files.members_of(content)
     header = json.loads(members[0][1][members[0][1].index(b"\n") + 1 :])
     values = list(LABELS[rng.integers(len(LABELS))])
     if rng.random() < 0.6 and header["classes"]:
         values = [*values, *header["classes"]["values"]][: len(header["classes"]["values"])]
         values = sorted(values, key=str) if rng.random() < 0.3 else values
     header["classes"] = {"dtype": DTYPES[rng.integers(len(DTYPES))], "values": values}
-    return files._with_header(members, json.dumps(header, ensure_ascii=rng.random() < 0.5).encode())
+    return damaged_files.with_header(members, json.dumps(header, ensure_ascii=rng.random() < 0.5).encode())
 
 
 def other_shape(rng, content):
     """An array of another length or shape, in header and data alike."""
-    members = files._members(content)
+    members = damaged_files.members_of(content)
     header = json.loads(members[0][1][members[0][1].index(b"\n") + 1 :])
     number = int(rng.integers(1, len(members)))
     shape = list(header["arrays"][number - 1][1])
@@ -109,8 +120,8 @@ def other_shape(rng, content):
     dtype = rng.choice(["<f8", "<f8", "<f4"])
     header["arrays"][number - 1][1] = shape
     with np.errstate(over="ignore"):
-        members[number][1] = files._npy(dtype, shape, values.astype(dtype).tobytes())
-    return files._with_header(members, json.dumps(header).encode())
+        members[number][1] = damaged_files.npy(dtype, shape, values.astype(dtype).tobytes())
+    return damaged_files.with_header(members, json.dumps(header).encode())
 
 
 def _wide(numbers, rng):
@@ -126,7 +137,7 @@ def _wide(numbers, rng):
 def wide_numbers(rng, content):
     """The same members, with sizes and places of eight bytes, and now and then a wrong one."""
     body, entries = b"", b""
-    members = files._members(content)
+    members = damaged_files.members_of(content)
     for name, data in members:
         crc, size = zlib.crc32(data), len(data) + int(rng.random() < 0.01)
         (own, packed), extra = _wide([size, size], rng)
@@ -136,10 +147,10 @@ def wide_numbers(rng, content):
                                0, 0, 0, place) + name.encode() + more
         body += local + name.encode() + extra + data
     end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, len(members), len(members), len(entries), len(body), 71)
-    return files.sign(body + entries + end + b"sha256:" + bytes(64))
+    return damaged_files.sign(body + entries + end + b"sha256:" + bytes(64))
 
 
-MUTATIONS = [*files.MUTATIONS, damaged_member, other_text, other_value, other_labels, other_shape,
+MUTATIONS = [*damaged_files.MUTATIONS, damaged_member, other_text, other_value, other_labels, other_shape,
              wide_numbers]
 
 
@@ -178,11 +189,33 @@ def originals(folder):
         rffkern.GBRFF2Classifier(**small).fit(X, np.where(labels > 0, "a", "\U0001f600").astype(object)),
     ]
     path = folder / "original.npz"
-    found = [fixture.read_bytes() for fixture in files.FIXTURES]
+    found = [fixture.read_bytes() for fixture in sorted(TESTS.glob("data/*/*.npz"))]
     for model in models:
         rffkern.save(model, path)
         found.append(path.read_bytes())
     return found
+
+
+def repaired(content, original):
+    """A file with the parameters of training of the one that it was made from, but for those that C looks at."""
+    members = damaged_files.members_of(content)
+    header, before = (json.loads(data[data.index(b"\n") + 1 :])
+                      for (_, data), *_ in (members, damaged_files.members_of(original)))
+    params, trained = header["params"], before["params"]
+    if isinstance(params, dict) and isinstance(trained, dict):
+        read = {name: params[name] for name in READ.get(header["family"], ()) if name in params}
+        if "columns" in params:
+            is_map = isinstance(params["columns"], dict) and trained["columns"] is not None
+            read["columns"] = trained["columns"] if is_map else params["columns"]
+        header["params"] = {**trained, **read}
+    if isinstance(header.get("columns"), dict) and isinstance(before.get("columns"), dict):
+        header["columns"] = {**header["columns"], "params": before["columns"]["params"]}
+    return damaged_files.with_header(members, json.dumps(header).encode())
+
+
+def digest(content):
+    """A short name for the bytes of a file."""
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def python_accepts(content, path):

@@ -14,14 +14,17 @@ probability or prediction, over the larger of 1 and itself; the share of equal l
 import argparse
 import contextlib
 import pathlib
+import sys
 import tempfile
 import time
 from typing import Any
 
 import numpy as np
-from exporting.engines import ENGINES, SUFFIXES, errors_of, lacking, of_model, postgresql
 
 import rffkern
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "tests"))  # what this shares with the tests is in tests/helpers
+from helpers.engines import ENGINES, SUFFIXES, errors_of, lacking, of_model, postgresql
 
 DATA = pathlib.Path(__file__).parent.parent / "tests" / "data"
 

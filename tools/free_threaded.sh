@@ -38,4 +38,4 @@ assert not sys._is_gil_enabled(), "an extension has turned the GIL on"'
 if [ $# -eq 0 ]; then
   set -- $(grep -rlE 'threading|ThreadPool' tests --include='test_*.py' | grep -v -e _cli -e test_tools) tests/contract
 fi
-PYTHON_GIL=0 "$folder/venv/bin/pytest" -q -p no:cacheprovider "$@"
+PYTHON_GIL=0 "$folder/venv/bin/pytest" -q --all -p no:cacheprovider "$@"

@@ -176,7 +176,7 @@ class Workshop:
                        "PYTHONDONTWRITEBYTECODE": "1" if limit else "", "PYTHONPATH": str(self.folder),
                        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         # -P: the sources in the working directory have no compiled modules.
-        command = [sys.executable, "-P", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+        command = [sys.executable, "-P", "-m", "pytest", "-q", "-x", "--all", "-p", "no:cacheprovider", *tests]
         with tempfile.TemporaryFile() as output:
             process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output,
                                        stderr=subprocess.STDOUT, start_new_session=True,

@@ -5,7 +5,7 @@
 
 The first build is the one that is installed.  Both take turns, call by call, in two processes that wait for each other;
 shown are medians of each, and the median of the ratios of calls that follow each other, of wall and of CPU time.
-Regions are those of tools/soaking/regions.c, which GCC compiles with each runtime.  OMP_WAIT_POLICY is passive, unless
+Regions are those of tests/helpers/regions.c, which GCC compiles with each runtime.  OMP_WAIT_POLICY is passive, unless
 it is set: GNU OpenMP takes several times as long on a busy machine where its threads spin.
 """
 
@@ -20,8 +20,10 @@ import sys
 import tempfile
 import time
 
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "tests"))  # what this shares with the tests is in tests/helpers
+from helpers.regions import REFUSED, compile_regions
+
 HERE = pathlib.Path(__file__).resolve().parent
-KERNELS = HERE.parent / "rffkern" / "_kernels"
 PASSIVE = {"OMP_WAIT_POLICY": "passive"}
 ROWS, COLUMNS = 100_000, 12
 FITS = {
@@ -58,25 +60,6 @@ for _ in range(int(sys.argv[1])):
         os._exit(answer() != expected)
     failed += os.waitpid(child, 0)[1] != 0
 print(failed)
-"""
-REFUSED = """
-import os, resource
-import numpy as np
-from rffkern import FourierBoostingClassifier, GBRFF2Classifier
-from rffkern._data import threads
-threads.machine_cpus = lambda: 64
-rng = np.random.default_rng(0)
-X = rng.standard_normal((100_000, 12)); y = X[:, 0] * X[:, 1] > 0
-def answers(n_threads):
-    models = (GBRFF2Classifier(3, random_state=0, n_threads=n_threads),
-              FourierBoostingClassifier(n_estimators=2, n_members=2, kernel=False, random_state=0,
-                                        n_threads=n_threads))
-    return [model.fit(X[:20_000 * k], y[:20_000 * k]).decision_function(X) for k, model in zip((5, 1), models)]
-expected = answers(1)
-if os.getuid() == 0:   # whom the limit does not bind
-    os.setgroups([]); os.setgid(65534); os.setuid(65534)
-resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
-print("same bits" if np.array_equal(expected, answers(32)) else "other bits")
 """
 
 
@@ -140,20 +123,6 @@ def show(what, pairs):
     print(f"{what:<44}{1e3 * walls[0]:10.4f} ms {1e3 * walls[1]:10.4f} ms   wall {ratios['wall']:.3f}   "
           f"CPU {ratios['cpu']:.3f}", flush=True)
     return ratios
-
-
-def compile_regions(folder, name, *arguments, team=KERNELS / "team.c"):
-    """Compile regions.c, with a runtime if that is asked for, and return the program."""
-    program = pathlib.Path(folder) / name
-    objects = []
-    own = "-DRFF_OWN_TEAM" in arguments
-    for source in [HERE / "soaking" / "regions.c", *([team, KERNELS / "gomp.c"] if own else [])]:
-        objects.append(f"{program}-{source.stem}.o")
-        subprocess.run(["gcc", "-std=gnu11", "-fopenmp", f"-I{KERNELS}", *arguments, "-c", source, "-o", objects[-1]],
-                       check=True)
-    linked = [argument for argument in arguments if argument.startswith("-fsanitize")]
-    subprocess.run(["gcc", "-pthread" if own else "-fopenmp", *linked, "-o", program, *objects], check=True)
-    return program
 
 
 def regions(builds, repetitions, numbers):

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from helpers.processes import PATIENCE
 
 from rffkern._boosting.bins import make_bins
 from rffkern._boosting.ensemble import to_ensemble
@@ -29,7 +30,7 @@ def test_a_failure_stops_the_others(n_threads):
         raise ValueError("this one")
 
     def waits():
-        assert stop.wait(10)
+        assert stop.wait(PATIENCE)
 
     with pytest.raises(ValueError, match="this one"):
         in_threads([fails, waits, waits], n_threads, stop)
@@ -62,10 +63,10 @@ def test_a_signal_while_threads_are_started_stops_the_members(monkeypatch, last)
 
     monkeypatch.setattr(threading.Thread, "start", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        in_threads([lambda: stop.wait(10)] * 4, 2, stop)
+        in_threads([lambda: stop.wait(PATIENCE)] * 4, 2, stop)
     assert stop.is_set()
     for thread in starts:
-        thread.join(5)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
 
 

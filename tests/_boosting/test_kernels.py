@@ -219,6 +219,7 @@ def test_few_rows_do_without():
     FourierBoostingClassifier(**SHORT, kernel=True).fit(X[:10], np.arange(10) % 2).predict(X)
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_the_parts(trained):
     e = trained.expansion_
     rows = trained.column_map_.transform(X[:40])
@@ -228,6 +229,7 @@ def test_scores_are_those_of_the_parts(trained):
     assert len(trained.term_rounds_) == e.terms.n_terms
 
 
+@pytest.mark.slow
 def test_what_is_told_of_it_adds_up(trained):
     staged = getattr(trained, "staged_decision_function", None) or trained.staged_predict
     *_, last = staged(X)
@@ -251,6 +253,7 @@ def test_of_one_column_it_is_the_columns_own():
     assert not model.explain(X[:5, :1]).joint.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["classes", "targets"])
 def test_same_bits_for_any_number_of_threads(task):
     family, y = TASKS[task]
@@ -259,6 +262,7 @@ def test_same_bits_for_any_number_of_threads(task):
     np.testing.assert_array_equal(one.kernel_choice_, three.kernel_choice_)
 
 
+@pytest.mark.slow
 def test_a_file_keeps_it(trained, tmp_path):
     again = loads(dumps(trained))
     np.testing.assert_array_equal(scores(again, X), scores(trained, X))
@@ -282,6 +286,7 @@ def test_the_frozen_file(file, n_regions):
     np.testing.assert_allclose(model.predict(np.array(expected["rows"])), expected["answers"], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_rows_of_weight_zero_do_not_exist():
     extra, labels = checkers(100, 3)
     weights = np.r_[np.ones(500), np.zeros(100)]
@@ -300,6 +305,7 @@ def test_an_eval_set_holds_the_rows_that_decide():
     assert loss == pytest.approx(model.kernel_choice_[2], rel=1e-4)
 
 
+@pytest.mark.slow
 def test_more_rounds_have_the_bits_of_one_fit():
     model = FourierBoostingClassifier(**SHORT | {"n_estimators": 10}, kernel=True, warm_start=True).fit(X, Y)
     model.set_params(n_estimators=30).fit(X, Y)
@@ -312,6 +318,7 @@ def test_a_callback_that_ends_the_fit_ends_it():
     assert model.kernel_decision_ == "left out: the callback ended the fit"
 
 
+@pytest.mark.slow
 def test_predictions_out_of_fold_have_not_seen_the_row(monkeypatch):
     """Another label of a row changes what is predicted of it by no more than its part in the choices."""
     seen = {}
@@ -373,6 +380,7 @@ def test_the_share_of_values_is_that_of_least_squares():
     np.testing.assert_allclose(found.terms, 1 - found.kernels)
 
 
+@pytest.mark.slow
 def test_kernel_alone_is_within_reach_of_many_classes():
     """The prior is in units of scores: it must not hold the kernel machine down where nearly all rows are right."""
     rng = np.random.default_rng(3)

@@ -19,6 +19,8 @@ from rffkern._data.weights import RowWeights
 from rffkern._kernels import boosting
 from rffkern._partitions.partition import PartRows
 
+pytestmark = pytest.mark.slow
+
 N_ROWS = 1500
 ALL_KINDS = ("waves", "tables", "lines")
 

@@ -87,6 +87,7 @@ def test_outliers_hardly_move_the_loss_of_huber():
     assert errors["quantile"] < 0.3 * errors["squared"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [-1.0, 1.0, 4.0])
 def test_counts(level):
     """Better than a constant and than the squared loss by the deviance from the true means."""

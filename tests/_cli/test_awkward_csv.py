@@ -19,6 +19,8 @@ from rffkern._cli.csv_table import CsvFormat, CsvTable
 from rffkern._cli.main import main
 from rffkern._cli.table import UNKNOWN, Cells
 
+pytestmark = pytest.mark.slow
+
 CASES = cases()
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\.([0-9]{1,9}))?)? ?"

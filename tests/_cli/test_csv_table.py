@@ -115,7 +115,7 @@ def test_a_pipe_is_read_once(tmp_path, rng):
     os.mkfifo(tmp_path / "t.csv")
     X = rng.standard_normal((20_000, 3)).round(3)
     text = "\n".join(["a,b,c", *(",".join(map(str, row)) for row in X.tolist())])
-    writer = threading.Thread(target=(tmp_path / "t.csv").write_text, args=(text,))
+    writer = threading.Thread(target=(tmp_path / "t.csv").write_text, args=(text,), daemon=True)
     writer.start()
     found = CsvTable(str(tmp_path / "t.csv"))
     assert found.total is None

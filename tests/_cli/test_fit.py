@@ -63,6 +63,7 @@ def test_a_table_without_header_quotes_blank_lines_and_crlf(tmp_path, table):
     assert done.stdout.splitlines()[1:] == model.predict(X).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("labels", "classes"), [
     (["1", "2"], [1, 2]), (["0.5", "1.5"], None), (["1.0", "2.0"], [1, 2]), (["1", "b"], ["1", "b"]),
     (["9007199254740993", "9007199254740992"], [9007199254740992, 9007199254740993]),
@@ -92,6 +93,7 @@ def test_labels_are_the_same_in_every_block(tmp_path, rng, header):
     assert load(tmp_path / "m.npz").classes_.tolist() == ["no", "yes"]
 
 
+@pytest.mark.slow
 def test_bad_data_files(folder):
     for name, content, match in [
         ("empty.csv", b"", "holds no rows"), ("header.csv", b"a,b,c\n", "no rows below its header"),
@@ -144,6 +146,7 @@ def test_kernel_machines_from_the_command_line(folder, table):
     assert load(folder / "k.npz").kernel == {"lengthscales": 2.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["gbrff", "gbrff1", "pbrff", "rffnet"])
 def test_other_families(folder, family):
     run("fit", "train.csv", "-o", "n.npz", "--model", family, "--seed", "3", cwd=folder)

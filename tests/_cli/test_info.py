@@ -31,6 +31,7 @@ def test_info_of_a_kernel_machine(folder, table):
     assert "kernel={'bias': 0.5, 'lengthscales': [1.0, 2.0, 3.0]}" in text
 
 
+@pytest.mark.slow
 def test_relevances_from_the_command_line(folder, table):
     write_csv(folder / "t.csv", table[0], np.sin(table[0][:, 2]), target="size")
     run("fit", "t.csv", "-o", "r.npz", "--model", "rffnet_regressor", "--target", "size", cwd=folder)

@@ -4,14 +4,16 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 from helpers.command_line import COLUMNS, run
+from helpers.processes import PATIENCE, started, wait_until
 
 from rffkern._cli import jobs as jobs_module
 from rffkern._cli.jobs import Jobs
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -118,27 +120,18 @@ def is_alive(pid):
 def test_no_process_outlives_the_command(folder, big, number, code):
     """Also where the command has no time to end them."""
     os.mkfifo(folder / "pipe")
-    process = subprocess.Popen([sys.executable, "-m", "rffkern", "predict", "m.npz", "pipe", "-o", "o.csv", "--jobs",
-                                "2"], cwd=folder, stderr=subprocess.PIPE, text=True,
-                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-    with open(folder / "pipe", "w", encoding="utf-8") as pipe:  # which stays open: the command waits for more
+    command = [sys.executable, "-m", "rffkern", "predict", "m.npz", "pipe", "-o", "o.csv", "--jobs", "2"]
+    with (started(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process,
+          open(folder / "pipe", "w", encoding="utf-8") as pipe):  # which stays open: the command waits for more
         pipe.write("\n".join(big) + "\n")
         pipe.flush()
-        for _ in range(600):
-            workers = children(process.pid)
-            if len(workers) == 2:
-                break
-            time.sleep(0.05)
-        assert len(workers) == 2
+        assert wait_until(lambda: len(children(process.pid)) == 2)
+        workers = children(process.pid)
         process.send_signal(getattr(signal, number))
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == code
     assert "Traceback" not in errors
-    for _ in range(600):
-        if not any(map(is_alive, workers)):
-            break
-        time.sleep(0.05)
-    assert not any(map(is_alive, workers))
+    assert wait_until(lambda: not any(map(is_alive, workers)))
     left = [item.name for item in folder.iterdir() if "o.csv" in item.name]
     assert len(left) == (number == "SIGKILL")  # the temporary file, which the next command would remove
 
@@ -147,7 +140,7 @@ def test_no_code_of_the_current_folder_is_run(folder, big):
     (folder / "numpy.py").write_text("raise SystemExit('the wrong numpy')")
     command = "import sys; sys.path.remove('')\nfrom rffkern._cli.main import main\nsys.exit(main(sys.argv[1:]))"
     done = subprocess.run([sys.executable, "-c", command, "predict", "m.npz", "big.csv", "-o", "o.csv", "--jobs", "2"],
-                          cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+                          cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 

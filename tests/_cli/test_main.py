@@ -4,10 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from helpers.command_line import COLUMNS, run
+from helpers.processes import PATIENCE, started, wait_until
 
 
 def test_help_and_version(tmp_path):
@@ -16,6 +16,7 @@ def test_help_and_version(tmp_path):
     assert run("--version", cwd=tmp_path).stdout.startswith("rffkern ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("line", "message"), [
     ("1,x,3,yes", "bad.csv: data row 6 (line 7), column 2 (width): expected a finite number, got 'x'"),
     ("1,,3,yes", "bad.csv: data row 6 (line 7), column 2 (width): expected a finite number, got ''"),
@@ -70,17 +71,17 @@ def test_progress_on_a_terminal(folder, table):
     text = "\n".join(",".join(map(str, row)) for row in table[0].tolist()) + "\n"
     (folder / "big.csv").write_text(",".join(COLUMNS) + "\n" + text * 600 + "1,2,x\n")
     control, terminal = pty.openpty()
-    process = subprocess.Popen([sys.executable, "-m", "rffkern", "predict", "m.npz", "big.csv", "-o", "o.csv"],
-                               cwd=folder, stderr=terminal)
-    os.close(terminal)
-    shown = b""
-    with open(control, "rb", buffering=0) as reader:
-        try:
-            while piece := reader.read(4096):
-                shown += piece
-        except OSError:  # how Linux says that the other end is closed
-            pass
-    assert process.wait() == 65
+    command = [sys.executable, "-m", "rffkern", "predict", "m.npz", "big.csv", "-o", "o.csv"]
+    with started(command, cwd=folder, stderr=terminal) as process:
+        os.close(terminal)
+        shown = b""
+        with open(control, "rb", buffering=0) as reader:
+            try:
+                while piece := reader.read(4096):
+                    shown += piece
+            except OSError:  # how Linux says that the other end is closed
+                pass
+        assert process.wait(PATIENCE) == 65
     drawn = shown.decode().split("\r")
     assert "scoring [" in drawn[1]  # the first block draws, however fast the machine
     assert "% " in drawn[1]
@@ -92,16 +93,11 @@ def test_progress_on_a_terminal(folder, table):
 def test_interrupt_and_kill_leave_nothing_behind(folder, table, number, code):
     text = "\n".join(",".join(map(str, row)) for row in table[0].tolist()) + "\n"
     (folder / "big.csv").write_text(text * 4000)
-    # A test run in the background of a shell ignores SIGINT, and so would what it starts.
-    process = subprocess.Popen([sys.executable, "-m", "rffkern", "predict", "m.npz", "big.csv", "-o", "o.csv",
-                                "--header", "no"], cwd=folder, stderr=subprocess.PIPE, text=True,
-                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-    for _ in range(600):
-        if any(item.name.startswith(".o.csv") for item in folder.iterdir()):
-            break
-        time.sleep(0.05)
-    process.send_signal(getattr(signal, number))
-    _, errors = process.communicate(timeout=60)
+    command = [sys.executable, "-m", "rffkern", "predict", "m.npz", "big.csv", "-o", "o.csv", "--header", "no"]
+    with started(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+        assert wait_until(lambda: any(item.name.startswith(".o.csv") for item in folder.iterdir()))
+        process.send_signal(getattr(signal, number))
+        _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == code
     assert "Traceback" not in errors
     assert not [item.name for item in folder.iterdir() if "o.csv" in item.name]

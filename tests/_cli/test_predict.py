@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 from helpers.command_line import COLUMNS, run, write_csv
+from helpers.processes import PATIENCE
 
 import rffkern
 from rffkern import GBRFF2Classifier, load, save
@@ -90,6 +91,7 @@ def test_features_cannot_be_predicted(folder, table):
                                    expect=2).stderr
 
 
+@pytest.mark.slow
 def test_regression(tmp_path, table):
     X, _ = table
     y = (np.sin(X[:, 0]) + X[:, 1]).round(4)
@@ -113,6 +115,7 @@ def test_regression(tmp_path, table):
     assert "words.csv: data row 1 (line 2), column 4 (answer): expected a finite number, got 'much'" in done.stderr
 
 
+@pytest.mark.slow
 def test_several_targets_from_an_archive(tmp_path, table):
     X, _ = table
     np.savez(tmp_path / "d.npz", X=X, y=np.column_stack([X[:, 0], X[:, 1] - X[:, 2]]))
@@ -139,7 +142,8 @@ def test_several_targets_from_an_archive(tmp_path, table):
 def test_a_reader_that_leaves_early(folder, table):
     np.save(folder / "X.npy", np.tile(table[0], (300, 1)))
     command = f"{sys.executable} -m rffkern predict m.npz X.npy | head -n 1"
-    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, timeout=PATIENCE,
+                          check=False)
     assert done.stdout == "prediction\n"
     assert done.stderr == ""
 
@@ -175,13 +179,14 @@ def test_memory_does_not_grow_with_the_rows(tmp_path, rng):
     for n in (40, 240):
         (tmp_path / "big.csv").write_text(block * n)
         done = subprocess.run([sys.executable, "-c", MEASURE, "predict", "m.npz", "big.csv", "-o", "o.npy"],
-                              cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True,
+                              cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=True,
                               env=os.environ | {"OMP_NUM_THREADS": "1"})
         peaks.append(int(done.stderr.split()[-1]))
         assert len(np.load(tmp_path / "o.npy", mmap_mode="r")) == 300 * n
     assert peaks[1] - peaks[0] < 10_000, "KiB, for 29 MB more of numbers"
 
 
+@pytest.mark.slow
 def test_numbered_columns(tmp_path, table):
     """As pandas writes columns without names: a header where the model knows them, else a question."""
     X, y = table

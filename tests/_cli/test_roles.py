@@ -8,6 +8,8 @@ from rffkern import GBRFF2Classifier, load
 from rffkern._cli.readers import open_table
 from rffkern._cli.roles import Roles, roles_of
 
+pytestmark = pytest.mark.slow
+
 FAST = ["--set", "n_estimators=20"]
 
 

@@ -13,7 +13,7 @@ import rffkern
 from rffkern._cli import streams
 from rffkern._cli.streams import printable, say
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")]
 
 
 def test_tables_from_pipes(folder):

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from helpers.processes import PATIENCE
 
 from rffkern import GBRFF2Classifier, RowBlocks, load
 from rffkern._cli import spool
@@ -128,8 +129,8 @@ def test_a_table_is_held_once(tmp_path):
     line = ",".join(["0.25"] * 100) + ",a\n"
     (tmp_path / "few.csv").write_text(line * 25_000)
     (tmp_path / "many.csv").write_text(line * 125_000)
-    done = subprocess.run([sys.executable, "-c", MEASURE], cwd=tmp_path, capture_output=True, text=True, timeout=120,
-                          check=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    done = subprocess.run([sys.executable, "-c", MEASURE], cwd=tmp_path, capture_output=True, text=True,
+                          timeout=PATIENCE, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
     held, taken = map(int, done.stdout.split())
     assert held == 100_000 * 100 * 8 // 1024
     assert taken < 1.35 * held

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from helpers.processes import PATIENCE
 
 from rffkern import GBRFF2Classifier, InvalidInputError, set_num_threads
 from rffkern._data import threads as _threads
@@ -114,7 +115,7 @@ model = GBRFF2Classifier(3, random_state=0, n_threads=2).fit(X, y)
 expected = model.decision_function(X)
 child = os.fork()
 if child == 0:
-    signal.alarm(60)
+    signal.alarm(3600)
     again = GBRFF2Classifier(3, random_state=0, n_threads=2).fit(X, y)
     wrong = not np.array_equal(again.decision_function(X), expected)
     os._exit(wrong or (OWN_THREADS and len(os.listdir("/proc/self/task")) != 2))
@@ -125,7 +126,7 @@ sys.exit(os.waitpid(child, 0)[1])
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_forked_child_fits_and_scores(tmp_path):
     """With threads of its own; GNU OpenMP would wait for ever for those of its parent, unless it uses one."""
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORK], cwd=tmp_path, timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORK], cwd=tmp_path, timeout=PATIENCE, check=False)
     assert done.returncode == 0
 
 

@@ -56,6 +56,7 @@ def test_several_targets_are_those_of_each_alone(rng):
         np.testing.assert_allclose(together[:, k], alone, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_probabilities_fit_rows_that_are_left_out(n_classes):
     rng = np.random.default_rng(3)
@@ -72,6 +73,7 @@ def test_probabilities_fit_rows_that_are_left_out(n_classes):
     np.testing.assert_allclose(proba.mean(axis=0), shares, atol=0.05)
 
 
+@pytest.mark.slow
 def test_blocks_give_the_bits_of_arrays(rng):
     X, y = waves(rng, 700)
     blocks = RowBlocks([X[:100], X[100:650], X[650:]])
@@ -130,6 +132,7 @@ def test_each_region_is_the_dense_solution_of_what_it_learns_from(rng, kernel):
         np.testing.assert_allclose(model.predict(here), expected, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_regions_of_classes(rng, n_classes):
     X = rng.uniform(-1, 1, (4000, 2))
@@ -168,6 +171,7 @@ def test_large_regions_learn_from_all_their_rows(monkeypatch, rng):
     assert KernelMachineRegressor(**GIVEN, region_size=700).fit(X, y, weights).expansion_.n_terms == 700
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-150, 1e39, 1e150])
 def test_regions_of_columns_of_any_size(scale):
     rng = np.random.default_rng(0)
@@ -189,6 +193,7 @@ def test_many_rows_are_divided(monkeypatch, rng):
     np.testing.assert_allclose(model.predict(X[:1]), y.mean(), atol=0.1)
 
 
+@pytest.mark.slow
 def test_tables_with_words_and_gaps():
     rng = np.random.default_rng(0)
     words = rng.choice(["a", "b", "c"], 400)

@@ -63,6 +63,7 @@ def test_slopes_find_the_columns_that_matter():
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_choice_is_near_the_best_of_a_grid():
     rows = rows_of(1200)
     found = choose(rows, "exponential", None, None, CACHE)

@@ -72,6 +72,7 @@ def test_the_residual_is_that_of_the_equations():
     assert found.residual <= 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_bits_depend_neither_on_threads_nor_on_what_is_kept(precision, eight_cpus):
     found = [Problem(precision=precision, cache_bytes=n_bytes, n_threads=n_threads, n=3000).systems.solve(

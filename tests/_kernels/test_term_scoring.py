@@ -60,6 +60,7 @@ def test_score_at_every_level(level, dtype, depth):
             np.testing.assert_allclose(problem.score(some), problem.twin(some), rtol=0, atol=ROUNDING * 90)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_outputs", [1, 2])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_row_scores_the_same_bits_in_any_company(level, dtype, n_outputs):

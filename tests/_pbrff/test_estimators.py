@@ -102,6 +102,7 @@ def test_the_machine_is_the_best_on_the_features(rng, loss, C):
         assert objective(w + 0.1 * rng.standard_normal(21) * rng.choice([1, 0.1, 0.01])) >= lowest * (1 - 1e-5)
 
 
+@pytest.mark.slow
 def test_accuracy_does_not_fall_where_a_capped_solver_gives_up(rng):
     """The authors' solver ends at 38 % of its training rows right for n = 20000."""
     X = rng.standard_normal((20_000, 20))
@@ -239,6 +240,7 @@ def test_verbose_tells_how_a_long_fit_goes_on(make, rng, capsys, monkeypatch):
     assert model.expansion_.amplitudes.tobytes() == silent.expansion_.amplitudes.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("loss", "precision", "bytes_per_row"), [
     ("squared_hinge", "single", 4 * (20 + 48) + 32), ("squared_hinge", "double", 8 * (20 + 48) + 32),
     ("hinge", "single", 12 * 48 + 280), ("hinge", "double", 8 * 48 + 280),
@@ -256,6 +258,7 @@ def test_memory_is_what_the_docstring_says(loss, precision, bytes_per_row):
     assert 0.6 * n * bytes_per_row < peak < n * bytes_per_row + 1_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "loss", "systems", "least"), [
     (1500, "hinge", 24 * 1500**2 + 700 * 1500, 0.5), (1500, "squared_hinge", 24 * 1500**2 + 700 * 1500, 0.9),
     (2400, "squared_hinge", 24 * 1104**2 + 12000 * 1104, 0.6)])  # only of the second the docstring gives no range

@@ -29,6 +29,7 @@ def dense(problem_, scale, right):
 SPLITS = [(20, 4, 10, 6), (64, 10, 54, 0), (200, 12, 180, 8), (200, 0, 200, 0), (200, 30, 0, 170), (200, 150, 50, 0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_samples", "n_heavy", "n_light", "n_zero"), SPLITS)
 @pytest.mark.parametrize("widest", [1000, 10])
 @pytest.mark.parametrize("by_pivots", [False, True])

@@ -40,6 +40,7 @@ def test_all_rows_as_pivots(n_samples, monkeypatch):
         np.testing.assert_allclose(found.solve(right), np.linalg.solve(dense(machine, scale * root), right), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_few_pivots_where_rows_are_alike():
     """400 rows of rank 20, one panel of pivots: conjugate gradients have little left to mend."""
     machine, root = problem(400, n_columns=20), np.full(400, 10.0)

@@ -25,11 +25,13 @@ def test_number_of_terms(n_samples, expected):
     assert model.n_components_ == model.expansion_.n_terms == expected
 
 
+@pytest.mark.slow
 def test_most_terms():
     X = np.random.default_rng(0).standard_normal((140_000, 1)).astype(np.float32)
     assert RFFNetRegressor(max_epochs=1, batch_size=8192).fit(X, X[:, 0]).n_components_ == 4096
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["single", "double"])
 @pytest.mark.parametrize("kernel", ["gaussian", "laplace", "matern32", "matern52"])
 def test_learns_with_every_kernel(kernel, precision, few_columns):

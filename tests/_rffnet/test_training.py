@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import reference
+from helpers.processes import PATIENCE
 from helpers.wavy_rows import wavy
 
 from rffkern import FourierExpansion, InvalidInputError, RFFNetClassifier, RFFNetRegressor, RowBlocks
@@ -358,7 +359,7 @@ def answers_of_threads(fit, n_calls):
     barrier = threading.Barrier(n_calls)
 
     def call(_):
-        barrier.wait()
+        barrier.wait(PATIENCE)
         return fit()
 
     with ThreadPoolExecutor(n_calls) as pool:

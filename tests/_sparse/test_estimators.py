@@ -264,6 +264,7 @@ def test_bad_all_rows(rng):
         SparseKernelClassifier(all_rows="no").fit(X, y > 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("update", "n_columns"), [("full", 60), ("group", 10), ("one", 1)])
 @pytest.mark.parametrize(("precision", "unit"), [("single", 4), ("double", 8)])
 def test_memory(rng, update, n_columns, precision, unit):

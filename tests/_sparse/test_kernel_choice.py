@@ -17,6 +17,8 @@ from rffkern._sparse.kernel import Kernel, RegularisedKernel
 from rffkern._sparse.kernel_choice import first_best, learn_kernel
 from rffkern._sparse.likelihood import one_per_column
 
+pytestmark = pytest.mark.slow
+
 
 def machine(length):
     return RegularisedKernel(Kernel(np.array([length]), 1.0, 0.0), 0.1)

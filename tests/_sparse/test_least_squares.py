@@ -42,6 +42,7 @@ def dense(F, omega, target, reg_lambda):
     return np.linalg.lstsq(stacked, right, rcond=None)[0], np.linalg.cond(stacked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lengthscale", "reg_lambda", "largest_condition"), [
     (0.3, 1.0, 1e3), (0.5, 0.1, 1e4), (1.0, 1e-2, 1e8), (2.0, 1e-4, 1e14)])
 def test_coefficients_equal_a_dense_solution(rng, lengthscale, reg_lambda, largest_condition):

@@ -173,6 +173,7 @@ def test_memory_of_directions_is_linear_in_the_number_of_columns(kind):
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_the_search_goes_on_from_few_rows_and_takes_their_noise_for_no_proof(rng):
     """More rows than columns' length scales can fit exactly have noise, which few rows did not show."""
     X, targets = sample(rng, 700, [1.0, 3.0, 30.0], noise=0.05)
@@ -187,6 +188,7 @@ def test_the_search_goes_on_from_few_rows_and_takes_their_noise_for_no_proof(rng
     assert more.reg_lambda > 1e-4
 
 
+@pytest.mark.slow
 def test_more_rows_go_on_with_the_curvatures_of_few(rng, monkeypatch):
     """Which saves evaluations, and harms no value."""
     X, targets = sample(rng, 700, [1.0, 3.0, 30.0, 5.0], noise=0.05)

@@ -36,6 +36,7 @@ def check(make, rows, target, weight=None, held_out=None, steps=(1, 4, 11), seen
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", sorted(RULES))
 @pytest.mark.parametrize(("update", "learner_size"), [("full", 6), ("full", 1), ("one", 6), ("one", 1), ("group", 6),
                                                       ("group", 1)])

@@ -115,7 +115,7 @@ def test_a_new_file_has_the_mode_of_the_umask(tmp_path, umask):
 def test_a_pipe_is_written_through(tmp_path):
     os.mkfifo(tmp_path / "f")
     found = []
-    reader = threading.Thread(target=lambda: found.append((tmp_path / "f").read_bytes()))
+    reader = threading.Thread(target=lambda: found.append((tmp_path / "f").read_bytes()), daemon=True)
     reader.start()
     with atomic_write(tmp_path / "f") as file:
         file.write(b"new")

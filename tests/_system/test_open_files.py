@@ -103,7 +103,7 @@ def test_large_models_through_pipes():
             with open(writing, "wb", buffering=0) as target:
                 save(expansion, target)
 
-        thread = threading.Thread(target=write)
+        thread = threading.Thread(target=write, daemon=True)
         thread.start()
         assert load(source).n_terms == 9000
         thread.join()

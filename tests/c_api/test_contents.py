@@ -5,7 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from soaking.c_reader import build, compiler
+from helpers.c_reader import build, compiler
 
 from rffkern import ColumnMap, FourierBoostingRegressor, KernelExpansion, SumExpansion, TermExpansion, load, save
 from rffkern._columns.frozen import NUMERIC_FORMS

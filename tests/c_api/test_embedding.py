@@ -5,12 +5,14 @@ import gc
 
 import numpy as np
 import pytest
-from c_bits import FROZEN, units
-from embedding import models
+from helpers import c_models
+from helpers.c_scores import FROZEN, units
 
 import rffkern
 from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError, NotFittedError, load
 from rffkern._kernels import unfused
+
+pytestmark = pytest.mark.slow
 
 pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -82,13 +84,13 @@ def test_columns_are_mapped(family, gaps, dtype, rng):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_capsules_have_the_bits_of_python(dtype, tmp_path, rng):
     """Of frozen files, and of functions of all kinds."""
-    paths = [*models.frozen_files(FROZEN).values(), *models.made(tmp_path).values()]
+    paths = [*c_models.frozen_files(FROZEN).values(), *c_models.made(tmp_path).values()]
     n_checked = 0
     for path in paths:
         model = load(path)
         if isinstance(model, ColumnMap) or not scores_numbers(model):
             continue
-        rows = models.rows_for(model, rng, 150).astype(dtype)
+        rows = c_models.rows_for(model, rng, 150).astype(dtype)
         capsule, column_map = rffkern.c_model(model), vars(model).get("column_map_")
         expansion = getattr(model, "expansion_", model)
         expected = expansion.score(rows) if column_map is None else model._raw_scores(rows)

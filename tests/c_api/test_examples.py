@@ -13,6 +13,8 @@ import pytest
 import rffkern
 from rffkern import GBRFF1Classifier, load, save
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 INCLUDE = pathlib.Path(rffkern.get_include())
 ROW = [0.3, -1.25, 2.5]

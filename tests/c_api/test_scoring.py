@@ -5,12 +5,14 @@ import sys
 
 import numpy as np
 import pytest
-from c_bits import FROZEN, LARGEST_BETWEEN, Case, compare
-from embedding import models
-from embedding.targets import TARGETS
+from helpers import c_models
+from helpers.c_scores import FROZEN, LARGEST_BETWEEN, Case, compare
+from helpers.c_targets import TARGETS
 
 from rffkern import GBRFF2Classifier, save
 from rffkern._kernels import simd
+
+pytestmark = pytest.mark.slow
 
 # A compiler that most machines have, at each class; `tools/c_bits.py` has more.
 NAMES = ["x86-64 baseline gcc", "x86-64-v3 gcc"]
@@ -21,7 +23,7 @@ LEVELS = {False: "baseline"} | ({True: "x86-64-v3"} if "x86-64-v3" in simd.LEVEL
 def cases(tmp_path_factory):
     """Models of every kind, and frozen files, with rows of both precisions."""
     folder, before = tmp_path_factory.mktemp("models"), simd.selected()
-    paths = models.frozen_files(FROZEN) | models.made(folder)
+    paths = c_models.frozen_files(FROZEN) | c_models.made(folder)
     found = [Case(name, path, dtype, 60, folder, LEVELS) for name, path in paths.items()
              for dtype in (np.float64, np.float32)]
     simd.select(before)

@@ -7,6 +7,8 @@ from helpers.families import X, Y, known, quick, same_state
 from rffkern import InvalidInputError, RFFNetClassifier, dumps, loads
 from rffkern._estimator.registry import FAMILIES
 
+pytestmark = pytest.mark.slow
+
 NAMES = sorted(name for name, entry in FAMILIES.items() if entry.task == "classifier")
 LABELS = np.where(X[:, 4] > 1, "far", Y)
 

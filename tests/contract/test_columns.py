@@ -9,6 +9,8 @@ from rffkern._estimator import column_choice
 from rffkern._estimator.registry import FAMILIES
 from rffkern._estimator.tasks import Regressor
 
+pytestmark = pytest.mark.slow
+
 FORMS = ("standard", "rank")
 RNG = np.random.default_rng(5)
 TABLE = {

@@ -11,10 +11,13 @@ from threading import Barrier
 
 import numpy as np
 import pytest
+from helpers.processes import PATIENCE
 
 import rffkern
 from rffkern import GBRFF2Classifier
 from rffkern._data.threads import check_n_threads
+
+pytestmark = pytest.mark.slow
 
 N_CALLERS = 4
 
@@ -64,7 +67,7 @@ def test_fits_at_once_keep_the_bits_of_fits_alone(name, eight_cpus):
 
     def fit(n_threads, seed, wait=True):
         if wait:
-            start.wait(60)
+            start.wait(PATIENCE)
         model = getattr(rffkern, name)(random_state=seed, n_threads=n_threads, **arguments).fit(X, y)
         return scores(model, X[:2000])
 
@@ -133,7 +136,7 @@ def fit(_=None):
 def same_in_a_child():
     child = os.fork()
     if child == 0:
-        signal.alarm(60)
+        signal.alarm(3600)
         os._exit(0 if np.array_equal(fit(), expected) else 1)
     return os.waitpid(child, 0)[1] == 0
 expected = fit()
@@ -146,7 +149,7 @@ sys.exit(not (ok and same_in_a_child() and np.array_equal(fit(), expected)))
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_children_and_parent_of_a_process_with_teams_fit(tmp_path):
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKS], cwd=tmp_path, timeout=180, check=False)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKS], cwd=tmp_path, timeout=PATIENCE, check=False)
     assert done.returncode == 0
 
 

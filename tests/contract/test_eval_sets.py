@@ -9,6 +9,8 @@ from helpers.families import X, Y, known, quick, same_state, target_of
 from rffkern import ColumnMap, InvalidInputError, RowBlocks
 from rffkern._estimator.registry import FAMILIES
 
+pytestmark = pytest.mark.slow
+
 WATCHING = sorted(name for name, entry in FAMILIES.items()
                   if "eval_set" in inspect.signature(entry.load().fit).parameters)
 

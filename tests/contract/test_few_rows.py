@@ -9,6 +9,8 @@ from helpers.families import NAMES, Frame, X, answers, fit
 from rffkern import ColumnMap, InvalidInputError
 from rffkern._estimator.registry import FAMILIES
 
+pytestmark = pytest.mark.slow
+
 ROW = X[:1]
 GOOD = {"row": ROW, "rows": X[:5], "single": ROW.astype(np.float32), "list": ROW.tolist(), "order": X[:6:2],
         "columns first": np.asfortranarray(X[:3]), "whole numbers": np.array([[1, 1900, 0, 2, 3, 4]]),

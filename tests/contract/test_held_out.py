@@ -8,6 +8,8 @@ from rffkern import ColumnMap, InvalidInputError, RowBlocks
 from rffkern._estimator.held_out import HeldOut
 from rffkern._estimator.registry import FAMILIES
 
+pytestmark = pytest.mark.slow
+
 NAMES = sorted(name for name in FAMILIES if name.startswith(("gbrff", "sparse")))
 
 

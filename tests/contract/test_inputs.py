@@ -19,6 +19,7 @@ def test_inputs_unmodified_and_read_only_accepted(family):
     np.testing.assert_array_equal(rows, X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [
     lambda a: np.asfortranarray(a), lambda a: np.repeat(a, 2, axis=0)[::2], lambda a: a[:, ::-1][:, ::-1],
     lambda a: a.tolist(), lambda a: a.astype(">f8"), lambda a: a.astype(object), lambda a: a.astype(np.longdouble),
@@ -34,12 +35,14 @@ def test_float32_rows_are_kept(family):
     np.testing.assert_allclose(answers(model, rows), answers(model, rows.astype(np.float64)), atol=1e-3)
 
 
+@pytest.mark.slow
 def test_memory_mapped_rows(family, fitted, tmp_path):
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     assert same_state(fitted, fit(family, mapped))
 
 
+@pytest.mark.slow
 def test_column_names(family, fitted, tmp_path):
     model = fit(family, Frame(X, NAMES))
     assert model.feature_names_in_.tolist() == NAMES
@@ -55,6 +58,7 @@ def test_column_names(family, fitted, tmp_path):
     assert not hasattr(model, "feature_names_in_")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_data_frames(family, fitted, library):
     module = pytest.importorskip(library)
@@ -73,6 +77,7 @@ def test_rows_in_blocks(family, fitted):
         np.testing.assert_array_equal(fitted.predict(blocks), fitted.predict(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [1e-300, 1e300])
 def test_columns_of_any_unit(family, fitted, unit):
     model = fit(family, X * np.array([unit, 1, 1, 1, 1, 1]))

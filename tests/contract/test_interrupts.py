@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from common.interrupting import seconds_after_interrupt
+from helpers.interrupting import seconds_after_interrupt
 
 import rffkern
 from rffkern import (
@@ -22,7 +22,8 @@ from rffkern import (
 
 AFTER, BOUND = 0.6, 1.5
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads the clock of another process")
+pytestmark = [pytest.mark.slow,
+              pytest.mark.skipif(sys.platform != "linux", reason="reads the clock of another process")]
 
 
 def rows(n_samples, n_features):

@@ -50,6 +50,7 @@ def test_same_seed_same_learned_kernel(name):
     assert not same_state(first, fit(family, kernel="auto", n_estimators=2, random_state=1))
 
 
+@pytest.mark.slow
 def test_refit_forgets(family, fitted):
     other = fit(family, X[:, :3])
     assert same_state(fitted, other.fit(X, target_of(family)))

@@ -12,6 +12,8 @@ from helpers.level_bits import score_bits, short_model, training_hashes
 from rffkern._estimator.registry import FAMILIES
 from rffkern._kernels import simd
 
+pytestmark = pytest.mark.slow
+
 TESTS = pathlib.Path(__file__).parent.parent
 ALIKE = [pytest.param(pair, marks=pytest.mark.skipif(pair[1] not in simd.LEVELS, reason=f"no {pair[1]} here"))
          for pair in (("baseline", "x86-64-v2"), ("x86-64-v3", "x86-64-v4"))]

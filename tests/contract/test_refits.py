@@ -6,6 +6,8 @@ from helpers.families import X, fit, target_of
 
 import rffkern
 
+pytestmark = pytest.mark.slow
+
 METHODS = ("decision_function", "predict", "predict_proba", "predict_log_proba", "transform",
            "staged_decision_function", "staged_predict", "staged_predict_proba")
 

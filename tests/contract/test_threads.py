@@ -32,6 +32,7 @@ def test_same_bits_for_any_number_of_threads(family, eight_cpus):
     np.testing.assert_array_equal(found[0], found[2])
 
 
+@pytest.mark.slow
 def test_many_threads_share_one_model(fitted):
     expected = answers(fitted, X)
     with ThreadPoolExecutor(8) as pool:
@@ -39,6 +40,7 @@ def test_many_threads_share_one_model(fitted):
     assert all(np.array_equal(answer, expected[i % 50 : i % 50 + 50]) for i, answer in enumerate(found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(name for name, entry in FAMILIES.items() if entry.task != "transformer"))
 def test_a_call_scores_with_one_model(name):
     """A model that is fitted again while its rows are read gives the answers of the model that was asked."""
@@ -56,6 +58,7 @@ def test_a_call_scores_with_one_model(name):
     assert not np.array_equal(model.predict(X), expected)
 
 
+@pytest.mark.slow
 def test_scoring_holds_no_references(fitted):
     """No leak: reference counts of what goes in are what they were."""
     rows = X[:10].copy()

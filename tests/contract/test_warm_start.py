@@ -9,6 +9,8 @@ from helpers.families import X, Y, fit, known, one_member, quick, same_state, st
 from rffkern import ColumnMap, InvalidInputError, RowBlocks, TrainingStateError, dumps, loads
 from rffkern._estimator.registry import FAMILIES
 
+pytestmark = pytest.mark.slow
+
 NAMES = sorted(name for name, entry in FAMILIES.items()
                if {"warm_start", "n_estimators"} <= set(entry.load()._param_names()))
 GBRFF = [name for name in NAMES if name.startswith("gbrff")]

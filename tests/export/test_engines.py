@@ -4,10 +4,12 @@ import pathlib
 import tempfile
 
 import pytest
-from exporting.engines import ENGINES, SUFFIXES, errors_of, lacking, of_model, postgresql
+from helpers.engines import ENGINES, SUFFIXES, errors_of, lacking, of_model, postgresql
 from helpers.exported import CASES, model_of, rounding
 
 import rffkern
+
+pytestmark = pytest.mark.slow
 
 # What engines run that start slowly, and of which others run the same file or the same loops.
 FEW = ("fourier_boosting", "sparse_kernel", "every form, gaps", "odd column names, gaps", "four classes, odd labels",

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from exporting.engines import ENGINES, lacking, of_model
+from helpers.engines import ENGINES, lacking, of_model
 from helpers.exported import FILES, model_of, rows, smooth_kernels
 
 import rffkern

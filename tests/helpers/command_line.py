@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+from helpers.processes import PATIENCE
 from rffkern._cli.table import Wanted
 
 COLUMNS = ["length", "width", "depth"]
@@ -19,7 +20,7 @@ def with_model(arguments):
 def run(*arguments, cwd, expect=0):
     """Run `rffkern` with some arguments; its exit code must be `expect`, and no traceback may be shown."""
     done = subprocess.run([sys.executable, "-m", "rffkern", *with_model(arguments)], cwd=cwd, capture_output=True,
-                          text=True, stdin=subprocess.DEVNULL, timeout=120, check=False)
+                          text=True, stdin=subprocess.DEVNULL, timeout=PATIENCE, check=False)
     assert done.returncode == expect, done.stderr
     assert "Traceback" not in done.stderr
     return done
@@ -28,7 +29,7 @@ def run(*arguments, cwd, expect=0):
 def shell(command, cwd, expect=0):
     """Run a line of bash in which `rffkern` is the command; it must end by itself and show no traceback."""
     done = subprocess.run(["bash", "-c", command.replace("rffkern ", f"{sys.executable} -m rffkern ")], cwd=cwd,
-                          capture_output=True, text=True, timeout=120, check=False)
+                          capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == expect, done.stderr
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr

@@ -9,8 +9,8 @@ import zipfile
 
 import numpy as np
 import pytest
-from soaking.c_reader import SANITIZERS, CReader, build, compiler
 
+from helpers.c_reader import SANITIZERS, CReader, build, compiler
 from rffkern import FormatError, GBRFF2Classifier, load
 
 

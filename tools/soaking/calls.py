@@ -6,11 +6,11 @@ import time
 import warnings
 
 import numpy as np
+from helpers.children import in_child
 
 import rffkern
 from rffkern import ColumnMap, FourierExpansion, KernelExpansion, RFFKernError, RowBlocks, SumExpansion, TermExpansion
 from soaking import training
-from soaking.children import in_child
 
 CALL_SECONDS = 20.0  # of CPU; the longest of the small models here takes two or three
 CASE_SECONDS = 300

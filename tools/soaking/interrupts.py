@@ -5,10 +5,10 @@ use too.  Kernels use one thread in forked children; `tests/contract/test_interr
 """
 
 import numpy as np
-from common.interrupting import seconds_after_interrupt
+from helpers.children import in_child
+from helpers.interrupting import seconds_after_interrupt
 
 import rffkern
-from soaking.children import in_child
 
 SECONDS, SLACK = 0.5, 0.5
 CALL_SECONDS = 120

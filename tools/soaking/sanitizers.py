@@ -185,7 +185,7 @@ def sanitized_calls(rng, folder, level=LEVELS[0]):
 def sanitized_kernels(rng, folder, level=LEVELS[0]):
     """One file of the tests of kernels: arrays one element too short, edges of tiles, extreme numbers."""
     file = str(rng.choice(sorted(SOURCES.glob("tests/_kernels/test_*.py"))))
-    return _case("address", ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:faulthandler", file],
+    return _case("address", ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--all", file],
                  folder, level)
 
 

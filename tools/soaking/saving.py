@@ -7,11 +7,11 @@ import signal
 import time
 
 import numpy as np
+from helpers.children import in_child
 
 import rffkern
 from rffkern import FourierExpansion, GBRFF2Classifier
 from rffkern._cli.main import main as command_line
-from soaking.children import in_child
 
 N_KILLS = 25
 N_PREDICTION_KILLS = 25

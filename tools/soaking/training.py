@@ -5,10 +5,10 @@ import sys
 import warnings
 
 import numpy as np
+from helpers.children import in_child
 
 import rffkern
 from rffkern import InvalidInputError
-from soaking.children import in_child
 
 FIT_SECONDS = 60
 CLASSES = ["GBRFF2Classifier", "GBRFF1Classifier", "GBRFFClassifier", "GBRFFRegressor", "PBRFFClassifier",

@@ -1,7 +1,6 @@
-"""The reader in C as a process that judges files, and what it cannot judge: ranges of parameters of training."""
+"""The reader in C as a process that judges files."""
 
-import hashlib
-import json
+import contextlib
 import os
 import pathlib
 import shutil
@@ -10,18 +9,10 @@ import subprocess
 import tempfile
 
 import rffkern
-from soaking import files
 
 DRIVER = pathlib.Path(__file__).with_suffix(".c")
 SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 ACCEPTED, UNSUPPORTED = 0, 9
-
-# Parameters that the reader in C looks at, as arrays depend on them; `columns` of all families.
-READ = {"gbrff": ("n_components",), "gbrff1": ("n_components",), "gbrff_regressor": ("n_components",),
-        "pbrff": ("n_components", "n_landmarks"), "pbrff_transformer": ("n_components", "n_landmarks"),
-        "sparse_kernel": ("n_estimators", "learner_size", "loss"),
-        "sparse_kernel_regressor": ("n_estimators", "learner_size"),
-        "fourier_boosting_regressor": ("loss", "quantile")}
 
 
 def compiler():
@@ -43,8 +34,13 @@ class CReader:
     """The reader in C, which is asked about one file after the other."""
 
     def __init__(self, program):
+        self._program = program
+        self._start()
+
+    def _start(self):
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
-        self._process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors)
+        self._process = subprocess.Popen([self._program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         stderr=self._errors)
 
     def __enter__(self):
         return self
@@ -55,7 +51,8 @@ class CReader:
         return self._process.pid
 
     def __exit__(self, *_):
-        self._process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # the process has ended by itself
+            self._process.stdin.close()
         self._process.wait()
         self._process.stdout.close()
         self._errors.close()
@@ -70,32 +67,13 @@ class CReader:
         answer = self._process.stdout.readline().decode()
         if not answer:
             self._errors.seek(0)
-            raise RuntimeError(f"the reader in C ended: {self._errors.read().decode()[-4000:]}")
+            said = self._errors.read().decode()[-4000:]
+            self.__exit__()
+            self._start()  # for the next file
+            raise RuntimeError(f"the reader in C ended: {said}")
         code, _, why = answer.strip().partition(" ")
         return int(code), why
 
     def accepts(self, content):
         """Whether a file is a sound model, also if C does not score it."""
         return self.verdict(content)[0] in (ACCEPTED, UNSUPPORTED)
-
-
-def repaired(content, original):
-    """A file with the parameters of training of the one that it was made from, but for those that C looks at."""
-    members = files._members(content)
-    header, before = (json.loads(data[data.index(b"\n") + 1 :])
-                      for (_, data), *_ in (members, files._members(original)))
-    params, trained = header["params"], before["params"]
-    if isinstance(params, dict) and isinstance(trained, dict):
-        read = {name: params[name] for name in READ.get(header["family"], ()) if name in params}
-        if "columns" in params:
-            is_map = isinstance(params["columns"], dict) and trained["columns"] is not None
-            read["columns"] = trained["columns"] if is_map else params["columns"]
-        header["params"] = {**trained, **read}
-    if isinstance(header.get("columns"), dict) and isinstance(before.get("columns"), dict):
-        header["columns"] = {**header["columns"], "params": before["columns"]["params"]}
-    return files._with_header(members, json.dumps(header).encode())
-
-
-def digest(content):
-    """A short name for the bytes of a file."""
-    return hashlib.sha256(content).hexdigest()[:16]

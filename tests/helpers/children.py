@@ -38,15 +38,15 @@ def limit_memory(n_bytes):
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def in_child(function, seconds, n_bytes=None):
-    """Call a function in a forked child with limits of wall time and memory."""
+def in_child(function, seconds=None, n_bytes=None):
+    """Call a function in a forked child, with limits of wall time and memory where they are given."""
     sys.stdout.flush()
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         _run(function, writer, n_bytes)
     os.close(writer)
-    message = _read(reader, time.monotonic() + seconds)
+    message = _read(reader, None if seconds is None else time.monotonic() + seconds)
     os.close(reader)
     if message is None:
         os.kill(child, signal.SIGKILL)
@@ -77,7 +77,8 @@ def _read(reader, deadline):
     """What a child has written before its end, b"" where that is not whole, or None where it takes too long."""
     content = bytearray()
     while True:
-        ready, _, _ = select.select([reader], [], [], max(0.0, deadline - time.monotonic()))
+        wait = None if deadline is None else max(0.0, deadline - time.monotonic())
+        ready, _, _ = select.select([reader], [], [], wait)
         if not ready:
             return None
         piece = os.read(reader, 1 << 16)

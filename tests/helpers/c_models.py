@@ -1,4 +1,4 @@
-"""Models for tools/c_bits.py: every frozen file, and functions and column maps with all that C can score."""
+"""Models that C scores: every frozen file, and functions and column maps with all that C can score."""
 
 import pathlib
 

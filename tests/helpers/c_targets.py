@@ -1,4 +1,4 @@
-"""Compilers for tools/c_bits.py and tests/c_api, and what runs the programs they make."""
+"""Compilers of programs in C, and what runs the programs they make."""
 
 import pathlib
 import shutil

@@ -1,1 +1,0 @@
-"""Exported models in the programs that run them, beside the models themselves."""
