@@ -24,7 +24,7 @@ runpy.run_path({soak!r}, run_name="__main__")
 def soak(*arguments, fault="", code=0):
     """What the tool prints, with a fault in the package that it tries."""
     program = PROGRAM.format(tools=str(TOOLS), soak=str(TOOLS / "soak.py"), fault=fault)
-    done = subprocess.run([sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True,
+    done = subprocess.run([sys.executable, "-P", "-c", program, *map(str, arguments)], capture_output=True, text=True,
                           check=False)
     assert done.returncode == code, done.stderr + done.stdout
     return done.stdout
@@ -113,7 +113,7 @@ WASTEFUL = """
 from rffkern._estimator.base import Model
 check = Model._check_training
 def wasteful(self, X, *others):
-    self.kept = np.zeros((len(X), 40)) if hasattr(X, "__len__") else np.zeros((X.n_rows, 40))
+    self.kept = np.zeros(10_000_000)
     return check(self, X, *others)
 Model._check_training = wasteful
 """
