@@ -9,6 +9,8 @@ import pathlib
 import re
 import sys
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read by numpy: its threads burn time while they wait
+
 import numpy as np
 import pytest
 from helpers.wavy_rows import wavy

@@ -87,6 +87,7 @@ def test_scoring_a_model_from_a_file_loads_its_family_alone():
     assert others == {"numpy"} | RANDOM
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted((FILES / "1").glob("*.npz")), ids=lambda path: path.stem)
 def test_no_file_needs_an_archive_reader_or_a_generator(path):
     _, others = loaded("import sys, rffkern\nmodel = rffkern.load(sys.argv[1])\n"

@@ -1,6 +1,7 @@
 """The layers of the package, read from its sources."""
 
 import ast
+import functools
 import pathlib
 import re
 import subprocess
@@ -23,6 +24,12 @@ RANK = {layer: rank for rank, layers in enumerate(GROUPS) for layer in layers}
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
+@functools.cache
+def tree(path):
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def name_of(path):
     return path.relative_to(PACKAGE).as_posix()
 
@@ -36,7 +43,7 @@ def layer(path):
 def imports(path):
     """Full names of what a module imports at any depth of its code, as ["rffkern", "_data", "tiles", "pack"]."""
     folder = ["rffkern", *path.relative_to(PACKAGE).parts[:-1]]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -98,7 +105,7 @@ def test_import_loads_numpy_and_the_standard_library_alone(tmp_path):
 
 def test_no_test_module_imports_another():
     for path in TESTS.rglob("test_*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree(path)):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
             origin = [getattr(node, "module", None) or ""]
             assert not any(part.startswith("test_") for name in names + origin for part in name.split(".")), path
@@ -109,7 +116,7 @@ def test_no_test_imports_a_tool():
     tools = {path.stem for path in (TESTS.parent / "tools").iterdir() if path.suffix == ".py" or path.is_dir()}
     assert {"soak", "soaking"} <= tools
     for path in TESTS.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree(path)):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
             assert {name.split(".")[0] for name in names} & (tools | {"tools"}) == set(), path

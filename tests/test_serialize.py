@@ -293,6 +293,7 @@ HUNGRY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HUNGRY)
 def test_a_file_takes_memory_in_proportion(content, parts, tmp_path, kind):
     """At most 50 MB and four times the size of the file."""
@@ -343,6 +344,7 @@ def test_a_missing_folder_is_an_os_error(model, tmp_path):
         load(tmp_path / "m.npz")
 
 
+@pytest.mark.slow
 def test_killed_while_saving(model, tmp_path):
     """kill -9 at random points of a process that saves again and again: the file is whole at every moment."""
     path = tmp_path / "m.npz"

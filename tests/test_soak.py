@@ -110,12 +110,14 @@ for name in rffkern.__all__:
 UNSTABLE = SCORES.format(scores="np.random.default_rng().random(len(X))")
 NAN = SCORES.format(scores="np.full(len(X), np.nan)")
 WASTEFUL = """
-from rffkern._estimator.base import Model
-check = Model._check_training
-def wasteful(self, X, *others):
-    self.kept = np.zeros(10_000_000)
-    return check(self, X, *others)
-Model._check_training = wasteful
+def wasteful(check):
+    def both(self, X, *others):
+        self.kept = np.zeros(10_000_000)
+        return check(self, X, *others)
+    return both
+for cls in [getattr(rffkern, name) for name in rffkern.__all__]:
+    if hasattr(cls, "_check_training"):
+        cls._check_training = wasteful(cls._check_training)
 """
 
 

@@ -29,7 +29,7 @@ from rffkern import FormatError
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "tests"))  # what this shares with the tests is in tests/helpers
 from helpers import damaged_files
-from helpers.c_reader import SANITIZERS, CReader, build
+from helpers.c_reader import ACCEPTED, SANITIZERS, UNSUPPORTED, CReader, build
 
 TESTS = pathlib.Path(__file__).parents[1] / "tests"
 

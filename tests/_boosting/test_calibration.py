@@ -84,6 +84,7 @@ def test_rows_that_several_members_hold_out_count_once_with_their_mean():
         inverse_temperature([once], layouts[:1], problem, np.ones(2000)), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_no_other_factor_is_likelier_on_rows_that_all_members_hold_out(n_classes):
     rng = np.random.default_rng(5)

@@ -172,6 +172,7 @@ def test_targets_of_any_size(y):
         assert np.isfinite(model.predict(X.astype(np.float32))).all()
 
 
+@pytest.mark.slow
 def test_wide_tables():
     rows = np.random.default_rng(0).standard_normal((60, 2000))
     assert regressor(n_estimators=10).fit(rows, rows[:, 5]).score(rows, rows[:, 5]) > 0

@@ -200,6 +200,7 @@ def test_few_rows_of_an_eval_set_judge_all_regions():
     assert model.kernel_choice_[1] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_regions")
 def test_rows_that_no_threshold_divides_are_learned_from_in_part(monkeypatch):
     """Of 500 rows with one value each of a column nothing can be divided, and 200 are enough."""
@@ -247,6 +248,7 @@ def test_what_is_told_of_it_adds_up(trained):
     assert {strongest.first, strongest.second} == {0, 1}
 
 
+@pytest.mark.slow
 def test_of_one_column_it_is_the_columns_own():
     model = FourierBoostingRegressor(**SHORT, kernel=True).fit(X[:, :1], np.sin(9 * X[:, 0]))
     assert type(model.expansion_) is SumExpansion

@@ -102,6 +102,7 @@ def test_no_set_is_filled_up_with_columns_that_were_good_for_nothing():
     assert drawn.any(axis=1).all()
 
 
+@pytest.mark.slow
 def test_lines_of_wide_tables_read_the_columns_that_tell_most():
     columns, state = problem(lambda x: x[700], n_columns=900, n=300)
     line = Lines(columns, state, 0.3).fit(state, None)

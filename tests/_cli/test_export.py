@@ -37,6 +37,7 @@ def test_stdout(folder):
     assert space["predict"](X) == rffkern.load(folder / "m.npz").predict(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "code", "words"), [
     (["m.npz", "--to", "rust", "-o", "out"], 2, ["--to", "'rust'"]),
     (["m.npz", "--to", "c"], 2, ["--output"]),

@@ -23,6 +23,7 @@ def test_same_seed_same_file(folder):
     assert (folder / "a.npz").read_bytes() == (folder / "b.npz").read_bytes()
 
 
+@pytest.mark.slow
 def test_seed(folder):
     for arguments, seed in (((), 0), (("--seed", "3"), 3), (("--set", "random_state=4"), 4)):
         run("fit", "train.csv", "-o", "s.npz", *arguments, cwd=folder)
@@ -136,6 +137,7 @@ def test_one_class(folder):
     assert "at least two classes" in run("fit", "one.csv", "-o", "n.npz", cwd=folder, expect=65).stderr
 
 
+@pytest.mark.slow
 def test_kernel_machines_from_the_command_line(folder, table):
     """A parameter that is a dict is given as JSON."""
     write_csv(folder / "t.csv", table[0], table[0][:, 0] * 2, target="size")

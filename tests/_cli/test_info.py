@@ -59,6 +59,7 @@ def test_info_of_column_maps(folder):
     assert facts["parameters"]["columns"] == "ColumnMap()"
 
 
+@pytest.mark.slow
 def test_info_of_fourier_boosting(folder):
     rng = np.random.default_rng(0)
     table = {"noise": rng.standard_normal(300), "wave": rng.standard_normal(300)}

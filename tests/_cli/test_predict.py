@@ -53,6 +53,7 @@ def test_columns_are_found_by_name(folder, table):
     assert done.stdout == run("predict", "m.npz", "test.csv", cwd=folder).stdout
 
 
+@pytest.mark.slow
 def test_columns_that_do_not_fit(folder, table):
     write_csv(folder / "two.csv", table[0][:, :2], header=COLUMNS[:2])
     assert "column 'depth' of the model is missing" in run("predict", "m.npz", "two.csv", cwd=folder, expect=65).stderr
@@ -169,6 +170,7 @@ sys.exit(code)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs Linux's account of a process's memory")
 def test_memory_does_not_grow_with_the_rows(tmp_path, rng):
     X = rng.standard_normal((300, 60)).round(3)

@@ -45,6 +45,7 @@ def test_fit_leaves_rejected_rows_out(command, with_faults, folder, table):
     assert (folder / "r.npz").read_bytes() == (folder / "c.npz").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_predictions_line_up_by_kept_columns(command, folder, table, jobs):
     X, _ = table

@@ -42,6 +42,7 @@ def fit(folder, name, *options):
     return main(["fit", str(folder / name), "-o", str(folder / "n.npz"), *FAST, *options])
 
 
+@pytest.mark.slow
 def test_the_table_chooses_the_class(folder, table, capsys):
     X, y = table
     assert fit(folder, "train.csv", "--holdout", "0.25", "--seed", "4") == 0

@@ -120,6 +120,7 @@ print((rows.X.nbytes - few) // 1024, peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs Linux's account of a process's memory")
 def test_a_table_is_held_once(tmp_path):
     """More rows take hardly more memory than they hold; two copies of them would take twice as much.

@@ -380,6 +380,7 @@ print(model.fit(X, y).score(X[:1000], y[:1000]) > 0.6)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="RLIMIT_DATA limits what it should on Linux alone")
 def test_training_on_more_than_the_memory_limit(tmp_path):
     """160 MB of rows, 80 MB to work in: packing them all fails, streaming them does not."""

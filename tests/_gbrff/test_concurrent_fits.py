@@ -10,6 +10,7 @@ from rffkern import GBRFF1Classifier, GBRFF2Classifier, GBRFFRegressor
 N_SAMPLES, N_FEATURES = 80_000, 8  # 640,000 numbers: two threads each
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [GBRFF2Classifier, GBRFF1Classifier, GBRFFRegressor])
 def test_concurrent_fits(rng, make):
     X = rng.standard_normal((N_SAMPLES, N_FEATURES), dtype=np.float32)

@@ -97,6 +97,7 @@ def test_files_keep_what_is_known_of_the_kernel(rng, cls):
         assert loaded.expansion_.shape == given.get("kernel", "exponential")
 
 
+@pytest.mark.slow
 def test_importances_name_the_columns_that_matter():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((800, 6))

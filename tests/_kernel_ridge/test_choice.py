@@ -29,6 +29,7 @@ def rows_of(n, noise=0.1, seed=0):
     return RowsOfChoice(X, (y - y.mean())[None] / y.std(), np.ones(n), 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["exponential", "gaussian"])
 def test_losses_are_those_of_dense_regressions_on_folds(shape):
     rows = rows_of(200)

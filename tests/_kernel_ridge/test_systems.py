@@ -41,6 +41,7 @@ class Problem:
 ASKED = [System(EVERYONE, 0.1), System(0, 0.1), System(2, 0.1), System(1, 0.01)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", sorted(SHAPES))
 @pytest.mark.parametrize("n_landmarks", [1, 100])
 def test_solutions_are_those_of_dense_systems(shape, n_landmarks):

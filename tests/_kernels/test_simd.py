@@ -38,6 +38,7 @@ def test_flags_are_those_of_the_levels():
         assert {name for name, needed_by in simd.FLAGS if needed_by == level} == names | SAVED_STATE.get(level, set())
 
 
+@pytest.mark.slow
 def test_every_set_of_flags(level_counts):
     """A level needs all flags of its own and of the levels below it."""
     flags = np.arange(2 ** len(simd.FLAGS), dtype=np.uint32)

@@ -161,6 +161,7 @@ class TestStreams:
         np.save(tmp_path / "X.npy", X)
         return np.load(tmp_path / "X.npy", mmap_mode="r"), y
 
+    @pytest.mark.slow
     def test_streams_learn(self, mapped):
         X, y = mapped
         X_new, y_new = wavy(1000, seed=1)
@@ -232,6 +233,7 @@ def test_penalty_and_steps_fall_before_early_stopping_counts(rounds, reg_lambda,
     assert model.n_epochs_ - model.best_epoch_ >= rounds
 
 
+@pytest.mark.slow
 def test_sorted_rows_train_without_validation():
     X, y = wavy(9000)
     order = np.argsort(y)
@@ -366,6 +368,7 @@ def answers_of_threads(fit, n_calls):
         return list(pool.map(call, range(n_calls)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["alternating", "joint"])
 def test_concurrent_fits_with_teams_of_threads_have_the_bits_of_one_alone(solver, monkeypatch):
     """Batches of 700 rows of 100 columns: large enough for a second thread in every step and every validation."""

@@ -79,6 +79,7 @@ def test_ill_conditioned_kernels_end_in_skipped_learners_and_not_in_errors(rng):
     np.testing.assert_allclose(F @ coef, F @ expected, atol=1e-3 * y.std())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [2, 5])
 def test_learners_that_rounding_decides_on_do_not_spoil_the_model(level, seed):
     """In single precision, at each level: the loss ends where it was lowest, and near that of kernel ridge regression.

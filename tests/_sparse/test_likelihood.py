@@ -48,6 +48,7 @@ def test_value_and_gradient(rng, n_rows, n_outputs, shape):
         assert gradient[i] == pytest.approx(slope, rel=1e-5, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["gaussian", "exponential"])
 @pytest.mark.parametrize(("noise", "is_single"), [(0.05, True), (0.0005, False)])
 def test_single_precision_is_near_and_left_where_noise_is_small(rng, shape, noise, is_single):
@@ -81,6 +82,7 @@ def test_bits_do_not_depend_on_the_number_of_threads(rng, monkeypatch):
     assert len({(value, gradient.tobytes()) for value, gradient in found}) == 1
 
 
+@pytest.mark.slow
 def test_recovers_what_made_the_data(rng):
     X, targets = sample(rng, 700, [1.0, 3.0, 30.0], noise=0.05, n_outputs=2)
     kernel, noise = likeliest_kernel(X, targets, NOTHING, one_per_column)

@@ -8,6 +8,8 @@ from helpers.sparse_rows import GIVEN, KERNEL, waves
 from rffkern import SparseKernelClassifier, SparseKernelRegressor
 from rffkern._kernels.sparse import RULES
 
+pytestmark = pytest.mark.slow
+
 EXACT = GIVEN | {"precision": "double"}  # twins agree to 1e-7 and better
 
 

@@ -88,6 +88,7 @@ def test_a_frozen_file_is_written_again_as_it_was(path):
         np.testing.assert_array_equal(same[name], array, strict=True)
 
 
+@pytest.mark.slow
 def test_a_file_whose_parts_disagree_is_refused(fitted, tmp_path):
     """Curves, rounds and parameters of kernels belong to the expansion beside them, and classes to classifiers."""
     save(fitted, tmp_path / "m")

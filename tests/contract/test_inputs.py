@@ -70,6 +70,7 @@ def test_data_frames(family, fitted, library):
     np.testing.assert_array_equal(answers(model, frame), answers(fitted, X))
 
 
+@pytest.mark.slow
 def test_rows_in_blocks(family, fitted):
     blocks = rffkern.RowBlocks([X[:150], X[150:]])
     assert same_state(fitted, fit(family, blocks))
