@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow  # of sources, not of a build
+
 TESTS = pathlib.Path(__file__).parent
 PACKAGE = TESTS.parent / "rffkern"
 

@@ -106,7 +106,8 @@ LARGE = [2**53, 2**53 + 1, None]
     lambda: [[value] for value in LARGE], lambda: pytest.importorskip("polars").DataFrame({"a": LARGE}),
     lambda: pytest.importorskip("pyarrow").table({"a": LARGE}),
     lambda: pytest.importorskip("pandas").DataFrame({"a": LARGE}, dtype="Int64"),
-    lambda: pytest.importorskip("pandas").DataFrame({"a": LARGE}, dtype="int64[pyarrow]")])
+    lambda: (pytest.importorskip("pyarrow"), pytest.importorskip("pandas"))[1].DataFrame(
+        {"a": LARGE}, dtype="int64[pyarrow]")])
 def test_integers_of_a_category_keep_all_digits(make):
     """Identifiers that float64 does not tell apart are categories of their own, and nobody is warned of them."""
     levels = tuple(map(str, LARGE[:2]))

@@ -12,6 +12,7 @@ import rffkern
 from rffkern._estimator.registry import FAMILIES
 
 pytest.importorskip("sklearn")
+pytestmark = pytest.mark.slow
 
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV

@@ -13,6 +13,7 @@ from rffkern._estimator.registry import FAMILIES
 from rffkern.errors import InvalidInputError, InvalidTypeError
 
 pytest.importorskip("sklearn")
+pytestmark = pytest.mark.slow
 
 import sklearn
 from sklearn.base import clone
