@@ -12,7 +12,6 @@ import rffkern
 from rffkern._estimator.registry import FAMILIES
 
 pytest.importorskip("sklearn")
-pytestmark = pytest.mark.slow
 
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
@@ -22,6 +21,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
+
+pytestmark = pytest.mark.slow
 
 WEIGHTS = "check_sample_weight_equivalence_on_dense_data"  # compares to 1e-7
 DRAWN = "rows are drawn by weight; the tests of the family compare selections among all rows"

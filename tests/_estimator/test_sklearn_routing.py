@@ -13,7 +13,6 @@ from rffkern._estimator.registry import FAMILIES
 from rffkern.errors import InvalidInputError, InvalidTypeError
 
 pytest.importorskip("sklearn")
-pytestmark = pytest.mark.slow
 
 import sklearn
 from sklearn.base import clone
@@ -23,6 +22,8 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
+
+pytestmark = pytest.mark.slow
 
 SMALL = {"n_estimators": 5, "max_epochs": 3, "n_restarts": 1, "n_landmarks": 10, "n_components": 4}
 ESTIMATORS = sorted(name for name, family in FAMILIES.items() if family.task != "transformer")
