@@ -7,7 +7,7 @@ loss curves.
 import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -32,6 +32,11 @@ from ._system.open_files import read_all, write_all
 from .errors import FormatError, InvalidInputError, InvalidTypeError
 from .expansion import Expansion
 
+if TYPE_CHECKING:
+    from ._columns.column_map import ColumnMap
+
+Saved: TypeAlias = "Model | ColumnMap | Expansion"
+T = TypeVar("T", bound=Saved)
 Double = NDArray[np.float64]
 Labels = NDArray[Any]
 FileOrPath = str | bytes | os.PathLike[Any] | IO[bytes]
@@ -95,13 +100,20 @@ def dumps(model: Any) -> bytes:
     return encode(*_describe(model))
 
 
-def load(path: FileOrPath, *, max_bytes: int = 1 << 30) -> Any:
+@overload
+def load(path: FileOrPath, model_class: type[T], *, max_bytes: int = 1 << 30) -> T: ...
+@overload
+def load(path: FileOrPath, model_class: None = None, *, max_bytes: int = 1 << 30) -> Saved: ...
+def load(path: FileOrPath, model_class: type[T] | None = None, *, max_bytes: int = 1 << 30) -> Any:
     """Read a model that `save` wrote.
 
     Parameters
     ----------
     path : str, bytes or os.PathLike, or open binary file
         The name of the file.  An open file is read from where it stands to its end, and stays open; it may be a pipe.
+    model_class : class or None, default None
+        The class that the file must hold, such as `FourierBoostingClassifier`, which type checkers then know as that of
+        the result; None for any.
     max_bytes : int >= 0, default 1073741824
         A larger file is refused before all of it is read.
 
@@ -112,26 +124,32 @@ def load(path: FileOrPath, *, max_bytes: int = 1 << 30) -> Any:
     Raises
     ------
     FormatError
-        If the file is damaged, truncated, too large, of another format or of a newer version.
+        If the file is damaged, truncated, too large, of another format or of a newer version, or holds another class.
     OSError
         If the file cannot be read.
     """
     check_scalar("max_bytes", max_bytes, int, 0)
     if hasattr(path, "read"):
         name = f"{getattr(path, 'name', type(path).__name__)}"
-        return _built(read_all(path, name, max_bytes), f"{name}: ")
+        return _checked(_built(read_all(path, name, max_bytes), f"{name}: "), model_class, f"{name}: ")
     name = _file_name(path)
     with open(name, "rb") as file:
         content = read_all(file, name, max_bytes)
-    return _built(content, f"{name}: ")
+    return _checked(_built(content, f"{name}: "), model_class, f"{name}: ")
 
 
-def loads(content: Buffer) -> Any:
+@overload
+def loads(content: Buffer, model_class: type[T]) -> T: ...
+@overload
+def loads(content: Buffer, model_class: None = None) -> Saved: ...
+def loads(content: Buffer, model_class: type[T] | None = None) -> Any:
     """Return the model whose bytes `dumps` returned or `save` wrote.
 
     Parameters
     ----------
     content : bytes, bytearray or memoryview
+    model_class : class or None, default None
+        The class that the bytes must hold; None for any.
 
     Returns
     -------
@@ -140,14 +158,26 @@ def loads(content: Buffer) -> Any:
     Raises
     ------
     FormatError
-        If the bytes are damaged, truncated, of another format or of a newer version.
+        If the bytes are damaged, truncated, of another format or of a newer version, or hold another class.
     """
     try:
         given = memoryview(content)
     except TypeError as error:
         raise InvalidTypeError("content must be the bytes of a model (bytes, bytearray or memoryview), got "
                                f"{type(content).__name__}") from error
-    return _built(bytes(given), "")
+    return _checked(_built(bytes(given), ""), model_class, "")
+
+
+def _checked(model: Any, model_class: Any, where: str) -> Any:
+    """The model, if it is of the class that is asked for."""
+    if model_class is None:
+        return model
+    if not isinstance(model_class, type):
+        raise InvalidTypeError(f"model_class must be a class or None, got {model_class!r}")
+    if not isinstance(model, model_class):
+        raise FormatError(f"{where}holds a {type(model).__name__}, expected a {model_class.__name__}; load it without "
+                          "model_class, or with its own class")
+    return model
 
 
 def _built(content: bytes, where: str) -> Any:
@@ -293,7 +323,7 @@ def _agree(columns: Any, column_map: Any) -> bool:
 
 def _plain(name: str, value: Any) -> Any:
     """A parameter as JSON has it; a Generator is kept as None, for its state belongs to the fit that used it."""
-    if isinstance(value, np.random.Generator):
+    if isinstance(value, (np.random.Generator, np.random.RandomState)):
         return None
     if isinstance(value, Parametrised):
         return {key: _plain(key, entry) for key, entry in value.get_params().items()}

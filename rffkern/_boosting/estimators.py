@@ -1,11 +1,11 @@
 """Fourier boosting: a classifier and a regressor that need no tuning."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from .._data.arguments import Choice, Number, RandomSource
+from .._data.arguments import Auto, Choice, ClassWeight, MapOrNone, Number, RandomSource
 from .._estimator.base import Model
 from .._estimator.links import LARGEST_LOG, SoftmaxLink
 from .._estimator.parameters import CLASS_WEIGHT, CLASSES_, Parameter
@@ -17,7 +17,7 @@ from ..sum_expansion import SumExpansion
 from ..term_expansion import TermExpansion
 from .insight import Insight
 from .kernel_choice import KernelChoice
-from .parameters import ARGUMENTS, ATTRIBUTES, MAX_MEMBERS, PARAMETERS, Quantiles
+from .parameters import ARGUMENTS, ATTRIBUTES, MAX_MEMBERS, PARAMETERS, Quantiles, WeakLearner
 from .parts import terms_of
 from .stages import check_rounds
 
@@ -138,11 +138,11 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     _parameters = (*PARAMETERS[:7], CLASS_WEIGHT, *PARAMETERS[7:])
     _attributes = (CLASSES_, *ATTRIBUTES)
 
-    def __init__(self, n_estimators: int = 3000, *, n_members: int | None = None, learning_rate: str | float = "auto",
-                 reg_lambda: str | float = "auto", kinds: Sequence[str] = ("waves", "tables"),
-                 kernel: str | bool = "auto", max_samples: int | None = 8192, class_weight: Any = None,
-                 early_stopping_rounds: str | int | None = "auto", validation_fraction: str | float = "auto",
-                 warm_start: bool = False, columns: Any = "auto", random_state: RandomSource = None,
+    def __init__(self, n_estimators: int = 3000, *, n_members: int | None = None, learning_rate: float | Auto = "auto",
+                 reg_lambda: float | Auto = "auto", kinds: Sequence[WeakLearner] = ("waves", "tables"),
+                 kernel: bool | Auto = "auto", max_samples: int | None = 8192, class_weight: ClassWeight = None,
+                 early_stopping_rounds: int | Auto | None = "auto", validation_fraction: float | Auto = "auto",
+                 warm_start: bool = False, columns: MapOrNone = "auto", random_state: RandomSource = None,
                  n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_members = n_members
@@ -250,14 +250,14 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         *PARAMETERS[1:])
     _attributes = ATTRIBUTES
 
-    def __init__(self, n_estimators: int = 3000, *, loss: str = "squared", delta: float = 1.35,
+    def __init__(self, n_estimators: int = 3000, *,
+                 loss: Literal["squared", "huber", "quantile", "poisson"] = "squared", delta: float = 1.35,
                  quantile: float | Sequence[float] = 0.5, n_members: int | None = None,
-                 learning_rate: str | float = "auto", reg_lambda: str | float = "auto",
-                 kinds: Sequence[str] = ("waves", "tables", "lines"), kernel: str | bool = "auto",
-                 max_samples: int | None = 8192, early_stopping_rounds: str | int | None = "auto",
-                 validation_fraction: str | float = "auto",
-                 warm_start: bool = False, columns: Any = "auto", random_state: RandomSource = None,
-                 n_threads: int | None = None, verbose: int = 0) -> None:
+                 learning_rate: float | Auto = "auto", reg_lambda: float | Auto = "auto",
+                 kinds: Sequence[WeakLearner] = ("waves", "tables", "lines"), kernel: bool | Auto = "auto",
+                 max_samples: int | None = 8192, early_stopping_rounds: int | Auto | None = "auto",
+                 validation_fraction: float | Auto = "auto", warm_start: bool = False, columns: MapOrNone = "auto",
+                 random_state: RandomSource = None, n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.loss = loss
         self.delta = delta

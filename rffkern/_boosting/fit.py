@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arguments import check_rng
 from .._data.scaling import measure_scaling, no_scaling
 from .._data.training_rows import LabelledRows, Training
 from .._estimator.base import Fitted
@@ -97,7 +98,7 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
                  [Layout.of_watched(rows) for rows in sets[1:]])
     del targets
     layouts, standings = (before.layouts, before.standings) if before is not None else _begun(
-        work, learned, sets[0] if sets else None, np.random.default_rng(model.random_state))
+        work, learned, sets[0] if sets else None, check_rng(model.random_state))
     trainer = Members(Plan(columns, work.rules, pace), model, callback, partial(_stands, work, layouts))
     members = trainer.train(standings)
     stack = _stacked(model, Boosting(members, layouts, columns, work.problem, weights, learned), trainer.was_stopped)
@@ -150,13 +151,13 @@ def _begun(work: _Work, learned: Indices, evaluated: Indices | None,
 
 def _folds(work: _Work, learned: Indices, rng: "np.random.Generator") -> list[Layout]:
     """What each member learns from and holds out: the folds of a partition in turn, then those of another."""
-    n_folds = work.rules.n_folds
+    n_folds = int(work.rules.n_folds)
     strata = work.problem.strata[learned]
     layouts = []
     folds: Any = None
     for member in range(work.rules.n_members):
         if member % n_folds == 0:
-            folds = partition(strata, n_folds, rng)
+            folds = partition(strata, work.rules.n_folds, rng)
         out = (folds == member % n_folds) & (len(learned) > 1)  # one row cannot be held out
         layouts.append(Layout.of(learned[~out], learned[out], rng))
     return layouts

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arguments import Auto
 from .._data.threads import check_n_threads
 from .._estimator.monitor import RoundInfo
 from .ensemble import Ensemble
 from .kinds import Kind, Lines, Tables, Waves
 from .member import Member, Standing, train_member
+from .parameters import WeakLearner
 from .progress import Told
 from .rows import Columns
 from .rules import Pace, Rules, rules
@@ -32,12 +34,12 @@ class BoostedModel(Protocol):
 
     n_estimators: int
     n_members: int | None
-    learning_rate: str | float
-    reg_lambda: str | float
-    kinds: Sequence[str]
+    learning_rate: float | Auto
+    reg_lambda: float | Auto
+    kinds: Sequence[WeakLearner]
     max_samples: int | None
-    early_stopping_rounds: str | int | None
-    validation_fraction: str | float
+    early_stopping_rounds: int | Auto | None
+    validation_fraction: float | Auto
     warm_start: bool
     random_state: Any
     n_threads: int | None
@@ -59,7 +61,9 @@ def settled(model: BoostedModel, n_rows: int) -> Rules:
     if model.n_members is not None:
         found = found._replace(n_members=model.n_members)
     if model.validation_fraction != "auto":
-        found = found._replace(n_folds=max(2, round(1 / float(model.validation_fraction))))
+        n_folds = 1 / float(model.validation_fraction)
+        is_whole = abs(n_folds - round(n_folds)) < 1e-9 * n_folds  # 1 / (1 / 49) is not 49 in floating point
+        found = found._replace(n_folds=round(n_folds) if is_whole else n_folds)
     if not isinstance(model.early_stopping_rounds, str):
         found = found._replace(patience=model.early_stopping_rounds)
     if model.reg_lambda != "auto":
@@ -85,7 +89,7 @@ class Members:
     def train(self, starts: Sequence[Standing], side_by_side: bool = True) -> list[Member]:
         """All members, in their order, each from where it stands."""
         n_threads = 1
-        if side_by_side and self._callback is None:
+        if side_by_side and self._callback is None:  # else which rounds a callback keeps would be up to chance
             n_threads = min(len(starts), check_n_threads(self._model.n_threads, _ALL))
         jobs = [partial(self._one, k, start) for k, start in enumerate(starts)]
         return in_threads(jobs, n_threads, self._stop)
@@ -115,7 +119,7 @@ class Members:
         self._told.round(member, n_rounds, losses)
         if self._callback is not None:
             info = RoundInfo(n_rounds, model.n_estimators, losses.learned, losses.held_out,
-                             time.perf_counter() - self._started)
+                             time.perf_counter() - self._started, member)
             if self._callback(info):
                 self._stop.set()
         if model.verbose and n_rounds % model.verbose == 0:

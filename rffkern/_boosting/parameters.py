@@ -1,7 +1,7 @@
 """The parameters and attributes that both classes share."""
 
 import itertools
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from .._data.arguments import Choice, Distinct, Number
 from .._data.regions import LARGEST_REGION, MOST_ROWS
@@ -25,7 +25,8 @@ from ..errors import InvalidInputError
 from .kernel_choice import FEWEST_ROWS, LEAST_SHARE, MOST_NUMBERS, MOST_WORK, STANDARD_ERRORS
 
 MAX_MEMBERS = 1000
-KINDS = ("waves", "tables", "lines")
+WeakLearner: TypeAlias = Literal["waves", "tables", "lines"]
+KINDS: tuple[str, ...] = get_args(WeakLearner)
 
 
 class Quantiles(NamedTuple):
@@ -82,8 +83,9 @@ PARAMETERS = (
               "Rounds without a lower loss on held-out rows after which a member ends; its rounds up to the lowest are "
               'kept.  "auto": 100 on up to 1,000 rows, 200 from 3,000 on.  None: all rounds are kept.'),
     Parameter("validation_fraction", Number(float, 1e-6, 0.5, word="auto"),
-              "Share of the rows that a member holds out where there is no `eval_set`, each member another one: 1 / k "
-              'for a whole number k.  "auto": a fifth on up to 3,000 rows, a tenth from 30,000 on.'),
+              "Share of the rows, of each class for labels, that a member holds out where there is no `eval_set`.  "
+              "Members hold out other rows each, until fewer than this share are left; then all rows are drawn from "
+              'anew.  "auto": a fifth on up to 3,000 rows, a tenth from 30,000 on.'),
     Parameter("warm_start", Choice((True, False)),
               "Whether `fit` goes on from where the last call ended, with the same rows and parameters, up to "
               "`n_estimators` rounds in all.  The model is the same to the last bit as after one call with the last "
@@ -134,8 +136,10 @@ ATTRIBUTES = (
 )
 ARGUMENTS = {
     "callback": SHARED["callback"].described(
-        "Called with a `RoundInfo` after each round of each member, one member after the other; returning True ends "
-        "the fit."),
+        "Called with a `RoundInfo` after each round of each member; `RoundInfo.bag` is the index of the member, from "
+        "0, and `n_rounds` begins at 1 in each.  Returning True ends the fit.  Members are trained one after the other "
+        "then, so that the rounds that are kept do not depend on the number of threads: a fit on t threads takes up to "
+        "t times as long."),
     "eval_set": eval_sets("Rows on which all members choose kinds and stop early; None for each to hold out some of "
                           "the rows."),
 }

@@ -59,7 +59,7 @@ class Part(NamedTuple):
 
     member: int
     seed: int  # of the order of the rows, and of samples
-    fold: tuple[int, int, int] | None = None  # seed of a partition, number of folds and the fold held out
+    fold: tuple[int, float, int] | None = None  # seed of a partition, number of folds and the fold held out
     is_held_out: bool = False  # all of them
 
     def layout(self, strata: Double, number: int) -> Layout:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arguments import check_rng
 from .._data.scaling import Scaling, scaling_from
 from .._estimator.base import Fitted
 from .._partitions.checks import CheckedTables, check_tables, refuse_others
@@ -54,7 +55,7 @@ def fit_partitions(model: Any, training: Engine, held_out: Mapping[str, Engine],
     if callback is not None and not callable(callback):
         raise InvalidInputError(f"callback must be callable or None, got {type(callback).__name__}")
     tables = check_tables(model._has_labels, getattr(model, "class_weight", None), training, held_out)
-    rng = np.random.default_rng(model.random_state)
+    rng = check_rng(model.random_state)
     ground = _prepared(model, tables, rng)
     n_features = tables.training.summaries[0].n_features
     coded = np.arange(n_features)
@@ -64,7 +65,7 @@ def fit_partitions(model: Any, training: Engine, held_out: Mapping[str, Engine],
     seeds, starts, parts = rng.integers(1 << 62, size=3), [], []
     fold_seeds = np.random.default_rng(seeds[0]).integers(1 << 62, size=plan.rules.n_members)
     for member, seed in enumerate(rng.integers(1 << 62, size=plan.rules.n_members).tolist()):
-        group, fold = divmod(member, plan.rules.n_folds)
+        group, fold = divmod(member, int(plan.rules.n_folds))
         starts.append(Standing(np.random.default_rng(seed)))
         parts.append(Part(member, seed, None if held_out else (int(fold_seeds[group]), plan.rules.n_folds, fold)))
 

@@ -137,9 +137,15 @@ def _padded(rows: Indices) -> Indices:
     return padded
 
 
-def partition(strata: NDArray[Any], n_folds: int, rng: "np.random.Generator") -> Indices:
-    """The fold of each row: rows of a stratum are spread evenly over the folds."""
+def partition(strata: NDArray[Any], n_folds: float, rng: "np.random.Generator") -> Indices:
+    """The fold of each row: a fold has 1 / n_folds of the rows of each stratum.
+
+    Every n_folds-th row of the shuffled strata is in fold 0, the next one in fold 1 and so on.  Where n_folds is not
+    whole, rows numbered int(n_folds) are left over: they are in none of the int(n_folds) folds.
+    """
     order = np.lexsort((rng.random(len(strata)), strata))
+    places = np.arange(len(strata)) + rng.integers(int(n_folds))
+    starts = np.ceil(np.arange(int(places[-1] / n_folds) + 2) * n_folds).astype(np.intp)
     folds = np.empty(len(strata), dtype=np.intp)
-    folds[order] = (np.arange(len(strata)) + rng.integers(n_folds)) % n_folds
+    folds[order] = places - starts[np.searchsorted(starts, places, side="right") - 1]
     return folds

@@ -8,7 +8,7 @@ class Rules(NamedTuple):
     """Sizes and rates of a fit."""
 
     n_members: int
-    n_folds: int  # of a partition, one of which each member holds out
+    n_folds: float  # 1 / the share of the rows that a member holds out; any number from 2 on
     patience: int | None  # rounds without a lower loss on held-out rows, after which a member ends
     depth: int  # of tables
     pair_rate: float  # share of the best step that a pair of waves takes

@@ -113,7 +113,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
 def _load_predictor(arguments: argparse.Namespace) -> Any:
     """The model, once the arguments are known to agree with it."""
     _check_outputs(arguments)
-    model = load(arguments.model)
+    model: Any = load(arguments.model)
     if not hasattr(model, "predict"):
         raise InvalidInputError(f"{arguments.model}: holds a {type(model).__name__}, which has nothing to predict; its "
                                 f"{'transform' if hasattr(model, 'transform') else 'score'} method gives numbers")

@@ -7,15 +7,27 @@ what they accept, so that a parameter's range stands in one place, for its check
 import math
 import numbers
 from collections.abc import Iterable
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from ..errors import InvalidInputError
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .._columns.column_map import ColumnMap
+
+# Types of parameters that several families have.
+Auto: TypeAlias = Literal["auto"]
+Precision: TypeAlias = Literal["single", "double"]
+Gamma: TypeAlias = float | Literal["scale"]
+ClassWeight: TypeAlias = "Mapping[Any, float] | Literal['balanced'] | None"
+MapOrNone: TypeAlias = "ColumnMap | Auto | None"
+
 # A string, as all annotations with np.random are: evaluated at import they would load numpy.random, which scoring does
 # not need.
-RandomSource: TypeAlias = "int | np.random.Generator | None"
+RandomSource: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 
 MAX_THREADS = 1024
 
@@ -108,16 +120,17 @@ class Distinct:
 
 
 class RandomState:
-    """Accept a seed, a Generator or None."""
+    """Accept a seed, a Generator, a RandomState or None."""
 
-    domain = "int >= 0, numpy.random.Generator or None"
+    domain = "int >= 0, numpy.random.Generator, numpy.random.RandomState or None"
 
     def __call__(self, name: str, value: Any) -> None:
         """Raise InvalidInputError unless the value is accepted."""
         if value is None or (isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 0):
             return
-        if not isinstance(value, np.random.Generator):
-            raise InvalidInputError(f"{name} must be an integer >= 0, a numpy.random.Generator or None, got {value!r}")
+        if not isinstance(value, (np.random.Generator, np.random.RandomState)):
+            raise InvalidInputError(f"{name} must be an integer >= 0, a numpy.random.Generator, a "
+                                    f"numpy.random.RandomState or None, got {value!r}")
 
 
 class OfClass:
@@ -147,11 +160,14 @@ def check_all(checks: Iterable[tuple[str, Check, Any]], owner: object) -> None:
 
 
 def check_rng(random_state: RandomSource) -> "np.random.Generator":
-    """Return a numpy.random.Generator for an int >= 0, a Generator or None."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
+    """Return a numpy.random.Generator for an int >= 0, a Generator, a RandomState or None.
+
+    A RandomState gives a seed, by one draw of `randint`, as scikit-learn's own tools take one from it.
+    """
     RandomState()("random_state", random_state)
-    return np.random.default_rng(random_state)
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    return np.random.default_rng(random_state)  # a Generator is returned as it is
 
 
 def check_scalar(name: str, value: Any, kind: type, low: float = -math.inf, high: float = math.inf,

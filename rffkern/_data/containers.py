@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
@@ -12,7 +12,7 @@ from .arguments import check_choice
 _KINDS = ("default", "pandas", "polars")
 
 
-def set_output(self: Any, *, transform: str | None = None) -> Any:
+def set_output(self: Any, *, transform: Literal["default", "pandas", "polars"] | None = None) -> Any:
     """Say what `transform` and `fit_transform` return: "default" for arrays, "pandas" or "polars" for data frames.
 
     None changes nothing.  Unless this says it, `sklearn.set_config(transform_output=...)` does where scikit-learn is

@@ -80,11 +80,12 @@ class Steps:
 class RoundInfo(NamedTuple):
     """What a callback is told after each round; returning anything true ends the fit."""
 
-    n_rounds: int
+    n_rounds: int  # of this bag
     n_estimators: int
     train_loss: float
     eval_loss: float | None
     seconds: float
+    bag: int = 0  # the index of the model that is trained, of several whose mean is the model
 
 
 class Monitor:

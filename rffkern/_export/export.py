@@ -2,17 +2,20 @@
 
 import os
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
+from .._data.arguments import Precision
 from .._system.atomic_file import atomic_write
 from ..errors import InvalidInputError, InvalidTypeError
 from . import PRECISIONS, TARGETS
 from .conditioning import check_single
 from .function import function_of
 
+Target: TypeAlias = Literal["c", "js", "numpy", "onnx", "sql"]
 
-def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: str, name: str | None = None,
-           precision: str | None = None, table: str | None = None, key: str | None = None) -> None:
+
+def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name: str | None = None,
+           precision: Precision | None = None, table: str | None = None, key: str | None = None) -> None:
     """Write a trained model as a file that needs neither this package nor, but for "numpy", Python.
 
     What the file computes is the function of `decision_function`, `predict_proba` and `predict` in double precision, up

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arguments import check_rng
 from .._data.pieces import drawn
 from .._data.training_rows import Training
 from .._estimator.base import Fitted
@@ -71,7 +72,7 @@ class Sources(NamedTuple):
     @classmethod
     def of(cls, model: BoostedModel, before: TrainingState | None) -> "Sources":
         """Those of a model, or those that its training began with."""
-        rng = np.random.default_rng(model.random_state)
+        rng = check_rng(model.random_state)
         if not model.warm_start:
             return cls(rng, rng, rng, rng)
         seeds = rng.integers(1 << 63, size=4).tolist() if before is None else before.seeds

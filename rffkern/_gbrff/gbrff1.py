@@ -1,11 +1,11 @@
 """GBRFF1: gradient boosting of landmarks, each a cosine kernel with a pseudo-posterior (ECML 2020, Algorithm 2)."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from .._data.arguments import Choice, RandomSource
+from .._data.arguments import Choice, ClassWeight, Gamma, MapOrNone, Precision, RandomSource
 from .._estimator.parameters import (
     BETA,
     CLASS_WEIGHT,
@@ -143,12 +143,12 @@ class GBRFF1Classifier(StagedClassifier):
     _fitted_curves = CURVES
     _arguments = ARGUMENTS
 
-    def __init__(self, n_estimators: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
-                 beta: float = 1.0, landmarks: str = "learn", step: str = "closed", learning_rate: float = 1.0,
-                 max_iter: int = 10, max_samples: int | None = 16384, standardize: bool = True,
-                 early_stopping_rounds: int | None = 20,
-                 validation_fraction: float | None = None, warm_start: bool = False, precision: str = "single",
-                 class_weight: Any = None, columns: Any = None, random_state: RandomSource = None,
+    def __init__(self, n_estimators: int = 100, *, n_components: int = 10, gamma: Gamma = "scale", beta: float = 1.0,
+                 landmarks: Literal["learn", "random"] = "learn", step: Literal["closed", "exact"] = "closed",
+                 learning_rate: float = 1.0, max_iter: int = 10, max_samples: int | None = 16384,
+                 standardize: bool = True, early_stopping_rounds: int | None = 20,
+                 validation_fraction: float | None = None, warm_start: bool = False, precision: Precision = "single",
+                 class_weight: ClassWeight = None, columns: MapOrNone = None, random_state: RandomSource = None,
                  n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components

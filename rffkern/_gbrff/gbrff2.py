@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._data.arguments import Number, RandomSource
+from .._data.arguments import ClassWeight, Gamma, MapOrNone, Number, Precision, RandomSource
 from .._estimator.parameters import (
     CLASS_WEIGHT,
     CLASSES_,
@@ -131,11 +131,11 @@ class GBRFF2Classifier(StagedClassifier):
     _fitted_curves = CURVES
     _arguments = ARGUMENTS
 
-    def __init__(self, n_estimators: int = 100, *, gamma: str | float = "scale", reg_lambda: float = 2**-5,
+    def __init__(self, n_estimators: int = 100, *, gamma: Gamma = "scale", reg_lambda: float = 2**-5,
                  learning_rate: float = 1.0, max_iter: int = 10, max_samples: int | None = 16384,
                  standardize: bool = True, early_stopping_rounds: int | None = 20,
-                 validation_fraction: float | None = None, warm_start: bool = False, precision: str = "single",
-                 class_weight: Any = None, columns: Any = None, random_state: RandomSource = None,
+                 validation_fraction: float | None = None, warm_start: bool = False, precision: Precision = "single",
+                 class_weight: ClassWeight = None, columns: MapOrNone = None, random_state: RandomSource = None,
                  n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.gamma = gamma

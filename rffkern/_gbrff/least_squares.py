@@ -1,11 +1,11 @@
 """GBRFF with least squares: boosting of landmark kernels that fit residuals (Gautheron et al., 2019)."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from .._data.arguments import Choice, RandomSource
+from .._data.arguments import Choice, ClassWeight, Gamma, MapOrNone, Precision, RandomSource
 from .._estimator.links import LinearLink, Link
 from .._estimator.parameters import (
     BETA,
@@ -139,12 +139,12 @@ class GBRFFRegressor(StagedRegressor):
     _fitted_curves = CURVES
     _arguments = ARGUMENTS
 
-    def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: str | float = "scale",
-                 beta: float = 16.0, landmarks: str = "learn", scale_residuals: bool = True,
+    def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: Gamma = "scale",
+                 beta: float = 16.0, landmarks: Literal["learn", "random"] = "learn", scale_residuals: bool = True,
                  learning_rate: float = 0.5, max_iter: int = 10, max_samples: int | None = 16384,
                  standardize: bool = True, early_stopping_rounds: int | None = 20,
-                 validation_fraction: float | None = None, warm_start: bool = False, precision: str = "single",
-                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
+                 validation_fraction: float | None = None, warm_start: bool = False, precision: Precision = "single",
+                 columns: MapOrNone = None, random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components
@@ -252,12 +252,12 @@ class GBRFFClassifier(StagedClassifier):
     _fitted_curves = CURVES
     _arguments = ARGUMENTS
 
-    def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: str | float = "scale",
-                 beta: float = 16.0, landmarks: str = "learn", scale_residuals: bool = True,
+    def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: Gamma = "scale",
+                 beta: float = 16.0, landmarks: Literal["learn", "random"] = "learn", scale_residuals: bool = True,
                  learning_rate: float = 0.1, max_iter: int = 10, max_samples: int | None = 16384,
                  standardize: bool = True, early_stopping_rounds: int | None = 20,
-                 validation_fraction: float | None = None, warm_start: bool = False, precision: str = "single",
-                 class_weight: Any = None, columns: Any = None, random_state: RandomSource = None,
+                 validation_fraction: float | None = None, warm_start: bool = False, precision: Precision = "single",
+                 class_weight: ClassWeight = None, columns: MapOrNone = None, random_state: RandomSource = None,
                  n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components

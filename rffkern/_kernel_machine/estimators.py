@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._data.arguments import RandomSource, check_rng
+from .._data.arguments import Auto, ClassWeight, MapOrNone, Precision, RandomSource, check_rng
 from .._estimator.base import Model
 from .._estimator.links import Link, SoftmaxLink
 from .._estimator.monitor import printing
@@ -16,7 +16,7 @@ from .._kernel_ridge.shares import shares_of_columns
 from .._kernels.array_types import NDArray
 from ..expansion import Expansion
 from ..kernel_expansion import KernelExpansion
-from .parameters import ATTRIBUTES, KERNEL, REST
+from .parameters import ATTRIBUTES, KERNEL, REST, LengthScalesSpec, Shape
 from .training import given_lengthscales, train
 
 Double = NDArray[np.float64]
@@ -112,11 +112,11 @@ class KernelMachineRegressor(_KernelMachine, Regressor):
     _parameters = (*KERNEL, *REST)
     _attributes = ATTRIBUTES
 
-    def __init__(self, kernel: str = "exponential", *, lengthscales: Any = "auto", reg_lambda: str | float = "auto",
-                 region_size: str | int | None = "auto", n_landmarks: int = 512, cache_size: int = 512,
-                 tol: float = 1e-3, max_iter: int = 500, standardize: bool = True, precision: str = "single",
-                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
-                 verbose: int = 0) -> None:
+    def __init__(self, kernel: Shape = "exponential", *, lengthscales: LengthScalesSpec = "auto",
+                 reg_lambda: float | Auto = "auto", region_size: int | Auto | None = "auto", n_landmarks: int = 512,
+                 cache_size: int = 512, tol: float = 1e-3, max_iter: int = 500, standardize: bool = True,
+                 precision: Precision = "single", columns: MapOrNone = None, random_state: RandomSource = None,
+                 n_threads: int | None = None, verbose: int = 0) -> None:
         self.kernel = kernel
         self.lengthscales = lengthscales
         self.reg_lambda = reg_lambda
@@ -199,11 +199,11 @@ class KernelMachineClassifier(_KernelMachine, Classifier):
     _parameters = (*KERNEL, CLASS_WEIGHT, *REST)
     _attributes = (CLASSES_, *ATTRIBUTES)
 
-    def __init__(self, kernel: str = "exponential", *, lengthscales: Any = "auto", reg_lambda: str | float = "auto",
-                 region_size: str | int | None = "auto", n_landmarks: int = 512, cache_size: int = 512,
-                 tol: float = 1e-3, max_iter: int = 500, standardize: bool = True, precision: str = "single",
-                 class_weight: Any = None, columns: Any = None, random_state: RandomSource = None,
-                 n_threads: int | None = None, verbose: int = 0) -> None:
+    def __init__(self, kernel: Shape = "exponential", *, lengthscales: LengthScalesSpec = "auto",
+                 reg_lambda: float | Auto = "auto", region_size: int | Auto | None = "auto", n_landmarks: int = 512,
+                 cache_size: int = 512, tol: float = 1e-3, max_iter: int = 500, standardize: bool = True,
+                 precision: Precision = "single", class_weight: ClassWeight = None, columns: MapOrNone = None,
+                 random_state: RandomSource = None, n_threads: int | None = None, verbose: int = 0) -> None:
         self.kernel = kernel
         self.lengthscales = lengthscales
         self.reg_lambda = reg_lambda

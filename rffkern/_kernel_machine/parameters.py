@@ -1,10 +1,11 @@
 """Parameters and attributes of kernel machines."""
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .._data.arguments import Choice, Number, check_scalar
+from .._data.arguments import Auto, Choice, Number, check_scalar
 from .._data.regions import LARGEST_REGION, MOST_ROWS
 from .._estimator.parameters import (
     COLUMNS,
@@ -18,8 +19,12 @@ from .._estimator.parameters import (
     Attribute,
     Parameter,
 )
+from .._kernels.array_types import NDArray
 from .._kernels.sparse import SHAPES
 from ..errors import InvalidInputError
+
+Shape: TypeAlias = Literal["exponential", "gaussian"]
+LengthScalesSpec: TypeAlias = float | Auto | Sequence[float] | NDArray[Any]
 
 
 class LengthScales(NamedTuple):

@@ -2,11 +2,11 @@
 
 import contextlib
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from .._data.arguments import Choice, Number, RandomSource, check_rng
+from .._data.arguments import Choice, ClassWeight, Gamma, MapOrNone, Number, Precision, RandomSource, check_rng
 from .._data.threads import check_n_threads
 from .._data.training_rows import Training
 from .._estimator.base import Fitted
@@ -131,11 +131,11 @@ class PBRFFClassifier(Classifier):
 
     proba_slope_: Double
 
-    def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
-                 beta: float = 1.0, C: float = 1.0, landmarks: str = "random", loss: str = "squared_hinge",
-                 tol: float = 1e-4, standardize: bool = True, precision: str = "single",
-                 class_weight: Any = None, columns: Any = None, random_state: RandomSource = None,
-                 n_threads: int | None = None, verbose: int = 0) -> None:
+    def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: Gamma = "scale", beta: float = 1.0,
+                 C: float = 1.0, landmarks: Literal["random", "kmeans"] = "random",
+                 loss: Literal["squared_hinge", "hinge"] = "squared_hinge", tol: float = 1e-4, standardize: bool = True,
+                 precision: Precision = "single", class_weight: ClassWeight = None, columns: MapOrNone = None,
+                 random_state: RandomSource = None, n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma

@@ -2,11 +2,11 @@
 
 import contextlib
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from .._data.arguments import RandomSource, check_rng
+from .._data.arguments import Gamma, MapOrNone, Precision, RandomSource, check_rng
 from .._data.containers import check_input_features, contained, set_output
 from .._data.row_blocks import RowBlocks
 from .._data.scaling import Scaling
@@ -74,10 +74,10 @@ class PBRFFTransformer(Model):
 
     n_components_: int
 
-    def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: str | float = "scale",
-                 beta: float = 1.0, landmarks: str = "random", standardize: bool = True, precision: str = "single",
-                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
-                 verbose: int = 0) -> None:
+    def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: Gamma = "scale", beta: float = 1.0,
+                 landmarks: Literal["random", "kmeans"] = "random", standardize: bool = True,
+                 precision: Precision = "single", columns: MapOrNone = None, random_state: RandomSource = None,
+                 n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma

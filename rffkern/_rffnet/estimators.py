@@ -1,11 +1,11 @@
 """RFFNet: random Fourier features of an ARD kernel with learned relevances (Otto and Izbicki, 2022)."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from .._data.arguments import RandomSource, check_rng
+from .._data.arguments import Auto, ClassWeight, MapOrNone, Precision, RandomSource, check_rng
 from .._data.training_rows import Training, check_more_labels
 from .._estimator.class_weights import with_class_weights
 from .._estimator.links import SoftmaxLink
@@ -15,7 +15,7 @@ from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 from .losses import Huber, Logistic, Loss, Pinball, ResidualLoss, Softmax, Squared
 from .model import RFFNet
-from .parameters import ATTRIBUTES, FEATURES, LOSS, STEPS, TRAINING, reg_lambda
+from .parameters import ATTRIBUTES, FEATURES, LOSS, STEPS, TRAINING, Density, Solver, reg_lambda
 from .relevance import SelectionPath, score_columns
 from .training import fit_network, partial_fit_network
 from .training_state import state_to_continue
@@ -76,12 +76,13 @@ class RFFNetRegressor(RFFNet, Regressor):
     _parameters = (*FEATURES, *LOSS, *STEPS, reg_lambda(50, 0.05), *TRAINING)
     _attributes = ATTRIBUTES
 
-    def __init__(self, n_components: int | None = None, *, kernel: str = "gaussian", loss: str = "squared",
-                 delta: float = 1.35, quantile: float = 0.5, solver: str = "alternating", learning_rate: float = 0.03,
-                 reg_lambda: float | str = "auto", reg_l1: float = 0.0, batch_size: int = 32, max_epochs: int = 300,
+    def __init__(self, n_components: int | None = None, *, kernel: Density = "gaussian",
+                 loss: Literal["squared", "huber", "pinball"] = "squared", delta: float = 1.35, quantile: float = 0.5,
+                 solver: Solver = "alternating", learning_rate: float = 0.03, reg_lambda: float | Auto = "auto",
+                 reg_l1: float = 0.0, batch_size: int = 32, max_epochs: int = 300,
                  early_stopping_rounds: int | None = 10, validation_fraction: float = 0.1,
                  n_restarts: int | None = None, warm_start: bool = False, standardize: bool = True,
-                 precision: str = "single", columns: Any = None, random_state: RandomSource = None,
+                 precision: Precision = "single", columns: MapOrNone = None, random_state: RandomSource = None,
                  n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -239,12 +240,13 @@ class RFFNetClassifier(RFFNet, Classifier):
     _parameters = (*FEATURES, *STEPS, reg_lambda(1, 0.001), *TRAINING[:-4], CLASS_WEIGHT, *TRAINING[-4:])
     _attributes = (CLASSES_, *ATTRIBUTES)
 
-    def __init__(self, n_components: int | None = None, *, kernel: str = "gaussian", solver: str = "alternating",
-                 learning_rate: float = 0.03, reg_lambda: float | str = "auto", reg_l1: float = 0.0,
+    def __init__(self, n_components: int | None = None, *, kernel: Density = "gaussian", solver: Solver = "alternating",
+                 learning_rate: float = 0.03, reg_lambda: float | Auto = "auto", reg_l1: float = 0.0,
                  batch_size: int = 32, max_epochs: int = 300, early_stopping_rounds: int | None = 10,
                  validation_fraction: float = 0.1, n_restarts: int | None = None, warm_start: bool = False,
-                 standardize: bool = True, precision: str = "single", class_weight: Any = None, columns: Any = None,
-                 random_state: RandomSource = None, n_threads: int | None = None, verbose: int = 0) -> None:
+                 standardize: bool = True, precision: Precision = "single", class_weight: ClassWeight = None,
+                 columns: MapOrNone = None, random_state: RandomSource = None, n_threads: int | None = None,
+                 verbose: int = 0) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.solver = solver

@@ -1,5 +1,6 @@
 """The parameters and attributes that RFFNetRegressor and RFFNetClassifier share."""
 
+from typing import Literal, TypeAlias
 
 from .._data.arguments import Choice, Number
 from .._estimator.parameters import ARGUMENTS as SHARED
@@ -22,6 +23,9 @@ from .._estimator.parameters import (
 )
 from .._fourier.spectral_densities import SPECTRAL_DENSITIES
 from .network import STEP_ORDERS
+
+Density: TypeAlias = Literal["gaussian", "laplace", "matern32", "matern52"]
+Solver: TypeAlias = Literal["alternating", "joint"]
 
 FEATURES = (
     Parameter("n_components", Number(int, 1, 10**6, optional=True),

@@ -7,6 +7,7 @@ ends after a number of validations without a lower loss.  The next one starts fr
 
 from typing import NamedTuple, Protocol
 
+from .._data.arguments import Auto
 from .network import Network, StepSettings, Values
 
 # Penalties on the squared coefficients, times the number of rows.
@@ -24,7 +25,7 @@ class ScheduleSettings(Protocol):
     """The parameters that a schedule reads."""
 
     learning_rate: float
-    reg_lambda: float | str
+    reg_lambda: float | Auto
     reg_l1: float
     early_stopping_rounds: int | None
 

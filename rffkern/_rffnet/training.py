@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._data.arguments import RandomSource, check_rng
+from .._data.arguments import Precision, RandomSource, check_rng
 from .._data.scaling import Scaling, measure_scaling
 from .._data.training_rows import Training
 from .._estimator.base import Fitted
@@ -19,6 +19,7 @@ from ..expansion import Expansion
 from .epochs import epochs, visits
 from .losses import Loss
 from .network import LARGEST_LOSS, STEP_ORDERS, Network, StepPlan, Values, Workspace
+from .parameters import Density, Solver
 from .problem import NO_ROWS, Division, Problem, divide, pose
 from .schedule import Schedule, ScheduleSettings, Stage, stages_from_start, stages_to_continue
 from .training_state import TrainingState
@@ -38,14 +39,14 @@ class Settings(ScheduleSettings, Protocol):
     """The parameters that training reads."""
 
     n_components: int | None
-    kernel: str
-    solver: str
+    kernel: Density
+    solver: Solver
     batch_size: int
     max_epochs: int
     validation_fraction: float
     n_restarts: int | None
     standardize: bool
-    precision: str
+    precision: Precision
     random_state: RandomSource
     n_threads: int | None
     verbose: int

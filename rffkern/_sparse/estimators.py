@@ -1,11 +1,11 @@
 """Sparse kernel machines by boosting: least squares on weak learners of many basis vectors (Sun and Yao, 2010)."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from .._data.arguments import Number, RandomSource, check_all
+from .._data.arguments import Auto, ClassWeight, MapOrNone, Number, Precision, RandomSource, check_all
 from .._estimator.base import Model
 from .._estimator.links import LinearLink, Link, SoftmaxLink
 from .._estimator.parameters import (
@@ -44,6 +44,9 @@ from .parameters import (
     KERNEL_OF_CLASSES,
     KERNEL_OF_TARGETS,
     LOSS,
+    KernelSpec,
+    Selection,
+    Update,
 )
 from .stages import staged_scores
 from .training import CURVES, Method, restored, train
@@ -205,11 +208,11 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     _length_scales = (one_per_column,)
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
-                 selection: str = "max-res", n_candidates: int = 60, update: str = "pairs", group_size: int = 50,
-                 shared: bool = True, kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto",
-                 standardize: bool = True, early_stopping_rounds: int | None = 20,
-                 validation_fraction: float | None = None, warm_start: bool = False, precision: str = "single",
-                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
+                 selection: Selection = "max-res", n_candidates: int = 60, update: Update = "pairs",
+                 group_size: int = 50, shared: bool = True, kernel: KernelSpec = "auto",
+                 reg_lambda: float | Auto = "auto", standardize: bool = True, early_stopping_rounds: int | None = 20,
+                 validation_fraction: float | None = None, warm_start: bool = False, precision: Precision = "single",
+                 columns: MapOrNone = None, random_state: RandomSource = None, n_threads: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.learner_size = learner_size
@@ -320,13 +323,13 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     _length_scales = (one_for_all, one_per_column)  # labels hardly determine one for each column
 
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
-                 selection: str = "max-res", n_candidates: int = 60, update: str = "pairs", group_size: int = 50,
-                 shared: bool = True, all_rows: bool = True, loss: str = "calibrated",
-                 kernel: str | dict[str, Any] = "auto", reg_lambda: str | float = "auto", standardize: bool = True,
-                 early_stopping_rounds: int | None = 20, validation_fraction: float | None = None,
-                 warm_start: bool = False, precision: str = "single", class_weight: Any = None,
-                 columns: Any = None, random_state: RandomSource = None, n_threads: int | None = None,
-                 verbose: int = 0) -> None:
+                 selection: Selection = "max-res", n_candidates: int = 60, update: Update = "pairs",
+                 group_size: int = 50, shared: bool = True, all_rows: bool = True,
+                 loss: Literal["calibrated", "squares", "logistic"] = "calibrated", kernel: KernelSpec = "auto",
+                 reg_lambda: float | Auto = "auto", standardize: bool = True, early_stopping_rounds: int | None = 20,
+                 validation_fraction: float | None = None, warm_start: bool = False, precision: Precision = "single",
+                 class_weight: ClassWeight = None, columns: MapOrNone = None, random_state: RandomSource = None,
+                 n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.learner_size = learner_size
         self.subset_size = subset_size

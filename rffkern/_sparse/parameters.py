@@ -1,9 +1,15 @@
 """Parameters of how weak learners are found and fitted."""
 
+from typing import Any, Literal, TypeAlias
+
 from .._data.arguments import Choice, Number
 from .._estimator.parameters import ARGUMENTS, N_ESTIMATORS, WARM_START, Attribute, Parameter, eval_sets
 from .._kernels.sparse import RULES
 from .kernel import KernelParameter
+
+Selection: TypeAlias = Literal["random", "max-res", "mp", "boost", "ald", "ran"]
+Update: TypeAlias = Literal["pairs", "full", "one", "group"]
+KernelSpec: TypeAlias = Literal["auto", "likelihood"] | dict[str, Any]
 
 BASIS = (
     N_ESTIMATORS.described(
