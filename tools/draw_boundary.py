@@ -1,4 +1,4 @@
-"""Draw the data of `rffkern demo` and the class boundary that GBRFF2 learns after 10, 50 and 200 rounds, as SVG.
+"""Draw the data of `rffkern demo`, the class boundary that Fourier boosting learns, and that of GBRFF2, as SVG.
 
     python tools/draw_boundary.py docs/boundary.svg
 
@@ -10,10 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from rffkern import GBRFF2Classifier
-from rffkern._cli.demo import make_rings
+from rffkern._cli.demo import make_models, make_rings
 
-ROUNDS = (10, 50, 200)
+ROUNDS = (10, 50)  # of Fourier boosting, before all
 HALF = 3.0  # the square is [-3, 3] x [-3, 3]
 SIDE, GAP, TOP, BOTTOM = 176, 16, 36, 16  # pixels
 GRID = 81  # points a side at which the score is evaluated
@@ -21,13 +20,14 @@ N_POINTS = 350  # drawn in the first panel
 INNER, OUTER, PAPER, INK, QUIET = "#c8553d", "#2f6690", "#fbfaf7", "#26323d", "#5d6b78"
 
 
-def staged_grids(model):
-    """{rounds: scores on the grid, rows from the lower edge up}, with the columns of noise at 0."""
+def staged(model, rounds, X, y):
+    """(rounds, accuracy, scores on the grid, rows from the lower edge up) with the columns of noise at 0."""
     ticks = np.linspace(-HALF, HALF, GRID)
-    x, y = np.meshgrid(ticks, ticks)
-    rows = np.column_stack([x.ravel(), y.ravel(), np.zeros((x.size, 3))])
-    scores = enumerate(model.staged_decision_function(rows), 1)
-    return {n_rounds: found.reshape(GRID, GRID) for n_rounds, found in scores if n_rounds in ROUNDS}
+    first, second = np.meshgrid(ticks, ticks)
+    rows = np.column_stack([first.ravel(), second.ravel(), np.zeros((first.size, 3))])
+    stages = zip(model.staged_decision_function(rows), model.staged_decision_function(X), strict=True)
+    return [(n_rounds, np.mean(model.classes_[(scores > 0).astype(int)] == y), values.reshape(GRID, GRID))
+            for n_rounds, (values, scores) in enumerate(stages, 1) if n_rounds in rounds]
 
 
 def contour_steps(values):
@@ -83,7 +83,7 @@ def draw(panels):
     height = TOP + SIDE + BOTTOM
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
              f'height="{height}" font-family="Helvetica, Arial, sans-serif" role="img">'
-             "<title>Rings, and the class boundary that GBRFF2 learns</title>"
+             "<title>Rings, and the class boundaries that Fourier boosting and GBRFF2 learn</title>"
              f'<rect width="{width}" height="{height}" rx="10" fill="{PAPER}"/>'
              f'<clipPath id="panel"><rect width="{SIDE}" height="{SIDE}" rx="4"/></clipPath>']
     for place, (title, subtitle, content) in enumerate(panels):
@@ -103,12 +103,12 @@ def main():
     rng = np.random.default_rng(0)
     X, y = make_rings(20_000, rng)
     X_test, y_test = make_rings(20_000, rng)
-    model = GBRFF2Classifier(n_estimators=ROUNDS[-1], gamma=1.0, reg_lambda=2**-8, random_state=0).fit(X, y)
-    accuracy = {n_rounds: np.mean(model.classes_[(scores > 0).astype(int)] == y_test)
-                for n_rounds, scores in enumerate(model.staged_decision_function(X_test), 1)}
+    boosted, small = (model.fit(X, y) for model in make_models())
     panels = [("data", "5 % wrong labels", points_panel(X, y))]
-    panels += [(f"{n_rounds} rounds", f"{100 * accuracy[n_rounds]:.1f} % right",
-                region_panel(values)) for n_rounds, values in staged_grids(model).items()]
+    for model, rounds in ((boosted, (*ROUNDS, boosted.n_estimators_)), (small, (small.n_estimators_,))):
+        panels += [(f"{n_rounds} rounds" if model is boosted else "GBRFF2",
+                    f"{100 * accuracy:.1f} % right", region_panel(values))
+                   for n_rounds, accuracy, values in staged(model, rounds, X_test, y_test)]
     with open(path, "w", encoding="utf-8") as file:
         file.write(draw(panels))
 

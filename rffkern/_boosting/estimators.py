@@ -37,6 +37,8 @@ class _FourierBoosting(Insight, Model):
     _arguments = ARGUMENTS
 
     n_members: int | None
+    n_estimators_: int
+    n_members_: int
     warm_start: bool
     kernel: str | bool
     kernel_choice_: Double
