@@ -224,13 +224,14 @@ def _names(model: Any) -> NDArray[Any]:
 
 def _index(model: Any, name: str, column: Any) -> int:
     """Index of a column that is named or numbered."""
-    if isinstance(column, str):
-        found = np.flatnonzero(getattr(model, "feature_names_in_", np.empty(0, dtype=object)) == column)
-        if not len(found):
-            raise InvalidInputError(f"{name} must be a column of the table, got {column!r}")
-        return int(found[0])
-    check_scalar(name, column, int, 0, model.n_features_in_ - 1)
-    return int(column)
+    names = getattr(model, "feature_names_in_", None)
+    if isinstance(column, str) and names is not None and column in names:
+        return int(np.flatnonzero(names == column)[0])
+    is_index = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
+    if is_index and 0 <= column < model.n_features_in_:
+        return int(column)
+    named = "the name of one column or " if names is not None else "the index of one column, as fit saw no names, "
+    raise InvalidInputError(f"{name} must be {named}an integer from 0 to {model.n_features_in_ - 1}, got {column!r}")
 
 
 def _of_outputs(scores: Double) -> Double:

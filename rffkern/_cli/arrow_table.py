@@ -132,7 +132,7 @@ class ArrowTable:
             word = next(filter(None, _words(column)), "")
             raise located(self.path, Rejected(start + 1, None, column_label(j, self.columns),
                                               f"expected a column of numbers, got {word[:60]!r} in one of type {kind}: "
-                                              "leave out the column (--drop)", ""))
+                                              "save it as numbers", ""))
         numbers: NDArray[np.float64] = column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
         return numbers
 

@@ -43,7 +43,7 @@ def column_of(texts: Sequence[str], cells: Cells, decimal: str) -> Column | None
     return None if values is None or not (cells.gaps or not np.isnan(values).any()) else Column(values)
 
 
-def reason_against(text: str, cells: Cells, decimal: str) -> str | None:
+def reason_against(text: str, cells: Cells, decimal: str, delimiter: str) -> str | None:
     """What is wrong with a cell, or None."""
     if cells.kind in (CATEGORY, EMPTY, UNKNOWN):
         return None
@@ -54,14 +54,14 @@ def reason_against(text: str, cells: Cells, decimal: str) -> str | None:
     expected = f"expected a finite number{comma}," if cells.kind == NUMERIC \
         else "expected a date, such as 2024-03-01 or 2024-03-01 12:30,"
     if not cells.gaps and is_missing(text):
-        return f"{expected} got {text!r}: the value is missing; fill it in, or leave out the column (--drop) or such " \
-               "rows (--reject)"
+        return f"{expected} got {text!r}: the value is missing; fill it in, or leave out such rows (--reject FILE)"
     hint = ""
     if cells.kind == NUMERIC and decimal == "." and is_number(text.replace(",", ".")) and not is_number(text):
-        hint = ": if it has a decimal comma, say --decimal ,"
+        hint = ": if it has a decimal comma, say --decimal ," if delimiter != "," \
+            else ": if it has a decimal comma, write a point: commas separate the columns here"
     elif cells.guessed and not is_number(text):
         most = "dates" if cells.kind == DATE else "numbers"
-        hint = f": most of the first cells of the column are {most}; leave out such rows (--reject), or name the " \
+        hint = f": most of the first cells of the column are {most}; leave out such rows (--reject FILE), or name the " \
                "column in --categorical"
     return f"{expected} got {_shortened(text)!r}{hint}"
 

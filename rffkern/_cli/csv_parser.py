@@ -175,7 +175,7 @@ class CsvParser(NamedTuple):
         if len(row) != self.n_columns:
             return None, f"expected {self.n_columns} columns, got {len(row)}"
         for column, cells in zip(self.wanted.features, self.cells, strict=True):
-            reason = reason_against(row[column].strip(), cells, self.decimal)
+            reason = reason_against(row[column].strip(), cells, self.decimal, self.delimiter)
             if reason is not None:
                 return column, reason
         target = self.wanted.target

@@ -10,7 +10,7 @@ from .csv_parser import CsvParser, LearningParser
 from .csv_records import Record, cells_of, guessed_delimiter, raw_blocks, records
 from .labels import is_missing, is_number
 from .streams import printable, say
-from .table import UNKNOWN, Reading, Wanted, check_column_names
+from .table import UNKNOWN, Reading, Wanted, check_column_names, column_label
 from .text_source import Line, Piece, TextSource, count_lines, lines_of, split_lines
 
 _INTEGER = r"[+-]?[0-9]+"
@@ -87,7 +87,7 @@ class CsvTable:
     def _guess(self, head: list[Line]) -> str:
         delimiter = guessed_delimiter(head, "," if self._form.decimal == "," else "")
         if delimiter != ",":
-            say(f"{printable(self.path)}: cells are separated by {delimiter!r} (--delimiter says what else)")
+            say(f"{printable(self.path)}: using {delimiter!r} as delimiter; --delimiter chooses another")
         return delimiter
 
     def _cells(self, first: list[Record]) -> list[list[str]]:
@@ -95,7 +95,7 @@ class CsvTable:
         line, _, fault, _ = first[0] if first else (0, "", None, True)
         if fault is not None:
             column, reason = fault
-            place = "" if column is None else f", column {column + 1}"
+            place = "" if column is None else f", column {column_label(column, None)}"
             raise InvalidInputError(f"{self.path}: line {line}{place}: {reason}")
         return [[cell.strip() for cell in cells_of(text, self.delimiter)]
                 for _, text, fault, _ in first if fault is None]

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._estimator.monitor import RoundInfo, listening
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
+from .._system.atomic_file import is_stream
 from ..errors import InvalidInputError
 from ..serialize import save
 from .fit_columns import ColumnChoice, tell_dropped, tell_identifiers
@@ -93,6 +94,9 @@ def _tell_score(model: Any, form: Any, rows: TrainingTable, which: str) -> None:
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     """Refuse, before any work, outputs that are inputs or cannot be written."""
+    if os.path.splitext(arguments.output)[1] not in ("", ".npz") and not is_stream(arguments.output):
+        stem = os.path.splitext(arguments.output)[0]
+        say(printable(f"{arguments.output}: a model file is an .npz archive, whatever its name says; name it {stem}.npz"))
     outputs = [output for output in (arguments.output, arguments.reject) if output not in (None, STDIN)]
     for output in outputs:
         check_output(output, arguments.data, *([] if arguments.eval is None else [arguments.eval]))

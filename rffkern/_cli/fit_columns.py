@@ -40,7 +40,7 @@ class ColumnChoice(NamedTuple):
         is_said = bool(nested) or "columns" in params
         columns = _columns_of(params.pop("columns", "map"), nested) if is_said else None
         if is_said and columns is None and categorical:
-            raise InvalidInputError("--categorical needs a column map: leave out --columns none")
+            raise InvalidInputError("--categorical needs a column map: leave out columns none")
         named = list(getattr(columns, "categorical_features", None) or ())
         if not all(isinstance(name, str) for name in named):
             raise InvalidInputError("categorical_features must be names of columns (--categorical takes indices "
@@ -119,9 +119,11 @@ def tell_identifiers(rows: TrainingTable, path: str) -> None:
     if len(rows.X) < _FEW_ROWS:
         return
     ranges = zip(rows.X.min(axis=0).tolist(), rows.X.max(axis=0).tolist(), strict=True)  # in one pass over the rows
-    for name, column, values, (low, high) in zip(rows.shown_names(), rows.columns, rows.X.T, ranges, strict=True):
+    names = rows.names or list(map(str, rows.features))
+    for name, column, values, (low, high) in zip(names, rows.columns, rows.X.T, ranges, strict=True):
         if column.kind == NUMERIC and not column.n_missing and _are_numbers_of_rows(name, values, low, high):
-            say(printable(f"{path}: column {name!r} has a number of its own for each row; --exclude leaves it out"))
+            say(printable(f"{path}: column {name!r} has a number of its own for each row; --exclude {name!r} leaves "
+                          "it out"))
 
 
 def _are_numbers_of_rows(name: str, values: NDArray[Any], low: float, high: float) -> bool:

@@ -56,6 +56,6 @@ def _is_finite(X: NDArray[Any]) -> bool:
 
 def _reason(value: float) -> str:
     if value != value:
-        return "expected a finite number, got nan: the value is missing; fill it in, or leave out the column " \
-               "(--drop) or such rows (--reject)"
+        return "expected a finite number, got nan: the value is missing; fill it in, or leave out such rows " \
+               "(--reject FILE)"
     return f"expected a finite number below {LARGEST_VALUE:.2g} in magnitude, got {value!r}"

@@ -117,8 +117,8 @@ def located(path: str, fault: Rejected) -> InvalidInputError:
 
 
 def column_label(column: int, names: Sequence[str] | None) -> str:
-    """Number, from 1, and name of a column, for messages."""
-    return f"{column + 1} ({names[column]})" if names else str(column + 1)
+    """Index of a column as --target takes it, and its name, for messages."""
+    return f"{column} ({names[column]})" if names else f"{column} (the first is 0)"
 
 
 def tell_rounded(table: Table, columns: Sequence[int], remedy: str) -> None:
@@ -154,7 +154,7 @@ def column_index(table: Table, text: str) -> int:
         index = table.n_columns
     if -table.n_columns <= index < table.n_columns:
         return index % table.n_columns
-    known = f"one of {listed(table.columns)}" if table.columns else f"an index below {table.n_columns}"
+    known = f"one of {listed(table.columns)}" if table.columns else f"an index from 0 to {table.n_columns - 1}"
     raise InvalidInputError(f"{table.path}: no column {text!r}: expected {known}")
 
 

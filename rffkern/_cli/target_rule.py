@@ -58,4 +58,5 @@ def told_rule(name: str, y: NDArray[Any], are_labels: bool) -> str | None:
     if are_labels:
         return (f"{name} has {n_distinct} distinct whole numbers: classes; --model fourier_boosting_regressor would "
                 "predict numbers")
-    return f"{name} has {n_distinct} distinct numbers: regression; --model fourier_boosting would make them classes"
+    classes = "; --model fourier_boosting would make them classes" if (y == np.floor(y)).all() else ""
+    return f"{name} has {n_distinct} distinct numbers: regression{classes}"

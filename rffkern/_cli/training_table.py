@@ -34,6 +34,7 @@ class TrainingTable(NamedTuple):
     y: NDArray[Any]
     names: list[str] | None  # of the columns
     columns: list[TrainingColumn]  # what they hold
+    features: list[int]  # their indices in the table
     has_labels: bool = True  # whether y holds labels; else numbers
     weights: NDArray[Any] | None = None  # of the rows
 
@@ -67,8 +68,8 @@ class TrainingTable(NamedTuple):
         return any(column.kind in (CATEGORY, DATE) or column.truth for column in self.columns)
 
     def shown_names(self) -> list[str]:
-        """What messages call the columns."""
-        return self.names or [f"x{k}" for k in range(len(self.columns))]
+        """What messages call the columns: names, or indices as --exclude takes them."""
+        return self.names or [f"column {j}" for j in self.features]
 
     def divided(self, held_out: NDArray[np.bool_]) -> "tuple[TrainingTable, TrainingTable]":
         """The rows that are not held out, and those that are; the array is used again for the former."""
@@ -112,7 +113,7 @@ def read_training(table: Table, roles: Roles, classifies: bool | None, rejects: 
     if is_in_file(rows.X) and y.dtype.kind in "iuf":
         y = in_file(y)
     names = [table.columns[j] for j in roles.features] if table.columns else None
-    return TrainingTable(rows.X, y, names, rows.columns, has_labels, rows.weights)
+    return TrainingTable(rows.X, y, names, rows.columns, roles.features, has_labels, rows.weights)
 
 
 def read_more(table: Table, roles: Roles, training: TrainingTable) -> TrainingTable:
@@ -142,7 +143,7 @@ def _target_name(table: Table, target: int | None) -> str:
     """What messages call the target."""
     if target is None:
         return "target y"
-    return f"target {table.columns[target]!r}" if table.columns else f"target column {target + 1}"
+    return f"target {table.columns[target]!r}" if table.columns else f"target column {column_label(target, None)}"
 
 
 class _Rows(NamedTuple):

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._data.validation import is_of_tables, refuse_masked, refuse_sparse, texts_of_names, to_array
+from .._data.validation import is_of_tables, refuse_masked, refuse_sparse_and_lazy, texts_of_names, to_array
 from .._kernels.array_types import NDArray
-from ..errors import InvalidInputError, InvalidTypeError
+from ..errors import InvalidInputError
 from .raw import (
     NUMERIC,
     RawColumn,
@@ -116,7 +116,7 @@ def _marked(names: tuple[str, ...] | None, n_columns: int, categorical: Categori
 
 def _named_columns(X: Any, name: str) -> tuple[Iterable[Any] | None, list[Any]]:
     """Names and columns of a table, each in the form that the table gives it."""
-    refuse_sparse(X, name)
+    refuse_sparse_and_lazy(X, name)
     if isinstance(X, Mapping):
         return X.keys(), list(X.values())
     if hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas
@@ -125,8 +125,6 @@ def _named_columns(X: Any, name: str) -> tuple[Iterable[Any] | None, list[Any]]:
         return X.columns, list(X.get_columns())
     if hasattr(X, "column_names") and hasattr(X, "column"):  # pyarrow
         return X.column_names, [X.column(j) for j in range(len(X.column_names))]
-    if hasattr(X, "collect_schema"):
-        raise InvalidTypeError(f"{name} must be a table in memory, got a {type(X).__name__}: use .collect()")
     names = getattr(X, "columns", None)
     array = _two_dimensional(X, name)
     return None if names is None or callable(names) else names, list(array.T)

@@ -92,7 +92,7 @@ class Choice:
         """What is accepted, as documentation says it."""
         if self.choices == (True, False):
             return "bool"
-        *most, last = (f'"{choice}"' for choice in self.choices)
+        *most, last = (str(choice) if isinstance(choice, bool) else f'"{choice}"' for choice in self.choices)
         return f"{', '.join(most)} or {last}"
 
     def __call__(self, name: str, value: Any) -> None:

@@ -142,7 +142,7 @@ class RowBlocks:
         size = block_size(self.shape[1])
         starts = range(0, self.shape[0], size)
         return ((slice(starts[k], min(starts[k] + size, self.shape[0])),
-                 check_array(self._source[starts[k] : starts[k] + size])) for k in rng.permutation(len(starts)))
+                 check_array(self._piece(starts[k], size))) for k in rng.permutation(len(starts)))
 
     def given_blocks(self) -> Iterator[Any]:
         """Yield the given blocks, without empty ones."""
@@ -176,13 +176,15 @@ class RowBlocks:
 
     def _source_blocks(self) -> Any:
         """The source, or slices of it where it is one array."""
-        if is_sparse(self._source):
-            size = block_size(self._source.shape[-1])
-            return (self._source[start : start + size].toarray() for start in range(0, self._source.shape[0], size))
         if not self._is_table():
             return self._source
         size = block_size(self._source.shape[1])
-        return (self._source[start : start + size] for start in range(0, self._source.shape[0], size))
+        return (self._piece(start, size) for start in range(0, self._source.shape[0], size))
+
+    def _piece(self, start: int, size: int) -> Any:
+        """Some rows of a source that is one array or one sparse matrix."""
+        piece = self._source[start : start + size]
+        return piece.toarray() if is_sparse(piece) else piece
 
 
 def blocks(X: Any) -> PlacedBlocks:

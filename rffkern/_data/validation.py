@@ -43,6 +43,8 @@ def texts_of_names(given: Iterable[Any], expected: Iterable[str] | None = None) 
 
 def feature_names(X: Any, expected: Iterable[str] | None = None) -> NDArray[np.object_] | None:
     """Column names of a data frame, by `texts_of_names`, as an object array."""
+    if hasattr(X, "collect_schema") and not hasattr(X, "get_columns"):
+        return None  # a query of polars, which would warn that it is run to tell them
     # In pyarrow `columns` are the data and `column_names` the names.
     names = getattr(X, "column_names", None)
     names = getattr(X, "columns", None) if names is None else names
@@ -92,18 +94,22 @@ def is_sparse(data: Any) -> bool:
     return hasattr(data, "toarray") and hasattr(data, "nnz")
 
 
-def refuse_sparse(data: Any, name: str) -> None:
-    """Refuse sparse data, saying how to read them."""
+def refuse_sparse_and_lazy(data: Any, name: str) -> None:
+    """Refuse sparse data and queries of polars that have not been run, saying how to give them."""
     if is_sparse(data):
-        raise InvalidTypeError(f"{name} must be a dense array or table, got a sparse {type(data).__name__}; sparse "
-                               f"data is not supported, convert it with {name}.toarray(), or block by block with "
-                               f"rffkern.RowBlocks({name})")
+        raise InvalidTypeError(
+            f"{name} must be a dense array or table, got a sparse {type(data).__name__}.  In a pipeline, leave the "
+            "encoder out where columns are mapped (Fourier boosting, or columns=ColumnMap()), or let it make dense "
+            "rows, as OneHotEncoder(sparse_output=False) does.  Elsewhere, convert them with toarray(); fit and predict "
+            f"also take rffkern.RowBlocks({name}), which is made dense block by block")
+    if hasattr(data, "collect_schema") and not hasattr(data, "get_columns"):
+        raise InvalidTypeError(f"{name} must be a table in memory, got a {type(data).__name__}: call its collect()")
 
 
 def as_numeric(data: Any, name: str) -> NDArray[Any]:
     """Return real numbers as an array of float32 or float64 in native byte order, of any shape."""
     refuse_masked(data, name)
-    refuse_sparse(data, name)
+    refuse_sparse_and_lazy(data, name)
     try:
         array = to_array(data, name)
     except (ValueError, TypeError) as error:

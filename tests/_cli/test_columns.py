@@ -81,7 +81,7 @@ def test_labels_may_be_absent(command, folder, table):
     assert some[2] == f"accuracy on 150 rows: {100 * right:.2f} %\n"
     code, _, errors = command("fit", "some.csv", "-o", "n.npz")
     assert code == 65
-    assert "data row 1 (line 2), column 4 (answer): expected a label or target, got an empty cell" in errors
+    assert "data row 1 (line 2), column 3 (answer): expected a label or target, got an empty cell" in errors
 
 
 def test_words_of_arrays(command, folder, table):

@@ -72,7 +72,7 @@ def test_targets_with_a_decimal_comma(command, folder, table):
 
 
 @pytest.mark.parametrize(("content", "options", "code", "message"), [
-    ("a;b;c\n1,5;2;x\n", [], 65, "data row 1 (line 2), column 1 (a): expected a finite number, got '1,5': if it has a "
+    ("a;b;c\n1,5;2;x\n", [], 65, "data row 1 (line 2), column 0 (a): expected a finite number, got '1,5': if it has a "
      "decimal comma, say --decimal ,"),
     ("a;b;c\n1.5;2;x\n", ["--decimal", ","], 65, "expected a finite number with a decimal comma, got '1.5'"),
     ("a,b\n1,2\n", ["--decimal", ",", "--delimiter", ","], 2, "--decimal and --delimiter must differ"),
@@ -80,11 +80,11 @@ def test_targets_with_a_decimal_comma(command, folder, table):
     ("a,b\n1,2\n", ["--encoding", "rot13"], 2, "expected the name of a text encoding"),
     ("a,b\n1,2\n", ["--encoding", "hex"], 2, "expected the name of a text encoding"),
     ("a,b\n1,2\n", ["--decimal", ";"], 2, "invalid choice: ';'"),
-    ("a,b\n1,\u00e9\n", ["--encoding", "ascii"], 65, "data row 1 (line 2), column 2 (b): expected a text in ascii, got "
+    ("a,b\n1,\u00e9\n", ["--encoding", "ascii"], 65, "data row 1 (line 2), column 1 (b): expected a text in ascii, got "
      "the byte 0xc3: say --encoding latin-1, or what it is in"),
-    ("a,b\n,x\n1,y\n", ["--columns", "none"], 65, "data row 1 (line 2), column 1 (a): expected a finite number, got "
+    ("a,b\n,x\n1,y\n", ["--columns", "none"], 65, "data row 1 (line 2), column 0 (a): expected a finite number, got "
      "'': the value is missing; fill it in, or leave out the column (--drop) or such rows (--reject)"),
-    ("a,b,c\n1,2,x\n\"1\n\",2,y\n\n3,z,y\n", ["--columns", "none"], 65, "data row 3 (line 6), column 2 (b): "
+    ("a,b,c\n1,2,x\n\"1\n\",2,y\n\n3,z,y\n", ["--columns", "none"], 65, "data row 3 (line 6), column 1 (b): "
      "expected a finite number"),
     ("a,b\n" + "9" * 400 + ",x\n", [], 65, "got '" + "9" * 57 + "...'"),
 ])

@@ -70,7 +70,7 @@ def test_another_delimiter(table):
 @pytest.mark.parametrize("cell", ["1_0", "\uff11\uff12", "\u0661", "0x10", "infinity", "nan", "1e400", "1d5", ""])
 def test_numbers_that_only_python_reads(table, cell):
     """A number is what C reads as one; both readers agree on that."""
-    message = rf"data row 2 \(line 2\), column 1: expected a finite number, got {cell!r}"
+    message = rf"data row 2 \(line 2\), column 0 \(the first is 0\): expected a finite number, got {cell!r}"
     with pytest.raises(InvalidInputError, match=message):
         rows_of(table(f"8,2\n{cell},2\n3,4\n", header="no"), [0, 1])
 
@@ -165,11 +165,11 @@ def test_blocks(table, monkeypatch):
 
 
 @pytest.mark.parametrize(("line", "message"), [
-    ("1,x,a", "data row 2 (line 4), column 2 (q): expected a finite number, got 'x'"),
-    ("1,inf,a", "data row 2 (line 4), column 2 (q): expected a finite number, got 'inf'"),
+    ("1,x,a", "data row 2 (line 4), column 1 (q): expected a finite number, got 'x'"),
+    ("1,inf,a", "data row 2 (line 4), column 1 (q): expected a finite number, got 'inf'"),
     ("1,2", "data row 2 (line 4): expected 3 columns, got 2"),
     ("1,2,a,b", "data row 2 (line 4): expected 3 columns, got 4"),
-    ("1,2,", "data row 2 (line 4), column 3 (r): expected a label or target, got an empty cell"),
+    ("1,2,", "data row 2 (line 4), column 2 (r): expected a label or target, got an empty cell"),
     ('1,2,"a', "data row 2 (line 4): a quoted cell is not closed before the end of the file: close it, or "
      'write " inside a cell as ""'),
 ])

@@ -100,7 +100,7 @@ def test_bad_data_files(folder):
         ("empty.csv", b"", "holds no rows"), ("header.csv", b"a,b,c\n", "no rows below its header"),
         ("binary.csv", b"\xff\xfe\x00\x01\n", "got one in UTF-16"), ("twice.csv", b"a,a\n1,2\n", "distinct"),
         ("nolabel.csv", b"1,2,a\n3,4,\n5,6,b\n",
-         "data row 2 (line 2), column 3: expected a label or target, got an empty cell"),
+         "data row 2 (line 2), column 2 (the first is 0): expected a label or target, got an empty cell"),
         ("years.csv", b"2019,2020,label\n1,2,a\n3,4,b\n5,6,a\n", "row 1 may hold column names"),
         ("long.csv", b'1,2,"' + b"x" * 200_000 + b'"\n', "long.csv: line 1: expected cells of at most"),
         ("one.csv", b"1\n2\n", "at least one column besides"), ("odd.txt", b"1,2\n", "must end in .csv, .csv.gz"),

@@ -48,7 +48,7 @@ def test_a_bad_row_ends_as_with_one_process(command, folder, big, line):
     (folder / "bad.csv").write_text("\n".join(big))
     expected = command("predict", "m.npz", "bad.csv")
     assert expected[0] == 65
-    assert f"data row {line} (line {line + 1}), column 3 (depth)" in expected[2]
+    assert f"data row {line} (line {line + 1}), column 2 (depth)" in expected[2]
     assert command("predict", "m.npz", "bad.csv", "--jobs", "3") == expected
 
 

@@ -18,10 +18,10 @@ def test_help_and_version(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("line", "message"), [
-    ("1,x,3,yes", "bad.csv: data row 6 (line 7), column 2 (width): expected a finite number, got 'x'"),
-    ("1,,3,yes", "bad.csv: data row 6 (line 7), column 2 (width): expected a finite number, got ''"),
-    ("1,2,nan,yes", "bad.csv: data row 6 (line 7), column 3 (depth): expected a finite number, got 'nan'"),
-    ("inf,2,3,yes", "bad.csv: data row 6 (line 7), column 1 (length): expected a finite number, got 'inf'"),
+    ("1,x,3,yes", "bad.csv: data row 6 (line 7), column 1 (width): expected a finite number, got 'x'"),
+    ("1,,3,yes", "bad.csv: data row 6 (line 7), column 1 (width): expected a finite number, got ''"),
+    ("1,2,nan,yes", "bad.csv: data row 6 (line 7), column 2 (depth): expected a finite number, got 'nan'"),
+    ("inf,2,3,yes", "bad.csv: data row 6 (line 7), column 0 (length): expected a finite number, got 'inf'"),
     ("1,2,yes", "bad.csv: data row 6 (line 7): expected 4 columns, got 3"),
     ("1,2,3,4,yes", "bad.csv: data row 6 (line 7): expected 4 columns, got 5"),
     ('1,2,3,"yes', "bad.csv: data row 6 (line 7): a quoted cell is not closed"),

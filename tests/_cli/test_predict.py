@@ -113,7 +113,7 @@ def test_regression(tmp_path, table):
     assert "train loss" in run("info", "m.npz", cwd=tmp_path).stdout
     write_csv(tmp_path / "words.csv", X, np.where(X[:, 0] > 0, "1.5", "much"))
     done = run("fit", "words.csv", "-o", "n.npz", "--model", "gbrff_regressor", cwd=tmp_path, expect=65)
-    assert "words.csv: data row 1 (line 2), column 4 (answer): expected a finite number, got 'much'" in done.stderr
+    assert "words.csv: data row 1 (line 2), column 3 (answer): expected a finite number, got 'much'" in done.stderr
 
 
 @pytest.mark.slow

@@ -67,7 +67,7 @@ def test_targets_that_are_no_numbers_are_rejected(command, folder, table):
     arguments = "fit", "t.csv", "-o", "n.npz", "--model", "gbrff_regressor"
     code, _, errors = command(*arguments)
     assert code == 65
-    assert "t.csv: data row 4 (line 5), column 4 (answer): expected a finite number, got 'much'" in errors
+    assert "t.csv: data row 4 (line 5), column 3 (answer): expected a finite number, got 'much'" in errors
     code, _, errors = command(*arguments, "--reject", "r.csv")
     assert code == 0
     assert "1 of 300 rows rejected" in errors

@@ -69,7 +69,7 @@ def test_weights_are_those_of_fit(folder, table, rng):
 
 
 @pytest.mark.parametrize(("weights", "message"), [
-    ("1,x,1", "data row 2 (line 3), column 2 (w): expected a finite number"),
+    ("1,x,1", "data row 2 (line 3), column 1 (w): expected a finite number"),
     ("1,-1,1", "t.csv: sample_weight must"), ("0,0,0", "t.csv: sample_weight must"),
 ])
 def test_weights_that_are_none(tmp_path, weights, message):

@@ -83,7 +83,7 @@ def test_rows_are_divided_in_their_order(rng, share):
     X, y = rng.standard_normal((20_000, 2)), np.arange(20_000)
     held_out = rng.random(20_000) < share
     given = X.copy()
-    kept, rest = TrainingTable(X, y, ["a", "b"], []).divided(held_out)
+    kept, rest = TrainingTable(X, y, ["a", "b"], [], [0, 1]).divided(held_out)
     np.testing.assert_array_equal(kept.X, given[~held_out])
     np.testing.assert_array_equal(rest.X, given[held_out])
     assert (kept.y.tolist(), rest.y.tolist()) == (y[~held_out].tolist(), y[held_out].tolist())
