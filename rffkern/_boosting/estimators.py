@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from .._data.arguments import Auto, Choice, ClassWeight, MapOrNone, Number, RandomSource
+from .._data.arguments import Auto, Choice, Number, RandomSource
 from .._estimator.base import Model
 from .._estimator.links import LARGEST_LOG, SoftmaxLink
-from .._estimator.parameters import CLASS_WEIGHT, CLASSES_, Parameter
+from .._estimator.parameters import CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrNone, Parameter
 from .._estimator.staged import StagedClassifier, StagedRegressor
 from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError

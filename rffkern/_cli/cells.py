@@ -58,11 +58,11 @@ def reason_against(text: str, cells: Cells, decimal: str, delimiter: str) -> str
     hint = ""
     if cells.kind == NUMERIC and decimal == "." and is_number(text.replace(",", ".")) and not is_number(text):
         hint = ": if it has a decimal comma, say --decimal ," if delimiter != "," \
-            else ": if it has a decimal comma, write a point: commas separate the columns here"
+            else ": if it has a decimal comma, write a point, because commas separate the columns"
     elif cells.guessed and not is_number(text):
         most = "dates" if cells.kind == DATE else "numbers"
-        hint = f": most of the first cells of the column are {most}; leave out such rows (--reject FILE), or name the " \
-               "column in --categorical"
+        hint = f": most of the first cells of the column are {most}; leave out such rows (--reject FILE), or name " \
+               "the column in --categorical"
     return f"{expected} got {_shortened(text)!r}{hint}"
 
 

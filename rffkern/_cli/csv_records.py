@@ -136,9 +136,11 @@ def _foreign(text: str, delimiter: str, encoding: str) -> Fault | None:
     if found is None:
         return None
     character = found.group()
-    reason = "expected a text, got the character NUL: if it is UTF-16, say --encoding utf-16-le or utf-16-be" if character == "\0" \
-        else f"expected a text in {encoding}, got the byte 0x{ord(character) - 0xdc00:02x}: say --encoding latin-1, " \
-             "or what it is in"
+    if character == "\0":
+        reason = "expected a text, got the character NUL: if it is UTF-16, say --encoding utf-16-le or utf-16-be"
+    else:
+        reason = f"expected a text in {encoding}, got the byte 0x{ord(character) - 0xdc00:02x}: say --encoding " \
+                 "latin-1, or what it is in"
     return next(j for j, cell in enumerate(cells_of(text, delimiter)) if character in cell), reason
 
 

@@ -66,7 +66,7 @@ def run_demo(_: argparse.Namespace) -> None:
     X_test, y_test = make_rings(20_000, rng)
     print("Rings with 5 % wrong labels and three columns of noise: 20,000 rows for training, 20,000 for testing.")
     print("The best possible accuracy is 95 %.\n")
-    table, notes = [], ("kernel=False: no kernel machine is tried, which would take some seconds; the rest are defaults",
+    table, notes = [], ("kernel=False: no kernel machine is tried, which takes some seconds; all else is default",
                         "smaller and faster; gamma, reg_lambda and the number of rounds suit the rings")
     model: Any
     for model, note in zip(make_models(), notes, strict=True):

@@ -96,7 +96,8 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     """Refuse, before any work, outputs that are inputs or cannot be written."""
     if os.path.splitext(arguments.output)[1] not in ("", ".npz") and not is_stream(arguments.output):
         stem = os.path.splitext(arguments.output)[0]
-        say(printable(f"{arguments.output}: a model file is an .npz archive, whatever its name says; name it {stem}.npz"))
+        say(printable(f"{arguments.output}: a model file is an .npz archive, whatever it is called; name it "
+                      f"{stem}.npz"))
     outputs = [output for output in (arguments.output, arguments.reject) if output not in (None, STDIN)]
     for output in outputs:
         check_output(output, arguments.data, *([] if arguments.eval is None else [arguments.eval]))

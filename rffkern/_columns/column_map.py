@@ -1,7 +1,7 @@
 """`ColumnMap`: any table to columns of numbers."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from .plain import PlainForms
 from .tables import RawTable, check_table, column_name, read_table
 
 Double = NDArray[np.float64]
+
+NumericForm: TypeAlias = Literal["raw", "standard", "bounded", "rank", "bins"]
 
 
 class _Features(NamedTuple):
@@ -124,9 +126,9 @@ class ColumnMap(Parametrised):
     _plain: PlainForms | None  # the same where all columns are numbers
     n_features_in_: int
 
-    def __init__(self, numeric: Sequence[str] = ("standard",), *, categorical_features: Sequence[Any] | None = None,
-                 max_levels: int = 32, min_level_rows: int = 5, n_knots: int = 256, n_bins: int = 16,
-                 date_parts: bool = False) -> None:
+    def __init__(self, numeric: Sequence[NumericForm] = ("standard",), *,
+                 categorical_features: Sequence[Any] | None = None, max_levels: int = 32, min_level_rows: int = 5,
+                 n_knots: int = 256, n_bins: int = 16, date_parts: bool = False) -> None:
         self.numeric = numeric
         self.categorical_features = categorical_features
         self.max_levels = max_levels

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._data.validation import is_of_tables, refuse_masked, refuse_sparse_and_lazy, texts_of_names, to_array
 from .._kernels.array_types import NDArray
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, InvalidTypeError
 from .raw import (
     NUMERIC,
     RawColumn,

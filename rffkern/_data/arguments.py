@@ -7,23 +7,14 @@ what they accept, so that a parameter's range stands in one place, for its check
 import math
 import numbers
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from ..errors import InvalidInputError
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from .._columns.column_map import ColumnMap
-
-# Types of parameters that several families have.
 Auto: TypeAlias = Literal["auto"]
 Precision: TypeAlias = Literal["single", "double"]
-Gamma: TypeAlias = float | Literal["scale"]
-ClassWeight: TypeAlias = "Mapping[Any, float] | Literal['balanced'] | None"
-MapOrNone: TypeAlias = "ColumnMap | Auto | None"
 
 # A string, as all annotations with np.random are: evaluated at import they would load numpy.random, which scoring does
 # not need.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._columns.column_map import ColumnMap, fit_copy
+from .._columns.column_map import ColumnMap, NumericForm, fit_copy
 from .._columns.raw import DATE, NUMERIC
 from .._columns.sample import rows_of, sampled
 from .._columns.tables import RawTable
@@ -25,7 +25,7 @@ Double = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # Forms of numeric columns that are compared with the plainest ones, from few to many.
-_FORMS = (("standard", "rank"), ("standard", "bounded", "rank"))
+_FORMS: tuple[tuple[NumericForm, ...], ...] = (("standard", "rank"), ("standard", "bounded", "rank"))
 
 # Rows that are used at most, and fewer than which say nothing; fewer are used of many columns.
 _MOST_ROWS, _FEWEST_ROWS, _MOST_NUMBERS = 3000, 60, 1 << 22

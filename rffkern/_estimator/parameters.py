@@ -5,13 +5,22 @@ A class lists its parameters in `_parameters`.  Its base checks the values that 
 that a signature can be read where it stands.
 """
 
+from typing import Literal, TypeAlias
 
-from .._data.arguments import MAX_THREADS, Choice, Number, OfClass, RandomState
+from .._data.arguments import MAX_THREADS, Auto, Choice, Number, OfClass, RandomState
 from .._data.protocol import Attribute as Attribute
 from .._data.protocol import Parameter as Parameter
 from .._data.protocol import describe as describe_with
 from .._kernels.scoring import TILE_ROWS
 from .class_weights import ClassWeights
+
+if TYPE_CHECKING:  # a model without a map does not load it
+    from .._columns.column_map import ColumnMap
+
+# Types of parameters that several families have.
+Gamma: TypeAlias = float | Literal["scale"]
+ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None
+MapOrNone: TypeAlias = "ColumnMap | Auto | None"
 
 
 def describe(cls: type) -> None:

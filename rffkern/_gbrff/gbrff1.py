@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from .._data.arguments import Choice, ClassWeight, Gamma, MapOrNone, Precision, RandomSource
+from .._data.arguments import Choice, Precision, RandomSource
 from .._estimator.parameters import (
     BETA,
     CLASS_WEIGHT,
@@ -26,6 +26,9 @@ from .._estimator.parameters import (
     VALIDATION_FRACTION,
     VERBOSE,
     WARM_START,
+    ClassWeight,
+    Gamma,
+    MapOrNone,
     Parameter,
 )
 from .._estimator.staged import StagedClassifier

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._data.arguments import ClassWeight, Gamma, MapOrNone, Number, Precision, RandomSource
+from .._data.arguments import Number, Precision, RandomSource
 from .._estimator.parameters import (
     CLASS_WEIGHT,
     CLASSES_,
@@ -28,6 +28,9 @@ from .._estimator.parameters import (
     VALIDATION_FRACTION,
     VERBOSE,
     WARM_START,
+    ClassWeight,
+    Gamma,
+    MapOrNone,
     Parameter,
 )
 from .._estimator.staged import StagedClassifier

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from .._data.arguments import Choice, ClassWeight, Gamma, MapOrNone, Precision, RandomSource
+from .._data.arguments import Choice, Precision, RandomSource
 from .._estimator.links import LinearLink, Link
 from .._estimator.parameters import (
     BETA,
@@ -27,6 +27,9 @@ from .._estimator.parameters import (
     VALIDATION_FRACTION,
     VERBOSE,
     WARM_START,
+    ClassWeight,
+    Gamma,
+    MapOrNone,
     Parameter,
 )
 from .._estimator.staged import StagedClassifier, StagedRegressor

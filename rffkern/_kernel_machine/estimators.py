@@ -6,11 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._data.arguments import Auto, ClassWeight, MapOrNone, Precision, RandomSource, check_rng
+from .._data.arguments import Auto, Precision, RandomSource, check_rng
 from .._estimator.base import Model
 from .._estimator.links import Link, SoftmaxLink
 from .._estimator.monitor import printing
-from .._estimator.parameters import ARGUMENTS, CLASS_WEIGHT, CLASSES_
+from .._estimator.parameters import ARGUMENTS, CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrNone
 from .._estimator.tasks import Classifier, Regressor
 from .._kernel_ridge.shares import shares_of_columns
 from .._kernels.array_types import NDArray

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from .._data.arguments import Choice, ClassWeight, Gamma, MapOrNone, Number, Precision, RandomSource, check_rng
+from .._data.arguments import Choice, Number, Precision, RandomSource, check_rng
 from .._data.threads import check_n_threads
 from .._data.training_rows import Training
 from .._estimator.base import Fitted
@@ -22,6 +22,9 @@ from .._estimator.parameters import (
     RANDOM_STATE,
     STANDARDIZE,
     Attribute,
+    ClassWeight,
+    Gamma,
+    MapOrNone,
     Parameter,
 )
 from .._estimator.tasks import Classifier

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from .._data.arguments import Gamma, MapOrNone, Precision, RandomSource, check_rng
+from .._data.arguments import Precision, RandomSource, check_rng
 from .._data.containers import check_input_features, contained, set_output
 from .._data.row_blocks import RowBlocks
 from .._data.scaling import Scaling
@@ -15,7 +15,16 @@ from .._data.tiles import PackedTiles, pack
 from .._data.training_rows import check_labelled
 from .._estimator.base import Fitted, Model
 from .._estimator.monitor import printing
-from .._estimator.parameters import COLUMNS, EXPANSION_, N_THREADS, PRECISION, RANDOM_STATE, STANDARDIZE
+from .._estimator.parameters import (
+    COLUMNS,
+    EXPANSION_,
+    N_THREADS,
+    PRECISION,
+    RANDOM_STATE,
+    STANDARDIZE,
+    Gamma,
+    MapOrNone,
+)
 from .._kernels.array_types import NDArray
 from ..expansion import Expansion, FourierExpansion
 from .estimators import PBRFFClassifier

@@ -5,11 +5,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from .._data.arguments import Auto, ClassWeight, MapOrNone, Precision, RandomSource, check_rng
+from .._data.arguments import Auto, Precision, RandomSource, check_rng
 from .._data.training_rows import Training, check_more_labels
 from .._estimator.class_weights import with_class_weights
 from .._estimator.links import SoftmaxLink
-from .._estimator.parameters import CLASS_WEIGHT, CLASSES_
+from .._estimator.parameters import CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrNone
 from .._estimator.tasks import Classifier, Regressor
 from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from .._data.arguments import Auto, ClassWeight, MapOrNone, Number, Precision, RandomSource, check_all
+from .._data.arguments import Auto, Number, Precision, RandomSource, check_all
 from .._estimator.base import Model
 from .._estimator.links import LinearLink, Link, SoftmaxLink
 from .._estimator.parameters import (
@@ -25,6 +25,8 @@ from .._estimator.parameters import (
     VALIDATION_FRACTION,
     VERBOSE,
     Attribute,
+    ClassWeight,
+    MapOrNone,
     Parameter,
 )
 from .._estimator.staged import StagedClassifier, StagedRegressor

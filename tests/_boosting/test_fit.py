@@ -25,11 +25,28 @@ def test_parameters_take_the_place_of_rules():
     assert settled(FourierBoostingRegressor(), 2).n_folds == 2
 
 
+@pytest.mark.parametrize(("share", "n_folds"), [(0.3, 1 / 0.3), (0.1, 10), (1 / 49, 49), (0.5, 2), (0.001, 400)])
+def test_the_share_of_held_out_rows_is_what_is_asked(share, n_folds):
+    found = settled(FourierBoostingRegressor(validation_fraction=share), 400).n_folds
+    assert (found, type(found)) == (n_folds, type(n_folds))
+
+
+def test_members_hold_out_the_share_that_is_asked():
+    y = np.repeat([0, 1], [300, 100])
+    model = FourierBoostingClassifier(n_estimators=2, n_members=5, kernel=False, validation_fraction=0.3,
+                                      random_state=0, warm_start=True).fit(X, y)
+    held = [layout.rows[layout.n_train :][layout.used[layout.n_train :]] for layout in model._training_state.layouts]
+    assert all(abs(len(rows) - 120) <= 1 and abs(y[rows].sum() - 30) <= 1 for rows in held)
+    assert len(np.unique(np.concatenate(held[:3]))) == sum(map(len, held[:3]))  # then all rows are drawn from anew
+
+
 def test_the_callback_sees_every_round_of_every_member():
     seen = []
     model = FourierBoostingRegressor(**SHORT, early_stopping_rounds=4).fit(X, Y, callback=seen.append)
     assert [info.n_rounds for info in seen].count(1) == 2
     assert all(info.n_estimators == 30 for info in seen)
+    assert sorted(info.bag for info in seen) == [info.bag for info in seen]  # one member after the other
+    assert [info.bag for info in seen if info.n_rounds == 1] == [0, 1]
     starts = [k for k, info in enumerate(seen) if info.n_rounds == 1] + [len(seen)]
     best = []
     for start, stop in itertools.pairwise(starts):

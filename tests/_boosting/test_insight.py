@@ -133,12 +133,15 @@ def test_importances_of_a_constant_target():
 
 
 @pytest.mark.parametrize(("call", "message"), [
-    (lambda model: model.partial_dependence(TABLE, "weight"), "column must be a column of the table, got 'weight'"),
+    (lambda model: model.partial_dependence(TABLE, "weight"), "column must be the name of one column or an integer "
+     "from 0 to 4, got 'weight'"),
     (lambda model: model.partial_dependence(TABLE, 5), "column must be"),
     (lambda model: model.partial_dependence(TABLE, -1), "column must be"),
     (lambda model: model.partial_dependence(TABLE, 1.5), "column must be"),
+    (lambda model: model.partial_dependence(TABLE, ["size", "height"]), "column must be the name of one column or an "
+     r"integer from 0 to 4, got \['size', 'height'\]"),
     (lambda model: model.partial_dependence(TABLE, "size", 0), "n_points must be"),
-    (lambda model: model.interaction_strength(TABLE, "size", "no"), "second must be a column"),
+    (lambda model: model.interaction_strength(TABLE, "size", "no"), "second must be the name of one column"),
     (lambda model: model.interaction_strength(TABLE, "size", 0), "first and second must be two columns"),
     (lambda model: model.interactions(TABLE, 0), "n_pairs must be"),
     (lambda model: model.explain(RowBlocks([np.ones((2, 5))])), "rows in memory"),
@@ -151,7 +154,7 @@ def test_refusals(model, call, message):
 
 def test_names_need_a_table_with_names(classifier):
     model, X = classifier
-    with pytest.raises(InvalidInputError, match="column must be a column of the table"):
+    with pytest.raises(InvalidInputError, match="column must be the index of one column, as fit saw no names"):
         model.partial_dependence(X, "x0")
 
 

@@ -77,6 +77,28 @@ def test_a_layout_pads_both_parts():
     assert layout.rows[:200].tolist() != list(range(200))
 
 
+def by_remainders(strata, n_folds, rng):
+    """The folds as they were when their number was always whole: model files of then have the same bits."""
+    order = np.lexsort((rng.random(len(strata)), strata))
+    folds = np.empty(len(strata), dtype=np.intp)
+    folds[order] = (np.arange(len(strata)) + rng.integers(n_folds)) % n_folds
+    return folds
+
+
+@pytest.mark.parametrize("share", [0.3, 0.15, 0.45, 0.07, 1 / 3, 0.4999])
+def test_folds_of_any_share(share):
+    """Each has its share of every stratum, to one row, and no row is in two."""
+    strata = np.repeat([0, 1, 2], [2000, 701, 30])
+    for seed in range(5):
+        folds = partition(strata, 1 / share, np.random.default_rng(seed))
+        for fold in range(int(1 / share)):
+            for k, n_rows in enumerate((2000, 701, 30)):
+                assert abs((folds[strata == k] == fold).sum() - share * n_rows) <= 1
+            assert abs((folds == fold).sum() - share * 2731) <= 1
+        assert folds.min() == 0
+        assert folds.max() <= int(1 / share)
+
+
 @pytest.mark.parametrize("n_folds", [2, 5, 10])
 def test_folds_have_their_share_of_every_stratum(n_folds):
     strata = np.repeat([0, 1, 2], [200, 70, 30])
@@ -84,5 +106,6 @@ def test_folds_have_their_share_of_every_stratum(n_folds):
     counts = np.array([np.bincount(folds[strata == k], minlength=n_folds) for k in range(3)])
     assert (counts.max(axis=1) - counts.min(axis=1)).max() <= 1
     assert np.ptp(np.bincount(folds)) <= 1
+    np.testing.assert_array_equal(folds, by_remainders(strata, n_folds, np.random.default_rng(0)))
     again = partition(strata, n_folds, np.random.default_rng(1))
     assert not np.array_equal(folds, again)

@@ -85,18 +85,18 @@ def test_categories_are_words(saved, pyarrow):
 def test_rows_that_cannot_be_used(saved, monkeypatch):
     monkeypatch.setattr(arrow_table, "BLOCK_ROWS", 2)
     columns = {"a": [1.0, None, 3.0, float("inf"), 5.0], "y": ["u", "v", None, None, "u"]}
-    with pytest.raises(InvalidInputError, match=r"data row 2, column 1 \(a\): expected a finite number, got nan"):
+    with pytest.raises(InvalidInputError, match=r"data row 2, column 0 \(a\): expected a finite number, got nan"):
         blocks_of(saved(columns), [0], 1)
     blocks = blocks_of(saved(columns), [0], 1, words=[1], reject=True)
     assert [block.X.tolist() for block in blocks] == [[[1.0]], [], [[5.0]]]
     assert [block.labels.tolist() for block in blocks] == [["u"], [], ["u"]]
     assert [block.words for block in blocks] == [[["u"]], [[]], [["u"]]]
     faults = [fault for block in blocks for fault in block.rejected]
-    assert [(fault.row, fault.column) for fault in faults] == [(2, "1 (a)"), (3, "2 (y)"), (4, "1 (a)")]
+    assert [(fault.row, fault.column) for fault in faults] == [(2, "0 (a)"), (3, "1 (y)"), (4, "0 (a)")]
     (block,) = blocks_of(saved({"a": [1.0, 2.0], "y": [1, None]}), [0], 1, needs_labels=False)
     np.testing.assert_array_equal(block.labels, [1, np.nan])
-    with pytest.raises(InvalidInputError, match=r"data row 1, column 2 \(y\): expected a column of numbers, got 'u' in"
-                                                r" one of type string: leave out the column"):
+    with pytest.raises(InvalidInputError, match=r"data row 1, column 1 \(y\): expected a column of numbers, got 'u' in"
+                                                r" one of type string: save it as numbers"):
         blocks_of(saved(columns), [1])
 
 

@@ -90,7 +90,7 @@ def rows_of(case):
     first = rows[0]
     if first[2] is None or FOREIGN.search(first[1]):
         column = fault_of(first[2], 0, ".", first[1])
-        raise Fault(f"line {first[0]}{'' if column == '' else f', column {column + 1}'}: ")
+        raise Fault(f"line {first[0]}{'' if column == '' else f', column {column} (the first is 0)'}: ")
     names = first[2] if case.header == "yes" else None
     if names and len(set(names)) < len(names):
         raise Fault("column names must be distinct")
@@ -100,7 +100,7 @@ def rows_of(case):
 def refuse(i, line, column, names):
     """Raise the fault of a row, in a column or as a whole."""
     name = f" ({names[column]})" if names and column != "" else ""
-    place = "" if column == "" else f", column {column + 1}{name}"
+    place = "" if column == "" else f", column {column}{name or ' (the first is 0)'}"
     raise Fault(f"data row {i + 1} (line {line}){place}: ")
 
 

@@ -23,10 +23,10 @@ def with_decimal_comma(text):
 
 
 @pytest.mark.parametrize(("write", "options", "told"), [
-    (lambda text: text.replace(",", ";").encode(), [], "cells are separated by ';'"),
-    (lambda text: text.replace(",", "\t").encode(), [], "cells are separated by '\\t'"),
+    (lambda text: text.replace(",", ";").encode(), [], "using ';' as delimiter"),
+    (lambda text: text.replace(",", "\t").encode(), [], "using '\\t' as delimiter"),
     (lambda text: text.replace(",", "|").encode(), ["--delimiter", "|"], ""),
-    (lambda text: with_decimal_comma(text).encode(), ["--decimal", ","], "cells are separated by ';'"),
+    (lambda text: with_decimal_comma(text).encode(), ["--decimal", ","], "using ';' as delimiter"),
     (lambda text: with_decimal_comma(text).encode(), ["--decimal", ",", "--delimiter", ";"], ""),
     (lambda text: text.encode("utf-8-sig"), [], ""),
     (lambda text: text.encode("utf-16"), ["--encoding", "utf-16"], ""),
@@ -41,7 +41,7 @@ def test_one_table_in_many_forms(command, folder, test_text, predictions, write,
     (folder / "other.csv").write_bytes(content)
     code, out, errors = command("predict", "m.npz", "other.csv", *options)
     assert (code, out) == (0, predictions)
-    assert errors == (f"other.csv: {told} (--delimiter says what else)\n" if told else "")
+    assert errors == (f"other.csv: {told}; --delimiter chooses another\n" if told else "")
     code, out, errors = command("predict", "m.npz", "-", "-o", "-", *options, stdin=content)
     assert (code, out) == (0, predictions)
     assert errors.startswith(f"standard input: {told}" if told else "")
@@ -83,7 +83,7 @@ def test_targets_with_a_decimal_comma(command, folder, table):
     ("a,b\n1,\u00e9\n", ["--encoding", "ascii"], 65, "data row 1 (line 2), column 1 (b): expected a text in ascii, got "
      "the byte 0xc3: say --encoding latin-1, or what it is in"),
     ("a,b\n,x\n1,y\n", ["--columns", "none"], 65, "data row 1 (line 2), column 0 (a): expected a finite number, got "
-     "'': the value is missing; fill it in, or leave out the column (--drop) or such rows (--reject)"),
+     "'': the value is missing; fill it in, or leave out such rows (--reject FILE)"),
     ("a,b,c\n1,2,x\n\"1\n\",2,y\n\n3,z,y\n", ["--columns", "none"], 65, "data row 3 (line 6), column 1 (b): "
      "expected a finite number"),
     ("a,b\n" + "9" * 400 + ",x\n", [], 65, "got '" + "9" * 57 + "...'"),

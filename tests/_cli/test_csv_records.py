@@ -48,7 +48,7 @@ def test_the_delimiter_is_told_unless_it_is_a_comma(tmp_path, capsys):
                              ("a;b\n1;2\n", CsvFormat(delimiter=";"), False)):
         path.write_text(text)
         assert CsvTable(str(path), form).columns == ["a", "b"]
-        assert capsys.readouterr().err == (f"{path}: cells are separated by '\\t' (--delimiter says what else)\n"
+        assert capsys.readouterr().err == (f"{path}: using '\\t' as delimiter; --delimiter chooses another\n"
                                            if told else "")
 
 

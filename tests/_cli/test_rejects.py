@@ -35,8 +35,8 @@ def test_fit_leaves_rejected_rows_out(command, with_faults, folder, table):
     rows = rejected_rows(folder / "r.csv")
     assert [int(row["row"]) for row in rows] == [6, 18, 19, 41, 42, 61, 80, 100, 201]
     assert [int(row["line"]) for row in rows] == [7, 19, 20, 43, 44, 63, 82, 102, 203]
-    assert [row["column"] for row in rows] == ["2 (width)", "", "3 (depth)", "2 (width)", "4 (answer)", "3 (depth)",
-                                               "4 (answer)", "2 (width)", ""]
+    assert [row["column"] for row in rows] == ["1 (width)", "", "2 (depth)", "1 (width)", "3 (answer)", "2 (depth)",
+                                               "3 (answer)", "1 (width)", ""]
     assert [row["text"] for row in rows] == [*list(BAD.values())[:6], with_faults[80], BAD[99], '1,2,"3,yes']
     assert rows[3]["reason"].startswith("expected a finite number, got 'NA': the value is missing; fill it in")
     kept = np.setdiff1d(np.arange(200), [*BAD, 79])
@@ -79,7 +79,8 @@ def test_rows_of_arrays_are_rejected_too(command, folder, table):
     np.savez(folder / "t.npz", X=X, y=y)
     assert command("fit", "t.npz", "-o", "n.npz", "--reject", "r.csv", "--columns", "none")[0] == 0
     rows = rejected_rows(folder / "r.csv")
-    assert [(row["row"], row["line"], row["column"]) for row in rows] == [("8", "", "2"), ("251", "", "1")]
+    assert [(row["row"], row["line"], row["column"]) for row in rows] == [
+        ("8", "", "1 (the first is 0)"), ("251", "", "0 (the first is 0)")]
     assert rows[0]["text"] == ",".join(map(str, X[7].tolist()))
     np.save(folder / "X.npy", X)
     code, out, errors = command("predict", "m.npz", "X.npy", "--reject", "r.csv")

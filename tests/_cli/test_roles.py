@@ -31,11 +31,11 @@ def test_roles(tmp_path, said, roles):
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (["--features", "length", "--target", "length"], "--target and --features must name different columns, got 1 (le"),
-    (["--weight", "width", "--drop", "width"], "--weight and --drop must name different columns, got 2 (width) for bo"),
+    (["--features", "length", "--target", "length"], "--target and --features must name different columns, got 0 (le"),
+    (["--weight", "width", "--drop", "width"], "--weight and --drop must name different columns, got 1 (width) for bo"),
     (["--exclude", "length,width,depth"], "expected at least one column besides the labels"),
     (["--weight", "mass"], "no column 'mass': expected one of"),
-    (["--features", "length", "--categorical", "width"], "--categorical must name columns to train on, got 2 (width)"),
+    (["--features", "length", "--categorical", "width"], "--categorical must name columns to train on, got 1 (width)"),
 ])
 def test_columns_that_contradict_each_other(folder, arguments, message):
     expect = 2 if "must name" in message else 65

@@ -77,7 +77,7 @@ def test_any_order_more_columns_and_a_pipe(command, folder, passengers, model, j
     code, out, errors = command("predict", "p.npz", "-", "--proba", "--keep", "id", "--target", "y", "--jobs", jobs,
                                 stdin=packed)
     assert code == 0
-    assert "standard input: cells are separated by ';'" in errors
+    assert "standard input: using ';' as delimiter" in errors
     assert "accuracy on 400 rows: 9" in errors
     found = list(csv.reader(io.StringIO(out)))[1:]
     assert [row[0] for row in found] == [f'{i}, "{i}"' for i in range(1, N + 1)]
@@ -105,7 +105,7 @@ BAD = [(3, 1, "old", "data row 3 (line 4), column 1 (age): expected a finite num
        (9, 5, "soon", "data row 9 (line 10), column 5 (joined): expected a date, such as 2024-03-01 or 2024-03-01 "
         "12:30, got 'soon'"),
        (11, 2, "1,5", "data row 11 (line 12), column 2 (fare): expected a finite number, got '1,5': if it has a "
-        "decimal comma, say --decimal ,")]
+        "decimal comma, write a point, because commas separate the columns")]
 
 
 @pytest.mark.parametrize("which", [*range(4), "all"])
@@ -135,9 +135,9 @@ def test_a_word_among_numbers_or_dates(command, folder, passengers, column, most
     written(folder / "odd.csv", passengers)
     code, _, errors = command("fit", "odd.csv", "-o", "n.npz")
     assert code == 65
-    assert f"odd.csv: data row 7 (line 8), column {column + 1} ({NAMES[column]}): expected a " in errors
-    assert f"got 'unknown': most of the first cells of the column are {most}; leave out such rows (--reject), or " \
-           "name the column in --categorical" in errors
+    assert f"odd.csv: data row 7 (line 8), column {column} ({NAMES[column]}): expected a " in errors
+    assert f"got 'unknown': most of the first cells of the column are {most}; leave out such rows (--reject FILE), " \
+           "or name the column in --categorical" in errors
     code, _, errors = command("fit", "odd.csv", "-o", "n.npz", "--reject", "r.csv")
     assert (code, errors.splitlines()[0]) == (0, "1 of 400 rows rejected: r.csv")
     code, _, errors = command("fit", "odd.csv", "-o", "n.npz", "--categorical", NAMES[column])
@@ -159,7 +159,7 @@ def test_a_column_that_is_not_there(command, folder, passengers, model):
     (("--columns", '{"categorical_features": [1]}'), 2, "must be names of columns (--categorical takes indices too)"),
     (("--columns", "none", "--categorical", "age"), 2, "--categorical needs a column map"),
     (("--columns", "none", "--set", "columns__n_bins=3"), 2, "columns__n_bins needs a column map, got columns=None"),
-    (("--categorical", "y"), 2, "--categorical must name columns to train on, got 9 (y)"),
+    (("--categorical", "y"), 2, "--categorical must name columns to train on, got 8 (y)"),
     (("--categorical", "nothing"), 65, "no column 'nothing'"),
 ])
 def test_maps_that_cannot_be(command, folder, passengers, arguments, code, message):
@@ -205,7 +205,7 @@ def test_gaps_of_arrays(command, folder, table):
     for dtype in (np.float32, np.float64):
         np.savez(folder / "t.npz", X=X.astype(dtype), y=y)
         code, _, errors = command("fit", "t.npz", "-o", "n.npz", "--holdout", "0.5")
-        assert (code, errors.splitlines()[0]) == (0, "t.npz: gaps: x1 (100 rows)")
+        assert (code, errors.splitlines()[0]) == (0, "t.npz: gaps: column 1 (100 rows)")
         np.save(folder / "X.npy", X.astype(dtype))
         assert command("predict", "n.npz", "X.npy", "-o", "o.csv")[0] == 0
         expected = load(folder / "n.npz").predict(X.astype(dtype))
@@ -238,10 +238,10 @@ def test_kinds_of_arrow_columns(command, folder):
         "t.parquet: categories: word (2 levels), flag (2 levels)", "t.parquet: dates: date",
         "t.parquet: gaps: word (20 rows)"])
     for name, held, code, message in (
-            ("date", [1.0] * 60, 65, "column 2 (date): expected values of kind 'date', as in training, got 'numeric'"),
-            ("date", ["x"] * 60, 65, "column 2 (date): expected values of kind 'date', as in training, got 'category'"),
+            ("date", [1.0] * 60, 65, "column 1 (date): expected values of kind 'date', as in training, got 'numeric'"),
+            ("date", ["x"] * 60, 65, "column 1 (date): expected values of kind 'date', as in training, got 'category'"),
             ("x", ["1"] * 60, 65, "data row 1, column 3 (x): expected a column of numbers, got '1' in one of type"),
-            ("word", when, 65, "column 1 (word): expected values of kind 'category', as in training, got 'date'"),
+            ("word", when, 65, "column 0 (word): expected values of kind 'category', as in training, got 'date'"),
             ("x", [None] * 60, 0, ""), ("date", [None] * 60, 0, ""), ("flag", [None] * 60, 0, ""),
             ("word", [1] * 60, 0, "")):
         save("o.parquet", columns | {name: held})

@@ -7,11 +7,13 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from helpers.families import quick
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError, RowBlocks
 from rffkern._data import row_blocks as _row_blocks
+from rffkern._estimator.registry import FAMILIES
 
 
 def waves(seed, n_samples, n_features=5):
@@ -411,10 +413,20 @@ def test_sparse_matrices_are_read_block_by_block(form):
     np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.parametrize("name", [name for name, family in FAMILIES.items() if family.task != "transformer"])
+def test_every_family_learns_from_blocks_of_sparse_rows(name):
+    """As the message about sparse rows says."""
+    sparse = pytest.importorskip("scipy.sparse")
+    (X, y), family = waves(0, 200), FAMILIES[name].load()
+    ours, theirs = (family(random_state=0, **quick(family)).fit(RowBlocks(rows), y).predict(RowBlocks(rows))
+                    for rows in (sparse.csr_matrix(X), X))
+    np.testing.assert_array_equal(ours, theirs)
+
+
 def test_sparse_matrices_alone_are_refused_with_what_to_do():
     sparse = pytest.importorskip("scipy.sparse")
     X = sparse.csr_matrix(np.eye(4))
     for call in (GBRFF2Classifier(2).fit, GBRFF2Classifier(2, columns="auto").fit, ColumnMap().fit,
                  GBRFF2Classifier(2, random_state=0).fit(np.eye(4), [0, 1, 0, 1]).score):
-        with pytest.raises(InvalidInputError, match=r"convert it with X\.toarray\(\), or block by block with rffkern"):
+        with pytest.raises(InvalidInputError, match=r"\(sparse_output=False\).* toarray\(\); .* rffkern.RowBlocks"):
             call(X, [0, 1, 0, 1])

@@ -1,0 +1,84 @@
+"""What a type checker makes of the package: words of parameters, and the class of a loaded model."""
+
+import re
+from pathlib import Path
+from typing import Literal, get_args, get_origin
+
+import pytest
+
+import rffkern
+from rffkern._columns.column_map import ColumnMap
+from rffkern._data.arguments import Choice, Distinct, Number
+from rffkern._estimator.registry import FAMILIES
+
+PROGRAM = '''
+from typing import reveal_type
+import numpy as np
+import rffkern
+from rffkern import FourierBoostingClassifier, GBRFF2Classifier
+
+reveal_type(rffkern.load("m.npz"))                                     # Model | ColumnMap | Expansion
+reveal_type(rffkern.load("m.npz", FourierBoostingClassifier))          # rffkern FourierBoostingClassifier
+reveal_type(rffkern.loads(b"", GBRFF2Classifier, ))                    # rffkern GBRFF2Classifier
+reveal_type(rffkern.loads(b""))                                        # Model | ColumnMap | Expansion
+rffkern.load("m.npz", FourierBoostingClassifier, max_bytes=9).predict([[1.0]])
+FourierBoostingClassifier(kernel="auto", class_weight={"a": 2.0}, random_state=np.random.RandomState(0), columns=None)
+rffkern.KernelMachineRegressor("gaussian", lengthscales=[1.0, 2.0])
+FourierBoostingClassifier(kernel="yes")                                # error
+FourierBoostingClassifier(columns="none")                              # error
+FourierBoostingClassifier(class_weight="equal")                        # error
+FourierBoostingClassifier(learning_rate="scale")                       # error
+FourierBoostingClassifier(kinds=("wave",))                             # error
+GBRFF2Classifier(precision="half")                                     # error
+GBRFF2Classifier(gamma="auto")                                         # error
+rffkern.KernelMachineRegressor(kernel="rbf")                           # error
+rffkern.SparseKernelRegressor(update="all")                            # error
+rffkern.RFFNetRegressor(kernel="matern")                               # error
+rffkern.ColumnMap(("normal",))                                         # error
+rffkern.export(GBRFF2Classifier(), "m.c", to="cpp")                    # error
+rffkern.load("m.npz", str)                                             # error
+'''
+
+
+def test_what_a_type_checker_says(tmp_path, monkeypatch):
+    api = pytest.importorskip("mypy.api")
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    monkeypatch.setenv("MYPYPATH", str(Path(rffkern.__file__).parents[1]))
+    monkeypatch.chdir(tmp_path)
+    said, errors, _ = api.run(["program.py", "--config-file=", "--ignore-missing-imports", "--follow-imports=silent",
+                               "--cache-dir", str(tmp_path / "cache")])
+    assert errors == ""
+    found = dict(re.findall(r"^program\.py:(\d+): (.*)$", said, flags=re.M))
+    for number, line in enumerate(PROGRAM.split("\n"), 1):
+        _, _, expected = line.partition("# ")
+        message = found.get(str(number), "")
+        if expected == "error":
+            assert ": error: " in f": {message}", line
+        elif expected:
+            assert all(word in message for word in expected.split() if word != "|"), (line, message)
+        else:
+            assert message == "", line
+
+
+def words_of(annotation):
+    """The words of all Literals in an annotation."""
+    if get_origin(annotation) is Literal:
+        return set(get_args(annotation))
+    return set().union(*map(words_of, get_args(annotation)))
+
+
+@pytest.mark.parametrize("cls", [*(family.load() for family in FAMILIES.values()), ColumnMap],
+                         ids=lambda cls: cls.__name__)
+def test_words_of_annotations_are_those_that_are_accepted(cls):
+    for name, check, _ in cls._parameters:
+        annotation = cls.__init__.__annotations__[name]
+        expected = set()
+        if isinstance(check, Choice):
+            expected = {choice for choice in check.choices if isinstance(choice, str)}
+        elif isinstance(check, Distinct):
+            expected = set(check.words)
+        elif isinstance(check, Number):
+            expected = {check.word} - {None}
+        else:
+            continue
+        assert words_of(annotation) == expected, name
