@@ -5,7 +5,8 @@ A class lists its parameters in `_parameters`.  Its base checks the values that 
 that a signature can be read where it stands.
 """
 
-from typing import Literal, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .._data.arguments import MAX_THREADS, Auto, Choice, Number, OfClass, RandomState
 from .._data.protocol import Attribute as Attribute

@@ -91,8 +91,7 @@ def _lines(function: Function) -> Iterator[str]:
     yield _HEAD.format(title=function.title, columns=function.column_names(),
                        missing="" if function.mapping is None else ", nan where missing")
     if answer.labels is not None:
-        yield f'classes = np.array({answer.labels}, dtype="{answer.dtype}")
-'
+        yield f'classes = np.array({answer.labels}, dtype="{answer.dtype}")\n'
     arrays = {"intercept": function.intercept, **(function.bounds or {})}
     for part in function.parts:
         arrays |= part.arrays
