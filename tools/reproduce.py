@@ -34,6 +34,14 @@ from sparse_machines import protocols as sparse_protocols
 TIMED = {**sparse_protocols.COMMANDS, **rffnet_protocols.COMMANDS}
 COMMANDS = {**gbrff_protocols.COMMANDS, **TIMED}
 
+# The options that each experiment reads beside --seeds and, but for se, --data; others are refused.
+_CURVES = {"splits", "untuned", "sets", "plot", "jobs"}
+OPTIONS = {"ecml": _CURVES - {"plot"} | {"model"}, "few": _CURVES, "components": _CURVES, "squares": _CURVES,
+           "subsets": {"sets", "sizes", "jobs"}, "kin40k": {"kernel", "plot"}, "sparse": {"sets"},
+           "covtype": {"budget"}, "se": {"sets", "sizes", "plot"}, "rffnet": {"sets", "plot"}}
+DEFAULTS = {"splits": "authors", "model": "gbrff2", "untuned": False, "kernel": "auto", "budget": 600.0,
+            "jobs": os.cpu_count()}
+
 
 def parse_seeds(text):
     first, _, last = text.partition("-")
@@ -45,18 +53,25 @@ def parse_arguments():
     parser.add_argument("what", choices=list(COMMANDS))
     parser.add_argument("--data", help="folder of NAME.npz files (arrays X and y), which all but se need")
     parser.add_argument("--seeds", type=parse_seeds, help="FIRST-LAST, default 1-5, or 1-3 from kin40k on")
-    parser.add_argument("--splits", choices=["authors", "seeded"], default="authors", help="how to draw the splits")
-    parser.add_argument("--model", choices=list(gbrff_protocols.MODELS), default="gbrff2",
-                        help="for ecml (default: gbrff2)")
-    parser.add_argument("--untuned", action="store_true", help="default parameters instead of cross-validation")
+    parser.add_argument("--splits", choices=["authors", "seeded"], help="how to draw the splits (default: authors)")
+    parser.add_argument("--model", choices=list(gbrff_protocols.MODELS), help="for ecml (default: gbrff2)")
+    parser.add_argument("--untuned", action="store_true", default=None,
+                        help="default parameters instead of cross-validation")
     parser.add_argument("--sets", nargs="+", metavar="NAME", help="some of the data sets of the experiment")
     parser.add_argument("--sizes", type=int, nargs="+", help="rows of a subset for subsets, of training for se")
-    parser.add_argument("--kernel", choices=["auto", "likelihood"], default="auto", help="for kin40k")
-    parser.add_argument("--budget", type=float, default=600, help="approximate CPU seconds of a fit for covtype")
+    parser.add_argument("--kernel", choices=["auto", "likelihood"], help="for kin40k (default: auto)")
+    parser.add_argument("--budget", type=float, help="approximate CPU seconds of a fit for covtype (default: 600)")
     parser.add_argument("--plot", metavar="FILE", help="draw the curves there")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
+    parser.add_argument("--jobs", type=int, help="processes (default: as many as there are CPUs)")
     arguments = parser.parse_args()
-    if arguments.data is None and arguments.what != "se":
+    for name in ("data", *sorted(set().union(*OPTIONS.values()))):
+        read = OPTIONS[arguments.what] | ({"data"} if arguments.what != "se" else set())
+        if getattr(arguments, name) is not None and name not in read:
+            parser.error(f"{arguments.what} has no use for --{name}; it reads --seeds"
+                         + "".join(f", --{each}" for each in sorted(read)))
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, DEFAULTS.get(name))
+    if arguments.what != "se" and not (arguments.data and os.path.isdir(arguments.data)):
         parser.error("--data must name the folder of the data sets")
     arguments.seeds = arguments.seeds or parse_seeds("1-3" if arguments.what in TIMED else "1-5")
     return arguments
@@ -65,7 +80,10 @@ def parse_arguments():
 def main():
     arguments = parse_arguments()
     started = time.perf_counter()
-    COMMANDS[arguments.what](arguments)
+    try:
+        COMMANDS[arguments.what](arguments)
+    except FileNotFoundError as error:  # also of a process beside this one
+        sys.exit(str(error))
     print(f"{time.perf_counter() - started:.0f} s", file=sys.stderr)
 
 

@@ -185,12 +185,13 @@ def main():
                         "default")
     parser.add_argument("--seeds", default="61-65", help="from-to")
     parser.add_argument("--rows", type=int, default=6000, help="training rows at most")
-    parser.add_argument("--reference", default="fourier", help="the model that others are compared with")
+    parser.add_argument("--reference", help="the model that others are compared with (default: the first of --models, "
+                        "or of the log with --table)")
     parser.add_argument("--table", action="store_true", help="measure nothing")
     parser.add_argument("--each", action="store_true", help="print the differences of each set too")
     options = parser.parse_args()
     silence()
-    records = []
+    models, records = options.models.split(";" if ":" in options.models else ","), []
     if os.path.exists(options.log):
         with open(options.log, encoding="utf-8") as file:
             records = [json.loads(line) for line in file]
@@ -199,7 +200,6 @@ def main():
         names = names.split(",") if names else sorted(
             os.path.basename(path)[:-4] for path in glob.glob(os.path.join(options.data, "*.npz")))
         first, last = map(int, options.seeds.split("-"))
-        models = options.models.split(";" if ":" in options.models else ",")
         done = {(record["model"], record["set"], record["seed"]) for record in records}
         with open(options.log, "a", encoding="utf-8") as file:
             for seed in range(first, last + 1):
@@ -208,7 +208,11 @@ def main():
                         if (model, name, seed) not in done:
                             records.append(measure(options, model, name, seed))
                             print(json.dumps(records[-1]), file=file, flush=True)
-    print_table(records, options.reference, options.each)
+    measured = list(dict.fromkeys(record["model"] for record in records))
+    reference = options.reference or (measured[0] if options.table else models[0])
+    if reference not in measured:
+        parser.error(f"--reference must be one of the models of the log, {', '.join(measured)}, got {reference}")
+    print_table(records, reference, options.each)
 
 
 if __name__ == "__main__":

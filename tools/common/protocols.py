@@ -16,7 +16,11 @@ def load(folder, name):
         rng = np.random.default_rng(0)
         X = rng.standard_normal((1000 * int(thousands[:-1]), 5))
         return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.standard_normal(len(X)) > 0
-    with np.load(os.path.join(folder, f"{name}.npz"), allow_pickle=False) as archive:
+    path = os.path.join(folder, f"{name}.npz")
+    if not os.path.exists(path):
+        known = sorted(each[:-4] for each in os.listdir(folder) if each.endswith(".npz"))
+        raise FileNotFoundError(f"{path}: no such data set; the folder has {', '.join(known) or 'none'}")
+    with np.load(path, allow_pickle=False) as archive:
         return archive["X"], archive["y"]
 
 

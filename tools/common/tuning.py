@@ -121,10 +121,15 @@ def mean_curve(found):
 
 
 def print_table(paper, found):
+    """Accuracy in %; a set that the paper's table has no figure for, as of bankmarketing, gets a dash."""
+    def figure(values):
+        return "-" if None in values else f"{np.mean(values):.2f}"
+
     print(f"{'data set':<12} {'paper':>6} {'ours':>6} {'+-':>5}")
     for name, scores in found.items():
-        print(f"{name:<12} {paper[name]:6.1f} {scores[:, -1].mean():6.2f} {scores[:, -1].std():5.2f}")
-    print(f"{f'mean of {len(found)}':<12} {np.mean([paper[name] for name in found]):6.2f} "
+        spread = f"{scores[:, -1].std():.2f}" if len(scores) > 1 else "-"
+        print(f"{name:<12} {figure([paper.get(name)]):>6} {scores[:, -1].mean():6.2f} {spread:>5}")
+    print(f"{f'mean of {len(found)}':<12} {figure([paper.get(name) for name in found]):>6} "
           f"{np.mean([scores[:, -1].mean() for scores in found.values()]):6.2f}", flush=True)
 
 
