@@ -279,6 +279,7 @@ cdef bint _is_within(
 ) except -1:
     cdef Py_ssize_t n_tiles = X.shape[0], n_features = X.shape[1], width = X.shape[2], b
     agree(n_features >= 1 and width >= 1, "X must have columns")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     agree(lower.shape[0] == n_features, "lower must have shape (n_features,)")
     agree(upper.shape[0] == n_features, "upper must have shape (n_features,)")
     cdef Py_ssize_t some = max(<Py_ssize_t>1, NUMBERS_AT_ONCE // (n_features * width))

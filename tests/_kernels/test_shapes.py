@@ -411,6 +411,7 @@ WITHOUT_ENTRY = {
 
 # Axes that say how much there is to do: a shorter one asks for less, of arrays that may be longer than needed.
 COUNTS = {
+    ("is_within", "X", 0),
     ("grow_table", "candidates", 0),
     ("solve_factorised", "x", 0), ("landmark_features", "posterior", 0), ("landmark_features", "posterior", 1),
     ("train_rows", "order", 0), ("train_rows", "coefficients", 1), ("shift_vectors", "steps", 1),
