@@ -10,8 +10,9 @@ from typing import Any
 try:
     from ._version import __version__
 except ModuleNotFoundError as error:
-    raise ImportError("rffkern is being imported from its source tree, which holds no compiled modules; change to "
-                      "another folder, or install it with: pip install --no-build-isolation --editable .") from error
+    raise ImportError("rffkern is being imported from its source tree, which holds no compiled modules: install it "
+                      "with pip install . and start Python in another folder (to edit it, see CONTRIBUTING.md)"
+                      ) from error
 from ._estimator.registry import FAMILIES as _FAMILIES
 from .errors import (
     DataConversionWarning,

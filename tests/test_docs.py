@@ -65,6 +65,7 @@ def cls(request):
     return FAMILIES[request.param].load()
 
 
+@pytest.mark.slow
 def test_docstring_examples():
     results = [doctest.testmod(module) for module in modules()]
     assert sum(result.attempted for result in results) >= 9

@@ -38,6 +38,21 @@ def test_help(tool):
     assert done.stdout.startswith("usage: ")
 
 
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["covtype", "--data", ".", "--plot", "c.png"], "covtype has no use for --plot; it reads --seeds"),
+    (["ecml", "--data", ".", "--plot", "c.png"], "ecml has no use for --plot"),
+    (["sparse", "--data", ".", "--model", "pbrff"], "sparse has no use for --model"),
+    (["sparse", "--data", "."], "sarcos_test.npz: no such data set; the folder has none"),
+    (["ecml", "--data", "nowhere"], "--data must name the folder of the data sets"),
+])
+def test_experiments_refuse_what_they_do_not_read(arguments, message, tmp_path):
+    done = subprocess.run([sys.executable, TOOLS / "reproduce.py", *arguments], capture_output=True, text=True,
+                          cwd=tmp_path)
+    assert done.returncode != 0
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_sources_for_users_keep_their_strings_and_lose_their_comments(tmp_path):
     """What is included twice is put there once, if a guard says so; if not, it stays a file."""
     texts = {

@@ -227,6 +227,18 @@ def test_single_precision_of_another_byte_order_stays_single():
     assert as_numeric(X.astype(">f4"), "X").dtype == np.dtype("=f4")
 
 
+@pytest.mark.parametrize("columns", [None, "auto"])
+def test_queries_of_polars_are_to_be_collected(columns):
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    y = X[:, 0] > np.median(X[:, 0])
+    model = GBRFF2Classifier(2, columns=columns)
+    for call in (lambda: model.fit(table.lazy(), y), lambda: model.fit(table, y).predict(table.lazy())):
+        with pytest.raises(InvalidInputError, match=r"in memory, got a LazyFrame: call its collect\(\)"):
+            call()
+    model.fit(table.lazy().collect(), y)
+
+
 def test_sparse_rows_say_how_to_convert_them():
     class Sparse:
         nnz = 1

@@ -89,6 +89,7 @@ def test_not_fitted(family):
         rffkern.save(family(), "nowhere")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", [KernelMachineRegressor, KernelMachineClassifier, GBRFFRegressor, GBRFFClassifier,
                                  GBRFF1Classifier, PBRFFClassifier, RFFNetRegressor, RFFNetClassifier,
                                  SparseKernelRegressor, SparseKernelClassifier])
