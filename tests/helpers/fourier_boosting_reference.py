@@ -1,0 +1,251 @@
+"""Fourier boosting in plain NumPy, for reading: docs/algorithms/fourier_boosting.md explains it step by step.
+
+The whole of `FourierBoostingRegressor` (squared error) and of `FourierBoostingClassifier` (two classes) with
+`columns=None, kernel=False`, rows of equal weight, and enough patience; with the same seed it trains the same model.
+A term is a function of standardised rows Z (n_rows, n_columns) that returns one value for each row.
+"""
+
+import numpy as np
+
+from rffkern._kernels.solvers import minimize
+
+TILE = 128  # rows; blocks of rows begin and end at tiles
+
+
+def squared(F, y):  # loss of each row, g = -dloss/dF, h = d2loss/dF2
+    return (y - F) ** 2 / 2, y - F, np.ones_like(F)
+
+
+def logistic(F, y):  # y is -1 or 1
+    p = 1 / (1 + np.exp(y * F))
+    return np.logaddexp(0, -y * F), y * p, p * (1 - p)
+
+
+def fit(X, y, loss, n_rounds, n_bags, seed, max_samples=8192):
+    """Train on rows X and targets y, with 1 and -1 for two classes; return the function that scores rows."""
+    rng, n, n_folds = np.random.default_rng(seed), len(y), 5
+    mean, std, low, high = X.mean(axis=0), X.std(axis=0), X.min(axis=0), X.max(axis=0)
+    Z = ((X - mean) / std).astype(np.float32)
+    edges = [bin_edges(column) for column in Z.T]
+    F0 = y.mean() if loss is squared else np.log((y > 0).mean() / (y < 0).mean())
+    seeds = rng.integers(1 << 63, size=n_bags)
+    bags, out_of_fold, counts = [], np.zeros(n), np.zeros(n)
+    for k in range(n_bags):
+        if k % n_folds == 0:  # rows of like targets are spread evenly over the folds
+            order, folds = np.lexsort((rng.random(n), y)), np.empty(n, int)
+            folds[order] = (np.arange(n) + rng.integers(n_folds)) % n_folds
+        valid = folds == k % n_folds
+        train = rng.permutation(np.flatnonzero(~valid))
+        terms = boost(Z, y, train, np.flatnonzero(valid), edges, loss, F0, n_rounds, max_samples,
+                      np.random.default_rng(seeds[k]))
+        bags.append(terms)
+        out_of_fold[valid] += F0 + sum(step * h(Z[valid]) for step, h in terms)
+        counts[valid] += 1
+    seen = counts > 0
+    factor = 1.0 if loss is squared else inverse_temperature(out_of_fold[seen] / counts[seen], y[seen])
+    quartiles = np.quantile(Z, (0.25, 0.75), axis=0) * std
+    margin = np.minimum((2 * (quartiles[1] - quartiles[0])) ** 2 / (high - low), high - low)
+
+    def score(X):
+        Z = (X.clip(low - margin, high + margin) - mean) / std
+        return factor * (F0 + np.mean([sum(step * h(Z) for step, h in terms) for terms in bags], axis=0))
+
+    return score
+
+
+def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng):
+    """The rounds of one bag, up to that of the lowest validation loss: a list of (step, term)."""
+    rows, n_train, size = np.concatenate([train, valid]), len(train), 0.0
+    Z, y, F = Z[rows], y[rows], np.full(len(rows), F0)
+    rising = np.clip(np.log(len(rows) / 1000) / np.log(30), 0, 1)  # 0 up to 1,000 rows, 1 from 30,000 on
+    fourier_rate, tree_rate = 0.15 * (0.2 / 0.15) ** rising, 0.025 * (0.12 / 0.025) ** rising
+    if loss is squared:
+        fourier_rate, tree_rate = fourier_rate * 0.8**rising, tree_rate * 2 * (1.5 / 2) ** rising
+    depth = round(np.clip(7.2 + 1.5 * np.log2(len(rows) / 6000), 3, 12))
+    learners = [Fourier(fourier_rate, Z, 0.05 if loss is squared else 0.01, 0.6 / len(rows), max_samples),
+                Tree(tree_rate, Z, edges, depth), Linear(fourier_rate, Z, y, F, n_train, loss)]
+    terms, best, validation = [], 0, [loss(F, y)[0][n_train:].mean()]
+    for t in range(n_rounds):
+        learner = sample_learner(learners, t, rng)
+        losses, g, h = loss(F, y)
+        term = learner.fit(Z[:n_train], g[:n_train], h[:n_train], rng)
+        direction, before = term(Z), losses[:n_train].mean()
+        step = learner.rate
+        if learner.searches_steps and loss is not squared:
+            step *= best_step(F[:n_train], direction[:n_train], y[:n_train], loss)
+        while not learner.searches_steps and loss(F + step * direction, y)[0][:n_train].mean() > 1.01 * before:
+            step /= 2
+        F = F + step * direction
+        learner.relevances += learner.owed(step)
+        terms.append((step, term))
+        validation.append(loss(F, y)[0][n_train:].mean())
+        learner.count(validation[-2] - validation[-1])
+        if validation[-1] < validation[best]:
+            best = t + 1
+    return terms[:best]
+
+
+def sample_learner(learners, t, rng):
+    """In turns for 30 rounds, then in proportion to the recent improvement of the validation loss."""
+    if t < 30:
+        turns = [each for each in learners for _ in range(2 if each.searches_steps else 1)]
+        return turns[t % len(turns)]
+    gains = np.array([max(each.gain, 0) for each in learners])
+    reached = np.cumsum(gains / max(gains.max(), 1e-300) + 0.1)
+    return learners[min(np.searchsorted(reached, rng.random() * reached[-1], side="right"), len(learners) - 1)]
+
+
+class Learner:
+    """A base learner of one bag: its shrinkage, what its rounds gained, and what its terms owe to each column."""
+
+    def __init__(self, rate, Z):
+        self.rate, self.n_rounds, self.gain, self.relevances = rate, 0, 0.0, np.zeros(Z.shape[1])
+
+    def count(self, gain):
+        weight = max(1 / (self.n_rounds + 1), 0.03)
+        self.n_rounds, self.gain = self.n_rounds + 1, self.gain + weight * (gain - self.gain)
+
+    def draw_columns(self, rng, n_draws):
+        """Sets of columns: one by its chance, and each further one as if drawn 1.5 to 1.5 (d + 1) times."""
+        d, chance = len(self.relevances), np.full(len(self.relevances), 1 / len(self.relevances))
+        if self.n_rounds >= 10 and self.relevances.sum() > 0:
+            chance = 0.1 / d + 0.9 * self.relevances / self.relevances.sum()
+        times = 1.5 * np.exp(rng.random((n_draws, 1)) * np.log(d + 1))
+        chosen = rng.random((n_draws, d)) < 1 - np.exp(-times * chance)
+        chosen[np.arange(n_draws), (rng.standard_exponential((n_draws, d)) / chance).argmin(axis=1)] = True
+        return chosen
+
+
+class Fourier(Learner):
+    """a cos(omega . z) + c sin(omega . z): the best of ten random omegas, improved by L-BFGS."""
+
+    searches_steps = True
+
+    def __init__(self, rate, Z, ridge, reg_lambda, max_samples):
+        super().__init__(rate, Z)
+        self.ridge, self.reg_lambda, self.n_tiles = ridge, reg_lambda, max(1, max_samples // TILE)
+
+    def fit(self, Z, g, h, rng):
+        chosen, u = self.draw_columns(rng, 10), rng.uniform(-3, 6, 10)
+        omegas = rng.standard_normal(chosen.shape) * chosen * np.sqrt(2 * 2**u / chosen.sum(axis=1))[:, None]
+        reg_lambdas = self.reg_lambda / 2 ** (u / 2)
+        block = draw_block(len(Z), 8, rng)
+        k = np.argmin([fourier_objective(omega, Z[block], g[block], reg_lambda, self.ridge)[0]
+                       for omega, reg_lambda in zip(omegas, reg_lambdas, strict=True)])
+        block, S, omega = draw_block(len(Z), self.n_tiles, rng), chosen[k], omegas[k, chosen[k]]
+        descended = (Z[block][:, S], g[block], reg_lambdas[k], self.ridge)
+        omega, _, _ = minimize(lambda omega: fourier_objective(omega, *descended)[:2], omega, 10, loss_tolerance=1e-7,
+                               gradient_tolerance=1e-5, noise=1e-6, first_length=0.1 * np.linalg.norm(omega))
+        a, c = fourier_objective(omega, *descended)[2]
+        self.owed = lambda step: np.bincount(np.flatnonzero(S), step**2 * (a**2 + c**2) * omega**2, len(S))
+        return lambda Z: a * np.cos(Z[:, S] @ omega) + c * np.sin(Z[:, S] @ omega)
+
+
+def draw_block(n_rows, n_tiles, rng):
+    """Adjacent tiles of the shuffled rows; the last tile may not be full."""
+    there = -(-n_rows // TILE)
+    n_tiles = min(n_tiles, there)
+    first = rng.integers(there - n_tiles + 1)
+    return slice(first * TILE, (first + n_tiles) * TILE)
+
+
+def fourier_objective(omega, Z, g, reg_lambda, ridge):
+    """Share of the squares of g that the best amplitudes leave, with penalties; its gradient; the amplitudes."""
+    waves = np.array([np.cos(Z @ omega), np.sin(Z @ omega)])
+    centred, r = waves - waves.mean(axis=1, keepdims=True), g - g.mean()
+    amplitudes = np.linalg.solve(centred @ centred.T + ridge * len(g) * np.eye(2), centred @ r)
+    value = 1 - amplitudes @ (centred @ r) / (r @ r) + reg_lambda * omega @ omega
+    along = (r - amplitudes @ centred) * (amplitudes[1] * waves[0] - amplitudes[0] * waves[1])
+    return value, -2 / (r @ r) * (along @ Z) + 2 * reg_lambda * omega, amplitudes
+
+
+class Tree(Learner):
+    """A symmetric tree: at each depth all rows answer the same question, z_j > edge."""
+
+    searches_steps = False
+
+    def __init__(self, rate, Z, edges, depth):
+        super().__init__(rate, Z)
+        self.edges, self.depth = edges, depth
+
+    def codes(self, Z, j):
+        return np.searchsorted(self.edges[j].astype(np.float32), Z[:, j], side="left")
+
+    def cells(self, Z, questions):
+        return sum((self.codes(Z, j) > cut) << level for level, (j, cut) in enumerate(questions))
+
+    def fit(self, Z, g, h, rng):
+        candidates, questions = np.flatnonzero(self.draw_columns(rng, 1)[0]), []
+        gains, cell = np.zeros(len(self.relevances)), np.zeros(len(Z), int)
+        codes = {j: self.codes(Z, j) for j in candidates}
+        for level in range(self.depth):
+            G, H = (np.bincount(cell, each, 1 << level)[:, None] for each in (g, h))
+            best, question = 1e-6 * (G**2 / (H + 1)).sum(), None
+            for j in candidates:  # histograms of all cells at once
+                n_bins = len(self.edges[j]) + 1
+                GL, HL = (np.bincount(cell * n_bins + codes[j], each, n_bins << level).reshape(-1, n_bins)
+                          .cumsum(axis=1)[:, :-1] for each in (g, h))
+                found = (GL**2 / (HL + 1) + (G - GL) ** 2 / (H - HL + 1) - G**2 / (H + 1)).sum(axis=0)
+                if len(found) and found.max() > best:
+                    best, question = found.max(), (j, found.argmax())
+            if question is None:
+                break
+            questions.append(question)
+            gains[question[0]] += best
+            cell = self.cells(Z, questions)
+        values = np.bincount(cell, g, 1 << self.depth) / (np.bincount(cell, h, 1 << self.depth) + 1)
+        self.owed = lambda step: step * gains
+        return lambda Z: values[self.cells(Z, questions)]
+
+
+class Linear(Learner):
+    """slopes . z over all columns, by ridge regression of g; the ridge is that of the lowest validation loss."""
+
+    searches_steps = True
+
+    def __init__(self, rate, Z, y, F, n_train, loss):
+        super().__init__(rate, Z)
+        _, g, h = loss(F, y)
+        losses = []
+        for self.ridge in (RIDGES := [1e-4, 1e-3, 1e-2, 1e-1, 1.0]):
+            term = self.fit(Z[:n_train], g[:n_train], h[:n_train], None)
+            losses.append(loss(F + term(Z), y)[0][n_train:].mean())
+        self.ridge = RIDGES[np.argmin(losses)]
+
+    def fit(self, Z, g, h, rng):
+        centred = Z - Z.mean(axis=0, dtype=float)
+        slopes = np.linalg.solve(centred.T @ centred + self.ridge * len(g) * np.eye(Z.shape[1]), centred.T @ g)
+        self.owed = lambda step: step**2 * slopes**2
+        return lambda Z: Z @ slopes
+
+
+def best_step(F, direction, y, loss):
+    """The step of lowest training loss, by at most six moves of Newton's method from 1."""
+    step = 1.0
+    for _ in range(6):
+        _, g, h = loss(F + step * direction, y)
+        move = np.clip(g @ direction / (h @ direction**2), -5, 5)
+        step += move
+        if abs(move) < 1e-3:
+            break
+    return step
+
+
+def bin_edges(column):
+    """Halfway between neighbouring values, or between 255 groups of like numbers of rows."""
+    distinct, counts = np.unique(column, return_counts=True)
+    cuts = np.arange(len(distinct) - 1)
+    if len(distinct) > 255:
+        cuts = np.unique(np.searchsorted(np.cumsum(counts)[:-1] / counts.sum(), np.arange(1, 255) / 255))
+        cuts = cuts[cuts < len(distinct) - 1]
+    return 0.5 * (distinct[cuts].astype(float) + distinct[cuts + 1])
+
+
+def inverse_temperature(scores, y):
+    """The factor from 0.5 to 2 on the scores of rows out of their folds that makes them likeliest."""
+    low, high = np.log(0.5), np.log(2)
+    for _ in range(16):
+        factor = np.exp((low + high) / 2)
+        slope = scores @ logistic(factor * scores, y)[1] - 50 * (factor - 1)  # as if 50 rows said 1
+        low, high = (np.log(factor), high) if slope > 0 else (low, np.log(factor))
+    return np.exp((low + high) / 2)
