@@ -55,7 +55,7 @@ def fit(X, y, loss, n_rounds, n_bags, seed, max_samples=8192):
 
 def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng):
     """The rounds of one bag, up to that of the lowest validation loss: a list of (step, term)."""
-    rows, n_train, size = np.concatenate([train, valid]), len(train), 0.0
+    rows, n_train = np.concatenate([train, valid]), len(train)
     Z, y, F = Z[rows], y[rows], np.full(len(rows), F0)
     rising = np.clip(np.log(len(rows) / 1000) / np.log(30), 0, 1)  # 0 up to 1,000 rows, 1 from 30,000 on
     fourier_rate, tree_rate = 0.15 * (0.2 / 0.15) ** rising, 0.025 * (0.12 / 0.025) ** rising
