@@ -1,0 +1,51 @@
+"""The pages of docs/algorithms name files and functions that exist, and nothing of the index is missing."""
+
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parent.parent
+PAGES = sorted((ROOT / "docs" / "algorithms").glob("*.md"))
+FAMILIES = [page for page in PAGES if page.name != "README.md"]
+NAMED = re.compile(r"`([\w/]+\.(?:py|pyx|pxd|h|c)):([\w.]+)`")
+
+
+def defines(source, name):
+    """Whether a source defines a function, class or constant of a name; a method is "Class.method"."""
+    owner, _, method = name.partition(".")
+    definition = r"^{}(?:async |cdef |cpdef |inline |static )*(?:def |class )?(?:[\w\[\], *]* )?\*?{}\b\s*(?:[(:=]|$)"
+    if not method:
+        return re.search(definition.format("", re.escape(owner)), source, re.M) is not None
+    body = re.search(rf"^(?:cdef )?class {re.escape(owner)}\b.*\n((?:[ \t].*\n|\n)*)", source, re.M)
+    return body is not None and re.search(definition.format(" +", re.escape(method)), body.group(1), re.M) is not None
+
+
+@pytest.mark.parametrize("page", FAMILIES, ids=lambda page: page.stem)
+def test_every_function_named_exists(page):
+    named = NAMED.findall(page.read_text(encoding="utf-8"))
+    assert len(named) >= 8
+    missing = [f"{path}:{name}" for path, name in named
+               if not (ROOT / "rffkern" / path).is_file()
+               or not defines((ROOT / "rffkern" / path).read_text(encoding="utf-8"), name)]
+    assert not missing
+
+
+def test_a_name_that_is_only_used_counts_as_missing():
+    source = "from x import train\n\n\nclass Loss:\n    def start(self):\n        return train()\n"
+    assert defines(source, "Loss")
+    assert defines(source, "Loss.start")
+    assert not defines(source, "train")
+    assert not defines(source, "start")
+    assert not defines(source, "Loss.train")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_to_files(page):
+    links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_index_names_every_page():
+    index = (ROOT / "docs" / "algorithms" / "README.md").read_text(encoding="utf-8")
+    assert [page.name for page in FAMILIES if f"]({page.name})" not in index] == []
