@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from rffkern._boosting.rules import rules
+
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs" / "algorithms").glob("*.md"))
 FAMILIES = [page for page in PAGES if page.name != "index.md"]
@@ -48,3 +50,15 @@ def test_links_lead_to_files(page):
 def test_the_index_names_every_page():
     index = (ROOT / "docs" / "algorithms" / "index.md").read_text(encoding="utf-8")
     assert [page.name for page in FAMILIES if f"]({page.name})" not in index] == []
+
+
+def test_the_sizes_of_fourier_boosting_are_those_of_the_code():
+    page = (ROOT / "docs" / "algorithms" / "fourier_boosting.md").read_text(encoding="utf-8")
+    rows = {name.strip(): [float(cell) for cell in cells.split("|")]
+            for name, cells in re.findall(r"^\| ([^|]+) \| ([\d. |]+) \|$", page, re.M)}
+    found = [rules(n) for n in (1000, 3000, 30_000, 300_000)]
+    assert rows["bags $E$"] == [each.n_members for each in found]
+    assert rows["folds"] == [each.n_folds for each in found]
+    assert rows["patience, rounds"] == [each.patience for each in found]
+    assert rows["rate of Fourier terms and linear functions"] == pytest.approx([each.pair_rate for each in found], 5e-3)
+    assert rows["rate of trees"] == pytest.approx([each.table_rate for each in found], 5e-3)

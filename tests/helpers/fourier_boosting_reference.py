@@ -2,7 +2,8 @@
 
 The whole of `FourierBoostingRegressor` (squared error) and of `FourierBoostingClassifier` (two classes) with
 `columns=None, kernel=False`, rows of equal weight, and enough patience; with the same seed it trains the same model.
-A term is a function of standardised rows Z (n_rows, n_columns) that returns one value for each row.
+A term is a function of standardised rows Z (n_rows, n_columns) that returns one value for each row.  A base learner
+returns a term, and what the term, taken with a step, owes to each column.
 """
 
 import numpy as np
@@ -68,7 +69,7 @@ def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng):
     for t in range(n_rounds):
         learner = sample_learner(learners, t, rng)
         losses, g, h = loss(F, y)
-        term = learner.fit(Z[:n_train], g[:n_train], h[:n_train], rng)
+        term, owed = learner.fit(Z[:n_train], g[:n_train], h[:n_train], rng)
         direction, before = term(Z), losses[:n_train].mean()
         step = learner.rate
         if learner.searches_steps and loss is not squared:
@@ -76,7 +77,7 @@ def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng):
         while not learner.searches_steps and loss(F + step * direction, y)[0][:n_train].mean() > 1.01 * before:
             step /= 2
         F = F + step * direction
-        learner.relevances += learner.owed(step)
+        learner.relevances += owed(step)  # to each column
         terms.append((step, term))
         validation.append(loss(F, y)[0][n_train:].mean())
         learner.count(validation[-2] - validation[-1])
@@ -137,8 +138,8 @@ class Fourier(Learner):
         omega, _, _ = minimize(lambda omega: fourier_objective(omega, *descended)[:2], omega, 10, loss_tolerance=1e-7,
                                gradient_tolerance=1e-5, noise=1e-6, first_length=0.1 * np.linalg.norm(omega))
         a, c = fourier_objective(omega, *descended)[2]
-        self.owed = lambda step: np.bincount(np.flatnonzero(S), step**2 * (a**2 + c**2) * omega**2, len(S))
-        return lambda Z: a * np.cos(Z[:, S] @ omega) + c * np.sin(Z[:, S] @ omega)
+        return (lambda Z: a * np.cos(Z[:, S] @ omega) + c * np.sin(Z[:, S] @ omega),
+                lambda step: np.bincount(np.flatnonzero(S), step**2 * (a**2 + c**2) * omega**2, len(S)))
 
 
 def draw_block(n_rows, n_tiles, rng):
@@ -194,8 +195,7 @@ class Tree(Learner):
             gains[question[0]] += best
             cell = self.cells(Z, questions)
         values = np.bincount(cell, g, 1 << self.depth) / (np.bincount(cell, h, 1 << self.depth) + 1)
-        self.owed = lambda step: step * gains
-        return lambda Z: values[self.cells(Z, questions)]
+        return lambda Z: values[self.cells(Z, questions)], lambda step: step * gains
 
 
 class Linear(Learner):
@@ -207,16 +207,16 @@ class Linear(Learner):
         super().__init__(rate, Z)
         _, g, h = loss(F, y)
         losses = []
-        for self.ridge in (RIDGES := [1e-4, 1e-3, 1e-2, 1e-1, 1.0]):
-            term = self.fit(Z[:n_train], g[:n_train], h[:n_train], None)
+        ridges = [1e-4, 1e-3, 1e-2, 1e-1, 1.0]
+        for self.ridge in ridges:
+            term, _ = self.fit(Z[:n_train], g[:n_train], h[:n_train], None)
             losses.append(loss(F + term(Z), y)[0][n_train:].mean())
-        self.ridge = RIDGES[np.argmin(losses)]
+        self.ridge = ridges[np.argmin(losses)]
 
     def fit(self, Z, g, h, rng):
         centred = Z - Z.mean(axis=0, dtype=float)
         slopes = np.linalg.solve(centred.T @ centred + self.ridge * len(g) * np.eye(Z.shape[1]), centred.T @ g)
-        self.owed = lambda step: step**2 * slopes**2
-        return lambda Z: Z @ slopes
+        return lambda Z: Z @ slopes, lambda step: step**2 * slopes**2
 
 
 def best_step(F, direction, y, loss):
