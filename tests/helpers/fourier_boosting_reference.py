@@ -24,7 +24,8 @@ def logistic(F, y):  # y is -1 or 1
 
 def fit(X, y, loss, n_rounds, n_bags, seed, max_samples=8192):
     """Train on rows X and targets y, with 1 and -1 for two classes; return the function that scores rows."""
-    rng, n, n_folds = np.random.default_rng(seed), len(y), 5
+    rng, n = np.random.default_rng(seed), len(y)
+    n_folds = round(5 * 2 ** np.clip(np.log10(n / 3000), 0, 1))  # 5 up to 3,000 rows, 10 from 30,000 on
     mean, std, low, high = X.mean(axis=0), X.std(axis=0), X.min(axis=0), X.max(axis=0)
     Z = ((X - mean) / std).astype(np.float32)
     edges = [bin_edges(column) for column in Z.T]
@@ -68,14 +69,13 @@ def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng):
     terms, best, validation = [], 0, [loss(F, y)[0][n_train:].mean()]
     for t in range(n_rounds):
         learner = sample_learner(learners, t, rng)
-        losses, g, h = loss(F, y)
+        _, g, h = loss(F, y)
         term, owed = learner.fit(Z[:n_train], g[:n_train], h[:n_train], rng)
-        direction, before = term(Z), losses[:n_train].mean()
-        step = learner.rate
-        if learner.searches_steps and loss is not squared:
+        direction, step = term(Z), learner.rate
+        if not learner.searches_steps:
+            step = held_back(step, F[:n_train], direction[:n_train], y[:n_train], loss)
+        elif loss is not squared:
             step *= best_step(F[:n_train], direction[:n_train], y[:n_train], loss)
-        while not learner.searches_steps and loss(F + step * direction, y)[0][:n_train].mean() > 1.01 * before:
-            step /= 2
         F = F + step * direction
         learner.relevances += owed(step)  # to each column
         terms.append((step, term))
@@ -228,6 +228,16 @@ def best_step(F, direction, y, loss):
         step += move
         if abs(move) < 1e-3:
             break
+    return step
+
+
+def held_back(step, F, direction, y, loss):
+    """The step of a tree, halved while the training loss rises by more than 1 %."""
+    before = loss(F, y)[0].mean()
+    for _ in range(10):
+        if loss(F + step * direction, y)[0].mean() <= 1.01 * before:
+            break
+        step /= 2
     return step
 
 
