@@ -16,10 +16,14 @@ import pytest
 from helpers.wavy_rows import wavy
 from hypothesis import settings
 
+import rffkern
 from rffkern._data import threads
 from rffkern._kernels import simd
 
 DATA_VARIABLE = "RFFKERN_DATA"
+
+# Compilers look there too: an editable installation has some of the sources in C beside the kernels.
+os.environ["CPATH"] = str(pathlib.Path(rffkern.get_include()).parent / "_kernels")
 
 SLOW_FILE = re.compile(r"^pytestmark = .*\bpytest\.mark\.slow\b", re.MULTILINE)
 
