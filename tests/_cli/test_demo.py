@@ -2,9 +2,11 @@
 
 import re
 
+import pytest
 from helpers.command_line import run
 
 
+@pytest.mark.slow  # the first command of the README runs it
 def test_demo(tmp_path):
     done = run("demo", cwd=tmp_path)
     shown = [float(percent) for percent in re.findall(r"rounds: +([\d.]+) % right", done.stdout)]

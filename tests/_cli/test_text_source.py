@@ -54,6 +54,7 @@ def test_compression_is_told_by_the_bytes(lines):
             lines(content, "t.csv.gz")
 
 
+@pytest.mark.slow
 def test_damaged_compression(lines):
     text = b"".join(b"%d,%d\n" % (i, i * i) for i in range(20_000))
     packed = gzip.compress(text)

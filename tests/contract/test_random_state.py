@@ -1,9 +1,12 @@
 """`random_state` of every family: a legacy RandomState, as scikit-learn's tools hand it on."""
 
 import numpy as np
+import pytest
 from helpers.families import fit
 
 from rffkern import dumps, loads
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_random_state_is_a_seed_that_is_drawn_from_it_once(family):
