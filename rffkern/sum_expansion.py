@@ -95,11 +95,11 @@ class SumExpansion(Expansion):
 
     def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
-        return self.terms.score_clipped(X, self._score_within, n_threads)
+        return self.terms._score_clipped(X, self._score_within, n_threads)
 
     def _score_within(self, X: Real, n_threads: int | None) -> Double:
         """Scores of rows that are within the bounds."""
-        scores = self.terms.score_within(X, n_threads)
+        scores = self.terms._score_within(X, n_threads)
         scores += self.kernels.score_checked(X, n_threads)
         return scores
 
@@ -110,7 +110,7 @@ class SumExpansion(Expansion):
 
     def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None, largest: float = np.inf) -> Double:
         """`score_checked` for rows in tiles, all numbers up to `largest`."""
-        tiles = self.terms.clip(tiles, n_threads)
+        tiles = self.terms._clip(tiles, n_threads)
         scores = self.terms.score_tiles(tiles, n_samples, n_threads, largest)
         scores += self.kernels.score_tiles(tiles, n_samples, n_threads, largest)
         return scores

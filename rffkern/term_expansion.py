@@ -142,7 +142,7 @@ class TermExpansion(Expansion):
         """The cells of some tables, one after the other."""
         return self._layout.of_tables(tables)
 
-    def clip(self, rows: Real, n_threads: int | None = None) -> Real:
+    def _clip(self, rows: Real, n_threads: int | None = None) -> Real:
         """Rows (n_samples, n_features), or tiles of rows, with each column clipped to its bounds.
 
         The same array where all are within them.
@@ -155,9 +155,9 @@ class TermExpansion(Expansion):
 
     def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
-        return self.score_clipped(X, self.score_within, n_threads)
+        return self._score_clipped(X, self._score_within, n_threads)
 
-    def score_clipped(self, X: Real, score: Callable[[Real, int | None], Double], n_threads: int | None) -> Double:
+    def _score_clipped(self, X: Real, score: Callable[[Real, int | None], Double], n_threads: int | None) -> Double:
         """What a function makes of clipped rows: of all at once if they are within the bounds, else piece by piece, so
         that no large array is copied.
         """
@@ -166,10 +166,10 @@ class TermExpansion(Expansion):
         out = np.empty((len(X), self.n_outputs))
         for start in range(0, len(X), _CLIPPED_ROWS):
             rows = slice(start, start + _CLIPPED_ROWS)
-            out[rows] = score(self.clip(X[rows], n_threads), n_threads)
+            out[rows] = score(self._clip(X[rows], n_threads), n_threads)
         return out
 
-    def score_within(self, X: Real, n_threads: int | None = None) -> Double:
+    def _score_within(self, X: Real, n_threads: int | None = None) -> Double:
         """Scores of rows that are within the bounds."""
         return self._with_tables(self._cosines.score_checked(X, n_threads), X.reshape(*X.shape, 1), n_threads)
 
@@ -187,7 +187,7 @@ class TermExpansion(Expansion):
 
     def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None, largest: float = np.inf) -> Double:
         """`score_checked` for rows in tiles, all numbers up to `largest`."""
-        tiles = self.clip(tiles, n_threads)
+        tiles = self._clip(tiles, n_threads)
         return self._with_tables(self._cosines.score_tiles(tiles, n_samples, n_threads, largest), tiles, n_threads)
 
     def _with_tables(self, scores: Double, rows: Real, n_threads: int | None) -> Double:

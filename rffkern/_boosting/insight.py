@@ -182,7 +182,7 @@ class Insight:
     def _staged(self, X: Any) -> Iterator[Double]:
         """Scores of a snapshot after each round."""
         self._check_fitted()
-        rows = terms_of(self.expansion_).clip(self._check_rows(X), self.n_threads)
+        rows = terms_of(self.expansion_)._clip(self._check_rows(X), self.n_threads)
         return staged_scores(self.expansion_, self.term_rounds_, len(self.train_loss_) - 1, rows, self.n_threads)
 
 
@@ -203,7 +203,7 @@ def _table(model: Any, X: Any) -> MappedTable:
 def _clipped(model: Any, rows: NDArray[Any]) -> MappedTable:
     column_map = vars(model).get("column_map_")
     sources = np.arange(rows.shape[1]) if column_map is None else column_map.sources_
-    rows = terms_of(model.expansion_).clip(rows, model.n_threads)
+    rows = terms_of(model.expansion_)._clip(rows, model.n_threads)
     return MappedTable(model.expansion_, rows, sources, model.n_features_in_, model.n_threads)
 
 
