@@ -7,7 +7,7 @@ cdef enum:
 
 
 cdef inline Py_ssize_t _pack_rows(const real[:, ::1] features, const double[::1] scale, Py_ssize_t *row,
-                                  Py_ssize_t stop, real *panels, real *scaled) noexcept nogil:
+                                  Py_ssize_t stop, double *panels, double *scaled) noexcept nogil:
     """Take up to TILE rows of positive scale: by panels of PANEL columns, and transposed times their scale.
 
     Return how many, with `row` after the last one looked at; rows that are lacking become 0.
@@ -17,7 +17,7 @@ cdef inline Py_ssize_t _pack_rows(const real[:, ::1] features, const double[::1]
         if scale[row[0]] > 0:
             for j in range(width):
                 panels[(j // PANEL * TILE + n_rows) * PANEL + j % PANEL] = features[row[0], j]
-                scaled[j * TILE + n_rows] = <real>scale[row[0]] * features[row[0], j]
+                scaled[j * TILE + n_rows] = scale[row[0]] * features[row[0], j]
             n_rows += 1
         row[0] += 1
     for j in range(width if n_rows else 0):
@@ -29,15 +29,15 @@ cdef inline Py_ssize_t _pack_rows(const real[:, ::1] features, const double[::1]
 
 cdef inline Py_ssize_t _add_gram(const real[:, ::1] features, const double[::1] scale, double[:, ::1] gram,
                                  Py_ssize_t start, Py_ssize_t stop, Py_ssize_t first, Py_ssize_t last,
-                                 real *panels) noexcept nogil:
+                                 double *panels) noexcept nogil:
     """Add up to TILE rows of positive scale to the rows of a Gram matrix from TERMS first to TERMS last.
 
     Return the row after them.
     """
-    cdef real products[TERMS * PANEL]
-    cdef real shifts[TERMS]
+    cdef double products[TERMS * PANEL]
+    cdef double shifts[TERMS]
     cdef Py_ssize_t i, j, k, panel, row = start, width = features.shape[1], n_panels = (width + PANEL - 1) // PANEL
-    cdef real *scaled = panels + n_panels * TILE * PANEL
+    cdef double *scaled = panels + n_panels * TILE * PANEL
     for k in range(TERMS):
         shifts[k] = 0
     if _pack_rows(features, scale, &row, stop, panels, scaled):
@@ -52,7 +52,7 @@ cdef inline Py_ssize_t _add_gram(const real[:, ::1] features, const double[::1] 
 
 cdef inline void share_gram(const real[:, ::1] features, const double[::1] scale, double[:, ::1] gram, Py_ssize_t *row,
                             Py_ssize_t stop, Py_ssize_t n_packs, Py_ssize_t first, Py_ssize_t last,
-                            real *panels) noexcept nogil:
+                            double *panels) noexcept nogil:
     """Add some packs of a share's rows; move `row` on with the last rows of the matrix."""
     cdef Py_ssize_t _, at = row[0], n_rows = features.shape[1] // TERMS
     for _ in range(n_packs):

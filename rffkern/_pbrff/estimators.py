@@ -31,7 +31,7 @@ from .._estimator.tasks import Classifier
 from .._kernels.array_types import NDArray
 from ..expansion import Expansion, FourierExpansion
 from .landmark_features import learn_representation, machine_features
-from .linear_svm import LOSSES, MachineSettings, MachineThreads, fit_machines, probability_slope
+from .linear_svm import fit_machines, probability_slope
 from .parameters import KERNEL_ATTRIBUTES, KERNEL_PARAMETERS, LANDMARKS, TELLING
 from .preparation import prepared, restored_components
 
@@ -66,20 +66,16 @@ class PBRFFClassifier(Classifier):
     16, k machines (1 for two classes), u = 4 in single precision and 8 in double, and b = max(2^20, 2048 d) numbers in
     a block:
 
-        array:  max(n (u (d + W) + 9 + k), n (u W + 81 + 17 k), n (24 + 50 k)) + 64 W^2
-        blocks: max(n (u W + 9 + k) + (8 + u) b, n (u W + 81 + 17 k), n (24 + 50 k)) + 64 W^2
+        array:  max(n (u (d + W) + 9 + k), n (u W + 131 + 17 k), n (24 + 50 k)) + S
+        blocks: max(n (u W + 9 + k) + (8 + u) b, n (u W + 131 + 17 k), n (24 + 50 k)) + S
 
-    Sample weights take 8 n more, and W^2 is for W of 1000 at most.  Where coordinate descent is slow, the hinge loss
-    and W beyond 1000 take n (u W + 280), 8 n W more in single precision, and up to 24 n^2 + 700 n with at most 2 W
-    rows, else 8 W^2 + 6000 W if few rows are near the margin, up to 24 W^2 + 12000 W, and 64 W^2 where W is 1000 at
-    most; so does the squared hinge loss with few rows and a large C.  The hinge loss with 2 W to 4 W rows takes up to
-    12 n W before that.  `RowBlocks` and `numpy.memmap` are read by blocks, and their features are held, twice where
-    some rows have weight 0.
+    S is for Newton's systems, and 0 where conjugate gradients solve them fast: at most 16 n^2 + 10000 n with up to 2 W
+    rows, else 64 W^2 where W is 1000 at most, and 8 W^2 + 8000 W beyond.  Sample weights take 8 n more.  `RowBlocks`
+    and `numpy.memmap` are read by blocks, and their features are held, twice where some rows have weight 0.
 
-    Newton's methods, which follow coordinate descent, take 5 to 50 steps.  One of the hinge loss with at most 4 W rows
-    is of about n p^2 / 2 multiply-adds, where p rows nearly make up the others: some hundred if X has few columns, at
-    most n, and W / 2 beyond 2 W rows.  Others are of about n^3 / 6 with at most 2 W rows, else of
-    n W^2 / 2 + W^3 / 6, and with the hinge loss up to 7 W^3 / 6 more.
+    Machines take 5 to 100 Newton steps, more with the hinge loss and with a large C.  With p the rows near the margin
+    (hinge loss) or with a loss (squared), a step is of at most p^3 / 6 multiply-adds with up to 2 W rows, whose
+    products take n^2 W / 2 once, else of p W min(p, W) / 2 + min(p, W)^3 / 6.
 
     The landmarks take n d L K multiply-adds and n L K cosines, twice, and L K d random numbers: with 100,000 columns
     and the default parameters 2e8 multiply-adds for a row.  `verbose` tells how this and the machine go on.
@@ -109,14 +105,14 @@ class PBRFFClassifier(Classifier):
                   "The machine is learned until (primal - dual) / primal, the relative gap of its objectives, is at "
                   "most this."),
         STANDARDIZE,
-        PRECISION.described(PRECISION.text + "  A machine is also learned in double precision where rounding keeps its "
-                            "gap above tol, or where tol is below 1e-6."),
+        PRECISION.described(PRECISION.text + "  This is the precision of the features; sums of the machine over them "
+                            "are always in double precision."),
         CLASS_WEIGHT,
         COLUMNS,
         RANDOM_STATE.described(
             "Source of one `random` draw of n_landmarks numbers (k-means: for each class as many as it has centers, "
-            "after 16384 where it has more rows), one `standard_normal` draw of shape (n_landmarks, n_components, "
-            "n_features), and one `integers` draw of a seed for each machine."),
+            "after 16384 where it has more rows), then one `standard_normal` draw of shape (n_landmarks, n_components, "
+            "n_features)."),
         N_THREADS,
         TELLING,
     )
@@ -127,7 +123,7 @@ class PBRFFClassifier(Classifier):
         Attribute("proba_slope_", "array of shape (1,)",
                   "P(y = +1 | x) = 1 / (1 + exp(-slope score)); the slope of highest likelihood on the training rows, "
                   "whose labels count as wrong with the small probabilities of J. Platt."),
-        Attribute("n_iter_", "int", "Passes of all machines over their rows; not kept in model files."),
+        Attribute("n_iter_", "int", "Newton steps of all machines; not kept in model files."),
         *KERNEL_ATTRIBUTES,
     )
     _fitted_curves = ("proba_slope_",)
@@ -185,8 +181,6 @@ class PBRFFClassifier(Classifier):
 
     def _learned(self, training: Training, signs: list[NDArray[np.int8]], rng: "np.random.Generator") -> Fitted:
         rows, n_samples = training.rows, training.rows.X.shape[0]
-        threads = MachineThreads(check_n_threads(self.n_threads, n_samples * self.n_landmarks),
-                                 check_n_threads(self.n_threads, n_samples * self.n_landmarks**2))
         scaling, settings = prepared(self, training)
         learned, tiles = learn_representation(rows, scaling, settings, rng)
         features = machine_features(learned.kernels, tiles, n_samples, settings.n_threads)
@@ -195,12 +189,13 @@ class PBRFFClassifier(Classifier):
         if rows.weights.has_zeros:  # only streamed rows
             positive = weight > 0
             features, weight, signs = features[positive], weight[positive], [sign[positive] for sign in signs]
-        bound, seeds = np.clip(self.C * weight, *_BOUNDS), rng.integers(1, 2**63, len(signs))
-        machines = fit_machines(features, signs, bound, seeds, MachineSettings(LOSSES[self.loss], self.tol, threads))
-        del features, bound
+        machines = fit_machines(features, signs, np.clip(self.C * weight, *_BOUNDS), self.loss, self.tol,
+                                check_n_threads(self.n_threads, n_samples * self.n_landmarks),
+                                check_n_threads(self.n_threads, n_samples * self.n_landmarks**2))
+        del features
         amplitudes = learned.kernels.posterior[:, :, None] * machines.coef[: self.n_landmarks, None, :]
         attributes = {
-            "n_components_": self.n_components, "n_iter_": machines.n_passes,
+            "n_components_": self.n_components, "n_iter_": machines.n_steps,
             "landmarks_": learned.landmarks,
             "proba_slope_": np.array([probability_slope(machines.margins, np.column_stack(signs), weight)]),
         }

@@ -1,74 +1,77 @@
 """Linear support vector machines on the features that the pseudo-Bayesian family makes.
 
 With sign y in {-1, +1} and bound U_i = C weight_i the primal problem is: minimise 1/2 |w|^2 + sum over rows of
-U_i max(0, 1 - y_i w . x_i), or its square; `linear_svm.pyx` states the dual.  Coordinate descent on the dual comes
-first, and is all that easy problems need.  It is slow with many rows or a large C.  Then Newton's method goes on: on
-the primal for the squared hinge loss, between barriers on the dual for the hinge loss, and where steps on the primal
-are short.  The number of its steps depends on neither.  Every method stops only when primal and dual objective agree.
+U_i l(1 - y_i w . x_i), with l(s) = max(0, s) for the hinge loss and its square for the squared hinge loss.  The dual
+is: maximise sum of alpha_i - 1/2 |sum of alpha_i y_i x_i|^2 - 1/2 sum of D_i alpha_i^2 over alpha_i >= 0, where
+alpha_i <= U_i and D_i = 0 for the hinge loss, and D_i = 1 / (2 U_i) for the squared one.
+
+One method serves both losses: the proximal point method on the dual (R. T. Rockafellar, SIAM J. Control Optim. 14,
+1976), whose steps are found by a semismooth Newton method on the primal (Y. Yan, Q. Li, Optimization Methods and
+Software 35, 2020).  A stage with center a and step sizes sigma takes (alpha_i - a_i)^2 / (2 sigma_i) from the dual.
+In the primal each loss gives way to a smooth one, whose derivative at slack s is
+
+    alpha_i(s) = clip((a_i / sigma_i + s) / (D_i + 1 / sigma_i), 0, top_i),
+
+with top_i = U_i for the hinge loss and none for the squared one.  Its minimum is where the gradient
+g = w - sum of alpha_i y_i x_i is 0, and Newton's system is I + X' S X, with S_i = 1 / (D_i + 1 / sigma_i) in the rows
+where the clip does nothing and 0 in others.  Then a = alpha, and sigma grows.  Any alpha is feasible in the dual, so
+that every step has a duality gap, and the method ends by it.
 """
 
 import time
 import warnings
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._estimator.monitor import SECONDS_BETWEEN, tell
 from .._kernels import pbrff, solvers
 from .._kernels.array_types import NDArray
-from .interior_point import MAX_STEPS, interior_point
-from .newton_systems import SplitSystem, has_few_rows, row_parts
+from . import blocked_factors
 
 Double = NDArray[np.float64]
 Signs = NDArray[np.int8]
+Solve = Callable[[Double], Double]
 
-# Passes of coordinate descent before Newton's method: of the squared hinge loss, and per column of the hinge loss; with
-# many columns as a share of those that take as long as one to four Newton steps.
-_EPOCHS = 2
-_EPOCHS_PER_COLUMN = 3
-_SHARE = 0.1
-_HINGE_SHARE = 1.0
+# Step sizes of the first stage, as a multiple of the bounds, and by how much those of each stage are longer.  A first
+# multiple of 0.1, or a growth of 2 to 5, changes the time by less than a quarter.
+_FIRST_SIGMA = 0.01
+_GROWTH = 3.0
 
-# Beyond this width matrices are kept once, not for each share of the rows.
-_WIDEST = 1000
+# Largest sigma |x|^2: beyond, rounding would be all that is left of the 1 in I + X' S X.
+_LARGEST_SIGMA = 1e10
 
-# Steps of Newton's method shorter than this share are short.  Many of them are seen where losses of a large C begin
-# behind every row that it passes: the interior point method then needs fewer steps.
-_SHORT_STEP = 0.1
-_MOST_SHORT_STEPS = 5
+# A stage ends when 1/2 |g|^2, which is its own duality gap, is less than this share of the gap of the problem.
+_STAGE_GAP = 0.5
 
-# Parts of the rows whose Gram matrices are computed in parallel.
+# Stages in a row whose Newton steps made the gap no smaller, which end the method, because rounding decides; and the
+# largest number of Newton steps.
+_MOST_IDLE = 10
+_MOST_STEPS = 1000
+
+# Relative residual at which conjugate gradients end.  Without a preconditioner they get as many steps as cost a
+# part of what a factor does; with it a few, which mend what rounding made of it.
+_RESIDUAL = 0.1
+_STEPS_PER_PIVOT = 1 / 16
+_PRECONDITIONED_STEPS = 20
+
+# Slope left at the end of a line search, as a share of that at its start.
+_SLOPE_LEFT = 0.01
+
+# Up to so many rows per column, systems are those of the rows, whose products are computed once.
+_ROWS_PER_COLUMN = 2
+
+# Up to this width Gram matrices are summed in several shares of the rows at once, beyond it in panels of columns.
+_WIDEST_SHARED = 1000
 _GRAM_SHARES = 8
 
-# Checks of the gap within which it must halve; else rounding keeps it from falling.
-_CHECKS_TO_HALVE = 50
-
-# Coordinate descent ends early where it would come too late even if its gap fell by so many times this rate.
-_HOPE = 2
-
-# Largest number of multiply-adds between two checks, so that an interrupt is noticed within a second.
-_WORK_BETWEEN_CHECKS = 5e8
-
-# Single precision resolves a relative gap down to this.
-_SINGLE_TOLERANCE = 1e-6
-
-# By how much more w may be lengthened than the dual says.  Rounding puts support vectors, which have margins of 1,
-# below that, and a large C makes much of it.
-_LENGTHENED = np.array([0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8])
+# Largest number of entries of a matrix that are handled together, so that an interrupt is noticed.
+_TOGETHER = 2**24
 
 # Smallest slope of the probability in the score, in units of the largest margin: the order of scores stays visible even
 # where scores are useless.
 _SMALLEST_SLOPE = 1e-3
-
-
-class Machine(NamedTuple):
-    """A direction w that separates two classes, and how it was found."""
-
-    coef: Double  # (width,)
-    margins: Double  # (n_samples,) y w . x
-    n_passes: int  # over the rows
-    gap: float  # (primal - dual) / primal
-    alpha: Double  # (n_samples,) of the dual
 
 
 class Machines(NamedTuple):
@@ -76,286 +79,251 @@ class Machines(NamedTuple):
 
     coef: Double  # (width, n_machines)
     margins: Double  # (n_samples, n_machines)
-    n_passes: int  # of all together
+    n_steps: int  # Newton steps of all together
 
 
-class MachineThreads(NamedTuple):
-    """Numbers of threads: for sums over rows, and for Gram matrices, which are more work."""
+class Machine(NamedTuple):
+    """A direction w that separates two classes, and how close to the best it is."""
 
-    rows: int
-    gram: int
-
-
-class Loss(Protocol):
-    """What the two losses of a row differ in."""
-
-    @property
-    def is_squared(self) -> bool:
-        """Whether it is the square of the hinge loss."""
-
-    @property
-    def has_upper_bound(self) -> bool:
-        """Whether alpha has an upper bound in the dual."""
-
-    def losses(self, slack: Double, bound: Double) -> Double:
-        """Losses of rows of slack max(0, 1 - margin)."""
-
-    def diagonal(self, bound: Double) -> Double:
-        """What the dual has on its diagonal beside x . x."""
-
-    def n_epochs(self, n_samples: int, width: int) -> int:
-        """Passes after which coordinate descent is slower than Newton's method."""
-
-    def finish(self, problem: "Problem", machine: Machine, tol: float) -> Machine:
-        """Go on from a machine by Newton's method, at last in double precision."""
+    coef: Double  # (width,)
+    margins: Double  # (n_samples,) y w . x
+    gap: float  # (primal - dual) / primal
+    n_steps: int
 
 
-class _HingeLoss:
-    """U max(0, 1 - margin)."""
+class Rows:
+    """The features of all machines, sums over them in double precision, and Newton's systems.
 
-    is_squared = False
-    has_upper_bound = True
+    Systems are solved by conjugate gradients alone until these take too long for one machine.  From then on a Cholesky
+    factor preconditions them: of the columns, I + X' S X, or of the rows that take part, S^-1 + X X', whichever is
+    smaller.  What rounding made of a factor they mend.
+    """
 
-    def losses(self, slack: Double, bound: Double) -> Double:
-        return bound * slack
-
-    def diagonal(self, bound: Double) -> Double:
-        return np.zeros(len(bound))
-
-    def n_epochs(self, n_samples: int, width: int) -> int:
-        return _EPOCHS_PER_COLUMN * width if width <= _WIDEST else _wide_epochs(n_samples, width, _HINGE_SHARE)
-
-    def finish(self, problem: "Problem", machine: Machine, tol: float) -> Machine:
-        # Its systems are too ill-conditioned for single precision.
-        problem = problem.in_double()
-        return interior_point(problem, _split_system(problem, True), machine, tol)
-
-
-class _SquaredHingeLoss:
-    """U max(0, 1 - margin)^2."""
-
-    is_squared = True
-    has_upper_bound = False
-
-    def losses(self, slack: Double, bound: Double) -> Double:
-        return bound * slack**2
-
-    def diagonal(self, bound: Double) -> Double:
-        return 0.5 / bound
-
-    def n_epochs(self, n_samples: int, width: int) -> int:
-        return _EPOCHS if width <= _WIDEST else _wide_epochs(n_samples, width, _SHARE)
-
-    def finish(self, problem: "Problem", machine: Machine, tol: float) -> Machine:
-        if problem.width <= _WIDEST:
-            machine = _newton(problem, machine, tol)
-        if machine.gap > tol and not (problem.is_double and problem.width <= _WIDEST):
-            problem = problem.in_double()
-            machine = _newton(problem, machine, tol)
-        if machine.gap <= tol:
-            return machine
-        found = interior_point(problem, _split_system(problem, True), machine, tol)
-        return found if found.gap < machine.gap else machine
-
-
-def _wide_epochs(n_samples: int, width: int, share: float) -> int:
-    """Passes with many columns: a Newton step factorises a matrix of the size of w or of the number of rows."""
-    return max(_EPOCHS, int(share * min(width, n_samples**2 / width)))
-
-
-LOSSES: dict[str, Loss] = {"squared_hinge": _SquaredHingeLoss(), "hinge": _HingeLoss()}
-
-
-class MachineSettings(NamedTuple):
-    """What machines have in common beside their rows."""
-
-    loss: Loss
-    tol: float  # relative gap at which to stop
-    threads: MachineThreads
-
-
-class Problem:
-    """Rows, signs and bounds, with the sums over rows that all methods need."""
-
-    def __init__(self, features: NDArray[Any], sign: Signs, bound: Double, loss: Loss, threads: MachineThreads,
-                 name: str = "machine") -> None:
-        self.features, self.sign, self.bound, self.loss, self.threads = features, sign, bound, loss, threads
-        self.name, self._due = name, time.perf_counter() + SECONDS_BETWEEN
+    def __init__(self, features: NDArray[Any], n_threads: int, n_factor_threads: int) -> None:
+        self.features, self.n_threads, self.n_factor_threads = features, n_threads, n_factor_threads
         self.n_samples, self.width = features.shape
-        self.is_double = features.dtype == np.float64
-        self.diagonal = loss.diagonal(bound)
-        self.partial = np.empty((-(-self.n_samples // pbrff.STRIP_ROWS), self.width))
+        self.mean_square = float(np.einsum("ij,ij->", features, features, dtype=np.float64)) / self.n_samples
+        self._partial = np.empty((-(-self.n_samples // pbrff.STRIP_ROWS), self.width))
+        self._products: Double | None = None
 
-    def combine(self, alpha: Double) -> NDArray[Any]:
-        """Sum of alpha y x, in the precision of the features."""
-        coef = np.empty(self.width, self.features.dtype)
-        pbrff.combine_rows(self.features, self.sign, alpha, coef, self.partial, self.threads.rows)
+    def combine(self, factor: Double) -> Double:
+        """Sum of factor x."""
+        coef = np.empty(self.width)
+        pbrff.combine_rows(self.features, factor, coef, self._partial, self.n_threads)
         return coef
 
-    def project(self, coef: NDArray[Any]) -> Double:
-        """Margins y x . coef."""
-        margins = np.empty(self.n_samples)
-        pbrff.project_rows(self.features, self.sign, coef.astype(self.features.dtype), margins, self.threads.rows)
-        return margins
+    def project(self, coef: Double) -> Double:
+        """Scores x . coef."""
+        scores = np.empty(self.n_samples)
+        pbrff.project_rows(self.features, coef, scores, self.n_threads)
+        return scores
 
-    def primal(self, coef: NDArray[Any], margins: Double) -> float:
-        """Primal objective at coef, which gives the rows these margins."""
-        return 0.5 * _squares(coef) + self.loss.losses(np.maximum(0, 1 - margins), self.bound).sum()
+    def factorise(self, scale: Double) -> Solve | None:
+        """Return a function that solves with I + X' S X, S = diag(scale); None where rounding leaves no factor."""
+        rows = np.flatnonzero(scale)
+        if self.n_samples <= _ROWS_PER_COLUMN * self.width or len(rows) <= self.width:
+            return self._factorise_rows(rows, scale)
+        return self._factorise_columns(scale)
 
-    def dual(self, alpha: Double, coef: NDArray[Any]) -> float:
-        """Dual objective at alpha, whose combination of rows is coef."""
-        return alpha.sum() - 0.5 * _squares(coef) - 0.5 * (self.diagonal * alpha**2).sum()
+    def _factorise_rows(self, rows: NDArray[np.intp], scale: Double) -> Solve | None:
+        if self.n_samples > _ROWS_PER_COLUMN * self.width:
+            factor = self._products_of(rows)
+        else:
+            if self._products is None:
+                self._products = self._products_of(np.arange(self.n_samples))
+            factor = np.empty((len(rows), len(rows)))
+            for some in _parts(*factor.shape):
+                factor[some] = self._products[rows[some, None], rows]
+        factor.flat[:: len(rows) + 1] += 1 / scale[rows]
+        if not blocked_factors.factorise(factor, self.n_factor_threads):
+            return None
 
-    def machine(self, alpha: Double, coef: Double, margins: Double, n_passes: int) -> Machine:
-        """The machine of a combination of rows and its margins, or of one so little longer that only rounding tells."""
-        lengths = 1 + _LENGTHENED
-        primals = [self.primal(length * coef, length * margins) for length in lengths]
-        best = int(np.argmin(primals))
-        gap = (primals[best] - self.dual(alpha, coef)) / primals[best]
-        return Machine(lengths[best] * coef, lengths[best] * margins, n_passes, gap, alpha)
+        def solve(right: Double) -> Double:  # Woodbury's identity
+            alpha = np.zeros(self.n_samples)
+            some = self.project(right)[rows]
+            solvers.solve_factorised(factor, some)
+            alpha[rows] = some
+            return right - self.combine(alpha)
 
-    def in_double(self) -> "Problem":
-        """The same problem in double precision."""
-        if self.is_double:
-            return self
-        features = np.empty(self.features.shape)
-        for some in row_parts(self.n_samples, self.width):
-            features[some] = self.features[some]
-        return Problem(features, self.sign, self.bound, self.loss, self.threads, self.name)
+        return solve
 
-    def tell(self, n_passes: int, gap: float) -> None:
-        """Tell how the machine goes on, at most once a second."""
-        now = time.perf_counter()
-        if now >= self._due:
-            self._due = now + SECONDS_BETWEEN
-            tell(f"passes of {self.name}", n_passes, None, f"gap {gap:.2g}")
+    def _products_of(self, rows: NDArray[np.intp]) -> Double:
+        """X X' of some rows, in its lower triangle."""
+        products, depth = np.zeros((len(rows), len(rows))), blocked_factors.DEPTH
+        parts = (self.features[rows, start : start + depth].astype(np.float64)
+                 for start in blocked_factors.told("columns of products of rows", self.width))
+        blocked_factors.add_products(parts, 1.0, products, 0, self.n_factor_threads)
+        return products
 
+    def _factorise_columns(self, scale: Double) -> Solve | None:
+        width = self.width
+        if width <= _WIDEST_SHARED:
+            partial = np.empty((min(_GRAM_SHARES, len(self._partial)), width, width))
+            scratch = np.zeros((self.n_factor_threads, pbrff.gram_scratch(width)))
+            pbrff.weighted_gram(self.features, scale, partial, scratch, self.n_factor_threads)
+            factor = partial[0]
+        else:
+            factor = np.zeros((width, width))
+            blocked_factors.add_products(self._scaled_parts(scale), 1.0, factor, 0, self.n_factor_threads)
+        factor.flat[:: width + 1] += 1
+        if not blocked_factors.factorise(factor, self.n_factor_threads):
+            return None
 
-class _ColumnSystem:
-    """Matrices I + A' S A of a problem of few columns, and the memory that they need."""
+        def solve(right: Double) -> Double:
+            solution = right.copy()
+            solvers.solve_factorised(factor, solution)
+            return solution
 
-    def __init__(self, problem: Problem) -> None:
-        self.features, self.width, self.n_threads = problem.features, problem.width, problem.threads.gram
-        self.gram = np.empty((min(_GRAM_SHARES, len(problem.partial)), self.width, self.width))
-        self.scratch = np.zeros((self.n_threads, pbrff.gram_scratch(self.width)), self.features.dtype)
-        self.factor_scratch = np.empty((self.n_threads, solvers.factor_scratch(self.width)))
+        return solve
 
-    def matrix(self, scale: Double) -> Double:
-        """The lower triangle, which holds until the next."""
-        pbrff.weighted_gram(self.features, scale, self.gram, self.scratch, self.n_threads)
-        self.gram[0].flat[:: self.width + 1] += 1
-        return self.gram[0]
-
-    def factorise(self, scale: Double) -> bool:
-        """Prepare for a scale; return False where rounding makes the matrix not positive definite."""
-        return solvers.factorise(self.matrix(scale), self.factor_scratch, self.n_threads)
-
-    def direction(self, descent: Double, coef: Double) -> Double:
-        """Newton's step of the primal from coef, where `descent` is its negative gradient."""
-        direction = descent.copy()
-        solvers.solve_factorised(self.gram[0], direction)
-        return direction
-
-
-def _split_system(problem: Problem, by_pivots: bool) -> SplitSystem:
-    """The system of a problem in double precision; what it needs of few columns is shared out by rows."""
-    is_narrow = problem.width <= _WIDEST and not has_few_rows(problem.n_samples, problem.width)
-    return SplitSystem(problem, _ColumnSystem(problem).matrix if is_narrow else None, by_pivots)
-
-
-def _squares(coef: NDArray[Any]) -> float:
-    return (coef.astype(np.float64) ** 2).sum()
+    def _scaled_parts(self, scale: Double) -> Iterator[Double]:
+        """The columns of (S^1/2 X)', some rows at a time."""
+        rows = np.flatnonzero(scale)
+        for start in blocked_factors.told("rows of products of columns", len(rows)):
+            some = rows[start : start + blocked_factors.DEPTH]
+            yield np.ascontiguousarray((self.features[some] * np.sqrt(scale[some])[:, None]).T)
 
 
-def fit_machines(features: NDArray[Any], signs: list[Signs], bound: Double, seeds: NDArray[np.int64],
-                 settings: MachineSettings) -> Machines:
-    """Solve a problem for each array of signs, to a relative gap of settings.tol.
+def _parts(n_rows: int, width: int) -> Iterator[slice]:
+    """The rows of a matrix of a width, some at a time."""
+    step = max(1, _TOGETHER // max(1, width))
+    return (slice(start, start + step) for start in range(0, n_rows, step))
+
+
+def fit_machines(features: NDArray[Any], signs: list[Signs], bound: Double, loss: str, tol: float, n_threads: int,
+                 n_factor_threads: int) -> Machines:
+    """Solve a problem for each array of signs, to a relative gap of tol.
 
     Parameters
     ----------
     features : float32 or float64 array of shape (n_samples, width), width a multiple of LANE_COUNT, padded with 0
     signs : int8 arrays of shape (n_samples,), -1 or +1
     bound : float64 array of shape (n_samples,), positive
-    seeds : integers > 0, one for each machine; they decide the order in which rows are visited
-    settings : MachineSettings
+    loss : "hinge" or "squared_hinge"
+    tol : relative gap at which to stop
+    n_threads, n_factor_threads : for sums over rows, and for matrices and their factors, which are more work
     """
-    if settings.tol < _SINGLE_TOLERANCE:
-        features = features.astype(np.float64, copy=False)
-    machines = []
-    for number, (sign, seed) in enumerate(zip(signs, seeds, strict=True), 1):
+    rows, machines = Rows(features, n_threads, n_factor_threads), []
+    for number, sign in enumerate(signs, 1):
         name = "the machine" if len(signs) == 1 else f"machine {number} of {len(signs)}"
-        problem = Problem(features, sign, bound, settings.loss, settings.threads, name)
-        machines.append(_solve(problem, settings.tol, int(seed)))
+        machines.append(solve(rows, sign, bound, loss, tol, name))
+        if not machines[-1].gap <= tol:
+            warnings.warn(f"rounding keeps the support vector machine from the relative gap tol = {tol:g} between its "
+                          f"objectives; it stopped at {machines[-1].gap:.2g}", RuntimeWarning, stacklevel=4)
     return Machines(np.column_stack([machine.coef for machine in machines]),
                     np.column_stack([machine.margins for machine in machines]),
-                    sum(machine.n_passes for machine in machines))
+                    sum(machine.n_steps for machine in machines))
 
 
-def _solve(problem: Problem, tol: float, seed: int) -> Machine:
-    machine = _descend(problem, tol, seed)
-    if not machine.gap <= tol:
-        machine = problem.loss.finish(problem, machine, tol)
-    if not machine.gap <= tol:
-        warnings.warn(f"rounding keeps the support vector machine from the relative gap tol = {tol:g} between its "
-                      f"objectives; it stopped at {machine.gap:.2g}", RuntimeWarning, stacklevel=5)
-    return machine
-
-
-def _descend(problem: Problem, tol: float, seed: int) -> Machine:
-    """Coordinate descent on the dual, for as long as Newton's method would not be faster."""
-    features, alpha = problem.features, np.zeros(problem.n_samples)
-    curvature = np.einsum("ij,ij->i", features, features, dtype=np.float64)
-    coef, active = np.zeros(problem.width, features.dtype), np.arange(problem.n_samples)
-    state, goal, n_passes, best, since_best, before = np.array([seed], np.uint64), tol, 0, np.inf, 0, np.inf
-    at_a_time = int(max(1, min(1000, _WORK_BETWEEN_CHECKS // features.size)))
-    at_most = problem.loss.n_epochs(problem.n_samples, problem.width)
+def solve(rows: Rows, sign: Signs, bound: Double, loss: str, tol: float, name: str = "the machine") -> Machine:
+    """The machine of one array of signs, with the smallest gap that was seen."""
+    is_squared, n_samples = loss == "squared_hinge", len(bound)
+    diagonal = 0.5 / bound if is_squared else np.zeros(n_samples)
+    top = np.full(n_samples, np.inf) if is_squared else bound
+    coef, margins, center = np.zeros(rows.width), np.zeros(n_samples), np.zeros(n_samples)
+    best, highest, lowest, gap = (coef, margins), -np.inf, np.inf, np.inf
+    sigma = _FIRST_SIGMA * bound
+    n_steps, n_idle, n_before, before, is_hard = 0, 0, 0, np.inf, False
+    due = time.perf_counter() + SECONDS_BETWEEN
     while True:
-        allowed = min(at_a_time, at_most - n_passes)
-        done = pbrff.descend_dual(features, problem.sign, problem.bound, curvature, problem.loss.is_squared, goal,
-                                  allowed, alpha, coef, active, state)
-        n_passes += done
-        coef = problem.combine(alpha)
-        margins = problem.project(coef)
-        primal = problem.primal(coef, margins)
-        gap = (primal - problem.dual(alpha, coef)) / primal
-        problem.tell(n_passes, gap)
-        best, since_best = (gap, 0) if gap < 0.5 * best else (best, since_best + 1)
-        too_slow = gap * (gap / before) ** (_HOPE * (at_most - n_passes) / max(1, done)) > tol
-        if gap <= tol or n_passes >= at_most or since_best == _CHECKS_TO_HALVE or too_slow:
-            return Machine(coef.astype(np.float64), margins, n_passes, gap, alpha)
-        if done < allowed:
-            goal *= 0.5  # the gap that the rows met on the way was too optimistic
-        before = gap
+        # The smooth losses of the stage: alpha = clip(offset + scale slack, 0, top).
+        sigma = np.minimum(sigma, _LARGEST_SIGMA / rows.mean_square)
+        scale, offset = 1 / (diagonal + 1 / sigma), center / (1 + diagonal * sigma)
+        free = offset + scale * (1 - margins)
+        alpha = np.clip(free, 0, top)
+        combined = rows.combine(sign * alpha)
+        gradient = coef - combined
+        slack = np.maximum(0, 1 - margins)
+        primal = 0.5 * coef @ coef + bound @ (slack**2 if is_squared else slack)
+        dual = alpha.sum() - 0.5 * combined @ combined - 0.5 * diagonal @ alpha**2
+        if primal < lowest:
+            best, lowest = (coef, margins), primal
+        highest = max(highest, dual)
+        gap = (lowest - highest) / lowest
+        if time.perf_counter() >= due:
+            due = time.perf_counter() + SECONDS_BETWEEN
+            tell(f"Newton steps of {name}", n_steps, None, f"gap {gap:.2g}")
+        if (gap <= tol and n_steps > 0) or n_steps == _MOST_STEPS or n_idle == _MOST_IDLE:
+            return Machine(*best, gap, n_steps)
+        length = 0.0
+        # With tiny bounds w = 0 is as good as tol asks for, but separates nothing: one step is always taken.
+        if gap <= tol or 0.5 * gradient @ gradient > _STAGE_GAP * (lowest - highest):
+            is_free = (free > 0) & (free < top)
+            direction, is_hard = _newton_direction(rows, np.where(is_free, scale, 0), gradient, is_hard)
+            along = sign * rows.project(direction)
+            length = _line_search(coef, direction, margins, along, offset, scale, top)
+            n_steps += 1
+        if length > 0:
+            coef = coef + length * direction
+            margins = sign * rows.project(coef)
+        else:  # the stage is over, or rounding allows no step
+            if n_steps > n_before:
+                n_idle = n_idle + 1 if lowest - highest >= before else 0
+                n_before, before = n_steps, lowest - highest
+            center, sigma = alpha, _GROWTH * sigma
 
 
-def _newton(problem: Problem, machine: Machine, tol: float) -> Machine:
-    """Newton's method on the primal of the squared hinge loss, whose curvature is that of the rows with a loss."""
-    system = _ColumnSystem(problem) if problem.width <= _WIDEST else _split_system(problem, False)
-    coef, n_passes = machine.coef, machine.n_passes
-    margins = problem.project(coef)  # computed again, because those of the machine may be of lower precision
-    primal = problem.primal(coef, margins)
-    n_short = 0
-    for _ in range(MAX_STEPS):
-        alpha = 2 * problem.bound * np.maximum(0, 1 - margins)
-        combined = problem.combine(alpha).astype(np.float64)
-        gap = (primal - problem.dual(alpha, combined)) / primal
-        problem.tell(n_passes, gap)
-        if gap <= tol or n_short == _MOST_SHORT_STEPS or not system.factorise(2 * problem.bound * (margins < 1)):
+def _newton_direction(rows: Rows, scale: Double, gradient: Double, is_hard: bool) -> tuple[Double, bool]:
+    """Solve (I + X' S X) direction = -gradient; also return whether such systems need a factor."""
+    if not is_hard:
+        n_pivots = min(rows.width, np.count_nonzero(scale))
+        direction, is_solved = _conjugate_gradients(rows, scale, -gradient, None, 2 + int(_STEPS_PER_PIVOT * n_pivots))
+        if is_solved:
+            return direction, False
+    precondition = rows.factorise(scale)
+    return _conjugate_gradients(rows, scale, -gradient, precondition, _PRECONDITIONED_STEPS)[0], True
+
+
+def _conjugate_gradients(rows: Rows, scale: Double, right: Double, precondition: Solve | None,
+                         most: int) -> tuple[Double, bool]:
+    """Solve (I + X' S X) solution = right; also return whether the residual is small.
+
+    From 0, any number of steps gives a direction of descent.
+    """
+    solution, residual, product = np.zeros(len(right)), right, 0.0
+    way = np.zeros(len(right))
+    goal = _RESIDUAL**2 * (right @ right)
+    for _ in range(most):
+        towards = residual if precondition is None else precondition(residual)
+        product, before = float(residual @ towards), product
+        if not product > 0:
+            break  # rounding
+        way = towards + (product / before) * way if before else towards
+        applied = way + rows.combine(scale * rows.project(way))
+        step = product / (way @ applied)
+        solution, residual = solution + step * way, residual - step * applied
+        if residual @ residual <= goal:
+            return solution, True
+    return solution, False
+
+
+def _line_search(coef: Double, direction: Double, margins: Double, along: Double, offset: Double, scale: Double,
+                 top: Double) -> float:
+    """The step at which the slope of a stage's objective, which rises piecewise linearly with it, is nearly 0.
+
+    0 where rounding leaves no descent.
+    """
+    start, square = coef @ direction, direction @ direction
+
+    def slope_at(length: float) -> tuple[float, float]:
+        free = offset + scale * (1 - margins - length * along)
+        is_free = (free > 0) & (free < top)
+        slope = start + length * square - np.clip(free, 0, top) @ along
+        return float(slope), float(square + scale[is_free] @ along[is_free] ** 2)
+
+    at_start, _ = slope_at(0.0)
+    if not at_start < 0:
+        return 0.0
+    low, high, length = 0.0, np.inf, 1.0
+    for _ in range(60):
+        slope, rise = slope_at(length)
+        if abs(slope) <= -_SLOPE_LEFT * at_start:
             break
-        direction = system.direction(combined - coef, coef)
-        slope, along, step = direction @ (coef - combined), problem.project(direction), 1.0
-        while step > 1e-10:
-            trial = problem.primal(coef + step * direction, margins + step * along)
-            if trial < primal + 1e-4 * step * slope:
-                break
-            step *= 0.5
-        else:
-            break
-        n_short += step < _SHORT_STEP
-        coef, primal = coef + step * direction, trial
-        margins = problem.project(coef)
-        n_passes += 1
-    return Machine(coef, margins, n_passes, gap, alpha)
+        low, high = (length, high) if slope < 0 else (low, length)
+        length -= slope / rise
+        if not low < length < high:
+            length = 2 * low if high == np.inf else 0.5 * (low + high)
+    return length
 
 
 def probability_slope(margins: Double, signs: Signs, weight: Double) -> float:

@@ -47,14 +47,13 @@ def landmarks(dtype, weighted):
 def machines(dtype, weighted):
     rng = np.random.default_rng(1)
     features = rng.standard_normal((700, 48)).astype(dtype)
-    sign = np.where(rng.random(700) < 0.5, -1, 1).astype(np.int8)
-    alpha, coef, margins = rng.uniform(0, 1 / 700, 700), np.empty(48, dtype), np.empty(700)
-    pbrff.combine_rows(features, sign, alpha, coef, np.empty((1, 48)), 1)
-    pbrff.project_rows(features, sign, coef, margins, 1)
+    alpha, coef, scores = rng.uniform(0, 1 / 700, 700), np.empty(48), np.empty(700)
+    pbrff.combine_rows(features, alpha, coef, np.empty((1, 48)), 1)
+    pbrff.project_rows(features, coef, scores, 1)
     gram = np.empty((1, 48, 48))
-    pbrff.weighted_gram(features, alpha, gram, np.zeros((1, pbrff.gram_scratch(48)), dtype), 1)
+    pbrff.weighted_gram(features, alpha, gram, np.zeros((1, pbrff.gram_scratch(48))), 1)
     columns = Columns(4, 3000, 5, 7, dtype, weighted)
-    return {"combined rows": coef, "margins": margins, "gram": np.tril(gram[0]) / 5,
+    return {"combined rows": coef, "scores": scores, "gram": np.tril(gram[0]) / 5,
             "correlations": columns.correlations()[0] / 3000, "column": columns.filled() / 10,
             "products": columns.products() / 3000, "shifted": columns.shrunk(np.ones((1, 4)))[1]}
 

@@ -128,29 +128,22 @@ def solve_factorised(real):
 
 def svm_arguments(real, *names):
     n_samples = 6
-    every = {"features": np.ones((n_samples, LANES), real), "sign": np.ones(n_samples, np.int8),
-             "bound": np.ones(n_samples), "curvature": np.ones(n_samples), "alpha": np.ones(n_samples),
-             "coef": np.ones(LANES, real), "active": np.arange(n_samples), "margins": np.ones(n_samples),
-             "scale": np.ones(n_samples), "random_state": np.ones(1, np.uint64), "n_threads": 1}
+    every = {"features": np.ones((n_samples, LANES), real), "factor": np.ones(n_samples), "coef": np.ones(LANES),
+             "scores": np.ones(n_samples), "scale": np.ones(n_samples), "n_threads": 1}
     return {name: every[name] for name in ("features", *names)}
 
 
-def descend_dual(real):
-    return svm_arguments(real, "sign", "bound", "curvature", "alpha", "coef", "active", "random_state") | {
-        "tolerance": 0.1, "n_epochs": 2} | OF_LOSS
-
-
 def combine_rows(real):
-    return svm_arguments(real, "sign", "alpha", "coef", "n_threads") | {"partial": np.ones((1, LANES))}
+    return svm_arguments(real, "factor", "coef", "n_threads") | {"partial": np.ones((1, LANES))}
 
 
 def project_rows(real):
-    return svm_arguments(real, "sign", "coef", "margins", "n_threads")
+    return svm_arguments(real, "coef", "scores", "n_threads")
 
 
 def weighted_gram(real):
     return svm_arguments(real, "scale", "n_threads") | {
-        "partial": np.ones((1, LANES, LANES)), "scratch": np.zeros((1, pbrff.gram_scratch(LANES)), real)}
+        "partial": np.ones((1, LANES, LANES)), "scratch": np.zeros((1, pbrff.gram_scratch(LANES)))}
 
 
 def column_range(real):
@@ -387,7 +380,7 @@ ENTRIES = {
                evaluate_table, score_tables, score_lines, is_within],
     gbrff: [make_waves, landmark_objective, descend_landmark, component_losses, omega_objective, descend_omega,
             search_phase, apply_exponential, apply_squared, loss_along_step, boost_rows, shrink_rows],
-    pbrff: [descend_dual, combine_rows, project_rows, weighted_gram, weighted_cosines, landmark_features],
+    pbrff: [combine_rows, project_rows, weighted_gram, weighted_cosines, landmark_features],
     rffnet: [train_rows, row_losses],
     scoring: [column_range, column_moments, pack_rows, score_rows, score_centers],
     simd: [fill_level_counts],
@@ -525,8 +518,6 @@ def test_scratch_for_every_thread(module, build):
     (rffnet, train_rows, {"coefficients": np.ones((3, 0, rffnet.TERM_GROUP)), "targets": np.ones((200, 0))}),
     (rffnet, row_losses, {"loss": None}),
     (pbrff, weighted_gram, {"partial": np.ones((0, LANES, LANES))}),
-    (pbrff, descend_dual, {"active": np.array([0, 1, 2, 3, 4, 6])}),
-    (pbrff, descend_dual, {"active": np.array([0, 1, 2, 3, 4, -1])}),
     (scoring, pack_rows, {"order": np.full(TILE + 1, TILE + 1)}),
     (scoring, pack_rows, {"order": np.full(TILE + 1, -1)}),
     (scoring, column_moments, {"power": 3}), (solvers, extend, {"size": 5}), (solvers, extend, {"size": -1}),

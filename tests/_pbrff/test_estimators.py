@@ -242,8 +242,8 @@ def test_verbose_tells_how_a_long_fit_goes_on(make, rng, capsys, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("loss", "precision", "bytes_per_row"), [
-    ("squared_hinge", "single", 4 * (20 + 48) + 32), ("squared_hinge", "double", 8 * (20 + 48) + 32),
-    ("hinge", "single", 12 * 48 + 280), ("hinge", "double", 8 * 48 + 280),
+    ("squared_hinge", "single", 4 * 48 + 148), ("squared_hinge", "double", 8 * (20 + 48) + 10),
+    ("hinge", "single", 4 * 48 + 148), ("hinge", "double", 8 * (20 + 48) + 10),
 ])
 def test_memory_is_what_the_docstring_says(loss, precision, bytes_per_row):
     n = 40_000
@@ -255,14 +255,13 @@ def test_memory_is_what_the_docstring_says(loss, precision, bytes_per_row):
     model.fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert 0.6 * n * bytes_per_row < peak < n * bytes_per_row + 1_000_000
+    assert 0.9 * n * bytes_per_row < peak < n * bytes_per_row + 1_000_000
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "loss", "systems", "least"), [
-    (1500, "hinge", 24 * 1500**2 + 700 * 1500, 0.5), (1500, "squared_hinge", 24 * 1500**2 + 700 * 1500, 0.9),
-    (2400, "squared_hinge", 24 * 1104**2 + 12000 * 1104, 0.6)])  # only of the second the docstring gives no range
-def test_memory_of_many_landmarks_is_what_the_docstring_says(n, loss, systems, least):
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize(("n", "systems"), [(1500, 16 * 1500**2 + 10_000 * 1500), (2400, 8 * 1104**2 + 8000 * 1104)])
+def test_memory_of_many_landmarks_is_what_the_docstring_says(n, systems, loss):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, 3))
     y = (X[:, 0] * X[:, 1] > 0) ^ (rng.random(n) < 0.25)
@@ -271,8 +270,8 @@ def test_memory_of_many_landmarks_is_what_the_docstring_says(n, loss, systems, l
     model.fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    formula = n * (12 * 1104 + 280) + systems
-    assert least * formula < peak < 1.02 * formula
+    formula = n * (4 * 1104 + 148) + systems
+    assert 0.9 * formula < peak < 1.02 * formula
 
 
 def test_real_data(real_data):

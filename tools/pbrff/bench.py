@@ -50,9 +50,8 @@ def landmark_features(X, y, n_landmarks):
 def own_machine(features, y, C, loss):
     from rffkern._pbrff import linear_svm
 
-    settings = linear_svm.MachineSettings(linear_svm.LOSSES[loss], 1e-4, linear_svm.MachineThreads(1, 1))
     signs = [np.where(y, 1, -1).astype(np.int8)]
-    linear_svm.fit_machines(features, signs, np.full(len(y), C), np.array([1]), settings)
+    linear_svm.fit_machines(features, signs, np.full(len(y), C), loss, 1e-4, 1, 1)
 
 
 def libsvm(features, y, C, loss):
