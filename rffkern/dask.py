@@ -55,8 +55,9 @@ _HELP_OF_BOOSTING = """
 
     Parameters are those of `{}`, and `client`, a `dask.distributed.Client`, by default the current one.
     `max_samples`, the rows that terms are fitted to in a round, is 16,384 by default; the values of tables, linear
-    functions and losses follow from all rows.  There is no kernel machine, columns are numbers as they are, and
-    `warm_start` is refused: `kernel` is False and `columns` None by default.  `to_local()` gives the ordinary model.
+    functions and losses follow from all rows.  There is no kernel ridge regression, columns are numbers as they are,
+    and `warm_start` is refused: `kernel_ridge` is False and `columns` None by default.  `to_local()` gives the ordinary
+    model.
     """
 
 # Why families have no class here.
@@ -218,7 +219,7 @@ class _DaskClassifier(_DaskModel):
 
 
 class _FourierBoosting(_DaskModel):
-    _defaults: ClassVar[dict[str, Any]] = {"max_samples": 1 << 14, "kernel": False, "columns": None}
+    _defaults: ClassVar[dict[str, Any]] = {"max_samples": 1 << 14, "kernel_ridge": False, "columns": None}
     _fit: ClassVar[Callable[..., None]] = staticmethod(fit_boosting)
     _help = _HELP_OF_BOOSTING
 

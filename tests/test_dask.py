@@ -61,9 +61,9 @@ def test_fourier_boosting_has_the_bits_of_the_partitions_here(client, rng, table
     X, y = table
     y = X[:, 0] * X[:, 1] if here == "FourierBoostingRegressor" else y
     weights = rng.integers(0, 3, N_ROWS).astype(float)
-    params = {"n_members": 2, "max_samples": 256, "random_state": 0}
+    params = {"n_bags": 2, "max_samples": 256, "random_state": 0}
     model = getattr(on_dask, "Dask" + here)(12, client=client, **params).fit(*on_cluster(X, y, weights))
-    local = getattr(rffkern, here)(12, columns=None, kernel=False, **params)
+    local = getattr(rffkern, here)(12, columns=None, kernel_ridge=False, **params)
     assert type(model.to_local()) is type(local)
     assert same(model.to_local(), fitted_here(local, X, y, weights))
 
@@ -78,16 +78,16 @@ def test_fourier_boosting_loses_a_worker_and_no_bit(client, table):
             killed.append(pids[max(pids)])
             os.kill(killed[0], signal.SIGKILL)
 
-    params = {"n_members": 2, "max_samples": 256, "random_state": 0}
+    params = {"n_bags": 2, "max_samples": 256, "random_state": 0}
     model = on_dask.DaskFourierBoostingClassifier(20, client=client, **params)
     model.fit(*on_cluster(X, y), callback=kill)
     assert len(killed) == 1
-    local = rffkern.FourierBoostingClassifier(20, columns=None, kernel=False, **params)
+    local = rffkern.FourierBoostingClassifier(20, columns=None, kernel_ridge=False, **params)
     assert same(model.to_local(), fitted_here(local, X, y))
 
 
 def test_fourier_boosting_on_a_cluster_takes_its_own_defaults(client, table):
-    model = on_dask.DaskFourierBoostingClassifier(30, n_members=1, random_state=0, client=client)
+    model = on_dask.DaskFourierBoostingClassifier(30, n_bags=1, random_state=0, client=client)
     params = model.get_params()
     assert (params["max_samples"], params["columns"], params["kernel"]) == (16384, None, False)
     assert type(model)(**params).get_params() == params

@@ -37,7 +37,7 @@ def test_peak_of_fit_without_subsets(name):
     ("FourierBoostingClassifier", 4000, 1), ("FourierBoostingClassifier", 2500, 3),
     ("FourierBoostingRegressor", 4000, 1), ("FourierBoostingRegressor", 2500, 3)])
 def test_peak_with_a_kernel_machine(name, n, n_outputs):
-    assert memory.disagreement(name, "single", "kernel", n, n_outputs, kernel=True) is None
+    assert memory.disagreement(name, "single", "kernel", n, n_outputs, kernel_ridge=True) is None
 
 
 def test_a_needless_copy_is_noticed(monkeypatch):

@@ -74,7 +74,7 @@ def test_bare_expansion(tmp_path, rng):
 def boosted(tmp_path_factory):
     """Header and arrays of a small model of Fourier boosting."""
     X = np.random.default_rng(0).standard_normal((200, 3))
-    model = FourierBoostingRegressor(12, n_members=2, kinds=("tables", "waves"), columns=None, random_state=0)
+    model = FourierBoostingRegressor(12, n_bags=2, base_learners=("tree", "fourier"), columns=None, random_state=0)
     path = tmp_path_factory.mktemp("boosted") / "m.npz"
     save(model.fit(X, np.sin(2 * X[:, 0])), path)
     return decode(path.read_bytes())
@@ -85,9 +85,9 @@ def boosted(tmp_path_factory):
     ("table_columns", lambda a: np.zeros((len(a), 40))), ("table_values", lambda a: np.full_like(a, 1.7e308)),
     ("table_values", lambda a: np.full_like(a, np.nan)), ("thresholds", lambda a: a * np.inf),
     ("feature_importances_", lambda a: a[:-1]), ("feature_importances_", lambda a: a[:0]),
-    ("member_counts_", lambda a: a[:0]), ("member_counts_", lambda a: a - 2), ("member_counts_", lambda a: -a),
-    ("member_counts_", lambda a: a + 0.5), ("member_counts_", lambda a: a[:1]), ("eval_loss_", lambda a: a[:-1]),
-    ("member_counts_", lambda a: a + np.arange(len(a))), ("member_counts_", lambda a: a * 1e15),
+    ("bag_counts_", lambda a: a[:0]), ("bag_counts_", lambda a: a - 2), ("bag_counts_", lambda a: -a),
+    ("bag_counts_", lambda a: a + 0.5), ("bag_counts_", lambda a: a[:1]), ("eval_loss_", lambda a: a[:-1]),
+    ("bag_counts_", lambda a: a + np.arange(len(a))), ("bag_counts_", lambda a: a * 1e15),
     ("term_rounds_", lambda a: a + 1e9),
 ])
 def test_tables_and_members_that_disagree_are_refused(boosted, refuse, name, change):
@@ -101,19 +101,20 @@ def test_tables_and_members_that_disagree_are_refused(boosted, refuse, name, cha
 @pytest.mark.parametrize("kernel", [False, True])
 def test_both_readers_know_why_there_are_kernels_or_none(refuse, kernel):
     X = np.random.default_rng(0).standard_normal((60, 2))
-    model = FourierBoostingRegressor(3, n_members=1, kernel=kernel, random_state=0).fit(X, X[:, 0])
+    model = FourierBoostingRegressor(3, n_bags=1, kernel_ridge=kernel, random_state=0).fit(X, X[:, 0])
     header, arrays = decode(dumps(model))
     for reason in Reason:
-        data = encode(header, {**arrays, "kernel_choice_": KernelChoice(reason).array()})
+        data = encode(header, {**arrays, "_kernel_ridge_report": KernelChoice(reason).array()})
         if kernel != (reason in (Reason.GAINS, Reason.ASKED)):
-            refuse(data, "choice of a kernel machine is malformed")
+            refuse(data, "report on kernel ridge is malformed")
         else:
-            assert loads(data).kernel_decision_.startswith("used: " if kernel else "left out: ")
+            assert loads(data).kernel_ridge_report_.kept == kernel
             assert c_reader() is None or c_reader().accepts(data)
 
 
-@pytest.mark.parametrize("wrong", [{"kinds": []}, {"kinds": [["waves"]]}, {"kinds": 3}, {"kinds": "waves"},
-                                   {"learning_rate": "fast"}, {"n_members": 0}])
+@pytest.mark.parametrize("wrong", [{"base_learners": []}, {"base_learners": [["fourier"]]}, {"base_learners": 3},
+                                   {"base_learners": "fourier"},
+                                   {"learning_rate": "fast"}, {"n_bags": 0}])
 def test_wrong_parameters_of_fourier_boosting_are_refused(boosted, refuse, wrong):
     header, arrays = boosted
     refuse(encode({**header, "params": header["params"] | wrong}, arrays), in_c=False)

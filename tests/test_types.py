@@ -22,13 +22,13 @@ reveal_type(rffkern.load("m.npz", FourierBoostingClassifier))          # rffkern
 reveal_type(rffkern.loads(b"", GBRFF2Classifier, ))                    # rffkern GBRFF2Classifier
 reveal_type(rffkern.loads(b""))                                        # Model | ColumnMap | Expansion
 rffkern.load("m.npz", FourierBoostingClassifier, max_bytes=9).predict([[1.0]])
-FourierBoostingClassifier(kernel="auto", class_weight={"a": 2.0}, random_state=np.random.RandomState(0), columns=None)
+FourierBoostingClassifier(kernel_ridge="auto", class_weight={"a": 2.0}, random_state=np.random.RandomState(0))
 rffkern.KernelMachineRegressor("gaussian", lengthscales=[1.0, 2.0])
-FourierBoostingClassifier(kernel="yes")                                # error
+FourierBoostingClassifier(kernel_ridge="yes")                          # error
 FourierBoostingClassifier(columns="none")                              # error
 FourierBoostingClassifier(class_weight="equal")                        # error
 FourierBoostingClassifier(learning_rate="scale")                       # error
-FourierBoostingClassifier(kinds=("wave",))                             # error
+FourierBoostingClassifier(base_learners=("wave",))                     # error
 GBRFF2Classifier(precision="half")                                     # error
 GBRFF2Classifier(gamma="auto")                                         # error
 rffkern.KernelMachineRegressor(kernel="rbf")                           # error

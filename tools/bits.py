@@ -34,8 +34,8 @@ def table(n_samples, n_features=6, seed=7):
 
 
 SMALL = {
-    "FourierBoostingClassifier": {"n_estimators": 40, "n_members": 3},
-    "FourierBoostingRegressor": {"n_estimators": 40, "n_members": 3},
+    "FourierBoostingClassifier": {"n_estimators": 40, "n_bags": 3},
+    "FourierBoostingRegressor": {"n_estimators": 40, "n_bags": 3},
     "GBRFF2Classifier": {"n_estimators": 30}, "GBRFF1Classifier": {"n_estimators": 20},
     "GBRFFClassifier": {"n_estimators": 20, "n_components": 20}, "GBRFFRegressor": {"n_estimators": 20},
     "KernelMachineClassifier": {"n_landmarks": 30}, "KernelMachineRegressor": {"n_landmarks": 30},
@@ -45,7 +45,7 @@ SMALL = {
     "SparseKernelRegressor": {"n_estimators": 12, "learner_size": 8},
 }
 VARIANTS = {
-    "FourierBoostingClassifier": [{"kinds": ("tables",)}, {"kinds": ("waves",)}, {"columns": None},
+    "FourierBoostingClassifier": [{"base_learners": ("tree",)}, {"base_learners": ("fourier",)}, {"columns": None},
                                   {"class_weight": "balanced"}, {"kernel": False}, {"kernel": True}],
     "FourierBoostingRegressor": [{"loss": "huber"}, {"loss": "quantile"}, {"columns": None},
                                  {"kernel": False}, {"kernel": True}],

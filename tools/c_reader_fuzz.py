@@ -164,7 +164,7 @@ def originals(folder):
     forms = rffkern.ColumnMap(("raw", "standard", "bounded", "rank", "bins"), n_knots=8, n_bins=4)
     labels = np.where(X[:, 0] > 0, 2, -1) + 5 * (X[:, 1] > 1)
     small = {"n_estimators": 3, "random_state": 0}
-    boosted = {**small, "n_members": 2, "columns": forms}
+    boosted = {**small, "n_bags": 2, "columns": forms}
     models = [
         rffkern.FourierExpansion([[1.0, 2.0]], [0.5], [[1.0, -1.0]], [0.0, 1.0], [0.0, 0.0]),
         rffkern.KernelExpansion([[1.0, 2.0], [0.0, 1.0]], [[1.0], [2.0]], [0.0], [1.0, 0.0]),
@@ -175,7 +175,7 @@ def originals(folder):
         rffkern.TermExpansion(
             [[1.0]], [0.0], [[0.0]], [1.0], [0.0], [[0.5]], [[0, 0], [0, 0]],
             [[0.5, 0.7], [0.1, rffkern.table_layout.UNREACHED]], [[2.0], [3.0], [4.0], [5.0], [6.0]]),
-        rffkern.FourierBoostingRegressor(kernel=True, **boosted).fit(holes, X[:, 0] ** 2),
+        rffkern.FourierBoostingRegressor(kernel_ridge=True, **boosted).fit(holes, X[:, 0] ** 2),
         forms.fit(table), rffkern.ColumnMap(("standard",)).fit(np.column_stack([X, np.full(300, np.nan)])),
         rffkern.ColumnMap(("raw", "rank")).fit(np.full((3, 2), np.nan)),  # a column without values that has a form
         rffkern.ColumnMap(("bins",), n_bins=200).fit(X),

@@ -76,7 +76,7 @@ def write_models(folder):
     gbrff2 = rffkern.GBRFF2Classifier(100, random_state=0).fit(X, y)
     rffkern.save(gbrff2, folder / "gbrff2.npz")
     rffkern.export(gbrff2, folder / "gbrff2.onnx", to="onnx", precision="single")
-    boosting = rffkern.FourierBoostingClassifier(n_estimators=100, kernel=False, random_state=0)
+    boosting = rffkern.FourierBoostingClassifier(n_estimators=100, kernel_ridge=False, random_state=0)
     rffkern.save(boosting.fit(X, y), folder / "fourier.npz")
     (folder / "row.csv").write_text(",".join("0.5" for _ in range(20)) + "\n")
     if importlib.util.find_spec("xgboost"):

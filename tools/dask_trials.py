@@ -24,7 +24,7 @@ from rffkern.dask import DaskFourierBoostingClassifier, DaskGBRFF2Classifier
 # Of each family the class here, that on Dask, and what both are trained with.
 FAMILIES = {"gbrff2": (GBRFF2Classifier, DaskGBRFF2Classifier, {"random_state": 0}),
             "boosting": (FourierBoostingClassifier, DaskFourierBoostingClassifier,
-                         {"random_state": 0, "n_members": 1, "columns": None, "kernel": False})}
+                         {"random_state": 0, "n_bags": 1, "columns": None, "kernel_ridge": False})}
 
 SETS = "higgs_11k", "electricity", "bankmarketing", "covtype8_107k"
 
@@ -96,7 +96,7 @@ def round_trials(n_rows, family, n_rounds=30):
 
 def accuracy_trials(folder):
     """Accuracy in percent on a quarter of the rows, in four partitions and here, split by split."""
-    params = {"columns": None, "kernel": False}
+    params = {"columns": None, "kernel_ridge": False}
     with cluster(2) as workers, Client(workers) as client:
         for name in SETS:
             with np.load(os.path.join(folder, f"{name}.npz"), allow_pickle=False) as archive:

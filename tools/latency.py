@@ -116,7 +116,7 @@ def main() -> None:
     X = np.random.default_rng(0).standard_normal((2000, 20))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     gbrff2 = GBRFF2Classifier(100, random_state=0).fit(X, y)
-    boosting = FourierBoostingClassifier(100, n_members=1, columns=None, kernel=False, early_stopping_rounds=None,
+    boosting = FourierBoostingClassifier(100, n_bags=1, columns=None, kernel_ridge=False, early_stopping_rounds=None,
                                          random_state=0)
     models = {"GBRFF2, 100 cosines": gbrff2, "Fourier boosting, 100 terms": boosting.fit(X, y)}
     row = X[:1].copy()

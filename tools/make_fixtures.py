@@ -36,9 +36,9 @@ class Frame:
 def small_model(cls: Any) -> Any:
     """An untrained model of a family with few terms, so that its file is small."""
     known = set(cls().get_params())
-    small: dict[str, Any] = {"n_estimators": 8, "n_members": 2, "n_landmarks": 8, "n_components": 3}
-    if "kinds" in known:
-        small["kernel"] = False
+    small: dict[str, Any] = {"n_estimators": 8, "n_bags": 2, "n_landmarks": 8, "n_components": 3}
+    if "kernel_ridge" in known:
+        small["kernel_ridge"] = False
     elif "kernel" in known:  # with the default, weights of basis vectors are large and cancel
         small["reg_lambda"] = 0.1
     return cls(random_state=0, **{name: small[name] for name in small.keys() & known})
@@ -85,7 +85,7 @@ def write_stacks(folder: pathlib.Path, X: np.ndarray, y: np.ndarray) -> None:
         path = folder / f"{name}.npz"
         if not path.exists():
             kernel_learning.MOST_ROWS, kernel_learning.LARGEST_REGION = most_rows, 10
-            model = FourierBoostingRegressor(8, n_members=2, kernel=True, random_state=0).fit(X[20:60], y[20:60])
+            model = FourierBoostingRegressor(8, n_bags=2, kernel_ridge=True, random_state=0).fit(X[20:60], y[20:60])
             save(model, path)
             expected = {"rows": rows.tolist(), "answers": np.ravel(answers(model, rows)).tolist()}
             path.with_suffix(".json").write_text(json.dumps(expected))

@@ -40,8 +40,8 @@ FITS = {
                               "reg_lambda": 0.1},
     "KernelMachineClassifier": {"lengthscales": 3.0, "reg_lambda": 0.1, "max_iter": 1},
     "KernelMachineRegressor": {"lengthscales": 3.0, "reg_lambda": 0.1, "max_iter": 1},
-    "FourierBoostingClassifier": {"n_estimators": 10, "n_members": 1, "kernel": False},
-    "FourierBoostingRegressor": {"n_estimators": 10, "n_members": 1, "kernel": False},
+    "FourierBoostingClassifier": {"n_estimators": 10, "n_bags": 1, "kernel_ridge": False},
+    "FourierBoostingRegressor": {"n_estimators": 10, "n_bags": 1, "kernel_ridge": False},
 }
 FORKS = """
 import os, sys

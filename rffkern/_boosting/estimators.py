@@ -16,8 +16,8 @@ from ..expansion import Expansion
 from ..sum_expansion import SumExpansion
 from ..term_expansion import TermExpansion
 from .insight import Insight
-from .kernel_choice import KernelChoice
-from .parameters import ARGUMENTS, ATTRIBUTES, MAX_MEMBERS, PARAMETERS, Quantiles, WeakLearner
+from .kernel_choice import KernelChoice, KernelRidgeReport
+from .parameters import ARGUMENTS, ATTRIBUTES, MAX_BAGS, PARAMETERS, BaseLearner, Quantiles
 from .parts import terms_of
 from .stages import check_rounds
 
@@ -32,16 +32,16 @@ class _FourierBoosting(Insight, Model):
     """What the classifier and the regressor share."""
 
     _expansion_form = TermExpansion
-    _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "member_counts_", "term_rounds_",
-                      "kernel_choice_")
+    _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "bag_counts_", "term_rounds_",
+                      "_kernel_ridge_report")
     _arguments = ARGUMENTS
 
-    n_members: int | None
+    n_bags: int | None
     n_estimators_: int
-    n_members_: int
+    n_bags_: int
     warm_start: bool
-    kernel: str | bool
-    kernel_choice_: Double
+    kernel_ridge: str | bool
+    _kernel_ridge_report: Double
 
     def _automatic_map(self, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> "ColumnMap":
         """The map that `columns="auto"` stands for."""
@@ -51,51 +51,44 @@ class _FourierBoosting(Insight, Model):
 
     @classmethod
     def _params_of_file(cls, params: dict[str, Any]) -> dict[str, Any]:
-        return super()._params_of_file(params) | {"kinds": tuple(params["kinds"])}
+        return super()._params_of_file(params) | {"base_learners": tuple(params["base_learners"])}
 
     @classmethod
     def _form_of_arrays(cls, arrays: Mapping[str, Double]) -> type[Expansion]:
         return SumExpansion if "centers" in arrays else TermExpansion
 
     @property
-    def kernel_decision_(self) -> str:
-        """Whether there is a kernel machine beside the terms, and why."""
-        return self._kernel_choice().sentence
-
-    @property
-    def kernel_gain_(self) -> float:
-        """By how much the kernel machine lowers the mean loss of held-out rows; 0 where it was not tried."""
-        choice = self._kernel_choice()
-        return choice.alone - choice.stacked
-
-    def _kernel_choice(self) -> KernelChoice:
+    def kernel_ridge_report_(self) -> KernelRidgeReport:
+        """Whether a kernel ridge regression is stacked on the terms, and why."""
         now: Any = self._snapshot()
         now._check_fitted()
-        return KernelChoice.of_array(now.kernel_choice_, terms_of(now.expansion_) is not now.expansion_)
+        choice = KernelChoice.of_array(now._kernel_ridge_report, terms_of(now.expansion_) is not now.expansion_)
+        return choice.report()
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
         if any(array.ndim != 1 for array in arrays.values()) or len(arrays["train_loss_"]) != len(arrays["eval_loss_"]):
             raise ValueError("loss curves do not agree in number")
-        n_rounds, counts = len(arrays["train_loss_"]) - 1, arrays["member_counts_"]
+        n_rounds, counts = len(arrays["train_loss_"]) - 1, arrays["bag_counts_"]
         if len(counts) != n_rounds + 1 or not len(counts) or (counts != np.floor(counts)).any() or (
-                np.diff(counts) > 0).any() or not 1 <= counts[-1] <= counts[0] <= MAX_MEMBERS:
-            raise ValueError("members and loss curves do not agree in number")
+                np.diff(counts) > 0).any() or not 1 <= counts[-1] <= counts[0] <= MAX_BAGS:
+            raise ValueError("bags and loss curves do not agree in number")
         terms: Any = expansion
         check_rounds(arrays["term_rounds_"], n_rounds, terms_of(terms).n_terms)
-        KernelChoice.of_array(arrays["kernel_choice_"], terms_of(terms) is not expansion)
-        return super()._restored(expansion, arrays, classes) | {"n_estimators_": n_rounds, "n_members_": int(counts[0])}
+        KernelChoice.of_array(arrays["_kernel_ridge_report"], terms_of(terms) is not expansion)
+        return super()._restored(expansion, arrays, classes) | {"n_estimators_": n_rounds, "n_bags_": int(counts[0])}
 
 
 class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
-    """Gradient boosting of waves and tables, with nothing to tune.
+    """Gradient boosting with Fourier terms and symmetric trees, with nothing to tune.
 
-    The score of a row is the mean of those of several members.  A member adds terms of two kinds, one in a round: a
-    pair a cos(omega . x) + c sin(omega . x) over a few columns, with omega by descent and the amplitudes that are the
-    best for each omega; and a table, in which thresholds on a few columns choose a cell that holds a value.  The kind
-    is drawn by what it has gained on rows that the member holds out, columns by what they have been good for, and the
-    member ends when the log loss of these rows falls no further.  Several classes share all terms.  In the end all
-    scores are multiplied by the factor with which the rows held out are most likely, from 0.5 to 2.  Columns are
+    The score of a row is the mean of those of several bags, boosted models that each hold out some rows for
+    validation.  Each round of a bag adds one term of a base learner: a Fourier term a cos(omega . x) + c sin(omega . x)
+    over a few columns, with omega by descent and the amplitudes that are the best for each omega; or a symmetric tree,
+    in which the same thresholds on a few columns choose a cell that holds a value.  Base learners are sampled in
+    proportion to their recent improvement of the validation loss, columns by what they have been good for, and the bag
+    ends when the log loss of its validation rows falls no further.  Several classes share all terms.  In the end
+    scores are calibrated by temperature scaling on the rows held out, with a factor from 0.5 to 2.  Columns are
     clipped near the range of the training rows before they are scored, see `Notes`.
 
     Parameters
@@ -109,17 +102,17 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     Notes
     -----
     Mapped columns are clipped to [min - m, max + m] of the training rows, `expansion_.lower` and `expansion_.upper`,
-    with the margin m = (2 IQR)^2 / (max - min), at most max - min, for "lines" among `kinds`, else 0.
+    with the margin m = (2 IQR)^2 / (max - min), at most max - min, for "linear" among `base_learners`, else 0.
 
     Peak memory of `fit` beside X, in bytes, for n rows with those of `eval_set`, d columns after mapping, e of them
-    with codes (d without a map, and with one a form of each column), k outputs (1 for two classes), M members of which
+    with codes (d without a map, and with one a form of each column), k outputs (1 for two classes), M bags of which
     t are trained at once, and m = `max_samples`, at most n:
 
         array:  n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
         blocks: n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
 
-    An array with a map takes n (12 d + e + 44) before the rounds, if that is more.  A kernel machine takes,
-    after the rounds, if that is more, with L = 512, at most n, and R = n up to 11,500 rows,
+    An array with a map takes n (12 d + e + 44) before the rounds, if that is more.  Kernel ridge regression
+    takes, after the rounds, if that is more, with L = 512, at most n, and R = n up to 11,500 rows,
 
         kernel: n (16 d + e + 182 + 9 M) + R (4 L + 450 k) + 4 R^2 + 64 L^2
 
@@ -140,18 +133,18 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     _parameters = (*PARAMETERS[:7], CLASS_WEIGHT, *PARAMETERS[7:])
     _attributes = (CLASSES_, *ATTRIBUTES)
 
-    def __init__(self, n_estimators: int = 3000, *, n_members: int | None = None, learning_rate: float | Auto = "auto",
-                 reg_lambda: float | Auto = "auto", kinds: Sequence[WeakLearner] = ("waves", "tables"),
-                 kernel: bool | Auto = "auto", max_samples: int | None = 8192, class_weight: ClassWeight = None,
+    def __init__(self, n_estimators: int = 3000, *, n_bags: int | None = None, learning_rate: float | Auto = "auto",
+                 reg_lambda: float | Auto = "auto", base_learners: Sequence[BaseLearner] = ("fourier", "tree"),
+                 kernel_ridge: bool | Auto = "auto", max_samples: int | None = 8192, class_weight: ClassWeight = None,
                  early_stopping_rounds: int | Auto | None = "auto", validation_fraction: float | Auto = "auto",
                  warm_start: bool = False, columns: MapOrNone = "auto", random_state: RandomSource = None,
                  n_threads: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
-        self.n_members = n_members
+        self.n_bags = n_bags
         self.learning_rate = learning_rate
         self.reg_lambda = reg_lambda
-        self.kinds = kinds
-        self.kernel = kernel
+        self.base_learners = base_learners
+        self.kernel_ridge = kernel_ridge
         self.max_samples = max_samples
         self.class_weight = class_weight
         self.early_stopping_rounds = early_stopping_rounds
@@ -196,11 +189,12 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
 
 
 class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
-    """Gradient boosting of waves and tables for real targets, with nothing to tune.
+    """Gradient boosting with Fourier terms, symmetric trees and linear terms for real targets, with nothing to tune.
 
     See `FourierBoostingClassifier`.  Several targets share all terms.  Quantiles are moved in the end, so that their
-    share of the rows held out lies below.  `kernel` is for the squared loss: a kernel machine estimates means by its
-    squared errors, and these are no quantiles, no logarithms of means of counts, and not robust against outliers.
+    share of the rows held out lies below.  `kernel_ridge` is for the squared error: kernel ridge regression estimates
+    means by its squared errors, and these are no quantiles, no logarithms of means of counts, and not robust against
+    outliers.
 
     Parameters
     ----------
@@ -213,14 +207,14 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     Notes
     -----
     Peak memory of `fit` beside X, in bytes, for n rows with those of `eval_set`, d columns after mapping, e of them
-    with codes (d without a map, and with one a form of each column), k targets, M members of which t are trained at
+    with codes (d without a map, and with one a form of each column), k targets, M bags of which t are trained at
     once, and m = `max_samples`, at most n:
 
         array:  n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
         blocks: n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
 
-    An array with a map takes n (12 d + e + 44) before the rounds, if that is more.  A kernel machine takes,
-    after the rounds, if that is more, with L = 512, at most n, and R = n up to 11,500 rows,
+    An array with a map takes n (12 d + e + 44) before the rounds, if that is more.  Kernel ridge regression
+    takes, after the rounds, if that is more, with L = 512, at most n, and R = n up to 11,500 rows,
 
         kernel: n (16 d + e + 182 + 9 M) + R (4 L + 450 k) + 4 R^2 + 64 L^2
 
@@ -254,9 +248,10 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
 
     def __init__(self, n_estimators: int = 3000, *,
                  loss: Literal["squared", "huber", "quantile", "poisson"] = "squared", delta: float = 1.35,
-                 quantile: float | Sequence[float] = 0.5, n_members: int | None = None,
+                 quantile: float | Sequence[float] = 0.5, n_bags: int | None = None,
                  learning_rate: float | Auto = "auto", reg_lambda: float | Auto = "auto",
-                 kinds: Sequence[WeakLearner] = ("waves", "tables", "lines"), kernel: bool | Auto = "auto",
+                 base_learners: Sequence[BaseLearner] = ("fourier", "tree", "linear"),
+                 kernel_ridge: bool | Auto = "auto",
                  max_samples: int | None = 8192, early_stopping_rounds: int | Auto | None = "auto",
                  validation_fraction: float | Auto = "auto", warm_start: bool = False, columns: MapOrNone = "auto",
                  random_state: RandomSource = None, n_threads: int | None = None, verbose: int = 0) -> None:
@@ -264,11 +259,11 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         self.loss = loss
         self.delta = delta
         self.quantile = quantile
-        self.n_members = n_members
+        self.n_bags = n_bags
         self.learning_rate = learning_rate
         self.reg_lambda = reg_lambda
-        self.kinds = kinds
-        self.kernel = kernel
+        self.base_learners = base_learners
+        self.kernel_ridge = kernel_ridge
         self.max_samples = max_samples
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
@@ -338,9 +333,9 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
 
     def _check_params(self) -> None:
         super()._check_params()
-        if self.kernel is True and self.loss != "squared":
-            raise InvalidInputError(f"kernel must be False or 'auto' for loss={self.loss!r}, got True: a kernel "
-                                    "machine estimates means, by squared errors")
+        if self.kernel_ridge is True and self.loss != "squared":
+            raise InvalidInputError(f"kernel_ridge must be False or 'auto' for loss={self.loss!r}, got True: "
+                                    "kernel ridge regression estimates means, by squared errors")
 
     def _targets_of(self, scores: Double) -> Double:
         """Targets from scores, (n_samples, n_targets)."""

@@ -77,7 +77,7 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
     else:
         sources, forms = column_map.sources_, column_map.forms_
         n_features = column_map.n_features_in_
-    columns = Columns.of(parts, scaling, sources, forms, extrapolates="lines" in model.kinds)
+    columns = Columns.of(parts, scaling, sources, forms, extrapolates="linear" in model.base_learners)
     weights = np.concatenate([part.weights.each for part in parts])
     targets = np.concatenate([np.atleast_2d(_targets(part)) for part in parts], axis=1)
     starts = np.cumsum([0, *(part.X.shape[0] for part in parts)])
@@ -109,7 +109,7 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
     of_columns = np.zeros(n_features)
     of_columns[used] = importances(members, len(used))
     attributes = fitted_attributes(members, ensemble, set_names) | {
-        "feature_importances_": of_columns, "kernel_choice_": stack.choice.array()}
+        "feature_importances_": of_columns, "_kernel_ridge_report": stack.choice.array()}
     kernels = None if stack.part is None else stack.part.expansion(columns, scaling, scale * stack.kernels)
     state = None
     if prints is not None:
@@ -119,18 +119,18 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
 
 
 def _stacked(model: BoostedModel, given: Boosting, was_stopped: bool) -> Stack:
-    """The members, with a kernel machine where the parameter `kernel` and held-out rows ask for one."""
+    """The members, with kernel ridge regression where `kernel_ridge` and held-out rows ask for it."""
     factor = inverse_temperature(given.members, given.layouts, given.problem, given.weights)
-    reason = reason_not_to_try(model.kernel, given.problem.kernel in STACKED_LOSSES, len(given.learned),
+    reason = reason_not_to_try(model.kernel_ridge, given.problem.kernel in STACKED_LOSSES, len(given.learned),
                                len(given.columns.values))
     reason = Reason.STOPPED if reason is None and was_stopped else reason
     if reason is not None:
         return without_kernels(factor, len(given.problem.intercept), reason)
     started = time.perf_counter()
     with printing() if model.verbose else contextlib.nullcontext():
-        stack = stacked(given, factor, model.kernel is True, model.n_threads)
+        stack = stacked(given, factor, model.kernel_ridge is True, model.n_threads)
     if model.verbose:
-        print(f"kernel machine {stack.choice.sentence}  {time.perf_counter() - started:.1f} s", file=sys.stderr)
+        print(f"kernel ridge {stack.choice.report().reason}  {time.perf_counter() - started:.1f} s", file=sys.stderr)
     return stack
 
 
@@ -142,7 +142,7 @@ def _targets(rows: Any) -> NDArray[Any]:
 def _begun(work: _Work, learned: Indices, evaluated: Indices | None,
            rng: "np.random.Generator") -> tuple[list[Layout], list[Standing]]:
     """The rows of each member, and where it stands before the first round."""
-    seeds = rng.integers(1 << 63, size=work.rules.n_members)
+    seeds = rng.integers(1 << 63, size=work.rules.n_bags)
     starts = [Standing(np.random.default_rng(seed)) for seed in seeds]
     if evaluated is None:
         return _folds(work, learned, rng), starts
@@ -155,7 +155,7 @@ def _folds(work: _Work, learned: Indices, rng: "np.random.Generator") -> list[La
     strata = work.problem.strata[learned]
     layouts = []
     folds: Any = None
-    for member in range(work.rules.n_members):
+    for member in range(work.rules.n_bags):
         if member % n_folds == 0:
             folds = partition(strata, work.rules.n_folds, rng)
         out = (folds == member % n_folds) & (len(learned) > 1)  # one row cannot be held out

@@ -99,7 +99,7 @@ class Learning:
         for index in wanted:
             if index not in self._solved and len(regions[index].own):
                 work = "all rows" if len(regions) == 1 else f"region {index + 1} of {len(regions)}"
-                self._solved[index] = self._solve(regions[index], f"kernel machine on {work}")
+                self._solved[index] = self._solve(regions[index], f"kernel ridge on {work}")
         there = [index for index in sorted(wanted) if index in self._solved]
         solved = [self._solved[index] for index in there]
         sizes = [len(self._solved[index].rows) if index in there else 0 for index in range(len(regions))]

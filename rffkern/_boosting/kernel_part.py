@@ -1,4 +1,4 @@
-"""What members leave to a kernel machine beside them, and what it is when it has learned."""
+"""What members leave to a kernel ridge regression beside them, and what it is when it has learned."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

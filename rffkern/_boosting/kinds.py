@@ -122,7 +122,7 @@ class _DrawsColumns:
 class Waves(_DrawsColumns):
     """Pairs of waves, omega by descent with amplitudes that are the best for each omega."""
 
-    name = "waves"
+    name = "fourier"
     searches_steps = True
 
     def __init__(self, columns: Columns, rules: Rules, rate: float, ridge: float,
@@ -176,7 +176,7 @@ class Waves(_DrawsColumns):
 class Tables(_DrawsColumns):
     """Symmetric tables: the same column and threshold for all cells of a depth."""
 
-    name = "tables"
+    name = "tree"
     searches_steps = False
 
     def __init__(self, columns: Columns, rules: Rules, rate: float) -> None:
@@ -235,7 +235,7 @@ class Lines:
     Of a wide table these are the columns that go best with the slopes before the first round.
     """
 
-    name = "lines"
+    name = "linear"
     searches_steps = True
 
     def __init__(self, columns: Columns, stand: Stand, rate: float) -> None:

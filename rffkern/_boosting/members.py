@@ -16,7 +16,7 @@ from .._estimator.monitor import RoundInfo
 from .ensemble import Ensemble
 from .kinds import Kind, Lines, Tables, Waves
 from .member import Member, Standing, train_member
-from .parameters import WeakLearner
+from .parameters import BaseLearner
 from .progress import Told
 from .rows import Columns
 from .rules import Pace, Rules, rules
@@ -33,10 +33,10 @@ class BoostedModel(Protocol):
     """An estimator with the parameters that classifier and regressor share."""
 
     n_estimators: int
-    n_members: int | None
+    n_bags: int | None
     learning_rate: float | Auto
     reg_lambda: float | Auto
-    kinds: Sequence[WeakLearner]
+    base_learners: Sequence[BaseLearner]
     max_samples: int | None
     early_stopping_rounds: int | Auto | None
     validation_fraction: float | Auto
@@ -44,7 +44,7 @@ class BoostedModel(Protocol):
     random_state: Any
     n_threads: int | None
     verbose: int
-    kernel: str | bool
+    kernel_ridge: str | bool
 
 
 class Plan(NamedTuple):
@@ -58,8 +58,8 @@ class Plan(NamedTuple):
 def settled(model: BoostedModel, n_rows: int) -> Rules:
     """The rules for so many rows, with what the parameters say."""
     found = rules(n_rows)
-    if model.n_members is not None:
-        found = found._replace(n_members=model.n_members)
+    if model.n_bags is not None:
+        found = found._replace(n_bags=model.n_bags)
     if model.validation_fraction != "auto":
         n_folds = 1 / float(model.validation_fraction)
         is_whole = abs(n_folds - round(n_folds)) < 1e-9 * n_folds  # 1 / (1 / 49) is not 49 in floating point
@@ -84,7 +84,7 @@ class Members:
                  stands: Callable[[int], tuple[Stand, Sequence[Stand]]]) -> None:
         self._plan, self._model, self._callback, self._stands = plan, model, callback, stands
         self._stop, self._lock, self._started = threading.Event(), threading.Lock(), time.perf_counter()
-        self._told = Told(plan.rules.n_members, model.n_estimators)
+        self._told = Told(plan.rules.n_bags, model.n_estimators)
 
     def train(self, starts: Sequence[Standing], side_by_side: bool = True) -> list[Member]:
         """All members, in their order, each from where it stands."""
@@ -104,11 +104,11 @@ class Members:
         stand, watched = self._stands(index)
         of_waves, of_tables = pace.factors(of_rows.size)
         kinds: dict[str, Kind] = {
-            "waves": Waves(columns, of_rows, of_waves * of_rows.pair_rate, pace.ridge, model.max_samples or _ALL),
-            "tables": Tables(columns, of_rows, of_tables * of_rows.table_rate)}
-        if "lines" in model.kinds:
-            kinds["lines"] = Lines(columns, stand, of_waves * of_rows.pair_rate)
-        member = train_member(stand, watched, [kinds[name] for name in model.kinds], model.n_estimators,
+            "fourier": Waves(columns, of_rows, of_waves * of_rows.pair_rate, pace.ridge, model.max_samples or _ALL),
+            "tree": Tables(columns, of_rows, of_tables * of_rows.table_rate)}
+        if "linear" in model.base_learners:
+            kinds["linear"] = Lines(columns, stand, of_waves * of_rows.pair_rate)
+        member = train_member(stand, watched, [kinds[name] for name in model.base_learners], model.n_estimators,
                               of_rows.patience, start, partial(self._goes_on, index))
         self._told.ended(index)
         return member if model.warm_start else member._replace(standing=None)
@@ -124,7 +124,7 @@ class Members:
                 self._stop.set()
         if model.verbose and n_rounds % model.verbose == 0:
             with self._lock:
-                print(f"member {member + 1}/{self._plan.rules.n_members}  round {n_rounds}/{model.n_estimators}  train "
+                print(f"bag {member + 1}/{self._plan.rules.n_bags}  round {n_rounds}/{model.n_estimators}  train "
                       f"loss {losses.learned:.6g}  eval loss {losses.held_out:.6g}  "
                       f"{time.perf_counter() - self._started:.1f} s", file=sys.stderr)
         return not self._stop.is_set()
@@ -145,8 +145,8 @@ def fitted_attributes(members: Sequence[Member], ensemble: Ensemble, set_names: 
     rows = [[(losses.learned, losses.held_out, *losses.watched) for losses in member.curve] for member in members]
     train_loss, *held_out = np.array([[*row, *row[-1:] * (longest - len(row))] for row in rows]).mean(axis=0).T
     n_rounds = np.array([len(member.taken) for member in members])
-    return {"n_estimators_": longest - 1, "n_members_": len(members),
-            "member_counts_": (n_rounds[:, None] >= np.arange(longest)).sum(axis=0).astype(np.float64),
+    return {"n_estimators_": longest - 1, "n_bags_": len(members),
+            "bag_counts_": (n_rounds[:, None] >= np.arange(longest)).sum(axis=0).astype(np.float64),
             "train_loss_": train_loss.copy(), "eval_loss_": held_out[0].copy(),
             "eval_losses_": dict(zip(set_names, map(np.copy, held_out), strict=True)),
             "term_rounds_": ensemble.rounds}

@@ -32,8 +32,8 @@ Double = NDArray[np.float64]
 # Rows of all partitions that bounds of bins, medians and quantiles, and calibration are told from at most.
 _ROWS_OF_BINS, _ROWS_OF_TARGETS, _ROWS_OF_CALIBRATION = 1 << 16, 1 << 18, 1 << 17
 
-# A model on a cluster has no kernel machine, which keeps all rows.
-_ACCEPTED: dict[str, list[Any]] = {"warm_start": [False], "columns": [None], "kernel": [False, "auto"]}
+# A model on a cluster has no kernel ridge regression, which keeps all rows.
+_ACCEPTED: dict[str, list[Any]] = {"warm_start": [False], "columns": [None], "kernel_ridge": [False, "auto"]}
 
 
 class _Ground(NamedTuple):
@@ -63,8 +63,8 @@ def fit_partitions(model: Any, training: Engine, held_out: Mapping[str, Engine],
     columns = Columns(empty, coded, coded_by(empty, coded, ground.settings.edges), ground.settings.bounds)
     plan = Plan(columns, settled(model, sum(tables.training.n_rows)), ground.pace)
     seeds, starts, parts = rng.integers(1 << 62, size=3), [], []
-    fold_seeds = np.random.default_rng(seeds[0]).integers(1 << 62, size=plan.rules.n_members)
-    for member, seed in enumerate(rng.integers(1 << 62, size=plan.rules.n_members).tolist()):
+    fold_seeds = np.random.default_rng(seeds[0]).integers(1 << 62, size=plan.rules.n_bags)
+    for member, seed in enumerate(rng.integers(1 << 62, size=plan.rules.n_bags).tolist()):
         group, fold = divmod(member, int(plan.rules.n_folds))
         starts.append(Standing(np.random.default_rng(seed)))
         parts.append(Part(member, seed, None if held_out else (int(fold_seeds[group]), plan.rules.n_folds, fold)))
@@ -100,7 +100,7 @@ def _prepared(model: Any, tables: CheckedTables, rng: "np.random.Generator") -> 
     of_columns = PartitionColumns(partitions, "X", training.total)
     scaling = scaling_from(of_columns, standardize=True)
     sample = _sample(training, scaling, seeds[1])
-    bounds = Bounds.of(*of_columns.column_range(), sample, scaling, extrapolates="lines" in model.kinds)
+    bounds = Bounds.of(*of_columns.column_range(), sample, scaling, extrapolates="linear" in model.base_learners)
     settings = Settings(own, start, scaling, edges_of(sample, np.arange(len(sample))), bounds, {}, seeds[2])
     held_out = list(tables.held_out.values())
     for rows, what in [(training, ""), *((each, "eval_set ") for each in held_out)]:
@@ -127,9 +127,9 @@ def _fitted(model: Any, tables: CheckedTables, ground: _Ground, columns: Columns
     intercept = factor * (problem.intercept + shifts_of(problem, held))
     ensemble = to_ensemble(members, columns, scaling, ground.center + ground.scale * intercept,
                            factor * ground.scale)
-    reason = Reason.OFF if model.kernel is False else Reason.PARTITIONS
+    reason = Reason.OFF if model.kernel_ridge is False else Reason.PARTITIONS
     attributes = fitted_attributes(members, ensemble, list(tables.held_out) or ["valid_0"]) | {
         "feature_importances_": importances(members, columns.n_sources),
-        "kernel_choice_": KernelChoice(reason).array()}
+        "_kernel_ridge_report": KernelChoice(reason).array()}
     names = None if tables.names is None else np.array(tables.names, dtype=object)
     return Fitted(names, tables.targets.classes, ensemble.expansion, attributes)

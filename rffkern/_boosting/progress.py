@@ -16,9 +16,9 @@ class Told:
     Members end early, nobody knows when: a member counts as long as the mean of those that have ended.
     """
 
-    def __init__(self, n_members: int, n_rounds: int) -> None:
+    def __init__(self, n_bags: int, n_rounds: int) -> None:
         self._listener, self._lock = current_listener(), threading.Lock()
-        self._rounds, self._most_rounds, self._ended = [0] * n_members, n_rounds, set[int]()
+        self._rounds, self._most_rounds, self._ended = [0] * n_bags, n_rounds, set[int]()
         self._shown, self._due = 0, 0.0
 
     def round(self, member: int, n_rounds: int, losses: Losses) -> None:
@@ -31,7 +31,7 @@ class Told:
                 return
             self._shown = max(self._shown, round(_PARTS * self._share()))
             self._listener("training", self._shown, _PARTS,
-                           f"{len(self._ended)} of {len(self._rounds)} members  train loss {losses.learned:.4g}  "
+                           f"{len(self._ended)} of {len(self._rounds)} bags  train loss {losses.learned:.4g}  "
                            f"validation loss {losses.held_out:.4g}")
             self._due = time.monotonic() + _SECONDS_BETWEEN
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 class Rules(NamedTuple):
     """Sizes and rates of a fit."""
 
-    n_members: int
+    n_bags: int
     n_folds: float  # 1 / the share of the rows that a member holds out; any number from 2 on
     patience: int | None  # rounds without a lower loss on held-out rows, after which a member ends
     depth: int  # of tables
@@ -51,7 +51,7 @@ def rules(n_rows: int) -> Rules:
     members *= _between(1, 0.4, math.log(n_rows / 5000) / math.log(6))  # 2 at 30,000 rows
     members *= _between(1, 0.5, large - 1)  # 1 from 300,000 on
     return Rules(
-        n_members=round(members),
+        n_bags=round(members),
         n_folds=round(_between(5, 10, large)),
         patience=round(_between(100, 200, small)),
         depth=round(min(max(7.2 + 1.5 * math.log2(n_rows / 6000), 3), 12)),

@@ -1,10 +1,10 @@
-"""The sum of what members and a kernel machine predict, with weights from rows that neither has learned from.
+"""The sum of what members and a kernel ridge regression predict, with weights from rows that neither has learned from.
 
-Of classes the score is w0 H + w1 F, with H the score of the members and F = slope f + shifts the kernel machine f as
-its own calibration makes it a score.  The weights have the largest likelihood, with a prior: w0 + w1 is near 1, as if
-`_PRIOR_ROWS` rows said so, and w1 near 0, as if one row did.  In units of F this prior is as weak for many classes of
-which all rows are right as for others: in units of f it held the kernel machine down there.  Of values the score is
-H + w (f - H), with w of least squares in [0, 1].
+Of classes the score is w0 H + w1 F, with H the score of the members and F = slope f + shifts the kernel ridge
+regression f as its own calibration makes it a score.  The weights have the largest likelihood, with a prior: w0 + w1 is
+near 1, as if `_PRIOR_ROWS` rows said so, and w1 near 0, as if one row did.  In units of F this prior is as weak for
+many classes of which all rows are right as for others: in units of f it held the kernel ridge regression down there.
+Of values the score is H + w (f - H), with w of least squares in [0, 1].
 """
 
 from typing import NamedTuple
@@ -35,7 +35,7 @@ class Stack(NamedTuple):
     terms: Double
     kernels: Double
     shifts: Double
-    part: KernelPart | None  # None where the kernel machine is left out
+    part: KernelPart | None  # None where the kernel ridge regression is left out
     choice: KernelChoice
 
 
@@ -56,7 +56,7 @@ def without_kernels(factor: float, n_outputs: int, reason: Reason) -> Stack:
 
 
 def stacked(given: Boosting, factor: float, is_asked: bool, n_threads: int | None) -> Stack:
-    """Train a kernel machine, and add it to the members where it gains enough or is asked for.
+    """Train a kernel ridge regression, and add it to the members where it gains enough or is asked for.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def stacked(given: Boosting, factor: float, is_asked: bool, n_threads: int | Non
 
 
 def _with(part: KernelPart, given: Boosting, factor: float, is_asked: bool, n_threads: int | None) -> Stack:
-    """The stack with a kernel machine, judged on the held-out rows of the regions that it has."""
+    """The stack with a kernel ridge regression, judged on the held-out rows of the regions that it has."""
     rows, held = held_out(given.members, given.layouts, given.weights)
     held = held[:, : len(rows)]
     covered = part.covers(given.columns, rows)
@@ -107,7 +107,7 @@ def _with(part: KernelPart, given: Boosting, factor: float, is_asked: bool, n_th
 
 
 def _of_values(residuals: Double, others: Double, weights: Double, intercepts: Double) -> _Weights:
-    """The stack of values, from what members and the kernel machine predict less the targets, (n_outputs, n_rows)."""
+    """The stack of values, from what bags and kernel ridge regression predict less the targets, (n_outputs, n_rows)."""
     differences = others - residuals
     squares = (weights * differences**2).sum(axis=1)
     products = -(weights * differences * residuals).sum(axis=1)
@@ -118,7 +118,7 @@ def _of_values(residuals: Double, others: Double, weights: Double, intercepts: D
 
 def _of_classes(margins: Double, predictions: Double, codes: NDArray[np.intp], weights: Double, factor: float,
                 intercepts: Double) -> _Weights:
-    """The stack of classes, from scores of members and predictions of the kernel machine, (n_outputs, n_rows)."""
+    """The stack of classes, from scores of bags and predictions of kernel ridge regression, (n_outputs, n_rows)."""
     calibration = calibrated(predictions, codes, weights)
     scores = calibration.slope * predictions + calibration.shifts[:, None]
     of_terms, of_kernels = _likeliest(margins, scores, codes, weights)

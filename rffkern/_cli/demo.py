@@ -25,7 +25,7 @@ def make_rings(n_samples: int, rng: "np.random.Generator") -> tuple[NDArray[np.f
 
 def make_models() -> tuple[FourierBoostingClassifier, GBRFF2Classifier]:
     """The models of the demo, untrained: the recommended one, and a small one with values that suit the rings."""
-    return (FourierBoostingClassifier(kernel=False, random_state=0),
+    return (FourierBoostingClassifier(kernel_ridge=False, random_state=0),
             GBRFF2Classifier(n_estimators=200, gamma=1.0, reg_lambda=2**-8, random_state=0))
 
 
@@ -66,7 +66,8 @@ def run_demo(_: argparse.Namespace) -> None:
     X_test, y_test = make_rings(20_000, rng)
     print("Rings with 5 % wrong labels and three columns of noise: 20,000 rows for training, 20,000 for testing.")
     print("The best possible accuracy is 95 %.\n")
-    table, notes = [], ("kernel=False: no kernel machine is tried, which takes some seconds; all else is default",
+    table, notes = [], ("kernel_ridge=False: no kernel ridge regression is tried, which takes some seconds; all else "
+                        "is default",
                         "smaller and faster; gamma, reg_lambda and the number of rounds suit the rings")
     model: Any
     for model, note in zip(make_models(), notes, strict=True):

@@ -155,7 +155,7 @@ def _train(model: Any, form: Any, eval_form: Any, tables: _Tables) -> None:
     """Fit, with a progress bar of rounds, epochs or other steps."""
     rows, others = tables.rows, tables.eval_rows
     n_rounds = next((getattr(model, name) for name in ("n_estimators", "max_epochs") if hasattr(model, name)), None)
-    if hasattr(model, "n_members"):  # members would be trained one after the other for a callback
+    if hasattr(model, "n_bags"):  # bags would be trained one after the other for a callback
         n_rounds = None
     with Progress("training", n_rounds or 1) as bar, listening(bar.show), _naming(tables):
         more: dict[str, Any] = {} if rows.weights is None else {"sample_weight": rows.weights}

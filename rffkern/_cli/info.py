@@ -11,10 +11,10 @@ from .streams import printable
 _MOST_SHOWN = 12
 
 # Curves with an entry for each round or term.
-_OF_ROUNDS = ("member_counts_", "term_rounds_")
+_OF_ROUNDS = ("bag_counts_", "term_rounds_")
 
 # Numbers that another fact tells in words.
-_IN_WORDS = ("kernel_choice_",)
+_IN_WORDS = ("_kernel_ridge_report",)
 
 
 def run_info(arguments: argparse.Namespace) -> None:
@@ -43,8 +43,8 @@ def _facts(model: Any, n_bytes: int) -> dict[str, Any]:
         facts |= _of_terms(expansion, model)
     if "inverse_lengthscales" in expansion.arrays():
         facts |= _of_kernels(getattr(expansion, "kernels", expansion))
-    if hasattr(model, "kernel_decision_"):
-        facts["kernel machine"] = model.kernel_decision_
+    if hasattr(model, "kernel_ridge_report_"):
+        facts["kernel ridge"] = model.kernel_ridge_report_.reason
     for name in getattr(model, "_fitted_curves", ()):
         values, fact = getattr(model, name), name.strip("_").replace("_", " ")
         if name == "feature_importances_":
@@ -68,11 +68,11 @@ def _facts(model: Any, n_bytes: int) -> dict[str, Any]:
 
 
 def _of_terms(expansion: Any, model: Any) -> dict[str, int]:
-    """How many terms of each kind there are, and members and rounds, unless the model is the expansion alone."""
+    """How many terms of each kind there are, and bags and rounds, unless the model is the expansion alone."""
     facts = {"cosines": len(expansion.omegas), "tables": len(expansion.table_columns)}
     if "centers" in expansion.arrays():
         facts["kernels"] = len(expansion.centers)
-    return facts if model is expansion else {"members": model.n_members_, "rounds": model.n_estimators_, **facts}
+    return facts if model is expansion else {"bags": model.n_bags_, "rounds": model.n_estimators_, **facts}
 
 
 def _of_kernels(expansion: Any) -> dict[str, Any]:

@@ -155,8 +155,8 @@ def _parts(expansion: Any) -> tuple[Part, ...]:
     """The parts of an expansion that add anything."""
     kernels = getattr(expansion, "kernels", expansion)
     if getattr(kernels, "n_regions", 1) > 1:
-        raise InvalidInputError(f"kernels in {kernels.n_regions} regions cannot be exported; train with kernel=False "
-                                "(Fourier boosting) or region_size=None (kernel machines)")
+        raise InvalidInputError(f"kernels in {kernels.n_regions} regions cannot be exported; train with "
+                                "kernel_ridge=False (Fourier boosting) or region_size=None (kernel machines)")
     arrays: dict[str, Array] = dict(expansion.arrays())
     parts = []
     if "omegas" in arrays:

@@ -8,7 +8,7 @@
 
 #include "rff_expansions.h"
 
-#define RFF_MOST_MEMBERS 1000
+#define RFF_MOST_BAGS 1000
 #define RFF_MOST_ROUNDS 100000000
 #define RFF_MOST_COMPONENTS 1000000
 #define RFF_LEAST_QUANTILE 1e-6
@@ -19,8 +19,8 @@
 static const char *const rff_of_rounds[] = {"train_loss_", "eval_loss_", "feature_importances_", NULL};
 static const char *const rff_of_network[] = {"train_loss_", "eval_loss_", "relevances_", NULL};
 static const char *const rff_of_machine[] = {"train_loss_", "eval_loss_", "kernel_parameters_", NULL};
-static const char *const rff_of_boosting[] = {"train_loss_", "eval_loss_", "feature_importances_", "member_counts_",
-                                              "term_rounds_", "kernel_choice_", NULL};
+static const char *const rff_of_boosting[] = {"train_loss_", "eval_loss_", "feature_importances_", "bag_counts_",
+                                              "term_rounds_", "_kernel_ridge_report", NULL};
 static const char *const rff_of_regression[] = {"kernel_parameters_", NULL};
 static const char *const rff_of_slope[] = {"proba_slope_", NULL};
 
@@ -167,37 +167,37 @@ static int rff_check_machine_of_classes(rff_file *file, rff_model *model)
     return rff_check_machine(file, model);
 }
 
-/* Members that keep at least 0, 1, 2, ... rounds: whole numbers that do not grow. */
-static int rff_check_members(rff_file *file, size_t n_rounds)
+/* Bags that keep at least 0, 1, 2, ... rounds: whole numbers that do not grow. */
+static int rff_check_bags(rff_file *file, size_t n_rounds)
 {
-    const rff_array *counts = rff_find_array(file, "member_counts_");
-    double before = RFF_MOST_MEMBERS;
+    const rff_array *counts = rff_find_array(file, "bag_counts_");
+    double before = RFF_MOST_BAGS;
     size_t i;
     RFF_REQUIRE(&file->refusal, counts->n_dimensions == 1 && counts->size == n_rounds + 1,
-                "members and loss curves do not agree in number");
+                "bags and loss curves do not agree in number");
     for (i = 0; i < counts->size; i++) {
         const double count = rff_number(counts, i);
         RFF_REQUIRE(&file->refusal, count == floor(count) && count >= 1 && count <= before,
-                    "members and loss curves do not agree in number");
+                    "bags and loss curves do not agree in number");
         before = count;
     }
     return 1;
 }
 
-/* Why there is a kernel machine beside the terms or none, and numbers that it was told from: kernel_choice.py. */
-static int rff_check_kernel_choice(rff_file *file, const rff_model *model)
+/* Whether a kernel ridge regression is stacked on the terms, and the numbers that decided it: kernel_choice.py. */
+static int rff_check_kernel_ridge_report(rff_file *file, const rff_model *model)
 {
-    const rff_array *choice = rff_find_array(file, "kernel_choice_");
+    const rff_array *choice = rff_find_array(file, "_kernel_ridge_report");
     const int has_kernels = model->kernels != NULL;
     double reason;
     int is_sound = 1;
     size_t i;
-    RFF_REQUIRE(&file->refusal, rff_is_shaped(choice, 1, 5, 0), "the choice of a kernel machine is malformed");
+    RFF_REQUIRE(&file->refusal, rff_is_shaped(choice, 1, 5, 0), "the report on kernel ridge is malformed");
     reason = rff_number(choice, 0);
     for (i = 0; i < choice->size; i++) is_sound &= rff_number(choice, i) >= 0;
     is_sound &= reason <= RFF_LAST_REASON && reason == floor(reason);
     RFF_REQUIRE(&file->refusal, is_sound && has_kernels == (reason > RFF_LAST_WITHOUT_KERNELS),
-                "the choice of a kernel machine is malformed");
+                "the report on kernel ridge is malformed");
     return 1;
 }
 
@@ -209,7 +209,7 @@ static int rff_check_boosting(rff_file *file, rff_model *model)
     size_t i;
     RFF_REQUIRE(&file->refusal, train->n_dimensions == 1 && held_out->n_dimensions == 1 && train->size
                 && train->size == held_out->size, "loss curves do not agree in number");
-    if (!rff_check_members(file, train->size - 1) || !rff_check_kernel_choice(file, model)) return 0;
+    if (!rff_check_bags(file, train->size - 1) || !rff_check_kernel_ridge_report(file, model)) return 0;
     RFF_REQUIRE(&file->refusal, rff_is_shaped(importances, 1, rff_count_columns(model), 0),
                 "columns and importances do not agree in number");
     RFF_REQUIRE(&file->refusal, rff_is_shaped(rounds, 1, model->expansion.n_terms + model->expansion.n_tables, 0),

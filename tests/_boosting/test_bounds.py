@@ -16,7 +16,7 @@ from rffkern import (
 from rffkern._boosting.rows import Bounds
 from rffkern._data.scaling import no_scaling
 
-SHORT = {"n_estimators": 40, "n_members": 2, "kernel": False, "random_state": 0}
+SHORT = {"n_estimators": 40, "n_bags": 2, "kernel_ridge": False, "random_state": 0}
 
 
 def table(n, seed=0):
@@ -78,7 +78,8 @@ def test_an_expansion_scores_clipped_rows(dtype):
 
 
 @pytest.mark.parametrize("params", [
-    {}, {"columns": None}, {"kernel": True}, *({"kinds": (kind,)} for kind in ("waves", "tables", "lines")),
+    {}, {"columns": None}, {"kernel_ridge": True}, *({"base_learners": (kind,)} for kind in ("fourier", "tree",
+                                                                                             "linear")),
     {"loss": "huber"}, {"loss": "quantile", "quantile": [0.1, 0.9]}], ids=str)
 def test_no_row_is_predicted_far_outside_of_the_targets(params):
     """Whatever the base learners, in one call, row by row, block by block and after a file."""
@@ -95,7 +96,7 @@ def test_without_lines_rows_are_those_at_the_edge_of_the_training_range():
     model = FourierBoostingClassifier(**SHORT).fit(X, Y > 0)
     clipped = FAR.clip(X.min(axis=0), X.max(axis=0))
     np.testing.assert_allclose(model.predict_proba(FAR), model.predict_proba(clipped), rtol=0, atol=1e-12)
-    with_kernels = FourierBoostingClassifier(**SHORT | {"kernel": True}).fit(X, Y > 0)
+    with_kernels = FourierBoostingClassifier(**SHORT | {"kernel_ridge": True}).fit(X, Y > 0)
     assert type(with_kernels.expansion_) is SumExpansion
     np.testing.assert_allclose(with_kernels.predict_proba(FAR), with_kernels.predict_proba(clipped), rtol=0, atol=1e-9)
 
@@ -110,7 +111,7 @@ def test_training_rows_are_as_they_are():
 
 def test_a_trend_goes_on_for_as_long_again():
     t = np.arange(400.0)[:, None]
-    params = SHORT | {"n_estimators": 300, "kinds": ("lines",), "columns": None}
+    params = SHORT | {"n_estimators": 300, "base_learners": ("linear",), "columns": None}
     model = FourierBoostingRegressor(**params).fit(t, 0.01 * t[:, 0])
     np.testing.assert_allclose(model.predict([[700.0], [-300.0]]), [7.0, -3.0], rtol=1e-2)
     np.testing.assert_array_equal(*np.split(model.predict([[798.1], [8000.0]]), 2), strict=True)
@@ -120,7 +121,7 @@ def test_rows_of_an_eval_set_are_clipped_too():
     """Its loss is that of what the model predicts of it."""
     rows, targets = table(200, 2)
     rows[::20, 1] *= 1000
-    params = SHORT | {"n_members": 1, "kinds": ("waves", "tables")}
+    params = SHORT | {"n_bags": 1, "base_learners": ("fourier", "tree")}
     model = FourierBoostingRegressor(**params).fit(X, Y, eval_set=(rows, targets))
     staged = np.array([*model.staged_predict(rows)])
     expected = ((staged - targets) ** 2).mean(axis=1) / Y.var()

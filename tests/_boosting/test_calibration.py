@@ -13,12 +13,12 @@ from rffkern._kernels import boosting
 N = 20_000
 
 
-def found_factor(loss, scores, codes, weights=None, n_members=2):
+def found_factor(loss, scores, codes, weights=None, n_bags=2):
     """The factor for members that have held out parts of the rows."""
     rng = np.random.default_rng(0)
     weights = np.ones(len(codes)) if weights is None else weights
-    parts = np.array_split(np.arange(len(codes)), n_members)
-    layouts = [Layout.of(parts[k - 1], parts[k], rng) for k in range(n_members)]
+    parts = np.array_split(np.arange(len(codes)), n_bags)
+    layouts = [Layout.of(parts[k - 1], parts[k], rng) for k in range(n_bags)]
     members = [Member([], [], {}, {}, np.ascontiguousarray(scores[:, layout.rows[layout.n_train :]], np.float32))
                for layout in layouts]
     return inverse_temperature(members, layouts, loss.problem(codes[None], weights), weights)
@@ -91,7 +91,7 @@ def test_no_other_factor_is_likelier_on_rows_that_all_members_hold_out(n_classes
     X = rng.uniform(-1, 1, (1500, 2))
     y = (X[:, 0] * X[:, 1] > 0) + (n_classes - 2) * (X[:, 0] > 0.5)
     y = np.where(rng.random(1500) < 0.3, rng.integers(0, n_classes, 1500), y)
-    model = FourierBoostingClassifier(random_state=0, n_members=3, n_threads=1)
+    model = FourierBoostingClassifier(random_state=0, n_bags=3, n_threads=1)
     model.fit(X[:500], y[:500], eval_set=(X[500:], y[500:]))
     scores = model.decision_function(X[500:])
     scores = np.column_stack([0 * scores, scores]) if n_classes == 2 else scores
@@ -125,7 +125,7 @@ def test_the_share_of_held_out_rows_below_a_quantile():
     rng = np.random.default_rng(6)
     X = rng.uniform(-1, 1, (500, 2))
     y = X[:, 0] + rng.standard_normal(500)
-    model = FourierBoostingRegressor(100, loss="quantile", quantile=(0.2, 0.8), random_state=0, n_members=3)
+    model = FourierBoostingRegressor(100, loss="quantile", quantile=(0.2, 0.8), random_state=0, n_bags=3)
     model.fit(X[:300], y[:300], eval_set=(X[300:], y[300:]))
     below = (y[300:, None] <= model.predict_quantiles(X[300:]) + 1e-5).mean(axis=0)
     np.testing.assert_allclose(below, [0.2, 0.8], atol=0.01)

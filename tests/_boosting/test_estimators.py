@@ -19,7 +19,7 @@ RNG = np.random.default_rng(2)
 X = RNG.standard_normal((600, 4))
 SIGNAL = np.sin(2 * X[:, 0]) + 0.5 * X[:, 2]
 Y = SIGNAL + 0.1 * RNG.standard_normal(600)
-SHORT = {"n_estimators": 60, "n_members": 2, "random_state": 0, "kernel": False}
+SHORT = {"n_estimators": 60, "n_bags": 2, "random_state": 0, "kernel_ridge": False}
 
 
 def classifier(**params):
@@ -58,11 +58,12 @@ def test_several_targets_share_terms():
 @pytest.mark.parametrize("several", [False, True])
 def test_files_keep_numbers_of_terms_and_members(several, tmp_path):
     target = np.column_stack([Y, -Y]) if several else Y
-    for params in ({}, {"kinds": ("waves",)}, {"kinds": ("tables",)}, {"kinds": ("lines",)}, {"n_members": 3}):
+    for params in ({}, {"base_learners": ("fourier",)}, {"base_learners": ("tree",)}, {"base_learners": ("linear",)},
+                   {"n_bags": 3}):
         model = regressor(**params).fit(X, target)
         save(model, tmp_path / "m")
         loaded = load(tmp_path / "m")
-        for name in ("n_estimators_", "n_members_", "n_features_in_", "kinds"):
+        for name in ("n_estimators_", "n_bags_", "n_features_in_", "base_learners"):
             assert getattr(loaded, name) == getattr(model, name)
         np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)
         np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
@@ -134,7 +135,7 @@ def test_an_eval_set_stops_all_members():
 
 def test_without_early_stopping_all_rounds_are_kept():
     model = classifier(early_stopping_rounds=None, n_estimators=40).fit(X, Y > 0)
-    assert model.member_counts_.tolist() == [2] * 41
+    assert model.bag_counts_.tolist() == [2] * 41
 
 
 @pytest.mark.parametrize("target", [np.full(600, 7.0), np.zeros(600)], ids=["seven", "zero"])
@@ -179,9 +180,11 @@ def test_wide_tables():
 
 
 @pytest.mark.parametrize(("params", "message"), [
-    ({"kinds": ()}, "kinds must be a tuple"), ({"kinds": ("waves", "waves")}, "kinds must be a tuple"),
-    ({"kinds": ("trees",)}, "kinds must be a tuple"), ({"kinds": "waves"}, "kinds must be a tuple"),
-    ({"n_members": 0}, "n_members must be"), ({"learning_rate": 0}, "learning_rate must be"),
+    ({"base_learners": ()}, "base_learners must be a tuple"), ({"base_learners": ("fourier", "fourier")},
+                                                               "base_learners must be a tuple"),
+    ({"base_learners": ("trees",)}, "base_learners must be a tuple"), ({"base_learners": "fourier"},
+                                                                       "base_learners must be a tuple"),
+    ({"n_bags": 0}, "n_bags must be"), ({"learning_rate": 0}, "learning_rate must be"),
     ({"validation_fraction": 0.6}, "validation_fraction must be"), ({"columns": "standard"}, "columns must be"),
     ({"early_stopping_rounds": "never"}, "early_stopping_rounds must be"), ({"reg_lambda": -1}, "reg_lambda must be"),
     ({"max_samples": 10}, "max_samples must be"), ({"loss": "absolute"}, "loss must be"),

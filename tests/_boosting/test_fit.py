@@ -14,13 +14,13 @@ from rffkern._boosting.rules import rules
 RNG = np.random.default_rng(4)
 X = RNG.standard_normal((400, 5))
 Y = np.sin(2 * X[:, 1]) + 0.5 * (X[:, 3] > 0) + 0.1 * RNG.standard_normal(400)
-SHORT = {"n_estimators": 30, "n_members": 2, "random_state": 0, "kernel": False}
+SHORT = {"n_estimators": 30, "n_bags": 2, "random_state": 0, "kernel_ridge": False}
 
 
 def test_parameters_take_the_place_of_rules():
-    model = FourierBoostingRegressor(n_members=3, validation_fraction=0.25, early_stopping_rounds=None, reg_lambda=2.0)
+    model = FourierBoostingRegressor(n_bags=3, validation_fraction=0.25, early_stopping_rounds=None, reg_lambda=2.0)
     found = settled(model, 400)
-    assert (found.n_members, found.n_folds, found.patience, found.reg_lambda) == (3, 4, None, 2.0)
+    assert (found.n_bags, found.n_folds, found.patience, found.reg_lambda) == (3, 4, None, 2.0)
     assert settled(FourierBoostingRegressor(), 400) == rules(400)
     assert settled(FourierBoostingRegressor(), 2).n_folds == 2
 
@@ -33,7 +33,7 @@ def test_the_share_of_held_out_rows_is_what_is_asked(share, n_folds):
 
 def test_members_hold_out_the_share_that_is_asked():
     y = np.repeat([0, 1], [300, 100])
-    model = FourierBoostingClassifier(n_estimators=2, n_members=5, kernel=False, validation_fraction=0.3,
+    model = FourierBoostingClassifier(n_estimators=2, n_bags=5, kernel_ridge=False, validation_fraction=0.3,
                                       random_state=0, warm_start=True).fit(X, y)
     held = [layout.rows[layout.n_train :][layout.used[layout.n_train :]] for layout in model._training_state.layouts]
     assert all(abs(len(rows) - 120) <= 1 and abs(y[rows].sum() - 30) <= 1 for rows in held)
@@ -53,14 +53,14 @@ def test_the_callback_sees_every_round_of_every_member():
         losses = [info.eval_loss for info in seen[start:stop]]
         best.append(np.argmin(losses) + 1)
         assert len(losses) == 30 or len(losses) - 1 - np.argmin(losses) == 4
-    assert model.member_counts_.tolist() == [sum(size >= t for size in best) for t in range(max(best) + 1)]
+    assert model.bag_counts_.tolist() == [sum(size >= t for size in best) for t in range(max(best) + 1)]
 
 
 def test_a_callback_ends_the_fit():
     seen = []
     model = FourierBoostingRegressor(**SHORT, early_stopping_rounds=None)
     model.fit(X, Y, callback=lambda info: seen.append(info) or len(seen) == 5)
-    assert model.member_counts_.tolist() == [2, 2, 1, 1, 1, 1]
+    assert model.bag_counts_.tolist() == [2, 2, 1, 1, 1, 1]
     with pytest.raises(InvalidInputError, match="callback must be callable"):
         model.fit(X, Y, callback=3)
 
@@ -79,7 +79,7 @@ def test_verbose_tells_of_rounds(capsys):
     FourierBoostingRegressor(**SHORT, verbose=10, early_stopping_rounds=None, n_threads=1).fit(X, Y)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 6
-    assert lines[0].startswith("member 1/2  round 10/30  train loss ")
+    assert lines[0].startswith("bag 1/2  round 10/30  train loss ")
 
 
 def test_importances_are_of_the_columns_of_the_table():
@@ -99,15 +99,15 @@ def test_curves_are_means_over_members():
     model = FourierBoostingRegressor(**SHORT, early_stopping_rounds=None).fit(X, Y)
     assert len(model.train_loss_) == len(model.eval_loss_) == 31
     assert model.train_loss_[-1] < 0.5 * model.train_loss_[0]
-    assert model.n_members_ == 2
+    assert model.n_bags_ == 2
     assert model.n_estimators_ == 30
-    assert model.member_counts_.tolist() == [2] * 31
+    assert model.bag_counts_.tolist() == [2] * 31
 
 
 def test_held_out_rows_have_no_part_in_terms():
     """With an eval_set, rows of other values change rounds only where they stop."""
     held_out = X[:50] + 0.01, Y[:50]
-    models = [FourierBoostingRegressor(**SHORT, early_stopping_rounds=None, kinds=("waves",)).fit(
+    models = [FourierBoostingRegressor(**SHORT, early_stopping_rounds=None, base_learners=("fourier",)).fit(
         X, Y, eval_set=(scale * held_out[0], held_out[1])) for scale in (1, 100)]
     np.testing.assert_array_equal(models[0].expansion_.omegas, models[1].expansion_.omegas)
     np.testing.assert_array_equal(models[0].expansion_.amplitudes, models[1].expansion_.amplitudes)
@@ -125,14 +125,14 @@ SETS = {"first": (X[:100], Y[:100]), "second": (X[100:220], Y[100:220], np.linsp
 
 
 @pytest.mark.parametrize(("kind", "loss", "of_rows"), [
-    ("waves", "squared", lambda y, scores: (y - scores) ** 2 / 2),
-    ("tables", "poisson", lambda y, scores: np.exp(scores) - y * scores - y + y * np.log(np.maximum(y, 1e-300)))])
+    ("fourier", "squared", lambda y, scores: (y - scores) ** 2 / 2),
+    ("tree", "poisson", lambda y, scores: np.exp(scores) - y * scores - y + y * np.log(np.maximum(y, 1e-300)))])
 def test_watched_losses_are_those_of_the_rounds(kind, loss, of_rows):
     """Of one member, which is the model."""
     target = Y if loss == "squared" else np.round(3 * np.exp(Y))
     sets = {name: (each[0], target[k : k + len(each[0])], *each[2:])
             for (name, each), k in zip(SETS.items(), (0, 100), strict=True)}
-    model = FourierBoostingRegressor(25, n_members=1, kinds=(kind,), columns=None, loss=loss, kernel=False,
+    model = FourierBoostingRegressor(25, n_bags=1, base_learners=(kind,), columns=None, loss=loss, kernel_ridge=False,
                                      random_state=0).fit(X, target, eval_set=sets)
     for name, (rows, y, *weight) in sets.items():
         predicted = np.stack(list(model.staged_predict(rows)))

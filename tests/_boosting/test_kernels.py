@@ -1,4 +1,4 @@
-"""The kernel machine beside the terms: when it is there, what it is, and what the sum says."""
+"""Kernel ridge regression stacked on the terms: when it is there, what it is, and what the sum says."""
 
 import json
 import pathlib
@@ -27,7 +27,7 @@ from rffkern._kernel_ridge.calibration import log_losses
 from rffkern._system.archive import decode, encode
 
 DATA = pathlib.Path(__file__).parent.parent / "data"
-SHORT = {"n_estimators": 30, "n_members": 3, "random_state": 0}
+SHORT = {"n_estimators": 30, "n_bags": 3, "random_state": 0}
 
 
 def checkers(n, seed=0, n_noise=1):
@@ -51,41 +51,40 @@ def scores(model, rows):
 @pytest.fixture(params=TASKS, scope="module")
 def trained(request):
     family, y = TASKS[request.param]
-    return family(**SHORT, kernel=True).fit(X, y)
+    return family(**SHORT, kernel_ridge=True).fit(X, y)
 
 
 def test_it_is_added_where_it_gains():
     for kernel in ("auto", True):
-        model = FourierBoostingClassifier(**SHORT, kernel=kernel).fit(X, Y)
+        model = FourierBoostingClassifier(**SHORT, kernel_ridge=kernel).fit(X, Y)
         assert type(model.expansion_) is SumExpansion
-        assert model.kernel_gain_ > 0.05
-        assert model.kernel_decision_.startswith("used: ")
-        assert f"{model.kernel_choice_[1]:.6g} without it" in model.kernel_decision_
+        assert model.kernel_ridge_report_.loss_without - model.kernel_ridge_report_.loss_with > 0.05
+        assert model.kernel_ridge_report_.kept
+        assert f"{model.kernel_ridge_report_.loss_without:.6g} without it" in model.kernel_ridge_report_.reason
     rows, labels = checkers(1000, 1)
-    alone = FourierBoostingClassifier(**SHORT, kernel=False).fit(X, Y)
+    alone = FourierBoostingClassifier(**SHORT, kernel_ridge=False).fit(X, Y)
     before, after = (-each.predict_log_proba(rows)[np.arange(1000), labels].mean() for each in (alone, model))
     assert after < before - 0.03
 
 
 def test_it_is_left_out_where_it_gains_little(capfd):
     y = (X[:, 0] + 0.5 * np.random.default_rng(0).standard_normal(500) > 2).astype(int)
-    model = FourierBoostingClassifier(**SHORT, kernel="auto", verbose=1000).fit(X, y)
-    alone = FourierBoostingClassifier(**SHORT, kernel=False).fit(X, y)
-    assert model.kernel_decision_.startswith("left out: loss of held-out rows")
-    assert f"kernel machine {model.kernel_decision_}" in capfd.readouterr().err
+    model = FourierBoostingClassifier(**SHORT, kernel_ridge="auto", verbose=1000).fit(X, y)
+    alone = FourierBoostingClassifier(**SHORT, kernel_ridge=False).fit(X, y)
+    assert not model.kernel_ridge_report_.kept
+    assert f"kernel ridge {model.kernel_ridge_report_.reason}" in capfd.readouterr().err
     for name, array in alone.expansion_.arrays().items():
         np.testing.assert_array_equal(model.expansion_.arrays()[name], array)
-    assert alone.kernel_decision_ == "left out: kernel=False"
-    assert alone.kernel_gain_ == 0
+    assert alone.kernel_ridge_report_ == (False, "not used: kernel_ridge=False", None, None, None, None)
 
 
 @pytest.mark.parametrize(("loss", "y"), [("huber", VALUES), ("quantile", VALUES), ("poisson", np.abs(VALUES))])
 def test_other_losses_have_none(loss, y):
-    model = FourierBoostingRegressor(**SHORT, loss=loss, kernel="auto").fit(X, y)
+    model = FourierBoostingRegressor(**SHORT, loss=loss, kernel_ridge="auto").fit(X, y)
     assert type(model.expansion_) is TermExpansion
-    assert "the loss is neither" in model.kernel_decision_
-    with pytest.raises(InvalidInputError, match=f"kernel must be False or 'auto' for loss='{loss}', got True"):
-        model.set_params(kernel=True).fit(X, y)
+    assert "the loss is neither" in model.kernel_ridge_report_.reason
+    with pytest.raises(InvalidInputError, match=f"kernel_ridge must be False or 'auto' for loss='{loss}', got True"):
+        model.set_params(kernel_ridge=True).fit(X, y)
 
 
 @pytest.mark.parametrize(("kernel", "n_rows", "n_columns", "reason"), [
@@ -108,7 +107,7 @@ def small_regions(monkeypatch):
 @pytest.mark.usefixtures("small_regions")
 def test_many_rows_are_divided_into_regions(task, tmp_path):
     family, y = TASKS[task]
-    one, three = (family(**SHORT, kernel=True, n_threads=n_threads).fit(X, y) for n_threads in (1, 3))
+    one, three = (family(**SHORT, kernel_ridge=True, n_threads=n_threads).fit(X, y) for n_threads in (1, 3))
     assert dumps(one.expansion_) == dumps(three.expansion_)
     kernels = one.expansion_.kernels
     assert kernels.n_regions == 8
@@ -135,12 +134,12 @@ def test_some_regions_say_whether_all_are_learned(monkeypatch):
     monkeypatch.setattr(Learning, "_solve", lambda *given: learned.append(1) or solve(*given))
     noisy = rows[:, 0] + 0.5 * np.random.default_rng(0).standard_normal(1500) > 2
     model = FourierBoostingClassifier(**SHORT).fit(rows, noisy)
-    assert model.kernel_decision_.startswith("left out: loss of held-out rows")
+    assert not model.kernel_ridge_report_.kept
     assert type(model.expansion_) is TermExpansion
     assert len(learned) == 3
     learned.clear()
     model = FourierBoostingRegressor(**SHORT).fit(rows, np.sin(3 * rows[:, 0]) * np.cos(3 * rows[:, 1]))
-    assert model.kernel_decision_.startswith("used: ")
+    assert model.kernel_ridge_report_.kept
     assert len(learned) == 16
 
 
@@ -156,7 +155,7 @@ def test_regions_know_nothing_of_a_row_that_is_held_out():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rffkern._boosting.stack.Learning", remember)
-        FourierBoostingClassifier(**SHORT, kernel=True).fit(X, Y)
+        FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X, Y)
     given, learning = seen[0]
     part = learning.part(range(learning.n_regions))
     np.testing.assert_array_equal(part.rows, given.learned)
@@ -175,8 +174,9 @@ def test_regions_know_nothing_of_a_row_that_is_held_out():
 def test_regions_of_weighted_rows_and_an_eval_set():
     weights = np.where(np.arange(500) < 60, 0.0, np.random.default_rng(0).uniform(0.5, 2, 500))
     rows, labels = checkers(300, 3)
-    model = FourierBoostingClassifier(**SHORT, kernel=True).fit(X, Y, sample_weight=weights, eval_set=(rows, labels))
-    used = FourierBoostingClassifier(**SHORT, kernel=True).fit(X[60:], Y[60:], sample_weight=weights[60:],
+    model = FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X, Y, sample_weight=weights, eval_set=(rows,
+                                                                                                             labels))
+    used = FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X[60:], Y[60:], sample_weight=weights[60:],
                                                               eval_set=(rows, labels))
     np.testing.assert_allclose(scores(model, rows), scores(used, rows), atol=1e-6)
     assert model.score(rows, labels) > 0.8
@@ -189,15 +189,15 @@ def test_rows_of_an_eval_set_say_whether_regions_gain(gains):
     rows, labels = checkers(300, 3)
     random = np.random.default_rng(0).integers(0, 2, 500)
     model = FourierBoostingClassifier(**SHORT).fit(X, Y if gains else random, eval_set=(rows, labels))
-    assert model.kernel_decision_.startswith("used: loss" if gains else "left out: loss")
-    assert model.kernel_choice_[1] > 0.1  # of all these rows
+    assert model.kernel_ridge_report_.kept == gains
+    assert model.kernel_ridge_report_.loss_without > 0.1  # of all these rows
 
 
 @pytest.mark.usefixtures("small_regions")
 def test_few_rows_of_an_eval_set_judge_all_regions():
     model = FourierBoostingRegressor(**SHORT).fit(X, VALUES, eval_set=(X[:3], VALUES[:3]))
-    assert np.isfinite(model.kernel_choice_).all()
-    assert model.kernel_choice_[1] > 0
+    assert np.isfinite(model._kernel_ridge_report).all()
+    assert model.kernel_ridge_report_.loss_without > 0
 
 
 @pytest.mark.slow
@@ -209,15 +209,15 @@ def test_rows_that_no_threshold_divides_are_learned_from_in_part(monkeypatch):
     monkeypatch.setattr(Learning, "_solve", lambda *given: sizes.append(solve(*given)) or sizes[-1])
     rows = np.c_[np.arange(500) % 50 == 0, np.zeros(500)]
     y = rows[:, 0] + 0.1 * np.random.default_rng(0).standard_normal(500)
-    model = FourierBoostingRegressor(**SHORT, kernel=True).fit(rows, y)
+    model = FourierBoostingRegressor(**SHORT, kernel_ridge=True).fit(rows, y)
     assert [len(found.rows) for found in sizes] == [200]
     assert model.score(rows, y) > 0.5
 
 
 def test_few_rows_do_without():
-    model = FourierBoostingClassifier(**SHORT, kernel=True).fit(X[:9], np.arange(9) % 2)
-    assert model.kernel_decision_ == "left out: fewer than 200 rows, or 10 with kernel=True"
-    FourierBoostingClassifier(**SHORT, kernel=True).fit(X[:10], np.arange(10) % 2).predict(X)
+    model = FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X[:9], np.arange(9) % 2)
+    assert model.kernel_ridge_report_.reason == "not used: fewer than 200 rows, or 10 with kernel_ridge=True"
+    FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X[:10], np.arange(10) % 2).predict(X)
 
 
 @pytest.mark.slow
@@ -250,7 +250,7 @@ def test_what_is_told_of_it_adds_up(trained):
 
 @pytest.mark.slow
 def test_of_one_column_it_is_the_columns_own():
-    model = FourierBoostingRegressor(**SHORT, kernel=True).fit(X[:, :1], np.sin(9 * X[:, 0]))
+    model = FourierBoostingRegressor(**SHORT, kernel_ridge=True).fit(X[:, :1], np.sin(9 * X[:, 0]))
     assert type(model.expansion_) is SumExpansion
     assert not model.explain(X[:5, :1]).joint.any()
 
@@ -259,21 +259,20 @@ def test_of_one_column_it_is_the_columns_own():
 @pytest.mark.parametrize("task", ["classes", "targets"])
 def test_same_bits_for_any_number_of_threads(task):
     family, y = TASKS[task]
-    one, three = (family(**SHORT, kernel=True, n_threads=n_threads).fit(X, y) for n_threads in (1, 3))
+    one, three = (family(**SHORT, kernel_ridge=True, n_threads=n_threads).fit(X, y) for n_threads in (1, 3))
     assert dumps(one.expansion_) == dumps(three.expansion_)
-    np.testing.assert_array_equal(one.kernel_choice_, three.kernel_choice_)
+    np.testing.assert_array_equal(one._kernel_ridge_report, three._kernel_ridge_report)
 
 
 @pytest.mark.slow
 def test_a_file_keeps_it(trained, tmp_path):
     again = loads(dumps(trained))
     np.testing.assert_array_equal(scores(again, X), scores(trained, X))
-    assert again.kernel_decision_ == trained.kernel_decision_
-    assert again.kernel_gain_ == trained.kernel_gain_
+    assert again.kernel_ridge_report_ == trained.kernel_ridge_report_
     header, arrays = decode(dumps(trained))
     for wrong in ([0.0] * 5, [6.0, 1, 1, 1, 1], [6.5, 1, 1, 1, 1], [9.0, 1, 1, 1, 1], [7.0, -1, 1, 1, 1],
                   [7.0, 1, 1, 1]):
-        changed = {**arrays, "kernel_choice_": np.array(wrong)}
+        changed = {**arrays, "_kernel_ridge_report": np.array(wrong)}
         entries = [[name, list(array.shape)] for name, array in changed.items()]
         assert_refused(tmp_path / "bad", encode({**header, "arrays": entries}, changed))
 
@@ -292,7 +291,7 @@ def test_the_frozen_file(file, n_regions):
 def test_rows_of_weight_zero_do_not_exist():
     extra, labels = checkers(100, 3)
     weights = np.r_[np.ones(500), np.zeros(100)]
-    model, other = (FourierBoostingClassifier(**SHORT, kernel=True) for _ in range(2))
+    model, other = (FourierBoostingClassifier(**SHORT, kernel_ridge=True) for _ in range(2))
     model.fit(np.r_[X, extra], np.r_[Y, 1 - labels], weights)
     other.fit(X, Y)
     np.testing.assert_allclose(model.decision_function(extra), other.decision_function(extra), atol=1e-9)
@@ -301,23 +300,23 @@ def test_rows_of_weight_zero_do_not_exist():
 
 def test_an_eval_set_holds_the_rows_that_decide():
     rows, labels = checkers(300, 5)
-    model = FourierBoostingClassifier(**SHORT, kernel="auto").fit(X, Y, eval_set=(rows, labels))
+    model = FourierBoostingClassifier(**SHORT, kernel_ridge="auto").fit(X, Y, eval_set=(rows, labels))
     assert type(model.expansion_) is SumExpansion
     loss = -model.predict_log_proba(rows)[np.arange(300), labels].mean()
-    assert loss == pytest.approx(model.kernel_choice_[2], rel=1e-4)
+    assert loss == pytest.approx(model.kernel_ridge_report_.loss_with, rel=1e-4)
 
 
 @pytest.mark.slow
 def test_more_rounds_have_the_bits_of_one_fit():
-    model = FourierBoostingClassifier(**SHORT | {"n_estimators": 10}, kernel=True, warm_start=True).fit(X, Y)
+    model = FourierBoostingClassifier(**SHORT | {"n_estimators": 10}, kernel_ridge=True, warm_start=True).fit(X, Y)
     model.set_params(n_estimators=30).fit(X, Y)
-    once = FourierBoostingClassifier(**SHORT, kernel=True).fit(X, Y)
+    once = FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X, Y)
     assert dumps(model.expansion_) == dumps(once.expansion_)
 
 
 def test_a_callback_that_ends_the_fit_ends_it():
-    model = FourierBoostingClassifier(**SHORT, kernel=True).fit(X, Y, callback=lambda info: info.n_rounds == 3)
-    assert model.kernel_decision_ == "left out: the callback ended the fit"
+    model = FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X, Y, callback=lambda info: info.n_rounds == 3)
+    assert model.kernel_ridge_report_.reason == "not used: the callback ended the fit"
 
 
 @pytest.mark.slow
@@ -333,7 +332,7 @@ def test_predictions_out_of_fold_have_not_seen_the_row(monkeypatch):
         return Learning(given, n_threads)
 
     monkeypatch.setattr("rffkern._boosting.stack.Learning", remember)
-    FourierBoostingClassifier(**SHORT, kernel=True).fit(X, Y)
+    FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X, Y)
     given, part = seen["given"], seen["part"]
     folds, n_folds = given.folds()
     assert n_folds == 3
@@ -384,14 +383,14 @@ def test_the_share_of_values_is_that_of_least_squares():
 
 @pytest.mark.slow
 def test_kernel_alone_is_within_reach_of_many_classes():
-    """The prior is in units of scores: it must not hold the kernel machine down where nearly all rows are right."""
+    """The prior is in units of scores: it must not hold kernel ridge down where nearly all rows are right."""
     rng = np.random.default_rng(3)
     centers = rng.standard_normal((8, 6))
     labels = rng.integers(0, 8, 900)
     rows = centers[labels] + 0.25 * rng.standard_normal((900, 6))
     rows[:, 0] = np.abs(rows[:, 0])
     train, test = slice(0, 600), slice(600, 900)
-    stacked = FourierBoostingClassifier(**SHORT, kernel=True).fit(rows[train], labels[train])
+    stacked = FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(rows[train], labels[train])
     alone = KernelMachineClassifier(random_state=0).fit(rows[train], labels[train])
     loss, of_kernels = (-np.log(model.predict_proba(rows[test])[np.arange(300), labels[test]]).mean()
                         for model in (stacked, alone))
@@ -400,7 +399,7 @@ def test_kernel_alone_is_within_reach_of_many_classes():
 
 def test_numbers_of_a_choice_are_told_in_words():
     choice = KernelChoice(Reason.LITTLE, 0.5, 0.49, 1.0, 0.1)
-    assert choice.sentence == "left out: loss of held-out rows 0.5 without it, 0.49 with it"
+    assert choice.report().reason.startswith("not used: validation loss 0.5 without it, 0.49 with it")
     assert KernelChoice.of_array(choice.array(), False) == choice
     with pytest.raises(ValueError, match="malformed"):
         KernelChoice.of_array(np.empty(0), False)

@@ -28,14 +28,14 @@ def problem(target, n_columns=4, n=500):
 
 
 def kind_of(name, columns, state):
-    if name == "lines":
+    if name == "linear":
         return Lines(columns, state, 0.3)
-    return Waves(columns, RULES, 0.3, 0.05, 16384) if name == "waves" else Tables(columns, RULES, 0.3)
+    return Waves(columns, RULES, 0.3, 0.05, 16384) if name == "fourier" else Tables(columns, RULES, 0.3)
 
 
 @pytest.mark.parametrize(("name", "target"), [
-    ("waves", lambda x: np.sin(2 * x[1])), ("tables", lambda x: np.where(x[1] > 0.3, 1.0, -1.0)),
-    ("lines", lambda x: 3 * x[1])])
+    ("fourier", lambda x: np.sin(2 * x[1])), ("tree", lambda x: np.where(x[1] > 0.3, 1.0, -1.0)),
+    ("linear", lambda x: 3 * x[1])])
 def test_terms_lower_the_loss_of_both_parts(name, target):
     columns, state = problem(target)
     kind, rng, first = kind_of(name, columns, state), np.random.default_rng(0), state.losses
@@ -50,14 +50,14 @@ def test_terms_lower_the_loss_of_both_parts(name, target):
     assert kind.relevances[1] > 0.5 * kind.relevances.sum()
 
 
-@pytest.mark.parametrize("name", ["waves", "tables", "lines"])
+@pytest.mark.parametrize("name", ["fourier", "tree", "linear"])
 def test_directions_are_what_a_term_gives(name):
     columns, state = problem(lambda x: np.array([x[1] + np.sin(x[2]), x[0] * x[3]]))
     term = kind_of(name, columns, state).fit(state, np.random.default_rng(1))
     x = state.columns.astype(float)
-    if name == "lines":
+    if name == "linear":
         expected = term.slopes.T @ x
-    elif name == "waves":
+    elif name == "fourier":
         angle = term.omega @ x[term.columns]
         expected = np.outer(term.amplitudes[0], np.cos(angle)) + np.outer(term.amplitudes[1], np.sin(angle))
     else:
@@ -67,7 +67,7 @@ def test_directions_are_what_a_term_gives(name):
     np.testing.assert_allclose(state.directions, expected, atol=2e-5 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("name", ["tables", "lines"])
+@pytest.mark.parametrize("name", ["tree", "linear"])
 def test_a_constant_target_has_nothing_to_learn(name):
     columns, state = problem(lambda x: np.ones(x.shape[1]))
     term = kind_of(name, columns, state).fit(state, np.random.default_rng(0))

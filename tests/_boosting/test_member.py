@@ -64,7 +64,7 @@ def train(state, kinds, n_rounds, patience=3, go_on=lambda *_: True):
 
 
 def test_rounds_up_to_the_lowest_loss_are_kept():
-    kind = StubKind("waves")
+    kind = StubKind("fourier")
     member = train(StubState([5, 4, 3, 3.5, 3.2, 3.1, 2, 1]), [kind], 7)
     assert (kind.n_fits, len(member.taken)) == (5, 2)
     assert [losses.held_out for losses in member.curve] == [5, 4, 3]
@@ -72,57 +72,57 @@ def test_rounds_up_to_the_lowest_loss_are_kept():
 
 
 def test_without_patience_all_are_kept():
-    member = train(StubState([5, 4, 6, 7, 8, 9]), [StubKind("waves")], 5, patience=None)
+    member = train(StubState([5, 4, 6, 7, 8, 9]), [StubKind("fourier")], 5, patience=None)
     assert len(member.taken) == 5
     assert member.held == 9
 
 
 def test_a_member_that_never_gains_keeps_nothing():
-    member = train(StubState([1, 2, 2, 2, 2]), [StubKind("waves")], 4)
+    member = train(StubState([1, 2, 2, 2, 2]), [StubKind("fourier")], 4)
     assert (member.taken, len(member.curve)) == ([], 1)
 
 
 def test_rounds_that_follow():
     """They count from the first, and a lower loss than before is needed to be kept."""
-    before = train(StubState([5, 4, 3, 3.5]), [StubKind("waves")], 3).standing
+    before = train(StubState([5, 4, 3, 3.5]), [StubKind("fourier")], 3).standing
     assert (len(before.taken), before.best, before.held, before.scores) == (3, 2, 3, "scores")
-    kind, state = StubKind("waves"), StubState([3.5, 3.2, 2, 2.5, 2.6, 2.7, 1])
+    kind, state = StubKind("fourier"), StubState([3.5, 3.2, 2, 2.5, 2.6, 2.7, 1])
     member = train_member(state, [], [kind], 20, 3, before, lambda *_: True)
     assert (state.resumed, kind.n_fits, len(kind.taken)) == (["scores"], 5, 8)
     assert [losses.held_out for losses in member.curve] == [5, 4, 3, 3.5, 3.2, 2]
     assert (len(before.taken), len(member.standing.taken)) == (3, 8)
-    again = train_member(StubState([2.7]), [], [StubKind("waves")], 20, 3, member.standing, lambda *_: True)
+    again = train_member(StubState([2.7]), [], [StubKind("fourier")], 20, 3, member.standing, lambda *_: True)
     assert (again.taken, again.curve, again.held) == (member.taken, member.curve, member.held)
 
 
 def test_an_exact_fit_ends():
-    kind = StubKind("waves")
+    kind = StubKind("fourier")
     train(StubState(range(100, 0, -1), learned=1e-14), [kind], 50)
     assert kind.n_fits == 1
 
 
 def test_who_is_asked_to_stop_stops():
-    kind = StubKind("waves")
+    kind = StubKind("fourier")
     member = train(StubState(range(100, 0, -1)), [kind], 50, go_on=lambda n, losses: n < 4)
     assert len(member.taken) == kind.n_fits == 4
 
 
 @pytest.mark.parametrize(("searches", "expected"), [(True, 1.5), (False, 0.5)])
 def test_steps_are_shares_of_the_best(searches, expected):
-    kind, state = StubKind("waves", searches), StubState([3, 2])
+    kind, state = StubKind("fourier", searches), StubState([3, 2])
     train(state, [kind], 1)
     assert state.steps == kind.taken == [expected]
 
 
 def test_a_round_without_a_term_changes_nothing():
-    state, kind = StubState([3, 3, 3]), StubKind("waves", term=None)
+    state, kind = StubState([3, 3, 3]), StubKind("fourier", term=None)
     member = train(state, [kind], 2, patience=None)
     assert (state.steps, kind.taken, member.taken) == ([0.0, 0.0], [], [(None, 0.0), (None, 0.0)])
 
 
 def test_the_kind_that_gains_is_asked_more():
     """After the turns at the start, in which waves come twice as often."""
-    waves, tables = StubKind("waves"), StubKind("tables", searches_steps=False)
+    waves, tables = StubKind("fourier"), StubKind("tree", searches_steps=False)
 
     class Judging(StubState):
         def move(self, step):
@@ -134,14 +134,14 @@ def test_the_kind_that_gains_is_asked_more():
     assert (waves.n_fits, tables.n_fits) == (20, 10)
     member = train(Judging([0.0]), [waves, tables], 330)
     assert tables.n_fits - 10 > 10 * 0.8 + (waves.n_fits - 20) * 3
-    assert member.shares["tables"] > 0.9
+    assert member.shares["tree"] > 0.9
     assert sum(member.shares.values()) == pytest.approx(1)
-    np.testing.assert_allclose(member.relevances["waves"], [0.25, 0.75])
+    np.testing.assert_allclose(member.relevances["fourier"], [0.25, 0.75])
 
 
 def test_watched_rows_follow_all_rounds():
     """Also those that go on, and not where a round has found no term."""
-    kind, watched = StubKind("waves"), StubState([9, 8, 7, 6])
+    kind, watched = StubKind("fourier"), StubState([9, 8, 7, 6])
     start = Standing(np.random.default_rng(0))
     member = train_member(StubState([5, 4, 3, 3.5]), [watched], [kind], 3, 3, start, lambda *_: True)
     assert [losses.watched for losses in member.curve] == [(9,), (8,), (7,)]
@@ -172,12 +172,12 @@ class SteepState(StubState):
 
 def test_a_step_without_a_search_is_halved_until_the_loss_rises_little():
     """Of a table that goes too far, as Newton's method may."""
-    state, kind = SteepState(), StubKind("tables", False, 4.0)
+    state, kind = SteepState(), StubKind("tree", False, 4.0)
     member = train_member(state, [], [kind], 1, None, Standing(np.random.default_rng(0)), lambda *_: True)
     assert state.steps == [4.0, -2.0, -1.0]
     assert member.taken[0].step == state.place == 1.0
     assert member.curve[-1].learned == pytest.approx(0.9)
     near = SteepState()
-    train_member(near, [], [StubKind("tables", False, 0.5)], 1, None, Standing(np.random.default_rng(0)),
+    train_member(near, [], [StubKind("tree", False, 0.5)], 1, None, Standing(np.random.default_rng(0)),
                  lambda *_: True)
     assert near.steps == [0.5]

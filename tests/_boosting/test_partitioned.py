@@ -22,7 +22,7 @@ from rffkern._partitions.partition import PartRows
 pytestmark = pytest.mark.slow
 
 N_ROWS = 1500
-ALL_KINDS = ("waves", "tables", "lines")
+ALL_KINDS = ("fourier", "tree", "linear")
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def table(rng):
 
 
 FITS = {
-    "two classes": (FourierBoostingClassifier, "two", {"kinds": ALL_KINDS}),
+    "two classes": (FourierBoostingClassifier, "two", {"base_learners": ALL_KINDS}),
     "three classes": (FourierBoostingClassifier, "three", {"class_weight": "balanced"}),
     "squares": (FourierBoostingRegressor, "one", {}),
     "several targets": (FourierBoostingRegressor, "several", {}),
@@ -48,7 +48,7 @@ FITS = {
 
 
 def made(make, n_rounds, params):
-    return make(n_rounds, **{"n_members": 2, "columns": None, "kernel": False, "random_state": 0, **params})
+    return make(n_rounds, **{"n_bags": 2, "columns": None, "kernel_ridge": False, "random_state": 0, **params})
 
 
 def fitted(make, params, pieces, held_out=(), callback=None, n_rounds=25, **options):
@@ -142,7 +142,7 @@ def test_rows_held_out_decide(table, name):
 def test_losses_are_those_of_the_model(table):
     """Of one member without early stopping: the watched loss, before scores are multiplied, follows from the terms."""
     X, y = table["X"], table["one"]
-    params = {"n_members": 1, "early_stopping_rounds": None}
+    params = {"n_bags": 1, "early_stopping_rounds": None}
     model = fitted(FourierBoostingRegressor, params, cut([0, 500, 1000], X, y), [[(X[1000:], y[1000:])]])
     unit = y[:1000].std()
     expected = np.mean((model.predict(X[1000:]) - y[1000:]) ** 2) / 2 / unit**2
@@ -164,7 +164,7 @@ def test_what_a_round_sends(table):
     """A sample with its scores, a term, and sums; a table asks first for rows to grow on, then for sums of cells."""
     X, n_parts, max_samples = table["X"], 3, 256
     engine = LocalPartitions(cut(np.linspace(0, N_ROWS, n_parts + 1).astype(int), X, table["two"]))
-    model, marks = made(FourierBoostingClassifier, 12, {"max_samples": max_samples, "n_members": 1}), []
+    model, marks = made(FourierBoostingClassifier, 12, {"max_samples": max_samples, "n_bags": 1}), []
     fit_partitions(model, engine, {}, lambda info: marks.append(len(engine.n_bytes)))
     sample = max_samples * (4 * X.shape[1] + 12)
     tables = (N_ROWS - N_ROWS // 5) * (X.shape[1] + 8) + n_parts * 2 * 16 * 2**5  # slopes, sums of cells, and values
@@ -270,6 +270,8 @@ def test_parameters_that_need_all_rows_are_refused(table, name, value, expected)
 
 def test_no_kernel_machine(table):
     pieces = [(table["X"], table["two"])]
-    models = [fitted(FourierBoostingClassifier, {"kernel": kernel}, pieces, n_rounds=5) for kernel in (False, "auto")]
-    assert [each.kernel_decision_ for each in models] == ["left out: kernel=False", "left out: rows were in partitions"]
+    models = [fitted(FourierBoostingClassifier, {"kernel_ridge": kernel}, pieces, n_rounds=5) for kernel in (False,
+                                                                                                             "auto")]
+    assert [each.kernel_ridge_report_.reason for each in models] == ["not used: kernel_ridge=False",
+                                                                     "not used: the rows are in partitions"]
     assert same(*models)

@@ -32,8 +32,8 @@ def test_members_that_have_ended_say_how_long_others_take(clock):
     thread.start()
     thread.join()
     assert [(done, total) for _, done, total, _ in heard] == [(50, 1000), (150, 1000), (875, 1000)]
-    assert heard[0][3] == "0 of 2 members  train loss 0.5  validation loss 0.75"
-    assert heard[2][3] == "1 of 2 members  train loss 0.2  validation loss 0.6"
+    assert heard[0][3] == "0 of 2 bags  train loss 0.5  validation loss 0.75"
+    assert heard[2][3] == "1 of 2 bags  train loss 0.2  validation loss 0.6"
 
 
 def test_what_is_told_never_falls(clock):

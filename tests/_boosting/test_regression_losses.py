@@ -5,7 +5,7 @@ import pytest
 
 from rffkern import FourierBoostingRegressor, InvalidInputError, load, save
 
-QUICK = {"n_members": 3, "random_state": 0, "n_threads": 1, "kernel": False}
+QUICK = {"n_bags": 3, "random_state": 0, "n_threads": 1, "kernel_ridge": False}
 QUANTILES = (0.1, 0.5, 0.9)
 
 

@@ -11,10 +11,11 @@ RNG = np.random.default_rng(3)
 X = RNG.standard_normal((150, 3))
 LABELS = np.array(["low", "middle", "high"])[np.digitize(X[:, 0] * X[:, 1] + 0.1 * X[:, 2], [-0.3, 0.3])]
 TARGETS = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] * X[:, 2]])
-QUICK = {"n_members": 3, "random_state": 0, "n_threads": 1, "kernel": False}
+QUICK = {"n_bags": 3, "random_state": 0, "n_threads": 1, "kernel_ridge": False}
 
 
-@pytest.mark.parametrize(("more", "rounding"), [({}, 1e-7), ({"columns": None}, 1e-7), ({"kinds": ("waves",)}, 1e-12)])
+@pytest.mark.parametrize(("more", "rounding"), [({}, 1e-7), ({"columns": None}, 1e-7), ({"base_learners": ("fourier",)},
+                                                                                        1e-12)])
 def test_a_stage_is_the_model_of_so_many_rounds(more, rounding):
     """Rounds do not depend on how many follow, but the temperature of all of them does.
 
@@ -46,8 +47,8 @@ def test_losses_are_those_of_the_stages():
 
     Without lines, which are there from the first stage on.
     """
-    model = FourierBoostingRegressor(20, early_stopping_rounds=None, kinds=("waves", "tables"),
-                                     **{**QUICK, "n_members": 1})
+    model = FourierBoostingRegressor(20, early_stopping_rounds=None, base_learners=("fourier", "tree"),
+                                     **{**QUICK, "n_bags": 1})
     model.fit(X, TARGETS[:, 0], eval_set=(X[:50], TARGETS[:50, 0]))
     spread = TARGETS[:, 0].var()
     losses = [0.5 * np.mean((stage - TARGETS[:, 0]) ** 2) / spread for stage in model.staged_predict(X)]

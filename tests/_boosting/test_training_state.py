@@ -21,8 +21,8 @@ from rffkern import (
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((300, 4))
 Y = np.sin(2 * X[:, 0]) * X[:, 1] + 0.3 * RNG.standard_normal(300)
-SHORT = {"n_members": 2, "random_state": 1, "kernel": False}
-CURVES = ("train_loss_", "eval_loss_", "member_counts_", "term_rounds_", "feature_importances_")
+SHORT = {"n_bags": 2, "random_state": 1, "kernel_ridge": False}
+CURVES = ("train_loss_", "eval_loss_", "bag_counts_", "term_rounds_", "feature_importances_")
 
 
 def same(one, other):
@@ -40,7 +40,7 @@ def begun(n_rounds, family=FourierBoostingRegressor, target=Y, **params):
 
 @pytest.mark.parametrize(("family", "target", "params"), [
     (FourierBoostingRegressor, Y, {}),
-    (FourierBoostingRegressor, np.column_stack([Y, X[:, 2] ** 2]), {"kinds": ("lines", "tables")}),
+    (FourierBoostingRegressor, np.column_stack([Y, X[:, 2] ** 2]), {"base_learners": ("linear", "tree")}),
     (FourierBoostingRegressor, Y, {"loss": "quantile", "quantile": [0.1, 0.9], "columns": None}),
     (FourierBoostingRegressor, np.floor(np.exp(Y)), {"loss": "poisson"}),
     (FourierBoostingClassifier, Y > 0, {"class_weight": "balanced"}),
@@ -59,8 +59,8 @@ def test_rounds_that_follow_have_the_bits_of_one_fit(family, target, params):
 
 def test_waves_alone_and_an_eval_set():
     held_out = X[200:], Y[200:]
-    whole = FourierBoostingRegressor(20, kinds=("waves",), **SHORT).fit(X[:200], Y[:200], eval_set=held_out)
-    model = FourierBoostingRegressor(6, kinds=("waves",), warm_start=True, **SHORT)
+    whole = FourierBoostingRegressor(20, base_learners=("fourier",), **SHORT).fit(X[:200], Y[:200], eval_set=held_out)
+    model = FourierBoostingRegressor(6, base_learners=("fourier",), warm_start=True, **SHORT)
     model.fit(X[:200], Y[:200], eval_set=held_out)
     assert same(model.set_params(n_estimators=20).fit(X[:200], Y[:200], eval_set=held_out), whole)
     with pytest.raises(InvalidInputError, match="eval_set must be as in the training that goes on"):
@@ -151,8 +151,8 @@ def test_a_model_without_a_state_says_so(tmp_path):
 
 @pytest.mark.parametrize(("params", "message"), [
     ({"learning_rate": 0.3}, "learning_rate must be 'auto', as in the training that goes on, got 0.3; with warm_start"),
-    ({"n_members": 3}, "n_members must be 2, as in the training that goes on, got 3"),
-    ({"kinds": ("tables",)}, r"kinds must be \('waves', 'tables', 'lines'\), as in .*, got \('tables',\)"),
+    ({"n_bags": 3}, "n_bags must be 2, as in the training that goes on, got 3"),
+    ({"base_learners": ("tree",)}, r"base_learners must be \('fourier', 'tree', 'linear'\), as in .*, got \('tree',\)"),
     ({"loss": "huber"}, "loss must be 'squared', as in the training that goes on, got 'huber'"),
     ({"n_estimators": 9}, "n_estimators must be at least 10, the rounds of the training that goes on, got 9"),
     ({"warm_start": 2}, "warm_start must be one of True, False, got 2"),
@@ -168,7 +168,7 @@ def test_parameters_that_cannot_change(params, message):
 def test_parameters_that_may_change():
     model = begun(10, n_threads=1).set_params(
         n_estimators=25, random_state=7, n_threads=2, verbose=100, columns=ColumnMap(("standard", "rank")),
-        kinds=["waves", "tables", "lines"])
+        base_learners=["fourier", "tree", "linear"])
     assert same(model.fit(X, Y), one_fit(25))
 
 

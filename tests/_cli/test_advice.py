@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from helpers.command_line import COLUMNS, run, write_csv
 
-FEW = ("--model", "fourier_boosting", "--set", "n_estimators=3", "--set", "kernel=false")
-AUTO = ("--model", "auto", "--set", "n_estimators=3", "--set", "kernel=false")
+FEW = ("--model", "fourier_boosting", "--set", "n_estimators=3", "--set", "kernel_ridge=false")
+AUTO = ("--model", "auto", "--set", "n_estimators=3", "--set", "kernel_ridge=false")
 
 
 @pytest.fixture

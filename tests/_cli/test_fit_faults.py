@@ -13,8 +13,8 @@ DATES = pandas.Series(pandas.date_range("2021-01-01", periods=N))
 KINDS = {"dates": DATES, "dates as text": DATES.dt.strftime("%Y-%m-%d"),
          "words": pandas.Series(["u", "v", "w"] * (N // 3)), "numbers": pandas.Series(np.linspace(0, 1, N).round(3)),
          "truth values": pandas.Series([True, False] * (N // 2))}
-FAST = ("-o", "n.npz", "--model", "fourier_boosting", "--set", "kernel=false", "--set", "n_estimators=2",
-        "--set", "n_members=1")
+FAST = ("-o", "n.npz", "--model", "fourier_boosting", "--set", "kernel_ridge=false", "--set", "n_estimators=2",
+        "--set", "n_bags=1")
 
 
 def write(path, frame):
@@ -64,7 +64,7 @@ def test_a_column_that_is_called_like_the_rows_of_eval(command, folder):
     (["loss=quantile", "quantile=0.1,0.5,0.9"],
      "quantile must be a number, or several in ascending order, such as [0.1, 0.5, 0.9], got '0.1,0.5,0.9'"),
     (["loss=quantile", "quantile=2"], "quantile must be a finite number >= 1e-06 and <= 0.999999, got 2"),
-    (["loss=huber", "n_members=0"], "n_members must be an integer >= 1 and <= 1000, got 0"),
+    (["loss=huber", "n_bags=0"], "n_bags must be an integer >= 1 and <= 1000, got 0"),
     (["loss=huber", "n_estimator=50"],
      "Invalid parameter 'n_estimator' for estimator FourierBoostingRegressor. Did you mean 'n_estimators'?"),
     (["n_estimator=50"], "Invalid parameter 'n_estimator' for estimator FourierBoostingClassifier. Did you mean"),

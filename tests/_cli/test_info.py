@@ -63,15 +63,15 @@ def test_info_of_column_maps(folder):
 def test_info_of_fourier_boosting(folder):
     rng = np.random.default_rng(0)
     table = {"noise": rng.standard_normal(300), "wave": rng.standard_normal(300)}
-    model = rffkern.FourierBoostingRegressor(30, n_members=2, random_state=0).fit(table, np.sin(2 * table["wave"]))
+    model = rffkern.FourierBoostingRegressor(30, n_bags=2, random_state=0).fit(table, np.sin(2 * table["wave"]))
     save(model, folder / "b.npz")
     facts = json.loads(run("info", "b.npz", "--json", cwd=folder).stdout)
-    assert facts["members"] == 2
+    assert facts["bags"] == 2
     assert facts["cosines"] + facts["tables"] == facts["terms"] > 0
     assert [*facts["feature importances"]] == ["wave", "noise"]
     assert sum(facts["feature importances"].values()) == pytest.approx(1, abs=1e-3)
     assert facts["rounds"] == model.n_estimators_ > 0
-    assert not {"member counts", "term rounds"} & {*facts}
+    assert not {"bag counts", "term rounds"} & {*facts}
     text = run("info", "b.npz", cwd=folder).stdout
     assert "feature importances wave=" in text
     save(model.expansion_, folder / "e.npz")

@@ -13,7 +13,7 @@ LARGE = {"signed": 2**62 + np.arange(N), "negative": -(2**60) - np.arange(N),
          "one of many": np.r_[9007199254740993, np.arange(1, N)],
          "with gaps": pandas.array([None, *(2**60 + k for k in range(1, N))], dtype="Int64")}
 FINE = {"just below": 2**53 - 1 - np.arange(N), "floats": 1e20 + 1e10 * np.arange(N)}
-FIT = ("-o", "n.npz", "--model", "fourier_boosting", "--set", "kernel=false", "--set", "n_estimators=2")
+FIT = ("-o", "n.npz", "--model", "fourier_boosting", "--set", "kernel_ridge=false", "--set", "n_estimators=2")
 
 
 def write(folder, name, ids):

@@ -14,7 +14,7 @@ LABELS = {"words": ["yes", "no", "perhaps so"], "whole numbers": [0, 1, 7], "lar
 
 
 def model():
-    return rffkern.FourierBoostingClassifier(4, kernel=False, random_state=0)
+    return rffkern.FourierBoostingClassifier(4, kernel_ridge=False, random_state=0)
 
 
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
@@ -32,7 +32,7 @@ def test_same_bytes(labels, command, folder):
     frame.to_parquet(folder / "t.parquet")
     found = {}
     for name in ("t.csv", "t.parquet"):
-        assert command("fit", name, "-o", "n.npz", "--model", "fourier_boosting", "--set", "kernel=false",
+        assert command("fit", name, "-o", "n.npz", "--model", "fourier_boosting", "--set", "kernel_ridge=false",
                        "--set", "n_estimators=4")[0] == 0
         found[name] = (folder / "n.npz").read_bytes()
     for name, table in tables.items():

@@ -16,7 +16,7 @@ from rffkern import ColumnMap, load
 from rffkern._cli.main import main
 from rffkern._cli.target_rule import MOST_LABELS, holds_labels
 
-FAST = ["--set", "n_members=2", "--set", "n_estimators=30"]
+FAST = ["--set", "n_bags=2", "--set", "n_estimators=30"]
 
 
 def words(*cells):
@@ -50,7 +50,7 @@ def test_the_table_chooses_the_class(folder, table, capsys):
     assert "trained FourierBoostingClassifier on 150 rows of 3 columns" in said
     assert "distinct" not in said
     model = load(folder / "n.npz")
-    assert (model.random_state, model.n_members, model.columns) == (4, 2, "auto")
+    assert (model.random_state, model.n_bags, model.columns) == (4, 2, "auto")
     write_csv(folder / "p.csv", X, X[:, 0] * 2, target="price")
     assert fit(folder, "p.csv", "--holdout", "0.25") == 0
     said = capsys.readouterr().err
@@ -114,14 +114,14 @@ def test_progress_comes_from_the_threads_of_members(folder, monkeypatch):
     tellers = set()
     monkeypatch.setattr("rffkern._cli.progress.Progress.show", lambda *_: tellers.add(threading.current_thread().name))
     monkeypatch.setattr("rffkern._boosting.members.check_n_threads", lambda *_: 2)
-    assert fit(folder, "train.csv", "--set", "kernel=false") == 0  # which the main thread trains
+    assert fit(folder, "train.csv", "--set", "kernel_ridge=false") == 0  # which the main thread trains
     assert tellers
     assert threading.main_thread().name not in tellers
     monkeypatch.undo()
     monkeypatch.setattr(sys, "stderr", stream)
     assert fit(folder, "train.csv") == 0
     drawn = [piece for piece in stream.getvalue().split("\r") if piece.startswith("training [")]
-    assert "of 2 members  train loss" in drawn[0]
+    assert "of 2 bags  train loss" in drawn[0]
     assert "validation loss" in drawn[0]
 
 

@@ -50,7 +50,7 @@ def test_what_is_taken(column):
 @pytest.mark.parametrize("column", REFUSED.values(), ids=REFUSED)
 def test_what_is_refused(column):
     with pytest.raises(RFFKernError, match="column 'big' of X"):
-        FourierBoostingRegressor(2, n_members=1).fit(table(column), [*INTEGERS])
+        FourierBoostingRegressor(2, n_bags=1).fit(table(column), [*INTEGERS])
     with pytest.raises(RFFKernError, match="X must be"):
         GBRFFRegressor(2).fit(table(column), [*INTEGERS])
 
@@ -60,7 +60,7 @@ def test_integers_of_128_bits(kind):
     """As rows with a map and without, as targets, labels and weights."""
     wide = polars.Series([*INTEGERS]).cast(kind)
     narrow = np.array(INTEGERS)
-    for model in (FourierBoostingRegressor(2, n_members=1, kernel=False, random_state=0),
+    for model in (FourierBoostingRegressor(2, n_bags=1, kernel_ridge=False, random_state=0),
                   GBRFFRegressor(2, random_state=0)):
         expected = model.fit(narrow[:, None], narrow, narrow).predict(narrow[:, None])
         model.fit(polars.DataFrame({"big": wide}), wide, wide)

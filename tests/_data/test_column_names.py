@@ -14,7 +14,7 @@ Y = X[:, 1]
 NAMES = {"mixed": ["a", 1], "tuples": [("g", "b"), ("g", "c")], "years": [2024, 2025], "other order": [1, 0],
          "a part": [3, 5], "floats": [0.5, 1.5], "dates": [*pandas.to_datetime(["2024-01-01", "2025-01-01"])],
          "truth values": [False, True]}
-MODELS = {"boosting": FourierBoostingClassifier(5, n_members=1, kernel=False, random_state=0),
+MODELS = {"boosting": FourierBoostingClassifier(5, n_bags=1, kernel_ridge=False, random_state=0),
           "no map": GBRFF2Classifier(5, random_state=0),
           "map": GBRFF2Classifier(5, columns=ColumnMap(), random_state=0)}
 

@@ -44,11 +44,11 @@ def test_files_keep_the_labels_of_factors(tmp_path):
     """JSON knows no keys but words."""
     for labels in (Y, np.arange(90) % 3, np.arange(90) % 2 == 0):
         first = labels[0]
-        model = FourierBoostingClassifier(3, class_weight={first: 2.0}, kinds=("tables",), random_state=0)
+        model = FourierBoostingClassifier(3, class_weight={first: 2.0}, base_learners=("tree",), random_state=0)
         model.fit(X, labels)
         save(model, tmp_path / "m")
         loaded = load(tmp_path / "m")
-        assert (loaded.class_weight, loaded.kinds) == ({first: 2.0}, ("tables",))
+        assert (loaded.class_weight, loaded.base_learners) == ({first: 2.0}, ("tree",))
         np.testing.assert_array_equal(loaded.fit(X, labels).predict_proba(X), model.predict_proba(X))
 
 

@@ -73,7 +73,7 @@ def not_expected(precision, family):
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_public_estimator_checks_of_defaults(family):
     cls = FAMILIES[family].load()
-    sizes = {} if one_member(cls) == {} else {"n_estimators": 30, "n_members": 3}  # seconds for each of the members
+    sizes = {} if one_member(cls) == {} else {"n_estimators": 30, "n_bags": 3}  # seconds for each of the members
     sizes |= {"max_epochs": 30} if "max_epochs" in cls._param_names() else {}
     assert failures(cls(random_state=0, **sizes), not_expected("single", family), 40) == {}
 
@@ -126,8 +126,8 @@ def data(rng):
 
 def kernels(model):
     """Values of the parameter that sets the kernel, or what comes nearest to one."""
-    if hasattr(model, "kinds"):
-        return {"kinds": [("tables",), ("waves", "tables")]}
+    if hasattr(model, "base_learners"):
+        return {"base_learners": [("tree",), ("fourier", "tree")]}
     if hasattr(model, "gamma"):
         return {"gamma": [0.1, 1.0]}
     if hasattr(model, "cache_size"):

@@ -142,5 +142,5 @@ def test_a_column_without_values(program, tmp_path):
     ({"loss": "quantile", "quantile": [0.1, 0.9]}, 2)])
 def test_predictions_of_losses(program, tmp_path, params, prediction):
     X = np.random.default_rng(0).uniform(0, 1, (60, 2))
-    save(FourierBoostingRegressor(3, n_members=1, random_state=0, **params).fit(X, X[:, 0]), tmp_path / "m.npz")
+    save(FourierBoostingRegressor(3, n_bags=1, random_state=0, **params).fit(X, X[:, 0]), tmp_path / "m.npz")
     assert dict(contents(program, tmp_path / "m.npz"))["prediction"] == [prediction]

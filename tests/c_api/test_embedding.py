@@ -109,7 +109,7 @@ def test_capsules_have_the_bits_of_python(dtype, tmp_path, rng):
 def test_predictions_that_are_no_scores(loss, rng):
     X = rng.standard_normal((80, 2))
     y = np.round(np.exp(X[:, 0]))
-    model = rffkern.FourierBoostingRegressor(4, n_members=1, loss=loss, columns=None, random_state=0,
+    model = rffkern.FourierBoostingRegressor(4, n_bags=1, loss=loss, columns=None, random_state=0,
                                              **({"quantile": (0.2, 0.8)} if loss == "quantile" else {})).fit(X, y)
     np.testing.assert_allclose(call(FUNCTIONS.predict, rffkern.c_model(model), X, y), model.predict(X), rtol=1e-14)
 

@@ -156,7 +156,7 @@ def test_expansions_and_maps(read, tmp_path):
 @pytest.mark.parametrize(("quantile", "n_predictions"), [(0.5, 1), ([0.1, 0.5, 0.9], 1)])
 def test_several_quantiles_have_one_prediction(read, tmp_path, quantile, n_predictions):
     X = np.random.default_rng(0).standard_normal((60, 2))
-    model = FourierBoostingRegressor(3, loss="quantile", quantile=quantile, n_members=1, random_state=0).fit(X, X[:, 0])
+    model = FourierBoostingRegressor(3, loss="quantile", quantile=quantile, n_bags=1, random_state=0).fit(X, X[:, 0])
     code, _, found = read(content_of(model, tmp_path))
     assert (code, found["n_outputs"], found["n_predictions"]) == (0, np.size(quantile), n_predictions)
 

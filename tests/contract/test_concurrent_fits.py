@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 N_CALLERS = 4
 
 KERNEL = {"kernel": {"lengthscales": 2.0}, "reg_lambda": 1e-3}
-TERMS = {"n_estimators": 3, "n_members": 3, "columns": None, "kernel": False}
+TERMS = {"n_estimators": 3, "n_bags": 3, "columns": None, "kernel_ridge": False}
 LENGTHS = {"lengthscales": 2.0, "reg_lambda": 0.1}
 
 # Rows to train on; arguments that keep a fit short and its kernels large; numbers that the largest of them reads.

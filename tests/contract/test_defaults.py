@@ -27,15 +27,15 @@ KERNEL_MACHINE = SHARED | {
     "kernel": "exponential", "lengthscales": "auto", "reg_lambda": "auto", "region_size": "auto",
     "n_landmarks": 512, "cache_size": 512, "tol": 1e-3, "max_iter": 500, "verbose": 0}
 BOOSTING = {
-    "kernel": "auto",
-    "n_estimators": 3000, "n_members": None, "learning_rate": "auto", "reg_lambda": "auto",
-    "kinds": ("waves", "tables"), "max_samples": 8192, "early_stopping_rounds": "auto",
+    "kernel_ridge": "auto",
+    "n_estimators": 3000, "n_bags": None, "learning_rate": "auto", "reg_lambda": "auto",
+    "base_learners": ("fourier", "tree"), "max_samples": 8192, "early_stopping_rounds": "auto",
     "validation_fraction": "auto", "warm_start": False, "columns": "auto", "random_state": None, "n_threads": None,
     "verbose": 0}
 DEFAULTS = {
     "fourier_boosting": BOOSTING | {"class_weight": None},
     "fourier_boosting_regressor": BOOSTING | {
-        "kinds": ("waves", "tables", "lines"), "loss": "squared", "delta": 1.35, "quantile": 0.5},
+        "base_learners": ("fourier", "tree", "linear"), "loss": "squared", "delta": 1.35, "quantile": 0.5},
     "gbrff": GBRFF | {"class_weight": None},
     "gbrff1": ROUNDS | {"n_estimators": 100, "n_components": 10, "beta": 1.0, "landmarks": "learn", "step": "closed",
                        "class_weight": None},
@@ -64,7 +64,7 @@ INTEGERS = {
     "n_estimators": (1, 10**8), "n_components": (1, 10**6), "n_landmarks": (1, 10**8), "batch_size": (1, 65536),
     "max_epochs": (1, 10**8), "n_restarts": (1, 10**6), "learner_size": (1, 10**6), "subset_size": (1, None),
     "n_candidates": (1, None), "group_size": (1, None), "early_stopping_rounds": (1, None), "n_threads": (1, 1024),
-    "n_members": (1, 1000), "max_iter": (0, 10**6), "max_samples": (128, None), "verbose": (0, None),
+    "n_bags": (1, 1000), "max_iter": (0, 10**6), "max_samples": (128, None), "verbose": (0, None),
     "cache_size": (0, 10**8), "region_size": (10, 10**8)}
 # Values that are accepted, and values that are not.
 REALS = {
@@ -78,7 +78,7 @@ REG_LAMBDA = {"gbrff2": ((0, 1e150), (-5e-324,)), "_rffnet": ((0, 1e10), (-5e-32
               "_boosting": ((0, 1e10), (-5e-324, 1.1e10)),
               "_kernel_machine": ((5e-324, 1e100), (0, 1.1e100)),
               "_sparse": ((5e-324, 1e100), (0, 1.1e100))}
-OPTIONAL = ("n_members", "max_samples", "early_stopping_rounds", "n_threads", "subset_size", "n_restarts",
+OPTIONAL = ("n_bags", "max_samples", "early_stopping_rounds", "n_threads", "subset_size", "n_restarts",
             "region_size")
 
 

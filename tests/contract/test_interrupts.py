@@ -79,7 +79,7 @@ def tables(n_threads):
 def members(n_threads):
     """Side by side; with one thread one after the other."""
     X = rows(300_000, 20)
-    model = FourierBoostingClassifier(columns=None, n_members=3, random_state=0, n_threads=n_threads)
+    model = FourierBoostingClassifier(columns=None, n_bags=3, random_state=0, n_threads=n_threads)
     return lambda: model.fit(X, X[:, 0] * X[:, 1] > 0)
 
 

@@ -17,7 +17,7 @@ TARGETS = np.random.default_rng(0).standard_normal(60)
 def fitted(X, n_classes):
     family = FourierBoostingClassifier if n_classes else FourierBoostingRegressor
     y = np.digitize(TARGETS, [0.0, 0.7][: n_classes - 1]) if n_classes else TARGETS
-    return family(5, n_members=1, kernel=False, random_state=0).fit(X, y)
+    return family(5, n_bags=1, kernel_ridge=False, random_state=0).fit(X, y)
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])

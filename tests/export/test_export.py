@@ -172,7 +172,8 @@ def test_single_precision_is_refused_where_terms_cancel(tmp_path):
 def test_kernels_in_regions_are_refused(tmp_path):
     model = rffkern.load(FILES / "fourier_boosting_regions.npz")
     for to in ("c", "onnx", "numpy", "sql"):
-        with pytest.raises(InvalidInputError, match=r"kernels in 4 regions cannot be exported; train with kernel=F"):
+        with pytest.raises(InvalidInputError,
+                           match=r"kernels in 4 regions cannot be exported; train with kernel_ridge=F"):
             rffkern.export(model, tmp_path / "out", to=to)
     assert not list(tmp_path.iterdir())
 

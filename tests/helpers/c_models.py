@@ -110,7 +110,7 @@ def _mapped(rng):
         "logistic_kernels": SparseKernelClassifier(
             5, loss="logistic", kernel={"lengthscales": 2.0, "shape": "exponential"}, reg_lambda=0.1,
             random_state=0).fit(np.nan_to_num(X), y),
-        "boosting_mapped": FourierBoostingClassifier(30, n_members=2, kernel=False, random_state=0).fit(X, y),
+        "boosting_mapped": FourierBoostingClassifier(30, n_bags=2, kernel_ridge=False, random_state=0).fit(X, y),
     }
 
 

@@ -39,7 +39,7 @@ def _boosted(name, target, **params):
     y = target(np.sin(2 * X[:, 0]) + (X[:, 1] > 0) * X[:, 2])
     family = getattr(rffkern, f"FourierBoosting{name}")
     columns = ColumnMap(("standard", "rank"), n_knots=20)
-    return family(15, n_members=2, columns=columns, random_state=0, **{"kernel": False} | params).fit(X, y)
+    return family(15, n_bags=2, columns=columns, random_state=0, **{"kernel_ridge": False} | params).fit(X, y)
 
 
 def _all_forms():
@@ -52,7 +52,7 @@ def _odd_names():
     X, y = table_with_gaps()
     frame = dict(zip(["größe", 'a "b"', "it's", "select"], X.T, strict=True))
     columns = ColumnMap(("standard", "rank"), n_knots=20)
-    model = rffkern.FourierBoostingRegressor(10, n_members=1, columns=columns, kernel=False, random_state=0)
+    model = rffkern.FourierBoostingRegressor(10, n_bags=1, columns=columns, kernel_ridge=False, random_state=0)
     return model.fit(frame, y)
 
 
@@ -92,10 +92,11 @@ SPECIAL = {
         "Classifier", lambda y: np.array(LABELS)[np.digitize(y, [-0.8, 0, 0.8])]),
     "counts": lambda: _boosted("Regressor", lambda y: np.random.default_rng(0).poisson(np.exp(y)), loss="poisson"),
     "several quantiles": lambda: _boosted("Regressor", lambda y: y, loss="quantile", quantile=[0.1, 0.5, 0.9]),
-    "several targets": lambda: _boosted("Regressor", lambda y: np.column_stack([y, -2 * y]), kernel=True),
+    "several targets": lambda: _boosted("Regressor", lambda y: np.column_stack([y, -2 * y]), kernel_ridge=True),
     "terms and kernels": lambda: SumExpansion.of(small_terms(2), KernelExpansion(
         rows(4, n_rows=30), np.linspace(0.1, 1, 60).reshape(30, 2), [0, 0], [0.5, 1, 0, 0.1], [1.0])),
-    "classes by terms and kernels": lambda: _boosted("Classifier", lambda y: np.digitize(y, [-0.5, 0.5]), kernel=True),
+    "classes by terms and kernels": lambda: _boosted("Classifier", lambda y: np.digitize(y, [-0.5, 0.5]),
+                                                     kernel_ridge=True),
     "every form, gaps": _all_forms,
     "odd column names, gaps": _odd_names,
     "an expansion": lambda: rffkern.load(FILES / "gbrff1.npz").expansion_,

@@ -43,7 +43,7 @@ def quick(family):
     Columns are taken as they are, also by families whose default is another.
     """
     if family.__name__.startswith("FourierBoosting"):
-        return {"n_estimators": 20, "n_members": 2, "columns": None, "kernel": False}
+        return {"n_estimators": 20, "n_bags": 2, "columns": None, "kernel_ridge": False}
     if family.__name__.startswith("KernelMachine"):
         return {"lengthscales": 3.0, "reg_lambda": 0.1}
     return {"kernel": {"lengthscales": 3.0}} if family.__name__.startswith("SparseKernel") else {}
@@ -56,7 +56,7 @@ def known(family, **params):
 
 def one_member(family):
     """Parameters with which a model is one sequence of rounds, whatever else a family makes of several."""
-    return known(family, n_members=1)
+    return known(family, n_bags=1)
 
 
 def staged(family):
@@ -74,7 +74,7 @@ def holds_rows_out(family):
 
     Each member of an ensemble holds out others, and the map is that of the ensemble.
     """
-    return getattr(family(), "validation_fraction", None) is not None and "n_members" not in family._param_names()
+    return getattr(family(), "validation_fraction", None) is not None and "n_bags" not in family._param_names()
 
 
 CHOOSING = tuple(name for name, entry in sorted(FAMILIES.items()) if may_leave_columns(entry.load()))

@@ -16,8 +16,8 @@ from helpers.children import in_child
 
 GIVEN = {"kernel": {"lengthscales": 1.0}, "reg_lambda": 0.1}
 SMALL = {  # parameters of short fits
-    "FourierBoostingClassifier": {"n_estimators": 4, "n_members": 2, "columns": None, "kernel": False},
-    "FourierBoostingRegressor": {"n_estimators": 4, "n_members": 2, "columns": None, "kernel": False},
+    "FourierBoostingClassifier": {"n_estimators": 4, "n_bags": 2, "columns": None, "kernel_ridge": False},
+    "FourierBoostingRegressor": {"n_estimators": 4, "n_bags": 2, "columns": None, "kernel_ridge": False},
     "GBRFF2Classifier": {"n_estimators": 2}, "GBRFF1Classifier": {"n_estimators": 2, "n_components": 6},
     "GBRFFClassifier": {"n_estimators": 2, "n_components": 6},
     "GBRFFRegressor": {"n_estimators": 2, "n_components": 6},
@@ -61,7 +61,7 @@ def sizes_of(model, n, n_outputs):
     share = 0 if isinstance(share, str) or share is None else share
     return {"n": n, "d": d, "k": n_outputs, "c": max(2, n_outputs),
             "u": 4 if params.get("precision", "single") == "single" else 8, "m": m,
-            "e": d, "M": params.get("n_members"), "t": params["n_threads"],
+            "e": d, "M": params.get("n_bags"), "t": params["n_threads"],
             "s": n if m < n else 0, "T": params.get("n_estimators", 0), "K": per_round, "p": per_round,
             "P": params.get("n_estimators", 0) * (2 if n_outputs > 1 else 1),  # as outputs share them
             "S": params.get("learner_size", 0) * (2 if params.get("update") == "pairs" and n_outputs == 1 else 1),

@@ -15,7 +15,7 @@ rng = np.random.default_rng(0)
 X = rng.standard_normal((100_000, 12)); y = X[:, 0] * X[:, 1] > 0
 def answers(n_threads):
     models = (GBRFF2Classifier(3, random_state=0, n_threads=n_threads),
-              FourierBoostingClassifier(n_estimators=2, n_members=2, kernel=False, random_state=0,
+              FourierBoostingClassifier(n_estimators=2, n_bags=2, kernel_ridge=False, random_state=0,
                                         n_threads=n_threads))
     return [model.fit(X[:20_000 * k], y[:20_000 * k]).decision_function(X) for k, model in zip((5, 1), models)]
 expected = answers(1)

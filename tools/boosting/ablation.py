@@ -1,4 +1,5 @@
-"""Fourier boosting without one of its parts at a time, over data sets of a folder and seeds; no kernel machine.
+"""Fourier boosting without one of its parts at a time, over data sets of a folder and seeds; no kernel ridge
+regression.
 
     python tools/boosting/ablation.py --data DIR --log FILE --sets large --seeds 1-5
     python tools/boosting/ablation.py --log FILE --table          the table of a log alone
@@ -31,11 +32,11 @@ def variants():
 
     return {
         WHOLE: ({}, {}),
-        "waves alone": ({"kinds": ("waves",)}, {}),
-        "tables alone": ({"kinds": ("tables",)}, {}),
-        "waves and tables": ({"kinds": ("waves", "tables")}, {}),
-        "all kinds": ({"kinds": ("waves", "tables", "lines")}, {}),
-        "one member": ({"n_members": 1}, {}),
+        "waves alone": ({"base_learners": ("fourier",)}, {}),
+        "tables alone": ({"base_learners": ("tree",)}, {}),
+        "waves and tables": ({"base_learners": ("fourier", "tree")}, {}),
+        "all kinds": ({"base_learners": ("fourier", "tree", "linear")}, {}),
+        "one member": ({"n_bags": 1}, {}),
         "z-scores alone": ({"columns": ColumnMap(("standard",))}, {}),
         "columns drawn evenly": ({}, {"kinds._EVEN_SHARE": 1.0}),
         "one candidate": ({}, {"kinds._N_CANDIDATES": 1}),
@@ -62,7 +63,7 @@ def measure(options, name, data_set, seed):
         for constant, value in constants.items():
             stack.enter_context(mock.patch(f"rffkern._boosting.{constant}", value))
         started = time.process_time()
-        model = make(kernel=False, random_state=seed, n_threads=1, **parameters).fit(X, y)
+        model = make(kernel_ridge=False, random_state=seed, n_threads=1, **parameters).fit(X, y)
         seconds = time.process_time() - started
     record = {"model": name, "set": data_set, "seed": seed, "rows": len(y), "fit": round(seconds, 3),
               "terms": model.expansion_.n_terms}

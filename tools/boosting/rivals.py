@@ -271,7 +271,8 @@ def xrfm(X, y, X_test, is_class, seed):
     return _recursive(X, y, X_test, is_class, seed, N_FOLDS, **best)
 
 
-RIVALS = {"fourier": fourier, "fourier-terms": functools.partial(fourier, kernel=False),  # no kernel machine
+# no kernel ridge regression
+RIVALS = {"fourier": fourier, "fourier-terms": functools.partial(fourier, kernel_ridge=False),
           "gbrff2": gbrff2, "gbrff2-tuned": gbrff2_tuned,
           "gbrff": family("GBRFFClassifier", "GBRFFRegressor"), "rffnet": family("RFFNetClassifier", "RFFNetRegressor"),
           "sparse": family("SparseKernelClassifier", "SparseKernelRegressor"),

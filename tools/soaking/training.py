@@ -14,7 +14,8 @@ FIT_SECONDS = 60
 CLASSES = ["GBRFF2Classifier", "GBRFF1Classifier", "GBRFFClassifier", "GBRFFRegressor", "PBRFFClassifier",
            "RFFNetClassifier", "RFFNetRegressor", "SparseKernelClassifier", "SparseKernelRegressor",
            "FourierBoostingClassifier", "FourierBoostingRegressor", "KernelMachineClassifier", "KernelMachineRegressor"]
-KINDS = (("waves",), ("tables",), ("waves", "tables"), ("lines",), ("lines", "tables"), ("waves", "tables", "lines"))
+BASE_LEARNERS = (("fourier",), ("tree",), ("fourier", "tree"), ("linear",), ("linear", "tree"), ("fourier", "tree",
+                                                                                                 "linear"))
 GIVEN = {"kernel": {"lengthscales": 1.0}, "reg_lambda": 0.1}
 
 
@@ -43,12 +44,12 @@ def random_params(name, rng):
         if name.endswith("Classifier") and rng.random() < 0.3:
             params |= {"loss": "logistic", "update": "full", "shared": True}
     if name.startswith("Fourier"):
-        params |= {"n_members": int(rng.integers(1, 4)), "kinds": KINDS[rng.integers(6)], "columns": None,
+        params |= {"n_bags": int(rng.integers(1, 4)), "base_learners": BASE_LEARNERS[rng.integers(6)], "columns": None,
                    "n_estimators": int(rng.integers(1, 60))}
         params |= {"class_weight": "balanced"} if name.endswith("Classifier") and rng.random() < 0.3 else {}
         params |= {"loss": str(rng.choice(["squared", "huber", "quantile"]))} if name.endswith("Regressor") else {}
         has_kernel = params.get("loss", "squared") == "squared" and rng.random() < 0.3
-        params |= {"kernel": True if has_kernel else [False, "auto"][rng.integers(2)]}
+        params |= {"kernel_ridge": True if has_kernel else [False, "auto"][rng.integers(2)]}
         return params | {"random_state": int(rng.integers(1 << 30))}
     if rng.random() < 0.3:
         params["standardize"] = False
