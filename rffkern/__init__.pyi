@@ -14,8 +14,8 @@ from ._gbrff.gbrff1 import GBRFF1Classifier as GBRFF1Classifier
 from ._gbrff.gbrff2 import GBRFF2Classifier as GBRFF2Classifier
 from ._gbrff.least_squares import GBRFFClassifier as GBRFFClassifier
 from ._gbrff.least_squares import GBRFFRegressor as GBRFFRegressor
-from ._kernel_machine.estimators import KernelMachineClassifier as KernelMachineClassifier
-from ._kernel_machine.estimators import KernelMachineRegressor as KernelMachineRegressor
+from ._kernel_machine.estimators import KernelRidgeClassifier as KernelRidgeClassifier
+from ._kernel_machine.estimators import KernelRidgeRegressor as KernelRidgeRegressor
 from ._pbrff.estimators import PBRFFClassifier as PBRFFClassifier
 from ._pbrff.transformer import PBRFFTransformer as PBRFFTransformer
 from ._rffnet.estimators import RFFNetClassifier as RFFNetClassifier
@@ -55,8 +55,8 @@ __all__ = [
     "GBRFFRegressor",
     "InvalidInputError",
     "KernelExpansion",
-    "KernelMachineClassifier",
-    "KernelMachineRegressor",
+    "KernelRidgeClassifier",
+    "KernelRidgeRegressor",
     "NotFittedError",
     "PBRFFClassifier",
     "PBRFFTransformer",

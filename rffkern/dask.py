@@ -187,7 +187,7 @@ class _DaskModel:
 
             def place(rows: tuple[Any, Any, Any], what: str) -> Workers:
                 pieces = _pieces(*rows, what)
-                workers = Workers(client, pieces, what, model._has_labels, model.n_threads)
+                workers = Workers(client, pieces, what, model._has_labels, model.n_jobs)
                 stack.callback(workers.close)
                 return workers
 

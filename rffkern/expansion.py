@@ -65,14 +65,14 @@ class Expansion:
         return (f"{type(self).__name__}(n_terms={self.n_terms}, n_features={self.n_features}, "
                 f"n_outputs={self.n_outputs})")
 
-    def score(self, X: Any, *, n_threads: int | None = None) -> Double:
+    def score(self, X: Any, *, n_jobs: int | None = None) -> Double:
         """Return H at the rows of X.
 
         Parameters
         ----------
         X : array of shape (n_samples, n_features)
             float32 rows are scored in single precision where it suffices, others in double.
-        n_threads : int in [1, 1024] or None, default None
+        n_jobs : int in [1, 1024], -1 or None, default None
             Number of threads; None for the CPUs this process may use.  The result is the same to the last bit for any
             number.
 
@@ -83,13 +83,13 @@ class Expansion:
         Raises
         ------
         InvalidInputError
-            If X is not a finite numeric array of n_features columns, or n_threads is out of range.
+            If X is not a finite numeric array of n_features columns, or n_jobs is out of range.
         """
         X = check_array(X)
         if X.shape[1] != self.n_features:
             raise InvalidInputError(f"X must have {self.n_features} features, got {X.shape[1]}")
-        check_n_threads(n_threads, 0)  # also where so few rows are scored that no thread is started
-        return self.score_checked(X, n_threads)
+        check_n_threads(n_jobs, 0)  # also where so few rows are scored that no thread is started
+        return self.score_checked(X, n_jobs)
 
     def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
         """`score` for rows that `check_array` has passed and whose number of columns is right."""
@@ -236,7 +236,7 @@ class FourierExpansion(Expansion):
         scoring.score_rows(X, self.center, *packed, self.intercept, out, scratch, n_threads)
         return out
 
-    def staged_score(self, X: Real, terms_per_stage: int, *, n_threads: int | None = None) -> Iterator[Double]:
+    def staged_score(self, X: Real, terms_per_stage: int, *, n_jobs: int | None = None) -> Iterator[Double]:
         """Yield H after each further `terms_per_stage` terms, for rows that `check_array` has passed.
 
         A few stages are scored together, as outputs of one expansion that differ in how many terms they have.
@@ -250,7 +250,7 @@ class FourierExpansion(Expansion):
             amplitudes = (self.amplitudes[terms][:, None, :] * reached[:, :, None]).reshape(len(stage_of_term), -1)
             zeros = np.zeros(amplitudes.shape[1])
             group = FourierExpansion(self.omegas[terms], self.phases[terms], amplitudes, zeros, self.center)
-            scores = group.score_checked(X, n_threads).reshape(X.shape[0], -1, self.n_outputs)
+            scores = group.score_checked(X, n_jobs).reshape(X.shape[0], -1, self.n_outputs)
             for stage in range(scores.shape[1]):
                 yield total + scores[:, stage]
             total = total + scores[:, -1]

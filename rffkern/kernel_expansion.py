@@ -37,7 +37,7 @@ def _length(given: Any) -> int:
 
 
 class KernelExpansion(Expansion):
-    """H(x) = intercept + sum over m of weights[m] k(r), with r = |(x - centers[m]) * inverse_lengthscales|.
+    """H(x) = intercept + sum over m of weights[m] k(r), with r = |(x - centers[m]) * inverse_length_scales|.
 
     The kernel k(r) is exp(-r^2 / 2), "gaussian", or exp(-r), "exponential".  With regions, the sum is over the centers
     of the region that x falls into.  The arrays are kept as read-only float64 copies.  An expansion is immutable, and
@@ -48,7 +48,7 @@ class KernelExpansion(Expansion):
     centers : array of shape (n_terms, n_features), feature units
     weights : array of shape (n_terms, n_outputs)
     intercept : array of shape (n_outputs,)
-    inverse_lengthscales : array of shape (n_features,), per unit of the feature; 0 for a feature that has no
+    inverse_length_scales : array of shape (n_features,), per unit of the feature; 0 for a feature that has no
         influence
     exponent : array of shape (1,), default [2.0]
         The exponent p of k(r) = exp(-r^p / p): 2 of the Gaussian kernel, 1 of the exponential one.
@@ -83,13 +83,13 @@ class KernelExpansion(Expansion):
     """
 
     kind = "kernel_expansion"
-    array_names = ("centers", "weights", "intercept", "inverse_lengthscales", "exponent", "region_columns",
+    array_names = ("centers", "weights", "intercept", "inverse_length_scales", "exponent", "region_columns",
                    "region_thresholds", "region_starts")
     _dimensions, _coefficients = (2, 2, 1, 1, 1, 1, 1, 1), "weights"
 
     centers: Double
     weights: Double
-    inverse_lengthscales: Double
+    inverse_length_scales: Double
     exponent: Double
     region_columns: Double
     region_thresholds: Double
@@ -99,11 +99,11 @@ class KernelExpansion(Expansion):
     _regions: Regions
     _of_regions: "dict[int, KernelExpansion]"  # by region, once it is known
 
-    def __init__(self, centers: ArrayLike, weights: ArrayLike, intercept: ArrayLike, inverse_lengthscales: ArrayLike,
+    def __init__(self, centers: ArrayLike, weights: ArrayLike, intercept: ArrayLike, inverse_length_scales: ArrayLike,
                  exponent: ArrayLike = (2.0,), region_columns: ArrayLike = (), region_thresholds: ArrayLike = (),
                  region_starts: ArrayLike | None = None) -> None:
         starts = [0, _length(centers)] if region_starts is None else region_starts
-        super().__init__(centers, weights, intercept, inverse_lengthscales, exponent, region_columns,
+        super().__init__(centers, weights, intercept, inverse_length_scales, exponent, region_columns,
                          region_thresholds, starts)
         shape = _SHAPES.get(float(self.exponent[0]))
         if shape is None:
@@ -162,7 +162,7 @@ class KernelExpansion(Expansion):
         """Middle of the centers, and the factor that brings differences from it to the units of 2^-|x - z|^p."""
         from ._kernels import sparse
 
-        scale = sparse.UNITS[int(self.exponent[0])] * self.inverse_lengthscales
+        scale = sparse.UNITS[int(self.exponent[0])] * self.inverse_length_scales
         if not self.n_terms:
             return np.zeros(self.n_features), scale
         return 0.5 * self.centers.min(axis=0) + 0.5 * self.centers.max(axis=0), scale

@@ -46,7 +46,7 @@ _MAP_FAMILY, _MAP_CLASS = "column_map", "ColumnMap"
 _EXPANSIONS = {  # the classes of expansions by their names in files, and where they are
     "fourier_expansion": ("expansion", "FourierExpansion"), "kernel_expansion": ("kernel_expansion", "KernelExpansion"),
     "sum_expansion": ("sum_expansion", "SumExpansion"), "term_expansion": ("term_expansion", "TermExpansion")}
-_OF_MACHINE = {"n_threads"}  # parameters that a file does not hold
+_OF_MACHINE = {"n_jobs"}  # parameters that a file does not hold
 _CHOSEN = "auto"  # the parameter columns of a model that may have a map or none
 
 

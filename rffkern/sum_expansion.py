@@ -14,7 +14,7 @@ Double = NDArray[np.float64]
 Real = NDArray[Any]  # float32 or float64
 
 _TERM_ARRAYS, _BOUNDS = TermExpansion.array_names[:-2], TermExpansion.array_names[-2:]
-_KERNEL_ARRAYS = ("centers", "weights", "inverse_lengthscales", "exponent")
+_KERNEL_ARRAYS = ("centers", "weights", "inverse_length_scales", "exponent")
 _REGION_ARRAYS = ("region_columns", "region_thresholds", "region_starts")
 
 
@@ -28,7 +28,7 @@ class SumExpansion(Expansion):
     ----------
     omegas, phases, amplitudes, intercept, center, slopes, table_columns, thresholds, table_values : arrays
         As in `TermExpansion`.
-    centers, weights, inverse_lengthscales, exponent, region_columns, region_thresholds, region_starts : arrays
+    centers, weights, inverse_length_scales, exponent, region_columns, region_thresholds, region_starts : arrays
         As in `KernelExpansion`.
     lower, upper : arrays or None
         As in `TermExpansion`; the kernels see the clipped rows too.
@@ -65,13 +65,13 @@ class SumExpansion(Expansion):
 
     def __init__(self, omegas: ArrayLike, phases: ArrayLike, amplitudes: ArrayLike, intercept: ArrayLike,
                  center: ArrayLike, slopes: ArrayLike, table_columns: ArrayLike, thresholds: ArrayLike,
-                 table_values: ArrayLike, centers: ArrayLike, weights: ArrayLike, inverse_lengthscales: ArrayLike,
+                 table_values: ArrayLike, centers: ArrayLike, weights: ArrayLike, inverse_length_scales: ArrayLike,
                  exponent: ArrayLike, region_columns: ArrayLike = (), region_thresholds: ArrayLike = (),
                  region_starts: ArrayLike | None = None, lower: ArrayLike | None = None,
                  upper: ArrayLike | None = None) -> None:
         terms = TermExpansion(omegas, phases, amplitudes, intercept, center, slopes, table_columns, thresholds,
                               table_values, lower, upper)
-        self._hold(terms, KernelExpansion(centers, weights, np.zeros(terms.n_outputs), inverse_lengthscales, exponent,
+        self._hold(terms, KernelExpansion(centers, weights, np.zeros(terms.n_outputs), inverse_length_scales, exponent,
                                           region_columns, region_thresholds, region_starts))
 
     @classmethod

@@ -176,21 +176,21 @@ def replay_landmarks(kind, X, y, all_omegas, temperature, learning_rate, minimiz
                learning_rate * best_step, np.exp(-y * H).mean() if exponential else ((y - H) ** 2).mean())
 
 
-def kernel_of_shape(X, Z, lengthscales=1.0, amplitude=1.0, bias=0.0, shape="gaussian"):
+def kernel_of_shape(X, Z, length_scale=1.0, amplitude=1.0, bias=0.0, shape="gaussian"):
     """k(x, z) = amplitude exp(-r^2 / 2) + bias, or amplitude exp(-r) + bias, for all pairs."""
-    apart = (X[:, None, :] - Z[None, :, :]) / lengthscales
+    apart = (X[:, None, :] - Z[None, :, :]) / length_scale
     square = (apart**2).sum(axis=2)
     return amplitude * np.exp(-0.5 * square if shape == "gaussian" else -np.sqrt(square)) + bias
 
 
-def gaussian_kernel(X, Z, lengthscales=1.0, amplitude=1.0, bias=0.0):
-    """k(x, z) = amplitude exp(-1/2 |(x - z) / lengthscales|^2) + bias for all pairs, Sun and Yao (33)."""
-    return kernel_of_shape(X, Z, lengthscales, amplitude, bias)
+def gaussian_kernel(X, Z, length_scale=1.0, amplitude=1.0, bias=0.0):
+    """k(x, z) = amplitude exp(-1/2 |(x - z) / length_scale|^2) + bias for all pairs, Sun and Yao (33)."""
+    return kernel_of_shape(X, Z, length_scale, amplitude, bias)
 
 
-def negative_log_likelihood(X, targets, lengthscales, amplitude, bias, noise, shape="gaussian"):
+def negative_log_likelihood(X, targets, length_scale, amplitude, bias, noise, shape="gaussian"):
     """Of targets (n_rows, n_outputs) under a Gaussian process, but for its constant."""
-    covariance = kernel_of_shape(X, X, lengthscales, amplitude, bias, shape) + noise * np.eye(len(X))
+    covariance = kernel_of_shape(X, X, length_scale, amplitude, bias, shape) + noise * np.eye(len(X))
     log_determinant = np.linalg.slogdet(covariance)[1]
     return 0.5 * (targets.shape[1] * log_determinant + (targets * np.linalg.solve(covariance, targets)).sum())
 

@@ -57,7 +57,7 @@ def test_the_sizes_of_fourier_boosting_are_those_of_the_code():
     rows = {name.strip(): [float(cell) for cell in cells.split("|")]
             for name, cells in re.findall(r"^\| ([^|]+) \| ([\d. |]+) \|$", page, re.M)}
     found = [rules(n) for n in (1000, 3000, 30_000, 300_000)]
-    assert rows["bags $E$"] == [each.n_members for each in found]
+    assert rows["bags $E$"] == [each.n_bags for each in found]
     assert rows["folds"] == [each.n_folds for each in found]
     assert rows["patience, rounds"] == [each.patience for each in found]
     assert rows["rate of Fourier terms and linear functions"] == pytest.approx([each.pair_rate for each in found], 5e-3)

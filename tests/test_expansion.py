@@ -35,7 +35,7 @@ def value_at(expansion, X):
     if isinstance(expansion, FourierExpansion):
         terms = np.cos((X - expansion.center) @ expansion.omegas.T - expansion.phases)
         return expansion.intercept + terms @ expansion.amplitudes
-    difference = (X[:, None, :] - expansion.centers) * expansion.inverse_lengthscales
+    difference = (X[:, None, :] - expansion.centers) * expansion.inverse_length_scales
     kernels = np.exp(-0.5 * (difference**2).sum(axis=2))
     if expansion.n_regions > 1:
         columns, thresholds = expansion.region_columns.astype(int), expansion.region_thresholds
@@ -64,9 +64,9 @@ def test_values(make, n_terms, n_samples, rng):
 @FORMS
 def test_the_number_of_threads_changes_no_bit(make, rng):
     expansion, X = make(rng, 200), rng.standard_normal((20_000, 4))
-    one = expansion.score(X, n_threads=1)
+    one = expansion.score(X, n_jobs=1)
     for n_threads in (2, 3, None):
-        np.testing.assert_array_equal(expansion.score(X, n_threads=n_threads), one)
+        np.testing.assert_array_equal(expansion.score(X, n_jobs=n_threads), one)
 
 
 @FORMS
@@ -155,8 +155,8 @@ def test_rows_that_are_refused(make, rng):
         expansion.score(np.zeros((2, 3)))
     with pytest.raises(InvalidInputError, match="got NaN at row 1, column 2"):
         expansion.score([[0.0] * 4, [0.0, 0.0, np.nan, 0.0]])
-    with pytest.raises(InvalidInputError, match="n_threads must be an integer"):
-        expansion.score(np.zeros((2, 4)), n_threads=0)
+    with pytest.raises(InvalidInputError, match="n_jobs must be an integer"):
+        expansion.score(np.zeros((2, 4)), n_jobs=0)
 
 
 @FORMS

@@ -26,14 +26,14 @@ def test_scores_and_the_bits_of_a_row_alone(level, dtype, n_terms, n_outputs, n_
     X = np.random.default_rng(1).standard_normal((200, n_features)).astype(dtype)
     X[: min(n_terms, 3)] = expansion.centers[:3]  # where the root of a distance is steep
     together = expansion.score(X)
-    K = reference.kernel_of_shape(X.astype(np.float64), expansion.centers, 1 / expansion.inverse_lengthscales,
+    K = reference.kernel_of_shape(X.astype(np.float64), expansion.centers, 1 / expansion.inverse_length_scales,
                                   shape=expansion.shape)
     np.testing.assert_allclose(together, expansion.intercept + K @ expansion.weights,
                                atol=1e-4 if dtype is np.float32 else 1e-11)
     for size in (1, 3, 33):
         np.testing.assert_array_equal(np.vstack([expansion.score(X[i : i + size]) for i in range(0, 200, size)]),
                                       together)
-    np.testing.assert_array_equal(expansion.score(X, n_threads=2), together)
+    np.testing.assert_array_equal(expansion.score(X, n_jobs=2), together)
 
 
 @pytest.mark.parametrize(("length", "fits"), [(990, True), (1010, False)])
@@ -84,7 +84,7 @@ def test_a_bare_kernel_expansion_is_saved(tmp_path):
 @pytest.mark.parametrize(("arrays", "message"), [
     (([[1.0]], [[1.0], [2.0]], [0.0], [1.0]), r"shapes must agree, got centers \(1, 1\), weights \(2, 1\)"),
     (([[np.nan]], [[1.0]], [0.0], [1.0]), r"centers must be a finite 2-D array, got shape \(1, 1\) with nan or inf"),
-    (([[1.0]], [[1.0]], [0.0], [[1.0]]), r"inverse_lengthscales must be a finite 1-D array, got shape \(1, 1\)"),
+    (([[1.0]], [[1.0]], [0.0], [[1.0]]), r"inverse_length_scales must be a finite 1-D array, got shape \(1, 1\)"),
     ((np.empty((1, 0)), [[1.0]], [0.0], []), "shapes must agree"),
 ])
 def test_malformed_expansions(arrays, message):

@@ -36,7 +36,7 @@ def test_peak_of_fit_without_subsets(name):
 @pytest.mark.parametrize(("name", "n", "n_outputs"), [
     ("FourierBoostingClassifier", 4000, 1), ("FourierBoostingClassifier", 2500, 3),
     ("FourierBoostingRegressor", 4000, 1), ("FourierBoostingRegressor", 2500, 3)])
-def test_peak_with_a_kernel_machine(name, n, n_outputs):
+def test_peak_with_kernel_ridge(name, n, n_outputs):
     assert memory.disagreement(name, "single", "kernel", n, n_outputs, kernel_ridge=True) is None
 
 
@@ -58,7 +58,7 @@ def test_a_needless_copy_is_noticed(monkeypatch):
                                                ("FourierBoostingClassifier", 2), ("FourierBoostingClassifier", 3)])
 def test_peak_of_scoring(name, classes, kind):
     X = np.random.default_rng(0).standard_normal((200_000, 5))
-    model = getattr(rffkern, name)(random_state=0, n_threads=1, **memory.SMALL[name])
+    model = getattr(rffkern, name)(random_state=0, n_jobs=1, **memory.SMALL[name])
     model.fit(X[:500], np.arange(500) % classes)
     rows = rffkern.RowBlocks([X[:50_000], X[50_000:]]) if kind == "blocks" else X
     model.decision_function(X[:500])

@@ -221,10 +221,10 @@ def test_what_load_would_refuse_is_not_saved(model, tmp_path):
 
 
 def test_threads_do_not_travel(model, parts, refuse, tmp_path):
-    save(copy.copy(model).set_params(n_threads=64), tmp_path / "m")
-    assert "n_threads" not in decode((tmp_path / "m").read_bytes())[0]["params"]
-    assert load(tmp_path / "m").n_threads is None
-    refuse(with_header(parts, params=parts[0]["params"] | {"n_threads": 64}), "parameters are not", in_c=False)
+    save(copy.copy(model).set_params(n_jobs=64), tmp_path / "m")
+    assert "n_jobs" not in decode((tmp_path / "m").read_bytes())[0]["params"]
+    assert load(tmp_path / "m").n_jobs is None
+    refuse(with_header(parts, params=parts[0]["params"] | {"n_jobs": 64}), "parameters are not", in_c=False)
 
 
 @pytest.mark.parametrize("text", ["a\x1b[31m", "b\x00", "c\x7f", "d\x9b", "e\ud800", "f\r"])
@@ -364,10 +364,10 @@ def test_parameters_that_hold_numbers_come_back(tmp_path):
     """Lists, tuples and arrays within a dict as lists of numbers."""
     X = np.random.default_rng(0).standard_normal((40, 2))
     for lengths in ([1.0, 2.5], (1.0, 2.5), np.array([1.0, 2.5])):
-        kernel = {"lengthscales": lengths, "amplitude": np.float64(0.5), "bias": 0.0}
+        kernel = {"length_scale": lengths, "amplitude": np.float64(0.5), "bias": 0.0}
         fitted = SparseKernelRegressor(2, kernel=kernel, reg_lambda=0.1, random_state=0).fit(X, X[:, 0])
         save(fitted, tmp_path / "m")
-        assert load(tmp_path / "m").kernel == {"lengthscales": [1.0, 2.5], "amplitude": 0.5, "bias": 0.0}
+        assert load(tmp_path / "m").kernel == {"length_scale": [1.0, 2.5], "amplitude": 0.5, "bias": 0.0}
 
 
 @pytest.mark.parametrize(("share", "bounded"), [(0.499, True), (0.501, False)])

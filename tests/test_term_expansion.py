@@ -74,7 +74,7 @@ def test_a_row_alone_is_scored_as_among_others(dtype):
 def test_threads_change_no_bit(monkeypatch):
     monkeypatch.setattr(threads, "machine_cpus", lambda: 4)
     expansion, X = TermExpansion(**arrays(n_tables=60)), rows(70_000)
-    np.testing.assert_array_equal(expansion.score(X, n_threads=3), expansion.score(X, n_threads=1))
+    np.testing.assert_array_equal(expansion.score(X, n_jobs=3), expansion.score(X, n_jobs=1))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -23,7 +23,7 @@ reveal_type(rffkern.loads(b"", GBRFF2Classifier, ))                    # rffkern
 reveal_type(rffkern.loads(b""))                                        # Model | ColumnMap | Expansion
 rffkern.load("m.npz", FourierBoostingClassifier, max_bytes=9).predict([[1.0]])
 FourierBoostingClassifier(kernel_ridge="auto", class_weight={"a": 2.0}, random_state=np.random.RandomState(0))
-rffkern.KernelMachineRegressor("gaussian", lengthscales=[1.0, 2.0])
+rffkern.KernelRidgeRegressor("gaussian", length_scale=[1.0, 2.0])
 FourierBoostingClassifier(kernel_ridge="yes")                          # error
 FourierBoostingClassifier(columns="none")                              # error
 FourierBoostingClassifier(class_weight="equal")                        # error
@@ -31,7 +31,7 @@ FourierBoostingClassifier(learning_rate="scale")                       # error
 FourierBoostingClassifier(base_learners=("wave",))                     # error
 GBRFF2Classifier(precision="half")                                     # error
 GBRFF2Classifier(gamma="auto")                                         # error
-rffkern.KernelMachineRegressor(kernel="rbf")                           # error
+rffkern.KernelRidgeRegressor(kernel="rbf")                           # error
 rffkern.SparseKernelRegressor(update="all")                            # error
 rffkern.RFFNetRegressor(kernel="matern")                               # error
 rffkern.ColumnMap(("normal",))                                         # error

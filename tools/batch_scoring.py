@@ -93,7 +93,7 @@ def main():
         folder, models = pathlib.Path(name), {}
         for n_cosines in COSINES:
             models[n_cosines] = rffkern.GBRFF2Classifier(n_cosines, early_stopping_rounds=None, random_state=0,
-                                                         n_threads=given.threads).fit(X, X[:, 0] * X[:, 1] > 0)
+                                                         n_jobs=given.threads).fit(X, X[:, 0] * X[:, 1] > 0)
             rffkern.save(models[n_cosines], folder / f"{n_cosines}.npz")
         print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}")
         compare_npy(models, folder, given.rows, given.repeat, given.threads)

@@ -38,7 +38,7 @@ SMALL = {
     "FourierBoostingRegressor": {"n_estimators": 40, "n_bags": 3},
     "GBRFF2Classifier": {"n_estimators": 30}, "GBRFF1Classifier": {"n_estimators": 20},
     "GBRFFClassifier": {"n_estimators": 20, "n_components": 20}, "GBRFFRegressor": {"n_estimators": 20},
-    "KernelMachineClassifier": {"n_landmarks": 30}, "KernelMachineRegressor": {"n_landmarks": 30},
+    "KernelRidgeClassifier": {"n_landmarks": 30}, "KernelRidgeRegressor": {"n_landmarks": 30},
     "PBRFFClassifier": {"n_landmarks": 30}, "PBRFFTransformer": {"n_landmarks": 30},
     "RFFNetClassifier": {"max_epochs": 12}, "RFFNetRegressor": {"max_epochs": 12},
     "SparseKernelClassifier": {"n_estimators": 12, "learner_size": 8},
@@ -53,17 +53,17 @@ VARIANTS = {
     "GBRFF1Classifier": [{"landmarks": "random"}, {"step": "exact"}, {"n_components": 1}, {"n_components": 3}],
     "GBRFFClassifier": [{"landmarks": "random"}, {"n_components": 1}],
     "GBRFFRegressor": [{"landmarks": "random"}, {"scale_residuals": False}, {"n_components": 4}],
-    "KernelMachineClassifier": [{"kernel": "gaussian"}, {"lengthscales": 2.0, "reg_lambda": 0.1}],
-    "KernelMachineRegressor": [{"kernel": "gaussian"}, {"precision": "double"}],
+    "KernelRidgeClassifier": [{"kernel": "gaussian"}, {"length_scale": 2.0, "reg_lambda": 0.1}],
+    "KernelRidgeRegressor": [{"kernel": "gaussian"}, {"precision": "double"}],
     "PBRFFClassifier": [{"landmarks": "kmeans"}, {"loss": "hinge"}, {"C": 100.0}, {"n_components": 1}],
     "PBRFFTransformer": [{"landmarks": "kmeans"}],
     "RFFNetClassifier": [{"solver": "joint"}, {"kernel": "laplace"}],
-    "RFFNetRegressor": [{"loss": "huber"}, {"loss": "pinball"}, {"solver": "joint"}, {"kernel": "matern32"},
+    "RFFNetRegressor": [{"loss": "huber"}, {"loss": "quantile"}, {"solver": "joint"}, {"kernel": "matern32"},
                         {"reg_l1": 1e-3}, {"batch_size": 300}],
     "SparseKernelClassifier": [{"kernel": "likelihood"}],
     "SparseKernelRegressor": [{"selection": rule} for rule in ("random", "mp", "boost", "ald", "ran")]
     + [{"learner_size": 1, "selection": "max-res"}, {"learner_size": 1, "selection": "mp"}, {"update": "one"},
-       {"kernel": {"lengthscales": 2.0}, "reg_lambda": 0.1}],
+       {"kernel": {"length_scale": 2.0}, "reg_lambda": 0.1}],
 }
 
 

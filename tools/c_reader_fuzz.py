@@ -171,7 +171,7 @@ def originals(folder):
         rffkern.KernelExpansion([[1.0, 2.0], [0.0, 1.0]], [[1.0], [2.0]], [0.0], [1.0, 0.0], [1.0]),
         rffkern.KernelExpansion([[1.0, 2.0], [0.0, 1.0]], [[1.0], [2.0]], [0.0], [1.0, 0.0], [1.0], [0, 1, 0],
                                 [0.5, 1.5, -0.5], [0, 1, 1, 2, 2]),
-        rffkern.SparseKernelClassifier(3, loss="logistic", random_state=0).fit(X, labels),
+        rffkern.SparseKernelClassifier(3, loss="log_loss", random_state=0).fit(X, labels),
         rffkern.TermExpansion(
             [[1.0]], [0.0], [[0.0]], [1.0], [0.0], [[0.5]], [[0, 0], [0, 0]],
             [[0.5, 0.7], [0.1, rffkern.table_layout.UNREACHED]], [[2.0], [3.0], [4.0], [5.0], [6.0]]),

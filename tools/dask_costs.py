@@ -84,7 +84,7 @@ def measured(client, case):
             marks[info.n_rounds] = np.array([sum(client.run(time.process_time).values()), here])
 
     mark(SimpleNamespace(n_rounds=0))
-    DaskGBRFF2Classifier(LAST, random_state=0, n_threads=1, client=client).fit(X, y, callback=mark)
+    DaskGBRFF2Classifier(LAST, random_state=0, n_jobs=1, client=client).fit(X, y, callback=mark)
     workers, here = (marks[LAST] - marks[FIRST]) / (LAST - FIRST)
     start = marks[FIRST][0] - marks[0][0] - FIRST * workers
     return case._replace(on_workers=float(workers), on_client=float(here), start=float(start))

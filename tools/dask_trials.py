@@ -83,7 +83,7 @@ def round_trials(n_rows, family, n_rounds=30):
     """A round of two workers of one thread, beside one of two threads here."""
     X, y = made_table(n_rows)
     make_here, make, params = FAMILIES[family]
-    here = make_here(n_rounds, n_threads=2, **params)
+    here = make_here(n_rounds, n_jobs=2, **params)
     with cluster(2) as workers, Client(workers) as client:
         columns = dask.persist(*on_cluster(X, y, 4))
         there = make(n_rounds, client=client, **params)

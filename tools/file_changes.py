@@ -19,7 +19,7 @@ import numpy as np
 import rffkern
 
 PACKAGE = os.path.dirname(rffkern.__file__) + os.sep
-GIVEN = {"kernel": {"lengthscales": 1.0}, "reg_lambda": 0.1}
+GIVEN = {"kernel": {"length_scale": 1.0}, "reg_lambda": 0.1}
 CASES = {  # two rounds, epochs or landmarks
     "GBRFF2": ("GBRFF2Classifier", {"n_estimators": 2}),
     "GBRFF1": ("GBRFF1Classifier", {"n_estimators": 2}),
@@ -29,8 +29,8 @@ CASES = {  # two rounds, epochs or landmarks
     "RFFNet": ("RFFNetClassifier", {"max_epochs": 2}),
     "RFFNet, one restart": ("RFFNetClassifier", {"max_epochs": 2, "n_restarts": 1}),
     "RFFNet regression": ("RFFNetRegressor", {"max_epochs": 2}),
-    "kernel machine": ("KernelMachineClassifier", {}),
-    "kernel machine, regression": ("KernelMachineRegressor", {}),
+    "kernel ridge": ("KernelRidgeClassifier", {}),
+    "kernel ridge, regression": ("KernelRidgeRegressor", {}),
     "sparse, kernel given": ("SparseKernelClassifier", {"n_estimators": 2, **GIVEN}),
     "sparse, kernel learned": ("SparseKernelClassifier", {"n_estimators": 2}),
     "sparse regression, kernel given": ("SparseKernelRegressor", {"n_estimators": 2, **GIVEN}),

@@ -27,9 +27,9 @@ import rffkern
 from rffkern._kernels import simd
 
 CLASSIFIERS = ["GBRFF2Classifier", "GBRFF1Classifier", "GBRFFClassifier", "PBRFFClassifier", "RFFNetClassifier",
-               "SparseKernelClassifier", "FourierBoostingClassifier", "KernelMachineClassifier"]
+               "SparseKernelClassifier", "FourierBoostingClassifier", "KernelRidgeClassifier"]
 REGRESSORS = ["GBRFFRegressor", "RFFNetRegressor", "SparseKernelRegressor", "FourierBoostingRegressor",
-              "KernelMachineRegressor"]
+              "KernelRidgeRegressor"]
 CLASS_SETS = ["pima", "wdbc", "phoneme", "german"]
 REAL_SETS = ["concrete", "energy", "kin8nm", "cpu_small"]
 N_ROWS = 1000  # of each set, half of them held out
@@ -91,7 +91,7 @@ def scores_of(model, X):
 
 def trained(name, X, y, rounds, **params):
     """A model with default parameters, but for the number of rounds where one is given."""
-    made = getattr(rffkern, name)(n_threads=1, **params)
+    made = getattr(rffkern, name)(n_jobs=1, **params)
     if rounds:
         known = made.get_params()
         made.set_params(**{key: rounds for key in ("n_estimators", "max_epochs") if key in known})

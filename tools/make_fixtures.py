@@ -94,7 +94,7 @@ def write_stacks(folder: pathlib.Path, X: np.ndarray, y: np.ndarray) -> None:
 
 def write_expansions(folder: pathlib.Path, rows: np.ndarray) -> None:
     """The functions of models alone; those of Fourier boosting take mapped columns."""
-    owners = {"fourier_expansion": "gbrff2", "kernel_expansion": "kernel_machine",
+    owners = {"fourier_expansion": "gbrff2", "kernel_expansion": "kernel_ridge",
               "term_expansion": "fourier_boosting", "sum_expansion": "fourier_boosting_regions"}
     for name, owner in owners.items():
         path = folder / f"{name}.npz"

@@ -40,7 +40,7 @@ files = lambda: (load(f"X{index}.npy", mmap_mode="r") for index in range(%(files
 open_rows = lambda mode: load("X.npy", mmap_mode=mode)
 if %(ours)r:
     from rffkern import GBRFF2Classifier, RowBlocks
-    model = GBRFF2Classifier(%(rounds)d, random_state=0, n_threads=%(threads)d)
+    model = GBRFF2Classifier(%(rounds)d, random_state=0, n_jobs=%(threads)d)
     score = lambda: model.score(load("X_new.npy"), load("y_new.npy"))
 else:
     import lightgbm

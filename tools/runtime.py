@@ -34,12 +34,12 @@ FITS = {
     "PBRFFClassifier": {"n_landmarks": 40, "n_components": 10},
     "RFFNetClassifier": {"max_epochs": 1, "n_components": 200},
     "RFFNetRegressor": {"max_epochs": 1, "n_components": 200, "batch_size": 512},
-    "SparseKernelClassifier": {"n_estimators": 20, "learner_size": 5, "kernel": {"lengthscales": 3.0},
+    "SparseKernelClassifier": {"n_estimators": 20, "learner_size": 5, "kernel": {"length_scale": 3.0},
                                "reg_lambda": 0.1},
-    "SparseKernelRegressor": {"n_estimators": 20, "learner_size": 5, "kernel": {"lengthscales": 3.0},
+    "SparseKernelRegressor": {"n_estimators": 20, "learner_size": 5, "kernel": {"length_scale": 3.0},
                               "reg_lambda": 0.1},
-    "KernelMachineClassifier": {"lengthscales": 3.0, "reg_lambda": 0.1, "max_iter": 1},
-    "KernelMachineRegressor": {"lengthscales": 3.0, "reg_lambda": 0.1, "max_iter": 1},
+    "KernelRidgeClassifier": {"length_scale": 3.0, "reg_lambda": 0.1, "max_iter": 1},
+    "KernelRidgeRegressor": {"length_scale": 3.0, "reg_lambda": 0.1, "max_iter": 1},
     "FourierBoostingClassifier": {"n_estimators": 10, "n_bags": 1, "kernel_ridge": False},
     "FourierBoostingRegressor": {"n_estimators": 10, "n_bags": 1, "kernel_ridge": False},
 }
@@ -50,7 +50,7 @@ from rffkern import GBRFF2Classifier
 rng = np.random.default_rng(0)
 X = rng.standard_normal((70_000, 8)); y = X[:, 0] * X[:, 1] > 0
 def answer():
-    return GBRFF2Classifier(1, max_iter=2, random_state=0, n_threads=2).fit(X, y).decision_function(X).tobytes()
+    return GBRFF2Classifier(1, max_iter=2, random_state=0, n_jobs=2).fit(X, y).decision_function(X).tobytes()
 expected, failed = answer(), 0
 import signal
 for _ in range(int(sys.argv[1])):
@@ -78,11 +78,11 @@ def answer_requests():
         y = y > 0 if name.endswith("Classifier") else y
         wall, cpu = time.perf_counter(), time.process_time()
         if what == "fit":
-            params = FITS[name] | {"random_state": 0, "n_threads": int(threads)}
+            params = FITS[name] | {"random_state": 0, "n_jobs": int(threads)}
             models[name] = getattr(rffkern, name)(**params).fit(X, y)
-            bits = rffkern.dumps(models[name].set_params(n_threads=None))
+            bits = rffkern.dumps(models[name].set_params(n_jobs=None))
         else:
-            bits = models[name].set_params(n_threads=int(threads)).predict(X).tobytes()
+            bits = models[name].set_params(n_jobs=int(threads)).predict(X).tobytes()
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         print(json.dumps({"wall": wall, "cpu": cpu, "bits": hashlib.sha256(bits).hexdigest()}), flush=True)
 

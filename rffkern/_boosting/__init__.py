@@ -1,1 +1,1 @@
-"""Fourier boosting: members that add cosines and tables, the kind of each round drawn by its measured gain."""
+"""Fourier boosting: bags that add Fourier terms, trees and linear terms, sampled by what they gain."""

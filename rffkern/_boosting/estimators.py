@@ -138,7 +138,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
                  kernel_ridge: bool | Auto = "auto", max_samples: int | None = 8192, class_weight: ClassWeight = None,
                  early_stopping_rounds: int | Auto | None = "auto", validation_fraction: float | Auto = "auto",
                  warm_start: bool = False, columns: MapOrNone = "auto", random_state: RandomSource = None,
-                 n_threads: int | None = None, verbose: int = 0) -> None:
+                 n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_bags = n_bags
         self.learning_rate = learning_rate
@@ -152,7 +152,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
         self.warm_start = warm_start
         self.columns = columns
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _link(self) -> SoftmaxLink:
@@ -234,7 +234,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
 
     _parameters = (
         PARAMETERS[0],
-        Parameter("loss", Choice(("squared", "huber", "quantile", "poisson")),
+        Parameter("loss", Choice(("squared_error", "huber", "quantile", "poisson")),
                   "(y - f)^2 / 2; Huber's, the same up to |y - f| = delta and linear beyond; that of a quantile of y; "
                   "or that of counts y >= 0, whose mean is exp(f)."),
         Parameter("delta", Number(float, 0, 1e10, open_low=True),
@@ -247,14 +247,14 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     _attributes = ATTRIBUTES
 
     def __init__(self, n_estimators: int = 3000, *,
-                 loss: Literal["squared", "huber", "quantile", "poisson"] = "squared", delta: float = 1.35,
+                 loss: Literal["squared_error", "huber", "quantile", "poisson"] = "squared_error", delta: float = 1.35,
                  quantile: float | Sequence[float] = 0.5, n_bags: int | None = None,
                  learning_rate: float | Auto = "auto", reg_lambda: float | Auto = "auto",
                  base_learners: Sequence[BaseLearner] = ("fourier", "tree", "linear"),
                  kernel_ridge: bool | Auto = "auto",
                  max_samples: int | None = 8192, early_stopping_rounds: int | Auto | None = "auto",
                  validation_fraction: float | Auto = "auto", warm_start: bool = False, columns: MapOrNone = "auto",
-                 random_state: RandomSource = None, n_threads: int | None = None, verbose: int = 0) -> None:
+                 random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.loss = loss
         self.delta = delta
@@ -270,7 +270,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         self.warm_start = warm_start
         self.columns = columns
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
@@ -333,7 +333,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
 
     def _check_params(self) -> None:
         super()._check_params()
-        if self.kernel_ridge is True and self.loss != "squared":
+        if self.kernel_ridge is True and self.loss != "squared_error":
             raise InvalidInputError(f"kernel_ridge must be False or 'auto' for loss={self.loss!r}, got True: "
                                     "kernel ridge regression estimates means, by squared errors")
 

@@ -73,7 +73,7 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
     n_features = data.X.shape[1]
     sources, forms, scaling = np.arange(n_features), None, no_scaling(n_features)
     if column_map is None:
-        scaling = measure_scaling(data.X, data.weights, n_threads=model.n_threads)
+        scaling = measure_scaling(data.X, data.weights, n_threads=model.n_jobs)
     else:
         sources, forms = column_map.sources_, column_map.forms_
         n_features = column_map.n_features_in_
@@ -128,7 +128,7 @@ def _stacked(model: BoostedModel, given: Boosting, was_stopped: bool) -> Stack:
         return without_kernels(factor, len(given.problem.intercept), reason)
     started = time.perf_counter()
     with printing() if model.verbose else contextlib.nullcontext():
-        stack = stacked(given, factor, model.kernel_ridge is True, model.n_threads)
+        stack = stacked(given, factor, model.kernel_ridge is True, model.n_jobs)
     if model.verbose:
         print(f"kernel ridge {stack.choice.report().reason}  {time.perf_counter() - started:.1f} s", file=sys.stderr)
     return stack

@@ -40,7 +40,7 @@ class Insight:
     term_rounds_: Double
     train_loss_: Double
     n_features_in_: int
-    n_threads: int | None
+    n_jobs: int | None
     _snapshot: Any
     _check_fitted: Any
     _check_rows: Any
@@ -182,8 +182,8 @@ class Insight:
     def _staged(self, X: Any) -> Iterator[Double]:
         """Scores of a snapshot after each round."""
         self._check_fitted()
-        rows = terms_of(self.expansion_)._clip(self._check_rows(X), self.n_threads)
-        return staged_scores(self.expansion_, self.term_rounds_, len(self.train_loss_) - 1, rows, self.n_threads)
+        rows = terms_of(self.expansion_)._clip(self._check_rows(X), self.n_jobs)
+        return staged_scores(self.expansion_, self.term_rounds_, len(self.train_loss_) - 1, rows, self.n_jobs)
 
 
 def _rows(model: Any, X: Any) -> NDArray[Any]:
@@ -203,8 +203,8 @@ def _table(model: Any, X: Any) -> MappedTable:
 def _clipped(model: Any, rows: NDArray[Any]) -> MappedTable:
     column_map = vars(model).get("column_map_")
     sources = np.arange(rows.shape[1]) if column_map is None else column_map.sources_
-    rows = terms_of(model.expansion_)._clip(rows, model.n_threads)
-    return MappedTable(model.expansion_, rows, sources, model.n_features_in_, model.n_threads)
+    rows = terms_of(model.expansion_)._clip(rows, model.n_jobs)
+    return MappedTable(model.expansion_, rows, sources, model.n_features_in_, model.n_jobs)
 
 
 def _raw_column(model: Any, X: Any, column: int) -> RawColumn:

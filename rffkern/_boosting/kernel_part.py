@@ -84,7 +84,7 @@ class KernelPart(NamedTuple):
     regions: Regions  # of rows in units of the columns
     coefficients: Double  # (n_outputs, n_centers)
     intercepts: Double  # (n_outputs,)
-    inverse_lengthscales: Double  # (n_columns,)
+    inverse_length_scales: Double  # (n_columns,)
     rows: Indices  # (n_rows,) of the regions that are there, learned from, sorted
     out_of_fold: Double  # (n_outputs, n_rows) less the intercepts, of systems that leave out the fold of the row
     scale: float
@@ -102,7 +102,7 @@ class KernelPart(NamedTuple):
         with np.errstate(over="ignore"):
             thresholds = np.clip(thresholds / width[split] + scaling.center[split], -UNREACHED, UNREACHED)
         return KernelExpansion(centers, weights, np.zeros(len(factors)),
-                               self.inverse_lengthscales * scaling.inverse_scale, [float(SHAPES[SHAPE])],
+                               self.inverse_length_scales * scaling.inverse_scale, [float(SHAPES[SHAPE])],
                                split, thresholds, np.concatenate([[0], np.cumsum(is_used)])[starts])
 
     def covers(self, columns: Columns, rows: Indices) -> NDArray[np.bool_]:

@@ -42,7 +42,7 @@ class BoostedModel(Protocol):
     validation_fraction: float | Auto
     warm_start: bool
     random_state: Any
-    n_threads: int | None
+    n_jobs: int | None
     verbose: int
     kernel_ridge: str | bool
 
@@ -90,7 +90,7 @@ class Members:
         """All members, in their order, each from where it stands."""
         n_threads = 1
         if side_by_side and self._callback is None:  # else which rounds a callback keeps would be up to chance
-            n_threads = min(len(starts), check_n_threads(self._model.n_threads, _ALL))
+            n_threads = min(len(starts), check_n_threads(self._model.n_jobs, _ALL))
         jobs = [partial(self._one, k, start) for k, start in enumerate(starts)]
         return in_threads(jobs, n_threads, self._stop)
 

@@ -14,7 +14,7 @@ from .._estimator.parameters import (
     N_ESTIMATORS,
     N_ESTIMATORS_,
     N_FEATURES_IN_,
-    N_THREADS,
+    N_JOBS,
     RANDOM_STATE,
     VERBOSE,
     Attribute,
@@ -102,9 +102,9 @@ PARAMETERS = (
         "Source of the random draws: `integers`, a seed of each bag, then, where there is no `eval_set`, for every "
         "partition of the rows a `random` number for each and an `integers`, and for each bag a `permutation` of "
         "the rows it learns from."),
-    N_THREADS.described(
-        "Number of threads, at most the CPUs that are there; None for those this process may use.  Bags are trained "
-        "side by side.  The result is the same to the last bit for any number.  Not kept in model files."),
+    N_JOBS.described(
+        "Number of threads, at most the CPUs that are there; None and -1 for those this process may use.  Bags are "
+        "trained side by side.  The result is the same to the last bit for any number.  Not kept in model files."),
     VERBOSE.described("Print a line on stderr every so many rounds of a bag; 0 for none."),
 )
 ATTRIBUTES = (

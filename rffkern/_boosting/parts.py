@@ -65,5 +65,5 @@ def columns_of_kernels(expansion: Boosted, sources: NDArray[np.intp], n_columns:
     reads = np.zeros(n_columns, dtype=bool)
     kernels = kernels_of(expansion)
     if kernels is not None:
-        reads[sources[np.flatnonzero(kernels.inverse_lengthscales)]] = True
+        reads[sources[np.flatnonzero(kernels.inverse_length_scales)]] = True
     return reads

@@ -57,6 +57,6 @@ def loss_of_targets(model: "FourierBoostingRegressor", n_targets: int) -> tuple[
     quantiles = model._quantiles()
     if model.loss == "quantile" and len(quantiles) > 1 and n_targets > 1:
         raise InvalidInputError(f"y must be one target for several quantiles, got {n_targets}")
-    kernels = {"squared": (boosting.SQUARED, (0.0,)), "huber": (boosting.HUBER, (model.delta,)),
+    kernels = {"squared_error": (boosting.SQUARED, (0.0,)), "huber": (boosting.HUBER, (model.delta,)),
                "quantile": (boosting.QUANTILE, quantiles)}
     return ValueLoss(*kernels[model.loss]), _QUANTILES if model.loss == "quantile" else _VALUES

@@ -110,7 +110,7 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Colum
 
     All parameters are checked before a row is read.  Of the two models of `--model auto`, those are kept that have the
     parameters; where both do, the table decides.  Where none takes them, the error is that of the model that has most
-    of them, as loss=pinball can only be meant for the regressor.
+    of them, as loss=quantile can only be meant for the regressor.
     """
     if not 0 <= arguments.holdout < 1:
         raise UsageError(f"--holdout must be at least 0 and below 1, got {arguments.holdout}")
@@ -125,7 +125,7 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Colum
             choice = ColumnChoice.of(params, arguments.categorical)
             params |= {"columns": choice.columns} if choice.is_said else {}
             params |= {} if arguments.seed is None else {"random_state": arguments.seed}
-            params |= {} if arguments.threads is None else {"n_threads": arguments.threads}
+            params |= {} if arguments.threads is None else {"n_jobs": arguments.threads}
             model.set_params(**params)
             model._check_params()
             if arguments.eval is not None and "eval_set" not in inspect.signature(model.fit).parameters:

@@ -41,7 +41,7 @@ def _facts(model: Any, n_bytes: int) -> dict[str, Any]:
         facts["feature names"] = model.feature_names_in_.tolist()
     if "table_columns" in expansion.arrays():
         facts |= _of_terms(expansion, model)
-    if "inverse_lengthscales" in expansion.arrays():
+    if "inverse_length_scales" in expansion.arrays():
         facts |= _of_kernels(getattr(expansion, "kernels", expansion))
     if hasattr(model, "kernel_ridge_report_"):
         facts["kernel ridge"] = model.kernel_ridge_report_.reason

@@ -120,7 +120,7 @@ def _load_predictor(arguments: argparse.Namespace) -> Any:
     if arguments.proba and not hasattr(model, "predict_proba"):
         raise UsageError(f"--proba needs a classifier, {arguments.model} holds a {type(model).__name__}")
     if arguments.threads is not None or arguments.jobs > 1:
-        model.set_params(n_threads=arguments.threads or 1)
+        model.set_params(n_jobs=arguments.threads or 1)
     return model
 
 

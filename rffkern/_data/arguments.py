@@ -72,6 +72,16 @@ class Number:
         check_scalar(name, value, self.kind, self.low, self.high, self.open_low)
 
 
+class Jobs:
+    """Accept a number of threads, or None or -1 for the CPUs that this process may use."""
+
+    domain = f"int in [1, {MAX_THREADS}], -1 or None"
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise InvalidInputError unless the value is accepted."""
+        check_jobs(name, value)
+
+
 class Choice:
     """Accept one of some values."""
 
@@ -159,6 +169,17 @@ def check_rng(random_state: RandomSource) -> "np.random.Generator":
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1))
     return np.random.default_rng(random_state)  # a Generator is returned as it is
+
+
+def check_jobs(name: str, value: Any) -> int | None:
+    """A number of threads, None where it is None or -1."""
+    if value is None or (type(value) is int and 1 <= value <= MAX_THREADS):
+        return value
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool) and (
+            int(value) == -1 or 1 <= int(value) <= MAX_THREADS):
+        return None if int(value) == -1 else int(value)
+    raise InvalidInputError(f"{name} must be an integer >= 1 and <= {MAX_THREADS}, or -1 or None for all CPUs, got "
+                            f"{value!r}")
 
 
 def check_scalar(name: str, value: Any, kind: type, low: float = -math.inf, high: float = math.inf,

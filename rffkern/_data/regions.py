@@ -10,8 +10,8 @@ Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
-# Rows that kernel machines learn from together, and those that regions have on average at most where there are more.
-# Of five sets of 32,000 to 87,000 rows, 3,000 were better for classes, 6,000 for values, and all rows together no
+# Rows that kernel ridge regression learns from together, and those that regions have on average at most where there are
+# more. Of five sets of 32,000 to 87,000 rows, 3,000 were better for classes, 6,000 for values, and all rows together no
 # better than either, in 5 to 12 times as much time.
 MOST_ROWS, LARGEST_REGION = 11_500, 5000
 

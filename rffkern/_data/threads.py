@@ -4,7 +4,7 @@ import math
 import os
 
 from .._kernels.simd import OWN_THREADS
-from .arguments import MAX_THREADS, check_scalar
+from .arguments import check_jobs
 
 # Waking a thread takes some ten microseconds; each must have many times that to do.
 ELEMENTS_PER_THREAD = 1 << 18
@@ -31,14 +31,14 @@ class _Choice:
         _chosen = self._before
 
 
-def set_num_threads(n_threads: int | None) -> _Choice:
-    """Set how many threads are used where `n_threads` is None.
+def set_num_threads(n_jobs: int | None) -> _Choice:
+    """Set how many threads are used where `n_jobs` is None or -1.
 
     Parameters
     ----------
-    n_threads : int in [1, 1024] or None
-        The number, in this process and all of its threads; it is held to the CPUs that are there.  None for the CPUs
-        that this process may use, which is also the number before any call.
+    n_jobs : int in [1, 1024], -1 or None
+        The number, in this process and all of its threads; it is held to the CPUs that are there.  None or -1 for the
+        CPUs that this process may use, which is also the number before any call.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def set_num_threads(n_threads: int | None) -> _Choice:
     Raises
     ------
     InvalidInputError
-        If n_threads is out of range.
+        If n_jobs is out of range.
 
     Examples
     --------
@@ -58,9 +58,7 @@ def set_num_threads(n_threads: int | None) -> _Choice:
     1
     """
     global _chosen
-    if n_threads is not None:
-        n_threads = check_scalar("n_threads", n_threads, int, low=1, high=MAX_THREADS)
-    choice, _chosen = _Choice(_chosen), n_threads
+    choice, _chosen = _Choice(_chosen), check_jobs("n_jobs", n_jobs)
     return choice
 
 
@@ -99,15 +97,14 @@ def available_cpus() -> int:
     return min(count, int(limit)) if limit.isdigit() and int(limit) > 0 else count
 
 
-def check_n_threads(n_threads: int | None, n_elements: int) -> int:
+def check_n_threads(n_jobs: int | None, n_elements: int) -> int:
     """Number of threads for a kernel over `n_elements` numbers.
 
-    None means the CPUs this process may use, and a number is held to those that are there: more threads are never
+    None and -1 mean the CPUs this process may use, and a number is held to those that are there: more threads are never
     faster.  The threads of an OpenMP library do not survive a fork, and a child would wait for them: it gets one there.
     """
-    if n_threads is not None and not (type(n_threads) is int and 1 <= n_threads <= MAX_THREADS):
-        n_threads = check_scalar("n_threads", n_threads, int, low=1, high=MAX_THREADS)  # or it is NumPy's
+    n_jobs = check_jobs("n_jobs", n_jobs)
     if n_elements < 2 * ELEMENTS_PER_THREAD or not (OWN_THREADS or os.getpid() == _import_pid):
         return 1
-    wanted = available_cpus() if n_threads is None else min(n_threads, machine_cpus())
+    wanted = available_cpus() if n_jobs is None else min(n_jobs, machine_cpus())
     return min(wanted, n_elements // ELEMENTS_PER_THREAD)

@@ -57,7 +57,7 @@ class Model(Parametrised):
     column_map_: Any
     columns: Any
     standardize: bool
-    n_threads: int | None
+    n_jobs: int | None
 
     def __init_subclass__(cls) -> None:
         """Name the family that the registry has for a class, and describe its parameters."""
@@ -241,10 +241,10 @@ class Model(Parametrised):
         if column_map is not None:
             from .columns import score_table
 
-            return score_table(column_map, self.expansion_, X, type(self).__name__, self.n_threads)
+            return score_table(column_map, self.expansion_, X, type(self).__name__, self.n_jobs)
         expansion = held.get("expansion_")  # one row must cost little more than its score
-        scored: Double | None = None if expansion is None else expansion.score_plain(X, self.n_threads)
+        scored: Double | None = None if expansion is None else expansion.score_plain(X, self.n_jobs)
         if scored is None:
             X = self._check_rows(X)  # or tells that there is no expansion
-            scored = self.expansion_.score_checked(X, self.n_threads)
+            scored = self.expansion_.score_checked(X, self.n_jobs)
         return scored

@@ -8,7 +8,7 @@ that a signature can be read where it stands.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from .._data.arguments import MAX_THREADS, Auto, Choice, Number, OfClass, RandomState
+from .._data.arguments import Auto, Choice, Jobs, Number, OfClass, RandomState
 from .._data.protocol import Attribute as Attribute
 from .._data.protocol import Parameter as Parameter
 from .._data.protocol import describe as describe_with
@@ -105,9 +105,9 @@ COLUMNS = Parameter("columns", OfClass("ColumnMap", "auto"),
                     "without names stay as they are, and `column_map_` is None, unless a map is better by more than "
                     "noise; all other tables get a map.")
 RANDOM_STATE = Parameter("random_state", RandomState(), "Source of the random draws.")
-N_THREADS = Parameter("n_threads", Number(int, 1, MAX_THREADS, optional=True),
-                      "Number of threads, at most the CPUs that are there; None for those this process may use.  The "
-                      "result is the same to the last bit for any number.  Not kept in model files.")
+N_JOBS = Parameter("n_jobs", Jobs(),
+                   "Number of threads, at most the CPUs that are there; None and -1 for those this process may use.  "
+                   "The result is the same to the last bit for any number.  Not kept in model files.")
 VERBOSE = Parameter("verbose", Number(int, 0), "Print a line on stderr every so many rounds; 0 for none.")
 
 CLASSES_ = Attribute("classes_", "array of shape (n_classes,)", "The labels, sorted.")

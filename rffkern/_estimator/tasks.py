@@ -182,7 +182,7 @@ class Regressor(Model):
         from .._data.training_rows import check_with_targets
 
         self._check_params()
-        check = partial(check_with_targets, n_threads=self.n_threads, min_samples=1 if goes_on else 2)
+        check = partial(check_with_targets, n_threads=self.n_jobs, min_samples=1 if goes_on else 2)
         return self._checked(check, X, y, sample_weight, eval_set, goes_on, unmapped)
 
     def _losses_of_rows(self, X: Any, y: Any) -> Double:

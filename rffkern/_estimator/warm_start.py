@@ -12,7 +12,7 @@ from .._kernels.array_types import NDArray
 from ..errors import InvalidInputError
 
 # Parameters that may change while training goes on.  Those of rows and weights show in these.
-_FREE = {"n_estimators", "early_stopping_rounds", "warm_start", "class_weight", "columns", "random_state", "n_threads",
+_FREE = {"n_estimators", "early_stopping_rounds", "warm_start", "class_weight", "columns", "random_state", "n_jobs",
          "verbose"}
 _REMEDY = "with warm_start=False, fit starts anew"
 

@@ -156,7 +156,7 @@ def _parts(expansion: Any) -> tuple[Part, ...]:
     kernels = getattr(expansion, "kernels", expansion)
     if getattr(kernels, "n_regions", 1) > 1:
         raise InvalidInputError(f"kernels in {kernels.n_regions} regions cannot be exported; train with "
-                                "kernel_ridge=False (Fourier boosting) or region_size=None (kernel machines)")
+                                "kernel_ridge=False (Fourier boosting) or region_size=None (kernel ridge regression)")
     arrays: dict[str, Array] = dict(expansion.arrays())
     parts = []
     if "omegas" in arrays:
@@ -170,7 +170,7 @@ def _parts(expansion: Any) -> tuple[Part, ...]:
             "steps": layout.steps.astype(np.int64), "starts": layout.starts[:-1].astype(np.int64),
             "values": arrays["table_values"]}))
     if "centers" in arrays:
-        parts.append(Part("kernels", {name: arrays[name] for name in ("centers", "weights", "inverse_lengthscales")},
+        parts.append(Part("kernels", {name: arrays[name] for name in ("centers", "weights", "inverse_length_scales")},
                           getattr(expansion, "kernels", expansion).shape))
     return tuple(part for part in parts if len(next(iter(part.arrays.values()))))
 

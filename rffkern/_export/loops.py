@@ -94,7 +94,7 @@ _PARTS = {
     for (int t = 0; t < $n; t++) {
         double q = 0;
         for (int j = 0; j < $n_features; j++) {
-            double d = (z[j] - centers[t * $n_features + j]) * inverse_lengthscales[j];
+            double d = (z[j] - centers[t * $n_features + j]) * inverse_length_scales[j];
             q += d * d;
         }
         q = $kernel;

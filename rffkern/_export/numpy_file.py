@@ -32,7 +32,7 @@ _PARTS = {
 cells = starts + np.where(z[:, table_columns] > thresholds, steps, 0).sum(axis=2)
     h = h + values[cells].sum(axis=1, dtype=np.float64)""",
     "kernels": """\
-q = sum(((z[:, [j]] - centers[:, j]) * inverse_lengthscales[j]) ** 2 for j in range(z.shape[1]))
+q = sum(((z[:, [j]] - centers[:, j]) * inverse_length_scales[j]) ** 2 for j in range(z.shape[1]))
     h = h + {kernel} @ weights""",
 }
 

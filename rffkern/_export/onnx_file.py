@@ -107,9 +107,9 @@ def _tables(graph: _Graph, part: Part, rows: str) -> str:
 
 
 def _kernels(graph: _Graph, part: Part, rows: str) -> str:
-    centers, weights, inverse_lengthscales = part.arrays.values()
+    centers, weights, inverse_length_scales = part.arrays.values()
     apart = graph.add("Sub", graph.add("Unsqueeze", rows, graph.keep([1], np.int64)), graph.keep(centers))
-    apart = graph.add("Mul", apart, graph.keep(inverse_lengthscales))
+    apart = graph.add("Mul", apart, graph.keep(inverse_length_scales))
     q = graph.sum(graph.add("Mul", apart, apart), 2)
     return graph.add("MatMul", write(KERNELS[part.shape], graph, q=q), graph.keep(weights))
 

@@ -202,9 +202,9 @@ def _waves(part: Part, n_outputs: int) -> _Summed:
 
 
 def _kernels(part: Part, n_outputs: int) -> _Summed:
-    centers, weights, inverse_lengthscales = part.arrays.values()
-    read = np.flatnonzero(inverse_lengthscales)
-    apart = [f"((z{j} - c{i}) * {_number(inverse_lengthscales[j].item())})" for i, j in enumerate(read.tolist())]
+    centers, weights, inverse_length_scales = part.arrays.values()
+    read = np.flatnonzero(inverse_length_scales)
+    apart = [f"((z{j} - c{i}) * {_number(inverse_length_scales[j].item())})" for i, j in enumerate(read.tolist())]
     return _terms(np.column_stack([centers[:, read], weights]), n_outputs, "rff_kernels", _columns("c", len(read)),
                   [_sum([f"{each} * {each}" for each in apart]), write(KERNELS[part.shape], _WRITER, q="v")])
 

@@ -39,7 +39,7 @@ class BoostedModel(Protocol):
     warm_start: bool
     precision: str
     random_state: Any
-    n_threads: int | None
+    n_jobs: int | None
     verbose: int
 
 
@@ -104,7 +104,7 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, recipe:
 def _checked(model: BoostedModel, training: Training) -> Checked:
     """Rows that are here."""
     sets = dict(training.watched) or ({} if training.evaluation is None else {"valid_0": training.evaluation})
-    return Checked(LocalRows(training.rows, sets, model.n_threads), training.names, training.classes, training.center,
+    return Checked(LocalRows(training.rows, sets, model.n_jobs), training.names, training.classes, training.center,
                    training.scale, training.column_map, RowPrints.of_training(training) if model.warm_start else None)
 
 

@@ -20,7 +20,7 @@ from .._estimator.parameters import (
     N_COMPONENTS_,
     N_ESTIMATORS_,
     N_FEATURES_IN_,
-    N_THREADS,
+    N_JOBS,
     PRECISION,
     STANDARDIZE,
     VALIDATION_FRACTION,
@@ -127,7 +127,7 @@ class GBRFF1Classifier(StagedClassifier):
         CLASS_WEIGHT,
         COLUMNS,
         LANDMARK_RANDOM_STATE,
-        N_THREADS,
+        N_JOBS,
         VERBOSE,
     )
     _attributes = (
@@ -152,7 +152,7 @@ class GBRFF1Classifier(StagedClassifier):
                  standardize: bool = True, early_stopping_rounds: int | None = 20,
                  validation_fraction: float | None = None, warm_start: bool = False, precision: Precision = "single",
                  class_weight: ClassWeight = None, columns: MapOrNone = None, random_state: RandomSource = None,
-                 n_threads: int | None = None, verbose: int = 0) -> None:
+                 n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components
         self.gamma = gamma
@@ -170,7 +170,7 @@ class GBRFF1Classifier(StagedClassifier):
         self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,

@@ -21,7 +21,7 @@ from .._estimator.parameters import (
     N_ESTIMATORS,
     N_ESTIMATORS_,
     N_FEATURES_IN_,
-    N_THREADS,
+    N_JOBS,
     PRECISION,
     RANDOM_STATE,
     STANDARDIZE,
@@ -117,7 +117,7 @@ class GBRFF2Classifier(StagedClassifier):
         RANDOM_STATE.described(
             "Source of one `standard_normal` draw of shape (n_estimators, n_outputs, n_features) and, where there are "
             "more than `max_samples` rows, one `permutation` of those with positive weight."),
-        N_THREADS,
+        N_JOBS,
         VERBOSE,
     )
     _attributes = (
@@ -139,7 +139,7 @@ class GBRFF2Classifier(StagedClassifier):
                  standardize: bool = True, early_stopping_rounds: int | None = 20,
                  validation_fraction: float | None = None, warm_start: bool = False, precision: Precision = "single",
                  class_weight: ClassWeight = None, columns: MapOrNone = None, random_state: RandomSource = None,
-                 n_threads: int | None = None, verbose: int = 0) -> None:
+                 n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.gamma = gamma
         self.reg_lambda = reg_lambda
@@ -154,7 +154,7 @@ class GBRFF2Classifier(StagedClassifier):
         self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,

@@ -23,4 +23,4 @@ def restored_rounds(expansion: Any, curves: Mapping[str, Double], n_components: 
 def staged_scores(model: Any, X: Any) -> Iterator[Double]:
     """Yield the scores of a snapshot after each round kept, (n_samples, n_outputs)."""
     X, expansion = model._check_rows(X), model.expansion_
-    yield from expansion.staged_score(X, expansion.n_outputs * model.n_components_, n_threads=model.n_threads)
+    yield from expansion.staged_score(X, expansion.n_outputs * model.n_components_, n_jobs=model.n_jobs)

@@ -21,7 +21,7 @@ from .._estimator.parameters import (
     N_COMPONENTS_,
     N_ESTIMATORS_,
     N_FEATURES_IN_,
-    N_THREADS,
+    N_JOBS,
     PRECISION,
     STANDARDIZE,
     VALIDATION_FRACTION,
@@ -73,7 +73,7 @@ _PARAMETERS = (
     PRECISION.described(PRECISION.text.replace("predictions kept", "residuals kept")),
     COLUMNS,
     LANDMARK_RANDOM_STATE,
-    N_THREADS,
+    N_JOBS,
     VERBOSE,
 )
 _N_TRAINING = [parameter.name for parameter in _PARAMETERS].index("columns")
@@ -147,7 +147,7 @@ class GBRFFRegressor(StagedRegressor):
                  learning_rate: float = 0.5, max_iter: int = 10, max_samples: int | None = 16384,
                  standardize: bool = True, early_stopping_rounds: int | None = 20,
                  validation_fraction: float | None = None, warm_start: bool = False, precision: Precision = "single",
-                 columns: MapOrNone = None, random_state: RandomSource = None, n_threads: int | None = None,
+                 columns: MapOrNone = None, random_state: RandomSource = None, n_jobs: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components
@@ -165,7 +165,7 @@ class GBRFFRegressor(StagedRegressor):
         self.precision = precision
         self.columns = columns
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
@@ -261,7 +261,7 @@ class GBRFFClassifier(StagedClassifier):
                  standardize: bool = True, early_stopping_rounds: int | None = 20,
                  validation_fraction: float | None = None, warm_start: bool = False, precision: Precision = "single",
                  class_weight: ClassWeight = None, columns: MapOrNone = None, random_state: RandomSource = None,
-                 n_threads: int | None = None, verbose: int = 0) -> None:
+                 n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components
         self.gamma = gamma
@@ -279,7 +279,7 @@ class GBRFFClassifier(StagedClassifier):
         self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _link(self) -> Link:

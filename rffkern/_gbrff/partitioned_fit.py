@@ -18,6 +18,6 @@ def fit_partitions(model: Any, training: Engine, held_out: Mapping[str, Engine],
     names, table, sets, targets = check_tables(model._has_labels, getattr(model, "class_weight", None), training,
                                                held_out)
     scale = 1 / np.where(targets.inverse_scale > 0, targets.inverse_scale, 1.0)
-    checked = Checked(PartitionedRows(table, sets, scale.size, model.n_threads),
+    checked = Checked(PartitionedRows(table, sets, scale.size, model.n_jobs),
                       None if names is None else np.array(names, dtype=object), targets.classes, targets.center, scale)
     model._keep(train_on(model, checked, model._recipe(), callback, Sources.of(model, None)))

@@ -1,1 +1,1 @@
-"""Kernel machines on all rows: ridge regression with a kernel, by preconditioned conjugate gradients."""
+"""Kernel ridge regression on all rows: ridge regression with a kernel, by preconditioned conjugate gradients."""

@@ -1,4 +1,4 @@
-"""Kernel machines on all rows: a classifier and a regressor."""
+"""Kernel ridge regression on all rows: a classifier and a regressor."""
 
 import contextlib
 from collections.abc import Mapping
@@ -17,12 +17,12 @@ from .._kernels.array_types import NDArray
 from ..expansion import Expansion
 from ..kernel_expansion import KernelExpansion
 from .parameters import ATTRIBUTES, KERNEL, REST, LengthScalesSpec, Shape
-from .training import given_lengthscales, train
+from .training import given_length_scales, train
 
 Double = NDArray[np.float64]
 
 
-class _KernelMachine(Model):
+class _KernelRidge(Model):
     """What the regressor and the classifier share."""
 
     _expansion_form = KernelExpansion
@@ -31,13 +31,13 @@ class _KernelMachine(Model):
         "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
         "read block by block; the rows are packed in memory, and the model keeps them.")}
 
-    lengthscales: Any
+    length_scale: Any
     random_state: Any
     verbose: int
     kernel_parameters_: Double
 
     @property
-    def lengthscales_(self) -> Double:
+    def length_scale_(self) -> Double:
         """Length scales, in units of the columns that learning takes place in."""
         return self.kernel_parameters_[1:].copy()
 
@@ -62,12 +62,12 @@ class _KernelMachine(Model):
         kernel = arrays["kernel_parameters_"]
         if kernel.shape != (1 + expansion.n_features,) or not (kernel > 0).all():
             raise ValueError("kernel parameters are malformed")
-        if not isinstance(self.lengthscales, str):
-            given_lengthscales(self.lengthscales, expansion.n_features)
+        if not isinstance(self.length_scale, str):
+            given_length_scales(self.length_scale, expansion.n_features)
         return super()._restored(expansion, arrays, classes)
 
 
-class KernelMachineRegressor(_KernelMachine, Regressor):
+class KernelRidgeRegressor(_KernelRidge, Regressor):
     """Ridge regression with a kernel on all rows (kernel ridge regression).
 
     The model is f(x) = f_0 + sum over rows i of a_i k(x_i, x), with f_0 the mean of y, and a minimises sum over rows of
@@ -101,10 +101,10 @@ class KernelMachineRegressor(_KernelMachine, Regressor):
     Examples
     --------
     >>> import numpy as np
-    >>> from rffkern import KernelMachineRegressor
+    >>> from rffkern import KernelRidgeRegressor
     >>> X = np.random.default_rng(0).uniform(-1, 1, (400, 2))
     >>> y = np.sin(3 * X[:, 0]) + X[:, 1] ** 2
-    >>> model = KernelMachineRegressor(random_state=0).fit(X[:300], y[:300])
+    >>> model = KernelRidgeRegressor(random_state=0).fit(X[:300], y[:300])
     >>> bool(model.score(X[300:], y[300:]) > 0.98)
     True
     """
@@ -112,13 +112,13 @@ class KernelMachineRegressor(_KernelMachine, Regressor):
     _parameters = (*KERNEL, *REST)
     _attributes = ATTRIBUTES
 
-    def __init__(self, kernel: Shape = "exponential", *, lengthscales: LengthScalesSpec = "auto",
+    def __init__(self, kernel: Shape = "exponential", *, length_scale: LengthScalesSpec = "auto",
                  reg_lambda: float | Auto = "auto", region_size: int | Auto | None = "auto", n_landmarks: int = 512,
                  cache_size: int = 512, tol: float = 1e-3, max_iter: int = 500, standardize: bool = True,
                  precision: Precision = "single", columns: MapOrNone = None, random_state: RandomSource = None,
-                 n_threads: int | None = None, verbose: int = 0) -> None:
+                 n_jobs: int | None = None, verbose: int = 0) -> None:
         self.kernel = kernel
-        self.lengthscales = lengthscales
+        self.length_scale = length_scale
         self.reg_lambda = reg_lambda
         self.region_size = region_size
         self.n_landmarks = n_landmarks
@@ -129,7 +129,7 @@ class KernelMachineRegressor(_KernelMachine, Regressor):
         self.precision = precision
         self.columns = columns
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -153,10 +153,10 @@ class KernelMachineRegressor(_KernelMachine, Regressor):
         return self._fit(X, y, sample_weight)
 
 
-class KernelMachineClassifier(_KernelMachine, Classifier):
+class KernelRidgeClassifier(_KernelRidge, Classifier):
     """Ridge regression with a kernel on labels -1 and +1 of all rows, and probabilities from rows left out.
 
-    The regression f is that of `KernelMachineRegressor`, which describes the training, with y in {-1, +1}.  Five more
+    The regression f is that of `KernelRidgeRegressor`, which describes the training, with y in {-1, +1}.  Five more
     leave out a fifth of the rows each, in the same passes.  With what they predict of these, the score slope f + shift
     is fitted by logistic regression, so that P(y = +1 | x) = 1 / (1 + exp(-score)).  Of more than two classes each is
     learned against the rest, with one kernel; probabilities are the softmax of scores with one slope and a shift for
@@ -188,10 +188,10 @@ class KernelMachineClassifier(_KernelMachine, Classifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from rffkern import KernelMachineClassifier
+    >>> from rffkern import KernelRidgeClassifier
     >>> X = np.random.default_rng(0).uniform(-1, 1, (400, 2))
     >>> y = np.where(X[:, 0] * X[:, 1] > 0, "same sign", "other")
-    >>> model = KernelMachineClassifier(random_state=0).fit(X[:300], y[:300])
+    >>> model = KernelRidgeClassifier(random_state=0).fit(X[:300], y[:300])
     >>> bool(model.score(X[300:], y[300:]) > 0.9)
     True
     """
@@ -199,13 +199,13 @@ class KernelMachineClassifier(_KernelMachine, Classifier):
     _parameters = (*KERNEL, CLASS_WEIGHT, *REST)
     _attributes = (CLASSES_, *ATTRIBUTES)
 
-    def __init__(self, kernel: Shape = "exponential", *, lengthscales: LengthScalesSpec = "auto",
+    def __init__(self, kernel: Shape = "exponential", *, length_scale: LengthScalesSpec = "auto",
                  reg_lambda: float | Auto = "auto", region_size: int | Auto | None = "auto", n_landmarks: int = 512,
                  cache_size: int = 512, tol: float = 1e-3, max_iter: int = 500, standardize: bool = True,
                  precision: Precision = "single", class_weight: ClassWeight = None, columns: MapOrNone = None,
-                 random_state: RandomSource = None, n_threads: int | None = None, verbose: int = 0) -> None:
+                 random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.kernel = kernel
-        self.lengthscales = lengthscales
+        self.length_scale = length_scale
         self.reg_lambda = reg_lambda
         self.region_size = region_size
         self.n_landmarks = n_landmarks
@@ -217,7 +217,7 @@ class KernelMachineClassifier(_KernelMachine, Classifier):
         self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _link(self) -> Link:

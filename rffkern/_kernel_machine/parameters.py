@@ -1,4 +1,4 @@
-"""Parameters and attributes of kernel machines."""
+"""Parameters and attributes of kernel ridge regression."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -11,7 +11,7 @@ from .._estimator.parameters import (
     COLUMNS,
     EXPANSION_,
     N_FEATURES_IN_,
-    N_THREADS,
+    N_JOBS,
     PRECISION,
     RANDOM_STATE,
     STANDARDIZE,
@@ -28,7 +28,7 @@ LengthScalesSpec: TypeAlias = float | Auto | Sequence[float] | NDArray[Any]
 
 
 class LengthScales(NamedTuple):
-    """Check of the parameter `lengthscales`; training checks their number against the columns."""
+    """Check of the parameter `length_scale`; training checks their number against the columns."""
 
     domain: str = '"auto", number > 0 or array of them'
 
@@ -46,11 +46,11 @@ class LengthScales(NamedTuple):
 KERNEL = (
     Parameter("kernel", Choice(tuple(reversed(SHAPES))),
               'The kernel: exp(-r), "exponential", or exp(-r^2 / 2), "gaussian", with r^2 the sum over columns l of '
-              "((x_l - z_l) / lengthscale_l)^2."),
-    Parameter("lengthscales", LengthScales(),
+              "((x_l - z_l) / length_scale_l)^2."),
+    Parameter("length_scale", LengthScales(),
               'Length scales, one number or one for each column.  "auto" chooses them by the squared error on rows '
-              "that a machine has not learned from: their common scale first, then one for each column in inverse "
-              "proportion to the root mean squared slope along it of a first machine, twice, as long as this lowers "
+              "that a model has not learned from: their common scale first, then one for each column in inverse "
+              "proportion to the root mean squared slope along it of a first model, twice, as long as this lowers "
               "the error, on up to 1500 rows; then their common scale again on up to 6000."),
     Parameter("reg_lambda", Number(float, 0, 1e100, open_low=True, word="auto"),
               'Weight lambda of the regulariser, in units of the variance of y; "auto" chooses one of 0.01 to 3, of '
@@ -58,7 +58,7 @@ KERNEL = (
               "mean 1.  Beside such weights it is at least 1e-12."),
     Parameter("region_size", Number(int, 10, 10**8, optional=True, word="auto"),
               "Rows that regions have on average at most.  Thresholds on columns divide more rows than that into 2, 4, "
-              "8 or more regions, each with a machine of its own that also learns from the nearest rows of its "
+              "8 or more regions, each with a regression of its own that also learns from the nearest rows of its "
               "neighbours; a row is scored by that of its region.  Length scales and lambda are then chosen on one "
               f'of them, the former in the proportions of random rows.  "auto": {LARGEST_REGION:,} where there are '
               f"more than {MOST_ROWS:,} rows.  None: all rows together; time and memory grow with their square."),
@@ -82,13 +82,13 @@ REST = (
     COLUMNS,
     RANDOM_STATE.described("Source of one `permutation` of the rows, which are in the same order folds, landmarks and "
                            "the rows that length scales are chosen on."),
-    N_THREADS,
+    N_JOBS,
     VERBOSE.described("Print a line on stderr at most once a second; 0 for none."),
 )
 ATTRIBUTES = (
     EXPANSION_.described("The trained function of a raw row, with a term for each row that a region learns from; "
                          "immutable.")._replace(kind="KernelExpansion"),
-    Attribute("lengthscales_", "array of shape (n_features,)",
+    Attribute("length_scale_", "array of shape (n_features,)",
               "Length scales, in units of the columns that learning takes place in."),
     Attribute("reg_lambda_", "float", "The weight lambda of the regulariser."),
     Attribute("kernel_parameters_", "array of shape (1 + n_features,)", "Lambda and the length scales."),

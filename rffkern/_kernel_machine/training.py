@@ -1,4 +1,4 @@
-"""Training of a kernel machine on checked rows."""
+"""Training of kernel ridge regression on checked rows."""
 
 from typing import Any, NamedTuple
 
@@ -44,26 +44,26 @@ _LARGEST_VALUE, _MOST_SIZES = 1e18, 3
 class Machine(NamedTuple):
     """Length scales, in units of the columns that learning takes place in, and lambda beside weights of mean 1."""
 
-    lengthscales: Double  # (n_features,)
+    length_scale: Double  # (n_features,)
     reg_lambda: float
 
     def units(self, scaling: Scaling) -> Scaling:
         """The scaling of rows to the units of length scales."""
         with np.errstate(over="ignore"):
-            inverse = np.minimum(scaling.inverse_scale / self.lengthscales, LARGEST_INVERSE)
+            inverse = np.minimum(scaling.inverse_scale / self.length_scale, LARGEST_INVERSE)
         return scaling._replace(inverse_scale=inverse)
 
     def parameters(self, unit: float) -> Double:
         """Lambda beside the weights as they were given, in which 1 has so many units, and the length scales."""
         reg_lambda = min(max(self.reg_lambda * unit, np.finfo(np.float64).tiny), np.finfo(np.float64).max)
-        return np.array([reg_lambda, *self.lengthscales])
+        return np.array([reg_lambda, *self.length_scale])
 
 
-def given_lengthscales(lengthscales: Any, n_features: int) -> Double:
+def given_length_scales(length_scale: Any, n_features: int) -> Double:
     """Those of the parameter, one for each column."""
-    lengths = np.asarray(lengthscales, dtype=np.float64)
+    lengths = np.asarray(length_scale, dtype=np.float64)
     if lengths.ndim and lengths.shape != (n_features,):
-        raise InvalidInputError(f"lengthscales must be 'auto', a number or {n_features} numbers, one for each column, "
+        raise InvalidInputError(f"length_scale must be 'auto', a number or {n_features} numbers, one for each column, "
                                 f"got shape {lengths.shape}")
     return np.broadcast_to(lengths, n_features).copy()
 
@@ -72,15 +72,15 @@ def _machine(model: Any, rows: Any, targets: Double, scaling: Scaling, some: Ind
              relevances: Double | None = None) -> Machine:
     """What is given, and what has to be chosen by some rows; relevances, if they are known, leave a scale alone."""
     lengths = None
-    if not isinstance(model.lengthscales, str):
-        lengths = Lengths(1 / given_lengthscales(model.lengthscales, rows.X.shape[1]) ** 2, 1.0)
+    if not isinstance(model.length_scale, str):
+        lengths = Lengths(1 / given_length_scales(model.length_scale, rows.X.shape[1]) ** 2, 1.0)
     reg_lambda = None
     if not isinstance(model.reg_lambda, str):
         reg_lambda = min(max(float(model.reg_lambda) / rows.weights.unit, _LEAST_LAMBDA), _LARGEST_LAMBDA)
     if lengths is None or reg_lambda is None:
         some = some[rows.weights.each[some] > 0][:MORE_ROWS]
         few = RowsOfChoice(_scaled(rows.X, some, scaling), np.ascontiguousarray(targets[:, some]),
-                           rows.weights.each[some], model.n_threads)
+                           rows.weights.each[some], model.n_jobs)
         cache_bytes = model.cache_size * _MEGABYTE
         chosen: Choice
         if lengths is None and relevances is not None:
@@ -107,7 +107,7 @@ def _division(model: Any, rows: Any, scaling: Scaling, machine: Machine) -> tupl
     X = _scaled(rows.X, counting, scaling).T
     units = np.maximum(np.abs(X).max(axis=1) / _LARGEST_VALUE, 1.0)
     with np.errstate(over="ignore"):
-        relevances = (units / machine.lengthscales) ** 2
+        relevances = (units / machine.length_scale) ** 2
     columns, thresholds, regions = divided((X / units[:, None]).astype(np.float32, order="C"), relevances, size)
     thresholds = np.where(thresholds < UNREACHED, thresholds * units[columns], UNREACHED)
     found = Division(columns, thresholds, [Region(counting[own], counting[learned]) for own, learned in regions])
@@ -143,11 +143,11 @@ class _Learning:
         indices, is_all = np.sort(shown), len(shown) == n_rows
         X, weights = (self._rows.X, self._rows.weights) if is_all else (
             take_rows(self._rows.X, indices), RowWeights(len(indices)))
-        packed = pack_rows(X, units, model.kernel, weights, model.precision, model.n_threads)
-        matrix = KernelMatrix(packed, model.cache_size * _MEGABYTE, model.n_threads)
+        packed = pack_rows(X, units, model.kernel, weights, model.precision, model.n_jobs)
+        matrix = KernelMatrix(packed, model.cache_size * _MEGABYTE, model.n_jobs)
         landmarks = np.searchsorted(indices, np.sort(shown[: model.n_landmarks]))
         systems = RidgeSystems(matrix, self._folds[indices], self._rows.weights.each[indices], landmarks,
-                               model.n_threads)
+                               model.n_jobs)
         asked = [System(fold, reg_lambda) for fold in range(self._n_folds)]
         targets = np.ascontiguousarray(self._targets[:, indices])
         return indices, systems.solve([*asked, System(EVERYONE, reg_lambda)], targets, model.tol, model.max_iter)
@@ -175,7 +175,7 @@ def train(model: Any, training: Training, rng: "np.random.Generator") -> Fitted:
     """Train a machine on checked rows."""
     rows = training.rows
     standardize = model.standardize and training.column_map is None  # mapped columns have their units
-    scaling = measure_scaling(rows.X, rows.weights, standardize, model.n_threads)
+    scaling = measure_scaling(rows.X, rows.weights, standardize, model.n_jobs)
     rows = rows._replace(X=scaling.held_back(rows.X))
     targets = np.stack(rows.targets()).astype(np.float64)
     intercepts = np.array([float(rows.weights.mean(target)) for target in targets])
@@ -188,7 +188,7 @@ def train(model: Any, training: Training, rng: "np.random.Generator") -> Fitted:
     if len(division.regions) > 1:
         region = division.most_varied(targets, division.some(_N_COMPARED))
         machine = _machine(model, rows, targets, scaling, region.shown(order, len(order)), is_class,
-                           machine.lengthscales**-2.0)
+                           machine.length_scale**-2.0)
     units = machine.units(scaling)
     found = learning.learned(division, units, machine.reg_lambda)
     factors, shifts = training.scale, training.center + training.scale * intercepts

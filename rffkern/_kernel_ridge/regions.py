@@ -1,4 +1,4 @@
-"""Rows divided into regions, each small enough for a kernel machine of its own.
+"""Rows divided into regions, each small enough for a kernel ridge regression of its own.
 
 Thresholds on columns divide the rows, one after the other, where the columns spread most in units of length scales.  A
 region also learns from the rows of its neighbours that are nearest to its bounds, so that it knows what is beyond.
@@ -67,7 +67,7 @@ def divided(X: NDArray[np.float32], relevances: Double, most_rows: int) -> Divis
     ----------
     X : array of shape (n_features, n_rows)
     relevances : array of shape (n_features,)
-        In proportion to 1 / lengthscale^2.
+        In proportion to 1 / length_scale^2.
     most_rows : int
     """
     every = np.arange(X.shape[1])

@@ -98,7 +98,7 @@ class RidgeSystems:
             jitter *= 100  # ends: a matrix of large diagonal is positive definite
 
     def solve(self, systems: Sequence[System], targets: Double, tolerance: float, max_iter: int,
-              work: str = "kernel machine") -> Solutions:
+              work: str = "kernel ridge") -> Solutions:
         """Solve systems for targets (n_outputs, n_samples) until |b - A x| <= tolerance |b| for each."""
         n_outputs, n_padded = len(targets), self._matrix.n_padded
         padded = np.zeros((n_outputs, n_padded))

@@ -52,7 +52,7 @@ cdef extern from "rff_embed.h" nogil:
         const double *center
         const double *centers
         const double *weights
-        const double *inverse_lengthscales
+        const double *inverse_length_scales
         const uint32_t *region_columns
         const double *region_thresholds
         const size_t *region_starts
@@ -119,7 +119,7 @@ cdef int _fill(rff_model *model, dict arrays, dict tables) except -1:
         e.kind = RFF_KERNEL
         e.centers = <const double *>_own(model, first, np.float64)
         e.weights = <const double *>_own(model, arrays["weights"], np.float64)
-        e.inverse_lengthscales = <const double *>_own(model, arrays["inverse_lengthscales"], np.float64)
+        e.inverse_length_scales = <const double *>_own(model, arrays["inverse_length_scales"], np.float64)
         e.shape = RFF_EXPONENTIAL if arrays["exponent"][0] == 1 else RFF_GAUSSIAN
         e.n_regions = len(arrays["region_starts"]) - 1
         e.region_columns = <const uint32_t *>_own(model, arrays["region_columns"], np.uint32)

@@ -86,5 +86,5 @@ async def _answers(keys: Mapping[str, Sequence[str]], request: Request, dask_wor
 
 def _opened(number: int, what: str, has_labels: bool, n_threads: int | None, *piece: Any) -> Partition:
     """A partition, opened on a worker, whose threads it uses where no number is given."""
-    n_threads = distributed.get_worker().state.nthreads if n_threads is None else n_threads
+    n_threads = distributed.get_worker().state.nthreads if n_threads in (None, -1) else n_threads
     return open_partition(number, what, has_labels, n_threads, *piece)

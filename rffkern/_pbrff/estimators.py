@@ -17,7 +17,7 @@ from .._estimator.parameters import (
     CLASSES_,
     COLUMNS,
     EXPANSION_,
-    N_THREADS,
+    N_JOBS,
     PRECISION,
     RANDOM_STATE,
     STANDARDIZE,
@@ -113,7 +113,7 @@ class PBRFFClassifier(Classifier):
             "Source of one `random` draw of n_landmarks numbers (k-means: for each class as many as it has centers, "
             "after 16384 where it has more rows), then one `standard_normal` draw of shape (n_landmarks, n_components, "
             "n_features)."),
-        N_THREADS,
+        N_JOBS,
         TELLING,
     )
     _attributes = (
@@ -134,7 +134,7 @@ class PBRFFClassifier(Classifier):
                  C: float = 1.0, landmarks: Literal["random", "kmeans"] = "random",
                  loss: Literal["squared_hinge", "hinge"] = "squared_hinge", tol: float = 1e-4, standardize: bool = True,
                  precision: Precision = "single", class_weight: ClassWeight = None, columns: MapOrNone = None,
-                 random_state: RandomSource = None, n_threads: int | None = None, verbose: int = 0) -> None:
+                 random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma
@@ -148,7 +148,7 @@ class PBRFFClassifier(Classifier):
         self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _link(self) -> Link:
@@ -190,8 +190,8 @@ class PBRFFClassifier(Classifier):
             positive = weight > 0
             features, weight, signs = features[positive], weight[positive], [sign[positive] for sign in signs]
         machines = fit_machines(features, signs, np.clip(self.C * weight, *_BOUNDS), self.loss, self.tol,
-                                check_n_threads(self.n_threads, n_samples * self.n_landmarks),
-                                check_n_threads(self.n_threads, n_samples * self.n_landmarks**2))
+                                check_n_threads(self.n_jobs, n_samples * self.n_landmarks),
+                                check_n_threads(self.n_jobs, n_samples * self.n_landmarks**2))
         del features
         amplitudes = learned.kernels.posterior[:, :, None] * machines.coef[: self.n_landmarks, None, :]
         attributes = {

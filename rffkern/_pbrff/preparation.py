@@ -14,9 +14,9 @@ def prepared(model: Any, training: Training) -> tuple[Scaling, KernelSettings]:
     """The scaling of the rows, and what the kernels of a model's landmarks depend on beside them."""
     rows = training.rows
     n_numbers = math.prod(rows.X.shape)
-    n_threads = check_n_threads(model.n_threads, n_numbers * model.n_landmarks * model.n_components)
+    n_threads = check_n_threads(model.n_jobs, n_numbers * model.n_landmarks * model.n_components)
     standardize = model.standardize and training.column_map is None  # mapped columns have their units
-    scaling = scaling_in_threads(rows.X, rows.weights, standardize, check_n_threads(model.n_threads, n_numbers))
+    scaling = scaling_in_threads(rows.X, rows.weights, standardize, check_n_threads(model.n_jobs, n_numbers))
     gamma = resolved_gamma(model.gamma, standardize, scaling)
     return scaling, KernelSettings(model.n_landmarks, model.n_components, gamma, model.beta, model.landmarks,
                                    model.precision, n_threads)

@@ -18,7 +18,7 @@ from .._estimator.monitor import printing
 from .._estimator.parameters import (
     COLUMNS,
     EXPANSION_,
-    N_THREADS,
+    N_JOBS,
     PRECISION,
     RANDOM_STATE,
     STANDARDIZE,
@@ -73,7 +73,7 @@ class PBRFFTransformer(Model):
             "Source of one `random` draw of n_landmarks numbers (k-means: for each class as many as it has centers, "
             "after 16384 where it has more rows), then one `standard_normal` draw of shape (n_landmarks, n_components, "
             "n_features)."),
-        N_THREADS,
+        N_JOBS,
         TELLING,
     )
     _attributes = (
@@ -86,7 +86,7 @@ class PBRFFTransformer(Model):
     def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: Gamma = "scale", beta: float = 1.0,
                  landmarks: Literal["random", "kmeans"] = "random", standardize: bool = True,
                  precision: Precision = "single", columns: MapOrNone = None, random_state: RandomSource = None,
-                 n_threads: int | None = None, verbose: int = 0) -> None:
+                 n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma
@@ -96,7 +96,7 @@ class PBRFFTransformer(Model):
         self.precision = precision
         self.columns = columns
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
@@ -171,7 +171,7 @@ class PBRFFTransformer(Model):
         expansion, shape = now.expansion_, (-1, now.n_components_)
         kernels = LandmarkKernels(expansion.omegas.reshape(*shape, X.shape[1]), expansion.phases.reshape(shape),
                                   expansion.amplitudes.reshape(shape))
-        n_threads = check_n_threads(now.n_threads, X.shape[0] * expansion.omegas.size)
+        n_threads = check_n_threads(now.n_jobs, X.shape[0] * expansion.omegas.size)
         scaling = Scaling(expansion.center, np.ones(X.shape[1]), 1.0)
         features = np.empty((X.shape[0], len(kernels.posterior)), X.dtype)
         for rows, part in expansion.in_precisions(X):

@@ -77,13 +77,14 @@ class RFFNetRegressor(RFFNet, Regressor):
     _attributes = ATTRIBUTES
 
     def __init__(self, n_components: int | None = None, *, kernel: Density = "gaussian",
-                 loss: Literal["squared", "huber", "pinball"] = "squared", delta: float = 1.35, quantile: float = 0.5,
+                 loss: Literal["squared_error", "huber",
+                               "quantile"] = "squared_error", delta: float = 1.35, quantile: float = 0.5,
                  solver: Solver = "alternating", learning_rate: float = 0.03, reg_lambda: float | Auto = "auto",
                  reg_l1: float = 0.0, batch_size: int = 32, max_epochs: int = 300,
                  early_stopping_rounds: int | None = 10, validation_fraction: float = 0.1,
                  n_restarts: int | None = None, warm_start: bool = False, standardize: bool = True,
                  precision: Precision = "single", columns: MapOrNone = None, random_state: RandomSource = None,
-                 n_threads: int | None = None, verbose: int = 0) -> None:
+                 n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.loss = loss
@@ -103,13 +104,13 @@ class RFFNetRegressor(RFFNet, Regressor):
         self.precision = precision
         self.columns = columns
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _loss(self) -> ResidualLoss:
         if self.loss == "huber":
             return Huber(self.delta)
-        return Pinball(self.quantile) if self.loss == "pinball" else Squared()
+        return Pinball(self.quantile) if self.loss == "quantile" else Squared()
 
     def _losses_of_rows(self, X: Any, y: Any) -> Double:
         return self._loss().of_rows(y, self._raw_scores(X))
@@ -245,7 +246,7 @@ class RFFNetClassifier(RFFNet, Classifier):
                  batch_size: int = 32, max_epochs: int = 300, early_stopping_rounds: int | None = 10,
                  validation_fraction: float = 0.1, n_restarts: int | None = None, warm_start: bool = False,
                  standardize: bool = True, precision: Precision = "single", class_weight: ClassWeight = None,
-                 columns: MapOrNone = None, random_state: RandomSource = None, n_threads: int | None = None,
+                 columns: MapOrNone = None, random_state: RandomSource = None, n_jobs: int | None = None,
                  verbose: int = 0) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -264,7 +265,7 @@ class RFFNetClassifier(RFFNet, Classifier):
         self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _link(self) -> SoftmaxLink:

@@ -12,7 +12,7 @@ from .._estimator.parameters import (
     LEARNING_RATE,
     N_COMPONENTS_,
     N_FEATURES_IN_,
-    N_THREADS,
+    N_JOBS,
     PRECISION,
     RANDOM_STATE,
     STANDARDIZE,
@@ -36,9 +36,9 @@ FEATURES = (
               "exp(-|.|_1), or the Matern kernel of smoothness 3/2 or 5/2."),
 )
 LOSS = (
-    Parameter("loss", Choice(("squared", "huber", "pinball")),
-              "(y - f)^2; the Huber loss, which is the same up to |y - f| = delta and linear beyond; or the pinball "
-              "loss of a quantile of y."),
+    Parameter("loss", Choice(("squared_error", "huber", "quantile")),
+              "(y - f)^2; the Huber loss, which is the same up to |y - f| = delta and linear beyond; or the "
+              "pinball loss of a quantile of y."),
     Parameter("delta", Number(float, 0, 1e10, open_low=True),
               "Where the Huber loss becomes linear, in units of the standard deviation of y."),
     Parameter("quantile", Number(float, 1e-6, 1 - 1e-6), "The quantile that the pinball loss estimates."),
@@ -92,7 +92,7 @@ TRAINING = (
         "array of shape (s, n_features), for Matern kernels followed by a `chisquare` array of shape (s, 1); a "
         "`uniform` array of s phases; and for each pass a `permutation` of the rows.  For streamed rows this is one of "
         "the rows of each block, after one of the blocks if they are those of an array."),
-    N_THREADS.described(
+    N_JOBS.described(
         "Number of threads; None for the CPUs this process may use.  The result is the same to the last bit for any "
         "number.  Only batches of more than 128 rows are shared among threads."),
     VERBOSE.described("Print a line on stderr every so many epochs; 0 for none."),

@@ -48,7 +48,7 @@ class Settings(ScheduleSettings, Protocol):
     standardize: bool
     precision: Precision
     random_state: RandomSource
-    n_threads: int | None
+    n_jobs: int | None
     verbose: int
 
 
@@ -129,7 +129,7 @@ def _starts(task: _Task, training: Training, state: TrainingState | None) -> Ite
 def _measured_scaling(settings: Settings, training: Training, problem: Problem) -> Scaling:
     """Columns in units of their spread, or without `standardize` in units of the root of their mean variance."""
     standardize = settings.standardize and training.column_map is None  # mapped columns have their units
-    scaling = measure_scaling(problem.X, problem.weights, standardize, settings.n_threads)
+    scaling = measure_scaling(problem.X, problem.weights, standardize, settings.n_jobs)
     variance = rows_variance(standardize, scaling)
     return scaling._replace(inverse_scale=scaling.inverse_scale / math.sqrt(variance))
 
@@ -152,7 +152,7 @@ def _initial_state(settings: Settings, problem: Problem, training: Training, sca
 
 def _workspace(settings: Settings, state: TrainingState, loss: Loss, n_samples: int, n_scored: int) -> Workspace:
     plan = StepPlan(loss, state.scaling, min(settings.batch_size, n_samples), STEP_ORDERS[settings.solver],
-                    settings.n_threads)
+                    settings.n_jobs)
     return Workspace(state.network, plan, n_scored)
 
 

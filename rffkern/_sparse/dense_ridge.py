@@ -55,7 +55,7 @@ class DenseRidge:
         """What a regression leaves of the held-out targets; None where rounding leaves no factor."""
         kernel = machine.kernel
         work = self._workspace_beside(machine.reg_lambda / self._weights.max(), kernel.at_zero)
-        matrix, inverse_lengths = work.system.matrix, 1 / kernel.lengthscales
+        matrix, inverse_lengths = work.system.matrix, 1 / kernel.length_scale
         fill_covariance(work.among, kernel, inverse_lengths, matrix, machine.reg_lambda / self._weights)
         if not work.system.factorise():
             return None

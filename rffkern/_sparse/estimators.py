@@ -18,7 +18,7 @@ from .._estimator.parameters import (
     EXPANSION_,
     N_ESTIMATORS_,
     N_FEATURES_IN_,
-    N_THREADS,
+    N_JOBS,
     PRECISION,
     RANDOM_STATE,
     STANDARDIZE,
@@ -71,7 +71,7 @@ _REST = (
         'double in both.  "single" takes half of the memory and less time; its kernels are right to about 1e-6.  '
         'It becomes "double" where rows lie farther than 353 length scales from the center of the data.'),
 )
-_THREADS = (N_THREADS, VERBOSE.described("Print a line on stderr every so many rounds, and at most one a second while "
+_THREADS = (N_JOBS, VERBOSE.described("Print a line on stderr every so many rounds, and at most one a second while "
                                          "a kernel is chosen; 0 for none."))
 _FITTED = (
     EXPANSION_.described("The trained function of a raw row, on the distinct basis vectors; immutable.")._replace(
@@ -119,8 +119,8 @@ class _SparseKernelMachine(Model):
     @property
     def kernel_(self) -> dict[str, Any]:
         """The kernel, in the form of the parameter `kernel`."""
-        _, amplitude, bias, *lengthscales = self.kernel_parameters_.tolist()
-        return {"lengthscales": lengthscales, "amplitude": amplitude, "bias": bias, "shape": self.expansion_.shape}
+        _, amplitude, bias, *length_scale = self.kernel_parameters_.tolist()
+        return {"length_scale": length_scale, "amplitude": amplitude, "bias": bias, "shape": self.expansion_.shape}
 
     @property
     def reg_lambda_(self) -> float:
@@ -149,7 +149,7 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
 
     The model is F(x) = F_0 + sum over m of c_m f_m(x) with weak learners f_m(x) = sum over s of a_ms k(x_ms, x).  The
     kernel is k(x, z) = amplitude exp(-r^2 / 2) + bias, "gaussian", or amplitude exp(-r) + bias, "exponential", with r^2
-    the sum over columns l of ((x_l - z_l) / lengthscale_l)^2.  The objective is 1/2 |y - F|^2 + lambda/2 |F|^2, with
+    the sum over columns l of ((x_l - z_l) / length_scale_l)^2.  The objective is 1/2 |y - F|^2 + lambda/2 |F|^2, with
     norms over rows and in the space of the kernel.  Each round draws a random subset of the rows, selects S basis
     vectors among them, combines them along the gradient of the objective, and makes all coefficients c optimal by a
     step of an incremental factorisation (P. Sun and X. Yao, Sparse Approximation Through Boosting for Learning Large
@@ -214,7 +214,7 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
                  group_size: int = 50, shared: bool = True, kernel: KernelSpec = "auto",
                  reg_lambda: float | Auto = "auto", standardize: bool = True, early_stopping_rounds: int | None = 20,
                  validation_fraction: float | None = None, warm_start: bool = False, precision: Precision = "single",
-                 columns: MapOrNone = None, random_state: RandomSource = None, n_threads: int | None = None,
+                 columns: MapOrNone = None, random_state: RandomSource = None, n_jobs: int | None = None,
                  verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.learner_size = learner_size
@@ -233,7 +233,7 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
         self.precision = precision
         self.columns = columns
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
@@ -257,7 +257,7 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        method = Method(self._length_scales, "squares", learn_from_all_rows)
+        method = Method(self._length_scales, "squared_error", learn_from_all_rows)
         self._keep(train(self, X, y, sample_weight, eval_set, callback, method))
         return self
 
@@ -327,11 +327,11 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
                  selection: Selection = "max-res", n_candidates: int = 60, update: Update = "pairs",
                  group_size: int = 50, shared: bool = True, all_rows: bool = True,
-                 loss: Literal["calibrated", "squares", "logistic"] = "calibrated", kernel: KernelSpec = "auto",
+                 loss: Literal["calibrated", "squared_error", "log_loss"] = "calibrated", kernel: KernelSpec = "auto",
                  reg_lambda: float | Auto = "auto", standardize: bool = True, early_stopping_rounds: int | None = 20,
                  validation_fraction: float | None = None, warm_start: bool = False, precision: Precision = "single",
                  class_weight: ClassWeight = None, columns: MapOrNone = None, random_state: RandomSource = None,
-                 n_threads: int | None = None, verbose: int = 0) -> None:
+                 n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.learner_size = learner_size
         self.subset_size = subset_size
@@ -352,19 +352,19 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
         self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _check_params(self) -> None:
         super()._check_params()
-        if self.loss == "logistic" and self.update in ("one", "group"):
-            raise InvalidInputError(f'loss must be "squares" with update={self.update!r}, got "logistic"')
+        if self.loss == "log_loss" and self.update in ("one", "group"):
+            raise InvalidInputError(f'loss must be "squared_error" with update={self.update!r}, got "log_loss"')
 
     def _loss(self) -> str:
-        return "squares" if self.loss == "calibrated" and self.update in ("one", "group") else self.loss
+        return "squared_error" if self.loss == "calibrated" and self.update in ("one", "group") else self.loss
 
     def _link(self) -> Link:
-        return LinearLink() if self._loss() == "squares" else SoftmaxLink()
+        return LinearLink() if self._loss() == "squared_error" else SoftmaxLink()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
             callback: Callable[..., Any] | None = None) -> Self:

@@ -1,7 +1,7 @@
 """Kernels with a length scale per column: the Gaussian one, (33) of Sun and Yao (2010), and the exponential one.
 
 k(x, z) = amplitude exp(-1/2 r^2) + bias, or amplitude exp(-r) + bias, with r^2 the sum over columns l of
-((x_l - z_l) / lengthscale_l)^2.
+((x_l - z_l) / length_scale_l)^2.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ _LARGEST_LAMBDA = 1e200
 class Kernel(NamedTuple):
     """Parameters of k, in units of the columns that learning takes place in."""
 
-    lengthscales: Double  # (n_features,)
+    length_scale: Double  # (n_features,)
     amplitude: float
     bias: float
     shape: str = "gaussian"  # or "exponential"
@@ -47,12 +47,12 @@ class Kernel(NamedTuple):
 
     def shortened(self, factor: float) -> "Kernel":
         """The kernel with all length scales multiplied by a factor."""
-        return self._replace(lengthscales=factor * self.lengthscales)
+        return self._replace(length_scale=factor * self.length_scale)
 
     def inverse_lengths(self, scaling: Scaling) -> Double:
         """1 / length scale, per unit of a raw column."""
         with np.errstate(over="ignore"):
-            return np.minimum(scaling.inverse_scale / self.lengthscales, LARGEST_INVERSE)
+            return np.minimum(scaling.inverse_scale / self.length_scale, LARGEST_INVERSE)
 
     def scaling(self, scaling: Scaling) -> Scaling:
         """From raw rows to units in which k is amplitude 2^-|x - z|^2 + bias, or amplitude 2^-|x - z| + bias."""
@@ -83,16 +83,16 @@ class KernelParameter(NamedTuple):
         """Raise InvalidInputError unless the value is accepted."""
         if isinstance(value, str) and value in ("auto", "likelihood"):
             return
-        if not isinstance(value, dict) or not value.keys() <= {"lengthscales", "amplitude", "bias", "shape"} or (
-                "lengthscales" not in value):
-            raise InvalidInputError(f"{name} must be 'auto', 'likelihood' or a dict with lengthscales and optionally "
+        if not isinstance(value, dict) or not value.keys() <= {"length_scale", "amplitude", "bias", "shape"} or (
+                "length_scale" not in value):
+            raise InvalidInputError(f"{name} must be 'auto', 'likelihood' or a dict with length_scale and optionally "
                                     f"amplitude, bias and shape, got {value!r}")
-        lengthscales = np.asarray(value["lengthscales"], dtype=object)
-        if lengthscales.ndim > 1 or not lengthscales.size:
-            raise InvalidInputError(f"{name} lengthscales must be a number, or one for each column, got shape "
-                                    f"{lengthscales.shape}")
-        for length in lengthscales.ravel():
-            check_scalar(f"{name} lengthscales", length, float, low=1e-100, high=1e100)
+        length_scale = np.asarray(value["length_scale"], dtype=object)
+        if length_scale.ndim > 1 or not length_scale.size:
+            raise InvalidInputError(f"{name} length_scale must be a number, or one for each column, got shape "
+                                    f"{length_scale.shape}")
+        for length in length_scale.ravel():
+            check_scalar(f"{name} length_scale", length, float, low=1e-100, high=1e100)
         check_scalar(f"{name} amplitude", value.get("amplitude", 1.0), float, low=1e-100, high=1e100)
         check_scalar(f"{name} bias", value.get("bias", 0.0), float, low=0, high=1e100)
         if value.get("shape", "gaussian") not in tuple(SHAPES):
@@ -101,9 +101,9 @@ class KernelParameter(NamedTuple):
 
 def given_kernel(kernel: Mapping[str, Any], n_features: int) -> Kernel:
     """The kernel of a dict."""
-    lengthscales = np.asarray(kernel["lengthscales"], dtype=np.float64)
-    if lengthscales.ndim and lengthscales.shape != (n_features,):
-        raise InvalidInputError(f"kernel lengthscales must be a number or {n_features} numbers, one for each column, "
-                                f"got shape {lengthscales.shape}")
-    return Kernel(np.broadcast_to(lengthscales, n_features).copy(), float(kernel.get("amplitude", 1.0)),
+    length_scale = np.asarray(kernel["length_scale"], dtype=np.float64)
+    if length_scale.ndim and length_scale.shape != (n_features,):
+        raise InvalidInputError(f"kernel length_scale must be a number or {n_features} numbers, one for each column, "
+                                f"got shape {length_scale.shape}")
+    return Kernel(np.broadcast_to(length_scale, n_features).copy(), float(kernel.get("amplitude", 1.0)),
                   float(kernel.get("bias", 0.0)), str(kernel.get("shape", "gaussian")))

@@ -45,7 +45,7 @@ class KernelParameters(SparseParameters, Protocol):
 
     kernel: Any
     reg_lambda: Any
-    n_threads: int | None
+    n_jobs: int | None
     verbose: int
 
 
@@ -105,7 +105,7 @@ def _learn(parameters: KernelParameters, given: Given, data: Any, targets: Doubl
         others = rng.permutation(np.setdiff1d(weights.positive(), indices))
         indices = np.concatenate([indices, others[: _MORE_ROWS + _MOST_HELD_OUT]])
     X = (take_rows(data.X, indices) - scaling.center) * scaling.inverse_scale
-    rows = RowsOfChoice(X, targets[indices], weights.unit * weights.each[indices], parameters.n_threads,
+    rows = RowsOfChoice(X, targets[indices], weights.unit * weights.each[indices], parameters.n_jobs,
                         parameters.precision)
     if not is_free:
         return rows.search(n_rows, given, candidates[0], SHAPES[0]).likeliest()
@@ -114,7 +114,7 @@ def _learn(parameters: KernelParameters, given: Given, data: Any, targets: Doubl
     machine = _best_on_held_out_rows(rows, n_rows, given, candidates)
     if n_positive < _MANY_ROWS:
         return machine
-    trial = EnsembleTrial(parameters, data, targets, scaling, parameters.n_threads, rng)
+    trial = EnsembleTrial(parameters, data, targets, scaling, parameters.n_jobs, rng)
     return _shortened(machine, told(trial.loss, Steps("length scales on held-out rows", len(_FACTORS_OF_LENGTHS))))
 
 

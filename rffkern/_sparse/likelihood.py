@@ -270,7 +270,7 @@ def _start(rows: Double, given: Given) -> Double:
     start = np.log([1.0, 0.1, 0.1, *(1 / (math.sqrt(rows.shape[1]) * _spread(rows)))])
     if given.kernel is not None:
         with np.errstate(divide="ignore"):
-            start = np.log([given.kernel.amplitude, given.kernel.bias, 0.1, *(1 / given.kernel.lengthscales)])
+            start = np.log([given.kernel.amplitude, given.kernel.bias, 0.1, *(1 / given.kernel.length_scale)])
     if given.noise is not None:
         start[2] = math.log(max(given.noise, 1e-300))
     return start

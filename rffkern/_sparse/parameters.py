@@ -47,16 +47,16 @@ ALL_ROWS = Parameter("all_rows", Choice((True, False)),
                       "only: groups after the first leave out rows that are fitted well, y F >= 0.5, and at least half "
                       "of all rows, those of largest y F, as the paper does with classes that a narrow kernel "
                       "separates.  This costs accuracy where classes overlap.")
-LOSS = Parameter("loss", Choice(("calibrated", "squares", "logistic")),
-                 'Loss of coefficients, and where probabilities come from.  "squares": labels -1 and +1, as in the '
-                 'paper; P(y = +1 | x) = (1 + F) / 2.  "calibrated": the same coefficients; scores are a slope times F '
-                 "plus a shift for each output, those of the largest likelihood of labels that a softmax of what is "
-                 "predicted of rows without learning from them gives: up to 1500 rows, by ridge regressions with the "
-                 "same kernel that leave out one each, which suits machines with so many weak learners that they come "
-                 "near to these.  Staged scores have the same slope and shifts.  With the updates "
-                 '"one" and "group" it is "squares".  "logistic", not with these: weak learners are found by '
-                 "least squares, and coefficients then minimise the logistic loss, multinomial of several classes, "
-                 "plus lambda / 8 |F|^2.")
+LOSS = Parameter("loss", Choice(("calibrated", "squared_error", "log_loss")),
+                 'Loss of coefficients, and where probabilities come from.  "squared_error": labels -1 and +1, as in '
+                 'the paper; P(y = +1 | x) = (1 + F) / 2.  "calibrated": the same coefficients; scores are a slope '
+                 'times F plus a shift for each output, those of the largest likelihood of labels that a softmax of '
+                 'what is predicted of rows without learning from them gives: up to 1500 rows, by ridge regressions '
+                 'with the same kernel that leave out one each, which suits machines with so many weak learners that '
+                 'they come near to these.  Staged scores have the same slope and shifts.  With the updates "one" and '
+                 '"group" it is "squared_error".  "log_loss", not with these: weak learners are found by least '
+                 'squares, and coefficients then minimise the logistic loss, multinomial of several classes, plus '
+                 'lambda / 8 |F|^2.')
 GOES_ON = WARM_START.described(
     "Whether `fit` goes on from where the last call ended, with the same rows and parameters, up to `n_estimators` "
     "rounds in all.  The model is the same to the last bit as after one call with warm_start=True and the last "
@@ -78,7 +78,7 @@ _HOW_CHOSEN = (
     "0.5, 0.35 or 0.25 as long as that lowers this error on up to 2000 rows, learned from up to 2000.  From 8000 rows "
     "on the lengths so found are multiplied again, by ensembles of up to 200 weak learners on up to 8192 rows.")
 _DICT = (
-    '  A dict has "lengthscales", one number or one for each column, and optionally "amplitude" (default 1), "bias" '
+    '  A dict has "length_scale", one number or one for each column, and optionally "amplitude" (default 1), "bias" '
     '(default 0) and "shape" ("gaussian", the default, or "exponential"); `kernel_` of a model is such a dict.')
 KERNEL_OF_TARGETS = Parameter(
     "kernel", KernelParameter(),

@@ -72,13 +72,13 @@ class Stages(NamedTuple):
                 intercept[path.outputs] += scale * (self.kernel.bias * combined.sum(axis=0))
         return weights, intercept
 
-    def expansion(self, X: Any, inverse_lengthscales: Double) -> KernelExpansion:
+    def expansion(self, X: Any, inverse_length_scales: Double) -> KernelExpansion:
         """The expansion after the last round, its centers taken from rows X."""
         weights, intercept = self._weights()
         if not (np.isfinite(weights).all() and np.isfinite(intercept).all()):
             raise InvalidInputError("y must be smaller: the weights of its basis vectors overflow, got a spread of "
                                     f"{self.scale.max():.3g}")
-        return KernelExpansion(take_rows(X, self.rows), weights, intercept, inverse_lengthscales,
+        return KernelExpansion(take_rows(X, self.rows), weights, intercept, inverse_length_scales,
                                [self.kernel.number])
 
 
@@ -108,7 +108,7 @@ class StagedMachine(NamedTuple):
         kernel = self.stages.kernel
         centers = self.expansion.centers[np.searchsorted(self.stages.rows, learner.indices)]
         alone = KernelExpansion(centers, kernel.amplitude * learner.weights[:, None],
-                                [kernel.bias * learner.weights.sum()], self.expansion.inverse_lengthscales,
+                                [kernel.bias * learner.weights.sum()], self.expansion.inverse_length_scales,
                                 [kernel.number])
         values: Double = alone.score_checked(X, n_threads)[:, 0]
         return values
@@ -126,4 +126,4 @@ def staged_scores(model: Any, X: Any) -> Iterator[Double]:
     """Yield the scores of a snapshot after each round kept, (n_samples, n_outputs)."""
     X = model._check_rows(X)
     machine: StagedMachine = model._require_training_state("for staged predictions")
-    yield from machine.scores(X, model.n_threads)
+    yield from machine.scores(X, model.n_jobs)

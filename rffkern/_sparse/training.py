@@ -51,7 +51,7 @@ class Method(NamedTuple):
     """What differs between regression and classification."""
 
     length_scales: tuple[LengthScales, ...]  # candidates; the first serves `kernel="likelihood"`
-    loss: str  # "squares", "logistic" or "calibrated"
+    loss: str  # "squared_error", "log_loss" or "calibrated"
     later_groups: Callable[[Double], Callable[[slice], GroupMaker]]  # `learn_from_all_rows` or `..._active_rows`
 
 
@@ -99,8 +99,9 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, callbac
     before = state_to_continue(model)
     sources = Sources.of(model, before)
     training = check_training(model, X, y, sample_weight, eval_set, sources.held_out)
-    if method.loss == "logistic" and training.rows.n_classes > 2 and not model.shared:
-        raise InvalidInputError('loss must be "squares" where more than two classes are not shared, got "logistic"')
+    if method.loss == "log_loss" and training.rows.n_classes > 2 and not model.shared:
+        raise InvalidInputError('loss must be "squared_error" where more than two classes are not shared, got '
+                                '"log_loss"')
     prints = RowPrints.of_training(training) if model.warm_start else None
     if before is not None and prints is not None:
         before.prints.check(prints)
@@ -110,7 +111,7 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, callbac
 def _trained(parameters: Any, training: Training, callback: Callable[..., Any] | None, method: Method,
              sources: Sources, before: SoFar | None, prints: RowPrints | None) -> Fitted:
     monitor = Monitor(parameters.n_estimators, parameters.early_stopping_rounds, callback, parameters.verbose)
-    data, rng, n_threads = training.rows, sources.rounds, parameters.n_threads
+    data, rng, n_threads = training.rows, sources.rounds, parameters.n_jobs
     sets = dict(training.watched) or ({} if training.evaluation is None else {"valid_0": training.evaluation})
     training = training._replace(rows=None, evaluation=None, watched=())  # which go with `data` and `sets`
     standardize = parameters.standardize and training.column_map is None  # mapped columns have their units
@@ -119,7 +120,7 @@ def _trained(parameters: Any, training: Training, callback: Callable[..., Any] |
     targets = np.column_stack(data.targets()).astype(np.float64)
     intercepts = np.array(list(map(data.weights.mean, targets.T)))
     residuals, later_groups = targets - intercepts, method.later_groups(targets)
-    signs = targets if method.loss != "squares" else np.empty(0)
+    signs = targets if method.loss != "squared_error" else np.empty(0)
     del targets
     machine = before.machine if before is not None else learn_kernel(
         parameters, data, residuals, scaling, method.length_scales, rng)
@@ -155,7 +156,7 @@ def _trained(parameters: Any, training: Training, callback: Callable[..., Any] |
         "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss),
         "eval_losses_": {name: np.array(losses) for name, losses in monitor.watched.items()},
         "kernel_parameters_": np.array([machine.reg_lambda, machine.kernel.amplitude, machine.kernel.bias,
-                                        *machine.kernel.lengthscales]),
+                                        *machine.kernel.length_scale]),
     }, StagedMachine(stages, expansion, so_far), training.column_map)
 
 
@@ -164,7 +165,7 @@ def _stages(loss: str, ensembles: Sequence[Ensemble], paths: list[CoefficientPat
             machine: RegularisedKernel) -> Stages:
     """The stages of a trained machine in units of its scores: of the targets, or those of its loss."""
     kernel = machine.kernel
-    if loss == "logistic":
+    if loss == "log_loss":
         paths, last_intercept = with_logistic_loss(ensembles, paths, signs, intercepts)
         return make_stages(paths, counts, 2 * intercepts, 2 * last_intercept, 2 * training.scale, kernel)
     if loss == "calibrated":

@@ -39,10 +39,10 @@ class Tried:
         given_weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         weights = RowWeights(len(order), given_weight[order] / given_weight[order].mean())
         X, targets = np.asarray(X, dtype=np.float64), _targets_of(y)
-        self._scaling = measure_scaling(X[order], weights, standardize, machine.n_threads)
+        self._scaling = measure_scaling(X[order], weights, standardize, machine.n_jobs)
         self._intercepts = weights.mean(targets[order])
         self._rows = RowsOfChoice(self._scaled(X[order]), targets[order] - self._intercepts, given_weight[order],
-                                  machine.n_threads, machine.precision)
+                                  machine.n_jobs, machine.precision)
         given = Given(None if isinstance(machine.kernel, str) else given_kernel(machine.kernel, X.shape[1]),
                       None if isinstance(machine.reg_lambda, str) else float(machine.reg_lambda))
         self._machine = quick_kernel(self._rows, given, length_scales, len(order) // _ROWS_PER_HELD_OUT)

@@ -10,14 +10,14 @@
 #define RFF_LARGEST_SLOPE_PART 1e290
 
 static const char *const rff_fourier_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", NULL};
-static const char *const rff_kernel_arrays[] = {"centers", "weights", "intercept", "inverse_lengthscales", "exponent",
+static const char *const rff_kernel_arrays[] = {"centers", "weights", "intercept", "inverse_length_scales", "exponent",
                                                 "region_columns", "region_thresholds", "region_starts", NULL};
 static const char *const rff_terms_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", "slopes",
                                                "table_columns", "thresholds", "table_values", "lower", "upper",
                                                NULL};
 static const char *const rff_sum_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", "slopes",
                                              "table_columns", "thresholds", "table_values", "centers", "weights",
-                                             "inverse_lengthscales", "exponent", "region_columns",
+                                             "inverse_length_scales", "exponent", "region_columns",
                                              "region_thresholds", "region_starts", "lower", "upper", NULL};
 static const char *const *const rff_expansion_arrays[] = {NULL, rff_fourier_arrays, rff_kernel_arrays,
                                                           rff_terms_arrays, rff_sum_arrays};
@@ -268,7 +268,7 @@ static int rff_read_kernels(rff_file *file, rff_model *model)
     rff_expansion *e = &model->expansion;
     return rff_take(file, model, "centers", 2, e->n_terms, e->n_features, &e->centers)
            && rff_take(file, model, "weights", 2, e->n_terms, e->n_outputs, &e->weights)
-           && rff_take(file, model, "inverse_lengthscales", 1, e->n_features, 0, &e->inverse_lengthscales)
+           && rff_take(file, model, "inverse_length_scales", 1, e->n_features, 0, &e->inverse_length_scales)
            && rff_read_exponent(file, model) && rff_read_regions(file, model);
 }
 

@@ -155,12 +155,13 @@ static int rff_check_machine(rff_file *file, rff_model *model)
 static int rff_check_machine_of_classes(rff_file *file, rff_model *model)
 {
     const uint32_t loss = rff_parameter(file, "loss"), update = rff_parameter(file, "update");
-    const int is_logistic = loss && rff_is_text(&file->header, loss, "logistic");
+    const int is_logistic = loss && rff_is_text(&file->header, loss, "log_loss");
     const int is_calibrated = loss && rff_is_text(&file->header, loss, "calibrated");
     const int is_joint = update && (rff_is_text(&file->header, update, "full")
                                     || rff_is_text(&file->header, update, "pairs"));
     const int is_softmax = is_logistic || (is_calibrated && is_joint);
-    RFF_REQUIRE(&file->refusal, is_logistic || is_calibrated || (loss && rff_is_text(&file->header, loss, "squares")),
+    RFF_REQUIRE(&file->refusal,
+                is_logistic || is_calibrated || (loss && rff_is_text(&file->header, loss, "squared_error")),
                 "the loss is not known");
     model->link = is_softmax ? RFF_SOFTMAX : RFF_LINEAR;
     model->slope = is_softmax;
@@ -241,7 +242,7 @@ static int rff_count_quantiles(rff_file *file, size_t *n_quantiles)
 
 static int rff_check_boosted_targets(rff_file *file, rff_model *model)
 {
-    static const char *const losses[] = {"squared", "huber", "poisson", "quantile"};
+    static const char *const losses[] = {"squared_error", "huber", "poisson", "quantile"};
     const uint32_t loss = rff_parameter(file, "loss");
     size_t n_quantiles, k;
     for (k = 0; k < 4 && !(loss && rff_is_text(&file->header, loss, losses[k])); k++) continue;
@@ -280,9 +281,9 @@ static const rff_family rff_families[] = {
     {"gbrff1", "GBRFF1Classifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_LOGISTIC, 2, rff_of_rounds, rff_check_landmarks},
     {"gbrff2", "GBRFF2Classifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_LOGISTIC, 2, rff_of_rounds, rff_check_cosines},
     {"gbrff_regressor", "GBRFFRegressor", RFF_REGRESSOR, RFF_FOURIER, RFF_NO_LINK, 0, rff_of_rounds, rff_check_landmarks},
-    {"kernel_machine", "KernelMachineClassifier", RFF_CLASSIFIER, RFF_KERNEL, RFF_SOFTMAX, 1, rff_of_regression,
+    {"kernel_ridge", "KernelRidgeClassifier", RFF_CLASSIFIER, RFF_KERNEL, RFF_SOFTMAX, 1, rff_of_regression,
      rff_check_regression},
-    {"kernel_machine_regressor", "KernelMachineRegressor", RFF_REGRESSOR, RFF_KERNEL, RFF_NO_LINK, 0,
+    {"kernel_ridge_regressor", "KernelRidgeRegressor", RFF_REGRESSOR, RFF_KERNEL, RFF_NO_LINK, 0,
      rff_of_regression, rff_check_regression},
     {"pbrff", "PBRFFClassifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_LOGISTIC, 0, rff_of_slope, rff_check_slope},
     {"pbrff_transformer", "PBRFFTransformer", RFF_TRANSFORMER, RFF_FOURIER, RFF_NO_LINK, 0, NULL,

@@ -7,7 +7,7 @@
 typedef enum {
     RFF_NO_EXPANSION, /* a column map alone */
     RFF_FOURIER,      /* intercept + sum of amplitudes[m] cos(omegas[m] . (x - center) - phases[m]) */
-    RFF_KERNEL,       /* intercept + sum of weights[m] shape(|(x - centers[m]) * inverse_lengthscales|) */
+    RFF_KERNEL,       /* intercept + sum of weights[m] shape(|(x - centers[m]) * inverse_length_scales|) */
     RFF_TERMS,        /* a Fourier expansion, + slopes' (x - center) + the values of the cells of tables, of clipped x */
     RFF_SUM,          /* of files alone: RFF_TERMS, and `kernels` beside it */
 } rff_expansion_kind;
@@ -84,7 +84,7 @@ typedef struct {
     rff_kernel_shape shape;
     const double *centers;              /* (n_terms, n_features) */
     const double *weights;              /* (n_terms, n_outputs) */
-    const double *inverse_lengthscales; /* (n_features,) */
+    const double *inverse_length_scales; /* (n_features,) */
     size_t n_regions;                   /* 1, or a power of 2: a row has the kernels of its region alone */
     const uint32_t *region_columns;     /* (n_regions - 1,) node k has the children 2 k + 1 and 2 k + 2 */
     const double *region_thresholds;    /* (n_regions - 1,) rows above go to the second */

@@ -337,7 +337,7 @@ static int rff_prepare_kernels(rff_model *model, rff_prepared *prepared)
             high = x > high ? x : high;
         }
         middle[j] = 0.5 * low + 0.5 * high;
-        scale[j] = unit * e->inverse_lengthscales[j];
+        scale[j] = unit * e->inverse_length_scales[j];
     }
     for (i = 0; i < n; i++)
         for (o = 0; o < e->n_outputs; o++) weights[o * n_padded + i] = e->weights[i * e->n_outputs + o];

@@ -14,21 +14,22 @@ TOLERANCE = 1e-4
 
 
 @pytest.mark.parametrize(("n_samples", "loss", "seed"), [
-    (200, "squared", 3), (200, "squared", 5), (200, "logistic", 8), (1500, "squared", 8), (1500, "logistic", 3)])
+    (200, "squared_error", 3), (200, "squared_error", 5), (200, "log_loss", 8), (1500, "squared_error", 8),
+    (1500, "log_loss", 3)])
 def test_the_reference_trains_the_same_model(n_samples, loss, seed):
     rng = np.random.default_rng(seed)
     X, noise = rng.standard_normal((n_samples, 4)), 0.3 * rng.standard_normal(n_samples)
     y = np.sin(2 * X[:, 0]) + X[:, 1] + (X[:, 2] > 0.3) + noise
-    if loss == "logistic":
+    if loss == "log_loss":
         y = np.where(y > np.median(y), 1.0, -1.0)
-    make = FourierBoostingRegressor if loss == "squared" else FourierBoostingClassifier
+    make = FourierBoostingRegressor if loss == "squared_error" else FourierBoostingClassifier
     # Beyond 30 rounds base learners are sampled.  Blocks of rows are drawn where a bag has more rows than max_samples,
     # or 1,024.  Some rows that are scored lie outside the training range.
-    model = make(45, n_members=2, kinds=("waves", "tables", "lines"), columns=None, kernel=False, max_samples=512,
-                 early_stopping_rounds=1000, random_state=seed).fit(X, y)
+    model = make(45, n_bags=2, base_learners=("fourier", "tree", "linear"), columns=None, kernel_ridge=False,
+                 max_samples=512, early_stopping_rounds=1000, random_state=seed).fit(X, y)
     score = reference.fit(X, y, getattr(reference, loss), 45, 2, seed, max_samples=512)
     rows = 1.5 * rng.standard_normal((500, 4))
     expected = score(rows)
-    scores = model.predict(rows) if loss == "squared" else model.decision_function(rows)
+    scores = model.predict(rows) if loss == "squared_error" else model.decision_function(rows)
     assert expected.std() > 0.3
     np.testing.assert_allclose(scores, expected, rtol=0, atol=TOLERANCE * expected.std())

@@ -91,7 +91,7 @@ def test_no_other_factor_is_likelier_on_rows_that_all_members_hold_out(n_classes
     X = rng.uniform(-1, 1, (1500, 2))
     y = (X[:, 0] * X[:, 1] > 0) + (n_classes - 2) * (X[:, 0] > 0.5)
     y = np.where(rng.random(1500) < 0.3, rng.integers(0, n_classes, 1500), y)
-    model = FourierBoostingClassifier(random_state=0, n_bags=3, n_threads=1)
+    model = FourierBoostingClassifier(random_state=0, n_bags=3, n_jobs=1)
     model.fit(X[:500], y[:500], eval_set=(X[500:], y[500:]))
     scores = model.decision_function(X[500:])
     scores = np.column_stack([0 * scores, scores]) if n_classes == 2 else scores

@@ -73,7 +73,7 @@ def test_huber_is_robust():
     spoiled = Y.copy()
     spoiled[::20] += 100
     errors = [np.median(np.abs(regressor(loss=loss, n_estimators=150).fit(X, spoiled).predict(X) - SIGNAL))
-              for loss in ("squared", "huber")]
+              for loss in ("squared_error", "huber")]
     assert errors[1] < 0.5 * errors[0]
 
 
@@ -139,7 +139,7 @@ def test_without_early_stopping_all_rounds_are_kept():
 
 
 @pytest.mark.parametrize("target", [np.full(600, 7.0), np.zeros(600)], ids=["seven", "zero"])
-@pytest.mark.parametrize("loss", ["squared", "huber", "quantile", "poisson"])
+@pytest.mark.parametrize("loss", ["squared_error", "huber", "quantile", "poisson"])
 def test_a_constant_target_is_predicted(loss, target):
     np.testing.assert_allclose(regressor(loss=loss).fit(X, target).predict(X), target, atol=1e-5)
 

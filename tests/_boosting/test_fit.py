@@ -76,7 +76,7 @@ def test_what_fails_in_a_member_leaves_the_model(monkeypatch):
 
 
 def test_verbose_tells_of_rounds(capsys):
-    FourierBoostingRegressor(**SHORT, verbose=10, early_stopping_rounds=None, n_threads=1).fit(X, Y)
+    FourierBoostingRegressor(**SHORT, verbose=10, early_stopping_rounds=None, n_jobs=1).fit(X, Y)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 6
     assert lines[0].startswith("bag 1/2  round 10/30  train loss ")
@@ -125,20 +125,20 @@ SETS = {"first": (X[:100], Y[:100]), "second": (X[100:220], Y[100:220], np.linsp
 
 
 @pytest.mark.parametrize(("kind", "loss", "of_rows"), [
-    ("fourier", "squared", lambda y, scores: (y - scores) ** 2 / 2),
+    ("fourier", "squared_error", lambda y, scores: (y - scores) ** 2 / 2),
     ("tree", "poisson", lambda y, scores: np.exp(scores) - y * scores - y + y * np.log(np.maximum(y, 1e-300)))])
 def test_watched_losses_are_those_of_the_rounds(kind, loss, of_rows):
     """Of one member, which is the model."""
-    target = Y if loss == "squared" else np.round(3 * np.exp(Y))
+    target = Y if loss == "squared_error" else np.round(3 * np.exp(Y))
     sets = {name: (each[0], target[k : k + len(each[0])], *each[2:])
             for (name, each), k in zip(SETS.items(), (0, 100), strict=True)}
     model = FourierBoostingRegressor(25, n_bags=1, base_learners=(kind,), columns=None, loss=loss, kernel_ridge=False,
                                      random_state=0).fit(X, target, eval_set=sets)
     for name, (rows, y, *weight) in sets.items():
         predicted = np.stack(list(model.staged_predict(rows)))
-        scores = predicted if loss == "squared" else np.log(predicted)
+        scores = predicted if loss == "squared_error" else np.log(predicted)
         expected = np.average(of_rows(y, scores), axis=1, weights=weight[0] if weight else None)
-        unit = target.var() if loss == "squared" else target.mean()
+        unit = target.var() if loss == "squared_error" else target.mean()
         np.testing.assert_allclose(model.eval_losses_[name][1:], expected / unit, rtol=1e-4)
     np.testing.assert_array_equal(model.eval_losses_["first"], model.eval_loss_)
 

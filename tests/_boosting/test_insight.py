@@ -15,7 +15,7 @@ DAYS = np.datetime64("2024-01-01") + RNG.integers(0, 300, N)
 TABLE = {"size": np.where(np.arange(N) % 7 == 0, np.nan, SIZE), "colour": COLOUR, "height": HEIGHT, "same": np.ones(N),
          "day": DAYS}
 TARGET = np.where(COLOUR == "red", SIZE, -SIZE) + HEIGHT + (np.datetime64("2024-05-01") < DAYS)
-QUICK = {"n_bags": 2, "n_estimators": 60, "random_state": 0, "n_threads": 1, "kernel_ridge": False}
+QUICK = {"n_bags": 2, "n_estimators": 60, "random_state": 0, "n_jobs": 1, "kernel_ridge": False}
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from rffkern import (
     FourierBoostingClassifier,
     FourierBoostingRegressor,
     InvalidInputError,
-    KernelMachineClassifier,
+    KernelRidgeClassifier,
     SumExpansion,
     TermExpansion,
     dumps,
@@ -107,7 +107,7 @@ def small_regions(monkeypatch):
 @pytest.mark.usefixtures("small_regions")
 def test_many_rows_are_divided_into_regions(task, tmp_path):
     family, y = TASKS[task]
-    one, three = (family(**SHORT, kernel_ridge=True, n_threads=n_threads).fit(X, y) for n_threads in (1, 3))
+    one, three = (family(**SHORT, kernel_ridge=True, n_jobs=n_threads).fit(X, y) for n_threads in (1, 3))
     assert dumps(one.expansion_) == dumps(three.expansion_)
     kernels = one.expansion_.kernels
     assert kernels.n_regions == 8
@@ -118,7 +118,7 @@ def test_many_rows_are_divided_into_regions(task, tmp_path):
     apart = np.empty((500, kernels.n_outputs))
     for i, (row, region) in enumerate(zip(rows, regions, strict=True)):
         own = slice(*kernels.region_starts[region : region + 2].astype(int))
-        distances = np.sqrt((((row - kernels.centers[own]) * kernels.inverse_lengthscales) ** 2).sum(axis=1))
+        distances = np.sqrt((((row - kernels.centers[own]) * kernels.inverse_length_scales) ** 2).sum(axis=1))
         apart[i] = np.exp(-distances) @ kernels.weights[own]
     np.testing.assert_allclose(scores(one, X), np.squeeze(one.expansion_.terms.score(rows) + apart), atol=1e-8)
     again = loads(dumps(one))
@@ -225,7 +225,7 @@ def test_scores_are_those_of_the_parts(trained):
     e = trained.expansion_
     rows = trained.column_map_.transform(X[:40])
     apart = e.terms.score(rows) + np.stack([
-        np.exp(-np.sqrt((((row - e.centers) * e.inverse_lengthscales) ** 2).sum(axis=1))) @ e.weights for row in rows])
+        np.exp(-np.sqrt((((row - e.centers) * e.inverse_length_scales) ** 2).sum(axis=1))) @ e.weights for row in rows])
     np.testing.assert_allclose(scores(trained, X[:40]), np.squeeze(apart), atol=1e-9)
     assert len(trained.term_rounds_) == e.terms.n_terms
 
@@ -259,7 +259,7 @@ def test_of_one_column_it_is_the_columns_own():
 @pytest.mark.parametrize("task", ["classes", "targets"])
 def test_same_bits_for_any_number_of_threads(task):
     family, y = TASKS[task]
-    one, three = (family(**SHORT, kernel_ridge=True, n_threads=n_threads).fit(X, y) for n_threads in (1, 3))
+    one, three = (family(**SHORT, kernel_ridge=True, n_jobs=n_threads).fit(X, y) for n_threads in (1, 3))
     assert dumps(one.expansion_) == dumps(three.expansion_)
     np.testing.assert_array_equal(one._kernel_ridge_report, three._kernel_ridge_report)
 
@@ -391,7 +391,7 @@ def test_kernel_alone_is_within_reach_of_many_classes():
     rows[:, 0] = np.abs(rows[:, 0])
     train, test = slice(0, 600), slice(600, 900)
     stacked = FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(rows[train], labels[train])
-    alone = KernelMachineClassifier(random_state=0).fit(rows[train], labels[train])
+    alone = KernelRidgeClassifier(random_state=0).fit(rows[train], labels[train])
     loss, of_kernels = (-np.log(model.predict_proba(rows[test])[np.arange(300), labels[test]]).mean()
                         for model in (stacked, alone))
     assert loss < 1.1 * of_kernels
@@ -401,6 +401,8 @@ def test_numbers_of_a_choice_are_told_in_words():
     choice = KernelChoice(Reason.LITTLE, 0.5, 0.49, 1.0, 0.1)
     assert choice.report().reason.startswith("not used: validation loss 0.5 without it, 0.49 with it")
     assert KernelChoice.of_array(choice.array(), False) == choice
+    used = KernelChoice(Reason.GAINS, 0.5, 0.4, 4.0, 0.1).report()
+    assert (used.kept, *used[2:]) == (True, 0.5, 0.4, 0.5, 0.1)
     with pytest.raises(ValueError, match="malformed"):
         KernelChoice.of_array(np.empty(0), False)
     assert set(kernel_choice._SENTENCES) == set(Reason)

@@ -268,7 +268,7 @@ def test_parameters_that_need_all_rows_are_refused(table, name, value, expected)
         fitted(FourierBoostingClassifier, {name: value}, [(table["X"], table["two"])])
 
 
-def test_no_kernel_machine(table):
+def test_no_kernel_ridge(table):
     pieces = [(table["X"], table["two"])]
     models = [fitted(FourierBoostingClassifier, {"kernel_ridge": kernel}, pieces, n_rounds=5) for kernel in (False,
                                                                                                              "auto")]

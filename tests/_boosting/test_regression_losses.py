@@ -5,7 +5,7 @@ import pytest
 
 from rffkern import FourierBoostingRegressor, InvalidInputError, load, save
 
-QUICK = {"n_bags": 3, "random_state": 0, "n_threads": 1, "kernel_ridge": False}
+QUICK = {"n_bags": 3, "random_state": 0, "n_jobs": 1, "kernel_ridge": False}
 QUANTILES = (0.1, 0.5, 0.9)
 
 
@@ -82,9 +82,9 @@ def test_outliers_hardly_move_the_loss_of_huber():
     X, middle, _, rng = rows(4)
     y = middle + np.where(rng.random(len(X)) < 0.05, 30, 0.2) * rng.standard_normal(len(X))
     errors = {loss: np.mean((FourierBoostingRegressor(loss=loss, **QUICK).fit(X, y).predict(X) - middle) ** 2)
-              for loss in ("squared", "huber", "quantile")}
-    assert errors["huber"] < 0.3 * errors["squared"]
-    assert errors["quantile"] < 0.3 * errors["squared"]
+              for loss in ("squared_error", "huber", "quantile")}
+    assert errors["huber"] < 0.3 * errors["squared_error"]
+    assert errors["quantile"] < 0.3 * errors["squared_error"]
 
 
 @pytest.mark.slow
@@ -99,7 +99,7 @@ def test_counts(level):
         predicted = np.maximum(predicted, 1e-3)
         return 2 * np.mean(rates * np.log(rates / predicted) - rates + predicted)
 
-    models = [FourierBoostingRegressor(loss=loss, **QUICK).fit(X, y) for loss in ("poisson", "squared")]
+    models = [FourierBoostingRegressor(loss=loss, **QUICK).fit(X, y) for loss in ("poisson", "squared_error")]
     counts, squared = (deviance(model.predict(X)) for model in models)
     assert counts < 0.1 * deviance(y.mean())
     assert counts < squared

@@ -11,7 +11,7 @@ RNG = np.random.default_rng(3)
 X = RNG.standard_normal((150, 3))
 LABELS = np.array(["low", "middle", "high"])[np.digitize(X[:, 0] * X[:, 1] + 0.1 * X[:, 2], [-0.3, 0.3])]
 TARGETS = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] * X[:, 2]])
-QUICK = {"n_bags": 3, "random_state": 0, "n_threads": 1, "kernel_ridge": False}
+QUICK = {"n_bags": 3, "random_state": 0, "n_jobs": 1, "kernel_ridge": False}
 
 
 @pytest.mark.parametrize(("more", "rounding"), [({}, 1e-7), ({"columns": None}, 1e-7), ({"base_learners": ("fourier",)},

@@ -45,14 +45,14 @@ def begun(n_rounds, family=FourierBoostingRegressor, target=Y, **params):
     (FourierBoostingRegressor, np.floor(np.exp(Y)), {"loss": "poisson"}),
     (FourierBoostingClassifier, Y > 0, {"class_weight": "balanced"}),
     (FourierBoostingClassifier, np.digitize(Y, [-0.5, 0.5]), {"early_stopping_rounds": None}),
-], ids=["squared", "two targets", "quantiles", "counts", "two classes", "three classes"])
+], ids=["squared_error", "two targets", "quantiles", "counts", "two classes", "three classes"])
 def test_rounds_that_follow_have_the_bits_of_one_fit(family, target, params):
     """Also of members that take turns at first, in a copy by pickle, on another number of threads."""
     whole = one_fit(45, family, target, **params)
     model = begun(7, family, target, **params)
     assert same(model, one_fit(7, family, target, **params))
     for n_rounds in (8, 33, 45):
-        model = pickle.loads(pickle.dumps(model)).set_params(n_estimators=n_rounds, n_threads=1 + n_rounds % 2)
+        model = pickle.loads(pickle.dumps(model)).set_params(n_estimators=n_rounds, n_jobs=1 + n_rounds % 2)
         model.fit(X, target)
     assert same(model, whole)
 
@@ -153,7 +153,7 @@ def test_a_model_without_a_state_says_so(tmp_path):
     ({"learning_rate": 0.3}, "learning_rate must be 'auto', as in the training that goes on, got 0.3; with warm_start"),
     ({"n_bags": 3}, "n_bags must be 2, as in the training that goes on, got 3"),
     ({"base_learners": ("tree",)}, r"base_learners must be \('fourier', 'tree', 'linear'\), as in .*, got \('tree',\)"),
-    ({"loss": "huber"}, "loss must be 'squared', as in the training that goes on, got 'huber'"),
+    ({"loss": "huber"}, "loss must be 'squared_error', as in the training that goes on, got 'huber'"),
     ({"n_estimators": 9}, "n_estimators must be at least 10, the rounds of the training that goes on, got 9"),
     ({"warm_start": 2}, "warm_start must be one of True, False, got 2"),
 ])
@@ -166,8 +166,8 @@ def test_parameters_that_cannot_change(params, message):
 
 
 def test_parameters_that_may_change():
-    model = begun(10, n_threads=1).set_params(
-        n_estimators=25, random_state=7, n_threads=2, verbose=100, columns=ColumnMap(("standard", "rank")),
+    model = begun(10, n_jobs=1).set_params(
+        n_estimators=25, random_state=7, n_jobs=2, verbose=100, columns=ColumnMap(("standard", "rank")),
         base_learners=["fourier", "tree", "linear"])
     assert same(model.fit(X, Y), one_fit(25))
 

@@ -138,14 +138,14 @@ def test_one_class(folder):
 
 
 @pytest.mark.slow
-def test_kernel_machines_from_the_command_line(folder, table):
+def test_sparse_machines_from_the_command_line(folder, table):
     """A parameter that is a dict is given as JSON."""
     write_csv(folder / "t.csv", table[0], table[0][:, 0] * 2, target="size")
     run("fit", "t.csv", "-o", "k.npz", "--model", "sparse_kernel_regressor", "--target", "size", "--set",
-        'kernel={"lengthscales": 2.0}', "--set", "n_estimators=10", cwd=folder)
+        'kernel={"length_scale": 2.0}', "--set", "n_estimators=10", cwd=folder)
     run("predict", "k.npz", "t.csv", "-o", "o.npy", "--target", "size", cwd=folder)
     np.testing.assert_allclose(np.load(folder / "o.npy"), load(folder / "k.npz").predict(table[0]))
-    assert load(folder / "k.npz").kernel == {"lengthscales": 2.0}
+    assert load(folder / "k.npz").kernel == {"length_scale": 2.0}
 
 
 @pytest.mark.slow

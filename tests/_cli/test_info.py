@@ -20,7 +20,7 @@ def test_info(folder):
 
 
 def test_info_of_a_kernel_machine(folder, table):
-    kernel = {"lengthscales": [1.0, 2.0, 3.0], "bias": 0.5}
+    kernel = {"length_scale": [1.0, 2.0, 3.0], "bias": 0.5}
     model = rffkern.SparseKernelClassifier(5, kernel=kernel, reg_lambda=0.25, random_state=0)
     save(model.fit(*table), folder / "k.npz")
     facts = json.loads(run("info", "k.npz", "--json", cwd=folder).stdout)
@@ -28,7 +28,7 @@ def test_info_of_a_kernel_machine(folder, table):
     assert facts["parameters"]["kernel"] == kernel
     text = run("info", "k.npz", cwd=folder).stdout
     assert "kernel parameters 0.25, 1.0, 0.5, 1.0, 2.0, 3.0" in text
-    assert "kernel={'bias': 0.5, 'lengthscales': [1.0, 2.0, 3.0]}" in text
+    assert "kernel={'bias': 0.5, 'length_scale': [1.0, 2.0, 3.0]}" in text
 
 
 @pytest.mark.slow

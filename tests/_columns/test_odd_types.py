@@ -6,7 +6,7 @@ import decimal
 import numpy as np
 import pytest
 
-from rffkern import FourierBoostingRegressor, GBRFFRegressor, KernelMachineClassifier, RFFKernError
+from rffkern import FourierBoostingRegressor, GBRFFRegressor, KernelRidgeClassifier, RFFKernError
 from rffkern._columns.tables import read_table
 from rffkern.errors import DataConversionWarning
 
@@ -65,7 +65,7 @@ def test_integers_of_128_bits(kind):
         expected = model.fit(narrow[:, None], narrow, narrow).predict(narrow[:, None])
         model.fit(polars.DataFrame({"big": wide}), wide, wide)
         np.testing.assert_array_equal(model.predict(polars.DataFrame({"big": wide})), expected)
-    model = KernelMachineClassifier(random_state=0).fit(narrow[:, None], wide // 30)
+    model = KernelRidgeClassifier(random_state=0).fit(narrow[:, None], wide // 30)
     assert model.classes_.tolist() == [0, 1]
     assert model.score(narrow[:, None], wide // 30) > 0.9
     gaps = polars.DataFrame({"big": polars.Series([*INTEGERS[1:], None]).cast(kind)})

@@ -76,7 +76,7 @@ def test_samples_learn_almost_as_well():
 def test_bits_of_samples_do_not_depend_on_threads(streamed):
     X, y = waves(0, 300_000, 4)
     X = RowBlocks([X]) if streamed else X
-    same(*(GBRFF2Classifier(3, max_samples=100_000, random_state=0, n_threads=n).fit(X, y) for n in (1, 3)))
+    same(*(GBRFF2Classifier(3, max_samples=100_000, random_state=0, n_jobs=n).fit(X, y) for n in (1, 3)))
 
 
 def test_samples_of_a_sorted_file():
@@ -345,7 +345,7 @@ def test_memory_is_what_the_docstring_says(precision):
     peaks = {}
     blocks = RowBlocks(lambda: np.array_split(X, 99))
     for name, source, max_samples in (("packed", X, None), ("sampled", X, m), ("streamed", blocks, m)):
-        model = GBRFF2Classifier(3, max_samples=max_samples, precision=precision, random_state=0, n_threads=1)
+        model = GBRFF2Classifier(3, max_samples=max_samples, precision=precision, random_state=0, n_jobs=1)
         model.fit(X[:1000], y[:1000])  # what is imported late
         seen = []
 
@@ -373,7 +373,7 @@ X = np.load(sys.argv[1], mmap_mode="r")
 y = np.load(sys.argv[2])
 used = int(next(line for line in open("/proc/self/status") if line.startswith("VmData")).split()[1]) * 1024
 resource.setrlimit(resource.RLIMIT_DATA, (used + 80 * 2**20,) * 2)
-model = GBRFF2Classifier(3, random_state=0, n_threads=1)
+model = GBRFF2Classifier(3, random_state=0, n_jobs=1)
 try:
     model.fit(np.asarray(X), y)
 except MemoryError:

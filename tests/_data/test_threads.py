@@ -28,14 +28,15 @@ def test_a_child_of_a_fork_uses_one_thread_of_a_library(sixteen_cpus, monkeypatc
     monkeypatch.setattr(_threads, "_import_pid", os.getpid() + 1)
     monkeypatch.setattr(_threads, "OWN_THREADS", own)
     assert check_n_threads(8, LARGE) == expected
-    with pytest.raises(InvalidInputError, match="n_threads must be an integer >= 1"):
+    with pytest.raises(InvalidInputError, match="n_jobs must be an integer >= 1"):
         check_n_threads(0, LARGE)
 
 
 def test_no_more_threads_than_cpus(sixteen_cpus, monkeypatch):
     assert check_n_threads(1024, LARGE) == 16
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    assert check_n_threads(None, LARGE) == 2
+    for value in (None, -1, np.int64(-1)):
+        assert check_n_threads(value, LARGE) == 2
     assert check_n_threads(5, LARGE) == 5  # asked for
 
 
@@ -52,14 +53,14 @@ def test_a_number_that_is_set(sixteen_cpus, monkeypatch):
         set_num_threads(3)
         assert available_cpus() == 3
     assert check_n_threads(None, LARGE) == 2
-    for value in (0, 1025, 1.5, True):
-        with pytest.raises(InvalidInputError, match="n_threads must be an integer"):
+    for value in (0, -2, 1025, 1.5, True):
+        with pytest.raises(InvalidInputError, match="n_jobs must be an integer"):
             set_num_threads(value)
 
 
 def test_bad_counts():
-    for value in (0, -1, 1.5, True, "2"):
-        with pytest.raises(InvalidInputError, match="n_threads must be an integer >= 1"):
+    for value in (0, -2, 1.5, True, "2"):
+        with pytest.raises(InvalidInputError, match="n_jobs must be an integer >= 1"):
             check_n_threads(value, LARGE)
 
 
@@ -111,12 +112,12 @@ threads.machine_cpus = lambda: 2
 rng = np.random.default_rng(0)
 X = rng.standard_normal((70_000, 12))
 y = X[:, 0] > 0
-model = GBRFF2Classifier(3, random_state=0, n_threads=2).fit(X, y)
+model = GBRFF2Classifier(3, random_state=0, n_jobs=2).fit(X, y)
 expected = model.decision_function(X)
 child = os.fork()
 if child == 0:
     signal.alarm(3600)
-    again = GBRFF2Classifier(3, random_state=0, n_threads=2).fit(X, y)
+    again = GBRFF2Classifier(3, random_state=0, n_jobs=2).fit(X, y)
     wrong = not np.array_equal(again.decision_function(X), expected)
     os._exit(wrong or (OWN_THREADS and len(os.listdir("/proc/self/task")) != 2))
 sys.exit(os.waitpid(child, 0)[1])
@@ -150,7 +151,7 @@ def test_fits_at_once_with_teams_of_threads(eight_cpus):
     assert check_n_threads(2, X.size) == 2
 
     def fit(seed):
-        return GBRFF2Classifier(2, random_state=seed, n_threads=2).fit(X, y).expansion_.amplitudes.tobytes()
+        return GBRFF2Classifier(2, random_state=seed, n_jobs=2).fit(X, y).expansion_.amplitudes.tobytes()
 
     expected = [fit(seed) for seed in range(3)]
     with ThreadPoolExecutor(3) as pool:
@@ -171,3 +172,11 @@ def test_fits_agree_between_levels(level, rng):
     simd.select("baseline")
     baseline = GBRFF2Classifier(3, precision="double", random_state=0).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), baseline.decision_function(X), atol=1e-6)
+
+
+def test_estimators_and_functions_take_minus_one_as_none(rng):
+    X = rng.standard_normal((50, 2))
+    one, other = (GBRFF2Classifier(2, random_state=0, n_jobs=value).fit(X, X[:, 0] > 0) for value in (-1, None))
+    np.testing.assert_array_equal(one.decision_function(X), other.expansion_.score(X, n_jobs=-1)[:, 0])
+    with pytest.raises(InvalidInputError, match="n_jobs must be an integer >= 1 and <= 1024, or -1 or None"):
+        GBRFF2Classifier(n_jobs=0).fit(X, X[:, 0] > 0)

@@ -102,10 +102,10 @@ BAD_PARAMETERS = [
     ("n_estimators", 0), ("n_estimators", 1.5), ("n_estimators", True), ("n_estimators", "10"),
     ("gamma", 0), ("gamma", -1.0), ("gamma", np.nan), ("gamma", "auto"), ("gamma", None),
     ("reg_lambda", -1e-9), ("reg_lambda", np.inf), ("learning_rate", 0), ("learning_rate", 1.1), ("max_iter", -1),
-    ("n_estimators", 10**400), ("gamma", 10**400), ("gamma", 1e101), ("max_iter", 10**9), ("n_threads", 2000),
+    ("n_estimators", 10**400), ("gamma", 10**400), ("gamma", 1e101), ("max_iter", 10**9), ("n_jobs", 2000),
     ("standardize", 1), ("standardize", "yes"), ("early_stopping_rounds", 0), ("precision", "half"),
-    ("random_state", -1), ("random_state", 1.5), ("random_state", "0"), ("n_threads", 0),
-    ("n_threads", 1.0), ("verbose", -1),
+    ("random_state", -1), ("random_state", 1.5), ("random_state", "0"), ("n_jobs", 0),
+    ("n_jobs", 1.0), ("verbose", -1),
 ]
 
 

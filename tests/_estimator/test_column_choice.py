@@ -199,7 +199,7 @@ def test_several_targets_and_other_losses():
     both = np.column_stack([TARGET, 1e200 * TARGET])
     model = GBRFFRegressor(20, n_components=20, columns="auto", random_state=0).fit(SKEWED, both)
     assert forms(model) is not None
-    quantile = RFFNetRegressor(50, loss="pinball", quantile=0.9, columns="auto", max_epochs=5, random_state=0)
+    quantile = RFFNetRegressor(50, loss="quantile", quantile=0.9, columns="auto", max_epochs=5, random_state=0)
     assert forms(quantile.fit(SKEWED, TARGET)) is not None
     residuals = np.array([[-2.0, 0.5]])
     quantile.expansion_ = None
@@ -233,11 +233,11 @@ def test_trials_are_small():
 
 def test_maps_that_the_model_refuses_are_no_candidates():
     """A length scale for each column leaves no room for further ones."""
-    model = SparseKernelRegressor(5, kernel={"lengthscales": [1.0] * 4}, reg_lambda=0.1, columns="auto",
+    model = SparseKernelRegressor(5, kernel={"length_scale": [1.0] * 4}, reg_lambda=0.1, columns="auto",
                                   random_state=0)
     assert model.fit(SKEWED, TARGET).column_map_ is None
-    with pytest.raises(InvalidInputError, match="lengthscales"):
-        model.set_params(kernel={"lengthscales": [1.0] * 3}).fit(SKEWED, TARGET)
+    with pytest.raises(InvalidInputError, match="length_scale"):
+        model.set_params(kernel={"length_scale": [1.0] * 3}).fit(SKEWED, TARGET)
 
 
 @pytest.mark.parametrize(("X", "y", "message"), [

@@ -44,7 +44,7 @@ def test_what_is_odd_or_long():
     model = GBRFF2Classifier(gamma="<script>", columns=ColumnMap(categorical_features=["<b>&"]))
     assert ("th", "'<script>'") in Reader(model._repr_html_()).cells
     assert "<script>" not in model._repr_html_()
-    long = SparseKernelRegressor(kernel={"lengthscales": [0.123456789] * 1000})
+    long = SparseKernelRegressor(kernel={"length_scale": [0.123456789] * 1000})
     assert len(long._repr_html_()) < 3000
 
 

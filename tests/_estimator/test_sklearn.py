@@ -37,8 +37,8 @@ NOT_EXPECTED_TO_PASS = {
     ("single", "gbrff1"): GROWS, ("double", "gbrff1"): GROWS,
     ("single", "gbrff"): GROWS, ("double", "gbrff"): GROWS,
     ("single", "gbrff_regressor"): GROWS, ("double", "gbrff_regressor"): GROWS,
-    ("single", "kernel_machine"): FOLDS, ("double", "kernel_machine"): FOLDS,
-    ("single", "kernel_machine_regressor"): FOLDS, ("double", "kernel_machine_regressor"): FOLDS,
+    ("single", "kernel_ridge"): FOLDS, ("double", "kernel_ridge"): FOLDS,
+    ("single", "kernel_ridge_regressor"): FOLDS, ("double", "kernel_ridge_regressor"): FOLDS,
     ("single", "pbrff"): "landmarks are drawn from shuffled rows", ("double", "pbrff"): "the same",
     ("single", "pbrff_transformer"): "the same", ("double", "pbrff_transformer"): "the same",
     ("single", "rffnet"): STEPS, ("double", "rffnet"): STEPS,
@@ -134,7 +134,7 @@ def kernels(model):
         return {"kernel": ["gaussian", "exponential"]}
     if hasattr(model, "solver"):
         return {"kernel": ["gaussian", "matern52"]}
-    return {"kernel": ["likelihood", {"lengthscales": [1.0] * 4}]}
+    return {"kernel": ["likelihood", {"length_scale": [1.0] * 4}]}
 
 
 def test_composition(model, data):

@@ -17,7 +17,7 @@ def test_concurrent_fits(rng, make):
     targets = [X[:, 0] * X[:, 1] > 0, X[:, 2] + X[:, 3] ** 2 > 1]
 
     def fit(y):
-        return make(3, max_samples=None, max_iter=2, random_state=0, n_threads=2).fit(X, y)
+        return make(3, max_samples=None, max_iter=2, random_state=0, n_jobs=2).fit(X, y)
 
     alone = [fit(y) for y in targets]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -183,7 +183,7 @@ def test_memory_is_what_the_docstring_says(make, max_samples):
     n, d, n_components, unit = 60_000, 20, 20, 4
     X = np.random.default_rng(0).standard_normal((n, d), dtype=np.float32)
     y, peaks = X[:, 0] * X[:, 1] > 0, []
-    model = make(3, n_components=n_components, max_samples=max_samples, random_state=0, n_threads=1)
+    model = make(3, n_components=n_components, max_samples=max_samples, random_state=0, n_jobs=1)
     model.fit(X[:1000], y[:1000])  # what is imported late
 
     def watch(_):

@@ -10,8 +10,8 @@ from helpers.sparse_rows import waves
 from rffkern import (
     ColumnMap,
     InvalidInputError,
-    KernelMachineClassifier,
-    KernelMachineRegressor,
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
     RowBlocks,
     dumps,
     load,
@@ -19,7 +19,7 @@ from rffkern import (
     save,
 )
 
-GIVEN = {"lengthscales": [1.0, 2.0, 3.0], "reg_lambda": 0.3}
+GIVEN = {"length_scale": [1.0, 2.0, 3.0], "reg_lambda": 0.3}
 
 
 @pytest.mark.parametrize("kernel", ["exponential", "gaussian"])
@@ -27,10 +27,10 @@ def test_regression_is_the_dense_solution(rng, kernel):
     X, y = waves(rng, 300)
     weights = rng.uniform(0, 2, 300)
     weights[:20] = 0
-    model = KernelMachineRegressor(kernel, **GIVEN, tol=1e-10, precision="double", standardize=False).fit(X, y, weights)
+    model = KernelRidgeRegressor(kernel, **GIVEN, tol=1e-10, precision="double", standardize=False).fit(X, y, weights)
     used = weights > 0
     mean = np.average(y, weights=weights)
-    K = reference.kernel_of_shape(X, X[used], GIVEN["lengthscales"], shape=kernel)
+    K = reference.kernel_of_shape(X, X[used], GIVEN["length_scale"], shape=kernel)
     expected = mean + K @ np.linalg.solve(K[used] + 0.3 * np.diag(1 / weights[used]), y[used] - mean)
     np.testing.assert_allclose(model.predict(X), expected, atol=1e-6)
     assert model.expansion_.n_terms == used.sum()
@@ -41,8 +41,8 @@ def test_a_weight_of_two_is_a_row_twice(rng):
     X, y = waves(rng, 200)
     weights = 1 + np.arange(200) % 2
     given = GIVEN | {"tol": 1e-10, "precision": "double", "standardize": False}
-    one = KernelMachineRegressor(**given).fit(X, y, weights)
-    two = KernelMachineRegressor(**given).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    one = KernelRidgeRegressor(**given).fit(X, y, weights)
+    two = KernelRidgeRegressor(**given).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     np.testing.assert_allclose(one.predict(X), two.predict(X), atol=1e-7)
 
 
@@ -50,9 +50,9 @@ def test_several_targets_are_those_of_each_alone(rng):
     X, y = waves(rng, 200)
     both = np.column_stack([y, -3 * y + X[:, 0]])
     given = GIVEN | {"tol": 1e-9, "precision": "double"}
-    together = KernelMachineRegressor(**given, random_state=0).fit(X, both).predict(X)
+    together = KernelRidgeRegressor(**given, random_state=0).fit(X, both).predict(X)
     for k in range(2):
-        alone = KernelMachineRegressor(**given, random_state=0).fit(X, both[:, k]).predict(X)
+        alone = KernelRidgeRegressor(**given, random_state=0).fit(X, both[:, k]).predict(X)
         np.testing.assert_allclose(together[:, k], alone, atol=1e-6)
 
 
@@ -62,7 +62,7 @@ def test_probabilities_fit_rows_that_are_left_out(n_classes):
     rng = np.random.default_rng(3)
     X = rng.uniform(-1, 1, (9500, 2))
     y = np.digitize(X[:, 0] + 0.5 * rng.standard_normal(9500), np.linspace(-0.5, 0.5, n_classes - 1))
-    model = KernelMachineClassifier(random_state=0).fit(X[:1500], y[:1500])
+    model = KernelRidgeClassifier(random_state=0).fit(X[:1500], y[:1500])
     proba = model.predict_proba(X[1500:])
     np.testing.assert_allclose(proba.sum(axis=1), 1)
     for k in range(n_classes):
@@ -77,22 +77,22 @@ def test_probabilities_fit_rows_that_are_left_out(n_classes):
 def test_blocks_give_the_bits_of_arrays(rng):
     X, y = waves(rng, 700)
     blocks = RowBlocks([X[:100], X[100:650], X[650:]])
-    one, other = (KernelMachineClassifier(random_state=0).fit(rows, y > 0) for rows in (X, blocks))
+    one, other = (KernelRidgeClassifier(random_state=0).fit(rows, y > 0) for rows in (X, blocks))
     np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
 
 
-@pytest.mark.parametrize("cls", [KernelMachineClassifier, KernelMachineRegressor])
+@pytest.mark.parametrize("cls", [KernelRidgeClassifier, KernelRidgeRegressor])
 def test_files_keep_what_is_known_of_the_kernel(rng, cls):
     X, y = waves(rng, 200)
-    y = y > 0 if cls is KernelMachineClassifier else y
-    for given in ({}, {"lengthscales": (1.0, 2.0, 3.0), "kernel": "gaussian"}, {"lengthscales": np.ones(3)}):
+    y = y > 0 if cls is KernelRidgeClassifier else y
+    for given in ({}, {"length_scale": (1.0, 2.0, 3.0), "kernel": "gaussian"}, {"length_scale": np.ones(3)}):
         model = cls(**given, random_state=0).fit(X, y)
         file = io.BytesIO()
         save(model, file)
         file.seek(0)
         loaded = load(file)
         np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-        np.testing.assert_array_equal(loaded.lengthscales_, model.lengthscales_)
+        np.testing.assert_array_equal(loaded.length_scale_, model.length_scale_)
         assert loaded.reg_lambda_ == model.reg_lambda_
         assert loaded.expansion_.shape == given.get("kernel", "exponential")
 
@@ -102,7 +102,7 @@ def test_importances_name_the_columns_that_matter():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((800, 6))
     y = np.sin(3 * X[:, 2]) + 0.1 * rng.standard_normal(800)
-    model = KernelMachineRegressor(random_state=0).fit(X, y)
+    model = KernelRidgeRegressor(random_state=0).fit(X, y)
     assert model.feature_importances_.argmax() == 2
     assert model.feature_importances_[2] > 0.8
     assert model.feature_importances_.sum() == pytest.approx(1)
@@ -113,7 +113,7 @@ def test_each_region_is_the_dense_solution_of_what_it_learns_from(rng, kernel):
     X, y = waves(rng, 600)
     weights = rng.uniform(0.5, 2, 600)
     weights[:50] = 0
-    model = KernelMachineRegressor(kernel, **GIVEN, region_size=100, tol=1e-10, precision="double",
+    model = KernelRidgeRegressor(kernel, **GIVEN, region_size=100, tol=1e-10, precision="double",
                                    standardize=False).fit(X, y, weights)
     kernels, mean = model.expansion_, np.average(y, weights=weights)
     assert kernels.n_regions == 8
@@ -127,7 +127,7 @@ def test_each_region_is_the_dense_solution_of_what_it_learns_from(rng, kernel):
         assert (weights[learned] > 0).all()
         here = new[regions == region]
         rows = np.concatenate([X[learned], here])
-        K = reference.kernel_of_shape(rows, X[learned], GIVEN["lengthscales"], shape=kernel)
+        K = reference.kernel_of_shape(rows, X[learned], GIVEN["length_scale"], shape=kernel)
         n = len(learned)
         expected = mean + K[n:] @ np.linalg.solve(K[:n] + 0.3 * np.diag(1 / weights[learned]), y[learned] - mean)
         np.testing.assert_allclose(model.predict(here), expected, atol=1e-6)
@@ -139,13 +139,13 @@ def test_regions_of_classes(rng, n_classes):
     X = rng.uniform(-1, 1, (4000, 2))
     y = np.digitize(X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(4000), [0, 0.2][: n_classes - 1])
     given = {"region_size": 300, "random_state": 0}
-    model = KernelMachineClassifier(**given, n_threads=1).fit(X[:1500], y[:1500])
+    model = KernelRidgeClassifier(**given, n_jobs=1).fit(X[:1500], y[:1500])
     assert model.expansion_.n_regions == 8
-    for same in (KernelMachineClassifier(**given, n_threads=3).fit(X[:1500], y[:1500]),
-                 KernelMachineClassifier(**given).fit(RowBlocks([X[:700], X[700:1500]]), y[:1500]),
+    for same in (KernelRidgeClassifier(**given, n_jobs=3).fit(X[:1500], y[:1500]),
+                 KernelRidgeClassifier(**given).fit(RowBlocks([X[:700], X[700:1500]]), y[:1500]),
                  loads(dumps(model))):
         np.testing.assert_array_equal(same.decision_function(X), model.decision_function(X))
-    whole = KernelMachineClassifier(region_size=None, random_state=0).fit(X[:1500], y[:1500])
+    whole = KernelRidgeClassifier(region_size=None, random_state=0).fit(X[:1500], y[:1500])
     assert whole.expansion_.n_regions == 1
     assert abs(model.score(X[1500:], y[1500:]) - whole.score(X[1500:], y[1500:])) < 0.02
     losses = [-each.predict_log_proba(X[1500:])[np.arange(2500), y[1500:]].mean() for each in (model, whole)]
@@ -155,7 +155,7 @@ def test_regions_of_classes(rng, n_classes):
 def test_rows_with_ties_are_scored_where_they_were_learned(rng):
     X = rng.integers(0, 5, (600, 3)).astype(float)
     y = np.sin(3 * X[:, 0]) * X[:, 1]
-    model, whole = (KernelMachineRegressor(region_size=size, lengthscales=[0.6, 1.0, 1.0], reg_lambda=1e-3,
+    model, whole = (KernelRidgeRegressor(region_size=size, length_scale=[0.6, 1.0, 1.0], reg_lambda=1e-3,
                                            random_state=0).fit(X, y) for size in (200, None))
     assert model.expansion_.n_regions == 4
     assert model.score(X, y) > 0.999
@@ -166,10 +166,10 @@ def test_rows_with_ties_are_scored_where_they_were_learned(rng):
 def test_large_regions_learn_from_all_their_rows(monkeypatch, rng):
     monkeypatch.setattr("rffkern._kernel_machine.training.MOST_ROWS", 100)
     X, y = waves(rng, 1000)
-    model = KernelMachineRegressor(**GIVEN, region_size=500).fit(X, y)
+    model = KernelRidgeRegressor(**GIVEN, region_size=500).fit(X, y)
     assert np.diff(model.expansion_.region_starts).min() >= 500
     weights = np.arange(1000) < 700.0  # of which 700 count, no more than a region has
-    assert KernelMachineRegressor(**GIVEN, region_size=700).fit(X, y, weights).expansion_.n_terms == 700
+    assert KernelRidgeRegressor(**GIVEN, region_size=700).fit(X, y, weights).expansion_.n_terms == 700
 
 
 @pytest.mark.slow
@@ -178,19 +178,19 @@ def test_regions_of_columns_of_any_size(scale):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 3))
     given = {"standardize": False, "random_state": 0, "region_size": 50}
-    found = [KernelMachineRegressor(**given).fit(rows, X[:, 0]).predict(rows) for rows in (X, X * scale)]
+    found = [KernelRidgeRegressor(**given).fit(rows, X[:, 0]).predict(rows) for rows in (X, X * scale)]
     np.testing.assert_allclose(*found, atol=0.05)
 
 
 def test_many_rows_are_divided(monkeypatch, rng):
     X, y = waves(rng, 700)
-    assert KernelMachineRegressor(**GIVEN).fit(X, y).expansion_.n_regions == 1
+    assert KernelRidgeRegressor(**GIVEN).fit(X, y).expansion_.n_regions == 1
     monkeypatch.setattr("rffkern._kernel_machine.training.MOST_ROWS", 600)
     monkeypatch.setattr("rffkern._kernel_machine.training.LARGEST_REGION", 200)
-    assert KernelMachineRegressor(**GIVEN).fit(X, y).expansion_.n_regions == 4
-    assert KernelMachineRegressor(**GIVEN, region_size=None).fit(X, y).expansion_.n_regions == 1
+    assert KernelRidgeRegressor(**GIVEN).fit(X, y).expansion_.n_regions == 4
+    assert KernelRidgeRegressor(**GIVEN, region_size=None).fit(X, y).expansion_.n_regions == 1
     same = np.tile(X[:1], (700, 1))  # which no threshold divides: 600 of them are learned from
-    model = KernelMachineRegressor(**GIVEN, random_state=0).fit(same, y)
+    model = KernelRidgeRegressor(**GIVEN, random_state=0).fit(same, y)
     np.testing.assert_allclose(model.predict(X[:1]), y.mean(), atol=0.1)
 
 
@@ -202,7 +202,7 @@ def test_tables_with_words_and_gaps():
     y = (words == "a") | (np.nan_to_num(x) > 1)
     table = {"word": words, "number": x}
     for columns in (ColumnMap(("standard", "rank")), "auto"):
-        model = KernelMachineClassifier(columns=columns, random_state=0).fit(table, y)
+        model = KernelRidgeClassifier(columns=columns, random_state=0).fit(table, y)
         assert model.score(table, y) > 0.95
         assert model.feature_importances_.shape == (2,)
 
@@ -210,21 +210,21 @@ def test_tables_with_words_and_gaps():
 def test_bad_parameters_are_refused():
     X, y = np.eye(4), np.arange(4.0)
     for given, message in [
-        ({"lengthscales": [1.0, 2.0]}, "lengthscales must be 'auto', a number or 4 numbers"),
-        ({"lengthscales": -1.0}, "lengthscales must be a finite number"),
-        ({"lengthscales": "wide"}, "lengthscales must be 'auto'"),
-        ({"lengthscales": [[1.0] * 4]}, "lengthscales must be 'auto'"),
+        ({"length_scale": [1.0, 2.0]}, "length_scale must be 'auto', a number or 4 numbers"),
+        ({"length_scale": -1.0}, "length_scale must be a finite number"),
+        ({"length_scale": "wide"}, "length_scale must be 'auto'"),
+        ({"length_scale": [[1.0] * 4]}, "length_scale must be 'auto'"),
         ({"region_size": 9}, 'region_size must be'),
         ({"region_size": "many"}, 'region_size must be'),
         ({"kernel": "cubic"}, "kernel must be one of 'exponential', 'gaussian', got 'cubic'"),
     ]:
         with pytest.raises(InvalidInputError, match=message):
-            KernelMachineRegressor(**given).fit(X, y)
+            KernelRidgeRegressor(**given).fit(X, y)
 
 
 def test_progress_is_told(rng, capsys):
     X, y = waves(rng, 300)
-    KernelMachineRegressor(random_state=0, verbose=1).fit(X, y)
+    KernelRidgeRegressor(random_state=0, verbose=1).fit(X, y)
     assert "nan" not in capsys.readouterr().err
 
 
@@ -233,7 +233,7 @@ def test_real_data(real_data):
     X, y = real_data("phoneme")
     order = np.random.default_rng(1).permutation(len(y))[:3000]
     train, test = order[:2000], order[2000:]
-    model = KernelMachineClassifier(random_state=0).fit(X[train], y[train])
+    model = KernelRidgeClassifier(random_state=0).fit(X[train], y[train])
     assert model.score(X[test], y[test]) > 0.86
     proba = model.predict_proba(X[test])
     log_loss = -np.log(proba[np.arange(len(test)), np.searchsorted(model.classes_, y[test])]).mean()

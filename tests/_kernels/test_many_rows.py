@@ -39,7 +39,7 @@ def test_score_of_kernels(seed, n_samples, n_features, n_terms, n_outputs, dtype
     X = rng.standard_normal((n_samples, n_features)).astype(dtype)
     middles = expansion.centers[np.arange(n_samples) % max(1, n_terms)] if n_terms else X
     X = (X + middles).astype(dtype)
-    K = np.exp(-0.5 * (((X[:, None].astype(np.float64) - expansion.centers) * expansion.inverse_lengthscales) ** 2)
+    K = np.exp(-0.5 * (((X[:, None].astype(np.float64) - expansion.centers) * expansion.inverse_length_scales) ** 2)
                .sum(axis=2))
     np.testing.assert_allclose(expansion.score(X), expansion.intercept + K @ expansion.weights, rtol=0,
                                atol=(2e-5 if dtype is np.float32 else 1e-12) * (1 + n_terms))

@@ -249,7 +249,7 @@ def test_memory_is_what_the_docstring_says(loss, precision, bytes_per_row):
     n = 40_000
     X = np.random.default_rng(0).standard_normal((n, 20), dtype=np.float32)
     y = X[:, 0] * X[:, 1] > 0
-    model = PBRFFClassifier(40, n_components=4, loss=loss, precision=precision, random_state=0, n_threads=1)
+    model = PBRFFClassifier(40, n_components=4, loss=loss, precision=precision, random_state=0, n_jobs=1)
     model.fit(X[:1000], y[:1000])
     tracemalloc.start()
     model.fit(X, y)
@@ -265,7 +265,7 @@ def test_memory_of_many_landmarks_is_what_the_docstring_says(n, systems, loss):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, 3))
     y = (X[:, 0] * X[:, 1] > 0) ^ (rng.random(n) < 0.25)
-    model = PBRFFClassifier(1100, n_components=2, loss=loss, C=100, random_state=0, n_threads=1)
+    model = PBRFFClassifier(1100, n_components=2, loss=loss, C=100, random_state=0, n_jobs=1)
     tracemalloc.start()
     model.fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
@@ -289,7 +289,7 @@ def test_fits_at_once_with_teams_of_threads(make):
     y = X[:, 0] * X[:, 1] > 0
 
     def fit(seed):
-        return make(12, n_components=4, random_state=seed, n_threads=2).fit(X, y).expansion_
+        return make(12, n_components=4, random_state=seed, n_jobs=2).fit(X, y).expansion_
 
     expected = [fit(seed) for seed in range(2)]
     with ThreadPoolExecutor(2) as pool:

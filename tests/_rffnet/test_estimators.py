@@ -56,17 +56,17 @@ def test_huber_loss_resists_outliers(few_columns):
     spoiled = y.copy()
     spoiled[::10] += 50
     errors = {}
-    for loss in ("squared", "huber"):
+    for loss in ("squared_error", "huber"):
         model = RFFNetRegressor(loss=loss, delta=0.1, random_state=0).fit(X, spoiled)
         errors[loss] = np.median(np.abs(model.predict(X_new) - y_new))
-    assert errors["huber"] < 0.25 < 2 * errors["huber"] < errors["squared"]
+    assert errors["huber"] < 0.25 < 2 * errors["huber"] < errors["squared_error"]
 
 
 @pytest.mark.parametrize("quantile", [0.1, 0.5, 0.9])
-def test_pinball_loss_estimates_quantiles(quantile, rng):
+def test_quantile_loss_estimates_quantiles(quantile, rng):
     X = rng.standard_normal((13_000, 3))
     y = X[:, 0] + np.exp(0.5 * X[:, 1]) * rng.standard_normal(13_000)
-    model = RFFNetRegressor(loss="pinball", quantile=quantile, random_state=0).fit(X[:3000], y[:3000])
+    model = RFFNetRegressor(loss="quantile", quantile=quantile, random_state=0).fit(X[:3000], y[:3000])
 
     def loss(predicted):
         return np.mean(np.maximum(quantile * (y[3000:] - predicted), (quantile - 1) * (y[3000:] - predicted)))
@@ -151,7 +151,7 @@ def test_ratios_of_spreads_are_kept_without_standardisation(standardize, few_col
 @pytest.mark.parametrize(("params", "message"), [
     ({"n_components": 0}, "n_components must be an integer >= 1"),
     ({"kernel": "rbf"}, "kernel must be one of 'gaussian', 'laplace', 'matern32', 'matern52', got 'rbf'"),
-    ({"loss": "absolute"}, "loss must be one of 'squared', 'huber', 'pinball', got 'absolute'"),
+    ({"loss": "absolute"}, "loss must be one of 'squared_error', 'huber', 'quantile', got 'absolute'"),
     ({"delta": 0}, "delta must be a finite number > 0"),
     ({"quantile": 1}, "quantile must be a finite number"),
     ({"solver": "adam"}, "solver must be one of 'alternating', 'joint', got 'adam'"),

@@ -381,12 +381,12 @@ def test_concurrent_fits_with_teams_of_threads_have_the_bits_of_one_alone(solver
 
     monkeypatch.setattr(Workspace, "__init__", spy)
 
-    def fit(n_threads=2):
+    def fit(n_jobs=2):
         model = RFFNetRegressor(256, solver=solver, batch_size=700, max_epochs=3, n_restarts=1, random_state=0,
-                                n_threads=n_threads, validation_fraction=0.1)
+                                n_jobs=n_jobs, validation_fraction=0.1)
         return model.fit(X, y).predict(X)
 
-    alone = fit(n_threads=1)
+    alone = fit(n_jobs=1)
     assert teams == [(1, 1)]
     found = answers_of_threads(fit, 4)
     assert teams[1:] == [(2, 2)] * 4

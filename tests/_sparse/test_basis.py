@@ -17,7 +17,7 @@ def problem(rng):
     """A kernel, 200 rows, their kernel matrix, and a target and a residual at them."""
     X = rng.standard_normal((200, 3))
     kernel = Kernel(np.array([1.0, 2.0, 1.5]), 0.9, 0.1)
-    K = reference.gaussian_kernel(X, X, kernel.lengthscales, 0.9, 0.1)
+    K = reference.gaussian_kernel(X, X, kernel.length_scale, 0.9, 0.1)
     return kernel, X, K, *rng.standard_normal((2, 200))
 
 

@@ -41,7 +41,7 @@ class Parameters(NamedTuple):
 
 def values(X, learners, coef):
     """Values of weak learners times their coefficients."""
-    return sum(c * reference.gaussian_kernel(X, X[f.indices], KERNEL.lengthscales, 1.5, 0.2) @ f.weights
+    return sum(c * reference.gaussian_kernel(X, X[f.indices], KERNEL.length_scale, 1.5, 0.2) @ f.weights
                for c, f in zip(coef, learners, strict=True))
 
 

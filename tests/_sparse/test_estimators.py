@@ -31,7 +31,7 @@ def test_single_precision_is_near(rng):
 
 def test_single_becomes_double_where_rows_are_many_lengths_apart(rng):
     X, y = waves(rng, 300)
-    narrow = GIVEN | {"kernel": {"lengthscales": 1e-3}}
+    narrow = GIVEN | {"kernel": {"length_scale": 1e-3}}
     models = [SparseKernelRegressor(5, learner_size=5, subset_size=50, precision=precision, **narrow).fit(X, y)
               for precision in ("single", "double")]
     np.testing.assert_array_equal(models[0].train_loss_, models[1].train_loss_)
@@ -88,7 +88,7 @@ def test_several_outputs_share_kernel_and_centers(rng):
     assert both.expansion_.n_outputs == 2
     assert len(np.unique(both.expansion_.centers, axis=0)) == both.expansion_.n_terms
     labels = np.digitize(y, [-1, 1])
-    classifier = SparseKernelClassifier(60, learner_size=8, subset_size=100, loss="squares", random_state=0).fit(
+    classifier = SparseKernelClassifier(60, learner_size=8, subset_size=100, loss="squared_error", random_state=0).fit(
         X, labels)
     assert classifier.predict_proba(X).shape == (400, 3)
     assert classifier.score(X, labels) > 0.9
@@ -107,9 +107,9 @@ def test_the_kernel_of_a_model_can_be_given_to_another(rng, tmp_path):
     assert loaded.reg_lambda_ == model.reg_lambda_
     assert loaded.n_estimators_ == 10
     assert type(loaded.expansion_) is KernelExpansion
-    array = SparseKernelRegressor(5, kernel={"lengthscales": np.array([1.0, 2.0, 3.0])}, random_state=0).fit(X, y)
+    array = SparseKernelRegressor(5, kernel={"length_scale": np.array([1.0, 2.0, 3.0])}, random_state=0).fit(X, y)
     save(array, tmp_path / "m")
-    assert load(tmp_path / "m").kernel == {"lengthscales": [1.0, 2.0, 3.0]}
+    assert load(tmp_path / "m").kernel == {"length_scale": [1.0, 2.0, 3.0]}
 
 
 def test_early_stopping_on_held_out_rows(rng):
@@ -127,7 +127,7 @@ def test_no_more_learners_than_rows_allow(rng):
     X = np.repeat(rng.standard_normal((6, 2)), 5, axis=0)
     y = np.repeat(rng.standard_normal(6), 5)
     for update in ("full", "one"):
-        model = SparseKernelRegressor(50, learner_size=1, update=update, kernel={"lengthscales": 0.1}, reg_lambda=1e-6,
+        model = SparseKernelRegressor(50, learner_size=1, update=update, kernel={"length_scale": 0.1}, reg_lambda=1e-6,
                                       random_state=0).fit(X, y)
         assert model.n_estimators_ <= (6 if update == "full" else 30)
         assert model.score(X, y) > 0.999999
@@ -167,7 +167,7 @@ def test_one_by_one_gets_as_far_as_many_at_a_time(seed, precision, largest):
 def test_the_loss_is_that_of_the_expansion(rng, precision, reg_lambda):
     X = rng.uniform(-1, 1, (600, 2))
     y = np.sin(3 * X[:, 0])
-    model = SparseKernelRegressor(60, learner_size=5, subset_size=20, precision=precision, kernel={"lengthscales": 3.0},
+    model = SparseKernelRegressor(60, learner_size=5, subset_size=20, precision=precision, kernel={"length_scale": 3.0},
                                   reg_lambda=reg_lambda, random_state=0).fit(X, y)
     assert 1 - model.score(X, y) == pytest.approx(model.train_loss_[-1], rel=0.1 if precision == "single" else 1e-6)
 
@@ -212,17 +212,17 @@ def test_targets_and_kernels_of_any_size(rng):
     X, y = waves(rng, 100)
     for precision in ("single", "double"):
         scores = [SparseKernelRegressor(10, learner_size=5, subset_size=50, precision=precision, random_state=0,
-                                        kernel={"lengthscales": 1.0, "amplitude": amplitude},
+                                        kernel={"length_scale": 1.0, "amplitude": amplitude},
                                         reg_lambda=1e-3 * amplitude).fit(X, unit * y).score(X, unit * y)
                   for amplitude, unit in ((1.0, 1.0), (1e9, 1e300), (1e80, 1.0), (1e-80, 1.0))]
         assert scores[0] > 0.5
         np.testing.assert_allclose(scores, scores[0], rtol=1e-6)
     with pytest.raises(InvalidInputError, match="y must be smaller: the weights of its basis vectors overflow"):
-        SparseKernelRegressor(50, kernel={"lengthscales": 5.0}, reg_lambda=1e-9, random_state=0).fit(X, 1e307 * y)
+        SparseKernelRegressor(50, kernel={"length_scale": 5.0}, reg_lambda=1e-9, random_state=0).fit(X, 1e307 * y)
 
 
-@pytest.mark.parametrize("change", [{"learner_size": 1}, {"n_estimators": 2}, {"kernel": {"lengthscales": [1.0]}},
-                                    {"kernel": {"lengthscales": []}}])
+@pytest.mark.parametrize("change", [{"learner_size": 1}, {"n_estimators": 2}, {"kernel": {"length_scale": [1.0]}},
+                                    {"kernel": {"length_scale": []}}])
 def test_parameters_that_no_longer_fit_are_not_saved(rng, change, tmp_path):
     X, y = waves(rng, 200)
     model = SparseKernelRegressor(5, random_state=0).fit(X, y).set_params(**change)
@@ -243,10 +243,10 @@ def test_parameters_that_no_longer_fit_are_not_saved(rng, change, tmp_path):
     ({"group_size": 1.5}, "group_size must be an integer >= 1, got 1.5"),
     ({"kernel": "rbf"}, "kernel must be 'auto', 'likelihood' or a dict"),
     ({"kernel": {"amplitude": 1.0}}, "kernel must be 'auto', 'likelihood' or a dict"),
-    ({"kernel": {"lengthscales": [1.0, -1.0, 1.0]}}, "kernel lengthscales must be a finite number >= 1e-100"),
-    ({"kernel": {"lengthscales": [1.0, 2.0]}}, "kernel lengthscales must be a number or 3 numbers"),
-    ({"kernel": {"lengthscales": "wide"}}, "kernel lengthscales must be a finite number"),
-    ({"kernel": {"lengthscales": 1.0, "bias": -1}}, "kernel bias must be a finite number >= 0"),
+    ({"kernel": {"length_scale": [1.0, -1.0, 1.0]}}, "kernel length_scale must be a finite number >= 1e-100"),
+    ({"kernel": {"length_scale": [1.0, 2.0]}}, "kernel length_scale must be a number or 3 numbers"),
+    ({"kernel": {"length_scale": "wide"}}, "kernel length_scale must be a finite number"),
+    ({"kernel": {"length_scale": 1.0, "bias": -1}}, "kernel bias must be a finite number >= 0"),
     ({"reg_lambda": 0.0}, "reg_lambda must be a finite number > 0"),
     ({"reg_lambda": "none"}, "reg_lambda must be 'auto' or a number > 0, got 'none'"),
 ])
@@ -272,8 +272,8 @@ def test_memory(rng, update, n_columns, precision, unit):
     n, d = 60_000, 6
     X = rng.standard_normal((n, d))
     y = np.sin(X[:, 0]) + X[:, 1]
-    model = SparseKernelRegressor(60, learner_size=40, update=update, group_size=10, kernel={"lengthscales": 2.0},
-                                  reg_lambda=0.1, precision=precision, random_state=0, n_threads=1)
+    model = SparseKernelRegressor(60, learner_size=40, update=update, group_size=10, kernel={"length_scale": 2.0},
+                                  reg_lambda=0.1, precision=precision, random_state=0, n_jobs=1)
     tracemalloc.start()
     try:
         model.fit(X, y)
@@ -324,10 +324,10 @@ def test_concurrent_fits_have_the_bits_of_one_alone(rng):
     X = rng.standard_normal((100_000, 6))
     y = np.sin(X[:, 0]) + X[:, 1]
     assert check_n_threads(2, X.size) == 2
-    params = {"kernel": {"lengthscales": 2.0}, "reg_lambda": 0.1, "learner_size": 8, "subset_size": 60}
+    params = {"kernel": {"length_scale": 2.0}, "reg_lambda": 0.1, "learner_size": 8, "subset_size": 60}
 
     def answers(seed):
-        model = SparseKernelRegressor(3, random_state=seed, n_threads=2, **params).fit(X, y)
+        model = SparseKernelRegressor(3, random_state=seed, n_jobs=2, **params).fit(X, y)
         return model.predict(X[:500]).tobytes() + model.train_loss_.tobytes()
 
     alone = [answers(seed) for seed in range(3)]

@@ -8,7 +8,7 @@ from helpers.sparse_rows import waves
 from rffkern import InvalidInputError, SparseKernelClassifier, SparseKernelRegressor, load, save
 from rffkern._kernels.sparse import RULES
 
-KERNEL = {"lengthscales": [1.0, 2.0, 3.0], "amplitude": 1.5, "bias": 0.2, "shape": "exponential"}
+KERNEL = {"length_scale": [1.0, 2.0, 3.0], "amplitude": 1.5, "bias": 0.2, "shape": "exponential"}
 
 
 @pytest.mark.parametrize("rule", sorted(set(RULES) - {"ran"}))  # which leaves out rows that would lower the loss little
@@ -30,7 +30,7 @@ def test_losses_are_those_of_the_stages_and_a_machine_of_all_rows_is_the_dense_s
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_bits_do_not_depend_on_threads_and_files_keep_the_shape(rng, tmp_path, precision):
     X, y = waves(rng, 3000)
-    found = [SparseKernelClassifier(6, kernel=KERNEL, precision=precision, random_state=0, n_threads=n).fit(X, y > 0)
+    found = [SparseKernelClassifier(6, kernel=KERNEL, precision=precision, random_state=0, n_jobs=n).fit(X, y > 0)
              for n in (1, 2)]
     np.testing.assert_array_equal(*(model.decision_function(X) for model in found))
     save(found[0], tmp_path / "m")
@@ -41,4 +41,4 @@ def test_bits_do_not_depend_on_threads_and_files_keep_the_shape(rng, tmp_path, p
 
 def test_another_shape_is_refused():
     with pytest.raises(InvalidInputError, match="kernel shape must be 'gaussian' or 'exponential', got 'cubic'"):
-        SparseKernelRegressor(kernel={"lengthscales": 1.0, "shape": "cubic"}).fit([[0.0], [1.0]], [0.0, 1.0])
+        SparseKernelRegressor(kernel={"length_scale": 1.0, "shape": "cubic"}).fit([[0.0], [1.0]], [0.0, 1.0])

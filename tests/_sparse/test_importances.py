@@ -6,7 +6,7 @@ from helpers.sparse_rows import waves
 
 from rffkern import ColumnMap, SparseKernelClassifier, SparseKernelRegressor, dumps, loads
 
-GIVEN = {"kernel": {"lengthscales": [1.0, 2.0, 4.0]}, "reg_lambda": 0.02, "random_state": 0}
+GIVEN = {"kernel": {"length_scale": [1.0, 2.0, 4.0]}, "reg_lambda": 0.02, "random_state": 0}
 
 
 def test_by_hand(rng):
@@ -31,7 +31,7 @@ def test_columns_without_influence_have_none(rng):
 def test_columns_of_a_map_count_together(rng):
     X, y = waves(rng, 200)
     columns = ColumnMap(("standard", "rank"))
-    model = SparseKernelClassifier(5, columns=columns, **GIVEN | {"kernel": {"lengthscales": 2.0}}).fit(X, y > 0)
+    model = SparseKernelClassifier(5, columns=columns, **GIVEN | {"kernel": {"length_scale": 2.0}}).fit(X, y > 0)
     centers = model.expansion_.centers
     variances = centers.var(axis=0).reshape(3, 2).sum(axis=1)
     np.testing.assert_allclose(model.feature_importances_, variances / variances.sum(), rtol=1e-9)
@@ -40,7 +40,7 @@ def test_columns_of_a_map_count_together(rng):
 def test_columns_of_any_size(rng):
     X, y = waves(rng, 60)
     for scale in (1e-300, 1e150, 1e300):
-        model = SparseKernelRegressor(3, standardize=False, **GIVEN | {"kernel": {"lengthscales": 1e-3}})
+        model = SparseKernelRegressor(3, standardize=False, **GIVEN | {"kernel": {"length_scale": 1e-3}})
         shares = model.fit(X * [scale, 1, 1], y).feature_importances_
         assert np.isfinite(shares).all()
         assert shares.sum() == pytest.approx(1)

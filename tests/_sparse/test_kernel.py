@@ -17,7 +17,7 @@ def test_units_in_which_the_kernel_is_a_power_of_two(rng):
     units = kernel.scaling(scaling)
     rows = (X - units.center) * units.inverse_scale
     found = 1.5 * 2.0 ** -((rows[:, None] - rows) ** 2).sum(axis=2) + 0.2
-    lengths = kernel.lengthscales * X.std(axis=0)
+    lengths = kernel.length_scale * X.std(axis=0)
     np.testing.assert_allclose(found, reference.gaussian_kernel(X, X, lengths, 1.5, 0.2), rtol=1e-12)
     np.testing.assert_allclose(kernel.inverse_lengths(scaling), 1 / lengths, rtol=1e-12)
 
@@ -31,8 +31,8 @@ def test_normalised_and_shortened():
     kernel = Kernel(np.array([1.0, 4.0]), 3.0, 1.0)
     assert kernel.at_zero == 4.0
     assert kernel.normalised()[1:] == (0.75, 0.25, "gaussian")
-    assert kernel.shortened(0.5).lengthscales.tolist() == [0.5, 2.0]
-    assert kernel.lengthscales.tolist() == [1.0, 4.0]
+    assert kernel.shortened(0.5).length_scale.tolist() == [0.5, 2.0]
+    assert kernel.length_scale.tolist() == [1.0, 4.0]
 
 
 @pytest.mark.parametrize(("weights", "expected"), [
@@ -50,22 +50,22 @@ def test_lambda_is_bounded():
     assert machine.normalised_beside_mean_one(RowWeights(2, None, 1e-200)).reg_lambda == 1e200
 
 
-@pytest.mark.parametrize("value", ["auto", "likelihood", {"lengthscales": 1}, {"lengthscales": [1.0, 2]},
-                                   {"lengthscales": np.ones(3), "amplitude": 2, "bias": 0}])
+@pytest.mark.parametrize("value", ["auto", "likelihood", {"length_scale": 1}, {"length_scale": [1.0, 2]},
+                                   {"length_scale": np.ones(3), "amplitude": 2, "bias": 0}])
 def test_accepted(value):
     KernelParameter()("kernel", value)
 
 
 @pytest.mark.parametrize(("value", "message"), [
     ("rbf", "kernel must be 'auto', 'likelihood' or a dict"), (None, "kernel must be 'auto'"),
-    ({"amplitude": 1.0}, "kernel must be 'auto', 'likelihood' or a dict with lengthscales"),
-    ({"lengthscales": 1.0, "scale": 1}, "kernel must be"),
-    ({"lengthscales": []}, "kernel lengthscales must be a number, or one for each column, got shape"),
-    ({"lengthscales": [[1.0]]}, "kernel lengthscales must be a number, or one for each column, got shape"),
-    ({"lengthscales": [1.0, -1.0]}, "kernel lengthscales must be a finite number >= 1e-100"),
-    ({"lengthscales": "wide"}, "kernel lengthscales must be a finite number"),
-    ({"lengthscales": 1.0, "amplitude": 0}, "kernel amplitude must be a finite number >= 1e-100"),
-    ({"lengthscales": 1.0, "bias": -1}, "kernel bias must be a finite number >= 0"),
+    ({"amplitude": 1.0}, "kernel must be 'auto', 'likelihood' or a dict with length_scale"),
+    ({"length_scale": 1.0, "scale": 1}, "kernel must be"),
+    ({"length_scale": []}, "kernel length_scale must be a number, or one for each column, got shape"),
+    ({"length_scale": [[1.0]]}, "kernel length_scale must be a number, or one for each column, got shape"),
+    ({"length_scale": [1.0, -1.0]}, "kernel length_scale must be a finite number >= 1e-100"),
+    ({"length_scale": "wide"}, "kernel length_scale must be a finite number"),
+    ({"length_scale": 1.0, "amplitude": 0}, "kernel amplitude must be a finite number >= 1e-100"),
+    ({"length_scale": 1.0, "bias": -1}, "kernel bias must be a finite number >= 0"),
 ])
 def test_refused(value, message):
     with pytest.raises(InvalidInputError, match=message):
@@ -73,10 +73,10 @@ def test_refused(value, message):
 
 
 def test_the_kernel_of_a_dict():
-    kernel = given_kernel({"lengthscales": 2}, 3)
-    assert kernel.lengthscales.tolist() == [2.0, 2.0, 2.0]
+    kernel = given_kernel({"length_scale": 2}, 3)
+    assert kernel.length_scale.tolist() == [2.0, 2.0, 2.0]
     assert kernel[1:] == (1.0, 0.0, "gaussian")
-    assert given_kernel({"lengthscales": [1, 2], "amplitude": 3, "bias": 4}, 2)[1:] == (3.0, 4.0, "gaussian")
-    assert given_kernel({"lengthscales": 1, "shape": "exponential"}, 2).shape == "exponential"
-    with pytest.raises(InvalidInputError, match="kernel lengthscales must be a number or 3 numbers"):
-        given_kernel({"lengthscales": [1, 2]}, 3)
+    assert given_kernel({"length_scale": [1, 2], "amplitude": 3, "bias": 4}, 2)[1:] == (3.0, 4.0, "gaussian")
+    assert given_kernel({"length_scale": 1, "shape": "exponential"}, 2).shape == "exponential"
+    with pytest.raises(InvalidInputError, match="kernel length_scale must be a number or 3 numbers"):
+        given_kernel({"length_scale": [1, 2]}, 3)

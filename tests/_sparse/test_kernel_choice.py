@@ -31,17 +31,17 @@ def test_lengths_are_shortened_while_that_helps(best, found, n_trials):
     tried = []
 
     def trial(candidate):
-        tried.append(candidate.kernel.lengthscales[0])
+        tried.append(candidate.kernel.length_scale[0])
         return abs(np.log(tried[-1] / best))
 
     chosen = first_best([machine(length) for length in (1.0, 0.7, 0.5, 0.35, 0.25)], trial)
-    assert chosen.kernel.lengthscales[0] == found
+    assert chosen.kernel.length_scale[0] == found
     assert len(tried) == n_trials
 
 
 def test_hardly_better_is_not_better():
     losses = iter([1.0, 0.999, 0.0])
-    assert first_best([machine(1.0), machine(2.0), machine(3.0)], lambda _: next(losses)).kernel.lengthscales[0] == 1.0
+    assert first_best([machine(1.0), machine(2.0), machine(3.0)], lambda _: next(losses)).kernel.length_scale[0] == 1.0
 
 
 @pytest.mark.parametrize("shape", ["gaussian", "exponential"])
@@ -66,11 +66,11 @@ def test_the_loss_of_a_ridge_regression(rng, shape):
 def test_what_is_given_takes_no_draws(rng):
     X, y = waves(rng, 50)
     data = TargetRows(X, y[:, None], RowWeights(50))
-    model = SparseKernelRegressor(kernel={"lengthscales": 2.0}, reg_lambda=0.5)
+    model = SparseKernelRegressor(kernel={"length_scale": 2.0}, reg_lambda=0.5)
     draws = np.random.default_rng(0)
     found = learn_kernel(model, data, y[:, None], measure_scaling(X, data.weights), [one_per_column], draws)
     assert found.reg_lambda == 0.5
-    assert found.kernel.lengthscales.tolist() == [2.0, 2.0, 2.0]
+    assert found.kernel.length_scale.tolist() == [2.0, 2.0, 2.0]
     assert draws.random() == np.random.default_rng(0).random()
 
 
@@ -118,15 +118,15 @@ def test_many_rows_shorten_lengths_by_ensembles(rng, monkeypatch):
     lengths = []
     for shortest in (1.0, 0.5):
         monkeypatch.setattr(kernel_choice, "_MANY_ROWS", 1400)
-        monkeypatch.setattr(EnsembleTrial, "loss", lambda _, machine: machine.kernel.lengthscales[0])
+        monkeypatch.setattr(EnsembleTrial, "loss", lambda _, machine: machine.kernel.length_scale[0])
         monkeypatch.setattr(kernel_choice, "_FACTORS_OF_LENGTHS", (1.0, shortest))
-        lengths.append(SparseKernelRegressor(2, random_state=0).fit(X, y).kernel_["lengthscales"][0])
+        lengths.append(SparseKernelRegressor(2, random_state=0).fit(X, y).kernel_["length_scale"][0])
     assert lengths[1] <= 0.51 * lengths[0]
 
 
 def test_a_classifier_learns_one_length(rng):
     X, y = waves(rng, 400)
-    learned = [model(5, random_state=0).fit(X * [1, 10, 100], target).kernel_["lengthscales"]
+    learned = [model(5, random_state=0).fit(X * [1, 10, 100], target).kernel_["length_scale"]
                for model, target in ((SparseKernelClassifier, y > 0), (SparseKernelRegressor, y))]
     assert np.ptp(learned[0]) < 1e-9
     assert np.ptp(learned[1]) > 0.1

@@ -13,15 +13,15 @@ from rffkern._sparse.kernel import Kernel
 from rffkern._sparse.least_squares import Targets, make_least_squares
 
 
-def grown(X, target, lengthscale, reg_lambda, n_learners, learner_size=20, dtype=np.float64):
+def grown(X, target, length_scale, reg_lambda, n_learners, learner_size=20, dtype=np.float64):
     """An ensemble of some learners, and its columns F and inner products Omega by direct evaluation."""
-    kernel = Kernel(np.full(X.shape[1], lengthscale), 1.0, 0.0)
+    kernel = Kernel(np.full(X.shape[1], length_scale), 1.0, 0.0)
     settings = make_settings(kernel, reg_lambda, learner_size, n_learners, subset_size=200)
     shared = make_shared(kernel_rows(X, kernel, dtype=dtype), settings, seed=1)
     ensemble = Ensemble(shared, in_outputs(target), group_of_all_rows)
     while len(ensemble.learners) < n_learners and ensemble.grow():
         pass
-    K = reference.gaussian_kernel(X, X, lengthscale)
+    K = reference.gaussian_kernel(X, X, length_scale)
     A = np.zeros((len(X), len(ensemble.learners)))
     for m, learner in enumerate(ensemble.learners):
         A[learner.indices, m] = learner.weights
@@ -43,15 +43,15 @@ def dense(F, omega, target, reg_lambda):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("lengthscale", "reg_lambda", "largest_condition"), [
+@pytest.mark.parametrize(("length_scale", "reg_lambda", "largest_condition"), [
     (0.3, 1.0, 1e3), (0.5, 0.1, 1e4), (1.0, 1e-2, 1e8), (2.0, 1e-4, 1e14)])
-def test_coefficients_equal_a_dense_solution(rng, lengthscale, reg_lambda, largest_condition):
+def test_coefficients_equal_a_dense_solution(rng, length_scale, reg_lambda, largest_condition):
     """After 300 steps, to 1e-8, on kernels that are conditioned well and badly.
 
     The steps alone leave what a solution of normal equations would, and their refinement what orthogonal factors do.
     """
     X, y = waves(rng, 1500)
-    ensemble, F, omega = grown(X, y, lengthscale, reg_lambda, 300)
+    ensemble, F, omega = grown(X, y, length_scale, reg_lambda, 300)
     assert len(ensemble.learners) == 300
     expected, condition = dense(F, omega, y, reg_lambda)
     assert largest_condition / 100 < condition**2 < largest_condition
@@ -89,8 +89,8 @@ def test_learners_that_rounding_decides_on_do_not_spoil_the_model(level, seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((200, 2))
     y = np.sin(X[:, 0]) + 0.3 * X[:, 1] ** 2 + 0.1 * rng.standard_normal(200)
-    model = SparseKernelRegressor(200, learner_size=50, subset_size=100, kernel={"lengthscales": 1.0}, reg_lambda=1e-4,
-                                  standardize=False, precision="single", random_state=seed, n_threads=1).fit(X, y)
+    model = SparseKernelRegressor(200, learner_size=50, subset_size=100, kernel={"length_scale": 1.0}, reg_lambda=1e-4,
+                                  standardize=False, precision="single", random_state=seed, n_jobs=1).fit(X, y)
     assert model.train_loss_[-1] < 1.05 * model.train_loss_.min()
     K = reference.gaussian_kernel(X, X, 1.0)
     target = (y - y.mean()) / y.std()

@@ -38,15 +38,16 @@ def test_scores_are_a_slope_and_shifts_of_those_of_least_squares(rng, n_classes,
     X, y = waves(rng, 500, noise=0.8)
     labels = np.digitize(y, [0.0] if n_classes == 2 else [-1.0, 1.0])
     found = {loss: SparseKernelClassifier(20, learner_size=10, subset_size=100, loss=loss, shared=shared, **GIVEN).fit(
-        X[:300], labels[:300]) for loss in ("squares", "calibrated")}
-    plain, scores = (found[loss].decision_function(X[300:]).reshape(200, -1) for loss in ("squares", "calibrated"))
+        X[:300], labels[:300]) for loss in ("squared_error", "calibrated")}
+    plain, scores = (found[loss].decision_function(X[300:]).reshape(200, -1)
+                     for loss in ("squared_error", "calibrated"))
     slope = np.diff(scores[:2], axis=0) / np.diff(plain[:2], axis=0)
     assert slope.min() > 0
     np.testing.assert_allclose(slope, slope[0, 0], rtol=1e-6)
     np.testing.assert_allclose(scores - slope[0, 0] * plain, np.tile(scores[0] - slope[0, 0] * plain[0], (200, 1)),
                                atol=1e-6)
     losses = {loss: log_loss(model, X[300:], labels[300:]) for loss, model in found.items()}
-    assert losses["calibrated"] < losses["squares"]
+    assert losses["calibrated"] < losses["squared_error"]
     stages = list(found["calibrated"].staged_decision_function(X[300:]))
     np.testing.assert_allclose(stages[-1].reshape(200, -1), scores, atol=1e-6)
 
@@ -56,14 +57,14 @@ def test_other_updates_are_not_calibrated(rng, update):
     X, y = waves(rng, 200)
     params = {"learner_size": 5, "update": update, "group_size": 3, **GIVEN}
     found = [SparseKernelClassifier(8, loss=loss, **params).fit(X, y > 0).predict_proba(X)
-             for loss in ("calibrated", "squares")]
+             for loss in ("calibrated", "squared_error")]
     np.testing.assert_array_equal(*found)
 
 
 def test_rows_that_everything_fits_get_finite_scores(rng):
     """Each row is a basis vector; without it, its own label tells nothing."""
     X = rng.standard_normal((40, 2))
-    model = SparseKernelClassifier(60, learner_size=5, kernel={"lengthscales": 0.01}, reg_lambda=1e-9,
+    model = SparseKernelClassifier(60, learner_size=5, kernel={"length_scale": 0.01}, reg_lambda=1e-9,
                                    random_state=0).fit(X, rng.uniform(size=40) > 0.5)
     assert np.isfinite(model.decision_function(X)).all()
     alone = SparseKernelClassifier(3, random_state=0, **{k: GIVEN[k] for k in ("kernel", "reg_lambda")})

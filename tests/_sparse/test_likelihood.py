@@ -14,10 +14,10 @@ from rffkern._sparse.likelihood import Given, KernelSearch, Likelihood, one_for_
 NOTHING = Given(None, None)
 
 
-def sample(rng, n_rows, lengthscales, amplitude=2.0, noise=0.01, n_outputs=1):
+def sample(rng, n_rows, length_scale, amplitude=2.0, noise=0.01, n_outputs=1):
     """Rows and a function of a Gaussian process at them, with noise."""
-    X = rng.standard_normal((n_rows, len(lengthscales)))
-    covariance = reference.gaussian_kernel(X, X, np.array(lengthscales), amplitude) + noise * np.eye(n_rows)
+    X = rng.standard_normal((n_rows, len(length_scale)))
+    covariance = reference.gaussian_kernel(X, X, np.array(length_scale), amplitude) + noise * np.eye(n_rows)
     return X, np.linalg.cholesky(covariance) @ rng.standard_normal((n_rows, n_outputs))
 
 
@@ -86,8 +86,8 @@ def test_bits_do_not_depend_on_the_number_of_threads(rng, monkeypatch):
 def test_recovers_what_made_the_data(rng):
     X, targets = sample(rng, 700, [1.0, 3.0, 30.0], noise=0.05, n_outputs=2)
     kernel, noise = likeliest_kernel(X, targets, NOTHING, one_per_column)
-    np.testing.assert_allclose(kernel.lengthscales[:2], [1.0, 3.0], rtol=0.25)
-    assert kernel.lengthscales[2] > 10
+    np.testing.assert_allclose(kernel.length_scale[:2], [1.0, 3.0], rtol=0.25)
+    assert kernel.length_scale[2] > 10
     assert noise == pytest.approx(0.05, rel=0.25)
     assert kernel.amplitude == pytest.approx(2.0, rel=0.7)
 
@@ -98,7 +98,7 @@ def test_one_length_for_all_columns(rng):
     X = X * [1.0, 100.0]
     found = [likeliest_kernel(X, targets, NOTHING, kind)
              for kind in (one_for_all, one_per_column)]
-    lengths = found[0][0].lengthscales / X.std(axis=0)
+    lengths = found[0][0].length_scale / X.std(axis=0)
     assert lengths[0] == pytest.approx(lengths[1])
     assert 1.0 < lengths[0] < 3.0
     values = [reference.negative_log_likelihood(X, targets, *kernel[:3], noise) for kernel, noise in found]
@@ -113,7 +113,7 @@ def test_what_is_given_stays(rng):
     assert noise == pytest.approx(0.05, rel=0.4)
     kernel, noise = likeliest_kernel(X, targets, Given(None, 0.05), one_per_column)
     assert noise == 0.05
-    np.testing.assert_allclose(kernel.lengthscales, [1.0, 3.0], rtol=0.4)
+    np.testing.assert_allclose(kernel.length_scale, [1.0, 3.0], rtol=0.4)
 
 
 def test_hopeless_parameters_are_inf_and_not_nan(rng):
@@ -132,11 +132,11 @@ def test_hopeless_parameters_are_inf_and_not_nan(rng):
 def test_columns_whose_squares_overflow_have_finite_length_scales(rng, size, n_features):
     rows = rng.uniform(-1, 1, (40, n_features)) * ([size] + [1.0] * (n_features - 1))
     found = likeliest_kernel(rows, rng.standard_normal((40, 1)), NOTHING, one_for_all).kernel
-    assert np.isfinite(found.lengthscales).all()
-    assert (found.lengthscales > 0).all()
+    assert np.isfinite(found.length_scale).all()
+    assert (found.length_scale > 0).all()
     if n_features > 1 and size < 1e290:
-        ratio = found.lengthscales[0] / size / (rows[:, 0] / size).std()
-        assert ratio == pytest.approx(found.lengthscales[1] / rows[:, 1].std())
+        ratio = found.length_scale[0] / size / (rows[:, 0] / size).std()
+        assert ratio == pytest.approx(found.length_scale[1] / rows[:, 1].std())
 
 
 def test_the_search_begins_at_the_spread_of_the_rows():

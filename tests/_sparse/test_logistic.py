@@ -53,10 +53,10 @@ def test_the_objective_is_as_low_as_by_newtons_method(rng, n_classes, weighted, 
     X, labels = problem(rng, n_classes)
     weight = rng.uniform(0.5, 1.5, len(X)) if weighted else np.ones(len(X))
     weight *= len(X) / weight.sum()
-    model = SparseKernelClassifier(12, learner_size=size, subset_size=50, loss="logistic", **GIVEN)
+    model = SparseKernelClassifier(12, learner_size=size, subset_size=50, loss="log_loss", **GIVEN)
     model.fit(X, labels, weight)
     (path,) = model._training_state.stages.paths
-    K = reference.gaussian_kernel(X, X, np.array(KERNEL["lengthscales"]), 1.5, 0.2) / 1.7
+    K = reference.gaussian_kernel(X, X, np.array(KERNEL["length_scale"]), 1.5, 0.2) / 1.7
     A = np.zeros((len(X), len(path.learners)))
     for m, learner in enumerate(path.learners):
         A[learner.indices, m] = learner.weights
@@ -74,7 +74,7 @@ def test_the_objective_is_as_low_as_by_newtons_method(rng, n_classes, weighted, 
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_probabilities_are_those_of_the_scores(rng, tmp_path, n_classes):
     X, labels = problem(rng, n_classes)
-    model = SparseKernelClassifier(8, loss="logistic", **GIVEN).fit(X, labels)
+    model = SparseKernelClassifier(8, loss="log_loss", **GIVEN).fit(X, labels)
     scores = model.decision_function(X)
     odds = np.exp(np.column_stack([0 * scores, scores]) if n_classes == 2 else scores)
     np.testing.assert_allclose(model.predict_proba(X), odds / odds.sum(axis=1, keepdims=True), atol=1e-12)
@@ -89,7 +89,7 @@ def test_it_is_the_likelier_model(rng):
     X, y = waves(rng, 3000, noise=2.0)
     labels = (y > 0).astype(int)
     losses = []
-    for loss in ("squares", "logistic"):
+    for loss in ("squared_error", "log_loss"):
         model = SparseKernelClassifier(30, loss=loss, **GIVEN).fit(X[:500], labels[:500])
         found = np.clip(model.predict_proba(X[500:])[:, 1], 1e-6, 1 - 1e-6)
         losses.append(-np.mean(np.log(np.where(labels[500:] == 1, found, 1 - found))))
@@ -98,7 +98,7 @@ def test_it_is_the_likelier_model(rng):
 
 def test_early_stopping_keeps_the_learners_of_the_best_round(rng):
     X, labels = problem(rng, 2, 400)
-    model = SparseKernelClassifier(60, loss="logistic", early_stopping_rounds=3, **GIVEN)
+    model = SparseKernelClassifier(60, loss="log_loss", early_stopping_rounds=3, **GIVEN)
     model.fit(X[:200], labels[:200], eval_set=(X[200:], labels[200:]))
     assert model.n_estimators_ < 60
     (path,) = model._training_state.stages.paths
@@ -107,23 +107,23 @@ def test_early_stopping_keeps_the_learners_of_the_best_round(rng):
 
 def test_bits_do_not_depend_on_the_number_of_threads(rng):
     X, labels = problem(rng, 3, 3000)
-    found = [SparseKernelClassifier(4, loss="logistic", n_threads=n, **GIVEN).fit(X, labels).decision_function(X)
+    found = [SparseKernelClassifier(4, loss="log_loss", n_jobs=n, **GIVEN).fit(X, labels).decision_function(X)
              for n in (1, 3)]
     np.testing.assert_array_equal(*found)
 
 
 @pytest.mark.parametrize(("params", "n_classes", "message"), [
-    ({"update": "one"}, 2, "loss must be \"squares\" with update='one', got \"logistic\""),
-    ({"shared": False}, 3, 'loss must be "squares" where more than two classes are not shared'),
+    ({"update": "one"}, 2, "loss must be \"squared_error\" with update='one', got \"log_loss\""),
+    ({"shared": False}, 3, 'loss must be "squared_error" where more than two classes are not shared'),
 ])
 def test_what_it_does_not_go_with(rng, params, n_classes, message):
     X, labels = problem(rng, n_classes)
     with pytest.raises(InvalidInputError, match=message):
-        SparseKernelClassifier(3, loss="logistic", **params, **GIVEN).fit(X, labels)
+        SparseKernelClassifier(3, loss="log_loss", **params, **GIVEN).fit(X, labels)
 
 
 def test_two_classes_have_nothing_to_share(rng):
     X, labels = problem(rng, 2)
-    found = [SparseKernelClassifier(3, loss="logistic", shared=shared, **GIVEN).fit(X, labels).decision_function(X)
+    found = [SparseKernelClassifier(3, loss="log_loss", shared=shared, **GIVEN).fit(X, labels).decision_function(X)
              for shared in (True, False)]
     np.testing.assert_array_equal(*found)

@@ -24,7 +24,7 @@ def test_sums_over_rows_and_centers(rng, n_rows, n_centers):
     kernel = given_kernel()
     rows = kernel_rows(X, kernel)
     indices = rng.integers(0, n_rows, n_centers)
-    K = reference.gaussian_kernel(X, X[indices], kernel.lengthscales)
+    K = reference.gaussian_kernel(X, X[indices], kernel.length_scale)
     v, weights = rng.standard_normal(n_rows), rng.standard_normal(n_centers)
     kernels = Kernels(rows, rows.centers(indices))
     np.testing.assert_allclose(kernels.correlate(in_tiles(v)[None])[0, :n_centers], v @ K, atol=1e-10)
@@ -79,7 +79,7 @@ def test_values_of_rows_without_weight_do_not_matter(rng):
 def test_single_becomes_double_beyond_353_length_scales(lengths, dtype):
     X = np.zeros((3, 1))
     X[2] = lengths
-    scaling = given_kernel()._replace(lengthscales=np.ones(1)).scaling(no_scaling(1))
+    scaling = given_kernel()._replace(length_scale=np.ones(1)).scaling(no_scaling(1))
     pack_in = partial(pack_rows, X, scaling, RowWeights(3), 1, 2)
     assert in_precision(pack_in, "single", needs_double).dtype == dtype
     assert in_precision(pack_in, "double", needs_double).dtype == np.float64
@@ -88,7 +88,7 @@ def test_single_becomes_double_beyond_353_length_scales(lengths, dtype):
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 @pytest.mark.parametrize("per_row", [0, 1, 5000, 10**6, 10**9])
 def test_threads_are_those_of_the_rule_for_all_kernels(rng, n_threads, per_row):
-    rows = kernel_rows(rng.standard_normal((300, 2)), given_kernel()._replace(lengthscales=np.ones(2)),
+    rows = kernel_rows(rng.standard_normal((300, 2)), given_kernel()._replace(length_scale=np.ones(2)),
                        n_threads=n_threads)
     assert rows.threads(per_row) == check_n_threads(n_threads, 300 * per_row)
     assert rows.threads(2 * ELEMENTS_PER_THREAD // 300 + 1) == min(n_threads, 2)
@@ -113,10 +113,10 @@ def test_kernels_of_rows_with_squares_are_right_to_a_millionth_in_single_precisi
 def test_kernels_that_do_not_fit_into_memory_are_computed_twice(rng, monkeypatch, precision, spread):
     """The same sums to rounding, whether rows lie near the center or far from it."""
     X = spread * rng.standard_normal((1000, 3))
-    rows = kernel_rows(X, given_kernel()._replace(lengthscales=np.full(3, spread)), dtype=precision)
-    far = kernel_rows(X, given_kernel()._replace(lengthscales=np.full(3, spread / 50)), dtype=precision)
+    rows = kernel_rows(X, given_kernel()._replace(length_scale=np.full(3, spread)), dtype=precision)
+    far = kernel_rows(X, given_kernel()._replace(length_scale=np.full(3, spread / 50)), dtype=precision)
     assert (rows.has_squares, far.has_squares) == (precision is np.float64, False)
-    assert kernel_rows(X, given_kernel()._replace(lengthscales=np.full(3, 4 * spread)), dtype=precision).has_squares
+    assert kernel_rows(X, given_kernel()._replace(length_scale=np.full(3, 4 * spread)), dtype=precision).has_squares
     v = np.array([tiled(values, DOUBLE) for values in rng.standard_normal((2, 1000))])
     weights, found = rng.standard_normal((2, 5)), []
     for most in (2**26, 1):

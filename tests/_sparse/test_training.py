@@ -39,8 +39,8 @@ def test_the_round_of_lowest_evaluation_loss_is_the_last():
     {"kernel_parameters_": np.ones(5)}, {"kernel_parameters_": np.ones(7)}, {"kernel_parameters_": np.ones((1, 6))},
     *({"kernel_parameters_": with_parameter(index, 0.0)} for index in (0, 1, 3, 4, 5)),
     {"kernel_parameters_": with_parameter(2, -1e-300)},
-    {"params": {"kernel": {"lengthscales": [1.0, 2.0]}}},
+    {"params": {"kernel": {"length_scale": [1.0, 2.0]}}},
 ], ids=str)
 def test_parts_that_contradict_each_other(changed):
-    with pytest.raises(ValueError, match=r"loss curves|centers, rounds|kernel parameters|lengthscales"):
+    with pytest.raises(ValueError, match=r"loss curves|centers, rounds|kernel parameters|length_scale"):
         restore(**changed)

@@ -19,7 +19,7 @@ def share_left(machine, y, weight=None, standardize=True, rows=X):
 def test_one_relevant_column_needs_its_own_length_scale():
     y = np.sin(3 * X[:, :1])
     tried = SparseKernelRegressor()._tried(X[:400], y[:400], None, True)
-    lengths = tried._machine.kernel.lengthscales
+    lengths = tried._machine.kernel.length_scale
     assert lengths[0] < 1.5
     assert min(lengths[1:]) > 3 * lengths[0]
     assert share_left(SparseKernelRegressor(), y) < 0.01
@@ -27,12 +27,12 @@ def test_one_relevant_column_needs_its_own_length_scale():
 
 def test_what_is_given_stays():
     y = X[:, :1]
-    given = {"lengthscales": 2.0, "shape": "exponential"}
+    given = {"length_scale": 2.0, "shape": "exponential"}
     machine = SparseKernelRegressor(kernel=given, reg_lambda=0.3)._tried(X, y, None, True)._machine
-    assert (machine.kernel.lengthscales.tolist(), machine.kernel.shape) == ([2.0] * 6, "exponential")
+    assert (machine.kernel.length_scale.tolist(), machine.kernel.shape) == ([2.0] * 6, "exponential")
     assert machine.reg_lambda == 0.3
     machine = SparseKernelRegressor(kernel=given)._tried(X, y, None, True)._machine
-    assert (machine.kernel.lengthscales.tolist(), machine.kernel.shape) == ([2.0] * 6, "exponential")
+    assert (machine.kernel.length_scale.tolist(), machine.kernel.shape) == ([2.0] * 6, "exponential")
     assert machine.reg_lambda < 0.3  # there is no noise
 
 

@@ -17,7 +17,7 @@ def twin(X, target, n_estimators, subset_size, weight=None, **scheme):
     """Values at X after each learner, of the twin on the draws of a model of `random_state` 0."""
     rng = np.random.default_rng(0)
     subsets = [rng.choice(len(X), subset_size, replace=False) for _ in range(n_estimators)]
-    K = reference.gaussian_kernel(X, X, np.array(KERNEL["lengthscales"]), 1.5, 0.2)
+    K = reference.gaussian_kernel(X, X, np.array(KERNEL["length_scale"]), 1.5, 0.2)
     weight = np.ones(len(X)) if weight is None else weight
     return reference.sparse_boosting(K / 1.7, weight, target, subsets, reg_lambda=0.02 / 1.7, **scheme)[0]
 
@@ -80,7 +80,7 @@ def test_classes_that_share_follow_weights(rng):
     labels = np.digitize(y, [-1, 1])
     repeats = rng.integers(1, 4, 150)
     params = EXACT | {"subset_size": None, "learner_size": 8}
-    model = SparseKernelClassifier(20, loss="squares", **params).fit(X, labels, repeats)
+    model = SparseKernelClassifier(20, loss="squared_error", **params).fit(X, labels, repeats)
     signs = np.where(labels[:, None] == model.classes_, 1, -1)
     for n_rounds, scores in enumerate(model.staged_decision_function(X), 1):
         loss = np.average((signs - scores) ** 2, axis=0, weights=repeats).mean()

@@ -11,7 +11,7 @@ from rffkern import ColumnMap, RowBlocks, SparseKernelClassifier, SparseKernelRe
 from rffkern._kernels.sparse import RULES
 from rffkern._sparse import kernel_choice
 
-GIVEN = {"kernel": {"lengthscales": [1.0, 2.0, 3.0]}, "reg_lambda": 0.02, "random_state": 0, "warm_start": True}
+GIVEN = {"kernel": {"length_scale": [1.0, 2.0, 3.0]}, "reg_lambda": 0.02, "random_state": 0, "warm_start": True}
 
 
 def same(one, other):
@@ -26,7 +26,7 @@ def check(make, rows, target, weight=None, held_out=None, steps=(1, 4, 11), seen
     whole = make(steps[-1]).fit(rows, target, weight, eval_set=held_out)
     model = make(steps[0])
     for k, n_estimators in enumerate(steps):
-        model = pickle.loads(pickle.dumps(model)).set_params(n_estimators=n_estimators, n_threads=1 + k % 2)
+        model = pickle.loads(pickle.dumps(model)).set_params(n_estimators=n_estimators, n_jobs=1 + k % 2)
         model.fit(rows, target, weight, eval_set=held_out)
     assert same(model, whole)
     scores = "decision_function" if hasattr(model, "decision_function") else "predict"
@@ -51,9 +51,9 @@ def test_schemes_and_rules(rng, rule, update, learner_size):
 
 
 @pytest.mark.parametrize("params", [
-    {"precision": "single"}, {"kernel": {"lengthscales": 2.0, "shape": "exponential"}}, {"kernel": "auto"},
+    {"precision": "single"}, {"kernel": {"length_scale": 2.0, "shape": "exponential"}}, {"kernel": "auto"},
     {"validation_fraction": 0.2, "early_stopping_rounds": None}, {"columns": ColumnMap(("standard", "rank")), "kernel":
-                                                                  {"lengthscales": 1.0}},
+                                                                  {"length_scale": 1.0}},
     {"update": "group", "group_size": 4}, {"learner_size": 1, "subset_size": 30}], ids=str)
 def test_parameters(rng, params):
     X, y = waves(rng, 250)
@@ -63,7 +63,7 @@ def test_parameters(rng, params):
     check(lambda n_estimators: SparseKernelRegressor(n_estimators, **small), X, y, weight)
 
 
-@pytest.mark.parametrize("params", [{"loss": "logistic"}, {"class_weight": "balanced"},
+@pytest.mark.parametrize("params", [{"loss": "log_loss"}, {"class_weight": "balanced"},
                                     {"all_rows": False, "update": "group", "group_size": 3}], ids=str)
 def test_classes_and_held_out_rows(rng, params):
     X, y = waves(rng, 300)
@@ -107,7 +107,7 @@ def test_a_state_is_not_changed_by_what_goes_on_from_it(rng):
 def test_a_pair_of_which_one_is_left_at_the_end(first):
     """Some pairs lose a weak learner that the others span, so that an even number of rounds ends within a pair."""
     target = np.where(Y == "up", 1.0, -1.0)
-    params = {"kernel": {"lengthscales": 3.0}, "random_state": 0, "warm_start": True}
+    params = {"kernel": {"length_scale": 3.0}, "random_state": 0, "warm_start": True}
     whole = SparseKernelRegressor(25, **params).fit(X[:, 3:], target)
     model = SparseKernelRegressor(first, **params).fit(X[:, 3:], target)
     assert same(model.set_params(n_estimators=25).fit(X[:, 3:], target), whole)

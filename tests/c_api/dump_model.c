@@ -45,7 +45,7 @@ static void print_expansion(const rff_expansion *e)
     if (e->kind == RFF_KERNEL) {
         print_numbers("centers", e->centers, n_wide);
         print_numbers("weights", e->weights, n_values);
-        print_numbers("inverse_lengthscales", e->inverse_lengthscales, e->n_features);
+        print_numbers("inverse_length_scales", e->inverse_length_scales, e->n_features);
         printf("exponent %a\n", e->shape == RFF_EXPONENTIAL ? 1.0 : 2.0);
         print_whole("region_columns", e->region_columns, e->n_regions - 1, 0);
         print_numbers("region_thresholds", e->region_thresholds, e->n_regions - 1);

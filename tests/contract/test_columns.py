@@ -109,7 +109,7 @@ def test_files_keep_the_map(family, mapped, tmp_path):
 
 
 def test_any_number_of_threads(family, mapped):
-    one = small(family, n_threads=1).fit(TABLE, target_of(family))
+    one = small(family, n_jobs=1).fit(TABLE, target_of(family))
     assert same_state(one, mapped)
     np.testing.assert_array_equal(answers(one, TABLE), answers(mapped, TABLE))
 
@@ -253,7 +253,7 @@ def test_a_map_is_chosen(family, tmp_path):
     given = small(family, columns=ColumnMap(model.column_map_.numeric)).fit(TABLE, target)
     assert same_state(given, model)
     blocks = RowBlocks([part(slice(0, 130)), part(slice(130, 400))])
-    assert same_state(small(family, columns="auto", n_threads=1).fit(blocks, target), model)
+    assert same_state(small(family, columns="auto", n_jobs=1).fit(blocks, target), model)
     np.testing.assert_array_equal(answers(model, dict(reversed(TABLE.items()))), answers(given, TABLE))
     save(model, tmp_path / "m")
     loaded = load(tmp_path / "m")

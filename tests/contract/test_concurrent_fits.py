@@ -21,9 +21,9 @@ pytestmark = pytest.mark.slow
 
 N_CALLERS = 4
 
-KERNEL = {"kernel": {"lengthscales": 2.0}, "reg_lambda": 1e-3}
+KERNEL = {"kernel": {"length_scale": 2.0}, "reg_lambda": 1e-3}
 TERMS = {"n_estimators": 3, "n_bags": 3, "columns": None, "kernel_ridge": False}
-LENGTHS = {"lengthscales": 2.0, "reg_lambda": 0.1}
+LENGTHS = {"length_scale": 2.0, "reg_lambda": 0.1}
 
 # Rows to train on; arguments that keep a fit short and its kernels large; numbers that the largest of them reads.
 FITS = {
@@ -37,8 +37,8 @@ FITS = {
     "RFFNetRegressor": (10_000, {"n_components": 200, "batch_size": 1024, "max_epochs": 1}, 1024 * 200 * 12),
     "FourierBoostingClassifier": (70_000, {**TERMS}, 70_000 * 12),
     "FourierBoostingRegressor": (70_000, {**TERMS}, 70_000 * 12),
-    "KernelMachineClassifier": (2_000, {**LENGTHS}, 2_000 * 512),
-    "KernelMachineRegressor": (2_000, {**LENGTHS}, 2_000 * 512),
+    "KernelRidgeClassifier": (2_000, {**LENGTHS}, 2_000 * 512),
+    "KernelRidgeRegressor": (2_000, {**LENGTHS}, 2_000 * 512),
     "SparseKernelClassifier": (50_000, {"n_estimators": 2, **KERNEL}, 50_000 * 12),
     "SparseKernelRegressor": (50_000, {"n_estimators": 2, **KERNEL}, 50_000 * 12),
 }
@@ -68,7 +68,7 @@ def test_fits_at_once_keep_the_bits_of_fits_alone(name, eight_cpus):
     def fit(n_threads, seed, wait=True):
         if wait:
             start.wait(PATIENCE)
-        model = getattr(rffkern, name)(random_state=seed, n_threads=n_threads, **arguments).fit(X, y)
+        model = getattr(rffkern, name)(random_state=seed, n_jobs=n_threads, **arguments).fit(X, y)
         return scores(model, X[:2000])
 
     expected = [fit(1, seed, wait=False) for seed in (0, 1)]
@@ -86,9 +86,9 @@ def test_these_sizes_start_teams(name, eight_cpus):
 def test_scores_during_a_fit_are_of_one_model():
     """Scoring takes one snapshot of a model that another thread fits anew."""
     X, y = table(70_000)
-    model = GBRFF2Classifier(2, random_state=0, n_threads=2).fit(X, y)
+    model = GBRFF2Classifier(2, random_state=0, n_jobs=2).fit(X, y)
     known = [model.decision_function(X)]
-    known.append(GBRFF2Classifier(2, random_state=1, n_threads=2).fit(X, y).decision_function(X))
+    known.append(GBRFF2Classifier(2, random_state=1, n_jobs=2).fit(X, y).decision_function(X))
     with ThreadPoolExecutor(1) as pool:
         fitting = pool.submit(model.set_params(random_state=1).fit, X, y)
         seen = [model.decision_function(X)]
@@ -106,7 +106,7 @@ def test_fits_at_once_free_their_memory():
     X, y = table(70_000)
 
     def fit(seed):
-        return GBRFF2Classifier(1, random_state=seed, n_threads=2).fit(X, y).n_estimators_
+        return GBRFF2Classifier(1, random_state=seed, n_jobs=2).fit(X, y).n_estimators_
 
     with ThreadPoolExecutor(N_CALLERS) as pool:
         list(pool.map(fit, range(N_CALLERS)))  # what is loaded and kept once
@@ -132,7 +132,7 @@ from rffkern import GBRFF2Classifier
 X = np.random.default_rng(0).standard_normal((70_000, 12))
 y = X[:, 0] > 0
 def fit(_=None):
-    return GBRFF2Classifier(2, random_state=0, n_threads=2).fit(X, y).decision_function(X)
+    return GBRFF2Classifier(2, random_state=0, n_jobs=2).fit(X, y).decision_function(X)
 def same_in_a_child():
     child = os.fork()
     if child == 0:

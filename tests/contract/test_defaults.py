@@ -8,7 +8,7 @@ from rffkern import InvalidInputError
 from rffkern._data.arguments import Number
 from rffkern._estimator.registry import FAMILIES
 
-SHARED = {"standardize": True, "precision": "single", "columns": None, "random_state": None, "n_threads": None}
+SHARED = {"standardize": True, "precision": "single", "columns": None, "random_state": None, "n_jobs": None}
 ROUNDS = SHARED | {"gamma": "scale", "learning_rate": 1.0, "max_iter": 10, "max_samples": 16384, "verbose": 0,
                    "early_stopping_rounds": 20, "validation_fraction": None, "warm_start": False}
 GBRFF = ROUNDS | {"n_estimators": 200, "n_components": 100, "beta": 16.0, "landmarks": "learn",
@@ -23,30 +23,30 @@ SPARSE = SHARED | {
     "n_estimators": 500, "learner_size": 50, "subset_size": 500, "selection": "max-res", "n_candidates": 60,
     "update": "pairs", "group_size": 50, "shared": True, "kernel": "auto", "reg_lambda": "auto",
     "early_stopping_rounds": 20, "validation_fraction": None, "warm_start": False, "precision": "single", "verbose": 0}
-KERNEL_MACHINE = SHARED | {
-    "kernel": "exponential", "lengthscales": "auto", "reg_lambda": "auto", "region_size": "auto",
+KERNEL_RIDGE = SHARED | {
+    "kernel": "exponential", "length_scale": "auto", "reg_lambda": "auto", "region_size": "auto",
     "n_landmarks": 512, "cache_size": 512, "tol": 1e-3, "max_iter": 500, "verbose": 0}
 BOOSTING = {
     "kernel_ridge": "auto",
     "n_estimators": 3000, "n_bags": None, "learning_rate": "auto", "reg_lambda": "auto",
     "base_learners": ("fourier", "tree"), "max_samples": 8192, "early_stopping_rounds": "auto",
-    "validation_fraction": "auto", "warm_start": False, "columns": "auto", "random_state": None, "n_threads": None,
+    "validation_fraction": "auto", "warm_start": False, "columns": "auto", "random_state": None, "n_jobs": None,
     "verbose": 0}
 DEFAULTS = {
     "fourier_boosting": BOOSTING | {"class_weight": None},
     "fourier_boosting_regressor": BOOSTING | {
-        "base_learners": ("fourier", "tree", "linear"), "loss": "squared", "delta": 1.35, "quantile": 0.5},
+        "base_learners": ("fourier", "tree", "linear"), "loss": "squared_error", "delta": 1.35, "quantile": 0.5},
     "gbrff": GBRFF | {"class_weight": None},
     "gbrff1": ROUNDS | {"n_estimators": 100, "n_components": 10, "beta": 1.0, "landmarks": "learn", "step": "closed",
                        "class_weight": None},
     "gbrff2": ROUNDS | {"n_estimators": 100, "reg_lambda": 0.03125, "class_weight": None},
     "gbrff_regressor": GBRFF | {"learning_rate": 0.5},
-    "kernel_machine": KERNEL_MACHINE | {"class_weight": None},
-    "kernel_machine_regressor": KERNEL_MACHINE,
+    "kernel_ridge": KERNEL_RIDGE | {"class_weight": None},
+    "kernel_ridge_regressor": KERNEL_RIDGE,
     "pbrff": LANDMARKS | {"C": 1.0, "loss": "squared_hinge", "tol": 1e-4, "class_weight": None},
     "pbrff_transformer": LANDMARKS,
     "rffnet": RFFNET | {"class_weight": None},
-    "rffnet_regressor": RFFNET | {"loss": "squared", "delta": 1.35, "quantile": 0.5},
+    "rffnet_regressor": RFFNET | {"loss": "squared_error", "delta": 1.35, "quantile": 0.5},
     "sparse_kernel": SPARSE | {"all_rows": True, "loss": "calibrated", "class_weight": None},
     "sparse_kernel_regressor": SPARSE,
 }
@@ -63,7 +63,7 @@ def test_defaults(name):
 INTEGERS = {
     "n_estimators": (1, 10**8), "n_components": (1, 10**6), "n_landmarks": (1, 10**8), "batch_size": (1, 65536),
     "max_epochs": (1, 10**8), "n_restarts": (1, 10**6), "learner_size": (1, 10**6), "subset_size": (1, None),
-    "n_candidates": (1, None), "group_size": (1, None), "early_stopping_rounds": (1, None), "n_threads": (1, 1024),
+    "n_candidates": (1, None), "group_size": (1, None), "early_stopping_rounds": (1, None),
     "n_bags": (1, 1000), "max_iter": (0, 10**6), "max_samples": (128, None), "verbose": (0, None),
     "cache_size": (0, 10**8), "region_size": (10, 10**8)}
 # Values that are accepted, and values that are not.
@@ -78,7 +78,7 @@ REG_LAMBDA = {"gbrff2": ((0, 1e150), (-5e-324,)), "_rffnet": ((0, 1e10), (-5e-32
               "_boosting": ((0, 1e10), (-5e-324, 1.1e10)),
               "_kernel_machine": ((5e-324, 1e100), (0, 1.1e100)),
               "_sparse": ((5e-324, 1e100), (0, 1.1e100))}
-OPTIONAL = ("n_bags", "max_samples", "early_stopping_rounds", "n_threads", "subset_size", "n_restarts",
+OPTIONAL = ("n_bags", "max_samples", "early_stopping_rounds", "subset_size", "n_restarts",
             "region_size")
 
 

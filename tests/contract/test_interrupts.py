@@ -34,7 +34,7 @@ def cosines(n_threads):
     omegas = np.random.default_rng(0).standard_normal((6000, 20))
     expansion = FourierExpansion(omegas, np.zeros(6000), np.ones((6000, 1)), [0.0], np.zeros(20))
     X = rows(2_000_000, 20)
-    return lambda: expansion.score(X, n_threads=n_threads)
+    return lambda: expansion.score(X, n_jobs=n_threads)
 
 
 def cosines_of_wide_rows(n_threads):
@@ -42,25 +42,25 @@ def cosines_of_wide_rows(n_threads):
     omegas = rows(6000, 2000)
     expansion = FourierExpansion(omegas, np.zeros(6000), np.ones((6000, 1)), [0.0], np.zeros(2000))
     X = np.broadcast_to(rows(100, 2000), (200, 100, 2000)).reshape(-1, 2000)
-    expansion.score(X[:100], n_threads=n_threads)  # packs the terms, which is not what is to be interrupted
-    return lambda: expansion.score(X, n_threads=n_threads)
+    expansion.score(X[:100], n_jobs=n_threads)  # packs the terms, which is not what is to be interrupted
+    return lambda: expansion.score(X, n_jobs=n_threads)
 
 
 def kernels(n_threads):
     expansion = KernelExpansion(rows(20_000, 20), np.ones((20_000, 1)), [0.0], np.full(20, 0.1))
     X = rows(400_000, 20)
-    return lambda: expansion.score(X, n_threads=n_threads)
+    return lambda: expansion.score(X, n_jobs=n_threads)
 
 
 def features(n_threads):
     X = rows(500_000, 50)
-    model = PBRFFTransformer(1000, random_state=0, n_threads=n_threads).fit(X[:300], X[:300, 0] > 0)
+    model = PBRFFTransformer(1000, random_state=0, n_jobs=n_threads).fit(X[:300], X[:300, 0] > 0)
     return lambda: model.transform(X)
 
 
 def networks(n_threads):
     X = rows(8000, 2000)
-    model = RFFNetRegressor(4096, batch_size=8000, max_epochs=3, n_restarts=1, random_state=0, n_threads=n_threads)
+    model = RFFNetRegressor(4096, batch_size=8000, max_epochs=3, n_restarts=1, random_state=0, n_jobs=n_threads)
     return lambda: model.fit(X, X[:, 0])
 
 
@@ -72,14 +72,14 @@ def tables(n_threads):
     expansion = TermExpansion(*no_cosines, slopes=np.ones((20, 1)), table_columns=columns, thresholds=thresholds,
                               table_values=np.ones((20_000 << 8, 1)))
     X = rows(2_000_000, 20)
-    expansion.score(X[:100], n_threads=n_threads)  # packs the tables
-    return lambda: expansion.score(X, n_threads=n_threads)
+    expansion.score(X[:100], n_jobs=n_threads)  # packs the tables
+    return lambda: expansion.score(X, n_jobs=n_threads)
 
 
 def members(n_threads):
     """Side by side; with one thread one after the other."""
     X = rows(300_000, 20)
-    model = FourierBoostingClassifier(columns=None, n_bags=3, random_state=0, n_threads=n_threads)
+    model = FourierBoostingClassifier(columns=None, n_bags=3, random_state=0, n_jobs=n_threads)
     return lambda: model.fit(X, X[:, 0] * X[:, 1] > 0)
 
 

@@ -13,8 +13,8 @@ from rffkern import (
     GBRFF1Classifier,
     GBRFFClassifier,
     GBRFFRegressor,
-    KernelMachineClassifier,
-    KernelMachineRegressor,
+    KernelRidgeClassifier,
+    KernelRidgeRegressor,
     PBRFFClassifier,
     RFFNetClassifier,
     RFFNetRegressor,
@@ -90,7 +90,7 @@ def test_not_fitted(family):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cls", [KernelMachineRegressor, KernelMachineClassifier, GBRFFRegressor, GBRFFClassifier,
+@pytest.mark.parametrize("cls", [KernelRidgeRegressor, KernelRidgeClassifier, GBRFFRegressor, GBRFFClassifier,
                                  GBRFF1Classifier, PBRFFClassifier, RFFNetRegressor, RFFNetClassifier,
                                  SparseKernelRegressor, SparseKernelClassifier])
 def test_a_few_rows_far_out_are_told_and_do_not_spoil_the_others(rng, cls):

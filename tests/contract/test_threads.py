@@ -24,7 +24,7 @@ def test_same_bits_for_any_number_of_threads(family, eight_cpus):
     if "max_epochs" in family._param_names():
         small |= {"n_components": 99, "max_epochs": 2, "batch_size": 600}
     small = {name: value for name, value in small.items() if name in family._param_names()}
-    models = [fit(family, rows, target, n_threads=n, **small) for n in (1, 2, 3)]
+    models = [fit(family, rows, target, n_jobs=n, **small) for n in (1, 2, 3)]
     assert same_state(models[0], models[1])
     assert same_state(models[0], models[2])
     found = [answers(model, rows) for model in models]

@@ -36,7 +36,7 @@ def pieces(cls, rows, target, steps=(3, 4, 9), weight=None, held_out=None, **par
     """A model that was trained in pieces, each in a copy by pickle and on another number of threads."""
     model = made(cls, steps[0], **params)
     for k, n_rounds in enumerate(steps):
-        model = pickle.loads(pickle.dumps(model)).set_params(n_estimators=n_rounds, n_threads=1 + k % 2)
+        model = pickle.loads(pickle.dumps(model)).set_params(n_estimators=n_rounds, n_jobs=1 + k % 2)
         model.fit(rows, target, weight, eval_set=held_out)
     return model
 
@@ -144,7 +144,7 @@ def test_draws_of_any_source(cls):
     target = target_of(cls)
     params = {"precision": "double"} if cls.family.startswith("sparse") else {}
     if cls.family == "sparse_kernel":
-        params["loss"] = "squares"  # others scale all stages by what is found after the last
+        params["loss"] = "squared_error"  # others scale all stages by what is found after the last
     for source in (np.random.default_rng(3), None):
         model = made(cls, 4, random_state=source, **params).fit(X, target)
         first = list(staged(cls)(model, X))

@@ -14,7 +14,7 @@ class Columns:
     def __init__(self, seed, n_samples, n_features, n_centers, dtype, weighted, n_threads=1, squares=False,
                  n_outputs=1, shape="gaussian"):
         rng = np.random.default_rng(seed)
-        self.lengthscales = rng.uniform(1, 3, n_features) * np.sqrt(n_features)
+        self.length_scale = rng.uniform(1, 3, n_features) * np.sqrt(n_features)
         self.X = rng.standard_normal((n_samples, n_features))
         self.weight = rng.uniform(0, 2, n_samples) if weighted else np.ones(n_samples)
         self.residual = rng.standard_normal((n_outputs, n_samples))
@@ -22,10 +22,10 @@ class Columns:
         self.F = rng.standard_normal((4, n_samples)).astype(dtype)
         self.dtype, self.n_threads = dtype, n_threads
         self.shape = sparse.SHAPES[shape]
-        scaled = self.X * (sparse.UNITS[self.shape] / self.lengthscales)
+        scaled = self.X * (sparse.UNITS[self.shape] / self.length_scale)
         self.tiles, self.weight_tiles = packed(scaled, dtype), tiled(self.weight)
         indices = rng.integers(0, n_samples, n_centers)
-        self.K = reference.kernel_of_shape(self.X, self.X[indices], self.lengthscales, shape=shape)
+        self.K = reference.kernel_of_shape(self.X, self.X[indices], self.length_scale, shape=shape)
         n_padded = padded_size(n_centers, sparse.CENTER_MULTIPLE)
         self.centers, self.weights = np.zeros((n_padded, n_features), dtype), np.zeros((n_outputs, n_padded))
         self.centers[:n_centers], self.weights[:, :n_centers] = scaled[indices], self.a

@@ -79,12 +79,12 @@ SPECIAL = {
     "two classes, exponential loss": lambda: _two_classes(rffkern.GBRFF2Classifier, n_estimators=10),
     "two classes, squared loss": lambda: _two_classes(rffkern.GBRFFClassifier, n_estimators=10, n_components=5),
     "two classes, kernels": lambda: _two_classes(
-        rffkern.SparseKernelClassifier, n_estimators=3, kernel={"lengthscales": 2.0}, reg_lambda=0.1),
+        rffkern.SparseKernelClassifier, n_estimators=3, kernel={"length_scale": 2.0}, reg_lambda=0.1),
     "two classes, logistic loss of kernels": lambda: _two_classes(
-        rffkern.SparseKernelClassifier, n_estimators=3, loss="logistic", reg_lambda=0.1,
-        kernel={"lengthscales": 2.0, "shape": "exponential"}),
-    "two classes, a kernel machine": lambda: _two_classes(rffkern.KernelMachineClassifier, reg_lambda=0.3,
-                                                          lengthscales=2.0),
+        rffkern.SparseKernelClassifier, n_estimators=3, loss="log_loss", reg_lambda=0.1,
+        kernel={"length_scale": 2.0, "shape": "exponential"}),
+    "two classes, kernel ridge": lambda: _two_classes(rffkern.KernelRidgeClassifier, reg_lambda=0.3,
+                                                          length_scale=2.0),
     "two classes, landmarks": lambda: _two_classes(rffkern.PBRFFClassifier, n_landmarks=10),
     "two classes, whole numbers": lambda: _two_classes(rffkern.GBRFF2Classifier, (-7, 2**40), n_estimators=5),
     "two classes, floats": lambda: _two_classes(rffkern.GBRFF2Classifier, (-1.0, 1.0), n_estimators=5),

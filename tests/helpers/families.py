@@ -44,9 +44,9 @@ def quick(family):
     """
     if family.__name__.startswith("FourierBoosting"):
         return {"n_estimators": 20, "n_bags": 2, "columns": None, "kernel_ridge": False}
-    if family.__name__.startswith("KernelMachine"):
-        return {"lengthscales": 3.0, "reg_lambda": 0.1}
-    return {"kernel": {"lengthscales": 3.0}} if family.__name__.startswith("SparseKernel") else {}
+    if family.__name__.startswith("KernelRidge"):
+        return {"length_scale": 3.0, "reg_lambda": 0.1}
+    return {"kernel": {"length_scale": 3.0}} if family.__name__.startswith("SparseKernel") else {}
 
 
 def known(family, **params):

@@ -1,7 +1,8 @@
 """Fourier boosting in plain NumPy, for reading: docs/algorithms/fourier_boosting.md explains it step by step.
 
 The whole of `FourierBoostingRegressor` (squared error) and of `FourierBoostingClassifier` (two classes) with
-`columns=None, kernel=False`, rows of equal weight, and enough patience; with the same seed it trains the same model.
+`columns=None, kernel_ridge=False`, rows of equal weight, and enough patience; with the same seed it trains the same
+model.
 A term is a function of standardised rows Z (n_rows, n_columns) that returns one value for each row.  A base learner
 returns a term, and what the term, taken with a step, owes to each column.
 """
@@ -13,11 +14,11 @@ from rffkern._kernels.solvers import minimize
 TILE = 128  # rows; blocks of rows begin and end at tiles
 
 
-def squared(F, y):  # loss of each row, g = -dloss/dF, h = d2loss/dF2
+def squared_error(F, y):  # loss of each row, g = -dloss/dF, h = d2loss/dF2
     return (y - F) ** 2 / 2, y - F, np.ones_like(F)
 
 
-def logistic(F, y):  # y is -1 or 1
+def log_loss(F, y):  # y is -1 or 1
     p = 1 / (1 + np.exp(y * F))
     return np.logaddexp(0, -y * F), y * p, p * (1 - p)
 
@@ -29,7 +30,7 @@ def fit(X, y, loss, n_rounds, n_bags, seed, max_samples=8192):
     mean, std, low, high = X.mean(axis=0), X.std(axis=0), X.min(axis=0), X.max(axis=0)
     Z = ((X - mean) / std).astype(np.float32)
     edges = [bin_edges(column) for column in Z.T]
-    F0 = y.mean() if loss is squared else np.log((y > 0).mean() / (y < 0).mean())
+    F0 = y.mean() if loss is squared_error else np.log((y > 0).mean() / (y < 0).mean())
     seeds = rng.integers(1 << 63, size=n_bags)
     bags, out_of_fold, counts = [], np.zeros(n), np.zeros(n)
     for k in range(n_bags):
@@ -44,7 +45,7 @@ def fit(X, y, loss, n_rounds, n_bags, seed, max_samples=8192):
         out_of_fold[valid] += F0 + sum(step * h(Z[valid]) for step, h in terms)
         counts[valid] += 1
     seen = counts > 0
-    factor = 1.0 if loss is squared else inverse_temperature(out_of_fold[seen] / counts[seen], y[seen])
+    factor = 1.0 if loss is squared_error else inverse_temperature(out_of_fold[seen] / counts[seen], y[seen])
     quartiles = np.quantile(Z, (0.25, 0.75), axis=0) * std
     margin = np.minimum((2 * (quartiles[1] - quartiles[0])) ** 2 / (high - low), high - low)
 
@@ -61,10 +62,10 @@ def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng):
     Z, y, F = Z[rows], y[rows], np.full(len(rows), F0)
     rising = np.clip(np.log(len(rows) / 1000) / np.log(30), 0, 1)  # 0 up to 1,000 rows, 1 from 30,000 on
     fourier_rate, tree_rate = 0.15 * (0.2 / 0.15) ** rising, 0.025 * (0.12 / 0.025) ** rising
-    if loss is squared:
+    if loss is squared_error:
         fourier_rate, tree_rate = fourier_rate * 0.8**rising, tree_rate * 2 * (1.5 / 2) ** rising
     depth = round(np.clip(7.2 + 1.5 * np.log2(len(rows) / 6000), 3, 12))
-    learners = [Fourier(fourier_rate, Z, 0.05 if loss is squared else 0.01, 0.6 / len(rows), max_samples),
+    learners = [Fourier(fourier_rate, Z, 0.05 if loss is squared_error else 0.01, 0.6 / len(rows), max_samples),
                 Tree(tree_rate, Z, edges, depth), Linear(fourier_rate, Z, y, F, n_train, loss)]
     terms, best, validation = [], 0, [loss(F, y)[0][n_train:].mean()]
     for t in range(n_rounds):
@@ -74,7 +75,7 @@ def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng):
         direction, step = term(Z), learner.rate
         if not learner.searches_steps:
             step = held_back(step, F[:n_train], direction[:n_train], y[:n_train], loss)
-        elif loss is not squared:
+        elif loss is not squared_error:
             step *= best_step(F[:n_train], direction[:n_train], y[:n_train], loss)
         F = F + step * direction
         learner.relevances += owed(step)  # to each column
@@ -256,6 +257,6 @@ def inverse_temperature(scores, y):
     low, high = np.log(0.5), np.log(2)
     for _ in range(16):
         factor = np.exp((low + high) / 2)
-        slope = scores @ logistic(factor * scores, y)[1] - 50 * (factor - 1)  # as if 50 rows said 1
+        slope = scores @ log_loss(factor * scores, y)[1] - 50 * (factor - 1)  # as if 50 rows said 1
         low, high = (np.log(factor), high) if slope > 0 else (low, np.log(factor))
     return np.exp((low + high) / 2)

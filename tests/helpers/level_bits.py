@@ -10,7 +10,7 @@ from rffkern._estimator.registry import FAMILIES
 from rffkern._estimator.tasks import Regressor
 
 SHORT = {"n_estimators": 5, "n_bags": 2, "n_landmarks": 8, "max_epochs": 2, "learner_size": 6, "columns": None}
-GIVEN = {"kernel": {"lengthscales": 1.5}, "reg_lambda": 0.1}  # of sparse machines, whose choice of a kernel takes long
+GIVEN = {"kernel": {"length_scale": 1.5}, "reg_lambda": 0.1}  # of sparse machines, whose choice of a kernel takes long
 _RNG = np.random.default_rng(3)
 ROWS = _RNG.standard_normal((400, 6))
 TARGET = np.sin(2 * ROWS[:, 0]) + ROWS[:, 1] * ROWS[:, 2]

@@ -14,7 +14,7 @@ import numpy as np
 import rffkern
 from helpers.children import in_child
 
-GIVEN = {"kernel": {"lengthscales": 1.0}, "reg_lambda": 0.1}
+GIVEN = {"kernel": {"length_scale": 1.0}, "reg_lambda": 0.1}
 SMALL = {  # parameters of short fits
     "FourierBoostingClassifier": {"n_estimators": 4, "n_bags": 2, "columns": None, "kernel_ridge": False},
     "FourierBoostingRegressor": {"n_estimators": 4, "n_bags": 2, "columns": None, "kernel_ridge": False},
@@ -25,9 +25,9 @@ SMALL = {  # parameters of short fits
     "PBRFFTransformer": {"n_landmarks": 31, "n_components": 2},
     "RFFNetClassifier": {"n_components": 50, "max_epochs": 1, "batch_size": 512},
     "RFFNetRegressor": {"n_components": 50, "max_epochs": 1, "batch_size": 512},
-    "KernelMachineClassifier": {"lengthscales": 3.0, "reg_lambda": 0.1, "max_iter": 2, "cache_size": 24,
+    "KernelRidgeClassifier": {"length_scale": 3.0, "reg_lambda": 0.1, "max_iter": 2, "cache_size": 24,
                                  "region_size": None},
-    "KernelMachineRegressor": {"lengthscales": 3.0, "reg_lambda": 0.1, "max_iter": 2, "cache_size": 24,
+    "KernelRidgeRegressor": {"length_scale": 3.0, "reg_lambda": 0.1, "max_iter": 2, "cache_size": 24,
                                  "region_size": None},
     "SparseKernelClassifier": {"n_estimators": 4, **GIVEN}, "SparseKernelRegressor": {"n_estimators": 4, **GIVEN},
 }
@@ -39,7 +39,7 @@ AGREEMENT = 0.1
 
 def sizes(name):
     """Numbers of rows that a class is measured at."""
-    return FEW if name.startswith("KernelMachine") else SIZES
+    return FEW if name.startswith("KernelRidge") else SIZES
 
 
 def formula(text, kind):
@@ -61,7 +61,7 @@ def sizes_of(model, n, n_outputs):
     share = 0 if isinstance(share, str) or share is None else share
     return {"n": n, "d": d, "k": n_outputs, "c": max(2, n_outputs),
             "u": 4 if params.get("precision", "single") == "single" else 8, "m": m,
-            "e": d, "M": params.get("n_bags"), "t": params["n_threads"],
+            "e": d, "M": params.get("n_bags"), "t": params["n_jobs"],
             "s": n if m < n else 0, "T": params.get("n_estimators", 0), "K": per_round, "p": per_round,
             "P": params.get("n_estimators", 0) * (2 if n_outputs > 1 else 1),  # as outputs share them
             "S": params.get("learner_size", 0) * (2 if params.get("update") == "pairs" and n_outputs == 1 else 1),
@@ -102,7 +102,7 @@ def disagreement(name, precision, kind, n, n_outputs, **params):
     """None where the peak is within a tenth of the formula, else both."""
     family = getattr(rffkern, name)
     given = {"precision": precision} if "precision" in family._param_names() else {}
-    model = family(random_state=0, n_threads=1, **given | SMALL[name] | params)
+    model = family(random_state=0, n_jobs=1, **given | SMALL[name] | params)
     asked = expected(model, kind, n, n_outputs)
     ended = in_child(lambda: measured(model, kind, n, n_outputs))
     if ended.how != "done":

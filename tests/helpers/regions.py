@@ -14,9 +14,9 @@ threads.machine_cpus = lambda: 64
 rng = np.random.default_rng(0)
 X = rng.standard_normal((100_000, 12)); y = X[:, 0] * X[:, 1] > 0
 def answers(n_threads):
-    models = (GBRFF2Classifier(3, random_state=0, n_threads=n_threads),
+    models = (GBRFF2Classifier(3, random_state=0, n_jobs=n_threads),
               FourierBoostingClassifier(n_estimators=2, n_bags=2, kernel_ridge=False, random_state=0,
-                                        n_threads=n_threads))
+                                        n_jobs=n_threads))
     return [model.fit(X[:20_000 * k], y[:20_000 * k]).decision_function(X) for k, model in zip((5, 1), models)]
 expected = answers(1)
 if os.getuid() == 0:   # whom the limit does not bind

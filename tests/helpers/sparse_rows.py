@@ -10,9 +10,9 @@ from rffkern._sparse.kernel import Kernel
 from rffkern._sparse.packed_rows import KernelRows
 from rffkern._sparse.weak_learner import Settings
 
-KERNEL = {"lengthscales": [1.0, 2.0, 4.0], "amplitude": 1.5, "bias": 0.2}
+KERNEL = {"length_scale": [1.0, 2.0, 4.0], "amplitude": 1.5, "bias": 0.2}
 GIVEN = {"kernel": KERNEL, "reg_lambda": 0.02, "standardize": False, "random_state": 0}
-WIDE = {"kernel": {"lengthscales": 1.0}, "reg_lambda": 1e-3, "random_state": 0}
+WIDE = {"kernel": {"length_scale": 1.0}, "reg_lambda": 1e-3, "random_state": 0}
 DOUBLE = np.dtype(np.float64)
 
 
@@ -24,7 +24,7 @@ def waves(rng, n, noise=0.1):
 
 def given_kernel():
     """The kernel of KERNEL."""
-    return Kernel(np.array(KERNEL["lengthscales"]), KERNEL["amplitude"], KERNEL["bias"])
+    return Kernel(np.array(KERNEL["length_scale"]), KERNEL["amplitude"], KERNEL["bias"])
 
 
 def make_settings(kernel, reg_lambda=0.02, learner_size=5, capacity=4, rule="max-res", n_candidates=60,

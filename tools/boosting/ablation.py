@@ -32,21 +32,21 @@ def variants():
 
     return {
         WHOLE: ({}, {}),
-        "waves alone": ({"base_learners": ("fourier",)}, {}),
-        "tables alone": ({"base_learners": ("tree",)}, {}),
-        "waves and tables": ({"base_learners": ("fourier", "tree")}, {}),
-        "all kinds": ({"base_learners": ("fourier", "tree", "linear")}, {}),
-        "one member": ({"n_bags": 1}, {}),
+        "Fourier terms alone": ({"base_learners": ("fourier",)}, {}),
+        "trees alone": ({"base_learners": ("tree",)}, {}),
+        "Fourier terms and trees": ({"base_learners": ("fourier", "tree")}, {}),
+        "all base learners": ({"base_learners": ("fourier", "tree", "linear")}, {}),
+        "one bag": ({"n_bags": 1}, {}),
         "z-scores alone": ({"columns": ColumnMap(("standard",))}, {}),
         "columns drawn evenly": ({}, {"kinds._EVEN_SHARE": 1.0}),
         "one candidate": ({}, {"kinds._N_CANDIDATES": 1}),
-        "kinds drawn evenly": ({}, {"member._LEAST_CHANCE": 1e9}),
+        "base learners drawn evenly": ({}, {"member._LEAST_CHANCE": 1e9}),
     }
 
 
 def is_the_whole(name, is_class):
     """Whether a variant is what the class does anyway."""
-    return name == ("waves and tables" if is_class else "all kinds")
+    return name == ("Fourier terms and trees" if is_class else "all base learners")
 
 
 def measure(options, name, data_set, seed):
@@ -63,7 +63,7 @@ def measure(options, name, data_set, seed):
         for constant, value in constants.items():
             stack.enter_context(mock.patch(f"rffkern._boosting.{constant}", value))
         started = time.process_time()
-        model = make(kernel_ridge=False, random_state=seed, n_threads=1, **parameters).fit(X, y)
+        model = make(kernel_ridge=False, random_state=seed, n_jobs=1, **parameters).fit(X, y)
         seconds = time.process_time() - started
     record = {"model": name, "set": data_set, "seed": seed, "rows": len(y), "fit": round(seconds, 3),
               "terms": model.expansion_.n_terms}

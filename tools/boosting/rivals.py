@@ -57,7 +57,7 @@ def fourier(X, y, X_test, is_class, seed, **params):
     import rffkern
 
     name = "FourierBoostingClassifier" if is_class else "FourierBoostingRegressor"
-    model = getattr(rffkern, name)(random_state=seed, n_threads=1, **params).fit(X, y)
+    model = getattr(rffkern, name)(random_state=seed, n_jobs=1, **params).fit(X, y)
     return lambda: _predicted(model, X_test, is_class)
 
 
@@ -67,7 +67,7 @@ def family(classifier, regressor):
     def fitted(X, y, X_test, is_class, seed, **params):
         import rffkern
 
-        model = getattr(rffkern, classifier if is_class else regressor)(random_state=seed, n_threads=1, **params)
+        model = getattr(rffkern, classifier if is_class else regressor)(random_state=seed, n_jobs=1, **params)
         model.fit(X, y)
         return lambda: _predicted(model, X_test, is_class)
 
@@ -276,7 +276,7 @@ RIVALS = {"fourier": fourier, "fourier-terms": functools.partial(fourier, kernel
           "gbrff2": gbrff2, "gbrff2-tuned": gbrff2_tuned,
           "gbrff": family("GBRFFClassifier", "GBRFFRegressor"), "rffnet": family("RFFNetClassifier", "RFFNetRegressor"),
           "sparse": family("SparseKernelClassifier", "SparseKernelRegressor"),
-          "kernel-machine": family("KernelMachineClassifier", "KernelMachineRegressor"), "lightgbm": lightgbm,
+          "rffkern-kernel-ridge": family("KernelRidgeClassifier", "KernelRidgeRegressor"), "lightgbm": lightgbm,
           "lightgbm-tuned": lightgbm_tuned, "xgboost": xgboost, "xgboost-tuned": xgboost_tuned,
           "hist-boosting": hist_boosting, "catboost": catboost, "svm-tuned": support_vectors,
           "kernel-ridge": kernel_ridge, "xrfm": xrfm}

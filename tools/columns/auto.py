@@ -34,7 +34,7 @@ def fitted_score(make: Any, columns: str | None, rows: tuple[np.ndarray, ...], s
     """Score in per cent, seconds of the fit, and the forms that were chosen."""
     X, X_test, y, y_test = rows
     started = time.process_time()
-    model = make(columns=columns, random_state=seed, n_threads=1, **params).fit(X, y)
+    model = make(columns=columns, random_state=seed, n_jobs=1, **params).fit(X, y)
     seconds = time.process_time() - started
     chosen = None if columns is None or model.column_map_ is None else "+".join(model.column_map_.numeric)
     return 100 * model.score(X_test, y_test), seconds, chosen

@@ -12,7 +12,7 @@ FORMS = [("standard",), ("bounded",), ("rank",), ("bounded", "rank")]
 def make_models():
     from rffkern import GBRFF2Classifier, RFFNetClassifier, SparseKernelClassifier
 
-    common = {"random_state": 0, "n_threads": 1}
+    common = {"random_state": 0, "n_jobs": 1}
     yield "GBRFF2, 100 rounds", partial(GBRFF2Classifier, 100, **common)
     yield "RFFNet, 300 features", partial(RFFNetClassifier, 300, max_epochs=2, **common)
     yield "sparse machine, 500 centers", partial(SparseKernelClassifier, 10, learner_size=50, **common)
@@ -27,7 +27,7 @@ def score(label, make, forms, X, y, repetitions):
     for rows in (X, X[:1].copy()):
         mapped = model.column_map_.transform(rows).astype(rows.dtype)
         seconds = cpu_seconds({
-            "mapped before": partial(model.expansion_.score, mapped, n_threads=1),
+            "mapped before": partial(model.expansion_.score, mapped, n_jobs=1),
             "with a map": partial(model.decision_function, rows),
             "without a map": partial(plain.decision_function, rows),
             "transform": partial(model.column_map_.transform, rows)}, repetitions)

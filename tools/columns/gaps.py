@@ -67,7 +67,7 @@ def model_of(name: str, classes: bool) -> Any:
         ("rffnet", True): RFFNetClassifier, ("rffnet", False): RFFNetRegressor,
         ("sparse", True): SparseKernelClassifier, ("sparse", False): SparseKernelRegressor}
     maker = makers.get((form, classes))
-    return None if maker is None else maker(columns=columns, random_state=0, n_threads=1, **settings)
+    return None if maker is None else maker(columns=columns, random_state=0, n_jobs=1, **settings)
 
 
 def frames_of(train: Table, test: Table) -> tuple[Any, Any]:

@@ -36,7 +36,7 @@ class Contender:
         import rffkern
 
         make = getattr(rffkern, self.class_name)
-        params = self.params | params | {"n_threads": 1}
+        params = self.params | params | {"n_jobs": 1}
         if "n_estimators" not in make().get_params():
             models = [make(size, **params).fit(X, y) for size in sizes]
             return [judge(model.decision_function(X_test), y_test == model.classes_[1]) for model in models]
@@ -71,7 +71,7 @@ def partial_scores(expansion, per_round, X, sizes):
         terms = slice(start * per_round, stop * per_round)
         added = FourierExpansion(expansion.omegas[terms], expansion.phases[terms], expansion.amplitudes[terms],
                                  expansion.intercept * (start == 0), expansion.center)
-        scores = scores + added.score(X, n_threads=1)[:, 0]
+        scores = scores + added.score(X, n_jobs=1)[:, 0]
         found.append(scores)
     return found
 

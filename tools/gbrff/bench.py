@@ -73,8 +73,8 @@ def score(n_terms, n_features, n_samples, repetitions):
     single = X.astype(np.float32)
     blocks = [X[start : start + 4096] for start in range(0, n_samples, 4096)]  # whose temporaries stay in cache
     functions = {
-        "rffkern float32": lambda: expansion.score(single, n_threads=1),
-        "rffkern": lambda: expansion.score(X, n_threads=1),
+        "rffkern float32": lambda: expansion.score(single, n_jobs=1),
+        "rffkern": lambda: expansion.score(X, n_jobs=1),
         "numpy": lambda: cosine_sum(X, expansion),
         "numpy blocked": lambda: np.concatenate([cosine_sum(block, expansion) for block in blocks]),
     }
@@ -119,7 +119,7 @@ def train_landmarks(n_samples, repetitions):
     from rffkern import GBRFF1Classifier, GBRFFClassifier
 
     X, y = make_data(n_samples)
-    common = {"standardize": False, "gamma": 1 / N_FEATURES, "n_threads": 1, "random_state": 0}
+    common = {"standardize": False, "gamma": 1 / N_FEATURES, "n_jobs": 1, "random_state": 0}
     rounds = max(2, min(N_ESTIMATORS, 400_000 // n_samples))
     for label, make, make_twin, n_components in (("GBRFF1 K = 10", GBRFF1Classifier, ExponentialTwin, 10),
                                                  ("GBRFF K = 100", GBRFFClassifier, SquaredTwin, 100)):
@@ -178,10 +178,10 @@ def threads(arguments):
     for n_samples in arguments.sizes or [220755, 1117558]:
         X, y = make_data(n_samples)
         for label, params in (("fit all rows", {}), ("fit subsets", {"max_samples": 8192})):
-            show_both(label, n_samples, {count: partial(rffkern_model(30, **params, n_threads=count).fit, X, y)
+            show_both(label, n_samples, {count: partial(rffkern_model(30, **params, n_jobs=count).fit, X, y)
                                          for count in (1, 2)})
         expansion = rffkern_model().fit(X[:2000], y[:2000]).expansion_
-        show_both("predict", n_samples, {count: partial(expansion.score, X, n_threads=count) for count in (1, 2)})
+        show_both("predict", n_samples, {count: partial(expansion.score, X, n_jobs=count) for count in (1, 2)})
 
 
 def kernels(arguments):

@@ -20,7 +20,7 @@ def rffkern_model(n_estimators=N_ESTIMATORS, **params):
     """GBRFF2 with the settings of the twin."""
     from rffkern import GBRFF2Classifier
 
-    params = {"gamma": 1 / N_FEATURES, "reg_lambda": 0, "standardize": False, "max_samples": None, "n_threads": 1,
+    params = {"gamma": 1 / N_FEATURES, "reg_lambda": 0, "standardize": False, "max_samples": None, "n_jobs": 1,
               "random_state": 0} | params
     return GBRFF2Classifier(n_estimators, **params)
 

@@ -20,7 +20,7 @@ def run_subsets(job):
     figures = []
     for size in [None, *sizes]:
         started = time.process_time()
-        model = GBRFF2Classifier(max_samples=size, random_state=seed, n_threads=1).fit(X_train, y_train)
+        model = GBRFF2Classifier(max_samples=size, random_state=seed, n_jobs=1).fit(X_train, y_train)
         seconds = time.process_time() - started
         scores = model.decision_function(X_test)
         scores = scores.reshape(len(scores), -1)

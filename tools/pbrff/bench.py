@@ -16,7 +16,7 @@ def train_features(X, y, repetitions):
 
     from rffkern import PBRFFClassifier
 
-    common = {"standardize": False, "gamma": 1 / X.shape[1], "n_threads": 1, "random_state": 0}
+    common = {"standardize": False, "gamma": 1 / X.shape[1], "n_jobs": 1, "random_state": 0}
     features = PosteriorTwin().features(X, y)
     return result("PBRFF, 100 landmarks, K = 10", len(y), cpu_seconds({
         "rffkern": partial(PBRFFClassifier(**common).fit, X, y),
@@ -41,7 +41,7 @@ def landmark_features(X, y, n_landmarks):
     """Features as machines take them: a constant behind them, then zeros up to whole vectors."""
     from rffkern import PBRFFTransformer
 
-    features = PBRFFTransformer(n_landmarks, gamma=1.0, random_state=0, n_threads=1).fit_transform(X, y)
+    features = PBRFFTransformer(n_landmarks, gamma=1.0, random_state=0, n_jobs=1).fit_transform(X, y)
     padded = np.zeros((len(X), -(-(n_landmarks + 1) // 16) * 16), np.float32)
     padded[:, :n_landmarks], padded[:, n_landmarks] = features, 1
     return padded

@@ -33,7 +33,7 @@ def epoch_timer(X, y, **params):
     from rffkern import RFFNetRegressor
 
     model = RFFNetRegressor(n_components(len(y)), max_epochs=1 + TIMED_EPOCHS, early_stopping_rounds=None,
-                            validation_fraction=0, random_state=0, n_threads=1, **params)
+                            validation_fraction=0, random_state=0, n_jobs=1, **params)
 
     def measure():
         times = []
@@ -101,7 +101,7 @@ def learning_curve(X, X_eval, y, y_eval, seed, level):
         return losses[-1] <= level
 
     started = time.process_time()
-    RFFNetRegressor(random_state=seed, n_threads=1).fit(X, y, eval_set=(X_eval, y_eval), callback=watch)
+    RFFNetRegressor(random_state=seed, n_jobs=1).fit(X, y, eval_set=(X_eval, y_eval), callback=watch)
     return np.array(losses), np.array(seconds)
 
 

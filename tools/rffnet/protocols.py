@@ -45,7 +45,7 @@ def train(model, X, y, X_test):
 def rffnet_regressor(seed):
     from rffkern import RFFNetRegressor
 
-    return RFFNetRegressor(random_state=seed, n_threads=1)
+    return RFFNetRegressor(random_state=seed, n_jobs=1)
 
 
 def hits(model, relevant):
@@ -150,7 +150,7 @@ def classifiers(seed):
 
     from rffkern import RFFNetClassifier
 
-    return {"RFFNet": RFFNetClassifier(random_state=seed, n_threads=1),
+    return {"RFFNet": RFFNetClassifier(random_state=seed, n_jobs=1),
             "logistic": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
             "XGBoost": XGBClassifier(n_jobs=1, random_state=seed),
             "HistGB": HistGradientBoostingClassifier(random_state=seed)}

@@ -28,7 +28,7 @@ def _fitting(rng, X):
     name = str(rng.choice(["GBRFF2Classifier", "GBRFF1Classifier", "GBRFFClassifier", "GBRFFRegressor",
                            "PBRFFClassifier", "PBRFFTransformer", "RFFNetClassifier", "RFFNetRegressor",
                            "SparseKernelClassifier", "SparseKernelRegressor", "FourierBoostingClassifier",
-                           "FourierBoostingRegressor", "KernelMachineClassifier", "KernelMachineRegressor"]))
+                           "FourierBoostingRegressor", "KernelRidgeClassifier", "KernelRidgeRegressor"]))
     terms = int(min(10 ** rng.uniform(1, 3.6), 5e7 / X.shape[1])) + 1
     if name.startswith("RFFNet"):
         params = {"n_components": terms, "batch_size": int(10 ** rng.uniform(1, 5))}
@@ -38,7 +38,7 @@ def _fitting(rng, X):
         params = {"n_components": max(1, terms // 20), "n_estimators": 20}
     elif name.startswith("FourierBoosting"):
         params = {"columns": None}
-    elif name.startswith("KernelMachine"):
+    elif name.startswith("KernelRidge"):
         X, params = X[:10_000], {}
     else:
         params = {"n_estimators": 20}

@@ -36,7 +36,7 @@ def exercise(rng, folder):
     if name == "PBRFFTransformer":
         params.pop("C")
     if rng.random() < 0.5:
-        params["n_threads"] = 3
+        params["n_jobs"] = 3
     weight = rng.random(len(X)) if rng.random() < 0.3 else None
     try:
         model = getattr(rffkern, name)(**params).fit(X, y, weight)

@@ -18,13 +18,13 @@ N_CALLERS = 3
 
 def parameters(name, rng):
     """A model that is small, for work that is a hundred times slower here."""
-    params = training.random_params(name, rng) | {"n_threads": int(rng.integers(2, 5))}
+    params = training.random_params(name, rng) | {"n_jobs": int(rng.integers(2, 5))}
     if name.startswith("RFFNet"):
         return params | {"max_epochs": 2, "batch_size": int(rng.choice([32, 600]))}
     if name.startswith("PBRFF"):
         return params | {"n_landmarks": 12, "n_components": 5}
-    if name.startswith("KernelMachine"):
-        return params | {"n_landmarks": 12, "max_iter": 2, "lengthscales": 2.0, "reg_lambda": 0.1}
+    if name.startswith("KernelRidge"):
+        return params | {"n_landmarks": 12, "max_iter": 2, "length_scale": 2.0, "reg_lambda": 0.1}
     return params | {"n_estimators": 3}
 
 
@@ -39,7 +39,7 @@ def exercise(rng):
     params = parameters(name, rng)
     if name == "PBRFFTransformer":
         params.pop("C")
-    most = 1000 if name.startswith("KernelMachine") else 12_000  # whose work grows with the square of the rows
+    most = 1000 if name.startswith("KernelRidge") else 12_000  # whose work grows with the square of the rows
     X = rng.standard_normal((int(rng.integers(2, most)), int(rng.integers(1, 6))))
     y = X[:, 0] > np.median(X[:, 0]) if not name.endswith("Regressor") else np.sin(X[:, 0])
     print(name, params, X.shape, flush=True)

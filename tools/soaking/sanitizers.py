@@ -33,7 +33,7 @@ import numpy as np, rffkern
 from rffkern._data import threads
 threads.ELEMENTS_PER_THREAD, threads.machine_cpus = 16, lambda: 4
 X = np.random.default_rng(0).standard_normal((10_000, 3))
-rffkern.GBRFF2Classifier(2, max_iter=2, max_samples=None, n_threads=3, random_state=0).fit(X, X[:, 0] > 0)
+rffkern.GBRFF2Classifier(2, max_iter=2, max_samples=None, n_jobs=3, random_state=0).fit(X, X[:, 0] > 0)
 """
 OPTIONS = {
     "ASAN_OPTIONS": f"detect_leaks=0:halt_on_error=1:exitcode={FOUND}:allocator_may_return_null=1",

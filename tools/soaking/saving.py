@@ -64,7 +64,7 @@ def _predict(arguments):
 def killed_predictions(rng, folder):
     """Send SIGKILL while the command line writes predictions over an older file."""
     X = rng.standard_normal((20_000, 5))
-    rffkern.save(GBRFF2Classifier(3, n_threads=1).fit(X[:500], X[:500, 0] > 0), folder / "model.npz")
+    rffkern.save(GBRFF2Classifier(3, n_jobs=1).fit(X[:500], X[:500, 0] > 0), folder / "model.npz")
     np.savetxt(folder / "rows.csv", X, delimiter=",", fmt="%.4f")
     arguments = ["predict", str(folder / "model.npz"), str(folder / "rows.csv"), "-o", str(folder / "out.csv")]
     started = time.monotonic()

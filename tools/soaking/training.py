@@ -13,10 +13,10 @@ from rffkern import InvalidInputError
 FIT_SECONDS = 60
 CLASSES = ["GBRFF2Classifier", "GBRFF1Classifier", "GBRFFClassifier", "GBRFFRegressor", "PBRFFClassifier",
            "RFFNetClassifier", "RFFNetRegressor", "SparseKernelClassifier", "SparseKernelRegressor",
-           "FourierBoostingClassifier", "FourierBoostingRegressor", "KernelMachineClassifier", "KernelMachineRegressor"]
+           "FourierBoostingClassifier", "FourierBoostingRegressor", "KernelRidgeClassifier", "KernelRidgeRegressor"]
 BASE_LEARNERS = (("fourier",), ("tree",), ("fourier", "tree"), ("linear",), ("linear", "tree"), ("fourier", "tree",
                                                                                                  "linear"))
-GIVEN = {"kernel": {"lengthscales": 1.0}, "reg_lambda": 0.1}
+GIVEN = {"kernel": {"length_scale": 1.0}, "reg_lambda": 0.1}
 
 
 def random_params(name, rng):
@@ -26,10 +26,10 @@ def random_params(name, rng):
     elif name.startswith("PBRFF"):
         params = {"n_landmarks": int(rng.integers(1, 40)), "C": float(10 ** rng.uniform(-3, 3)),
                   "landmarks": str(rng.choice(["random", "kmeans"]))}
-    elif name.startswith("KernelMachine"):
+    elif name.startswith("KernelRidge"):
         params = {"kernel": str(rng.choice(["exponential", "gaussian"])), "n_landmarks": int(rng.integers(1, 60)),
                   "cache_size": int(rng.integers(0, 2)), "tol": float(10 ** rng.uniform(-12, -1))}
-        params |= {"lengthscales": float(10 ** rng.uniform(-3, 3))} if rng.random() < 0.3 else {}
+        params |= {"length_scale": float(10 ** rng.uniform(-3, 3))} if rng.random() < 0.3 else {}
         params |= {"reg_lambda": float(10 ** rng.uniform(-9, 6))} if rng.random() < 0.3 else {}
     else:
         params = {"n_estimators": int(rng.integers(1, 12))}
@@ -42,13 +42,14 @@ def random_params(name, rng):
         params |= GIVEN if rng.random() < 0.7 else {}
         params |= {"shared": False} if rng.random() < 0.3 else {}
         if name.endswith("Classifier") and rng.random() < 0.3:
-            params |= {"loss": "logistic", "update": "full", "shared": True}
+            params |= {"loss": "log_loss", "update": "full", "shared": True}
     if name.startswith("Fourier"):
         params |= {"n_bags": int(rng.integers(1, 4)), "base_learners": BASE_LEARNERS[rng.integers(6)], "columns": None,
                    "n_estimators": int(rng.integers(1, 60))}
         params |= {"class_weight": "balanced"} if name.endswith("Classifier") and rng.random() < 0.3 else {}
-        params |= {"loss": str(rng.choice(["squared", "huber", "quantile"]))} if name.endswith("Regressor") else {}
-        has_kernel = params.get("loss", "squared") == "squared" and rng.random() < 0.3
+        params |= {"loss": str(rng.choice(["squared_error", "huber",
+                                           "quantile"]))} if name.endswith("Regressor") else {}
+        has_kernel = params.get("loss", "squared_error") == "squared_error" and rng.random() < 0.3
         params |= {"kernel_ridge": True if has_kernel else [False, "auto"][rng.integers(2)]}
         return params | {"random_state": int(rng.integers(1 << 30))}
     if rng.random() < 0.3:
@@ -134,7 +135,7 @@ seed, n_forks = int(sys.argv[1]), int(sys.argv[2])
 rng = np.random.default_rng(seed)
 X = rng.standard_normal((70_000, 8)); y = X[:, 0] * X[:, 1] > 0
 def answer():
-    model = GBRFF2Classifier(1, max_iter=2, random_state=0, n_threads=4).fit(X, y)
+    model = GBRFF2Classifier(1, max_iter=2, random_state=0, n_jobs=4).fit(X, y)
     return model.decision_function(X).tobytes()
 expected = answer()
 going = True

@@ -8,7 +8,7 @@ from common.measure import cpu_seconds, result, show, show_power
 from sparse_machines.twin import SparseTwin
 
 N_SAMPLES, N_FEATURES, N_ESTIMATORS, LEARNER_SIZE, SUBSET_SIZE = 36_000, 8, 500, 50, 500
-KERNEL = {"lengthscales": np.full(N_FEATURES, 2.0), "amplitude": 1.0, "bias": 0.1}
+KERNEL = {"length_scale": np.full(N_FEATURES, 2.0), "amplitude": 1.0, "bias": 0.1}
 REG_LAMBDA = 0.01
 GROWTH_N = [4500, 9000, 18000, 36000]
 GROWTH_M = [62, 125, 250, 500]
@@ -25,7 +25,7 @@ def machine(n_estimators=N_ESTIMATORS, precision="double"):
 
     return SparseKernelRegressor(n_estimators, learner_size=LEARNER_SIZE, subset_size=SUBSET_SIZE, kernel=KERNEL,
                                  reg_lambda=REG_LAMBDA, standardize=False, precision=precision, random_state=0,
-                                 n_threads=1)
+                                 n_jobs=1)
 
 
 def twin_machine():
@@ -56,7 +56,7 @@ class Steps:
         from rffkern._sparse.least_squares import Targets
         from rffkern._sparse.packed_rows import KernelRows
 
-        unit = np.sqrt(2 * np.log(2)) * KERNEL["lengthscales"]  # in which the kernel is 2^-|x - z|^2
+        unit = np.sqrt(2 * np.log(2)) * KERNEL["length_scale"]  # in which the kernel is 2^-|x - z|^2
         rows = KernelRows(X, Scaling(X.mean(axis=0), 1 / unit, 1.0), RowWeights(len(y)), np.dtype(dtype), 1)
         self.rows, self.residual = rows, tiled(y, np.dtype(np.float64))[None]
         columns = aligned((N_ESTIMATORS // 2, rows.n_tiles, 128), rows.dtype)

@@ -17,7 +17,7 @@ SETS = ["sarcos_test", "ailerons", "cpu_act", "protein", "california", "power_pl
 STAGES = [10, 20, 50, 100, 200, 300, 400, 500, 700, 1000]
 GROUPS = {"n_estimators": STAGES[-1], "update": "group", "group_size": 50, "subset_size": 2000, "selection": "mp",
           "all_rows": False}
-COVTYPE_KERNEL = {"kernel": {"lengthscales": 5000**0.5}, "reg_lambda": 1e-4, "standardize": False}  # beta = 10,000
+COVTYPE_KERNEL = {"kernel": {"length_scale": 5000**0.5}, "reg_lambda": 1e-4, "standardize": False}  # beta = 10,000
 MOST_COMPONENTS = 2000  # of Nystroem
 
 
@@ -57,13 +57,13 @@ def learning_curve(params, X, X_test, y, y_test):
     from rffkern import SparseKernelRegressor
 
     started, seconds = time.process_time(), [0.0]
-    model = SparseKernelRegressor(**params, early_stopping_rounds=None, n_threads=1).fit(
+    model = SparseKernelRegressor(**params, early_stopping_rounds=None, n_jobs=1).fit(
         X, y, eval_set=(X_test, y_test), callback=lambda _: seconds.append(time.process_time() - started))
     n_rounds = first_at(model.eval_loss_, LEVEL)
     n_basis = np.nan
     if n_rounds is not None:  # a fit of so many rounds draws the same subsets
         few = params | {"n_estimators": int(n_rounds)}
-        n_basis = SparseKernelRegressor(**few, n_threads=1).fit(X, y).expansion_.n_terms
+        n_basis = SparseKernelRegressor(**few, n_jobs=1).fit(X, y).expansion_.n_terms
     return Curve(np.array(seconds), model.eval_loss_, n_basis)
 
 
@@ -80,10 +80,10 @@ def kin40k(arguments):
     for seed in arguments.seeds:
         X, X_test, y, y_test = permuted_split(*load(arguments.data, "kin40k"), seed, 4000)
         kernel, seconds = learned_kernel(
-            SparseKernelRegressor(kernel=arguments.kernel, random_state=seed, n_threads=1), X, y)
-        lengths = np.array(kernel["kernel"]["lengthscales"])
+            SparseKernelRegressor(kernel=arguments.kernel, random_state=seed, n_jobs=1), X, y)
+        lengths = np.array(kernel["kernel"]["length_scale"])
         print(f"seed {seed}: kernel '{arguments.kernel}' learned in {seconds:.1f} CPU s, not counted below; lambda = "
-              f"{kernel['reg_lambda']:.3g}, lengthscales {lengths.min():.2f} to {lengths.max():.2f}", flush=True)
+              f"{kernel['reg_lambda']:.3g}, length_scale {lengths.min():.2f} to {lengths.max():.2f}", flush=True)
         for name, params in METHODS.items():
             curve = learning_curve(params | kernel | {"random_state": seed}, X, X_test, y, y_test)
             curves[name].append(curve)
@@ -167,7 +167,7 @@ def sparse(arguments):
         for seed in arguments.seeds:
             X, y = load(arguments.data, name)
             data = X, X_test, y, y_test = permuted_split(X, np.asarray(y, float), seed, round(0.3 * len(y)))
-            model = SparseKernelRegressor(random_state=seed, n_threads=1)
+            model = SparseKernelRegressor(random_state=seed, n_jobs=1)
             predicted, seconds = cpu(lambda model=model, X=X, y=y, X_test=X_test: model.fit(X, y).predict(X_test))
             n_basis = model.expansion_.n_terms
             peers, searched = run_peers(*data, min(n_basis, MOST_COMPONENTS), seed)
@@ -213,7 +213,7 @@ def covtype(arguments):
                           ("the same, all coefficients", COVTYPE_KERNEL),
                           ("default parameters, with learning the kernel", {})):
         print(label)
-        show_stages(params | {"random_state": seed, "n_threads": 1}, data, arguments.budget)
+        show_stages(params | {"random_state": seed, "n_jobs": 1}, data, arguments.budget)
     X, X_test = standardised(X, X_test)
     run_support_vectors(X, X_test, y, y_test, seed, arguments.budget)
     for n_trees in (100, 500):

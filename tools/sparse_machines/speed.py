@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-GIVEN = {"kernel": {"lengthscales": 4.0}, "reg_lambda": 0.1}
+GIVEN = {"kernel": {"length_scale": 4.0}, "reg_lambda": 0.1}
 
 
 def classes(n_classes, n_features):
@@ -76,7 +76,7 @@ def run_task(name, folder):
         return score(np.float32 if name == SCORING[1] else np.float64)
     kind, make, params = TASKS[name]
     X, y = make(folder)
-    model = getattr(rffkern, f"SparseKernel{kind}")(random_state=0, n_threads=1, **params)
+    model = getattr(rffkern, f"SparseKernel{kind}")(random_state=0, n_jobs=1, **params)
     started = time.process_time()
     model.fit(X, y)
     return [time.process_time() - started]
@@ -101,7 +101,7 @@ def score(dtype):
     expansion = KernelExpansion(rng.standard_normal((n_centers, d)), rng.standard_normal((n_centers, 1)) / 50, [0.0],
                                 np.full(d, 0.2))
     X = rng.standard_normal((n_rows, d)).astype(dtype)
-    expansion.score(X[:10], n_threads=1)
+    expansion.score(X[:10], n_jobs=1)
     A, B = rng.standard_normal((500, 500)).astype(dtype), rng.standard_normal((500, 500)).astype(dtype)
     product = lowest(lambda: A @ B) / 500**3  # of a fused multiply-add
     # Rows of one column: of their kernels, nearly all time is that of exponentials.
@@ -117,7 +117,7 @@ def score(dtype):
         exponential = lowest(lambda: [call() for call in calls]) / (200 * pairs)
     except (ImportError, TypeError):  # in releases that have it elsewhere, or made sums only
         exponential = 0.0
-    return [lowest(lambda: expansion.score(X, n_threads=1)), n_rows * n_centers * ((d + 1) * product + exponential)]
+    return [lowest(lambda: expansion.score(X, n_jobs=1)), n_rows * n_centers * ((d + 1) * product + exponential)]
 
 
 def measure(python, name, folder):

@@ -17,7 +17,7 @@ class SparseTwin:
 
     def prepare(self, X):
         """Keep rows in units of the length scales, and half their squared norms."""
-        self.X = (X - X.mean(axis=0)) / self.kernel["lengthscales"]
+        self.X = (X - X.mean(axis=0)) / self.kernel["length_scale"]
         self.half = 0.5 * (self.X**2).sum(axis=1)
         self.K = np.empty((len(X), self.learner_size))
         return self

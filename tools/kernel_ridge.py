@@ -1,10 +1,10 @@
 """Kernel machines on more and more rows, beside scikit-learn's kernel ridge and support vector machines.
 
-python tools/kernel_machines.py --data DIR                               1,000 and 3,000 rows, all
-python tools/kernel_machines.py --data DIR --rows 30000 90000 --only rffkern
+python tools/kernel_ridge.py --data DIR                               1,000 and 3,000 rows, all
+python tools/kernel_ridge.py --data DIR --rows 30000 90000 --only rffkern
 
 Each fit is of one thread in a process of its own: CPU seconds, accuracy on 10,000 rows and peak memory.  "rffkern" is
-`KernelMachineClassifier` with its defaults, "rffkern, together" the same with region_size=None.  "tuned" is by
+`KernelRidgeClassifier` with its defaults, "rffkern, together" the same with region_size=None.  "tuned" is by
 five-fold cross-validation over 25 pairs, of which "one pair" fits one.  Others than rffkern get standardized columns.
 """
 
@@ -26,9 +26,9 @@ WIDTHS = [2.0**k for k in (-3, -1, 1, 3, 5)]  # gamma
 
 
 def rffkern(**params):
-    from rffkern import KernelMachineClassifier
+    from rffkern import KernelRidgeClassifier
 
-    return KernelMachineClassifier(random_state=0, n_threads=1, **params)
+    return KernelRidgeClassifier(random_state=0, n_jobs=1, **params)
 
 
 def tuned(model, grid, scoring=None):
