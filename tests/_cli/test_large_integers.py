@@ -31,7 +31,7 @@ def write(folder, name, ids):
 def test_they_are_told(ids, name, command, folder):
     write(folder, name, ids)
     options = ("--decimal", ",") if name == "comma.csv" else ()
-    warning = f"{name}: column 2 (id) has integers of 2^53 or more, which float64 rounds: if they are identifiers, "
+    warning = f"{name}: column 1 (id) has integers of 2^53 or more, which float64 rounds: if they are identifiers, "
     code, _, said = command("fit", name, *FIT, *options)
     assert code == 0
     assert (warning + "leave the column out (--drop), or name it in --categorical" in said) == (
@@ -46,14 +46,14 @@ def test_predict_tells_them_too(jobs, command, folder):
     write(folder, "small.csv", np.arange(N))
     write(folder, "large.csv", LARGE["one of many"])
     assert command("fit", "small.csv", *FIT)[0] == 0
-    assert "large.csv: column 2 (id) has integers of 2^53 or more" in command(
+    assert "large.csv: column 1 (id) has integers of 2^53 or more" in command(
         "predict", "n.npz", "large.csv", "--jobs", jobs)[2]
     assert "2^53" not in command("predict", "n.npz", "small.csv", "--jobs", jobs)[2]
 
 
 def test_an_archive(command, folder):
     np.savez(folder / "t.npz", X=np.column_stack([np.arange(N), LARGE["signed"]]), y=X > 0)
-    assert "t.npz: column 2 has integers of 2^53 or more" in command("fit", "t.npz", *FIT)[2]
+    assert "t.npz: column 1 (the first is 0) has integers of 2^53 or more" in command("fit", "t.npz", *FIT)[2]
 
 
 @pytest.mark.parametrize("labels", [[2**64 - 2, 2**64 - 1], [2**53, 2**53 + 1]], ids=str)
