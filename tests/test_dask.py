@@ -89,7 +89,7 @@ def test_fourier_boosting_loses_a_worker_and_no_bit(client, table):
 def test_fourier_boosting_on_a_cluster_takes_its_own_defaults(client, table):
     model = on_dask.DaskFourierBoostingClassifier(30, n_bags=1, random_state=0, client=client)
     params = model.get_params()
-    assert (params["max_samples"], params["columns"], params["kernel"]) == (16384, None, False)
+    assert (params["max_samples"], params["columns"], params["kernel_ridge"]) == (16384, None, False)
     assert type(model)(**params).get_params() == params
     X, y = table
     dX, dy = on_cluster(X, y)

@@ -262,7 +262,7 @@ def test_bad_partitions_are_named(table):
 
 
 @pytest.mark.parametrize(("name", "value", "expected"), [
-    ("warm_start", True, "False"), ("columns", "auto", "None"), ("kernel", True, "False or 'auto'")])
+    ("warm_start", True, "False"), ("columns", "auto", "None"), ("kernel_ridge", True, "False or 'auto'")])
 def test_parameters_that_need_all_rows_are_refused(table, name, value, expected):
     with pytest.raises(InvalidInputError, match=f"{name} must be {expected} where rows are in partitions, got "):
         fitted(FourierBoostingClassifier, {name: value}, [(table["X"], table["two"])])

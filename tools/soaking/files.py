@@ -4,6 +4,7 @@ import io
 import mmap
 import pathlib
 import time
+import zipfile
 
 import numpy as np
 from helpers.children import in_child, memory, reset_peak
@@ -45,6 +46,9 @@ def judge(path, content, original):
         return None if model is None or content == original else "refused"
     if content != sign(content):
         return "was accepted with a wrong checksum"
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if archive.testzip() is not None:
+            return "was accepted with a wrong checksum of a member"
     if isinstance(model, rffkern.ColumnMap):
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             if archive["columns"].tobytes() != model._frozen.numbers().tobytes():
