@@ -42,9 +42,8 @@ class Bounds(NamedTuple):
         """From the range of columns, and values (n_columns, n_rows) in units of the scaling, of which some count."""
         if not extrapolates:
             return cls(low, high)
-        some = values[:, counting]
-        some = some[:, :: -(-some.shape[1] // _SAMPLE)]
-        quartiles = np.array([np.quantile(column, (0.25, 0.75)) for column in some])
+        step = -(-len(values[0, counting]) // _SAMPLE)
+        quartiles = np.array([np.quantile(column[counting][::step], (0.25, 0.75)) for column in values])
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # of constant columns, and near 1e308
             half_width = 0.5 * high - 0.5 * low
             share = np.nan_to_num((quartiles[:, 1] - quartiles[:, 0]) / (half_width * scaling.inverse_scale), posinf=1)
