@@ -10,7 +10,7 @@ Double = NDArray[np.float64]
 
 MAX_BINS = 255
 
-# Rows from which the bounds of bins are told at most.
+# Largest number of rows that the quantiles of a column are estimated from.
 _SAMPLE = 1 << 18
 
 # Forms of a column that keep the order of its values: a threshold on one is a threshold on any.
@@ -64,10 +64,14 @@ def coded_by(columns: Single, coded: NDArray[np.intp], edges: tuple[Double, ...]
     return Bins(coded, codes, edges)
 
 
+def evenly_spaced(values: Single) -> Single:
+    """Values of evenly spaced rows that the quantiles of a column are estimated from."""
+    return values[:: -(-len(values) // _SAMPLE)]
+
+
 def _edges(values: Single) -> Double:
     """Bounds between bins: halfway between neighbouring values."""
-    step = -(-len(values) // _SAMPLE)
-    distinct, counts = np.unique(values[::step], return_counts=True)
+    distinct, counts = np.unique(evenly_spaced(values), return_counts=True)
     if len(distinct) > MAX_BINS:
         share = np.cumsum(counts)[:-1] / counts.sum()
         cuts = np.unique(np.searchsorted(share, np.arange(1, MAX_BINS) / MAX_BINS))

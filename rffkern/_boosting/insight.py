@@ -201,6 +201,7 @@ def _table(model: Any, X: Any) -> MappedTable:
 
 
 def _clipped(model: Any, rows: NDArray[Any]) -> MappedTable:
+    """Rows as the expansion takes them, clipped to its bounds, with the raw column of each of their columns."""
     column_map = vars(model).get("column_map_")
     sources = np.arange(rows.shape[1]) if column_map is None else column_map.sources_
     rows = terms_of(model.expansion_)._clip(rows, model.n_jobs)

@@ -111,7 +111,7 @@ def _prepared(model: Any, tables: CheckedTables, rng: "np.random.Generator") -> 
 
 
 def _sample(training: Rows, scaling: Scaling, seed: int) -> NDArray[np.float32]:
-    """Columns of some rows, from which bounds of bins and quartiles are told."""
+    """Columns of some rows, from which bounds of bins and quartiles are estimated."""
     found = training.partitions.ask("of_rows", sampled_columns, scaling, training.shares(_ROWS_OF_BINS), seed)
     return np.concatenate(found, axis=1)
 

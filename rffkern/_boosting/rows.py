@@ -10,15 +10,12 @@ from .._data.row_blocks import blocks
 from .._data.scaling import Scaling
 from .._data.tiles import TILE
 from ..table_layout import UNREACHED
-from .bins import Bins, make_bins, told_apart
+from .bins import Bins, evenly_spaced, make_bins, told_apart
 
 Single = NDArray[np.float32]
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-
-# Rows from which quartiles are told at most.
-_SAMPLE = 1 << 18
 
 # Numbers that are standardised at once, and how far out they are seen: single precision can hold their squares.
 _NUMBERS, _FARTHEST = 1 << 18, 1e18
@@ -42,8 +39,7 @@ class Bounds(NamedTuple):
         """From the range of columns, and values (n_columns, n_rows) in units of the scaling, of which some count."""
         if not extrapolates:
             return cls(low, high)
-        step = -(-len(values[0, counting]) // _SAMPLE)
-        quartiles = np.array([np.quantile(column[counting][::step], (0.25, 0.75)) for column in values])
+        quartiles = np.array([np.quantile(evenly_spaced(column[counting]), (0.25, 0.75)) for column in values])
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # of constant columns, and near 1e308
             half_width = 0.5 * high - 0.5 * low
             share = np.nan_to_num((quartiles[:, 1] - quartiles[:, 0]) / (half_width * scaling.inverse_scale), posinf=1)

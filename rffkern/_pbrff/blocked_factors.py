@@ -44,11 +44,6 @@ def add_products(parts: Iterable[Double], factor: float, matrix: Double, offset:
             solvers.add_products(part, first, last, factor, matrix, offset, scratch, n_threads)
 
 
-def column_parts(rows: Double) -> Iterable[Double]:
-    """The columns of an array, DEPTH at a time."""
-    return (np.ascontiguousarray(rows[:, start : start + DEPTH]) for start in range(0, rows.shape[1], DEPTH))
-
-
 def factorise(matrix: Double, n_threads: int) -> bool:
     """Replace a lower triangle by its Cholesky factor L, and rows R below it by R L'^-1; False if it has none."""
     scratch = np.empty((n_threads, solvers.factor_scratch(DEPTH)))

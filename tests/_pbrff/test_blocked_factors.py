@@ -49,5 +49,7 @@ def test_pieces_are_short_and_change_nothing(rng, monkeypatch):
 
 def test_products_of_parts(rng):
     rows, matrix = rng.standard_normal((150, 600)), np.zeros((150, 150))
-    blocked_factors.add_products(blocked_factors.column_parts(rows), 3.0, matrix, 0, 2)
+    depth = blocked_factors.DEPTH
+    parts = [np.ascontiguousarray(rows[:, start : start + depth]) for start in range(0, rows.shape[1], depth)]
+    blocked_factors.add_products(parts, 3.0, matrix, 0, 2)
     np.testing.assert_allclose(matrix, 3 * np.tril(rows @ rows.T), atol=1e-10)
