@@ -1,4 +1,4 @@
-"""Tools that call what is not public: they fail here, not when they are needed, if that changes."""
+"""Tools: each says what it does, refuses what it does not read, and does the smallest of its work."""
 
 import json
 import os
@@ -8,49 +8,83 @@ import subprocess
 import sys
 import zipfile
 
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.slow
 
-TOOLS = pathlib.Path(__file__).parent.parent / "tools"
+ROOT = pathlib.Path(__file__).parent.parent
+TOOLS = ROOT / "tools"
 
 
-@pytest.mark.parametrize("call", ["omega_evaluation(3, 'float64', 300, 1)", "landmark_evaluation(2, 300, 1)",
-                                  "landmark_evaluation(20, 300, 1)"])
-def test_evaluations_of_kernels(call):
-    program = f"import sys; sys.path.insert(0, {str(TOOLS)!r}); from gbrff import evaluations; evaluations.{call}"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=TOOLS.parent / "tests")
-    assert done.returncode == 0, done.stderr
-    assert "ns per row" in done.stdout
-
-
-@pytest.mark.parametrize("tool", [
-    "amalgamate", "bench", "bits", "boosting/ablation", "boosting/compare", "boosting/times", "c_bits", "c_reader_fuzz",
-    "check_wheel", "cold_start", "columns/gaps", "columns/sketch", "draw_boundary", "export_errors", "file_changes",
-    "import_cost", "latency", "make_fixtures", "mutate", "release", "releasing/pack", "releasing/score_files",
-    "reproduce", "runtime", "soak"])
-def test_help(tool):
-    done = subprocess.run([sys.executable, TOOLS / f"{tool}.py", "--help"], capture_output=True, text=True,
-                          cwd=TOOLS.parent / "tests")
+def run(tool, *arguments, code=0, **options):
+    """What a tool prints; the test is skipped where a library is missing that only benchmarks need."""
+    done = subprocess.run([sys.executable, TOOLS / f"{tool}.py", *map(str, arguments)], capture_output=True, text=True,
+                          cwd=ROOT / "tests", check=False, **options)
     if "ModuleNotFoundError" in done.stderr and "rffkern" not in done.stderr.splitlines()[-1]:
-        pytest.skip(done.stderr.splitlines()[-1])  # a library that only benchmarks need
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("usage: ")
+        pytest.skip(done.stderr.splitlines()[-1])
+    assert done.returncode == code, done.stderr
+    return done.stdout + done.stderr * (code != 0)
+
+
+@pytest.mark.parametrize("tool", ["amalgamate", "bench", "bits", "compare", "fixtures", "fuzz", "release", "reproduce",
+                                  "soak"])
+def test_help(tool):
+    assert run(tool, "--help").startswith("usage: ")
+
+
+@pytest.mark.parametrize("command", ["fit", "families", "rows", "threads", "predict", "one-row", "start", "compare"])
+def test_help_of_the_bench(command):
+    assert run("bench", command, "--help").startswith(f"usage: bench.py {command}")
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
     (["covtype", "--data", ".", "--plot", "c.png"], "covtype has no use for --plot; it reads --seeds"),
     (["ecml", "--data", ".", "--plot", "c.png"], "ecml has no use for --plot"),
-    (["sparse", "--data", ".", "--model", "pbrff"], "sparse has no use for --model"),
-    (["sparse", "--data", "."], "sarcos_test.npz: no such data set; the folder has none"),
+    (["kin40k", "--data", ".", "--model", "pbrff"], "kin40k has no use for --model"),
+    (["kin40k", "--data", "."], "kin40k.npz: no such data set; the folder has none"),
     (["ecml", "--data", "nowhere"], "--data must name the folder of the data sets"),
 ])
 def test_experiments_refuse_what_they_do_not_read(arguments, message, tmp_path):
     done = subprocess.run([sys.executable, TOOLS / "reproduce.py", *arguments], capture_output=True, text=True,
-                          cwd=tmp_path)
+                          cwd=tmp_path, check=False)
     assert done.returncode != 0
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_measurements_are_logged_and_compared(tmp_path):
+    log, other = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    run("bench", "families", "--sizes", 60, "--repeat", 1, "--only", "GBRFF2", "--log", log)
+    record = json.loads(log.read_text())
+    assert record["what"] == "GBRFF2Classifier"
+    assert record["n"] == 60
+    other.write_text(json.dumps(record | {"seconds": {name: 2 * value for name, value in record["seconds"].items()}}))
+    assert run("bench", "compare", log, other).count("(0.50x faster)") == len(record["seconds"]) == 3
+
+
+def test_a_comparison_goes_on_where_its_log_ends(tmp_path):
+    rng, log = np.random.default_rng(0), tmp_path / "log.jsonl"
+    X = rng.standard_normal((80, 3))
+    np.savez(tmp_path / "sums.npz", X=X, y=X.sum(axis=1))
+    call = ["compare", "--data", tmp_path, "--log", log, "--models", "gbrff;sparse:{\"n_estimators\": 3}"]
+    run(*call, "--seeds", 1)
+    first = log.read_text()
+    table = run(*call, "--seeds", "1-2", "--each")
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    assert log.read_text().startswith(first)
+    assert [record["seed"] for record in records] == [1, 1, 2, 2]
+    assert {record["rows"] for record in records} == {56}
+    assert 'gbrff less sparse:{"n_estimators": 3}' in table
+    assert "expected --data DIR to measure" in run("compare", "--log", log, code=2)
+    assert "--models must be among" in run("compare", "--data", tmp_path, "--log", log, "--models", "trees", code=2)
+
+
+def test_the_page_of_benchmarks_is_what_its_log_says(tmp_path):
+    log, page = ROOT / "docs" / "benchmarks.jsonl", tmp_path / "page.md"
+    run("compare", "--log", log, "--page", page)
+    assert page.read_text(encoding="utf-8") == (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert log.stat().st_size <= 100_000
 
 
 def test_sources_for_users_keep_their_strings_and_lose_their_comments(tmp_path):
@@ -74,31 +108,23 @@ def test_sources_for_users_keep_their_strings_and_lose_their_comments(tmp_path):
     assert found["rffkern.h"] == texts["rffkern.h"]
 
 
-def test_constants_that_the_ablation_replaces_are_there():
-    program = (f"import sys; sys.path.insert(0, {str(TOOLS)!r}); from importlib import import_module\n"
-               "from boosting.ablation import variants\n"
-               "names = [name for _, constants in variants().values() for name in constants]\n"
-               "found = [getattr(import_module('rffkern._boosting.' + module), constant)\n"
-               "         for module, _, constant in (name.partition('.') for name in names)]\n"
-               "print(len(found))")
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=TOOLS.parent / "tests")
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) == 3
-
-
 def test_frozen_files_have_the_stored_bits(tmp_path):
     """Those that every wheel must give, wherever it was built."""
-    command = [sys.executable, TOOLS / "releasing" / "score_files.py"]
-    data = TOOLS.parent / "tests" / "data"
-    done = subprocess.run([*command, data], capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
     copy = tmp_path / "data"
-    shutil.copytree(data, copy)
+    shutil.copytree(ROOT / "tests" / "data", copy)
+    assert "have the stored scores to the last bit" in run("fixtures", "check", copy)
     stored = json.loads((copy / "scores.json").read_text())
     (copy / "scores.json").write_text(json.dumps(dict.fromkeys(stored, "0")))
-    done = subprocess.run([*command, copy], capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 1
-    assert "expected 0" in done.stderr
+    assert "expected 0" in run("fixtures", "check", copy, code=1)
+
+
+def test_frozen_files_that_exist_are_not_written_again(tmp_path):
+    version = max((ROOT / "tests" / "data").glob("*/"), key=lambda folder: int(folder.name))
+    copy = tmp_path / version.name
+    shutil.copytree(version, copy)
+    (copy / "gbrff2.npz").unlink()
+    assert run("fixtures", "write", tmp_path).splitlines() == [str(copy / "gbrff2.npz")]
+    assert (copy / "gbrff2.json").read_bytes() == (version / "gbrff2.json").read_bytes()
 
 
 def test_wheels_are_packed_into_the_same_bytes(tmp_path):
@@ -111,8 +137,7 @@ def test_wheels_are_packed_into_the_same_bytes(tmp_path):
                 info.external_attr = 0o100755 << 16
                 archive.writestr(info, files[name], zipfile.ZIP_DEFLATED)
         before = (tmp_path / f"{number}.whl").stat().st_size
-        subprocess.run([sys.executable, TOOLS / "releasing" / "pack.py", tmp_path / f"{number}.whl"], check=True,
-                       env=os.environ | {"SOURCE_DATE_EPOCH": "1700000000"})
+        run("release", "--pack", tmp_path / f"{number}.whl", env=os.environ | {"SOURCE_DATE_EPOCH": "1700000000"})
         assert (tmp_path / f"{number}.whl").stat().st_size < before
     assert (tmp_path / "0.whl").read_bytes() == (tmp_path / "1.whl").read_bytes()
     with zipfile.ZipFile(tmp_path / "0.whl") as archive:
@@ -122,9 +147,12 @@ def test_wheels_are_packed_into_the_same_bytes(tmp_path):
         assert archive.infolist()[0].date_time == (2023, 11, 14, 22, 13, 20)
 
 
-def test_mutants_are_listed_as_differences():
-    """A drawn change of a source is one line, and the same ones come with the same seed."""
-    command = [sys.executable, TOOLS / "mutate.py", "--python", "6", "--cython", "2", "--seed", "1", "--list"]
-    first, second = (subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(2))
-    assert first == second
-    assert first.count("\n@@ ") == 8
+@pytest.mark.parametrize(("files", "message"), [
+    ({"a.dist-info/METADATA": "Requires-Dist: scipy"}, "requires ['Requires-Dist: scipy']"),
+    ({"a.dist-info/METADATA": "Requires-Dist: numpy>=1.26", "a.so": "libgomp"}, "['a.so'] need libgomp"),
+])
+def test_a_wheel_that_asks_for_more_is_refused(files, message, tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.whl", "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    assert message in run("release", "--check", tmp_path / "a.whl", code=1)

@@ -1,67 +1,81 @@
-"""Measure rffkern against twins in NumPy/SciPy, which work as the authors' programs do, and against other libraries.
+"""Measure time and memory of rffkern, beside other libraries where they are installed.
 
-    python tools/bench.py fit --memory                     training, n = 1702 and 43606, and what memory it takes
-    python tools/bench.py fit --sizes 220755 1117558 --only rffkern twin lightgbm
-    python tools/bench.py predict                          scoring, many rows and one
-    python tools/bench.py kernels                          one evaluation against the speed of memory
-    python tools/bench.py landmarks                        GBRFF1, GBRFF and PBRFF against NumPy/SciPy, and LinearSVC
-    python tools/bench.py machines --limit 300             linear machines of PBRFF beside libsvm, as rows grow
-    python tools/bench.py sparse                           sparse kernel boosting against NumPy on BLAS, and its growth
-    python tools/bench.py rffnet --data DIR                RFFNet against PyTorch: an epoch, and time to equal loss
-    python tools/bench.py columns                          scoring with maps of numeric columns, many rows and one
-    python tools/bench.py growth --plot time.png           time against n (sizes of Figure 4), d and T
-    python tools/bench.py threads                          one and two threads
-    python tools/bench.py --compare old.json new.json      two files written with --json
+    python tools/bench.py fit --sizes 1702 43606        GBRFF2 beside NumPy/SciPy, LightGBM and others, and its memory
+    python tools/bench.py families --log new.jsonl      every class: fit, scores, one row, size of its file
+    python tools/bench.py rows --models fourier lightgbm --sizes 6000 200000     models of tools/compare.py as rows grow
+    python tools/bench.py threads                       fits and scores on one and two threads
+    python tools/bench.py predict                       scores of many rows, and `rffkern predict` from file to file
+    python tools/bench.py one-row                       a single row, step by step
+    python tools/bench.py start                         a new process that loads a model and scores one row
+    python tools/bench.py compare old.jsonl new.jsonl   two files written with --log
 
-All contenders see the same data in one process on one thread, in turn.  Figures are medians of CPU seconds; compare
-their ratios to the time of rffkern, in brackets.  "rffkern" searches on all rows in every round, "rffkern subsets" on
-subsets of 8192 rows.  The twin runs fewer rounds on large data, and its time is scaled.  Needs scipy and scikit-learn;
-torch for rffnet; lightgbm, xgboost and matplotlib where they are asked for.  A contender that is not installed, or
-would take longer than --limit, is left out.
+All contenders see the same data on one thread, in turn.  Figures are medians of CPU seconds; compare their ratios to
+the first, in brackets.  A contender that is not installed, or would take longer than --limit, is left out.
+`python tools/bench.py NAME --help` has the options of each; `pip install --group bench` has the other libraries.
 """
 
 import argparse
 import json
 
-import common.one_thread  # noqa: F401  (before numpy)
-from columns import bench as columns_bench
+import common  # noqa: F401  (one thread, before numpy)
+from benchmarks import scoring, start, training
 from common.measure import compare
-from gbrff import bench as gbrff_bench
-from gbrff.contenders import CONTENDERS
-from pbrff import bench as pbrff_bench
-from rffnet import bench as rffnet_bench
-from sparse_machines import bench as sparse_bench
 
-COMMANDS = {**gbrff_bench.COMMANDS, **pbrff_bench.COMMANDS, **sparse_bench.COMMANDS, **rffnet_bench.COMMANDS,
-            **columns_bench.COMMANDS}
+
+def parser_of(commands, name, function, **defaults):
+    """A command with the options that it shares with others; `defaults` are of those that it reads."""
+    text = function.__doc__
+    parser = commands.add_parser(name, help=text.splitlines()[0], description=text)
+    parser.set_defaults(function=function)
+    if "sizes" in defaults:
+        parser.add_argument("--sizes", type=int, nargs="+", default=defaults["sizes"], metavar="ROWS",
+                            help="numbers of rows; %(default)s by default")
+    if "limit" in defaults:
+        parser.add_argument("--limit", type=float, default=defaults["limit"], metavar="SECONDS",
+                            help="most seconds of a fit; %(default)s by default")
+    parser.add_argument("--repeat", type=int, default=defaults.get("repeat", 5), metavar="N",
+                        help="repetitions; %(default)s by default")
+    parser.add_argument("--log", metavar="FILE", help="add the figures to a file of JSON lines")
+    return parser
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", default="fit", choices=list(COMMANDS),
-                        help="peak is a part of `fit --memory`, in a process of its own")
-    parser.add_argument("--sizes", type=int, nargs="+", help="numbers of rows; not for sparse")
-    parser.add_argument("--only", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS), help="contenders")
-    parser.add_argument("--repeat", type=int, default=5, help="repetitions, of which the median is reported")
-    parser.add_argument("--limit", type=float, default=60, help="a contender is left out when its fit would take more "
-                        "seconds, or takes them; rffnet repeats the fits of a problem until they have taken so many")
-    parser.add_argument("--memory", action="store_true", help="measure the memory of fits as well")
-    parser.add_argument("--plot", metavar="FILE", help="draw time against n there")
-    parser.add_argument("--data", metavar="DIR", help="folder of NAME.npz files, for rffnet on real data")
-    parser.add_argument("--json", metavar="FILE", help="write the figures there too")
-    parser.add_argument("--compare", nargs=2, metavar=("OLD", "NEW"), help="compare two files of figures instead")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    fit = parser_of(commands, "fit", training.fit, sizes=[1702, 43606], limit=60)
+    fit.add_argument("--only", nargs="+", choices=list(training.CONTENDERS), default=list(training.CONTENDERS))
+    fit.add_argument("--memory", action="store_true", help="measure the peak of memory too")
+    families = parser_of(commands, "families", training.families, sizes=[2000, 20_000], repeat=3)
+    families.add_argument("--only", default="", metavar="PREFIX", help="of the names of classes")
+    rows = parser_of(commands, "rows", training.rows, sizes=[500, 6000, 30_000, 200_000, 1_000_000], limit=600,
+                     repeat=3)
+    rows.add_argument("--models", nargs="+", default=["fourier", "fourier-terms", "lightgbm"], metavar="NAME",
+                      help="those of tools/compare.py, with parameters or not; %(default)s by default")
+    rows.add_argument("--set", metavar="NAME", help="a data set in place of the generated ones")
+    rows.add_argument("--data", metavar="DIR", help="folder of NAME.npz files, for --set")
+    parser_of(commands, "threads", training.threads, sizes=[200_000])
+    predict = parser_of(commands, "predict", scoring.predict, sizes=[200_000])
+    predict.add_argument("--no-files", action="store_true", help="rows in memory alone")
+    parser_of(commands, "one-row", scoring.one_row, repeat=9)
+    count = parser_of(commands, "start", start.start, repeat=15)
+    count.add_argument("--count", action="store_true",
+                       help="count instructions by valgrind, of rffkern alone, where the machine is too busy for times")
+    two = commands.add_parser("compare", help="Compare two files that --log has written.")
+    two.add_argument("old")
+    two.add_argument("new")
+    two.set_defaults(function=None)
     return parser.parse_args()
 
 
 def main():
     arguments = parse_arguments()
-    if arguments.compare:
-        compare(*arguments.compare)
+    if arguments.function is None:
+        compare(arguments.old, arguments.new)
         return
-    results = COMMANDS[arguments.what](arguments)
-    if arguments.json and results:
-        with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump(results, file, indent=1)
+    for record in arguments.function(arguments):
+        if arguments.log:
+            with open(arguments.log, "a", encoding="utf-8") as file:
+                print(json.dumps(record), file=file)
 
 
 if __name__ == "__main__":

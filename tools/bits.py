@@ -3,17 +3,28 @@
     python tools/bits.py OUT.json                          write the hashes of the installed package
     python tools/bits.py OUT.json --compare OLD.json       the same, then print every case whose hash is not that in OLD
     python tools/bits.py OUT.json --only SparseKernel      only the classes whose names begin so
+    python tools/bits.py --c                               scores of C against those of Python, on all compilers here
+    python tools/bits.py --c --rows 300 --only x86-64-v3 --models gbrff2
 
 A case trains a model in single or double precision on an array or on blocks of rows, with or without weights and
 held-out rows, and hashes its scores, loss curves and landmarks.  Only public names are used, so that the tool runs on
 any commit of the package.  Hashes depend on the machine and the versions of numpy and the compiler: compare two commits
 on one machine.  The exit status is 1 if a hash differs.
+
+With --c, every frozen file that C reads, and functions and column maps made for it, score rows of float64 and float32
+in C, built by each compiler and run by each emulator that is here.  A target is compared with Python at an instruction
+set of its class (products and sums that are rounded once, or twice), where no bit may differ, and of the other class,
+where scores may differ by 8 units in the last place of the sizes of their terms: |intercept| + sum of |amplitude|
+(1 + |omega| . |x - center|), or + sum of |weight|.  Other columns are in units of max(|score|, 1), probabilities in
+units of float64; "frozen" is of frozen files without kernels, at rows that are not far out.
 """
 
 import argparse
 import hashlib
 import json
+import pathlib
 import sys
+import tempfile
 from typing import NamedTuple
 
 import numpy as np
@@ -146,12 +157,63 @@ def cases(prefix):
             yield from large_cases(name)
 
 
+def compare_c(n_rows, targets_like, models_like):
+    """Print a line for each compiler and class of Python; whether the promise holds."""
+    sys.path.append(str(pathlib.Path(__file__).parents[1] / "tests"))  # what this shares with the tests
+    from helpers import c_models
+    from helpers.c_scores import FROZEN, LARGEST_BETWEEN, Case, compare
+    from helpers.c_targets import TARGETS
+
+    levels = rffkern.show_config(mode="dicts")["simd_available"]
+    columns, kept = ("float64", "float32", "frozen", "of terms", "labels", "probabilities"), True
+
+    def show(name, fuses, pairs, limit):
+        worst = {}
+        for one, other, case in pairs:
+            compare(one, other, case, worst)
+        print(f"{name:24s} {'Python v3' if fuses else 'Python baseline':16s}"
+              + "".join(f"{worst.get(column, 0):14.4g}" for column in columns), flush=True)
+        if limit == 0:
+            return worst["float64"] == worst["float32"] == worst.get("labels", 0) == 0
+        return worst["of terms"] <= limit
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        paths = c_models.frozen_files(FROZEN) | c_models.made(folder)
+        of_class = {False: levels[0]} | ({True: levels[-1]} if len(levels) > 2 else {})
+        cases = [Case(name, path, dtype, n_rows, folder, of_class) for name, path in paths.items()
+                 if models_like in name for dtype in (np.float64, np.float32)]
+        print(f"{len(cases)} cases of {n_rows} rows\n{'target':24s} {'compared with':16s}"
+              + "".join(f"{column:>14s}" for column in columns))
+        if len(of_class) == 2:
+            kept &= show("Python baseline", True, [(case.expected[False], case.expected[True], case) for case in cases],
+                         LARGEST_BETWEEN)
+        for target in (target for target in TARGETS if targets_like in target.name):
+            if reason := target.missing():
+                print(f"{target.name:24s} not run: {reason}")
+                continue
+            program = target.build(folder)
+            found = [case.run(target, program, folder) for case in cases]
+            for fuses in sorted(of_class, key=lambda fuses, target=target: fuses != target.fuses):
+                pairs = [(there, case.expected[fuses], case) for case, there in zip(cases, found, strict=True)]
+                kept &= show(target.name, fuses, pairs, 0 if fuses == target.fuses else LARGEST_BETWEEN)
+    return kept
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("output", metavar="OUT.json")
+    parser.add_argument("output", metavar="OUT.json", nargs="?")
     parser.add_argument("--compare", metavar="OLD.json", help="hashes of another commit")
-    parser.add_argument("--only", default="", metavar="PREFIX", help="of the names of classes")
+    parser.add_argument("--only", default="", metavar="PREFIX", help="of the names of classes; with --c, a part of the "
+                        "names of targets")
+    parser.add_argument("--c", action="store_true", help="compare the scores of C with those of Python")
+    parser.add_argument("--rows", type=int, default=10_000, help="with --c; %(default)s by default")
+    parser.add_argument("--models", default="", metavar="PART", help="with --c, of the names of models")
     arguments = parser.parse_args()
+    if arguments.c:
+        return 0 if compare_c(arguments.rows, arguments.only, arguments.models) else 1
+    if not arguments.output:
+        parser.error("expected OUT.json, the file to write, or --c")
     scored = table(200, seed=8)[0]
     found = {case.name: case.digest(scored) for case in cases(arguments.only)}
     with open(arguments.output, "w", encoding="utf-8") as file:

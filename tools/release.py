@@ -11,6 +11,9 @@ tools.
     --only x86_64         builds for some machines alone; may repeat
     --once                builds once, and does not compare
     --fast                leaves the compression as it is
+
+    python tools/release.py --pack dist/*.whl                  compresses wheels again, and does no more
+    python tools/release.py --check dist/*.whl dist/*.tar.gz   looks at sizes and contents alone
 """
 
 import argparse
@@ -25,12 +28,12 @@ import tarfile
 import tempfile
 import venv
 
-from check_wheel import check_sdist, check_wheel
-from releasing.pack import pack
+from releasing.check_wheel import check_sdist, check_wheel
+from releasing.pack import EARLIEST, pack
 from releasing.targets import TARGETS
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SCORE_FILES = ROOT / "tools" / "releasing" / "score_files.py"
+SCORES = ROOT / "tools" / "fixtures.py", "check", ROOT / "tests" / "data"
 
 
 def run(*command: object, **options) -> str:
@@ -74,9 +77,12 @@ def inspect(path: pathlib.Path) -> None:
     run(sys.executable, "-m", "twine", "check", "--strict", path)
     if path.suffix == ".whl":
         run(sys.executable, "-m", "abi3audit", "--strict", path)
-        check_wheel(str(path))
-    else:
-        check_sdist(str(path))
+    check_file(path)
+
+
+def check_file(path: pathlib.Path) -> None:
+    """What this project asks of an archive or wheel."""
+    (check_wheel if path.suffix == ".whl" else check_sdist)(str(path))
 
 
 def machine_of(python: str) -> tuple:
@@ -94,12 +100,12 @@ def try_installed(wheel: pathlib.Path, python: str, folder: pathlib.Path) -> Non
             run(python, "-m", "venv", folder)
         inside = folder / "bin" / "python"
         run(inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
-        print(f"  {run(inside, SCORE_FILES, ROOT / 'tests' / 'data', cwd=folder)}")
+        print(f"  {run(inside, *SCORES, cwd=folder)}")
         run(inside, "-m", "rffkern", "demo", cwd=folder)
     else:  # an emulated one, with numpy and without pip
         run(sys.executable, "-m", "zipfile", "-e", wheel, folder)
         environment = os.environ | {"PYTHONPATH": str(folder)}
-        print(f"  {run(python, SCORE_FILES, ROOT / 'tests' / 'data', cwd=folder, env=environment)}")
+        print(f"  {run(python, *SCORES, cwd=folder, env=environment)}")
 
 
 def tried(wheel: pathlib.Path, target, pythons: list) -> None:
@@ -138,7 +144,16 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[], metavar="MACHINE")
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--fast", action="store_true")
+    parser.add_argument("--pack", nargs="+", type=pathlib.Path, metavar="WHEEL")
+    parser.add_argument("--check", nargs="+", type=pathlib.Path, metavar="FILE")
     arguments = parser.parse_args()
+    if arguments.pack or arguments.check:
+        for wheel in arguments.pack or []:
+            before, epoch = wheel.stat().st_size, int(os.environ.get("SOURCE_DATE_EPOCH", EARLIEST))
+            print(f"{wheel}: {before} -> {pack(wheel, epoch)} bytes")
+        for path in arguments.check or []:
+            check_file(path)
+        return
     pythons = [sys.executable, *arguments.python, *arguments.emulated]
     epoch = run("git", "-C", ROOT, "log", "-1", "--format=%ct")
     os.environ["SOURCE_DATE_EPOCH"] = epoch

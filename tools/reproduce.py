@@ -1,4 +1,4 @@
-"""Rebuild the papers' tables and figures, and the experiments behind the defaults, from the datasets in a folder.
+"""Rebuild the tables and figures of the papers from the data sets in a folder.
 
     python tools/reproduce.py ecml --data DIR --seeds 1-5                  Table 2 of the ECML paper, by its protocol
     python tools/reproduce.py ecml --data DIR --model gbrff1               also gbrff2 (the default) and pbrff
@@ -6,10 +6,8 @@
     python tools/reproduce.py few --data DIR --plot few.png                its Figure 2: accuracy with few landmarks
     python tools/reproduce.py components --data DIR --plot k.png           its Figure 3: GBRFF1 with K = 1, 5, 10, 20
     python tools/reproduce.py squares --data DIR --seeds 1-5               Table 2 and Figure 2 of the 2019 paper
-    python tools/reproduce.py subsets --data DIR --seeds 1-5               searches on subsets against all rows
     python tools/reproduce.py kin40k --data DIR --plot kin40k.png          Figure 2, Tables IV and V of Sun and Yao
     python tools/reproduce.py kin40k --data DIR --kernel likelihood        the same, the kernel chosen as in the paper
-    python tools/reproduce.py sparse --data DIR --seeds 1-3                sparse kernel regression beside scikit-learn
     python tools/reproduce.py covtype --data DIR --budget 600              classification by groups of learners
     python tools/reproduce.py se --plot se.png --seeds 1-3                 Figures 2 and 3, Table 2 of the RFFNet paper
     python tools/reproduce.py rffnet --data DIR --plot higgs.png           its Tables 1 and 2 on real data, and Figure 5
@@ -26,39 +24,33 @@ import os
 import sys
 import time
 
-import common.one_thread  # noqa: F401  (before numpy)
-from gbrff import protocols as gbrff_protocols
-from rffnet import protocols as rffnet_protocols
-from sparse_machines import protocols as sparse_protocols
+import common  # noqa: F401  (one thread, before numpy)
+from common.data import numbers_of
+from papers import landmarks, rffnet, sparse
 
-TIMED = {**sparse_protocols.COMMANDS, **rffnet_protocols.COMMANDS}
-COMMANDS = {**gbrff_protocols.COMMANDS, **TIMED}
+TIMED = {**sparse.COMMANDS, **rffnet.COMMANDS}
+COMMANDS = {**landmarks.COMMANDS, **TIMED}
 
 # The options that each experiment reads beside --seeds and, but for se, --data; others are refused.
 _CURVES = {"splits", "untuned", "sets", "plot", "jobs"}
 OPTIONS = {"ecml": _CURVES - {"plot"} | {"model"}, "few": _CURVES, "components": _CURVES, "squares": _CURVES,
-           "subsets": {"sets", "sizes", "jobs"}, "kin40k": {"kernel", "plot"}, "sparse": {"sets"},
-           "covtype": {"budget"}, "se": {"sets", "sizes", "plot"}, "rffnet": {"sets", "plot"}}
+           "kin40k": {"kernel", "plot"}, "covtype": {"budget"}, "se": {"sets", "sizes", "plot"},
+           "rffnet": {"sets", "plot"}}
 DEFAULTS = {"splits": "authors", "model": "gbrff2", "untuned": False, "kernel": "auto", "budget": 600.0,
             "jobs": os.cpu_count()}
-
-
-def parse_seeds(text):
-    first, _, last = text.partition("-")
-    return list(range(int(first), int(last or first) + 1))
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=list(COMMANDS))
     parser.add_argument("--data", help="folder of NAME.npz files (arrays X and y), which all but se need")
-    parser.add_argument("--seeds", type=parse_seeds, help="FIRST-LAST, default 1-5, or 1-3 from kin40k on")
+    parser.add_argument("--seeds", type=numbers_of, help="FIRST-LAST, default 1-5, or 1-3 from kin40k on")
     parser.add_argument("--splits", choices=["authors", "seeded"], help="how to draw the splits (default: authors)")
-    parser.add_argument("--model", choices=list(gbrff_protocols.MODELS), help="for ecml (default: gbrff2)")
+    parser.add_argument("--model", choices=list(landmarks.MODELS), help="for ecml (default: gbrff2)")
     parser.add_argument("--untuned", action="store_true", default=None,
                         help="default parameters instead of cross-validation")
     parser.add_argument("--sets", nargs="+", metavar="NAME", help="some of the data sets of the experiment")
-    parser.add_argument("--sizes", type=int, nargs="+", help="rows of a subset for subsets, of training for se")
+    parser.add_argument("--sizes", type=int, nargs="+", help="training rows, for se")
     parser.add_argument("--kernel", choices=["auto", "likelihood"], help="for kin40k (default: auto)")
     parser.add_argument("--budget", type=float, help="approximate CPU seconds of a fit for covtype (default: 600)")
     parser.add_argument("--plot", metavar="FILE", help="draw the curves there")
@@ -73,7 +65,7 @@ def parse_arguments():
             setattr(arguments, name, DEFAULTS.get(name))
     if arguments.what != "se" and not (arguments.data and os.path.isdir(arguments.data)):
         parser.error("--data must name the folder of the data sets")
-    arguments.seeds = arguments.seeds or parse_seeds("1-3" if arguments.what in TIMED else "1-5")
+    arguments.seeds = arguments.seeds or numbers_of("1-3" if arguments.what in TIMED else "1-5")
     return arguments
 
 

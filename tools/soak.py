@@ -23,7 +23,7 @@ import time
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the parent forks, so that it must have no threads
 
 import numpy as np
-from soaking import calls, files, interrupts, memory, sanitizers, saving, training
+from soaking import calls, files, interrupts, sanitizers, saving, training
 
 JOBS = {  # name: (function, share of the time, unit, number of units in a case)
     "damaged_files": (files.damaged_files, 5, "files", files.FILES_PER_CASE),
@@ -33,7 +33,7 @@ JOBS = {  # name: (function, share of the time, unit, number of units in a case)
     "random_fits": (training.random_fits, 5, "fits", 2),
     "public_calls": (calls.public_calls, 3, "tables", 1),
     "forks": (training.forks, 2, "forks", training.N_FORKS),
-    "memory_formulas": (memory.memory_formulas, 2, "fits", 1),
+    "memory_formulas": (training.memory_formulas, 2, "fits", 1),
     "interrupts": (interrupts.interrupts, 2, "calls", 1),
 }
 USUAL = list(JOBS)

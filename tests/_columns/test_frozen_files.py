@@ -14,7 +14,7 @@ DATA = pathlib.Path(__file__).parent.parent / "data"
 
 
 def columns_of(rows):
-    """The table of `tools/make_fixtures.py`."""
+    """The table of `tools/fixtures.py`."""
     return {"length": np.where(rows[:, 0] > 1, np.nan, rows[:, 0]),
             "colour": np.array(["red", "grün", "blue"])[np.digitize(rows[:, 1], [-50, 50])],
             "day": np.datetime64("2024-02-28", "s") + np.round(rows[:, 2] * 1e9).astype("m8[s]"), "width": rows[:, 1]}

@@ -301,8 +301,8 @@ def test_every_code_has_a_text(library):
 
 @pytest.mark.slow
 def test_damaged_files_as_in_python(tmp_path):
-    """A small part of what `tools/c_reader_fuzz.py` compares, under sanitizers."""
-    tool = HERE.parents[1] / "tools" / "c_reader_fuzz.py"
+    """A small part of what `tools/fuzz.py` compares, under sanitizers."""
+    tool = HERE.parents[1] / "tools" / "fuzz.py"
     done = subprocess.run([sys.executable, tool, "--files", "150", "--seed", "1"], cwd=tmp_path, capture_output=True,
                           text=True, check=False)
     assert done.returncode == 0, done.stderr + done.stdout

@@ -14,7 +14,7 @@ from rffkern._kernels import simd
 
 pytestmark = pytest.mark.slow
 
-# A compiler that most machines have, at each class; `tools/c_bits.py` has more.
+# A compiler that most machines have, at each class; `tools/bits.py --c` has more.
 NAMES = ["x86-64 baseline gcc", "x86-64-v3 gcc"]
 LEVELS = {False: "baseline"} | ({True: "x86-64-v3"} if "x86-64-v3" in simd.LEVELS else {})
 
@@ -121,7 +121,7 @@ def test_fast_math_is_refused(tmp_path):
 
 def test_the_tool_prints_a_table(tmp_path):
     """Of one target and few rows."""
-    done = subprocess.run([sys.executable, FROZEN.parents[1] / "tools" / "c_bits.py", "--rows", "20", "--models",
+    done = subprocess.run([sys.executable, FROZEN.parents[1] / "tools" / "bits.py", "--c", "--rows", "20", "--models",
                            "cosines", "--only", "baseline gcc"], capture_output=True, text=True, check=False)
     assert "Python baseline" in done.stdout
     assert done.returncode == 0, done.stderr + done.stdout

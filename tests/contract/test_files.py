@@ -52,7 +52,7 @@ def digest_of(folder):
 
 
 def test_frozen_files_are_never_changed():
-    """`tools/make_fixtures.py` writes those of the current version once, for all families."""
+    """`tools/fixtures.py write` writes those of the current version once, for all families."""
     folders = {folder.name: folder for folder in DATA.iterdir() if folder.is_dir()}
     assert {name: digest_of(folder) for name, folder in folders.items()} == DIGESTS
     assert {*folders} == {str(version) for version in range(1, FORMAT_VERSION + 1)}

@@ -1,4 +1,4 @@
-/* Score the rows of a file with a model, for tools/c_bits.py and tests/c_api.
+/* Score the rows of a file with a model, for tools/bits.py and tests/c_api.
  *
  *     score_rows MODEL 4|8 ROWS OUT      all answers, as doubles: scores, predictions, then probabilities if there are any
  *     score_rows MODEL 4|8 ROWS time     microseconds of one row, the best of some runs

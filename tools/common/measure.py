@@ -38,41 +38,42 @@ def cpu_seconds(functions, repetitions, clock=time.process_time, budget=30.0):
 
 def result(what, n_samples, seconds):
     """One measurement: what was done on how many rows, and {contender: seconds}."""
-    return {"what": what, "n": n_samples, "seconds": seconds}
+    return {"what": what, "n": n_samples, "seconds": {name: float(f"{value:.4g}") for name, value in seconds.items()}}
 
 
 def show(measured):
-    """Print a measurement, with each contender's time over that of rffkern, and return it."""
+    """Print a measurement, with each contender's time over that of the first, and return it."""
     seconds = measured["seconds"]
-    base = seconds.get("rffkern") or next(iter(seconds.values()), None)
+    base = next(iter(seconds.values()), None)
     cells = (f"{name} {value:.4g} s" + (f" ({value / base:.2f}x)" if value != base else "")
              for name, value in seconds.items())
     print(f"{measured['what']} n = {measured['n']}: " + ", ".join(cells), flush=True)
     return measured
 
 
-def show_power(what, seconds):
-    """Print {size: seconds}, and the power of the size that fits them."""
-    import numpy as np
-
-    power = np.polyfit(np.log(list(seconds)), np.log(list(seconds.values())), 1)[0]
-    print(", ".join(f"{what} = {size}: {value:.3g} s" for size, value in seconds.items())
-          + f"; time ~ {what}^{power:.2f}", flush=True)
-
-
 def compare(old_path, new_path):
-    """Print every figure that two files written with --json have in common."""
+    """Print every figure that two files of measurements, one a line, have in common."""
     tables = []
     for path in (old_path, new_path):
         with open(path, encoding="utf-8") as file:
-            tables.append({(row["what"], row["n"]): row["seconds"] for row in json.load(file)})
+            records = [json.loads(line) for line in file]
+        tables.append({(row["what"], row["n"], name): value for row in records if "what" in row
+                       for name, value in row["seconds"].items()})
     for key in (key for key in tables[0] if key in tables[1]):
-        for name in (name for name in tables[0][key] if name in tables[1][key]):
-            old, new = tables[0][key][name], tables[1][key][name]
-            print(f"{key[0]:<8} n = {key[1]:<8} {name:<16} {old:.4g} s -> {new:.4g} s  ({old / new:.2f}x faster)")
+        old, new = tables[0][key], tables[1][key]
+        print(f"{key[0]} n = {key[1]}, {key[2]}: {old:.4g} s -> {new:.4g} s  ({old / new:.2f}x faster)")
 
 
 def memory(field):
     """A field of the process's status in MB: RssAnon counts no pages of files, VmHWM is the peak of VmRSS."""
     with open("/proc/self/status", encoding="ascii") as file:
         return next(int(line.split()[1]) / 1000 for line in file if line.startswith(field))
+
+
+def memory_peak(function):
+    """MB that a function adds at its peak to the memory of this process, and what it returns."""
+    with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
+        file.write("5")  # sets VmHWM back to VmRSS
+    before = memory("VmRSS")
+    found = function()
+    return memory("VmHWM") - before, found

@@ -1,10 +1,9 @@
-"""A wheel with the same files in fewer bytes: python tools/releasing/pack.py dist/*.whl
+"""A wheel with the same files in fewer bytes.
 
 Files are compressed by Zopfli, which takes a minute for what zlib does in a tenth of a second, in the format that
 every zip reader knows.  Names are in order, dates those of SOURCE_DATE_EPOCH: the same files give the same bytes.
 """
 
-import argparse
 import os
 import pathlib
 import struct
@@ -53,10 +52,3 @@ def _dos_date(epoch: int) -> int:
     year, month, day, hour, minute, second = time.gmtime(max(epoch, EARLIEST))[:6]
     return (year - 1980) << 25 | month << 21 | day << 16 | hour << 11 | minute << 5 | second // 2
 
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("wheels", nargs="+", type=pathlib.Path, metavar="WHEEL")
-    for wheel in parser.parse_args().wheels:
-        before = wheel.stat().st_size
-        print(f"{wheel}: {before} -> {pack(wheel, int(os.environ.get('SOURCE_DATE_EPOCH', EARLIEST)))} bytes")

@@ -15,7 +15,6 @@ from soaking import training
 CALL_SECONDS = 20.0  # of CPU; the longest of the small models here takes two or three
 CASE_SECONDS = 300
 NUMERIC_FORMS = ("raw", "standard", "bounded", "rank", "bins")
-FAMILIES = [*training.CLASSES, "PBRFFTransformer"]
 PUBLIC = {name: getattr(rffkern, name) for name in rffkern.__all__}  # imported before the forks, not in each of them
 
 
@@ -256,10 +255,8 @@ def _expansions(X):
 
 def public_calls(rng, folder):
     """A fit of some family on some table, then every call of the model, its expansion, its file and its blocks."""
-    name = str(rng.choice(FAMILIES))
+    name = str(rng.choice(training.FAMILIES))
     params = training.random_params(name, rng)
-    if name == "PBRFFTransformer":
-        params.pop("C")
     table = str(rng.choice(list(TABLES)))
     kinds = TARGETS if name.endswith("Regressor") else LABELS
     target = str(rng.choice(list(kinds)))

@@ -179,7 +179,7 @@ def _case(kind, arguments, folder, level=LEVELS[0]):
 
 def sanitized_calls(rng, folder, level=LEVELS[0]):
     """Fits of random families with their scores, model files and damaged model files."""
-    return _case("address", ["-m", "soaking.sanitized_calls", rng.integers(1 << 30), CALLS_PER_CASE], folder, level)
+    return _case("address", ["-m", "soaking.sanitized", "calls", rng.integers(1 << 30), CALLS_PER_CASE], folder, level)
 
 
 def sanitized_kernels(rng, folder, level=LEVELS[0]):
@@ -191,7 +191,7 @@ def sanitized_kernels(rng, folder, level=LEVELS[0]):
 
 def sanitized_threads(rng, folder):
     """Fits on several threads, and scores of a model by several callers while it is fitted again."""
-    return _case("thread", ["-m", "soaking.sanitized_threads", rng.integers(1 << 30)], folder)
+    return _case("thread", ["-m", "soaking.sanitized", "threads", rng.integers(1 << 30)], folder)
 
 
 def kind_of(job):

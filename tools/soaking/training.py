@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 from helpers.children import in_child
+from helpers.memory_formulas import SMALL, disagreement, sizes
 
 import rffkern
 from rffkern import InvalidInputError
@@ -14,6 +15,7 @@ FIT_SECONDS = 60
 CLASSES = ["GBRFF2Classifier", "GBRFF1Classifier", "GBRFFClassifier", "GBRFFRegressor", "PBRFFClassifier",
            "RFFNetClassifier", "RFFNetRegressor", "SparseKernelClassifier", "SparseKernelRegressor",
            "FourierBoostingClassifier", "FourierBoostingRegressor", "KernelRidgeClassifier", "KernelRidgeRegressor"]
+FAMILIES = [*CLASSES, "PBRFFTransformer"]
 BASE_LEARNERS = (("fourier",), ("tree",), ("fourier", "tree"), ("linear",), ("linear", "tree"), ("fourier", "tree",
                                                                                                  "linear"))
 GIVEN = {"kernel": {"length_scale": 1.0}, "reg_lambda": 0.1}
@@ -24,8 +26,8 @@ def random_params(name, rng):
     if name.startswith("RFFNet"):
         params = {"max_epochs": int(rng.integers(1, 6)), "n_components": int(rng.integers(1, 60))}
     elif name.startswith("PBRFF"):
-        params = {"n_landmarks": int(rng.integers(1, 40)), "C": float(10 ** rng.uniform(-3, 3)),
-                  "landmarks": str(rng.choice(["random", "kmeans"]))}
+        params = {"n_landmarks": int(rng.integers(1, 40)), "landmarks": str(rng.choice(["random", "kmeans"]))}
+        params |= {} if name == "PBRFFTransformer" else {"C": float(10 ** rng.uniform(-3, 3))}
     elif name.startswith("KernelRidge"):
         params = {"kernel": str(rng.choice(["exponential", "gaussian"])), "n_landmarks": int(rng.integers(1, 60)),
                   "cache_size": int(rng.integers(0, 2)), "tol": float(10 ** rng.uniform(-12, -1))}
@@ -169,3 +171,11 @@ def forks(rng, folder, prelude=""):
     if done.returncode:
         return f"{done.returncode} of {N_FORKS} children failed or hung {done.stderr[-300:]}"
     return None
+
+
+def memory_formulas(rng, folder):
+    """The peak of a fit is within a tenth of the formula of the docstring."""
+    name, kind = str(rng.choice(list(SMALL))), str(rng.choice(["array", "blocks"]))
+    params = {"max_samples": None} if kind == "array" and name.startswith("GBRFF") and rng.random() < 0.5 else {}
+    return disagreement(name, str(rng.choice(["single", "double"])), kind, int(rng.choice(sizes(name))),
+                        int(rng.choice([1, 3])), **params)

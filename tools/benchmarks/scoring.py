@@ -1,0 +1,136 @@
+"""Time of scoring: many rows in memory, rows of files, and a single row."""
+
+import importlib.metadata
+import pathlib
+import sys
+import tempfile
+from functools import partial
+
+import numpy as np
+from benchmarks.training import clusters
+from common.measure import cpu_seconds, result, show
+
+import rffkern
+
+N_FEATURES, N_TRAINING = 20, 2000
+COSINES = (1, 10, 100)
+
+
+def cosine_sum(X, expansion):
+    """The scores of a sum of cosines by NumPy."""
+    angles = (X - expansion.center) @ expansion.omegas.T - expansion.phases
+    return expansion.intercept + np.cos(angles) @ expansion.amplitudes
+
+
+def predict(arguments):
+    """Scores of many rows beside NumPy and LightGBM; then `rffkern predict` beside reading and scoring.
+
+    A .npy is set beside NumPy that reads it and writes a label for each row; a .csv of 20 numbers of six digits beside
+    polars, where it is installed, that reads it.  Files are in the cache of the system.
+    """
+    n_samples, (X_training, y) = max(arguments.sizes), clusters(N_TRAINING)
+    X = np.random.default_rng(0).standard_normal((n_samples, N_FEATURES))
+    single = X.astype(np.float32)
+    models = {n: rffkern.GBRFF2Classifier(n, random_state=0, n_jobs=1).fit(X_training, y) for n in COSINES}
+    expansion = models[100].expansion_
+    for size in arguments.sizes:
+        functions = {"float32": partial(expansion.score, single[:size], n_jobs=1),
+                     "float64": partial(expansion.score, X[:size], n_jobs=1),
+                     "numpy": partial(cosine_sum, X[:size], expansion)}
+        try:
+            from lightgbm import LGBMClassifier
+
+            booster = LGBMClassifier(n_jobs=1, verbose=-1).fit(X_training, y).booster_
+            functions["lightgbm"] = lambda booster=booster, size=size: booster.predict(X[:size], num_threads=1)
+        except ImportError as error:
+            print(f"left out: lightgbm ({error})", file=sys.stderr)
+        yield show(result("scores of 100 terms or trees", size, cpu_seconds(functions, arguments.repeat)))
+    if not arguments.no_files:
+        with tempfile.TemporaryDirectory() as name:
+            yield from of_files(pathlib.Path(name), models, single, arguments.repeat)
+
+
+def of_files(folder, models, X, repeat):
+    """`rffkern predict`, on the processor time of this process."""
+    (script,) = importlib.metadata.entry_points(group="console_scripts", name="rffkern")
+    command, csv, npy = script.load(), folder / "rows.csv", folder / "rows.npy"
+    for n, model in models.items():
+        rffkern.save(model, folder / f"{n}.npz")
+
+    def scored(n, path):
+        return partial(command, ["predict", str(folder / f"{n}.npz"), str(path), "-o", str(folder / "out.npy"),
+                                 "--threads", "1"])
+
+    np.save(npy, X)
+    for n, model in models.items():
+        yield show(result(f"rffkern predict of .npy, {n} cosines", len(X), cpu_seconds({
+            "command": scored(n, npy), "score in memory": partial(model.predict, X),
+            "read and write": lambda: np.save(folder / "copy.npy", np.load(npy)[:, 0] > 0)}, repeat)))
+    some = X[: len(X) // 5]
+    np.savetxt(csv, some, delimiter=",", fmt="%.6g")
+    functions = {"command": scored(10, csv)}
+    try:
+        import polars
+
+        functions["polars reads"] = lambda: polars.read_csv(csv, has_header=False).to_numpy().sum()
+    except ImportError as error:
+        print(f"left out: polars ({error})", file=sys.stderr)
+    yield show(result("rffkern predict of .csv, 10 cosines", len(some), cpu_seconds(functions, repeat)))
+
+
+def one_row(arguments):
+    """A single row of 20 columns in a model of 100 trees or terms, beside other libraries."""
+    X, y = clusters(N_TRAINING)
+    y, row = (y > 0).astype(int), X[:1].copy()
+    fourier = partial(rffkern.FourierBoostingClassifier, n_estimators=100, n_bags=1, early_stopping_rounds=None,
+                      kernel_ridge=False, random_state=0)
+    models = {"GBRFF2": rffkern.GBRFF2Classifier(100, random_state=0), "Fourier boosting": fourier(),
+              "Fourier boosting, columns=None": fourier(columns=None)}
+    functions = {}
+    for name, model in models.items():
+        model.fit(X, y)
+        for method in ("predict", "decision_function", "predict_proba"):
+            functions[f"{name}: {method}"] = partial(getattr(model, method), row)
+        expansion, mapped = model.expansion_, row
+        if hasattr(model, "column_map_"):
+            mapped = model.column_map_.transform(row)
+            functions[f"{name}: column map alone"] = partial(model.column_map_.transform, row)
+        functions[f"{name}: expansion alone"] = partial(expansion.score, mapped)
+    for add in (lightgbm_row, xgboost_row, partial(onnx_row, models["GBRFF2"])):
+        try:
+            functions |= add(X, y, row)
+        except ImportError as error:
+            print(f"left out: {error}", file=sys.stderr)
+    measured = result("one row", 1, cpu_seconds(functions, arguments.repeat))
+    for name, seconds in measured["seconds"].items():
+        print(f"{name:<46}{1e6 * seconds:8.2f} us")
+    yield measured
+
+
+def lightgbm_row(X, y, row):
+    import lightgbm
+
+    model = lightgbm.LGBMClassifier(n_jobs=1, verbose=-1).fit(X, y)
+    return {"LightGBM: Booster.predict": partial(model.booster_.predict, row, num_threads=1),
+            "LightGBM: LGBMClassifier.predict": partial(model.predict, row)}
+
+
+def xgboost_row(X, y, row):
+    import xgboost
+
+    model = xgboost.XGBClassifier(n_jobs=1).fit(X, y)
+    return {"XGBoost: Booster.inplace_predict": partial(model.get_booster().inplace_predict, row),
+            "XGBoost: XGBClassifier.predict": partial(model.predict, row)}
+
+
+def onnx_row(model, X, y, row):
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "model.onnx")
+        rffkern.export(model, path, to="onnx", precision="single")
+        session = onnxruntime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
+    single = {session.get_inputs()[0].name: row.astype(np.float32)}
+    return {"ONNX Runtime: the GBRFF2 model": partial(session.run, None, single)}

@@ -1,1 +1,0 @@
-"""Fourier boosting beside other libraries."""

@@ -1,0 +1,297 @@
+"""Models that are compared: each a function of training rows, their labels or targets, and test rows, on one thread.
+
+A function fits and returns another function, which predicts the test rows: probabilities of the classes 0, 1, ..., the
+classes themselves where a model has no probabilities, or values.  Libraries are imported where they are needed.
+"""
+
+import copy
+import functools
+import itertools
+import json
+import time
+import warnings
+
+import numpy as np
+
+from common.data import standardised
+
+LEAVES, RATES, MOST_ROUNDS, PATIENCE = (4, 8, 16, 31, 63), (0.05, 0.1), 2000, 50
+DEPTHS = (2, 3, 4, 6, 8)  # of XGBoost's trees: up to 4, 8, 16, 64, 256 leaves
+GAMMA_FACTORS, SVM_C = (0.25, 0.5, 1.0, 2.0, 4.0), (0.1, 1.0, 10.0, 100.0, 1000.0)
+RIDGES, GBRFF2_LAMBDAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0), (0.0, 2.0**-5, 2.0**-4, 2.0**-3, 2.0**-2)
+NYSTROEM_GRID = {"gamma": (0.25, 1.0, 4.0), "penalty": (1.0, 10.0, 100.0)}  # gamma times 1 / n_features
+XRFM_GRID = {"bandwidth": (2.0, 5.0, 20.0), "diag": (False, True), "reg": (1e-3, 1e-1, 1.0)}
+SEARCH_ROWS = 2000  # parameters are chosen on at most so many
+SVR_STEPS = 500_000  # at most: large C would take hours
+RIDGE_ROWS, NYSTROEM_COMPONENTS = 6000, 1000
+N_FOLDS, FEWER_FOLDS, MANY_ROWS = 5, 3, 2000
+
+warnings.filterwarnings("ignore", message="X does not have valid feature names")
+warnings.filterwarnings("ignore", message="The argument 'eval_set' is deprecated")
+
+
+def run(model, X, X_test, y, y_test, seed):
+    """Score, log loss and CPU seconds of a model: a name of RIVALS, with parameters as JSON after a colon or not."""
+    name, _, params = model.partition(":")
+    is_class = y.dtype.kind != "f"
+    started = time.process_time()
+    predict = RIVALS[name](X, y, X_test, is_class, seed, **(json.loads(params) if params else {}))
+    fitted = time.process_time()
+    predicted = predict()
+    seconds = {"fit": round(fitted - started, 3), "predict": round(time.process_time() - fitted, 4)}
+    return seconds | quality(predicted, y_test, is_class), predict
+
+
+def quality(predicted, y_test, is_class):
+    """Accuracy, and log loss where there are probabilities, or R^2; accuracy and R^2 are per cent."""
+    if not is_class:
+        return {"score": 100 * float(1 - np.mean((predicted - y_test) ** 2) / y_test.var())}
+    if predicted.ndim == 1:
+        return {"score": 100 * float(np.mean(predicted == y_test))}
+    chosen = np.clip(predicted[np.arange(len(y_test)), y_test], 1e-7, 1)
+    return {"score": 100 * float(np.mean(predicted.argmax(axis=1) == y_test)),
+            "log_loss": float(-np.log(chosen).mean())}
+
+
+def folds_of(y, is_class, n_folds=None):
+    """Folds to choose parameters by."""
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    n_folds = n_folds or (N_FOLDS if len(y) < MANY_ROWS else FEWER_FOLDS)
+    return list((StratifiedKFold if is_class else KFold)(n_folds, shuffle=True, random_state=0).split(
+        np.empty((len(y), 1)), y))
+
+
+def best_of(grid, model, X, y, is_class, seed):
+    """Parameters by cross-validation: by errors, then squares, of validation folds."""
+    few = np.random.default_rng(seed).permutation(len(y))[:SEARCH_ROWS]
+    X, y = X[few], y[few]
+    best = None
+    for params in grid:
+        losses = []
+        for train, validation in folds_of(y, is_class):
+            predicted = model(X[train], y[train], X[validation], is_class, seed, **params)()
+            truth = np.eye(predicted.shape[1])[y[validation]] if is_class else y[validation]
+            errors = np.mean(predicted.argmax(axis=1) != y[validation]) if is_class else 0.0
+            losses.append([errors, np.mean((predicted - truth) ** 2)])
+        loss = tuple(np.mean(losses, axis=0).round(12))
+        if best is None or loss < best[0]:
+            best = loss, params
+    return best[1]
+
+
+def best_rounds(grid, fitted, X, y, is_class):
+    """Parameters and the number of rounds by the loss of validation folds; `fitted` returns that loss and rounds."""
+    folds = folds_of(y, is_class)
+    best = None
+    for params in grid:
+        found = [fitted(params, X[train], y[train], X[rest], y[rest]) for train, rest in folds]
+        loss, rounds = np.mean(found, axis=0)
+        if best is None or loss < best[0]:
+            best = loss, params | {"n_estimators": int(rounds)}
+    return best[1]
+
+
+def _predicted(model, X_test, is_class):
+    return model.predict_proba(X_test) if is_class else model.predict(X_test)
+
+
+def own(name, regressor=None):
+    """A family of this package with its defaults, or with some parameters; `regressor` if it has another name."""
+
+    def fitted(X, y, X_test, is_class, seed, **params):
+        import rffkern
+
+        class_name = f"{name}Classifier" if is_class else regressor or f"{name}Regressor"
+        if class_name not in rffkern.__all__:
+            raise SystemExit(f"{name} is for classes alone")
+        model = getattr(rffkern, class_name)(random_state=seed, n_jobs=1, **params).fit(X, y)
+        return lambda: _predicted(model, X_test, is_class)
+
+    return fitted
+
+
+def gbrff2_tuned(X, y, X_test, is_class, seed):
+    """GBRFF2 by cross-validation over gamma and lambda, the grid of its paper; for classes alone."""
+    if not is_class:
+        raise SystemExit("gbrff2-tuned is for classes alone")
+    grid = [{"gamma": factor / X.shape[1], "reg_lambda": ridge} for factor in GAMMA_FACTORS
+            for ridge in GBRFF2_LAMBDAS]
+    model = RIVALS["gbrff2"]
+    return model(X, y, X_test, is_class, seed, **best_of(grid, model, X, y, is_class, seed))
+
+
+def _booster(is_class, **params):
+    from lightgbm import LGBMClassifier, LGBMRegressor
+
+    return (LGBMClassifier if is_class else LGBMRegressor)(n_jobs=1, verbose=-1, force_col_wise=True, **params)
+
+
+def lightgbm(X, y, X_test, is_class, seed, **params):
+    """LightGBM with its defaults, or with some parameters."""
+    model = _booster(is_class, random_state=seed, **params).fit(X, y)
+    return lambda: _predicted(model, X_test, is_class)
+
+
+def lightgbm_tuned(X, y, X_test, is_class, seed):
+    """LightGBM by cross-validation: leaves, rate, and the number of rounds by early stopping."""
+    import lightgbm as library
+
+    def fitted(params, X, y, X_validation, y_validation):
+        model = _booster(is_class, n_estimators=MOST_ROUNDS, random_state=seed, **params)
+        model.fit(X, y, eval_set=[(X_validation, y_validation)],
+                  callbacks=[library.early_stopping(PATIENCE, verbose=False)])
+        return next(iter(next(iter(model.best_score_.values())).values())), model.best_iteration_
+
+    grid = [{"num_leaves": leaves, "learning_rate": rate} for leaves, rate in itertools.product(LEAVES, RATES)]
+    return lightgbm(X, y, X_test, is_class, seed, **best_rounds(grid, fitted, X, y, is_class))
+
+
+def _xgb(is_class, **params):
+    from xgboost import XGBClassifier, XGBRegressor
+
+    return (XGBClassifier if is_class else XGBRegressor)(n_jobs=1, **params)
+
+
+def xgboost(X, y, X_test, is_class, seed, **params):
+    """XGBoost with its defaults, or with some parameters."""
+    model = _xgb(is_class, random_state=seed, **params).fit(X, y)
+    return lambda: _predicted(model, X_test, is_class)
+
+
+def xgboost_tuned(X, y, X_test, is_class, seed):
+    """XGBoost by cross-validation: depth, rate and the number of rounds, as LightGBM."""
+    fixed = {"n_estimators": MOST_ROUNDS, "early_stopping_rounds": PATIENCE, "random_state": seed}
+
+    def fitted(params, X, y, X_validation, y_validation):
+        model = _xgb(is_class, **fixed, **params)
+        model.fit(X, y, eval_set=[(X_validation, y_validation)], verbose=False)
+        return model.best_score, model.best_iteration + 1
+
+    grid = [{"max_depth": depth, "learning_rate": rate} for depth, rate in itertools.product(DEPTHS, RATES)]
+    return xgboost(X, y, X_test, is_class, seed, **best_rounds(grid, fitted, X, y, is_class))
+
+
+def catboost(X, y, X_test, is_class, seed):
+    """CatBoost with its defaults."""
+    from catboost import CatBoostClassifier, CatBoostRegressor
+
+    make = CatBoostClassifier if is_class else CatBoostRegressor
+    model = make(thread_count=1, random_seed=seed, verbose=False, allow_writing_files=False).fit(X, y)
+    return lambda: _predicted(model, X_test, is_class)
+
+
+def hist_boosting(X, y, X_test, is_class, seed):
+    """scikit-learn's gradient boosting with its defaults."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    make = HistGradientBoostingClassifier if is_class else HistGradientBoostingRegressor
+    model = make(random_state=seed).fit(X, y)
+    return lambda: _predicted(model, X_test, is_class)
+
+
+def svm(X, y, X_test, is_class, seed, probability=True, **params):
+    """SVC, or SVR on targets of mean 0 and variance 1, with the Gaussian kernel on standardised columns."""
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.svm import SVC, SVR
+
+    X, X_test = standardised(X, X_test)
+    if not is_class:
+        center, spread = y.mean(), y.std()
+        model = SVR(max_iter=SVR_STEPS, **params).fit(X, (y - center) / spread)
+        return lambda: center + spread * model.predict(X_test)
+    if probability:
+        model = CalibratedClassifierCV(SVC(**params), ensemble=False).fit(X, y)
+        return lambda: model.predict_proba(X_test)
+    model = SVC(**params).fit(X, y)
+    return lambda: (model.predict(X_test)[:, None] == model.classes_) * 1.0
+
+
+def svm_tuned(X, y, X_test, is_class, seed, factors=GAMMA_FACTORS, penalties=SVM_C):
+    """The same, gamma and C by cross-validation over 25 pairs, or others."""
+    grid = [{"gamma": factor / X.shape[1], "C": C, "probability": False} for factor in factors for C in penalties]
+    best = best_of(grid, svm, X, y, is_class, seed)
+    return svm(X, y, X_test, is_class, seed, **best | {"probability": True})
+
+
+def _ridge(X, y, X_test, is_class, seed, **params):
+    from sklearn.kernel_ridge import KernelRidge
+
+    X, X_test = standardised(X, X_test)
+    targets = np.eye(y.max() + 1)[y] if is_class else y - y.mean()
+    model = KernelRidge(kernel="rbf", **params).fit(X, targets)
+    center = 0 if is_class else y.mean()
+    return lambda: center + np.concatenate([model.predict(rows) for rows in np.array_split(X_test, 8)])
+
+
+def kernel_ridge(X, y, X_test, is_class, seed):
+    """scikit-learn's ridge with the Gaussian kernel on standardised columns, lambda and gamma by cross-validation.
+
+    Classes are those of the largest output, without probabilities.
+    """
+    if len(y) > RIDGE_ROWS:
+        raise SystemExit(f"kernel-ridge-sklearn is for at most {RIDGE_ROWS} rows")
+    grid = [{"gamma": factor / X.shape[1], "alpha": ridge} for factor in GAMMA_FACTORS for ridge in RIDGES]
+    predict = _ridge(X, y, X_test, is_class, seed, **best_of(grid, _ridge, X, y, is_class, seed))
+    return (lambda: predict().argmax(axis=1)) if is_class else predict
+
+
+def _nystroem(X, y, X_test, is_class, seed, gamma, penalty):
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.pipeline import make_pipeline
+
+    X, X_test = standardised(X, X_test)
+    linear = LogisticRegression(C=penalty, max_iter=300) if is_class else Ridge(alpha=1 / penalty)
+    features = Nystroem(gamma=gamma, n_components=min(NYSTROEM_COMPONENTS, len(y)), random_state=seed)
+    model = make_pipeline(features, linear).fit(X, y)
+    return lambda: _predicted(model, X_test, is_class)
+
+
+def nystroem(X, y, X_test, is_class, seed):
+    """Logistic or ridge regression on 1,000 features of a Gaussian kernel, gamma and penalty by cross-validation."""
+    grid = [{"gamma": factor / X.shape[1], "penalty": penalty}
+            for factor, penalty in itertools.product(*NYSTROEM_GRID.values())]
+    return _nystroem(X, y, X_test, is_class, seed, **best_of(grid, _nystroem, X, y, is_class, seed))
+
+
+def _xrfm(X, y, X_test, is_class, seed, n_members=1, reg=1e-3, **params):
+    from xrfm import xRFM
+
+    X, X_test = (rows.astype(np.float32) for rows in standardised(X, X_test))
+    center, spread = y.mean(), y.std()  # of targets
+    target = y if is_class else ((y - center) / spread).astype(np.float32)[:, None]
+    params = {"model": {"kernel": "l2", "exponent": 1.0, "bandwidth_mode": "constant", **params},
+              "fit": {"reg": reg, "iters": 5, "verbose": False, "early_stop_rfm": True}}
+    members = []
+    for train, validation in folds_of(y, is_class, N_FOLDS)[:n_members]:
+        model = xRFM(rfm_params=copy.deepcopy(params), device="cpu", random_state=seed, n_threads=1, verbose=False)
+        model.fit(X[train], target[train], X[validation], target[validation])
+        members.append(model)
+    if is_class:
+        return lambda: np.mean([member.predict_proba(X_test) for member in members], axis=0)
+    return lambda: center + spread * np.mean([member.predict(X_test)[:, 0] for member in members], axis=0)
+
+
+def xrfm(X, y, X_test, is_class, seed):
+    """Recursive feature machines on standardised columns, parameters by folds: the mean of five.
+
+    Each leaves out a fold, by which its number of iterations is chosen.
+    """
+    grid = [dict(zip(XRFM_GRID, values, strict=True)) for values in itertools.product(*XRFM_GRID.values())]
+    best = best_of(grid, _xrfm, X, y, is_class, seed)
+    return _xrfm(X, y, X_test, is_class, seed, N_FOLDS, **best)
+
+
+RIVALS = {
+    "fourier": own("FourierBoosting"),
+    "fourier-terms": functools.partial(own("FourierBoosting"), kernel_ridge=False),  # without kernel ridge regression
+    "kernel-ridge": own("KernelRidge"), "sparse": own("SparseKernel"), "rffnet": own("RFFNet"),
+    "gbrff2": own("GBRFF2", "GBRFFRegressor"), "gbrff2-tuned": gbrff2_tuned,
+    "gbrff1": own("GBRFF1"), "gbrff": own("GBRFF"), "pbrff": own("PBRFF"),
+    "lightgbm": lightgbm, "lightgbm-tuned": lightgbm_tuned, "xgboost": xgboost, "xgboost-tuned": xgboost_tuned,
+    "catboost": catboost, "hist-boosting": hist_boosting, "svm": functools.partial(svm, C=1.0),
+    "svm-tuned": svm_tuned,
+    "svm-nine": functools.partial(svm_tuned, factors=GAMMA_FACTORS[::2], penalties=(1.0, 10.0, 100.0)),
+    "kernel-ridge-sklearn": kernel_ridge, "nystroem": nystroem, "xrfm": xrfm,
+}

@@ -1,1 +1,0 @@
-"""Benchmarks and experiments on GBRFF1, GBRFF2 and GBRFF."""

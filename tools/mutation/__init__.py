@@ -1,1 +1,0 @@
-"""Small changes of the sources, each of which some test must notice."""
