@@ -25,26 +25,26 @@ from .errors import (
 
 # The module in which each name is, below this package.
 _MODULES = {
-    "ColumnMap": "_columns.column_map",
-    "FourierExpansion": "expansion",
-    "KernelExpansion": "kernel_expansion",
-    "RowBlocks": "_data.row_blocks",
-    "SumExpansion": "sum_expansion",
-    "TermExpansion": "term_expansion",
-    "dumps": "serialize",
-    "get_include": "_system.c_sources",
+    "ColumnMap": "_column_map.column_map",
+    "FourierExpansion": "_model.expansion",
+    "KernelExpansion": "_model.kernel_expansion",
+    "RowBlocks": "_rows.row_blocks",
+    "SumExpansion": "_model.sum_expansion",
+    "TermExpansion": "_model.term_expansion",
+    "dumps": "_files.model_files",
+    "get_include": "_installation",
     "export": "_export.export",
     "c_functions": "embedding",
     "c_model": "embedding",
-    "load": "serialize",
-    "loads": "serialize",
-    "save": "serialize",
-    "set_num_threads": "_data.threads",
-    "show_config": "_system.config",
+    "load": "_files.model_files",
+    "loads": "_files.model_files",
+    "save": "_files.model_files",
+    "set_num_threads": "_rows.threads",
+    "show_config": "_installation",
 } | {family.class_name: family.module for family in _FAMILIES.values()}
 
 # Public modules, which `import rffkern` makes available without loading them.
-_SUBMODULES = ("errors", "expansion", "kernel_expansion", "serialize", "sum_expansion", "term_expansion")
+_SUBMODULES = ("errors",)
 
 __all__ = [
     "ColumnMap",

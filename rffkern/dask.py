@@ -12,23 +12,23 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ._boosting.estimators import FourierBoostingClassifier, FourierBoostingRegressor
-from ._boosting.partitioned_fit import fit_partitions as fit_boosting
-from ._data.protocol import not_fitted
-from ._data.training_rows import named_sets, parts_of_set
 from ._estimator.base import Model
 from ._estimator.monitor import RoundInfo
-from ._gbrff.gbrff1 import GBRFF1Classifier
-from ._gbrff.gbrff2 import GBRFF2Classifier
-from ._gbrff.least_squares import GBRFFClassifier, GBRFFRegressor
-from ._gbrff.partitioned_fit import fit_partitions as fit_gbrff
+from ._protocol.parameters import not_fitted
+from ._rows.training_rows import named_sets, parts_of_set
+from ._training.fourier_boosting.estimators import FourierBoostingClassifier, FourierBoostingRegressor
+from ._training.fourier_boosting.partitioned_fit import fit_partitions as fit_boosting
+from ._training.gbrff.gbrff1 import GBRFF1Classifier
+from ._training.gbrff.gbrff2 import GBRFF2Classifier
+from ._training.gbrff.least_squares import GBRFFClassifier, GBRFFRegressor
+from ._training.gbrff.partitioned_fit import fit_partitions as fit_gbrff
 from .errors import InvalidInputError, InvalidTypeError
 
 try:
     import distributed
     from dask.base import is_dask_collection
 
-    from ._partitions.cluster import Workers
+    from ._training.distributed.cluster import Workers
 except ImportError as error:
     raise ImportError("rffkern.dask needs dask and distributed: pip install 'rffkern[dask]'") from error
 

@@ -5,11 +5,11 @@ from typing import Any
 from ._estimator.base import Model
 from ._estimator.links import LinearLink, SoftmaxLink
 from ._estimator.tasks import Classifier, Regressor
-from ._kernels import unfused
+from ._model.expansion import Expansion
+from ._model.sum_expansion import SumExpansion
+from ._model.term_expansion import TermExpansion
+from ._native import unfused
 from .errors import InvalidInputError
-from .expansion import Expansion
-from .sum_expansion import SumExpansion
-from .term_expansion import TermExpansion
 
 # What kernels call the rules by which targets follow from scores.
 _PREDICTIONS = {"scores": "scores", "means": "exponentiated", "least": "smallest"}
@@ -81,7 +81,7 @@ def _columns(column_map: Any) -> dict[str, Any]:
     """What is known of a column map of numbers, if there is one."""
     if column_map is None:
         return {}
-    from ._columns.plain import FormArrays  # which few need
+    from ._column_map.plain import FormArrays  # which few need
 
     frozen = column_map._fitted_map()
     for name, column in zip(frozen.column_names(), frozen.columns, strict=True):

@@ -17,13 +17,14 @@ from helpers.wavy_rows import wavy
 from hypothesis import settings
 
 import rffkern
-from rffkern._data import threads
-from rffkern._kernels import simd
+from rffkern._native import simd
+from rffkern._rows import threads
 
 DATA_VARIABLE = "RFFKERN_DATA"
 
 # Compilers look there too: an editable installation has some of the sources in C beside the kernels.
-os.environ["CPATH"] = str(pathlib.Path(rffkern.get_include()).parent / "_kernels")
+_NATIVE = pathlib.Path(rffkern.get_include()).parent / "_native"
+os.environ["CPATH"] = os.pathsep.join(str(_NATIVE / folder) for folder in ("columns", "core", "models"))
 
 SLOW_FILE = re.compile(r"^pytestmark = .*\bpytest\.mark\.slow\b", re.MULTILINE)
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from rffkern._boosting.rules import rules
+from rffkern._training.fourier_boosting.rules import rules
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs" / "algorithms").glob("*.md"))

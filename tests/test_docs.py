@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import rffkern
-from rffkern._data.arguments import Number
 from rffkern._estimator.registry import FAMILIES
+from rffkern._protocol.arguments import Number
 
 README = pathlib.Path(__file__).parent.parent / "README.md"
 PUBLIC = [name for name in rffkern.__all__ if name[0].isupper()]

@@ -14,13 +14,13 @@ pytestmark = pytest.mark.slow  # of sources, not of a build
 TESTS = pathlib.Path(__file__).parent
 PACKAGE = TESTS.parent / "rffkern"
 
-# From the top down; modules beside the folders go by their names.  A wing imports neither another wing nor upwards.
-WINGS = {"_boosting", "_gbrff", "_kernel_machine", "_pbrff", "_rffnet", "_sparse"}
+# Rooms from the top down: each imports only those below it.  A family imports no other family, but that kernel ridge
+# regression, which Fourier boosting stacks, lies below the others.
 NAMES = "__init__"  # the table of public names, which loads what it names when asked
-GROUPS = [{"__main__"}, {"_pyinstaller"}, {"_cli"}, {"_export"}, {NAMES}, {"serialize", "embedding", "dask"}, WINGS,
-          {"_system"}, {"_kernel_ridge"}, {"_partitions"}, {"_estimator"}, {"sum_expansion"},
-          {"term_expansion", "kernel_expansion"}, {"table_layout"}, {"expansion"}, {"_columns"}, {"_fourier"},
-          {"_data"}, {"_kernels"}, {"errors", "_version"}]
+FAMILIES = {f"_training.{family}" for family in ("fourier_boosting", "gbrff", "pbrff", "rffnet", "sparse_kernel")}
+GROUPS = [{"__main__"}, {"_pyinstaller"}, {"_cli"}, {"_export"}, {NAMES}, {"_installation", "embedding", "dask"},
+          {"_files"}, FAMILIES, {"_training.kernel_ridge"}, {"_training.distributed"}, {"_training.spectral"},
+          {"_estimator"}, {"_model"}, {"_column_map"}, {"_rows"}, {"_protocol"}, {"_native"}, {"errors", "_version"}]
 RANK = {layer: rank for rank, layers in enumerate(GROUPS) for layer in layers}
 
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -36,10 +36,15 @@ def name_of(path):
     return path.relative_to(PACKAGE).as_posix()
 
 
+def room(parts):
+    """The room of a module of these names: its folder, or its own name where it lies beside the folders."""
+    return f"{parts[0]}.{parts[1]}" if parts[0] == "_training" and len(parts) > 1 else parts[0]
+
+
 def layer(path):
-    """The folder that a module is in, or its own name where it stands beside the folders."""
-    first, *inside = path.relative_to(PACKAGE).parts
-    return first if inside else path.stem
+    """The room that a file is in."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return None if parts == ("_training", "__init__") else room(parts)
 
 
 def imports(path):
@@ -56,17 +61,20 @@ def imports(path):
 
 def layers_imported(path):
     """Layers of the package that a module imports; a public name comes from the table of names."""
-    return {name[1] if name[1:2] and name[1] in RANK else NAMES for name in imports(path) if name[0] == "rffkern"}
+    found = {room(name[1:]) for name in imports(path) if name[0] == "rffkern" and len(name) > 1}
+    return {layer if layer in RANK else NAMES for layer in found}
 
 
 def test_arrows_point_down():
     for path in SOURCES:
         own = layer(path)
+        if own is None:
+            continue
         assert {other for other in layers_imported(path) - {own} if RANK[other] <= RANK[own]} == set(), name_of(path)
 
 
 def test_every_module_belongs_to_a_layer():
-    assert {layer(path) for path in SOURCES} <= set(RANK)
+    assert {layer(path) for path in SOURCES} - {None} <= set(RANK)
 
 
 def test_the_table_of_names_imports_no_family():
@@ -75,18 +83,19 @@ def test_the_table_of_names_imports_no_family():
 
 def test_kernels_import_kernels_alone():
     """Typed sources; `test_arrows_point_down` reads the others."""
-    cimports = {line.split()[1] for path in PACKAGE.rglob("*.p[xy][xd]")
+    cimports = {(path.suffix, line.split()[1]) for path in PACKAGE.rglob("*.p[xy][xd]")
                 for line in path.read_text(encoding="utf-8").splitlines() if line.startswith(("from .", "import ."))}
-    assert ".tiles" in cimports
-    assert {module for module in cimports if module.startswith("..")} == set()
+    assert (".pyx", ".core.tiles") in cimports
+    # Sources are included by modules beside the folders; declarations are modules of their folders.
+    assert {module for suffix, module in cimports if module.startswith("..." if suffix == ".pxd" else "..")} == set()
 
 
 def test_sources_of_a_module_share_no_private_name():
     """Cython takes the last of several functions of one name and signature, without a word."""
-    kernels = PACKAGE / "_kernels"
+    kernels = PACKAGE / "_native"
     modules = {path.stem: re.findall(r'^include "(.+)"', path.read_text(encoding="utf-8"), re.MULTILINE)
                for path in kernels.glob("*.pyx")}
-    assert sorted(modules["solvers"]) == ["lbfgs.pyx", "linalg.pyx"]
+    assert sorted(modules["solvers"]) == ["linear_algebra/lbfgs.pyx", "linear_algebra/linalg.pyx"]
     for name, sources in modules.items():
         found = [defined for source in sources for defined in re.findall(
             r"^(?:cdef|def|ctypedef fused)\b.*?(\w+)(?: =.*|\(.*|:)$", (kernels / source).read_text(encoding="utf-8"),

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from rffkern import InvalidInputError, show_config
-from rffkern._kernels import simd
+from rffkern._native import simd
 
 
 def test_show_config(capsys):

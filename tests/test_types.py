@@ -7,9 +7,9 @@ from typing import Literal, get_args, get_origin
 import pytest
 
 import rffkern
-from rffkern._columns.column_map import ColumnMap
-from rffkern._data.arguments import Choice, Distinct, Number
+from rffkern._column_map.column_map import ColumnMap
 from rffkern._estimator.registry import FAMILIES
+from rffkern._protocol.arguments import Choice, Distinct, Number
 
 PROGRAM = '''
 from typing import reveal_type

@@ -106,7 +106,7 @@ def fitted_models(folder):
 
 def stacked(region):
     """Fourier boosting with kernel ridge regression, in regions of so many rows, which otherwise have thousands."""
-    from rffkern._boosting import kernel_learning
+    from rffkern._training.fourier_boosting import kernel_learning
 
     if region:
         kernel_learning.MOST_ROWS, kernel_learning.LARGEST_REGION = 2 * region, region

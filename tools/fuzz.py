@@ -174,7 +174,7 @@ def originals(folder):
         rffkern.SparseKernelClassifier(3, loss="log_loss", random_state=0).fit(X, labels),
         rffkern.TermExpansion(
             [[1.0]], [0.0], [[0.0]], [1.0], [0.0], [[0.5]], [[0, 0], [0, 0]],
-            [[0.5, 0.7], [0.1, rffkern.table_layout.UNREACHED]], [[2.0], [3.0], [4.0], [5.0], [6.0]]),
+            [[0.5, 0.7], [0.1, rffkern._model.table_layout.UNREACHED]], [[2.0], [3.0], [4.0], [5.0], [6.0]]),
         rffkern.FourierBoostingRegressor(kernel_ridge=True, **boosted).fit(holes, X[:, 0] ** 2),
         forms.fit(table), rffkern.ColumnMap(("standard",)).fit(np.column_stack([X, np.full(300, np.nan)])),
         rffkern.ColumnMap(("raw", "rank")).fit(np.full((3, 2), np.nan)),  # a column without values that has a form

@@ -1,4 +1,4 @@
-"""Print the polynomial coefficients of rffkern/_kernels/vecmath.c and polynomials.h.
+"""Print the polynomial coefficients of rffkern/_native/core/vecmath.c and polynomials.h.
 
 Near-minimax (Chebyshev) fits in 40 digits on the reduced range [-1/2, 1/2]:
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .._kernels.array_types import NDArray
+from .._native.array_types import NDArray
 from .table import Block, Reading, Rejected
 from .writers import RowFormat
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._columns.raw import EMPTY, NUMERIC, has_large_integers
+from .._column_map.raw import EMPTY, NUMERIC, has_large_integers
 from ..errors import InvalidInputError
 from .number_rows import number_block
 from .table import BLOCK_ROWS, Block, Reading, Wanted, as_given, check_column_names

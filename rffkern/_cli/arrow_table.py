@@ -10,8 +10,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from .._columns.raw import CATEGORY, DATE, EMPTY, NUMERIC, RawColumn, has_large_integers
-from .._columns.tables import read_table
+from .._column_map.raw import CATEGORY, DATE, EMPTY, NUMERIC, RawColumn, has_large_integers
+from .._column_map.tables import read_table
 from ..errors import InvalidInputError
 from .number_rows import number_block
 from .table import (

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._columns.raw import CATEGORY, DATE, EMPTY, NUMERIC
-from .._data.validation import LARGEST_VALUE
-from .._kernels.array_types import NDArray
+from .._column_map.raw import CATEGORY, DATE, EMPTY, NUMERIC
+from .._native.array_types import NDArray
+from .._rows.validation import LARGEST_VALUE
 from .labels import MISSING, is_missing, is_number, level_of_number, truth_of
 from .table import UNKNOWN, Cells
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._columns.raw import NUMERIC, has_large_integers
-from .._data.validation import LARGEST_VALUE
-from .._kernels.array_types import NDArray
-from .._kernels.scoring import read_numbers
+from .._column_map.raw import NUMERIC, has_large_integers
+from .._native.array_types import NDArray
+from .._native.scoring import read_numbers
+from .._rows.validation import LARGEST_VALUE
 from .cells import Column, column_of, found_cells, reason_against, with_point
 from .csv_records import Fault, RawBlock, split_rows
 from .labels import is_whole

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._boosting.estimators import FourierBoostingClassifier
-from .._gbrff.gbrff2 import GBRFF2Classifier
-from ..serialize import load, save
+from .._files.model_files import load, save
+from .._training.fourier_boosting.estimators import FourierBoostingClassifier
+from .._training.gbrff.gbrff2 import GBRFF2Classifier
 
 
 def make_rings(n_samples: int, rng: "np.random.Generator") -> tuple[NDArray[np.float64], NDArray[Any]]:

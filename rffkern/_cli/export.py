@@ -3,8 +3,8 @@
 import argparse
 
 from .._export.export import export, options_for
+from .._files.model_files import load
 from ..errors import InvalidInputError
-from ..serialize import load
 from .text_source import STDIN
 from .usage import UsageError, check_output
 

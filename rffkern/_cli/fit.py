@@ -14,9 +14,9 @@ import numpy as np
 
 from .._estimator.monitor import RoundInfo, listening
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
-from .._system.atomic_file import is_stream
+from .._files.atomic_file import is_stream
+from .._files.model_files import save
 from ..errors import InvalidInputError
-from ..serialize import save
 from .fit_columns import ColumnChoice, tell_dropped, tell_identifiers
 from .progress import Progress
 from .readers import open_table, table_format

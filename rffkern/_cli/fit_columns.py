@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._columns.column_map import ColumnMap
-from .._columns.raw import CATEGORY, DATE, EMPTY, NUMERIC
-from .._columns.survey import MAX_KEPT_LEVELS
+from .._column_map.column_map import ColumnMap
+from .._column_map.raw import CATEGORY, DATE, EMPTY, NUMERIC
+from .._column_map.survey import MAX_KEPT_LEVELS
 from ..errors import InvalidInputError
 from .streams import printable, say
 from .table import BLOCK_ROWS

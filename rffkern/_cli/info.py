@@ -5,7 +5,7 @@ import json
 import os
 from typing import Any
 
-from ..serialize import load
+from .._files.model_files import load
 from .streams import printable
 
 _MOST_SHOWN = 12

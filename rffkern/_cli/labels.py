@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._columns.raw import level_text
-from .._data.validation import integer_dtype
-from .._kernels.array_types import NDArray
+from .._column_map.raw import level_text
+from .._native.array_types import NDArray
+from .._rows.validation import integer_dtype
 from ..errors import InvalidInputError
 
 Double = NDArray[np.float64]

@@ -210,7 +210,7 @@ def _job_count(text: str) -> int:
 
 
 def _thread_count(text: str) -> int:
-    from .._data.arguments import MAX_THREADS  # which loads numpy
+    from .._protocol.arguments import MAX_THREADS  # which loads numpy
 
     if not text.isdecimal() or not 1 <= int(text) <= MAX_THREADS:
         raise argparse.ArgumentTypeError(f"expected a number from 1 to {MAX_THREADS}, got {text!r}")

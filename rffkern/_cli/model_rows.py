@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .._columns.raw import CATEGORY, EMPTY, NUMERIC, RawColumn, category
-from .._columns.tables import RawTable
+from .._column_map.raw import CATEGORY, EMPTY, NUMERIC, RawColumn, category
+from .._column_map.tables import RawTable
 from ..errors import InvalidInputError
 from .table import UNKNOWN, Block, Cells, column_label
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.validation import LARGEST_VALUE, check_finite
+from .._rows.validation import LARGEST_VALUE, check_finite
 from ..errors import InvalidInputError
 from .table import Block, Rejected, Table, Wanted, column_label, located
 

@@ -9,9 +9,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .._system.atomic_file import atomic_write, is_stream
+from .._files.atomic_file import atomic_write, is_stream
+from .._files.model_files import load
 from ..errors import InvalidInputError
-from ..serialize import load
 from .answers import Answer, Scorer
 from .progress import Progress
 from .readers import open_table, table_format

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from .._system.atomic_file import atomic_write
+from .._files.atomic_file import atomic_write
 from .streams import printable, say
 from .table import Rejected
 

@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .._kernels.array_types import NDArray
+from .._native.array_types import NDArray
 from ..errors import InvalidInputError
 from .labels import as_numbers, is_number, level_of_number
 

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._columns.raw import NUMERIC
-from .._kernels.array_types import NDArray
+from .._column_map.raw import NUMERIC
+from .._native.array_types import NDArray
 from ..errors import InvalidInputError
 from .streams import printable, say
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._columns.raw import CATEGORY, EMPTY, NUMERIC, RawColumn, category, category_of_numbers
-from .._columns.survey import MAX_KEPT_LEVELS
+from .._column_map.raw import CATEGORY, EMPTY, NUMERIC, RawColumn, category, category_of_numbers
+from .._column_map.survey import MAX_KEPT_LEVELS
 from .labels import is_code, is_number, level_of_number, truth_of
 from .table import BLOCK_ROWS, UNKNOWN, Block, Cells
 

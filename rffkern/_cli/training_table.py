@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._columns.raw import CATEGORY, DATE, EMPTY
-from .._columns.tables import RawTable
-from .._data.row_blocks import RowBlocks, block_size
+from .._column_map.raw import CATEGORY, DATE, EMPTY
+from .._column_map.tables import RawTable
 from .._estimator.registry import AUTOMATIC
+from .._rows.row_blocks import RowBlocks, block_size
 from ..errors import InvalidInputError
 from .array_table import ArrayTable
 from .labels import to_labels, to_targets

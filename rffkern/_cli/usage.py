@@ -2,7 +2,7 @@
 
 import os
 
-from .._system.atomic_file import check_writable
+from .._files.atomic_file import check_writable
 
 
 class UsageError(Exception):

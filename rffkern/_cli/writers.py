@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 
-from .._kernels.array_types import NDArray
+from .._native.array_types import NDArray
 
 # Bytes that the header of a .npy file takes here, whatever the number of rows turns out to be.
 _NPY_HEADER = 128

@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from .._data.arguments import check_all
-from .._data.protocol import Parametrised, not_fitted
-from .._data.row_blocks import RowBlocks
-from .._data.validation import check_array, check_names, feature_names
-from .._kernels.array_types import NDArray
+from .._model.expansion import Expansion, FourierExpansion
+from .._native.array_types import NDArray
+from .._protocol.arguments import check_all
+from .._protocol.parameters import Parametrised, not_fitted
+from .._rows.row_blocks import RowBlocks
+from .._rows.validation import check_array, check_names, feature_names
 from ..errors import InvalidInputError, TrainingStateError
-from ..expansion import Expansion, FourierExpansion
 from .parameters import describe
 from .registry import family_of
 
 if TYPE_CHECKING:  # a model that scores loads no training
-    from .._data.training_rows import Training
+    from .._rows.training_rows import Training
 
 Double = NDArray[np.float64]
 Check = Callable[[Any, Any, Any], "Training"]  # of rows, labels or targets, and weights
@@ -150,7 +150,7 @@ class Model(Parametrised):
         The first map is used again where training goes on on other rows.  A new map learns nothing of the rows
         `unmapped`, which are held out.
         """
-        from .._data.training_rows import with_evaluation
+        from .._rows.training_rows import with_evaluation
 
         if self.columns is None:
             return with_evaluation(check(X, y, sample_weight), eval_set)
@@ -159,7 +159,7 @@ class Model(Parametrised):
     def _check_mapped(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any, goes_on: bool | None,
                       unmapped: NDArray[np.intp] | None) -> "Training":
         """The same where columns are mapped."""
-        from .._data.training_rows import with_evaluation
+        from .._rows.training_rows import with_evaluation
         from .columns import map_more, map_training, with_mapped_evaluation
 
         goes_on = (self._keeps_map and getattr(self, "warm_start", False)) if goes_on is None else goes_on

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._data.arguments import Number
-from .._data.validation import LARGEST_VALUE
-from .._kernels.array_types import NDArray
+from .._native.array_types import NDArray
+from .._protocol.arguments import Number
+from .._rows.validation import LARGEST_VALUE
 from ..errors import InvalidInputError
 
 if TYPE_CHECKING:  # a model that scores loads no training
-    from .._data.training_rows import Training
+    from .._rows.training_rows import Training
 
 _BALANCED = "balanced"
 _FACTOR = Number(float, 0, 1e100, open_low=True)
@@ -47,7 +47,7 @@ def class_factors(class_weight: Any, classes: Any, totals: NDArray[Any]) -> NDAr
 
 def with_class_weights(training: "Training", class_weight: Any) -> "Training":
     """The same rows, weighted by their classes; held-out rows of an `eval_set` count as they are given."""
-    from .._data.weights import RowWeights  # which scoring does not need
+    from .._rows.weights import RowWeights  # which scoring does not need
 
     if class_weight is None:
         return training

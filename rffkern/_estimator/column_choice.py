@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._columns.column_map import ColumnMap, NumericForm, fit_copy
-from .._columns.raw import DATE, NUMERIC
-from .._columns.sample import rows_of, sampled
-from .._columns.tables import RawTable
-from .._data.validation import check_labels, check_targets, to_array
-from .._data.weights import check_weights
+from .._column_map.column_map import ColumnMap, NumericForm, fit_copy
+from .._column_map.raw import DATE, NUMERIC
+from .._column_map.sample import rows_of, sampled
+from .._column_map.tables import RawTable
+from .._rows.validation import check_labels, check_targets, to_array
+from .._rows.weights import check_weights
 from ..errors import InvalidInputError
 from .monitor import Steps, listening, printing
 

@@ -4,13 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._columns.column_map import ColumnMap, fit_copy, map_rows
-from .._columns.plain import PlainForms
-from .._data.threads import check_n_threads
-from .._data.validation import as_numeric, to_array
-from .._kernels import scoring
-from .._kernels.array_types import NDArray
-from ..expansion import Expansion
+from .._column_map.column_map import ColumnMap, fit_copy, map_rows
+from .._column_map.plain import PlainForms
+from .._model.expansion import Expansion
+from .._native import scoring
+from .._native.array_types import NDArray
+from .._rows.threads import check_n_threads
+from .._rows.validation import as_numeric, to_array
 
 Double = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ def map_more(column_map: ColumnMap | None, X: Any, owner: str) -> MappedTraining
 
 def with_mapped_evaluation(mapped: MappedTraining, eval_set: Any, owner: str) -> MappedTraining:
     """The same with the rows of an eval_set mapped too; what is none is left to the check of eval_set."""
-    from .._data.training_rows import is_set, named_sets  # a model that scores loads no training
+    from .._rows.training_rows import is_set, named_sets  # a model that scores loads no training
 
     if mapped.column_map is None:
         return mapped._replace(eval_set=eval_set)

@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._data.row_blocks import RowBlocks, take_rows
-from .._data.training_rows import Training
-from .._data.validation import as_numeric, check_labels, to_array
-from .._data.weights import RowWeights, check_weights
-from .._kernels.array_types import NDArray
+from .._native.array_types import NDArray
+from .._rows.row_blocks import RowBlocks, take_rows
+from .._rows.training_rows import Training
+from .._rows.validation import as_numeric, check_labels, to_array
+from .._rows.weights import RowWeights, check_weights
 from ..errors import InvalidInputError
 
 Indices = NDArray[np.intp]

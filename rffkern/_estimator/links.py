@@ -4,7 +4,7 @@ from typing import Protocol
 
 import numpy as np
 
-from .._kernels.array_types import NDArray
+from .._native.array_types import NDArray
 
 Double = NDArray[np.float64]
 

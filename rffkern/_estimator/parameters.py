@@ -8,15 +8,15 @@ that a signature can be read where it stands.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from .._data.arguments import Auto, Choice, Jobs, Number, OfClass, RandomState
-from .._data.protocol import Attribute as Attribute
-from .._data.protocol import Parameter as Parameter
-from .._data.protocol import describe as describe_with
-from .._kernels.scoring import TILE_ROWS
+from .._native.scoring import TILE_ROWS
+from .._protocol.arguments import Auto, Choice, Jobs, Number, OfClass, RandomState
+from .._protocol.parameters import Attribute as Attribute
+from .._protocol.parameters import Parameter as Parameter
+from .._protocol.parameters import describe as describe_with
 from .class_weights import ClassWeights
 
 if TYPE_CHECKING:  # a model without a map does not load it
-    from .._columns.column_map import ColumnMap
+    from .._column_map.column_map import ColumnMap
 
 # Types of parameters that several families have.
 Gamma: TypeAlias = float | Literal["scale"]

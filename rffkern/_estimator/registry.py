@@ -23,20 +23,21 @@ class Family(NamedTuple):
 
 
 FAMILIES = {
-    "fourier_boosting": Family("FourierBoostingClassifier", "_boosting.estimators", "classifier"),
-    "fourier_boosting_regressor": Family("FourierBoostingRegressor", "_boosting.estimators", "regressor"),
-    "gbrff": Family("GBRFFClassifier", "_gbrff.least_squares", "classifier"),
-    "gbrff1": Family("GBRFF1Classifier", "_gbrff.gbrff1", "classifier"),
-    "gbrff2": Family("GBRFF2Classifier", "_gbrff.gbrff2", "classifier"),
-    "gbrff_regressor": Family("GBRFFRegressor", "_gbrff.least_squares", "regressor"),
-    "kernel_ridge": Family("KernelRidgeClassifier", "_kernel_machine.estimators", "classifier"),
-    "kernel_ridge_regressor": Family("KernelRidgeRegressor", "_kernel_machine.estimators", "regressor"),
-    "pbrff": Family("PBRFFClassifier", "_pbrff.estimators", "classifier"),
-    "pbrff_transformer": Family("PBRFFTransformer", "_pbrff.transformer", "transformer"),
-    "rffnet": Family("RFFNetClassifier", "_rffnet.estimators", "classifier"),
-    "rffnet_regressor": Family("RFFNetRegressor", "_rffnet.estimators", "regressor"),
-    "sparse_kernel": Family("SparseKernelClassifier", "_sparse.estimators", "classifier"),
-    "sparse_kernel_regressor": Family("SparseKernelRegressor", "_sparse.estimators", "regressor"),
+    "fourier_boosting": Family("FourierBoostingClassifier", "_training.fourier_boosting.estimators", "classifier"),
+    "fourier_boosting_regressor": Family("FourierBoostingRegressor", "_training.fourier_boosting.estimators",
+                                         "regressor"),
+    "gbrff": Family("GBRFFClassifier", "_training.gbrff.least_squares", "classifier"),
+    "gbrff1": Family("GBRFF1Classifier", "_training.gbrff.gbrff1", "classifier"),
+    "gbrff2": Family("GBRFF2Classifier", "_training.gbrff.gbrff2", "classifier"),
+    "gbrff_regressor": Family("GBRFFRegressor", "_training.gbrff.least_squares", "regressor"),
+    "kernel_ridge": Family("KernelRidgeClassifier", "_training.kernel_ridge.estimators", "classifier"),
+    "kernel_ridge_regressor": Family("KernelRidgeRegressor", "_training.kernel_ridge.estimators", "regressor"),
+    "pbrff": Family("PBRFFClassifier", "_training.pbrff.estimators", "classifier"),
+    "pbrff_transformer": Family("PBRFFTransformer", "_training.pbrff.transformer", "transformer"),
+    "rffnet": Family("RFFNetClassifier", "_training.rffnet.estimators", "classifier"),
+    "rffnet_regressor": Family("RFFNetRegressor", "_training.rffnet.estimators", "regressor"),
+    "sparse_kernel": Family("SparseKernelClassifier", "_training.sparse_kernel.estimators", "classifier"),
+    "sparse_kernel_regressor": Family("SparseKernelRegressor", "_training.sparse_kernel.estimators", "regressor"),
 }
 
 # The families that the command line takes unless told otherwise, and the word for them: of labels, of numbers.

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.array_types import NDArray
+from .._native.array_types import NDArray
 from .links import probabilities
 from .tasks import Classifier, Regressor
 

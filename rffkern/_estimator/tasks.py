@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._data.validation import check_targets, refuse_masked, to_array
-from .._kernels.array_types import NDArray
+from .._model.expansion import Expansion
+from .._native.array_types import NDArray
+from .._rows.validation import check_targets, refuse_masked, to_array
 from ..errors import InvalidInputError
-from ..expansion import Expansion
 from .base import Model
 from .links import Link, LogisticLink, log_probabilities, probabilities
 
 if TYPE_CHECKING:  # a model that scores loads no training
-    from .._data.training_rows import Training
+    from .._rows.training_rows import Training
 
 Double = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ class Classifier(Model):
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
                         unmapped: NDArray[np.intp] | None = None) -> "Training":
         """Check parameters and rows."""
-        from .._data.training_rows import check_labelled
+        from .._rows.training_rows import check_labelled
         from .class_weights import with_class_weights
 
         self._check_params()
@@ -148,7 +148,7 @@ class Classifier(Model):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the (weighted) share of rows of X whose label in y is predicted."""
-        from .._data.weights import check_weights  # a model that scores rows of a file does not need it
+        from .._rows.weights import check_weights  # a model that scores rows of a file does not need it
 
         now = self._snapshot()
         predicted = now.predict(X)
@@ -179,7 +179,7 @@ class Regressor(Model):
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
                         goes_on: bool | None = None, unmapped: NDArray[np.intp] | None = None) -> "Training":
         """Check parameters and rows; a single row will do only where training goes on."""
-        from .._data.training_rows import check_with_targets
+        from .._rows.training_rows import check_with_targets
 
         self._check_params()
         check = partial(check_with_targets, n_threads=self.n_jobs, min_samples=1 if goes_on else 2)
@@ -226,7 +226,7 @@ class Regressor(Model):
 
         It is 1 for a constant target predicted exactly, and 0 for one that is not.
         """
-        from .._data.weights import check_weights
+        from .._rows.weights import check_weights
 
         predicted = self._snapshot()._predictions(X)
         values = check_targets(y, predicted.shape[0])

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._data.row_blocks import blocks
-from .._data.training_rows import Training
-from .._kernels.array_types import NDArray
+from .._native.array_types import NDArray
+from .._rows.row_blocks import blocks
+from .._rows.training_rows import Training
 from ..errors import InvalidInputError
 
 # Parameters that may change while training goes on.  Those of rows and weights show in these.

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from .._data.centers import probes
+from .._model.centers import probes
+from .._model.expansion import Expansion
+from .._model.kernel_expansion import KernelExpansion
+from .._model.sum_expansion import SumExpansion
 from ..errors import InvalidInputError
-from ..expansion import Expansion
-from ..kernel_expansion import KernelExpansion
-from ..sum_expansion import SumExpansion
 
 
 def conditioning(expansion: KernelExpansion) -> float:

@@ -4,8 +4,8 @@ import os
 from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
-from .._data.arguments import Precision
-from .._system.atomic_file import atomic_write
+from .._files.atomic_file import atomic_write
+from .._protocol.arguments import Precision
 from ..errors import InvalidInputError, InvalidTypeError
 from . import PRECISIONS, TARGETS
 from .conditioning import check_single

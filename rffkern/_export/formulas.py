@@ -7,8 +7,8 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
-# A mapped column by its kind, x the value of the raw one; `_kernels/forms.h` says the same.  A rank has first to find
-# the knot before x, its height and the slope that leads on from there.
+# A mapped column by its kind, x the value of the raw one; `_native/columns/forms.h` says the same.  A rank has
+# first to find the knot before x, its height and the slope that leads on from there.
 FORMS = {
     "raw": "x",
     "standard": "max(-1e30, min(1e30, (x - a) * b))",

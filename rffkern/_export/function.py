@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._columns.fills import Fill
-from .._columns.forms import RankForm
-from .._columns.plain import entries_of
-from .._columns.raw import EMPTY, NUMERIC
+from .._column_map.fills import Fill
+from .._column_map.forms import RankForm
+from .._column_map.plain import entries_of
+from .._column_map.raw import EMPTY, NUMERIC
 from .._estimator.base import Model
 from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
+from .._model.expansion import Expansion
+from .._model.table_layout import UNREACHED
 from ..errors import InvalidInputError
-from ..expansion import Expansion
-from ..table_layout import UNREACHED
 
 Array = NDArray[Any]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from string import Template
 from typing import Any
 
-from .._data.validation import integer_dtype
+from .._rows.validation import integer_dtype
 from ..errors import InvalidInputError
 from .formulas import CLIP, FORMS, KERNELS, LINE, TextWriter, write
 from .function import Array, Function, RowMap

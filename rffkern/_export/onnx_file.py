@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._model.table_layout import rounded_down
 from .._version import __version__
-from ..table_layout import rounded_down
 from .formulas import CLIP, FORMS, KERNELS, LINE, write
 from .function import Array, Function, Part, RowMap
 from .protobuf import DOUBLE, FLOAT, INT64, STRING, model, node, tensor, value_info

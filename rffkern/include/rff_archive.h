@@ -1,4 +1,4 @@
-/* The bytes of a model file, checked from the first to the last: rffkern/_system/archive.py says how it is laid out. */
+/* The bytes of a model file, checked from the first to the last: rffkern/_files/archive.py says how it is laid out. */
 #ifndef RFF_ARCHIVE_H
 #define RFF_ARCHIVE_H
 

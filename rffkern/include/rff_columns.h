@@ -1,4 +1,4 @@
-/* Column maps: rffkern/_columns/frozen_map.py, frozen.py, forms.py, levels.py and plain.py.
+/* Column maps: rffkern/_column_map/frozen_map.py, frozen.py, forms.py, levels.py and plain.py.
  *
  * The columns are read twice: to count outputs, then to keep them.
  */

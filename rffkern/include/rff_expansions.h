@@ -231,7 +231,7 @@ static int rff_read_exponent(rff_file *file, rff_model *model)
     return 1;
 }
 
-/* The regions that rows fall into, each with some of the centers: _data/regions.py. */
+/* The regions that rows fall into, each with some of the centers: _model/regions.py. */
 static int rff_read_regions(rff_file *file, rff_model *model)
 {
     rff_expansion *e = &model->expansion;

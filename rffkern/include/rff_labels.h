@@ -1,4 +1,4 @@
-/* Labels and the names of columns: rffkern/serialize.py. */
+/* Labels and the names of columns: rffkern/_files/model_files.py. */
 #ifndef RFF_LABELS_H
 #define RFF_LABELS_H
 

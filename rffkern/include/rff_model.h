@@ -35,7 +35,7 @@ typedef enum {
 /* Forms of mapped columns; their numbers are those of forms.h, VF_RAW and so on. */
 enum { RFF_RAW, RFF_STANDARD, RFF_BOUNDED, RFF_RANK, RFF_WITHIN };
 
-/* An output of the column map: what `PlainForms` (rffkern/_columns/plain.py) tells its kernel. */
+/* An output of the column map: what `PlainForms` (rffkern/_column_map/plain.py) tells its kernel. */
 typedef struct {
     int kind;
     double missing; /* what a missing value becomes, before the divisor */
@@ -47,7 +47,7 @@ typedef struct {
 
 /* What stands for an output where its column is missing: neutral[output] + sum of factors[k] (out[telling[k]] -
    neutral[telling[k]]), in the order of k, neutral[output] if that is nan, held to [low, high]; `out` is the mapped row
-   before any output of it is replaced (rffkern/_columns/fills.py). */
+   before any output of it is replaced (rffkern/_column_map/fills.py). */
 typedef struct {
     size_t output;
     size_t n_telling;

@@ -49,7 +49,7 @@
 #define RFF_PIECE VM_TILE
 #define RFF_FEW 8
 
-/* As in _data/angles.py and expansion.py. */
+/* As in _model/angles.py and expansion.py. */
 #define RFF_LARGEST_ANGLE 4000.0
 #define RFF_SURELY (1 - 1e-9)
 #define RFF_LARGEST_SINGLE 1e30
@@ -98,7 +98,7 @@ typedef struct {
     int single; /* whether single precision suffices for rows in it */
     rff_packed_f32 f32;
     rff_packed_f64 f64;
-    const double *angle_slopes; /* (n_features,) of the mean angle of a row, as in _data/angles.py */
+    const double *angle_slopes; /* (n_features,) of the mean angle of a row, as in _model/angles.py */
     double angle_offset, largest_value;
     const double *middle, *scale; /* (n_features,) of kernels */
     const double *weights;        /* (n_outputs, n_padded) */
@@ -131,7 +131,7 @@ static double rff_value(const rff_rows *X, size_t row, size_t column)
 }
 
 #ifdef RFF_TABLES
-#include "../_kernels/rff_tables.h"
+#include "../_native/models/rff_tables.h"
 #else
 #undef VM_LEVEL
 #define VM_LEVEL baseline
@@ -211,7 +211,7 @@ static int rff_within(const double *values, size_t n, double limit)
     return 1;
 }
 
-/* Sums are in the order of their terms, as in _data/angles.py: where a row is far out for single precision. */
+/* Sums are in the order of their terms, as in _model/angles.py: where a row is far out for single precision. */
 static int rff_bound_angles(rff_model *model, rff_prepared *prepared)
 {
     const rff_expansion *e = &model->expansion;

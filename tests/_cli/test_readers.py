@@ -8,7 +8,7 @@ from rffkern._cli.array_table import ArrayTable
 from rffkern._cli.csv_table import CsvFormat, CsvTable
 from rffkern._cli.readers import open_table
 from rffkern._cli.table import NamedRows, column_index
-from rffkern._data.validation import feature_names
+from rffkern._rows.validation import feature_names
 
 
 def test_the_ending_tells(tmp_path):

@@ -6,9 +6,9 @@ import pytest
 
 import rffkern
 from rffkern import InvalidInputError
-from rffkern._data.arguments import Choice, Number
 from rffkern._estimator import parameters
 from rffkern._estimator.parameters import ARGUMENTS, Attribute, Parameter, describe
+from rffkern._protocol.arguments import Choice, Number
 
 SIZE = Parameter("size", Number(int, 1, 9), "How large.")
 KIND = Parameter("kind", Choice(("round", "square")), "Which shape.")

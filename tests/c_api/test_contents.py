@@ -8,11 +8,11 @@ import pytest
 from helpers.c_reader import build, compiler
 
 from rffkern import ColumnMap, FourierBoostingRegressor, KernelExpansion, SumExpansion, TermExpansion, load, save
-from rffkern._columns.frozen import NUMERIC_FORMS
-from rffkern._columns.plain import _entries
-from rffkern._kernels.unfused import KINDS
-from rffkern.table_layout import UNREACHED
-from rffkern.term_expansion import _unit_of
+from rffkern._column_map.frozen import NUMERIC_FORMS
+from rffkern._column_map.plain import _entries
+from rffkern._model.table_layout import UNREACHED
+from rffkern._model.term_expansion import _unit_of
+from rffkern._native.unfused import KINDS
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler: set CC")
 

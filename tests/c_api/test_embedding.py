@@ -10,7 +10,7 @@ from helpers.c_scores import FROZEN, units
 
 import rffkern
 from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError, NotFittedError, load
-from rffkern._kernels import unfused
+from rffkern._native import unfused
 
 pytestmark = pytest.mark.slow
 

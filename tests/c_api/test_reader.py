@@ -17,7 +17,7 @@ from helpers.model_files import archive, members_of, sign, small_model
 
 import rffkern
 from rffkern import ColumnMap, FourierBoostingRegressor, FourierExpansion, GBRFF2Classifier, load, save
-from rffkern._system.archive import FORMAT_VERSION, npy_prefix
+from rffkern._files.archive import FORMAT_VERSION, npy_prefix
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler: set CC")
 

@@ -10,7 +10,7 @@ from helpers.c_scores import FROZEN, LARGEST_BETWEEN, Case, compare
 from helpers.c_targets import TARGETS
 
 from rffkern import GBRFF2Classifier, save
-from rffkern._kernels import simd
+from rffkern._native import simd
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from helpers.processes import PATIENCE
 
 import rffkern
 from rffkern import GBRFF2Classifier
-from rffkern._data.threads import check_n_threads
+from rffkern._rows.threads import check_n_threads
 
 pytestmark = pytest.mark.slow
 

@@ -5,8 +5,8 @@ import inspect
 import pytest
 
 from rffkern import InvalidInputError
-from rffkern._data.arguments import Number
 from rffkern._estimator.registry import FAMILIES
+from rffkern._protocol.arguments import Number
 
 SHARED = {"standardize": True, "precision": "single", "columns": None, "random_state": None, "n_jobs": None}
 ROUNDS = SHARED | {"gamma": "scale", "learning_rate": 1.0, "max_iter": 10, "max_samples": 16384, "verbose": 0,
@@ -72,12 +72,13 @@ REALS = {
     "C": ((5e-324, 1e6), (0, 1.1e6)), "learning_rate": ((5e-324, 1), (0, 1.1)), "tol": ((1e-12, 1), (0.9e-12, 1.1)),
     "delta": ((5e-324, 1e10), (0, 1.1e10)), "quantile": ((1e-6, 1 - 1e-6), (0.9e-6, 1 - 0.9e-6)),
     "reg_l1": ((0, 1e10), (-5e-324, 1.1e10)), "validation_fraction": ((0, 0.9), (-5e-324, 0.91))}
-VALIDATION_FRACTION = {"_boosting": ((1e-6, 0.5), (0.9e-6, 0.51)), "_gbrff": ((5e-324, 0.9), (0, 0.91)),
-                       "_sparse": ((5e-324, 0.9), (0, 0.91))}
-REG_LAMBDA = {"gbrff2": ((0, 1e150), (-5e-324,)), "_rffnet": ((0, 1e10), (-5e-324, 1.1e10)),
-              "_boosting": ((0, 1e10), (-5e-324, 1.1e10)),
-              "_kernel_machine": ((5e-324, 1e100), (0, 1.1e100)),
-              "_sparse": ((5e-324, 1e100), (0, 1.1e100))}
+VALIDATION_FRACTION = {"_training.fourier_boosting": ((1e-6, 0.5), (0.9e-6, 0.51)),
+                       "_training.gbrff": ((5e-324, 0.9), (0, 0.91)),
+                       "_training.sparse_kernel": ((5e-324, 0.9), (0, 0.91))}
+REG_LAMBDA = {"gbrff2": ((0, 1e150), (-5e-324,)), "_training.rffnet": ((0, 1e10), (-5e-324, 1.1e10)),
+              "_training.fourier_boosting": ((0, 1e10), (-5e-324, 1.1e10)),
+              "_training.kernel_ridge": ((5e-324, 1e100), (0, 1.1e100)),
+              "_training.sparse_kernel": ((5e-324, 1e100), (0, 1.1e100))}
 OPTIONAL = ("n_bags", "max_samples", "early_stopping_rounds", "subset_size", "n_restarts",
             "region_size")
 
@@ -102,10 +103,11 @@ def test_bounds(name):
             good, bad = [low, high or 10**12], [low - 1, -1, *([high + 1] if high else [])]
         else:
             own = {"reg_lambda": REG_LAMBDA, "validation_fraction": VALIDATION_FRACTION}.get(parameter, {})
-            good, bad = own.get(name) or own.get(entry.module.split(".")[0]) or REALS[parameter]
+            good, bad = own.get(name) or own.get(entry.module.rpartition(".")[0]) or REALS[parameter]
         assert not [value for value in good if refused(check, parameter, value)], parameter
         assert not [value for value in bad if not refused(check, parameter, value)], parameter
         optional = parameter in OPTIONAL or (
-            parameter == "validation_fraction" and entry.module.startswith(("_gbrff", "_sparse"))) or (
-            parameter == "n_components" and entry.module.startswith("_rffnet"))
+            parameter == "validation_fraction"
+            and entry.module.startswith(("_training.gbrff", "_training.sparse_kernel"))) or (
+            parameter == "n_components" and entry.module.startswith("_training.rffnet"))
         assert refused(check, parameter, None) != optional, parameter

@@ -11,13 +11,13 @@ from helpers.model_files import assert_refused
 
 from rffkern import NotFittedError, TrainingStateError, dumps, load, save
 from rffkern._estimator.registry import FAMILIES
-from rffkern._system.archive import decode, encode
-from rffkern.serialize import FORMAT_VERSION
+from rffkern._files.archive import decode, encode
+from rffkern._files.model_files import FORMAT_VERSION
 
 DATA = pathlib.Path(__file__).parent.parent / "data"
 STACKS = {"fourier_boosting_kernels", "fourier_boosting_regions"}
 EXPANSIONS = {"fourier_expansion", "kernel_expansion", "sum_expansion", "term_expansion"}
-WITH_MAPS = {"column_map", "column_map_filled", "gbrff2_with_columns", "gbrff2_with_choice"}  # in `_columns`
+WITH_MAPS = {"column_map", "column_map_filled", "gbrff2_with_columns", "gbrff2_with_choice"}  # in `_column_map`
 FROZEN = sorted(DATA.glob("*/*.npz"))
 
 # SHA-256 of the frozen files of each version: once it is released, neither they nor this line change any more.

@@ -10,7 +10,7 @@ import pytest
 from helpers.level_bits import score_bits, short_model, training_hashes
 
 from rffkern._estimator.registry import FAMILIES
-from rffkern._kernels import simd
+from rffkern._native import simd
 
 pytestmark = pytest.mark.slow
 

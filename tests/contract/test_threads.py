@@ -10,7 +10,7 @@ from helpers.families import TARGET, X, answers, fit, same_state
 import rffkern
 from rffkern._estimator.registry import FAMILIES
 from rffkern._estimator.tasks import Regressor
-from rffkern._kernels import simd
+from rffkern._native import simd
 
 
 @pytest.mark.skipif(not simd.HAS_OPENMP, reason="a build without threads")

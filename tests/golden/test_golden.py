@@ -12,8 +12,8 @@ import pytest
 from helpers.golden import KernelRows, drawing_rows, stored_omegas, with_points
 
 from rffkern import GBRFF1Classifier, PBRFFClassifier, PBRFFTransformer
-from rffkern._gbrff import loss_states
-from rffkern._kernels import gbrff, scoring, solvers
+from rffkern._native import gbrff, scoring, solvers
+from rffkern._training.gbrff import loss_states
 
 FILES = sorted(pathlib.Path(__file__).parent.joinpath("data").glob("*.npz"))
 

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from rffkern._kernels import boosting
+from rffkern._native import boosting
 
 TILE = 128
 NAMES = ("SQUARED", "LOGISTIC", "SOFTMAX", "HUBER", "QUANTILE", "POISSON")

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from rffkern._kernels import boosting, solvers
+from rffkern._native import boosting, solvers
 
 TILE = 128
 

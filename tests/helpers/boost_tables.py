@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rffkern._kernels import boosting
+from rffkern._native import boosting
 
 
 class Table(NamedTuple):

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from rffkern._data.scaling import Scaling
-from rffkern._data.weights import RowWeights
-from rffkern._gbrff.loss_states import CosineSum
-from rffkern._gbrff.packed_rows import RowSource
-from rffkern._gbrff.subsets import Division, divide_rows
-from rffkern._gbrff.workspace import Sizes, TrainingWorkspace
+from rffkern._rows.scaling import Scaling
+from rffkern._rows.weights import RowWeights
+from rffkern._training.gbrff.loss_states import CosineSum
+from rffkern._training.gbrff.packed_rows import RowSource
+from rffkern._training.gbrff.subsets import Division, divide_rows
+from rffkern._training.gbrff.workspace import Sizes, TrainingWorkspace
 
 DTYPES = (np.float32, np.float64)
 

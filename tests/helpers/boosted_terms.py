@@ -3,7 +3,7 @@
 import numpy as np
 
 from rffkern import TermExpansion
-from rffkern.table_layout import UNREACHED
+from rffkern._model.table_layout import UNREACHED
 
 
 def expansion(n_outputs=1):

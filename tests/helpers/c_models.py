@@ -83,7 +83,7 @@ class TermExpansionCells:
 
     @staticmethod
     def of(columns, thresholds):
-        from rffkern.table_layout import TableLayout
+        from rffkern._model.table_layout import TableLayout
 
         return int(TableLayout.of(columns, thresholds).starts[-1])
 

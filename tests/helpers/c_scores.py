@@ -6,8 +6,8 @@ import numpy as np
 
 from helpers import c_models
 from rffkern import ColumnMap, KernelExpansion, SumExpansion, load
-from rffkern._kernels import simd
-from rffkern.expansion import Expansion
+from rffkern._model.expansion import Expansion
+from rffkern._native import simd
 
 FROZEN = Path(__file__).parents[1] / "data"
 LARGEST_BETWEEN = 8  # units of the sizes of the terms, between classes

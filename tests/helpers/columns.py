@@ -3,7 +3,7 @@
 import numpy as np
 import reference
 
-from rffkern._kernels import scoring, sparse
+from rffkern._native import scoring, sparse
 
 from .packing import packed, padded_size, tiled
 

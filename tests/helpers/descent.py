@@ -3,7 +3,7 @@
 import numpy as np
 import reference
 
-from rffkern._kernels import gbrff
+from rffkern._native import gbrff
 
 
 def search_phase(problem):

@@ -9,7 +9,7 @@ import rffkern
 from helpers.boosted_terms import expansion as small_terms
 from rffkern import ColumnMap, KernelExpansion, SumExpansion, TermExpansion
 from rffkern._estimator.registry import FAMILIES
-from rffkern.table_layout import UNREACHED
+from rffkern._model.table_layout import UNREACHED
 
 FILES = pathlib.Path(__file__).parent.parent / "data" / "1"
 LABELS = ["it's", 'a "quote"', "back\\slash ??/", "größe\n"]

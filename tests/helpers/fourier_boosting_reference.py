@@ -9,7 +9,7 @@ returns a term, and what the term, taken with a step, owes to each column.
 
 import numpy as np
 
-from rffkern._kernels.solvers import minimize
+from rffkern._native.solvers import minimize
 
 TILE = 128  # rows; blocks of rows begin and end at tiles
 

@@ -3,7 +3,7 @@
 import numpy as np
 import reference
 
-from rffkern._kernels import gbrff, scoring, solvers
+from rffkern._native import gbrff, scoring, solvers
 
 from .packing import padded_size
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rffkern._kernels import pbrff, scoring
+from rffkern._native import pbrff, scoring
 
 from .packing import padded_size, tiled
 

@@ -4,11 +4,11 @@ import numpy as np
 import reference
 
 from helpers.rffnet_steps import random_targets
-from rffkern._data.scaling import Scaling
-from rffkern._data.weights import RowWeights
-from rffkern._kernels import rffnet
-from rffkern._rffnet import losses
-from rffkern._rffnet.network import STEP_ORDERS, Network, StepPlan, StepSettings, Visit, Workspace
+from rffkern._native import rffnet
+from rffkern._rows.scaling import Scaling
+from rffkern._rows.weights import RowWeights
+from rffkern._training.rffnet import losses
+from rffkern._training.rffnet.network import STEP_ORDERS, Network, StepPlan, StepSettings, Visit, Workspace
 
 LOSSES = {"squared": losses.Squared(), "huber": losses.Huber(0.7),
           "pinball": losses.Pinball(0.3), "logistic": losses.Logistic(),

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from rffkern._kernels import gbrff, scoring, solvers
+from rffkern._native import gbrff, scoring, solvers
 
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-11}
 DTYPES = (np.float32, np.float64)

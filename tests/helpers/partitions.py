@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 
-from rffkern._partitions.partition import open_partition
+from rffkern._training.distributed.partition import open_partition
 
 
 class LocalPartitions:

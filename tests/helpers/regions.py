@@ -4,12 +4,12 @@ import pathlib
 import subprocess
 
 HERE = pathlib.Path(__file__).parent
-KERNELS = HERE.parents[1] / "rffkern" / "_kernels"
+KERNELS = HERE.parents[1] / "rffkern" / "_native" / "threads"
 REFUSED = """
 import os, resource
 import numpy as np
 from rffkern import FourierBoostingClassifier, GBRFF2Classifier
-from rffkern._data import threads
+from rffkern._rows import threads
 threads.machine_cpus = lambda: 64
 rng = np.random.default_rng(0)
 X = rng.standard_normal((100_000, 12)); y = X[:, 0] * X[:, 1] > 0

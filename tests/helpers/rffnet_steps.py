@@ -5,7 +5,7 @@ import math
 import numpy as np
 import reference
 
-from rffkern._kernels import rffnet, scoring
+from rffkern._native import rffnet, scoring
 
 from .packing import padded_size
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from rffkern._data.scaling import no_scaling
-from rffkern._data.tiles import aligned, tiled
-from rffkern._data.weights import RowWeights
-from rffkern._sparse.ensemble import Shared
-from rffkern._sparse.kernel import Kernel
-from rffkern._sparse.packed_rows import KernelRows
-from rffkern._sparse.weak_learner import Settings
+from rffkern._rows.scaling import no_scaling
+from rffkern._rows.tiles import aligned, tiled
+from rffkern._rows.weights import RowWeights
+from rffkern._training.sparse_kernel.ensemble import Shared
+from rffkern._training.sparse_kernel.kernel import Kernel
+from rffkern._training.sparse_kernel.packed_rows import KernelRows
+from rffkern._training.sparse_kernel.weak_learner import Settings
 
 KERNEL = {"length_scale": [1.0, 2.0, 4.0], "amplitude": 1.5, "bias": 0.2}
 GIVEN = {"kernel": KERNEL, "reg_lambda": 0.02, "standardize": False, "random_state": 0}

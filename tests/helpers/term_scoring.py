@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rffkern._kernels import boosting
-from rffkern.table_layout import UNREACHED, TableLayout, pack_tables
+from rffkern._model.table_layout import UNREACHED, TableLayout, pack_tables
+from rffkern._native import boosting
 
 from .packing import padded_size
 

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 
-from rffkern._kernels.simd import LEVELS
+from rffkern._native.simd import LEVELS
 
 HERE = pathlib.Path(__file__).parent
 SOURCES = HERE.parents[1]
@@ -30,7 +30,7 @@ KERNEL_FAULTS = {  # what is replaced in the kernel: a loop one tile too long; s
 }
 FIT = """
 import numpy as np, rffkern
-from rffkern._data import threads
+from rffkern._rows import threads
 threads.ELEMENTS_PER_THREAD, threads.machine_cpus = 16, lambda: 4
 X = np.random.default_rng(0).standard_normal((10_000, 3))
 rffkern.GBRFF2Classifier(2, max_iter=2, max_samples=None, n_jobs=3, random_state=0).fit(X, X[:, 0] > 0)
@@ -70,7 +70,7 @@ def helpers(kind):
     """Compile what stands beside the package, and return the folder."""
     folder = cache() / f"{kind}-{_digest([path.read_bytes() for path in sorted(HERE.glob('*.c'))])}"
     folder.mkdir(parents=True, exist_ok=True)
-    kernels, objects = SOURCES / "rffkern" / "_kernels", []
+    kernels, objects = SOURCES / "rffkern" / "_native", []
     for source in (HERE / "planted.c", kernels / "team.c", kernels / "gomp.c"):
         objects.append(folder / f"{source.stem}.o")
         _gcc("-O1", "-g", "-fPIC", "-fopenmp", "-DRFF_OWN_TEAM", f"-I{kernels}", f"-fsanitize={CHECKS[kind]}", "-c",
@@ -106,17 +106,17 @@ def faulty(kind):
     folder = site.parent / "faulty"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(site / "rffkern", folder / "rffkern")
-    sources = folder / "sources" / "rffkern" / "_kernels"
-    shutil.copytree(SOURCES / "rffkern" / "_kernels", sources)
+    sources = folder / "sources" / "rffkern" / "_native"
+    shutil.copytree(SOURCES / "rffkern" / "_native", sources)
     (sources.parent / "__init__.py").touch()
     source = sources / f"{KERNEL}.pyx"  # which that of the module includes from the same folder
     source.write_text(source.read_text(encoding="utf-8").replace(*old_new), encoding="utf-8")
-    module = next((folder / "rffkern" / "_kernels").glob(f"{MODULE}.*.so")).name
-    commands = subprocess.run(["ninja", "-C", site.parent / "build", "-t", "commands", f"rffkern/_kernels/{module}"],
+    module = next((folder / "rffkern" / "_native").glob(f"{MODULE}.*.so")).name
+    commands = subprocess.run(["ninja", "-C", site.parent / "build", "-t", "commands", f"rffkern/_native/{module}"],
                               check=True, capture_output=True, text=True).stdout
     pieces = folder / f"{MODULE}.p"
     pieces.mkdir()
-    made, whole = rf"rffkern/_kernels/{re.escape(module)}", folder / "rffkern" / "_kernels" / module
+    made, whole = rf"rffkern/_native/{re.escape(module)}", folder / "rffkern" / "_native" / module
     changes = {rf"\S*/{MODULE}\.pyx(?=\s)": "SOURCE", rf"{made}\.p": pieces, made: whole,
                "SOURCE": sources / f"{MODULE}.pyx"}
     for old, new in changes.items():
@@ -184,7 +184,7 @@ def sanitized_calls(rng, folder, level=LEVELS[0]):
 
 def sanitized_kernels(rng, folder, level=LEVELS[0]):
     """One file of the tests of kernels: arrays one element too short, edges of tiles, extreme numbers."""
-    file = str(rng.choice(sorted(SOURCES.glob("tests/_kernels/test_*.py"))))
+    file = str(rng.choice(sorted(SOURCES.glob("tests/_native/test_*.py"))))
     return _case("address", ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--all", file],
                  folder, level)
 

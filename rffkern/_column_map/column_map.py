@@ -1,0 +1,389 @@
+"""`ColumnMap`: any table to columns of numbers."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
+
+import numpy as np
+
+from .._native.array_types import NDArray
+from .._protocol.arguments import Choice, Distinct, Number, check_all
+from .._protocol.parameters import Attribute, Parameter, Parametrised, describe, not_fitted
+from .._protocol.set_output import check_input_features, contained, set_output
+from .._rows.row_blocks import RowBlocks
+from .._rows.validation import as_numeric, check_labels, check_targets, refuse_masked, to_array
+from .._rows.weights import check_weights
+from ..errors import InvalidInputError
+from .frozen import NUMERIC_FORMS
+from .frozen_map import Folds, FrozenMap
+from .plain import PlainForms
+from .tables import RawTable, check_table, column_name, read_table
+
+Double = NDArray[np.float64]
+
+NumericForm: TypeAlias = Literal["raw", "standard", "bounded", "rank", "bins"]
+
+
+class _Features(NamedTuple):
+    """Accept names or indices of columns, or None."""
+
+    domain: str = "sequence of names or indices of columns, or None"
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise InvalidInputError unless the value is accepted."""
+        entries = value.tolist() if isinstance(value, np.ndarray) else value
+        if entries is not None and (not isinstance(entries, (list, tuple)) or any(
+                not isinstance(entry, (str, int, np.integer)) or isinstance(entry, bool) for entry in entries)):
+            raise InvalidInputError(f"{name} must be a list of names or indices of columns, or None, got {value!r}")
+
+
+class Learned(NamedTuple):
+    """What a pass over training rows leaves."""
+
+    frozen: FrozenMap
+    folds: Folds  # what the training rows get instead of target statistics
+
+
+class ColumnMap(Parametrised):
+    """Any table to columns of numbers: missing values, categories, dates and skewed columns.
+
+    A table is an array, a list of rows, a dict of columns or a table of pandas, polars or pyarrow.  Text, booleans and
+    categories of these packages are categories.  One pass over the rows learns what each column becomes; quantiles come
+    from a sketch of bounded memory.
+
+    Each numeric column takes the forms that `numeric` names:
+
+    - "raw": as it is;
+    - "standard": mean 0, variance 1;
+    - "bounded": z / sqrt(1 + z^2), where z is the distance from the median in robust deviations;
+    - "rank": mid-rank, by linear interpolation between at most `n_knots` values;
+    - "bins": indicators of `n_bins` quantile bins.
+
+    Over the training rows with a value, all forms but "raw" have mean 0 and variance 1, those of several outputs
+    together, and with F forms each is divided by sqrt(F): a column is one unit.  A category becomes indicators of its
+    levels, in one unit; rare levels are one level.  Beyond `max_levels` levels it becomes target statistics: the mean
+    of y of each level, shrunk towards the mean of all.
+
+    Missing values (None, NaN, NA, NaT) become 0, the mean.  Where training has any, there is also an indicator of them,
+    1 or 0 less its mean, and they are told from the other columns where these explain at least 1 % of the variance:
+    each output from at most 8 outputs of these, by ridge regression on a sample of at most 2,048 rows.
+
+    Columns that are constant, equal to an earlier one or without any value, and categories whose levels are all rare or
+    more than 100,000, are dropped.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    Notes
+    -----
+    Where training and scoring both have column names, columns are found by name, in any order, and further columns are
+    ignored; otherwise by position.  Levels that training did not have count as rare, or as missing where no level was
+    rare.  An empty text is a level.  Infinite values are refused.  Dates are seconds since 1970, in UTC; times of day
+    and intervals are seconds too.
+
+    `fit_transform` and `fit(X).transform(X)` differ in target statistics: the former tells those of a row from the rows
+    of four of five folds, the rows with other remainders of their index modulo 5.
+
+    The rank that the sketch estimates for a value is off by at most (2 + log2(max(1, n / 4096))) / 4096 for n rows, and
+    exact for columns of at most 2048 distinct values.
+
+    Examples
+    --------
+    >>> from rffkern import ColumnMap
+    >>> table = {"size": [1.0, None, 3.0, 2.0], "colour": ["red", "blue", "red", "blue"]}
+    >>> map = ColumnMap(min_level_rows=1).fit(table)
+    >>> map.get_feature_names_out().tolist()
+    ['size_standard', 'size_missing', 'colour=blue']
+    >>> map.transform({"colour": ["green"], "size": [2.0]})[0, [0, 2]].tolist()
+    [0.0, 0.0]
+    """
+
+    _parameters = (
+        Parameter("numeric", Distinct("forms", tuple(NUMERIC_FORMS)), "The forms of numeric columns and dates."),
+        Parameter("categorical_features", _Features(), "Columns of numbers that are categories."),
+        Parameter("max_levels", Number(int, 1, 10**5),
+                  "A category of more levels that are not rare becomes target statistics; without y, the most frequent "
+                  "levels keep their indicators, and the others count as rare."),
+        Parameter("min_level_rows", Number(int, 1),
+                  "Levels of fewer rows are rare.  Rows count by their weight, unless the mean weight is below 1."),
+        Parameter("n_knots", Number(int, 2, 10**4), 'Number of knots of the form "rank" at most.'),
+        Parameter("n_bins", Number(int, 2, 1000), 'Number of bins of the form "bins" at most.'),
+        Parameter("date_parts", Choice((True, False)),
+                  "Whether dates also become sine and cosine of the time of day, the day of the week and the month."),
+    )
+    _attributes = (
+        Attribute("n_features_in_", "int",
+                  "Number of columns; `feature_names_in_` has their names where `fit` saw any."),
+        Attribute("sources_", "array of int", "For each output the index of its column."),
+        Attribute("forms_", "array of str", "For each output its form."),
+    )
+
+    _frozen: FrozenMap
+    _plain: PlainForms | None  # the same where all columns are numbers
+    n_features_in_: int
+
+    def __init__(self, numeric: Sequence[NumericForm] = ("standard",), *,
+                 categorical_features: Sequence[Any] | None = None, max_levels: int = 32, min_level_rows: int = 5,
+                 n_knots: int = 256, n_bins: int = 16, date_parts: bool = False) -> None:
+        self.numeric = numeric
+        self.categorical_features = categorical_features
+        self.max_levels = max_levels
+        self.min_level_rows = min_level_rows
+        self.n_knots = n_knots
+        self.n_bins = n_bins
+        self.date_parts = date_parts
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether `fit` has ended."""
+        return hasattr(self, "_frozen")
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of an estimator."""
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags  # only scikit-learn itself asks
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False), transformer_tags=TransformerTags(),
+                    input_tags=InputTags(allow_nan=True, string=True, categorical=True))
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from the rows of a table.
+
+        Parameters
+        ----------
+        X : table, or RowBlocks of tables
+            Read once.  A `numpy.memmap` is read block by block.
+        y : array of shape (n_samples,) or (n_samples, n_targets), or None
+            For target statistics: numbers, or labels, of which each becomes an indicator.
+        sample_weight : array of shape (n_samples,) or None
+            Weights >= 0; rows of weight 0 count for nothing.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInputError
+            For bad arguments, infinite values, or columns of several kinds of values; the message names which.
+        """
+        self._keep(self._learn(X, _targets_of(y), sample_weight).frozen)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from the rows of a table and return them mapped; target statistics are those of other folds."""
+        learned = self._learn(X, _targets_of(y), sample_weight)
+        table = learned.frozen.read(X, type(self).__name__)
+        mapped = learned.frozen.apply(table, learned.folds)
+        self._keep(learned.frozen)
+        return contained(self, mapped, learned.frozen.output_names, X)
+
+    def transform(self, X: Any) -> Any:
+        """Return the rows of a table mapped.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        float64 array of shape (n_samples, n_outputs), or what `set_output` says
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            If X lacks a column, has infinite values, or another kind of values than training had in a column.
+        """
+        frozen = self._fitted_map()
+        plain = X.astype(np.float64) if type(X) is np.ndarray and X.dtype == np.float32 else X
+        mapped = None if self._plain is None else self._plain.rows(plain)
+        if mapped is None:
+            mapped = frozen.apply(check_table(frozen.read(X, type(self).__name__), "X", 1))
+        return contained(self, mapped, frozen.output_names, X)
+
+    set_output = set_output
+
+    def _mapped(self, X: Any, owner: str, name: str = "X", n_threads: int | None = None) -> NDArray[Any]:
+        """The same for an estimator that errors name, in single precision for an array in single precision."""
+        frozen = self._fitted_map()
+        mapped = None if self._plain is None else self._plain.rows(X, n_threads)
+        return _like(X, frozen.apply(check_table(frozen.read(X, owner, name), name, 1))) if mapped is None else mapped
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return a name for each output: that of its column and its form or level."""
+        frozen = self._fitted_map()
+        check_input_features(input_features, frozen.names, len(frozen.columns))
+        names = None if input_features is None else tuple(map(str, input_features))
+        return np.array((frozen if names is None else frozen._replace(names=names)).output_names(), dtype=object)
+
+    def describe(self) -> list[dict[str, object]]:
+        """Return what became of each column, as rows of a table: one for each form, or one if the column is dropped.
+
+        Each row has "column", "kind" ("numeric", "category", "date" or "empty"), "form" and what is known of it, or the
+        "reason" why it is dropped.
+        """
+        return self._fitted_map().describe()
+
+    def _check_params(self) -> None:
+        check_all(self._parameters, self)
+
+    def _fitted_map(self) -> FrozenMap:
+        frozen = getattr(self, "_frozen", None)
+        if frozen is None:
+            raise not_fitted(type(self).__name__)
+        return frozen
+
+    def _learn(self, X: Any, targets: Double | None, sample_weight: Any) -> Learned:
+        """Pass over the rows once."""
+        from .building import MapSettings, build_map  # a model that scores loads no training
+        from .survey import Survey
+
+        self._check_params()
+        survey: Survey | None = None
+        names: tuple[str, ...] | None = None
+        weights = None if sample_weight is None else _weights_of(sample_weight)
+        for table, start in tables(X, self.categorical_features):
+            if survey is None:
+                names = table.names
+                survey = Survey([column_name(names, j) for j in range(len(table.columns))],
+                                0 if targets is None else targets.shape[1])
+            rows = slice(start, start + table.n_rows)
+            values = _rows_of(targets, rows, "y", np.empty((table.n_rows, 0)))
+            survey.add(table, _rows_of(weights, rows, "sample_weight", np.ones(table.n_rows)), values)
+        if survey is None:
+            raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
+        facts = survey.facts()
+        for name, array in (("y", targets), ("sample_weight", weights)):
+            if array is not None and len(array) != survey.n_rows:
+                raise InvalidInputError(f"{name} must have one entry per row of X ({survey.n_rows}), got {len(array)}")
+        unit = min(1.0, survey.weight / survey.n_positive)
+        settings = MapSettings(tuple(self.numeric), self.n_knots, self.n_bins, self.max_levels,
+                               self.min_level_rows * unit, self.date_parts, unit, targets is not None)
+        return Learned(*build_map(names, facts, survey, settings))
+
+    def _keep(self, frozen: FrozenMap) -> None:
+        """Replace all attributes at once."""
+        new = vars(self) | {"_frozen": frozen, "_plain": PlainForms.of(frozen.columns)}
+        new["n_features_in_"] = len(frozen.columns)
+        new["sources_"] = np.repeat(np.arange(len(frozen.columns)), [len(column.outputs) for column in frozen.columns])
+        new["forms_"] = np.array([form for column in frozen.columns for form, _ in column.outputs])
+        new.pop("feature_names_in_", None)
+        if frozen.names is not None:
+            new["feature_names_in_"] = np.array(frozen.names, dtype=object)
+        self.__dict__ = new
+
+
+describe(ColumnMap, {})
+
+
+def _in_blocks(X: Any) -> Any:
+    """A memory map as RowBlocks; all else as it is."""
+    return RowBlocks(X) if isinstance(X, np.memmap) and X.ndim == 2 else X
+
+
+def tables(X: Any, categorical: Any) -> Iterator[tuple[RawTable, int]]:
+    """Yield (table, index of its first row) of the blocks of training rows; their columns agree."""
+    X = _in_blocks(X)
+    if not isinstance(X, RowBlocks):
+        yield check_table(read_table(X, categorical=categorical), "X", 1), 0
+        return
+    start = 0
+    first: RawTable | None = None
+    for given in X.given_blocks():
+        try:
+            table = read_table(given, categorical=categorical)
+            if first is not None and first.names and table.names and table.names != first.names:
+                if {*table.names} != {*first.names}:
+                    raise InvalidInputError(f"X must be blocks of the same columns, got {first.names}, then "
+                                            f"{table.names}")
+                table = read_table(given, categorical=categorical, wanted=first.names)
+            if first is not None and len(first.columns) != len(table.columns):
+                raise InvalidInputError(f"X must be blocks of equally many columns, got {len(first.columns)}, then "
+                                        f"{len(table.columns)}")
+        except InvalidInputError as error:
+            raise type(error)(f"{error} (in the block from row {start})") from error
+        first = first or table
+        yield table, start
+        start += table.n_rows
+
+
+def _like(X: Any, mapped: Double) -> NDArray[Any]:
+    """Mapped rows in the precision of the raw ones."""
+    return mapped.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else mapped
+
+
+def map_rows(column_map: ColumnMap, X: Any, owner: str, name: str = "X") -> Any:
+    """Rows of a table or of RowBlocks by the fitted map of an owner, whom errors name."""
+    X = _in_blocks(X)
+    if not isinstance(X, RowBlocks):
+        return column_map._mapped(X, owner, name)
+    return RowBlocks(lambda: (column_map._mapped(block, owner, name) for block in X.given_blocks()))
+
+
+def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> tuple[ColumnMap, Any]:
+    """A copy of a map that is fitted on training rows, and these rows mapped: an array, or RowBlocks.
+
+    The given map is left alone.
+    """
+    X = _in_blocks(X)
+    fitted = ColumnMap(**column_map.get_params())
+    frozen, folds = fitted._learn(X, _targets_of(y, has_labels), sample_weight)
+    fitted._keep(frozen)
+
+    def mapped(block: Any, first_row: int) -> NDArray[Any]:
+        rows = None if fitted._plain is None else fitted._plain.rows(block, 1)  # without target statistics
+        if rows is None:
+            rows = _like(block, frozen.apply(frozen.read(block, "the training"), folds, first_row))
+        return rows
+
+    if not isinstance(X, RowBlocks):
+        return fitted, mapped(X, 0)
+
+    def read() -> Iterator[NDArray[Any]]:
+        first_row = 0
+        for block in X.given_blocks():
+            yield (rows := mapped(block, first_row))
+            first_row += len(rows)
+
+    return fitted, RowBlocks(read)
+
+
+def _rows_of(array: Double | None, rows: slice, name: str, default: Double) -> Double:
+    """Some rows of what comes beside X."""
+    if array is None:
+        return default
+    if len(array) < rows.stop:
+        raise InvalidInputError(f"{name} must have one entry per row of X ({rows.stop} or more), got {len(array)}")
+    return array[rows]
+
+
+def _weights_of(sample_weight: Any) -> Double:
+    """Weights as they are given, checked."""
+    given = np.asarray(as_numeric(sample_weight, "sample_weight"), dtype=np.float64)
+    if given.size:  # no rows are refused as such
+        check_weights(given, len(np.atleast_1d(given)))
+    return given.reshape(-1)
+
+
+def _targets_of(y: Any, has_labels: bool = False) -> Double | None:
+    """Targets of the statistics of levels, (n_samples, n_outputs), in units in which their sums are finite."""
+    if y is None:
+        return None
+    refuse_masked(y, "y")
+    given = to_array(y, "y")
+    if given.dtype.kind == "c":
+        raise InvalidInputError(f"y must be real. Complex data not supported, got dtype {given.dtype}")
+    if given.size == 0:
+        return np.empty((0, 1))  # which is too few
+    n_samples = len(np.atleast_1d(given))
+    if given.dtype.kind in "iuf" and not has_labels:
+        values = check_targets(given, n_samples)
+        return values / np.ldexp(1.0, np.frexp(np.abs(values).max(axis=0, initial=0.0))[1])
+    y = given.ravel() if given.shape == (n_samples, 1) else given  # of which the check of training rows warns
+    classes, codes = check_labels(y, n_samples)
+    positive = range(1, 2) if len(classes) == 2 else range(len(classes))
+    return (codes[:, None] == np.array(positive)).astype(np.float64)

@@ -1,0 +1,137 @@
+"""What stands for a missing value: what the other columns of the row say of it, as far as they say anything.
+
+Each output of a column with missing values is told from a few outputs of other columns, by ridge regression on a sample
+of the training rows.  In these, missing values count as their neutral ones, as in the rows that are mapped later, so
+that nothing is told where all of them are missing.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from .._native.array_types import NDArray
+from .._rows.validation import LARGEST_VALUE
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+MOST_TELLING = 8  # outputs from which one is told, at most
+
+_RIDGE = 10.0  # rows that say nothing, in the regression
+_SMALLEST_GAIN = 0.01  # share of the variance that must be told
+
+# What a factor may be at most, between columns of odd units.
+_LARGEST_FACTOR = 1e250
+
+# Limits on the work: products of numbers, and rows fewer than which are not worth it.
+_MOST_PRODUCTS = 2e8
+_FEWEST_ROWS = 200
+
+
+class Fill(NamedTuple):
+    """How one output is told from others, where its column is missing."""
+
+    output: int
+    telling: Indices  # outputs
+    factors: Double  # of their distances from their neutral values
+    low: float  # within which it is told: twice the range of the output in training
+    high: float
+
+    def numbers(self) -> Double:
+        """The range, then the factors."""
+        return np.array([self.low, self.high, *self.factors])
+
+    @classmethod
+    def from_numbers(cls, output: int, telling: list[int], numbers: Double) -> Self:
+        """Rebuild it from a file."""
+        low, high, *factors = numbers.tolist()
+        if low > high or not all(abs(number) <= _LARGEST_FACTOR for number in factors):
+            raise ValueError("what stands for missing values is out of range")
+        return cls(output, np.array(telling, dtype=np.intp), np.array(factors), low, high)
+
+    def values(self, outputs: Double, rows: Indices, neutral: Double) -> Double:
+        """What is told in some rows of outputs, (n_outputs, n_rows)."""
+        found = np.full(len(rows), neutral[self.output])
+        with np.errstate(over="ignore", invalid="ignore"):
+            for k, factor in zip(self.telling, self.factors, strict=True):  # in this order for any number of rows
+                found += factor * (outputs[k, rows] - neutral[k])
+        return np.where(np.isnan(found), neutral[self.output], found).clip(self.low, self.high)
+
+
+def fill_in(outputs: Double, fills: Sequence[Fill], missing: Mapping[int, Mask], neutral: Double) -> None:
+    """Replace outputs, (n_outputs, n_rows), where they are missing, all of them by what the others were before."""
+    told = []
+    for fill in fills:
+        rows = np.flatnonzero(missing[fill.output])
+        if len(rows):
+            told.append((fill.output, rows, fill.values(outputs, rows, neutral)))
+    for output, rows, values in told:
+        outputs[output, rows] = values
+
+
+class Sample(NamedTuple):
+    """Mapped rows, in which missing values are neutral."""
+
+    outputs: Double  # (n_outputs, n_rows)
+    weights: Double  # in rows
+    sources: Indices  # (n_outputs,) raw columns
+    neutral: Double  # (n_outputs,)
+
+
+def learn_fills(sample: Sample, missing: Mapping[int, Mask], usable: Mask) -> list[Fill]:
+    """How to tell the usable outputs of some columns, of which `missing` has the rows, from those of other columns."""
+    targets = [t for t in np.flatnonzero(usable).tolist() if sample.sources[t] in missing]
+    n_rows = len(sample.weights)
+    n_used = int(min(n_rows, _MOST_PRODUCTS // max(1, len(targets) * len(usable))))
+    if not targets or n_used < min(n_rows, _FEWEST_ROWS):
+        return []
+    weights = sample.weights[:n_used]
+    distances = sample.outputs[:, :n_used] - sample.neutral[:, None]
+    units = np.abs(distances).max(axis=1)
+    units[units == 0] = 1.0
+    distances /= units[:, None]
+    spread = np.sqrt((distances**2 * weights).sum(axis=1) / weights.sum())
+    usable = usable & (spread > 0)
+    spread[spread == 0] = 1.0
+    distances /= spread[:, None]
+    fills = []
+    for column in dict.fromkeys(sample.sources[targets].tolist()):
+        present = np.where(missing[column][:n_used], 0.0, weights)
+        others = np.flatnonzero(usable & (sample.sources != column))
+        if not present.any() or not len(others):
+            continue
+        rest = distances[others]
+        powers = (rest**2 * present).sum(axis=1)
+        for output in [t for t in targets if sample.sources[t] == column]:
+            found = _regression(distances[output], rest, present, powers)
+            if found is not None:
+                telling, factors = others[found[0]], found[1]
+                seen = sample.outputs[output, :n_used][present > 0]
+                with np.errstate(over="ignore"):
+                    factors = factors / (units[telling] * spread[telling]) * (units[output] * spread[output])
+                if np.abs(factors).max() <= _LARGEST_FACTOR:
+                    low, high = float(seen.min()), float(seen.max())
+                    beyond = high / 2 - low / 2  # those that are missing may be larger than all that are there
+                    fills.append(Fill(output, telling, factors, max(low - beyond, -LARGEST_VALUE),
+                                      min(high + beyond, LARGEST_VALUE)))
+    return fills
+
+
+def _regression(distances: Double, others: Double, weights: Double, powers: Double) -> tuple[Indices, Double] | None:
+    """Which of other outputs tell one best, and their factors; None if they tell next to nothing."""
+    target = distances * weights
+    variance = float((distances * target).sum())
+    products = (others * target).sum(axis=1)
+    told = products**2 / (powers + _RIDGE)
+    by_chance = (8 + 2 * math.log(len(others))) / float(weights.sum())  # more than the best of so many of noise tells
+    best = np.argsort(-np.round(told / (variance or 1.0), 9), kind="stable")  # of equal ones the first
+    best = np.sort([k for k in best[:MOST_TELLING] if told[k] > by_chance * variance]).astype(np.intp)
+    if not len(best):
+        return None
+    products, chosen = products[best], others[best]
+    gram = (chosen[:, None] * chosen * weights).sum(axis=2) + _RIDGE * np.eye(len(best))
+    factors = np.linalg.solve(gram, products)
+    return (best, factors) if float((factors * products).sum()) > _SMALLEST_GAIN * variance else None

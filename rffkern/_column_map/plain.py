@@ -1,0 +1,132 @@
+"""Numeric forms of all columns at once, for arrays of plain numbers."""
+
+import math
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from .._native import unfused
+from .._native.array_types import NDArray
+from .._rows.threads import check_n_threads
+from .._rows.validation import LARGEST_FLOAT32, LARGEST_VALUE
+from .forms import BinsForm, BoundedForm, Form, MissingForm, RankForm, RawForm, StandardForm
+from .frozen import NUMERIC_FORMS, FrozenColumn
+from .raw import NUMERIC
+
+Real = NDArray[Any]  # float32 or float64
+# Kind, what a missing value becomes, and a, b, c, d of forms.h; of a rank c is its largest magnitude.
+Entry = tuple[str, float, float, float, float, float]
+
+# Magnitudes up to which an array is plain.
+_LIMITS = {np.dtype(np.float64): LARGEST_VALUE, np.dtype(np.float32): LARGEST_FLOAT32}
+
+# What a form of a number costs, in multiply-adds.
+_WORK = 8
+
+# By which the rounding of a mapped value may exceed what is known of it.
+_ROUNDED = 1 + 1e-6
+
+
+class FormArrays(NamedTuple):
+    """Forms of numeric columns as compiled code reads them."""
+
+    starts: NDArray[np.intp]  # (n_columns + 1,) the first output of each column
+    kinds: NDArray[np.intp]  # (n_outputs,) those of forms.h
+    numbers: NDArray[np.float64]  # (n_outputs, 6) what a missing value becomes, divisor, a, b, c, d
+    n_knots: NDArray[np.intp]  # (n_outputs,)
+    knots: NDArray[np.float64]  # of all ranks, one after the other
+    heights: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, columns: tuple[FrozenColumn, ...]) -> Self:
+        """Those of frozen columns of numbers."""
+        told = [each for column in columns for each in entries_of(column)]
+        numbers = np.array([(entry[1], divisor, *entry[2:]) for _, entry, divisor in told])
+        ranks = [form if isinstance(form, RankForm) else None for form, *_ in told]
+        return cls(
+            np.cumsum([0, *(len(column.outputs) for column in columns)]).astype(np.intp),
+            np.array([unfused.KINDS[entry[0]] for _, entry, _ in told], np.intp), numbers.reshape(-1, 6),
+            np.array([0 if rank is None else len(rank.knots) for rank in ranks], np.intp),
+            np.concatenate([np.empty(0), *(rank.knots for rank in ranks if rank is not None)]),
+            np.concatenate([np.empty(0), *(rank.ranks for rank in ranks if rank is not None)]))
+
+
+class PlainForms:
+    """The forms of a map of numeric columns alone, as a kernel reads them: to the bit what the forms themselves give.
+
+    Immutable, and made anew when it is unpickled.  No mapped value is larger in magnitude than `largest`.
+    """
+
+    def __init__(self, columns: tuple[FrozenColumn, ...]) -> None:
+        self._columns = columns
+        # Missing values that are told from other columns are not for the kernel.
+        self._refused = unfused.UNBOUNDED | (unfused.MISSING if any(each.fills for each in columns) else 0)
+        entries = (entry for column in columns for _, entry, _ in entries_of(column))
+        self.largest = _ROUNDED * max(map(_largest, entries), default=0.0)
+        self._kernel = unfused.ColumnForms(*FormArrays.of(columns))
+
+    @classmethod
+    def of(cls, columns: tuple[FrozenColumn, ...]) -> Self | None:
+        """Those of frozen columns; None where some take no numbers."""
+        return None if any(each.forms and each.kind != NUMERIC for each in columns) else cls(columns)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._columns,)
+
+    def take(self, X: Any) -> bool:
+        """Whether X is an array that they map; infinite values show only then."""
+        return (type(X) is np.ndarray and X.dtype in _LIMITS and X.ndim == 2 and X.shape[1] == self._kernel.n_columns
+                and len(X) > 0)
+
+    def fill(self, X: Real, out: Real, n_threads: int | None = None) -> bool:
+        """Map rows into an array of their precision, as `map_rows` says.
+
+        False if values are infinite, too large, or missing and told from other columns.
+        """
+        n_outputs = self._kernel.n_outputs
+        n_threads = check_n_threads(n_threads, len(X) * (X.shape[1] + n_outputs) * _WORK)
+        scratch = np.empty((n_threads, unfused.scratch_size(*X.shape)))
+        found = unfused.map_rows(self._kernel, X, _LIMITS[X.dtype], out, scratch, n_threads)
+        return not found & self._refused
+
+    def rows(self, X: Any, n_threads: int | None = None) -> Real | None:
+        """Mapped rows in the precision of X; None for a table that they do not map."""
+        if not self.take(X):
+            return None
+        out = np.empty((len(X), self._kernel.n_outputs), X.dtype)
+        return out if self.fill(X, out.reshape(*out.shape, 1), n_threads) else None
+
+
+def entries_of(column: FrozenColumn) -> list[tuple[Form, Entry, float]]:
+    """Of each output of a numeric column its form, what the kernel is told of it, and its divisor."""
+    n_numeric = sum(form.name in NUMERIC_FORMS for form in column.forms)
+    return [(form, entry, math.sqrt(n_numeric) if form.name in NUMERIC_FORMS else 1.0)
+            for form in column.forms for entry in _entries(form)]
+
+
+def _entries(form: Form) -> list[Entry]:
+    """What the kernel is told of each output of a numeric form."""
+    if isinstance(form, RawForm):
+        return [("raw", form.mean, 0.0, 0.0, 0.0, 0.0)]
+    if isinstance(form, StandardForm):
+        return [("standard", 0.0, form.mean, form.inverse_deviation, 0.0, 0.0)]
+    if isinstance(form, BoundedForm):
+        return [("bounded", 0.0, form.median, form.inverse_width, form.mean, form.inverse_deviation)]
+    if isinstance(form, RankForm):
+        return [("rank", 0.0, 0.0, 0.0, float(np.abs(form.ranks).max()), 0.0)]
+    if isinstance(form, MissingForm):
+        missing, present = form(np.array([np.nan, 0.0]))[0].tolist()
+        return [("within", missing, -math.inf, math.inf, present, present)]
+    assert isinstance(form, BinsForm)
+    n_outputs = len(form.outputs)
+    ends = [-math.inf, *form.edges.tolist(), math.inf]
+    outputs = form.group(np.arange(n_outputs + 1.0))
+    return [("within", 0.0, ends[k], ends[k + 1], float(outputs[k, k]), float(outputs[k, n_outputs]))
+            for k in range(n_outputs)]
+
+
+def _largest(entry: Entry) -> float:
+    """What a number becomes at most in magnitude, before its divisor."""
+    kind, missing, _, _, c, d = entry
+    mapped = (1 + abs(c)) * d if kind == "bounded" else max(abs(c), abs(d)) if kind in ("rank", "within") else math.inf
+    return max(abs(missing), mapped)

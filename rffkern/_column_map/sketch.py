@@ -1,0 +1,140 @@
+"""Quantiles and moments of a column in one pass, in bounded memory and by a fixed rule.
+
+Values come in chunks of `CHUNK_ROWS` rows, cut by whoever feeds them at fixed rows, so that nothing depends on how the
+rows arrive.  There is no random choice: the same rows in the same order give the same summary.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .._native.array_types import NDArray
+
+Double = NDArray[np.float64]
+
+CHUNK_ROWS = 4096
+N_ENTRIES = 2048  # of a summary at most
+
+
+class Summary(NamedTuple):
+    """Distinct values in increasing order, and the weight that stands at each."""
+
+    values: Double
+    weights: Double
+
+    @property
+    def total(self) -> float:
+        """Sum of the weights."""
+        return float(self.weights.sum())
+
+    def middles(self) -> Double:
+        """Rank of the middle of each entry's weight, in [0, 1]."""
+        ends = np.cumsum(self.weights)
+        return (ends - self.weights / 2) / ends[-1]
+
+    def quantile(self, share: float) -> float:
+        """The entry in which a share of the weight is reached."""
+        ends = np.cumsum(self.weights)
+        return float(self.values[min(np.searchsorted(ends, share * ends[-1]), len(ends) - 1)])
+
+
+def _joined(values: Double, weights: Double) -> Summary:
+    """A summary of values with equal ones made one."""
+    order = np.argsort(values, kind="stable")
+    values, weights = values[order], weights[order]
+    first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+    return Summary(values[first], np.add.reduceat(weights, first))
+
+
+def _compressed(summary: Summary, n_entries: int) -> Summary:
+    """At most n_entries of the entries: those in the middle of equal shares of the weight."""
+    if len(summary.values) <= n_entries:
+        return summary
+    ends = np.cumsum(summary.weights)
+    share = ends[-1] / n_entries
+    places = np.searchsorted(ends, share * (np.arange(n_entries) + 0.5)).clip(max=len(ends) - 1)
+    return _joined(summary.values[places], np.full(n_entries, share))
+
+
+class QuantileSketch:
+    """A bounded summary of the values of a column.
+
+    Each chunk is sorted and equal values are joined.  Summaries of equally many chunks are merged in pairs, as a binary
+    counter carries, and a merged one of more than k = `n_entries` entries is compressed to k.  It is exact while no
+    more than k distinct values occur.  Otherwise each compression moves the rank of a value by at most 1 / (2 k) of
+    the weight that it compresses, and a value takes part in one for its chunk and in one for each doubling after it:
+    for n rows
+
+        |estimated rank - rank| <= (2 + log2(max(1, n / CHUNK_ROWS))) / (2 k)
+
+    of the total weight, which is 0.0033 for 10 million rows.
+    """
+
+    def __init__(self, n_entries: int = N_ENTRIES) -> None:
+        self._n_entries = n_entries
+        self._levels: list[Summary | None] = []  # a summary of 2^level chunks, or None
+        self.low, self.high = math.inf, -math.inf
+
+    def add(self, values: Double, weights: Double) -> None:
+        """Add a chunk of values, none of them nan, with positive weights."""
+        if not len(values):
+            return
+        summary = _joined(values, weights)
+        self.low, self.high = min(self.low, float(summary.values[0])), max(self.high, float(summary.values[-1]))
+        summary = _compressed(summary, self._n_entries)
+        for level, held in enumerate(self._levels):
+            if held is None:
+                self._levels[level] = summary
+                return
+            summary, self._levels[level] = self._merged(held, summary), None
+        self._levels.append(summary)
+
+    def summary(self) -> Summary:
+        """All values so far, with the smallest and the largest, whose entries may have weight 0."""
+        held = [summary for summary in self._levels if summary is not None]
+        if not held:
+            return Summary(np.empty(0), np.empty(0))
+        return _joined(np.concatenate([[self.low, self.high], *(summary.values for summary in held)]),
+                       np.concatenate([[0.0, 0.0], *(summary.weights for summary in held)]))
+
+    def _merged(self, a: Summary, b: Summary) -> Summary:
+        return _compressed(_joined(np.concatenate([a.values, b.values]), np.concatenate([a.weights, b.weights])),
+                           self._n_entries)
+
+
+class Moments(NamedTuple):
+    """Weight, mean and standard deviation of some values; the deviation is never squared, which could overflow."""
+
+    weight: float = 0.0
+    mean: float = 0.0
+    deviation: float = 0.0
+
+    @classmethod
+    def of(cls, values: Double, weights: Double) -> "Moments":
+        """Those of a chunk of values."""
+        if not len(values):
+            return cls()
+        total, first = float(weights.sum()), float(values[0])
+        mean = first + float((weights * ((values - first) / total)).sum())
+        centred = values - mean
+        unit = float(np.abs(centred).max())
+        if unit == 0 or (values == first).all():
+            return cls(total, first, 0.0)
+        return cls(total, mean, unit * math.sqrt(float((weights / total * (centred / unit) ** 2).sum())))
+
+    def __add__(self, other: object) -> "Moments":
+        """Those of both sets of values."""
+        if not isinstance(other, Moments):
+            return NotImplemented
+        if not self.weight or not other.weight:
+            return self if self.weight else other
+        total = self.weight + other.weight
+        mine, theirs = self.weight / total, other.weight / total
+        apart = other.mean - self.mean
+        unit = max(self.deviation, other.deviation, abs(apart))
+        if unit == 0:
+            return Moments(total, self.mean, 0.0)
+        spread = (mine * (self.deviation / unit) ** 2 + theirs * (other.deviation / unit) ** 2
+                  + mine * theirs * (apart / unit) ** 2)
+        return Moments(total, self.mean + theirs * apart, unit * math.sqrt(spread))

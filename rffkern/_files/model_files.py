@@ -1,0 +1,416 @@
+"""Model files: what stands in them, and how a model is rebuilt; `_files/archive.py` has the bytes.
+
+A file holds the family, the parameters, the labels and column names of a model, the arrays of its expansion and its
+loss curves.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
+
+import numpy as np
+
+from .._estimator.base import Fitted, Model
+from .._estimator.registry import FAMILIES, Family, family_of
+from .._model.expansion import Expansion
+from .._native.array_types import NDArray
+from .._protocol.arguments import check_scalar
+from .._protocol.parameters import Parametrised
+from ..errors import FormatError, InvalidInputError, InvalidTypeError
+from .archive import FORMAT_VERSION as FORMAT_VERSION
+from .archive import (
+    Contents,
+    Header,
+    decode,
+    encode,
+    make_header,
+    require,
+    shown,
+)
+from .atomic_file import atomic_write
+from .labels import is_printable, labels_from_json, labels_to_json
+from .open_files import read_all, write_all
+
+if TYPE_CHECKING:
+    from .._column_map.column_map import ColumnMap
+
+Saved: TypeAlias = "Model | ColumnMap | Expansion"
+T = TypeVar("T", bound=Saved)
+Double = NDArray[np.float64]
+Labels = NDArray[Any]
+FileOrPath = str | bytes | os.PathLike[Any] | IO[bytes]
+Buffer = bytes | bytearray | memoryview
+
+_MAP_FAMILY, _MAP_CLASS = "column_map", "ColumnMap"
+_EXPANSIONS = {  # the classes of expansions by their names in files, and where they are
+    "fourier_expansion": ("expansion", "FourierExpansion"), "kernel_expansion": ("kernel_expansion", "KernelExpansion"),
+    "sum_expansion": ("sum_expansion", "SumExpansion"), "term_expansion": ("term_expansion", "TermExpansion")}
+_OF_MACHINE = {"n_jobs"}  # parameters that a file does not hold
+_CHOSEN = "auto"  # the parameter columns of a model that may have a map or none
+
+
+def save(model: Any, path: FileOrPath) -> None:
+    """Write a fitted model or an expansion to `path`, whole or not at all; a pipe or device is written through.
+
+    Parameters
+    ----------
+    model : fitted estimator of this package, ColumnMap, or an expansion
+    path : str, bytes or os.PathLike, or open binary file
+        The name of the file; nothing is appended to it.  A symbolic link is followed.  A file that is replaced hands on
+        its permissions and, where that is allowed, its owner.  An open file is written from where it stands, in as many
+        pieces as it takes, and stays open.
+
+    Raises
+    ------
+    NotFittedError
+        If the model is not fitted.
+    InvalidInputError
+        If it is no model of this package, or its labels cannot be stored.
+    OSError
+        If the file cannot be written; a file that was at `path` before is then unchanged.
+    """
+    if hasattr(path, "write"):
+        write_all(path, dumps(model))
+        return
+    name = _file_name(path)
+    content = dumps(model)
+    with atomic_write(name) as file:
+        file.write(content)
+
+
+def dumps(model: Any) -> bytes:
+    """Return the bytes of the file that `save` writes.
+
+    Parameters
+    ----------
+    model : fitted estimator of this package, ColumnMap, or an expansion
+
+    Returns
+    -------
+    bytes; the same model gives the same
+
+    Raises
+    ------
+    NotFittedError
+        If the model is not fitted.
+    InvalidInputError
+        If it is no model of this package, or its labels cannot be stored.
+    """
+    return encode(*_describe(model))
+
+
+@overload
+def load(path: FileOrPath, model_class: type[T], *, max_bytes: int = 1 << 30) -> T: ...
+@overload
+def load(path: FileOrPath, model_class: None = None, *, max_bytes: int = 1 << 30) -> Saved: ...
+def load(path: FileOrPath, model_class: type[T] | None = None, *, max_bytes: int = 1 << 30) -> Any:
+    """Read a model that `save` wrote.
+
+    Parameters
+    ----------
+    path : str, bytes or os.PathLike, or open binary file
+        The name of the file.  An open file is read from where it stands to its end, and stays open; it may be a pipe.
+    model_class : class or None, default None
+        The class that the file must hold, such as `FourierBoostingClassifier`, which type checkers then know as that of
+        the result; None for any.
+    max_bytes : int >= 0, default 1073741824
+        A larger file is refused before all of it is read.
+
+    Returns
+    -------
+    estimator, ColumnMap or expansion of the class that was saved; its answers are the same to the last bit
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged, truncated, too large, of another format or of a newer version, or holds another class.
+    OSError
+        If the file cannot be read.
+    """
+    check_scalar("max_bytes", max_bytes, int, 0)
+    if hasattr(path, "read"):
+        name = f"{getattr(path, 'name', type(path).__name__)}"
+        return _checked(_built(read_all(path, name, max_bytes), f"{name}: "), model_class, f"{name}: ")
+    name = _file_name(path)
+    with open(name, "rb") as file:
+        content = read_all(file, name, max_bytes)
+    return _checked(_built(content, f"{name}: "), model_class, f"{name}: ")
+
+
+@overload
+def loads(content: Buffer, model_class: type[T]) -> T: ...
+@overload
+def loads(content: Buffer, model_class: None = None) -> Saved: ...
+def loads(content: Buffer, model_class: type[T] | None = None) -> Any:
+    """Return the model whose bytes `dumps` returned or `save` wrote.
+
+    Parameters
+    ----------
+    content : bytes, bytearray or memoryview
+    model_class : class or None, default None
+        The class that the bytes must hold; None for any.
+
+    Returns
+    -------
+    estimator, ColumnMap or expansion of the class that was saved; its answers are the same to the last bit
+
+    Raises
+    ------
+    FormatError
+        If the bytes are damaged, truncated, of another format or of a newer version, or hold another class.
+    """
+    try:
+        given = memoryview(content)
+    except TypeError as error:
+        raise InvalidTypeError("content must be the bytes of a model (bytes, bytearray or memoryview), got "
+                               f"{type(content).__name__}") from error
+    return _checked(_built(bytes(given), ""), model_class, "")
+
+
+def _checked(model: Any, model_class: Any, where: str) -> Any:
+    """The model, if it is of the class that is asked for."""
+    if model_class is None:
+        return model
+    if not isinstance(model_class, type):
+        raise InvalidTypeError(f"model_class must be a class or None, got {model_class!r}")
+    if not isinstance(model, model_class):
+        raise FormatError(f"{where}holds a {type(model).__name__}, expected a {model_class.__name__}; load it without "
+                          "model_class, or with its own class")
+    return model
+
+
+def _built(content: bytes, where: str) -> Any:
+    """The model of some bytes; errors begin with where they come from."""
+    try:
+        return _build(decode(content), len(content))
+    except FormatError as error:
+        raise FormatError(f"{where}{error}") from error
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError, MemoryError) as error:
+        raise FormatError(f"{where}not a valid model: {error}") from error
+
+
+def _file_name(path: Any) -> str:
+    try:
+        return os.fsdecode(path)
+    except TypeError as error:
+        raise InvalidTypeError("path must be the name of a file (str, bytes or os.PathLike) or an open binary file, "
+                               f"got {type(path).__name__}") from error
+
+
+def _form(name: str) -> type[Expansion]:
+    """The class of expansions of a kind."""
+    module, class_name = _EXPANSIONS[name]
+    found: type[Expansion] = getattr(import_module(f"rffkern._model.{module}"), class_name)
+    return found
+
+
+def _is_bounded(expansion: Expansion) -> bool:
+    """Whether the score of every row is finite."""
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(2 * expansion.bound()).all())
+
+
+def _check_storable(expansion: Expansion, classes: list[Any], names: Sequence[str]) -> None:
+    """Refuse to write what `load` would refuse."""
+    if not _is_bounded(expansion):
+        raise InvalidInputError("the sum of the amplitudes of the model must be a finite number")
+    _check_texts([*classes, *names])
+
+
+def _check_texts(texts: list[Any]) -> None:
+    odd = [text for text in texts if isinstance(text, str) and not is_printable(text)]
+    if odd:
+        raise InvalidInputError("labels, levels and column names must be storable as UTF-8 and have no control "
+                                f"characters, got {odd[0]!r}")
+
+
+def _describe(model: Any) -> Contents:
+    """Header and arrays of a model or an expansion."""
+    if isinstance(model, Expansion) and type(model) is _form(model.kind):
+        arrays = model.arrays()
+        _check_storable(model, [], [])
+        header = make_header(model.kind, type(model).__name__, params={}, classes=None, feature_names=None,
+                             arrays=arrays)
+        return header, arrays
+    if isinstance(model, Model) and family_of(type(model)) is not None:
+        return _describe_model(model)
+    if type(model).__name__ == _MAP_CLASS and isinstance(model, Parametrised):
+        return _describe_map(model)
+    raise InvalidInputError("model must be a fitted estimator or an expansion of this package, "
+                            f"got {type(model).__name__}")
+
+
+def _describe_map(column_map: Any) -> Contents:
+    """Header and arrays of a ColumnMap."""
+    arrays = {"columns": column_map._fitted_map().numbers()}
+    header = make_header(_MAP_FAMILY, _MAP_CLASS, params={}, classes=None, arrays=arrays,
+                         feature_names=_storable_names(column_map), columns=_columns_to_json(column_map))
+    return header, arrays
+
+
+def _storable_names(column_map: Any) -> list[str] | None:
+    frozen = column_map._fitted_map()
+    _check_texts([*(frozen.names or ()), *(text for column in frozen.columns for text in (*column.levels,
+                                                                                          column.dropped))])
+    return None if frozen.names is None else list(frozen.names)
+
+
+def _columns_to_json(column_map: Any) -> dict[str, Any]:
+    """Parameters and columns of a ColumnMap; the numbers of its forms are an array."""
+    column_map._check_params()
+    return {"params": _plain("columns", column_map), "columns": column_map._fitted_map().header()}
+
+
+def _map_from_params(entry: Any) -> Any:
+    """A ColumnMap that is not fitted."""
+    from .._column_map.column_map import ColumnMap
+
+    require(isinstance(entry, dict) and set(entry) == set(ColumnMap._param_names()),
+            "the parameters are not those of a ColumnMap")
+    params: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()}
+    column_map = ColumnMap(**params)
+    column_map._check_params()
+    return column_map
+
+
+def _columns_from_json(entry: Any, feature_names: Any, numbers: Double) -> Any:
+    """A fitted ColumnMap."""
+    from .._column_map.frozen_map import FrozenMap
+
+    require(isinstance(entry, dict) and set(entry) == {"params", "columns"} and isinstance(entry["columns"], list),
+            "the columns are malformed")
+    names = _names_from_json(feature_names, len(entry["columns"]))
+    column_map = _map_from_params(entry["params"])
+    frozen = FrozenMap.from_header(None if names is None else tuple(names), entry["columns"], numbers)
+    require(all(is_printable(text) for column in frozen.columns for text in (*column.levels, column.dropped)),
+            "levels have control characters")
+    column_map._keep(frozen)
+    return column_map
+
+
+def _describe_model(model: Model) -> Contents:
+    model._check_params()
+    model._check_fitted()
+    classes = getattr(model, "classes_", None)
+    names = getattr(model, "feature_names_in_", None)
+    curves = {name: getattr(model, name) for name in model._fitted_curves}
+    given = model._params_for_file(model.get_params(deep=False))
+    params = {name: _plain(name, value) for name, value in given.items() if name not in _OF_MACHINE}
+    column_map = getattr(model, "column_map_", None)
+    if not _agree(model.columns, column_map):
+        raise InvalidInputError("the parameter columns of the model must be that it was fitted with")
+    stored_classes = None if classes is None else labels_to_json(classes)
+    _check_storable(model.expansion_, [] if classes is None else classes.tolist(), [] if names is None else names)
+    try:
+        model._restored(model.expansion_, curves, classes)  # as `load` will
+    except ValueError as error:
+        raise InvalidInputError(f"the parameters of the model must be those it was fitted with: {error}") from error
+    arrays = model.expansion_.arrays() | curves
+    columns = None
+    if column_map is not None:
+        _storable_names(column_map)
+        columns, arrays = _columns_to_json(column_map), arrays | {"columns": column_map._fitted_map().numbers()}
+    header = make_header(model.family, type(model).__name__, params=params, classes=stored_classes,
+                         feature_names=None if names is None else list(names), arrays=arrays, columns=columns)
+    return header, arrays
+
+
+def _agree(columns: Any, column_map: Any) -> bool:
+    """Whether the parameter columns of a model may have led to its map."""
+    return columns == _CHOSEN or (columns is None) == (column_map is None)
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A parameter as JSON has it; a Generator is kept as None, for its state belongs to the fit that used it."""
+    if isinstance(value, (np.random.Generator, np.random.RandomState)):
+        return None
+    if isinstance(value, Parametrised):
+        return {key: _plain(key, entry) for key, entry in value.get_params().items()}
+    if isinstance(value, dict):
+        return {key: _plain(name, entry) for key, entry in value.items()}
+    value = value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
+    if isinstance(value, (list, tuple)):
+        return [_plain(name, entry) for entry in value]
+    if value is not None and not isinstance(value, (bool, int, float, str)):
+        raise InvalidInputError(f"parameter {name} cannot be stored: it must be a number, a string, None, or a list or "
+                                f"dict of these, got {type(value).__name__}")
+    return value
+
+
+def _build(contents: Contents, n_bytes: int) -> Any:
+    """The model or expansion that a file holds."""
+    header, arrays = contents
+    name = header["family"] if isinstance(header["family"], str) else None
+    if name in _EXPANSIONS:
+        form = _form(str(name))
+        require(header["class"] == form.__name__, "class and family do not agree")
+        return _build_expansion(form, arrays)
+    if name == _MAP_FAMILY:
+        require(header["class"] == _MAP_CLASS, "class and family do not agree")
+        require(tuple(arrays) == ("columns",) and header["params"] == {} and header["classes"] is None,
+                "a ColumnMap has columns alone")
+        return _columns_from_json(header["columns"], header["feature_names"], arrays["columns"])
+    require(name in FAMILIES, f"the family {shown(header['family'])} is not known")
+    return _build_model(FAMILIES[str(name)], header, arrays, n_bytes)
+
+
+def _build_expansion(form: type[Expansion], arrays: Mapping[str, Double], more: tuple[str, ...] = ()) -> Expansion:
+    expected = form.array_names + more
+    require(tuple(arrays) == expected, f"the family must have arrays {expected}, got {shown(tuple(arrays))}")
+    expansion = form(*(arrays[name] for name in form.array_names))
+    require(_is_bounded(expansion), "the amplitudes are too large for finite scores")
+    return expansion
+
+
+def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n_bytes: int) -> Model:
+    require(header["class"] == family.class_name, "class and family do not agree")
+    cls = family.load()
+    column_map = None
+    if header["columns"] is not None:
+        require("columns" in arrays, "the numbers of the columns are missing")
+        column_map = _columns_from_json(header["columns"], header["feature_names"], arrays["columns"])
+    expansion = _build_expansion(cls._form_of_arrays(arrays), arrays,
+                                 (*cls._fitted_curves, *(["columns"] if column_map is not None else [])))
+    model = cls(**_params_from_json(cls, header["params"]))
+    model._check_params()
+    require(_agree(model.columns, column_map), "the parameter columns and the columns do not agree")
+    classes = None
+    if hasattr(cls, "predict_proba"):
+        classes = labels_from_json(header["classes"], n_bytes)
+    else:
+        require(header["classes"] is None, "a model without classes holds some")
+    curves = {name: arrays[name] for name in cls._fitted_curves}
+    fitted = _fitted(model, header, expansion, curves, classes)
+    if column_map is not None:
+        require(len(column_map.sources_) == expansion.n_features, "columns and expansion do not agree in number")
+    model._keep(fitted._replace(column_map=column_map))
+    return model
+
+
+def _params_from_json(cls: type[Model], params: Any) -> dict[str, Any]:
+    require(isinstance(params, dict), "the parameters are malformed")
+    require({*params} == {*cls._param_names()} - _OF_MACHINE, "the parameters are not the class's")
+    columns = params["columns"]
+    if columns is not None and columns != _CHOSEN:
+        columns = _map_from_params(columns)
+    return {**cls._params_of_file(params), "columns": columns}
+
+
+def _fitted(model: Model, header: Header, expansion: Expansion, curves: Mapping[str, Double],
+            classes: Labels | None) -> Fitted:
+    """The fitted attributes, checked against the shapes of the expansion."""
+    n_columns = expansion.n_features if header["columns"] is None else len(header["columns"]["columns"])
+    names = _names_from_json(header["feature_names"], n_columns)
+    importances = curves.get("feature_importances_")
+    require(importances is None or importances.shape == (n_columns,),
+            "columns and importances do not agree in number")
+    attributes = {**curves, **model._restored(expansion, curves, classes)}
+    return Fitted(None if names is None else np.array(names, dtype=object), classes, expansion, attributes)
+
+
+def _names_from_json(names: Any, n_features: int) -> list[str] | None:
+    require(names is None or (isinstance(names, list) and len(names) == n_features
+                              and all(isinstance(name, str) and is_printable(name) for name in names)),
+            "the feature names are malformed")
+    return list(names) if names is not None else None

@@ -1,1 +1,0 @@
-"""Mathematics of random Fourier features that several families share."""

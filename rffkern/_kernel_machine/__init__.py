@@ -1,1 +1,0 @@
-"""Kernel ridge regression on all rows: ridge regression with a kernel, by preconditioned conjugate gradients."""

@@ -1,4 +1,0 @@
-"""Solvers that several families share: L-BFGS, and Cholesky factors."""
-
-include "lbfgs.pyx"
-include "linalg.pyx"

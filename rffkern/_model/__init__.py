@@ -1,0 +1,1 @@
+"""The function that a trained model is, and its scores."""

@@ -1,0 +1,35 @@
+"""Passes over rows of boosting, in single precision: boost_rows.h says what they do."""
+
+from ..simd cimport table_boost
+
+cdef extern from "boost_rows.h" nogil:
+    ctypedef struct vb_rows:
+        int loss
+        float parameter
+        Py_ssize_t n_outputs, stride
+        float *scores
+        const float *directions
+        const float *targets
+        const float *weight
+        float step
+    int VB_SQUARED, VB_LOGISTIC, VB_SOFTMAX, VB_HUBER, VB_QUANTILE, VB_POISSON
+    void copy_columns "vm_boost->copy_columns"(
+        const float *columns, Py_ssize_t stride, const Py_ssize_t *subset, Py_ssize_t n_columns, const float *weight,
+        Py_ssize_t width, float *out) noexcept
+    void pair_totals "vm_boost->pair_totals"(
+        const float *weight, const float *gradient, Py_ssize_t stride, Py_ssize_t n_outputs, Py_ssize_t width,
+        double *totals) noexcept
+    void pair_sums "vm_boost->pair_sums"(
+        const float *columns, Py_ssize_t stride, const Py_ssize_t *subset, Py_ssize_t n_columns, const double *omega,
+        const float *weight, const float *gradient, Py_ssize_t gradient_stride, Py_ssize_t n_outputs, Py_ssize_t width,
+        float *sine, float *cosine, double *lanes) noexcept
+    void pair_slopes "vm_boost->pair_slopes"(
+        const float *columns, Py_ssize_t n_columns, const float *sine, const float *cosine, const float *weight,
+        const float *gradient, Py_ssize_t gradient_stride, Py_ssize_t n_outputs, const double *numbers,
+        Py_ssize_t width, float *open, double *lanes) noexcept
+    void evaluate_columns "vm_boost->evaluate_pair"(
+        const float *columns, Py_ssize_t stride, const Py_ssize_t *subset, Py_ssize_t n_columns, const double *omega,
+        const double *amplitudes, Py_ssize_t n_outputs, Py_ssize_t width, float *out) noexcept
+    void slopes "vm_boost->slopes"(const vb_rows *rows, Py_ssize_t first, Py_ssize_t last, double *sums) noexcept
+    double update_rows "vm_boost->update"(const vb_rows *rows, Py_ssize_t first, Py_ssize_t last, float *gradient,
+                                          float *hessian) noexcept

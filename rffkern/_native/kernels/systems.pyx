@@ -1,0 +1,177 @@
+"""Dense symmetric systems: products, factors, inverses and solutions."""
+
+from cython.parallel cimport prange, threadid
+
+from .core.checks cimport agree, has_shape, holds
+from .core.panels cimport (
+    MANY, SOME, WIDE, factorise_panel, finish_below, invert_panels, mirror_rows, multiply_group, n_panels_of,
+    solve_rows, square_panels,
+)
+from .core.signals cimport at_once, look_at_signals
+from .simd cimport team, use_team
+from .core.tiles cimport TERMS, real
+
+use_team(team)
+
+PANEL_COLUMNS = WIDE
+
+
+cdef inline Py_ssize_t _scratch(Py_ssize_t size) noexcept nogil:
+    return (n_panels_of(size) + SOME) * WIDE * (WIDE + TERMS)
+
+
+def system_scratch(Py_ssize_t size):
+    """Numbers of scratch that the functions below want of each thread, for matrices of so many columns."""
+    agree(size >= 0, "size must not be negative")
+    return _scratch(size)
+
+
+cdef int _check_scratch(const real[:, ::1] scratch, Py_ssize_t size, int n_threads) except -1:
+    agree(n_threads >= 1, "n_threads must be at least 1")
+    return agree(holds(scratch, n_threads, _scratch(size)),
+                 "scratch must have shape (n_threads, system_scratch(size))")
+
+
+cdef _multiply_panels(const real[:, ::1] left, const real[:, :, ::1] panels, real[:, ::1] out, real[:, ::1] scratch,
+                      int n_threads):
+    cdef Py_ssize_t k, depth = left.shape[1], n_groups = (left.shape[0] + TERMS - 1) // TERMS, first = 0, last, work = 0
+    agree(out.shape[0] == left.shape[0], "out must have shape (n_rows, n_columns)")
+    agree(panels.shape[0] == n_panels_of(out.shape[1]) and panels.shape[1] == depth and panels.shape[2] == WIDE,
+          "panels must have shape (n_panels, depth, PANEL_COLUMNS)")
+    _check_scratch(scratch, depth, n_threads)
+    cdef Py_ssize_t each = TERMS * depth * WIDE * panels.shape[0]
+    with nogil:
+        while first < n_groups:
+            last = min(n_groups, first + n_threads * at_once(each))
+            for k in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                multiply_group(left, panels, out, k * TERMS, &scratch[threadid(), 0])
+            look_at_signals(&work, (last - first) * each)
+            first = last
+
+
+def multiply(
+    left,              # IN   real (n_rows, depth)
+    panels,            # IN   real (n_panels, depth, WIDE) columns of the right factor
+    out,               # OUT  real (n_rows, n_columns), at most WIDE n_panels
+    scratch,           # TEMP real (n_threads, system_scratch(depth))
+    int n_threads,
+):
+    """out = left @ right."""
+    if left.itemsize == sizeof(float):
+        return _multiply_panels[float](left, panels, out, scratch, n_threads)
+    return _multiply_panels[double](left, panels, out, scratch, n_threads)
+
+
+cdef _factorise_system(real[:, ::1] matrix, real[:, :, ::1] inverses, real[:, ::1] scratch, int n_threads):
+    cdef Py_ssize_t p, k, size = matrix.shape[0], start, stop, n_groups, first, last, each, work = 0
+    agree(matrix.shape[1] == size, "matrix must have shape (size, size)")
+    agree(inverses.shape[0] == n_panels_of(size) and inverses.shape[1] == inverses.shape[2] == WIDE,
+          "inverses must have shape (n_panels, PANEL_COLUMNS, PANEL_COLUMNS)")
+    _check_scratch(scratch, size, n_threads)
+    cdef real *panel = &scratch[0, 0]
+    cdef real *transposed = panel + n_panels_of(size) * WIDE * WIDE
+    cdef Py_ssize_t behind = (n_panels_of(size) + 1) * WIDE * WIDE
+    cdef bint good = True
+    with nogil:
+        for p in range(n_panels_of(size)):
+            start, stop = p * WIDE, min((p + 1) * WIDE, size)
+            good = good and factorise_panel(matrix, start, &inverses[p, 0, 0], panel, transposed, panel + behind)
+            n_groups, first, each = (size - stop + MANY - 1) // MANY, 0, MANY * WIDE * (start + WIDE)
+            while good and first < n_groups:
+                last = min(n_groups, first + n_threads * at_once(each))
+                for k in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                    finish_below(matrix, stop + k * MANY, min(size, stop + (k + 1) * MANY), start, panel, transposed,
+                                 &scratch[threadid(), 0] + behind)
+                look_at_signals(&work, (last - first) * each)
+                first = last
+    return good
+
+
+def factorise_system(
+    matrix,            # IN   real (size, size) lower triangle, positive definite; OUT its factor L
+    inverses,          # OUT  real (n_panels, WIDE, WIDE) of the blocks on the diagonal of L
+    scratch,           # TEMP real (n_threads, system_scratch)
+    int n_threads,
+):
+    """Replace a lower triangle by its Cholesky factor; return whether it was positive definite."""
+    if matrix.itemsize == sizeof(float):
+        return _factorise_system[float](matrix, inverses, scratch, n_threads)
+    return _factorise_system[double](matrix, inverses, scratch, n_threads)
+
+
+cdef _invert_system(
+    const real[:, ::1] factor, const real[:, :, ::1] inverses, real[:, ::1] inverse, real[:, :, ::1] panels,
+    real[:, ::1] transposed, real[:, ::1] scratch, int n_threads,
+):
+    cdef Py_ssize_t p, size = factor.shape[0], n_panels = n_panels_of(size), n_padded = WIDE * n_panels
+    cdef Py_ssize_t n_groups = (n_panels + SOME - 1) // SOME
+    cdef Py_ssize_t first = 0, last, work = 0, each = SOME * WIDE * size * size
+    agree(factor.shape[1] == size, "factor must have shape (size, size)")
+    agree(has_shape(inverse, size, size), "inverse must have shape (size, size)")
+    agree(inverses.shape[0] == n_panels and inverses.shape[1] == inverses.shape[2] == WIDE,
+          "inverses must have shape (n_panels, PANEL_COLUMNS, PANEL_COLUMNS)")
+    agree(panels.shape[0] == n_panels and panels.shape[1] == n_padded and panels.shape[2] == WIDE,
+          "panels must have shape (n_panels, n_padded, PANEL_COLUMNS)")
+    agree(has_shape(transposed, n_padded, n_padded), "transposed must have shape (n_padded, n_padded)")
+    _check_scratch(scratch, size, n_threads)
+    with nogil:
+        while first < n_groups:
+            last = min(n_groups, first + n_threads * at_once(each))
+            for p in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                invert_panels(factor, inverses, p * SOME, min((p + 1) * SOME, n_panels), panels, transposed,
+                              &scratch[threadid(), 0])
+            look_at_signals(&work, (last - first) * each)
+            first = last
+        first = 0
+        while first < n_groups:
+            last = min(n_groups, first + n_threads * at_once(each))
+            for p in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                square_panels(transposed, p * SOME, min((p + 1) * SOME, n_panels), panels, inverse,
+                              &scratch[threadid(), 0])
+            look_at_signals(&work, (last - first) * each)
+            first = last
+        first, each = 0, WIDE * size
+        while first < n_panels:
+            last = min(n_panels, first + n_threads * at_once(each))
+            for p in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                mirror_rows(inverse, p * WIDE, min((p + 1) * WIDE, size))
+            look_at_signals(&work, (last - first) * each)
+            first = last
+
+
+def invert_system(
+    factor,            # IN   real (size, size) lower triangle of `factorise_system`
+    inverses,          # IN   real (n_panels, WIDE, WIDE)
+    inverse,           # OUT  real (size, size)
+    panels,            # TEMP real (n_panels, WIDE n_panels, WIDE)
+    transposed,        # TEMP real (WIDE n_panels, WIDE n_panels)
+    scratch,           # TEMP real (n_threads, system_scratch)
+    int n_threads,
+):
+    """inverse = (L L')^-1."""
+    if factor.itemsize == sizeof(float):
+        return _invert_system[float](factor, inverses, inverse, panels, transposed, scratch, n_threads)
+    return _invert_system[double](factor, inverses, inverse, panels, transposed, scratch, n_threads)
+
+
+cdef _solve_system(const real[:, ::1] factor, double[:, ::1] solutions):
+    cdef Py_ssize_t k, size = factor.shape[0], work = 0
+    agree(factor.shape[1] == size, "factor must have shape (size, size)")
+    agree(solutions.shape[1] == size, "solutions must have shape (n_outputs, size)")
+    with nogil:
+        for k in range(size):
+            solve_rows(factor, k, solutions, True)
+            look_at_signals(&work, 4 * k * solutions.shape[0])   # rows come from memory
+        for k in range(size - 1, -1, -1):
+            solve_rows(factor, k, solutions, False)
+            look_at_signals(&work, 4 * k * solutions.shape[0])
+
+
+def solve_system(
+    factor,                      # IN   real (size, size) lower triangle of `factorise_system`
+    double[:, ::1] solutions,    # IN   (n_outputs, size) right-hand sides; OUT solutions
+):
+    """Solve L L' x = b for each output."""
+    if factor.itemsize == sizeof(float):
+        return _solve_system[float](factor, solutions)
+    return _solve_system[double](factor, solutions)

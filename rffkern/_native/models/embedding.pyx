@@ -1,0 +1,233 @@
+"""Models of the C interface that are made of the arrays of an expansion: docs/c.md, "Embedding"."""
+
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from libc.stdint cimport int32_t, uint32_t
+from libc.stdlib cimport calloc
+from libc.string cimport memcpy
+
+import numpy as np
+
+from .core.checks cimport agree
+from .simd cimport table_f32, table_f64, table_forms, vecmath_f32, vecmath_f64, vm_forms_table
+
+cdef extern from "rff_embed.h" nogil:
+    const vecmath_f32 *rff_table_f32
+    const vecmath_f64 *rff_table_f64
+    const vm_forms_table *rff_forms
+    const char *RFF_FUNCTIONS_CAPSULE
+    const char *RFF_MODEL_CAPSULE
+
+    ctypedef struct rff_info:
+        int kind
+        int takes_missing
+        size_t n_features, n_mapped, n_terms, n_outputs, n_classes, n_predictions
+
+    ctypedef struct rff_form:
+        int kind
+        double missing, divisor, a, b, c, d
+        size_t n_knots
+        const double *knots
+        const double *heights
+
+    ctypedef struct rff_fill:
+        size_t output, n_telling
+        const uint32_t *telling
+        const double *factors
+        double low, high
+
+    ctypedef struct rff_column_map:
+        size_t n_columns, n_outputs, n_fills
+        const uint32_t *starts
+        const rff_form *forms
+        const double *neutral
+        const rff_fill *fills
+
+    ctypedef struct rff_expansion:
+        int kind, shape, has_slopes
+        size_t n_terms, n_features, n_outputs, n_tables, depth, n_regions
+        const double *intercept
+        const double *omegas
+        const double *phases
+        const double *amplitudes
+        const double *center
+        const double *centers
+        const double *weights
+        const double *inverse_length_scales
+        const uint32_t *region_columns
+        const double *region_thresholds
+        const size_t *region_starts
+        const double *slopes
+        const double *lower
+        const double *upper
+        const double *thresholds
+        const int32_t *table_columns
+        const int32_t *steps
+        const uint32_t *table_starts
+        const float *table_values
+        double table_unit
+
+    ctypedef struct rff_model:
+        rff_info info
+        rff_expansion expansion
+        int has_map
+        rff_column_map map
+        int link, prediction
+        double slope
+        rff_model *kernels
+
+    ctypedef struct rff_functions:
+        pass
+
+    const rff_functions rff_all_functions
+    void *rff_own(rff_model *model, size_t n, size_t size) noexcept
+    void rff_release(rff_model *model) noexcept
+    int rff_divide(rff_model *model) noexcept
+    int rff_prepare(rff_model *model) noexcept
+    int RFF_FOURIER, RFF_KERNEL, RFF_TERMS, RFF_FUNCTION, RFF_CLASSIFIER, RFF_REGRESSOR, RFF_TRANSFORMER
+    int RFF_GAUSSIAN, RFF_EXPONENTIAL
+    int RFF_NO_LINK, RFF_LOGISTIC, RFF_SOFTMAX, RFF_LINEAR, RFF_IDENTITY, RFF_EXPONENTIATED, RFF_SMALLEST
+
+MODEL_KINDS = {"function": RFF_FUNCTION, "classifier": RFF_CLASSIFIER, "regressor": RFF_REGRESSOR,
+               "transformer": RFF_TRANSFORMER}
+LINKS = {"none": RFF_NO_LINK, "logistic": RFF_LOGISTIC, "softmax": RFF_SOFTMAX, "linear": RFF_LINEAR}
+PREDICTIONS = {"scores": RFF_IDENTITY, "exponentiated": RFF_EXPONENTIATED, "smallest": RFF_SMALLEST}
+
+
+cdef void _release(object capsule) noexcept:
+    rff_release(<rff_model *>PyCapsule_GetPointer(capsule, RFF_MODEL_CAPSULE))
+
+
+cdef const void *_own(rff_model *model, array, dtype) except NULL:
+    """A copy of an array that belongs to the model."""
+    cdef bytes data = np.ascontiguousarray(array, dtype).tobytes()
+    cdef void *place = rff_own(model, len(data) + 1, 1)
+    if place == NULL:
+        raise MemoryError
+    memcpy(place, <const char *>data, len(data))
+    return place
+
+
+cdef int _fill(rff_model *model, dict arrays, dict tables) except -1:
+    """Copy the arrays of an expansion, and what is known of its tables."""
+    cdef rff_expansion *e = &model.expansion
+    first = arrays["centers" if "centers" in arrays else "omegas"]
+    for array in arrays.values():
+        agree(array.flags.c_contiguous, "arrays must be contiguous")
+    e.n_terms, e.n_features, e.n_outputs = first.shape[0], first.shape[1], arrays["intercept"].shape[0]
+    e.intercept = <const double *>_own(model, arrays["intercept"], np.float64)
+    if "centers" in arrays:
+        e.kind = RFF_KERNEL
+        e.centers = <const double *>_own(model, first, np.float64)
+        e.weights = <const double *>_own(model, arrays["weights"], np.float64)
+        e.inverse_length_scales = <const double *>_own(model, arrays["inverse_length_scales"], np.float64)
+        e.shape = RFF_EXPONENTIAL if arrays["exponent"][0] == 1 else RFF_GAUSSIAN
+        e.n_regions = len(arrays["region_starts"]) - 1
+        e.region_columns = <const uint32_t *>_own(model, arrays["region_columns"], np.uint32)
+        e.region_thresholds = <const double *>_own(model, arrays["region_thresholds"], np.float64)
+        e.region_starts = <const size_t *>_own(model, arrays["region_starts"], np.uintp)
+        if not rff_divide(model):
+            raise MemoryError
+        return 0
+    e.kind = RFF_TERMS if tables else RFF_FOURIER
+    e.omegas = <const double *>_own(model, first, np.float64)
+    e.phases = <const double *>_own(model, arrays["phases"], np.float64)
+    e.amplitudes = <const double *>_own(model, arrays["amplitudes"], np.float64)
+    e.center = <const double *>_own(model, arrays["center"], np.float64)
+    if tables:
+        e.n_tables, e.depth = arrays["table_columns"].shape[0], arrays["table_columns"].shape[1]
+        e.has_slopes, e.table_unit = tables["has_slopes"], tables["unit"]
+        e.slopes = <const double *>_own(model, arrays["slopes"], np.float64)
+        e.lower = <const double *>_own(model, arrays["lower"], np.float64)
+        e.upper = <const double *>_own(model, arrays["upper"], np.float64)
+        e.thresholds = <const double *>_own(model, arrays["thresholds"], np.float64)
+        e.table_columns = <const int32_t *>_own(model, arrays["table_columns"], np.int32)
+        e.steps = <const int32_t *>_own(model, tables["steps"], np.int32)
+        e.table_starts = <const uint32_t *>_own(model, tables["starts"], np.uint32)
+        e.table_values = <const float *>_own(model, tables["values"], np.float32)
+    return 0
+
+
+cdef void *_place(rff_model *model, size_t n, size_t size) except NULL:
+    """Zeros that belong to the model."""
+    cdef void *place = rff_own(model, n + 1, size)
+    if place == NULL:
+        raise MemoryError
+    return place
+
+
+cdef int _fill_map(rff_model *model, dict columns) except -1:
+    """Copy what is known of a column map."""
+    cdef rff_column_map *map = &model.map
+    starts, kinds, numbers, n_knots, knots, heights = columns["forms"]
+    cdef const double *knot = <const double *>_own(model, knots, np.float64)
+    cdef const double *height = <const double *>_own(model, heights, np.float64)
+    cdef rff_form *form = <rff_form *>_place(model, len(kinds), sizeof(rff_form))
+    cdef rff_fill *fill = <rff_fill *>_place(model, len(columns["fills"]), sizeof(rff_fill))
+    agree(len(kinds) == model.expansion.n_features, "forms must have an output for each column of the expansion")
+    map.starts = <const uint32_t *>_own(model, starts, np.uint32)
+    map.neutral = <const double *>_own(model, columns["neutral"], np.float64)
+    map.n_columns, map.n_outputs, map.n_fills = len(starts) - 1, len(kinds), len(columns["fills"])
+    map.forms, map.fills = form, fill
+    for kind, row, size in zip(kinds, numbers, n_knots, strict=True):
+        form.kind, form.n_knots = kind, size
+        form.missing, form.divisor, form.a, form.b, form.c, form.d = row
+        if form.n_knots:
+            form.knots, form.heights = knot, height
+        knot, height, form = knot + form.n_knots, height + form.n_knots, form + 1
+    for each in columns["fills"]:
+        fill.output, fill.n_telling, fill.low, fill.high = each.output, len(each.telling), each.low, each.high
+        fill.telling = <const uint32_t *>_own(model, each.telling, np.uint32)
+        fill.factors = <const double *>_own(model, each.factors, np.float64)
+        fill += 1
+    model.has_map = model.info.takes_missing = 1
+    model.info.n_features = map.n_columns
+    return 0
+
+
+def make_model(
+    dict arrays,        # of an expansion, by name, checked
+    dict tables,        # has_slopes, unit, steps, starts, values (in units) of a TermExpansion; else empty
+    dict kernels,       # arrays of an expansion of kernels that is added, with an intercept of 0; else empty
+    dict columns,       # forms, neutral, fills of a column map of numbers, checked; else empty
+    str kind,           # among MODEL_KINDS
+    Py_ssize_t n_classes,
+    str link,           # among LINKS
+    double slope,
+    str prediction,     # among PREDICTIONS
+):
+    """A capsule that owns the model, with the functions of the level that is selected now."""
+    global rff_table_f32, rff_table_f64, rff_forms
+    rff_table_f32, rff_table_f64, rff_forms = table_f32, table_f64, table_forms
+    cdef rff_model *model = <rff_model *>calloc(1, sizeof(rff_model))
+    if model == NULL:
+        raise MemoryError
+    try:
+        capsule = PyCapsule_New(model, RFF_MODEL_CAPSULE, _release)
+    except BaseException:
+        rff_release(model)
+        raise
+    _fill(model, arrays, tables)
+    if kernels:
+        model.kernels = <rff_model *>_place(model, 1, sizeof(rff_model))
+        _fill(model.kernels, kernels, {})
+        agree(model.kernels.expansion.n_features == model.expansion.n_features
+              and model.kernels.expansion.n_outputs == model.expansion.n_outputs,
+              "kernels must have the features and outputs of the arrays")
+    model.info.kind, model.info.n_classes = MODEL_KINDS[kind], n_classes
+    model.info.n_features = model.info.n_mapped = model.expansion.n_features
+    if columns:
+        _fill_map(model, columns)
+    model.info.n_terms = model.expansion.n_terms + model.expansion.n_tables
+    if kernels:
+        model.info.n_terms += model.kernels.expansion.n_terms
+    model.info.n_outputs = model.expansion.n_outputs
+    model.link, model.slope, model.prediction = LINKS[link], slope, PREDICTIONS[prediction]
+    model.info.n_predictions = 1 if n_classes or prediction == "smallest" else model.info.n_outputs
+    if rff_prepare(model):
+        raise MemoryError
+    return capsule
+
+
+def functions():
+    """A capsule of the functions that take such models."""
+    return PyCapsule_New(<void *>&rff_all_functions, RFF_FUNCTIONS_CAPSULE, NULL)

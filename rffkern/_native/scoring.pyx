@@ -1,0 +1,6 @@
+"""Kernels that every model needs: rows from text and in tiles, and scores of few rows and of many."""
+
+include "columns/csv_numbers.pyx"
+include "core/packing.pyx"
+include "models/few_rows.pyx"
+include "models/many_rows.pyx"

@@ -1,0 +1,1 @@
+"""Parameters and their checks, and scikit-learn's protocol by duck typing."""

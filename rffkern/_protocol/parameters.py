@@ -1,0 +1,179 @@
+"""What every object with parameters has: names, checks, a description in the docstring, and scikit-learn's protocol.
+
+A class lists its parameters in `_parameters`, each with its check and description.
+"""
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple, Self
+
+from ..errors import InvalidInputError, NotFittedError
+from .arguments import Check
+from .metadata_routing import add_setters, requests_of
+
+_WIDTH, _INDENT = 112, "   "  # of the lines of a description; a blank is before each word
+_MOST_SHOWN = 200  # characters of a parameter in a notebook
+
+
+class Parameter(NamedTuple):
+    """One parameter of a constructor."""
+
+    name: str
+    check: Check
+    text: str
+
+    def described(self, text: str) -> "Parameter":
+        """The same with another description."""
+        return self._replace(text=text)
+
+    def entry(self, default: object) -> str:
+        """The lines of a numpydoc section."""
+        shown = f'"{default}"' if isinstance(default, str) else repr(default)
+        return _entry(self.name, f"{self.check.domain}, default {shown}", self.text)
+
+
+class Attribute(NamedTuple):
+    """One fitted attribute, or several of one kind, for documentation."""
+
+    name: str
+    kind: str
+    text: str
+
+    def described(self, text: str) -> "Attribute":
+        """The same with another description."""
+        return self._replace(text=text)
+
+    def entry(self) -> str:
+        """The lines of a numpydoc section."""
+        return _entry(self.name, self.kind, self.text)
+
+
+def _entry(name: str, kind: str, text: str) -> str:
+    lines = [f"{name} : {kind}", _INDENT]
+    for word in text.split():  # `textwrap` takes ten times as long, in each program that loads a model
+        if lines[-1] != _INDENT and len(lines[-1]) + 1 + len(word) > _WIDTH:
+            lines.append(_INDENT)
+        lines[-1] += f" {word}"
+    return "\n".join(lines)
+
+
+class Description:
+    """Docstring of a class, filled in when it is read: few programs do, and it takes as long as loading the class."""
+
+    def __init__(self, template: str) -> None:
+        self._template = template
+
+    def __get__(self, instance: object, cls: Any) -> str:
+        """The docstring of a class."""
+        defaults = {name: value.default for name, value in inspect.signature(cls.__init__).parameters.items()}
+        sections = {
+            "parameters": lambda: "\n".join(parameter.entry(defaults[parameter.name]) for parameter in cls._parameters),
+            "attributes": lambda: "\n".join(attribute.entry() for attribute in cls._attributes),
+        }
+        return _filled(self._template, sections)
+
+
+def describe(cls: Any, arguments: Mapping[str, Attribute]) -> None:
+    """Fill in the docstrings of a class and of its methods.
+
+    In that of the class a line that holds only {parameters} or {attributes} is replaced by what the class lists; in
+    those of methods one that holds only the name of an argument, as {sample_weight}, by its description in `_arguments`
+    of the class or in `arguments`.
+    """
+    sections = {name: argument.entry for name, argument in {**arguments, **cls._arguments}.items()}
+    for method in filter(inspect.isfunction, vars(cls).values()):
+        if method.__doc__:  # which `python -OO` takes away
+            method.__doc__ = _filled(method.__doc__, sections)
+    if cls.__doc__:
+        cls.__doc__ = Description(cls.__doc__)
+
+
+def _filled(template: str, sections: Mapping[str, Callable[[], str]]) -> str:
+    """A docstring with sections in place of the lines that name them."""
+    if "{" not in template:
+        return template
+
+    def section(line: re.Match[str]) -> str:
+        return line[1] + sections[line[2]]().replace("\n", f"\n{line[1]}")
+
+    return re.sub(r"^( *)\{(\w+)\}$", section, template, flags=re.M)
+
+
+def not_fitted(name: str) -> NotFittedError:
+    """NotFittedError, which is also scikit-learn's where that is loaded."""
+    theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
+    kind = type("NotFittedError", (NotFittedError, theirs), {}) if theirs else NotFittedError
+    return kind(f"this {name} instance is not fitted yet: call fit before asking it to predict")
+
+
+class Parametrised:
+    """Base of what has parameters: a subclass stores them unchanged in `__init__` and lists them in `_parameters`."""
+
+    _parameters: ClassVar[tuple[Parameter, ...]] = ()
+    _attributes: ClassVar[tuple[Attribute, ...]] = ()
+    _arguments: ClassVar[dict[str, Attribute]] = {}  # of methods, where the class has a description of its own
+
+    def __init_subclass__(cls) -> None:
+        """Give a class what scikit-learn sets requests by."""
+        super().__init_subclass__()
+        add_setters(cls)
+
+    def get_metadata_routing(self) -> Any:
+        """Return what scikit-learn asks for: which arguments it is to hand on to which method."""
+        return requests_of(self)
+
+    @classmethod
+    def _param_names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with `deep` also those of parameters that have some, as columns__numeric."""
+        params = {name: getattr(self, name) for name in self._param_names()}
+        inner = {f"{name}__{key}": held for name, value in params.items() if deep and isinstance(value, Parametrised)
+                 for key, held in value.get_params().items()}
+        return params | inner
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name and return self; InvalidInputError names one that does not exist."""
+        known = self._param_names()
+        for name, value in params.items():
+            outer, _, inner = name.partition("__")
+            if outer not in known or (inner and not isinstance(getattr(self, outer), Parametrised)):
+                from difflib import get_close_matches  # takes a millisecond to load
+
+                near = get_close_matches(outer, known, 1) if outer not in known else []
+                raise InvalidInputError(f"Invalid parameter {name!r} for estimator {type(self).__name__}. "
+                                        + (f"Did you mean {near[0]!r}? " if near else "")
+                                        + f"Valid parameters are: {known!r}")
+            if inner:
+                getattr(self, outer).set_params(**{inner: value})
+            else:
+                setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        """Show the parameters that differ from their defaults."""
+        defaults = inspect.signature(type(self).__init__).parameters
+        changed = (f"{name}={value!r}" for name, value in self.get_params(deep=False).items()
+                   if not _same(value, defaults[name].default))
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the parameters, those that differ from their defaults in bold."""
+        import html  # slow to load, and seldom needed
+
+        defaults = inspect.signature(type(self).__init__).parameters
+        rows = []
+        for name, value in self.get_params(deep=False).items():
+            mark, text = "td" if _same(value, defaults[name].default) else "th", repr(value)
+            shown = html.escape(text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "...")
+            rows.append(f"<tr><{mark}>{name}</{mark}><{mark}>{shown}</{mark}></tr>")
+        is_fitted: Any = getattr(self, "__sklearn_is_fitted__", bool)
+        state = "fitted" if is_fitted() else "not fitted"
+        return (f"<details><summary>{type(self).__name__}, {state}</summary><table>{''.join(rows)}</table></details>")
+
+
+def _same(value: object, default: object) -> bool:
+    return value is default or (type(value) is type(default) and value == default)

@@ -1,0 +1,216 @@
+"""Rows that are read block by block, for training on more than fits in memory.
+
+A source gives blocks of any number of rows, the given blocks.  Training reads blocks of a fixed number of rows, a whole
+number of the strips whose sums kernels add up, so that the cuts of the source change no result.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+
+from .._native import scoring
+from .._native.array_types import NDArray
+from ..errors import InvalidInputError, InvalidTypeError
+from .validation import check_array, feature_names, is_sparse
+
+Double = NDArray[np.float64]
+PlacedBlocks = Iterator[tuple[slice, NDArray[Any]]]  # (slice of rows, array)
+
+# About how many numbers a block holds.
+BLOCK_ELEMENTS = 1 << 20
+
+
+def block_size(n_features: int) -> int:
+    """Number of rows in a block."""
+    return max(1, BLOCK_ELEMENTS // (max(1, n_features) * scoring.STRIP_ROWS)) * scoring.STRIP_ROWS
+
+
+def _holds_rows(block: Any) -> bool:
+    """False for a block of no rows; what is not a block at all is left for `check_array` to refuse."""
+    try:
+        return len(block) > 0
+    except TypeError:
+        return True
+
+
+class RowBlocks:
+    """Rows in blocks, read again in every pass over the data, so that training never holds them all.
+
+    `fit`, `predict`, `predict_proba`, `decision_function`, `score` and `eval_set` accept it in place of X.  `fit` wraps
+    a 2-D `numpy.memmap` in one.  Where the blocks are tables, their column names are kept and checked.
+
+    Parameters
+    ----------
+    source : callable, iterable, array or sparse matrix
+        Where the blocks come from: a function that returns a new iterator over them, an iterable that can be iterated
+        several times (a list, or an object of your own with `__iter__`), or one 2-D array or memmap.  A sparse matrix
+        of SciPy is made dense block by block, about a million numbers at a time.  Each block is an
+        array of shape (n_rows, n_features), of any number of rows.  Every pass must give the same rows in the same
+        order; how they are cut into blocks makes no difference.
+
+    Raises
+    ------
+    InvalidInputError
+        If the source can be iterated only once.  From `fit`: if a block is not a finite numeric 2-D array, if blocks
+        have different numbers of columns, or if a pass gives another number of rows than the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rffkern import GBRFF2Classifier, RowBlocks
+    >>> def read():  # say, a file of each day
+    ...     for day in range(7):
+    ...         yield np.random.default_rng(day).standard_normal((100, 3))
+    >>> y = np.concatenate([block[:, 0] > 0 for block in read()])
+    >>> float(GBRFF2Classifier(20, random_state=0).fit(RowBlocks(read), y).score(RowBlocks(read), y)) > 0.9
+    True
+    """
+
+    def __init__(self, source: Any) -> None:
+        if getattr(source, "columns", None) is not None:
+            source = [source]  # a table is one block
+        if is_sparse(source):
+            source = source.tocsr()  # whose rows can be taken
+        if not callable(source) and not hasattr(source, "__iter__"):
+            raise InvalidTypeError("source must be a function that returns an iterator, an iterable or an array, "
+                                   f"got {type(source).__name__}")
+        if hasattr(source, "__next__"):
+            raise InvalidInputError("source must be one that can be read more than once, got an iterator "
+                                    f"({type(source).__name__}): pass a function that returns a new one")
+        self._source = source
+        self.shape: Any = None  # (n_samples, n_features), once a first pass has checked the rows
+        self.columns: Any = None  # their names, where the blocks are tables
+
+    def __repr__(self) -> str:
+        return f"RowBlocks({type(self._source).__name__}, shape={self.shape})"
+
+    def check(self, name: str = "X", min_samples: int = 1) -> Self:
+        """Read all rows once, refusing what `check_array` refuses, and find the shape."""
+        n_samples, n_features = 0, None
+        columns: Any = None
+        for given, start, block in self._checked_blocks(name):
+            names: Any = feature_names(given)
+            if n_features is None:
+                n_features, columns = block.shape[1], names
+            if n_features != block.shape[1]:
+                raise InvalidInputError(f"{name} must be blocks of equally many columns, got {n_features}, then "
+                                        f"{block.shape[1]} in the block from row {start}")
+            if not np.array_equal(columns, names):
+                raise InvalidInputError(f"{name} must be blocks of the same columns, got {columns}, then {names} "
+                                        f"in the block from row {start}")
+            n_samples += block.shape[0]
+        if n_samples < min_samples:
+            raise InvalidInputError(f"{name}: Found blocks with {n_samples} sample(s) in all "
+                                    f"while a minimum of {min_samples} is required.")
+        self.shape, self.columns = (n_samples, n_features), columns
+        return self
+
+    def blocks(self) -> PlacedBlocks:
+        """Yield (slice of rows, array) for all rows, block by block.
+
+        An array holds until the next is asked for.
+        """
+        n_samples, n_features = self.shape
+        size = block_size(n_features)
+        buffer: Any = None
+        full: Any
+        start = filled = 0
+        for _, first, block in self._checked_blocks("X"):
+            if block.shape[1] != n_features or first + block.shape[0] > n_samples:
+                raise self._changed(first + block.shape[0], block.shape[1])
+            while block.shape[0]:
+                if filled == 0 and (block.shape[0] >= size or start + block.shape[0] == n_samples):
+                    taken = full = block[:size]
+                else:
+                    buffer = np.empty((min(size, n_samples), n_features)) if buffer is None else buffer
+                    taken = block[: len(buffer) - filled]
+                    buffer[filled : filled + len(taken)] = taken
+                    filled += len(taken)
+                    full = buffer[:filled] if filled == size or start + filled == n_samples else None
+                block = block[len(taken) :]
+                if full is not None:
+                    yield slice(start, start + len(full)), full
+                    start, filled = start + len(full), 0
+        if start < n_samples:
+            raise self._changed(start + filled, n_features)
+
+    def shuffled_blocks(self, rng: "np.random.Generator") -> PlacedBlocks:
+        """Yield the same; the blocks of an array or memmap come in random order."""
+        if not self._is_table():
+            return self.blocks()
+        size = block_size(self.shape[1])
+        starts = range(0, self.shape[0], size)
+        return ((slice(starts[k], min(starts[k] + size, self.shape[0])),
+                 check_array(self._piece(starts[k], size))) for k in rng.permutation(len(starts)))
+
+    def given_blocks(self) -> Iterator[Any]:
+        """Yield the given blocks, without empty ones."""
+        try:
+            blocks = iter(self._source() if callable(self._source) else self._source_blocks())
+        except TypeError as error:
+            raise InvalidTypeError(f"source must give blocks of rows, one after the other: {error}") from error
+        return filter(_holds_rows, blocks)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        raise InvalidTypeError("RowBlocks are read by fit, predict, predict_proba, decision_function and score; here "
+                               "an array is expected")
+
+    def _changed(self, n_samples: int, n_features: int) -> InvalidInputError:
+        return InvalidInputError(f"X must give the same rows in every pass, got {self.shape} in the first and "
+                                 f"{(n_samples, n_features)} by now in a later one")
+
+    def _checked_blocks(self, name: str) -> Iterator[tuple[Any, int, NDArray[Any]]]:
+        """Yield (block as given, index of its first row, checked array) for every block that holds a row."""
+        start = 0
+        for given in self.given_blocks():
+            try:
+                block = check_array(given, name)
+            except InvalidInputError as error:
+                raise type(error)(f"{error} (in the block from row {start})") from error
+            yield given, start, block
+            start += block.shape[0]
+
+    def _is_table(self) -> bool:
+        return hasattr(self._source, "dtype") and np.ndim(self._source) == 2
+
+    def _source_blocks(self) -> Any:
+        """The source, or slices of it where it is one array."""
+        if not self._is_table():
+            return self._source
+        size = block_size(self._source.shape[1])
+        return (self._piece(start, size) for start in range(0, self._source.shape[0], size))
+
+    def _piece(self, start: int, size: int) -> Any:
+        """Some rows of a source that is one array or one sparse matrix."""
+        piece = self._source[start : start + size]
+        return piece.toarray() if is_sparse(piece) else piece
+
+
+def blocks(X: Any) -> PlacedBlocks:
+    """Yield (slice of rows, array): the blocks of RowBlocks, or an array as one block."""
+    return X.blocks() if isinstance(X, RowBlocks) else iter([(slice(0, len(X)), X)])
+
+
+def check_rows(X: Any, name: str = "X", min_samples: int = 1,
+               expected: Any = None) -> tuple[Any, NDArray[np.object_] | None]:
+    """Return (rows, column names or None): rows as `check_array` returns them, or RowBlocks.
+
+    `expected` are the names of training.
+
+    RowBlocks and 2-D arrays in mapped files are checked block by block, and not read into memory.
+    """
+    if isinstance(X, np.memmap) and getattr(X, "_mmap", None) is not None and X.ndim == 2:
+        X = RowBlocks(X)
+    if isinstance(X, RowBlocks):
+        return X.check(name, min_samples), feature_names(X)
+    return check_array(X, name, min_samples), feature_names(X, expected)
+
+
+def take_rows(X: Any, indices: NDArray[np.intp]) -> Double:
+    """Return rows of an array or of RowBlocks as float64, in the order of the indices, which may repeat."""
+    taken = np.empty((len(indices), X.shape[1]))
+    for rows, block in blocks(X):
+        here = (indices >= rows.start) & (indices < rows.stop)
+        taken[here] = block[indices[here] - rows.start]
+    return taken

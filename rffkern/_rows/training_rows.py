@@ -1,0 +1,195 @@
+"""Checked rows to learn from, with labels or targets, and rows held out beside them."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from .._native.array_types import NDArray
+from ..errors import InvalidInputError
+from .row_blocks import RowBlocks, check_rows
+from .scaling import standardised_targets, target_scaling
+from .validation import check_known_labels, check_labels, check_names, check_targets
+from .weights import RowWeights, check_weights
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+class LabelledRows(NamedTuple):
+    """Checked rows with one class index and one weight each; rows of weight 0 are gone, unless they are streamed."""
+
+    X: Any  # array of shape (n_samples, n_features), or RowBlocks
+    codes: Indices  # (n_samples,) index into the classes
+    weights: RowWeights
+    n_classes: int
+
+    def targets(self) -> list[NDArray[np.int8]]:
+        """Signs in {-1, +1} for each output: one for two classes, one against the rest for each of more."""
+        positive = range(1, 2) if self.n_classes == 2 else range(self.n_classes)
+        return [np.where(self.codes == k, np.int8(1), np.int8(-1)) for k in positive]
+
+    @property
+    def n_outputs(self) -> int:
+        """Scores of a row: one for two classes, one per class for more."""
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    def present(self) -> Indices:
+        """Codes of the classes with positive weight, sorted."""
+        counting = self.codes[self.weights.positive()] if self.weights.has_zeros else self.codes
+        return np.flatnonzero(np.bincount(counting, minlength=self.n_classes))
+
+    def taken(self, rows: Indices) -> "LabelledRows":
+        """Some of the rows, which are in memory."""
+        return self._replace(X=self.X[rows], codes=self.codes[rows], weights=self.weights.of(rows))
+
+
+class TargetRows(NamedTuple):
+    """Checked rows with real targets in units of their own spread, and one weight each; else like `LabelledRows`."""
+
+    X: Any  # array of shape (n_samples, n_features), or RowBlocks
+    values: Double  # (n_samples, n_outputs)
+    weights: RowWeights
+
+    def targets(self) -> list[Double]:
+        """Values of each output."""
+        return list(self.values.T)
+
+    def taken(self, rows: Indices) -> "TargetRows":
+        """Some of the rows, which are in memory."""
+        return self._replace(X=self.X[rows], values=self.values[rows], weights=self.weights.of(rows))
+
+
+class Training(NamedTuple):
+    """What `fit` has checked."""
+
+    names: NDArray[np.object_] | None  # of the columns
+    rows: Any  # LabelledRows or TargetRows
+    evaluation: Any  # held-out rows of the same kind, or None
+    center: Double  # (n_outputs,) of the targets that `rows` holds in units of `scale`
+    scale: Double  # (n_outputs,)
+    inverse_scale: Double  # (n_outputs,) 1 / scale, but 0 for a target that does not vary
+    classes: NDArray[Any] | None  # labels, sorted, of a classifier
+    watched: tuple[tuple[str, Any], ...] = ()  # names and rows of all sets of an eval_set, that of `evaluation` first
+    column_map: Any = None  # what has made `rows` of a raw table, whose names `names` are; None without one
+
+
+SomeRows = TypeVar("SomeRows", LabelledRows, TargetRows)
+
+
+def _without_weightless(rows: SomeRows) -> SomeRows:
+    """The rows that count, or all where they are streamed."""
+    if isinstance(rows.X, RowBlocks) or not rows.weights.has_zeros:
+        return rows
+    return rows.taken(rows.weights.positive())
+
+
+def check_labelled(X: Any, y: Any, sample_weight: Any) -> Training:
+    """Rows with labels, of which at least two classes have positive weight."""
+    X, names = check_rows(X, min_samples=2)
+    classes, codes = check_labels(y, X.shape[0])
+    rows = _without_weightless(LabelledRows(X, codes, check_weights(sample_weight, X.shape[0]), len(classes)))
+    present = rows.present()
+    if present.size < 2:
+        raise InvalidInputError(f"y must hold at least two classes, got 1 class with positive weight: "
+                                f"{classes[present].tolist()!r}")
+    if present.size < rows.n_classes:
+        rows = rows._replace(codes=np.searchsorted(present, rows.codes), n_classes=len(present))
+    return _labelled_training(names, rows, classes[present])
+
+
+def _labelled_training(names: NDArray[np.object_] | None, rows: LabelledRows, classes: NDArray[Any]) -> Training:
+    one = np.ones(rows.n_outputs)
+    return Training(names, rows, None, np.zeros(rows.n_outputs), one, one, classes)
+
+
+def check_more_labels(X: Any, y: Any, classes: Any, sample_weight: Any, known: NDArray[Any] | None) -> Training:
+    """Rows that need not show all classes: the `known` ones of a model, else the given `classes`, else those of y."""
+    X, names = check_rows(X)
+    labels, codes = check_labels(y, X.shape[0])
+    weights = check_weights(sample_weight, X.shape[0])
+    present = np.unique(codes[weights.positive()] if weights.has_zeros else codes)
+    stated = None if classes is None else check_labels(classes, np.size(classes), "classes")[0]
+    if known is None:
+        known = labels[present] if stated is None else stated
+    if stated is not None and not np.array_equal(stated, known):
+        raise InvalidInputError(f"classes must be those of the training that it continues, {known.tolist()!r}, got "
+                                f"{stated.tolist()!r}")
+    if len(known) < 2:
+        raise InvalidInputError(f"y must hold at least two classes, or `classes` name them, got {known.tolist()!r}")
+    position = np.zeros(len(labels), np.intp)  # arbitrary for labels whose rows have no weight
+    position[present] = check_known_labels(labels[present], known, len(present), "y")
+    rows = _without_weightless(LabelledRows(X, position[codes], weights, len(known)))
+    return _labelled_training(names, rows, known)
+
+
+def check_with_targets(X: Any, y: Any, sample_weight: Any, n_threads: int | None, min_samples: int = 2) -> Training:
+    """Rows with real targets."""
+    X, names = check_rows(X, min_samples=min_samples)
+    values = check_targets(y, X.shape[0])
+    weights = check_weights(sample_weight, X.shape[0])
+    center, inverse_scale, *_ = target_scaling(values, weights, n_threads)
+    values = standardised_targets(values, weights, center, inverse_scale, "y")
+    scale = 1 / np.where(inverse_scale > 0, inverse_scale, 1.0)
+    rows = _without_weightless(TargetRows(X, values, weights))
+    return Training(names, rows, None, center, scale, inverse_scale, None)
+
+
+def with_evaluation(training: Training, eval_set: Any) -> Training:
+    """The same with the held-out rows of an eval_set, if there is one; of several, the first are the evaluation."""
+    if eval_set is None:
+        return training
+    watched = tuple((name, _evaluation(training, each)) for name, each in named_sets(eval_set))
+    return training._replace(evaluation=watched[0][1], watched=watched)
+
+
+def named_sets(eval_set: Any) -> list[tuple[str, Any]]:
+    """The sets of rows of an eval_set with their names: one, a list of some, or a dict."""
+    sets = eval_set
+    if isinstance(eval_set, Mapping):
+        sets = list(eval_set.values())
+        if not sets or not all(isinstance(name, str) for name in eval_set):
+            raise InvalidInputError("eval_set must be a dict of names and tuples (X, y) or (X, y, sample_weight), got "
+                                    f"keys {list(eval_set)!r}")
+    elif not isinstance(eval_set, list) or not eval_set or not (
+            len(eval_set) == 1 or all(isinstance(each, tuple) for each in eval_set)):
+        sets = [eval_set]
+    names = list(eval_set) if isinstance(eval_set, Mapping) else [f"valid_{k}" for k in range(len(sets))]
+    return list(zip(names, sets, strict=True))
+
+
+def is_set(eval_set: Any) -> bool:
+    """Whether this has the form of one set of rows."""
+    return isinstance(eval_set, (tuple, list)) and len(eval_set) in (2, 3)
+
+
+def parts_of_set(eval_set: Any) -> tuple[Any, Any, Any]:
+    """X, y and sample_weight, or None, of one set of rows; InvalidInputError for what is none."""
+    if not is_set(eval_set):
+        raise InvalidInputError("eval_set must be a tuple (X, y) or (X, y, sample_weight), or a list or dict of some, "
+                                f"got {type(eval_set).__name__}")
+    X, y, sample_weight = (*eval_set, None)[:3]
+    return X, y, sample_weight
+
+
+def _evaluation(training: Training, eval_set: Any) -> Any:
+    """Checked rows of one set."""
+    X, y, sample_weight = parts_of_set(eval_set)
+    n_features = training.rows.X.shape[1]
+    X, names = check_rows(X, "eval_set X", expected=training.names)
+    check_names(names, training.names)
+    if X.shape[1] != n_features:
+        raise InvalidInputError(f"eval_set X must have {n_features} features, got {X.shape[1]}")
+    weights = check_weights(sample_weight, X.shape[0], "eval_set sample_weight")
+    return _without_weightless(_evaluation_rows(training, X, y, weights))
+
+
+def _evaluation_rows(training: Training, X: Any, y: Any, weights: RowWeights) -> Any:
+    if training.classes is not None:
+        codes = check_known_labels(y, training.classes, X.shape[0], "eval_set y")
+        return LabelledRows(X, codes, weights, len(training.classes))
+    values = check_targets(y, X.shape[0], "eval_set y")
+    if values.shape[1] != training.center.size:
+        raise InvalidInputError(f"eval_set y must have {training.center.size} targets, got {values.shape[1]}")
+    values = standardised_targets(values, weights, training.center, training.inverse_scale, "eval_set y")
+    return TargetRows(X, values, weights)

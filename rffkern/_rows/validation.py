@@ -1,0 +1,306 @@
+"""Checks of everything that enters from outside.  Each says which argument, what was expected and what came."""
+
+import math
+import numbers
+import sys
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .._native import scoring
+from .._native.array_types import NDArray
+from ..errors import DataConversionWarning, InvalidInputError, InvalidTypeError
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# Twice this is a finite double, so that the difference of any two accepted values is finite.
+LARGEST_VALUE = 2.0**1022
+# np.finfo would make tables of every kind of number first.
+LARGEST_FLOAT64, LARGEST_FLOAT32 = sys.float_info.max, (2 - 2.0**-23) * 2.0**127
+
+_PIECE = 1 << 20  # labels that are sorted at once
+
+_WIDEST_LABEL = 256  # characters of a label in an array of text
+
+_PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+def texts_of_names(given: Iterable[Any], expected: Iterable[str] | None = None) -> tuple[str, ...] | None:
+    """Column names as text; None where there are none, or where they number the columns from 0.
+
+    Such numbers, which data frames have by default, count as names where those that are `expected` are numbers too.
+    """
+    names = list(given)
+    are_places = all(isinstance(name, numbers.Integral) and not isinstance(name, bool) and name == place
+                     for place, name in enumerate(names))
+    if are_places and (expected is None or not all(name.isdecimal() for name in expected)):
+        return None
+    return tuple(map(str, names))
+
+
+def feature_names(X: Any, expected: Iterable[str] | None = None) -> NDArray[np.object_] | None:
+    """Column names of a data frame, by `texts_of_names`, as an object array."""
+    if hasattr(X, "collect_schema") and not hasattr(X, "get_columns"):
+        return None  # a query of polars, which would warn that it is run to tell them
+    # In pyarrow `columns` are the data and `column_names` the names.
+    names = getattr(X, "column_names", None)
+    names = getattr(X, "columns", None) if names is None else names
+    if names is None or callable(names):
+        return None
+    texts = texts_of_names(names, expected)
+    return None if texts is None else np.array(texts, dtype=object)
+
+
+def refuse_masked(data: Any, name: str) -> None:
+    """Refuse masked values, alone, in an array or in a list of arrays: NumPy would take what stands under the mask."""
+    if isinstance(data, (list, tuple)):
+        parts = list(data)
+    elif isinstance(data, np.ndarray):
+        parts = [data, *np.asarray(data).ravel()] if data.dtype == object else [data]
+    else:
+        return
+    if any(isinstance(part, np.ndarray) and type(part) is not np.ndarray and np.ma.is_masked(part) for part in parts):
+        raise InvalidInputError(f"{name} must have no masked values: remove them or fill them in, as with "
+                                f"{name}.filled(value)")
+
+
+def to_array(data: Any, name: str) -> NDArray[Any]:
+    """What NumPy makes of data; integers of 128 bits, which it has not, are objects.
+
+    ValueError or TypeError for what has no such form.
+    """
+    try:
+        return np.asarray(data)
+    except Exception as error:
+        if not is_of_tables(error):
+            raise
+        if hasattr(data, "get_columns"):  # a data frame of polars
+            return np.column_stack([to_array(column, name) for column in data.get_columns()])
+        if "128" in str(getattr(data, "dtype", "")):
+            return np.array(data.to_list(), dtype=object)
+        raise InvalidTypeError(f"{name} must be of a type that NumPy has: {error}") from error
+
+
+def is_of_tables(error: Exception) -> bool:
+    """Whether an error is one of the own of polars or pyarrow, which no user of NumPy expects."""
+    return type(error).__module__.partition(".")[0] in ("polars", "pyarrow")
+
+
+def is_sparse(data: Any) -> bool:
+    """Whether data are a sparse matrix or array of SciPy."""
+    return hasattr(data, "toarray") and hasattr(data, "nnz")
+
+
+def refuse_sparse_and_lazy(data: Any, name: str) -> None:
+    """Refuse sparse data and queries of polars that have not been run, saying how to give them."""
+    if is_sparse(data):
+        raise InvalidTypeError(
+            f"{name} must be a dense array or table, got a sparse {type(data).__name__}.  In a pipeline, leave the "
+            "encoder out where columns are mapped (Fourier boosting, or columns=ColumnMap()), or let it make dense "
+            "rows, as OneHotEncoder(sparse_output=False) does.  Elsewhere, convert it with toarray(); fit and predict "
+            f"also take rffkern.RowBlocks({name}), which makes it dense block by block")
+    if hasattr(data, "collect_schema") and not hasattr(data, "get_columns"):
+        raise InvalidTypeError(f"{name} must be a table in memory, got a {type(data).__name__}: call its collect()")
+
+
+def as_numeric(data: Any, name: str) -> NDArray[Any]:
+    """Return real numbers as an array of float32 or float64 in native byte order, of any shape."""
+    refuse_masked(data, name)
+    refuse_sparse_and_lazy(data, name)
+    try:
+        array = to_array(data, name)
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(f"{name} must be a rectangular numeric array: {error}") from error
+    if array.dtype.kind == "c":
+        raise InvalidInputError(f"{name} must be real. Complex data not supported, got dtype {array.dtype}")
+    if array.dtype.kind in "biu" or (array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8)):
+        array = array.astype(np.float64)
+    elif array.dtype.kind == "O":
+        try:
+            array = array.astype(np.float64)
+        except (ValueError, TypeError, OverflowError) as error:
+            kind = InvalidTypeError if isinstance(error, TypeError) else InvalidInputError
+            raise kind(f"{name} must be numeric, got an object array: {error}") from error
+    elif array.dtype.kind != "f":
+        raise InvalidInputError(f"{name} must be numeric, got dtype {array.dtype}")
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def check_finite(array: NDArray[Any], name: str) -> None:
+    """Refuse a C-contiguous 2-D array with nan, inf or magnitudes whose differences overflow; name the first."""
+    limit = LARGEST_VALUE if array.itemsize == 8 else LARGEST_FLOAT32
+    index = scoring.find_unbounded(array.ravel(), limit)
+    if index >= 0:
+        i, j = divmod(index, array.shape[1])
+        value = array[i, j]
+        found = "NaN" if math.isnan(value) else "infinity" if math.isinf(value) else f"{value:.3g}"
+        raise InvalidInputError(f"{name} must be finite (below {LARGEST_VALUE:.2g} in magnitude), "
+                                f"got {found} at row {i}, column {j}")
+
+
+def check_array(X: Any, name: str = "X", min_samples: int = 1) -> NDArray[Any]:
+    """Return X as a finite C-contiguous float32 or float64 array of shape (n_samples, n_features)."""
+    # A fast way for plain arrays: checking one row must not cost more than scoring it.
+    array = X if type(X) is np.ndarray and X.dtype in _PLAIN else as_numeric(X, name)
+    if array.ndim != 2:
+        hint = (". Reshape your data with .reshape(-1, 1) if it has one feature or .reshape(1, -1) if it is one sample"
+                if array.ndim == 1 else "")
+        raise InvalidInputError(f"{name} must be a 2D array (n_samples, n_features): "
+                                f"Expected 2D array, got {array.ndim}D array of shape {array.shape}{hint}")
+    n_samples, n_features = array.shape
+    if n_samples < min_samples:
+        raise InvalidInputError(f"{name}: Found array with {array.shape[0]} sample(s) (shape={array.shape}) "
+                                f"while a minimum of {min_samples} is required.")
+    if n_features < 1:
+        raise InvalidInputError(f"{name}: Found array with 0 feature(s) (shape={array.shape}) "
+                                "while a minimum of 1 is required.")
+    array = np.ascontiguousarray(array)
+    check_finite(array, name)
+    return array
+
+
+def as_column(values: Any, name: str, n_samples: int) -> NDArray[Any]:
+    """Return one value per row as a 1-D array; warn where it is given as a column of a 2-D array."""
+    refuse_masked(values, name)
+    array = to_array(values, name)
+    if array.ndim == 2 and array.shape[1] == 1:
+        module = sys.modules.get("sklearn.exceptions")
+        warnings.warn(f"A column-vector {name} was passed when a 1d array was expected; "
+                      f"use {name}.ravel() to avoid this warning",
+                      module.DataConversionWarning if module else DataConversionWarning, stacklevel=4)
+        array = array.ravel()
+    if array.ndim != 1:
+        raise InvalidInputError(f"{name} must be a 1d array of shape ({n_samples},), got shape {array.shape}")
+    if array.shape[0] != n_samples:
+        raise InvalidInputError(f"{name} must have one entry per row of X ({n_samples}), got {array.shape[0]}")
+    return array
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN, or like pandas' NA: equal to itself is then neither true nor false."""
+    same = label == label
+    return label is None or not (isinstance(same, (bool, np.bool_)) and same)
+
+
+def _distinct(array: NDArray[Any]) -> NDArray[Any]:
+    """Sorted distinct labels; of many, those of pieces first, for `np.unique` sorts a copy."""
+    if array.dtype.kind not in "biuUS" or len(array) <= _PIECE:
+        return np.unique(array)
+    pieces = [np.unique(array[start : start + _PIECE]) for start in range(0, len(array), _PIECE)]
+    return np.unique(np.concatenate(pieces))
+
+
+def _positions(array: NDArray[Any], classes: NDArray[Any]) -> Indices:
+    """Index of each label among the sorted distinct ones; `np.unique` would take four times the memory for it."""
+    if array.dtype.kind == "T":  # whose strings NumPy does not search
+        return np.unique(array, return_inverse=True)[1]
+    return np.searchsorted(classes, array)
+
+
+def _settled_labels(classes: NDArray[Any]) -> NDArray[Any]:
+    """Distinct labels in the dtype that depends on them alone where they are text, or come as Python objects.
+
+    Text is as wide as the longest label, so that a data frame, a list and a CSV file make the same model; labels of
+    more than `_WIDEST_LABEL` characters are objects, for predictions have the width of the longest in each row.
+    """
+    labels = classes.tolist()
+    if classes.dtype.kind in "UT" or (classes.dtype.kind == "O" and all(isinstance(label, str) for label in labels)):
+        labels = [str(label) for label in labels]  # of a subclass of str
+        return np.array(labels, dtype=object if max(map(len, labels), default=0) > _WIDEST_LABEL else np.str_)
+    if classes.dtype.kind != "O" or not labels:
+        return classes
+    kinds = {type(label) for label in labels}
+    if kinds in ({bool}, {float}):
+        return np.array(labels)
+    if kinds == {int}:
+        dtype = integer_dtype(labels[0], labels[-1])
+        return classes if dtype is None else np.array(labels, dtype=dtype)
+    return classes
+
+
+def integer_dtype(least: int, largest: int) -> "np.dtype[Any] | None":
+    """The dtype of 64 bits that has both integers; None where none does."""
+    if least >= -(2**63) and largest < 2**63:
+        return np.dtype(np.int64)
+    return np.dtype(np.uint64) if least >= 0 and largest < 2**64 else None
+
+
+def check_labels(y: Any, n_samples: int, name: str = "y") -> tuple[NDArray[Any], Indices]:
+    """Return (classes, codes): the sorted distinct labels and, per row, the index of its label."""
+    if y is None:
+        raise InvalidInputError(f"{name} must hold one label per row: the estimator requires y to be passed, "
+                                f"but the target {name} is None")
+    array = as_column(y, name, n_samples)
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            raise InvalidInputError(f"{name} must be finite, got NaN or infinity")
+        if (array != np.round(array)).any():
+            raise InvalidInputError(f"{name} must hold class labels. Unknown label type: continuous values "
+                                    f"such as {array[array != np.round(array)][0]}")
+    elif array.dtype.kind not in "biuUSTMmO":
+        raise InvalidInputError(f"{name} must hold class labels. Unknown label type: dtype {array.dtype}")
+    elif any(_is_missing(label) for label in array) if array.dtype.kind == "O" else (
+            array.dtype.kind in "Mm" and np.isnat(array).any()):
+        raise InvalidInputError(f"{name} must hold class labels, got a missing value")
+    try:
+        classes = _distinct(array)
+        return _settled_labels(classes), _positions(array, classes)
+    except TypeError as error:
+        raise InvalidInputError(f"{name} must hold labels that can be sorted: {error}") from error
+
+
+def check_targets(y: Any, n_samples: int, name: str = "y") -> Double:
+    """Return real targets as a float64 array of shape (n_samples, n_targets)."""
+    if y is None:
+        raise InvalidInputError(f"{name} must hold one number or more per row: the estimator requires y to be passed, "
+                                f"but the target {name} is None")
+    array = as_numeric(y, name)
+    if array.ndim not in (1, 2) or 0 in array.shape[1:]:
+        raise InvalidInputError(f"{name} must be a 1-D or 2-D array (n_samples,) or (n_samples, n_targets), "
+                                f"got shape {array.shape}")
+    if array.shape[0] != n_samples:
+        raise InvalidInputError(f"{name} must have one entry per row of X ({n_samples}), got {array.shape[0]}")
+    array = np.ascontiguousarray(array.reshape(n_samples, -1), dtype=np.float64)
+    check_finite(array, name)
+    return array
+
+
+def check_known_labels(y: Any, classes: NDArray[Any], n_samples: int, name: str) -> Indices:
+    """Return the index into `classes` of each label in y; refuse labels that are not there."""
+    labels, codes = check_labels(y, n_samples, name)
+    if labels.dtype.kind == classes.dtype.kind == "M":  # their units may differ
+        unit = np.promote_types(labels.dtype, classes.dtype)
+        labels, classes = labels.astype(unit), classes.astype(unit)
+    position = {label: index for index, label in enumerate(classes.tolist())}
+    unknown = [label for label in labels.tolist() if label not in position]
+    if unknown:
+        raise InvalidInputError(f"{name} must hold labels of the training, such as {classes.tolist()[0]!r}, got "
+                                f"{unknown[0]!r}")
+    return np.array([position[label] for label in labels.tolist()], dtype=np.intp)[codes]
+
+
+def check_names(names: Any, expected: Any) -> None:
+    """Refuse a data frame whose columns are not those of `fit` in the same order.
+
+    Where `fit` saw none, columns that are numbered from 0 must stand in that order.
+    """
+    if names is None:
+        return
+    if expected is None:
+        expected = [str(place) for place in range(len(names))]
+        if set(names) != set(expected):
+            return
+    if list(names) == list(expected):
+        return
+    message = "The feature names should match those that were passed during fit.\n"
+    unseen, missing = sorted(set(names) - set(expected)), sorted(set(expected) - set(names))
+    if unseen:
+        message += "Feature names unseen at fit time:\n" + "".join(f"- {name}\n" for name in unseen[:5])
+    if missing:
+        message += "Feature names seen at fit time, yet now missing:\n" + "".join(f"- {name}\n" for name in missing[:5])
+    if not unseen and not missing:
+        message += "Feature names must be in the same order as they were in fit.\n"
+    raise InvalidInputError(message)

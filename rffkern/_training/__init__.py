@@ -1,0 +1,1 @@
+"""How models are trained: a folder for each family, and what several families share."""

@@ -1,0 +1,360 @@
+"""Fourier boosting: a classifier and a regressor that need no tuning."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from ..._estimator.base import Model
+from ..._estimator.links import LARGEST_LOG, SoftmaxLink
+from ..._estimator.parameters import CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrNone, Parameter
+from ..._estimator.staged import StagedClassifier, StagedRegressor
+from ..._model.expansion import Expansion
+from ..._model.sum_expansion import SumExpansion
+from ..._model.term_expansion import TermExpansion
+from ..._native.array_types import NDArray
+from ..._protocol.arguments import Auto, Choice, Number, RandomSource
+from ...errors import InvalidInputError
+from .insight import Insight
+from .kernel_choice import KernelChoice, KernelRidgeReport
+from .parameters import ARGUMENTS, ATTRIBUTES, MAX_BAGS, PARAMETERS, BaseLearner, Quantiles
+from .parts import terms_of
+from .stages import check_rounds
+
+if TYPE_CHECKING:  # a model that scores loads no training
+    from ..._column_map.column_map import ColumnMap
+    from .members import Callback
+
+Double = NDArray[np.float64]
+
+
+class _FourierBoosting(Insight, Model):
+    """What the classifier and the regressor share."""
+
+    _expansion_form = TermExpansion
+    _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "bag_counts_", "term_rounds_",
+                      "_kernel_ridge_report")
+    _arguments = ARGUMENTS
+
+    n_bags: int | None
+    n_estimators_: int
+    n_bags_: int
+    warm_start: bool
+    kernel_ridge: str | bool
+    _kernel_ridge_report: Double
+
+    def _automatic_map(self, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> "ColumnMap":
+        """The map that `columns="auto"` stands for."""
+        from ..._column_map.column_map import ColumnMap
+
+        return ColumnMap(("standard", "rank"))
+
+    @classmethod
+    def _params_of_file(cls, params: dict[str, Any]) -> dict[str, Any]:
+        return super()._params_of_file(params) | {"base_learners": tuple(params["base_learners"])}
+
+    @classmethod
+    def _form_of_arrays(cls, arrays: Mapping[str, Double]) -> type[Expansion]:
+        return SumExpansion if "centers" in arrays else TermExpansion
+
+    @property
+    def kernel_ridge_report_(self) -> KernelRidgeReport:
+        """Whether a kernel ridge regression is stacked on the terms, and why."""
+        now: Any = self._snapshot()
+        now._check_fitted()
+        choice = KernelChoice.of_array(now._kernel_ridge_report, terms_of(now.expansion_) is not now.expansion_)
+        return choice.report()
+
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
+                  classes: NDArray[Any] | None) -> dict[str, Any]:
+        if any(array.ndim != 1 for array in arrays.values()) or len(arrays["train_loss_"]) != len(arrays["eval_loss_"]):
+            raise ValueError("loss curves do not agree in number")
+        n_rounds, counts = len(arrays["train_loss_"]) - 1, arrays["bag_counts_"]
+        if len(counts) != n_rounds + 1 or not len(counts) or (counts != np.floor(counts)).any() or (
+                np.diff(counts) > 0).any() or not 1 <= counts[-1] <= counts[0] <= MAX_BAGS:
+            raise ValueError("bags and loss curves do not agree in number")
+        terms: Any = expansion
+        check_rounds(arrays["term_rounds_"], n_rounds, terms_of(terms).n_terms)
+        KernelChoice.of_array(arrays["_kernel_ridge_report"], terms_of(terms) is not expansion)
+        return super()._restored(expansion, arrays, classes) | {"n_estimators_": n_rounds, "n_bags_": int(counts[0])}
+
+
+class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
+    """Gradient boosting with Fourier terms and symmetric trees, with nothing to tune.
+
+    The score of a row is the mean of those of several bags, boosted models that each hold out some rows for
+    validation.  Each round of a bag adds one term of a base learner: a Fourier term a cos(omega . x) + c sin(omega . x)
+    over a few columns, with omega by descent and the amplitudes that are the best for each omega; or a symmetric tree,
+    in which the same thresholds on a few columns choose a cell that holds a value.  Base learners are sampled in
+    proportion to their recent improvement of the validation loss, columns by what they have been good for, and the bag
+    ends when the log loss of its validation rows falls no further.  Several classes share all terms.  In the end
+    scores are calibrated by temperature scaling on the rows held out, with a factor from 0.5 to 2.  Columns are
+    clipped near the range of the training rows before they are scored, see `Notes`.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    Notes
+    -----
+    Mapped columns are clipped to [min - m, max + m] of the training rows, `expansion_.lower` and `expansion_.upper`,
+    with the margin m = (2 IQR)^2 / (max - min), at most max - min, for "linear" among `base_learners`, else 0.
+
+    Peak memory of `fit` beside X, in bytes, for n rows with those of `eval_set`, d columns after mapping, e of them
+    with codes (d without a map, and with one a form of each column), k outputs (1 for two classes), M bags of which
+    t are trained at once, and m = `max_samples`, at most n:
+
+        array:  n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
+        blocks: n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
+
+    An array with a map takes n (12 d + e + 44) before the rounds, if that is more.  Kernel ridge regression
+    takes, after the rounds, if that is more, with L = 512, at most n, and R = n up to 11,500 rows,
+
+        kernel: n (16 d + e + 182 + 9 M) + R (4 L + 450 k) + 4 R^2 + 64 L^2
+
+    and a model with it holds 8 n (d + k).  Of more rows R is what the largest region learns from, some 8,000, and the
+    model holds 1.2 to 1.6 times as much.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rffkern import FourierBoostingClassifier
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (400, 2))
+    >>> y = np.where(X[:, 0] * X[:, 1] > 0, "same sign", "other")
+    >>> model = FourierBoostingClassifier(random_state=0).fit(X[:300], y[:300])
+    >>> bool(model.score(X[300:], y[300:]) > 0.9)
+    True
+    """
+
+    _parameters = (*PARAMETERS[:7], CLASS_WEIGHT, *PARAMETERS[7:])
+    _attributes = (CLASSES_, *ATTRIBUTES)
+
+    def __init__(self, n_estimators: int = 3000, *, n_bags: int | None = None, learning_rate: float | Auto = "auto",
+                 reg_lambda: float | Auto = "auto", base_learners: Sequence[BaseLearner] = ("fourier", "tree"),
+                 kernel_ridge: bool | Auto = "auto", max_samples: int | None = 8192, class_weight: ClassWeight = None,
+                 early_stopping_rounds: int | Auto | None = "auto", validation_fraction: float | Auto = "auto",
+                 warm_start: bool = False, columns: MapOrNone = "auto", random_state: RandomSource = None,
+                 n_jobs: int | None = None, verbose: int = 0) -> None:
+        self.n_estimators = n_estimators
+        self.n_bags = n_bags
+        self.learning_rate = learning_rate
+        self.reg_lambda = reg_lambda
+        self.base_learners = base_learners
+        self.kernel_ridge = kernel_ridge
+        self.max_samples = max_samples
+        self.class_weight = class_weight
+        self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.columns = columns
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _link(self) -> SoftmaxLink:
+        """From scores to probabilities."""
+        return SoftmaxLink()
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
+            callback: "Callback | None" = None) -> Self:
+        """Learn from rows X and labels y.
+
+        Parameters
+        ----------
+        {X}
+        {labels}
+        {sample_weight}
+        {eval_set}
+        {callback}
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInputError
+            For bad arguments or parameters; the message names which.
+        TrainingStateError
+            With `warm_start`, for a model read from a file or trained without it.
+        """
+        from .tasks import fit_classes
+
+        self._keep(fit_classes(self, X, y, sample_weight, eval_set, callback))
+        return self
+
+
+class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
+    """Gradient boosting with Fourier terms, symmetric trees and linear terms for real targets, with nothing to tune.
+
+    See `FourierBoostingClassifier`.  Several targets share all terms.  Quantiles are moved in the end, so that their
+    share of the rows held out lies below.  `kernel_ridge` is for the squared error: kernel ridge regression estimates
+    means by its squared errors, and these are no quantiles, no logarithms of means of counts, and not robust against
+    outliers.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    Notes
+    -----
+    Peak memory of `fit` beside X, in bytes, for n rows with those of `eval_set`, d columns after mapping, e of them
+    with codes (d without a map, and with one a form of each column), k targets, M bags of which t are trained at
+    once, and m = `max_samples`, at most n:
+
+        array:  n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
+        blocks: n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
+
+    An array with a map takes n (12 d + e + 44) before the rounds, if that is more.  Kernel ridge regression
+    takes, after the rounds, if that is more, with L = 512, at most n, and R = n up to 11,500 rows,
+
+        kernel: n (16 d + e + 182 + 9 M) + R (4 L + 450 k) + 4 R^2 + 64 L^2
+
+    and a model with it holds 8 n (d + k).  Of more rows R is what the largest region learns from, some 8,000, and the
+    model holds 1.2 to 1.6 times as much.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rffkern import FourierBoostingRegressor
+    >>> X = np.random.default_rng(0).uniform(-2, 2, (400, 3))
+    >>> y = np.sin(2 * X[:, 1]) + X[:, 0] ** 2
+    >>> model = FourierBoostingRegressor(random_state=0).fit(X[:300], y[:300])
+    >>> bool(model.score(X[300:], y[300:]) > 0.95)
+    True
+    """
+
+    _parameters = (
+        PARAMETERS[0],
+        Parameter("loss", Choice(("squared_error", "huber", "quantile", "poisson")),
+                  "(y - f)^2 / 2; Huber's, the same up to |y - f| = delta and linear beyond; that of a quantile of y; "
+                  "or that of counts y >= 0, whose mean is exp(f)."),
+        Parameter("delta", Number(float, 0, 1e10, open_low=True),
+                  "Where Huber's loss becomes linear, in units of 1.4826 times the median distance of y from its "
+                  "median: the standard deviation of a normal target, which outliers hardly change."),
+        Parameter("quantile", Quantiles(),
+                  'The quantile that the loss "quantile" estimates.  Several quantiles share all terms: '
+                  "`predict_quantiles` returns all of them, and `predict` the first."),
+        *PARAMETERS[1:])
+    _attributes = ATTRIBUTES
+
+    def __init__(self, n_estimators: int = 3000, *,
+                 loss: Literal["squared_error", "huber", "quantile", "poisson"] = "squared_error", delta: float = 1.35,
+                 quantile: float | Sequence[float] = 0.5, n_bags: int | None = None,
+                 learning_rate: float | Auto = "auto", reg_lambda: float | Auto = "auto",
+                 base_learners: Sequence[BaseLearner] = ("fourier", "tree", "linear"),
+                 kernel_ridge: bool | Auto = "auto",
+                 max_samples: int | None = 8192, early_stopping_rounds: int | Auto | None = "auto",
+                 validation_fraction: float | Auto = "auto", warm_start: bool = False, columns: MapOrNone = "auto",
+                 random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
+        self.n_estimators = n_estimators
+        self.loss = loss
+        self.delta = delta
+        self.quantile = quantile
+        self.n_bags = n_bags
+        self.learning_rate = learning_rate
+        self.reg_lambda = reg_lambda
+        self.base_learners = base_learners
+        self.kernel_ridge = kernel_ridge
+        self.max_samples = max_samples
+        self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.columns = columns
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
+            callback: "Callback | None" = None) -> Self:
+        """Learn from rows X and targets y.
+
+        Parameters
+        ----------
+        {X}
+        {targets}
+        {sample_weight}
+        {eval_set}
+        {callback}
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInputError
+            For bad arguments or parameters; the message names which.
+        TrainingStateError
+            With `warm_start`, for a model read from a file or trained without it.
+        """
+        from .tasks import fit_targets
+
+        self._keep(fit_targets(self, X, y, sample_weight, eval_set, callback))
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted targets at the rows of X, of counts their means, of several quantiles the first."""
+        return super().predict(X)
+
+    def predict_quantiles(self, X: Any) -> Double:
+        """Return the quantiles of the target at the rows of X, for the loss "quantile".
+
+        Parameters
+        ----------
+        {X}
+
+        Returns
+        -------
+        float64 array of shape (n_samples, n_quantiles)
+            In the order of the parameter `quantile`.  Estimates of several quantiles that cross are put in ascending
+            order (Chernozhukov, Fernandez-Val and Galichon, 2010, "Quantile and probability curves without crossing").
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            If the loss is another, the model has several targets, or X is not what `fit` saw.
+        """
+        now = self._snapshot()
+        now._check_fitted()
+        if now.loss != "quantile" or now.expansion_.n_outputs != len(now._quantiles()):
+            raise InvalidInputError('predict_quantiles needs loss="quantile" and one target')
+        return np.sort(now._raw_scores(X), axis=1)
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.kernel_ridge is True and self.loss != "squared_error":
+            raise InvalidInputError(f"kernel_ridge must be False or 'auto' for loss={self.loss!r}, got True: "
+                                    "kernel ridge regression estimates means, by squared errors")
+
+    def _targets_of(self, scores: Double) -> Double:
+        """Targets from scores, (n_samples, n_targets)."""
+        rule = self._target_rule()
+        if rule == "means":
+            return np.exp(np.minimum(scores, LARGEST_LOG))
+        return scores.min(axis=1, keepdims=True) if rule == "least" else scores
+
+    def _target_rule(self) -> str:
+        """How targets follow from scores."""
+        several = self.loss == "quantile" and len(self._quantiles()) > 1
+        return "means" if self.loss == "poisson" else "least" if several else "scores"
+
+    def _quantiles(self) -> tuple[float, ...]:
+        given: Any = self.quantile
+        return tuple(given) if isinstance(given, (tuple, list)) else (given,)
+
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
+                  classes: NDArray[Any] | None) -> dict[str, Any]:
+        if self.loss == "quantile" and len(self._quantiles()) not in (1, expansion.n_outputs):
+            raise ValueError("quantiles and outputs do not agree in number")
+        return super()._restored(expansion, arrays, classes)

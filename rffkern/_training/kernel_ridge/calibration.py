@@ -1,0 +1,65 @@
+"""From what ridge regressions predict of rows that they have not learned from to the scores of a softmax."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._native import solvers
+from ..._native.array_types import NDArray
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# The slope of largest prior probability: that of the log odds along the mean of labels -1 and +1 where this is 0.  The
+# prior counts as much as a row; it holds slopes down where all rows are right.
+_SLOPE, _PRIOR = 2.0, 1.0
+
+
+class Calibration(NamedTuple):
+    """Scores are slope f + shifts."""
+
+    slope: float
+    shifts: Double  # (n_outputs,)
+
+
+def every_class(scores: Double) -> Double:
+    """Scores of a softmax, (n_classes, n_samples): those given, or one and, before it, that of the other class, 0."""
+    return scores if len(scores) > 1 else np.concatenate([np.zeros_like(scores), scores])
+
+
+def log_losses(scores: Double, codes: Indices) -> tuple[Double, Double]:
+    """Losses (n_samples,) of a softmax, and their slopes along its scores, (n_classes, n_samples) as these."""
+    scores = scores - scores.max(axis=0)
+    is_own = np.arange(len(scores))[:, None] == codes
+    odds = np.exp(scores)
+    total = odds.sum(axis=0)
+    return np.log(total) - (scores * is_own).sum(axis=0), odds / total - is_own
+
+
+def calibrated(predictions: Double, codes: Indices, weights: Double) -> Calibration:
+    """The slope and shifts of largest likelihood, with a prior (J. Platt, Probabilistic outputs for support vector
+    machines, 1999), of one score for two classes or one for each of more.
+
+    Parameters
+    ----------
+    predictions : array of shape (n_outputs, n_samples)
+    codes : array of shape (n_samples,), class indices
+    weights : array of shape (n_samples,)
+    """
+    n_outputs = len(predictions)
+    predictions = every_class(predictions)
+
+    def loss(x: Double) -> tuple[float, Double]:
+        shifts = np.zeros(len(predictions))
+        shifts[-n_outputs:] = x[1:]
+        losses, slopes = log_losses(x[0] * predictions + shifts[:, None], codes)
+        value = (weights * losses).sum()
+        slopes = weights * slopes
+        away = x - start
+        gradient = np.concatenate([[(slopes * predictions).sum()], slopes.sum(axis=1)[-n_outputs:]])
+        return float(value + 0.5 * _PRIOR * (away**2).sum()), gradient + _PRIOR * away
+
+    start = np.zeros(1 + n_outputs)
+    start[0] = _SLOPE
+    x, _, _ = solvers.minimize(loss, start, 100, loss_tolerance=1e-9, gradient_tolerance=1e-6, noise=1e-12)
+    return Calibration(float(max(x[0], 0.0)), x[1:])

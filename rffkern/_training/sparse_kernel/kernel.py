@@ -1,0 +1,109 @@
+"""Kernels with a length scale per column: the Gaussian one, (33) of Sun and Yao (2010), and the exponential one.
+
+k(x, z) = amplitude exp(-1/2 r^2) + bias, or amplitude exp(-r) + bias, with r^2 the sum over columns l of
+((x_l - z_l) / length_scale_l)^2.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._native.array_types import NDArray
+from ..._native.sparse import SHAPES, UNITS
+from ..._protocol.arguments import check_scalar
+from ..._rows.scaling import Scaling
+from ..._rows.weights import RowWeights
+from ...errors import InvalidInputError
+from ..kernel_ridge.shares import LARGEST_INVERSE
+
+Double = NDArray[np.float64]
+
+# The largest lambda; the model is then constant in practice.
+_LARGEST_LAMBDA = 1e200
+
+
+class Kernel(NamedTuple):
+    """Parameters of k, in units of the columns that learning takes place in."""
+
+    length_scale: Double  # (n_features,)
+    amplitude: float
+    bias: float
+    shape: str = "gaussian"  # or "exponential"
+
+    @property
+    def number(self) -> int:
+        """The shape as kernels take it."""
+        return SHAPES[self.shape]
+
+    @property
+    def at_zero(self) -> float:
+        """k(x, x)."""
+        return self.amplitude + self.bias
+
+    def normalised(self) -> "Kernel":
+        """The kernel with k(x, x) = 1, which makes the same functions."""
+        return self._replace(amplitude=self.amplitude / self.at_zero, bias=self.bias / self.at_zero)
+
+    def shortened(self, factor: float) -> "Kernel":
+        """The kernel with all length scales multiplied by a factor."""
+        return self._replace(length_scale=factor * self.length_scale)
+
+    def inverse_lengths(self, scaling: Scaling) -> Double:
+        """1 / length scale, per unit of a raw column."""
+        with np.errstate(over="ignore"):
+            return np.minimum(scaling.inverse_scale / self.length_scale, LARGEST_INVERSE)
+
+    def scaling(self, scaling: Scaling) -> Scaling:
+        """From raw rows to units in which k is amplitude 2^-|x - z|^2 + bias, or amplitude 2^-|x - z| + bias."""
+        return Scaling(scaling.center, UNITS[SHAPES[self.shape]] * self.inverse_lengths(scaling), scaling.mean_variance)
+
+
+class RegularisedKernel(NamedTuple):
+    """A kernel and the weight of the regulariser beside it."""
+
+    kernel: Kernel
+    reg_lambda: float
+
+    def normalised_beside_mean_one(self, weights: RowWeights) -> "RegularisedKernel":
+        """The same machine for weights of mean 1, with lambda converted from the weights as they were given.
+
+        k(x, x) is 1 then, so that values do not overflow in single precision.
+        """
+        reg_lambda = min(self.reg_lambda * (weights.n_positive / weights.given_total), _LARGEST_LAMBDA)
+        return RegularisedKernel(self.kernel.normalised(), reg_lambda / self.kernel.at_zero)
+
+
+class KernelParameter(NamedTuple):
+    """Check of the parameter `kernel`; `given_kernel` checks the number of length scales against the columns."""
+
+    domain: str = '"auto", "likelihood" or dict'
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise InvalidInputError unless the value is accepted."""
+        if isinstance(value, str) and value in ("auto", "likelihood"):
+            return
+        if not isinstance(value, dict) or not value.keys() <= {"length_scale", "amplitude", "bias", "shape"} or (
+                "length_scale" not in value):
+            raise InvalidInputError(f"{name} must be 'auto', 'likelihood' or a dict with length_scale and optionally "
+                                    f"amplitude, bias and shape, got {value!r}")
+        length_scale = np.asarray(value["length_scale"], dtype=object)
+        if length_scale.ndim > 1 or not length_scale.size:
+            raise InvalidInputError(f"{name} length_scale must be a number, or one for each column, got shape "
+                                    f"{length_scale.shape}")
+        for length in length_scale.ravel():
+            check_scalar(f"{name} length_scale", length, float, low=1e-100, high=1e100)
+        check_scalar(f"{name} amplitude", value.get("amplitude", 1.0), float, low=1e-100, high=1e100)
+        check_scalar(f"{name} bias", value.get("bias", 0.0), float, low=0, high=1e100)
+        if value.get("shape", "gaussian") not in tuple(SHAPES):
+            raise InvalidInputError(f"{name} shape must be 'gaussian' or 'exponential', got {value['shape']!r}")
+
+
+def given_kernel(kernel: Mapping[str, Any], n_features: int) -> Kernel:
+    """The kernel of a dict."""
+    length_scale = np.asarray(kernel["length_scale"], dtype=np.float64)
+    if length_scale.ndim and length_scale.shape != (n_features,):
+        raise InvalidInputError(f"kernel length_scale must be a number or {n_features} numbers, one for each column, "
+                                f"got shape {length_scale.shape}")
+    return Kernel(np.broadcast_to(length_scale, n_features).copy(), float(kernel.get("amplitude", 1.0)),
+                  float(kernel.get("bias", 0.0)), str(kernel.get("shape", "gaussian")))

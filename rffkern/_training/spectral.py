@@ -1,0 +1,97 @@
+"""Mathematics of random Fourier features that several families share: spectral densities, bandwidth, landmarks."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._model.angles import LARGEST_SINGLE_ANGLE
+from .._native.array_types import NDArray
+from .._rows.pieces import drawn
+from .._rows.row_blocks import take_rows
+from .._rows.scaling import Scaling
+from ..errors import InvalidInputError
+
+Double = NDArray[np.float64]
+Shape = tuple[int, int]  # (n_omegas, n_features)
+SpectralDensity = Callable[["np.random.Generator", Shape], Double]
+
+# Without standardisation, the spread of the rows must lie between 1 over this number and this number.
+_LARGEST_SPREAD = 1e100
+
+# Largest scale of omegas in the unit of X; a descent may make them some times larger before they overflow.
+_LARGEST_OMEGA = 1e306
+
+
+# Omegas are drawn from the spectral densities of shift-invariant kernels of length scale 1 (Bochner's theorem).
+
+def _gaussian(rng: "np.random.Generator", shape: Shape) -> Double:
+    """Of exp(-1/2 |x - z|^2)."""
+    return drawn(rng.standard_normal, shape)
+
+
+def _laplace(rng: "np.random.Generator", shape: Shape) -> Double:
+    """Of exp(-sum of |x_j - z_j|): a Cauchy density for each column."""
+    return drawn(rng.standard_cauchy, shape)
+
+
+def _matern(degrees: int) -> SpectralDensity:
+    """Of the Matern kernel of smoothness degrees / 2: Student's t density with this number of degrees of freedom."""
+    def draw(rng: "np.random.Generator", shape: Shape) -> Double:
+        normal = drawn(rng.standard_normal, shape)
+        return normal / np.sqrt(rng.chisquare(degrees, (shape[0], 1)) / degrees)
+    return draw
+
+
+SPECTRAL_DENSITIES: dict[str, SpectralDensity] = {
+    "gaussian": _gaussian, "laplace": _laplace, "matern32": _matern(3), "matern52": _matern(5),
+}
+
+
+def rows_variance(standardize: bool, scaling: Scaling) -> float:
+    """Mean variance of the columns that a model learns from, refused where it would over- or underflow."""
+    if not standardize and scaling.inverse_scale.any():
+        spread = math.sqrt(scaling.mean_variance)
+        if not 1 / _LARGEST_SPREAD < spread < _LARGEST_SPREAD:
+            raise InvalidInputError(f"X must have a spread between {1 / _LARGEST_SPREAD:g} and {_LARGEST_SPREAD:g} "
+                                    f"where standardize is False, got {spread:.3g}")
+    return 1.0 if standardize or scaling.mean_variance == 0 else scaling.mean_variance
+
+
+def resolved_gamma(gamma: str | float, standardize: bool, scaling: Scaling) -> float:
+    """Gamma in the units learning takes place in, refused where omegas in the units of X would overflow."""
+    variance = rows_variance(standardize, scaling)
+    found = 1 / (scaling.center.size * variance) if isinstance(gamma, str) else float(gamma)
+    if math.sqrt(found) > _LARGEST_OMEGA / max(1.0, scaling.inverse_scale.max()):
+        raise InvalidInputError(f"gamma must be smaller for columns of such small spread, got {gamma!r}")
+    return found
+
+
+def needs_double(gamma: float, largest_length: float) -> bool:
+    """Whether angles may exceed what single precision resolves."""
+    return largest_length > largest_single_length(gamma)
+
+
+def largest_single_length(gamma: float) -> float:
+    """Length of a row up to which single precision resolves its angles."""
+    return LARGEST_SINGLE_ANGLE / (3 * math.sqrt(2 * gamma))
+
+
+def pseudo_posterior(log_weights: Double) -> Double:
+    """Weights proportional to exp(log_weights), summing to 1 along the last axis; no exponential overflows."""
+    weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def standardised_rows(X: Any, indices: NDArray[np.intp], scaling: Scaling) -> Double:
+    """Some rows of an array or RowBlocks in the units learning takes place in."""
+    return (take_rows(X, indices) - scaling.center) * scaling.inverse_scale
+
+
+def feature_units(points: Double, scaling: Scaling) -> Double:
+    """Standardised points in the units of the features, held finite; constant columns stand at their value."""
+    varies = scaling.inverse_scale > 0
+    with np.errstate(over="ignore"):
+        points = scaling.center + points * np.where(varies, 1 / np.where(varies, scaling.inverse_scale, 1.0), 0.0)
+    return np.nan_to_num(points)

@@ -1,0 +1,86 @@
+"""Levels of categories: which are rare, indicators, target statistics."""
+
+import numpy as np
+import pytest
+
+from rffkern._column_map.levels import Levels, LevelsForm, TargetForm
+from rffkern._column_map.survey import N_FOLDS, LevelFacts
+
+
+def facts_of(codes, names, targets=None):
+    """What a survey finds in rows of some codes, by plain loops."""
+    targets = np.zeros((len(codes), 0)) if targets is None else targets
+    weights = np.zeros((len(names), N_FOLDS))
+    sums = np.zeros((len(names), N_FOLDS, targets.shape[1]))
+    for i, code in enumerate(codes):
+        weights[code, i % N_FOLDS] += 1
+        sums[code, i % N_FOLDS] += targets[i]
+    return LevelFacts(tuple(names), weights, sums)
+
+
+def test_rare_levels_are_pooled():
+    facts = facts_of([0] * 5 + [1] * 2 + [2] * 9 + [3], "abcd")
+    levels = Levels.of(facts, 3, None)
+    assert levels.kept == ("a", "c")
+    np.testing.assert_allclose(levels.shares(), [5 / 17, 9 / 17, 3 / 17])
+    assert Levels.of(facts, 1, 2).kept == ("a", "c")
+    np.testing.assert_allclose(Levels.of(facts, 1, None).shares(), np.array([5, 2, 9, 1]) / 17)
+    assert Levels.of(facts, 100, None).kept == ()
+    assert Levels.of(facts_of([0, 1, 2, 3], "abcd"), 1, 2).kept == ("a", "b")  # the first of equal ones
+
+
+def test_indicators_are_one_unit():
+    codes = np.array([0] * 5 + [1] * 3 + [2] * 2)
+    form = LevelsForm.of(Levels.of(facts_of(codes, "abc"), 3, None))
+    assert form.outputs == ("a", "b", "rare levels")
+    outputs = form(codes.astype(float))
+    np.testing.assert_allclose(outputs.mean(axis=1), 0, atol=1e-12)
+    assert outputs.var(axis=1).sum() == pytest.approx(1)
+    two = LevelsForm.of(Levels.of(facts_of([0, 0, 1], "ab"), 1, None))
+    assert two.outputs == ("a",)
+    assert two(np.array([0.0, 1.0])) @ np.array([2, 1]) == pytest.approx(0)
+
+
+def test_target_statistics_leave_the_own_fold_out(rng):
+    """Compared with the definition: shrunk means over the rows of the four other folds."""
+    codes, targets = rng.integers(0, 4, 103), rng.standard_normal((103, 2)) + np.array([0, 5])
+    levels = Levels.of(facts_of(codes, "abcd", targets), 1, None)
+    form, folds = TargetForm.of(levels, 1.0)
+
+    def statistic(rows, level):
+        own = rows & (codes == level)
+        return (targets[own].sum(axis=0) + 10 * targets[rows].mean(axis=0)) / (own.sum() + 10)
+
+    everyone, mean = np.ones(103, bool), targets.mean(axis=0)
+    frozen = np.array([statistic(everyone, level) for level in range(4)])
+    center = frozen[codes].mean(axis=0)
+    spread = np.sqrt(((frozen[codes] - center) ** 2).sum(axis=1).mean())
+    np.testing.assert_allclose(form.values[:4], (frozen - center) / spread)
+    np.testing.assert_allclose(form.values[4], (mean - center) / spread)  # no rare ones: the mean of all
+    for fold in range(N_FOLDS):
+        others = np.arange(103) % N_FOLDS != fold
+        expected = np.array([statistic(others, level) for level in range(4)])
+        np.testing.assert_allclose(folds[:4, fold], (expected - center) / spread)
+    assert form.outputs == ("target0", "target1")
+    np.testing.assert_array_equal(form(np.array([2.0, np.nan])), [[form.values[2, 0], np.nan],
+                                                                  [form.values[2, 1], np.nan]])
+
+
+def test_targets_of_noise_teach_nothing(rng):
+    """With a level for every other row, what a row gets does not tell its own target."""
+    codes, targets = np.arange(1000) // 2, rng.standard_normal((1000, 1))
+    levels = Levels.of(facts_of(codes, [f"{k:04d}" for k in range(500)], targets), 1, None)
+    form, folds = TargetForm.of(levels, 1.0)
+    leaking = form(codes.astype(float))[0]
+    held_out = folds[codes, np.arange(1000) % N_FOLDS, 0]
+    assert np.corrcoef(leaking, targets[:, 0])[0, 1] > 0.5
+    assert abs(np.corrcoef(held_out, targets[:, 0])[0, 1]) < 0.15
+
+
+@pytest.mark.parametrize(("form", "numbers", "message"), [
+    (LevelsForm, [0.5, 0.5], "differ in number"), (LevelsForm, [0.2] * 5, "differ in number"),
+    (LevelsForm, [0.2, 0.3, 0.6], "not those of a whole"), (TargetForm, [], "differ in number"),
+    (TargetForm, [1, 2, 3], "differ in number"), (TargetForm, [1, 2, 3, 1e300], "too large")])
+def test_numbers_that_no_form_has_are_refused(form, numbers, message):
+    with pytest.raises(ValueError, match=message):
+        form.from_numbers(np.array(numbers, float), ("a", "b", "c"))

@@ -1,0 +1,143 @@
+"""Tables of any package give the same columns."""
+
+import datetime
+
+import numpy as np
+import pytest
+from helpers.tables import CONTENT, TABLES, same_table, table_of
+
+from rffkern import InvalidInputError
+from rffkern._column_map.tables import check_table, read_table
+from rffkern.errors import InvalidTypeError
+
+EXPECTED = read_table(CONTENT)
+
+
+@pytest.mark.parametrize("form", TABLES)
+def test_the_same_content_gives_the_same_columns(form):
+    assert same_table(read_table(table_of(form)), EXPECTED)
+
+
+def test_kinds_of_the_content():
+    assert EXPECTED.names == tuple(CONTENT)
+    assert [column.kind for column in EXPECTED.columns] == [
+        "numeric", "numeric", "category", "category", "date", "empty"]
+    assert EXPECTED.n_rows == 5
+
+
+def test_columns_by_name():
+    wanted = ("flag", "size")
+    table = read_table(CONTENT | {"size and more": [object()] * 5}, wanted=wanted)  # which is not looked at
+    assert table.names == wanted
+    assert same_table(table, EXPECTED._replace(names=wanted, columns=[EXPECTED.columns[3], EXPECTED.columns[0]]))
+    with pytest.raises(InvalidInputError, match="seen at fit time, yet now missing:\n- weight\n"):
+        read_table(CONTENT, wanted=("size", "weight"))
+
+
+def test_rows_without_names():
+    rows = [[1.0, "a", None], [2.5, "b", True]]
+    for form in (rows, np.array(rows, object)):
+        table = read_table(form)
+        assert table.names is None
+        assert [column.kind for column in table.columns] == ["numeric", "category", "category"]
+    assert read_table(np.ones((3, 2), np.float32)).columns[0].kind == "numeric"
+
+
+def test_numbers_that_are_categories():
+    for marked in (["count"], [1], np.array([1])):
+        assert read_table(CONTENT, categorical=marked).columns[1].levels == ("1", "2", "7")
+    with pytest.raises(InvalidInputError, match="categorical_features must be names or indices of columns, got 'no'"):
+        read_table(CONTENT, categorical=["no"])
+    with pytest.raises(InvalidInputError, match="got 6 with 6 columns"):
+        read_table(CONTENT, categorical=[6])
+    with pytest.raises(InvalidInputError, match="the table has no names"):
+        read_table([[1.0]], categorical=["a"])
+
+
+def test_what_is_no_table_is_refused():
+    with pytest.raises(InvalidInputError, match=r"Expected 2D array, got 1D array.*Reshape your data"):
+        read_table([1.0, 2.0])
+    with pytest.raises(InvalidInputError, match=r"0 feature\(s\) \(shape=\(2, 0\)\) while a minimum of 1"):
+        read_table(np.empty((2, 0)))
+    with pytest.raises(InvalidInputError, match="rectangular table"):
+        read_table([[1.0], [1.0, 2.0]])
+    with pytest.raises(InvalidInputError, match=r"columns of one length, got \[1, 2\]"):
+        read_table({"a": [1.0], "b": [1.0, 2.0]})
+    with pytest.raises(InvalidInputError, match="no masked values"):
+        read_table(np.ma.masked_equal([[1.0, 2.0]], 2))
+    with pytest.raises(InvalidInputError, match="column 'a' of X must have one value for each row"):
+        read_table({"a": [[1.0, 2.0]]})
+    with pytest.raises(InvalidInputError, match=r"0 sample\(s\) \(shape=\(0, 3\)\) while a minimum of 1 is required"):
+        check_table(read_table(np.empty((0, 3))), "X", 1)
+
+
+def test_columns_of_one_name_are_refused():
+    class Frame:
+        columns = ("a", "a")
+
+        def __array__(self, dtype=None, copy=None):
+            return np.ones((2, 2))
+
+    with pytest.raises(InvalidInputError, match="distinct names, got 'a' twice"):
+        read_table(Frame())
+
+
+def test_tables_that_are_not_in_memory_are_refused():
+    polars = pytest.importorskip("polars")
+    with pytest.raises(InvalidTypeError, match=r"a table in memory.*LazyFrame"):
+        read_table(polars.DataFrame({"a": [1]}).lazy())
+
+
+def test_integers_with_missing_ones_are_warned_of():
+    large = [2**53 + 2, None]
+    for package, make in (("polars", lambda p: p.DataFrame({"a": large})),
+                          ("pyarrow", lambda p: p.table({"a": large})),
+                          ("pandas", lambda p: p.DataFrame({"a": p.array(large, dtype="Int64")}))):
+        with pytest.warns(UserWarning, match="column 'a' of X has integers of"):
+            read_table(make(pytest.importorskip(package)))
+
+
+LARGE = [2**53, 2**53 + 1, None]
+
+
+@pytest.mark.parametrize("make", [
+    lambda: {"a": LARGE}, lambda: {"a": np.array([float("nan"), *LARGE], object)},
+    lambda: {"a": np.array([2**53, 2**53 + 1, 2**53])},
+    lambda: [[value] for value in LARGE], lambda: pytest.importorskip("polars").DataFrame({"a": LARGE}),
+    lambda: pytest.importorskip("pyarrow").table({"a": LARGE}),
+    lambda: pytest.importorskip("pandas").DataFrame({"a": LARGE}, dtype="Int64"),
+    lambda: (pytest.importorskip("pyarrow"), pytest.importorskip("pandas"))[1].DataFrame(
+        {"a": LARGE}, dtype="int64[pyarrow]")])
+def test_integers_of_a_category_keep_all_digits(make):
+    """Identifiers that float64 does not tell apart are categories of their own, and nobody is warned of them."""
+    levels = tuple(map(str, LARGE[:2]))
+    assert read_table(make(), categorical=[0]).columns[0].levels == levels
+    assert read_table(make(), expected={0}).columns[0].levels == levels
+    for mixed in (["a", 2**53], [2**53, True]):  # as without the name
+        with pytest.raises(InvalidInputError, match="values of one kind"):
+            read_table({"a": np.array(mixed, object)}, categorical=[0])
+
+
+def test_dates_and_times_of_frames():
+    """Periods, times of day and intervals of each package."""
+    pandas, polars, pyarrow = map(pytest.importorskip, ("pandas", "polars", "pyarrow"))
+    periods = read_table(pandas.DataFrame({"a": pandas.period_range("2024-01", periods=2, freq="M")})).columns[0]
+    assert same_table(read_table({"a": np.array(["2024-01-01", "2024-02-01"], "M8[D]")}),
+                      read_table({"a": [0.0, 0.0]})._replace(names=("a",), columns=[periods]))
+    hour = [datetime.time(1), None]
+    step = [datetime.timedelta(hours=1), None]
+    for column in (polars.DataFrame({"a": hour}), pyarrow.table({"a": hour}), polars.DataFrame({"a": step}),
+                   pyarrow.table({"a": step}), pandas.DataFrame({"a": step})):
+        assert same_table(read_table(column), read_table({"a": [3600.0, None]}))
+
+
+def test_columns_of_several_values_a_row_are_refused_by_name():
+    polars, pyarrow = map(pytest.importorskip, ("polars", "pyarrow"))
+    for values in ([{"x": 1.0}], [[1.0, 2.0]], [b"x"]):
+        for frame in (polars.DataFrame({"a": values}), pyarrow.table({"a": values})):
+            with pytest.raises(InvalidInputError, match="column 'a' of X"):
+                read_table(frame)
+    with pytest.raises(InvalidInputError, match="column 'a' of X must have one value for each row"):
+        read_table(polars.DataFrame({"a": polars.Series([[1.0, 2.0]], dtype=polars.Array(polars.Float64, 2))}))
+    with pytest.raises(InvalidInputError, match="column 'a' of X must have one value for each row"):
+        read_table({"a": [[1], [1, 2]]})

@@ -1,0 +1,131 @@
+"""Temperature of probabilities, and shifts of quantiles."""
+
+import numpy as np
+import pytest
+
+from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
+from rffkern._native import boosting
+from rffkern._training.fourier_boosting.calibration import inverse_temperature, quantile_shifts
+from rffkern._training.fourier_boosting.losses import ClassLoss, CountLoss, ValueLoss
+from rffkern._training.fourier_boosting.member import Member
+from rffkern._training.fourier_boosting.rows import Layout
+
+N = 20_000
+
+
+def found_factor(loss, scores, codes, weights=None, n_bags=2):
+    """The factor for members that have held out parts of the rows."""
+    rng = np.random.default_rng(0)
+    weights = np.ones(len(codes)) if weights is None else weights
+    parts = np.array_split(np.arange(len(codes)), n_bags)
+    layouts = [Layout.of(parts[k - 1], parts[k], rng) for k in range(n_bags)]
+    members = [Member([], [], {}, {}, np.ascontiguousarray(scores[:, layout.rows[layout.n_train :]], np.float32))
+               for layout in layouts]
+    return inverse_temperature(members, layouts, loss.problem(codes[None], weights), weights)
+
+
+def drawn(n_outputs, factor, n=N):
+    """Scores, and labels whose probabilities are those of the scores times a factor."""
+    rng = np.random.default_rng(1)
+    scores = 1.5 * rng.standard_normal((n_outputs, n))
+    odds = factor * (np.concatenate([np.zeros((1, n)), scores]) if n_outputs == 1 else scores)
+    return scores, (odds + rng.gumbel(size=odds.shape)).argmax(axis=0)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 4])
+@pytest.mark.parametrize("factor", [0.7, 1.0, 1.4])
+def test_the_factor_that_made_the_labels(n_outputs, factor):
+    loss = ClassLoss(max(2, n_outputs))
+    assert found_factor(loss, *drawn(n_outputs, factor)) == pytest.approx(factor, rel=0.05)
+
+
+def test_factors_have_bounds():
+    scores = np.random.default_rng(2).standard_normal((1, N))
+    right, wrong = (scores[0] > 0).astype(int), (scores[0] < 0).astype(int)
+    assert found_factor(ClassLoss(2), scores, right) == pytest.approx(2, rel=1e-3)
+    assert found_factor(ClassLoss(2), scores, wrong) == pytest.approx(0.5, rel=1e-3)
+
+
+def test_few_rows_say_little():
+    scores = np.random.default_rng(2).standard_normal((1, 6))
+    assert 1 < found_factor(ClassLoss(2), scores, (scores[0] > 0).astype(int)) < 1.3
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1e3])
+def test_the_unit_of_weights_has_no_influence(unit):
+    scores, codes = drawn(1, 0.7, 300)
+    weights = np.random.default_rng(3).uniform(0, 1, 300)
+    assert found_factor(ClassLoss(2), scores, codes, unit * weights) == pytest.approx(
+        found_factor(ClassLoss(2), scores, codes, weights), rel=1e-4)
+
+
+def test_rows_of_weight_zero_have_no_influence():
+    scores, codes = drawn(1, 0.7, 300)
+    weights = np.where(np.arange(300) % 3 == 0, 0.0, 1.0)
+    before = found_factor(ClassLoss(2), scores, codes, weights)
+    scores[:, ::3] = -50
+    assert found_factor(ClassLoss(2), scores, codes, weights) == before
+
+
+def test_other_losses_have_none():
+    assert found_factor(CountLoss(), np.ones((1, 300)), np.arange(300) % 5) == 1
+
+
+def test_rows_that_several_members_hold_out_count_once_with_their_mean():
+    scores, codes = drawn(1, 1.0, 2000)
+    rng = np.random.default_rng(0)
+    layouts = [Layout.of(np.arange(0), np.arange(2000), rng)] * 2
+    held = np.zeros((2, 1, 2048), np.float32)
+    held[:, 0, :2000] = 3 * scores[0], -scores[0]
+    members = [Member([], [], {}, {}, each) for each in held]
+    problem = ClassLoss(2).problem(codes[None], np.ones(2000))
+    once = Member([], [], {}, {}, held.mean(axis=0))
+    assert inverse_temperature(members, layouts, problem, np.ones(2000)) == pytest.approx(
+        inverse_temperature([once], layouts[:1], problem, np.ones(2000)), abs=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_no_other_factor_is_likelier_on_rows_that_all_members_hold_out(n_classes):
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-1, 1, (1500, 2))
+    y = (X[:, 0] * X[:, 1] > 0) + (n_classes - 2) * (X[:, 0] > 0.5)
+    y = np.where(rng.random(1500) < 0.3, rng.integers(0, n_classes, 1500), y)
+    model = FourierBoostingClassifier(random_state=0, n_bags=3, n_jobs=1)
+    model.fit(X[:500], y[:500], eval_set=(X[500:], y[500:]))
+    scores = model.decision_function(X[500:])
+    scores = np.column_stack([0 * scores, scores]) if n_classes == 2 else scores
+
+    def loss(factor):
+        return np.mean(np.logaddexp.reduce(factor * scores, axis=1) - factor * scores[np.arange(1000), y[500:]])
+
+    assert loss(1.0) < min(loss(0.9), loss(1.1))
+
+
+def test_shifts_of_quantiles():
+    """Of residuals of rows that count; scores in training are less the target."""
+    rng = np.random.default_rng(0)
+    residuals = rng.standard_normal(500)
+    weights = np.where(np.arange(500) % 5 == 0, 0.0, 2.0)
+    residuals[weights == 0] = 1e6
+    parts = np.array_split(np.arange(500), 2)
+    layouts = [Layout.of(parts[1 - k], parts[k], rng) for k in range(2)]
+    members = [Member([], [], {}, {}, np.tile(np.float32(-residuals[layout.rows[layout.n_train :]]), (2, 1)))
+               for layout in layouts]
+    problem = ValueLoss(boosting.QUANTILE, (0.1, 0.6)).problem(np.zeros((1, 500)), weights)
+    found = quantile_shifts(members, layouts, problem, weights)
+    shares = [np.mean(residuals[weights > 0] <= shift + 1e-6) for shift in found]
+    np.testing.assert_allclose(shares, [0.1, 0.6], atol=1 / 400)
+    squared = ValueLoss(boosting.SQUARED).problem(np.zeros((1, 500)), weights)
+    assert not quantile_shifts(members, layouts, squared, weights).any()
+
+
+def test_the_share_of_held_out_rows_below_a_quantile():
+    """Exactly, where all members hold out the same rows: quantiles are those of the model."""
+    rng = np.random.default_rng(6)
+    X = rng.uniform(-1, 1, (500, 2))
+    y = X[:, 0] + rng.standard_normal(500)
+    model = FourierBoostingRegressor(100, loss="quantile", quantile=(0.2, 0.8), random_state=0, n_bags=3)
+    model.fit(X[:300], y[:300], eval_set=(X[300:], y[300:]))
+    below = (y[300:, None] <= model.predict_quantiles(X[300:]) + 1e-5).mean(axis=0)
+    np.testing.assert_allclose(below, [0.2, 0.8], atol=0.01)

@@ -1,0 +1,160 @@
+"""From checked rows to a fitted model: sizes, folds, what is kept of members, and who is told."""
+
+import itertools
+import threading
+
+import numpy as np
+import pytest
+
+from rffkern import ColumnMap, FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError
+from rffkern._training.fourier_boosting.ensemble import to_ensemble
+from rffkern._training.fourier_boosting.members import settled
+from rffkern._training.fourier_boosting.rules import rules
+
+RNG = np.random.default_rng(4)
+X = RNG.standard_normal((400, 5))
+Y = np.sin(2 * X[:, 1]) + 0.5 * (X[:, 3] > 0) + 0.1 * RNG.standard_normal(400)
+SHORT = {"n_estimators": 30, "n_bags": 2, "random_state": 0, "kernel_ridge": False}
+
+
+def test_parameters_take_the_place_of_rules():
+    model = FourierBoostingRegressor(n_bags=3, validation_fraction=0.25, early_stopping_rounds=None, reg_lambda=2.0)
+    found = settled(model, 400)
+    assert (found.n_bags, found.n_folds, found.patience, found.reg_lambda) == (3, 4, None, 2.0)
+    assert settled(FourierBoostingRegressor(), 400) == rules(400)
+    assert settled(FourierBoostingRegressor(), 2).n_folds == 2
+
+
+@pytest.mark.parametrize(("share", "n_folds"), [(0.3, 1 / 0.3), (0.1, 10), (1 / 49, 49), (0.5, 2), (0.001, 400)])
+def test_the_share_of_held_out_rows_is_what_is_asked(share, n_folds):
+    found = settled(FourierBoostingRegressor(validation_fraction=share), 400).n_folds
+    assert (found, type(found)) == (n_folds, type(n_folds))
+
+
+def test_members_hold_out_the_share_that_is_asked():
+    y = np.repeat([0, 1], [300, 100])
+    model = FourierBoostingClassifier(n_estimators=2, n_bags=5, kernel_ridge=False, validation_fraction=0.3,
+                                      random_state=0, warm_start=True).fit(X, y)
+    held = [layout.rows[layout.n_train :][layout.used[layout.n_train :]] for layout in model._training_state.layouts]
+    assert all(abs(len(rows) - 120) <= 1 and abs(y[rows].sum() - 30) <= 1 for rows in held)
+    assert len(np.unique(np.concatenate(held[:3]))) == sum(map(len, held[:3]))  # then all rows are drawn from anew
+
+
+def test_the_callback_sees_every_round_of_every_member():
+    seen = []
+    model = FourierBoostingRegressor(**SHORT, early_stopping_rounds=4).fit(X, Y, callback=seen.append)
+    assert [info.n_rounds for info in seen].count(1) == 2
+    assert all(info.n_estimators == 30 for info in seen)
+    assert sorted(info.bag for info in seen) == [info.bag for info in seen]  # one member after the other
+    assert [info.bag for info in seen if info.n_rounds == 1] == [0, 1]
+    starts = [k for k, info in enumerate(seen) if info.n_rounds == 1] + [len(seen)]
+    best = []
+    for start, stop in itertools.pairwise(starts):
+        losses = [info.eval_loss for info in seen[start:stop]]
+        best.append(np.argmin(losses) + 1)
+        assert len(losses) == 30 or len(losses) - 1 - np.argmin(losses) == 4
+    assert model.bag_counts_.tolist() == [sum(size >= t for size in best) for t in range(max(best) + 1)]
+
+
+def test_a_callback_ends_the_fit():
+    seen = []
+    model = FourierBoostingRegressor(**SHORT, early_stopping_rounds=None)
+    model.fit(X, Y, callback=lambda info: seen.append(info) or len(seen) == 5)
+    assert model.bag_counts_.tolist() == [2, 2, 1, 1, 1, 1]
+    with pytest.raises(InvalidInputError, match="callback must be callable"):
+        model.fit(X, Y, callback=3)
+
+
+def test_what_fails_in_a_member_leaves_the_model(monkeypatch):
+    model = FourierBoostingRegressor(**SHORT).fit(X, Y)
+    before, n_threads = dict(vars(model)), threading.active_count()
+    monkeypatch.setattr("rffkern._training.fourier_boosting.members.train_member", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        model.fit(X[:300], Y[:300])
+    assert vars(model) == before
+    assert threading.active_count() <= n_threads + 2
+
+
+def test_verbose_tells_of_rounds(capsys):
+    FourierBoostingRegressor(**SHORT, verbose=10, early_stopping_rounds=None, n_jobs=1).fit(X, Y)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 6
+    assert lines[0].startswith("bag 1/2  round 10/30  train loss ")
+
+
+def test_importances_are_of_the_columns_of_the_table():
+    """Also where a map makes several columns of one, or leaves one out."""
+    table = np.column_stack([X[:, 0], np.ones(400), X[:, 1], X[:, 3], X[:, 0]])
+    for columns in (None, "auto", ColumnMap(("standard", "rank", "bins"))):
+        model = FourierBoostingRegressor(**SHORT, columns=columns).fit(table, Y)
+        importances = model.feature_importances_
+        assert importances.shape == (5,)
+        assert importances.sum() == pytest.approx(1)
+        assert importances[2] + importances[3] > 0.8
+        assert importances[1] < 0.05
+    assert FourierBoostingRegressor(**SHORT).fit(X, np.ones(400)).feature_importances_.tolist() == [0] * 5
+
+
+def test_curves_are_means_over_members():
+    model = FourierBoostingRegressor(**SHORT, early_stopping_rounds=None).fit(X, Y)
+    assert len(model.train_loss_) == len(model.eval_loss_) == 31
+    assert model.train_loss_[-1] < 0.5 * model.train_loss_[0]
+    assert model.n_bags_ == 2
+    assert model.n_estimators_ == 30
+    assert model.bag_counts_.tolist() == [2] * 31
+
+
+def test_held_out_rows_have_no_part_in_terms():
+    """With an eval_set, rows of other values change rounds only where they stop."""
+    held_out = X[:50] + 0.01, Y[:50]
+    models = [FourierBoostingRegressor(**SHORT, early_stopping_rounds=None, base_learners=("fourier",)).fit(
+        X, Y, eval_set=(scale * held_out[0], held_out[1])) for scale in (1, 100)]
+    np.testing.assert_array_equal(models[0].expansion_.omegas, models[1].expansion_.omegas)
+    np.testing.assert_array_equal(models[0].expansion_.amplitudes, models[1].expansion_.amplitudes)
+
+
+def test_a_class_that_a_fold_does_not_show():
+    labels = np.where(np.arange(400) == 7, "rare", np.where(X[:, 1] > 0, "a", "b"))
+    model = FourierBoostingClassifier(**SHORT).fit(X, labels)
+    assert model.classes_.tolist() == ["a", "b", "rare"]
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert model.score(X, labels) > 0.9
+
+
+SETS = {"first": (X[:100], Y[:100]), "second": (X[100:220], Y[100:220], np.linspace(0, 2, 120))}
+
+
+@pytest.mark.parametrize(("kind", "loss", "of_rows"), [
+    ("fourier", "squared_error", lambda y, scores: (y - scores) ** 2 / 2),
+    ("tree", "poisson", lambda y, scores: np.exp(scores) - y * scores - y + y * np.log(np.maximum(y, 1e-300)))])
+def test_watched_losses_are_those_of_the_rounds(kind, loss, of_rows):
+    """Of one member, which is the model."""
+    target = Y if loss == "squared_error" else np.round(3 * np.exp(Y))
+    sets = {name: (each[0], target[k : k + len(each[0])], *each[2:])
+            for (name, each), k in zip(SETS.items(), (0, 100), strict=True)}
+    model = FourierBoostingRegressor(25, n_bags=1, base_learners=(kind,), columns=None, loss=loss, kernel_ridge=False,
+                                     random_state=0).fit(X, target, eval_set=sets)
+    for name, (rows, y, *weight) in sets.items():
+        predicted = np.stack(list(model.staged_predict(rows)))
+        scores = predicted if loss == "squared_error" else np.log(predicted)
+        expected = np.average(of_rows(y, scores), axis=1, weights=weight[0] if weight else None)
+        unit = target.var() if loss == "squared_error" else target.mean()
+        np.testing.assert_allclose(model.eval_losses_[name][1:], expected / unit, rtol=1e-4)
+    np.testing.assert_array_equal(model.eval_losses_["first"], model.eval_loss_)
+
+
+def test_watched_losses_of_classes_are_means_over_members(monkeypatch):
+    monkeypatch.setattr("rffkern._training.fourier_boosting.fit.inverse_temperature", lambda *_: 1.0)
+    labels, sets = Y > 0, {name: (each[0], each[1] > 0, *each[2:]) for name, each in SETS.items()}
+    model = FourierBoostingClassifier(**SHORT, early_stopping_rounds=None).fit(X, labels, eval_set=sets)
+    rows, y, weight = sets["second"]
+    alone = []
+    for member in range(2):  # one of which each keeps its terms
+        monkeypatch.setattr("rffkern._training.fourier_boosting.fit.to_ensemble",
+                            lambda members, *rest, k=member: to_ensemble(members[k : k + 1], *rest))
+        one = FourierBoostingClassifier(**SHORT, early_stopping_rounds=None).fit(X, labels, eval_set=sets)
+        assert one.eval_losses_["second"].tolist() == model.eval_losses_["second"].tolist()
+        probabilities = np.stack(list(one.staged_predict_proba(rows)))[:, np.arange(120), y.astype(int)]
+        alone.append(np.average(-np.log(probabilities), axis=1, weights=weight))
+    np.testing.assert_allclose(model.eval_losses_["second"][1:], np.mean(alone, axis=0), rtol=1e-5)
+    assert np.abs(alone[0] - alone[1]).max() > 1e-3

@@ -1,0 +1,408 @@
+"""Kernel ridge regression stacked on the terms: when it is there, what it is, and what the sum says."""
+
+import json
+import pathlib
+
+import numpy as np
+import pytest
+from helpers.model_files import assert_refused
+
+from rffkern import (
+    FourierBoostingClassifier,
+    FourierBoostingRegressor,
+    InvalidInputError,
+    KernelRidgeClassifier,
+    SumExpansion,
+    TermExpansion,
+    dumps,
+    load,
+    loads,
+)
+from rffkern._files.archive import decode, encode
+from rffkern._training.fourier_boosting import kernel_choice, kernel_learning
+from rffkern._training.fourier_boosting.kernel_choice import KernelChoice, Reason, reason_not_to_try
+from rffkern._training.fourier_boosting.kernel_learning import Learning
+from rffkern._training.fourier_boosting.kernel_part import Boosting
+from rffkern._training.fourier_boosting.stack import _likeliest, _of_values
+from rffkern._training.kernel_ridge.calibration import log_losses
+
+DATA = pathlib.Path(__file__).parents[2] / "data"
+SHORT = {"n_estimators": 30, "n_bags": 3, "random_state": 0}
+
+
+def checkers(n, seed=0, n_noise=1):
+    """A board of many fields, with columns of noise: local structure, which kernels are made for."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 4, (n, 2 + n_noise))
+    return X, ((np.floor(X[:, 0]) + np.floor(X[:, 1])) % 2 == 1).astype(int)
+
+
+X, Y = checkers(500)
+VALUES = np.sin(3 * X[:, 0]) * np.cos(3 * X[:, 1])
+TASKS = {"two classes": (FourierBoostingClassifier, Y), "classes": (FourierBoostingClassifier, Y + (X[:, 0] > 2)),
+         "values": (FourierBoostingRegressor, VALUES),
+         "targets": (FourierBoostingRegressor, np.c_[VALUES, 5 + X[:, 1]])}
+
+
+def scores(model, rows):
+    return getattr(model, "decision_function", model.predict)(rows)
+
+
+@pytest.fixture(params=TASKS, scope="module")
+def trained(request):
+    family, y = TASKS[request.param]
+    return family(**SHORT, kernel_ridge=True).fit(X, y)
+
+
+def test_it_is_added_where_it_gains():
+    for kernel in ("auto", True):
+        model = FourierBoostingClassifier(**SHORT, kernel_ridge=kernel).fit(X, Y)
+        assert type(model.expansion_) is SumExpansion
+        assert model.kernel_ridge_report_.loss_without - model.kernel_ridge_report_.loss_with > 0.05
+        assert model.kernel_ridge_report_.kept
+        assert f"{model.kernel_ridge_report_.loss_without:.6g} without it" in model.kernel_ridge_report_.reason
+    rows, labels = checkers(1000, 1)
+    alone = FourierBoostingClassifier(**SHORT, kernel_ridge=False).fit(X, Y)
+    before, after = (-each.predict_log_proba(rows)[np.arange(1000), labels].mean() for each in (alone, model))
+    assert after < before - 0.03
+
+
+def test_it_is_left_out_where_it_gains_little(capfd):
+    y = (X[:, 0] + 0.5 * np.random.default_rng(0).standard_normal(500) > 2).astype(int)
+    model = FourierBoostingClassifier(**SHORT, kernel_ridge="auto", verbose=1000).fit(X, y)
+    alone = FourierBoostingClassifier(**SHORT, kernel_ridge=False).fit(X, y)
+    assert not model.kernel_ridge_report_.kept
+    assert f"kernel ridge {model.kernel_ridge_report_.reason}" in capfd.readouterr().err
+    for name, array in alone.expansion_.arrays().items():
+        np.testing.assert_array_equal(model.expansion_.arrays()[name], array)
+    assert alone.kernel_ridge_report_ == (False, "not used: kernel_ridge=False", None, None, None, None)
+
+
+@pytest.mark.parametrize(("loss", "y"), [("huber", VALUES), ("quantile", VALUES), ("poisson", np.abs(VALUES))])
+def test_other_losses_have_none(loss, y):
+    model = FourierBoostingRegressor(**SHORT, loss=loss, kernel_ridge="auto").fit(X, y)
+    assert type(model.expansion_) is TermExpansion
+    assert "the loss is neither" in model.kernel_ridge_report_.reason
+    with pytest.raises(InvalidInputError, match=f"kernel_ridge must be False or 'auto' for loss='{loss}', got True"):
+        model.set_params(kernel_ridge=True).fit(X, y)
+
+
+@pytest.mark.parametrize(("kernel", "n_rows", "n_columns", "reason"), [
+    (False, 1000, 5, Reason.OFF), ("auto", 199, 5, Reason.FEW), ("auto", 200, 5, None), ("auto", 11_500, 5, None),
+    ("auto", 11_501, 400, None), ("auto", 1_000_000, 5, None), ("auto", 1_000_001, 5, Reason.MANY),
+    ("auto", 10_000, 300, Reason.MANY), (True, 50_000, 300, None),
+    (True, 9, 1, Reason.FEW), (True, 10, 1, None)])
+def test_numbers_of_rows_that_it_is_tried_on(kernel, n_rows, n_columns, reason):
+    assert reason_not_to_try(kernel, True, n_rows, n_columns) is reason
+
+
+@pytest.fixture
+def small_regions(monkeypatch):
+    """More than 200 rows are divided into regions of at most 100, so that 500 have 8 regions."""
+    monkeypatch.setattr(kernel_learning, "MOST_ROWS", 200)
+    monkeypatch.setattr(kernel_learning, "LARGEST_REGION", 100)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.usefixtures("small_regions")
+def test_many_rows_are_divided_into_regions(task, tmp_path):
+    family, y = TASKS[task]
+    one, three = (family(**SHORT, kernel_ridge=True, n_jobs=n_threads).fit(X, y) for n_threads in (1, 3))
+    assert dumps(one.expansion_) == dumps(three.expansion_)
+    kernels = one.expansion_.kernels
+    assert kernels.n_regions == 8
+    assert np.diff(kernels.region_starts).min() > 30
+    rows = one.column_map_.transform(X)
+    regions = kernels._regions.of_rows(rows)
+    assert np.bincount(regions, minlength=8).min() >= 0.2 * 500 / 8
+    apart = np.empty((500, kernels.n_outputs))
+    for i, (row, region) in enumerate(zip(rows, regions, strict=True)):
+        own = slice(*kernels.region_starts[region : region + 2].astype(int))
+        distances = np.sqrt((((row - kernels.centers[own]) * kernels.inverse_length_scales) ** 2).sum(axis=1))
+        apart[i] = np.exp(-distances) @ kernels.weights[own]
+    np.testing.assert_allclose(scores(one, X), np.squeeze(one.expansion_.terms.score(rows) + apart), atol=1e-8)
+    again = loads(dumps(one))
+    np.testing.assert_array_equal(scores(again, X), scores(one, X))
+
+
+@pytest.mark.usefixtures("small_regions")
+def test_some_regions_say_whether_all_are_learned(monkeypatch):
+    """Three of sixteen are enough to leave it out."""
+    rows, _ = checkers(1500)
+    learned = []
+    solve = Learning._solve
+    monkeypatch.setattr(Learning, "_solve", lambda *given: learned.append(1) or solve(*given))
+    noisy = rows[:, 0] + 0.5 * np.random.default_rng(0).standard_normal(1500) > 2
+    model = FourierBoostingClassifier(**SHORT).fit(rows, noisy)
+    assert not model.kernel_ridge_report_.kept
+    assert type(model.expansion_) is TermExpansion
+    assert len(learned) == 3
+    learned.clear()
+    model = FourierBoostingRegressor(**SHORT).fit(rows, np.sin(3 * rows[:, 0]) * np.cos(3 * rows[:, 1]))
+    assert model.kernel_ridge_report_.kept
+    assert len(learned) == 16
+
+
+@pytest.mark.usefixtures("small_regions")
+def test_regions_know_nothing_of_a_row_that_is_held_out():
+    """What is predicted of a row out of its fold does not change with its label, given the same choice."""
+    seen = []
+
+    def remember(given, n_threads):
+        learning = Learning(given, n_threads)
+        seen.append((given, learning))
+        return learning
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rffkern._training.fourier_boosting.stack.Learning", remember)
+        FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X, Y)
+    given, learning = seen[0]
+    part = learning.part(range(learning.n_regions))
+    np.testing.assert_array_equal(part.rows, given.learned)
+    row = int(np.flatnonzero(given.folds()[0] == 1)[0])
+    wrong = given.problem.targets.copy()
+    wrong[row] *= -1
+    other = Learning(given._replace(problem=given.problem._replace(targets=wrong)), 1)
+    other._choice = learning._choice
+    changed = other.part(range(other.n_regions))
+    before, after = (each.out_of_fold[0] + each.intercepts[0] for each in (part, changed))
+    assert abs(before[row] - after[row]) < 0.02  # by the intercept alone
+    assert np.abs(before - after).max() > 0.05
+
+
+@pytest.mark.usefixtures("small_regions")
+def test_regions_of_weighted_rows_and_an_eval_set():
+    weights = np.where(np.arange(500) < 60, 0.0, np.random.default_rng(0).uniform(0.5, 2, 500))
+    rows, labels = checkers(300, 3)
+    model = FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X, Y, sample_weight=weights, eval_set=(rows,
+                                                                                                             labels))
+    used = FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X[60:], Y[60:], sample_weight=weights[60:],
+                                                              eval_set=(rows, labels))
+    np.testing.assert_allclose(scores(model, rows), scores(used, rows), atol=1e-6)
+    assert model.score(rows, labels) > 0.8
+
+
+@pytest.mark.usefixtures("small_regions")
+@pytest.mark.parametrize("gains", [True, False])
+def test_rows_of_an_eval_set_say_whether_regions_gain(gains):
+    """They are in no fold, so that regions that are there score them."""
+    rows, labels = checkers(300, 3)
+    random = np.random.default_rng(0).integers(0, 2, 500)
+    model = FourierBoostingClassifier(**SHORT).fit(X, Y if gains else random, eval_set=(rows, labels))
+    assert model.kernel_ridge_report_.kept == gains
+    assert model.kernel_ridge_report_.loss_without > 0.1  # of all these rows
+
+
+@pytest.mark.usefixtures("small_regions")
+def test_few_rows_of_an_eval_set_judge_all_regions():
+    model = FourierBoostingRegressor(**SHORT).fit(X, VALUES, eval_set=(X[:3], VALUES[:3]))
+    assert np.isfinite(model._kernel_ridge_report).all()
+    assert model.kernel_ridge_report_.loss_without > 0
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_regions")
+def test_rows_that_no_threshold_divides_are_learned_from_in_part(monkeypatch):
+    """Of 500 rows with one value each of a column nothing can be divided, and 200 are enough."""
+    sizes = []
+    solve = Learning._solve
+    monkeypatch.setattr(Learning, "_solve", lambda *given: sizes.append(solve(*given)) or sizes[-1])
+    rows = np.c_[np.arange(500) % 50 == 0, np.zeros(500)]
+    y = rows[:, 0] + 0.1 * np.random.default_rng(0).standard_normal(500)
+    model = FourierBoostingRegressor(**SHORT, kernel_ridge=True).fit(rows, y)
+    assert [len(found.rows) for found in sizes] == [200]
+    assert model.score(rows, y) > 0.5
+
+
+def test_few_rows_do_without():
+    model = FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X[:9], np.arange(9) % 2)
+    assert model.kernel_ridge_report_.reason == "not used: fewer than 200 rows, or 10 with kernel_ridge=True"
+    FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X[:10], np.arange(10) % 2).predict(X)
+
+
+@pytest.mark.slow
+def test_scores_are_those_of_the_parts(trained):
+    e = trained.expansion_
+    rows = trained.column_map_.transform(X[:40])
+    apart = e.terms.score(rows) + np.stack([
+        np.exp(-np.sqrt((((row - e.centers) * e.inverse_length_scales) ** 2).sum(axis=1))) @ e.weights for row in rows])
+    np.testing.assert_allclose(scores(trained, X[:40]), np.squeeze(apart), atol=1e-9)
+    assert len(trained.term_rounds_) == e.terms.n_terms
+
+
+@pytest.mark.slow
+def test_what_is_told_of_it_adds_up(trained):
+    staged = getattr(trained, "staged_decision_function", None) or trained.staged_predict
+    *_, last = staged(X)
+    np.testing.assert_allclose(last, scores(trained, X), atol=1e-9)
+    told = trained.explain(X[:30])
+    total = told.constant + told.contributions.sum(axis=1) + told.joint
+    np.testing.assert_allclose(total, scores(trained, X[:30]), atol=1e-9)
+    changed = np.repeat(X[None, :, :], 2, axis=0)
+    changed[0, :, 0], changed[1, :, 0] = X[3, 0], X[4, 0]
+    curve = trained.partial_dependence(X, 0, n_points=500)
+    for value, rows in zip(X[3:5, 0], changed, strict=True):
+        told = curve.scores[curve.values == value][0]
+        np.testing.assert_allclose(told, scores(trained, rows).mean(axis=0), atol=1e-9)
+    strongest = trained.interactions(X)[0]
+    assert {strongest.first, strongest.second} == {0, 1}
+
+
+@pytest.mark.slow
+def test_of_one_column_it_is_the_columns_own():
+    model = FourierBoostingRegressor(**SHORT, kernel_ridge=True).fit(X[:, :1], np.sin(9 * X[:, 0]))
+    assert type(model.expansion_) is SumExpansion
+    assert not model.explain(X[:5, :1]).joint.any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["classes", "targets"])
+def test_same_bits_for_any_number_of_threads(task):
+    family, y = TASKS[task]
+    one, three = (family(**SHORT, kernel_ridge=True, n_jobs=n_threads).fit(X, y) for n_threads in (1, 3))
+    assert dumps(one.expansion_) == dumps(three.expansion_)
+    np.testing.assert_array_equal(one._kernel_ridge_report, three._kernel_ridge_report)
+
+
+@pytest.mark.slow
+def test_a_file_keeps_it(trained, tmp_path):
+    again = loads(dumps(trained))
+    np.testing.assert_array_equal(scores(again, X), scores(trained, X))
+    assert again.kernel_ridge_report_ == trained.kernel_ridge_report_
+    header, arrays = decode(dumps(trained))
+    for wrong in ([0.0] * 5, [6.0, 1, 1, 1, 1], [6.5, 1, 1, 1, 1], [9.0, 1, 1, 1, 1], [7.0, -1, 1, 1, 1],
+                  [7.0, 1, 1, 1]):
+        changed = {**arrays, "_kernel_ridge_report": np.array(wrong)}
+        entries = [[name, list(array.shape)] for name, array in changed.items()]
+        assert_refused(tmp_path / "bad", encode({**header, "arrays": entries}, changed))
+
+
+@pytest.mark.parametrize(("file", "n_regions"), [
+    ("1/fourier_boosting_kernels", 1), ("1/fourier_boosting_regions", 4)])
+def test_the_frozen_file(file, n_regions):
+    expected = json.loads((DATA / f"{file}.json").read_text())
+    model = load(DATA / f"{file}.npz")
+    assert type(model.expansion_) is SumExpansion
+    assert model.expansion_.kernels.n_regions == n_regions
+    np.testing.assert_allclose(model.predict(np.array(expected["rows"])), expected["answers"], atol=1e-12)
+
+
+@pytest.mark.slow
+def test_rows_of_weight_zero_do_not_exist():
+    extra, labels = checkers(100, 3)
+    weights = np.r_[np.ones(500), np.zeros(100)]
+    model, other = (FourierBoostingClassifier(**SHORT, kernel_ridge=True) for _ in range(2))
+    model.fit(np.r_[X, extra], np.r_[Y, 1 - labels], weights)
+    other.fit(X, Y)
+    np.testing.assert_allclose(model.decision_function(extra), other.decision_function(extra), atol=1e-9)
+    assert len(model.expansion_.centers) <= 500
+
+
+def test_an_eval_set_holds_the_rows_that_decide():
+    rows, labels = checkers(300, 5)
+    model = FourierBoostingClassifier(**SHORT, kernel_ridge="auto").fit(X, Y, eval_set=(rows, labels))
+    assert type(model.expansion_) is SumExpansion
+    loss = -model.predict_log_proba(rows)[np.arange(300), labels].mean()
+    assert loss == pytest.approx(model.kernel_ridge_report_.loss_with, rel=1e-4)
+
+
+@pytest.mark.slow
+def test_more_rounds_have_the_bits_of_one_fit():
+    model = FourierBoostingClassifier(**SHORT | {"n_estimators": 10}, kernel_ridge=True, warm_start=True).fit(X, Y)
+    model.set_params(n_estimators=30).fit(X, Y)
+    once = FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X, Y)
+    assert dumps(model.expansion_) == dumps(once.expansion_)
+
+
+def test_a_callback_that_ends_the_fit_ends_it():
+    model = FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X, Y, callback=lambda info: info.n_rounds == 3)
+    assert model.kernel_ridge_report_.reason == "not used: the callback ended the fit"
+
+
+@pytest.mark.slow
+def test_predictions_out_of_fold_have_not_seen_the_row(monkeypatch):
+    """Another label of a row changes what is predicted of it by no more than its part in the choices."""
+    seen = {}
+
+    def learn(given, n_threads):
+        return Learning(given, n_threads).part([0])
+
+    def remember(given, n_threads):
+        seen["given"], seen["part"] = given, learn(given, n_threads)
+        return Learning(given, n_threads)
+
+    monkeypatch.setattr("rffkern._training.fourier_boosting.stack.Learning", remember)
+    FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X, Y)
+    given, part = seen["given"], seen["part"]
+    folds, n_folds = given.folds()
+    assert n_folds == 3
+    assert np.bincount(folds).tolist() == [100, 100, 100, 200]  # five folds, three members
+    wrong = given.problem.targets.copy()
+    row = int(np.flatnonzero(folds == 1)[0])
+    wrong[row] *= -1
+    other = learn(Boosting(*given[:3], given.problem._replace(targets=wrong), *given[4:]), 1)
+    same_choice = (other.scale, other.reg_lambda) == (part.scale, part.reg_lambda)
+    assert same_choice
+    before, after = (each.out_of_fold[0] + each.intercepts[0] for each in (part, other))
+    assert abs(before[row] - after[row]) < 0.02
+    neighbours = np.abs(before - after)[folds != 1]
+    assert neighbours.max() > 0.05
+
+
+def test_weights_are_those_of_the_lowest_loss():
+    """Beside a grid, with the same prior."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 300)
+    truth = np.eye(3)[codes].T
+    margins, others = truth + rng.standard_normal((3, 300)), 2 * truth + rng.standard_normal((3, 300))
+    weights = rng.uniform(0, 2, 300)
+
+    def loss(w0, w1):
+        losses = log_losses(w0 * margins + w1 * others, codes)[0]
+        return weights @ losses + 25 * (w0 + w1 - 1) ** 2 + 0.5 * w1**2
+
+    found = _likeliest(margins, others, codes, weights)
+    grid = min(loss(a, b) for a in np.linspace(0, 2, 81) for b in np.linspace(0, 2, 81))
+    assert loss(*found) <= grid
+    assert _likeliest(margins, -others, codes, weights) == (1.0, 0.0)
+    assert _likeliest(-margins, others, codes, weights)[0] == 0
+
+
+def test_the_share_of_values_is_that_of_least_squares():
+    rng = np.random.default_rng(0)
+    y, weights = rng.standard_normal((2, 200)), rng.uniform(0, 2, 200)
+    ours, others = y + rng.standard_normal((2, 200)), y + 0.5 * rng.standard_normal((2, 200))
+    found = _of_values(ours - y, others - y, weights, np.array([1.0, 2.0]))
+    for k, share in enumerate(found.kernels):
+        grid = np.linspace(0, 1, 1001)
+        losses = [weights @ (ours[k] + w * (others[k] - ours[k]) - y[k]) ** 2 for w in grid]
+        assert share == pytest.approx(grid[np.argmin(losses)], abs=1e-3)
+    np.testing.assert_allclose(found.shifts, found.kernels * [1, 2])
+    np.testing.assert_allclose(found.terms, 1 - found.kernels)
+
+
+@pytest.mark.slow
+def test_kernel_alone_is_within_reach_of_many_classes():
+    """The prior is in units of scores: it must not hold kernel ridge down where nearly all rows are right."""
+    rng = np.random.default_rng(3)
+    centers = rng.standard_normal((8, 6))
+    labels = rng.integers(0, 8, 900)
+    rows = centers[labels] + 0.25 * rng.standard_normal((900, 6))
+    rows[:, 0] = np.abs(rows[:, 0])
+    train, test = slice(0, 600), slice(600, 900)
+    stacked = FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(rows[train], labels[train])
+    alone = KernelRidgeClassifier(random_state=0).fit(rows[train], labels[train])
+    loss, of_kernels = (-np.log(model.predict_proba(rows[test])[np.arange(300), labels[test]]).mean()
+                        for model in (stacked, alone))
+    assert loss < 1.1 * of_kernels
+
+
+def test_numbers_of_a_choice_are_told_in_words():
+    choice = KernelChoice(Reason.LITTLE, 0.5, 0.49, 1.0, 0.1)
+    assert choice.report().reason.startswith("not used: validation loss 0.5 without it, 0.49 with it")
+    assert KernelChoice.of_array(choice.array(), False) == choice
+    used = KernelChoice(Reason.GAINS, 0.5, 0.4, 4.0, 0.1).report()
+    assert (used.kept, *used[2:]) == (True, 0.5, 0.4, 0.5, 0.1)
+    with pytest.raises(ValueError, match="malformed"):
+        KernelChoice.of_array(np.empty(0), False)
+    assert set(kernel_choice._SENTENCES) == set(Reason)

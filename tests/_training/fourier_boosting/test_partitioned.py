@@ -1,0 +1,277 @@
+"""Training on rows in partitions: close to training on all rows here, whatever is lost on the way."""
+
+import itertools
+
+import numpy as np
+import pytest
+from helpers.partitions import LocalPartitions, cut, edges_of
+
+from rffkern import FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError
+from rffkern._native import boosting
+from rffkern._rows.scaling import no_scaling
+from rffkern._rows.training_rows import TargetRows
+from rffkern._rows.weights import RowWeights
+from rffkern._training.distributed.partition import PartRows
+from rffkern._training.fourier_boosting.bins import make_bins
+from rffkern._training.fourier_boosting.losses import ValueLoss
+from rffkern._training.fourier_boosting.partition_rows import BoostedPartition, Part, Settings, Targets, settled_values
+from rffkern._training.fourier_boosting.partitioned_fit import fit_partitions
+from rffkern._training.fourier_boosting.rows import Bounds
+from rffkern._training.fourier_boosting.terms import Line, Table
+
+pytestmark = pytest.mark.slow
+
+N_ROWS = 1500
+ALL_KINDS = ("fourier", "tree", "linear")
+
+
+@pytest.fixture
+def table(rng):
+    """Rows, labels of two and of three classes, targets, counts and weights, some of them 0."""
+    X = rng.standard_normal((N_ROWS, 3))
+    y = np.where(np.sin(2 * X[:, 0]) + X[:, 1] > 0, "yes", "no")
+    targets = np.stack([np.sin(2 * X[:, 0]) + X[:, 1], X[:, 1] ** 2], axis=1)
+    return {"X": X, "two": y, "three": np.where(X[:, 2] > 1, "perhaps", y), "one": targets[:, 0], "several": targets,
+            "counts": rng.poisson(np.exp(targets[:, 0])).astype(float),
+            "weights": rng.integers(0, 3, N_ROWS).astype(float)}
+
+
+FITS = {
+    "two classes": (FourierBoostingClassifier, "two", {"base_learners": ALL_KINDS}),
+    "three classes": (FourierBoostingClassifier, "three", {"class_weight": "balanced"}),
+    "squares": (FourierBoostingRegressor, "one", {}),
+    "several targets": (FourierBoostingRegressor, "several", {}),
+    "huber": (FourierBoostingRegressor, "one", {"loss": "huber"}),
+    "quantiles": (FourierBoostingRegressor, "one", {"loss": "quantile", "quantile": (0.1, 0.5, 0.9)}),
+    "counts": (FourierBoostingRegressor, "counts", {"loss": "poisson"}),
+}
+
+
+def made(make, n_rounds, params):
+    return make(n_rounds, **{"n_bags": 2, "columns": None, "kernel_ridge": False, "random_state": 0, **params})
+
+
+def fitted(make, params, pieces, held_out=(), callback=None, n_rounds=25, **options):
+    model = made(make, n_rounds, params)
+    engines = {f"valid_{k}": LocalPartitions(each, "eval_set ", model._has_labels) for k, each in enumerate(held_out)}
+    fit_partitions(model, LocalPartitions(pieces, has_labels=model._has_labels, **options), engines, callback)
+    return model
+
+
+def same(one, other):
+    return all(np.array_equal(one.expansion_.arrays()[name], array)
+               for name, array in other.expansion_.arrays().items()) and np.array_equal(
+                   one.train_loss_, other.train_loss_)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_nearly_as_on_all_rows(rng, table, name):
+    """Losses of rows held out by members of either fit, whose samples and folds are others."""
+    make, target, params = FITS[name]
+    pieces = cut(edges_of(N_ROWS, 4, rng), table["X"], table[target], table["weights"])
+    model = fitted(make, params, pieces, n_rounds=60)
+    local = made(make, 60, params).fit(table["X"], table[target], table["weights"])
+    gains = [each.eval_loss_[0] - each.eval_loss_[-1] for each in (model, local)]
+    assert gains[0] > 0.85 * gains[1]
+    assert model.eval_loss_[0] == pytest.approx(local.eval_loss_[0], rel=0.2)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    if target in ("two", "three"):
+        assert model.classes_.tolist() == local.classes_.tolist()
+        assert model.score(table["X"], table[target]) > local.score(table["X"], table[target]) - 0.04
+
+
+def test_one_partition_is_another_model_of_the_same_accuracy(table):
+    """As docs/dask.md says: folds and the order of rows are drawn by partition."""
+    X, y = table["X"], table["one"]
+    one = fitted(FourierBoostingRegressor, {}, cut(edges_of(N_ROWS, 1, np.random.default_rng(0)), X, y), n_rounds=60)
+    local = made(FourierBoostingRegressor, 60, {}).fit(X, y)
+    assert not np.array_equal(one.predict(X), local.predict(X))
+    assert one.score(X, y) == pytest.approx(local.score(X, y), abs=0.02)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_partitions_may_be_lost_and_may_travel(rng, table, name):
+    make, target, params = FITS[name]
+    params = params | {"max_samples": 512}
+    pieces = cut(edges_of(N_ROWS, 3, rng), table["X"], table[target], table["weights"])
+    model = fitted(make, params, pieces)
+    assert same(model, fitted(make, params, pieces, lost=range(2, 300, 7)))
+    assert same(model, fitted(make, params, pieces, travels=True))
+
+
+def test_rows_of_no_weight_take_no_part(table):
+    """Rows of weight 0 are as if they were not there, and a partition may have no others."""
+    edges = [0, 400, 900, N_ROWS]
+    weights = np.ones(N_ROWS)
+    pieces = cut(edges, table["X"], table["two"], weights)
+    nothing = table["X"][:0], table["two"][:0], weights[:0]
+    weightless = table["X"][:50] + 1, table["two"][:50], np.zeros(50)
+    last = [np.concatenate([old, new]) for old, new in zip(pieces[2], weightless, strict=True)]
+    one, other = (fitted(FourierBoostingClassifier, {}, each)
+                  for each in (pieces, [*pieces[:2], tuple(last), nothing, weightless]))
+    assert same(one, other)
+
+
+def test_partitions_of_one_class_and_of_one_row(table):
+    order = np.argsort(table["two"], kind="stable")
+    X, y = table["X"][order], table["two"][order]
+    model = fitted(FourierBoostingClassifier, {}, cut([0, 1, 300, N_ROWS - 1, N_ROWS], X, y), n_rounds=60)
+    assert model.score(X, y) > 0.9
+
+
+def test_all_rows_may_be_the_sample(table):
+    pieces = cut([0, 700, N_ROWS], table["X"], table["two"])
+    some, all_rows = (fitted(FourierBoostingClassifier, {"max_samples": size}, pieces) for size in (N_ROWS, None))
+    assert same(some, all_rows)
+
+
+@pytest.mark.parametrize("name", ["three classes", "quantiles"])
+def test_rows_held_out_decide(table, name):
+    """Those of the first set; a second is watched."""
+    make, target, params = FITS[name]
+    train, valid, more = cut([0, 900, 1200, N_ROWS], table["X"], table[target], table["weights"])
+    sets = [cut([0, 90, 300], *valid), [more]]
+    model = fitted(make, params | {"early_stopping_rounds": 5}, cut([0, 100, 900], *train), sets, n_rounds=80)
+    assert list(model.eval_losses_) == ["valid_0", "valid_1"]
+    np.testing.assert_array_equal(model.eval_loss_, model.eval_losses_["valid_0"])
+    assert model.eval_loss_[-1] < 0.8 * model.eval_loss_[0]
+    assert model.eval_losses_["valid_1"][-1] < 0.8 * model.eval_losses_["valid_1"][0]
+    assert len(model.train_loss_) == len(model.eval_loss_)
+
+
+def test_losses_are_those_of_the_model(table):
+    """Of one member without early stopping: the watched loss, before scores are multiplied, follows from the terms."""
+    X, y = table["X"], table["one"]
+    params = {"n_bags": 1, "early_stopping_rounds": None}
+    model = fitted(FourierBoostingRegressor, params, cut([0, 500, 1000], X, y), [[(X[1000:], y[1000:])]])
+    unit = y[:1000].std()
+    expected = np.mean((model.predict(X[1000:]) - y[1000:]) ** 2) / 2 / unit**2
+    assert model.eval_loss_[-1] == pytest.approx(expected, rel=1e-4)
+    assert model.train_loss_[-1] == pytest.approx(np.mean((model.predict(X[:1000]) - y[:1000]) ** 2) / 2 / unit**2,
+                                                  rel=1e-4)
+
+
+def test_a_callback_ends_the_fit(table):
+    seen = []
+    pieces = cut([0, 300, N_ROWS], table["X"], table["two"])
+    model = fitted(FourierBoostingClassifier, {"early_stopping_rounds": None}, pieces,
+                   callback=lambda info: seen.append(info.n_rounds) or len(seen) == 3)
+    assert seen[:3] == [1, 2, 3]
+    assert model.n_estimators_ <= 3
+
+
+def test_what_a_round_sends(table):
+    """A sample with its scores, a term, and sums; a table asks first for rows to grow on, then for sums of cells."""
+    X, n_parts, max_samples = table["X"], 3, 256
+    engine = LocalPartitions(cut(np.linspace(0, N_ROWS, n_parts + 1).astype(int), X, table["two"]))
+    model, marks = made(FourierBoostingClassifier, 12, {"max_samples": max_samples, "n_bags": 1}), []
+    fit_partitions(model, engine, {}, lambda info: marks.append(len(engine.n_bytes)))
+    sample = max_samples * (4 * X.shape[1] + 12)
+    tables = (N_ROWS - N_ROWS // 5) * (X.shape[1] + 8) + n_parts * 2 * 16 * 2**5  # slopes, sums of cells, and values
+    sent = [sum(engine.n_bytes[start:stop]) for start, stop in itertools.pairwise(marks)]
+    assert sample < min(sent)
+    assert max(sent) < sample + tables + 4000 * n_parts
+    assert set(np.diff(marks).tolist()) == {1, 3}
+
+
+def partition_of(rng, n_rows=5000, n_columns=4, n_outputs=2):
+    X = rng.standard_normal((n_rows, n_columns))
+    rows = TargetRows(X, rng.standard_normal((n_rows, n_outputs)), RowWeights(n_rows, rng.uniform(0.5, 2, n_rows)))
+    loss = ValueLoss(boosting.SQUARED)
+    edges = make_bins(X.T.astype(np.float32), np.arange(n_columns)).edges
+    start = loss.start(rows.values.T, rows.weights.each)
+    settings = Settings(Targets(loss, None), start, no_scaling(n_columns), edges,
+                        Bounds(X.min(axis=0), X.max(axis=0)), {0: 10**6}, 0)
+    partition = BoostedPartition(PartRows(0, rows, 1), settings, "")
+    partition.begin(Part(0, 7, (3, 5, 1)))
+    return partition, partition._state
+
+
+def test_sums_of_cells_are_those_of_their_rows(rng):
+    partition, state = partition_of(rng)
+    columns, cuts = np.array([2, 0, 2]), np.array([100, 30, 200])
+    slopes, curvatures = partition.cell_sums(columns, cuts)
+    cells = sum((state.codes[j, : state.n_train] > at).astype(int) << level
+                for level, (j, at) in enumerate(zip(columns, cuts, strict=True)))
+    for cell, output in itertools.product(range(8), range(2)):
+        mask = cells == cell
+        for found, each in ((slopes, state.gradient), (curvatures, state.hessian)):
+            expected = each[output, : state.n_train][mask].sum(dtype=np.float64)
+            assert found[cell, output] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    table = settled_values(Table(columns, cuts, np.zeros((8, 2))), np.stack([slopes, curvatures]), 1.0)
+    np.testing.assert_allclose(table.values, slopes / (curvatures + 1))
+
+
+def test_products_are_those_of_all_rows(rng):
+    partition, state = partition_of(rng)
+    rows = np.concatenate([state.columns[[0, 3], : state.n_train].astype(float), np.ones((1, state.n_train))])
+    chosen = np.array([0, 3])
+    np.testing.assert_allclose(partition.moments(chosen), (rows * state.weight[: state.n_train]) @ rows.T,
+                               rtol=1e-5, atol=1e-2)
+    np.testing.assert_allclose(partition.products(chosen), rows @ state.gradient[:, : state.n_train].T,
+                               rtol=1e-5, atol=1e-2)
+
+
+def test_a_trial_changes_nothing(rng):
+    partition, state = partition_of(rng)
+    before, sums = state.scores.copy(), state.sums
+    line = Line(np.arange(4), rng.standard_normal((4, 2)))
+    found = partition.trial(line)
+    np.testing.assert_array_equal(state.scores, before)
+    assert state.sums == sums != found
+    partition.advance(line, 1.0)
+    assert state.sums == found
+    np.testing.assert_allclose(state.scores - before, line.slopes.T @ state.columns, atol=1e-5)
+
+
+def test_a_sample_is_a_block_of_the_rows_learned_from(rng):
+    partition, state = partition_of(rng)
+    partition.sample_from({0: 300}, {0: 700})
+    one, other, again = (partition.look(k).sample for k in (1, 2, 1))
+    assert one.columns.shape == (4, 300)
+    np.testing.assert_array_equal(one.columns, again.columns)
+    assert not np.array_equal(one.columns, other.columns)
+    assert (one.weight > 0).all()
+    known = {tuple(row) for row in state.columns[:, : partition.size().n_learned].T}
+    assert {tuple(row) for row in one.columns.T} <= known
+    assert partition.look(None).sample is None
+    slopes = partition.slopes(np.array([1, 3]), 1)
+    assert slopes.codes.shape == (2, 700)
+    known = {(*codes, *each) for codes, each in zip(state.codes[[1, 3]].T, state.gradient.T, strict=True)}
+    assert {(*codes, *each) for codes, each in zip(slopes.codes.T, slopes.gradient.T, strict=True)} <= known
+
+
+def test_bad_partitions_are_named(table):
+    X, target = table["X"], table["one"].copy()
+    bad = X.copy()
+    bad[500, 1] = np.nan
+    edges = [0, 400, 900, N_ROWS]
+
+    def refused(message, make, params, pieces):
+        with pytest.raises(InvalidInputError, match=message):
+            fitted(make, params, pieces)
+
+    refused("X of partition 1 must be finite .* got NaN at row 100, column 1", FourierBoostingRegressor, {},
+            cut(edges, bad, target))
+    refused("y of partition [0-9] must be >= 0 for loss='poisson'", FourierBoostingRegressor, {"loss": "poisson"},
+            cut(edges, X, target))
+    refused("X of partition 1 must have 3 features, got 2", FourierBoostingRegressor, {},
+            [(X, target), (X[:, :2], target)])
+    refused("y must be one target for several quantiles, got 2", FourierBoostingRegressor,
+            {"loss": "quantile", "quantile": (0.1, 0.9)}, cut(edges, X, table["several"]))
+
+
+@pytest.mark.parametrize(("name", "value", "expected"), [
+    ("warm_start", True, "False"), ("columns", "auto", "None"), ("kernel_ridge", True, "False or 'auto'")])
+def test_parameters_that_need_all_rows_are_refused(table, name, value, expected):
+    with pytest.raises(InvalidInputError, match=f"{name} must be {expected} where rows are in partitions, got "):
+        fitted(FourierBoostingClassifier, {name: value}, [(table["X"], table["two"])])
+
+
+def test_no_kernel_ridge(table):
+    pieces = [(table["X"], table["two"])]
+    models = [fitted(FourierBoostingClassifier, {"kernel_ridge": kernel}, pieces, n_rounds=5) for kernel in (False,
+                                                                                                             "auto")]
+    assert [each.kernel_ridge_report_.reason for each in models] == ["not used: kernel_ridge=False",
+                                                                     "not used: the rows are in partitions"]
+    assert same(*models)

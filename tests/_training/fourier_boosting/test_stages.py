@@ -1,0 +1,102 @@
+"""Scores after each round."""
+
+import numpy as np
+import pytest
+
+import rffkern
+from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
+from rffkern._training.fourier_boosting.stages import check_rounds
+
+RNG = np.random.default_rng(3)
+X = RNG.standard_normal((150, 3))
+LABELS = np.array(["low", "middle", "high"])[np.digitize(X[:, 0] * X[:, 1] + 0.1 * X[:, 2], [-0.3, 0.3])]
+TARGETS = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] * X[:, 2]])
+QUICK = {"n_bags": 3, "random_state": 0, "n_jobs": 1, "kernel_ridge": False}
+
+
+@pytest.mark.parametrize(("more", "rounding"), [({}, 1e-7), ({"columns": None}, 1e-7), ({"base_learners": ("fourier",)},
+                                                                                        1e-12)])
+def test_a_stage_is_the_model_of_so_many_rounds(more, rounding):
+    """Rounds do not depend on how many follow, but the temperature of all of them does.
+
+    So does what of a value of a table is rounded to single precision.
+    """
+    model, *shorter = (FourierBoostingClassifier(n_rounds, early_stopping_rounds=None, **more, **QUICK)
+                       .fit(X, LABELS) for n_rounds in (9, 1, 4))
+    stages = list(model.staged_decision_function(X))
+    assert len(stages) == 9
+    for stage, other in zip((stages[0], stages[3]), shorter, strict=True):
+        found = other.decision_function(X)
+        np.testing.assert_allclose(stage / np.linalg.norm(stage), found / np.linalg.norm(found), rtol=0, atol=rounding)
+    np.testing.assert_allclose(stages[-1], model.decision_function(X), atol=1e-12)
+
+
+def test_members_that_ended_stay():
+    model = FourierBoostingRegressor(60, early_stopping_rounds=3, **QUICK).fit(X, TARGETS[:, 0])
+    *_, before, last = model.staged_predict(X)
+    assert before.shape == last.shape == (150,)
+    np.testing.assert_allclose(last, model.predict(X), atol=1e-12)
+    rounds = model.term_rounds_
+    assert len(model.train_loss_) - 1 == rounds.max()
+    ended = rounds[rounds < rounds.max()].max()  # members end in different rounds
+    assert ended < rounds.max()
+
+
+def test_losses_are_those_of_the_stages():
+    """The training loss of a single member without rows held out by chance: those of `eval_set`.
+
+    Without lines, which are there from the first stage on.
+    """
+    model = FourierBoostingRegressor(20, early_stopping_rounds=None, base_learners=("fourier", "tree"),
+                                     **{**QUICK, "n_bags": 1})
+    model.fit(X, TARGETS[:, 0], eval_set=(X[:50], TARGETS[:50, 0]))
+    spread = TARGETS[:, 0].var()
+    losses = [0.5 * np.mean((stage - TARGETS[:, 0]) ** 2) / spread for stage in model.staged_predict(X)]
+    np.testing.assert_allclose(losses, model.train_loss_[1:], rtol=1e-4)
+
+
+def test_several_targets():
+    model = FourierBoostingRegressor(10, **QUICK).fit(X, TARGETS)
+    *_, last = model.staged_predict(X)
+    np.testing.assert_allclose(last, model.predict(X), atol=1e-12)
+
+
+def test_labels_and_probabilities():
+    model = FourierBoostingClassifier(12, **QUICK).fit(X, LABELS)
+    *_, labels = model.staged_predict(X)
+    *_, probabilities = model.staged_predict_proba(X)
+    assert (labels == model.predict(X)).all()
+    np.testing.assert_allclose(probabilities, model.predict_proba(X), atol=1e-12)
+    two = FourierBoostingClassifier(12, **QUICK).fit(X, LABELS == "low")
+    *_, labels = two.staged_predict(X)
+    *_, scores = two.staged_decision_function(X)
+    assert (labels == two.predict(X)).all()
+    np.testing.assert_allclose(scores, two.decision_function(X), atol=1e-12)
+
+
+def test_means_of_counts():
+    model = FourierBoostingRegressor(12, loss="poisson", **QUICK).fit(X, np.floor(np.abs(3 * X[:, 0])))
+    *_, last = model.staged_predict(X)
+    np.testing.assert_allclose(last, model.predict(X), rtol=1e-12)
+    assert (last > 0).all()
+
+
+def test_files_keep_stages(tmp_path):
+    model = FourierBoostingClassifier(6, **QUICK).fit(X, LABELS)
+    rffkern.save(model, tmp_path / "model.npz")
+    again = rffkern.load(tmp_path / "model.npz")
+    for stage, other in zip(model.staged_predict_proba(X), again.staged_predict_proba(X), strict=True):
+        np.testing.assert_array_equal(stage, other)
+
+
+def test_a_stage_is_the_callers():
+    stages = FourierBoostingRegressor(3, **QUICK).fit(X, TARGETS[:, 0]).staged_predict(X)
+    next(stages)[:] = 1e9
+    assert np.abs(next(stages)).max() < 10
+
+
+@pytest.mark.parametrize("rounds", [[1.0, 2.0], [0.0, 1.0, 2.0], [1.0, 1.5, 2.0], [1.0, 2.0, 4.0], [1.0, np.nan, 1.0]])
+def test_rounds_that_contradict(rounds):
+    check_rounds(np.array([1.0, 3.0, 2.0]), 3, 3)
+    with pytest.raises(ValueError, match="rounds and terms"):
+        check_rounds(np.array(rounds), 3, 3)

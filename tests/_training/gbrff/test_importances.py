@@ -1,0 +1,71 @@
+"""What columns are good for: shares in what the rounds gained."""
+
+import numpy as np
+import pytest
+from helpers.families import known
+
+from rffkern import ColumnMap, dumps, loads
+from rffkern._estimator.registry import FAMILIES
+from rffkern._training.gbrff.importances import importances
+from rffkern._training.gbrff.loss_states import CosineSum
+from rffkern._training.gbrff.rounds import Addition
+
+NAMES = ("gbrff", "gbrff1", "gbrff2", "gbrff_regressor")
+X = np.random.default_rng(0).standard_normal((500, 4))
+T = np.sin(2 * X[:, 1]) + 0.3 * X[:, 3]
+
+
+def fitted(name, rows=X, target=T, **params):
+    entry = FAMILIES[name]
+    cls = entry.load()
+    y = target if entry.task == "regressor" else target > 0
+    return cls(40, random_state=0, **known(cls, n_components=4) | params).fit(rows, y)
+
+
+def learner(omegas, posterior):
+    return CosineSum(np.array(omegas), np.zeros(len(omegas)), np.array(posterior))
+
+
+def test_by_hand():
+    """Two rounds that gain 3 and 1, of two cosines each."""
+    rounds = [[Addition(learner([[1.0, 0.0], [1.0, 2.0]], [0.5, 0.5]), 2.0)],
+              [Addition(learner([[0.0, 3.0], [0.0, 0.0]], [0.9, 0.1]), -1.0)]]
+    np.testing.assert_allclose(importances(rounds, [5.0, 2.0, 1.0], 2, None), [(3 * 2 / 6) / 4, (3 * 4 / 6 + 1) / 4])
+    np.testing.assert_array_equal(importances([], [5.0], 2, None), [0, 0])
+    two_outputs = [[Addition(learner([[1.0, 0.0]], [1.0]), 1.0), Addition(learner([[0.0, 1e200]], [1.0]), 1e-200)]]
+    np.testing.assert_allclose(importances(two_outputs, [1.0, 0.0], 2, None), [0.5, 0.5])
+    np.testing.assert_array_equal(importances(two_outputs, [1.0, 1.5], 2, None), [0, 0])  # a round that gains nothing
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_columns_that_matter_come_first(name):
+    found = fitted(name).feature_importances_
+    assert found.shape == (4,)
+    assert found.sum() == pytest.approx(1, abs=1e-12)
+    assert (found >= 0).all()
+    assert found.argmax() == 1
+    assert found[1] > 2 * max(found[0], found[2])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_units_of_columns_do_not_matter(name):
+    scaled = fitted(name, X * [1, 1024.0, 1, 2.0**-30]).feature_importances_
+    np.testing.assert_allclose(scaled, fitted(name).feature_importances_, rtol=1e-2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_of_columns_of_the_table(name):
+    table = {"noise": X[:, 0], "wave": np.where(X[:, 2] > 1, np.nan, X[:, 1]), "level": np.where(X[:, 3] > 0, "a", "b"),
+             "constant": np.ones(500)}
+    model = fitted(name, table, columns=ColumnMap(("standard", "rank")))
+    assert model.feature_importances_.shape == (4,)
+    assert model.feature_importances_.argmax() == 1
+    assert model.feature_importances_[3] == 0
+    np.testing.assert_allclose(model.feature_importances_.sum(), 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_files(name):
+    model = fitted(name)
+    loaded = loads(dumps(model))
+    np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)

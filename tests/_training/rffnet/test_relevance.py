@@ -1,0 +1,77 @@
+"""Importances of columns, and scores on the most relevant ones."""
+
+import numpy as np
+import pytest
+
+from rffkern import InvalidInputError, NotFittedError, RFFNetClassifier, RFFNetRegressor
+from rffkern._training.rffnet.relevance import importances, restricted
+
+
+def test_importances():
+    np.testing.assert_array_equal(importances(np.array([1.0, 4.0, 0.0])), [0.25, 1.0, 0.0])
+    np.testing.assert_array_equal(importances(np.zeros(2)), [0.0, 0.0])
+
+
+def test_selection_path(rffnet, few_columns):
+    path = rffnet.selection_path(*few_columns[2:])
+    assert path.sizes.tolist() == list(range(1, 9))
+    np.testing.assert_array_equal(path.columns, np.argsort(-rffnet.relevances_, kind="stable"))
+    assert path.scores[0] < 0.8 < path.scores[1]
+    assert path.scores[-1] == rffnet.score(*few_columns[2:])
+    few = rffnet.selection_path(*few_columns[2:], sizes=[0, 2])
+    assert few.scores[0] < 0.1
+    assert few.scores[1] == path.scores[1]
+    np.testing.assert_array_equal(rffnet.select_top_k(3), path.columns[:3])
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda model: model.select_top_k(0), "k must be an integer >= 1 and <= 8, got 0"),
+    (lambda model: model.select_top_k(2.5), "k must be an integer"),
+    (lambda model: model.selection_path(np.eye(8), np.ones(8), sizes=[9]), "sizes must be an integer >= 0 and <= 8"),
+    (lambda model: model.selection_path(np.eye(8), np.ones(8), sizes=3), "sizes must be an iterable"),
+])
+def test_bad_selections(rffnet, call, message):
+    with pytest.raises(InvalidInputError, match=message):
+        call(rffnet)
+
+
+def test_columns_of_equal_relevance_come_in_their_order():
+    model = RFFNetRegressor(10, random_state=0, max_epochs=1).fit(np.eye(6), np.arange(6.0))
+    model.relevances_ = np.array([1.0, 2.0, 1.0, 2.0, 3.0, 1.0])
+    assert model.select_top_k(6).tolist() == [4, 1, 3, 0, 2, 5]
+
+
+def test_a_restricted_model_sees_some_columns_only(rffnet, few_columns, rng):
+    before = dict(vars(rffnet))
+    model = restricted(rffnet, np.array([2, 5]))
+    X = few_columns[2].copy()
+    expected = model.predict(X)
+    X[:, [0, 1, 3, 4, 6, 7]] = rng.standard_normal((len(X), 6))
+    np.testing.assert_allclose(model.predict(X), expected, rtol=0, atol=1e-12)
+    means = few_columns[2].copy()
+    means[:, [0, 1, 3, 4, 6, 7]] = rffnet.expansion_.center[[0, 1, 3, 4, 6, 7]]
+    np.testing.assert_allclose(expected, rffnet.predict(means), rtol=0, atol=1e-9)
+    assert all(vars(rffnet)[name] is value for name, value in before.items())
+    assert model.get_params() == rffnet.get_params()
+
+
+def test_selection_path_of_classes_and_names(few_columns):
+    pd = pytest.importorskip("pandas")
+    X, y, X_new, y_new = few_columns
+    names = [f"f{j}" for j in range(8)]
+    labels = np.where(y > 1, "high", "low")
+    model = RFFNetClassifier(random_state=0, max_epochs=30).fit(pd.DataFrame(X, columns=names), labels)
+    weight = np.where(y_new > 1, 2.0, 1.0)
+    labels_new = np.where(y_new > 1, "high", "low")
+    path = model.selection_path(pd.DataFrame(X_new, columns=names), labels_new, [0, 2, 8], weight)
+    assert path.scores[0] < 0.8 < path.scores[1]
+    assert path.scores[2] == model.score(pd.DataFrame(X_new, columns=names), labels_new, weight)
+    with pytest.raises(InvalidInputError, match="same order"):
+        model.selection_path(pd.DataFrame(X_new, columns=names[::-1]), labels_new)
+
+
+def test_nothing_is_selected_before_fit():
+    with pytest.raises(NotFittedError, match="RFFNetRegressor"):
+        RFFNetRegressor().select_top_k(1)
+    with pytest.raises(NotFittedError, match="RFFNetClassifier"):
+        RFFNetClassifier().selection_path(np.eye(2), [0, 1])

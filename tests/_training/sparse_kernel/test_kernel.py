@@ -1,0 +1,82 @@
+"""The Gaussian kernel, the check of its parameter, and lambda beside it."""
+
+import numpy as np
+import pytest
+import reference
+
+from rffkern import InvalidInputError
+from rffkern._rows.scaling import Scaling
+from rffkern._rows.weights import RowWeights, check_weights
+from rffkern._training.sparse_kernel.kernel import Kernel, KernelParameter, RegularisedKernel, given_kernel
+
+
+def test_units_in_which_the_kernel_is_a_power_of_two(rng):
+    X = rng.standard_normal((20, 3)) * [1, 10, 0.1]
+    kernel = Kernel(np.array([0.5, 2.0, 3.0]), 1.5, 0.2)
+    scaling = Scaling(X.mean(axis=0), 1 / X.std(axis=0), 1.0)
+    units = kernel.scaling(scaling)
+    rows = (X - units.center) * units.inverse_scale
+    found = 1.5 * 2.0 ** -((rows[:, None] - rows) ** 2).sum(axis=2) + 0.2
+    lengths = kernel.length_scale * X.std(axis=0)
+    np.testing.assert_allclose(found, reference.gaussian_kernel(X, X, lengths, 1.5, 0.2), rtol=1e-12)
+    np.testing.assert_allclose(kernel.inverse_lengths(scaling), 1 / lengths, rtol=1e-12)
+
+
+def test_lengths_that_would_overflow_are_finite():
+    kernel = Kernel(np.array([1e-100]), 1.0, 0.0)
+    assert np.isfinite(kernel.inverse_lengths(Scaling(np.zeros(1), np.array([1e300]), 1.0))).all()
+
+
+def test_normalised_and_shortened():
+    kernel = Kernel(np.array([1.0, 4.0]), 3.0, 1.0)
+    assert kernel.at_zero == 4.0
+    assert kernel.normalised()[1:] == (0.75, 0.25, "gaussian")
+    assert kernel.shortened(0.5).length_scale.tolist() == [0.5, 2.0]
+    assert kernel.length_scale.tolist() == [1.0, 4.0]
+
+
+@pytest.mark.parametrize(("weights", "expected"), [
+    (RowWeights(4), 8.0), (check_weights([2, 2, 2, 2], 4), 4.0), (check_weights([1, 3, 0, 0], 4), 4.0)])
+def test_lambda_beside_weights_of_mean_one(weights, expected):
+    """A sum of squares times weights is as much as their mean times larger."""
+    kernel, reg_lambda = RegularisedKernel(Kernel(np.ones(1), 3.0, 1.0),
+                                           32.0).normalised_beside_mean_one(weights)
+    assert reg_lambda == expected
+    assert kernel.at_zero == 1.0
+
+
+def test_lambda_is_bounded():
+    machine = RegularisedKernel(Kernel(np.ones(1), 1.0, 0.0), 1e100)
+    assert machine.normalised_beside_mean_one(RowWeights(2, None, 1e-200)).reg_lambda == 1e200
+
+
+@pytest.mark.parametrize("value", ["auto", "likelihood", {"length_scale": 1}, {"length_scale": [1.0, 2]},
+                                   {"length_scale": np.ones(3), "amplitude": 2, "bias": 0}])
+def test_accepted(value):
+    KernelParameter()("kernel", value)
+
+
+@pytest.mark.parametrize(("value", "message"), [
+    ("rbf", "kernel must be 'auto', 'likelihood' or a dict"), (None, "kernel must be 'auto'"),
+    ({"amplitude": 1.0}, "kernel must be 'auto', 'likelihood' or a dict with length_scale"),
+    ({"length_scale": 1.0, "scale": 1}, "kernel must be"),
+    ({"length_scale": []}, "kernel length_scale must be a number, or one for each column, got shape"),
+    ({"length_scale": [[1.0]]}, "kernel length_scale must be a number, or one for each column, got shape"),
+    ({"length_scale": [1.0, -1.0]}, "kernel length_scale must be a finite number >= 1e-100"),
+    ({"length_scale": "wide"}, "kernel length_scale must be a finite number"),
+    ({"length_scale": 1.0, "amplitude": 0}, "kernel amplitude must be a finite number >= 1e-100"),
+    ({"length_scale": 1.0, "bias": -1}, "kernel bias must be a finite number >= 0"),
+])
+def test_refused(value, message):
+    with pytest.raises(InvalidInputError, match=message):
+        KernelParameter()("kernel", value)
+
+
+def test_the_kernel_of_a_dict():
+    kernel = given_kernel({"length_scale": 2}, 3)
+    assert kernel.length_scale.tolist() == [2.0, 2.0, 2.0]
+    assert kernel[1:] == (1.0, 0.0, "gaussian")
+    assert given_kernel({"length_scale": [1, 2], "amplitude": 3, "bias": 4}, 2)[1:] == (3.0, 4.0, "gaussian")
+    assert given_kernel({"length_scale": 1, "shape": "exponential"}, 2).shape == "exponential"
+    with pytest.raises(InvalidInputError, match="kernel length_scale must be a number or 3 numbers"):
+        given_kernel({"length_scale": [1, 2]}, 3)

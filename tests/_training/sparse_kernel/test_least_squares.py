@@ -1,0 +1,173 @@
+"""Coefficients of weak learners against dense solutions."""
+
+import numpy as np
+import pytest
+import reference
+from helpers.sparse_rows import in_outputs, kernel_rows, make_settings, make_shared, waves
+
+from rffkern import SparseKernelRegressor
+from rffkern._rows.tiles import aligned
+from rffkern._training.sparse_kernel.basis import make_selection
+from rffkern._training.sparse_kernel.ensemble import Ensemble, group_of_all_rows
+from rffkern._training.sparse_kernel.kernel import Kernel
+from rffkern._training.sparse_kernel.least_squares import Targets, make_least_squares
+
+
+def grown(X, target, length_scale, reg_lambda, n_learners, learner_size=20, dtype=np.float64):
+    """An ensemble of some learners, and its columns F and inner products Omega by direct evaluation."""
+    kernel = Kernel(np.full(X.shape[1], length_scale), 1.0, 0.0)
+    settings = make_settings(kernel, reg_lambda, learner_size, n_learners, subset_size=200)
+    shared = make_shared(kernel_rows(X, kernel, dtype=dtype), settings, seed=1)
+    ensemble = Ensemble(shared, in_outputs(target), group_of_all_rows)
+    while len(ensemble.learners) < n_learners and ensemble.grow():
+        pass
+    K = reference.gaussian_kernel(X, X, length_scale)
+    A = np.zeros((len(X), len(ensemble.learners)))
+    for m, learner in enumerate(ensemble.learners):
+        A[learner.indices, m] = learner.weights
+    return ensemble, K @ A, A.T @ K @ A
+
+
+def coefficients(ensemble):
+    """Those of all weak learners, of the one output."""
+    return ensemble.path(len(ensemble.learners), slice(1)).at(len(ensemble.learners))[:, 0]
+
+
+def dense(F, omega, target, reg_lambda):
+    """Solution of (12) by orthogonal factors of [F; sqrt(lambda) R], R'R = Omega, and its condition number."""
+    values, vectors = np.linalg.eigh(omega)
+    root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T
+    stacked = np.vstack([F, np.sqrt(reg_lambda) * root])
+    right = np.concatenate([target, np.zeros(F.shape[1])])
+    return np.linalg.lstsq(stacked, right, rcond=None)[0], np.linalg.cond(stacked)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("length_scale", "reg_lambda", "largest_condition"), [
+    (0.3, 1.0, 1e3), (0.5, 0.1, 1e4), (1.0, 1e-2, 1e8), (2.0, 1e-4, 1e14)])
+def test_coefficients_equal_a_dense_solution(rng, length_scale, reg_lambda, largest_condition):
+    """After 300 steps, to 1e-8, on kernels that are conditioned well and badly.
+
+    The steps alone leave what a solution of normal equations would, and their refinement what orthogonal factors do.
+    """
+    X, y = waves(rng, 1500)
+    ensemble, F, omega = grown(X, y, length_scale, reg_lambda, 300)
+    assert len(ensemble.learners) == 300
+    expected, condition = dense(F, omega, y, reg_lambda)
+    assert largest_condition / 100 < condition**2 < largest_condition
+    steps = coefficients(ensemble)
+    assert np.linalg.norm(steps - expected) <= max(1e-10, 1e-16 * condition**2) * np.linalg.norm(expected)
+    ensemble.refine()
+    refined = coefficients(ensemble)
+    assert np.linalg.norm(refined - expected) <= 1e-8 * np.linalg.norm(expected)
+    gradient = F.T @ (y - F @ refined) - reg_lambda * omega @ refined
+    assert np.abs(gradient).max() <= 1e-11 * np.linalg.norm(F, axis=0).max() * np.linalg.norm(y)
+    if condition**2 < 1e7:
+        solved = np.linalg.solve(F.T @ F + reg_lambda * omega, F.T @ y)
+        np.testing.assert_allclose(refined, solved, rtol=1e-8, atol=1e-8 * np.abs(solved).max())
+
+
+def test_ill_conditioned_kernels_end_in_skipped_learners_and_not_in_errors(rng):
+    """A kernel so wide that a few learners make up all others."""
+    X, y = waves(rng, 600)
+    ensemble, F, omega = grown(X, y, 100.0, 1e-8, 60)
+    assert ensemble.n_skipped > 0
+    ensemble.refine()
+    coef = coefficients(ensemble)
+    assert np.isfinite(coef).all()
+    expected, _ = dense(F, omega, y, 1e-8)
+    np.testing.assert_allclose(F @ coef, F @ expected, atol=1e-3 * y.std())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [2, 5])
+def test_learners_that_rounding_decides_on_do_not_spoil_the_model(level, seed):
+    """In single precision, at each level: the loss ends where it was lowest, and near that of kernel ridge regression.
+
+    Inner products of smooth learners are wrong in the third digit there.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((200, 2))
+    y = np.sin(X[:, 0]) + 0.3 * X[:, 1] ** 2 + 0.1 * rng.standard_normal(200)
+    model = SparseKernelRegressor(200, learner_size=50, subset_size=100, kernel={"length_scale": 1.0}, reg_lambda=1e-4,
+                                  standardize=False, precision="single", random_state=seed, n_jobs=1).fit(X, y)
+    assert model.train_loss_[-1] < 1.05 * model.train_loss_.min()
+    K = reference.gaussian_kernel(X, X, 1.0)
+    target = (y - y.mean()) / y.std()
+    left = target - K @ np.linalg.solve(K + 1e-4 * np.eye(200), target)
+    assert model.train_loss_[-1] < 1.5 * (left**2).mean()
+
+
+def test_smooth_targets_are_learned_in_double_precision(real_data):
+    """Coefficients of 1e7 left a part of the variance of 0.0124, and kernel ridge regression leaves 0.0024."""
+    X, y = real_data("energy")
+    rows = np.random.default_rng(0).permutation(len(X))
+    train, test = rows[: len(X) // 2], rows[len(X) // 2 :]
+    model = SparseKernelRegressor(kernel="likelihood", random_state=0).fit(X[train], y[train])
+    assert model.score(X[test], y[test]) > 0.997
+    assert model.train_loss_[-1] < 1.01 * model.train_loss_.min()
+
+
+def test_nothing_to_refine(rng):
+    ensemble, *_ = grown(waves(rng, 200)[0], np.zeros(200), 1.0, 0.1, 3)
+    assert len(ensemble.learners) == 0
+    ensemble.refine()
+    assert len(ensemble.learners) == ensemble.loss == 0
+
+
+@pytest.mark.parametrize("learner_size", [1, 4])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_held_out_rows_follow(rng, learner_size, dtype):
+    """Residual and loss there are those of the model, step by step."""
+    X, y = waves(rng, 400)
+    kernel = Kernel(np.full(3, 1.5), 1.0, 0.0)
+    settings = make_settings(kernel, 0.1, learner_size, 6)
+    parts = [kernel_rows(part, kernel, dtype=dtype) for part in (X[:300], X[300:])]
+    targets = [Targets(rows, in_outputs(values), aligned((6, rows.n_tiles, 128), rows.dtype))
+               for rows, values in zip(parts, (y[:300], y[300:]), strict=True)]
+    fit, selection = make_least_squares(targets[0], (targets[1],), settings), make_selection(settings, parts[0])
+    for _ in range(6):
+        assert fit.add(selection.propose([np.arange(300)], fit.target, targets[0].residual))
+        model = sum(c * reference.gaussian_kernel(X, X[f.indices], 1.5) @ f.weights
+                    for c, f in zip(fit.coef[:, 0], fit.learners, strict=True))
+        for place, part in ((slice(300), targets[0]), (slice(300, 400), targets[1])):
+            left = y[place] - model[place]
+            np.testing.assert_allclose(part.residual.reshape(-1)[: len(left)], left,
+                                       atol=1e-10 if dtype is np.float64 else 1e-3)
+            assert part.loss == pytest.approx(left @ left, rel=1e-9 if dtype is np.float64 else 1e-2)
+
+
+def test_the_newest_alone_gets_its_own_best_coefficient(rng):
+    """With room for one, each weak learner gets its own best coefficient, (31), and the model stays."""
+    X, y = waves(rng, 200)
+    kernel = Kernel(np.full(3, 1.5), 1.0, 0.0)
+    settings = make_settings(kernel, 0.1, 4, 1)
+    rows = kernel_rows(X, kernel)
+    targets = Targets(rows, in_outputs(y), aligned((1, 2, 128), rows.dtype))
+    fit, selection = make_least_squares(targets, (), settings), make_selection(settings, rows)
+    for _ in range(3):
+        before = targets.residual.reshape(-1)[:200].copy()
+        fit.begin_anew()
+        assert fit.add(selection.propose([np.arange(200)], fit.target, targets.residual))
+        (f,) = fit.learners
+        column = reference.gaussian_kernel(X, X[f.indices], 1.5) @ f.weights
+        slope = column @ before - 0.1 * f.weights @ (y - before)[f.indices]
+        np.testing.assert_allclose(fit.coef[0], slope / (column @ column + 0.1), rtol=1e-9)
+        np.testing.assert_allclose(targets.residual.reshape(-1)[:200], before - fit.coef[0] * column, atol=1e-12)
+
+
+@pytest.mark.parametrize("learner_size", [1, 4])
+def test_what_others_span_is_not_added(rng, learner_size):
+    X, y = waves(rng, 200)
+    kernel = Kernel(np.full(3, 1.5), 1.0, 0.0)
+    settings = make_settings(kernel, 1e-9, learner_size, 5)
+    rows = kernel_rows(X, kernel)
+    targets = Targets(rows, in_outputs(y), aligned((5, 2, 128), rows.dtype))
+    fit = make_least_squares(targets, (), settings)
+    proposal = make_selection(settings, rows).propose([np.arange(200)], fit.target, targets.residual)
+    assert fit.add(proposal)
+    before = targets.residual.copy()
+    if learner_size > 1:
+        assert not fit.add(proposal)
+        assert len(fit.learners) == len(fit.coef) == 1
+    np.testing.assert_array_equal(targets.residual, before)

@@ -1,0 +1,76 @@
+"""Paths of coefficients, and the scores after each round."""
+
+import numpy as np
+import pytest
+from helpers.sparse_rows import GIVEN, waves
+
+from rffkern import SparseKernelClassifier, SparseKernelRegressor, TrainingStateError, load, save
+from rffkern._training.sparse_kernel.least_squares import Coefficients
+from rffkern._training.sparse_kernel.stages import CoefficientPath, StagedMachine, combine
+from rffkern._training.sparse_kernel.weak_learner import WeakLearner
+
+
+def learner(*pairs):
+    indices, weights = zip(*pairs, strict=True)
+    return WeakLearner(np.array(indices), np.array(weights, float))
+
+
+def test_weak_learners_are_combined_on_distinct_rows():
+    learners = [learner((5, 1), (2, 2)), learner((2, 3), (9, 4))]
+    indices, weights = combine(learners, np.array([[10.0, 1.0], [100.0, 1.0]]))
+    assert indices.tolist() == [2, 5, 9]
+    assert weights.tolist() == [[320.0, 5.0], [10.0, 1.0], [400.0, 4.0]]
+    assert combine([], np.empty((0, 1)))[0].size == 0
+
+
+@pytest.mark.parametrize("sizes", [[3], [1, 1, 1], [2, 2, 1]])
+def test_earlier_groups_keep_what_they_ended_with(rng, sizes):
+    """A group of fewer has the coefficients that solve the equations of these alone."""
+    factors = [np.linalg.cholesky(np.eye(size) + 0.1) for size in sizes]
+    orthonormal = [rng.standard_normal((size, 2)) for size in sizes]
+    last = [np.linalg.solve(factor.T, of_group) for factor, of_group in zip(factors, orthonormal, strict=True)]
+    path = CoefficientPath([learner((k, 1)) for k in range(sum(sizes))],
+                           list(map(Coefficients, last, factors, orthonormal)), slice(2))
+    for n_learners in range(sum(sizes) + 1):
+        expected = []
+        for start, size, factor, of_group in zip(np.cumsum([0, *sizes]), sizes, factors, orthonormal, strict=False):
+            n_here = min(max(n_learners - start, 0), size)
+            expected.append(np.linalg.solve(factor[:n_here, :n_here].T, of_group[:n_here]))
+        np.testing.assert_allclose(path.at(n_learners), np.vstack(expected), rtol=1e-12)
+    indices, weights = path.combined()
+    assert indices.tolist() == list(range(sum(sizes)))
+    np.testing.assert_array_equal(weights, np.vstack(last))
+
+
+@pytest.mark.parametrize("update", ["full", "one", "group"])
+@pytest.mark.parametrize("size", [1, 5])
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_last_stage_is_the_model(rng, update, size, shared):
+    X, y = waves(rng, 300)
+    targets = np.column_stack([y, X[:, 0] ** 2])
+    model = SparseKernelRegressor(11, learner_size=size, subset_size=60, update=update, group_size=4,
+                                  shared=shared, **GIVEN)
+    model.fit(X[:200], targets[:200], eval_set=(X[200:], targets[200:]))
+    stages = list(model.staged_predict(X))
+    assert len(stages) == model.n_estimators_
+    np.testing.assert_allclose(stages[-1], model.predict(X), atol=1e-9)
+    missed = [np.mean((stage[200:] - targets[200:]) ** 2 / targets[:200].var(axis=0)) for stage in stages]
+    np.testing.assert_allclose(missed, model.eval_loss_[1 : len(stages) + 1], rtol=1e-6)
+
+
+def test_each_weak_learner_is_evaluated_once(monkeypatch, rng):
+    X, y = waves(rng, 100)
+    model = SparseKernelRegressor(7, **GIVEN).fit(X, y)
+    seen, values = [], StagedMachine._values
+    monkeypatch.setattr(StagedMachine, "_values", lambda self, learner, *more: seen.append(learner)
+                        or values(self, learner, *more))
+    assert len(list(model.staged_predict(X))) == len(seen) == 7
+
+
+def test_a_model_from_a_file_has_no_stages(rng, tmp_path):
+    X, y = waves(rng, 200)
+    for model, target, name in ((SparseKernelRegressor, y, "staged_predict"),
+                                (SparseKernelClassifier, y > 0, "staged_decision_function")):
+        save(model(5, **GIVEN).fit(X, target), tmp_path / "m")
+        with pytest.raises(TrainingStateError, match="was read from a file, which keeps the trained function but not"):
+            next(getattr(load(tmp_path / "m"), name)(X))

@@ -1,0 +1,48 @@
+"""The bandwidth parameter gamma in the units of learning, and the precision that angles need."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rffkern import InvalidInputError
+from rffkern._rows.scaling import Scaling
+from rffkern._training.spectral import needs_double, resolved_gamma, rows_variance
+
+
+def scaling(inverse_scale=(1.0, 1.0), mean_variance=4.0):
+    return Scaling(np.zeros(len(inverse_scale)), np.array(inverse_scale), mean_variance)
+
+
+def test_scale_is_one_over_columns_times_variance():
+    assert resolved_gamma("scale", True, scaling()) == 0.5
+    assert resolved_gamma("scale", False, scaling()) == 0.125
+    assert resolved_gamma("scale", False, scaling((0.0, 0.0), 0.0)) == 0.5
+    assert resolved_gamma(3, True, scaling()) == 3.0
+
+
+@pytest.mark.parametrize(("standardize", "mean_variance", "expected"), [
+    (True, 9.0, 1.0), (False, 9.0, 9.0), (True, 1e300, 1.0)])
+def test_variance_of_the_rows(standardize, mean_variance, expected):
+    assert rows_variance(standardize, scaling(mean_variance=mean_variance)) == expected
+
+
+@pytest.mark.parametrize("mean_variance", [1e201, 1e-201, math.inf])
+def test_spreads_that_overflow_are_refused_without_standardisation(mean_variance):
+    with pytest.raises(InvalidInputError, match="X must have a spread between 1e-100 and 1e"):
+        rows_variance(False, scaling(mean_variance=mean_variance))
+    constant = scaling((0.0, 0.0), mean_variance)
+    assert rows_variance(False, constant) == mean_variance
+
+
+def test_omegas_that_overflow_are_refused():
+    with pytest.raises(InvalidInputError, match="gamma must be smaller for columns of such small spread, got 10"):
+        resolved_gamma(10.0, True, scaling((1.0, 1e306)))
+    assert resolved_gamma(0.5, True, scaling((1.0, 1e306))) == 0.5
+
+
+def test_angles_up_to_4000_are_single():
+    """Three standard deviations sqrt(2 gamma) of omega times the largest length of a row."""
+    assert not needs_double(0.5, 1333.0)
+    assert needs_double(0.5, 1334.0)
+    assert needs_double(2.0, 667.0)
