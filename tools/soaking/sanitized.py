@@ -12,9 +12,9 @@ import threading
 import warnings
 
 import numpy as np
-from rffkern._rows import threads
 
 import rffkern
+from rffkern._rows import threads
 from soaking import files, training
 
 N_CALLERS = 3
