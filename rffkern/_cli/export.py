@@ -5,8 +5,7 @@ import argparse
 from .._export.export import export, options_for
 from .._files.model_files import load
 from ..errors import InvalidInputError
-from .text_source import STDIN
-from .usage import UsageError, check_output
+from .output import STDIN, UsageError, check_output
 
 
 def run_export(arguments: argparse.Namespace) -> None:

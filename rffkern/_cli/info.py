@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from .._files.model_files import load
-from .streams import printable
+from .output import printable
 
 _MOST_SHOWN = 12
 

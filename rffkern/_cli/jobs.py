@@ -5,16 +5,19 @@ import contextlib
 import itertools
 import os
 import pickle
+import queue
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
-from .answers import Answer, Scorer
+from .predict import Answer, Scorer
 from .table import Reading
 
 # The path is that of this process, so that the same packages are found, and none in the current folder.
-_START = "import sys; sys.path[:] = {path!r}; from rffkern._cli.worker import serve; serve()"
+_START = "import sys; sys.path[:] = {path!r}; from rffkern._cli.jobs import serve; serve()"
 
 
 class Jobs:
@@ -116,3 +119,35 @@ class _Worker:
                 with contextlib.suppress(OSError):
                     stream.close()
         self._process.wait()
+
+
+def serve() -> None:
+    """Answer parts until there are no more; nothing but answers may be written on standard output."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that has started this one ends it
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr
+    scorer, parse = pickle.load(source)
+    parts: queue.Queue[list[Any]] = queue.Queue(1)
+    threading.Thread(target=_read_ahead, args=(source, parts), daemon=True).start()
+    while part := parts.get():
+        try:
+            answer = pickle.dumps(scorer.answer(parse(*part)), protocol=5)
+        except Exception as error:
+            answer = pickle.dumps(error)
+        try:
+            sink.write(answer)
+            sink.flush()
+        except BrokenPipeError:
+            os._exit(1)  # nobody is left to read it
+
+
+def _read_ahead(source: BinaryIO, parts: "queue.Queue[list[Any]]") -> None:
+    """Put each part into a list by itself, and at last an empty list: the next part comes while one is answered."""
+    while True:
+        try:
+            part = [pickle.load(source)]
+        except (EOFError, pickle.UnpicklingError):  # the sender is done, or was killed
+            part = []
+        parts.put(part)
+        if not part:
+            return

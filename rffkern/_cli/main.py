@@ -17,8 +17,7 @@ from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._export import PRECISIONS, TARGETS
 from .._version import __version__
 from ..errors import FormatError, InvalidInputError
-from .streams import abandon, printable, replace_closed_streams, say
-from .usage import UsageError
+from .output import UsageError, abandon, printable, replace_closed_streams, say
 
 EXIT_USAGE, EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 2, 65, 66, 74  # as in argparse and sysexits.h
 

@@ -1,27 +1,280 @@
-"""`rffkern predict`: score the rows of a table, block by block."""
+"""Predictions as .csv and .npy files: bytes for each block of rows, wherever they are written."""
 
 import argparse
 import contextlib
 import os
+import re
 import sys
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 
+from .._column_map.raw import CATEGORY, EMPTY, NUMERIC, RawColumn, category
+from .._column_map.tables import RawTable
 from .._files.atomic_file import atomic_write, is_stream
 from .._files.model_files import load
+from .._native.array_types import NDArray
 from ..errors import InvalidInputError
-from .answers import Answer, Scorer
-from .progress import Progress
-from .readers import open_table, table_format
-from .rejects import opened_rejects, tell_rejected
-from .scores import Accuracy, RSquared, Score
-from .streams import printable, say
-from .table import Reading, Table, Wanted, column_index, column_indices, column_name, listed, tell_rounded
-from .text_source import STDIN
-from .usage import UsageError, check_output
-from .writers import CsvRows, NpyRows, RowFormat
+from .output import STDIN, Progress, UsageError, check_output, opened_rejects, printable, say, tell_rejected
+from .table import (
+    UNKNOWN,
+    Block,
+    Cells,
+    Reading,
+    Rejected,
+    Table,
+    Wanted,
+    as_numbers,
+    column_index,
+    column_indices,
+    column_label,
+    column_name,
+    is_number,
+    level_of_number,
+    listed,
+    open_table,
+    table_format,
+    tell_rounded,
+)
+
+# Bytes that the header of a .npy file takes here, whatever the number of rows turns out to be.
+_NPY_HEADER = 128
+_QUOTED = re.compile('[,"\r\n]').search
+
+
+class RowFormat(Protocol):
+    """How predictions are written; it can be sent to other processes."""
+
+    def head(self) -> bytes:
+        """What the file begins with."""
+
+    def rows(self, predicted: NDArray[Any], proba: NDArray[np.float64] | None, words: Sequence[list[str]]) -> bytes:
+        """Some rows: their predictions, the probabilities of their classes where these are wanted, and kept words."""
+
+    def finish(self, file: BinaryIO, n_rows: int) -> None:
+        """Write what is known only at the end; the file itself stays open."""
+
+
+class CsvRows(NamedTuple):
+    """Text under a header: a line for each row, with kept words first, then the predictions, then probabilities."""
+
+    header: list[str]
+
+    def head(self) -> bytes:
+        """The header."""
+        return _lines([[_cell(name)] for name in self.header])
+
+    def rows(self, predicted: NDArray[Any], proba: NDArray[np.float64] | None, words: Sequence[list[str]]) -> bytes:
+        """A line for each row."""
+        numbers = [*np.atleast_2d(predicted.T), *(() if proba is None else proba.T)]
+        columns: list[Iterable[str]] = [map(_cell, column) for column in words]
+        columns += [map(str if column.dtype.kind in "biuf" else _cell, column.tolist()) for column in numbers]
+        return _lines(columns)
+
+    def finish(self, file: BinaryIO, n_rows: int) -> None:
+        """Write nothing more."""
+
+
+def _lines(columns: Sequence[Iterable[str]]) -> bytes:
+    lines = map(",".join, zip(*columns, strict=True))
+    # A line of one empty cell would be an empty line, which readers leave out.
+    text = "".join([f"{line}\n" for line in (lines if len(columns) > 1 else (line or '""' for line in lines))])
+    return text.encode("utf-8")
+
+
+def _cell(value: object) -> str:
+    """A cell, quoted where its characters ask for it."""
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if _QUOTED(text) else text
+
+
+class NpyRows(NamedTuple):
+    """Predictions, or probabilities where these are wanted, as an array.
+
+    The number of rows is known only at the end, so the header is written last, into the space left for it.
+    """
+
+    dtype: np.dtype[Any]
+    row_shape: tuple[int, ...]
+
+    def head(self) -> bytes:
+        """Space for the header."""
+        return b"\0" * _NPY_HEADER
+
+    def rows(self, predicted: NDArray[Any], proba: NDArray[np.float64] | None, words: Sequence[list[str]]) -> bytes:
+        """The rows as they are in memory."""
+        return np.ascontiguousarray(predicted if proba is None else proba, dtype=self.dtype).tobytes()
+
+    def finish(self, file: BinaryIO, n_rows: int) -> None:
+        """Write the header."""
+        text = f"{{'descr': {np.lib.format.dtype_to_descr(self.dtype)!r}, 'fortran_order': False, " \
+               f"'shape': {(n_rows, *self.row_shape)!r}, }}"
+        file.seek(0)
+        file.write(b"\x93NUMPY\x01\x00" + (_NPY_HEADER - 10).to_bytes(2, "little")
+                   + text.ljust(_NPY_HEADER - 11).encode("ascii") + b"\n")
+
+
+Double = NDArray[np.float64]
+
+
+class Score(Protocol):
+    """A score of predictions that come block by block."""
+
+    n_rows: int  # with labels to compare with
+
+    def add(self, labels: NDArray[Any], predicted: NDArray[Any]) -> None:
+        """Take the labels, or targets, of a block and what was predicted."""
+
+    def report(self) -> str:
+        """The score of all blocks, as a line of text."""
+
+
+def _check_shape(labels: NDArray[Any], predicted: NDArray[Any]) -> None:
+    if labels.shape[1:] != predicted.shape[1:]:
+        raise InvalidInputError(f"expected {predicted.shape[1] if predicted.ndim > 1 else 1} target(s) for each row, "
+                                f"got {labels.shape[1] if labels.ndim > 1 else 1}")
+
+
+class Accuracy:
+    """The share of rows whose label is predicted; where labels are numbers, a word that is none is always wrong.
+
+    Rows without a label do not count.
+    """
+
+    def __init__(self) -> None:
+        self.n_rows = self.n_right = 0
+
+    def add(self, labels: NDArray[Any], predicted: NDArray[Any]) -> None:
+        """Take a block."""
+        _check_shape(labels, predicted)
+        known = labels != "" if labels.dtype.kind == "U" else ~np.isnan(labels) if labels.dtype.kind == "f" \
+            else np.ones(len(labels), dtype=bool)
+        labels, predicted = labels[known], predicted[known]
+        if predicted.dtype.kind in "UOb":
+            labels, predicted = labels.astype(str), predicted.astype(str)
+        elif predicted.dtype.kind in "iu" and labels.dtype.kind == "U":  # with all digits, which floats have not
+            labels = np.array([level_of_number(word) if is_number(word) else word for word in labels.tolist()])
+            predicted = predicted.astype(str)
+        elif labels.dtype.kind not in "iu":
+            labels = as_numbers(labels)
+        self.n_rows += len(labels)
+        self.n_right += int((labels == predicted).sum())
+
+    def report(self) -> str:
+        """The accuracy in per cent."""
+        return f"accuracy on {self.n_rows} rows: {100 * self.n_right / self.n_rows:.2f} %"
+
+
+class RSquared:
+    """The share of the variance of targets that is predicted; rows with a target that is no number are left out."""
+
+    def __init__(self) -> None:
+        self.n_rows = 0
+        self.first: Double | None = None  # targets of the first row, from which all others are measured
+        self.unit = np.ones(1)
+        self.sums: Double | float = 0.0  # (3, n_targets): of shifted targets, their squares, and squared errors
+
+    def add(self, labels: NDArray[Any], predicted: NDArray[Any]) -> None:
+        """Take a block."""
+        _check_shape(labels, predicted)
+        targets = as_numbers(labels).reshape(len(labels), -1)
+        predicted = predicted.reshape(targets.shape)
+        known = np.isfinite(targets).all(axis=1)
+        targets, predicted = targets[known], predicted[known]
+        if not len(targets):
+            return
+        if self.first is None:
+            self.first, self.unit = targets[0], np.maximum(np.abs(targets).max(axis=0), 1e-300)
+        shifted = (targets - self.first) / self.unit  # so that large means cost no digits and squares do not overflow
+        missed = (targets - predicted) / self.unit
+        self.n_rows += len(targets)
+        self.sums = self.sums + np.array([shifted.sum(axis=0), (shifted**2).sum(axis=0), (missed**2).sum(axis=0)])
+
+    def report(self) -> str:
+        """R^2, its mean over targets; a constant target counts as 1 where it is predicted exactly, else as 0."""
+        total, squares, missed = np.asarray(self.sums)
+        spread = squares - total**2 / self.n_rows
+        shares = np.where(spread > 0, 1 - missed / np.where(spread > 0, spread, 1.0), missed == 0)
+        return f"R^2 on {self.n_rows} rows: {shares.mean():.4f}"
+
+
+class ModelRows(NamedTuple):
+    """What a model takes; it can be sent to other processes."""
+
+    path: str  # of the table
+    names: tuple[str, ...] | None  # of the columns of the model
+    places: list[str]  # of these columns in the table, for messages
+    kinds: list[str]
+
+    def rows(self, block: Block) -> Any:
+        """Rows to predict; InvalidInputError names a column of another kind than the model's."""
+        if {*self.kinds, *(cells.kind for cells in block.cells)} <= {NUMERIC, EMPTY}:
+            return block.X
+        columns = []
+        for k, (cells, kind, values) in enumerate(zip(block.cells, self.kinds, block.X.T, strict=True)):
+            found = EMPTY if cells.kind == UNKNOWN else cells.kind
+            if found == CATEGORY:
+                columns.append(category(values, block.levels.get(k, ())))
+            else:
+                columns.append(RawColumn(found, values))
+            if found not in (kind, EMPTY) and (found, kind) != (NUMERIC, CATEGORY):
+                raise InvalidInputError(f"{self.path}: column {self.places[k]}: expected values of kind {kind!r}, as "
+                                        f"in training, got {found!r}")
+        return RawTable(self.names, columns, len(block.X))
+
+
+def model_rows(model: Any, path: str, features: Sequence[int], names: Sequence[str] | None) -> ModelRows:
+    """What a model with a column map takes of the columns of a table."""
+    frozen = model.column_map_._fitted_map()
+    return ModelRows(path, frozen.names, [column_label(j, names) for j in features],
+                     [column.kind if column.forms else EMPTY for column in frozen.columns])
+
+
+def cells_of_model(model: Any) -> list[Cells]:
+    """How the columns of a model with a column map are read from a text."""
+    found = []
+    for column in model.column_map_._fitted_map().columns:
+        kind = column.kind if column.forms else EMPTY
+        levels = {level.strip(): level for level in reversed(column.levels)}
+        found.append(Cells(kind, gaps=kind != EMPTY, levels=levels))
+    return found
+
+
+class Answer(NamedTuple):
+    """What becomes of a block of rows."""
+
+    n_rows: int  # that are predicted
+    data: bytes  # their predictions as they are written
+    labels: NDArray[Any] | None  # to compare them with
+    predicted: NDArray[Any] | None  # the same predictions as values, where there are labels
+    done: int  # how much of the table has been read
+    rejected: list[Rejected]
+    rounded: Sequence[int] = ()  # as in a Block
+
+
+class Scorer(NamedTuple):
+    """A model and how its predictions are written; it can be sent to other processes."""
+
+    model: Any
+    form: RowFormat
+    proba: bool
+    rows_of: Callable[[Block], Any] | None = None  # the rows that the model takes, where it takes more than numbers
+
+    def answer(self, block: Block) -> Answer:
+        """Predictions of a block."""
+        if not len(block.X):
+            return Answer(0, b"", None, None, block.done, block.rejected)
+        rows = block.X if self.rows_of is None else self.rows_of(block)
+        predicted, proba = self.model._labels_and_proba(rows) if self.proba else (self.model.predict(rows), None)
+        data = self.form.rows(predicted, proba, block.words)
+        scored = block.labels is not None
+        return Answer(len(block.X), data, block.labels, predicted if scored else None, block.done, block.rejected,
+                      block.rounded)
+
+    def answers(self, reading: Reading) -> Iterator[Answer]:
+        """Predictions of all blocks, in their order."""
+        return map(self.answer, reading.blocks())
 
 
 def run_predict(arguments: argparse.Namespace) -> None:
@@ -36,7 +289,7 @@ def run_predict(arguments: argparse.Namespace) -> None:
     form = make_form(model, arguments.proba, [column_name(table, j) for j in kept])
     scorer, cells = Scorer(model, form, arguments.proba), []
     if getattr(model, "column_map_", None) is not None:
-        from .model_rows import cells_of_model, model_rows
+        from .predict import cells_of_model, model_rows
 
         scorer = scorer._replace(rows_of=model_rows(model, table.path, features, table.columns).rows)
         cells = cells_of_model(model)

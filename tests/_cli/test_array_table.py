@@ -5,8 +5,8 @@ import pytest
 from helpers.command_line import blocks_of
 
 from rffkern import InvalidInputError
-from rffkern._cli import array_table
-from rffkern._cli.array_table import ArrayTable
+from rffkern._cli import binary_table
+from rffkern._cli.binary_table import ArrayTable
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def table(tmp_path):
 
 
 def test_a_mapped_array(table, rng, monkeypatch):
-    monkeypatch.setattr(array_table, "BLOCK_ROWS", 4)
+    monkeypatch.setattr(binary_table, "BLOCK_ROWS", 4)
     X = rng.standard_normal((10, 3))
     found = table(X)
     assert isinstance(found.X, np.memmap)
@@ -35,7 +35,7 @@ def test_a_mapped_array(table, rng, monkeypatch):
 
 
 def test_an_archive(table, rng, monkeypatch):
-    monkeypatch.setattr(array_table, "BLOCK_ROWS", 4)
+    monkeypatch.setattr(binary_table, "BLOCK_ROWS", 4)
     X, y = rng.standard_normal((6, 2)), np.array(list("aababb"))
     found = table(X=X, y=y, feature_names=np.array(["p", "q"]))
     assert found.columns == ["p", "q"]
@@ -88,7 +88,7 @@ def test_other_files(table, tmp_path):
 
 
 def test_infinite_numbers_are_located(table, monkeypatch):
-    monkeypatch.setattr(array_table, "BLOCK_ROWS", 4)
+    monkeypatch.setattr(binary_table, "BLOCK_ROWS", 4)
     X = np.zeros((10, 3))
     X[6, 1] = np.nan
     with pytest.raises(InvalidInputError, match=r"t\.npy: data row 7, column 1 \(the first is 0\): .* got nan"):

@@ -9,9 +9,9 @@ import pytest
 from helpers.command_line import blocks_of
 
 from rffkern import InvalidInputError
-from rffkern._cli import arrow_table
-from rffkern._cli.readers import open_table
-from rffkern._cli.usage import UsageError
+from rffkern._cli import binary_table
+from rffkern._cli.output import UsageError
+from rffkern._cli.table import open_table
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def saved(tmp_path, pyarrow):
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_all_kinds_of_files(saved, rng, name, monkeypatch):
-    monkeypatch.setattr(arrow_table, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(binary_table, "BLOCK_ROWS", 3)
     X = rng.standard_normal((20, 2))
     labels = [f"l{i % 3}" for i in range(20)]
     table = saved({"a": X[:, 0], "label": labels, "b": X[:, 1]}, name)
@@ -83,7 +83,7 @@ def test_categories_are_words(saved, pyarrow):
 
 
 def test_rows_that_cannot_be_used(saved, monkeypatch):
-    monkeypatch.setattr(arrow_table, "BLOCK_ROWS", 2)
+    monkeypatch.setattr(binary_table, "BLOCK_ROWS", 2)
     columns = {"a": [1.0, None, 3.0, float("inf"), 5.0], "y": ["u", "v", None, None, "u"]}
     with pytest.raises(InvalidInputError, match=r"data row 2, column 0 \(a\): expected a finite number, got nan"):
         blocks_of(saved(columns), [0], 1)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from helpers.command_line import blocks_of
 
-from rffkern._cli.cells import Cells, column_of, found_cells
-from rffkern._cli.csv_table import CsvFormat, CsvTable
+from rffkern._cli.csv_table import Cells, CsvFormat, CsvTable, column_of, found_cells
 from rffkern._cli.table import UNKNOWN
 
 NUMBERS = [f"{i}.5" for i in range(50)]

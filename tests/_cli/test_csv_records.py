@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rffkern import InvalidInputError
-from rffkern._cli import csv_records
-from rffkern._cli.csv_records import guessed_delimiter, raw_blocks, records, split_rows
+from rffkern._cli import csv_text
 from rffkern._cli.csv_table import CsvFormat, CsvTable
+from rffkern._cli.csv_text import guessed_delimiter, raw_blocks, records, split_rows
 
 
 def numbered(text):
@@ -53,8 +53,8 @@ def test_the_delimiter_is_told_unless_it_is_a_comma(tmp_path, capsys):
 
 
 def test_blocks_are_bounded_by_rows_and_by_characters(monkeypatch):
-    monkeypatch.setattr(csv_records, "BLOCK_ROWS", 3)
-    monkeypatch.setattr(csv_records, "_BLOCK_CHARACTERS", 20)
+    monkeypatch.setattr(csv_text, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(csv_text, "_BLOCK_CHARACTERS", 20)
     text = "1\n2\n3\n4\n" + "5" * 19 + "\n6\n7\n"
     blocks = list(raw_blocks(iter([(1, text)]), ",", lambda: 0))
     assert [(block.first_row, block.lines) for block in blocks] == [(1, [1, 2, 3]), (4, [4, 5]), (6, [6, 7])]
@@ -84,14 +84,14 @@ def test_lines_are_told_apart_at_once(monkeypatch):
     """Where lines are records, also quoted ones and words of other scripts, this process looks at none by itself."""
     text = 'a,"b"\n1,"x, y"\n"2 ""z""",\u00e9\n'
     expected = list(records(numbered(text), ","))
-    monkeypatch.setattr(csv_records, "records", None)
+    monkeypatch.setattr(csv_text, "records", None)
     (block,) = raw_blocks(iter([(1, text)]), ",", lambda: 0)
     assert list(zip(block.lines, block.texts, strict=True)) == [record[:2] for record in expected]
 
 
 def test_a_row_without_end(monkeypatch):
     """Short cells of several lines, of which one row has too many."""
-    monkeypatch.setattr(csv_records, "_LONGEST_ROW", 1000)
+    monkeypatch.setattr(csv_text, "_LONGEST_ROW", 1000)
     with pytest.raises(InvalidInputError, match=r"t\.csv: line \d+: expected rows of at most 1000 characters"):
         list(records(numbered('"a\n",' * 500), ",", name="t.csv"))
 

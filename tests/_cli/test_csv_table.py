@@ -8,9 +8,9 @@ import pytest
 from helpers.command_line import blocks_of
 
 from rffkern import InvalidInputError
-from rffkern._cli import csv_records, text_source
-from rffkern._cli.csv_records import RawBlock
+from rffkern._cli import csv_text
 from rffkern._cli.csv_table import CsvFormat, CsvTable, looks_like_header
+from rffkern._cli.csv_text import RawBlock
 from rffkern._cli.table import Wanted
 
 
@@ -130,7 +130,7 @@ def test_a_pipe_is_read_once(tmp_path, rng):
 @pytest.mark.parametrize("header", ["a,b", '"a\nc",b', '\n \n"a",b'])
 def test_the_rows_below_the_header(table, monkeypatch, size, end, header):
     """Wherever the pieces of the file end; a header may take several lines, or have no rows below."""
-    monkeypatch.setattr(text_source, "_PIECE_BYTES", size)
+    monkeypatch.setattr(csv_text, "_PIECE_BYTES", size)
     header = header.replace("\n", end)
     lines = [f"{i},{i + 0.5}" for i in range(30)]
     found = table(end.join([header, *lines]))
@@ -154,7 +154,7 @@ def test_both_readers_agree(table, rng):
 
 
 def test_blocks(table, monkeypatch):
-    monkeypatch.setattr(csv_records, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(csv_text, "BLOCK_ROWS", 3)
     text = "".join(f"{i},{i * i}\n" for i in range(8))
     found = table(text)
     blocks = blocks_of(found, [1])

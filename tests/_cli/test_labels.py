@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rffkern import InvalidInputError
-from rffkern._cli.labels import as_numbers, is_number, to_labels, to_targets
+from rffkern._cli.table import as_numbers, is_number, to_labels, to_targets
 
 
 @pytest.mark.parametrize(("text", "expected"), [("1", True), (" 1e-3 ", True), ("nan", True), ("", False),

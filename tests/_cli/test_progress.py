@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from rffkern._cli.progress import Progress
+from rffkern._cli.output import Progress
 
 
 class Stream(io.StringIO):

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from rffkern import InvalidInputError
-from rffkern._cli.array_table import ArrayTable
+from rffkern._cli.binary_table import ArrayTable
 from rffkern._cli.csv_table import CsvFormat, CsvTable
-from rffkern._cli.readers import open_table
-from rffkern._cli.table import NamedRows, column_index
+from rffkern._cli.table import NamedRows, column_index, open_table
 from rffkern._rows.validation import feature_names
 
 

@@ -5,8 +5,8 @@ import pytest
 from helpers.command_line import COLUMNS, run, write_csv
 
 from rffkern import GBRFF2Classifier, load
-from rffkern._cli.readers import open_table
-from rffkern._cli.roles import Roles, roles_of
+from rffkern._cli.table import open_table
+from rffkern._cli.training_table import Roles, roles_of
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rffkern import InvalidInputError
-from rffkern._cli.scores import Accuracy, RSquared
+from rffkern._cli.predict import Accuracy, RSquared
 
 
 def blocks(*arrays):

@@ -10,8 +10,8 @@ import pytest
 from helpers.command_line import run, shell
 
 import rffkern
-from rffkern._cli import streams
-from rffkern._cli.streams import printable, say
+from rffkern._cli import output
+from rffkern._cli.output import printable, say
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")]
 
@@ -103,6 +103,6 @@ def test_a_remark_that_nobody_reads(monkeypatch):
     abandoned = []
     stream = Broken()
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(streams, "abandon", abandoned.append)
+    monkeypatch.setattr(output, "abandon", abandoned.append)
     say("done")
     assert abandoned == [stream]

@@ -14,7 +14,7 @@ from helpers.processes import PATIENCE, started
 
 from rffkern import ColumnMap, load
 from rffkern._cli.main import main
-from rffkern._cli.target_rule import MOST_LABELS, holds_labels
+from rffkern._cli.training_table import MOST_LABELS, holds_labels
 
 FAST = ["--set", "n_bags=2", "--set", "n_estimators=30"]
 
@@ -112,7 +112,7 @@ def test_progress_comes_from_the_threads_of_members(folder, monkeypatch):
     stream.isatty = lambda: True
     monkeypatch.setattr(sys, "stderr", stream)
     tellers = set()
-    monkeypatch.setattr("rffkern._cli.progress.Progress.show", lambda *_: tellers.add(threading.current_thread().name))
+    monkeypatch.setattr("rffkern._cli.output.Progress.show", lambda *_: tellers.add(threading.current_thread().name))
     monkeypatch.setattr("rffkern._training.fourier_boosting.members.check_n_threads", lambda *_: 2)
     assert fit(folder, "train.csv", "--set", "kernel_ridge=false") == 0  # which the main thread trains
     assert tellers

@@ -9,8 +9,8 @@ import zlib
 import pytest
 
 from rffkern import InvalidInputError
-from rffkern._cli import text_source
-from rffkern._cli.text_source import TextSource, lines_of
+from rffkern._cli import csv_text
+from rffkern._cli.csv_text import TextSource, lines_of
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def lines(tmp_path):
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 1 << 18])
 @pytest.mark.parametrize("compressed", [False, True])
 def test_lines_do_not_depend_on_the_pieces(lines, monkeypatch, size, compressed):
-    monkeypatch.setattr(text_source, "_PIECE_BYTES", max(size, 3) if compressed else size)
+    monkeypatch.setattr(csv_text, "_PIECE_BYTES", max(size, 3) if compressed else size)
     text = "\ufeffa\u00e9,b\r\n\r\n1\r2\n\u20ac\U0001f600\x0b\u2028\r"
     content = text.encode()
     found = lines(gzip.compress(content) if compressed else content)
@@ -69,7 +69,7 @@ def test_damaged_compression(lines):
 
 def test_a_line_without_end(tmp_path, monkeypatch):
     """A small file that becomes a line of 64 MB: it is given up at the bound, in little memory."""
-    monkeypatch.setattr(text_source, "_LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(csv_text, "_LONGEST_LINE", 1 << 20)
     packer = zlib.compressobj(1, wbits=31)
     content = b"1\n" * 3
     content = packer.compress(content) + b"".join(packer.compress(b"1" * (1 << 22)) for _ in range(16)) + packer.flush()

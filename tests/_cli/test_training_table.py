@@ -9,12 +9,10 @@ import pytest
 from helpers.processes import PATIENCE
 
 from rffkern import GBRFF2Classifier, RowBlocks, load
-from rffkern._cli import spool
+from rffkern._cli import training_table
 from rffkern._cli.main import main
-from rffkern._cli.readers import open_table
-from rffkern._cli.roles import roles_of
-from rffkern._cli.spool import GatheredRows
-from rffkern._cli.training_table import TrainingTable, read_training
+from rffkern._cli.table import open_table
+from rffkern._cli.training_table import GatheredRows, TrainingTable, read_training, roles_of
 
 
 @pytest.mark.parametrize("n_expected", [0, 3, 5000, 10**30])
@@ -30,14 +28,14 @@ def test_an_array_that_grows(rng, sizes, n_expected):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_many_rows_go_to_a_file(rng, monkeypatch, dtype):
-    monkeypatch.setattr(spool, "HELD_BYTES", 1000)
+    monkeypatch.setattr(training_table, "HELD_BYTES", 1000)
     rows = [rng.standard_normal((size, 3)).astype(dtype) for size in (0, 20, 100, 0, 7)]
     growing = GatheredRows()
     for block in rows:
         growing.add(block)
     found = growing.array()
     growing.close()
-    assert spool.is_in_file(found)
+    assert training_table.is_in_file(found)
     np.testing.assert_array_equal(found, np.concatenate(rows))
     assert found.dtype == dtype
 
@@ -52,7 +50,7 @@ def test_rows_in_a_file_are_streamed(rng, monkeypatch, tmp_path, header, label):
     (tmp_path / "t.csv").write_text(header + "\n".join(lines) + "\n")
     fit = ["fit", str(tmp_path / "t.csv"), "--model", "gbrff2", "--set", "n_estimators=5", "--set", "max_samples=512"]
     assert main([*fit, "-o", str(tmp_path / "held.npz")]) == 0
-    monkeypatch.setattr(spool, "HELD_BYTES", 1000)
+    monkeypatch.setattr(training_table, "HELD_BYTES", 1000)
     assert main([*fit, "-o", str(tmp_path / "streamed.npz"), "--holdout", "0"]) == 0
     streamed, held = (load(tmp_path / f"{name}.npz") for name in ("streamed", "held"))
     expected = GBRFF2Classifier(5, max_samples=512, random_state=0)
@@ -72,7 +70,7 @@ def test_rows_in_a_file_with_words_gaps_and_held_out_rows(rng, monkeypatch, tmp_
     (tmp_path / "t.csv").write_text("a,b,w,y\n" + "\n".join(lines) + "\n")
     fit = ["fit", str(tmp_path / "t.csv"), "--model", "gbrff2", "--set", "n_estimators=3", "--holdout", "0.2"]
     assert main([*fit, "-o", str(tmp_path / "held.npz")]) == 0
-    monkeypatch.setattr(spool, "HELD_BYTES", 1000)
+    monkeypatch.setattr(training_table, "HELD_BYTES", 1000)
     assert main([*fit, "-o", str(tmp_path / "file.npz")]) == 0
     held, file = (load(tmp_path / f"{name}.npz") for name in ("held", "file"))
     np.testing.assert_array_equal(held.expansion_.amplitudes, file.expansion_.amplitudes)
@@ -106,8 +104,8 @@ def test_targets_are_read_as_numbers(tmp_path):
 
 MEASURE = """
 import sys
-from rffkern._cli.readers import open_table
-from rffkern._cli.roles import Roles
+from rffkern._cli.table import open_table
+from rffkern._cli.training_table import Roles
 from rffkern._cli.training_table import read_training
 roles = Roles(list(range(100)), 100, None)
 def peak():

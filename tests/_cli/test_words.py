@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from rffkern import ColumnMap, load
-from rffkern._cli import training_columns
+from rffkern._cli import training_table
+from rffkern._cli.table import Block
 
 N = 400
 NAMES = ["sex", "age", "fare", "port", "alone", "joined", "ticket", "note"]
@@ -218,9 +219,9 @@ def test_gaps_of_arrays(command, folder, table):
 
 def test_identifiers_take_bounded_memory(command, folder, monkeypatch):
     """Beyond what a map keeps, levels are not told apart."""
-    monkeypatch.setattr(training_columns, "MAX_KEPT_LEVELS", 50)
-    index = training_columns.WordIndex()
-    block = training_columns.Block(np.arange(80.0)[:, None], None, 0, levels={0: tuple(f"w{i}" for i in range(80))})
+    monkeypatch.setattr(training_table, "MAX_KEPT_LEVELS", 50)
+    index = training_table.WordIndex()
+    block = Block(np.arange(80.0)[:, None], None, 0, levels={0: tuple(f"w{i}" for i in range(80))})
     index.place(block)
     assert len(index.words(0)) == 51
     assert block.X[:52, 0].tolist() == [*range(51), 0]

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from rffkern._cli.writers import CsvRows, NpyRows
+from rffkern._cli.predict import CsvRows, NpyRows
 
 
 def test_csv():
