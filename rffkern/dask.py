@@ -28,7 +28,7 @@ try:
     import distributed
     from dask.base import is_dask_collection
 
-    from ._training.distributed.cluster import Workers
+    from ._training.distributed.dask_workers import DaskWorkers
 except ImportError as error:
     raise ImportError("rffkern.dask needs dask and distributed: pip install 'rffkern[dask]'") from error
 
@@ -185,9 +185,9 @@ class _DaskModel:
         model = copy.copy(self._model)
         with _client_of(self.client) as client, ExitStack() as stack:
 
-            def place(rows: tuple[Any, Any, Any], what: str) -> Workers:
+            def place(rows: tuple[Any, Any, Any], what: str) -> DaskWorkers:
                 pieces = _pieces(*rows, what)
-                workers = Workers(client, pieces, what, model._has_labels, model.n_jobs)
+                workers = DaskWorkers(client, pieces, what, model._has_labels, model.n_jobs)
                 stack.callback(workers.close)
                 return workers
 

@@ -32,7 +32,7 @@ class LocalPartitions:
     def keep(self, which):
         self._opened, self._numbers = [self._opened[k] for k in which], [self._numbers[k] for k in which]
 
-    def ask(self, request, which):
+    def run(self, request, which):
         self.n_questions += 1
         if self.n_questions in self._lost:
             place = self.n_questions % len(self._opened)

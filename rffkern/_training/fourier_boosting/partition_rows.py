@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ..._native import boosting
 from ..._rows.scaling import Scaling
 from ..._rows.training_rows import LabelledRows
-from ..distributed.partition import PartRows
+from ..distributed.partition import PartitionRows
 from .bins import coded_by
 from .calibration import HeldOut, HeldOutMeans
 from .counts import counts_of
@@ -32,7 +32,7 @@ class Targets(NamedTuple):
     loss: Loss
     counts: tuple[Double, Double, float] | None  # of targets that are counts: center, inverse scale and unit
 
-    def of(self, part: PartRows, what: str) -> Double:
+    def of(self, part: PartitionRows, what: str) -> Double:
         """Class indices (1, n_rows), or values (n_outputs, n_rows)."""
         rows = part.rows
         if isinstance(rows, LabelledRows):
@@ -88,18 +88,19 @@ class Looked(NamedTuple):
     sample: MemberRows | None
 
 
-def condensed_targets(part: PartRows, targets: Targets, shares: Mapping[int, int], seed: int) -> tuple[Double, Double]:
+def condensed_targets(part: PartitionRows, targets: Targets, shares: Mapping[int, int],
+                      seed: int) -> tuple[Double, Double]:
     """Targets and weights of few rows that say where boosting starts."""
     weights = part.rows.weights.each
     return targets.loss.condensed(targets.of(part, ""), weights, _some(part, shares, seed))
 
 
-def sampled_columns(part: PartRows, scaling: Scaling, shares: Mapping[int, int], seed: int) -> Single:
+def sampled_columns(part: PartitionRows, scaling: Scaling, shares: Mapping[int, int], seed: int) -> Single:
     """Columns of some rows in units of the scaling, (n_columns, n_chosen)."""
     return _standardised(part.rows.X[_some(part, shares, seed)], scaling)
 
 
-def _some(part: PartRows, shares: Mapping[int, int], seed: int) -> Indices:
+def _some(part: PartitionRows, shares: Mapping[int, int], seed: int) -> Indices:
     """Some rows, sorted."""
     return drawn_rows(len(part.rows.X), shares[part.number], np.random.default_rng([seed, part.number]))
 
@@ -120,7 +121,7 @@ def _standardised(X: NDArray[Any], scaling: Scaling) -> Single:
 class BoostedPartition:
     """Rows of a partition column by column, with the state of the member that is trained."""
 
-    def __init__(self, part: PartRows, settings: Settings, what: str) -> None:
+    def __init__(self, part: PartitionRows, settings: Settings, what: str) -> None:
         rows = part.rows
         self._number, self._settings, self._weights = part.number, settings, np.array(rows.weights.each)
         values = _standardised(rows.X.clip(*settings.bounds), settings.scaling)  # training rows are within them
@@ -137,12 +138,12 @@ class BoostedPartition:
         return vars(self) | {"_begun": None, "_held": {}}
 
     @property
-    def has_begun(self) -> bool:
+    def has_scores(self) -> bool:
         """Whether there are scores."""
         return self._begun is not None
 
     @property
-    def n_bytes(self) -> int:
+    def nbytes(self) -> int:
         """Bytes of the columns."""
         return int(self._columns.values.nbytes)
 

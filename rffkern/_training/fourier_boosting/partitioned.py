@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._rows.tiles import TILE
-from ..distributed.partitions import Table as Rows
-from ..distributed.partitions import shares_of
+from ..distributed.partitions import PartitionedTable as Rows
+from ..distributed.partitions import proportional_shares
 from .losses import Problem
 from .partition_rows import Looked, Part, Size, settled_values
 from .state import Losses, MemberRows, Slopes, State, mean_losses, picked
@@ -26,8 +26,8 @@ class _Side:
     """Rows in partitions that follow the rounds of a member."""
 
     def __init__(self, rows: Rows, part: Part) -> None:
-        self.rows, self.ask = rows, rows.partitions.ask
-        self.tell = rows.partitions.tell
+        self.rows, self.ask = rows, rows.partitions.query
+        self.tell = rows.partitions.command
         self.tell("begin", part)
         self.sizes: list[Size] = self.ask("size")
         self.totals = _summed([size.totals for size in self.sizes])
@@ -88,8 +88,8 @@ class PartitionedMember:
             self._sides.append(_Side(held_out, part._replace(is_held_out=True)))
         self._problem, self.searches_steps = sampling.problem, sampling.problem.searches_steps
         n_learned, n_most = [size.n_learned for size in self._learned.sizes], sampling.max_samples
-        shares = shares_of(rows.summaries, n_learned, n_most)
-        self._learned.tell("sample_from", shares, shares_of(
+        shares = proportional_shares(rows.summaries, n_learned, n_most)
+        self._learned.tell("sample_from", shares, proportional_shares(
             rows.summaries, n_learned, None if n_most is None else _TABLE_FACTOR * n_most))
         order = np.random.default_rng(sampling.seed).permutation(sum(shares.values()))
         self._order = np.concatenate([order, np.zeros(-len(order) % TILE, dtype=np.intp)])

@@ -10,9 +10,8 @@ from ..._estimator.base import Fitted
 from ..._protocol.arguments import check_rng
 from ..._rows.scaling import Scaling, scaling_from
 from ...errors import InvalidInputError
-from ..distributed.checks import CheckedTables, check_tables, refuse_others
-from ..distributed.partitions import Engine, PartitionColumns
-from ..distributed.partitions import Table as Rows
+from ..distributed.partitions import CheckedTables, ColumnSums, PartitionBackend, check_tables, refuse_values
+from ..distributed.partitions import PartitionedTable as Rows
 from .bins import coded_by, edges_of
 from .calibration import HeldOut, in_tiles, likeliest_factor, shifts_of
 from .counts import unit_of
@@ -48,10 +47,11 @@ class _Ground(NamedTuple):
     scale: Double
 
 
-def fit_partitions(model: Any, training: Engine, held_out: Mapping[str, Engine], callback: Callback | None) -> None:
+def fit_partitions(model: Any, training: PartitionBackend, held_out: Mapping[str, PartitionBackend],
+                   callback: Callback | None) -> None:
     """Fit a Fourier boosting model on rows in partitions, which were opened by `open_partition`."""
     model._check_params()
-    refuse_others(model, _ACCEPTED)
+    refuse_values(model, _ACCEPTED)
     if callback is not None and not callable(callback):
         raise InvalidInputError(f"callback must be callable or None, got {type(callback).__name__}")
     tables = check_tables(model._has_labels, getattr(model, "class_weight", None), training, held_out)
@@ -81,38 +81,38 @@ def fit_partitions(model: Any, training: Engine, held_out: Mapping[str, Engine],
 
 def _prepared(model: Any, tables: CheckedTables, rng: "np.random.Generator") -> _Ground:
     """Partitions that have taken their rows column by column."""
-    training, targets = tables.training, tables.targets
+    training, classes = tables.training, tables.classes
     partitions = training.partitions
-    n_outputs = targets.center.size
-    loss, pace = (loss_of_classes(len(targets.classes)) if targets.classes is not None
+    n_outputs = tables.center.size
+    loss, pace = (loss_of_classes(len(classes)) if classes is not None
                   else loss_of_targets(model, n_outputs))
-    center, scale = targets.center, 1 / np.where(targets.inverse_scale > 0, targets.inverse_scale, 1.0)
+    center, scale = tables.center, tables.scale
     counts = None
-    if targets.classes is None and model.loss == "poisson":
+    if classes is None and model.loss == "poisson":
         unit = unit_of(center)
-        counts = center, targets.inverse_scale, unit
+        counts = center, tables.inverse_scale, unit
         center, scale = np.log([unit]), np.ones(1)
     own = Targets(loss, counts)
     seeds = rng.integers(1 << 62, size=3).tolist()
-    condensed = partitions.ask("of_rows", condensed_targets, own, training.shares(_ROWS_OF_TARGETS), seeds[0])
+    condensed = partitions.query("map_rows", condensed_targets, own, training.shares(_ROWS_OF_TARGETS), seeds[0])
     values, weights = zip(*condensed, strict=True)
     start = loss.start(np.concatenate(values, axis=1), np.concatenate(weights))
-    of_columns = PartitionColumns(partitions, "X", training.total)
+    of_columns = ColumnSums(partitions, "X", training.total)
     scaling = scaling_from(of_columns, standardize=True)
     sample = _sample(training, scaling, seeds[1])
     bounds = Bounds.of(*of_columns.column_range(), sample, scaling, extrapolates="linear" in model.base_learners)
     settings = Settings(own, start, scaling, edges_of(sample, np.arange(len(sample))), bounds, {}, seeds[2])
-    held_out = list(tables.held_out.values())
+    held_out = list(tables.evaluation.values())
     for rows, what in [(training, ""), *((each, "eval_set ") for each in held_out)]:
-        rows.partitions.tell("hand_over", BoostedPartition,
+        rows.partitions.command("convert", BoostedPartition,
                              settings._replace(shares=rows.shares(_ROWS_OF_CALIBRATION)), what)
-    problem = loss.problem(np.empty((n_outputs if targets.classes is None else 1, 0)), np.empty(0), start)
+    problem = loss.problem(np.empty((n_outputs if classes is None else 1, 0)), np.empty(0), start)
     return _Ground(training, held_out, settings, problem, pace, center, scale)
 
 
 def _sample(training: Rows, scaling: Scaling, seed: int) -> NDArray[np.float32]:
     """Columns of some rows, from which bounds of bins and quartiles are estimated."""
-    found = training.partitions.ask("of_rows", sampled_columns, scaling, training.shares(_ROWS_OF_BINS), seed)
+    found = training.partitions.query("map_rows", sampled_columns, scaling, training.shares(_ROWS_OF_BINS), seed)
     return np.concatenate(found, axis=1)
 
 
@@ -120,7 +120,7 @@ def _fitted(model: Any, tables: CheckedTables, ground: _Ground, columns: Columns
     """What training leaves."""
     problem, scaling = ground.problem, ground.settings.scaling
     deciding = ground.held_out[0] if ground.held_out else ground.training
-    found: list[HeldOut] = deciding.partitions.ask("held_out")
+    found: list[HeldOut] = deciding.partitions.query("held_out")
     scores, targets, weights = zip(*found, strict=True)
     held = HeldOut(in_tiles(np.concatenate(scores, axis=1)), np.concatenate(targets), np.concatenate(weights))
     factor = likeliest_factor(problem, held)
@@ -128,8 +128,7 @@ def _fitted(model: Any, tables: CheckedTables, ground: _Ground, columns: Columns
     ensemble = to_ensemble(members, columns, scaling, ground.center + ground.scale * intercept,
                            factor * ground.scale)
     reason = Reason.OFF if model.kernel_ridge is False else Reason.PARTITIONS
-    attributes = fitted_attributes(members, ensemble, list(tables.held_out) or ["valid_0"]) | {
+    attributes = fitted_attributes(members, ensemble, list(tables.evaluation) or ["valid_0"]) | {
         "feature_importances_": importances(members, columns.n_sources),
         "_kernel_ridge_report": KernelChoice(reason).array()}
-    names = None if tables.names is None else np.array(tables.names, dtype=object)
-    return Fitted(names, tables.targets.classes, ensemble.expansion, attributes)
+    return Fitted(tables.names, tables.classes, ensemble.expansion, attributes)

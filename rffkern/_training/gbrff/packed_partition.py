@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..._rows.scaling import Scaling
 from ..._rows.tiles import SINGLE, TILE, pack
-from ..distributed.partition import PartRows
+from ..distributed.partition import PartitionRows
 from .loss_states import CosineSum, Evaluation, LossState, Products
 from .packed_rows import RowsInMemory
 from .workspace import EvaluationWorkspace, Sizes
@@ -17,12 +17,12 @@ Double = NDArray[np.float64]
 Sample = tuple[NDArray[Any], Double | None]  # packed rows, and their weights where these differ
 
 
-def longest_row(part: PartRows, scaling: Scaling) -> float:
+def longest_row(part: PartitionRows, scaling: Scaling) -> float:
     """The largest length of a row."""
     return pack(part.rows.X, scaling, SINGLE, part.n_threads)[1]
 
 
-def target_sums(part: PartRows, loss: type[LossState]) -> list[Products]:
+def target_sums(part: PartitionRows, loss: type[LossState]) -> list[Products]:
     """The sums that the intercept of each output follows from."""
     return [loss.target_sums(target, part.rows.weights) for target in part.rows.targets()]
 
@@ -30,7 +30,7 @@ def target_sums(part: PartRows, loss: type[LossState]) -> list[Products]:
 class PackedPartition:
     """Rows of a partition in tiles, divided into shares of the subsets."""
 
-    def __init__(self, part: PartRows, scaling: Scaling, dtype: np.dtype[Any], n_subsets: int, seed: int) -> None:
+    def __init__(self, part: PartitionRows, scaling: Scaling, dtype: np.dtype[Any], n_subsets: int, seed: int) -> None:
         self._number, rows, self._n_threads = part
         self._tiles, self._weights, self._targets = (
             pack(rows.X, scaling, dtype, self._n_threads)[0], rows.weights, rows.targets())
@@ -48,12 +48,12 @@ class PackedPartition:
         return vars(self) | {"_states": [], "_evaluated": None}
 
     @property
-    def has_begun(self) -> bool:
+    def has_scores(self) -> bool:
         """Whether there are predictions."""
         return len(self._states) > 0
 
     @property
-    def n_bytes(self) -> int:
+    def nbytes(self) -> int:
         """Bytes of the rows."""
         return int(self._tiles.nbytes)
 

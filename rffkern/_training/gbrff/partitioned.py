@@ -13,7 +13,7 @@ from ..._rows.threads import check_n_threads
 from ..._rows.tiles import DOUBLE, SINGLE, TILE, pack, tiled
 from ..._rows.weights import RowWeights
 from ...errors import InvalidInputError
-from ..distributed.partitions import PartitionColumns, Partitions, Table
+from ..distributed.partitions import ColumnSums, PartitionedTable, Partitions
 from .ground import Plan, Standing, subset_sizes
 from .loss_states import CosineSum, LossState, Products
 from .packed_partition import PackedPartition, Sample, longest_row, target_sums
@@ -42,7 +42,7 @@ class _RemoteEvaluation(NamedTuple):
 class _RemoteState:
     """The loss state of an output on rows in partitions."""
 
-    def __init__(self, table: Table, output: int, loss: type[LossState], samples: "_Samples | None",
+    def __init__(self, table: PartitionedTable, output: int, loss: type[LossState], samples: "_Samples | None",
                  is_last: bool = False) -> None:
         self.is_squared = loss.is_squared
         self.largest_residual = 0.0
@@ -69,7 +69,7 @@ class _RemoteState:
         if samples is not None:
             subset = self._n_updates % len(samples) if subset is None else subset
             with_rows = self._is_last and not samples.holds(subset)
-        found = self._partitions.ask("standing", self._output, subset, with_rows)
+        found = self._partitions.query("standing", self._output, subset, with_rows)
         losses, largest, residuals, rows = zip(*found, strict=True)
         self.loss, self.largest_residual = math.fsum(losses) / self._total, max(largest)
         self._sampled = subset
@@ -82,19 +82,19 @@ class _RemoteState:
         """Evaluate a weak learner at all rows; where rows are held out, that waits for the update."""
         if self._samples is None:
             return _RemoteEvaluation(learner, (0.0, 0.0))
-        return _RemoteEvaluation(learner, _added(self._partitions.ask("products", self._output, learner)))
+        return _RemoteEvaluation(learner, _added(self._partitions.query("products", self._output, learner)))
 
     def step(self, evaluation: _RemoteEvaluation) -> float:
         """The factor to add a weak learner with."""
 
         def along(step: float) -> Products:
-            return _added(self._partitions.ask("along", self._output, evaluation.learner, step))
+            return _added(self._partitions.query("along", self._output, evaluation.learner, step))
 
         return self._loss.step_from(evaluation.products, along)
 
     def update(self, evaluation: _RemoteEvaluation, step: float) -> None:
         """Add step times a weak learner to the predictions."""
-        self._partitions.tell("advance", self._output, evaluation.learner, step)
+        self._partitions.command("advance", self._output, evaluation.learner, step)
         self._n_updates += 1
         self._look()
 
@@ -119,7 +119,7 @@ class _Samples:
 
     def __getitem__(self, index: int) -> Subset:
         if not self.holds(index):
-            self.hold(index, self._partitions.ask("sample", index))
+            self.hold(index, self._partitions.query("sample", index))
         return self._held[index]
 
     def holds(self, index: int) -> bool:
@@ -147,7 +147,7 @@ def _residuals(index: int, dtype: np.dtype[Any], state: Any) -> NDArray[Any]:
 class _LandmarkRows:
     """Rows in partitions, of which landmarks are drawn."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: PartitionedTable) -> None:
         self._partitions, self._summaries, self._totals = table.partitions, table.summaries, table.totals
         self.given_total = table.given_total
 
@@ -159,7 +159,7 @@ class _LandmarkRows:
         inside = wanted - (ends - self._totals)[indices]
         numbers = [summary.number for summary in self._summaries]
         places = [(numbers[index], weight) for index, weight in zip(indices.tolist(), inside.tolist(), strict=True)]
-        found = self._partitions.ask("drawn", places)
+        found = self._partitions.query("drawn", places)
         rows = np.empty((n_draws, found[0].shape[1]))
         for index, block in enumerate(found):
             rows[indices == index] = block
@@ -169,13 +169,14 @@ class _LandmarkRows:
 class PartitionedRows:
     """Training rows in partitions, and sets of such rows held out: a `Ground`."""
 
-    def __init__(self, table: Table, held_out: Mapping[str, Table], n_outputs: int, n_threads: int | None) -> None:
+    def __init__(self, table: PartitionedTable, held_out: Mapping[str, PartitionedTable], n_outputs: int,
+                 n_threads: int | None) -> None:
         self._table, self._held_out, self._given_threads = table, held_out, n_threads
         self.n_features, self.n_outputs = table.summaries[0].n_features, n_outputs
 
     def scaling(self, standardize: bool) -> Scaling:
         """Mean and spread of the columns."""
-        return scaling_from(PartitionColumns(self._table.partitions, "X", self._table.total), standardize)
+        return scaling_from(ColumnSums(self._table.partitions, "X", self._table.total), standardize)
 
     def stand(self, plan: Plan, rng: "np.random.Generator") -> Standing:
         """Pack the rows, divided into subsets of equal shares of the partitions by draws of `rng`."""
@@ -183,9 +184,9 @@ class PartitionedRows:
         n_subsets, _ = subset_sizes(plan.max_samples, sum(table.n_rows))
         dtype: np.dtype[Any] = DOUBLE
         if plan.precision == "single":
-            longest = max(partitions.ask("of_rows", longest_row, plan.scaling))
+            longest = max(partitions.query("map_rows", longest_row, plan.scaling))
             dtype = SINGLE if longest <= plan.single_length else DOUBLE
-        sums = zip(*partitions.ask("of_rows", target_sums, recipe.loss), strict=True)
+        sums = zip(*partitions.query("map_rows", target_sums, recipe.loss), strict=True)
         intercepts = np.array([recipe.loss.intercept(_added(output)) for output in sums])
         self._start(table, plan, dtype, intercepts, n_subsets, int(rng.integers(1 << 62)) if n_subsets > 1 else 0)
         for held_out in self._held_out.values():
@@ -203,7 +204,7 @@ class PartitionedRows:
             for name, held_out in self._held_out.items()}
         return Standing(outputs, eval_outputs, intercepts, samples, workspace, _LandmarkRows(table))
 
-    def _start(self, table: Table, plan: Plan, dtype: np.dtype[Any], intercepts: Double, n_subsets: int,
+    def _start(self, table: PartitionedTable, plan: Plan, dtype: np.dtype[Any], intercepts: Double, n_subsets: int,
                seed: int) -> None:
-        table.partitions.tell("hand_over", PackedPartition, plan.scaling, dtype, n_subsets, seed)
-        table.partitions.tell("start", plan.recipe.loss, intercepts, plan.recipe.n_components)
+        table.partitions.command("convert", PackedPartition, plan.scaling, dtype, n_subsets, seed)
+        table.partitions.command("start", plan.recipe.loss, intercepts, plan.recipe.n_components)

@@ -11,7 +11,7 @@ from rffkern._native import boosting
 from rffkern._rows.scaling import no_scaling
 from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
-from rffkern._training.distributed.partition import PartRows
+from rffkern._training.distributed.partition import PartitionRows
 from rffkern._training.fourier_boosting.bins import make_bins
 from rffkern._training.fourier_boosting.losses import ValueLoss
 from rffkern._training.fourier_boosting.partition_rows import BoostedPartition, Part, Settings, Targets, settled_values
@@ -182,7 +182,7 @@ def partition_of(rng, n_rows=5000, n_columns=4, n_outputs=2):
     start = loss.start(rows.values.T, rows.weights.each)
     settings = Settings(Targets(loss, None), start, no_scaling(n_columns), edges,
                         Bounds(X.min(axis=0), X.max(axis=0)), {0: 10**6}, 0)
-    partition = BoostedPartition(PartRows(0, rows, 1), settings, "")
+    partition = BoostedPartition(PartitionRows(0, rows, 1), settings, "")
     partition.begin(Part(0, 7, (3, 5, 1)))
     return partition, partition._state
 

@@ -11,13 +11,13 @@ from ...errors import TrainingStateError
 from .partition import Partition, Request, open_partition
 
 
-class Workers:
+class DaskWorkers:
     """Partitions on the workers of a cluster."""
 
     def __init__(self, client: Any, pieces: Sequence[Any], what: str, has_labels: bool, n_threads: int | None) -> None:
         self._client, self._what = client, what
         self._futures: list[Any] = client.compute([
-            delayed(_opened, pure=False)(number, what, has_labels, n_threads, *piece)
+            delayed(_open_on_worker, pure=False)(number, what, has_labels, n_threads, *piece)
             for number, piece in enumerate(pieces)])
         self._numbers = list(range(len(pieces)))
 
@@ -28,18 +28,18 @@ class Workers:
         """Forget all partitions but some."""
         self._futures, self._numbers = [self._futures[k] for k in which], [self._numbers[k] for k in which]
 
-    def ask(self, request: Request, which: Sequence[int]) -> list[Any]:
-        """What some of the partitions answer, in their order; those that were lost are opened anew by the scheduler."""
-        answers = self._asked_at_once(request, which)
+    def run(self, request: Request, which: Sequence[int]) -> list[Any]:
+        """The answers of some of the partitions, in their order; the scheduler opens those anew that were lost."""
+        answers = self._run_on_workers(request, which)
         rest = [k for k in which if k not in answers]
-        answers |= zip(rest, self._asked_by_tasks(request, rest), strict=True)
+        answers |= zip(rest, self._run_as_tasks(request, rest), strict=True)
         return [answers[k] for k in which]
 
-    def _asked_at_once(self, request: Request, which: Sequence[int]) -> dict[int, Any]:
+    def _run_on_workers(self, request: Request, which: Sequence[int]) -> dict[int, Any]:
         """Answers of partitions that are in memory: one call of each worker, in a tenth of the time that tasks take.
 
-        Those that do not answer are asked by tasks, which the scheduler can repeat elsewhere; what they had done of
-        the request is not done twice.
+        Tasks ask those that do not answer, because the scheduler can repeat a task elsewhere; what a partition had done
+        of the request is not done twice.
         """
         holders = self._client.who_has([self._futures[k] for k in which])
         places: dict[str, dict[str, int]] = {}  # of the partitions of each worker, by their keys
@@ -53,7 +53,7 @@ class Workers:
         return {places[address][key]: answer for address, answers in found.items() if isinstance(answers, dict)
                 for key, answer in answers.items()}
 
-    def _asked_by_tasks(self, request: Request, which: Sequence[int]) -> list[Any]:
+    def _run_as_tasks(self, request: Request, which: Sequence[int]) -> list[Any]:
         """Answers of partitions wherever they are, or are opened anew."""
         if not which:
             return []
@@ -71,7 +71,7 @@ class Workers:
         return answers
 
     def close(self) -> None:
-        """Leave nothing on the cluster."""
+        """Release all partitions."""
         self._client.cancel(self._futures)
 
 
@@ -84,7 +84,7 @@ async def _answers(keys: Mapping[str, Sequence[str]], request: Request, dask_wor
     return dict(zip(held, found, strict=True))
 
 
-def _opened(number: int, what: str, has_labels: bool, n_threads: int | None, *piece: Any) -> Partition:
+def _open_on_worker(number: int, what: str, has_labels: bool, n_threads: int | None, *piece: Any) -> Partition:
     """A partition, opened on a worker, whose threads it uses where no number is given."""
     n_threads = distributed.get_worker().state.nthreads if n_threads in (None, -1) else n_threads
     return open_partition(number, what, has_labels, n_threads, *piece)
