@@ -8,7 +8,7 @@ from ._estimator.tasks import Classifier, Regressor
 from ._model.expansion import Expansion
 from ._model.sum_expansion import SumExpansion
 from ._model.term_expansion import TermExpansion
-from ._native import unfused
+from ._native import scoring
 from .errors import InvalidInputError
 
 # What kernels call the rules by which targets follow from scores.
@@ -23,7 +23,7 @@ def c_functions() -> Any:
     PyCapsule
         Its functions take models of `c_model`, and need neither the interpreter nor its lock.
     """
-    return unfused.functions()
+    return scoring.functions()
 
 
 def c_model(model: Any) -> Any:
@@ -47,7 +47,7 @@ def c_model(model: Any) -> Any:
         If it is no model of this package, or has columns of categories, text or dates.
     """
     if isinstance(model, Expansion):
-        return unfused.make_model(*_arrays(model), {}, "function", 0, "none", 0.0, "scores")
+        return scoring.make_model(*_arrays(model), {}, "function", 0, "none", 0.0, "scores")
     if not isinstance(model, Model):
         raise InvalidInputError("model must be a fitted estimator or an expansion of this package, "
                                 f"got {type(model).__name__}")
@@ -56,9 +56,9 @@ def c_model(model: Any) -> Any:
     expansion = model.expansion_
     arrays = *_arrays(expansion), _columns(vars(model).get("column_map_"))
     if isinstance(model, Classifier):
-        return unfused.make_model(*arrays, "classifier", len(model.classes_), *_link(model), "scores")
+        return scoring.make_model(*arrays, "classifier", len(model.classes_), *_link(model), "scores")
     kind = "regressor" if isinstance(model, Regressor) else "transformer"
-    return unfused.make_model(*arrays, kind, 0, "none", 0.0, _prediction(model))
+    return scoring.make_model(*arrays, kind, 0, "none", 0.0, _prediction(model))
 
 
 def _arrays(expansion: Expansion) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

@@ -1,4 +1,5 @@
-from typing import Self
+from collections.abc import Mapping
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,16 @@ def pack_rows(
     X: Real, order: NDArray[np.intp], center: Double, inverse_scale: Double, tiles: Real, lengths: Double,
     n_threads: int,
 ) -> None: ...
+
+MODEL_KINDS: Final[Mapping[str, int]]
+LINKS: Final[Mapping[str, int]]
+PREDICTIONS: Final[Mapping[str, int]]
+
+def make_model(
+    arrays: dict[str, Any], tables: dict[str, Any], kernels: dict[str, Any], columns: dict[str, Any], kind: str,
+    n_classes: int, link: str, slope: float, prediction: str,
+) -> Any: ...
+def functions() -> Any: ...
 
 FEW: int
 

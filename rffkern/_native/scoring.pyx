@@ -1,6 +1,7 @@
-"""Kernels that every model needs: rows from text and in tiles, and scores of few rows and of many."""
+"""Kernels that every model needs: rows from text and in tiles, models in C, and scores of few rows and of many."""
 
 include "columns/csv_numbers.pyx"
 include "core/packing.pyx"
+include "models/embedding.pyx"
 include "models/few_rows.pyx"
 include "models/many_rows.pyx"

@@ -1,5 +1,4 @@
-from collections.abc import Mapping
-from typing import Any, Final, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +23,3 @@ class ColumnForms:
 
 def scratch_size(n_samples: int, n_columns: int) -> int: ...
 def map_rows(forms: ColumnForms, X: Real, limit: float, out: Real, scratch: Double, n_threads: int) -> int: ...
-
-MODEL_KINDS: Final[Mapping[str, int]]
-LINKS: Final[Mapping[str, int]]
-PREDICTIONS: Final[Mapping[str, int]]
-
-def make_model(
-    arrays: dict[str, Any], tables: dict[str, Any], kernels: dict[str, Any], columns: dict[str, Any], kind: str,
-    n_classes: int, link: str, slope: float, prediction: str,
-) -> Any: ...
-def functions() -> Any: ...

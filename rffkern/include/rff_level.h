@@ -1,7 +1,11 @@
 /* One instruction-set level: VM_LEVEL names it, VECTOR_BYTES and VM_FUSES tell what it has. */
 
+#include "cells_score.h"
+
 #undef VM
 #define VM(name) FN(name)
+#undef CODE
+#define CODE FN(code)
 #undef VM_DOUBLE
 #undef FN_PACKED
 #define FN_PACKED rff_packed_f32

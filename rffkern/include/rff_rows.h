@@ -1,4 +1,4 @@
-/* Scores of some rows at one instruction-set level in one precision: what many_rows.pyx and term_scoring.pyx do in Python.
+/* Scores of some rows at one instruction-set level in one precision: of a model that is read.
  *
  * Included after vecmath_score.h for each, without an include guard.
  */
@@ -116,45 +116,36 @@ static void FN(kernels)(const rff_model *model, const rff_rows *X, size_t row, s
     }
 }
 
-/* cells[i] = the cell of each row of a tile among those of all tables. */
-static ALWAYS_INLINE void FN(find_cells)(const rff_expansion *e, const REAL *thresholds, size_t t, const REAL *tile,
-                                         size_t width, int32_t *restrict cells)
-{
-    size_t i, level;
-    for (i = 0; i < width; i++) cells[i] = (int32_t)e->table_starts[t];
-    for (level = t * e->depth; level < (t + 1) * e->depth; level++) {
-        const REAL *x = tile + (size_t)e->table_columns[level] * width, threshold = thresholds[level];
-        const int32_t step = e->steps[level];
-#pragma omp simd
-        for (i = 0; i < width; i++) cells[i] += x[i] > threshold ? step : 0;
-    }
-}
-
-/* out += the values of the cells of rows, those of four tables added up in double first; `work` holds a tile. */
+/* out += the values of the cells of rows of this precision; `work` holds their codes. */
 static void FN(tables)(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out, void *work)
 {
     const rff_expansion *e = &model->expansion;
-    const REAL *thresholds = ((const rff_prepared *)model->prepared)->SUFFIX.thresholds;
-    const size_t few = n_rows < RFF_FEW, rows = few ? 1 : rff_rows_at_once(e->n_features, sizeof(REAL));
-    const size_t k_outputs = e->n_outputs;
-    int32_t cells[4][VM_TILE];
-    REAL *tile = (REAL *)work;
-    size_t first, i, o, t, g;
-    for (first = 0; first < n_rows; first += rows) {
-        const size_t some = n_rows - first < rows ? n_rows - first : rows;
-        const size_t width = few ? 1 : rff_up(some, VM_LANES);
-        FN(lay)(X, row + first, some, NULL, NULL, tile, width);
-        for (t = 0; t < e->n_tables; t += 4) {
-            const size_t n = e->n_tables - t < 4 ? e->n_tables - t : 4;
-            for (g = 0; g < n; g++)
-                if (few) FN(find_cells)(e, thresholds, t + g, tile, 1, cells[g]);
-                else FN(find_cells)(e, thresholds, t + g, tile, width, cells[g]);
-            for (i = 0; i < some; i++)
-                for (o = 0; o < k_outputs; o++) {
-                    double values[4] = {0};
-                    for (g = 0; g < n; g++) values[g] = e->table_values[(size_t)cells[g][i] * k_outputs + o];
-                    out[(first + i) * k_outputs + o] += (values[0] + values[1]) + (values[2] + values[3]);
-                }
+    const rff_cells *cells = &((const rff_prepared *)model->prepared)->cells;
+    const size_t d = e->n_features, n_coded = (size_t)cells->tables.n_columns, few = n_rows < RFF_FEW;
+    const size_t width = few ? 1 : VC_TILE, n_codes = n_coded * width, n_tables = e->n_tables;
+    const size_t table_bytes = e->table_starts[n_tables] / n_tables * e->n_outputs * sizeof(float) + 6 * e->depth;
+    const size_t block = rff_up(RFF_TABLE_BYTES / table_bytes + 1, VC_CHUNK), n_together = few ? n_tables : block;
+    size_t first, table, i, j;
+    for (first = 0; first < n_rows; first += width) {
+        const size_t some = n_rows - first < width ? n_rows - first : width;
+        int8_t *codes = (int8_t *)work + first / width * n_codes;
+        for (j = 0; j < n_coded; j++) {
+            const REAL *x = (const REAL *)X->values + (row + first) * d + cells->coded[j];
+            const ptrdiff_t start = cells->edge_starts[j], n_edges = cells->edge_starts[j + 1] - start;
+            CODE(x, (ptrdiff_t)d, (ptrdiff_t)some, cells->SUFFIX + start, n_edges, codes + j * width);
+            for (i = some; i < width; i++) codes[j * width + i] = -128;
+        }
+    }
+    for (table = 0; table < n_tables; table += n_together) {
+        const ptrdiff_t stop = (ptrdiff_t)(n_tables - table < n_together ? n_tables : table + n_together);
+        for (first = 0; first < n_rows; first += width) {
+            const int8_t *codes = (const int8_t *)work + first / width * n_codes;
+            double *scores = out + first * e->n_outputs;
+            if (few)
+                CELLS(score_row)(&cells->tables, (ptrdiff_t)table, stop, codes, scores);
+            else
+                CELLS(score)(&cells->tables, (ptrdiff_t)table, stop, codes,
+                             (ptrdiff_t)(n_rows - first < width ? n_rows - first : width), scores);
         }
     }
 }

@@ -16,7 +16,8 @@
 #error "rffscore.c must be compiled without -ffast-math: it would change scores"
 #endif
 
-#if defined(__clang__)
+#if defined(RFF_TABLES) /* the build passes -ffp-contract=off */
+#elif defined(__clang__)
 #pragma clang fp contract(off)
 #elif defined(__GNUC__)
 #pragma GCC optimize("fp-contract=off")
@@ -44,10 +45,15 @@
 #include "polynomials.h"
 #endif
 #include "vectors.h"
+#include "rff_cells.h"
 
-/* Rows that are scored together, and rows fewer than which are scored one by one. */
+/* Rows that are scored together: more where tables are many, which then stay in the cache while rows go by.  Rows fewer
+   than RFF_FEW are scored one by one. */
 #define RFF_PIECE VM_TILE
+#define RFF_LARGE_PIECE 2048
+#define RFF_PIECE_BYTES 1048576 /* of rows and scores of a piece */
 #define RFF_FEW 8
+#define RFF_TABLE_BYTES 131072 /* of tables that all rows of a piece meet before others do */
 
 /* As in _model/angles.py and expansion.py. */
 #define RFF_LARGEST_ANGLE 4000.0
@@ -75,7 +81,6 @@
         const REAL *shifts;                                                                                            \
         const REAL *amplitudes; /* (n_outputs, stride) */                                                              \
         const REAL *terms;      /* shifts, then omegas, of VM_TILE terms each */                                       \
-        const REAL *thresholds;                                                                                        \
     }
 typedef RFF_PACKED(float) rff_packed_f32;
 typedef RFF_PACKED(double) rff_packed_f64;
@@ -95,6 +100,7 @@ typedef struct {
 
 typedef struct {
     const rff_level *level;
+    size_t piece; /* rows that are scored together */
     int single; /* whether single precision suffices for rows in it */
     rff_packed_f32 f32;
     rff_packed_f64 f64;
@@ -102,6 +108,9 @@ typedef struct {
     double angle_offset, largest_value;
     const double *middle, *scale; /* (n_features,) of kernels */
     const double *weights;        /* (n_outputs, n_padded) */
+    rff_cells cells;
+    int clips; /* whether a row can be outside the bounds */
+    const float *lower, *upper; /* (n_features,) bounds of rows of single precision */
     const vm_form *forms;         /* (n_mapped,) */
     const uint32_t *fill_columns; /* (n_fills,) raw columns */
 } rff_prepared;
@@ -122,6 +131,16 @@ static size_t rff_work_size(const rff_expansion *e)
     const size_t single = d * rff_rows_at_once(d, 4) / 2, both = d * rff_rows_at_once(d, 8);
     const size_t row = d + 1, tile = (single > both ? single : both) + row;
     return (tile + e->n_outputs * RFF_PIECE) * sizeof(double) + 64;
+}
+
+/* Rows of a model, or of kernels in it, that are scored together. */
+static size_t rff_piece(const rff_model *model) { return ((const rff_prepared *)model->prepared)->piece; }
+
+/* Bytes of the codes of rows, behind sums of values of tables. */
+static size_t rff_codes_size(const rff_model *model)
+{
+    const size_t n_columns = (size_t)((const rff_prepared *)model->prepared)->cells.tables.n_columns;
+    return (model->expansion.n_outputs * sizeof(double) + n_columns) * rff_piece(model);
 }
 
 static double rff_value(const rff_rows *X, size_t row, size_t column)
@@ -148,6 +167,8 @@ static double rff_value(const rff_rows *X, size_t row, size_t column)
 #pragma GCC push_options
 #pragma GCC target("avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,popcnt")
 #endif
+#undef VM_AVX512
+#define VM_AVX512 0
 #undef VM_LEVEL
 #define VM_LEVEL v3
 #undef VECTOR_BYTES
@@ -168,6 +189,8 @@ static double rff_value(const rff_rows *X, size_t row, size_t column)
 #pragma GCC push_options
 #pragma GCC target("avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")
 #endif
+#undef VM_AVX512
+#define VM_AVX512 1
 #undef VM_LEVEL
 #define VM_LEVEL v4
 #undef VECTOR_BYTES
@@ -257,21 +280,23 @@ static int rff_prepare_cosines(rff_model *model, rff_prepared *prepared)
     return !prepared->single || rff_pack_cosines_f32(model, &prepared->f32);
 }
 
-/* Thresholds for single rows are rounded down, so that the same rows are above. */
-static int rff_prepare_tables(rff_model *model, rff_prepared *prepared)
+static float rff_bound_f32(double x) { return x > FLT_MAX ? HUGE_VALF : x < -FLT_MAX ? -HUGE_VALF : (float)x; }
+
+/* Rows are clipped in their precision. */
+static int rff_prepare_bounds(rff_model *model, rff_prepared *prepared)
 {
     const rff_expansion *e = &model->expansion;
-    const size_t n = e->n_tables * e->depth;
-    float *thresholds = (float *)rff_own(model, n + 1, sizeof(float));
-    size_t k;
-    prepared->f32.thresholds = thresholds;
-    prepared->f64.thresholds = e->thresholds;
-    for (k = 0; thresholds && k < n; k++) {
-        const double threshold = e->thresholds[k];
-        thresholds[k] = threshold >= FLT_MAX ? FLT_MAX : threshold < -FLT_MAX ? -HUGE_VALF : (float)threshold;
-        if (thresholds[k] > threshold) thresholds[k] = nextafterf(thresholds[k], -HUGE_VALF);
+    float *lower = (float *)rff_own(model, 2 * e->n_features, sizeof(float)), *upper = lower + e->n_features;
+    size_t j;
+    if (!lower) return 0;
+    for (j = 0; j < e->n_features; j++) {
+        lower[j] = rff_bound_f32(e->lower[j]);
+        upper[j] = rff_bound_f32(e->upper[j]);
+        prepared->clips |= e->lower[j] > -DBL_MAX || e->upper[j] < DBL_MAX;
     }
-    return thresholds != NULL;
+    prepared->lower = lower;
+    prepared->upper = upper;
+    return 1;
 }
 
 /* Score some of the centers in both precisions, all at once: weights of smooth functions are often large and cancel. */
@@ -403,9 +428,15 @@ static rff_error rff_prepare(rff_model *model)
     if (!prepared) return RFF_E_MEMORY;
     model->prepared = prepared;
     prepared->level = rff_choose_level();
+    prepared->piece = RFF_PIECE;
+    if (e->n_tables && e->table_starts[e->n_tables] * e->n_outputs * sizeof(float) > 8 * RFF_TABLE_BYTES)
+        while (2 * prepared->piece <= RFF_LARGE_PIECE
+               && 2 * prepared->piece * (e->n_features + e->n_outputs) * sizeof(double) <= RFF_PIECE_BYTES)
+            prepared->piece *= 2;
     if (model->has_map) done = rff_prepare_map(model, prepared);
     if (done && (e->kind == RFF_FOURIER || e->kind == RFF_TERMS)) done = rff_prepare_cosines(model, prepared);
-    if (done && e->kind == RFF_TERMS) done = rff_prepare_tables(model, prepared);
+    if (done && e->kind == RFF_TERMS) done = rff_prepare_bounds(model, prepared);
+    if (done && e->n_tables) done = rff_pack_cells(model, &prepared->cells);
     for (region = 0; model->regions && region < e->n_regions && done; region++)
         if (model->regions[region].expansion.n_terms) done = rff_prepare(model->regions + region) == RFF_OK;
     if (done && e->kind == RFF_KERNEL && !model->regions) done = rff_prepare_kernels(model, prepared);
@@ -502,8 +533,8 @@ static void rff_score_regions(const rff_model *model, const rff_rows *X, size_t 
     }
 }
 
-/* Scores of up to RFF_PIECE rows, mapped if they are to be, of terms or of kernels.  `work` has room for a tile and for
-   such scores. */
+/* Scores of a piece of rows, mapped if they are to be, of terms or of kernels.  `work` has room for a tile and for such
+   scores. */
 static void rff_score_part(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out,
                            void *work)
 {
@@ -513,7 +544,9 @@ static void rff_score_part(const rff_model *model, const rff_rows *X, size_t row
     double *sums = (double *)work;
     size_t i;
     if (model->regions) {
-        rff_score_regions(model, X, row, n_rows, out, sums);
+        for (i = 0; i < n_rows; i += RFF_PIECE)
+            rff_score_regions(model, X, row + i, n_rows - i < RFF_PIECE ? n_rows - i : RFF_PIECE, out + i * e->n_outputs,
+                              sums);
         return;
     }
     if (e->kind == RFF_KERNEL) {
@@ -529,7 +562,7 @@ static void rff_score_part(const rff_model *model, const rff_rows *X, size_t row
         return;
     }
     for (i = 0; i < n_rows * e->n_outputs; i++) sums[i] = 0;
-    prepared->level->tables[is_double](model, X, row, n_rows, sums, sums + RFF_PIECE * e->n_outputs);
+    prepared->level->tables[is_double](model, X, row, n_rows, sums, sums + prepared->piece * e->n_outputs);
     for (i = 0; i < n_rows * e->n_outputs; i++) out[i] += e->table_unit * sums[i];
 }
 
@@ -542,7 +575,7 @@ static void rff_score_piece(const rff_model *model, const rff_rows *X, size_t ro
     size_t i;
     rff_score_part(model, X, row, n_rows, out, work);
     if (!model->kernels) return;
-    rff_score_part(model->kernels, X, row, n_rows, scores, scores + RFF_PIECE * n_outputs);
+    rff_score_part(model->kernels, X, row, n_rows, scores, scores + rff_piece(model) * n_outputs);
     for (i = 0; i < n_rows * n_outputs; i++) out[i] += scores[i];
 }
 
@@ -583,21 +616,26 @@ static void rff_map_piece(const rff_model *model, const rff_rows *X, size_t row,
     }
 }
 
-static float rff_bound_f32(double x) { return x > FLT_MAX ? HUGE_VALF : x < -FLT_MAX ? -HUGE_VALF : (float)x; }
-
 /* Clip the columns of rows to the bounds of the expansion, in the precision of the rows. */
-static void rff_clip(const rff_expansion *e, rff_type type, void *rows, size_t n_rows)
+static void rff_clip(const rff_model *model, rff_type type, void *rows, size_t n_rows)
 {
+    const rff_expansion *e = &model->expansion;
+    const rff_prepared *prepared = (const rff_prepared *)model->prepared;
+    float *single = (float *)rows;
+    double *both = (double *)rows;
     size_t i, j;
-    for (j = 0; j < e->n_features; j++) {
-        const float low = rff_bound_f32(e->lower[j]), high = rff_bound_f32(e->upper[j]);
-        for (i = 0; i < n_rows; i++) {
-            float *single = (float *)rows + i * e->n_features + j;
-            double *both = (double *)rows + i * e->n_features + j;
-            if (type == RFF_FLOAT32) *single = *single < low ? low : *single > high ? high : *single;
-            else *both = *both < e->lower[j] ? e->lower[j] : *both > e->upper[j] ? e->upper[j] : *both;
-        }
-    }
+    if (type == RFF_FLOAT32)
+        for (i = 0; i < n_rows; i++, single += e->n_features)
+            for (j = 0; j < e->n_features; j++) {
+                const float x = single[j] < prepared->lower[j] ? prepared->lower[j] : single[j];
+                single[j] = x > prepared->upper[j] ? prepared->upper[j] : x;
+            }
+    else
+        for (i = 0; i < n_rows; i++, both += e->n_features)
+            for (j = 0; j < e->n_features; j++) {
+                const double x = both[j] < e->lower[j] ? e->lower[j] : both[j];
+                both[j] = x > e->upper[j] ? e->upper[j] : x;
+            }
 }
 
 /* The parts of scratch memory, as counts of doubles. */
@@ -609,15 +647,17 @@ static rff_layout rff_scratch_layout(const rff_model *model)
 {
     const rff_column_map *map = &model->map;
     const size_t n_mapped = model->has_map ? map->n_outputs : 0;
-    const size_t n_copied = model->has_map ? n_mapped : model->expansion.lower ? model->expansion.n_features : 0;
+    const rff_prepared *prepared = (const rff_prepared *)model->prepared;
+    const size_t n_copied = model->has_map ? n_mapped : prepared->clips ? model->expansion.n_features : 0;
+    const size_t work = rff_work_size(&model->expansion), codes = rff_codes_size(model);
     rff_layout found;
     found.outputs = 8; /* for the alignment of what follows */
     found.told = found.outputs + n_mapped * RFF_PIECE;
     found.mapped = found.told + (model->has_map ? map->n_fills : 0);
-    found.scores = rff_up(found.mapped + n_copied * RFF_PIECE, 8);
-    found.work = rff_up(found.scores + model->info.n_outputs * RFF_PIECE, 8);
-    found.total = found.work + rff_work_size(&model->expansion) / sizeof(double);
-    if (model->kernels) found.total += model->expansion.n_outputs * RFF_PIECE;
+    found.scores = rff_up(found.mapped + n_copied * prepared->piece, 8);
+    found.work = rff_up(found.scores + model->info.n_outputs * prepared->piece, 8);
+    found.total = found.work + (work > codes ? work : codes) / sizeof(double);
+    if (model->kernels) found.total += model->expansion.n_outputs * prepared->piece;
     if (model->regions || (model->kernels && model->kernels->regions))
         found.total += rff_up((model->expansion.n_features + model->expansion.n_outputs) * RFF_PIECE, 8) + 16;
     return found;
@@ -659,7 +699,7 @@ static rff_error rff_check(const rff_model *model, rff_type type, const void *ro
     return rff_are_sound(model, type, rows, n_rows * model->info.n_features) ? RFF_OK : RFF_E_ROWS;
 }
 
-/* Scores of up to RFF_PIECE rows as they are given. */
+/* Scores of a piece of rows as they are given. */
 static void rff_score_given(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out,
                             double *base)
 {
@@ -668,23 +708,28 @@ static void rff_score_given(const rff_model *model, const rff_rows *X, size_t ro
     const size_t n = model->has_map ? model->map.n_outputs : e->n_features;
     const size_t size = n * (X->type == RFF_FLOAT32 ? sizeof(float) : sizeof(double));
     double *outputs = base + place.outputs, *mapped = base + place.mapped;
+    const rff_prepared *prepared = (const rff_prepared *)model->prepared;
+    const int clips = prepared->clips;
     rff_rows there = {mapped, X->type, n};
-    size_t i, k;
-    if (!model->has_map && !e->lower) {
+    size_t first, i, k;
+    if (!model->has_map && !clips) {
         rff_score_piece(model, X, row, n_rows, out, base + place.work);
         return;
     }
     if (!model->has_map) memcpy(mapped, (const char *)X->values + row * size, n_rows * size);
-    else rff_map_piece(model, X, row, n_rows, outputs, base + place.told);
-    for (i = 0; i < n_rows && model->has_map; i++)
-        for (k = 0; k < n; k++) {
-            const double value = outputs[k * RFF_PIECE + i];
-            if (e->kind == RFF_NO_EXPANSION) out[i * n + k] = value;
-            else if (X->type == RFF_FLOAT32) ((float *)mapped)[i * n + k] = (float)value;
-            else mapped[i * n + k] = value;
-        }
+    for (first = 0; first < n_rows && model->has_map; first += RFF_PIECE) {
+        const size_t stop = n_rows - first < RFF_PIECE ? n_rows : first + RFF_PIECE;
+        rff_map_piece(model, X, row + first, stop - first, outputs, base + place.told);
+        for (i = first; i < stop; i++)
+            for (k = 0; k < n; k++) {
+                const double value = outputs[k * RFF_PIECE + i - first];
+                if (e->kind == RFF_NO_EXPANSION) out[i * n + k] = value;
+                else if (X->type == RFF_FLOAT32) ((float *)mapped)[i * n + k] = (float)value;
+                else mapped[i * n + k] = value;
+            }
+    }
     if (e->kind == RFF_NO_EXPANSION) return;
-    if (e->lower) rff_clip(e, X->type, mapped, n_rows);
+    if (clips) rff_clip(model, X->type, mapped, n_rows);
     rff_score_piece(model, &there, 0, n_rows, out, base + place.work);
 }
 
@@ -758,8 +803,8 @@ static rff_error rff_give(const rff_model *model, rff_type type, const void *row
     if (error || n_rows == 0) return error;
     base = (double *)(((uintptr_t)scratch + 63) / 64 * 64);
     scores = base + rff_scratch_layout(model).scores;
-    for (row = 0; row < n_rows; row += RFF_PIECE) {
-        const size_t n = n_rows - row < RFF_PIECE ? n_rows - row : RFF_PIECE;
+    for (row = 0; row < n_rows; row += rff_piece(model)) {
+        const size_t n = n_rows - row < rff_piece(model) ? n_rows - row : rff_piece(model);
         rff_score_given(model, &X, row, n, scores, base);
         for (i = 0; i < n; i++) answer(model, scores + i * model->info.n_outputs, out + (row + i) * n_out);
     }

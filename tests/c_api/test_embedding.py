@@ -10,7 +10,7 @@ from helpers.c_scores import FROZEN, units
 
 import rffkern
 from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError, NotFittedError, load
-from rffkern._native import unfused
+from rffkern._native import scoring
 
 pytestmark = pytest.mark.slow
 
@@ -134,7 +134,7 @@ def test_refused():
         rffkern.c_model(load(FROZEN / "1" / "gbrff2_with_columns.npz"))
     arrays = load(FROZEN / "1" / "gbrff2.npz").expansion_.arrays()
     with pytest.raises(ValueError, match="contiguous"):
-        unfused.make_model({name: array[::-1] for name, array in arrays.items()}, {}, {}, {}, "function", 0, "none",
+        scoring.make_model({name: array[::-1] for name, array in arrays.items()}, {}, {}, {}, "function", 0, "none",
                            0.0, "scores")
 
 

@@ -5,24 +5,26 @@
 #include <math.h>
 #include <string.h>
 
-#if defined(__AVX512F__) && defined(__GNUC__) && !defined(VM_PLAIN)
-#include <immintrin.h>
-#define HAVE_AVX512
-#endif
-
-/* VM_PLAIN: see vectors.h.  A loop with ONE_BY_ONE is done for one value after the other. */
-#if (defined(__GNUC__) || defined(__clang__)) && !defined(VM_PLAIN)
-#define ONE_BY_ONE(x) __asm__("" : "+r"(x))
-#define ABOVE(x, threshold) ((x) > (threshold))
-#define UNROLLED _Pragma("GCC unroll 8")
-#else
-#define ONE_BY_ONE(x) ((void)(x))
-#define ABOVE(x, threshold) (-((x) > (threshold)))
-#define UNROLLED
-#endif
-
 #include "cells_grow.h"
 #include "cells_score.h"
+
+/* Whether all columns are below n_columns, and all cells of tables below the starts of the next. */
+static int are_tables(const vc_tables *tables, ptrdiff_t n_tables, ptrdiff_t n_cells)
+{
+    ptrdiff_t t, level, last[VC_PARTS];
+    if (tables->starts[0] != 0 || tables->starts[n_tables] != n_cells) return 0;
+    for (t = 0; t < tables->stride; t++) {
+        last[0] = last[1] = 0;
+        for (level = 0; level < tables->depth; level++) {
+            const ptrdiff_t q = level * tables->stride + t;
+            if (tables->columns[q] < 0 || tables->columns[q] >= tables->n_columns) return 0;
+            last[level >= tables->firsts[t]] += tables->steps[q];
+        }
+        if (t < n_tables && (tables->firsts[t] > tables->depth || last[0] > 255 || last[1] > 255
+            || last[0] + tables->units[t] * last[1] >= tables->starts[t + 1] - tables->starts[t])) return 0;
+    }
+    return 1;
+}
 
 static void look_up(const uint8_t *codes, ptrdiff_t stride, ptrdiff_t width, const ptrdiff_t *columns,
                     const ptrdiff_t *cuts, ptrdiff_t depth, const double *values, ptrdiff_t n_outputs, float *out)
@@ -45,4 +47,5 @@ static void look_up(const uint8_t *codes, ptrdiff_t stride, ptrdiff_t width, con
 }
 
 const vm_cells_table EXPAND2(vm_cells, VM_LEVEL) = {
-    begin, divide, finish, look_up, are_tables, code_f32, code_f64, score, score_row};
+    begin, divide, finish, look_up, are_tables,
+    EXPAND3(code, f32, VM_LEVEL), EXPAND3(code, f64, VM_LEVEL), CELLS(score), CELLS(score_row)};

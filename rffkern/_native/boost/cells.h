@@ -7,20 +7,13 @@
 #ifndef RFFKERN_CELLS_H
 #define RFFKERN_CELLS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "cells_tables.h"
 
-#define VC_TILE 128      /* rows of a tile, as VM_TILE */
-#define VC_LANES 16      /* widths are multiples */
-#define VC_CODES 256
 #define VC_GROUP 8       /* columns whose codes share a word */
 #define VC_FEW_BITS 6
 #define VC_FEW_PLACES 64 /* for whose sums codes stand together where there are many candidates */
 #define VC_FEW 5         /* candidates up to which each code has a place */
 #define VC_MAX_DEPTH 16
-#define VC_TABLES 4      /* whose values are added up before they are added to a score */
-#define VC_SCORED 12     /* depth of tables that are scored, at most: the parts of the number of a cell are bytes */
-#define VC_CHUNK 64      /* tables are packed in multiples */
 #define VC_KEPT 262144   /* two megabytes */
 #define VC_FLOOR 1e-6    /* of the score: gains are compared in single precision, which resolves no less */
 
@@ -65,20 +58,6 @@ static inline ptrdiff_t vc_store_size(ptrdiff_t n_rows, ptrdiff_t n_outputs, ptr
     return 8 + 2 * vc_places(n_candidates) * n_cells * n_outputs * n_candidates + n_candidates * (VC_CODES / 2 + 1)
            + 2 * n_words * n_rows + 3 * (((ptrdiff_t)1 << depth) + 1);
 }
-
-/* Tables as they are scored.  Levels lie `stride` tables apart, a multiple of VC_CHUNK.  A question is whether the code
-   of a column of a row is above the cut.  The number of a cell is the sum of the steps of the first levels whose answer
-   is yes, plus `unit` times that sum over the other levels. */
-typedef struct {
-    const int32_t *columns;   /* (depth, stride) */
-    const int8_t *cuts;       /* (depth, stride) */
-    const uint8_t *steps;     /* (depth, stride) */
-    const uint8_t *firsts;    /* (stride,) how many levels are the first ones */
-    const int32_t *units;     /* (stride,) */
-    const ptrdiff_t *starts;  /* (n_tables + 1,) the first cell of each table among those of all */
-    const float *values;      /* (n_cells, n_outputs) */
-    ptrdiff_t stride, depth, n_outputs, n_columns;
-} vc_tables;
 
 typedef struct {
     /* Lay out the training rows, in one cell. */

@@ -431,7 +431,8 @@ static void refine(vc_growth *growth, const parts *p)
         }
 }
 
-#ifdef HAVE_AVX512
+#if VM_AVX512
+#include <immintrin.h>
 /* Which of eight rows go right. */
 static ALWAYS_INLINE __mmask8 right_of(const question *asked, const uint64_t *words)
 {
@@ -475,7 +476,7 @@ static ALWAYS_INLINE ptrdiff_t separate_in(const question *asked, const uint8_t 
     const uint64_t *restrict words = asked->words;
     const int byte = asked->byte;
     ptrdiff_t i = start, left = start, right = stop - 1;
-#ifdef HAVE_AVX512
+#if VM_AVX512
     for (; i + 8 <= stop; i += 8) {
         const __mmask8 is_right = right_of(asked, words + i);
         const int has_room = right - left >= 16;

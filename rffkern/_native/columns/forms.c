@@ -1,23 +1,6 @@
 /* One instruction-set level of the forms of columns: VM_LEVEL names it, the compiler flags make it. */
 #include "forms.h"
-
-#ifndef VM_LEVEL
-#define VM_LEVEL baseline
-#endif
-
-#define PASTE2(a, b) a##_##b
-#define EXPAND2(a, b) PASTE2(a, b)
-
-/* A loop with this is done for one value after the other. */
-#if defined(__GNUC__) || defined(__clang__)
-#define ONE_BY_ONE(x) __asm__("" : "+r"(x))
-#else
-#define ONE_BY_ONE(x) ((void)(x))
-#endif
-
-#if defined(_MSC_VER) && !defined(__clang__)
-#define restrict __restrict
-#endif
+#include "vectors.h"
 
 static inline double held(double x, double limit)
 {

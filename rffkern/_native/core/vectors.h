@@ -36,15 +36,30 @@
 #define VM_FUSES 0
 #endif
 
-/* VM_PLAIN: as a compiler without GNU's vectors would see it, to test that. */
+/* Whether the level has the instructions of AVX-512 that come with x86-64-v4. */
+#ifdef VM_AVX512
+#elif defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__GNUC__) && !defined(VM_PLAIN)
+#define VM_AVX512 1
+#else
+#define VM_AVX512 0
+#endif
+
+/* VM_PLAIN: as a compiler without GNU's vectors would see it, to test that.  A loop with ONE_BY_ONE is done for one
+   value after the other. */
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(VM_PLAIN)
 #define PREFETCH(address) __builtin_prefetch(address)
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define VECTOR_OF(type) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(type)), may_alias))
+#define ONE_BY_ONE(x) __asm__("" : "+r"(x))
+#define ABOVE(x, threshold) ((x) > (threshold))
+#define UNROLLED _Pragma("GCC unroll 8")
 #else
 #define PREFETCH(address) ((void)(address))
 #define ALWAYS_INLINE inline
 #define VECTOR_OF(type) /* one number: the compiler's own vectoriser has to do */
+#define ONE_BY_ONE(x) ((void)(x))
+#define ABOVE(x, threshold) (-((x) > (threshold)))
+#define UNROLLED
 #endif
 
 #define PASTE3(a, b, c) a##_##b##_##c

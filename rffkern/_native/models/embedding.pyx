@@ -8,12 +8,15 @@ from libc.string cimport memcpy
 import numpy as np
 
 from .core.checks cimport agree
-from .simd cimport table_f32, table_f64, table_forms, vecmath_f32, vecmath_f64, vm_forms_table
+from .simd cimport (
+    table_cells, table_f32, table_f64, table_forms, vecmath_f32, vecmath_f64, vm_cells_table, vm_forms_table,
+)
 
 cdef extern from "rff_embed.h" nogil:
     const vecmath_f32 *rff_table_f32
     const vecmath_f64 *rff_table_f64
     const vm_forms_table *rff_forms
+    const vm_cells_table *rff_table_cells
     const char *RFF_FUNCTIONS_CAPSULE
     const char *RFF_MODEL_CAPSULE
 
@@ -196,8 +199,8 @@ def make_model(
     str prediction,     # among PREDICTIONS
 ):
     """A capsule that owns the model, with the functions of the level that is selected now."""
-    global rff_table_f32, rff_table_f64, rff_forms
-    rff_table_f32, rff_table_f64, rff_forms = table_f32, table_f64, table_forms
+    global rff_table_f32, rff_table_f64, rff_forms, rff_table_cells
+    rff_table_f32, rff_table_f64, rff_forms, rff_table_cells = table_f32, table_f64, table_forms, table_cells
     cdef rff_model *model = <rff_model *>calloc(1, sizeof(rff_model))
     if model == NULL:
         raise MemoryError

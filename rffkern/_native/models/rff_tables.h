@@ -2,6 +2,8 @@
 #define VM_LEVEL chosen
 #define FN(name) EXPAND3(name, SUFFIX, VM_LEVEL)
 #define VM(name) (EXPAND2(rff_table, SUFFIX)->name)
+#define CELLS(name) (rff_table_cells->name)
+#define CODE (rff_table_cells->EXPAND2(code, SUFFIX))
 
 #define REAL float
 #define SUFFIX f32
