@@ -3,5 +3,6 @@
 include "columns/csv_numbers.pyx"
 include "core/packing.pyx"
 include "models/embedding.pyx"
+include "models/scorer.pyx"
 include "models/few_rows.pyx"
 include "models/many_rows.pyx"

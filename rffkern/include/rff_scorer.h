@@ -268,12 +268,12 @@ static int rff_bound_angles(rff_model *model, rff_prepared *prepared)
     return 1;
 }
 
-static int rff_prepare_cosines(rff_model *model, rff_prepared *prepared)
+static int rff_prepare_cosines(rff_model *model, rff_prepared *prepared, int for_single)
 {
     const rff_expansion *e = &model->expansion;
     const size_t n = e->n_terms, d = e->n_features;
     if (!rff_bound_angles(model, prepared) || !rff_pack_cosines_f64(model, &prepared->f64)) return 0;
-    prepared->single = prepared->angle_offset < RFF_LARGEST_ANGLE && rff_within(e->omegas, n * d, RFF_LARGEST_SINGLE)
+    prepared->single = for_single && prepared->angle_offset < RFF_LARGEST_ANGLE && rff_within(e->omegas, n * d, RFF_LARGEST_SINGLE)
         && rff_within(e->phases, n, RFF_LARGEST_SINGLE) && rff_within(e->center, d, RFF_LARGEST_SINGLE)
         && rff_within(e->amplitudes, n * e->n_outputs, RFF_LARGEST_SINGLE)
         && rff_within(e->intercept, e->n_outputs, RFF_LARGEST_SINGLE);
@@ -345,7 +345,7 @@ static int rff_are_near(const rff_expansion *e, const double *middle, const doub
     return 1;
 }
 
-static int rff_prepare_kernels(rff_model *model, rff_prepared *prepared)
+static int rff_prepare_kernels(rff_model *model, rff_prepared *prepared, int for_single)
 {
     const rff_expansion *e = &model->expansion;
     const size_t n = e->n_terms, d = e->n_features, n_padded = rff_up(n, VM_TERMS);
@@ -370,7 +370,7 @@ static int rff_prepare_kernels(rff_model *model, rff_prepared *prepared)
     prepared->scale = scale;
     prepared->weights = weights;
     if (!rff_pack_centers_f64(model, &prepared->f64, middle, scale)) return 0;
-    if (!rff_are_near(e, middle, scale)) return 1;
+    if (!for_single || !rff_are_near(e, middle, scale)) return 1;
     return rff_pack_centers_f32(model, &prepared->f32, middle, scale) && rff_try_single(model, prepared);
 }
 
@@ -419,7 +419,8 @@ static int rff_prepare_map(rff_model *model, rff_prepared *prepared)
     return 1;
 }
 
-static rff_error rff_prepare(rff_model *model)
+/* What functions of a level read, also for rows of single precision if they are to be scored. */
+static rff_error rff_prepare_for(rff_model *model, int for_single)
 {
     const rff_expansion *e = &model->expansion;
     size_t region;
@@ -434,15 +435,19 @@ static rff_error rff_prepare(rff_model *model)
                && 2 * prepared->piece * (e->n_features + e->n_outputs) * sizeof(double) <= RFF_PIECE_BYTES)
             prepared->piece *= 2;
     if (model->has_map) done = rff_prepare_map(model, prepared);
-    if (done && (e->kind == RFF_FOURIER || e->kind == RFF_TERMS)) done = rff_prepare_cosines(model, prepared);
+    if (done && (e->kind == RFF_FOURIER || e->kind == RFF_TERMS))
+        done = rff_prepare_cosines(model, prepared, for_single);
     if (done && e->kind == RFF_TERMS) done = rff_prepare_bounds(model, prepared);
     if (done && e->n_tables) done = rff_pack_cells(model, &prepared->cells);
     for (region = 0; model->regions && region < e->n_regions && done; region++)
-        if (model->regions[region].expansion.n_terms) done = rff_prepare(model->regions + region) == RFF_OK;
-    if (done && e->kind == RFF_KERNEL && !model->regions) done = rff_prepare_kernels(model, prepared);
-    if (done && model->kernels) return rff_prepare(model->kernels);
+        if (model->regions[region].expansion.n_terms)
+            done = rff_prepare_for(model->regions + region, for_single) == RFF_OK;
+    if (done && e->kind == RFF_KERNEL && !model->regions) done = rff_prepare_kernels(model, prepared, for_single);
+    if (done && model->kernels) return rff_prepare_for(model->kernels, for_single);
     return done ? RFF_OK : RFF_E_MEMORY;
 }
+
+static rff_error rff_prepare(rff_model *model) { return rff_prepare_for(model, 1); }
 
 /* --- Scores */
 

@@ -392,14 +392,15 @@ ENTRIES = {
 }
 METHODS = ("choose", "remember")   # of a Selector
 
-# What takes no array, or one array of any length, or those of an expansion; `minimize` and `FewRows` have tests of
-# their own.
+# What takes no array, or one array of any length, or those of an expansion; `minimize`, `Scorer` and `FewRows` have
+# tests of their own.
 WITHOUT_ENTRY = {
     "boosting.Tables.scratch_size", "boosting.scratch_size", "boosting.store_size", "boosting.sums_size",
     "gbrff.terms_size", "pbrff.gram_scratch", "rffnet.scratch_sizes", "scoring.FewRows.score", "scoring.FewRows.take",
     "scoring.find_unbounded", "scoring.tile_width", "simd.detect", "simd.select", "simd.selected",
     "solvers.factor_scratch", "solvers.minimize", "sparse.Selector.forget_last", "sparse.Selector.reset",
-    "sparse.system_scratch", "scoring.functions", "scoring.make_model", "scoring.read_numbers", "unfused.scratch_size",
+    "sparse.system_scratch", "scoring.Scorer.score", "scoring.Scorer.take", "scoring.functions", "scoring.make_model",
+    "scoring.read_numbers", "unfused.scratch_size",
 }
 
 # Axes that say how much there is to do: a shorter one asks for less, of arrays that may be longer than needed.

@@ -14,8 +14,6 @@ from .core.tiles cimport TERM_BLOCK, TILE, cospi, dot_terms, project, real
 cdef enum:
     MOST_FEW = 7   # rows, up to which vectors over the terms are faster than vectors over the rows
 
-FEW = MOST_FEW + 1
-
 
 cdef struct Few:
     const double *center       # (n_features,)

@@ -1,0 +1,170 @@
+"""The scorer in C, over the arrays of an expansion."""
+
+from cpython.buffer cimport (
+    PyBUF_FORMAT, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_IsContiguous, PyBuffer_Release, PyObject_GetBuffer,
+)
+from cython.parallel cimport prange, threadid
+from libc.stdlib cimport calloc, free, malloc
+
+from numpy import empty
+
+from .core.checks cimport agree
+from .core.signals cimport COSINE, SIGNAL_WORK, at_once, look_at_signals
+from .simd cimport table_cells, table_f32, table_f64, table_forms, team, use_team
+from .core.tiles cimport LANES
+
+use_team(team)
+
+cdef extern from "rff_embed.h" nogil:
+    Py_ssize_t RFF_FEW
+    int rff_prepare_for(rff_model *model, int for_single) noexcept
+    size_t rff_piece(const rff_model *model) noexcept
+    size_t rff_scratch_size(const rff_model *model, size_t n_rows) noexcept
+    int rff_are_sound(const rff_model *model, int type, const void *rows, size_t n) noexcept
+    void rff_score_some(const rff_model *model, int type, const void *rows, size_t first, size_t n_rows, double *out,
+                        void *scratch) noexcept
+
+FEW = RFF_FEW   # rows, fewer than which are scored with vectors over the terms
+
+
+cdef void use_level() noexcept:
+    """Score with the functions of the level that is selected now."""
+    global rff_table_f32, rff_table_f64, rff_forms, rff_table_cells
+    rff_table_f32, rff_table_f64, rff_forms, rff_table_cells = table_f32, table_f64, table_forms, table_cells
+
+
+cdef class Scorer:
+    """Scores of the rows of an expansion: the model that C scores.  The arrays must not change any more.
+
+    Rows are scored with the functions of the level that is selected when they are.
+    """
+
+    cdef:
+        rff_model *model
+        bint takes_single         # rows of single precision too
+        size_t scratch_size       # bytes
+        readonly Py_ssize_t row_size   # numbers of the model that a row meets
+        Py_ssize_t row_work       # multiply-adds
+        Py_ssize_t n_features, n_outputs
+
+    def __cinit__(
+        self,
+        dict arrays,        # of an expansion, by name, checked
+        dict tables,        # has_slopes, unit, steps, starts, values (in units) of a TermExpansion; else empty
+        dict kernels,       # arrays of an expansion of kernels that is added, with an intercept of 0; else empty
+        bint takes_single,  # rows of float32 too; else those of float64 alone
+    ):
+        cdef rff_model *model = <rff_model *>calloc(1, sizeof(rff_model))
+        cdef rff_expansion *e
+        cdef size_t n_kernels = 0
+        cdef int failed
+        self.model = model
+        if model == NULL:
+            raise MemoryError
+        _fill(model, arrays, tables)
+        if kernels:
+            model.kernels = <rff_model *>_place(model, 1, sizeof(rff_model))
+            _fill(model.kernels, kernels, {})
+            agree(model.kernels.expansion.n_features == model.expansion.n_features
+                  and model.kernels.expansion.n_outputs == model.expansion.n_outputs,
+                  "kernels must have the features and outputs of the arrays")
+            n_kernels = model.kernels.expansion.n_terms
+        e = &model.expansion
+        self.n_features, self.n_outputs, self.takes_single = e.n_features, e.n_outputs, takes_single
+        model.info.n_features, model.info.n_outputs = e.n_features, e.n_outputs
+        use_level()
+        with nogil:
+            failed = rff_prepare_for(model, takes_single)
+        if failed:
+            raise MemoryError
+        self.scratch_size = rff_scratch_size(model, 0)
+        self.row_size = (e.n_terms + n_kernels) * (e.n_features + 2) + e.n_tables * e.depth
+        self.row_work = 1 + ((e.n_terms + n_kernels) * (e.n_features + COSINE + e.n_outputs)
+                             + e.n_tables * (e.depth + e.n_outputs))
+
+    def __dealloc__(self):
+        if self.model != NULL:
+            rff_release(self.model)
+
+    def score(
+        self,
+        X,          # IN   real (n_samples, n_features), finite
+        double[:, ::1] out,   # OUT  (n_samples, n_outputs)
+        int n_threads,
+    ):
+        """Scores of rows.  The bits of a row depend neither on the rows beside it nor on the number of threads."""
+        cdef const float[:, ::1] singles
+        cdef const double[:, ::1] doubles
+        cdef const void *rows = NULL
+        agree(X.ndim == 2 and X.shape[0] == out.shape[0] and X.shape[1] == self.n_features,
+              "X must have shape (n_samples, n_features)")
+        agree(out.shape[1] == self.n_outputs, "out must have shape (n_samples, n_outputs)")
+        agree(n_threads >= 1, "n_threads must be at least 1")
+        agree(self.takes_single or X.itemsize == sizeof(double), "X must be of float64")
+        if X.itemsize == sizeof(float):
+            singles = X
+            rows = &singles[0, 0] if out.shape[0] else NULL
+        else:
+            doubles = X
+            rows = &doubles[0, 0] if out.shape[0] else NULL
+        if out.shape[0]:
+            self._score(X.itemsize, rows, out.shape[0], &out[0, 0], n_threads)
+
+    cdef int _score(self, int type, const void *rows, Py_ssize_t n_rows, double *out, int n_threads) except -1:
+        cdef Py_ssize_t piece = rff_piece(self.model), work = 0, first = 0, last, b
+        # Where rows take so long that a piece of them would keep signals waiting, a piece has fewer.
+        piece = max(<Py_ssize_t>LANES, min(piece, SIGNAL_WORK // 2 // self.row_work // LANES * LANES))
+        cdef Py_ssize_t n_pieces = (n_rows + piece - 1) // piece, some = n_threads * at_once(piece * self.row_work)
+        cdef size_t size = (self.scratch_size + 63) // 64 * 64
+        cdef char *scratch = <char *>malloc(n_threads * size)
+        if scratch == NULL:
+            raise MemoryError
+        use_level()
+        try:
+            with nogil:
+                while first < n_pieces:
+                    last = min(n_pieces, first + some)
+                    for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                        rff_score_some(self.model, type, rows, b * piece, min(piece, n_rows - b * piece), out,
+                                       scratch + threadid() * size)
+                    look_at_signals(&work, (last - first) * piece * self.row_work)
+                    first = last
+        finally:
+            free(scratch)
+        return 0
+
+    def take(self, X):
+        """Scores of an array that may be any; None where it is not one of few rows, contiguous and all numbers.
+
+        It is read by its buffer, because a memoryview takes longer than a row.
+        """
+        cdef Py_buffer rows, place
+        cdef int type
+        cdef char *scratch
+        PyObject_GetBuffer(X, &rows, PyBUF_STRIDES | PyBUF_FORMAT)
+        try:
+            # The format of an array that is not aligned begins with "=".
+            if not (rows.ndim == 2 and rows.shape[1] == self.n_features and 0 < rows.shape[0] < RFF_FEW
+                    and (rows.format[0] == b"d" or (rows.format[0] == b"f" and self.takes_single))
+                    and rows.format[1] == 0
+                    and rows.shape[0] * self.row_work < SIGNAL_WORK and PyBuffer_IsContiguous(&rows, b"C")):
+                return None
+            type = <int>rows.itemsize
+            if not rff_are_sound(self.model, type, rows.buf, rows.shape[0] * rows.shape[1]):
+                return None
+            out = empty((rows.shape[0], self.n_outputs))
+            PyObject_GetBuffer(out, &place, PyBUF_WRITABLE)
+            use_level()
+            try:
+                with nogil:
+                    scratch = <char *>malloc(self.scratch_size)
+                    if scratch != NULL:
+                        rff_score_some(self.model, type, rows.buf, 0, rows.shape[0], <double *>place.buf, scratch)
+                        free(scratch)
+                if scratch == NULL:
+                    raise MemoryError
+            finally:
+                PyBuffer_Release(&place)
+            return out
+        finally:
+            PyBuffer_Release(&rows)
