@@ -14,7 +14,7 @@ MODEL = pathlib.Path(__file__).parent / "data" / "1" / "gbrff2.npz"
 # Prints the modules of the package by their names below it, and those of others that take long to import.
 REPORT = """
 import sys
-SLOW = ("numpy", "pandas", "polars", "pyarrow", "sklearn", "dask", "csv", "multiprocessing", "concurrent.futures")
+SLOW = ("numpy", "pandas", "polars", "pyarrow", "sklearn", "dask", "multiprocessing", "concurrent.futures")
 print(*sorted(name.partition(".")[2] for name in sys.modules if name.partition(".")[0] == "rffkern"), sep=",")
 print(*sorted(name for name in SLOW if name in sys.modules), sep=",")
 """

@@ -1,4 +1,4 @@
-"""Blocks out of files that hold numbers, not text: rows that cannot be used are found."""
+"""Tables in NumPy files (.npy, or X and y of a .npz) and in Arrow files (.parquet, .feather, .arrow; needs pyarrow)."""
 
 import contextlib
 import io
@@ -6,8 +6,8 @@ import os
 import stat
 import weakref
 import zipfile
-from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,84 +21,37 @@ from .table import (
     BLOCK_ROWS,
     UNKNOWN,
     Block,
-    Cells,
-    Reading,
-    Rejected,
+    ColumnType,
+    RejectedRow,
+    Selection,
     Table,
-    Wanted,
-    as_given,
     check_column_names,
     column_label,
-    located,
 )
 
 
-def number_block(block: Block, wanted: Wanted, start: int, table: Table, unlabelled: Sequence[int] = ()) -> Block:
-    """The block as float32 or float64, without rows that have no label, or a number that cannot be used.
-
-    The first of them is an error unless they may be rejected.  `start` rows of the table stand before the block.
-    """
-    X = block.X if block.X.dtype in (np.float32, np.float64) else block.X.astype(np.float64)
-    if not unlabelled and _is_finite(X):
-        return block._replace(X=X)
-    usable = np.abs(X) <= (LARGEST_VALUE if X.dtype == np.float64 else np.finfo(np.float32).max)  # false for nan
-    if block.cells and any(cells.gaps for cells in block.cells):
-        usable |= np.isnan(X) & np.array([cells.gaps for cells in block.cells])
-    kept = usable.all(axis=1)
-    kept[list(unlabelled)] = False
-    rejected = []
-    for i in np.flatnonzero(~kept).tolist():
-        if usable[i].all():
-            column, reason = wanted.target, "expected a label or target, got none"
-        else:
-            j = int(usable[i].argmin())
-            column, reason = wanted.features[j], _reason(float(X[i, j]))
-        label = "" if column is None else column_label(column, table.columns)
-        rejected.append(Rejected(start + i + 1, None, label, reason, _text(X[i].tolist(), block)))
-        if not wanted.reject:
-            raise located(table.path, rejected[0])
-    words = [[word for word, keep in zip(column, kept.tolist(), strict=True) if keep] for column in block.words]
-    labels = None if block.labels is None else block.labels[kept]
-    return block._replace(X=X[kept], labels=labels, words=words, rejected=rejected)
-
-
-def _text(row: Sequence[float], block: Block) -> str:
-    """A row as a text would have it."""
-    return ",".join(block.levels[k][int(value)] if k in block.levels and value == value else str(value)
-                    for k, value in enumerate(row))
-
-
-def _is_finite(X: NDArray[Any]) -> bool:
-    try:
-        check_finite(X, "X")
-    except InvalidInputError:
-        return False
-    return True
-
-
-def _reason(value: float) -> str:
-    if value != value:
-        return "expected a finite number, got nan: the value is missing; fill it in, or leave out such rows " \
-               "(--reject FILE)"
-    return f"expected a finite number below {LARGEST_VALUE:.2g} in magnitude, got {value!r}"
-
-
-class _Arrays(NamedTuple):
-    X: NDArray[Any]
-    y: NDArray[Any] | None = None
-    columns: list[str] | None = None
-
-
 class ArrayTable:
-    """Rows of a .npy file, which stay in the file until they are read, or of an archive, which is read at once."""
+    """Rows of a .npy file, which stay in the file until they are read, or of a .npz, which is read at once.
 
-    guessed_data = False
+    `total` counts bytes.
+    """
+
+    header_guessed = False
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.y: NDArray[Any] | None = None
+        self.columns: list[str] | None = None
         try:
-            self.X, self.y, self.columns = _read(path)
+            if os.path.exists(path) and not os.path.isfile(path):  # a pipe can be neither mapped nor read twice
+                with open(path, "rb") as file:
+                    loaded = np.load(io.BytesIO(file.read()), allow_pickle=False)
+            else:
+                loaded = np.load(path, mmap_mode="r", allow_pickle=False)
+            self.X: NDArray[Any] = self._read_archive(loaded) if isinstance(loaded, np.lib.npyio.NpzFile) else loaded
         except (ValueError, EOFError, KeyError, MemoryError, zipfile.BadZipFile) as error:
+            if isinstance(error, InvalidInputError):
+                raise
             raise InvalidInputError(f"{path}: not a NumPy file of plain arrays: {error}") from error
         if self.X.ndim != 2 or self.X.dtype.kind not in "fiub":
             raise InvalidInputError(f"{path}: expected a 2-D numeric array, got dtype {self.X.dtype} of shape "
@@ -107,68 +60,54 @@ class ArrayTable:
         self.total: int | None = self.X.nbytes
         self.has_labels = self.y is not None
 
-    def is_held(self, features: Sequence[int]) -> bool:
-        """Whether these columns, as numbers to train on, are in memory already."""
+    def _read_archive(self, archive: Any) -> NDArray[Any]:
+        """X of a .npz; y and the column names are kept."""
+        with archive:
+            if "X" not in archive.files:
+                raise InvalidInputError(f"{self.path}: expected an array named X, got {archive.files}")
+            X: NDArray[Any] = archive["X"]
+            y = archive["y"] if "y" in archive.files else None
+            if y is not None and (y.ndim not in (1, 2) or y.shape[0] != X.shape[0]):
+                raise InvalidInputError(f"{self.path}: expected y of shape {X.shape[:1]}, or a column for each target, "
+                                        f"got {y.shape}")
+            self.y = y[:, 0] if y is not None and y.shape[1:] == (1,) else y
+            if "feature_names" in archive.files and archive["feature_names"].shape == X.shape[1:]:
+                self.columns = [str(name) for name in archive["feature_names"]]
+                check_column_names(self.path, self.columns)
+        return X
+
+    def in_memory(self, features: Sequence[int]) -> bool:
+        """Whether these columns are in memory already, as an array to train on."""
         return not isinstance(self.X, np.memmap) and self.X.dtype in (np.float32, np.float64) \
             and self.X.flags.c_contiguous and list(features) == list(range(self.n_columns))
 
-    def reading(self, wanted: Wanted) -> Reading:
-        """All rows; labels come from column `target` or else from y, as they are, and `done` counts bytes."""
-        return Reading(self._blocks(wanted), as_given)
+    def read(self, selection: Selection) -> tuple[Iterator[Block], Callable[[Block], Block]]:
+        """All rows; labels come from the column `target` or else from y, as they are."""
+        return self._blocks(selection), _unchanged
 
-    def _blocks(self, wanted: Wanted) -> Iterator[Block]:
-        cells = [each if each.kind == EMPTY else each._replace(kind=NUMERIC) for each in wanted.cells_of_features()]
-        unread = [k for k, each in enumerate(cells) if each.kind == EMPTY]
-        in_order = list(wanted.features) == list(range(self.n_columns))
+    def _blocks(self, selection: Selection) -> Iterator[Block]:
+        types = [each if each.kind == EMPTY else each._replace(kind=NUMERIC) for each in selection.feature_types()]
+        unread = [k for k, each in enumerate(types) if each.kind == EMPTY]
+        in_order = list(selection.features) == list(range(self.n_columns))
         for start in range(0, self.X.shape[0], BLOCK_ROWS):
             rows = self.X[start : start + BLOCK_ROWS]
-            labels = rows[:, wanted.target] if wanted.target is not None \
+            labels = rows[:, selection.target] if selection.target is not None \
                 else self.y[start : start + BLOCK_ROWS] if self.y is not None else None
             done = self.X.itemsize * self.n_columns * min(start + BLOCK_ROWS, self.X.shape[0])
-            words = [list(map(str, rows[:, j].tolist())) for j in wanted.words]
-            # All columns in their order need no copy, which costs as much as scoring a model of few terms.
-            X = np.ascontiguousarray(rows if in_order and not unread else rows[:, wanted.features]).view(np.ndarray)
+            kept = [list(map(str, rows[:, j].tolist())) for j in selection.kept]
+            # All columns in their order are not copied, which would cost as much as scoring a model of few terms.
+            X = np.ascontiguousarray(rows if in_order and not unread else rows[:, selection.features]).view(np.ndarray)
             if unread:
                 X[:, unread] = 0
             rounded = [k for k in range(X.shape[1]) if X.dtype.kind in "iu" and X.dtype.itemsize == 8
                        and has_large_integers(X[:, k])]
-            block = Block(X, labels, done, words, cells=cells, rounded=rounded)
-            yield number_block(block, wanted, start, self)
-
-
-def _read(path: str) -> _Arrays:
-    if os.path.exists(path) and not os.path.isfile(path):  # a pipe, which can be neither mapped nor read twice
-        with open(path, "rb") as file:
-            loaded = np.load(io.BytesIO(file.read()), allow_pickle=False)
-    else:
-        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
-    if not isinstance(loaded, np.lib.npyio.NpzFile):
-        return _Arrays(loaded)
-    with loaded:
-        return _read_archive(path, loaded)
-
-
-def _read_archive(path: str, archive: Any) -> _Arrays:
-    if "X" not in archive.files:
-        raise InvalidInputError(f"{path}: expected an array named X, got {archive.files}")
-    X = archive["X"]
-    y = archive["y"] if "y" in archive.files else None
-    if y is not None and (y.ndim not in (1, 2) or y.shape[0] != X.shape[0]):
-        raise InvalidInputError(f"{path}: expected y of shape {X.shape[:1]}, or a column for each target, "
-                                f"got {y.shape}")
-    if y is not None and y.shape[1:] == (1,):
-        y = y[:, 0]
-    columns = None
-    if "feature_names" in archive.files and archive["feature_names"].shape == X.shape[1:]:
-        columns = [str(name) for name in archive["feature_names"]]
-        check_column_names(path, columns)
-    return _Arrays(X, y, columns)
+            yield _checked(Block(X, labels, done, kept, types=types, rounded=rounded), selection, start, self)
 
 
 class ArrowTable:
-    """Rows of a Parquet or Arrow file, which are read batch by batch; `done` and `total` count rows."""
+    """Rows of a Parquet or Arrow file, which are read batch by batch; `total` counts rows."""
 
-    guessed_data = has_labels = False
+    header_guessed = has_labels = False
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -176,183 +115,199 @@ class ArrowTable:
         weakref.finalize(self, file.close)
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise InvalidInputError(f"{path}: expected a file, which can be read in any order, got a pipe or device")
-        with _naming(path):
-            self._batches = _parquet(file) if path.lower().endswith(".parquet") else _ipc(file)
-            self._names = self._batches.names
+        try:
+            import pyarrow
+            from pyarrow import parquet
+        except ImportError as error:
+            raise UsageError("tables in .parquet, .feather and .arrow files need pyarrow, which is not installed: "
+                             "pip install 'rffkern[arrow]'") from error
+        self._types = pyarrow.types
+        self._double = pyarrow.float64()
+        self.total: int | None = None
+        with _pyarrow_errors(path):
+            if path.lower().endswith(".parquet"):
+                table = parquet.ParquetFile(file, pre_buffer=False)
+                schema, self.total = table.schema_arrow, table.metadata.num_rows
+                self._batches: Callable[[list[str]], Iterator[Any]] = lambda names: table.iter_batches(
+                    batch_size=BLOCK_ROWS, columns=names, use_threads=False)
+            else:
+                schema, _ = _read_ipc(pyarrow, file)
+                self._batches = lambda names: (batch.slice(start, BLOCK_ROWS)
+                                               for batch in _read_ipc(pyarrow, file, names)[1]
+                                               for start in range(0, batch.num_rows, BLOCK_ROWS))
+            self._names, self._kinds = list(schema.names), list(schema.types)
         self.columns: list[str] | None = self._names
-        self.total: int | None = self._batches.n_rows
         self.n_columns = len(self._names)
         check_column_names(path, self._names)
 
-    def reading(self, wanted: Wanted) -> Reading:
-        """All rows; labels come from column `target`."""
-        return Reading(self._blocks(wanted), as_given)
+    def read(self, selection: Selection) -> tuple[Iterator[Block], Callable[[Block], Block]]:
+        """All rows; labels come from the column `target`."""
+        return self._blocks(selection), _unchanged
 
-    def _blocks(self, wanted: Wanted) -> Iterator[Block]:
-        cells = [self._cells(j, each) for j, each in zip(wanted.features, wanted.cells_of_features(), strict=True)]
-        indices = [*wanted.features, *(() if wanted.target is None else (wanted.target,)), *wanted.words]
-        names = list(dict.fromkeys(self._names[j] for j in indices))
+    def _blocks(self, selection: Selection) -> Iterator[Block]:
+        types = [self._type(j, each) for j, each in zip(selection.features, selection.feature_types(), strict=True)]
+        target = () if selection.target is None else (selection.target,)
+        indices = {*selection.features, *target, *selection.kept}
+        names = [name for j, name in enumerate(self._names) if j in indices]
         start = 0
-        with _naming(self.path):
-            for batch in self._batches.read(names):
-                columns = {j: batch.column(batch.schema.get_field_index(self._names[j])) for j in set(indices)}
+        with _pyarrow_errors(self.path):
+            for batch in self._batches(names):
+                columns = {j: batch.column(batch.schema.get_field_index(self._names[j])) for j in indices}
                 if batch.num_rows:
-                    yield self._block(columns, wanted, cells, start, batch.num_rows)
+                    yield self._block(columns, selection, types, start, batch.num_rows)
                 start += batch.num_rows
 
-    def _cells(self, j: int, wanted: Cells) -> Cells:
-        """What a column holds by its type, as far as its cells are not to be numbers."""
-        from pyarrow import types
-
-        kind = self._batches.types[j]
+    def _type(self, j: int, wanted: ColumnType) -> ColumnType:
+        """The type of a column by its Arrow type, unless its cells must be numbers."""
+        types, kind = self._types, self._kinds[j]
         if wanted.kind in (EMPTY, NUMERIC):
             return wanted
         if types.is_boolean(kind):
-            return wanted._replace(kind=NUMERIC, truth=True)
+            return wanted._replace(kind=NUMERIC, boolean=True)
         if types.is_null(kind):
             return wanted._replace(kind=UNKNOWN)
-        if wanted.kind == CATEGORY and types.is_integer(kind):  # whose digits doubles may not hold
-            of_truth = wanted.levels and {*wanted.levels} <= {"False", "True"}
-            return wanted._replace(kind=NUMERIC if of_truth else CATEGORY)
+        if wanted.kind == CATEGORY and types.is_integer(kind):  # float64 may not represent all of its digits
+            booleans = wanted.levels and {*wanted.levels} <= {"False", "True"}
+            return wanted._replace(kind=NUMERIC if booleans else CATEGORY)
         if types.is_dictionary(kind) or str(kind) in ("string", "large_string", "string_view"):
             return wanted._replace(kind=CATEGORY)
         return wanted._replace(kind=DATE if types.is_timestamp(kind) or types.is_date(kind) else NUMERIC)
 
-    def _block(self, columns: dict[int, Any], wanted: Wanted, cells: list[Cells], start: int, n_rows: int) -> Block:
-        import pyarrow
-
-        X = np.empty((n_rows, len(wanted.features)))
-        levels = {}
-        for k, (j, each) in enumerate(zip(wanted.features, cells, strict=True)):
+    def _block(self, columns: dict[int, Any], selection: Selection, types: list[ColumnType], start: int,
+               n_rows: int) -> Block:
+        X = np.empty((n_rows, len(selection.features)))
+        levels, rounded = {}, []
+        for k, (j, each) in enumerate(zip(selection.features, types, strict=True)):
             if each.kind == NUMERIC:
-                X[:, k] = self._numbers(_plain(columns[j]), j, start)
+                column = _decoded(columns[j])
+                X[:, k] = self._numbers(column, j, start)
+                if self._types.is_integer(column.type) and has_large_integers(X[:, k]):
+                    rounded.append(k)
             elif each.kind in (EMPTY, UNKNOWN):
                 X[:, k] = 0.0 if each.kind == EMPTY else np.nan
             else:
-                raw = self._raw(columns[j], j, each.kind)
+                raw = self._raw_column(columns[j], j, each.kind)
                 X[:, k] = raw.values
                 if raw.levels:
                     levels[k] = raw.levels
-        labels = None if wanted.target is None else _labels(_plain(columns[wanted.target]))
-        words = [_words(_plain(columns[j])) for j in wanted.words]
-        rounded = [k for k, (j, each) in enumerate(zip(wanted.features, cells, strict=True)) if each.kind == NUMERIC
-                   and pyarrow.types.is_integer(_plain(columns[j]).type) and has_large_integers(X[:, k])]
-        block = Block(X, labels, start + n_rows, words, cells=cells, levels=levels, rounded=rounded)
+        target = None if selection.target is None else columns[selection.target]
+        labels = None if target is None else self._labels(_decoded(target))
+        kept = [_texts(_decoded(columns[j])) for j in selection.kept]
         unlabelled = []
-        if wanted.target is not None and wanted.needs_labels and columns[wanted.target].null_count:
-            nulls = columns[wanted.target].is_null().to_numpy(zero_copy_only=False)
-            unlabelled = np.flatnonzero(nulls).tolist()
-        return number_block(block, wanted, start, self, unlabelled)
-
-    def _raw(self, column: Any, j: int, kind: str) -> RawColumn:
-        """A column of words or dates."""
-        marked = self._names[j : j + 1] if kind == CATEGORY else None
-        raw = read_table({self._names[j]: column}, self.path, categorical=marked).columns[0]
-        if raw.kind not in (kind, EMPTY):
-            raise InvalidInputError(f"{self.path}: column {column_label(j, self.columns)}: expected values of kind "
-                                    f"{kind}, got {raw.kind} ones")
-        return raw
+        if target is not None and selection.needs_labels and target.null_count:
+            unlabelled = np.flatnonzero(target.is_null().to_numpy(zero_copy_only=False)).tolist()
+        block = Block(X, labels, start + n_rows, kept, types=types, levels=levels, rounded=rounded)
+        return _checked(block, selection, start, self, unlabelled)
 
     def _numbers(self, column: Any, j: int, start: int) -> NDArray[np.float64]:
-        """A column as numbers; nan where there is none."""
-        import pyarrow
-
-        kind = column.type
-        types = pyarrow.types
+        """A column as numbers; nan where it is null."""
+        types, kind = self._types, column.type
         if types.is_null(kind):
             return np.full(len(column), np.nan)
         if types.is_duration(kind):
-            return self._raw(column, j, NUMERIC).values
+            return self._raw_column(column, j, NUMERIC).values
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
-            word = next(filter(None, _words(column)), "")
-            raise located(self.path, Rejected(start + 1, None, column_label(j, self.columns),
-                                              f"expected a column of numbers, got {word[:60]!r} in one of type {kind}: "
-                                              "save it as numbers", ""))
-        numbers: NDArray[np.float64] = column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+            text = next(filter(None, _texts(column)), "")
+            reason = f"expected a column of numbers, got {text[:60]!r} in one of type {kind}: save it as numbers"
+            raise RejectedRow(start + 1, None, column_label(j, self.columns), reason, "").error(self.path)
+        numbers: NDArray[np.float64] = column.cast(self._double, safe=False).to_numpy(zero_copy_only=False)
         return numbers
 
+    def _raw_column(self, column: Any, j: int, kind: str) -> RawColumn:
+        """A column of categories or dates."""
+        categorical = [self._names[j]] if kind == CATEGORY else None
+        raw = read_table({self._names[j]: column}, self.path, categorical=categorical).columns[0]
+        if raw.kind not in (kind, EMPTY):
+            raise InvalidInputError(f"{self.path}: column {column_label(j, self.columns)}: expected values of kind "
+                                    f"{kind!r}, got {raw.kind!r}")
+        return raw
 
-class _Batches:
-    """Names and types of columns, number of rows, and a function that reads columns batch by batch."""
-
-    def __init__(self, schema: Any, n_rows: int | None, read: Any) -> None:
-        self.names, self.types, self.n_rows, self.read = list(schema.names), list(schema.types), n_rows, read
-
-
-def _parquet(file: BinaryIO) -> _Batches:
-    _require_pyarrow()
-    from pyarrow import parquet
-
-    table = parquet.ParquetFile(file, pre_buffer=False)
-
-    def read(names: list[str]) -> Iterator[Any]:
-        yield from table.iter_batches(batch_size=BLOCK_ROWS, columns=names, use_threads=False)
-
-    return _Batches(table.schema_arrow, table.metadata.num_rows, read)
-
-
-def _ipc(file: BinaryIO) -> _Batches:
-    """An Arrow file, or a stream of batches in a file."""
-    _require_pyarrow()
-    import pyarrow
-
-    def opened(names: list[str] | None = None) -> tuple[Any, Iterator[Any]]:
-        file.seek(0)
-        if file.read(6) == b"ARROW1":
-            columns = None if names is None else [schema.get_field_index(name) for name in names]
-            reader = pyarrow.ipc.open_file(file, options=pyarrow.ipc.IpcReadOptions(included_fields=columns,
-                                                                                   use_threads=False))
-            return reader.schema, (reader.get_batch(k) for k in range(reader.num_record_batches))
-        file.seek(0)
-        reader = pyarrow.ipc.open_stream(file)
-        return reader.schema, iter(reader)
-
-    def read(names: list[str]) -> Iterator[Any]:
-        for batch in opened(names)[1]:
-            for start in range(0, batch.num_rows, BLOCK_ROWS):
-                yield batch.slice(start, BLOCK_ROWS)
-
-    schema, _ = opened()
-    return _Batches(schema, None, read)
+    def _labels(self, column: Any) -> NDArray[Any]:
+        """Labels in their own type if they are numbers or booleans, else as text."""
+        types, kind = self._types, column.type
+        if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+            if column.null_count:
+                column = column.cast(self._double, safe=False)  # nan for null
+            labels: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+            return labels
+        return np.array(_texts(column), dtype=np.str_)
 
 
-def _require_pyarrow() -> None:
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise UsageError("tables in .parquet, .feather and .arrow files need pyarrow, which is not installed: "
-                         "pip install 'rffkern[arrow]'") from error
+def _unchanged(block: Block) -> Block:
+    """The parser of tables whose rows need no parsing."""
+    return block
+
+
+def _read_ipc(pyarrow: Any, file: BinaryIO, names: list[str] | None = None) -> tuple[Any, Iterator[Any]]:
+    """Schema and batches of an Arrow file, or of a stream in a file."""
+    file.seek(0)
+    magic = file.read(6)
+    file.seek(0)
+    if magic != b"ARROW1":
+        stream = pyarrow.ipc.open_stream(file)
+        return stream.schema, iter(stream)
+    columns = None
+    if names is not None:
+        schema = pyarrow.ipc.open_file(file).schema
+        columns = [schema.get_field_index(name) for name in names]
+    reader = pyarrow.ipc.open_file(file, options=pyarrow.ipc.IpcReadOptions(included_fields=columns,
+                                                                           use_threads=False))
+    return reader.schema, (reader.get_batch(k) for k in range(reader.num_record_batches))
 
 
 @contextlib.contextmanager
-def _naming(path: str) -> Iterator[None]:
-    """Name the file in what pyarrow has against it."""
+def _pyarrow_errors(path: str) -> Iterator[None]:
+    """Add the name of the file to the errors of pyarrow."""
     try:
         yield
     except (ValueError, KeyError, TypeError, NotImplementedError, OSError, IndexError) as error:
-        # Faults of our own, and of the system, which have numbers, stay as they are.
+        # Errors of our own, and of the system, which have numbers, stay as they are.
         if isinstance(error, InvalidInputError) or getattr(error, "errno", None) is not None:
             raise
         raise InvalidInputError(f"{path}: not a table that pyarrow can read: {' '.join(str(error).split())}") from error
 
 
-def _plain(column: Any) -> Any:
-    """A column whose values stand in their places."""
+def _decoded(column: Any) -> Any:
+    """A column whose values are not indices into a dictionary."""
     return column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
 
 
-def _words(column: Any) -> list[str]:
+def _texts(column: Any) -> list[str]:
     return ["" if value is None else str(value) for value in column.to_pylist()]
 
 
-def _labels(column: Any) -> NDArray[Any]:
-    """Labels in their own type where it is a number or a truth value, else as words."""
-    import pyarrow
+def _checked(block: Block, selection: Selection, start: int, table: Table, unlabelled: Sequence[int] = ()) -> Block:
+    """The block as float32 or float64, without rows that have no label, or a number that cannot be used.
 
-    types, kind = pyarrow.types, column.type
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
-        if column.null_count:
-            column = column.cast(pyarrow.float64(), safe=False)  # nan for null
-        labels: NDArray[Any] = column.to_numpy(zero_copy_only=False)
-        return labels
-    return np.array(_words(column), dtype=np.str_)
+    The first of them is an error unless they may be rejected.  `start` rows of the table precede the block.
+    """
+    X = block.X if block.X.dtype in (np.float32, np.float64) else block.X.astype(np.float64)
+    if not unlabelled:
+        with contextlib.suppress(InvalidInputError):
+            check_finite(X, "X")
+            return block._replace(X=X)
+    usable = np.abs(X) <= (LARGEST_VALUE if X.dtype == np.float64 else np.finfo(np.float32).max)  # false for nan
+    if any(each.nullable for each in block.types):
+        usable |= np.isnan(X) & np.array([each.nullable for each in block.types])
+    complete = usable.all(axis=1)
+    complete[list(unlabelled)] = False
+    rejected = []
+    for i in np.flatnonzero(~complete).tolist():
+        if usable[i].all():
+            column, reason = selection.target, "expected a label or target, got none"
+        else:
+            j = int(usable[i].argmin())
+            value = float(X[i, j])
+            column = selection.features[j]
+            reason = f"expected a finite number below {LARGEST_VALUE:.2g} in magnitude, got {value!r}" \
+                if value == value else "expected a finite number, got nan: the value is missing; fill it in, or skip " \
+                                       "such rows with --reject FILE"
+        label = "" if column is None else column_label(column, table.columns)
+        text = ",".join(block.levels[k][int(value)] if k in block.levels and value == value else str(value)
+                        for k, value in enumerate(X[i].tolist()))
+        rejected.append(RejectedRow(start + i + 1, None, label, reason, text))
+        if not selection.reject:
+            raise rejected[0].error(table.path)
+    kept = [[text for text, keep in zip(column, complete.tolist(), strict=True) if keep] for column in block.kept]
+    labels = None if block.labels is None else block.labels[complete]
+    return block._replace(X=X[complete], labels=labels, kept=kept, rejected=rejected)

@@ -1,4 +1,4 @@
-"""`rffkern export`: a model file as a program of another language."""
+"""`rffkern export`: write a model as source code or a graph that runs without rffkern."""
 
 import argparse
 
@@ -8,17 +8,17 @@ from ..errors import InvalidInputError
 from .output import STDIN, UsageError, check_output
 
 
-def run_export(arguments: argparse.Namespace) -> None:
-    """Check the options, read the model and write the file."""
-    given = {option: getattr(arguments, option) for option in ("name", "precision", "table", "key")}
+def run(arguments: argparse.Namespace) -> None:
+    """Check the options, load the model and write the file."""
+    options = {name: getattr(arguments, name) for name in ("name", "precision", "table", "key")}
     try:
-        options_for(arguments.to, **given)
+        options_for(arguments.to, **options)
     except InvalidInputError as error:
         raise UsageError(f"--{error}") from error
     if arguments.output != STDIN:
         check_output(arguments.output, arguments.model)
     model = load(arguments.model)
     try:
-        export(model, "/dev/stdout" if arguments.output == STDIN else arguments.output, to=arguments.to, **given)
+        export(model, "/dev/stdout" if arguments.output == STDIN else arguments.output, to=arguments.to, **options)
     except InvalidInputError as error:
         raise InvalidInputError(f"{arguments.model}: {error}") from error

@@ -10,47 +10,61 @@ from .output import printable
 
 _MOST_SHOWN = 12
 
-# Curves with an entry for each round or term.
-_OF_ROUNDS = ("bag_counts_", "term_rounds_")
-
-# Numbers that another fact tells in words.
-_IN_WORDS = ("_kernel_ridge_report",)
+# Fitted curves that are not shown: with an entry for each bag or term, or shown as text by another fact.
+_NOT_SHOWN = ("bag_counts_", "term_rounds_", "_kernel_ridge_report")
 
 
-def run_info(arguments: argparse.Namespace) -> None:
-    """Print what a file holds, as lines or as one JSON object."""
-    facts = _facts(load(arguments.model), os.path.getsize(arguments.model))
+def run(arguments: argparse.Namespace) -> None:
+    """Print the contents of a model file, as lines or as one JSON object."""
+    model: Any = load(arguments.model)
+    n_bytes = os.path.getsize(arguments.model)
+    facts = _describe_map(model, n_bytes) if hasattr(model, "describe") else _describe_model(model, n_bytes)
     if arguments.json:
         print(json.dumps(facts))
         return
     for key, value in facts.items():
-        between = "; " if key.startswith("column ") else ", "  # the forms of a column hold commas
-        print(f"{key:<14} {printable(_shown(value, between))}")
+        separator = "; " if key.startswith("column ") else ", "  # the forms of a column contain commas
+        print(f"{key:<14} {printable(_text(value, separator))}")
 
 
-def _facts(model: Any, n_bytes: int) -> dict[str, Any]:
-    if hasattr(model, "describe"):  # a ColumnMap alone
-        return {"class": type(model).__name__, "features": model.n_features_in_, "bytes": n_bytes,
-                "outputs": len(model.sources_), **_of_map(model), "parameters": _plain_params(model)}
-    expansion = getattr(model, "expansion_", model)  # a file may hold an expansion alone
+def _describe_map(column_map: Any, n_bytes: int) -> dict[str, Any]:
+    """The facts about a ColumnMap without a model."""
+    return {"class": type(column_map).__name__, "features": column_map.n_features_in_, "bytes": n_bytes,
+            "outputs": len(column_map.sources_), **_describe_columns(column_map), "parameters": _parameters(column_map)}
+
+
+def _describe_model(model: Any, n_bytes: int) -> dict[str, Any]:
+    """The facts about a model, or about an expansion without one."""
+    expansion = getattr(model, "expansion_", model)
     facts = {"class": type(model).__name__, "terms": expansion.n_terms, "features": expansion.n_features,
              "outputs": expansion.n_outputs, "bytes": n_bytes}
     if hasattr(model, "classes_"):
         facts["classes"] = model.classes_.tolist()
     if hasattr(model, "feature_names_in_"):
         facts["feature names"] = model.feature_names_in_.tolist()
-    if "table_columns" in expansion.arrays():
-        facts |= _of_terms(expansion, model)
-    if "inverse_length_scales" in expansion.arrays():
-        facts |= _of_kernels(getattr(expansion, "kernels", expansion))
+    arrays = expansion.arrays()
+    if "table_columns" in arrays:
+        if model is not expansion:
+            facts |= {"bags": model.n_bags_, "rounds": model.n_estimators_}
+        facts |= {"fourier terms": len(expansion.omegas), "trees": len(expansion.table_columns)}
+        if "centers" in arrays:
+            facts["kernels"] = len(expansion.centers)
+    if "inverse_length_scales" in arrays:
+        from .._export.conditioning import conditioning  # which loads code of other families
+
+        kernels = getattr(expansion, "kernels", expansion)
+        facts["conditioning"] = float(f"{conditioning(kernels):.3g}")
+        facts["single precision"] = "enough" if kernels.fits_single() else "not enough"
     if hasattr(model, "kernel_ridge_report_"):
         facts["kernel ridge"] = model.kernel_ridge_report_.reason
     for name in getattr(model, "_fitted_curves", ()):
         values, fact = getattr(model, name), name.strip("_").replace("_", " ")
-        if name == "feature_importances_":
-            facts[fact] = _ranked(values, facts.get("feature names"))
-        elif name in (*_OF_ROUNDS, *_IN_WORDS):
+        if name in _NOT_SHOWN:
             continue
+        if name == "feature_importances_":
+            names = facts.get("feature names", [*map(str, range(len(values)))])
+            ranks = sorted(range(len(values)), key=lambda j: -values[j])
+            facts[fact] = {names[j]: float(f"{values[j]:.4g}") for j in ranks}
         elif not name.endswith("loss_"):
             facts[fact] = [float(f"{value:.6g}") for value in values]
         elif values.size:
@@ -61,42 +75,20 @@ def _facts(model: Any, n_bytes: int) -> dict[str, Any]:
     if getattr(model, "columns", None) == "auto":
         facts["chosen columns"] = "as they are" if model.column_map_ is None else ", ".join(model.column_map_.numeric)
     if getattr(model, "column_map_", None) is not None:
-        facts |= _of_map(model.column_map_)
+        facts |= _describe_columns(model.column_map_)
     if hasattr(model, "get_params"):
-        facts["parameters"] = _plain_params(model)
+        facts["parameters"] = _parameters(model)
     return facts
 
 
-def _of_terms(expansion: Any, model: Any) -> dict[str, int]:
-    """How many terms of each kind there are, and bags and rounds, unless the model is the expansion alone."""
-    facts = {"cosines": len(expansion.omegas), "tables": len(expansion.table_columns)}
-    if "centers" in expansion.arrays():
-        facts["kernels"] = len(expansion.centers)
-    return facts if model is expansion else {"bags": model.n_bags_, "rounds": model.n_estimators_, **facts}
-
-
-def _of_kernels(expansion: Any) -> dict[str, Any]:
-    """By how much the sum of all terms without their signs is larger than the scores, and what follows from it."""
-    from .._export.conditioning import conditioning  # here, as most models have none
-
-    return {"conditioning": float(f"{conditioning(expansion):.3g}"),
-            "single precision": "enough" if expansion.fits_single() else "not enough"}
-
-
-def _ranked(importances: Any, names: list[str] | None) -> dict[str, float]:
-    """Importances by the names or numbers of columns, the largest first."""
-    ranks = sorted(range(len(importances)), key=lambda j: -importances[j])
-    return {str(j) if names is None else names[j]: float(f"{importances[j]:.4g}") for j in ranks}
-
-
-def _plain_params(model: Any) -> dict[str, Any]:
-    """Parameters as JSON has them; those of a map stand beside it."""
+def _parameters(model: Any) -> dict[str, Any]:
+    """Parameters as JSON, and others as Python shows them."""
     return {name: value if value is None or isinstance(value, (bool, int, float, str, dict, list, tuple))
             else repr(value) for name, value in model.get_params(deep=False).items()}
 
 
-def _of_map(column_map: Any) -> dict[str, Any]:
-    """What became of each column, a line for each of its forms."""
+def _describe_columns(column_map: Any) -> dict[str, Any]:
+    """What a map makes of each column: a text for each of its forms."""
     facts: dict[str, Any] = {}
     for row in column_map.describe():
         column, kind, form, *rest = row.items()
@@ -113,10 +105,10 @@ def _short(value: Any) -> str:
     return " ".join(map(_short, value[:_MOST_SHOWN])) if isinstance(value, list) else str(value)
 
 
-def _shown(value: Any, between: str = ", ") -> str:
+def _text(value: Any, separator: str) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name}={setting!r}" for name, setting in value.items())
+        return ", ".join(f"{name}={entry!r}" for name, entry in value.items())
     if isinstance(value, list):
         more = f", ... ({len(value)} in all)" if len(value) > _MOST_SHOWN else ""
-        return between.join(map(str, value[:_MOST_SHOWN])) + more
+        return separator.join(map(str, value[:_MOST_SHOWN])) + more
     return str(value)

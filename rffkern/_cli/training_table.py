@@ -1,4 +1,4 @@
-"""Rows that are gathered block by block: in memory, or in a file without a name where they are many."""
+"""The rows that `rffkern fit` trains on: the roles of columns, all rows of a table, and what the columns contain."""
 
 import contextlib
 import math
@@ -14,288 +14,110 @@ from .._column_map.survey import MAX_KEPT_LEVELS
 from .._column_map.tables import RawTable
 from .._estimator.registry import AUTOMATIC
 from .._rows.row_blocks import RowBlocks, block_size
+from .._rows.validation import integer_dtype
 from ..errors import InvalidInputError
 from .binary_table import ArrayTable
-from .output import Progress, Rejects, UsageError, printable, say
+from .output import Progress, RejectedRows, UsageError, printable, say
 from .table import (
     BLOCK_ROWS,
     UNKNOWN,
     Block,
-    Cells,
-    NamedRows,
+    ColumnType,
+    Selection,
     Table,
-    Wanted,
+    as_numbers,
+    boolean_level,
     column_index,
     column_indices,
     column_label,
     is_code,
+    is_integer,
     is_missing,
     is_number,
-    level_of_number,
-    tell_rounded,
-    to_labels,
-    to_targets,
-    truth_of,
+    number_level,
+    warn_rounded,
 )
 
-# Bytes of rows that are held in memory; more of them go to a file.
-HELD_BYTES = 1 << 30
-
-_GROWTH = 8  # an array that is full grows by one part in eight, so that little of it stays unused
-
-
-class GatheredRows:
-    """Rows of blocks in one array, which grows in its place where the system can do that.
-
-    Above `HELD_BYTES` they go on in a temporary file, which has no name and is gone when the array is.
-    """
-
-    def __init__(self) -> None:
-        self._rows: NDArray[Any] | None = None
-        self._n_rows = 0
-        self._file: IO[bytes] | None = None
-
-    def add(self, rows: NDArray[Any], n_expected: int = 0) -> None:
-        """Append rows; there is room for as many in all as are expected, which takes memory when it is used."""
-        size = max(1, math.prod(rows.shape[1:]) * rows.itemsize)
-        needed = self._n_rows + len(rows)
-        if self._rows is None:
-            self._rows = np.empty((max(needed, min(n_expected, HELD_BYTES // size)), *rows.shape[1:]), rows.dtype)
-        if self._file is None and needed * size > HELD_BYTES:
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115
-            _write(self._file, self._rows[: self._n_rows])
-            self._rows = self._rows[:0].copy()
-        if self._file is not None:
-            _write(self._file, rows.astype(self._rows.dtype, copy=False))
-        else:
-            if needed > len(self._rows):
-                room = max(needed, len(self._rows) + len(self._rows) // _GROWTH)
-                self._rows.resize((room, *rows.shape[1:]), refcheck=False)
-            self._rows[self._n_rows : needed] = rows
-        self._n_rows = needed
-
-    def array(self) -> NDArray[Any]:
-        """All rows; those in a file are mapped into memory."""
-        assert self._rows is not None
-        if self._file is None:
-            self._rows.resize((self._n_rows, *self._rows.shape[1:]), refcheck=False)
-            return self._rows
-        self._file.flush()
-        return np.memmap(self._file, self._rows.dtype, "r+", shape=(self._n_rows, *self._rows.shape[1:]))
-
-    def close(self) -> None:
-        """Close the file; rows that are mapped stay."""
-        if self._file is not None:
-            self._file.close()
-
-
-def _write(file: IO[bytes], rows: NDArray[Any]) -> None:
-    file.write(np.ascontiguousarray(rows).data)
-
-
-def is_in_file(rows: NDArray[Any]) -> bool:
-    """Whether rows are in a file."""
-    return isinstance(rows, np.memmap)
-
-
-def in_file(values: NDArray[Any]) -> NDArray[Any]:
-    """Values of rows in a file beside that of the rows."""
-    with tempfile.TemporaryFile() as file:
-        _write(file, values)
-        file.flush()
-        return np.memmap(file, values.dtype, "r+", shape=values.shape)
-
-
-# Whole numbers are labels where they have at most so many distinct values, and these come twice on average.
-MOST_LABELS = 20
-
-# Distinct values that are kept at most: so many tell whether words or numbers prevail.
-_MOST_KEPT = 10_000
-
-
-def holds_labels(blocks: Sequence[NDArray[Any]]) -> bool:
-    """Whether the cells of a target are labels.
-
-    Words, truth values and codes such as 007 are; so are whole numbers of few distinct values.  A few words among many
-    distinct numbers are taken for faults.  Several targets in a row are numbers.
-    """
-    if blocks[0].ndim > 1:
-        return False
-    words: set[str] = set()
-    numbers: set[float] = set()
-    for block in blocks:
-        if block.dtype.kind not in "USiuf":
-            return True
-        if block.dtype.kind in "US":
-            new_words, new_numbers = _sorted_out({str(cell) for cell in block.tolist()})
-            words |= new_words if len(words) < _MOST_KEPT else set()
-        else:
-            new_numbers = set(np.unique(block).astype(np.float64).tolist())
-        numbers |= new_numbers if len(numbers) < _MOST_KEPT else set()
-    if words:
-        return len(numbers) <= max(MOST_LABELS, len(words))
-    finite = [number for number in numbers if np.isfinite(number)]
-    are_few = len(finite) <= min(MOST_LABELS, sum(map(len, blocks)) // 2)
-    return are_few and all(number.is_integer() for number in finite)
-
-
-def _sorted_out(cells: set[str]) -> tuple[set[str], set[float]]:
-    """Words and numbers; what stands for a missing value is neither."""
-    present = {cell for cell in cells if not is_missing(cell)}
-    words = {cell for cell in present if not is_number(cell) or is_code(cell)}
-    return words, {float(cell) for cell in present - words}
-
-
-def told_rule(name: str, y: NDArray[Any], are_labels: bool) -> str | None:
-    """What is said of a target of numbers; None where words leave no doubt."""
-    if y.dtype.kind not in "iuf":
-        return None
-    if y.ndim > 1:
-        return f"{name} has {y.shape[1]} columns of numbers: regression"
-    n_distinct = len(np.unique(y))
-    if are_labels:
-        return (f"{name} has {n_distinct} distinct whole numbers: classes; --model fourier_boosting_regressor would "
-                "predict numbers")
-    classes = "; --model fourier_boosting would make them classes" if (y == np.floor(y)).all() else ""
-    return f"{name} has {n_distinct} distinct numbers: regression{classes}"
-
-
-_TRUTH = ("False", "True")
-
-
-class TrainingColumn(NamedTuple):
-    """What a column holds."""
-
-    kind: str
-    levels: tuple[str, ...] = ()  # of a category, sorted
-    n_missing: int = 0
-    truth: bool = False  # whether its numbers 0 and 1 stand for False and True
-    is_asked: bool = False  # whether the user wants it to be a category
-
-    def raw(self, values: NDArray[Any]) -> RawColumn:
-        """The column as a map takes it."""
-        values = np.asarray(values, dtype=np.float64)
-        if self.truth:
-            return category(values, _TRUTH)
-        return RawColumn(EMPTY if np.isnan(values).all() else self.kind, values, self.levels)
-
-
-class WordIndex:
-    """The words of the categories of all blocks, in the order in which they come."""
-
-    def __init__(self) -> None:
-        self._places: dict[int, dict[str, int]] = {}
-
-    def place(self, block: Block) -> None:
-        """Replace indices of the words of a block by those of the words of all blocks."""
-        for k, words in block.levels.items():
-            places = self._places.setdefault(k, {})
-            table = np.array([*(self._place(places, word) for word in words), np.nan])
-            codes = block.X[:, k]
-            block.X[:, k] = table[np.where(np.isnan(codes), -1, codes).astype(np.intp)]
-
-    def words(self, k: int) -> list[str]:
-        """The words of a column."""
-        return list(self._places.get(k, ()))
-
-    def _place(self, places: dict[str, int], word: str) -> int:
-        # A map drops a category of more levels than this: they are not told apart, so that memory is bounded.
-        return places.setdefault(word, len(places)) if len(places) <= MAX_KEPT_LEVELS else places.get(word, 0)
-
-
-def settled(X: NDArray[Any], cells: Sequence[Cells], words: WordIndex, asked: Sequence[bool]) -> list[TrainingColumn]:
-    """What the columns hold; categories get their last form in X, where levels are sorted.
-
-    `asked` says of each column whether the user wants it to be a category.
-    """
-    columns = []
-    missing = sum((np.isnan(X[start : start + BLOCK_ROWS]).sum(axis=0) for start in range(0, len(X), BLOCK_ROWS)),
-                  np.zeros(len(asked), dtype=np.int64))
-    for k, (wanted, n_missing) in enumerate(zip(asked, missing.tolist(), strict=True)):
-        values = X[:, k]
-        kind = EMPTY if n_missing == len(values) or cells[k].kind == UNKNOWN else cells[k].kind
-        found = RawColumn(kind, values)
-        if kind == CATEGORY:
-            found = category(values, _as_levels(words.words(k)))
-        elif wanted and kind == NUMERIC:
-            found = category(values, _TRUTH) if cells[k].truth else category_of_numbers(RawColumn(NUMERIC, values))
-        if found.levels:
-            values[:] = found.values
-        columns.append(TrainingColumn(found.kind, found.levels, n_missing, cells[k].truth and not found.levels,
-                                      wanted))
-    return columns
-
-
-def _as_levels(words: list[str]) -> list[str]:
-    """Names of levels: truth values as Python writes them, and numbers by their value if all words are numbers."""
-    truth = [truth_of(word) for word in words]
-    if None not in truth:
-        return [str(value) for value in truth]
-    if all(is_number(word) and not is_code(word) for word in words):
-        return [level_of_number(word) for word in words]
-    return words
+# Integers are labels if they have at most so many distinct values, and these occur twice on average.
+MAX_INTEGER_LABELS = 20
+_BOOLEANS = ("False", "True")
 
 
 class Roles(NamedTuple):
     """Columns of a table by their indices."""
 
     features: list[int]
-    target: int | None  # None where labels stand beside the rows
-    weight: int | None  # None where all rows count alike
-
-    def in_table(self, table: Table, other: Table) -> "Roles":
-        """The same columns of another table: by name where both have names, else by place."""
-        if table.columns is None or other.columns is None:
-            if other.n_columns != table.n_columns:
-                raise InvalidInputError(f"{other.path}: expected {table.n_columns} columns, as {table.path} has, got "
-                                        f"{other.n_columns}")
-            return self
-        names = table.columns
-        features = [column_index(other, names[j]) for j in self.features]
-        target, weight = (None if j is None else column_index(other, names[j]) for j in (self.target, self.weight))
-        return Roles(features, target, weight)
+    target: int | None  # None: labels are stored beside the rows
+    weight: int | None  # None: all rows have the same weight
 
 
-def roles_of(table: Table, target: str | None, weight: str | None, features: Sequence[str],
-             dropped: Sequence[str]) -> Roles:
-    """What the arguments of a command say; the target is the last column of which they say nothing."""
-    out, chosen = column_indices(table, dropped), column_indices(table, features)
-    weighing = None if weight is None else column_index(table, weight)
-    taken = {"--drop": out, "--features": chosen, "--weight": [] if weighing is None else [weighing]}
+def column_roles(table: Table, target: str | None, weight: str | None, features: Sequence[str],
+                 dropped: Sequence[str]) -> Roles:
+    """The roles that the options of `rffkern fit` ask for; the target is the last column that they do not name."""
+    weights = [] if weight is None else [column_index(table, weight)]
+    options = {"--drop": column_indices(table, dropped), "--features": column_indices(table, features),
+               "--weight": weights}
     if target is not None:
-        taken["--target"] = [column_index(table, target)]
+        options["--target"] = [column_index(table, target)]
     else:
-        rest = [j for j in range(table.n_columns) if not any(j in some for some in taken.values())]
-        taken["--target"] = rest[-1:] if rest and not table.has_labels else []
-    places: dict[int, str] = {}
-    for option, columns in taken.items():
+        rest = [j for j in range(table.n_columns) if not any(j in columns for columns in options.values())]
+        options["--target"] = [] if table.has_labels else rest[-1:]
+    option_of: dict[int, str] = {}
+    for option, columns in options.items():
         for j in columns:
-            if places.setdefault(j, option) != option:
-                raise UsageError(f"{option} and {places[j]} must name different columns, got "
+            if option_of.setdefault(j, option) != option:
+                raise UsageError(f"{option} and {option_of[j]} must name different columns, got "
                                  f"{column_label(j, table.columns)} for both")
-    learned = sorted(chosen) if features else [j for j in range(table.n_columns) if j not in places]
-    if not learned or not (taken["--target"] or table.has_labels):
+    trained = sorted(options["--features"]) if features else [j for j in range(table.n_columns) if j not in option_of]
+    if not trained or not (options["--target"] or table.has_labels):
         raise InvalidInputError(f"{table.path}: expected at least one column besides the labels")
-    return Roles(learned, next(iter(taken["--target"]), None), weighing)
+    return Roles(trained, next(iter(options["--target"]), None), next(iter(weights), None))
 
 
-_ROOM = 1.02  # for rows that are shorter in the file than the first of them
+def matching_roles(roles: Roles, table: Table, other: Table) -> Roles:
+    """The same columns of another table: by name if both have names, else by position."""
+    if table.columns is None or other.columns is None:
+        if other.n_columns != table.n_columns:
+            raise InvalidInputError(f"{other.path}: expected {table.n_columns} columns, as {table.path} has, got "
+                                    f"{other.n_columns}")
+        return roles
+    features = [column_index(other, table.columns[j]) for j in roles.features]
+    target, weight = (None if j is None else column_index(other, table.columns[j])
+                      for j in (roles.target, roles.weight))
+    return Roles(features, target, weight)
+
+
+class ColumnContents(NamedTuple):
+    """What a column of a training table contains."""
+
+    kind: str
+    levels: tuple[str, ...] = ()  # of a category, sorted
+    n_missing: int = 0
+    boolean: bool = False  # whether its numbers 0 and 1 mean False and True
+    categorical: bool = False  # whether the user asked for a category
+
+    def raw(self, values: NDArray[Any]) -> RawColumn:
+        """The column as a column map takes it."""
+        values = np.asarray(values, dtype=np.float64)
+        if self.boolean:
+            return category(values, _BOOLEANS)
+        return RawColumn(EMPTY if np.isnan(values).all() else self.kind, values, self.levels)
 
 
 class TrainingTable(NamedTuple):
-    """Rows and what is to be learned of them."""
+    """Rows with their targets."""
 
     X: NDArray[Any]
     y: NDArray[Any]
     names: list[str] | None  # of the columns
-    columns: list[TrainingColumn]  # what they hold
-    features: list[int]  # their indices in the table
-    has_labels: bool = True  # whether y holds labels; else numbers
+    columns: list[ColumnContents]
+    features: list[int]  # indices of the columns in the table
+    has_labels: bool = True  # whether y contains labels; else numbers
     weights: NDArray[Any] | None = None  # of the rows
 
-    def named(self) -> Any:
-        """Numbers in the form that a model learns the column names from; those in a file are read block by block."""
-        if is_in_file(self.X):
+    def numbers(self) -> Any:
+        """The rows as `fit` takes numbers with column names; those in a file are read block by block."""
+        if isinstance(self.X, np.memmap):
             return RowBlocks(self._blocks)
         return NamedRows(self.X, self.names) if self.names else self.X
 
@@ -306,145 +128,339 @@ class TrainingTable(NamedTuple):
             yield NamedRows(rows, self.names) if self.names else rows
 
     def raw(self) -> Any:
-        """The rows in the form that a column map takes; the array is used again."""
+        """The rows as a column map takes them; the array is reused."""
         if self.X.dtype == np.float32 and not self.names and all(column.levels == () for column in self.columns):
             return self.X
-        self.X[...] += 0.0  # no -0.0, which other tables have not
+        self.X[...] += 0.0  # no -0.0, as in tables of other types
         return RawTable(tuple(self.names) if self.names else None,
                         [column.raw(values) for column, values in zip(self.columns, self.X.T, strict=True)],
                         len(self.X))
 
     def needs_map(self) -> bool:
-        """Whether some column has gaps, or no numbers."""
+        """Whether a column has missing values, or does not contain numbers."""
         return any(column.kind in (CATEGORY, DATE, EMPTY) or column.n_missing for column in self.columns)
 
-    def has_words(self) -> bool:
-        """Whether some column holds no numbers."""
-        return any(column.kind in (CATEGORY, DATE) or column.truth for column in self.columns)
+    def has_categories(self) -> bool:
+        """Whether a column contains categories, dates or booleans."""
+        return any(column.kind in (CATEGORY, DATE) or column.boolean for column in self.columns)
 
-    def shown_names(self) -> list[str]:
-        """What messages call the columns: names, or indices as --exclude takes them."""
-        return self.names or [f"column {j}" for j in self.features]
-
-    def divided(self, held_out: NDArray[np.bool_]) -> "tuple[TrainingTable, TrainingTable]":
-        """The rows that are not held out, and those that are; the array is used again for the former."""
+    def split(self, held_out: NDArray[np.bool_]) -> "tuple[TrainingTable, TrainingTable]":
+        """The rows that are not held out, for which the array is reused, and those that are."""
         weights = self.weights
         rest = self._replace(X=self.X[held_out], y=self.y[held_out],
                              weights=None if weights is None else weights[held_out])
         if not held_out.any():
             return self, rest
         n_kept = 0
-        for start in range(0, len(self.X), 8192):  # a row never moves down, so none is overwritten before it is read
-            rows = self.X[start : start + 8192][~held_out[start : start + 8192]]
+        for start in range(0, len(self.X), BLOCK_ROWS):  # rows move up only: none is overwritten before it is read
+            rows = self.X[start : start + BLOCK_ROWS][~held_out[start : start + BLOCK_ROWS]]
             self.X[n_kept : n_kept + len(rows)] = rows
             n_kept += len(rows)
         kept = None if weights is None else weights[~held_out]
         return self._replace(X=self.X[:n_kept], y=self.y[~held_out], weights=kept), rest
 
 
-def read_training(table: Table, roles: Roles, classifies: bool | None, rejects: Rejects | None,
-                  categorical: list[str] | None = None) -> TrainingTable:
-    """All rows of a table, with labels or targets; `classifies` says which, None that they tell it.
+class NamedRows:
+    """An array with column names, which `fit` reads as it reads a data frame."""
 
-    `categorical` names columns that are categories; without it, all columns are numbers without gaps.
+    def __init__(self, array: NDArray[Any], columns: list[str]) -> None:
+        self.array, self.columns = array, columns
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.asarray(self.array, dtype=dtype)
+
+
+def read_training(table: Table, roles: Roles, classify: bool | None, rejected: RejectedRows,
+                  categorical: list[str] | None = None) -> TrainingTable:
+    """All rows of a table, with labels if `classify`, else with numbers as targets; None: the target decides.
+
+    `categorical` names columns that are categories; None: all columns are numbers without missing values.
     """
     marked = column_indices(table, categorical or ())
     for j in marked:
         if j not in roles.features:
             raise UsageError(f"--categorical must name columns to train on, got {column_label(j, table.columns)}")
-    cells = [] if categorical is None else [Cells(CATEGORY if j in marked else UNKNOWN, gaps=True)
+    types = [] if categorical is None else [ColumnType(CATEGORY if j in marked else UNKNOWN, nullable=True)
                                             for j in roles.features]
-    rows = _read_rows(table, roles, classifies is not False, rejects, cells)
-    has_labels = holds_labels(rows.labels) if classifies is None else classifies
+    X, labels, columns, weights = _read_rows(table, roles, classify is not False, rejected, types)
+    has_labels = is_classification(labels) if classify is None else classify
     try:
-        y = _checked_labels(table, rows.labels) if has_labels else to_targets(rows.labels, table.path)
+        y = to_labels(labels, table.path) if has_labels else to_targets(labels, table.path)
     except InvalidInputError as error:
-        if classifies is None and not has_labels and rejects is not None:  # the cells were read as words
+        if classify is None and not has_labels and rejected.path is not None:  # the target was read as text
             raise InvalidInputError(f"{error}; --model {AUTOMATIC[1]} rejects such rows") from error
         raise
-    told = told_rule(_target_name(table, roles.target), y, has_labels) if classifies is None else None
-    if told is not None:
-        say(printable(f"{table.path}: {told}"))
-    if is_in_file(rows.X) and y.dtype.kind in "iuf":
-        y = in_file(y)
+    if has_labels and table.header_guessed and len(y) > 2 and (y[1:] != y[0]).all():
+        raise InvalidInputError(f"{table.path}: row 1 may be column names: its label {str(y[0])!r} occurs in no other "
+                                "row; pass --header yes or --header no")
+    if classify is None and y.dtype.kind in "iuf":  # text leaves no doubt
+        name = "y" if roles.target is None else repr(table.columns[roles.target]) if table.columns \
+            else f"column {column_label(roles.target, None)}"
+        say(printable(f"{table.path}: target {name} {_task_message(y, has_labels)}"))
+    if isinstance(X, np.memmap) and y.dtype.kind in "iuf":
+        y = _in_file(y)
     names = [table.columns[j] for j in roles.features] if table.columns else None
-    return TrainingTable(rows.X, y, names, rows.columns, roles.features, has_labels, rows.weights)
+    return TrainingTable(X, y, names, columns, roles.features, has_labels, weights)
 
 
-def read_more(table: Table, roles: Roles, training: TrainingTable) -> TrainingTable:
-    """All rows of another table, whose columns hold what those of a training table do."""
-    kinds = [CATEGORY if column.levels or column.truth else column.kind for column in training.columns]
-    cells = [Cells(kind, gaps=True) for kind in kinds]
-    rows = _read_rows(table, roles, training.has_labels, None, cells)
+def read_eval(table: Table, roles: Roles, training: TrainingTable) -> TrainingTable:
+    """All rows of another table, whose columns must be of the same kinds as those of the training table."""
+    kinds = [CATEGORY if column.levels or column.boolean else column.kind for column in training.columns]
+    types = [ColumnType(kind, nullable=True) for kind in kinds]
+    X, labels, columns, weights = _read_rows(table, roles, training.has_labels, RejectedRows(None, None), types)
     if not training.has_labels:
-        y: NDArray[Any] = to_targets(rows.labels, table.path)
+        y: NDArray[Any] = to_targets(labels, table.path)
     elif training.y.dtype.kind == "U":
-        y = np.concatenate(rows.labels)
+        y = np.concatenate(labels)
     else:
-        y = to_labels(rows.labels, table.path)
-    return training._replace(X=rows.X, y=y, columns=rows.columns, weights=rows.weights)
+        y = to_labels(labels, table.path)
+    return training._replace(X=X, y=y, columns=columns, weights=weights)
 
 
-def _checked_labels(table: Table, blocks: list[NDArray[Any]]) -> NDArray[Any]:
-    """Labels, whose first is no column name."""
-    y = to_labels(blocks, table.path)
-    if table.guessed_data and len(y) > 2 and (y[1:] != y[0]).all():
-        raise InvalidInputError(f"{table.path}: row 1 may hold column names: its label {str(y[0])!r} occurs nowhere "
-                                "else; say --header yes or --header no")
-    return y
-
-
-def _target_name(table: Table, target: int | None) -> str:
-    """What messages call the target."""
-    if target is None:
-        return "target y"
-    return f"target {table.columns[target]!r}" if table.columns else f"target column {column_label(target, None)}"
-
-
-class _Rows(NamedTuple):
-    """What is read of a table."""
-
-    X: NDArray[Any]
-    labels: list[NDArray[Any]]  # of each block
-    columns: list[TrainingColumn]
-    weights: NDArray[Any] | None
-
-
-def _read_rows(table: Table, roles: Roles, classifies: bool, rejects: Rejects | None, cells: list[Cells]) -> _Rows:
-    """Rows, labels of each block, weights, and what the columns hold."""
-    # A target that must be a number is read as one, beside the features, as weights are.
-    features, target = roles.features, None if classifies else roles.target
+def _read_rows(table: Table, roles: Roles, classify: bool, rejected: RejectedRows, types: list[ColumnType]
+               ) -> tuple[NDArray[Any], list[NDArray[Any]], list[ColumnContents], NDArray[Any] | None]:
+    """Rows, labels of each block, contents of the columns, and weights."""
+    # A target that must be a number is read as one, next to the features, as weights are.
+    features, target = roles.features, None if classify else roles.target
     numbers = [j for j in (roles.weight, target) if j is not None]
-    wanted = Wanted([*features, *numbers], roles.target if classifies else None, reject=rejects is not None,
-                    cells=[*cells, *(Cells() for _ in numbers)] if cells else cells)
+    selection = Selection([*features, *numbers], roles.target if classify else None, reject=rejected.path is not None,
+                          types=[*types, *(ColumnType() for _ in numbers)] if types else types)
     labels, weights, n_rows = [], [], 0
-    found: Sequence[Cells] = cells
-    words = WordIndex()
+    found: Sequence[ColumnType] = types
+    categories = CategoryIndex()
     rounded: set[int] = set()
-    held = table.X if isinstance(table, ArrayTable) and table.is_held(features) and rejects is None else None
-    with Progress("reading", table.total) as bar, contextlib.closing(GatheredRows()) as rows:
-        for block in table.reading(wanted).blocks():
-            words.place(block)
+    X = table.X if isinstance(table, ArrayTable) and table.in_memory(features) and rejected.path is None else None
+    with Progress("reading", table.total) as bar, contextlib.closing(GrowingArray()) as rows:
+        raw_blocks, parse = table.read(selection)
+        for block in map(parse, raw_blocks):
+            categories.recode(block)
             rounded.update(block.rounded)
-            X = block.X[:, : len(features)]
-            if held is None:
-                n_expected = int(_ROOM * (n_rows + len(X)) * table.total / block.done) \
-                    if table.total and block.done else 0
-                rows.add(X, n_expected)
+            if X is None:
+                rows.add(block.X[:, : len(features)], _expected_rows(table, block, n_rows))
             labels.append(block.X[:, -1].copy() if target is not None else np.asarray(block.labels))
             weights.append(block.X[:, len(features)].copy() if roles.weight is not None else np.empty(0))
-            n_rows += len(X)
-            found = block.cells
-            if rejects is not None:
-                rejects.add(block.rejected)
+            n_rows += len(block.X)
+            found = block.types
+            rejected.add(block.rejected)
             bar.update(block.done, n_rows)
         if not n_rows:
-            refused = "" if rejects is None or not rejects.n_rows \
-                else f" that can be used; {rejects.n_rows} are rejected"
-            raise InvalidInputError(f"{table.path}: the file holds no rows{refused or ' below its header'}")
-        X = rows.array() if held is None else held
-    tell_rounded(table, [features[k] for k in sorted(rounded) if k < len(features)],
-                 "leave the column out (--drop), or name it in --categorical")
-    asked = [each.kind == CATEGORY for each in cells] or [False] * len(features)
-    return _Rows(X, labels, settled(X, found, words, asked), np.concatenate(weights) if roles.weight is not None
-                 else None)
+            reason = f" that can be used; {rejected.n_rows} are rejected" if rejected.n_rows else " below its header"
+            raise InvalidInputError(f"{table.path}: the file contains no rows{reason}")
+        X = rows.array() if X is None else X
+    warn_rounded(table, [features[k] for k in sorted(rounded) if k < len(features)],
+                 "exclude the column (--drop), or list it in --categorical")
+    asked = [each.kind == CATEGORY for each in types] or [False] * len(features)
+    return X, labels, _contents(X, found, categories, asked), np.concatenate(weights) if roles.weight is not None \
+        else None
+
+
+def _expected_rows(table: Table, block: Block, n_rows: int) -> int:
+    """How many rows the table may have; 2 % more, as the next rows may be shorter in the file than these."""
+    return int(1.02 * (n_rows + len(block.X)) * table.total / block.done) if table.total and block.done else 0
+
+
+class CategoryIndex:
+    """The levels of the categories of all blocks, in the order in which they come."""
+
+    def __init__(self) -> None:
+        self._codes: dict[int, dict[str, int]] = {}
+
+    def recode(self, block: Block) -> None:
+        """Replace the codes of a block by those of all blocks."""
+        for k, levels in block.levels.items():
+            index = self._codes.setdefault(k, {})
+            table = np.array([*(self._code(index, level) for level in levels), np.nan])
+            codes = block.X[:, k]
+            block.X[:, k] = table[np.where(np.isnan(codes), -1, codes).astype(np.intp)]
+
+    def _code(self, index: dict[str, int], level: str) -> int:
+        # A column map drops a category of more levels than this: the others share a code, so that memory is bounded.
+        return index.setdefault(level, len(index)) if len(index) <= MAX_KEPT_LEVELS else index.get(level, 0)
+
+    def levels(self, k: int) -> list[str]:
+        """The levels of a column: booleans as Python writes them, and numbers by value if all are numbers."""
+        texts = list(self._codes.get(k, ()))
+        booleans = [boolean_level(text) for text in texts]
+        if None not in booleans:
+            return [str(level) for level in booleans]
+        if all(is_number(text) and not is_code(text) for text in texts):
+            return [number_level(text) for text in texts]
+        return texts
+
+
+def _contents(X: NDArray[Any], types: Sequence[ColumnType], categories: CategoryIndex, asked: Sequence[bool]
+              ) -> list[ColumnContents]:
+    """What the columns contain; the codes of categories in X become those of sorted levels.
+
+    `asked` tells which columns the user wants to be categories.
+    """
+    columns = []
+    missing = sum((np.isnan(X[start : start + BLOCK_ROWS]).sum(axis=0) for start in range(0, len(X), BLOCK_ROWS)),
+                  np.zeros(len(asked), dtype=np.int64))
+    for k, (wanted, n_missing) in enumerate(zip(asked, missing.tolist(), strict=True)):
+        values, each = X[:, k], types[k]
+        kind = EMPTY if n_missing == len(values) or each.kind == UNKNOWN else each.kind
+        raw = RawColumn(kind, values)
+        if kind == CATEGORY:
+            raw = category(values, categories.levels(k))
+        elif wanted and kind == NUMERIC:
+            raw = category(values, _BOOLEANS) if each.boolean else category_of_numbers(RawColumn(NUMERIC, values))
+        if raw.levels:
+            values[:] = raw.values
+        columns.append(ColumnContents(raw.kind, raw.levels, n_missing, each.boolean and not raw.levels, wanted))
+    return columns
+
+
+# --- targets
+
+_MAX_DISTINCT = 10_000  # values that are collected: enough to decide whether text or numbers prevail
+
+
+def is_classification(blocks: Sequence[NDArray[Any]]) -> bool:
+    """Whether the values of a target are labels.
+
+    Text, booleans and codes such as 007 are; so are integers with few distinct values.  Some text among many distinct
+    numbers is taken for an error.  Several targets per row are numbers.
+    """
+    if blocks[0].ndim > 1:
+        return False
+    texts: set[str] = set()
+    numbers: set[float] = set()
+    for block in blocks:
+        if block.dtype.kind not in "USiuf":
+            return True
+        if block.dtype.kind in "US":
+            present = {str(cell) for cell in block.tolist() if not is_missing(str(cell))}
+            new_texts = {cell for cell in present if not is_number(cell) or is_code(cell)}
+            new_numbers = {float(cell) for cell in present - new_texts}
+            texts |= new_texts if len(texts) < _MAX_DISTINCT else set()
+        else:
+            new_numbers = set(np.unique(block).astype(np.float64).tolist())
+        numbers |= new_numbers if len(numbers) < _MAX_DISTINCT else set()
+    if texts:
+        return len(numbers) <= max(MAX_INTEGER_LABELS, len(texts))
+    finite = [number for number in numbers if np.isfinite(number)]
+    few = len(finite) <= min(MAX_INTEGER_LABELS, sum(map(len, blocks)) // 2)
+    return few and all(number.is_integer() for number in finite)
+
+
+def _task_message(y: NDArray[Any], has_labels: bool) -> str:
+    """What is chosen for a target of numbers, and how to choose the other task."""
+    if y.ndim > 1:
+        return f"has {y.shape[1]} columns of numbers: regression"
+    n_distinct = len(np.unique(y))
+    if has_labels:
+        return f"has {n_distinct} distinct integers: classification; for regression, pass --model {AUTOMATIC[1]}"
+    other = f"; for classification, pass --model {AUTOMATIC[0]}" if (y == np.floor(y)).all() else ""
+    return f"has {n_distinct} distinct numbers: regression{other}"
+
+
+def to_labels(blocks: Sequence[NDArray[Any]], path: str) -> NDArray[Any]:
+    """Labels of all blocks as one array; InvalidInputError names the first number that is not finite.
+
+    Text becomes integers if all labels are integers, else floats if all are numbers.  It stays text if a label has a
+    leading zero, if two labels are the same number, or if 64-bit integers cannot represent them.
+    """
+    if any(block.dtype.kind != "U" or block.ndim > 1 for block in blocks):
+        labels = np.concatenate(blocks)
+        if labels.dtype.kind == "f":
+            _check_finite(labels, labels, path, "label")
+        if labels.dtype.kind != "U" or labels.ndim > 1:
+            return labels
+        blocks = [labels]
+    texts = {text for block in blocks for text in block.tolist()}
+    if not all(map(is_number, texts)):
+        return np.concatenate(blocks)
+    values: dict[str, Any] = {text: float(text) for text in texts}
+    if not all(map(math.isfinite, values.values())):
+        labels = np.concatenate(blocks)
+        _check_finite(as_numbers(labels), labels, path, "label")
+    # A double beyond 2^53 is not the integer that was written, unless all digits are written.
+    digits = {text: is_integer(text) for text in texts}
+    dtype: np.dtype[Any] | None = np.dtype(np.float64)
+    if all(digits[text] or (value.is_integer() and abs(value) < 2**53) for text, value in values.items()):
+        values = {text: int(text) if digits[text] else int(value) for text, value in values.items()}
+        dtype = integer_dtype(min(values.values()), max(values.values()))
+    if dtype is None or len(set(values.values())) < len(texts) or any(map(is_code, texts)):
+        return np.concatenate(blocks)
+    numbers = np.empty(sum(map(len, blocks)), dtype)
+    start = 0
+    for block in blocks:  # a list of all labels would take more memory than the numbers
+        numbers[start : start + len(block)] = [values[text] for text in block.tolist()]
+        start += len(block)
+    return numbers
+
+
+def to_targets(blocks: Sequence[NDArray[Any]], path: str) -> NDArray[np.float64]:
+    """Real targets of all blocks as one array; InvalidInputError names the first that is no finite number."""
+    cells = np.concatenate(blocks)
+    targets = as_numbers(cells)
+    _check_finite(targets, cells, path, "target")
+    return targets
+
+
+def _check_finite(numbers: NDArray[Any], cells: NDArray[Any], path: str, what: str) -> None:
+    bad = ~np.isfinite(numbers.reshape(len(numbers), -1)).all(axis=1)
+    if bad.any():
+        row = int(bad.argmax())
+        raise InvalidInputError(f"{path}: expected a finite number as the {what} of data row {row + 1}, "
+                                f"got {cells[row].tolist()!r}")
+
+
+# --- rows in memory, or in a file if there are many
+
+MAX_BYTES_IN_MEMORY = 1 << 30
+
+
+class GrowingArray:
+    """Rows of blocks in one array, which grows in place if the system can do that.
+
+    Above `MAX_BYTES_IN_MEMORY` it continues in a temporary file, which has no name and is deleted with the array.
+    """
+
+    def __init__(self) -> None:
+        self._rows: NDArray[Any] | None = None
+        self._n_rows = 0
+        self._file: IO[bytes] | None = None
+
+    def add(self, rows: NDArray[Any], n_expected: int = 0) -> None:
+        """Append rows.  Room for all expected rows is reserved, which takes memory only when it is used."""
+        size = max(1, math.prod(rows.shape[1:]) * rows.itemsize)
+        needed = self._n_rows + len(rows)
+        if self._rows is None:
+            n_reserved = max(needed, min(n_expected, MAX_BYTES_IN_MEMORY // size))
+            self._rows = np.empty((n_reserved, *rows.shape[1:]), rows.dtype)
+        if self._file is None and needed * size > MAX_BYTES_IN_MEMORY:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115
+            self._file.write(np.ascontiguousarray(self._rows[: self._n_rows]).data)
+            self._rows = self._rows[:0].copy()
+        if self._file is not None:
+            self._file.write(np.ascontiguousarray(rows, dtype=self._rows.dtype).data)
+        else:
+            if needed > len(self._rows):  # an eighth more, so that little of it stays unused
+                room = max(needed, len(self._rows) + len(self._rows) // 8)
+                self._rows.resize((room, *rows.shape[1:]), refcheck=False)
+            self._rows[self._n_rows : needed] = rows
+        self._n_rows = needed
+
+    def array(self) -> NDArray[Any]:
+        """All rows; a memmap if they are in a file."""
+        assert self._rows is not None
+        if self._file is None:
+            self._rows.resize((self._n_rows, *self._rows.shape[1:]), refcheck=False)
+            return self._rows
+        self._file.flush()
+        return np.memmap(self._file, self._rows.dtype, "r+", shape=(self._n_rows, *self._rows.shape[1:]))
+
+    def close(self) -> None:
+        """Close the file; a memmap of it stays valid."""
+        if self._file is not None:
+            self._file.close()
+
+
+def _in_file(values: NDArray[Any]) -> NDArray[Any]:
+    """Values in a temporary file, next to that of the rows."""
+    with tempfile.TemporaryFile() as file:
+        file.write(np.ascontiguousarray(values).data)
+        file.flush()
+        return np.memmap(file, values.dtype, "r+", shape=values.shape)

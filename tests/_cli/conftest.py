@@ -31,7 +31,7 @@ def folder(tmp_path, table):
 def command(folder, capsysbinary, monkeypatch):
     """A function that runs `rffkern` in this process, in the folder; it gives (exit code, stdout, stderr)."""
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("rffkern._cli.main.abandon", lambda stream: None)  # which would close pytest's own
+    monkeypatch.setattr("rffkern._cli.main.discard", lambda stream: None)  # which would close pytest's own
 
     def run_here(*arguments, stdin=b""):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))

@@ -17,7 +17,7 @@ from helpers.command_line import blocks_of
 from rffkern import InvalidInputError
 from rffkern._cli.csv_table import CsvFormat, CsvTable
 from rffkern._cli.main import main
-from rffkern._cli.table import UNKNOWN, Cells
+from rffkern._cli.table import UNKNOWN, ColumnType
 
 pytestmark = pytest.mark.slow
 
@@ -80,13 +80,13 @@ def fault_of(cells, width, decimal, text):
 def rows_of(case):
     """Column names or None, the number of columns and the records below; Fault where the text cannot be used."""
     if case.encoding == "utf-8" and case.content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise Fault("got one in UTF-16: say --encoding utf-16")
+        raise Fault("got one in UTF-16: pass --encoding utf-16")
     if case.encoding != "utf-8" and case.content.startswith(b"\xef\xbb\xbf"):
-        raise Fault("got the mark at which UTF-8 texts begin: leave out --encoding")
+        raise Fault("got a UTF-8 byte order mark: leave out --encoding")
     text = case.content.decode("utf-8-sig" if case.encoding == "utf-8" else case.encoding, "surrogateescape")
     rows = [row for row in records(text, case.delimiter) if row[1].strip() or row[2] is None]
     if not rows:
-        raise Fault("the file holds no rows")
+        raise Fault("the file contains no rows")
     first = rows[0]
     if first[2] is None or FOREIGN.search(first[1]):
         column = fault_of(first[2], 0, ".", first[1])
@@ -186,7 +186,7 @@ def found_words(case, path):
     """The same by the package."""
     table = CsvTable(str(path), form_of(case))
     features = range(max(1, table.n_columns - 1))
-    blocks = blocks_of(table, features, table.n_columns - 1, cells=[Cells(UNKNOWN, gaps=True)] * len(features))
+    blocks = blocks_of(table, features, table.n_columns - 1, types=[ColumnType(UNKNOWN, nullable=True)] * len(features))
     rows = []
     for block in blocks:
         words = [block.levels.get(k) for k in features]

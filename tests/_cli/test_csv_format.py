@@ -41,7 +41,7 @@ def test_one_table_in_many_forms(command, folder, test_text, predictions, write,
     (folder / "other.csv").write_bytes(content)
     code, out, errors = command("predict", "m.npz", "other.csv", *options)
     assert (code, out) == (0, predictions)
-    assert errors == (f"other.csv: {told}; --delimiter chooses another\n" if told else "")
+    assert errors == (f"other.csv: {told}; override with --delimiter\n" if told else "")
     code, out, errors = command("predict", "m.npz", "-", "-o", "-", *options, stdin=content)
     assert (code, out) == (0, predictions)
     assert errors.startswith(f"standard input: {told}" if told else "")
@@ -73,17 +73,17 @@ def test_targets_with_a_decimal_comma(command, folder, table):
 
 @pytest.mark.parametrize(("content", "options", "code", "message"), [
     ("a;b;c\n1,5;2;x\n", [], 65, "data row 1 (line 2), column 0 (a): expected a finite number, got '1,5': if it has a "
-     "decimal comma, say --decimal ,"),
+     "decimal comma, pass --decimal ,"),
     ("a;b;c\n1.5;2;x\n", ["--decimal", ","], 65, "expected a finite number with a decimal comma, got '1.5'"),
     ("a,b\n1,2\n", ["--decimal", ",", "--delimiter", ","], 2, "--decimal and --delimiter must differ"),
     ("a,b\n1,2\n", ["--encoding", "nothing"], 2, "name of a text encoding, such as latin-1, got 'nothing'"),
     ("a,b\n1,2\n", ["--encoding", "rot13"], 2, "expected the name of a text encoding"),
     ("a,b\n1,2\n", ["--encoding", "hex"], 2, "expected the name of a text encoding"),
     ("a,b\n1,2\n", ["--decimal", ";"], 2, "invalid choice: ';'"),
-    ("a,b\n1,\u00e9\n", ["--encoding", "ascii"], 65, "data row 1 (line 2), column 1 (b): expected a text in ascii, got "
-     "the byte 0xc3: say --encoding latin-1, or what it is in"),
+    ("a,b\n1,\u00e9\n", ["--encoding", "ascii"], 65, "data row 1 (line 2), column 1 (b): expected text in ascii, got "
+     "the byte 0xc3: pass --encoding latin-1, or the encoding of the file"),
     ("a,b\n,x\n1,y\n", ["--columns", "none"], 65, "data row 1 (line 2), column 0 (a): expected a finite number, got "
-     "'': the value is missing; fill it in, or leave out such rows (--reject FILE)"),
+     "'': the value is missing; fill it in, or skip such rows with --reject FILE"),
     ("a,b,c\n1,2,x\n\"1\n\",2,y\n\n3,z,y\n", ["--columns", "none"], 65, "data row 3 (line 6), column 1 (b): "
      "expected a finite number"),
     ("a,b\n" + "9" * 400 + ",x\n", [], 65, "got '" + "9" * 57 + "...'"),
@@ -107,4 +107,4 @@ def test_the_help_names_every_option(command, capsysbinary, command_name):
     for option in ("--header", "--delimiter", "--decimal", "--encoding", "--reject", "--drop", "--target", "--threads"):
         assert option in text
     assert ("--keep" in text) == ("--jobs" in text) == (command_name == "predict")
-    assert "65 wrong data" in text
+    assert "65 invalid data" in text

@@ -1,4 +1,4 @@
-"""Parsing of CSV files."""
+"""Parsing of .csv files: headers, numbers, dates and categories, whichever way a block is read."""
 
 import os
 import threading
@@ -9,9 +9,9 @@ from helpers.command_line import blocks_of
 
 from rffkern import InvalidInputError
 from rffkern._cli import csv_text
-from rffkern._cli.csv_table import CsvFormat, CsvTable, looks_like_header
+from rffkern._cli.csv_table import ColumnType, CsvFormat, CsvTable, infer_type, looks_like_header, parse_column
 from rffkern._cli.csv_text import RawBlock
-from rffkern._cli.table import Wanted
+from rffkern._cli.table import UNKNOWN, Selection
 
 
 @pytest.fixture
@@ -43,18 +43,19 @@ def test_headers(first, second, expected):
 
 def test_columns_and_their_names(table):
     found = table("a,b,c\n1,2,x\n3,4,y\n")
-    assert (found.columns, found.n_columns, found.has_labels, found.guessed_data) == (["a", "b", "c"], 3, False, False)
+    assert (found.columns, found.n_columns) == (["a", "b", "c"], 3)
+    assert (found.has_labels, found.header_guessed) == (False, False)
     assert rows_of(found, [1, 0], 2) == ([[2.0, 1.0], [4.0, 3.0]], ["x", "y"])
     assert rows_of(found, [0]) == ([[1.0], [3.0]], None)
     bare = table("1,2\n3,4\n")
-    assert (bare.columns, bare.guessed_data) == (None, True)
+    assert (bare.columns, bare.header_guessed) == (None, True)
     assert rows_of(bare, [0, 1]) == ([[1.0, 2.0], [3.0, 4.0]], None)
 
 
 def test_the_header_may_be_said(table):
     assert table("1,2\n3,4\n", header="yes").columns == ["1", "2"]
     said = table("a,b\nc,d\n", header="no")
-    assert (said.columns, said.guessed_data) == (None, False)
+    assert (said.columns, said.header_guessed) == (None, False)
 
 
 def test_quotes_blanks_empty_lines_and_byte_order_mark(table):
@@ -82,7 +83,7 @@ def test_numbers_that_only_python_reads(table, cell):
 def test_numbers_that_may_be_names(table, first, second):
     """As pandas names columns that have no name: neither a row of data nor names without being asked."""
     text = f"{first}\n" if second is None else f"\n{first}\n{second}\n"
-    message = r"row 1 \(line [12]\) may hold column names, .*; say --header yes or --header no"
+    message = r"row 1 \(line [12]\) may be column names or data: .*; pass --header yes or --header no"
     with pytest.raises(InvalidInputError, match=message):
         table(text)
     assert table(text, header="yes").columns == first.split(",")
@@ -130,7 +131,7 @@ def test_a_pipe_is_read_once(tmp_path, rng):
 @pytest.mark.parametrize("header", ["a,b", '"a\nc",b', '\n \n"a",b'])
 def test_the_rows_below_the_header(table, monkeypatch, size, end, header):
     """Wherever the pieces of the file end; a header may take several lines, or have no rows below."""
-    monkeypatch.setattr(csv_text, "_PIECE_BYTES", size)
+    monkeypatch.setattr(csv_text, "_CHUNK_BYTES", size)
     header = header.replace("\n", end)
     lines = [f"{i},{i + 0.5}" for i in range(30)]
     found = table(end.join([header, *lines]))
@@ -146,8 +147,8 @@ def test_both_readers_agree(table, rng):
     found = table("\n".join(",".join(map(repr, row)) for row in X.tolist()))
     (block,) = blocks_of(found, [3, 1], 0)
     texts = [",".join(map(repr, row)) + "\n" for row in X.tolist()]
-    parser = found.reading(Wanted([3, 1], 0)).parse.__self__
-    by_cell, labels, *_ = parser._by_cells(RawBlock(1, list(range(1, 51)), texts, {}, True, 0))
+    parser = found.read(Selection([3, 1], 0))[1].__self__
+    by_cell, labels, *_ = parser._parse_rows(RawBlock(1, list(range(1, 51)), texts, {}, True, 0))
     np.testing.assert_array_equal(block.X, X[:, [3, 1]])
     np.testing.assert_array_equal(by_cell, block.X)
     np.testing.assert_array_equal(labels, block.labels)
@@ -181,7 +182,7 @@ def test_faults_are_located(table, line, message):
 
 
 @pytest.mark.parametrize(("content", "message"), [
-    ("", "the file holds no rows"), ("\n \n", "the file holds no rows"),
+    ("", "the file contains no rows"), ("\n \n", "the file contains no rows"),
     ("a,a\n1,2\n", "column names must be distinct"),
     (b"\xff\xfe\x00", "expected a text in utf-8, got one in UTF-16"),
     ('1,"' + "x" * 200_000 + '"\n', r"t.csv: line 1: expected cells of at most 131072"),
@@ -201,3 +202,81 @@ def test_an_open_quote_at_the_end(table, features):
 
 def test_quotes_inside_plain_cells(table):
     assert rows_of(table('1,5" pipe\n2,x\n'), [0], 1) == ([[1.0], [2.0]], ['5" pipe', "x"])
+
+
+NUMBERS = [f"{i}.5" for i in range(50)]
+
+
+@pytest.mark.parametrize(("texts", "kind"), [
+    (["1", "", "x"], "category"), ([*NUMBERS, "x"], "numeric"), ([*NUMBERS, *"abcde"], "numeric"),
+    ([*NUMBERS, *"abcdef"], "category"), ([*NUMBERS[:32] * 3, "x"], "numeric"), ([*NUMBERS[:31] * 3, "x"], "category"),
+    ([*NUMBERS[:31], "x"], "numeric"),
+    (["1", "2", "3+"] * 2, "category"), (["1", "2", "3", "x"], "category"), (["NA", " ?", ""], None), ([], None),
+    (["true", "FALSE", ""], "category"), (["2024-01-01", "NaT"], "date"), (["2024-01-01", "3"], "category"),
+    (["1,5", "2,5"], "numeric"), (["inf", "1"], "numeric"), (["007"], "numeric"), (["1_0"], "category"),
+    ([f"2024-01-{i:02d}" for i in range(1, 31)] + ["soon"], "date"),
+])
+def test_what_a_column_is(texts, kind):
+    found = infer_type(texts, ".")
+    assert (found and found.kind) == kind
+
+
+@pytest.mark.parametrize(("text", "seconds"), [
+    ("1970-01-01", 0), ("1970-01-02T00:00:01Z", 86401), ("1969-12-31 23:59:59.25", -0.75),
+    ("1970-01-01 02:00+02:00", 0), ("1970-01-01 00:00 -0130", 5400), ("2024-02-29", 1709164800),
+    ("1970-01-01 00:00:00.000000001", 1e-9), ("0001-01-01", -62135596800), ("1970-01-01T01:00-01", 7200),
+])
+def test_dates(text, seconds):
+    assert parse_column([text, "NA"], ColumnType("date", nullable=True), ".")[0].tolist()[0] == seconds
+    assert parse_column([text, "1"], ColumnType("date", nullable=True), ".") is None
+    assert parse_column([text, "NA"], ColumnType("date"), ".") is None
+
+
+@pytest.mark.parametrize(("levels", "cell", "expected"), [
+    (["a", " b"], " b", " b"), (["a", " b"], "b", " b"), (["1", "10"], "1.0", "1"), (["1", "10"], "1e1", "10"),
+    (["False", "True"], "TRUE", "True"), (["False", "True"], "0", "False"), (["None", "x"], "None", "None"),
+    (["x"], "None", None), (["x"], "y", "y"), (["0", "1"], "true", "true"), (["12345678901234567890"],
+                                                                           "12345678901234567890",
+                                                                           "12345678901234567890"),
+])
+def test_levels_of_a_model(levels, cell, expected):
+    known = {level.strip(): level for level in levels}
+    values, names = parse_column([cell, cell], ColumnType("category", nullable=True, levels=known), ".")
+    assert names == (() if expected is None else (expected,))
+    np.testing.assert_array_equal(values, [np.nan if expected is None else 0] * 2)
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_all_ways_of_reading_a_block_agree(tmp_path, rng, decimal):
+    """Plain, in simple quotes, by Python's csv, and with a row to reject: the same numbers, gaps, dates and words."""
+    n = 200
+    missing = ["", "NA", "nan", " NaN ", "n/a", "NULL", "?"]
+    columns = [[f"{value:.3f}".replace(".", decimal) for value in rng.standard_normal(n)] for _ in range(3)]
+    columns.append(rng.choice(["red", "na\u00efve", "1_000", "7", "0" + decimal + "5"], n).tolist())
+    columns.append(np.datetime_as_string(np.datetime64("2020-01-01T00:00") + rng.integers(0, 10**6, n)).tolist())
+    columns += [["1"] * n, ["a"] * n]
+    for column in (columns[1], columns[3], columns[4]):
+        for i in range(0, n, 3):
+            column[i] = missing[i % len(missing)]
+    columns[2][-1] = ""
+    rows = list(zip(*columns, strict=True))
+    texts = ["\n".join(";".join(row) for row in rows),
+             "\r\n".join(";".join(f'"{cell}"' for cell in row) for row in rows),
+             "\r".join(";".join([*row[:-1], f'"{row[-1]};"']) for row in rows),
+             "\n".join([*(";".join(f" {cell} " for cell in row) for row in rows), "1;2"])]
+    found = []
+    for text in texts:
+        (tmp_path / "t.csv").write_bytes(text.encode())
+        table = CsvTable(str(tmp_path / "t.csv"), CsvFormat("no", ";", "utf-8", decimal))
+        (block,) = blocks_of(table, range(5), 6, kept=[3], reject=True, types=[ColumnType(UNKNOWN, nullable=True)] * 5)
+        found.append(block)
+        assert [cells.kind for cells in block.types] == ["numeric"] * 3 + ["category", "date"]
+        assert len(block.rejected) == (text is texts[3])
+        np.testing.assert_array_equal(block.X, found[0].X)
+        assert (block.levels, block.kept) == (found[0].levels, found[0].kept)
+    gone = np.arange(n) % 3 == 0
+    assert np.isnan(found[0].X[:, [1, 3, 4]]).tolist() == np.repeat(gone[:, None], 3, axis=1).tolist()
+    numbers = [float(cell.replace(",", ".")) for cell in columns[0]]
+    assert found[0].X[:, 0].tolist() == numbers
+    assert [found[0].levels[3][int(code)] for code in found[0].X[~gone, 3]] == [
+        cell for cell, missing in zip(columns[3], gone, strict=True) if not missing]

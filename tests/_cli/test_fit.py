@@ -1,6 +1,7 @@
-"""`rffkern fit`: tables, labels, parameters, and how the result is told."""
+"""`rffkern fit`: tables, labels, parameters, and the messages about the result."""
 
 import io
+import itertools
 import sys
 
 import numpy as np
@@ -97,11 +98,11 @@ def test_labels_are_the_same_in_every_block(tmp_path, rng, header):
 @pytest.mark.slow
 def test_bad_data_files(folder):
     for name, content, match in [
-        ("empty.csv", b"", "holds no rows"), ("header.csv", b"a,b,c\n", "no rows below its header"),
+        ("empty.csv", b"", "contains no rows"), ("header.csv", b"a,b,c\n", "no rows below its header"),
         ("binary.csv", b"\xff\xfe\x00\x01\n", "got one in UTF-16"), ("twice.csv", b"a,a\n1,2\n", "distinct"),
         ("nolabel.csv", b"1,2,a\n3,4,\n5,6,b\n",
          "data row 2 (line 2), column 2 (the first is 0): expected a label or target, got an empty cell"),
-        ("years.csv", b"2019,2020,label\n1,2,a\n3,4,b\n5,6,a\n", "row 1 may hold column names"),
+        ("years.csv", b"2019,2020,label\n1,2,a\n3,4,b\n5,6,a\n", "row 1 may be column names"),
         ("long.csv", b'1,2,"' + b"x" * 200_000 + b'"\n', "long.csv: line 1: expected cells of at most"),
         ("one.csv", b"1\n2\n", "at least one column besides"), ("odd.txt", b"1,2\n", "must end in .csv, .csv.gz"),
         ("bad.npy", b"nonsense", "not a NumPy file"), ("bad.npz", b"PK\x03\x04nonsense", "not a NumPy file"),
@@ -167,3 +168,45 @@ def test_progress_of_training_tells_the_validation_loss(folder, monkeypatch):
     assert drawn.startswith("training [")
     assert "s left  train loss" in drawn
     assert "validation loss" in drawn
+
+
+@pytest.mark.parametrize(("settings", "expected"), [
+    (["loss=pinball"], "loss must be one of 'squared_error', 'huber', 'quantile', 'poisson', got 'pinball'"),
+    (["loss=quantile", "quantile=0.1,0.5,0.9"],
+     "quantile must be a number, or several in ascending order, such as [0.1, 0.5, 0.9], got '0.1,0.5,0.9'"),
+    (["loss=quantile", "quantile=2"], "quantile must be a finite number >= 1e-06 and <= 0.999999, got 2"),
+    (["loss=huber", "n_bags=0"], "n_bags must be an integer >= 1 and <= 1000, got 0"),
+    (["loss=huber", "n_estimator=50"],
+     "Invalid parameter 'n_estimator' for estimator FourierBoostingRegressor. Did you mean 'n_estimators'?"),
+    (["n_estimator=50"], "Invalid parameter 'n_estimator' for estimator FourierBoostingClassifier. Did you mean"),
+    (["loss=huber", "class_weight=balanced"], "Invalid parameter"),
+    (["learning_rate=-1"], "learning_rate must be"), (["loss=huber", "columns__n_knots=0"], "n_knots must be"),
+])
+def test_wrong_settings(settings, expected, command):
+    code, _, said = command("fit", "train.csv", "-o", "n.npz", "--model", "auto",
+                            *itertools.chain(*(("--set", setting) for setting in settings)))
+    assert code == 2
+    assert expected in said
+    assert "Invalid parameter 'loss'" not in said or "class_weight=balanced" in settings
+
+
+def test_a_table_with_names_gets_a_map(command, folder):
+    code, _, errors = command("fit", "train.csv", "-o", "a.npz", "--set", "columns=auto", "--holdout", "0.2")
+    assert (code, "accuracy on 40 held-out rows" in errors) == (0, True)
+    model = load(folder / "a.npz")
+    assert model.columns == "auto"
+    assert model.column_map_.n_features_in_ == 3
+    shown = command("info", "a.npz")[1]
+    assert f"chosen columns {', '.join(model.column_map_.numeric)}\n" in shown
+    assert "column length  numeric, standard, " in shown
+    code, out, _ = command("predict", "a.npz", "test.csv")
+    assert (code, len(out.splitlines())) == (0, 101)
+
+
+def test_rows_without_names_may_stay(command, folder, table):
+    np.savez(folder / "t.npz", X=table[0][:50], y=table[1][:50])  # too few rows to compare maps by
+    assert command("fit", "t.npz", "-o", "a.npz", "--set", "columns=auto")[0] == 0
+    assert load(folder / "a.npz").column_map_ is None
+    assert "chosen columns as they are\n" in command("info", "a.npz")[1]
+    assert command("predict", "a.npz", "t.npz", "-o", "o.npy")[0] == 0
+    assert command("fit", "t.npz", "-o", "a.npz", "--set", "columns=all")[0] == 2

@@ -67,7 +67,7 @@ def test_info_of_fourier_boosting(folder):
     save(model, folder / "b.npz")
     facts = json.loads(run("info", "b.npz", "--json", cwd=folder).stdout)
     assert facts["bags"] == 2
-    assert facts["cosines"] + facts["tables"] == facts["terms"] > 0
+    assert facts["fourier terms"] + facts["trees"] == facts["terms"] > 0
     assert [*facts["feature importances"]] == ["wave", "noise"]
     assert sum(facts["feature importances"].values()) == pytest.approx(1, abs=1e-3)
     assert facts["rounds"] == model.n_estimators_ > 0
@@ -75,4 +75,4 @@ def test_info_of_fourier_boosting(folder):
     text = run("info", "b.npz", cwd=folder).stdout
     assert "feature importances wave=" in text
     save(model.expansion_, folder / "e.npz")
-    assert json.loads(run("info", "e.npz", "--json", cwd=folder).stdout)["cosines"] == facts["cosines"]
+    assert json.loads(run("info", "e.npz", "--json", cwd=folder).stdout)["fourier terms"] == facts["fourier terms"]

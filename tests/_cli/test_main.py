@@ -1,13 +1,21 @@
-"""The command line as a whole: help, exit codes, faults in the data, interrupts and full disks."""
+"""The command line as a whole: help, exit codes, pipes, closed streams, interrupts, and advice that is followed."""
 
+import io
 import os
+import re
 import signal
+import stat
 import subprocess
 import sys
 
+import numpy as np
 import pytest
-from helpers.command_line import COLUMNS, run
+from helpers.command_line import COLUMNS, run, shell, write_csv
 from helpers.processes import PATIENCE, started, wait_until
+
+import rffkern
+from rffkern._cli import output
+from rffkern._cli.output import printable, say
 
 
 def test_help_and_version(tmp_path):
@@ -111,3 +119,207 @@ def test_a_full_disk_is_an_error(folder):
                           capture_output=True, text=True, check=False)
     assert done.returncode == 74
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+def test_tables_from_pipes(folder):
+    expected = run("predict", "m.npz", "test.csv", cwd=folder).stdout
+    for line in ("cat test.csv | rffkern predict m.npz /dev/stdin", "rffkern predict m.npz <(cat test.csv)",
+                 "rffkern predict m.npz /dev/stdin < test.csv"):
+        assert shell(line, folder).stdout == expected
+    assert shell("rffkern fit <(cat train.csv) -o p.npz --model gbrff2", folder).stdout == ""
+    assert (folder / "p.npz").read_bytes() == (folder / "m.npz").read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+def test_arrays_from_pipes(folder, table):
+    np.save(folder / "X.npy", table[0])
+    os.mkfifo(folder / "pipe.npy")
+    done = shell("cat X.npy > pipe.npy & rffkern predict m.npz pipe.npy", folder)
+    assert done.stdout == run("predict", "m.npz", "X.npy", cwd=folder).stdout
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+def test_output_into_pipes_and_devices(folder):
+    expected = run("predict", "m.npz", "test.csv", cwd=folder).stdout
+    shell("rffkern predict m.npz test.csv -o >(cat > got.csv; mv got.csv all.csv); while [ ! -e all.csv ]; do "
+          "sleep 0.1; done", folder)
+    assert (folder / "all.csv").read_text() == expected
+    assert shell("rffkern predict m.npz test.csv -o /dev/stdout | cat", folder).stdout == expected
+    shell("echo kept > log; rffkern predict m.npz test.csv -o /dev/stdout >> log", folder)
+    assert (folder / "log").read_text() == "kept\n" + expected
+    os.mkfifo(folder / "pipe")
+    shell("cat pipe > copy.npz & rffkern fit train.csv -o pipe --model gbrff2; wait", folder)
+    assert (folder / "copy.npz").read_bytes() == (folder / "m.npz").read_bytes()
+    assert stat.S_ISFIFO((folder / "pipe").stat().st_mode)
+    os.mkfifo(folder / "pipe.npy")
+    assert "is a pipe or a device" in shell("rffkern predict m.npz test.csv -o pipe.npy", folder, expect=2).stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+def test_closed_streams(folder):
+    for line in ("rffkern info m.npz >&-", "rffkern predict m.npz test.csv >&-", "rffkern --help >&-"):
+        assert shell(line, folder, expect=74).stderr == "rffkern: error: input or output failed: Bad file descriptor\n"
+    for closed in (">&- 2>&-", "2> /dev/full"):
+        shell(f"rffkern fit train.csv -o c.npz --model gbrff2 {closed}", folder)
+        assert (folder / "c.npz").read_bytes() == (folder / "m.npz").read_bytes()
+        (folder / "c.npz").unlink()
+    shell("rffkern fit nowhere.csv -o c.npz 2>&-", folder, expect=66)
+    shell("set -o pipefail; rffkern fit nowhere.csv -o c.npz 2>&1 >/dev/null | sleep 0", folder, expect=66)
+    shell("rffkern info m.npz 0>&- >&-", folder, expect=74)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+def test_a_bad_row_after_rows_that_are_written(folder, table):
+    rows = "\n".join(",".join(map(str, row)) for row in table[0].tolist())
+    (folder / "big.csv").write_text("length,width,depth\n" + f"{rows}\n" * 60 + "1,2,x\n")
+    done = run("predict", "m.npz", "big.csv", cwd=folder, expect=65)
+    assert done.stderr == ("rffkern: error: big.csv: data row 18001 (line 18002), column 2 (depth): expected a "
+                           "finite number, got 'x'; the predictions of the 16384 rows before this block were written\n")
+    assert len(done.stdout.splitlines()) == 16385
+    assert "were written" not in run("predict", "m.npz", "big.csv", "-o", "o.csv", cwd=folder, expect=65).stderr
+    assert not (folder / "o.csv").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+def test_outputs_that_cannot_be_written_fail_before_training(folder):
+    """A table that would be refused later shows that no row has been read."""
+    (folder / "bad.csv").write_text("a,b\nx,y\n")
+    for name, message in (("x" * 256, "File name too long"), ("m.npz/n.npz", "Not a directory"),
+                          (".", "Is a directory"), ("new/", "Is a directory")):
+        done = run("fit", "bad.csv", "-o", name, cwd=folder, expect=74)
+        assert done.stderr == f"rffkern: error: {name}: {message}\n"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+def test_escapes_in_a_file_do_not_reach_the_terminal(folder, rng):
+    X = rng.standard_normal((60, 1))
+    labels = np.where(X[:, 0] > 0, "re\nd", "b\tlue")  # other control characters are refused when a model is saved
+    rffkern.save(rffkern.GBRFF2Classifier(3, random_state=0).fit(X, labels), folder / "e.npz")
+    shown = run("info", "e.npz", cwd=folder).stdout
+    assert "classes        b\\tlue, re\\nd" in shown
+    (folder / "e.csv").write_text("\x1b[31ma,b\n1,2\nx,3\n")
+    assert "\x1b" not in run("fit", "e.csv", "-o", "n.npz", cwd=folder, expect=65).stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+def test_printable():
+    assert printable("é, ü 1") == "é, ü 1"
+    assert printable("\x1b[0m\n\u202e\ud800") == "\\x1b[0m\\n\\u202e\\ud800"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+def test_a_remark_that_nobody_reads(monkeypatch):
+    class Broken(io.StringIO):
+        def write(self, _):
+            raise BrokenPipeError
+
+    abandoned = []
+    stream = Broken()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(output, "discard", abandoned.append)
+    say("done")
+    assert abandoned == [stream]
+
+
+FEW = ("--model", "fourier_boosting", "--set", "n_estimators=3", "--set", "kernel_ridge=false")
+AUTO = ("--model", "auto", "--set", "n_estimators=3", "--set", "kernel_ridge=false")
+
+
+@pytest.fixture
+def small_table():
+    X = np.random.default_rng(0).standard_normal((80, 3)).round(3)
+    return X, np.where(X[:, 0] > 0, "yes", "no")
+
+
+def said(folder, *arguments, expect=0):
+    return run(*arguments, cwd=folder, expect=expect).stderr
+
+
+def test_a_missing_value_in_a_column_of_the_model(tmp_path, small_table):
+    X, y = small_table
+    write_csv(tmp_path / "train.csv", X, y)
+    said(tmp_path, "fit", "train.csv", "-o", "m.npz", "--columns", "none", *FEW)
+    (tmp_path / "gap.csv").write_text("length,width,depth\n1,2,3\n1,,3\n", encoding="utf-8")
+    errors = said(tmp_path, "predict", "m.npz", "gap.csv", "-o", "p.csv", expect=65)
+    assert "column 1 (width): expected a finite number, got ''" in errors
+    assert "--drop" not in errors  # which the model, that needs the column, would refuse
+    assert "or skip such rows with --reject FILE" in errors
+    assert "1 of 2 rows rejected" in said(tmp_path, "predict", "m.npz", "gap.csv", "-o", "p.csv", "--reject", "r.csv")
+
+
+def test_columns_are_counted_as_options_count_them(tmp_path, small_table):
+    X, y = small_table
+    write_csv(tmp_path / "t.csv", np.column_stack([np.arange(80), X]), (y == "yes").astype(int), header=None)
+    errors = said(tmp_path, "fit", "t.csv", "-o", "m.npz", *AUTO)
+    place = re.search(r"target column (\d+) \(the first is 0\) has 2 distinct integers: classification", errors)[1]
+    index = re.search(r"has a different number in each row, like an identifier; .* pass --exclude '(\d+)'", errors)[1]
+    assert (place, index) == ("4", "0")
+    errors = said(tmp_path, "fit", "t.csv", "-o", "m.npz", "--target", place, "--exclude", index, *AUTO)
+    assert "trained FourierBoostingClassifier on 80 rows of 3 columns" in errors
+    assert "like an identifier" not in errors
+    assert "expected an index from 0 to 4" in said(tmp_path, "fit", "t.csv", "-o", "m.npz", "--target", "5", expect=65)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_an_index_that_is_advised_is_that_of_the_table(tmp_path, small_table, first):
+    """Also where the target stands before the columns that are learned from."""
+    X, y = small_table
+    columns = [(y == "yes").astype(int), np.arange(80)]
+    write_csv(tmp_path / "t.csv", np.column_stack([columns[first], columns[1 - first], X]), header=None)
+    target = ("--target", str(first))
+    errors = said(tmp_path, "fit", "t.csv", "-o", "m.npz", *target, *AUTO)
+    index = re.search(r"pass --exclude '(\d+)'", errors)[1]
+    errors = said(tmp_path, "fit", "t.csv", "-o", "m.npz", *target, "--exclude", index, *AUTO)
+    assert "on 80 rows of 3 columns" in errors
+    assert "like an identifier" not in errors
+
+
+@pytest.mark.parametrize(("separator", "advice", "options"), [
+    (";", "pass --decimal ,", ["--decimal", ","]), (",", "write a point, because commas separate the columns", None)])
+def test_decimal_commas(tmp_path, small_table, separator, advice, options):
+    X, y = small_table
+    lines = [separator.join([*(f'"{value}"'.replace(".", ",") for value in row), label])
+             for row, label in zip(X, y, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join([separator.join([*COLUMNS, "answer"]), *lines]), encoding="utf-8")
+    assert advice in said(tmp_path, "fit", "t.csv", "-o", "m.npz", *FEW, expect=65)
+    if options is None:  # as it is advised
+        text = (tmp_path / "t.csv").read_text(encoding="utf-8")
+        (tmp_path / "t.csv").write_text(re.sub(r'"(-?\d+),(\d+)"', r"\1.\2", text), encoding="utf-8")
+    assert "on 80 rows of 3 columns" in said(tmp_path, "fit", "t.csv", "-o", "m.npz", *FEW, *(options or []))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_two_bytes_for_each_character_without_a_mark(tmp_path, small_table, encoding):
+    write_csv(tmp_path / "u.csv", *small_table)
+    (tmp_path / "t.csv").write_bytes((tmp_path / "u.csv").read_text(encoding="utf-8").encode(encoding))
+    assert "pass --encoding utf-16-le or utf-16-be" in said(tmp_path, "fit", "t.csv", "-o", "m.npz", *FEW, expect=65)
+    assert "on 80 rows" in said(tmp_path, "fit", "t.csv", "-o", "m.npz", "--encoding", encoding, *FEW)
+
+
+def test_numbers_that_can_be_classes_are_offered_as_such(tmp_path, small_table):
+    X, _ = small_table
+    for y, offered in ((X[:, 0], False), (np.arange(80) % 40, True)):
+        write_csv(tmp_path / "t.csv", X, y)
+        errors = said(tmp_path, "fit", "t.csv", "-o", "m.npz", *AUTO)
+        assert "distinct numbers: regression" in errors
+        assert ("for classification, pass --model fourier_boosting" in errors) == offered
+    assert "trained FourierBoostingClassifier" in said(tmp_path, "fit", "t.csv", "-o", "m.npz", *FEW)
+
+
+@pytest.mark.parametrize(("name", "advised"), [("x.pkl", "x.npz"), ("m.npz", None), ("model", None)])
+def test_a_model_file_is_named_for_what_it_is(tmp_path, small_table, name, advised):
+    write_csv(tmp_path / "t.csv", *small_table)
+    errors = said(tmp_path, "fit", "t.csv", "-o", name, *FEW)
+    told = f"{name}: model files are .npz archives; a better name is {advised}\n"
+    assert errors.startswith(told) if advised else ".npz archive" not in errors
+    assert run("predict", name, "t.csv", cwd=tmp_path).stdout.startswith("prediction\n")

@@ -1,6 +1,9 @@
-"""`rffkern predict`: columns, outputs, scores, and constant memory."""
+"""`rffkern predict`: columns, scores, outputs, and constant memory."""
 
+import csv
+import io
 import os
+import pickle
 import subprocess
 import sys
 
@@ -10,7 +13,8 @@ from helpers.command_line import COLUMNS, run, write_csv
 from helpers.processes import PATIENCE
 
 import rffkern
-from rffkern import GBRFF2Classifier, load, save
+from rffkern import GBRFF2Classifier, InvalidInputError, load, save
+from rffkern._cli.predict import Accuracy, CsvWriter, NpyWriter, RSquared
 
 
 def test_fit_and_predict(folder, table):
@@ -79,7 +83,7 @@ def test_object_labels_into_npy(tmp_path, rng):
 def test_a_bare_expansion_has_no_labels(folder):
     save(load(folder / "m.npz").expansion_, folder / "e.npz")
     done = run("predict", "e.npz", "test.csv", cwd=folder, expect=65)
-    assert "holds a FourierExpansion, which has nothing to predict" in done.stderr
+    assert "contains a FourierExpansion, which has no predict method" in done.stderr
     assert "terms" in run("info", "e.npz", cwd=folder).stdout
 
 
@@ -87,7 +91,7 @@ def test_features_cannot_be_predicted(folder, table):
     X, y = table
     save(rffkern.PBRFFTransformer(5, random_state=0).fit(X, y), folder / "t.npz")
     done = run("predict", "t.npz", "test.csv", cwd=folder, expect=65)
-    assert "PBRFFTransformer, which has nothing to predict; its transform method gives numbers" in done.stderr
+    assert "PBRFFTransformer, which has no predict method; use its transform method in Python" in done.stderr
     assert "invalid choice" in run("fit", "train.csv", "-o", "t.npz", "--model", "pbrff_transformer", cwd=folder,
                                    expect=2).stderr
 
@@ -194,7 +198,7 @@ def test_numbered_columns(tmp_path, table):
     X, y = table
     write_csv(tmp_path / "train.csv", X, y, header=["0", "1", "2"])
     write_csv(tmp_path / "test.csv", X[:5], header=["0", "1", "2"])
-    refused = "row 1 (line 1) may hold column names, or numbers: 0, 1, 2"
+    refused = "row 1 (line 1) may be column names or data: 0, 1, 2"
     assert refused in run("fit", "train.csv", "-o", "m.npz", cwd=tmp_path, expect=65).stderr
     done = run("fit", "train.csv", "-o", "m.npz", "--header", "yes", cwd=tmp_path)
     assert "on 300 rows of 3 columns" in done.stderr
@@ -204,3 +208,199 @@ def test_numbered_columns(tmp_path, table):
     assert refused in run("predict", "nameless.npz", "test.csv", cwd=tmp_path, expect=65).stderr
     done = run("predict", "nameless.npz", "test.csv", "--header", "yes", cwd=tmp_path)
     assert len(done.stdout.splitlines()) == 6
+
+
+@pytest.fixture
+def with_ids(folder, table):
+    """The test rows behind an identifier, with columns in another order."""
+    X, y = table
+    lines = ["depth,id,length,answer,width"]
+    lines += [f'{c},"no. {i}, ""x""",{a},{label},{b}' for i, ((a, b, c), label) in enumerate(zip(X, y, strict=True))]
+    (folder / "ids.csv").write_text("\n".join(lines))
+    return lines
+
+
+def test_kept_columns_stand_before_the_predictions(command, with_ids, folder):
+    code, out, errors = command("predict", "m.npz", "ids.csv", "--keep", "id,answer", "--proba", "--keep", "id")
+    plain = command("predict", "m.npz", "train.csv", "--proba")[1].splitlines()
+    lines = out.splitlines()
+    assert (code, errors) == (0, "")
+    assert lines[0] == "id,answer,prediction,probability of no,probability of yes"
+    assert lines[1].startswith('"no. 0, ""x""",')
+    assert [line.split(",", 3)[3] for line in lines[1:201]] == plain[1:]
+
+
+@pytest.mark.parametrize(("arguments", "code", "message"), [
+    (["--keep", "other"], 65, "no column 'other': expected one of ['depth', 'id',"),
+    (["--keep", "id", "-o", "o.npy"], 2, "--keep needs a .csv as OUT, got 'o.npy'"),
+    (["--drop", "width"], 65, "column 'width' of the model is missing; got ['depth', 'id', 'length', 'answer']"),
+    (["--drop", "5"], 65, "no column '5'"),
+])
+def test_columns_that_cannot_be_kept_or_dropped(command, with_ids, arguments, code, message):
+    done = command("predict", "m.npz", "ids.csv", *arguments)
+    assert done[0] == code
+    assert message in done[2]
+
+
+def test_a_kept_column_must_not_be_called_prediction(command, folder, table):
+    write_csv(folder / "p.csv", table[0], table[1], target="prediction")
+    code, _, errors = command("predict", "m.npz", "p.csv", "--keep", "3")
+    assert code == 2
+    assert "the output would have two columns named 'prediction'" in errors
+
+
+def test_dropped_columns_are_not_learned(command, with_ids, folder):
+    assert command("fit", "ids.csv", "-o", "d.npz", "--drop", "id,answer", "--drop", "depth", "--model",
+                   "gbrff_regressor")[0] == 0
+    assert load(folder / "d.npz").feature_names_in_.tolist() == ["length"]  # the last column left is the target
+    code, _, errors = command("fit", "ids.csv", "-o", "d.npz", "--drop", "id,answer", "--target", "answer")
+    assert code == 2
+    assert "--target and --drop must name different columns" in errors
+    assert command("fit", "ids.csv", "-o", "d.npz", "--drop", "0,1,2,3")[0] == 65
+
+
+def test_without_names_places_and_number_must_agree(command, folder, table):
+    np.savez(folder / "t.npz", X=table[0], y=table[1])
+    assert command("fit", "t.npz", "-o", "nameless.npz")[0] == 0
+    code, _, errors = command("predict", "nameless.npz", "train.csv")
+    assert code == 65
+    assert "expected 3 columns besides any --target and --drop, got 4; columns are matched by position, because the " \
+        "model has no column names" in errors
+    dropped = command("predict", "nameless.npz", "train.csv", "--drop", "answer")
+    assert dropped[0] == 0
+    assert dropped[1] == command("predict", "nameless.npz", "train.csv", "--target", "answer")[1]
+
+
+def test_labels_may_be_absent(command, folder, table):
+    """One command line serves tables with labels, with some, and without."""
+    X, y = table
+    write_csv(folder / "bare.csv", X)
+    write_csv(folder / "some.csv", X, [label if i % 2 else "" for i, label in enumerate(y)])
+    bare = command("predict", "m.npz", "bare.csv", "--target", "answer")
+    some = command("predict", "m.npz", "some.csv", "--target", "answer")
+    assert bare[:2] == (0, some[1])
+    assert bare[2] == "bare.csv: no column 'answer', so no score is reported\n"
+    right = np.mean(load(folder / "m.npz").predict(X[1::2]) == y[1::2])
+    assert some[2] == f"accuracy on 150 rows: {100 * right:.2f} %\n"
+    code, _, errors = command("fit", "some.csv", "-o", "n.npz")
+    assert code == 65
+    assert "data row 1 (line 2), column 3 (answer): expected a label or target, got an empty cell" in errors
+
+
+def test_words_of_arrays(command, folder, table):
+    np.save(folder / "X.npy", table[0])
+    code, out, _ = command("predict", "m.npz", "X.npy", "--keep", "2,0")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "column 2,column 0,prediction"
+    assert [line.split(",")[:2] for line in lines[1:]] == [[str(c), str(a)] for a, _, c in table[0].tolist()]
+
+
+def blocks(*arrays):
+    return zip(*(np.array_split(array, 3) for array in arrays), strict=True)
+
+
+def test_accuracy():
+    score = Accuracy()
+    for labels, predicted in blocks(np.array(list("abcab")), np.array(list("abbbb"))):
+        score.add(labels, predicted)
+    assert score.report() == "accuracy on 5 rows: 60.00 %"
+
+
+@pytest.mark.parametrize(("labels", "predicted", "right"), [
+    (["1", "2.0", "x"], [1, 2, 1], 2), (["True", "no"], [True, False], 1), ([1, 2], [1, 3], 1),
+    (["1", "b"], np.array(["1", "b"], object), 2),
+])
+def test_words_and_numbers_are_compared(labels, predicted, right):
+    score = Accuracy()
+    score.add(np.array(labels), np.asarray(predicted))
+    assert score.n_right == right
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+def test_r_squared(rng, offset):
+    """Also where the mean is large beside the spread."""
+    targets = offset + rng.standard_normal(60)
+    predicted = targets + 0.5 * rng.standard_normal(60)
+    score = RSquared()
+    for block in blocks(targets, predicted):
+        score.add(*block)
+    exact = 1 - ((targets - predicted) ** 2).sum() / ((targets - targets.mean()) ** 2).sum()
+    assert score.report() == f"R^2 on 60 rows: {exact:.4f}"
+
+
+def test_r_squared_of_several_targets_and_missing_ones():
+    score = RSquared()
+    score.add(np.array([["1", "5"], ["x", "5"], ["3", "5"]]), np.array([[1.0, 5.0], [0.0, 0.0], [2.0, 5.0]]))
+    assert score.report() == "R^2 on 2 rows: 0.7500"  # the mean of 1 - 1 / 2 and of 1, a constant predicted exactly
+
+
+def test_r_squared_of_a_constant_that_is_missed():
+    score = RSquared()
+    score.add(np.array([2.0, 2.0]), np.array([2.0, 1.0]))
+    assert score.report() == "R^2 on 2 rows: 0.0000"
+
+
+def test_targets_whose_squares_overflow():
+    score = RSquared()
+    score.add(np.array([1e200, -1e200]), np.array([1e200, 0.0]))
+    assert score.report() == "R^2 on 2 rows: 0.5000"
+
+
+@pytest.mark.parametrize("score", [Accuracy(), RSquared()])
+def test_another_number_of_targets(score):
+    with pytest.raises(InvalidInputError, match=r"expected 2 target\(s\) for each row, got 1"):
+        score.add(np.zeros(3), np.zeros((3, 2)))
+    assert score.n_rows == 0
+
+
+def test_csv():
+    form = CsvWriter(["id", "prediction", "probability of a", "probability of b, c"])
+    assert form.head().decode() == 'id,prediction,probability of a,"probability of b, c"\n'
+    rows = form.rows(np.array(["a", 'b "c"']), np.array([[0.75, 0.25], [0.1, 0.9]]), [["1", "two\nlines"]])
+    assert rows.decode() == '1,a,0.75,0.25\n"two\nlines","b ""c""",0.1,0.9\n'
+    assert form.rows(np.array(["é,"]), np.array([[1 / 3, 2 / 3]]), [["x"]]).decode() == \
+        'x,"é,",0.3333333333333333,0.6666666666666666\n'
+
+
+def test_csv_of_several_targets():
+    form = CsvWriter(["prediction 0", "prediction 1"])
+    assert form.rows(np.array([[1.5, 2.0], [-1e-9, 1e300]]), None, []) == b"1.5,2.0\n-1e-09,1e+300\n"
+
+
+@pytest.mark.parametrize("values", [[1, -2], [True, False], [0.1, 1e22], ["", "a"], ["a,b", 'c"', "\r", "\n", " d "],
+                                    ["é", "\x1b"]])
+@pytest.mark.parametrize("words", [[], ["", "a,b", "\r\n", 'q"', " ", "x"]])
+def test_pythons_csv_reads_what_was_written(values, words):
+    words = [words[: len(values)]] if words else []
+    text = CsvWriter([]).rows(np.array(values), None, words).decode()
+    expected = [list(map(str, row)) for row in zip(*words, values, strict=True)]
+    assert list(csv.reader(io.StringIO(text, newline=""))) == expected
+
+
+@pytest.mark.parametrize("blocks", [
+    [np.array([1, 2]), np.array([3])], [np.array(["ab", "c"])], [np.array([[0.5, 1.0]]), np.zeros((3, 2))],
+    [np.array([True, False])], [np.zeros(0)],
+], ids=str)
+def test_npy(blocks):
+    form = pickle.loads(pickle.dumps(NpyWriter(blocks[0].dtype, blocks[0].shape[1:])))
+    file = io.BytesIO(form.head() + b"".join(form.rows(block, None, []) for block in blocks))
+    form.finish(file, sum(map(len, blocks)))
+    file.seek(0)
+    found = np.load(file, allow_pickle=False)
+    np.testing.assert_array_equal(found, np.concatenate(blocks))
+    assert found.dtype == blocks[0].dtype
+
+
+def test_npy_of_probabilities_holds_nothing_else():
+    form = NpyWriter(np.dtype(np.float64), (2,))
+    file = io.BytesIO(form.head() + form.rows(np.array(["a", "b"]), np.array([[0.75, 0.25], [0.5, 0.5]]), []))
+    form.finish(file, 2)
+    file.seek(0)
+    assert np.load(file).tolist() == [[0.75, 0.25], [0.5, 0.5]]
+
+
+def test_the_header_of_many_rows_fits():
+    file = io.BytesIO()
+    NpyWriter(np.dtype("<U1000000"), (10**9,)).finish(file, 10**15)
+    assert len(file.getvalue()) == 128

@@ -1,25 +1,41 @@
-"""The rows that `rffkern fit` trains on, which are held once."""
+"""The rows that `rffkern fit` trains on: roles of columns, targets, labels, and rows in memory or in a file."""
 
+import io
 import os
+import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
-from helpers.processes import PATIENCE
+from helpers.command_line import COLUMNS, run, write_csv
+from helpers.processes import PATIENCE, started
 
-from rffkern import GBRFF2Classifier, RowBlocks, load
+from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError, RowBlocks, load
 from rffkern._cli import training_table
 from rffkern._cli.main import main
-from rffkern._cli.table import open_table
-from rffkern._cli.training_table import GatheredRows, TrainingTable, read_training, roles_of
+from rffkern._cli.output import RejectedRows
+from rffkern._cli.table import as_numbers, is_number, open_table
+from rffkern._cli.training_table import (
+    MAX_INTEGER_LABELS,
+    GrowingArray,
+    Roles,
+    TrainingTable,
+    column_roles,
+    is_classification,
+    matching_roles,
+    read_training,
+    to_labels,
+    to_targets,
+)
 
 
 @pytest.mark.parametrize("n_expected", [0, 3, 5000, 10**30])
 @pytest.mark.parametrize("sizes", [[1], [3, 0, 5], [8192] * 3 + [7], [1] * 300])
 def test_an_array_that_grows(rng, sizes, n_expected):
     rows = [rng.standard_normal((size, 3)).astype(np.float32) for size in sizes]
-    growing = GatheredRows()
+    growing = GrowingArray()
     for block in rows:
         growing.add(block, n_expected)
     np.testing.assert_array_equal(growing.array(), np.concatenate(rows))
@@ -28,14 +44,14 @@ def test_an_array_that_grows(rng, sizes, n_expected):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_many_rows_go_to_a_file(rng, monkeypatch, dtype):
-    monkeypatch.setattr(training_table, "HELD_BYTES", 1000)
+    monkeypatch.setattr(training_table, "MAX_BYTES_IN_MEMORY", 1000)
     rows = [rng.standard_normal((size, 3)).astype(dtype) for size in (0, 20, 100, 0, 7)]
-    growing = GatheredRows()
+    growing = GrowingArray()
     for block in rows:
         growing.add(block)
     found = growing.array()
     growing.close()
-    assert training_table.is_in_file(found)
+    assert isinstance(found, np.memmap)
     np.testing.assert_array_equal(found, np.concatenate(rows))
     assert found.dtype == dtype
 
@@ -50,7 +66,7 @@ def test_rows_in_a_file_are_streamed(rng, monkeypatch, tmp_path, header, label):
     (tmp_path / "t.csv").write_text(header + "\n".join(lines) + "\n")
     fit = ["fit", str(tmp_path / "t.csv"), "--model", "gbrff2", "--set", "n_estimators=5", "--set", "max_samples=512"]
     assert main([*fit, "-o", str(tmp_path / "held.npz")]) == 0
-    monkeypatch.setattr(training_table, "HELD_BYTES", 1000)
+    monkeypatch.setattr(training_table, "MAX_BYTES_IN_MEMORY", 1000)
     assert main([*fit, "-o", str(tmp_path / "streamed.npz"), "--holdout", "0"]) == 0
     streamed, held = (load(tmp_path / f"{name}.npz") for name in ("streamed", "held"))
     expected = GBRFF2Classifier(5, max_samples=512, random_state=0)
@@ -70,7 +86,7 @@ def test_rows_in_a_file_with_words_gaps_and_held_out_rows(rng, monkeypatch, tmp_
     (tmp_path / "t.csv").write_text("a,b,w,y\n" + "\n".join(lines) + "\n")
     fit = ["fit", str(tmp_path / "t.csv"), "--model", "gbrff2", "--set", "n_estimators=3", "--holdout", "0.2"]
     assert main([*fit, "-o", str(tmp_path / "held.npz")]) == 0
-    monkeypatch.setattr(training_table, "HELD_BYTES", 1000)
+    monkeypatch.setattr(training_table, "MAX_BYTES_IN_MEMORY", 1000)
     assert main([*fit, "-o", str(tmp_path / "file.npz")]) == 0
     held, file = (load(tmp_path / f"{name}.npz") for name in ("held", "file"))
     np.testing.assert_array_equal(held.expansion_.amplitudes, file.expansion_.amplitudes)
@@ -81,7 +97,7 @@ def test_rows_are_divided_in_their_order(rng, share):
     X, y = rng.standard_normal((20_000, 2)), np.arange(20_000)
     held_out = rng.random(20_000) < share
     given = X.copy()
-    kept, rest = TrainingTable(X, y, ["a", "b"], [], [0, 1]).divided(held_out)
+    kept, rest = TrainingTable(X, y, ["a", "b"], [], [0, 1]).split(held_out)
     np.testing.assert_array_equal(kept.X, given[~held_out])
     np.testing.assert_array_equal(rest.X, given[held_out])
     assert (kept.y.tolist(), rest.y.tolist()) == (y[~held_out].tolist(), y[held_out].tolist())
@@ -91,19 +107,21 @@ def test_rows_are_divided_in_their_order(rng, share):
 def test_rows_of_an_archive_are_not_copied(tmp_path, rng):
     np.savez(tmp_path / "t.npz", X=rng.standard_normal((50, 3)), y=np.arange(50) % 2)
     table = open_table(str(tmp_path / "t.npz"))
-    assert read_training(table, roles_of(table, None, None, [], []), True, None).X is table.X
-    assert read_training(table, roles_of(table, None, None, [], ["1"]), True, None).X.shape == (50, 2)
+    for dropped, shape in (([], (50, 3)), (["1"], (50, 2))):
+        found = read_training(table, column_roles(table, None, None, [], dropped), True, RejectedRows(None, None)).X
+        assert (found.shape, found is table.X) == (shape, not dropped)
 
 
 def test_targets_are_read_as_numbers(tmp_path):
     (tmp_path / "t.csv").write_text("a,y,b\n1,2.5,3\n4,-1e3,6\n")
     table = open_table(str(tmp_path / "t.csv"))
-    rows = read_training(table, roles_of(table, "y", None, [], []), False, None)
+    rows = read_training(table, column_roles(table, "y", None, [], []), False, RejectedRows(None, None))
     assert (rows.X.tolist(), rows.y.tolist(), rows.names) == ([[1.0, 3.0], [4.0, 6.0]], [2.5, -1000.0], ["a", "b"])
 
 
 MEASURE = """
 import sys
+from rffkern._cli.output import RejectedRows
 from rffkern._cli.table import open_table
 from rffkern._cli.training_table import Roles
 from rffkern._cli.training_table import read_training
@@ -111,9 +129,9 @@ roles = Roles(list(range(100)), 100, None)
 def peak():
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-few = read_training(open_table("few.csv"), roles, True, None).X.nbytes
+few = read_training(open_table("few.csv"), roles, True, RejectedRows(None, None)).X.nbytes
 before = peak()
-rows = read_training(open_table("many.csv"), roles, True, None)
+rows = read_training(open_table("many.csv"), roles, True, RejectedRows(None, None))
 print((rows.X.nbytes - few) // 1024, peak() - before)
 """
 
@@ -133,3 +151,316 @@ def test_a_table_is_held_once(tmp_path):
     held, taken = map(int, done.stdout.split())
     assert held == 100_000 * 100 * 8 // 1024
     assert taken < 1.35 * held
+
+
+FEW_ROUNDS = ["--set", "n_estimators=20"]
+
+
+def opened(folder, header="a,b,c,d"):
+    (folder / "t.csv").write_text(f"{header}\n1,2,3,4\n5,6,7,8\n")
+    return open_table(str(folder / "t.csv"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("said", "roles"), [
+    ({}, Roles([0, 1, 2], 3, None)), ({"target": "b"}, Roles([0, 2, 3], 1, None)),
+    ({"weight": "d"}, Roles([0, 1], 2, 3)), ({"weight": "0", "target": "b"}, Roles([2, 3], 1, 0)),
+    ({"features": ["c,a"]}, Roles([0, 2], 3, None)), ({"features": ["d"]}, Roles([3], 2, None)),
+    ({"dropped": ["d", "a"]}, Roles([1], 2, None)),
+    ({"features": ["a"], "weight": "b", "target": "c"}, Roles([0], 2, 1)),
+])
+def test_roles(tmp_path, said, roles):
+    given = {"target": None, "weight": None, "features": [], "dropped": []} | said
+    assert column_roles(opened(tmp_path), **given) == roles
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["--features", "length", "--target", "length"], "--target and --features must name different columns, got 0 (le"),
+    (["--weight", "width", "--drop", "width"], "--weight and --drop must name different columns, got 1 (width) for bo"),
+    (["--exclude", "length,width,depth"], "expected at least one column besides the labels"),
+    (["--weight", "mass"], "no column 'mass': expected one of"),
+    (["--features", "length", "--categorical", "width"], "--categorical must name columns to train on, got 1 (width)"),
+])
+def test_columns_that_contradict_each_other(folder, arguments, message):
+    expect = 2 if "must name" in message else 65
+    assert message in run("fit", "train.csv", "-o", "n.npz", *arguments, cwd=folder, expect=expect).stderr
+
+
+@pytest.mark.slow
+def test_the_same_columns_of_another_table(tmp_path):
+    table = opened(tmp_path)
+    other = tmp_path / "other.csv"
+    other.write_text("d,x,b,c,a\n1,2,3,4,5\n")
+    assert matching_roles(Roles([0, 1], 2, 3), table, open_table(str(other))) == Roles([4, 2], 3, 0)
+    other.write_text("1,2,3,4\n5,6,7,8\n")
+    assert matching_roles(Roles([0, 1], 2, 3), table, open_table(str(other))) == Roles([0, 1], 2, 3)
+
+
+@pytest.mark.slow
+def test_features_and_exclude(folder):
+    for arguments in (["--features", "width,length"], ["--exclude", "depth"]):
+        run("fit", "train.csv", "-o", "n.npz", *FEW_ROUNDS, *arguments, cwd=folder)
+        assert load(folder / "n.npz").feature_names_in_.tolist() == ["length", "width"]
+
+
+@pytest.mark.slow
+def test_weights_are_those_of_fit(folder, table, rng):
+    X, y = table
+    weights = rng.integers(0, 3, len(X))
+    write_csv(folder / "w.csv", np.column_stack([X, weights]), y, [*COLUMNS, "mass"])
+    done = run("fit", "w.csv", "-o", "n.npz", "--weight", "mass", "--holdout", "0.2", *FEW_ROUNDS, cwd=folder)
+    assert "weighted accuracy on 60 held-out rows" in done.stderr
+    run("fit", "w.csv", "-o", "n.npz", "--weight", "mass", *FEW_ROUNDS, cwd=folder)
+    expected = GBRFF2Classifier(n_estimators=20, random_state=0).fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(load(folder / "n.npz").decision_function(X), expected.decision_function(X))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("weights", "message"), [
+    ("1,x,1", "data row 2 (line 3), column 1 (w): expected a finite number"),
+    ("1,-1,1", "t.csv: sample_weight must"), ("0,0,0", "t.csv: sample_weight must"),
+])
+def test_weights_that_are_none(tmp_path, weights, message):
+    rows = [f"{k},{weight},{'yn'[k % 2]}" for k, weight in enumerate(weights.split(","))]
+    (tmp_path / "t.csv").write_text("\n".join(["a,w,y", *rows]))
+    assert message in run("fit", "t.csv", "-o", "n.npz", "--weight", "w", cwd=tmp_path, expect=65).stderr
+
+
+@pytest.mark.slow
+def test_eval_stops_training_early(folder):
+    arguments = ["--set", "n_estimators=500", "--set", "early_stopping_rounds=5", "--set", "gamma=30"]
+    done = run("fit", "train.csv", "-o", "n.npz", "--eval", "test.csv", *arguments, cwd=folder)
+    model = load(folder / "n.npz")
+    assert len(model.eval_loss_) == len(model.train_loss_) < 500
+    said = done.stderr.splitlines()[-1]
+    assert said.startswith("accuracy on 100 rows of test.csv: ")
+    predicted = run("predict", "n.npz", "test.csv", "-o", "o.csv", "--target", "answer", cwd=folder).stderr
+    assert predicted.split(": ")[-1].strip() == said.split(": ")[-1]
+
+
+@pytest.mark.slow
+def test_eval_of_regression_and_of_words(tmp_path, rng):
+    """Columns are found by name, and read as those of the training table are."""
+    colors = np.array(["red", "blue", "1"])
+    for name, n_rows in (("t.csv", 120), ("e.csv", 40)):
+        x, place = rng.standard_normal(n_rows).round(3), rng.integers(0, 3, n_rows)
+        place[:] = place if name == "t.csv" else 2  # a word that looks like a number
+        cells = {"x": x, "color": colors[place], "y": (x + place).round(3)}
+        order = list(cells) if name == "t.csv" else ["y", "color", "x"]
+        (tmp_path / name).write_text("\n".join([",".join(order), *(",".join(map(str, row)) for row in
+                                                                   zip(*(cells[key] for key in order), strict=True))]))
+    arguments = ["--model", "fourier_boosting_regressor", "--set", "n_estimators=60", "--target", "y"]
+    done = run("fit", "t.csv", "-o", "n.npz", "--eval", "e.csv", *arguments, cwd=tmp_path)
+    assert float(done.stderr.split("40 rows of e.csv: ")[1]) > 0.5
+    assert len(load(tmp_path / "n.npz").eval_loss_) > 0
+
+
+@pytest.mark.slow
+def test_eval_tables_that_do_not_fit(folder):
+    (folder / "few.csv").write_text("length,answer\n1,yes\n")
+    (folder / "word.csv").write_text("length,width,depth,answer\n1,2,x,yes\n")
+    (folder / "label.csv").write_text("length,width,depth,answer\n1,2,3,maybe\n")
+    for name, message in [("few.csv", "few.csv: no column 'width'"), ("word.csv", "word.csv: data row 1 (line 2), col"),
+                          ("label.csv", "label.csv: eval_set y must"), ("gone.csv", "gone.csv: No such file")]:
+        done = run("fit", "train.csv", "-o", "n.npz", "--eval", name, cwd=folder, expect=66 if "gone" in name else 65)
+        assert message in done.stderr
+    done = run("fit", "train.csv", "-o", "n.npz", "--eval", "test.csv", "--model", "pbrff", cwd=folder, expect=2)
+    assert "--eval needs a model that is trained in rounds, which pbrff is not" in done.stderr
+    assert "must not be an input" in run("fit", "train.csv", "-o", "test.csv", "--eval", "test.csv", cwd=folder,
+                                         expect=2).stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "numbers", "is_told"), [
+    ("row", np.arange(200), True), ("row", 7 + np.random.default_rng(0).permutation(200), True),
+    ("customer_id", 3 * np.arange(200), True), ("size", 3 * np.arange(200), False),
+    ("row", np.arange(200) // 2, False), ("id", np.arange(200) % 9, False),
+])
+def test_columns_that_number_the_rows_are_told(folder, table, name, numbers, is_told):
+    X, y = table
+    write_csv(folder / "t.csv", np.column_stack([X[:200], numbers]), y[:200], [*COLUMNS, name])
+    done = run("fit", "t.csv", "-o", "n.npz", *FEW_ROUNDS, cwd=folder)
+    assert (f"column {name!r} has a different number in each row, like an identifier; " in done.stderr) == is_told
+
+
+FAST = ["--set", "n_bags=2", "--set", "n_estimators=30"]
+
+
+def words(*cells):
+    return np.array(cells, dtype=np.str_)
+
+
+@pytest.mark.parametrize(("cells", "expected"), [
+    (words("a", "b", "a"), True), (words("0", "1", "1", "0"), True), (words("0", "1"), False),
+    (words(*"0011"), True), (words(*["0.5", "1.5"] * 9), False), (words(*["007", "012"] * 3), True),
+    (words(*["1", "2", "NA", "2", "1"]), True), (words(*map(str, range(100)), "oops"), False),
+    (words(*[f"{k}.5" for k in range(30)], "NA"), False), (words(*[f"A{k}" for k in range(100)], "12"), True),
+    (np.arange(200) % MAX_INTEGER_LABELS, True), (np.arange(200) % (MAX_INTEGER_LABELS + 1), False),
+    (np.arange(12), False),
+    (np.arange(12) % 2 == 0, True), (np.arange(12) % 2 / 2, False), (np.arange(12.0) % 2, True),
+    (np.zeros((12, 2)), False), (np.array([0.0, 1.0, np.nan, 0.0, 1.0, 1.0]), True),
+])
+def test_labels_or_numbers(cells, expected):
+    assert is_classification([cells]) is expected
+    assert is_classification([cells[:1], cells[1:]]) is expected
+
+
+def fit(folder, name, *options):
+    """The exit code of a fit with the default model."""
+    return main(["fit", str(folder / name), "-o", str(folder / "n.npz"), *FAST, *options])
+
+
+@pytest.mark.slow
+def test_the_table_chooses_the_class(folder, table, capsys):
+    X, y = table
+    assert fit(folder, "train.csv", "--holdout", "0.25", "--seed", "4") == 0
+    said = capsys.readouterr().err
+    assert "trained FourierBoostingClassifier on 150 rows of 3 columns" in said
+    assert "distinct" not in said
+    model = load(folder / "n.npz")
+    assert (model.random_state, model.n_bags, model.columns) == (4, 2, "auto")
+    write_csv(folder / "p.csv", X, X[:, 0] * 2, target="price")
+    assert fit(folder, "p.csv", "--holdout", "0.25") == 0
+    said = capsys.readouterr().err
+    n_distinct = len(np.unique(X[:, 0]))
+    assert f"p.csv: target 'price' has {n_distinct} distinct numbers: regression\n" in said  # they cannot be classes
+    assert "trained FourierBoostingRegressor on 225 rows" in said
+    assert float(said.split("R^2 on 75 held-out rows: ")[1].split()[0]) > 0.9
+    np.savez(folder / "c.npz", X=X, y=(y == "yes").astype(int))
+    assert fit(folder, "c.npz") == 0
+    assert ("c.npz: target y has 2 distinct integers: classification; for regression, pass --model "
+            "fourier_boosting_regressor\n") in capsys.readouterr().err
+    assert fit(folder, "c.npz", "--model", "fourier_boosting_regressor") == 0
+    assert "distinct" not in capsys.readouterr().err
+    assert load(folder / "n.npz").predict(X).dtype == float
+
+
+def test_parameters_choose_too(folder, table, capsys):
+    np.savez(folder / "c.npz", X=table[0], y=(table[1] == "yes").astype(int))
+    assert fit(folder, "c.npz", "--set", "loss=huber") == 0
+    assert "trained FourierBoostingRegressor" in capsys.readouterr().err
+    assert fit(folder, "c.npz", "--set", "colour=1") == 2
+    assert "Invalid parameter 'colour' for estimator FourierBoostingClassifier" in capsys.readouterr().err
+
+
+def test_words_gaps_and_categories(folder, table, capsys):
+    """The map of the class takes them; what it does not know of is told to it."""
+    X, y = table
+    columns = [X[:, 0].astype(str), np.where(X[:, 1] > 0, "up", "down"), (X[:, 2] > 0).astype(int).astype(str)]
+    columns[0][::7] = ""
+    write_csv(folder / "w.csv", zip(*columns, strict=True), y)
+    assert fit(folder, "w.csv") == 0
+    said = capsys.readouterr().err
+    assert "w.csv: categories: width (2 levels)\n" in said
+    assert "w.csv: missing values: length (43 rows)\n" in said
+    assert "so columns are mapped" not in said
+    assert load(folder / "n.npz").columns == "auto"
+    assert fit(folder, "w.csv", "--categorical", "depth") == 0
+    model = load(folder / "n.npz")
+    assert model.columns.get_params() == ColumnMap(("standard", "rank"), categorical_features=("depth",)).get_params()
+    assert [row["kind"] for row in model.column_map_.describe()][-1] == "category"
+    assert fit(folder, "w.csv", "--columns", "none") == 65
+
+
+def test_a_fault_among_numbers_is_named(folder, table, capsys):
+    X, _ = table
+    target = [str(value) for value in X[:, 0]]
+    target[8] = "oops"
+    write_csv(folder / "f.csv", X, target)
+    assert fit(folder, "f.csv") == 65
+    assert "expected a finite number as the target of data row 9, got 'oops'\n" in capsys.readouterr().err
+    assert fit(folder, "f.csv", "--reject", str(folder / "r.csv")) == 65
+    assert "got 'oops'; --model fourier_boosting_regressor rejects such rows\n" in capsys.readouterr().err
+    assert fit(folder, "f.csv", "--reject", str(folder / "r.csv"), "--model", "fourier_boosting_regressor") == 0
+    assert "1 of 300 rows rejected" in capsys.readouterr().err
+
+
+def test_progress_comes_from_the_threads_of_members(folder, monkeypatch):
+    stream = io.StringIO()
+    stream.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", stream)
+    tellers = set()
+    monkeypatch.setattr("rffkern._cli.output.Progress.show", lambda *_: tellers.add(threading.current_thread().name))
+    monkeypatch.setattr("rffkern._training.fourier_boosting.members.check_n_threads", lambda *_: 2)
+    assert fit(folder, "train.csv", "--set", "kernel_ridge=false") == 0  # which the main thread trains
+    assert tellers
+    assert threading.main_thread().name not in tellers
+    monkeypatch.undo()
+    monkeypatch.setattr(sys, "stderr", stream)
+    assert fit(folder, "train.csv") == 0
+    drawn = [piece for piece in stream.getvalue().split("\r") if piece.startswith("training [")]
+    assert "of 2 bags  train loss" in drawn[0]
+    assert "validation loss" in drawn[0]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_an_interrupt_ends_a_fit(folder, rng):
+    X = rng.standard_normal((20_000, 10))
+    np.savez(folder / "big.npz", X=X, y=(X[:, 0] * X[:, 1] + rng.standard_normal(len(X)) > 0).astype(int))
+    command = [sys.executable, "-m", "rffkern", "fit", "big.npz", "-o", "b.npz", "--set", "verbose=1", "--set",
+               "early_stopping_rounds=null", "--set", "n_estimators=100000"]
+    with started(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert any("round 2/" in line for line in process.stdout)  # it trains
+        process.send_signal(signal.SIGINT)
+        rest = process.communicate(timeout=PATIENCE)[0]
+    assert (process.returncode, rest.splitlines()[-1]) == (130, "rffkern: error: interrupted")
+    assert "Traceback" not in rest
+    assert not (folder / "b.npz").exists()
+
+
+@pytest.mark.parametrize(("text", "expected"), [("1", True), (" 1e-3 ", True), ("nan", True), ("", False),
+                                                ("1,5", False), (".5", True), ("5.", True), (".", False),
+                                                ("-Infinity", True), ("1_000", False), ("0x10", False),
+                                                ("\uff11\uff12", False), ("\u0661", False), ("+-1", False)])
+def test_is_number(text, expected):
+    assert is_number(text) is expected
+
+
+@pytest.mark.parametrize(("words", "expected"), [
+    (["1", "2", "1"], [1, 2, 1]), (["1.0", "2"], [1, 2]), (["0.5", "2"], [0.5, 2.0]), (["1", "b"], ["1", "b"]),
+    (["1", "1.0"], ["1", "1.0"]), (["9007199254740993", "9007199254740992"], [9007199254740993, 9007199254740992]),
+    (["5", "18446744073709551615"], np.array([5, 2**64 - 1], np.uint64)), (["-1", "18446744073709551615"],) * 2,
+    (["9007199254740993", "1e3"], [9007199254740993, 1000]),
+    (["1e300", "2"], [1e300, 2.0]), (["True", "False"], ["True", "False"]), (["nan", "yes"], ["nan", "yes"]),
+    (["007", "8"], ["007", "8"]), (["-01", "1"], ["-01", "1"]), (["+1", "-1"], [1, -1]), (["0", "0.5"], [0.0, 0.5]),
+    (["1_000", "2"], ["1_000", "2"]), (["\uff11", "2"], ["\uff11", "2"]), (["0x10", "2"], ["0x10", "2"]),
+])
+def test_words(words, expected):
+    found = to_labels([np.array(words[:1]), np.array(words[1:])], "t.csv")
+    np.testing.assert_array_equal(found, np.array(expected))
+    assert found.dtype.kind == np.array(expected).dtype.kind
+
+
+def test_the_type_is_that_of_all_blocks():
+    assert to_labels([np.array(["1"]), np.array(["2", "x"])], "t.csv").tolist() == ["1", "2", "x"]
+
+
+def test_labels_of_an_array_are_kept():
+    for labels in (np.array([3, 1], np.uint8), np.array([True, False]), np.array([["1", "2"]])):
+        found = to_labels([labels], "t.npz")
+        assert found.dtype == labels.dtype
+        np.testing.assert_array_equal(found, labels)
+
+
+def test_as_numbers():
+    np.testing.assert_array_equal(as_numbers(np.array([["1", "x"], ["-2.5", ""]])), [[1, np.nan], [-2.5, np.nan]])
+    np.testing.assert_array_equal(as_numbers(np.array([b"1", b"x"])), [1, np.nan])
+    assert as_numbers(np.array([1, 2], np.int8)).dtype == np.float64
+
+
+def test_targets():
+    found = to_targets([np.array(["1", "2.5"]), np.array(["-3"])], "t.csv")
+    assert found.tolist() == [1, 2.5, -3]
+    with pytest.raises(InvalidInputError, match=r"t\.csv: expected a finite number .* of data row 3, got 'x'"):
+        to_targets([np.array(["1", "2"]), np.array(["x"])], "t.csv")
+    with pytest.raises(InvalidInputError, match=r"target of data row 2, got \[2\.0, nan\]"):
+        to_targets([np.array([[1.0, 2.0], [2.0, np.nan]])], "t.npz")
+
+
+@pytest.mark.parametrize("word", ["nan", "inf", "-Infinity", "1e400"])
+def test_numbers_that_are_no_labels(word):
+    with pytest.raises(InvalidInputError, match=rf"t\.csv: .* number as the label of data row 3, got '{word}'"):
+        to_labels([np.array(["1", "2"]), np.array([word, "1"])], "t.csv")
+    with pytest.raises(InvalidInputError, match=r"t\.npz: .* as the label of data row 2, got nan"):
+        to_labels([np.array([1.0, np.nan])], "t.npz")

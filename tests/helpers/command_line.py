@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from helpers.processes import PATIENCE
-from rffkern._cli.table import Wanted
+from rffkern._cli.table import Selection
 
 COLUMNS = ["length", "width", "depth"]
 
@@ -47,4 +47,5 @@ def write_csv(path, X, y=None, header=COLUMNS, target="answer"):
 
 def blocks_of(table, features, target=None, **wanted):
     """All blocks of a table."""
-    return list(table.reading(Wanted(features, target, **wanted)).blocks())
+    raw_blocks, parse = table.read(Selection(features, target, **wanted))
+    return list(map(parse, raw_blocks))

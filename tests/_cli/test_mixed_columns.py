@@ -1,4 +1,4 @@
-"""`rffkern fit` and `predict` on tables with words, dates, truth values and gaps."""
+"""`rffkern fit` and `predict` on tables with categories, dates, booleans and missing values, in many file formats."""
 
 import csv
 import gzip
@@ -7,7 +7,7 @@ import io
 import numpy as np
 import pytest
 
-from rffkern import ColumnMap, load
+from rffkern import ColumnMap, GBRFF2Classifier, load, save
 from rffkern._cli import training_table
 from rffkern._cli.table import Block
 
@@ -38,9 +38,9 @@ def written(path, rows, delimiter=","):
 
 TOLD = """passengers.csv: categories: sex (2 levels), port (3 levels), alone (2 levels), ticket ({} levels)
 passengers.csv: dates: joined
-passengers.csv: gaps: age ({} rows), port ({} rows)
-passengers.csv: without any value: note
-passengers.csv: so columns are mapped, as with --columns map
+passengers.csv: missing values: age ({} rows), port ({} rows)
+passengers.csv: empty columns: note
+passengers.csv: these columns are mapped to numbers, as with --columns map
 trained GBRFF2Classifier on 300 rows of 8 columns in"""
 
 
@@ -49,7 +49,7 @@ def test_what_is_no_number_is_told(command, folder, passengers):
     assert code == 0
     cells = list(zip(*passengers[1:], strict=True))
     assert errors.startswith(TOLD.format(len(set(cells[6])), cells[1].count(""), cells[3].count("NA")))
-    assert errors.splitlines()[-2] == "not used: note (all values are missing)"
+    assert errors.splitlines()[-2] == "columns not used: note (all values are missing)"
     assert float(errors.split("100 held-out rows: ")[1].split(" %")[0]) > 80
     model = load(folder / "p.npz")
     kinds = {row["column"]: row["kind"] for row in model.column_map_.describe()}
@@ -137,8 +137,8 @@ def test_a_word_among_numbers_or_dates(command, folder, passengers, column, most
     code, _, errors = command("fit", "odd.csv", "-o", "n.npz")
     assert code == 65
     assert f"odd.csv: data row 7 (line 8), column {column} ({NAMES[column]}): expected a " in errors
-    assert f"got 'unknown': most of the first cells of the column are {most}; leave out such rows (--reject FILE), " \
-           "or name the column in --categorical" in errors
+    assert f"got 'unknown': most of the first cells of the column are {most}; skip such rows with --reject FILE, " \
+           "or list the column in --categorical" in errors
     code, _, errors = command("fit", "odd.csv", "-o", "n.npz", "--reject", "r.csv")
     assert (code, errors.splitlines()[0]) == (0, "1 of 400 rows rejected: r.csv")
     code, _, errors = command("fit", "odd.csv", "-o", "n.npz", "--categorical", NAMES[column])
@@ -156,8 +156,8 @@ def test_a_column_that_is_not_there(command, folder, passengers, model):
     (("--columns", "none"), 65, "data row 1 (line 2), column 0 (sex): expected a finite number, got "),
     (("--columns", "standard,flat"), 2, "numeric must be a tuple of distinct forms"),
     (("--columns", '{"levels": 3}'), 2, "Invalid parameter 'levels'"),
-    (("--columns", "3"), 2, "columns must be none, map, auto, forms with commas between, or parameters of ColumnMap"),
-    (("--columns", '{"categorical_features": [1]}'), 2, "must be names of columns (--categorical takes indices too)"),
+    (("--columns", "3"), 2, "columns must be none, map, auto, numeric transforms separated by commas, or parame"),
+    (("--columns", '{"categorical_features": [1]}'), 2, "must be names of columns (--categorical also takes indices)"),
     (("--columns", "none", "--categorical", "age"), 2, "--categorical needs a column map"),
     (("--columns", "none", "--set", "columns__n_bins=3"), 2, "columns__n_bins needs a column map, got columns=None"),
     (("--categorical", "y"), 2, "--categorical must name columns to train on, got 8 (y)"),
@@ -206,7 +206,7 @@ def test_gaps_of_arrays(command, folder, table):
     for dtype in (np.float32, np.float64):
         np.savez(folder / "t.npz", X=X.astype(dtype), y=y)
         code, _, errors = command("fit", "t.npz", "-o", "n.npz", "--holdout", "0.5")
-        assert (code, errors.splitlines()[0]) == (0, "t.npz: gaps: column 1 (100 rows)")
+        assert (code, errors.splitlines()[0]) == (0, "t.npz: missing values: column 1 (100 rows)")
         np.save(folder / "X.npy", X.astype(dtype))
         assert command("predict", "n.npz", "X.npy", "-o", "o.csv")[0] == 0
         expected = load(folder / "n.npz").predict(X.astype(dtype))
@@ -220,10 +220,10 @@ def test_gaps_of_arrays(command, folder, table):
 def test_identifiers_take_bounded_memory(command, folder, monkeypatch):
     """Beyond what a map keeps, levels are not told apart."""
     monkeypatch.setattr(training_table, "MAX_KEPT_LEVELS", 50)
-    index = training_table.WordIndex()
+    index = training_table.CategoryIndex()
     block = Block(np.arange(80.0)[:, None], None, 0, levels={0: tuple(f"w{i}" for i in range(80))})
-    index.place(block)
-    assert len(index.words(0)) == 51
+    index.recode(block)
+    assert len(index.levels(0)) == 51
     assert block.X[:52, 0].tolist() == [*range(51), 0]
 
 
@@ -237,7 +237,7 @@ def test_kinds_of_arrow_columns(command, folder):
     code, _, errors = command("fit", "t.parquet", "-o", "n.npz")
     assert (code, errors.splitlines()[:3]) == (0, [
         "t.parquet: categories: word (2 levels), flag (2 levels)", "t.parquet: dates: date",
-        "t.parquet: gaps: word (20 rows)"])
+        "t.parquet: missing values: word (20 rows)"])
     for name, held, code, message in (
             ("date", [1.0] * 60, 65, "column 1 (date): expected values of kind 'date', as in training, got 'numeric'"),
             ("date", ["x"] * 60, 65, "column 1 (date): expected values of kind 'date', as in training, got 'category'"),
@@ -248,3 +248,144 @@ def test_kinds_of_arrow_columns(command, folder):
         save("o.parquet", columns | {name: held})
         found, _, errors = command("predict", "n.npz", "o.parquet")
         assert (found, message in errors) == (code, True), (name, errors)
+
+
+ROWS = 240
+COLUMNS = ["size", "count", "colour", "alone", "joined", "zip", "empty"]
+MAP = ColumnMap(("standard", "rank"), categorical_features=["zip"], date_parts=True, max_levels=3)
+
+
+@pytest.fixture
+def columns(rng):
+    """Columns as lists of Python's own values, and labels."""
+    start = np.datetime64("2020-02-27T22:00:00", "s")
+    found = {
+        "size": rng.exponential(30, ROWS).astype(np.float32).astype(float).tolist(),
+        "count": rng.integers(-100, 100, ROWS).tolist(),
+        "colour": rng.choice(["red", "light, blue", "ÿ \"x\"", "e5", "7a"], ROWS,
+                             p=[0.5, 0.3, 0.15, 0.03, 0.02]).tolist(),
+        "alone": (rng.random(ROWS) > 0.5).tolist(),
+        "joined": (start + rng.integers(0, 10**8, ROWS)).tolist(),
+        "zip": rng.integers(10, 17, ROWS).tolist(),
+        "empty": [None] * ROWS,
+    }
+    y = np.where((np.array(found["count"]) > 0) ^ (np.array(found["colour"]) == "red"), "yes", "no")
+    for name, share in (("size", 0.3), ("colour", 0.1), ("alone", 0.05), ("joined", 0.1)):
+        gaps = rng.random(ROWS) < share
+        found[name] = [None if gap else value for value, gap in zip(found[name], gaps, strict=True)]
+    return found, y
+
+
+def as_dict(columns, reverse=False):
+    arrays = {"size": np.array([np.nan if value is None else value for value in columns["size"]], np.float32),
+              "count": np.array(columns["count"], np.int8), "zip": np.array(columns["zip"], np.float64),
+              "joined": np.array(columns["joined"], "M8[ms]"), "empty": np.full(len(columns["empty"]), np.nan),
+              **{name: np.array(columns[name], object) for name in ("colour", "alone")}}
+    return {name: arrays[name] for name in (COLUMNS[::-1] if reverse else COLUMNS)}
+
+
+def as_pandas(columns, reverse=False):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(columns).astype({"count": "Int64", "zip": np.int8 if reverse else np.int64})
+    levels = sorted({value for value in columns["colour"] if value is not None}, reverse=reverse)
+    frame["colour"] = pandas.Categorical(columns["colour"], ["never", *levels])
+    frame["joined"] = frame["joined"].astype("datetime64[ns]" if reverse else "datetime64[s]")
+    return frame[COLUMNS[::-1]] if reverse else frame
+
+
+def as_polars(columns, reverse=False):
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(columns)
+    if reverse:
+        frame = frame.select(COLUMNS[::-1]).with_columns(polars.col("colour").cast(polars.Categorical))
+    return frame
+
+
+def as_pyarrow(columns, reverse=False):
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table(columns)
+    if reverse:
+        j = COLUMNS.index("colour")
+        table = table.set_column(j, "colour", table["colour"].dictionary_encode()).select(COLUMNS[::-1])
+    return table
+
+
+KINDS = {"dict": as_dict, "pandas": as_pandas, "polars": as_polars, "pyarrow": as_pyarrow}
+
+
+def saved(folder, kind, table, y):
+    """The same table as files, as each package writes them; all columns before the label."""
+    if kind == "pandas":
+        table = table.assign(y=y)
+        table.to_csv(folder / "pandas.csv", index=False)
+        (folder / "semicolons.csv.gz").write_bytes(gzip.compress(table.to_csv(index=False, sep=";", na_rep="NA")
+                                                                 .encode()))
+        return "pandas.csv", "semicolons.csv.gz"
+    if kind == "polars":
+        import polars
+
+        table.with_columns(polars.Series("y", y)).write_csv(folder / "polars.csv", quote_style="non_numeric")
+        return ("polars.csv",)
+    if kind == "pyarrow":
+        pyarrow = pytest.importorskip("pyarrow")
+        csv, parquet = pytest.importorskip("pyarrow.csv"), pytest.importorskip("pyarrow.parquet")
+        table = table.append_column("y", pyarrow.array(y.tolist()))
+        csv.write_csv(table, folder / "arrow.csv")
+        parquet.write_table(table, folder / "t.parquet", row_group_size=50)
+        return "arrow.csv", "t.parquet"
+    return ()
+
+
+OPTIONS = ("--columns", '{"numeric": ["standard", "rank"], "date_parts": true, "max_levels": 3}', "--categorical",
+           "zip")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_model_and_one_prediction(kind, columns, command, folder):
+    """Files are equal byte by byte; predictions do not depend on the order of columns, or on what holds them."""
+    columns, y = columns
+    model = GBRFF2Classifier(30, columns=MAP, random_state=0).fit(as_dict(columns), y)
+    save(model, folder / "model.npz")
+    expected = model.predict_proba(as_dict(columns))
+    make = KINDS[kind]
+    for reverse in (False, True):  # other orders of columns and categories, and other widths of numbers
+        np.testing.assert_array_equal(model.predict_proba(make(columns, reverse)), expected)
+    save(GBRFF2Classifier(30, columns=MAP, random_state=0).fit(make(columns), y), folder / "again.npz")
+    assert (folder / "again.npz").read_bytes() == (folder / "model.npz").read_bytes()
+    for name in saved(folder, kind, make(columns), y):
+        done = command("fit", name, "-o", "from.npz", "--set", "n_estimators=30", *OPTIONS)
+        assert done[0] == 0, done
+        assert (folder / "from.npz").read_bytes() == (folder / "model.npz").read_bytes(), name
+    for name in saved(folder, kind, make(columns, True), y):
+        done = command("predict", "model.npz", name, "--proba", "--target", "y", "--keep", "colour", "--jobs",
+                       2 if name == "pandas.csv" else 1)
+        assert done[0] == 0, done
+        numbers = [line.rsplit(",", 2)[1:] for line in done[1].splitlines()[1:]]
+        np.testing.assert_array_equal(np.array(numbers, dtype=float), expected)
+
+
+def test_the_order_of_columns_is_that_of_the_terms(columns):
+    """A fit on columns in another order is another model, whose columns are told by the same names."""
+    columns, y = columns
+    models = [GBRFF2Classifier(30, columns=MAP, random_state=0).fit(as_dict(columns, reverse), y)
+              for reverse in (False, True)]
+    assert models[0].feature_names_in_.tolist() == models[1].feature_names_in_.tolist()[::-1]
+    facts = [{(row["column"], row["form"]): row for row in model.column_map_.describe()} for model in models]
+    assert facts[0] == facts[1]
+    for model in models:
+        assert (model.predict_proba(as_dict(columns)) == model.predict_proba(as_dict(columns, True))).all()
+
+
+def test_what_a_file_gives_is_what_python_gives(columns, command, folder):
+    """Without an option, a table with words gets the same map as `ColumnMap()`; one of numbers gets none."""
+    columns, y = columns
+    lines = [",".join(["", "y", *COLUMNS[:3]])] + [
+        f'{i},{label},{"" if size is None else size},{count},"{(colour or "").replace(chr(34), chr(34) * 2)}"'
+        for i, (label, size, count, colour) in enumerate(zip(y, *(columns[name] for name in COLUMNS[:3]), strict=True))]
+    (folder / "t.csv").write_text("\n".join(lines), encoding="utf-8")
+    assert command("fit", "t.csv", "-o", "m.npz", "--target", "y", "--drop", "0")[0] == 0
+    first = {name: as_dict(columns)[name] for name in COLUMNS[:3]}
+    save(GBRFF2Classifier(columns=ColumnMap(), random_state=0).fit(first, y), folder / "p.npz")
+    assert (folder / "m.npz").read_bytes() == (folder / "p.npz").read_bytes()
+    assert command("fit", "t.csv", "-o", "n.npz", "--target", "y", "--drop", "0,size,colour")[0] == 0
+    assert load(folder / "n.npz").columns is None

@@ -1,4 +1,4 @@
-"""Tables in Parquet and Arrow files."""
+"""Tables in .npy, .npz, Parquet and Arrow files."""
 
 import datetime
 import decimal
@@ -10,8 +10,96 @@ from helpers.command_line import blocks_of
 
 from rffkern import InvalidInputError
 from rffkern._cli import binary_table
+from rffkern._cli.binary_table import ArrayTable
 from rffkern._cli.output import UsageError
 from rffkern._cli.table import open_table
+
+
+@pytest.fixture
+def arrays(tmp_path):
+    """A function that saves arrays and opens them as a table: one array as .npy, named ones as .npz."""
+    def save(array=None, **arrays):
+        path = tmp_path / ("t.npy" if array is not None else "t.npz")
+        np.save(path, array) if array is not None else np.savez(path, **arrays)
+        return ArrayTable(str(path))
+
+    return save
+
+
+def test_a_mapped_array(arrays, rng, monkeypatch):
+    monkeypatch.setattr(binary_table, "BLOCK_ROWS", 4)
+    X = rng.standard_normal((10, 3))
+    found = arrays(X)
+    assert isinstance(found.X, np.memmap)
+    assert (found.columns, found.n_columns, found.has_labels, found.total) == (None, 3, False, X.nbytes)
+    blocks = blocks_of(found, [2, 0], 1)
+    np.testing.assert_array_equal(np.concatenate([block.X for block in blocks]), X[:, [2, 0]])
+    np.testing.assert_array_equal(np.concatenate([block.labels for block in blocks]), X[:, 1])
+    assert [block.done for block in blocks] == [96, 192, X.nbytes]
+    assert all(block.X.flags.c_contiguous for block in blocks)
+    assert [block.labels for block in blocks_of(found, [0])] == [None] * 3
+
+
+def test_an_archive(arrays, rng, monkeypatch):
+    monkeypatch.setattr(binary_table, "BLOCK_ROWS", 4)
+    X, y = rng.standard_normal((6, 2)), np.array(list("aababb"))
+    found = arrays(X=X, y=y, feature_names=np.array(["p", "q"]))
+    assert found.columns == ["p", "q"]
+    assert found.has_labels
+    assert [block.labels.tolist() for block in blocks_of(found, [0, 1])] == [list("aaba"), list("bb")]
+    np.testing.assert_array_equal(blocks_of(found, [0], 1)[0].labels, X[:4, 1])  # a column takes the place of y
+
+
+@pytest.mark.parametrize(("dtype", "kept"), [
+    (np.float32, np.float32), (np.float64, np.float64), (np.int16, np.float64), (bool, np.float64),
+])
+def test_dtypes(arrays, dtype, kept):
+    X = np.array([[0, 1], [1, 0]], dtype)
+    (block,) = blocks_of(arrays(X), [0, 1])
+    assert block.X.dtype == kept
+    np.testing.assert_array_equal(block.X, X)
+
+
+def test_targets(arrays):
+    X = np.zeros((3, 2))
+    assert arrays(X=X, y=np.zeros((3, 1))).y.shape == (3,)
+    assert arrays(X=X, y=np.zeros((3, 2))).y.shape == (3, 2)
+    for wrong in (np.zeros(2), np.zeros((3, 1, 1)), np.float64(1)):
+        with pytest.raises(InvalidInputError, match=r"expected y of shape \(3,\), or a column for each target"):
+            arrays(X=X, y=wrong)
+
+
+def test_names_that_do_not_fit_are_ignored(arrays):
+    assert arrays(X=np.zeros((3, 2)), feature_names=np.array(["a"])).columns is None
+    with pytest.raises(InvalidInputError, match="column names must be distinct"):
+        arrays(X=np.zeros((3, 2)), feature_names=np.array(["a", "a"]))
+
+
+@pytest.mark.parametrize("array", [np.zeros(3), np.zeros((2, 2, 2)), np.array([["a"]]), np.zeros((2, 2), complex)])
+def test_other_arrays(arrays, array):
+    with pytest.raises(InvalidInputError, match="expected a 2-D numeric array, got dtype"):
+        arrays(array)
+
+
+def test_other_files(arrays, tmp_path):
+    with pytest.raises(InvalidInputError, match=r"expected an array named X, got \['a'\]"):
+        arrays(a=np.zeros(3))
+    for name, content in (("bad.npy", b"nonsense"), ("none.npy", b"")):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InvalidInputError, match="not a NumPy file of plain arrays"):
+            ArrayTable(str(tmp_path / name))
+    np.save(tmp_path / "o.npy", np.array([[{}]], dtype=object), allow_pickle=True)
+    with pytest.raises(InvalidInputError, match="not a NumPy file of plain arrays"):
+        ArrayTable(str(tmp_path / "o.npy"))
+
+
+def test_infinite_numbers_are_located(arrays, monkeypatch):
+    monkeypatch.setattr(binary_table, "BLOCK_ROWS", 4)
+    X = np.zeros((10, 3))
+    X[6, 1] = np.nan
+    with pytest.raises(InvalidInputError, match=r"t\.npy: data row 7, column 1 \(the first is 0\): .* got nan"):
+        blocks_of(arrays(X), [0, 1, 2])
+    assert len(blocks_of(arrays(X), [0, 2])) == 3  # a column that is not asked for is not checked
 
 
 @pytest.fixture
@@ -51,12 +139,12 @@ def test_all_kinds_of_files(saved, rng, name, monkeypatch):
     table = saved({"a": X[:, 0], "label": labels, "b": X[:, 1]}, name)
     assert (table.columns, table.n_columns, table.has_labels) == (["a", "label", "b"], 3, False)
     for _ in range(2):  # a table can be read again
-        blocks = blocks_of(table, [2, 0], 1, words=[1, 0])
+        blocks = blocks_of(table, [2, 0], 1, kept=[1, 0])
         assert max(len(block.X) for block in blocks) <= 3
         np.testing.assert_array_equal(np.concatenate([block.X for block in blocks]), X[:, ::-1])
         assert [label for block in blocks for label in block.labels.tolist()] == labels
-        assert [word for block in blocks for word in block.words[0]] == labels
-        assert [word for block in blocks for word in block.words[1]] == list(map(str, X[:, 0].tolist()))
+        assert [word for block in blocks for word in block.kept[0]] == labels
+        assert [word for block in blocks for word in block.kept[1]] == list(map(str, X[:, 0].tolist()))
         assert blocks[-1].done == 20
 
 
@@ -87,10 +175,10 @@ def test_rows_that_cannot_be_used(saved, monkeypatch):
     columns = {"a": [1.0, None, 3.0, float("inf"), 5.0], "y": ["u", "v", None, None, "u"]}
     with pytest.raises(InvalidInputError, match=r"data row 2, column 0 \(a\): expected a finite number, got nan"):
         blocks_of(saved(columns), [0], 1)
-    blocks = blocks_of(saved(columns), [0], 1, words=[1], reject=True)
+    blocks = blocks_of(saved(columns), [0], 1, kept=[1], reject=True)
     assert [block.X.tolist() for block in blocks] == [[[1.0]], [], [[5.0]]]
     assert [block.labels.tolist() for block in blocks] == [["u"], [], ["u"]]
-    assert [block.words for block in blocks] == [[["u"]], [[]], [["u"]]]
+    assert [block.kept for block in blocks] == [[["u"]], [[]], [["u"]]]
     faults = [fault for block in blocks for fault in block.rejected]
     assert [(fault.row, fault.column) for fault in faults] == [(2, "0 (a)"), (3, "1 (y)"), (4, "0 (a)")]
     (block,) = blocks_of(saved({"a": [1.0, 2.0], "y": [1, None]}), [0], 1, needs_labels=False)
