@@ -7,10 +7,11 @@ from ._files.model_files import loads as loads
 from ._files.model_files import save as save
 from ._installation import get_include as get_include
 from ._installation import show_config as show_config
-from ._model.expansion import FourierExpansion as FourierExpansion
-from ._model.kernel_expansion import KernelExpansion as KernelExpansion
-from ._model.sum_expansion import SumExpansion as SumExpansion
-from ._model.term_expansion import TermExpansion as TermExpansion
+from ._model.expansion import Expansion as Expansion
+from ._model.parts import FourierTerms as FourierTerms
+from ._model.parts import KernelTerms as KernelTerms
+from ._model.parts import LinearTerms as LinearTerms
+from ._model.parts import TreeTerms as TreeTerms
 from ._rows.row_blocks import RowBlocks as RowBlocks
 from ._rows.threads import set_num_threads as set_num_threads
 from ._training.fourier_boosting.estimators import FourierBoostingClassifier as FourierBoostingClassifier
@@ -40,18 +41,20 @@ from .errors import TrainingStateError as TrainingStateError
 __all__ = [
     "ColumnMap",
     "DataConversionWarning",
+    "Expansion",
     "FormatError",
     "FourierBoostingClassifier",
     "FourierBoostingRegressor",
-    "FourierExpansion",
+    "FourierTerms",
     "GBRFF1Classifier",
     "GBRFF2Classifier",
     "GBRFFClassifier",
     "GBRFFRegressor",
     "InvalidInputError",
-    "KernelExpansion",
     "KernelRidgeClassifier",
     "KernelRidgeRegressor",
+    "KernelTerms",
+    "LinearTerms",
     "NotFittedError",
     "PBRFFClassifier",
     "PBRFFTransformer",
@@ -61,9 +64,8 @@ __all__ = [
     "RowBlocks",
     "SparseKernelClassifier",
     "SparseKernelRegressor",
-    "SumExpansion",
-    "TermExpansion",
     "TrainingStateError",
+    "TreeTerms",
     "__version__",
     "c_functions",
     "c_model",

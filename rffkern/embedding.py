@@ -6,8 +6,6 @@ from ._estimator.base import Model
 from ._estimator.links import LinearLink, SoftmaxLink
 from ._estimator.tasks import Classifier, Regressor
 from ._model.expansion import Expansion
-from ._model.sum_expansion import SumExpansion
-from ._model.term_expansion import TermExpansion
 from ._native import scoring
 from .errors import InvalidInputError
 
@@ -61,20 +59,16 @@ def c_model(model: Any) -> Any:
     return scoring.make_model(*arrays, kind, 0, "none", 0.0, _prediction(model))
 
 
-def _arrays(expansion: Expansion) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """The arrays of an expansion, what is known of its tables, and the arrays of kernels beside its terms."""
-    if isinstance(expansion, SumExpansion):
-        return expansion.terms.arrays(), _tables(expansion.terms), expansion.kernels.arrays()
-    return expansion.arrays(), _tables(expansion), {}
-
-
-def _tables(expansion: Expansion) -> dict[str, Any]:
-    """What is known of the tables of an expansion, if it may have some."""
-    if not isinstance(expansion, TermExpansion):
-        return {}
-    values, unit = expansion._values_in_units()
-    return {"has_slopes": expansion._has_slopes, "unit": unit, "steps": expansion._layout.steps,
-            "starts": expansion.table_starts, "values": values}
+def _arrays(expansion: Expansion) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arrays of an expansion, and what is known of its trees."""
+    for part in expansion.parts:
+        if part.kind not in ("fourier", "linear", "trees", "kernels"):
+            raise InvalidInputError(f"model must have terms that C knows, got those of kind {part.kind!r}")
+    trees = expansion.trees
+    if trees is None:
+        return expansion.arrays(), {}
+    return expansion.arrays(), {"unit": trees.unit, "steps": trees.layout.steps, "starts": trees.starts,
+                                "values": trees.values_in_units()}
 
 
 def _columns(column_map: Any) -> dict[str, Any]:

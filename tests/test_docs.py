@@ -170,7 +170,7 @@ def test_docstrings_are_finished(name):
 
 def test_functions_list_their_arguments():
     for function in (rffkern.dumps, rffkern.load, rffkern.loads, rffkern.save, rffkern.show_config,
-                     rffkern.FourierExpansion.score):
+                     rffkern.Expansion.score):
         assert names_in(function.__doc__, "Parameters") == arguments_of(function)
 
 

@@ -57,9 +57,9 @@ SMALL = {
 }
 VARIANTS = {
     "FourierBoostingClassifier": [{"base_learners": ("tree",)}, {"base_learners": ("fourier",)}, {"columns": None},
-                                  {"class_weight": "balanced"}, {"kernel": False}, {"kernel": True}],
+                                  {"class_weight": "balanced"}, {"kernel_ridge": False}, {"kernel_ridge": True}],
     "FourierBoostingRegressor": [{"loss": "huber"}, {"loss": "quantile"}, {"columns": None},
-                                 {"kernel": False}, {"kernel": True}],
+                                 {"kernel_ridge": False}, {"kernel_ridge": True}],
     "GBRFF2Classifier": [{"max_iter": 0}, {"learning_rate": 0.3, "gamma": 2.0}, {"standardize": False}],
     "GBRFF1Classifier": [{"landmarks": "random"}, {"step": "exact"}, {"n_components": 1}, {"n_components": 3}],
     "GBRFFClassifier": [{"landmarks": "random"}, {"n_components": 1}],

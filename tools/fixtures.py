@@ -95,8 +95,8 @@ def fitted_models(folder):
         if missing(name):
             yield name, stacked(region).fit(X[20:60], value[20:60]), rows, rows
 
-    owners = {"fourier_expansion": "gbrff2", "kernel_expansion": "kernel_ridge",
-              "term_expansion": "fourier_boosting", "sum_expansion": "fourier_boosting_regions"}
+    owners = {"expansion_fourier": "gbrff2", "expansion_kernels": "kernel_ridge",
+              "expansion_boosted": "fourier_boosting", "expansion_regions": "fourier_boosting_regions"}
     for name, owner in owners.items():
         if missing(name):  # those of Fourier boosting take mapped columns
             expansion = rffkern.load(folder / f"{owner}.npz").expansion_

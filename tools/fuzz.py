@@ -25,7 +25,7 @@ import zlib
 import numpy as np
 
 import rffkern
-from rffkern import FormatError
+from rffkern import Expansion, FormatError, FourierTerms, KernelTerms, LinearTerms, TreeTerms
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "tests"))  # what this shares with the tests is in tests/helpers
 from helpers import damaged_files
@@ -166,15 +166,13 @@ def originals(folder):
     small = {"n_estimators": 3, "random_state": 0}
     boosted = {**small, "n_bags": 2, "columns": forms}
     models = [
-        rffkern.FourierExpansion([[1.0, 2.0]], [0.5], [[1.0, -1.0]], [0.0, 1.0], [0.0, 0.0]),
-        rffkern.KernelExpansion([[1.0, 2.0], [0.0, 1.0]], [[1.0], [2.0]], [0.0], [1.0, 0.0]),
-        rffkern.KernelExpansion([[1.0, 2.0], [0.0, 1.0]], [[1.0], [2.0]], [0.0], [1.0, 0.0], [1.0]),
-        rffkern.KernelExpansion([[1.0, 2.0], [0.0, 1.0]], [[1.0], [2.0]], [0.0], [1.0, 0.0], [1.0], [0, 1, 0],
-                                [0.5, 1.5, -0.5], [0, 1, 1, 2, 2]),
+        Expansion([0.0, 1.0], [0.0, 0.0], FourierTerms([[1.0, 2.0]], [0.5], [[1.0, -1.0]])),
+        *(Expansion([0.0], [0.0, 0.0], KernelTerms([[1.0, 2.0], [0.0, 1.0]], [[1.0], [2.0]], [1.0, 0.0], *more))
+          for more in ((), ([1.0],), ([1.0], [0, 1, 0], [0.5, 1.5, -0.5], [0, 1, 1, 2, 2]))),
         rffkern.SparseKernelClassifier(3, loss="log_loss", random_state=0).fit(X, labels),
-        rffkern.TermExpansion(
-            [[1.0]], [0.0], [[0.0]], [1.0], [0.0], [[0.5]], [[0, 0], [0, 0]],
-            [[0.5, 0.7], [0.1, rffkern._model.table_layout.UNREACHED]], [[2.0], [3.0], [4.0], [5.0], [6.0]]),
+        Expansion([1.0], [0.0], LinearTerms([[0.5]]), TreeTerms(
+            [[0, 0], [0, 0]], [[0.5, 0.7], [0.1, rffkern._model.table_layout.UNREACHED]],
+            [[2.0], [3.0], [4.0], [5.0], [6.0]]), lower=[-1.0], upper=[2.0]),
         rffkern.FourierBoostingRegressor(kernel_ridge=True, **boosted).fit(holes, X[:, 0] ** 2),
         forms.fit(table), rffkern.ColumnMap(("standard",)).fit(np.column_stack([X, np.full(300, np.nan)])),
         rffkern.ColumnMap(("raw", "rank")).fit(np.full((3, 2), np.nan)),  # a column without values that has a form

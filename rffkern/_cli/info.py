@@ -42,19 +42,16 @@ def _describe_model(model: Any, n_bytes: int) -> dict[str, Any]:
         facts["classes"] = model.classes_.tolist()
     if hasattr(model, "feature_names_in_"):
         facts["feature names"] = model.feature_names_in_.tolist()
-    arrays = expansion.arrays()
-    if "table_columns" in arrays:
-        if model is not expansion:
-            facts |= {"bags": model.n_bags_, "rounds": model.n_estimators_}
-        facts |= {"fourier terms": len(expansion.omegas), "trees": len(expansion.table_columns)}
-        if "centers" in arrays:
-            facts["kernels"] = len(expansion.centers)
-    if "inverse_length_scales" in arrays:
+    if hasattr(model, "n_bags_"):
+        facts |= {"bags": model.n_bags_, "rounds": model.n_estimators_}
+    for part in expansion.parts:
+        if part.n_terms:
+            facts["fourier terms" if part.kind == "fourier" else part.kind] = part.n_terms
+    if expansion.kernels is not None:
         from .._export.conditioning import conditioning  # which loads code of other families
 
-        kernels = getattr(expansion, "kernels", expansion)
-        facts["conditioning"] = float(f"{conditioning(kernels):.3g}")
-        facts["single precision"] = "enough" if kernels.fits_single() else "not enough"
+        facts["conditioning"] = float(f"{conditioning(expansion.kernels):.3g}")
+        facts["single precision"] = "enough" if expansion._scorer.kernels.fits_single else "not enough"
     if hasattr(model, "kernel_ridge_report_"):
         facts["kernel ridge"] = model.kernel_ridge_report_.reason
     for name in getattr(model, "_fitted_curves", ()):

@@ -113,7 +113,7 @@ def _load_predictor(arguments: argparse.Namespace) -> Any:
     if not hasattr(model, "predict"):
         advice = "use its transform method in Python" if hasattr(model, "transform") else "use its score method in " \
                                                                                           "Python"
-        raise InvalidInputError(f"{arguments.model}: contains a {name}, which has no predict method; {advice}")
+        raise InvalidInputError(f"{arguments.model}: contains the class {name}, which has no predict method; {advice}")
     if arguments.proba and not hasattr(model, "predict_proba"):
         raise UsageError(f"--proba needs a classifier, {arguments.model} contains a {name}")
     if arguments.threads is not None or arguments.jobs > 1:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from .._model.expansion import Expansion, FourierExpansion
+from .._model.expansion import Expansion
 from .._native.array_types import NDArray
 from .._protocol.arguments import check_all
 from .._protocol.parameters import Parametrised, not_fitted
@@ -47,7 +47,7 @@ class Model(Parametrised):
     """
 
     family: ClassVar[str]  # the name of the family in files and on the command line
-    _expansion_form: ClassVar[type[Expansion]] = FourierExpansion
+    _parts: ClassVar[tuple[str, ...]] = ("fourier",)  # that the expansion may have
     _has_labels: ClassVar[bool] = True  # whether y are labels
     _keeps_map: ClassVar[bool] = False  # whether `warm_start` takes other rows, which the first map serves too
     _fitted_curves: ClassVar[tuple[str, ...]] = ()  # names of fitted 1-D arrays that belong in a model file
@@ -210,11 +210,6 @@ class Model(Parametrised):
         """Parameters from what JSON makes of those of `_params_for_file`; it has no tuples, and no keys but words."""
         return params
 
-    @classmethod
-    def _form_of_arrays(cls, arrays: Mapping[str, Double]) -> type[Expansion]:
-        """The class of the expansion that a file with these arrays holds."""
-        return cls._expansion_form
-
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
         """Fitted attributes of a model read from a file beyond the expansion and `arrays`, its `_fitted_curves`.
@@ -243,8 +238,8 @@ class Model(Parametrised):
 
             return score_table(column_map, self.expansion_, X, type(self).__name__, self.n_jobs)
         expansion = held.get("expansion_")  # one row must cost little more than its score
-        scored: Double | None = None if expansion is None else expansion.score_plain(X, self.n_jobs)
+        scored: Double | None = None if expansion is None else expansion._scorer.score_few(X)
         if scored is None:
             X = self._check_rows(X)  # or tells that there is no expansion
-            scored = self.expansion_.score_checked(X, self.n_jobs)
+            scored = self.expansion_._scorer.score(X, self.n_jobs)
         return scored

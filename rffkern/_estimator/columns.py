@@ -69,7 +69,7 @@ def score_table(column_map: ColumnMap, expansion: Expansion, X: Any, owner: str,
         scores = _score_plain(forms, expansion, X, n_threads)
         if scores is not None:
             return scores
-    return expansion.score_checked(column_map._mapped(X, owner, n_threads=n_threads), n_threads)
+    return expansion._scorer.score(column_map._mapped(X, owner, n_threads=n_threads), n_threads)
 
 
 def _score_plain(forms: PlainForms, expansion: Expansion, X: NDArray[Any], n_threads: int | None) -> Double | None:
@@ -84,5 +84,5 @@ def _score_plain(forms: PlainForms, expansion: Expansion, X: NDArray[Any], n_thr
         mapped = tiles[: -(-len(rows) // width)]
         if not forms.fill(rows, mapped, n_threads):
             return None
-        scores[start : start + len(rows)] = expansion.score_tiles(mapped, len(rows), n_threads, forms.largest)
+        scores[start : start + len(rows)] = expansion._scorer.score_tiles(mapped, len(rows), n_threads, forms.largest)
     return scores

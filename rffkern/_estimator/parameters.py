@@ -111,7 +111,7 @@ N_JOBS = Parameter("n_jobs", Jobs(),
 VERBOSE = Parameter("verbose", Number(int, 0), "Print a line on stderr every so many rounds; 0 for none.")
 
 CLASSES_ = Attribute("classes_", "array of shape (n_classes,)", "The labels, sorted.")
-EXPANSION_ = Attribute("expansion_", "FourierExpansion", "The trained function of a raw row, immutable.")
+EXPANSION_ = Attribute("expansion_", "Expansion", "The trained function of a raw row, immutable.")
 N_FEATURES_IN_ = Attribute("n_features_in_", "int",
                            "Number of columns; `feature_names_in_` has their names where `fit` saw a data frame.")
 N_ESTIMATORS_ = Attribute("n_estimators_", "int", "Number of rounds kept.")

@@ -24,7 +24,7 @@ CLIP = "where(z < lower, lower, where(z > upper, upper, z))"
 KERNELS = {"gaussian": "exp(-0.5 * q)", "exponential": "exp(-sqrt(q))"}
 
 # What a column adds to a line, as far as sums of them are finite.
-LINE = "max(-1e290, min(1e290, slope * x))"
+LINE = "max(-1e290, min(1e290, coefficient * x))"
 
 _OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.USub: "neg", ast.GtE: "ge", ast.Lt: "lt",

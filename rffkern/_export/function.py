@@ -14,6 +14,7 @@ from .._column_map.raw import EMPTY, NUMERIC
 from .._estimator.base import Model
 from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
 from .._model.expansion import Expansion
+from .._model.parts import FourierTerms, KernelTerms, LinearTerms, TreeTerms
 from .._model.table_layout import UNREACHED
 from ..errors import InvalidInputError
 
@@ -29,9 +30,9 @@ LEAST = "least"  # of all scores: the target of several quantiles
 
 
 class Part(NamedTuple):
-    """A sum over terms: waves, lines, tables or kernels of one shape."""
+    """A sum over terms: Fourier, linear, trees or kernels of one shape."""
 
-    kind: str
+    kind: str  # that of the part of the expansion
     arrays: Mapping[str, Array]
     shape: str = ""  # of kernels, among `formulas.KERNELS`
 
@@ -126,7 +127,9 @@ def _function(model: Any, expansion: Expansion, column_map: Any) -> Function:
 
 def _bounds_of(expansion: Expansion) -> dict[str, Array] | None:
     """The bounds of an expansion that has some."""
-    bounds = {name: array for name, array in expansion.arrays().items() if name in ("lower", "upper")}
+    if expansion.lower is None or expansion.upper is None:
+        return None
+    bounds = {"lower": expansion.lower, "upper": expansion.upper}
     return bounds if any((np.abs(array) < UNREACHED).any() for array in bounds.values()) else None
 
 
@@ -151,28 +154,29 @@ def _mapping_of(column_map: Any) -> RowMap:
     return RowMap(tuple(outputs), fills, frozen.neutral().tolist())
 
 
-def _parts(expansion: Any) -> tuple[Part, ...]:
+def _parts(expansion: Expansion) -> tuple[Part, ...]:
     """The parts of an expansion that add anything."""
-    kernels = getattr(expansion, "kernels", expansion)
-    if getattr(kernels, "n_regions", 1) > 1:
-        raise InvalidInputError(f"kernels in {kernels.n_regions} regions cannot be exported; train with "
-                                "kernel_ridge=False (Fourier boosting) or region_size=None (kernel ridge regression)")
-    arrays: dict[str, Array] = dict(expansion.arrays())
-    parts = []
-    if "omegas" in arrays:
-        parts.append(Part("waves", {name: arrays[name] for name in ("omegas", "phases", "amplitudes", "center")}))
-    if "slopes" in arrays and arrays["slopes"].any():
-        parts.append(Part("lines", {name: arrays[name] for name in ("slopes", "center")}))
-    if "table_columns" in arrays:
-        layout = getattr(expansion, "terms", expansion)._layout
-        parts.append(Part("tables", {
-            "table_columns": arrays["table_columns"].astype(np.int64), "thresholds": arrays["thresholds"],
-            "steps": layout.steps.astype(np.int64), "starts": layout.starts[:-1].astype(np.int64),
-            "values": arrays["table_values"]}))
-    if "centers" in arrays:
-        parts.append(Part("kernels", {name: arrays[name] for name in ("centers", "weights", "inverse_length_scales")},
-                          getattr(expansion, "kernels", expansion).shape))
-    return tuple(part for part in parts if len(next(iter(part.arrays.values()))))
+    parts, center = [], {"center": expansion.center}
+    for part in expansion.parts:
+        if isinstance(part, FourierTerms):
+            parts.append(Part("fourier", part.arrays() | center))
+        elif isinstance(part, LinearTerms):
+            parts.append(Part("linear", part.arrays() | center if part.coefficients.any() else {}))
+        elif isinstance(part, TreeTerms):
+            parts.append(Part("trees", {
+                "tree_columns": part.tree_columns.astype(np.int64), "tree_thresholds": part.tree_thresholds,
+                "steps": part.layout.steps.astype(np.int64), "starts": part.starts[:-1].astype(np.int64),
+                "values": part.tree_values}))
+        elif isinstance(part, KernelTerms):
+            if part.n_regions > 1:
+                raise InvalidInputError(f"kernels in {part.n_regions} regions cannot be exported; train with "
+                                        "kernel_ridge=False (Fourier boosting) or region_size=None (kernel ridge "
+                                        "regression)")
+            arrays = {name: getattr(part, name) for name in ("centers", "weights", "inverse_length_scales")}
+            parts.append(Part("kernels", arrays, part.shape))
+        else:
+            raise InvalidInputError(f"terms of kind {part.kind!r} cannot be exported")
+    return tuple(part for part in parts if part.arrays and len(next(iter(part.arrays.values()))))
 
 
 def _answer_of(model: Any) -> Answer:

@@ -68,7 +68,7 @@ _CLIPPED = """
 
 # What a part adds to the scores h of a row z, for n terms.
 _PARTS = {
-    "waves": """\
+    "fourier": """\
     for (int t = 0; t < $n; t++) {
         double angle = -phases[t];
         for (int j = 0; j < $n_features; j++) angle += omegas[t * $n_features + j] * (z[j] - center[j]);
@@ -76,16 +76,16 @@ _PARTS = {
         for (int k = 0; k < $n_outputs; k++) h[k] += amplitudes[t * $n_outputs + k] * angle;
     }
 """,
-    "lines": """\
+    "linear": """\
     for (int j = 0; j < $n; j++) {
         for (int k = 0; k < $n_outputs; k++) h[k] += $line;
     }
 """,
-    "tables": """\
+    "trees": """\
     for (int t = 0; t < $n; t++) {
         int cell = starts[t];
         for (int q = t * $depth; q < (t + 1) * $depth; q++) {
-            if (z[table_columns[q]] > thresholds[q]) cell += steps[q];
+            if (z[tree_columns[q]] > tree_thresholds[q]) cell += steps[q];
         }
         for (int k = 0; k < $n_outputs; k++) h[k] += values[cell * $n_outputs + k];
     }
@@ -310,14 +310,14 @@ def _program(function: Function, name: str) -> str:
     predict = "y[0] = k > 0 ? fmin(y[0], h[k]) : h[k]" if answer.least else f"y[k] = {formula}"
     words = _words(function, name) | {
         "z": z, "formula": formula, "predict": predict,
-        "line": write(LINE, _WRITER, slope=f"slopes[j * {n_outputs} + k]", x="(z[j] - center[j])")}
+        "line": write(LINE, _WRITER, coefficient=f"coefficients[j * {n_outputs} + k]", x="(z[j] - center[j])")}
     text = "".join(_constant(*item) for item in arrays.items())
     text += "" if mapping is None or not function.parts else "".join(_map_row(mapping))
     text += Template(_SCORES).substitute(words)
     for part in function.parts:
         text += Template(_PARTS[part.kind]).substitute(
             words, n=len(next(iter(part.arrays.values()))),
-            depth=part.arrays["steps"].shape[1] if part.kind == "tables" else 0,
+            depth=part.arrays["steps"].shape[1] if part.kind == "trees" else 0,
             kernel=write(KERNELS[part.shape], _WRITER, q="q") if part.shape else "")
     answers = _PREDICT if answer.labels is None else _CLASSES[2 if two else 3]
     return text + Template(_INTERCEPT + answers).substitute(words)

@@ -26,10 +26,10 @@ columns = {columns}
 
 # What a part adds to the scores.
 _PARTS = {
-    "waves": "h = h + np.cos((z - center) @ omegas.T - phases) @ amplitudes",
-    "lines": "h = h + {line}.sum(axis=1)",
-    "tables": """\
-cells = starts + np.where(z[:, table_columns] > thresholds, steps, 0).sum(axis=2)
+    "fourier": "h = h + np.cos((z - center) @ omegas.T - phases) @ amplitudes",
+    "linear": "h = h + {line}.sum(axis=1)",
+    "trees": """\
+cells = starts + np.where(z[:, tree_columns] > tree_thresholds, steps, 0).sum(axis=2)
     h = h + values[cells].sum(axis=1, dtype=np.float64)""",
     "kernels": """\
 q = sum(((z[:, [j]] - centers[:, j]) * inverse_length_scales[j]) ** 2 for j in range(z.shape[1]))
@@ -104,7 +104,7 @@ def _lines(function: Function) -> Iterator[str]:
     if function.bounds is not None:
         yield f"    z = {write(CLIP, _WRITER, z='z', lower='lower', upper='upper')}\n"
     for part in function.parts:
-        line = write(LINE, _WRITER, slope="slopes", x="(z - center)[:, :, None]")
+        line = write(LINE, _WRITER, coefficient="coefficients", x="(z - center)[:, :, None]")
         kernel = write(KERNELS[part.shape], _WRITER, q="q") if part.shape else ""
         yield f"    {_PARTS[part.kind].format(line=line, kernel=kernel)}\n"
     yield "    return np.broadcast_to(h, (len(X), len(intercept)))\n"

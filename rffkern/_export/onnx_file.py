@@ -84,23 +84,23 @@ def _shape_of_rows(graph: _Graph) -> str:
     return graph.add("Concat", n_rows, graph.keep([1], np.int64), axis=0)
 
 
-def _waves(graph: _Graph, part: Part, rows: str) -> str:
+def _fourier(graph: _Graph, part: Part, rows: str) -> str:
     omegas, phases, amplitudes, center = part.arrays.values()
     angles = graph.add("MatMul", graph.add("Sub", rows, graph.keep(center)), graph.keep(omegas.T))
     return graph.add("MatMul", graph.add("Cos", graph.add("Sub", angles, graph.keep(phases))), graph.keep(amplitudes))
 
 
-def _lines(graph: _Graph, part: Part, rows: str) -> str:
-    slopes, center = part.arrays.values()
+def _linear(graph: _Graph, part: Part, rows: str) -> str:
+    coefficients, center = part.arrays.values()
     x = graph.add("Unsqueeze", graph.add("Sub", rows, graph.keep(center)), graph.keep([2], np.int64))
-    return graph.sum(write(LINE, graph, slope=graph.keep(slopes), x=x), 1)
+    return graph.sum(write(LINE, graph, coefficient=graph.keep(coefficients), x=x), 1)
 
 
-def _tables(graph: _Graph, part: Part, rows: str) -> str:
-    table_columns, thresholds, steps, starts, values = part.arrays.values()
+def _trees(graph: _Graph, part: Part, rows: str) -> str:
+    columns, thresholds, steps, starts, values = part.arrays.values()
     if graph.real == np.float32:
         thresholds = rounded_down(thresholds)
-    above = graph.add("Greater", graph.columns(rows, table_columns), graph.keep(thresholds))
+    above = graph.add("Greater", graph.columns(rows, columns), graph.keep(thresholds))
     steps_taken = graph.add("Where", above, graph.keep(steps, np.int64), graph.keep(0, np.int64))
     cells = graph.add("Add", graph.sum(steps_taken, 2), graph.keep(starts, np.int64))
     return graph.sum(graph.add("Gather", graph.keep(values), cells, axis=0), 1)
@@ -114,7 +114,7 @@ def _kernels(graph: _Graph, part: Part, rows: str) -> str:
     return graph.add("MatMul", write(KERNELS[part.shape], graph, q=q), graph.keep(weights))
 
 
-_PARTS = {"waves": _waves, "lines": _lines, "tables": _tables, "kernels": _kernels}
+_PARTS = {"fourier": _fourier, "linear": _linear, "trees": _trees, "kernels": _kernels}
 
 
 def _mapped(graph: _Graph, mapping: RowMap, rows: str) -> str:

@@ -193,7 +193,7 @@ def _terms(rows: Array, n_outputs: int, name: str, columns: Sequence[str], value
             f"SELECT id, {', '.join(f'v * {weight}' for weight in weights)} FROM {source}")
 
 
-def _waves(part: Part, n_outputs: int) -> _Summed:
+def _fourier(part: Part, n_outputs: int) -> _Summed:
     omegas, phases, amplitudes, _ = part.arrays.values()
     read = np.flatnonzero(omegas.any(axis=0))
     angle = _sum([f"w{i} * u{j}" for i, j in enumerate(read.tolist())]) + " - p"
@@ -209,14 +209,14 @@ def _kernels(part: Part, n_outputs: int) -> _Summed:
                   [_sum([f"{each} * {each}" for each in apart]), write(KERNELS[part.shape], _WRITER, q="v")])
 
 
-def _lines(part: Part, n_outputs: int) -> _Summed:
-    slopes = part.arrays["slopes"].tolist()
-    sums = [_sum([write(LINE, _WRITER, slope=_number(slope[k]), x=f"u{j}") for j, slope in enumerate(slopes)
-                  if slope[k]]) for k in range(n_outputs)]
+def _linear(part: Part, n_outputs: int) -> _Summed:
+    coefficients = part.arrays["coefficients"].tolist()
+    sums = [_sum([write(LINE, _WRITER, coefficient=_number(each[k]), x=f"u{j}") for j, each in enumerate(coefficients)
+                  if each[k]]) for k in range(n_outputs)]
     return [], f"SELECT id, {', '.join(sums)} FROM rff_row"
 
 
-def _tables(part: Part, n_outputs: int) -> _Summed:
+def _trees(part: Part, n_outputs: int) -> _Summed:
     columns, thresholds, steps, starts, values = (array.tolist() for array in part.arrays.values())
     cells = [_sum([str(start), *(f"CASE WHEN z{j} > {_exact(threshold)} THEN {step} ELSE 0 END"
                                  for j, threshold, step in zip(*asked, strict=True) if step)])
@@ -232,7 +232,7 @@ def _tables(part: Part, n_outputs: int) -> _Summed:
     return stages, "\nUNION ALL\n".join(sums)
 
 
-_PARTS = {"waves": _waves, "lines": _lines, "tables": _tables, "kernels": _kernels}
+_PARTS = {"fourier": _fourier, "linear": _linear, "trees": _trees, "kernels": _kernels}
 
 
 def _answer(function: Function, h: str) -> str:

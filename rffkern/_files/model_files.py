@@ -8,7 +8,6 @@ import io
 import itertools
 import os
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from .._estimator.base import Fitted, Model
 from .._estimator.registry import FAMILIES, Family, family_of
 from .._model.expansion import Expansion
+from .._model.parts import PARTS
 from .._native.array_types import NDArray
 from .._protocol.arguments import check_scalar
 from .._protocol.parameters import Parametrised
@@ -35,9 +35,7 @@ FileOrPath = str | bytes | os.PathLike[Any] | IO[bytes]
 Buffer = bytes | bytearray | memoryview
 
 _MAP_FAMILY, _MAP_CLASS = "column_map", "ColumnMap"
-_EXPANSIONS = {  # the classes of expansions by their names in files, and where they are
-    "fourier_expansion": ("expansion", "FourierExpansion"), "kernel_expansion": ("kernel_expansion", "KernelExpansion"),
-    "sum_expansion": ("sum_expansion", "SumExpansion"), "term_expansion": ("term_expansion", "TermExpansion")}
+_EXPANSION_FAMILY, _EXPANSION_CLASS = "expansion", "Expansion"
 _OF_MACHINE = {"n_jobs"}  # parameters that a file does not hold
 _CHOSEN = "auto"  # the parameter columns of a model that may have a map or none
 
@@ -190,17 +188,10 @@ def _file_name(path: Any) -> str:
                                f"got {type(path).__name__}") from error
 
 
-def _form(name: str) -> type[Expansion]:
-    """The class of expansions of a kind."""
-    module, class_name = _EXPANSIONS[name]
-    found: type[Expansion] = getattr(import_module(f"rffkern._model.{module}"), class_name)
-    return found
-
-
 def _is_bounded(expansion: Expansion) -> bool:
     """Whether the score of every row is finite."""
     with np.errstate(over="ignore"):
-        return bool(np.isfinite(2 * expansion.bound()).all())
+        return bool(np.isfinite(2 * expansion._bound()).all())
 
 
 def _check_storable(expansion: Expansion, classes: list[Any], names: Sequence[str]) -> None:
@@ -219,10 +210,10 @@ def _check_texts(texts: list[Any]) -> None:
 
 def _describe(model: Any) -> Contents:
     """Header and arrays of a model or an expansion."""
-    if isinstance(model, Expansion) and type(model) is _form(model.kind):
+    if isinstance(model, Expansion):
         arrays = model.arrays()
         _check_storable(model, [], [])
-        header = make_header(model.kind, type(model).__name__, params={}, classes=None, feature_names=None,
+        header = make_header(_EXPANSION_FAMILY, _EXPANSION_CLASS, params={}, classes=None, feature_names=None,
                              arrays=arrays)
         return header, arrays
     if isinstance(model, Model) and family_of(type(model)) is not None:
@@ -334,10 +325,9 @@ def _build(contents: Contents, n_bytes: int) -> Any:
     """The model or expansion that a file holds."""
     header, arrays = contents
     name = header["family"] if isinstance(header["family"], str) else None
-    if name in _EXPANSIONS:
-        form = _form(str(name))
-        require(header["class"] == form.__name__, "class and family do not agree")
-        return _build_expansion(form, arrays)
+    if name == _EXPANSION_FAMILY:
+        require(header["class"] == _EXPANSION_CLASS, "class and family do not agree")
+        return _build_expansion(arrays)
     if name == _MAP_FAMILY:
         require(header["class"] == _MAP_CLASS, "class and family do not agree")
         require(tuple(arrays) == ("columns",) and header["params"] == {} and header["classes"] is None,
@@ -347,10 +337,16 @@ def _build(contents: Contents, n_bytes: int) -> Any:
     return _build_model(FAMILIES[str(name)], header, arrays, n_bytes)
 
 
-def _build_expansion(form: type[Expansion], arrays: Mapping[str, Double], more: tuple[str, ...] = ()) -> Expansion:
-    expected = form.array_names + more
+def _build_expansion(arrays: Mapping[str, Double], kinds: Sequence[str] = (), more: tuple[str, ...] = ()) -> Expansion:
+    """The expansion of a file's arrays, which has parts of these kinds alone, and `more` other arrays."""
+    parts = [part for part in PARTS if part.array_names[0] in arrays]
+    expected = ("intercept", "center", *(("lower", "upper") if "lower" in arrays else ()),
+                *(name for part in parts for name in part.array_names), *more)
     require(tuple(arrays) == expected, f"the family must have arrays {expected}, got {shown(tuple(arrays))}")
-    expansion = form(*(arrays[name] for name in form.array_names))
+    found = [part.kind for part in parts]
+    require(not kinds or (set(found) <= set(kinds) and (len(kinds) > 1 or len(found) == 1)),
+            f"the family must have the parts {', '.join(kinds)}, got {', '.join(found)}")
+    expansion = Expansion._of_arrays(arrays)
     require(_is_bounded(expansion), "the amplitudes are too large for finite scores")
     return expansion
 
@@ -362,7 +358,7 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
     if header["columns"] is not None:
         require("columns" in arrays, "the numbers of the columns are missing")
         column_map = _columns_from_json(header["columns"], header["feature_names"], arrays["columns"])
-    expansion = _build_expansion(cls._form_of_arrays(arrays), arrays,
+    expansion = _build_expansion(arrays, cls._parts,
                                  (*cls._fitted_curves, *(["columns"] if column_map is not None else [])))
     model = cls(**_params_from_json(cls, header["params"]))
     model._check_params()

@@ -1,69 +1,157 @@
-"""Frozen states of trained models, and scoring."""
+"""`Expansion`: the function that a trained model is."""
 
-from collections.abc import Iterator
-from typing import Any, ClassVar, NoReturn
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from .._native import scoring
-from .._native.array_types import ArrayLike, DTypeLike, NDArray
-from .._rows.pieces import row_pieces
+from .._native.array_types import ArrayLike, NDArray
 from .._rows.threads import check_n_threads
-from .._rows.validation import LARGEST_FLOAT32, LARGEST_FLOAT64, LARGEST_VALUE, check_array
+from .._rows.validation import check_array
 from ..errors import InvalidInputError
-from .angles import AngleBound, RowParts
-from .cosines import PackedCosines, pack_cosines
+from .parts import PARTS, FourierTerms, Immutable, KernelTerms, LinearTerms, Part, TreeTerms, frozen
+from .scoring import Scorer
+from .table_layout import UNREACHED
 
 Double = NDArray[np.float64]
 Real = NDArray[Any]  # float32 or float64
 
-# An expansion with larger numbers is scored in double precision, whatever the precision of the rows.
-LARGEST_SINGLE = 1e30
 
+class Expansion(Immutable):
+    """H(x) = intercept + Fourier terms + linear terms + trees + kernels, each of which may be missing.
 
-class Expansion:
-    """Base of all expansions: read-only arrays that define a function of a row.
+    Each column of x is first clipped to [lower, upper], the range of the training rows and what it is extrapolated by,
+    so that no row, however far out, is scored outside of what was learned.  An expansion is immutable: its arrays are
+    read-only float64 copies, many threads may score it at once, and `a + b` is the sum of two.
 
-    The forms in which kernels read the arrays are made when they are first needed, and kept in dicts.  No lock guards
-    these, and none is needed: an entry depends on the arrays alone, so that two threads that make it at the same time
-    make equal ones, and dicts store and find an entry atomically, with the global interpreter lock and without it.
+    Parameters
+    ----------
+    intercept : array of shape (n_outputs,)
+    center : array of shape (n_features,), feature units
+        What is subtracted from a row before Fourier and linear terms see it.
+    parts : FourierTerms, LinearTerms, TreeTerms or KernelTerms
+        Any number of arguments, at most one of each class.
+    lower, upper : arrays of shape (n_features,) or None, feature units
+        None, the default, for no bounds.  Bounds are rounded to the precision of the rows.
+
+    Attributes
+    ----------
+    parts : tuple
+        The parts, in the order of the list above.
+    fourier, linear, trees, kernels : part or None
+    n_terms, n_features, n_outputs : int
+        Numbers of cosines, trees and kernels together, of columns of a row, and of scores of a row.
+
+    Raises
+    ------
+    InvalidInputError
+        If an array is not finite, the shapes do not agree, a part is there twice, a tree reads a column that is not
+        there, or a lower bound is above the upper one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rffkern import Expansion, FourierTerms, TreeTerms
+    >>> half_wave = Expansion([1.0], [0.0], FourierTerms([[np.pi]], [0.0], [[2.0]]))
+    >>> half_wave.score([[0.0], [1.0]])
+    array([[ 3.],
+           [-1.]])
+    >>> step = Expansion([0.0], [0.0], TreeTerms([[0]], [[0.5]], [[2.0], [3.0]]))
+    >>> (half_wave + step).score([[0.0], [1.0]])
+    array([[5.],
+           [2.]])
     """
 
-    kind: ClassVar[str]  # the name of the form in files
-    array_names: ClassVar[tuple[str, ...]]  # that of shape (n_terms, n_features) first
-    _dimensions: ClassVar[tuple[int, ...]]
-    _coefficients: ClassVar[str] = "amplitudes"
-
     intercept: Double
+    center: Double
+    parts: tuple[Part, ...]
+    fourier: FourierTerms | None
+    linear: LinearTerms | None
+    trees: TreeTerms | None
+    kernels: KernelTerms | None
+    lower: Double | None
+    upper: Double | None
     n_terms: int
-    n_features: int  # columns of a row
-    n_outputs: int  # values at a row
-    _packed: dict[np.dtype[Any], Any]  # by dtype: the arrays as kernels read them
-    _fits_single: dict[str, bool]  # one entry, once it is known
+    n_features: int
+    n_outputs: int
+    _scorers: list[Scorer]  # one, once it is needed
 
-    def __init__(self, *arrays: ArrayLike) -> None:
-        for name, given, ndim in zip(self.array_names, arrays, self._dimensions, strict=True):
-            vars(self)[name] = _frozen(name, given, ndim)
-        n_terms, n_features = vars(self)[self.array_names[0]].shape
-        vars(self).update(n_terms=n_terms, n_features=n_features, n_outputs=self.intercept.shape[0], _packed={},
-                          _fits_single={})
-        if 0 in (self.n_features, self.n_outputs) or any(
-                array.shape != shape for array, shape in zip(self.arrays().values(), self._shapes(), strict=True)):
-            shapes = ", ".join(f"{name} {array.shape}" for name, array in self.arrays().items())
-            raise InvalidInputError(f"shapes must agree, got {shapes}")
+    def __init__(self, intercept: ArrayLike, center: ArrayLike, *parts: Part, lower: ArrayLike | None = None,
+                 upper: ArrayLike | None = None) -> None:
+        own = vars(self)
+        own.update(intercept=frozen("intercept", intercept, 1), center=frozen("center", center, 1), _scorers=[],
+                   lower=None, upper=None)
+        own.update({part.kind: None for part in PARTS} | {part.kind: part for part in parts})
+        own["parts"] = tuple(own[part.kind] for part in PARTS if own[part.kind] is not None)
+        own.update(n_terms=sum(part.n_terms for part in parts), n_features=len(self.center),
+                   n_outputs=len(self.intercept))
+        if len(parts) != len(self.parts):
+            raise InvalidInputError(f"parts must be at most one of each kind, got {[part.kind for part in parts]}")
+        if 0 in (self.n_features, self.n_outputs):
+            raise InvalidInputError("intercept and center must not be empty")
+        for part in self.parts:
+            part._check_shapes(self.n_features)
+            if part.n_outputs != self.n_outputs:
+                raise InvalidInputError(f"{part.kind} must have the {self.n_outputs} outputs of intercept, "
+                                        f"got {part.n_outputs}")
+        if lower is not None or upper is not None:
+            self._keep_bounds(lower, upper)
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"a {type(self).__name__} is immutable: {name} cannot be set")
+    def _keep_bounds(self, lower: ArrayLike | None, upper: ArrayLike | None) -> None:
+        for name, bound, largest in (("lower", lower, -UNREACHED), ("upper", upper, UNREACHED)):
+            array = frozen(name, np.full(self.n_features, largest) if bound is None else bound, 1)
+            if len(array) != self.n_features:
+                raise InvalidInputError(f"{name} must have shape ({self.n_features},), got {array.shape}")
+            vars(self)[name] = array
+        if not (self.lower <= self.upper).all():  # type: ignore[operator]
+            raise InvalidInputError("lower must not be above upper, got "
+                                    f"{int((self.lower > self.upper).sum())} columns where it is")  # type: ignore[operator]
 
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"a {type(self).__name__} is immutable: {name} cannot be deleted")
+    @classmethod
+    def _of_arrays(cls, arrays: Mapping[str, ArrayLike]) -> "Expansion":
+        """The expansion of the arrays that `arrays` gives."""
+        parts = [part(*(arrays[name] for name in part.array_names)) for part in PARTS
+                 if part.array_names[0] in arrays]
+        return cls(arrays["intercept"], arrays["center"], *parts, lower=arrays.get("lower"), upper=arrays.get("upper"))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(self.arrays().values())
+        return Expansion._of_arrays, (self.arrays(),)
 
     def __repr__(self) -> str:
-        return (f"{type(self).__name__}(n_terms={self.n_terms}, n_features={self.n_features}, "
-                f"n_outputs={self.n_outputs})")
+        kinds = ", ".join(f"{part.kind}={part.n_terms}" if part.n_terms else part.kind for part in self.parts)
+        return f"Expansion({kinds or 'intercept'}, n_features={self.n_features}, n_outputs={self.n_outputs})"
+
+    def __add__(self, other: "Expansion") -> "Expansion":
+        if not isinstance(other, Expansion):
+            return NotImplemented
+        if (self.n_features, self.n_outputs) != (other.n_features, other.n_outputs):
+            raise InvalidInputError("expansions must agree in the numbers of features and outputs to be added, got "
+                                    f"{self.n_features} and {self.n_outputs}, {other.n_features} and "
+                                    f"{other.n_outputs}")
+        for one, two in ((self, other), (other, self)):  # what reads no center takes that of the other
+            if two.fourier is None and two.linear is None:
+                center = one.center
+                break
+        else:
+            center = self.center
+            if not np.array_equal(self.center, other.center):
+                raise InvalidInputError("expansions with Fourier or linear terms must have the same center to be "
+                                        "added")
+        bounds = {(each.lower.tobytes(), each.upper.tobytes()) for each in (self, other)
+                  if each.lower is not None and each.upper is not None and each.parts}
+        if len(bounds) > 1 or (bounds and any(each.lower is None and each.parts for each in (self, other))):
+            raise InvalidInputError("expansions must have the same bounds to be added")
+        bounded = self if self.lower is not None else other
+        merged = [mine._plus(theirs) if mine and theirs else mine or theirs for mine, theirs in (
+            (getattr(self, part.kind), getattr(other, part.kind)) for part in PARTS)]
+        return Expansion(self.intercept + other.intercept, center, *filter(None, merged), lower=bounded.lower,
+                         upper=bounded.upper)
+
+    def arrays(self) -> dict[str, Double]:
+        """The arrays that define the expansion, by their names in files."""
+        bounds = {} if self.lower is None or self.upper is None else {"lower": self.lower, "upper": self.upper}
+        return {"intercept": self.intercept, "center": self.center, **bounds,
+                **{name: array for part in self.parts for name, array in part.arrays().items()}}
 
     def score(self, X: Any, *, n_jobs: int | None = None) -> Double:
         """Return H at the rows of X.
@@ -89,199 +177,35 @@ class Expansion:
         if X.shape[1] != self.n_features:
             raise InvalidInputError(f"X must have {self.n_features} features, got {X.shape[1]}")
         check_n_threads(n_jobs, 0)  # also where so few rows are scored that no thread is started
-        return self.score_checked(X, n_jobs)
+        return self._scorer.score(X, n_jobs)
 
-    def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
-        """`score` for rows that `check_array` has passed and whose number of columns is right."""
-        raise NotImplementedError
+    @property
+    def _scorer(self) -> Scorer:
+        """What scores rows that are checked."""
+        if not self._scorers:
+            bounds = None if self.lower is None or self.upper is None else (self.lower, self.upper)
+            self._scorers.append(Scorer(self.intercept, self.center, bounds, self.parts))
+        return self._scorers[0]
 
-    def score_plain(self, X: Any, n_threads: int | None = None) -> Double | None:
-        """`score` for an array that a look tells to be such as `check_array` passes; None for what needs checks."""
-        return None
+    def _bound(self) -> Double:
+        """What no score exceeds in magnitude, shape (n_outputs,)."""
+        return np.abs(self.intercept) + sum(part._bound() for part in self.parts)
 
-    def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None, largest: float = np.inf) -> Double:
-        """`score_checked` for tiles (n_tiles, n_features, `scoring.tile_width`), 0 beyond rows, all up to `largest`."""
-        raise NotImplementedError
+    def _reads(self) -> NDArray[np.bool_]:
+        """Whether each term reads each column, shape (n_terms, n_features), in the order of the parts."""
+        return np.concatenate([np.empty((0, self.n_features), dtype=bool),
+                               *(part._reads(self.n_features) for part in self.parts)])
 
-    def arrays(self) -> dict[str, Double]:
-        """The arrays that define the expansion, by name."""
-        return {name: getattr(self, name) for name in self.array_names}
+    def _only(self, *kinds: str) -> "Expansion":
+        """The parts of some kinds, without intercept and bounds."""
+        return Expansion(np.zeros(self.n_outputs), self.center, *(part for part in self.parts if part.kind in kinds))
 
-    def bound(self) -> Double:
-        """What no score exceeds in magnitude, shape (n_outputs,): no cosine or kernel is above 1."""
-        return np.abs(self.intercept) + np.abs(getattr(self, self._coefficients)).sum(axis=0)
-
-    def fits_single(self) -> bool:
-        """Whether single precision suffices for float32 rows."""
-        if "known" not in self._fits_single:
-            self._fits_single["known"] = self._can_be_single()
-        return self._fits_single["known"]
-
-    def _can_be_single(self) -> bool:
-        raise NotImplementedError
-
-    def _shapes(self) -> tuple[tuple[int, ...], ...]:
-        """The shapes that the arrays must have."""
-        raise NotImplementedError
-
-
-def _frozen(name: str, given: ArrayLike, ndim: int) -> Double:
-    """A read-only copy of a finite array."""
-    try:
-        array = np.array(given, dtype=np.float64, order="C")
-    except (ValueError, TypeError) as error:
-        raise InvalidInputError(f"{name} must be a finite {ndim}-D array: {error}") from error
-    if array.ndim != ndim or scoring.find_unbounded(array.reshape(-1), LARGEST_FLOAT64) >= 0:
-        raise InvalidInputError(f"{name} must be a finite {ndim}-D array, got shape {array.shape}"
-                                + ("" if array.ndim != ndim else " with nan or inf"))
-    array.flags.writeable = False
-    return array
-
-
-class FourierExpansion(Expansion):
-    """H(x) = intercept + sum over m of amplitudes[m] cos(omegas[m] . (x - center) - phases[m]).
-
-    The arrays are kept as read-only float64 copies.  An expansion is immutable, and many threads may score it at once.
-
-    Parameters
-    ----------
-    omegas : array of shape (n_terms, n_features), radians per unit of the feature
-    phases : array of shape (n_terms,), radians
-    amplitudes : array of shape (n_terms, n_outputs)
-    intercept : array of shape (n_outputs,)
-    center : array of shape (n_features,), feature units
-
-    Attributes
-    ----------
-    n_terms, n_features, n_outputs : int
-        Numbers of terms, of columns of a row, and of scores of a row.
-
-    Raises
-    ------
-    InvalidInputError
-        If an array is not finite or the shapes do not agree.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rffkern import FourierExpansion
-    >>> half_wave = FourierExpansion([[np.pi]], [0.0], [[2.0]], [1.0], [0.0])
-    >>> half_wave.score([[0.0], [1.0]])
-    array([[ 3.],
-           [-1.]])
-    """
-
-    kind = "fourier_expansion"
-    array_names = ("omegas", "phases", "amplitudes", "intercept", "center")
-    _dimensions = (2, 1, 2, 1, 1)
-
-    omegas: Double
-    phases: Double
-    amplitudes: Double
-    center: Double
-    _packed_few: dict[np.dtype[Any], scoring.FewRows]  # by dtype
-    _angle_bound: dict[str, AngleBound]  # one entry, once it is known
-
-    def __init__(self, omegas: ArrayLike, phases: ArrayLike, amplitudes: ArrayLike, intercept: ArrayLike,
-                 center: ArrayLike) -> None:
-        super().__init__(omegas, phases, amplitudes, intercept, center)
-        vars(self).update(_packed_few={}, _angle_bound={})
-
-    def _shapes(self) -> tuple[tuple[int, ...], ...]:
-        n, k = self.n_terms, self.n_outputs
-        return self.omegas.shape, (n,), (n, k), (k,), (self.n_features,)
-
-    def score_checked(self, X: Real, n_threads: int | None = None) -> Double:
-        """`score` for rows that `check_array` has passed and whose number of columns is right."""
-        if X.dtype == np.float64:
-            return self._score_as_given(X, n_threads)
-        parts = self.in_precisions(X)
-        if len(parts) == 1:
-            return self._score_as_given(parts[0][1], n_threads)
-        out = np.empty((X.shape[0], self.n_outputs))
-        for rows, part in parts:
-            out[rows] = self._score_as_given(part, n_threads)
-        return out
-
-    def score_plain(self, X: Any, n_threads: int | None = None) -> Double | None:
-        """`score` for an array of few rows, once such have been scored."""
-        packed = self._packed_few.get(X.dtype) if type(X) is np.ndarray else None
-        return None if packed is None else packed.take(X)
-
-    def score_tiles(self, tiles: Real, n_samples: int, n_threads: int | None = None, largest: float = np.inf) -> Double:
-        """`score_checked` for rows in tiles."""
-        if tiles.dtype == np.float32 and not (self.fits_single() and self._angles().are_small(tiles, largest)):
-            rows = tiles.transpose(0, 2, 1).copy()  # in C order
-            return self.score_checked(rows.reshape(-1, self.n_features)[:n_samples], n_threads)
-        return self._score_laid_out(tiles, n_samples, n_threads)
-
-    def in_precisions(self, X: Real) -> RowParts:
-        """Rows and their places: float32 rows where angles are large in float64, all others as they are."""
-        if X.dtype != np.float32 or not self.fits_single():
-            return [(slice(None), X.astype(np.float64, copy=False))]
-        return self._angles().divide(X)
-
-    def _score_as_given(self, X: Real, n_threads: int | None) -> Double:
-        """Scores of rows in the precision of the rows."""
-        if len(X) < scoring.FEW:
-            return (self._packed_few.get(X.dtype) or self._pack_few(X.dtype)).score(X)
-        return self._score_laid_out(X.reshape(*X.shape, 1), len(X), n_threads)
-
-    def _score_laid_out(self, X: Real, n_samples: int, n_threads: int | None) -> Double:
-        """Scores of rows, one by one (n_samples, n_features, 1) or in tiles, in their precision."""
-        packed: PackedCosines = self._packed.get(X.dtype) or self._pack(X.dtype)
-        out = np.empty((n_samples, self.n_outputs))
-        n_threads = check_n_threads(n_threads, n_samples * packed.omegas.size)
-        scratch = np.empty((n_threads, self.n_features * scoring.TILE_ROWS), X.dtype)
-        scoring.score_rows(X, self.center, *packed, self.intercept, out, scratch, n_threads)
-        return out
-
-    def staged_score(self, X: Real, terms_per_stage: int, *, n_jobs: int | None = None) -> Iterator[Double]:
-        """Yield H after each further `terms_per_stage` terms, for rows that `check_array` has passed.
-
-        A few stages are scored together, as outputs of one expansion that differ in how many terms they have.
-        """
-        total = np.tile(self.intercept, (X.shape[0], 1))
-        per_group = max(1, scoring.TERM_MULTIPLES[1] // terms_per_stage) * terms_per_stage
-        for start in range(0, self.n_terms, per_group):
-            terms = slice(start, start + per_group)
-            stage_of_term = np.arange(len(self.phases[terms])) // terms_per_stage
-            reached = stage_of_term[:, None] <= np.arange(stage_of_term[-1] + 1)
-            amplitudes = (self.amplitudes[terms][:, None, :] * reached[:, :, None]).reshape(len(stage_of_term), -1)
-            zeros = np.zeros(amplitudes.shape[1])
-            group = FourierExpansion(self.omegas[terms], self.phases[terms], amplitudes, zeros, self.center)
-            scores = group.score_checked(X, n_jobs).reshape(X.shape[0], -1, self.n_outputs)
-            for stage in range(scores.shape[1]):
-                yield total + scores[:, stage]
-            total = total + scores[:, -1]
-
-    def _can_be_single(self) -> bool:
-        """Whether single precision can hold all numbers, and tells the phases."""
-        return (all(scoring.find_unbounded(array.reshape(-1), LARGEST_SINGLE) < 0 for array in self.arrays().values())
-                and self._angles().phases_fit())
-
-    def _angles(self) -> AngleBound:
-        """Make and keep the bound that tells which rows single precision suffices for."""
-        if "known" not in self._angle_bound:
-            self._angle_bound["known"] = AngleBound.of(self.omegas, self.phases, self.amplitudes, self.center)
-        return self._angle_bound["known"]
-
-    def _pack(self, dtype: DTypeLike) -> PackedCosines:
-        """Make and keep the terms as kernels read them."""
-        n_omegas, n_amplitudes = (-(-self.n_terms // multiple) * multiple for multiple in scoring.TERM_MULTIPLES)
-        omegas, shifts = np.zeros((n_omegas, self.n_features), dtype), np.zeros(n_omegas, dtype)
-        amplitudes = np.zeros((self.n_outputs, n_amplitudes), dtype)
-        for rows in row_pieces(self.omegas.shape):
-            omegas[: self.n_terms][rows] = self.omegas[rows] / np.pi
-        shifts[: self.n_terms], amplitudes[:, : self.n_terms] = self.phases / np.pi, self.amplitudes.T
-        packed = self._packed[np.dtype(dtype)] = pack_cosines(omegas, shifts, amplitudes)
-        return packed
-
-    def _pack_few(self, dtype: np.dtype[Any]) -> scoring.FewRows:
-        """The same for few rows: shifts and omegas in tiles of terms."""
-        omegas, _, _, shifts, amplitudes = self._packed.get(dtype) or self._pack(dtype)
-        terms = np.zeros((1 + self.n_features, -(-len(shifts) // scoring.TILE_ROWS), scoring.TILE_ROWS), dtype)
-        terms.reshape(1 + self.n_features, -1)[:, : len(shifts)] = np.vstack([shifts, omegas.T])
-        limit = LARGEST_VALUE if dtype == np.float64 else min(LARGEST_FLOAT32, self._angles().largest_value)
-        few = scoring.FewRows(self.center, terms.transpose(1, 0, 2).copy(), amplitudes, self.intercept, limit)
-        return self._packed_few.setdefault(dtype, few)
+    def _take(self, chosen: NDArray[Any]) -> "Expansion":
+        """The sum of the terms at some indices, in the order of the parts; no linear terms, intercept and bounds."""
+        parts, start = [], 0
+        for part in self.parts:
+            own = chosen[(chosen >= start) & (chosen < start + part.n_terms)] - start
+            start += part.n_terms
+            if len(own):
+                parts.append(part._take(own))
+        return Expansion(np.zeros(self.n_outputs), self.center, *parts)

@@ -1,4 +1,4 @@
-/* The arrays of expansions: rffkern/expansion.py, kernel_expansion.py, term_expansion.py and table_layout.py. */
+/* The arrays of expansions: rffkern/_model/expansion.py, parts.py and table_layout.py. */
 #ifndef RFF_EXPANSIONS_H
 #define RFF_EXPANSIONS_H
 
@@ -9,29 +9,41 @@
 #define RFF_MOST_DEPTH 12
 #define RFF_LARGEST_SLOPE_PART 1e290
 
-static const char *const rff_fourier_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", NULL};
-static const char *const rff_kernel_arrays[] = {"centers", "weights", "intercept", "inverse_length_scales", "exponent",
-                                                "region_columns", "region_thresholds", "region_starts", NULL};
-static const char *const rff_terms_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", "slopes",
-                                               "table_columns", "thresholds", "table_values", "lower", "upper",
-                                               NULL};
-static const char *const rff_sum_arrays[] = {"omegas", "phases", "amplitudes", "intercept", "center", "slopes",
-                                             "table_columns", "thresholds", "table_values", "centers", "weights",
-                                             "inverse_length_scales", "exponent", "region_columns",
-                                             "region_thresholds", "region_starts", "lower", "upper", NULL};
-static const char *const *const rff_expansion_arrays[] = {NULL, rff_fourier_arrays, rff_kernel_arrays,
-                                                          rff_terms_arrays, rff_sum_arrays};
+/* The arrays of each part, in the order of files; a part is there if its first array is. */
+enum { RFF_PART_FOURIER, RFF_PART_LINEAR, RFF_PART_TREES, RFF_PART_KERNELS, RFF_N_PARTS };
+static const char *const rff_part_arrays[RFF_N_PARTS][8] = {
+    {"omegas", "phases", "amplitudes", NULL},
+    {"coefficients", NULL},
+    {"tree_columns", "tree_thresholds", "tree_values", NULL},
+    {"centers", "weights", "inverse_length_scales", "exponent", "region_columns", "region_thresholds", "region_starts",
+     NULL},
+};
+
+static int rff_has_part(const rff_file *file, int part) { return rff_find_array(file, rff_part_arrays[part][0]) != NULL; }
+
+/* What the arrays of a file are: kernels alone, Fourier terms alone, or a sum of parts. */
+static rff_expansion_kind rff_kind_of(const rff_file *file)
+{
+    const int fourier = rff_has_part(file, RFF_PART_FOURIER), kernels = rff_has_part(file, RFF_PART_KERNELS);
+    if (rff_has_part(file, RFF_PART_LINEAR) || rff_has_part(file, RFF_PART_TREES)) return RFF_TERMS;
+    if (kernels) return fourier ? RFF_TERMS : RFF_KERNEL;
+    return fourier ? RFF_FOURIER : RFF_TERMS;
+}
 
 /* Whether the arrays of a file are those of an expansion, then those of the lists given, in this order. */
-static int rff_check_array_names(rff_file *file, rff_expansion_kind kind, const char *const *more, int has_map)
+static int rff_check_array_names(rff_file *file, const char *const *more, int has_map)
 {
+    static const char *const always[] = {"intercept", "center", NULL}, *const bounds[] = {"lower", "upper", NULL};
     static const char *const map[] = {"columns", NULL}, *const nothing[] = {NULL};
-    const char *const *lists[3];
+    const char *const *lists[4 + RFF_N_PARTS];
     size_t k = 0, list;
-    lists[0] = rff_expansion_arrays[kind];
-    lists[1] = more ? more : nothing;
-    lists[2] = has_map ? map : nothing;
-    for (list = 0; list < 3; list++)
+    int part;
+    lists[0] = always;
+    lists[1] = rff_find_array(file, "lower") ? bounds : nothing;
+    for (part = 0; part < RFF_N_PARTS; part++) lists[2 + part] = rff_has_part(file, part) ? rff_part_arrays[part] : nothing;
+    lists[2 + RFF_N_PARTS] = more ? more : nothing;
+    lists[3 + RFF_N_PARTS] = has_map ? map : nothing;
+    for (list = 0; list < 4 + RFF_N_PARTS; list++)
         for (; *lists[list]; lists[list]++, k++)
             RFF_REQUIRE(&file->refusal, k < file->n_arrays && strcmp(file->arrays[k].name, *lists[list]) == 0,
                         "the arrays are not those of the family");
@@ -156,7 +168,7 @@ static int rff_lay_out_tables(rff_file *file, rff_model *model, const double *co
             const double column = table.columns[l];
             RFF_REQUIRE(&file->refusal,
                         column >= 0 && column < (double)expansion->n_features && column == floor(column),
-                        "table_columns must hold indices of features");
+                        "tree_columns must hold indices of features");
             whole_columns[t * depth + l] = (int32_t)column;
             (*steps)[t * depth + l] = table.steps[l];
         }
@@ -171,24 +183,24 @@ static int rff_lay_out_tables(rff_file *file, rff_model *model, const double *co
 static int rff_read_tables(rff_file *file, rff_model *model)
 {
     rff_expansion *expansion = &model->expansion;
-    const rff_array *shape = rff_find_array(file, "table_columns");
+    const rff_array *shape = rff_find_array(file, "tree_columns");
     const double *columns, *values;
     float *rounded;
     uint32_t *starts;
     int32_t *steps;
     size_t n_cells;
     RFF_REQUIRE(&file->refusal, shape->n_dimensions == 2 && shape->shape[1] <= RFF_MOST_DEPTH
-                && (shape->shape[1] || !shape->shape[0]), "table_columns must have 1 to 12 columns");
+                && (shape->shape[1] || !shape->shape[0]), "tree_columns must have 1 to 12 columns");
     expansion->n_tables = shape->shape[0];
     expansion->depth = shape->shape[1];
-    if (!rff_take(file, model, "table_columns", 2, expansion->n_tables, expansion->depth, &columns)
-        || !rff_take(file, model, "thresholds", 2, expansion->n_tables, expansion->depth, &expansion->thresholds)
+    if (!rff_take(file, model, "tree_columns", 2, expansion->n_tables, expansion->depth, &columns)
+        || !rff_take(file, model, "tree_thresholds", 2, expansion->n_tables, expansion->depth, &expansion->thresholds)
         || !rff_lay_out_tables(file, model, columns, &starts, &steps))
         return 0;
     expansion->table_starts = starts;
     expansion->steps = steps;
     n_cells = starts[expansion->n_tables];
-    if (!rff_take(file, model, "table_values", 2, n_cells, expansion->n_outputs, &values)) return 0;
+    if (!rff_take(file, model, "tree_values", 2, n_cells, expansion->n_outputs, &values)) return 0;
     expansion->table_values = rounded = rff_own(model, n_cells * expansion->n_outputs, sizeof *rounded);
     RFF_REQUIRE_MEMORY(&file->refusal, rounded);
     rff_round_values(expansion, values, n_cells * expansion->n_outputs, rounded);
@@ -200,18 +212,26 @@ static int rff_read_tables(rff_file *file, rff_model *model)
 static int rff_read_cosines(rff_file *file, rff_model *model)
 {
     rff_expansion *e = &model->expansion;
+    const rff_array *omegas = rff_find_array(file, "omegas");
+    e->n_terms = omegas->shape[0];
     return rff_take(file, model, "omegas", 2, e->n_terms, e->n_features, &e->omegas)
            && rff_take(file, model, "phases", 1, e->n_terms, 0, &e->phases)
-           && rff_take(file, model, "amplitudes", 2, e->n_terms, e->n_outputs, &e->amplitudes)
-           && rff_take(file, model, "center", 1, e->n_features, 0, &e->center);
+           && rff_take(file, model, "amplitudes", 2, e->n_terms, e->n_outputs, &e->amplitudes);
 }
 
-static int rff_read_lines_and_bounds(rff_file *file, rff_model *model)
+static int rff_read_linear(rff_file *file, rff_model *model)
 {
     rff_expansion *e = &model->expansion;
     size_t i;
-    if (!rff_take(file, model, "slopes", 2, e->n_features, e->n_outputs, &e->slopes)) return 0;
+    if (!rff_take(file, model, "coefficients", 2, e->n_features, e->n_outputs, &e->slopes)) return 0;
     for (i = 0; i < e->n_features * e->n_outputs; i++) e->has_slopes |= e->slopes[i] != 0;
+    return 1;
+}
+
+static int rff_read_bounds(rff_file *file, rff_model *model)
+{
+    rff_expansion *e = &model->expansion;
+    size_t i;
     if (!rff_take(file, model, "lower", 1, e->n_features, 0, &e->lower)
         || !rff_take(file, model, "upper", 1, e->n_features, 0, &e->upper))
         return 0;
@@ -266,6 +286,7 @@ static int rff_read_regions(rff_file *file, rff_model *model)
 static int rff_read_kernels(rff_file *file, rff_model *model)
 {
     rff_expansion *e = &model->expansion;
+    e->n_terms = rff_find_array(file, "centers")->shape[0];
     return rff_take(file, model, "centers", 2, e->n_terms, e->n_features, &e->centers)
            && rff_take(file, model, "weights", 2, e->n_terms, e->n_outputs, &e->weights)
            && rff_take(file, model, "inverse_length_scales", 1, e->n_features, 0, &e->inverse_length_scales)
@@ -275,15 +296,12 @@ static int rff_read_kernels(rff_file *file, rff_model *model)
 /* The kernels beside terms, as a model of their own without an intercept. */
 static int rff_read_kernels_beside(rff_file *file, rff_model *model)
 {
-    const rff_array *centers = rff_find_array(file, "centers");
     rff_model *kernels = rff_own(model, 1, sizeof *kernels);
     rff_expansion *e;
     RFF_REQUIRE_MEMORY(&file->refusal, kernels);
-    RFF_REQUIRE(&file->refusal, centers->n_dimensions == 2, "shapes must agree");
     model->kernels = kernels;
     e = &kernels->expansion;
     e->kind = RFF_KERNEL;
-    e->n_terms = centers->shape[0];
     e->n_features = model->expansion.n_features;
     e->n_outputs = model->expansion.n_outputs;
     e->table_unit = 1;
@@ -293,24 +311,26 @@ static int rff_read_kernels_beside(rff_file *file, rff_model *model)
 }
 
 /* The expansion of a file, whose arrays have the right names. */
-static int rff_read_expansion(rff_file *file, rff_model *model, rff_expansion_kind kind)
+static int rff_read_expansion(rff_file *file, rff_model *model)
 {
-    rff_expansion *expansion = &model->expansion;
-    const rff_array *first = file->arrays, *intercept = rff_find_array(file, "intercept");
-    RFF_REQUIRE(&file->refusal, first->n_dimensions == 2 && intercept->n_dimensions == 1 && first->shape[1]
-                && intercept->shape[0] && first->shape[1] < INT32_MAX, "shapes must agree");
-    expansion->kind = kind == RFF_SUM ? RFF_TERMS : kind;
-    expansion->n_terms = first->shape[0];
-    expansion->n_features = first->shape[1];
-    expansion->n_outputs = intercept->shape[0];
-    expansion->table_unit = 1;
-    if (!rff_take(file, model, "intercept", 1, expansion->n_outputs, 0, &expansion->intercept)) return 0;
-    if (kind == RFF_KERNEL ? !rff_read_kernels(file, model) : !rff_read_cosines(file, model)) return 0;
-    if (expansion->kind == RFF_TERMS && (!rff_read_lines_and_bounds(file, model) || !rff_read_tables(file, model))) return 0;
-    if (kind == RFF_SUM && !rff_read_kernels_beside(file, model)) return 0;
-    RFF_REQUIRE(&file->refusal,
-                rff_is_bounded(expansion, kind == RFF_KERNEL ? expansion->weights : expansion->amplitudes,
-                               model->kernels),
+    rff_expansion *e = &model->expansion;
+    const rff_array *center = rff_find_array(file, "center"), *intercept = rff_find_array(file, "intercept");
+    RFF_REQUIRE(&file->refusal, center->n_dimensions == 1 && intercept->n_dimensions == 1 && center->size
+                && intercept->size && center->size < INT32_MAX, "shapes must agree");
+    e->kind = rff_kind_of(file);
+    e->n_features = center->size;
+    e->n_outputs = intercept->size;
+    e->table_unit = 1;
+    if (!rff_take(file, model, "intercept", 1, e->n_outputs, 0, &e->intercept)
+        || !rff_take(file, model, "center", 1, e->n_features, 0, &e->center)
+        || (rff_find_array(file, "lower") && !rff_read_bounds(file, model))
+        || (rff_has_part(file, RFF_PART_FOURIER) && !rff_read_cosines(file, model))
+        || (rff_has_part(file, RFF_PART_LINEAR) && !rff_read_linear(file, model))
+        || (rff_has_part(file, RFF_PART_TREES) && !rff_read_tables(file, model))
+        || (rff_has_part(file, RFF_PART_KERNELS)
+            && !(e->kind == RFF_KERNEL ? rff_read_kernels(file, model) : rff_read_kernels_beside(file, model))))
+        return 0;
+    RFF_REQUIRE(&file->refusal, rff_is_bounded(e, e->kind == RFF_KERNEL ? e->weights : e->amplitudes, model->kernels),
                 "the amplitudes are too large for finite scores");
     return 1;
 }

@@ -189,7 +189,7 @@ static int rff_check_bags(rff_file *file, size_t n_rounds)
 static int rff_check_kernel_ridge_report(rff_file *file, const rff_model *model)
 {
     const rff_array *choice = rff_find_array(file, "_kernel_ridge_report");
-    const int has_kernels = model->kernels != NULL;
+    const int has_kernels = model->kernels != NULL || model->expansion.kind == RFF_KERNEL;
     double reason;
     int is_sound = 1;
     size_t i;
@@ -207,13 +207,14 @@ static int rff_check_boosting(rff_file *file, rff_model *model)
     const rff_array *train = rff_find_array(file, "train_loss_"), *held_out = rff_find_array(file, "eval_loss_");
     const rff_array *importances = rff_find_array(file, "feature_importances_");
     const rff_array *rounds = rff_find_array(file, "term_rounds_");
+    const rff_expansion *e = &model->expansion;
     size_t i;
     RFF_REQUIRE(&file->refusal, train->n_dimensions == 1 && held_out->n_dimensions == 1 && train->size
                 && train->size == held_out->size, "loss curves do not agree in number");
     if (!rff_check_bags(file, train->size - 1) || !rff_check_kernel_ridge_report(file, model)) return 0;
     RFF_REQUIRE(&file->refusal, rff_is_shaped(importances, 1, rff_count_columns(model), 0),
                 "columns and importances do not agree in number");
-    RFF_REQUIRE(&file->refusal, rff_is_shaped(rounds, 1, model->expansion.n_terms + model->expansion.n_tables, 0),
+    RFF_REQUIRE(&file->refusal, rff_is_shaped(rounds, 1, (e->kind == RFF_KERNEL ? 0 : e->n_terms) + e->n_tables, 0),
                 "rounds and terms do not agree in number");
     for (i = 0; i < rounds->size; i++) {
         const double round = rff_number(rounds, i);
@@ -260,7 +261,7 @@ static int rff_check_boosted_targets(rff_file *file, rff_model *model)
 typedef struct {
     const char *name, *class_name;
     rff_kind kind;
-    rff_expansion_kind expansion;
+    rff_expansion_kind expansion; /* RFF_TERMS for any parts */
     rff_link link;
     double slope;
     const char *const *arrays; /* beside those of the expansion */
@@ -268,10 +269,7 @@ typedef struct {
 } rff_family;
 
 static const rff_family rff_families[] = {
-    {"fourier_expansion", "FourierExpansion", RFF_FUNCTION, RFF_FOURIER, RFF_NO_LINK, 0, NULL, NULL},
-    {"kernel_expansion", "KernelExpansion", RFF_FUNCTION, RFF_KERNEL, RFF_NO_LINK, 0, NULL, NULL},
-    {"term_expansion", "TermExpansion", RFF_FUNCTION, RFF_TERMS, RFF_NO_LINK, 0, NULL, NULL},
-    {"sum_expansion", "SumExpansion", RFF_FUNCTION, RFF_SUM, RFF_NO_LINK, 0, NULL, NULL},
+    {"expansion", "Expansion", RFF_FUNCTION, RFF_TERMS, RFF_NO_LINK, 0, NULL, NULL},
     {"column_map", "ColumnMap", RFF_COLUMN_MAP, RFF_NO_EXPANSION, RFF_NO_LINK, 0, NULL, NULL},
     {"fourier_boosting", "FourierBoostingClassifier", RFF_CLASSIFIER, RFF_TERMS, RFF_SOFTMAX, 1, rff_of_boosting,
      rff_check_boosting},
@@ -334,10 +332,10 @@ static int rff_read_model(rff_file *file, rff_model *model, const rff_family *fa
     const rff_expansion *expansion = &model->expansion;
     const uint32_t columns = rff_value_of(json, 0, "columns");
     const int has_map = json->nodes[columns].type != RFF_NULL;
-    const rff_expansion_kind kind = family->expansion == RFF_TERMS && rff_find_array(file, "centers")
-                                        ? RFF_SUM : family->expansion;
-    if (!rff_check_array_names(file, kind, family->arrays, has_map)
-        || (has_map && !rff_read_map(file, model, columns)) || !rff_read_expansion(file, model, kind)
+    if (!rff_check_array_names(file, family->arrays, has_map)) return 0;
+    RFF_REQUIRE(&file->refusal, family->expansion == RFF_TERMS || family->expansion == rff_kind_of(file),
+                "the parts are not those of the family");
+    if ((has_map && !rff_read_map(file, model, columns)) || !rff_read_expansion(file, model)
         || !rff_check_choice(file, has_map))
         return 0;
     if (!has_map && !rff_read_names(file, model, expansion->n_features)) return 0;
@@ -378,8 +376,7 @@ static int rff_build(rff_file *file, rff_model *model)
     if (family->kind == RFF_COLUMN_MAP) {
         done = rff_read_bare_map(file, model);
     } else if (family->kind == RFF_FUNCTION) {
-        done = rff_check_array_names(file, family->expansion, NULL, 0)
-               && rff_read_expansion(file, model, family->expansion);
+        done = rff_check_array_names(file, NULL, 0) && rff_read_expansion(file, model);
     } else {
         done = rff_read_model(file, model, family);
     }

@@ -8,8 +8,8 @@ typedef enum {
     RFF_NO_EXPANSION, /* a column map alone */
     RFF_FOURIER,      /* intercept + sum of amplitudes[m] cos(omegas[m] . (x - center) - phases[m]) */
     RFF_KERNEL,       /* intercept + sum of weights[m] shape(|(x - centers[m]) * inverse_length_scales|) */
-    RFF_TERMS,        /* a Fourier expansion, + slopes' (x - center) + the values of the cells of tables, of clipped x */
-    RFF_SUM,          /* of files alone: RFF_TERMS, and `kernels` beside it */
+    RFF_TERMS,        /* a Fourier expansion, + slopes' (x - center) + the values of the cells of tables, each of which
+                         may be missing; `kernels` may be beside it */
 } rff_expansion_kind;
 
 typedef enum {

@@ -437,7 +437,7 @@ static rff_error rff_prepare_for(rff_model *model, int for_single)
     if (model->has_map) done = rff_prepare_map(model, prepared);
     if (done && (e->kind == RFF_FOURIER || e->kind == RFF_TERMS))
         done = rff_prepare_cosines(model, prepared, for_single);
-    if (done && e->kind == RFF_TERMS) done = rff_prepare_bounds(model, prepared);
+    if (done && e->lower) done = rff_prepare_bounds(model, prepared);
     if (done && e->n_tables) done = rff_pack_cells(model, &prepared->cells);
     for (region = 0; model->regions && region < e->n_regions && done; region++)
         if (model->regions[region].expansion.n_terms)

@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pytest
 from helpers.command_line import run
+from helpers.expansions import kernel_expansion
 from helpers.exported import smooth_kernels
 
 import rffkern
-from rffkern import KernelExpansion, save
+from rffkern import save
 
 
 @pytest.mark.parametrize("target", ["c", "js", "numpy", "onnx", "sql"])
@@ -57,7 +58,7 @@ def test_failures_are_one_clear_line(folder, arguments, code, words):
 
 
 def test_info_tells_the_conditioning(command, folder):
-    save(KernelExpansion([[0.0], [0.0]], [[3.0], [-1.0]], [5.0], [1.0]), folder / "k.npz")
+    save(kernel_expansion([[0.0], [0.0]], [[3.0], [-1.0]], [5.0], [1.0]), folder / "k.npz")
     facts = json.loads(command("info", "k.npz", "--json")[1])
     assert (facts["conditioning"], facts["single precision"]) == (2.0, "enough")
     save(smooth_kernels(), folder / "k.npz")

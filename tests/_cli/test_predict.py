@@ -83,7 +83,7 @@ def test_object_labels_into_npy(tmp_path, rng):
 def test_a_bare_expansion_has_no_labels(folder):
     save(load(folder / "m.npz").expansion_, folder / "e.npz")
     done = run("predict", "e.npz", "test.csv", cwd=folder, expect=65)
-    assert "contains a FourierExpansion, which has no predict method" in done.stderr
+    assert "contains the class Expansion, which has no predict method" in done.stderr
     assert "terms" in run("info", "e.npz", cwd=folder).stdout
 
 

@@ -89,7 +89,7 @@ def test_rows_in_a_file_with_words_gaps_and_held_out_rows(rng, monkeypatch, tmp_
     monkeypatch.setattr(training_table, "MAX_BYTES_IN_MEMORY", 1000)
     assert main([*fit, "-o", str(tmp_path / "file.npz")]) == 0
     held, file = (load(tmp_path / f"{name}.npz") for name in ("held", "file"))
-    np.testing.assert_array_equal(held.expansion_.amplitudes, file.expansion_.amplitudes)
+    np.testing.assert_array_equal(held.expansion_.fourier.amplitudes, file.expansion_.fourier.amplitudes)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
+from helpers.expansions import fourier_expansion, kernel_expansion
 
 from rffkern import (
     ColumnMap,
-    FourierExpansion,
     GBRFF2Classifier,
     InvalidInputError,
-    KernelExpansion,
     PBRFFClassifier,
     RFFNetRegressor,
     SparseKernelClassifier,
@@ -39,9 +38,9 @@ def test_families(rng, small_blocks, model, dtype):
 
 
 def random_expansions(rng, n_features, omega):
-    yield FourierExpansion(omega * rng.standard_normal((37, n_features)), rng.uniform(-3, 3, 37),
+    yield fourier_expansion(omega * rng.standard_normal((37, n_features)), rng.uniform(-3, 3, 37),
                            rng.standard_normal((37, 2)), [0.1, 0.2], rng.standard_normal(n_features))
-    yield KernelExpansion(rng.standard_normal((37, n_features)), rng.standard_normal((37, 2)), [0.1, 0.2],
+    yield kernel_expansion(rng.standard_normal((37, n_features)), rng.standard_normal((37, 2)), [0.1, 0.2],
                           np.full(n_features, omega))
 
 

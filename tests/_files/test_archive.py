@@ -58,7 +58,7 @@ def test_the_digest_is_that_of_hashlib(monkeypatch, size, built_in):
 def test_numpy_reads_the_file(model, tmp_path):
     save(model, tmp_path / "m.npz")
     with np.load(tmp_path / "m.npz", allow_pickle=False) as archive:
-        np.testing.assert_array_equal(archive["omegas"], model.expansion_.omegas)
+        np.testing.assert_array_equal(archive["omegas"], model.expansion_.fourier.omegas)
         assert json.loads(archive["header"].tobytes())["class"] == "GBRFF2Classifier"
 
 

@@ -11,16 +11,15 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from helpers.expansions import fourier_expansion, kernel_expansion
 from helpers.model_files import archive, assert_refused, c_reader, members_of, small_model
 from helpers.processes import started, wait_until
 
 from rffkern import (
     FormatError,
     FourierBoostingRegressor,
-    FourierExpansion,
     GBRFF2Classifier,
     InvalidInputError,
-    KernelExpansion,
     NotFittedError,
     SparseKernelRegressor,
     dumps,
@@ -63,7 +62,7 @@ def with_header(parts, drop=(), **changes):
 
 
 def test_bare_expansion(tmp_path, rng):
-    expansion = FourierExpansion(rng.standard_normal((5, 2)), np.zeros(5), np.ones((5, 3)), np.zeros(3), np.ones(2))
+    expansion = fourier_expansion(rng.standard_normal((5, 2)), np.zeros(5), np.ones((5, 3)), np.zeros(3), np.ones(2))
     save(expansion, tmp_path / "e.npz")
     loaded = load(tmp_path / "e.npz")
     X = rng.standard_normal((10, 2))
@@ -81,9 +80,9 @@ def boosted(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("name", "change"), [
-    ("table_columns", lambda a: a + 3), ("table_columns", lambda a: a - 0.5), ("table_columns", lambda a: a[:, :0]),
-    ("table_columns", lambda a: np.zeros((len(a), 40))), ("table_values", lambda a: np.full_like(a, 1.7e308)),
-    ("table_values", lambda a: np.full_like(a, np.nan)), ("thresholds", lambda a: a * np.inf),
+    ("tree_columns", lambda a: a + 3), ("tree_columns", lambda a: a - 0.5), ("tree_columns", lambda a: a[:, :0]),
+    ("tree_columns", lambda a: np.zeros((len(a), 40))), ("tree_values", lambda a: np.full_like(a, 1.7e308)),
+    ("tree_values", lambda a: np.full_like(a, np.nan)), ("tree_thresholds", lambda a: a * np.inf),
     ("feature_importances_", lambda a: a[:-1]), ("feature_importances_", lambda a: a[:0]),
     ("bag_counts_", lambda a: a[:0]), ("bag_counts_", lambda a: a - 2), ("bag_counts_", lambda a: -a),
     ("bag_counts_", lambda a: a + 0.5), ("bag_counts_", lambda a: a[:1]), ("eval_loss_", lambda a: a[:-1]),
@@ -171,7 +170,7 @@ def test_numpy_scalars_as_parameters(tmp_path):
     ({"version": 1.0}, "version 1.0 is not known"), ({"version": True}, "version True is not known"),
     ({"surprise": 1}, "header must have keys"),
     ({"family": "gbrff9"}, "family 'gbrff9' is not known"), ({"family": []}, r"family \[\] is not known"),
-    ({"class": "FourierExpansion"}, "class and family do not agree"), ({"params": {}}, "parameters are not"),
+    ({"class": "Expansion"}, "class and family do not agree"), ({"params": {}}, "parameters are not"),
     ({"params": None}, "parameters are malformed"), ({"classes": None}, "classes must have"),
     ({"classes": {"dtype": "<U1", "values": ["a"]}}, "classes are malformed"),
     ({"classes": {"dtype": "<U1", "values": ["a", "a"]}}, "distinct and sorted"),
@@ -247,13 +246,13 @@ def test_tabs_and_line_ends_are_kept(model, tmp_path):
 
 
 @pytest.mark.parametrize("expansion", [
-    FourierExpansion([[1.0]], [0.0], [[1.7e308]], [1.7e308], [0.0]),
-    FourierExpansion([[1.0]] * 2, [0.0] * 2, [[1.7e308], [-1.7e308]], [0.0], [0.0]),
-    KernelExpansion([[0.0]], [[1.7e308]], [1.7e308], [1.0]),
+    fourier_expansion([[1.0]], [0.0], [[1.7e308]], [1.7e308], [0.0]),
+    fourier_expansion([[1.0]] * 2, [0.0] * 2, [[1.7e308], [-1.7e308]], [0.0], [0.0]),
+    kernel_expansion([[0.0]], [[1.7e308]], [1.7e308], [1.0]),
 ])
 def test_amplitudes_whose_scores_overflow(expansion, refuse, tmp_path):
     arrays = expansion.arrays()
-    header = make_header(expansion.kind, type(expansion).__name__, params={}, classes=None, feature_names=None,
+    header = make_header("expansion", "Expansion", params={}, classes=None, feature_names=None,
                          arrays=arrays)
     refuse(encode(header, arrays), "amplitudes are too large")
     with pytest.raises(InvalidInputError, match="sum of the amplitudes"):
@@ -376,7 +375,7 @@ def test_half_of_what_double_precision_holds_is_the_largest_score(share, bounded
     largest = share * np.finfo(float).max
     for intercept, amplitudes in (([0.0], [[largest]]), ([-largest / 2], [[largest / 4], [-largest / 4]])):
         n = len(amplitudes)
-        expansion = FourierExpansion(np.zeros((n, 1)), np.zeros(n), amplitudes, intercept, np.zeros(1))
+        expansion = fourier_expansion(np.zeros((n, 1)), np.zeros(n), amplitudes, intercept, np.zeros(1))
         if bounded:
             save(expansion, tmp_path / "m")
             assert np.isfinite(load(tmp_path / "m").score(np.zeros((1, 1)))).all()

@@ -8,10 +8,11 @@ from functools import partial
 
 import numpy as np
 import pytest
+from helpers.expansions import fourier_expansion
 from helpers.families import X, answers
 from helpers.model_files import small_model
 
-from rffkern import FormatError, FourierExpansion, InvalidInputError, NotFittedError, dumps, load, loads, save
+from rffkern import FormatError, InvalidInputError, NotFittedError, dumps, load, loads, save
 from rffkern.errors import InvalidTypeError
 
 
@@ -95,7 +96,7 @@ def test_some_bytes_at_a_time(model, content):
 
 def test_large_models_through_pipes():
     """Which cannot seek, and hold less at a time than such a model has."""
-    expansion = FourierExpansion(np.ones((9000, 9)), np.zeros(9000), np.ones((9000, 1)), [0.0], np.zeros(9))
+    expansion = fourier_expansion(np.ones((9000, 9)), np.zeros(9000), np.ones((9000, 1)), [0.0], np.zeros(9))
     assert len(dumps(expansion)) > 1 << 19
     reading, writing = os.pipe()
     with open(reading, "rb") as source:

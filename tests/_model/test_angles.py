@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from helpers.expansions import fourier_expansion
 
 from rffkern import (
-    FourierExpansion,
     GBRFF1Classifier,
     GBRFF2Classifier,
     GBRFFClassifier,
@@ -44,7 +44,7 @@ def test_float32_features_are_those_of_float64_rows(outlying):
 
 @pytest.fixture
 def expansion(rng):
-    return FourierExpansion(rng.standard_normal((30, 4)), np.zeros(30), rng.standard_normal((30, 2)), np.zeros(2),
+    return fourier_expansion(rng.standard_normal((30, 4)), np.zeros(30), rng.standard_normal((30, 2)), np.zeros(2),
                             np.ones(4))
 
 
@@ -92,7 +92,7 @@ def test_any_amplitudes(amplitudes):
 
 
 def test_no_terms():
-    empty = FourierExpansion(np.zeros((0, 2)), np.zeros(0), np.zeros((0, 1)), [3.0], np.zeros(2))
+    empty = fourier_expansion(np.zeros((0, 2)), np.zeros(0), np.zeros((0, 1)), [3.0], np.zeros(2))
     np.testing.assert_array_equal(empty.score(np.full((2, 2), 1e30, np.float32)), [[3.0], [3.0]])
 
 
@@ -115,6 +115,6 @@ def test_all_rows_near_or_far(expansion, scale):
 
 
 def test_phases_that_single_precision_cannot_tell(rng):
-    far = FourierExpansion(rng.standard_normal((5, 2)), np.full(5, 1e9), np.ones((5, 1)), np.zeros(1), np.zeros(2))
+    far = fourier_expansion(rng.standard_normal((5, 2)), np.full(5, 1e9), np.ones((5, 1)), np.zeros(1), np.zeros(2))
     X = rng.standard_normal((20, 2)).astype(np.float32)
     np.testing.assert_array_equal(far.score(X), far.score(X.astype(np.float64)))

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from helpers.expansions import fourier_expansion
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern import FourierExpansion
 from rffkern._native import scoring
 from rffkern._native.scoring import FewRows
 
@@ -50,18 +50,18 @@ def test_twin(seed, n_terms, n_features, n_outputs, n_samples, dtype):
 @pytest.mark.parametrize(("n_terms", "n_features", "n_outputs"), [(1, 1, 1), (100, 20, 1), (300, 3, 5)])
 def test_bits_are_those_of_many_rows(n_terms, n_features, n_outputs, dtype):
     rng = np.random.default_rng(0)
-    expansion = FourierExpansion(rng.standard_normal((n_terms, n_features)), rng.standard_normal(n_terms),
+    expansion = fourier_expansion(rng.standard_normal((n_terms, n_features)), rng.standard_normal(n_terms),
                                  rng.standard_normal((n_terms, n_outputs)), np.ones(n_outputs), np.zeros(n_features))
     X = rng.standard_normal((40, n_features)).astype(dtype)
     many = expansion.score(X)
-    assert expansion.score_plain(X[:1]) is None  # before any are packed
+    assert expansion._scorer.score_few(X[:1]) is None  # before any are packed
     for n in (1, scoring.FEW - 1):
         some = X[:n].copy()
         assert expansion.score(some).tobytes() == many[:n].tobytes()
-        assert expansion.score_plain(some).tobytes() == many[:n].tobytes()
-    assert expansion.score_plain(X[: scoring.FEW]) is None
+        assert expansion._scorer.score_few(some).tobytes() == many[:n].tobytes()
+    assert expansion._scorer.score_few(X[: scoring.FEW]) is None
     for other in (X[:1].tolist(), np.ma.array(X[:1], mask=True), X[:1].astype(int), None):
-        assert expansion.score_plain(other) is None
+        assert expansion._scorer.score_few(other) is None
 
 
 def unaligned(array):

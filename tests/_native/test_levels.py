@@ -5,13 +5,13 @@ import pytest
 from helpers import boost_tables
 from helpers.columns import Columns
 from helpers.descent import omega_objective, phase_loss, search_phase
+from helpers.expansions import fourier_expansion, kernel_expansion
 from helpers.landmark import Landmark
 from helpers.landmark_terms import cosine_sums
 from helpers.packing import DTYPES, Problem
 from helpers.rffnet_steps import Steps
 from helpers.term_scoring import Tables
 
-from rffkern import FourierExpansion, KernelExpansion
 from rffkern._native import pbrff, simd
 
 AGREEMENT = {np.float32: 1e-6, np.float64: 1e-12}
@@ -61,11 +61,11 @@ def machines(dtype, weighted):
 def scores(dtype, weighted):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 21)).astype(dtype)
-    cosines = FourierExpansion(rng.standard_normal((70, 21)) / 5, rng.uniform(-3, 3, 70), np.full((70, 1), 1 / 70),
+    cosines = fourier_expansion(rng.standard_normal((70, 21)) / 5, rng.uniform(-3, 3, 70), np.full((70, 1), 1 / 70),
                                [0.0], np.zeros(21))
-    bumps = KernelExpansion(rng.standard_normal((70, 21)), np.full((70, 1), 1 / 70), [0.0], np.full(21, 0.2))
+    bumps = kernel_expansion(rng.standard_normal((70, 21)), np.full((70, 1), 1 / 70), [0.0], np.full(21, 0.2))
     coefficients, relevances = Steps(6, 300, 21, 50, "logistic", dtype, weighted, 100, False).taken()
-    peaks = KernelExpansion(bumps.centers, bumps.weights, [0.0], np.full(21, 0.2), [1.0])
+    peaks = kernel_expansion(bumps.kernels.centers, bumps.kernels.weights, [0.0], np.full(21, 0.2), [1.0])
     return {"scores": cosines.score(X), "peak scores": peaks.score(X),
             "few scores": cosines.score(X[:3]), "kernel scores": bumps.score(X),
             "coefficients": 0.1 * coefficients, "relevances": 0.1 * relevances}

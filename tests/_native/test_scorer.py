@@ -6,7 +6,7 @@ from helpers.packing import DTYPES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern import FourierExpansion, KernelExpansion, SumExpansion, TermExpansion
+from rffkern import Expansion, FourierTerms, KernelTerms, LinearTerms, TreeTerms
 from rffkern._native import boosting, scoring
 from rffkern.embedding import _arrays
 
@@ -16,8 +16,8 @@ UNASKED = np.finfo(np.float64).max
 
 def fourier(rng, n_features=4, n_terms=70, n_outputs=1, used=1.0):
     omegas = rng.standard_normal((n_terms, n_features)) * (rng.random((n_terms, n_features)) < used)
-    return FourierExpansion(omegas, rng.standard_normal(n_terms), rng.standard_normal((n_terms, n_outputs)),
-                            rng.standard_normal(n_outputs), rng.standard_normal(n_features))
+    terms = FourierTerms(omegas, rng.standard_normal(n_terms), rng.standard_normal((n_terms, n_outputs)))
+    return Expansion(rng.standard_normal(n_outputs), rng.standard_normal(n_features), terms)
 
 
 def terms(rng, n_features=4, n_tables=90, depth=4, n_outputs=1, digits=1, scale=1.0, bounded=True, **options):
@@ -27,21 +27,24 @@ def terms(rng, n_features=4, n_tables=90, depth=4, n_outputs=1, digits=1, scale=
     thresholds[rng.random(thresholds.shape) < 0.1] = UNASKED
     sizes = [np.prod([1 + ((row == j) & (asked < UNASKED)).sum() for j in range(n_features)], dtype=int)
              for row, asked in zip(columns, thresholds, strict=True)]
-    bounds = (np.full(n_features, -1.5), np.full(n_features, 2.0)) if bounded else ()
-    return TermExpansion(*cosines.arrays().values(), rng.standard_normal((n_features, n_outputs)), columns, thresholds,
-                         scale * rng.standard_normal((sum(sizes), n_outputs)), *bounds)
+    bounds = {"lower": np.full(n_features, -1.5), "upper": np.full(n_features, 2.0)} if bounded else {}
+    linear = LinearTerms(rng.standard_normal((n_features, n_outputs)))
+    trees = TreeTerms(columns, thresholds, scale * rng.standard_normal((sum(sizes), n_outputs)))
+    return Expansion(cosines.intercept, cosines.center, cosines.fourier, linear, trees, **bounds)
 
 
 def kernels(rng, n_features=4, n_terms=150, n_outputs=1, exponent=2.0, n_regions=1, intercept=1.0):
     starts = np.sort(np.append(rng.integers(n_terms + 1, size=n_regions - 1), [0, n_terms]))
-    return KernelExpansion(
+    return Expansion(np.full(n_outputs, intercept), np.zeros(n_features), KernelTerms(
         rng.standard_normal((n_terms, n_features)), rng.standard_normal((n_terms, n_outputs)),
-        np.full(n_outputs, intercept), 0.5 + rng.random(n_features), [exponent],
-        rng.integers(n_features, size=n_regions - 1), rng.standard_normal(n_regions - 1), starts)
+        0.5 + rng.random(n_features), [exponent], rng.integers(n_features, size=n_regions - 1),
+        rng.standard_normal(n_regions - 1), starts))
 
 
 def sums(rng, n_outputs=1, **options):
-    return SumExpansion.of(terms(rng, n_outputs=n_outputs), kernels(rng, n_outputs=n_outputs, intercept=0.0, **options))
+    both = terms(rng, n_outputs=n_outputs), kernels(rng, n_outputs=n_outputs, intercept=0.0, **options)
+    return Expansion(both[0].intercept, both[0].center, *both[0].parts, *both[1].parts, lower=both[0].lower,
+                     upper=both[0].upper)
 
 
 EXPANSIONS = {
@@ -85,47 +88,49 @@ def rows(expansion, n_samples, dtype, seed=0):
 
 
 def cosine_twin(expansion, X):
-    angles = (X - expansion.center) @ expansion.omegas.T - expansion.phases
-    return expansion.intercept + np.cos(angles) @ expansion.amplitudes
+    terms = expansion.fourier
+    return np.cos((X - expansion.center) @ terms.omegas.T - terms.phases) @ terms.amplitudes
 
 
-def table_twin(expansion, X):
-    """Values of the cells of tables: a column that a table asks k times is a digit from 0 to k."""
-    total, start = np.zeros((len(X), expansion.n_outputs)), 0
-    for columns, thresholds in zip(expansion.table_columns.astype(int), expansion.thresholds, strict=True):
-        cell, size = np.zeros(len(X), int), 1
+def tree_twin(trees, X):
+    """Values of the leaves of trees: a column that a tree asks k times is a digit from 0 to k."""
+    total, start = np.zeros((len(X), trees.n_outputs)), 0
+    for columns, thresholds in zip(trees.tree_columns.astype(int), trees.tree_thresholds, strict=True):
+        leaf, size = np.zeros(len(X), int), 1
         for column in dict.fromkeys(columns[thresholds < UNASKED].tolist()):
             asked = thresholds[(columns == column) & (thresholds < UNASKED)]
-            cell += size * (X[:, column : column + 1] > asked).sum(axis=1)
+            leaf += size * (X[:, column : column + 1] > asked).sum(axis=1)
             size *= len(asked) + 1
-        total += expansion.table_values[start + cell]
+        total += trees.tree_values[start + leaf]
         start += size
     return total
 
 
-def kernel_twin(expansion, X):
-    n_regions, total = len(expansion.region_starts) - 1, np.tile(expansion.intercept, (len(X), 1))
+def kernel_twin(kernels, X):
+    total = np.zeros((len(X), kernels.n_outputs))
     for i, x in enumerate(X):
         node = 0
-        while node < n_regions - 1:
-            node = 2 * node + 1 + (x[int(expansion.region_columns[node])] > expansion.region_thresholds[node])
-        here = slice(*expansion.region_starts[node - n_regions + 1 : node - n_regions + 3].astype(int))
-        lengths = np.linalg.norm((x - expansion.centers[here]) * expansion.inverse_length_scales, axis=1)
-        total[i] += np.exp(-lengths ** expansion.exponent / expansion.exponent) @ expansion.weights[here]
+        while node < kernels.n_regions - 1:
+            node = 2 * node + 1 + (x[int(kernels.region_columns[node])] > kernels.region_thresholds[node])
+        here = slice(*kernels.region_starts[node - kernels.n_regions + 1 : node - kernels.n_regions + 3].astype(int))
+        lengths = np.linalg.norm((x - kernels.centers[here]) * kernels.inverse_length_scales, axis=1)
+        total[i] += np.exp(-lengths ** kernels.exponent / kernels.exponent) @ kernels.weights[here]
     return total
 
 
 def twin(expansion, X):
     """Scores in double precision."""
     X = X.astype(np.float64)
-    if isinstance(expansion, KernelExpansion):
-        return kernel_twin(expansion, X)
-    if isinstance(expansion, SumExpansion):
-        return twin(expansion.terms, X) + kernel_twin(expansion.kernels, X.clip(expansion.lower, expansion.upper))
-    if isinstance(expansion, FourierExpansion):
-        return cosine_twin(expansion, X)
-    X = X.clip(expansion.lower, expansion.upper)
-    return cosine_twin(expansion, X) + (X - expansion.center) @ expansion.slopes + table_twin(expansion, X)
+    if expansion.lower is not None:
+        X = X.clip(expansion.lower, expansion.upper)
+    found = np.tile(expansion.intercept, (len(X), 1))
+    if expansion.fourier is not None:
+        found = found + cosine_twin(expansion, X)
+    if expansion.linear is not None:
+        found = found + (X - expansion.center) @ expansion.linear.coefficients
+    if expansion.trees is not None:
+        found = found + tree_twin(expansion.trees, X)
+    return found if expansion.kernels is None else found + kernel_twin(expansion.kernels, X)
 
 
 @PRECISIONS
@@ -134,7 +139,7 @@ def test_twin(level, name, dtype, rng):
     """Of rows near the origin: angles of others are rounded as far as they are large."""
     expansion = EXPANSIONS[name](rng)
     X = rng.standard_normal((150, expansion.n_features)).round(2).astype(dtype)
-    size = expansion.bound().max() if name == "large values" else 100 * (1 + expansion.n_features)
+    size = expansion._bound().max() if name == "large values" else 100 * (1 + expansion.n_features)
     atol = size * np.finfo(np.float32 if dtype == np.float32 or name == "large values" else dtype).eps
     for some in (X, X[:3], X[:1]):
         np.testing.assert_allclose(score(expansion, some), twin(expansion, some), rtol=1e-9, atol=atol)
@@ -224,9 +229,3 @@ def test_arrays_that_do_not_agree_are_refused(dtype, rng):
                                           (X.astype(np.int32), out, 1)]:
         with pytest.raises(ValueError, match=r"must|not C-contiguous|mismatch"):
             scorer.score(other_X, other_out, n_threads)
-
-
-def test_kernels_beside_terms_must_agree(rng):
-    arrays, tables, _ = _arrays(terms(rng))
-    with pytest.raises(ValueError, match="features and outputs"):
-        scoring.Scorer(arrays, tables, kernels(rng, n_outputs=2).arrays(), True)

@@ -151,7 +151,7 @@ def test_fits_at_once_with_teams_of_threads(eight_cpus):
     assert check_n_threads(2, X.size) == 2
 
     def fit(seed):
-        return GBRFF2Classifier(2, random_state=seed, n_jobs=2).fit(X, y).expansion_.amplitudes.tobytes()
+        return GBRFF2Classifier(2, random_state=seed, n_jobs=2).fit(X, y).expansion_.fourier.amplitudes.tobytes()
 
     expected = [fit(seed) for seed in range(3)]
     with ThreadPoolExecutor(3) as pool:

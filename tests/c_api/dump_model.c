@@ -42,6 +42,11 @@ static void print_expansion(const rff_expansion *e)
     const size_t n_wide = e->n_terms * e->n_features, n_values = e->n_terms * e->n_outputs;
     size_t k;
     print_numbers("intercept", e->intercept, e->n_outputs);
+    if (e->center) print_numbers("center", e->center, e->n_features);
+    if (e->lower) {
+        print_numbers("lower", e->lower, e->n_features);
+        print_numbers("upper", e->upper, e->n_features);
+    }
     if (e->kind == RFF_KERNEL) {
         print_numbers("centers", e->centers, n_wide);
         print_numbers("weights", e->weights, n_values);
@@ -55,18 +60,17 @@ static void print_expansion(const rff_expansion *e)
         puts("");
         return;
     }
-    print_numbers("omegas", e->omegas, n_wide);
-    print_numbers("phases", e->phases, e->n_terms);
-    print_numbers("amplitudes", e->amplitudes, n_values);
-    print_numbers("center", e->center, e->n_features);
-    if (e->kind != RFF_TERMS) return;
-    print_numbers("slopes", e->slopes, e->n_features * e->n_outputs);
-    print_numbers("lower", e->lower, e->n_features);
-    print_numbers("upper", e->upper, e->n_features);
-    print_whole("table_columns", e->table_columns, e->n_tables * e->depth, 1);
-    print_numbers("thresholds", e->thresholds, e->n_tables * e->depth);
+    if (e->omegas) {
+        print_numbers("omegas", e->omegas, n_wide);
+        print_numbers("phases", e->phases, e->n_terms);
+        print_numbers("amplitudes", e->amplitudes, n_values);
+    }
+    if (e->slopes) print_numbers("coefficients", e->slopes, e->n_features * e->n_outputs);
+    if (!e->table_columns) return;
+    print_whole("tree_columns", e->table_columns, e->n_tables * e->depth, 1);
+    print_numbers("tree_thresholds", e->thresholds, e->n_tables * e->depth);
     print_whole("steps", e->steps, e->n_tables * e->depth, 1);
-    print_whole("table_starts", e->table_starts, e->n_tables + 1, 0);
+    print_whole("tree_starts", e->table_starts, e->n_tables + 1, 0);
     print_numbers("unit", &e->table_unit, 1);
     printf("values");
     for (k = 0; k < e->table_starts[e->n_tables] * e->n_outputs; k++) printf(" %a", (double)e->table_values[k]);

@@ -6,12 +6,12 @@ import subprocess
 import numpy as np
 import pytest
 from helpers.c_reader import build, compiler
+from helpers.expansions import boosted_expansion, kernel_expansion
 
-from rffkern import ColumnMap, FourierBoostingRegressor, KernelExpansion, SumExpansion, TermExpansion, load, save
+from rffkern import ColumnMap, FourierBoostingRegressor, load, save
 from rffkern._column_map.frozen import NUMERIC_FORMS
 from rffkern._column_map.plain import _entries
 from rffkern._model.table_layout import UNREACHED
-from rffkern._model.term_expansion import _unit_of
 from rffkern._native.unfused import KINDS
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler: set CC")
@@ -41,18 +41,16 @@ def same(found, expected):
 
 
 def check_expansion(found, expansion):
-    tables = {"table_columns", "table_values"}
-    for name in (name for name in expansion.array_names if name not in tables):
-        same(found[name], getattr(expansion, name))
-    if isinstance(expansion, SumExpansion):
-        expansion = expansion.terms
-    if isinstance(expansion, TermExpansion):
-        assert found["table_columns"] == expansion.table_columns.ravel().tolist()
-        assert found["steps"] == expansion._layout.steps.ravel().tolist()
-        assert found["table_starts"] == expansion.table_starts.tolist()
-        unit = _unit_of(expansion.table_values)
-        assert found["unit"] == [unit]
-        same(found["values"], (expansion.table_values / unit).astype(np.float32))
+    for name, array in expansion.arrays().items():
+        if name not in ("tree_columns", "tree_values"):
+            same(found[name], array)
+    trees = expansion.trees
+    if trees is not None:
+        assert found["tree_columns"] == trees.tree_columns.ravel().tolist()
+        assert found["steps"] == trees.layout.steps.ravel().tolist()
+        assert found["tree_starts"] == trees.starts.tolist()
+        assert found["unit"] == [trees.unit]
+        same(found["values"], trees.values_in_units())
 
 
 def check_map(lines, frozen):
@@ -103,7 +101,7 @@ def test_tables_of_any_size(program, tmp_path, scale):
               for column, row in zip(columns, thresholds, strict=True)]
     values = rng.uniform(-1, 1, (int(sum(counts)), 2)) * scale
     values[0, 0] = scale
-    expansion = TermExpansion(np.zeros((0, 3)), [], np.zeros((0, 2)), [0, 1], [0, 0, 0], np.zeros((3, 2)), columns,
+    expansion = boosted_expansion(np.zeros((0, 3)), [], np.zeros((0, 2)), [0, 1], [0, 0, 0], np.zeros((3, 2)), columns,
                               thresholds, values)
     save(expansion, tmp_path / "m.npz")
     check_expansion(dict(contents(program, tmp_path / "m.npz")), expansion)
@@ -113,7 +111,7 @@ def test_tables_of_any_size(program, tmp_path, scale):
 def test_a_kernel_expansion(program, tmp_path, exponent):
     arrays = [[1.0, -0.0], [5e-324, 2.0]], [[1.0], [2.0]], [0.1], [1.0, 0.0], [exponent]
     for regions in ((), ([1, 0, 1], [0.5, -0.0, 5e-324], [0, 0, 1, 2, 2])):
-        expansion = KernelExpansion(*arrays, *regions)
+        expansion = kernel_expansion(*arrays, *regions)
         save(expansion, tmp_path / "m.npz")
         check_expansion(dict(contents(program, tmp_path / "m.npz")), expansion)
 

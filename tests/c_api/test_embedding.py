@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from helpers import c_models
 from helpers.c_scores import FROZEN, units
+from helpers.expansions import kernel_expansion
 
 import rffkern
 from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError, NotFittedError, load
@@ -134,8 +135,8 @@ def test_refused():
         rffkern.c_model(load(FROZEN / "1" / "gbrff2_with_columns.npz"))
     arrays = load(FROZEN / "1" / "gbrff2.npz").expansion_.arrays()
     with pytest.raises(ValueError, match="contiguous"):
-        scoring.make_model({name: array[::-1] for name, array in arrays.items()}, {}, {}, {}, "function", 0, "none",
-                           0.0, "scores")
+        scoring.make_model({name: array[::-1] for name, array in arrays.items()}, {}, {}, "function", 0, "none", 0.0,
+                           "scores")
 
 
 @pytest.mark.parametrize("n_terms", [1, 300, 1001])
@@ -147,8 +148,8 @@ def test_kernels_are_judged_as_in_python(cancels, n_terms, rng):
         centers, weights = np.repeat(centers, 2, axis=0), np.repeat(weights, 2, axis=0)
         centers[1::2] += 1e-7
         weights[1::2] *= -1
-    expansion = rffkern.KernelExpansion(centers, weights, np.ones(2), np.full(5, 0.5))
-    assert expansion.fits_single() is not cancels
+    expansion = kernel_expansion(centers, weights, np.ones(2), np.full(5, 0.5))
+    assert expansion._scorer.fits_single is not cancels
     rows = rng.standard_normal((40, 5)).astype(np.float32)
     expected = expansion.score(rows)
     np.testing.assert_array_equal(call(FUNCTIONS.score, rffkern.c_model(expansion), rows, expected), expected)

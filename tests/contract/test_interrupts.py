@@ -8,16 +8,14 @@ import sys
 
 import numpy as np
 import pytest
+from helpers.expansions import boosted_expansion, fourier_expansion, kernel_expansion
 from helpers.interrupting import seconds_after_interrupt
 
 import rffkern
 from rffkern import (
     FourierBoostingClassifier,
-    FourierExpansion,
-    KernelExpansion,
     PBRFFTransformer,
     RFFNetRegressor,
-    TermExpansion,
 )
 
 AFTER, BOUND = 0.6, 1.5
@@ -32,7 +30,7 @@ def rows(n_samples, n_features):
 
 def cosines(n_threads):
     omegas = np.random.default_rng(0).standard_normal((6000, 20))
-    expansion = FourierExpansion(omegas, np.zeros(6000), np.ones((6000, 1)), [0.0], np.zeros(20))
+    expansion = fourier_expansion(omegas, np.zeros(6000), np.ones((6000, 1)), [0.0], np.zeros(20))
     X = rows(2_000_000, 20)
     return lambda: expansion.score(X, n_jobs=n_threads)
 
@@ -40,14 +38,14 @@ def cosines(n_threads):
 def cosines_of_wide_rows(n_threads):
     """16 rows are a tile here, and one piece of work some of the terms of some tiles."""
     omegas = rows(6000, 2000)
-    expansion = FourierExpansion(omegas, np.zeros(6000), np.ones((6000, 1)), [0.0], np.zeros(2000))
+    expansion = fourier_expansion(omegas, np.zeros(6000), np.ones((6000, 1)), [0.0], np.zeros(2000))
     X = np.broadcast_to(rows(100, 2000), (200, 100, 2000)).reshape(-1, 2000)
     expansion.score(X[:100], n_jobs=n_threads)  # packs the terms, which is not what is to be interrupted
     return lambda: expansion.score(X, n_jobs=n_threads)
 
 
 def kernels(n_threads):
-    expansion = KernelExpansion(rows(20_000, 20), np.ones((20_000, 1)), [0.0], np.full(20, 0.1))
+    expansion = kernel_expansion(rows(20_000, 20), np.ones((20_000, 1)), [0.0], np.full(20, 0.1))
     X = rows(400_000, 20)
     return lambda: expansion.score(X, n_jobs=n_threads)
 
@@ -69,7 +67,7 @@ def tables(n_threads):
     columns = rng.permuted(np.tile(np.arange(20), (20_000, 1)), axis=1)[:, :8]
     thresholds = rng.standard_normal((20_000, 8))
     no_cosines = np.zeros((0, 20)), np.zeros(0), np.zeros((0, 1)), [0.0], np.zeros(20)
-    expansion = TermExpansion(*no_cosines, slopes=np.ones((20, 1)), table_columns=columns, thresholds=thresholds,
+    expansion = boosted_expansion(*no_cosines, slopes=np.ones((20, 1)), table_columns=columns, thresholds=thresholds,
                               table_values=np.ones((20_000 << 8, 1)))
     X = rows(2_000_000, 20)
     expansion.score(X[:100], n_jobs=n_threads)  # packs the tables

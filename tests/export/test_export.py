@@ -7,10 +7,11 @@ import sys
 import numpy as np
 import pytest
 from helpers.engines import ENGINES, lacking, of_model
+from helpers.expansions import boosted_expansion, fourier_expansion, kernel_expansion
 from helpers.exported import FILES, model_of, rows, smooth_kernels
 
 import rffkern
-from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError, KernelExpansion, NotFittedError
+from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError, NotFittedError
 from rffkern._export.conditioning import conditioning
 from rffkern._export.export import TARGETS
 
@@ -106,10 +107,10 @@ def test_sql_never_takes_a_column_that_is_not_there_for_text(tmp_path):
 
 
 def test_sql_of_too_much(tmp_path):
-    wide = rffkern.FourierExpansion(np.ones((1, 900)), [0.0], [[1.0]], [0.0], np.zeros(900))
+    wide = fourier_expansion(np.ones((1, 900)), [0.0], [[1.0]], [0.0], np.zeros(900))
     with pytest.raises(InvalidInputError, match="more than 1600 columns"):
         rffkern.export(wide, tmp_path / "out", to="sql")
-    large = rffkern.FourierExpansion(np.ones((1000, 500)), np.zeros(1000), np.ones((1000, 1)), [0.0], np.zeros(500))
+    large = fourier_expansion(np.ones((1000, 500)), np.zeros(1000), np.ones((1000, 1)), [0.0], np.zeros(500))
     with pytest.raises(InvalidInputError, match="would hold 502500 numbers"):
         rffkern.export(large, tmp_path / "out", to="sql")
 
@@ -117,7 +118,7 @@ def test_sql_of_too_much(tmp_path):
 def test_sql_finds_cells_by_an_index(tmp_path):
     """SQLite makes none for tables of some 30,000 rows, and read all of them for each table and row."""
     columns = np.tile(np.arange(10), (32, 1))
-    deep = rffkern.TermExpansion(np.empty((0, 10)), [], np.empty((0, 1)), [0.0], np.zeros(10), np.zeros((10, 1)),
+    deep = boosted_expansion(np.empty((0, 10)), [], np.empty((0, 1)), [0.0], np.zeros(10), np.zeros((10, 1)),
                                  columns, np.zeros((32, 10)), np.ones((32 * 1024, 1)))
     text = exported(deep, tmp_path, to="sql", table="my rows")
     columns = ", ".join(f"x{j} real" for j in range(10))
@@ -160,11 +161,11 @@ def test_onnx_in_single_precision(case, tmp_path):
 
 def test_single_precision_is_refused_where_terms_cancel(tmp_path):
     model = smooth_kernels()
-    assert conditioning(model) > 1e4
+    assert conditioning(model.kernels) > 1e4
     with pytest.raises(InvalidInputError, match="the weights of the terms cancel: without their signs"):
         rffkern.export(model, tmp_path / "out", to="onnx", precision="single")
     rffkern.export(model, tmp_path / "out", to="onnx")
-    far = rffkern.FourierExpansion([[1.0]], [1e9], [[1.0]], [0.0], [0.0])
+    far = fourier_expansion([[1.0]], [1e9], [[1.0]], [0.0], [0.0])
     with pytest.raises(InvalidInputError, match="needs double precision, as its numbers are too large, or its phases"):
         rffkern.export(far, tmp_path / "out", to="onnx", precision="single")
 
@@ -179,8 +180,8 @@ def test_kernels_in_regions_are_refused(tmp_path):
 
 
 def test_conditioning_by_hand():
-    kernels = KernelExpansion([[0.0], [0.0]], [[3.0, 1.0], [-1.0, 1.0]], [5.0, 5.0], [1.0])
-    assert conditioning(kernels) == 2.0  # (3 + 1) / (3 - 1), and 1
-    assert conditioning(KernelExpansion(np.empty((0, 1)), np.empty((0, 1)), [0.0], [1.0])) == 1.0
-    assert conditioning(KernelExpansion([[0.0], [0.0]], [[1.0], [-1.0]], [5.0], [1.0])) > 1e299
-    assert conditioning(KernelExpansion([[0.0]], [[0.0]], [5.0], [1.0])) == 1.0
+    kernels = kernel_expansion([[0.0], [0.0]], [[3.0, 1.0], [-1.0, 1.0]], [5.0, 5.0], [1.0])
+    assert conditioning(kernels.kernels) == 2.0  # (3 + 1) / (3 - 1), and 1
+    assert conditioning(kernel_expansion(np.empty((0, 1)), np.empty((0, 1)), [0.0], [1.0]).kernels) == 1.0
+    assert conditioning(kernel_expansion([[0.0], [0.0]], [[1.0], [-1.0]], [5.0], [1.0]).kernels) > 1e299
+    assert conditioning(kernel_expansion([[0.0]], [[0.0]], [5.0], [1.0]).kernels) == 1.0

@@ -76,7 +76,7 @@ def replayed(run):
 def test_boosting_from_given_terms(run, unguarded):
     """Posteriors, steps and margins after each round follow from omegas and landmarks or phases."""
     model = replayed(run)
-    found = model.expansion_.amplitudes.reshape(len(run["alphas"]), -1)
+    found = model.expansion_.fourier.amplitudes.reshape(len(run["alphas"]), -1)
     steps = found.sum(axis=1)
     np.testing.assert_allclose(steps, run["alphas"], rtol=0, atol=ROUNDING)
     if "posterior" in run:
@@ -93,7 +93,7 @@ def test_boosting_from_given_terms(run, unguarded):
 def test_guard_of_the_step(run):
     """What the guard of a perfect learner changes in the step of another, by its formula."""
     guard, mean = 2.0**-26, math.tanh(run["alphas"][0])
-    step = replayed(run).expansion_.amplitudes.reshape(len(run["alphas"]), -1)[0].sum()
+    step = replayed(run).expansion_.fourier.amplitudes.reshape(len(run["alphas"]), -1)[0].sum()
     assert step == pytest.approx(0.5 * math.log((1 + mean + guard) / (1 - mean + guard)), abs=ROUNDING)
 
 
@@ -213,7 +213,7 @@ def test_features(run):
     """Posterior and features follow from omegas and landmarks."""
     n_landmarks, settings = pbrff_settings(run)
     model = PBRFFTransformer(n_landmarks, **settings).fit(run["X"], run["y"])
-    posterior = model.expansion_.amplitudes.reshape(run["posterior"].shape)
+    posterior = model.expansion_.fourier.amplitudes.reshape(run["posterior"].shape)
     np.testing.assert_allclose(posterior, run["posterior"], rtol=0, atol=FEATURE_ROUNDING)
     np.testing.assert_allclose(model.transform(run["X"]), run["features"], rtol=0, atol=FEATURE_ROUNDING)
     np.testing.assert_allclose(model.transform(run["X_test"]), run["test_features"], rtol=0, atol=FEATURE_ROUNDING)
@@ -244,7 +244,7 @@ def test_machine_with_a_penalty_on_the_constant(run):
         return 0.5 * (coef @ coef + intercept**2) + float(run["C"]) * hinge
 
     model = machine(run)
-    coef = model.expansion_.amplitudes.reshape(run["posterior"].shape).sum(axis=1)
+    coef = model.expansion_.fourier.amplitudes.reshape(run["posterior"].shape).sum(axis=1)
     ours, theirs = objective(coef, model.expansion_.intercept[0]), objective(run["coef"][0], run["intercept"][0])
     assert ours <= theirs
 

@@ -23,9 +23,10 @@ def standardised(X):
 
 def learners_of(model, n_components):
     """Phases, posterior and step of each landmark, taken from the expansion."""
-    amplitudes = model.expansion_.amplitudes[:, 0].reshape(-1, n_components)
+    amplitudes = model.expansion_.fourier.amplitudes[:, 0].reshape(-1, n_components)
     steps = amplitudes.sum(axis=1)
-    return list(zip(model.expansion_.phases.reshape(-1, n_components), amplitudes / steps[:, None], steps, strict=True))
+    phases = model.expansion_.fourier.phases.reshape(-1, n_components)
+    return list(zip(phases, amplitudes / steps[:, None], steps, strict=True))
 
 
 def mean_score(make, X, y, n_train, n_splits=6):

@@ -6,17 +6,17 @@ import numpy as np
 
 from rffkern import (
     ColumnMap,
+    Expansion,
     FourierBoostingClassifier,
-    FourierExpansion,
     GBRFF2Classifier,
     GBRFFRegressor,
-    KernelExpansion,
+    KernelTerms,
     SparseKernelClassifier,
-    SumExpansion,
-    TermExpansion,
     load,
     save,
 )
+
+from .expansions import boosted_expansion, fourier_expansion, kernel_expansion, with_kernels
 
 FAR = 50  # one row of so many may lie far out
 
@@ -48,37 +48,38 @@ def _functions(rng):
         phases, intercept = rng.uniform(-3, 3, n_terms), rng.standard_normal(n_outputs)
         center, amplitudes = rng.standard_normal(n_features), rng.standard_normal((n_terms, n_outputs))
         omegas = rng.standard_normal((n_terms, n_features))
-        yield f"cosines_{name}", FourierExpansion(omegas, phases, amplitudes, intercept, center)
+        yield f"cosines_{name}", fourier_expansion(omegas, phases, amplitudes, intercept, center)
         used = omegas * (rng.random(omegas.shape) < 0.3)
-        yield f"cosines_sparse_{name}", FourierExpansion(used, phases, amplitudes, intercept, center)
+        yield f"cosines_sparse_{name}", fourier_expansion(used, phases, amplitudes, intercept, center)
         lengths = rng.uniform(0.1, 0.5, n_features)
-        yield f"kernels_{name}", KernelExpansion(omegas, amplitudes, intercept, lengths)
-        yield f"rough_kernels_{name}", KernelExpansion(omegas, amplitudes, intercept, lengths, [1.0])
+        yield f"kernels_{name}", kernel_expansion(omegas, amplitudes, intercept, lengths)
+        yield f"rough_kernels_{name}", kernel_expansion(omegas, amplitudes, intercept, lengths, [1.0])
         for unit in (1.0, 1e40):
             depth, n_tables = 5, 41
             columns = rng.integers(0, n_features, (n_tables, depth)).astype(float)
             thresholds = rng.standard_normal(columns.shape)
             thresholds[rng.random(columns.shape) < 0.1] = np.finfo(float).max
-            n_cells = TermExpansionCells.of(columns, thresholds)
-            yield f"terms_{name}_{unit:g}", TermExpansion(
+            n_cells = Leaves.of(columns, thresholds)
+            yield f"terms_{name}_{unit:g}", boosted_expansion(
                 used, phases, amplitudes, intercept, center, rng.standard_normal((n_features, n_outputs)), columns,
                 thresholds, unit * rng.standard_normal((n_cells, n_outputs)))
-        beside = KernelExpansion(rng.standard_normal((97, n_features)), rng.standard_normal((97, n_outputs)),
+        beside = kernel_expansion(rng.standard_normal((97, n_features)), rng.standard_normal((97, n_outputs)),
                                  np.zeros(n_outputs), lengths, [1.0])
-        terms = TermExpansion(used, phases, amplitudes, intercept, center, rng.standard_normal((n_features, n_outputs)),
-                              columns, thresholds, rng.standard_normal((n_cells, n_outputs)))
-        yield f"sum_{name}", SumExpansion.of(terms, beside)
-        regions = KernelExpansion(*list(beside.arrays().values())[:5], [0, n_features - 1, 0], [0.1, -0.3, 0.6],
-                                  [0, 20, 20, 71, 97])
+        coefficients = rng.standard_normal((n_features, n_outputs))
+        terms = boosted_expansion(used, phases, amplitudes, intercept, center, coefficients, columns, thresholds,
+                                  rng.standard_normal((n_cells, n_outputs)))
+        yield f"sum_{name}", with_kernels(terms, beside)
+        regions = Expansion(beside.intercept, beside.center, KernelTerms(
+            *list(beside.kernels.arrays().values())[:4], [0, n_features - 1, 0], [0.1, -0.3, 0.6], [0, 20, 20, 71, 97]))
         yield f"regions_{name}", regions
-        yield f"sum_of_regions_{name}", SumExpansion.of(terms, regions)
-    cancelling = KernelExpansion(rng.standard_normal((100, 3)), 1e9 * rng.standard_normal((100, 1)), [0.0], [0.1] * 3)
+        yield f"sum_of_regions_{name}", with_kernels(terms, regions)
+    cancelling = kernel_expansion(rng.standard_normal((100, 3)), 1e9 * rng.standard_normal((100, 1)), [0.0], [0.1] * 3)
     yield "kernels_that_cancel", cancelling
-    yield "cosines_of_large_angles", FourierExpansion(1e3 * rng.standard_normal((50, 4)), rng.uniform(-3, 3, 50),
+    yield "cosines_of_large_angles", fourier_expansion(1e3 * rng.standard_normal((50, 4)), rng.uniform(-3, 3, 50),
                                                       rng.standard_normal((50, 2)), [0.0, 1.0], np.zeros(4))
 
 
-class TermExpansionCells:
+class Leaves:
     """Number of cells that tables have."""
 
     @staticmethod

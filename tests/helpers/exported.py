@@ -7,9 +7,11 @@ import numpy as np
 
 import rffkern
 from helpers.boosted_terms import expansion as small_terms
-from rffkern import ColumnMap, KernelExpansion, SumExpansion, TermExpansion
+from rffkern import ColumnMap, Expansion, KernelTerms
 from rffkern._estimator.registry import FAMILIES
 from rffkern._model.table_layout import UNREACHED
+
+from .expansions import boosted_expansion, fourier_expansion, kernel_expansion, with_kernels
 
 FILES = pathlib.Path(__file__).parent.parent / "data" / "1"
 LABELS = ["it's", 'a "quote"', "back\\slash ??/", "größe\n"]
@@ -66,13 +68,13 @@ def smooth_kernels():
     """Interpolation of a smooth function by wide kernels: in single precision it would be nonsense."""
     X = np.linspace(0, 1, 40)[:, None]
     K = np.exp(-0.5 * ((X - X.T) / 0.15) ** 2)
-    return KernelExpansion(X, np.linalg.solve(K + 1e-11 * np.eye(40), 10 * np.sin(6 * X)), [0.0], [1 / 0.15])
+    return kernel_expansion(X, np.linalg.solve(K + 1e-11 * np.eye(40), 10 * np.sin(6 * X)), [0.0], [1 / 0.15])
 
 
 def _tables_alone():
     """Two tables, one of which asks of a column twice, and one level that asks nothing."""
     nothing = np.finfo(float).max
-    return TermExpansion(np.empty((0, 2)), [], np.empty((0, 2)), [0.5, 0], [0, 0], np.zeros((2, 2)),
+    return boosted_expansion(np.empty((0, 2)), [], np.empty((0, 2)), [0.5, 0], [0, 0], np.zeros((2, 2)),
                          [[0, 0], [1, 0]], [[-0.5, 0.25], [0, nothing]], np.arange(10.0).reshape(5, 2))
 
 
@@ -94,18 +96,18 @@ SPECIAL = {
     "counts": lambda: _boosted("Regressor", lambda y: np.random.default_rng(0).poisson(np.exp(y)), loss="poisson"),
     "several quantiles": lambda: _boosted("Regressor", lambda y: y, loss="quantile", quantile=[0.1, 0.5, 0.9]),
     "several targets": lambda: _boosted("Regressor", lambda y: np.column_stack([y, -2 * y]), kernel_ridge=True),
-    "terms and kernels": lambda: SumExpansion.of(small_terms(2), KernelExpansion(
+    "terms and kernels": lambda: with_kernels(small_terms(2), kernel_expansion(
         rows(4, n_rows=30), np.linspace(0.1, 1, 60).reshape(30, 2), [0, 0], [0.5, 1, 0, 0.1], [1.0])),
     "classes by terms and kernels": lambda: _boosted("Classifier", lambda y: np.digitize(y, [-0.5, 0.5]),
                                                      kernel_ridge=True),
     "every form, gaps": _all_forms,
     "odd column names, gaps": _odd_names,
     "an expansion": lambda: rffkern.load(FILES / "gbrff1.npz").expansion_,
-    "an expansion of kernels": lambda: KernelExpansion(rows(2, n_rows=4), np.eye(4)[:, :2], [0, 1], [0.5, 0]),
-    "an expansion of rough kernels": lambda: KernelExpansion(
+    "an expansion of kernels": lambda: kernel_expansion(rows(2, n_rows=4), np.eye(4)[:, :2], [0, 1], [0.5, 0]),
+    "an expansion of rough kernels": lambda: kernel_expansion(
         rows(2, n_rows=4), np.eye(4)[:, :2], [0, 1], [0.5, 0], [1.0]),
     "tables alone": _tables_alone,
-    "a constant": lambda: rffkern.FourierExpansion(np.empty((0, 2)), [], np.empty((0, 2)), [1.5, -2.0], [0.0, 0.0]),
+    "a constant": lambda: fourier_expansion(np.empty((0, 2)), [], np.empty((0, 2)), [1.5, -2.0], [0.0, 0.0]),
 }
 CASES = [*sorted(FAMILIES), *SPECIAL]
 
@@ -116,7 +118,8 @@ def model_of(case):
     model = SPECIAL[case]() if case in SPECIAL else rffkern.load(FILES / f"{case}.npz")
     n_columns = getattr(model, "n_features_in_", getattr(model, "n_features", None))
     X = rows(n_columns, gaps=getattr(model, "column_map_", None) is not None)
-    if (getattr(getattr(model, "expansion_", model), "upper", np.array([UNREACHED])) < UNREACHED).any():
+    upper = getattr(getattr(model, "expansion_", model), "upper", None)
+    if upper is not None and (upper < UNREACHED).any():
         X[-9:] *= 30  # which are clipped
     if case == "tables alone":
         X[:3] = [[-0.5, 0], [0.25, 0], [np.nextafter(0.25, 1), 1e-300]]  # on thresholds and next to them
@@ -130,8 +133,8 @@ def rounding(case):
     package and again in the engine.
     """
     expansion = getattr(model_of(case)[0], "expansion_", None)
-    kernels = getattr(expansion, "kernels", expansion)  # beside terms
-    if not isinstance(kernels, KernelExpansion):
+    if expansion is None or expansion.kernels is None:
         return 16
-    arrays = kernels.arrays() | {"weights": np.abs(kernels.weights), "intercept": np.zeros(kernels.n_outputs)}
-    return 16 + KernelExpansion(**arrays).score(kernels.centers).max(initial=1)
+    kernels = expansion.kernels
+    absolute = KernelTerms(**kernels.arrays() | {"weights": np.abs(kernels.weights)})
+    return 16 + Expansion(np.zeros(kernels.n_outputs), expansion.center, absolute).score(kernels.centers).max(initial=1)

@@ -18,8 +18,8 @@ COSINES = (1, 10, 100)
 
 def cosine_sum(X, expansion):
     """The scores of a sum of cosines by NumPy."""
-    angles = (X - expansion.center) @ expansion.omegas.T - expansion.phases
-    return expansion.intercept + np.cos(angles) @ expansion.amplitudes
+    angles = (X - expansion.center) @ expansion.fourier.omegas.T - expansion.fourier.phases
+    return expansion.intercept + np.cos(angles) @ expansion.fourier.amplitudes
 
 
 def predict(arguments):

@@ -66,13 +66,13 @@ class Contender:
 
 def partial_scores(expansion, per_round, X, sizes):
     """Scores of the terms of the first rounds, for several numbers of rounds."""
-    from rffkern import FourierExpansion
+    from rffkern import Expansion, FourierTerms
 
     scores, found = 0.0, []
     for start, stop in zip([0, *sizes], sizes, strict=False):
         terms = slice(start * per_round, stop * per_round)
-        added = FourierExpansion(expansion.omegas[terms], expansion.phases[terms], expansion.amplitudes[terms],
-                                 expansion.intercept * (start == 0), expansion.center)
+        some = FourierTerms(*(array[terms] for array in expansion.fourier.arrays().values()))
+        added = Expansion(expansion.intercept * (start == 0), expansion.center, some)
         scores = scores + added.score(X, n_jobs=1)[:, 0]
         found.append(scores)
     return found

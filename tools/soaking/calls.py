@@ -9,7 +9,16 @@ import numpy as np
 from helpers.children import in_child
 
 import rffkern
-from rffkern import ColumnMap, FourierExpansion, KernelExpansion, RFFKernError, RowBlocks, SumExpansion, TermExpansion
+from rffkern import (
+    ColumnMap,
+    Expansion,
+    FourierTerms,
+    KernelTerms,
+    LinearTerms,
+    RFFKernError,
+    RowBlocks,
+    TreeTerms,
+)
 from soaking import training
 
 CALL_SECONDS = 20.0  # of CPU; the longest of the small models here takes two or three
@@ -76,16 +85,6 @@ TARGETS = {
 }
 
 
-def _checked(X):
-    """Rows as checks of input leave them."""
-    return np.ascontiguousarray(X, np.float64)
-
-
-def _finite_or_huge(bound):
-    """A bound, which may be infinite but no nan."""
-    return np.nan_to_num(bound, nan=np.nan, posinf=1e308)
-
-
 def _fresh(model):
     return type(model)(**model.get_params())
 
@@ -136,18 +135,7 @@ MODEL_CALLS |= {name: lambda model, X, y, name=name: str(getattr(model, name))
                 for name in ("family", *PROPERTIES)}
 EXPANSION_CALLS = {
     "score": lambda expansion, X: expansion.score(X),
-    "staged_score": lambda expansion, X: list(expansion.staged_score(_checked(X), 1)),
-    "score_checked": lambda expansion, X: expansion.score_checked(_checked(X)),
-    "score_plain": lambda expansion, X: repr(expansion.score_plain(_checked(X)[:1])),
-    "score_tiles": lambda expansion, X: expansion.score_tiles(_checked(X)[:, :, None], len(X)),
-    "in_precisions": lambda expansion, X: len(expansion.in_precisions(_checked(X))),
-    "fits_single": lambda expansion, X: expansion.fits_single(),
     "arrays": lambda expansion, X: list(expansion.arrays().values()),
-    "array_names": lambda expansion, X: len(expansion.array_names),
-    "kind": lambda expansion, X: expansion.kind,
-    "bound": lambda expansion, X: _finite_or_huge(expansion.bound()),
-    "of": lambda expansion, X: expansion.of(expansion.terms, expansion.kernels).score(X),
-    "cells_of": lambda expansion, X: expansion.cells_of(np.arange(len(expansion.table_columns))),
 }
 MAP_CALLS = {  # of a fitted column map
     "fit": lambda column_map, X, y: column_map.fit(X, y).n_features_in_,
@@ -237,20 +225,13 @@ def _expansions(X):
     d = X.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
         rows = np.nan_to_num(np.asarray(X[:3], float)) if X.dtype.kind in "fiub" else np.ones((2, d))
+    ones = np.ones((len(rows), 1))
     for scale in (1.0, 1e-300, 1e200):
-        yield lambda scale=scale: FourierExpansion(
-            rows * scale, np.zeros(len(rows)), np.ones((len(rows), 1)), [0.0], np.zeros(d))
-        for exponent in (1.0, 2.0):
-            yield lambda scale=scale, exponent=exponent: KernelExpansion(
-                rows, np.ones((len(rows), 1)), [0.0], np.full(d, scale), [exponent])
-        yield lambda scale=scale: SumExpansion(
-            rows * scale, np.zeros(len(rows)), np.ones((len(rows), 1)), [0.0], np.zeros(d), np.full((d, 1), scale),
-            np.zeros((0, 1)), np.zeros((0, 1)), np.zeros((0, 1)), rows, np.ones((len(rows), 1)), np.full(d, scale),
-            [1.0])
-        yield lambda scale=scale: TermExpansion(
-            rows * scale, np.zeros(len(rows)), np.ones((len(rows), 1)), [0.0], np.zeros(d), np.full((d, 1), scale),
-            table_columns=np.arange(len(rows))[:, None] % max(d, 1),
-            thresholds=rows[:, :1] * scale, table_values=np.ones((2 * len(rows), 1)))
+        parts = [FourierTerms(rows * scale, np.zeros(len(rows)), ones), LinearTerms(np.full((d, 1), scale)),
+                 TreeTerms(np.arange(len(rows))[:, None] % max(d, 1), rows[:, :1] * scale, np.ones((2 * len(rows), 1))),
+                 *(KernelTerms(rows, ones, np.full(d, scale), [exponent]) for exponent in (1.0, 2.0))]
+        for some in (*([part] for part in parts), parts[:3], parts[:4]):
+            yield lambda some=some: Expansion([0.0], np.zeros(d), *some)
 
 
 def public_calls(rng, folder):

@@ -57,12 +57,12 @@ def _scoring(rng, X):
         d = X.shape[1]
         asked = np.argsort(rng.random((terms, d)), axis=1)[:, :8]  # each column once
         tables = asked, rng.standard_normal(asked.shape), np.ones((terms << asked.shape[1], 1))
-        model = rffkern.TermExpansion(np.zeros((0, d)), np.zeros(0), np.zeros((0, 1)), [0.0], np.zeros(d),
-                                      np.ones((d, 1)), *tables)
+        parts = [rffkern.LinearTerms(np.ones((d, 1))), rffkern.TreeTerms(*tables)]
     elif form == 1:
-        model = rffkern.FourierExpansion(points, np.zeros(terms), np.ones((terms, 1)), [0.0], np.zeros(X.shape[1]))
+        parts = [rffkern.FourierTerms(points, np.zeros(terms), np.ones((terms, 1)))]
     else:
-        model = rffkern.KernelExpansion(points, np.ones((terms, 1)), [0.0], np.full(X.shape[1], 1 / X.shape[1]))
+        parts = [rffkern.KernelTerms(points, np.ones((terms, 1)), np.full(X.shape[1], 1 / X.shape[1]))]
+    model = rffkern.Expansion([0.0], np.zeros(X.shape[1]), *parts)
     return model, lambda: model.score(X)
 
 

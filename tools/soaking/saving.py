@@ -10,7 +10,7 @@ import numpy as np
 from helpers.children import in_child
 
 import rffkern
-from rffkern import FourierExpansion, GBRFF2Classifier
+from rffkern import Expansion, FourierTerms, GBRFF2Classifier
 from rffkern._cli.main import main as command_line
 
 N_KILLS = 25
@@ -18,8 +18,9 @@ N_PREDICTION_KILLS = 25
 
 
 def random_model(rng, n_terms=2000):
-    return FourierExpansion(rng.standard_normal((n_terms, 20)), rng.standard_normal(n_terms),
-                            rng.standard_normal((n_terms, 1)), [0.0], np.zeros(20))
+    terms = FourierTerms(rng.standard_normal((n_terms, 20)), rng.standard_normal(n_terms),
+                         rng.standard_normal((n_terms, 1)))
+    return Expansion([0.0], np.zeros(20), terms)
 
 
 def _bytes_of(model, folder):

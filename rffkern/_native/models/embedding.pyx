@@ -86,7 +86,7 @@ cdef extern from "rff_embed.h" nogil:
     void rff_release(rff_model *model) noexcept
     int rff_divide(rff_model *model) noexcept
     int rff_prepare(rff_model *model) noexcept
-    int RFF_FOURIER, RFF_KERNEL, RFF_TERMS, RFF_FUNCTION, RFF_CLASSIFIER, RFF_REGRESSOR, RFF_TRANSFORMER
+    int RFF_KERNEL, RFF_TERMS, RFF_FUNCTION, RFF_CLASSIFIER, RFF_REGRESSOR, RFF_TRANSFORMER
     int RFF_GAUSSIAN, RFF_EXPONENTIAL
     int RFF_NO_LINK, RFF_LOGISTIC, RFF_SOFTMAX, RFF_LINEAR, RFF_IDENTITY, RFF_EXPONENTIATED, RFF_SMALLEST
 
@@ -110,43 +110,61 @@ cdef const void *_own(rff_model *model, array, dtype) except NULL:
     return place
 
 
-cdef int _fill(rff_model *model, dict arrays, dict tables) except -1:
-    """Copy the arrays of an expansion, and what is known of its tables."""
+cdef int _fill_kernels(rff_model *model, dict arrays, bint is_alone) except -1:
+    """Copy the arrays of kernels, which take the intercept where they are alone."""
     cdef rff_expansion *e = &model.expansion
-    first = arrays["centers" if "centers" in arrays else "omegas"]
+    e.kind, e.n_terms, e.table_unit = RFF_KERNEL, arrays["centers"].shape[0], 1
+    e.n_features, e.n_outputs = arrays["center"].shape[0], arrays["intercept"].shape[0]
+    intercept = arrays["intercept"] if is_alone else np.zeros(e.n_outputs)
+    e.intercept = <const double *>_own(model, intercept, np.float64)
+    e.centers = <const double *>_own(model, arrays["centers"], np.float64)
+    e.weights = <const double *>_own(model, arrays["weights"], np.float64)
+    e.inverse_length_scales = <const double *>_own(model, arrays["inverse_length_scales"], np.float64)
+    e.shape = RFF_EXPONENTIAL if arrays["exponent"][0] == 1 else RFF_GAUSSIAN
+    e.n_regions = len(arrays["region_starts"]) - 1
+    e.region_columns = <const uint32_t *>_own(model, arrays["region_columns"], np.uint32)
+    e.region_thresholds = <const double *>_own(model, arrays["region_thresholds"], np.float64)
+    e.region_starts = <const size_t *>_own(model, arrays["region_starts"], np.uintp)
+    if not rff_divide(model):
+        raise MemoryError
+    return 0
+
+
+cdef int _fill(rff_model *model, dict arrays, dict trees) except -1:
+    """Copy the arrays of an expansion, and what is known of its trees."""
+    cdef rff_expansion *e = &model.expansion
+    cdef bint are_alone = "centers" in arrays and not {"omegas", "coefficients", "tree_columns"} & {*arrays}
     for array in arrays.values():
         agree(array.flags.c_contiguous, "arrays must be contiguous")
-    e.n_terms, e.n_features, e.n_outputs = first.shape[0], first.shape[1], arrays["intercept"].shape[0]
-    e.intercept = <const double *>_own(model, arrays["intercept"], np.float64)
-    if "centers" in arrays:
-        e.kind = RFF_KERNEL
-        e.centers = <const double *>_own(model, first, np.float64)
-        e.weights = <const double *>_own(model, arrays["weights"], np.float64)
-        e.inverse_length_scales = <const double *>_own(model, arrays["inverse_length_scales"], np.float64)
-        e.shape = RFF_EXPONENTIAL if arrays["exponent"][0] == 1 else RFF_GAUSSIAN
-        e.n_regions = len(arrays["region_starts"]) - 1
-        e.region_columns = <const uint32_t *>_own(model, arrays["region_columns"], np.uint32)
-        e.region_thresholds = <const double *>_own(model, arrays["region_thresholds"], np.float64)
-        e.region_starts = <const size_t *>_own(model, arrays["region_starts"], np.uintp)
-        if not rff_divide(model):
-            raise MemoryError
-        return 0
-    e.kind = RFF_TERMS if tables else RFF_FOURIER
-    e.omegas = <const double *>_own(model, first, np.float64)
-    e.phases = <const double *>_own(model, arrays["phases"], np.float64)
-    e.amplitudes = <const double *>_own(model, arrays["amplitudes"], np.float64)
-    e.center = <const double *>_own(model, arrays["center"], np.float64)
-    if tables:
-        e.n_tables, e.depth = arrays["table_columns"].shape[0], arrays["table_columns"].shape[1]
-        e.has_slopes, e.table_unit = tables["has_slopes"], tables["unit"]
-        e.slopes = <const double *>_own(model, arrays["slopes"], np.float64)
+    if are_alone:
+        _fill_kernels(model, arrays, True)
+    else:
+        e.kind = RFF_TERMS
+        e.n_features, e.n_outputs, e.table_unit = arrays["center"].shape[0], arrays["intercept"].shape[0], 1
+        e.intercept = <const double *>_own(model, arrays["intercept"], np.float64)
+        e.center = <const double *>_own(model, arrays["center"], np.float64)
+    if "lower" in arrays:
         e.lower = <const double *>_own(model, arrays["lower"], np.float64)
         e.upper = <const double *>_own(model, arrays["upper"], np.float64)
-        e.thresholds = <const double *>_own(model, arrays["thresholds"], np.float64)
-        e.table_columns = <const int32_t *>_own(model, arrays["table_columns"], np.int32)
-        e.steps = <const int32_t *>_own(model, tables["steps"], np.int32)
-        e.table_starts = <const uint32_t *>_own(model, tables["starts"], np.uint32)
-        e.table_values = <const float *>_own(model, tables["values"], np.float32)
+    if "omegas" in arrays:
+        e.n_terms = arrays["omegas"].shape[0]
+        e.omegas = <const double *>_own(model, arrays["omegas"], np.float64)
+        e.phases = <const double *>_own(model, arrays["phases"], np.float64)
+        e.amplitudes = <const double *>_own(model, arrays["amplitudes"], np.float64)
+    if "coefficients" in arrays:
+        e.has_slopes = arrays["coefficients"].any()
+        e.slopes = <const double *>_own(model, arrays["coefficients"], np.float64)
+    if "tree_columns" in arrays:
+        e.n_tables, e.depth = arrays["tree_columns"].shape[0], arrays["tree_columns"].shape[1]
+        e.table_unit = trees["unit"]
+        e.thresholds = <const double *>_own(model, arrays["tree_thresholds"], np.float64)
+        e.table_columns = <const int32_t *>_own(model, arrays["tree_columns"], np.int32)
+        e.steps = <const int32_t *>_own(model, trees["steps"], np.int32)
+        e.table_starts = <const uint32_t *>_own(model, trees["starts"], np.uint32)
+        e.table_values = <const float *>_own(model, trees["values"], np.float32)
+    if "centers" in arrays and not are_alone:
+        model.kernels = <rff_model *>_place(model, 1, sizeof(rff_model))
+        _fill_kernels(model.kernels, arrays, False)
     return 0
 
 
@@ -189,8 +207,7 @@ cdef int _fill_map(rff_model *model, dict columns) except -1:
 
 def make_model(
     dict arrays,        # of an expansion, by name, checked
-    dict tables,        # has_slopes, unit, steps, starts, values (in units) of a TermExpansion; else empty
-    dict kernels,       # arrays of an expansion of kernels that is added, with an intercept of 0; else empty
+    dict trees,         # unit, steps, starts, values (in units) of its trees; empty where it has none
     dict columns,       # forms, neutral, fills of a column map of numbers, checked; else empty
     str kind,           # among MODEL_KINDS
     Py_ssize_t n_classes,
@@ -209,19 +226,13 @@ def make_model(
     except BaseException:
         rff_release(model)
         raise
-    _fill(model, arrays, tables)
-    if kernels:
-        model.kernels = <rff_model *>_place(model, 1, sizeof(rff_model))
-        _fill(model.kernels, kernels, {})
-        agree(model.kernels.expansion.n_features == model.expansion.n_features
-              and model.kernels.expansion.n_outputs == model.expansion.n_outputs,
-              "kernels must have the features and outputs of the arrays")
+    _fill(model, arrays, trees)
     model.info.kind, model.info.n_classes = MODEL_KINDS[kind], n_classes
     model.info.n_features = model.info.n_mapped = model.expansion.n_features
     if columns:
         _fill_map(model, columns)
     model.info.n_terms = model.expansion.n_terms + model.expansion.n_tables
-    if kernels:
+    if model.kernels != NULL:
         model.info.n_terms += model.kernels.expansion.n_terms
     model.info.n_outputs = model.expansion.n_outputs
     model.link, model.slope, model.prediction = LINKS[link], slope, PREDICTIONS[prediction]

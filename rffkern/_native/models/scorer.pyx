@@ -50,8 +50,7 @@ cdef class Scorer:
     def __cinit__(
         self,
         dict arrays,        # of an expansion, by name, checked
-        dict tables,        # has_slopes, unit, steps, starts, values (in units) of a TermExpansion; else empty
-        dict kernels,       # arrays of an expansion of kernels that is added, with an intercept of 0; else empty
+        dict trees,         # unit, steps, starts, values (in units) of its trees; empty where it has none
         bint takes_single,  # rows of float32 too; else those of float64 alone
     ):
         cdef rff_model *model = <rff_model *>calloc(1, sizeof(rff_model))
@@ -61,13 +60,8 @@ cdef class Scorer:
         self.model = model
         if model == NULL:
             raise MemoryError
-        _fill(model, arrays, tables)
-        if kernels:
-            model.kernels = <rff_model *>_place(model, 1, sizeof(rff_model))
-            _fill(model.kernels, kernels, {})
-            agree(model.kernels.expansion.n_features == model.expansion.n_features
-                  and model.kernels.expansion.n_outputs == model.expansion.n_outputs,
-                  "kernels must have the features and outputs of the arrays")
+        _fill(model, arrays, trees)
+        if model.kernels != NULL:
             n_kernels = model.kernels.expansion.n_terms
         e = &model.expansion
         self.n_features, self.n_outputs, self.takes_single = e.n_features, e.n_outputs, takes_single

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._model.expansion import Expansion
+from ..._model.parts import FourierTerms, LinearTerms, Part, TreeTerms
 from ..._model.table_layout import UNREACHED, reachable_values
-from ..._model.term_expansion import TermExpansion
 from ..._rows.scaling import Scaling
 from .member import Member
 from .rows import Columns
@@ -20,7 +21,7 @@ Double = NDArray[np.float64]
 class Ensemble(NamedTuple):
     """The mean of members."""
 
-    expansion: TermExpansion
+    expansion: Expansion
     rounds: Double  # (n_terms,) the round of its member, from 1, in which each term was taken, cosines before tables
 
 
@@ -50,9 +51,15 @@ def to_ensemble(members: Sequence[Member], columns: Columns, scaling: Scaling, i
     with np.errstate(over="ignore"):
         thresholds = np.clip(thresholds / width + scaling.center[raw], -UNREACHED, UNREACHED)
     values = (step * scale * table.values for table, step, _ in tables)
-    expansion = TermExpansion(omegas * scaling.inverse_scale, phases, amplitudes * scale, intercept, scaling.center,
-                              scaling.inverse_scale[:, None] * slopes * scale, asked, thresholds,
-                              reachable_values(asked, thresholds, values, n_outputs), *columns.bounds)
+    parts: list[Part] = []
+    if pairs:
+        parts.append(FourierTerms(omegas * scaling.inverse_scale, phases, amplitudes * scale))
+    if slopes.any():
+        parts.append(LinearTerms(scaling.inverse_scale[:, None] * slopes * scale))
+    if tables:
+        parts.append(TreeTerms(asked, thresholds, reachable_values(asked, thresholds, values, n_outputs)))
+    lower, upper = columns.bounds
+    expansion = Expansion(intercept, scaling.center, *parts, lower=lower, upper=upper)
     rounds = [np.repeat(t, len(wave[1])) for (*_, t), wave in zip(pairs, waves, strict=True)]
     return Ensemble(expansion, np.concatenate([np.empty(0), *rounds, [t for *_, t in tables]]))
 

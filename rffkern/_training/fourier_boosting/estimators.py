@@ -10,15 +10,12 @@ from ..._estimator.links import LARGEST_LOG, SoftmaxLink
 from ..._estimator.parameters import CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrNone, Parameter
 from ..._estimator.staged import StagedClassifier, StagedRegressor
 from ..._model.expansion import Expansion
-from ..._model.sum_expansion import SumExpansion
-from ..._model.term_expansion import TermExpansion
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import Auto, Choice, Number, RandomSource
 from ...errors import InvalidInputError
 from .insight import Insight
 from .kernel_choice import KernelChoice, KernelRidgeReport
 from .parameters import ARGUMENTS, ATTRIBUTES, MAX_BAGS, PARAMETERS, BaseLearner, Quantiles
-from .parts import terms_of
 from .stages import check_rounds
 
 if TYPE_CHECKING:  # a model that scores loads no training
@@ -31,7 +28,7 @@ Double = NDArray[np.float64]
 class _FourierBoosting(Insight, Model):
     """What the classifier and the regressor share."""
 
-    _expansion_form = TermExpansion
+    _parts = ("fourier", "linear", "trees", "kernels")
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "bag_counts_", "term_rounds_",
                       "_kernel_ridge_report")
     _arguments = ARGUMENTS
@@ -53,16 +50,12 @@ class _FourierBoosting(Insight, Model):
     def _params_of_file(cls, params: dict[str, Any]) -> dict[str, Any]:
         return super()._params_of_file(params) | {"base_learners": tuple(params["base_learners"])}
 
-    @classmethod
-    def _form_of_arrays(cls, arrays: Mapping[str, Double]) -> type[Expansion]:
-        return SumExpansion if "centers" in arrays else TermExpansion
-
     @property
     def kernel_ridge_report_(self) -> KernelRidgeReport:
         """Whether a kernel ridge regression is stacked on the terms, and why."""
         now: Any = self._snapshot()
         now._check_fitted()
-        choice = KernelChoice.of_array(now._kernel_ridge_report, terms_of(now.expansion_) is not now.expansion_)
+        choice = KernelChoice.of_array(now._kernel_ridge_report, now.expansion_.kernels is not None)
         return choice.report()
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
@@ -73,9 +66,9 @@ class _FourierBoosting(Insight, Model):
         if len(counts) != n_rounds + 1 or not len(counts) or (counts != np.floor(counts)).any() or (
                 np.diff(counts) > 0).any() or not 1 <= counts[-1] <= counts[0] <= MAX_BAGS:
             raise ValueError("bags and loss curves do not agree in number")
-        terms: Any = expansion
-        check_rounds(arrays["term_rounds_"], n_rounds, terms_of(terms).n_terms)
-        KernelChoice.of_array(arrays["_kernel_ridge_report"], terms_of(terms) is not expansion)
+        n_kernels = 0 if expansion.kernels is None else expansion.kernels.n_terms
+        check_rounds(arrays["term_rounds_"], n_rounds, expansion.n_terms - n_kernels)
+        KernelChoice.of_array(arrays["_kernel_ridge_report"], expansion.kernels is not None)
         return super()._restored(expansion, arrays, classes) | {"n_estimators_": n_rounds, "n_bags_": int(counts[0])}
 
 

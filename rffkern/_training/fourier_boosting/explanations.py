@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._column_map.raw import CATEGORY, DATE, RawColumn
+from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
-from .parts import Boosted, columns_of_kernels, columns_read, kernels_of, some_terms, terms_of, with_kernels
+from .parts import columns_of_kernels, columns_read, some_terms
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -55,7 +56,7 @@ class Explanation(NamedTuple):
 class MappedTable(NamedTuple):
     """Rows as an expansion takes them, and the raw column of each of its columns."""
 
-    expansion: Boosted
+    expansion: Expansion
     rows: NDArray[Any]  # (n_rows, n_mapped), clipped to the bounds of the expansion
     sources: Indices  # (n_mapped,)
     n_columns: int  # of the raw table
@@ -71,7 +72,7 @@ class MappedTable(NamedTuple):
         own = np.flatnonzero(np.isin(self.sources, columns))
         terms = some_terms(self.expansion, np.flatnonzero(reads), own)
         in_kernels = columns_of_kernels(self.expansion, self.sources, self.n_columns)[list(columns)].any()
-        return self._replace(expansion=with_kernels(terms, kernels_of(self.expansion) if in_kernels else None))
+        return self._replace(expansion=terms + self.expansion._only("kernels") if in_kernels else terms)
 
 
 def partial_dependence(table: MappedTable, column: int, values: Double, n_points: int) -> tuple[Indices, Double]:
@@ -85,7 +86,7 @@ def partial_dependence(table: MappedTable, column: int, values: Double, n_points
     points = np.concatenate([present[_spread(values[present], n_points - len(missing))], missing])
     moving = table.reading([column])
     some = _some(table.rows, _MOST_ROWS)
-    whole, part = (each.score_checked(some, table.n_threads) for each in (table.expansion, moving.expansion))
+    whole, part = (each._scorer.score(some, table.n_threads) for each in (table.expansion, moving.expansion))
     return points, _mean_scores(moving, table.mapped(column), points, _MOST_ROWS) + (whole - part).mean(axis=0)
 
 
@@ -126,15 +127,16 @@ def explain(table: MappedTable) -> tuple[Double, Double]:
     single = reads.sum(axis=1) == 1
     alone = np.zeros((len(table.rows), table.n_columns, table.expansion.n_outputs))
     in_lines = np.zeros(table.n_columns, dtype=bool)
-    in_lines[table.sources[terms_of(table.expansion).slopes.any(axis=1)]] = True
+    if table.expansion.linear is not None:
+        in_lines[table.sources[table.expansion.linear.coefficients.any(axis=1)]] = True
     for column in np.flatnonzero(reads[single].any(axis=0) | in_lines).tolist():
         terms = some_terms(table.expansion, np.flatnonzero(single & reads[:, column]), table.mapped(column))
-        alone[:, column] = terms.score_checked(table.rows, table.n_threads)
-    joint = some_terms(table.expansion, np.flatnonzero(~single)).score_checked(table.rows, table.n_threads)
-    kernels = kernels_of(table.expansion)
-    if kernels is not None:
+        alone[:, column] = terms._scorer.score(table.rows, table.n_threads)
+    joint = some_terms(table.expansion, np.flatnonzero(~single))._scorer.score(table.rows, table.n_threads)
+    if table.expansion.kernels is not None:
+        kernels = table.expansion._only("kernels")
         own = np.flatnonzero(columns_of_kernels(table.expansion, table.sources, table.n_columns))
-        (alone[:, own[0]] if len(own) == 1 else joint)[:] += kernels.score_checked(table.rows, table.n_threads)
+        (alone[:, own[0]] if len(own) == 1 else joint)[:] += kernels._scorer.score(table.rows, table.n_threads)
     return alone, joint
 
 
@@ -180,7 +182,7 @@ def _mean_scores(table: MappedTable, own: Indices, points: Indices, n_others: in
         some = points[start : start + n_together]
         changed = np.tile(others, (len(some), 1, 1))
         changed[:, :, own] = table.rows[some][:, None, own]
-        scores = table.expansion.score_checked(changed.reshape(-1, others.shape[1]), table.n_threads)
+        scores = table.expansion._scorer.score(changed.reshape(-1, others.shape[1]), table.n_threads)
         means[start : start + n_together] = scores.reshape(len(some), len(others), -1).mean(axis=1)
     return means
 

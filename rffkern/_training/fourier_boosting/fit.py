@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..._estimator.base import Fitted
 from ..._estimator.monitor import printing
 from ..._estimator.warm_start import RowPrints, fixed_params, marks_of_sets
+from ..._model.expansion import Expansion
 from ..._protocol.arguments import check_rng
 from ..._rows.scaling import measure_scaling, no_scaling
 from ..._rows.training_rows import LabelledRows, Training
@@ -24,7 +25,6 @@ from .kernel_part import Boosting
 from .losses import Loss, Problem
 from .member import Standing
 from .members import BoostedModel, Callback, Members, Plan, fitted_attributes, importances, settled
-from .parts import with_kernels
 from .rows import Columns, Layout, partition
 from .rules import Pace, Rules
 from .stack import STACKED_LOSSES, Stack, stacked, without_kernels
@@ -110,12 +110,15 @@ def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callb
     of_columns[used] = importances(members, len(used))
     attributes = fitted_attributes(members, ensemble, set_names) | {
         "feature_importances_": of_columns, "_kernel_ridge_report": stack.choice.array()}
-    kernels = None if stack.part is None else stack.part.expansion(columns, scaling, scale * stack.kernels)
+    expansion = ensemble.expansion
+    if stack.part is not None:
+        expansion = Expansion(expansion.intercept, expansion.center, *expansion.parts, stack.part.terms(
+            columns, scaling, scale * stack.kernels), lower=expansion.lower, upper=expansion.upper)
     state = None
     if prints is not None:
         standings = [member.standing for member in members if member.standing is not None]  # of all
         state = TrainingState(fixed_params(model), prints, layouts, standings)
-    return Fitted(names, classes, with_kernels(ensemble.expansion, kernels), attributes, state, column_map)
+    return Fitted(names, classes, expansion, attributes, state, column_map)
 
 
 def _stacked(model: BoostedModel, given: Boosting, was_stopped: bool) -> Stack:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._model.kernel_expansion import KernelExpansion
+from ..._model.expansion import Expansion
+from ..._model.parts import KernelTerms
 from ..._model.regions import Regions
 from ..._model.table_layout import UNREACHED
 from ..._native import boosting
@@ -92,7 +93,7 @@ class KernelPart(NamedTuple):
     there: Sequence[int]  # regions that are
     is_whole: bool  # whether these are all that have rows
 
-    def expansion(self, columns: Columns, scaling: Scaling, factors: Double) -> KernelExpansion:
+    def terms(self, columns: Columns, scaling: Scaling, factors: Double) -> KernelTerms:
         """The sum of kernels times a factor for each output, as a function of unscaled rows."""
         width = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0)
         is_used = self.coefficients.any(axis=0)
@@ -101,9 +102,9 @@ class KernelPart(NamedTuple):
         weights = (factors[:, None] * self.coefficients[:, is_used]).T
         with np.errstate(over="ignore"):
             thresholds = np.clip(thresholds / width[split] + scaling.center[split], -UNREACHED, UNREACHED)
-        return KernelExpansion(centers, weights, np.zeros(len(factors)),
-                               self.inverse_length_scales * scaling.inverse_scale, [float(SHAPES[SHAPE])],
-                               split, thresholds, np.concatenate([[0], np.cumsum(is_used)])[starts])
+        return KernelTerms(centers, weights, self.inverse_length_scales * scaling.inverse_scale,
+                           [float(SHAPES[SHAPE])], split, thresholds,
+                           np.concatenate([[0], np.cumsum(is_used)])[starts])
 
     def covers(self, columns: Columns, rows: Indices) -> NDArray[np.bool_]:
         """Whether the regions that rows fall into are there."""
@@ -118,7 +119,9 @@ class KernelPart(NamedTuple):
         known = self.rows[place] == rows
         found[:, known] = self.out_of_fold[:, place[known]]
         if not known.all():
-            whole = self.expansion(columns, no_scaling(len(columns.values)), np.ones(len(found)))
+            n_columns = len(columns.values)
+            whole = Expansion(np.zeros(len(found)), np.zeros(n_columns),
+                              self.terms(columns, no_scaling(n_columns), np.ones(len(found))))
             others = np.ascontiguousarray(columns.values[:, rows[~known]].T)
-            found[:, ~known] = whole.score_checked(others, n_threads).T
+            found[:, ~known] = whole._scorer.score(others, n_threads).T
         return found + self.intercepts[:, None]

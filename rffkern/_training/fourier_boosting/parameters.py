@@ -108,7 +108,7 @@ PARAMETERS = (
     VERBOSE.described("Print a line on stderr every so many rounds of a bag; 0 for none."),
 )
 ATTRIBUTES = (
-    EXPANSION_._replace(kind="TermExpansion or SumExpansion"),
+    EXPANSION_,
     N_ESTIMATORS_.described("Number of rounds kept of the bag that has most."),
     Attribute("n_bags_", "int", "Number of bags."),
     Attribute("train_loss_, eval_loss_", "arrays",

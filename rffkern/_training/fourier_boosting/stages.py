@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
-from .parts import Boosted, kernels_of, some_terms
+from .parts import some_terms
 
 Double = NDArray[np.float64]
 
 
-def staged_scores(expansion: Boosted, rounds: Double, n_rounds: int, X: NDArray[Any],
+def staged_scores(expansion: Expansion, rounds: Double, n_rounds: int, X: NDArray[Any],
                   n_threads: int | None) -> Iterator[Double]:
     """Yield the scores (n_samples, n_outputs) of mapped and clipped rows after each round, from its terms alone.
 
@@ -20,14 +21,12 @@ def staged_scores(expansion: Boosted, rounds: Double, n_rounds: int, X: NDArray[
     """
     order = np.argsort(rounds, kind="stable")
     ends = np.searchsorted(rounds[order], np.arange(n_rounds + 1), side="right")
-    lines = some_terms(expansion, np.empty(0, dtype=np.intp), np.arange(expansion.n_features))
-    total = expansion.intercept + lines.score_checked(X, n_threads)
-    kernels = kernels_of(expansion)
-    if kernels is not None:
-        total += kernels.score_checked(X, n_threads)
+    total = expansion.intercept + expansion._only("linear")._scorer.score(X, n_threads)
+    if expansion.kernels is not None:
+        total += expansion._only("kernels")._scorer.score(X, n_threads)
     for start, stop in itertools.pairwise(ends):
         if stop > start:
-            total = total + some_terms(expansion, order[start:stop]).score_checked(X, n_threads)
+            total = total + some_terms(expansion, order[start:stop])._scorer.score(X, n_threads)
         yield total.copy()
 
 

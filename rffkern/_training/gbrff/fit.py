@@ -12,7 +12,8 @@ from ..._estimator.base import Fitted
 from ..._estimator.held_out import check_training
 from ..._estimator.monitor import Monitor, RoundInfo
 from ..._estimator.warm_start import RowPrints, fixed_params, state_to_continue
-from ..._model.expansion import FourierExpansion
+from ..._model.expansion import Expansion
+from ..._model.parts import FourierTerms
 from ..._protocol.arguments import check_rng
 from ..._rows.pieces import drawn
 from ..._rows.training_rows import Training
@@ -153,7 +154,7 @@ def train_on(model: BoostedModel, checked: Checked, recipe: Recipe[Any], callbac
     return Fitted(names, classes, expansion, attributes, state, column_map)
 
 
-def _to_expansion(kept: FittedRounds, intercepts: Double, scale: Double) -> FourierExpansion:
+def _to_expansion(kept: FittedRounds, intercepts: Double, scale: Double) -> Expansion:
     """Terms in the order of the rounds, within a round of the outputs, within an output of the components."""
     n_outputs, n_components, n_features = kept.draws.shape[1:]
     shape = len(kept.rounds), n_outputs, n_components
@@ -164,5 +165,6 @@ def _to_expansion(kept: FittedRounds, intercepts: Double, scale: Double) -> Four
             phases[t, k] = learner.phases
             amplitudes[t, k, :, k] = scale[k] * step * learner.posterior
     n_terms = math.prod(shape)
-    return FourierExpansion(omegas.reshape(n_terms, n_features), phases.reshape(n_terms),
-                            amplitudes.reshape(n_terms, n_outputs), intercepts, kept.scaling.center)
+    terms = FourierTerms(omegas.reshape(n_terms, n_features), phases.reshape(n_terms),
+                         amplitudes.reshape(n_terms, n_outputs))
+    return Expansion(intercepts, kept.scaling.center, terms)

@@ -12,7 +12,6 @@ from ..._estimator.monitor import printing
 from ..._estimator.parameters import ARGUMENTS, CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrNone
 from ..._estimator.tasks import Classifier, Regressor
 from ..._model.expansion import Expansion
-from ..._model.kernel_expansion import KernelExpansion
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import Auto, Precision, RandomSource, check_rng
 from .parameters import ATTRIBUTES, KERNEL, REST, LengthScalesSpec, Shape
@@ -25,7 +24,7 @@ Double = NDArray[np.float64]
 class _KernelRidge(Model):
     """What the regressor and the classifier share."""
 
-    _expansion_form = KernelExpansion
+    _parts = ("kernels",)
     _fitted_curves = ("kernel_parameters_",)
     _arguments = {"X": ARGUMENTS["X"].described(
         "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "

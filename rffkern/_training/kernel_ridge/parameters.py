@@ -87,7 +87,7 @@ REST = (
 )
 ATTRIBUTES = (
     EXPANSION_.described("The trained function of a raw row, with a term for each row that a region learns from; "
-                         "immutable.")._replace(kind="KernelExpansion"),
+                         "immutable."),
     Attribute("length_scale_", "array of shape (n_features,)",
               "Length scales, in units of the columns that learning takes place in."),
     Attribute("reg_lambda_", "float", "The weight lambda of the regulariser."),

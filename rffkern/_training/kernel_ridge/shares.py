@@ -14,7 +14,7 @@ LARGEST_INVERSE = 1e305
 
 def shares_of_columns(expansion: Any, column_map: Any) -> Double:
     """The share of each column of the table in the squared distances between centers, of sum 1, or 0 of equal ones."""
-    shares = _shares(expansion.centers, expansion.inverse_length_scales)
+    shares = _shares(expansion.kernels.centers, expansion.kernels.inverse_length_scales)
     if column_map is None:
         return shares
     return np.bincount(column_map.sources_, shares, column_map.n_features_in_).astype(np.float64, copy=False)

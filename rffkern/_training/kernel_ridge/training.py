@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._estimator.base import Fitted
-from ..._model.kernel_expansion import KernelExpansion
+from ..._model.expansion import Expansion
+from ..._model.parts import KernelTerms
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
 from ..._model.table_layout import UNREACHED
 from ..._native.array_types import NDArray
@@ -204,13 +205,14 @@ def train(model: Any, training: Training, rng: "np.random.Generator") -> Fitted:
 
 
 def _expansion(model: Any, rows: Any, scaling: Scaling, units: Scaling, division: Division, found: _Learned,
-               factors: Double, shifts: Double) -> KernelExpansion:
+               factors: Double, shifts: Double) -> Expansion:
     """The trained function of raw rows."""
     is_used = found.coefficients.any(axis=0)
     starts = np.concatenate([[0], np.cumsum(is_used)])[found.starts]
     width = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0)[division.columns]
     with np.errstate(over="ignore"):
         thresholds = np.clip(division.thresholds / width + scaling.center[division.columns], -UNREACHED, UNREACHED)
-    return KernelExpansion(take_rows(rows.X, found.centers[is_used]),
-                           (factors[:, None] * found.coefficients[:, is_used]).T, shifts, units.inverse_scale,
-                           [float(SHAPES[model.kernel])], division.columns, thresholds, starts)
+    weights = (factors[:, None] * found.coefficients[:, is_used]).T
+    terms = KernelTerms(take_rows(rows.X, found.centers[is_used]), weights, units.inverse_scale,
+                        [float(SHAPES[model.kernel])], division.columns, thresholds, starts)
+    return Expansion(shifts, np.zeros(len(units.inverse_scale)), terms)

@@ -25,7 +25,8 @@ from ..._estimator.parameters import (
     Parameter,
 )
 from ..._estimator.tasks import Classifier
-from ..._model.expansion import Expansion, FourierExpansion
+from ..._model.expansion import Expansion
+from ..._model.parts import FourierTerms
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import Choice, Number, Precision, RandomSource, check_rng
 from ..._rows.threads import check_n_threads
@@ -199,8 +200,8 @@ class PBRFFClassifier(Classifier):
             "landmarks_": learned.landmarks,
             "proba_slope_": np.array([probability_slope(machines.margins, np.column_stack(signs), weight)]),
         }
-        expansion = FourierExpansion(learned.omegas, learned.phases, amplitudes.reshape(learned.phases.size, -1),
-                                     machines.coef[self.n_landmarks], scaling.center)
+        terms = FourierTerms(learned.omegas, learned.phases, amplitudes.reshape(learned.phases.size, -1))
+        expansion = Expansion(machines.coef[self.n_landmarks], scaling.center, terms)
         return Fitted(training.names, training.classes, expansion, attributes, column_map=training.column_map)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],

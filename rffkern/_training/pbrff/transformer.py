@@ -18,7 +18,8 @@ from ..._estimator.parameters import (
     Gamma,
     MapOrNone,
 )
-from ..._model.expansion import Expansion, FourierExpansion
+from ..._model.expansion import Expansion
+from ..._model.parts import FourierTerms
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import Precision, RandomSource, check_rng
 from ..._protocol.set_output import check_input_features, contained, set_output
@@ -131,8 +132,8 @@ class PBRFFTransformer(Model):
         scaling, settings = prepared(self, training)
         with printing() if self.verbose else contextlib.nullcontext():
             learned, _ = learn_representation(training.rows, scaling, settings, rng)
-        expansion = FourierExpansion(learned.omegas, learned.phases, learned.kernels.posterior.reshape(-1, 1),
-                                     np.zeros(1), scaling.center)
+        terms = FourierTerms(learned.omegas, learned.phases, learned.kernels.posterior.reshape(-1, 1))
+        expansion = Expansion(np.zeros(1), scaling.center, terms)
         attributes = {"n_components_": self.n_components, "landmarks_": learned.landmarks}
         self._keep(Fitted(training.names, None, expansion, attributes, column_map=training.column_map))
         return self
@@ -169,23 +170,25 @@ class PBRFFTransformer(Model):
         now, given = self._snapshot(), X
         X = now._check_rows(X)
         expansion, shape = now.expansion_, (-1, now.n_components_)
-        kernels = LandmarkKernels(expansion.omegas.reshape(*shape, X.shape[1]), expansion.phases.reshape(shape),
-                                  expansion.amplitudes.reshape(shape))
-        n_threads = check_n_threads(now.n_jobs, X.shape[0] * expansion.omegas.size)
+        terms = expansion.fourier
+        kernels = LandmarkKernels(terms.omegas.reshape(*shape, X.shape[1]), terms.phases.reshape(shape),
+                                  terms.amplitudes.reshape(shape))
+        n_threads = check_n_threads(now.n_jobs, X.shape[0] * terms.omegas.size)
         scaling = Scaling(expansion.center, np.ones(X.shape[1]), 1.0)
         features = np.empty((X.shape[0], len(kernels.posterior)), X.dtype)
-        for rows, part in expansion.in_precisions(X):
+        for rows, part in expansion._scorer.cosines.in_precisions(X):
             tiles, _ = pack(part, scaling, part.dtype, n_threads)
             features[rows] = kernels.features(PackedTiles(tiles), (len(part), features.shape[1]), n_threads)
         return contained(now, features, now.get_feature_names_out, given)
 
     set_output = set_output
 
-    def _exported(self) -> FourierExpansion:
+    def _exported(self) -> Expansion:
         """The features as outputs of one expansion."""
-        omegas, phases, amplitudes, _, center = self.expansion_.arrays().values()
-        each = np.repeat(np.eye(len(phases) // self.n_components_), self.n_components_, axis=0)
-        return FourierExpansion(omegas, phases, amplitudes * each, np.zeros(each.shape[1]), center)
+        terms: Any = self.expansion_.fourier
+        each = np.repeat(np.eye(terms.n_terms // self.n_components_), self.n_components_, axis=0)
+        return Expansion(np.zeros(each.shape[1]), self.expansion_.center,
+                         FourierTerms(terms.omegas, terms.phases, terms.amplitudes * each))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name for each feature; `input_features`, which must be the columns of `fit`, changes nothing."""

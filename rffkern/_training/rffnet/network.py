@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._model.expansion import FourierExpansion
+from ..._model.expansion import Expansion
+from ..._model.parts import FourierTerms
 from ..._native import rffnet, scoring
 from ..._native.array_types import NDArray
 from ..._rows.row_blocks import RowBlocks
@@ -151,7 +152,7 @@ class Network:
         """Return |relevances| of the columns, 0 for those that do not vary."""
         return np.where(scaling.inverse_scale > 0, np.abs(self.relevances[0].astype(np.float64)), 0.0)
 
-    def expansion(self, center: Double, scale: Double, scaling: Scaling) -> FourierExpansion:
+    def expansion(self, center: Double, scale: Double, scaling: Scaling) -> Expansion:
         """Return the function of a raw row, for targets less `center` in units of `scale`."""
         n, coefficients = self.n_terms, self.coefficients[0].astype(np.float64)
         with np.errstate(over="ignore"):
@@ -159,8 +160,8 @@ class Network:
         if not np.isfinite(omegas).all():
             raise InvalidInputError("X must have columns of larger spread: omegas in its units overflow, got a spread "
                                     f"of {1 / scaling.inverse_scale.max():.3g}")
-        return FourierExpansion(omegas, math.pi * self.shifts[:n].astype(np.float64), coefficients[:, :n].T * scale,
-                                center + scale * coefficients[:, n], scaling.center)
+        terms = FourierTerms(omegas, math.pi * self.shifts[:n].astype(np.float64), coefficients[:, :n].T * scale)
+        return Expansion(center + scale * coefficients[:, n], scaling.center, terms)
 
 
 class Scratch(NamedTuple):

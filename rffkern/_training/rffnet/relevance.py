@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._estimator.base import Fitted
-from ..._model.expansion import FourierExpansion
+from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import check_scalar
 from ...errors import InvalidInputError
@@ -72,5 +72,5 @@ def restricted(model: Any, columns: Indices) -> Any:
     omegas[:, kept] = arrays["omegas"][:, kept]
     found = type(model)(**model.get_params(deep=False))
     found._keep(Fitted(getattr(model, "feature_names_in_", None), getattr(model, "classes_", None),
-                       FourierExpansion(**arrays | {"omegas": omegas}), {}, column_map=column_map))
+                       Expansion._of_arrays(arrays | {"omegas": omegas}), {}, column_map=column_map))
     return found

@@ -29,7 +29,6 @@ from ..._estimator.parameters import (
     Parameter,
 )
 from ..._estimator.staged import StagedClassifier, StagedRegressor
-from ..._model.kernel_expansion import KernelExpansion
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import Auto, Number, Precision, RandomSource, check_all
 from ...errors import InvalidInputError
@@ -74,8 +73,7 @@ _REST = (
 _THREADS = (N_JOBS, VERBOSE.described("Print a line on stderr every so many rounds, and at most one a second while "
                                          "a kernel is chosen; 0 for none."))
 _FITTED = (
-    EXPANSION_.described("The trained function of a raw row, on the distinct basis vectors; immutable.")._replace(
-        kind="KernelExpansion"),
+    EXPANSION_.described("The trained function of a raw row, on the distinct basis vectors; immutable."),
     Attribute("kernel_", "dict", "The kernel, in the form of the parameter `kernel`."),
     Attribute("reg_lambda_", "float", "The weight lambda of the regulariser."),
     N_ESTIMATORS_.described("Number of weak learners kept."),
@@ -96,7 +94,7 @@ _FITTED = (
 class _SparseKernelMachine(Model):
     """What the regressor and the classifier share."""
 
-    _expansion_form = KernelExpansion
+    _parts = ("kernels",)
     _fitted_curves = CURVES
     _arguments = {"X": ARGUMENTS["X"].described(
         "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
@@ -120,7 +118,8 @@ class _SparseKernelMachine(Model):
     def kernel_(self) -> dict[str, Any]:
         """The kernel, in the form of the parameter `kernel`."""
         _, amplitude, bias, *length_scale = self.kernel_parameters_.tolist()
-        return {"length_scale": length_scale, "amplitude": amplitude, "bias": bias, "shape": self.expansion_.shape}
+        terms: Any = self.expansion_.kernels
+        return {"length_scale": length_scale, "amplitude": amplitude, "bias": bias, "shape": terms.shape}
 
     @property
     def reg_lambda_(self) -> float:

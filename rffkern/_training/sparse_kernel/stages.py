@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._model.kernel_expansion import KernelExpansion
+from ..._model.expansion import Expansion
+from ..._model.parts import KernelTerms
 from ..._native.array_types import NDArray
 from ..._rows.row_blocks import take_rows
 from ...errors import InvalidInputError
@@ -72,21 +73,21 @@ class Stages(NamedTuple):
                 intercept[path.outputs] += scale * (self.kernel.bias * combined.sum(axis=0))
         return weights, intercept
 
-    def expansion(self, X: Any, inverse_length_scales: Double) -> KernelExpansion:
+    def expansion(self, X: Any, inverse_length_scales: Double) -> Expansion:
         """The expansion after the last round, its centers taken from rows X."""
         weights, intercept = self._weights()
         if not (np.isfinite(weights).all() and np.isfinite(intercept).all()):
             raise InvalidInputError("y must be smaller: the weights of its basis vectors overflow, got a spread of "
                                     f"{self.scale.max():.3g}")
-        return KernelExpansion(take_rows(X, self.rows), weights, intercept, inverse_length_scales,
-                               [self.kernel.number])
+        terms = KernelTerms(take_rows(X, self.rows), weights, inverse_length_scales, [self.kernel.number])
+        return Expansion(intercept, np.zeros(len(inverse_length_scales)), terms)
 
 
 class StagedMachine(NamedTuple):
     """A trained machine with its stages: the training state of an estimator."""
 
     stages: Stages
-    expansion: Any  # KernelExpansion
+    expansion: Any
     so_far: Any = None  # what `fit` with `warm_start` goes on from
 
     def scores(self, X: NDArray[Any], n_threads: int | None) -> Iterator[Double]:
@@ -106,11 +107,11 @@ class StagedMachine(NamedTuple):
     def _values(self, learner: WeakLearner, X: NDArray[Any], n_threads: int | None) -> Double:
         """Values of a weak learner at rows."""
         kernel = self.stages.kernel
-        centers = self.expansion.centers[np.searchsorted(self.stages.rows, learner.indices)]
-        alone = KernelExpansion(centers, kernel.amplitude * learner.weights[:, None],
-                                [kernel.bias * learner.weights.sum()], self.expansion.inverse_length_scales,
-                                [kernel.number])
-        values: Double = alone.score_checked(X, n_threads)[:, 0]
+        terms = self.expansion.kernels
+        alone = Expansion([kernel.bias * learner.weights.sum()], self.expansion.center, KernelTerms(
+            terms.centers[np.searchsorted(self.stages.rows, learner.indices)],
+            kernel.amplitude * learner.weights[:, None], terms.inverse_length_scales, [kernel.number]))
+        values: Double = alone._scorer.score(X, n_threads)[:, 0]
         return values
 
 

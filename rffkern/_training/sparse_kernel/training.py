@@ -10,7 +10,7 @@ from ..._estimator.base import Fitted
 from ..._estimator.held_out import check_training
 from ..._estimator.monitor import Monitor
 from ..._estimator.warm_start import RowPrints, fixed_params, state_to_continue
-from ..._model.kernel_expansion import KernelExpansion
+from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import check_rng
 from ..._rows.scaling import measure_scaling
@@ -176,7 +176,7 @@ def _stages(loss: str, ensembles: Sequence[Ensemble], paths: list[CoefficientPat
     return make_stages(paths, counts, intercept, intercept, training.scale, kernel)
 
 
-def restored(model: Any, expansion: KernelExpansion, arrays: Mapping[str, Double]) -> dict[str, Any]:
+def restored(model: Any, expansion: Expansion, arrays: Mapping[str, Double]) -> dict[str, Any]:
     """Fitted attributes that follow from a file; ValueError if its parts contradict each other."""
     train_loss, eval_loss, kernel_parameters = (arrays[name] for name in CURVES)
     if train_loss.ndim != 1 or train_loss.size == 0 or eval_loss.ndim != 1 or (

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
+from helpers.expansions import boosted_expansion
 
 from rffkern import (
     FourierBoostingClassifier,
     FourierBoostingRegressor,
     InvalidInputError,
     RowBlocks,
-    SumExpansion,
-    TermExpansion,
     dumps,
     loads,
 )
@@ -59,10 +58,11 @@ def test_an_expansion_scores_clipped_rows(dtype):
     rng = np.random.default_rng(0)
     arrays = {"omegas": rng.standard_normal((5, 3)), "phases": rng.standard_normal(5),
               "amplitudes": rng.standard_normal((5, 2)), "intercept": [1.0, 2.0], "center": rng.standard_normal(3),
-              "slopes": rng.standard_normal((3, 2)), "table_columns": [[0], [2]], "thresholds": [[0.1], [0.2]],
-              "table_values": rng.standard_normal((4, 2))}
+              "coefficients": rng.standard_normal((3, 2)), "tree_columns": [[0], [2]],
+              "tree_thresholds": [[0.1], [0.2]],
+              "tree_values": rng.standard_normal((4, 2))}
     lower, upper = np.array([-1.0, -0.3, -2.0]), np.array([0.1, 0.7, 0.1])
-    free, bounded = TermExpansion(**arrays), TermExpansion(**arrays, lower=lower, upper=upper)
+    free, bounded = boosted_expansion(**arrays), boosted_expansion(**arrays, lower=lower, upper=upper)
     for n in (1, 3, 700):
         rows = (3 * rng.standard_normal((n, 3))).astype(dtype)
         expected = free.score(rows.clip(lower.astype(dtype), upper.astype(dtype)))
@@ -70,11 +70,11 @@ def test_an_expansion_scores_clipped_rows(dtype):
             np.testing.assert_array_equal(bounded.score(rows), expected)
         assert not np.array_equal(free.score(rows), expected)
     inside = rng.uniform(lower, upper, (9, 3)).astype(dtype)
-    assert bounded._clip(inside) is inside
+    assert bounded._scorer.clip(inside, None) is inside
     for wrong in ({"lower": [0.0, 1.0, 0.0], "upper": upper}, {"lower": lower[:2], "upper": upper},
                   {"lower": [np.nan, 0, 0]}):
         with pytest.raises(InvalidInputError):
-            TermExpansion(**arrays, **wrong)
+            boosted_expansion(**arrays, **wrong)
 
 
 @pytest.mark.parametrize("params", [
@@ -97,7 +97,7 @@ def test_without_lines_rows_are_those_at_the_edge_of_the_training_range():
     clipped = FAR.clip(X.min(axis=0), X.max(axis=0))
     np.testing.assert_allclose(model.predict_proba(FAR), model.predict_proba(clipped), rtol=0, atol=1e-12)
     with_kernels = FourierBoostingClassifier(**SHORT | {"kernel_ridge": True}).fit(X, Y > 0)
-    assert type(with_kernels.expansion_) is SumExpansion
+    assert with_kernels.expansion_.kernels is not None
     np.testing.assert_allclose(with_kernels.predict_proba(FAR), with_kernels.predict_proba(clipped), rtol=0, atol=1e-9)
 
 
@@ -106,7 +106,7 @@ def test_training_rows_are_as_they_are():
         for rows in (X, X.astype(np.float32)):
             model = FourierBoostingRegressor(**SHORT, columns=columns).fit(rows, Y)
             mapped = rows if columns is None else model.column_map_.transform(rows)
-            assert model.expansion_._clip(mapped) is mapped
+            assert model.expansion_._scorer.clip(mapped, None) is mapped
 
 
 def test_a_trend_goes_on_for_as_long_again():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from helpers.boosted_terms import expansion
 
-from rffkern import TermExpansion
+from rffkern import Expansion
 from rffkern._training.fourier_boosting import explanations
 from rffkern._training.fourier_boosting.explanations import MappedTable
 
@@ -90,8 +90,8 @@ def test_a_column_without_effect_has_no_interaction():
 def test_strengths_have_no_unit(unit):
     of = table(2)
     arrays = of.expansion.arrays()
-    scaled = of._replace(expansion=TermExpansion(**arrays | {
-        name: unit * arrays[name].astype(float) for name in ("amplitudes", "intercept", "table_values")}))
+    scaled = of._replace(expansion=Expansion._of_arrays(arrays | {
+        name: unit * arrays[name].astype(float) for name in ("amplitudes", "intercept", "tree_values")}))
     for first, other in zip(explanations.interaction(of, 2, 3), explanations.interaction(scaled, 2, 3), strict=True):
         np.testing.assert_allclose(other / other.max(), first / first.max(), rtol=1e-6)
     pairs = [explanations.interactions(each, np.full(4, 0.25)) for each in (of, scaled)]
@@ -104,7 +104,7 @@ def test_parts_of_scores_add_up():
     np.testing.assert_allclose(of.expansion.intercept + alone.sum(axis=1) + joint, of.expansion.score(ROWS), atol=1e-13)
     assert alone.any(axis=(0, 2)).tolist() == [True, True, False, False]
     cells = (ROWS[:, 1] > 0.2).astype(int)
-    np.testing.assert_array_equal(alone[:, 1], of.expansion.table_values[cells])
+    np.testing.assert_array_equal(alone[:, 1], of.expansion.trees.tree_values[cells])
 
 
 def test_blocks_of_points_change_nothing(monkeypatch):
@@ -118,8 +118,8 @@ def test_lines_belong_to_their_columns():
     rows = np.random.default_rng(1).standard_normal((20, 4))
     plain = expansion()
     slopes = np.array([[0.0], [2.0], [0.0], [-1.0]])
-    arrays = plain.arrays() | {"slopes": slopes}
-    lined = MappedTable(TermExpansion(*arrays.values()), rows, np.array([0, 1, 1, 2]), 3, 1)
+    arrays = plain.arrays() | {"coefficients": slopes}
+    lined = MappedTable(Expansion._of_arrays(arrays), rows, np.array([0, 1, 1, 2]), 3, 1)
     alone, joint = explanations.explain(lined)
     before, _ = explanations.explain(lined._replace(expansion=plain))
     np.testing.assert_allclose((alone - before)[:, 1, 0], 2 * rows[:, 1], atol=1e-12)

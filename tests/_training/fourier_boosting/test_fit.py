@@ -109,8 +109,8 @@ def test_held_out_rows_have_no_part_in_terms():
     held_out = X[:50] + 0.01, Y[:50]
     models = [FourierBoostingRegressor(**SHORT, early_stopping_rounds=None, base_learners=("fourier",)).fit(
         X, Y, eval_set=(scale * held_out[0], held_out[1])) for scale in (1, 100)]
-    np.testing.assert_array_equal(models[0].expansion_.omegas, models[1].expansion_.omegas)
-    np.testing.assert_array_equal(models[0].expansion_.amplitudes, models[1].expansion_.amplitudes)
+    np.testing.assert_array_equal(models[0].expansion_.fourier.omegas, models[1].expansion_.fourier.omegas)
+    np.testing.assert_array_equal(models[0].expansion_.fourier.amplitudes, models[1].expansion_.fourier.amplitudes)
 
 
 def test_a_class_that_a_fold_does_not_show():

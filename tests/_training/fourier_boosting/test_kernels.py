@@ -12,8 +12,6 @@ from rffkern import (
     FourierBoostingRegressor,
     InvalidInputError,
     KernelRidgeClassifier,
-    SumExpansion,
-    TermExpansion,
     dumps,
     load,
     loads,
@@ -57,7 +55,7 @@ def trained(request):
 def test_it_is_added_where_it_gains():
     for kernel in ("auto", True):
         model = FourierBoostingClassifier(**SHORT, kernel_ridge=kernel).fit(X, Y)
-        assert type(model.expansion_) is SumExpansion
+        assert model.expansion_.kernels is not None
         assert model.kernel_ridge_report_.loss_without - model.kernel_ridge_report_.loss_with > 0.05
         assert model.kernel_ridge_report_.kept
         assert f"{model.kernel_ridge_report_.loss_without:.6g} without it" in model.kernel_ridge_report_.reason
@@ -81,7 +79,7 @@ def test_it_is_left_out_where_it_gains_little(capfd):
 @pytest.mark.parametrize(("loss", "y"), [("huber", VALUES), ("quantile", VALUES), ("poisson", np.abs(VALUES))])
 def test_other_losses_have_none(loss, y):
     model = FourierBoostingRegressor(**SHORT, loss=loss, kernel_ridge="auto").fit(X, y)
-    assert type(model.expansion_) is TermExpansion
+    assert model.expansion_.kernels is None
     assert "the loss is neither" in model.kernel_ridge_report_.reason
     with pytest.raises(InvalidInputError, match=f"kernel_ridge must be False or 'auto' for loss='{loss}', got True"):
         model.set_params(kernel_ridge=True).fit(X, y)
@@ -113,14 +111,15 @@ def test_many_rows_are_divided_into_regions(task, tmp_path):
     assert kernels.n_regions == 8
     assert np.diff(kernels.region_starts).min() > 30
     rows = one.column_map_.transform(X)
-    regions = kernels._regions.of_rows(rows)
+    regions = kernels.regions.of_rows(rows)
     assert np.bincount(regions, minlength=8).min() >= 0.2 * 500 / 8
     apart = np.empty((500, kernels.n_outputs))
     for i, (row, region) in enumerate(zip(rows, regions, strict=True)):
         own = slice(*kernels.region_starts[region : region + 2].astype(int))
         distances = np.sqrt((((row - kernels.centers[own]) * kernels.inverse_length_scales) ** 2).sum(axis=1))
         apart[i] = np.exp(-distances) @ kernels.weights[own]
-    np.testing.assert_allclose(scores(one, X), np.squeeze(one.expansion_.terms.score(rows) + apart), atol=1e-8)
+    terms = one.expansion_.intercept + one.expansion_._only("fourier", "linear", "trees").score(rows)
+    np.testing.assert_allclose(scores(one, X), np.squeeze(terms + apart), atol=1e-8)
     again = loads(dumps(one))
     np.testing.assert_array_equal(scores(again, X), scores(one, X))
 
@@ -135,7 +134,7 @@ def test_some_regions_say_whether_all_are_learned(monkeypatch):
     noisy = rows[:, 0] + 0.5 * np.random.default_rng(0).standard_normal(1500) > 2
     model = FourierBoostingClassifier(**SHORT).fit(rows, noisy)
     assert not model.kernel_ridge_report_.kept
-    assert type(model.expansion_) is TermExpansion
+    assert model.expansion_.kernels is None
     assert len(learned) == 3
     learned.clear()
     model = FourierBoostingRegressor(**SHORT).fit(rows, np.sin(3 * rows[:, 0]) * np.cos(3 * rows[:, 1]))
@@ -222,12 +221,13 @@ def test_few_rows_do_without():
 
 @pytest.mark.slow
 def test_scores_are_those_of_the_parts(trained):
-    e = trained.expansion_
+    e, kernels = trained.expansion_, trained.expansion_.kernels
     rows = trained.column_map_.transform(X[:40])
-    apart = e.terms.score(rows) + np.stack([
-        np.exp(-np.sqrt((((row - e.centers) * e.inverse_length_scales) ** 2).sum(axis=1))) @ e.weights for row in rows])
+    lengths = kernels.inverse_length_scales
+    apart = e.intercept + e._only("fourier", "linear", "trees").score(rows) + np.stack([
+        np.exp(-np.sqrt((((row - kernels.centers) * lengths) ** 2).sum(axis=1))) @ kernels.weights for row in rows])
     np.testing.assert_allclose(scores(trained, X[:40]), np.squeeze(apart), atol=1e-9)
-    assert len(trained.term_rounds_) == e.terms.n_terms
+    assert len(trained.term_rounds_) == e.n_terms - kernels.n_terms
 
 
 @pytest.mark.slow
@@ -251,7 +251,7 @@ def test_what_is_told_of_it_adds_up(trained):
 @pytest.mark.slow
 def test_of_one_column_it_is_the_columns_own():
     model = FourierBoostingRegressor(**SHORT, kernel_ridge=True).fit(X[:, :1], np.sin(9 * X[:, 0]))
-    assert type(model.expansion_) is SumExpansion
+    assert model.expansion_.kernels is not None
     assert not model.explain(X[:5, :1]).joint.any()
 
 
@@ -282,7 +282,7 @@ def test_a_file_keeps_it(trained, tmp_path):
 def test_the_frozen_file(file, n_regions):
     expected = json.loads((DATA / f"{file}.json").read_text())
     model = load(DATA / f"{file}.npz")
-    assert type(model.expansion_) is SumExpansion
+    assert model.expansion_.kernels is not None
     assert model.expansion_.kernels.n_regions == n_regions
     np.testing.assert_allclose(model.predict(np.array(expected["rows"])), expected["answers"], atol=1e-12)
 
@@ -295,13 +295,13 @@ def test_rows_of_weight_zero_do_not_exist():
     model.fit(np.r_[X, extra], np.r_[Y, 1 - labels], weights)
     other.fit(X, Y)
     np.testing.assert_allclose(model.decision_function(extra), other.decision_function(extra), atol=1e-9)
-    assert len(model.expansion_.centers) <= 500
+    assert len(model.expansion_.kernels.centers) <= 500
 
 
 def test_an_eval_set_holds_the_rows_that_decide():
     rows, labels = checkers(300, 5)
     model = FourierBoostingClassifier(**SHORT, kernel_ridge="auto").fit(X, Y, eval_set=(rows, labels))
-    assert type(model.expansion_) is SumExpansion
+    assert model.expansion_.kernels is not None
     loss = -model.predict_log_proba(rows)[np.arange(300), labels].mean()
     assert loss == pytest.approx(model.kernel_ridge_report_.loss_with, rel=1e-4)
 

@@ -92,7 +92,7 @@ def test_rounds_that_had_ended_by_early_stopping_stay():
     seen = []
     model.set_params(n_estimators=500).fit(X, Y, callback=seen.append)
     assert not seen
-    np.testing.assert_array_equal(model.expansion_.amplitudes, before.amplitudes)
+    np.testing.assert_array_equal(model.expansion_.fourier.amplitudes, before.fourier.amplitudes)
     model.set_params(early_stopping_rounds=15).fit(X, Y, callback=seen.append)
     assert seen[0].n_rounds == ended[0] + 1
     assert same(model, one_fit(500, early_stopping_rounds=15))

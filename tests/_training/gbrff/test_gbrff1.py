@@ -13,8 +13,9 @@ def test_one_cosine_learns_its_phase_globally(rng):
     X, y = waves(rng)
     model = GBRFF1Classifier(5, n_components=1, precision="double", random_state=3).fit(X, y)
     H = np.full(500, 0.5 * np.log((1 + y.mean()) / (1 - y.mean())))
-    omegas = model.expansion_.omegas * X.std(axis=0)
-    for omega, phase, step in zip(omegas, model.expansion_.phases, model.expansion_.amplitudes[:, 0], strict=True):
+    omegas = model.expansion_.fourier.omegas * X.std(axis=0)
+    terms = model.expansion_.fourier
+    for omega, phase, step in zip(omegas, terms.phases, terms.amplitudes[:, 0], strict=True):
         best = reference.best_phase(standardised(X), reference.residuals(H, y), np.ones(500), omega)
         assert np.cos(phase - best) == pytest.approx(1, abs=1e-10)
         H = H + step * np.cos(standardised(X) @ omega - phase)

@@ -18,7 +18,7 @@ def test_follows_the_algorithm(rng, reg_lambda):
     X, y = waves(rng)
     model = GBRFF2Classifier(25, reg_lambda=reg_lambda, precision="double", random_state=3).fit(X, y)
     draws = np.sqrt(2 / 4) * np.random.default_rng(3).standard_normal((25, 1, 4))[:, 0]
-    parts = model.expansion_
+    parts = model.expansion_.fourier
     learners = list(zip(parts.omegas * X.std(axis=0), parts.phases, parts.amplitudes[:, 0], strict=True))
 
     def descend(function, start):
@@ -73,13 +73,13 @@ def test_single_precision_descends_as_far(rng):
 def test_draws_do_not_depend_on_the_number_of_rounds(rng):
     X, y = waves(rng)
     short, long = (GBRFF2Classifier(n, random_state=5).fit(X, y) for n in (5, 12))
-    np.testing.assert_array_equal(short.expansion_.omegas, long.expansion_.omegas[:5])
+    np.testing.assert_array_equal(short.expansion_.fourier.omegas, long.expansion_.fourier.omegas[:5])
 
 
 def test_without_descent_the_drawn_omegas_are_kept(rng):
     X, y = waves(rng)
     model = GBRFF2Classifier(7, max_iter=0, standardize=False, gamma=0.5, random_state=4).fit(X, y)
-    np.testing.assert_array_equal(model.expansion_.omegas,
+    np.testing.assert_array_equal(model.expansion_.fourier.omegas,
                                   np.random.default_rng(4).standard_normal((7, 1, 4))[:, 0])
     assert model.n_iter_ == 0
 
@@ -89,7 +89,8 @@ def test_gamma_scale_adapts_to_raw_columns(rng):
     X, y = waves(rng)
     small, large = (GBRFF2Classifier(10, standardize=False, reg_lambda=0, precision="double", random_state=0)
                     .fit(unit * X, y) for unit in (2.0**-20, 2.0**20))
-    np.testing.assert_allclose(small.expansion_.omegas * 2.0**-20, large.expansion_.omegas * 2.0**20, rtol=1e-6)
+    np.testing.assert_allclose(small.expansion_.fourier.omegas * 2.0**-20,
+                               large.expansion_.fourier.omegas * 2.0**20, rtol=1e-6)
 
 
 # --- weights
@@ -272,14 +273,14 @@ def test_a_perfect_learner_on_two_rows_gets_a_finite_step():
     for seed in range(200):
         X = np.random.RandomState(seed).randn(2, 2)
         model = GBRFF2Classifier(5, gamma=0.5, reg_lambda=0, standardize=False, random_state=seed).fit(X, [-1, 1])
-        assert np.isfinite(model.expansion_.amplitudes).all()
+        assert np.isfinite(model.expansion_.fourier.amplitudes).all()
         np.testing.assert_array_equal(model.predict(X), [-1, 1])
 
 
 def test_thousands_of_rounds_on_two_rows():
     """Weights underflow long before: the rounds end when nothing is left to fit, and the answer stays right."""
     model = GBRFF2Classifier(3000, gamma=1.0, reg_lambda=0, random_state=0).fit([[0.0], [1.0]], [-1, 1])
-    assert np.isfinite(model.expansion_.amplitudes).all()
+    assert np.isfinite(model.expansion_.fourier.amplitudes).all()
     assert (np.isfinite(model.train_loss_) & (model.train_loss_ >= 0)).all()
     assert model.n_estimators_ < 1000
     assert model.train_loss_[-1] < 1e-30 <= model.train_loss_[-2]
@@ -294,7 +295,7 @@ def test_half_a_million_against_one(precision):
     y = np.full(504_001, -1)
     y[-1] = 1
     model = GBRFF2Classifier(5, gamma=0.5, standardize=False, precision=precision, random_state=1).fit(X, y)
-    assert np.isfinite(model.expansion_.amplitudes).all()
+    assert np.isfinite(model.expansion_.fourier.amplitudes).all()
     assert (np.diff(model.train_loss_) <= 1e-6).all()
     assert model.decision_function([[3.0]])[0] > model.decision_function([[0.0]])[0]
 
@@ -336,7 +337,7 @@ def test_more_columns_than_rows_duplicates_and_constants(rng):
     y = np.tile([0, 1, 0, 1, 1, 0], 2)
     model = GBRFF2Classifier(20, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), y)
-    assert not model.expansion_.omegas[:, 5].any()
+    assert not model.expansion_.fourier.omegas[:, 5].any()
 
 
 def test_contradicting_duplicates_give_even_odds():

@@ -30,7 +30,7 @@ def test_follows_the_algorithm(rng, make, kind, n_components):
     X, y = waves(rng)
     model = make(n_components=n_components, precision="double", random_state=3).fit(X, y)
     draws = np.sqrt(2 / 4) * np.random.default_rng(3).standard_normal((12, 1, n_components, 4))[:, 0]
-    np.testing.assert_allclose(model.expansion_.omegas * X.std(axis=0), draws.reshape(-1, 4), rtol=1e-12)
+    np.testing.assert_allclose(model.expansion_.fourier.omegas * X.std(axis=0), draws.reshape(-1, 4), rtol=1e-12)
 
     def end_of(function):
         end = minimize(function, np.zeros(min(4, n_components)), 10, loss_tolerance=2e-9, gradient_tolerance=1e-5,
@@ -81,9 +81,9 @@ def test_landmarks_are_where_the_phases_say(rng, make, n_components):
         model = make(6, n_components=n_components, landmarks=landmarks, random_state=1).fit(X, y)
         assert model.landmarks_.shape == (6, 4)
         expansion = model.expansion_
-        angles = np.einsum("tkd,td->tk", expansion.omegas.reshape(6, n_components, 4),
+        angles = np.einsum("tkd,td->tk", expansion.fourier.omegas.reshape(6, n_components, 4),
                            model.landmarks_ - expansion.center)
-        np.testing.assert_allclose(np.cos(angles.ravel() - expansion.phases), 1, atol=1e-8)
+        np.testing.assert_allclose(np.cos(angles.ravel() - expansion.fourier.phases), 1, atol=1e-8)
         if landmarks == "random":
             assert all((np.abs(X - landmark) < 1e-8).all(axis=1).any() for landmark in model.landmarks_)
 
@@ -108,7 +108,8 @@ def test_integer_weights_are_repetition(rng, make):
     params = {"n_components": 7, "precision": "double", "random_state": 0}
     weighted = make(5, **params).fit(X, y, repeats)
     repeated = make(5, **params).fit(np.repeat(X, repeats, axis=0), np.repeat(y, repeats))
-    np.testing.assert_allclose(weighted.expansion_.amplitudes, repeated.expansion_.amplitudes, atol=1e-7)
+    np.testing.assert_allclose(weighted.expansion_.fourier.amplitudes, repeated.expansion_.fourier.amplitudes,
+                               atol=1e-7)
     weighted, repeated = make(3, landmarks="random", **params).fit(X, y, repeats), make(
         3, landmarks="random", **params).fit(np.repeat(X, repeats, axis=0), np.repeat(y, repeats))
     np.testing.assert_allclose(weighted.landmarks_, repeated.landmarks_, atol=1e-12)
@@ -145,9 +146,9 @@ def test_landmarks_of_extreme_kernels_are_where_the_phases_say(rng, gamma, n_com
     np.testing.assert_allclose(np.einsum("rokd,rod->rok", draws, x), phases[..., 0], rtol=1e-9, atol=1e-9)
     X, y = waves(rng, 100)
     model = GBRFFRegressor(4, n_components=n_components, gamma=gamma, random_state=0).fit(X, y)
-    angles = np.einsum("tkd,td->tk", model.expansion_.omegas.reshape(4, n_components, 4),
+    angles = np.einsum("tkd,td->tk", model.expansion_.fourier.omegas.reshape(4, n_components, 4),
                        model.landmarks_ - model.expansion_.center)
-    np.testing.assert_allclose(np.cos(angles.ravel() - model.expansion_.phases), 1, atol=1e-6)
+    np.testing.assert_allclose(np.cos(angles.ravel() - model.expansion_.fourier.phases), 1, atol=1e-6)
 
 
 @pytest.mark.parametrize("gamma", [5e-324, 1e-300, 1.0])
@@ -155,17 +156,17 @@ def test_landmarks_of_one_cosine_of_one_column(rng, gamma):
     """Whose phase is no multiple of pi, also where the square of omega is 0."""
     X, y = waves(rng, 100)
     model = GBRFFRegressor(4, n_components=1, gamma=gamma, random_state=0).fit(X[:, :1], y)
-    angles = model.expansion_.omegas * (model.landmarks_ - model.expansion_.center)
-    np.testing.assert_allclose(np.cos(angles[:, 0] - model.expansion_.phases), 1, atol=1e-6)
+    angles = model.expansion_.fourier.omegas * (model.landmarks_ - model.expansion_.center)
+    np.testing.assert_allclose(np.cos(angles[:, 0] - model.expansion_.fourier.phases), 1, atol=1e-6)
     assert np.abs(np.sin(angles)).max() > 0.1
 
 
 @pytest.mark.parametrize("make", BOOSTED)
 def test_inverse_temperature_zero_weighs_alike(rng, make):
     X, y = waves(rng)
-    alike = make(3, n_components=5, random_state=0, beta=0.0).fit(X, y).expansion_.amplitudes.reshape(3, 5)
+    alike = make(3, n_components=5, random_state=0, beta=0.0).fit(X, y).expansion_.fourier.amplitudes.reshape(3, 5)
     np.testing.assert_allclose(alike, alike[:, :1].repeat(5, axis=1), rtol=1e-12)
-    cold = make(3, n_components=5, random_state=0, beta=1e9).fit(X, y).expansion_.amplitudes.reshape(3, 5)
+    cold = make(3, n_components=5, random_state=0, beta=1e9).fit(X, y).expansion_.fourier.amplitudes.reshape(3, 5)
     assert ((np.abs(cold) > 1e-12 * np.abs(cold).max(axis=1, keepdims=True)).sum(axis=1) == 1).all()
 
 

@@ -10,11 +10,11 @@ from rffkern import GBRFFClassifier, GBRFFRegressor, InvalidInputError
 def test_one_cosine_of_least_squares_finds_the_lower_valley(rng):
     X, y = waves(rng)
     model = GBRFFRegressor(1, n_components=1, precision="double", max_iter=50, random_state=5).fit(X, y)
-    theta = standardised(X) @ (model.expansion_.omegas[0] * X.std(axis=0))
+    theta = standardised(X) @ (model.expansion_.fourier.omegas[0] * X.std(axis=0))
     r = standardised(y[:, None].astype(float))[:, 0]
     grid = np.linspace(-np.pi, np.pi, 4001)
     losses = ((r[:, None] - np.cos(theta[:, None] - grid)) ** 2).mean(axis=0)
-    assert np.cos(model.expansion_.phases[0] - grid[losses.argmin()]) == pytest.approx(1, abs=1e-5)
+    assert np.cos(model.expansion_.fourier.phases[0] - grid[losses.argmin()]) == pytest.approx(1, abs=1e-5)
 
 
 def test_train_loss_is_that_of_the_expansion(rng):

@@ -45,7 +45,7 @@ def fitted(make, params, pieces, held_out=(), callback=None, **options):
 
 
 def same(one, other):
-    return all(np.array_equal(getattr(one.expansion_, name), getattr(other.expansion_, name))
+    return all(np.array_equal(one.expansion_.arrays()[name], other.expansion_.arrays()[name])
                for name in ("omegas", "phases", "amplitudes", "intercept")) and np.array_equal(
                    one.train_loss_, other.train_loss_)
 

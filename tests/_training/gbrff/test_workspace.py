@@ -47,7 +47,7 @@ def test_what_a_workspace_holds_beforehand_does_not_matter(monkeypatch, rng, mak
     for name in ("TrainingWorkspace", "LandmarkWorkspace"):
         monkeypatch.setattr(recipes, name, spoiled(getattr(recipes, name)))
     found = make(3, random_state=0, **params).fit(X, y, eval_set=(X, y))
-    np.testing.assert_array_equal(found.expansion_.amplitudes, expected.expansion_.amplitudes)
+    np.testing.assert_array_equal(found.expansion_.fourier.amplitudes, expected.expansion_.fourier.amplitudes)
     np.testing.assert_array_equal(found.train_loss_, expected.train_loss_)
 
 

@@ -94,7 +94,7 @@ def test_files_keep_what_is_known_of_the_kernel(rng, cls):
         np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
         np.testing.assert_array_equal(loaded.length_scale_, model.length_scale_)
         assert loaded.reg_lambda_ == model.reg_lambda_
-        assert loaded.expansion_.shape == given.get("kernel", "exponential")
+        assert loaded.expansion_.kernels.shape == given.get("kernel", "exponential")
 
 
 @pytest.mark.slow
@@ -115,11 +115,11 @@ def test_each_region_is_the_dense_solution_of_what_it_learns_from(rng, kernel):
     weights[:50] = 0
     model = KernelRidgeRegressor(kernel, **GIVEN, region_size=100, tol=1e-10, precision="double",
                                    standardize=False).fit(X, y, weights)
-    kernels, mean = model.expansion_, np.average(y, weights=weights)
+    kernels, mean = model.expansion_.kernels, np.average(y, weights=weights)
     assert kernels.n_regions == 8
     places = {tuple(row): i for i, row in enumerate(X)}
     new, _ = waves(rng, 300)
-    regions = kernels._regions.of_rows(new)
+    regions = kernels.regions.of_rows(new)
     assert (np.bincount(regions, minlength=8) > 10).all()
     for region in range(8):
         start, stop = kernels.region_starts[region : region + 2].astype(int)
@@ -140,13 +140,13 @@ def test_regions_of_classes(rng, n_classes):
     y = np.digitize(X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(4000), [0, 0.2][: n_classes - 1])
     given = {"region_size": 300, "random_state": 0}
     model = KernelRidgeClassifier(**given, n_jobs=1).fit(X[:1500], y[:1500])
-    assert model.expansion_.n_regions == 8
+    assert model.expansion_.kernels.n_regions == 8
     for same in (KernelRidgeClassifier(**given, n_jobs=3).fit(X[:1500], y[:1500]),
                  KernelRidgeClassifier(**given).fit(RowBlocks([X[:700], X[700:1500]]), y[:1500]),
                  loads(dumps(model))):
         np.testing.assert_array_equal(same.decision_function(X), model.decision_function(X))
     whole = KernelRidgeClassifier(region_size=None, random_state=0).fit(X[:1500], y[:1500])
-    assert whole.expansion_.n_regions == 1
+    assert whole.expansion_.kernels.n_regions == 1
     assert abs(model.score(X[1500:], y[1500:]) - whole.score(X[1500:], y[1500:])) < 0.02
     losses = [-each.predict_log_proba(X[1500:])[np.arange(2500), y[1500:]].mean() for each in (model, whole)]
     assert losses[0] < 1.15 * losses[1]
@@ -157,7 +157,7 @@ def test_rows_with_ties_are_scored_where_they_were_learned(rng):
     y = np.sin(3 * X[:, 0]) * X[:, 1]
     model, whole = (KernelRidgeRegressor(region_size=size, length_scale=[0.6, 1.0, 1.0], reg_lambda=1e-3,
                                            random_state=0).fit(X, y) for size in (200, None))
-    assert model.expansion_.n_regions == 4
+    assert model.expansion_.kernels.n_regions == 4
     assert model.score(X, y) > 0.999
     np.testing.assert_allclose(model.predict(X), model.predict(X.astype(np.float32)), atol=1e-3)
     assert whole.score(X, y) > 0.999
@@ -167,7 +167,7 @@ def test_large_regions_learn_from_all_their_rows(monkeypatch, rng):
     monkeypatch.setattr("rffkern._training.kernel_ridge.training.MOST_ROWS", 100)
     X, y = waves(rng, 1000)
     model = KernelRidgeRegressor(**GIVEN, region_size=500).fit(X, y)
-    assert np.diff(model.expansion_.region_starts).min() >= 500
+    assert np.diff(model.expansion_.kernels.region_starts).min() >= 500
     weights = np.arange(1000) < 700.0  # of which 700 count, no more than a region has
     assert KernelRidgeRegressor(**GIVEN, region_size=700).fit(X, y, weights).expansion_.n_terms == 700
 
@@ -184,11 +184,11 @@ def test_regions_of_columns_of_any_size(scale):
 
 def test_many_rows_are_divided(monkeypatch, rng):
     X, y = waves(rng, 700)
-    assert KernelRidgeRegressor(**GIVEN).fit(X, y).expansion_.n_regions == 1
+    assert KernelRidgeRegressor(**GIVEN).fit(X, y).expansion_.kernels.n_regions == 1
     monkeypatch.setattr("rffkern._training.kernel_ridge.training.MOST_ROWS", 600)
     monkeypatch.setattr("rffkern._training.kernel_ridge.training.LARGEST_REGION", 200)
-    assert KernelRidgeRegressor(**GIVEN).fit(X, y).expansion_.n_regions == 4
-    assert KernelRidgeRegressor(**GIVEN, region_size=None).fit(X, y).expansion_.n_regions == 1
+    assert KernelRidgeRegressor(**GIVEN).fit(X, y).expansion_.kernels.n_regions == 4
+    assert KernelRidgeRegressor(**GIVEN, region_size=None).fit(X, y).expansion_.kernels.n_regions == 1
     same = np.tile(X[:1], (700, 1))  # which no threshold divides: 600 of them are learned from
     model = KernelRidgeRegressor(**GIVEN, random_state=0).fit(same, y)
     np.testing.assert_allclose(model.predict(X[:1]), y.mean(), atol=0.1)

@@ -24,7 +24,7 @@ def standardised(X):
 
 def parts(model, n_landmarks, n_components):
     """Omegas for standardised rows, phases and posterior of a transformer."""
-    expansion = model.expansion_
+    expansion = model.expansion_.fourier
     return (expansion.omegas.reshape(n_landmarks, n_components, -1), expansion.phases.reshape(n_landmarks, -1),
             expansion.amplitudes.reshape(n_landmarks, n_components))
 
@@ -89,7 +89,7 @@ def test_the_machine_is_the_best_on_the_features(rng, loss, C):
     features = PBRFFTransformer(20, precision="double", random_state=0).fit(X, y).transform(X)
     features, sign = np.column_stack([features, np.ones(400)]), np.where(y == "out", 1, -1)
     kernels = parts(PBRFFTransformer(20, precision="double", random_state=0).fit(X, y), 20, 10)[2]
-    coef = model.expansion_.amplitudes.reshape(20, 10).sum(axis=1) / kernels.sum(axis=1)
+    coef = model.expansion_.fourier.amplitudes.reshape(20, 10).sum(axis=1) / kernels.sum(axis=1)
     w = np.append(coef, model.expansion_.intercept)
     np.testing.assert_allclose(features @ w, model.decision_function(X), atol=1e-9)
 
@@ -150,7 +150,7 @@ def test_one_row_that_weighs_nearly_all(rng):
     weight = np.full(400, 1e-20)
     weight[0] = 1
     for make in (PBRFFClassifier, PBRFFTransformer):
-        assert np.isfinite(make(random_state=0).fit(X, y, weight).expansion_.amplitudes).all()
+        assert np.isfinite(make(random_state=0).fit(X, y, weight).expansion_.fourier.amplitudes).all()
 
 
 @pytest.mark.parametrize("C", [1e-310, 1e-50, 1e6])
@@ -161,7 +161,7 @@ def test_the_product_of_C_and_weight_is_held(rng, C):
     model = PBRFFClassifier(C=C, random_state=0).fit(X, y, weight)
     if C < 1e-12:
         smallest = PBRFFClassifier(C=1e-300, random_state=0).fit(X, y, weight)
-        np.testing.assert_array_equal(model.expansion_.amplitudes, smallest.expansion_.amplitudes)
+        np.testing.assert_array_equal(model.expansion_.fourier.amplitudes, smallest.expansion_.fourier.amplitudes)
     assert (model.predict(X) != model.predict(X)[0]).any()
 
 
@@ -237,7 +237,7 @@ def test_verbose_tells_how_a_long_fit_goes_on(make, rng, capsys, monkeypatch):
     works = ["posterior", "features"] if make is PBRFFClassifier else ["posterior"]
     assert list(dict.fromkeys(line.split()[0] for line in lines)) == works
     assert lines[3].startswith("posterior 4/4  ")
-    assert model.expansion_.amplitudes.tobytes() == silent.expansion_.amplitudes.tobytes()
+    assert model.expansion_.fourier.amplitudes.tobytes() == silent.expansion_.fourier.amplitudes.tobytes()
 
 
 @pytest.mark.slow

@@ -8,10 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import reference
+from helpers.expansions import fourier_expansion
 from helpers.processes import PATIENCE
 from helpers.wavy_rows import wavy
 
-from rffkern import FourierExpansion, InvalidInputError, RFFNetClassifier, RFFNetRegressor, RowBlocks
+from rffkern import InvalidInputError, RFFNetClassifier, RFFNetRegressor, RowBlocks
 from rffkern._rows import row_blocks
 from rffkern._rows.weights import RowWeights
 from rffkern._training.rffnet import training
@@ -395,7 +396,7 @@ def test_concurrent_fits_with_teams_of_threads_have_the_bits_of_one_alone(solver
 
 
 def test_what_follows_from_a_file():
-    expansion = FourierExpansion(np.zeros((4, 2)), np.zeros(4), np.zeros((4, 1)), [0.0], np.zeros(2))
+    expansion = fourier_expansion(np.zeros((4, 2)), np.zeros(4), np.zeros((4, 1)), [0.0], np.zeros(2))
     curves = dict(zip(training.CURVES, map(np.array, ([3.0, 2.0, 1.0], [3.0, 1.0, 2.0], [0.0, 5.0])), strict=True))
     found = {"n_components_": 4, "n_epochs_": 2, "best_epoch_": 1}
     assert training.restored_training(expansion, curves) == found

@@ -13,7 +13,7 @@ def test_by_hand(rng):
     X, y = waves(rng, 200)
     X = X * [1, 1e5, 1e-3]
     model = SparseKernelRegressor(5, **GIVEN).fit(X, y)
-    centers = model.expansion_.centers / X.std(axis=0) / [1, 2, 4]
+    centers = model.expansion_.kernels.centers / X.std(axis=0) / [1, 2, 4]
     pairs = ((centers[:, None] - centers[None]) ** 2).sum(axis=(0, 1))
     np.testing.assert_allclose(model.feature_importances_, pairs / pairs.sum(), rtol=1e-9)
     np.testing.assert_array_equal(loads(dumps(model)).feature_importances_, model.feature_importances_)
@@ -32,7 +32,7 @@ def test_columns_of_a_map_count_together(rng):
     X, y = waves(rng, 200)
     columns = ColumnMap(("standard", "rank"))
     model = SparseKernelClassifier(5, columns=columns, **GIVEN | {"kernel": {"length_scale": 2.0}}).fit(X, y > 0)
-    centers = model.expansion_.centers
+    centers = model.expansion_.kernels.centers
     variances = centers.var(axis=0).reshape(3, 2).sum(axis=1)
     np.testing.assert_allclose(model.feature_importances_, variances / variances.sum(), rtol=1e-9)
 

@@ -80,7 +80,7 @@ def test_a_rough_function_gets_the_exponential_kernel_and_a_smooth_one_the_gauss
     for n_rows in (300, 1600):
         found = [SparseKernelRegressor(5, random_state=0).fit(X[:n_rows], y[:n_rows]) for y in (smooth, rough)]
         assert [model.kernel_["shape"] for model in found] == ["gaussian", "exponential"]
-        assert [model.expansion_.shape for model in found] == ["gaussian", "exponential"]
+        assert [model.expansion_.kernels.shape for model in found] == ["gaussian", "exponential"]
 
 
 @pytest.mark.parametrize("loss_scale", [1.0, 100.0])

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from helpers.expansions import kernel_expansion
 
-from rffkern import KernelExpansion, SparseKernelRegressor
+from rffkern import SparseKernelRegressor
 from rffkern._training.sparse_kernel.training import restored
 
 # Five rounds of two basis vectors each, for three columns.
@@ -14,7 +15,7 @@ CURVES = {"train_loss_": np.array([5.0, 4.0, 3.0, 2.5, 2.0, 1.5]),
 
 def restore(n_terms=6, n_outputs=1, params=None, **changed):
     model = SparseKernelRegressor(5, learner_size=2, **(params or {}))
-    expansion = KernelExpansion(np.ones((n_terms, 3)), np.ones((n_terms, n_outputs)), np.zeros(n_outputs), np.ones(3))
+    expansion = kernel_expansion(np.ones((n_terms, 3)), np.ones((n_terms, n_outputs)), np.zeros(n_outputs), np.ones(3))
     return restored(model, expansion, CURVES | {name: np.asarray(value) for name, value in changed.items()})
 
 
