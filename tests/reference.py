@@ -248,13 +248,12 @@ def select_basis(K, weight, target, pull, order, rule, n_wanted, reg_lambda, kno
     return chosen
 
 
-def sparse_boosting(K, weight, target, subsets, rule, learner_size, reg_lambda, update="full", group_size=None,
-                    n_together=1, in_pairs=False):
+def sparse_boosting(K, weight, target, subsets, rule, basis_size, reg_lambda, update="full", group_size=None,
+                    n_together=1):
     """Sun and Yao's ensemble on given subsets of rows: (values at the rows after each round, learners, coefficients).
 
     Every learner is a pair (rows, weights) of length 1 in the space of the kernel.  A target (n_rows, n_outputs) has
-    several outputs, and a round up to `n_together` learners on its rows.  Where learners come in pairs, the second is
-    found by the residuals that the first was found by.
+    several outputs, and a round up to `n_together` learners on its rows.
     """
     F, learners, coef, values = np.empty((len(K), 0)), [], 0, []
     shape, target = target.shape, target.reshape(len(K), -1)
@@ -262,15 +261,14 @@ def sparse_boosting(K, weight, target, subsets, rule, learner_size, reg_lambda, 
     for subset in subsets:
         if F.shape[1] and update != "full" and F.shape[1] >= n_together * (group_size if update == "group" else 1):
             base, F = base + F @ coef, np.empty((len(K), 0))
-        if not (in_pairs and F.shape[1] % 2):
-            made = F @ coef if F.shape[1] else np.zeros_like(target)
+        made = F @ coef if F.shape[1] else np.zeros_like(target)
         model = made if update != "one" else base
         residual = target - base - made
-        alone = learner_size == 1  # then every vector is a learner, and differs from all before it
+        alone = basis_size == 1  # then every vector is a learner, and differs from all before it
         known = [j for rows, _ in learners for j in rows] if alone else []
         candidates = subset[~np.isin(subset, known)]
         rows = select_basis(K, weight, residual, model if alone else np.zeros_like(target), candidates, rule,
-                            learner_size, reg_lambda, known)
+                            basis_size, reg_lambda, known)
         if not rows:
             continue
         u = K[:, rows].T @ (weight[:, None] * residual) - reg_lambda * model[rows]
@@ -279,7 +277,7 @@ def sparse_boosting(K, weight, target, subsets, rule, learner_size, reg_lambda, 
         if u.shape[1] == 1:
             found = found * np.sign(found.T @ np.linalg.solve(root, u))
         for a in np.linalg.solve(root.T, found).T:
-            learners.append((rows, np.abs(a) if learner_size == 1 else a))
+            learners.append((rows, np.abs(a) if basis_size == 1 else a))
             F = np.column_stack([F, K[:, rows] @ learners[-1][1]])
         here = learners[-F.shape[1]:]
         omega = np.array([[b @ K[np.ix_(j, k)] @ c for k, c in here] for j, b in here])

@@ -52,8 +52,8 @@ SMALL = {
     "KernelRidgeClassifier": {"n_landmarks": 30}, "KernelRidgeRegressor": {"n_landmarks": 30},
     "PBRFFClassifier": {"n_landmarks": 30}, "PBRFFTransformer": {"n_landmarks": 30},
     "RFFNetClassifier": {"max_epochs": 12}, "RFFNetRegressor": {"max_epochs": 12},
-    "SparseKernelClassifier": {"n_estimators": 12, "learner_size": 8},
-    "SparseKernelRegressor": {"n_estimators": 12, "learner_size": 8},
+    "SparseKernelClassifier": {"n_estimators": 12, "basis_size": 8},
+    "SparseKernelRegressor": {"n_estimators": 12, "basis_size": 8},
 }
 VARIANTS = {
     "FourierBoostingClassifier": [{"base_learners": ("tree",)}, {"base_learners": ("fourier",)}, {"columns": None},
@@ -73,7 +73,7 @@ VARIANTS = {
                         {"reg_l1": 1e-3}, {"batch_size": 300}],
     "SparseKernelClassifier": [{"kernel": "likelihood"}],
     "SparseKernelRegressor": [{"selection": rule} for rule in ("random", "mp", "boost", "ald", "ran")]
-    + [{"learner_size": 1, "selection": "max-res"}, {"learner_size": 1, "selection": "mp"}, {"update": "one"},
+    + [{"basis_size": 1, "selection": "max-res"}, {"basis_size": 1, "selection": "mp"}, {"update": "one"},
        {"kernel": {"length_scale": 2.0}, "reg_lambda": 0.1}],
 }
 

@@ -36,8 +36,8 @@ TESTS = pathlib.Path(__file__).parents[1] / "tests"
 # Parameters that the reader in C looks at, as arrays depend on them; `columns` of all families.
 READ = {"gbrff": ("n_components",), "gbrff1": ("n_components",), "gbrff_regressor": ("n_components",),
         "pbrff": ("n_components", "n_landmarks"), "pbrff_transformer": ("n_components", "n_landmarks"),
-        "sparse_kernel": ("n_estimators", "learner_size", "loss"),
-        "sparse_kernel_regressor": ("n_estimators", "learner_size"),
+        "sparse_kernel": ("n_estimators", "basis_size"),
+        "sparse_kernel_regressor": ("n_estimators", "basis_size"),
         "fourier_boosting_regressor": ("loss", "quantile")}
 WORDS = [b",", b":", b"[", b"]", b"{", b"}", b'"', b"\\", b"0", b"-", b".", b"e9", b" ", b"null", b"true", b"\\u0000",
          b"\\ud800", b"\\u00e9", b"\xc3\xa9", b"\xff", b"\x00", b"1.0", b"1e2", b'""', b"[]", b"{}", b"\n",

@@ -56,7 +56,7 @@ class Model(Parametrised):
     n_features_in_: int
     column_map_: Any
     columns: Any
-    standardize: bool
+    standardize: bool = True
     n_jobs: int | None
 
     def __init_subclass__(cls) -> None:
@@ -190,7 +190,8 @@ class Model(Parametrised):
                    for name, limit in _TRIAL_SIZES.items() if name in params}
         params |= {name: 0 for name in ("random_state", "verbose") if name in params}
         params |= {name: value for name, value in _TRIAL_VALUES.items() if name in params}
-        return type(self)(**params | {"columns": None, "standardize": standardize})
+        params |= {name: value for name, value in (("columns", None), ("standardize", standardize)) if name in params}
+        return type(self)(**params)
 
     def _tried(self, X: Any, y: Any, sample_weight: Any, standardize: bool) -> Any:
         """A `_trial_copy`, trained on rows in memory."""

@@ -140,32 +140,14 @@ static int rff_check_regression(rff_file *file, rff_model *model) { return rff_c
 static int rff_check_machine(rff_file *file, rff_model *model)
 {
     const rff_expansion *expansion = &model->expansion;
-    size_t n_rounds, n_estimators, learner_size;
+    size_t n_rounds, n_estimators, basis_size;
     if (!rff_count_rounds(file, &n_rounds) || !rff_whole_parameter(file, "n_estimators", RFF_MOST_ROUNDS, &n_estimators)
-        || !rff_whole_parameter(file, "learner_size", RFF_MOST_COMPONENTS, &learner_size))
+        || !rff_whole_parameter(file, "basis_size", RFF_MOST_COMPONENTS, &basis_size))
         return 0;
     RFF_REQUIRE(&file->refusal, n_rounds <= n_estimators
-                && (double)expansion->n_terms <= (double)n_rounds * (double)learner_size * (double)expansion->n_outputs,
-                "centers, rounds and learner_size do not agree");
+                && (double)expansion->n_terms <= (double)n_rounds * (double)basis_size,
+                "centers, rounds and basis_size do not agree");
     return rff_check_kernel(file, model, 3);
-}
-
-/* The logistic loss has a link of its own, and so have calibrated scores, which there are where all coefficients are
-   optimal together. */
-static int rff_check_machine_of_classes(rff_file *file, rff_model *model)
-{
-    const uint32_t loss = rff_parameter(file, "loss"), update = rff_parameter(file, "update");
-    const int is_logistic = loss && rff_is_text(&file->header, loss, "log_loss");
-    const int is_calibrated = loss && rff_is_text(&file->header, loss, "calibrated");
-    const int is_joint = update && (rff_is_text(&file->header, update, "full")
-                                    || rff_is_text(&file->header, update, "pairs"));
-    const int is_softmax = is_logistic || (is_calibrated && is_joint);
-    RFF_REQUIRE(&file->refusal,
-                is_logistic || is_calibrated || (loss && rff_is_text(&file->header, loss, "squared_error")),
-                "the loss is not known");
-    model->link = is_softmax ? RFF_SOFTMAX : RFF_LINEAR;
-    model->slope = is_softmax;
-    return rff_check_machine(file, model);
 }
 
 /* Bags that keep at least 0, 1, 2, ... rounds: whole numbers that do not grow. */
@@ -289,8 +271,8 @@ static const rff_family rff_families[] = {
     {"rffnet", "RFFNetClassifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_SOFTMAX, 1, rff_of_network, rff_check_network},
     {"rffnet_regressor", "RFFNetRegressor", RFF_REGRESSOR, RFF_FOURIER, RFF_NO_LINK, 0, rff_of_network,
      rff_check_network},
-    {"sparse_kernel", "SparseKernelClassifier", RFF_CLASSIFIER, RFF_KERNEL, RFF_LINEAR, 0, rff_of_machine,
-     rff_check_machine_of_classes},
+    {"sparse_kernel", "SparseKernelClassifier", RFF_CLASSIFIER, RFF_KERNEL, RFF_SOFTMAX, 1, rff_of_machine,
+     rff_check_machine},
     {"sparse_kernel_regressor", "SparseKernelRegressor", RFF_REGRESSOR, RFF_KERNEL, RFF_NO_LINK, 0, rff_of_machine,
      rff_check_machine},
 };

@@ -16,7 +16,7 @@ from rffkern._estimator import columns
 from rffkern._estimator.columns import score_table
 
 MODELS = [GBRFF2Classifier(5, random_state=0), PBRFFClassifier(8, random_state=0),
-          RFFNetRegressor(20, max_epochs=2, random_state=0), SparseKernelClassifier(1, learner_size=6, random_state=0)]
+          RFFNetRegressor(20, max_epochs=2, random_state=0), SparseKernelClassifier(1, basis_size=6, random_state=0)]
 
 
 @pytest.fixture

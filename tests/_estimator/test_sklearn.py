@@ -98,7 +98,7 @@ def test_public_estimator_checks_with_a_choice(family):
     """
     model = small(family, columns="auto")
     known = model.get_params(deep=False)
-    sizes = {"n_estimators": 10, "learner_size": 10} | ({"n_components": 20} if "gbrff" in family else {})
+    sizes = {"n_estimators": 10, "basis_size": 10} | ({"n_components": 20} if "gbrff" in family else {})
     model.set_params(**{name: size for name, size in sizes.items() if name in known})
     assert failures(model, not_expected("double", family), 40) == {}
     assert model.__sklearn_tags__().input_tags.allow_nan

@@ -25,7 +25,7 @@ def part(rows, table=TABLE):
 
 def small(family, **params):
     """An untrained model of a family with a map, which trains fast."""
-    sizes = {"n_estimators": 10, "max_epochs": 3, "n_landmarks": 10, "learner_size": 10}
+    sizes = {"n_estimators": 10, "max_epochs": 3, "n_landmarks": 10, "basis_size": 10}
     own = known(family, **sizes) | quick(family)
     return family(**own | {"random_state": 0, "columns": ColumnMap(FORMS)} | params)
 

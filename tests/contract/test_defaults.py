@@ -19,10 +19,10 @@ RFFNET = SHARED | {
     "n_components": None, "kernel": "gaussian", "solver": "alternating", "learning_rate": 0.03, "reg_lambda": "auto",
     "reg_l1": 0.0, "batch_size": 32, "max_epochs": 300, "early_stopping_rounds": 10, "validation_fraction": 0.1,
     "n_restarts": None, "warm_start": False, "verbose": 0}
-SPARSE = SHARED | {
-    "n_estimators": 500, "learner_size": 50, "subset_size": 500, "selection": "max-res", "n_candidates": 60,
-    "update": "pairs", "group_size": 50, "shared": True, "kernel": "auto", "reg_lambda": "auto",
-    "early_stopping_rounds": 20, "validation_fraction": None, "warm_start": False, "precision": "single", "verbose": 0}
+SPARSE = {
+    "n_estimators": 500, "basis_size": 50, "max_samples": 500, "selection": "max-res", "update": "full",
+    "kernel": "auto", "reg_lambda": "auto", "early_stopping_rounds": 20, "validation_fraction": None,
+    "warm_start": False, "columns": None, "random_state": None, "n_jobs": None, "verbose": 0}
 KERNEL_RIDGE = SHARED | {
     "kernel": "exponential", "length_scale": "auto", "reg_lambda": "auto", "region_size": "auto",
     "n_landmarks": 512, "cache_size": 512, "tol": 1e-3, "max_iter": 500, "verbose": 0}
@@ -47,7 +47,7 @@ DEFAULTS = {
     "pbrff_transformer": LANDMARKS,
     "rffnet": RFFNET | {"class_weight": None},
     "rffnet_regressor": RFFNET | {"loss": "squared_error", "delta": 1.35, "quantile": 0.5},
-    "sparse_kernel": SPARSE | {"all_rows": True, "loss": "calibrated", "class_weight": None},
+    "sparse_kernel": SPARSE | {"class_weight": None},
     "sparse_kernel_regressor": SPARSE,
 }
 
@@ -62,7 +62,7 @@ def test_defaults(name):
 # Smallest and largest value; None for any number.
 INTEGERS = {
     "n_estimators": (1, 10**8), "n_components": (1, 10**6), "n_landmarks": (1, 10**8), "batch_size": (1, 65536),
-    "max_epochs": (1, 10**8), "n_restarts": (1, 10**6), "learner_size": (1, 10**6), "subset_size": (1, None),
+    "max_epochs": (1, 10**8), "n_restarts": (1, 10**6), "basis_size": (1, 10**6),
     "n_candidates": (1, None), "group_size": (1, None), "early_stopping_rounds": (1, None),
     "n_bags": (1, 1000), "max_iter": (0, 10**6), "max_samples": (128, None), "verbose": (0, None),
     "cache_size": (0, 10**8), "region_size": (10, 10**8)}
@@ -79,7 +79,7 @@ REG_LAMBDA = {"gbrff2": ((0, 1e150), (-5e-324,)), "_training.rffnet": ((0, 1e10)
               "_training.fourier_boosting": ((0, 1e10), (-5e-324, 1.1e10)),
               "_training.kernel_ridge": ((5e-324, 1e100), (0, 1.1e100)),
               "_training.sparse_kernel": ((5e-324, 1e100), (0, 1.1e100))}
-OPTIONAL = ("n_bags", "max_samples", "early_stopping_rounds", "subset_size", "n_restarts",
+OPTIONAL = ("n_bags", "max_samples", "early_stopping_rounds", "n_restarts",
             "region_size")
 
 
@@ -99,7 +99,7 @@ def test_bounds(name):
         if not isinstance(check, Number):
             continue
         if parameter in INTEGERS:
-            low, high = INTEGERS[parameter]
+            low, high = (1, None) if parameter == "max_samples" and name.startswith("sparse") else INTEGERS[parameter]
             good, bad = [low, high or 10**12], [low - 1, -1, *([high + 1] if high else [])]
         else:
             own = {"reg_lambda": REG_LAMBDA, "validation_fraction": VALIDATION_FRACTION}.get(parameter, {})

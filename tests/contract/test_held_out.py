@@ -25,7 +25,7 @@ def rows_of(cls, weight=None, fraction=0.25):
 
 def test_early_stopping_works_alone(cls):
     target = target_of(cls)
-    params = quick(cls) | known(cls, n_components=4, learner_size=5) | {"random_state": 0, "early_stopping_rounds": 3}
+    params = quick(cls) | known(cls, n_components=4, basis_size=5) | {"random_state": 0, "early_stopping_rounds": 3}
     silent = cls(300, **params).fit(X[:, :2], target)
     assert len(silent.eval_loss_) == 0
     model = cls(300, validation_fraction=0.25, **params).fit(X[:, :2], target)

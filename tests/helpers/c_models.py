@@ -108,8 +108,8 @@ def _mapped(rng):
         "column_map": ColumnMap(("raw", "standard", "bounded", "rank", "bins"), n_bins=140).fit(X),
         "gbrff2_mapped": GBRFF2Classifier(20, columns=forms, random_state=0).fit(X, y),
         "gbrff_mapped": GBRFFRegressor(20, columns=forms, random_state=0).fit(X, y.astype(float)),
-        "logistic_kernels": SparseKernelClassifier(
-            5, loss="log_loss", kernel={"length_scale": 2.0, "shape": "exponential"}, reg_lambda=0.1,
+        "exponential_kernels": SparseKernelClassifier(
+            5, kernel={"length_scale": 2.0, "shape": "exponential"}, reg_lambda=0.1,
             random_state=0).fit(np.nan_to_num(X), y),
         "boosting_mapped": FourierBoostingClassifier(30, n_bags=2, kernel_ridge=False, random_state=0).fit(X, y),
     }

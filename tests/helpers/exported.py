@@ -83,8 +83,8 @@ SPECIAL = {
     "two classes, squared loss": lambda: _two_classes(rffkern.GBRFFClassifier, n_estimators=10, n_components=5),
     "two classes, kernels": lambda: _two_classes(
         rffkern.SparseKernelClassifier, n_estimators=3, kernel={"length_scale": 2.0}, reg_lambda=0.1),
-    "two classes, logistic loss of kernels": lambda: _two_classes(
-        rffkern.SparseKernelClassifier, n_estimators=3, loss="log_loss", reg_lambda=0.1,
+    "two classes, exponential kernels": lambda: _two_classes(
+        rffkern.SparseKernelClassifier, n_estimators=3, reg_lambda=0.1,
         kernel={"length_scale": 2.0, "shape": "exponential"}),
     "two classes, kernel ridge": lambda: _two_classes(rffkern.KernelRidgeClassifier, reg_lambda=0.3,
                                                           length_scale=2.0),

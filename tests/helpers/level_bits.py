@@ -9,7 +9,7 @@ from helpers.families import known
 from rffkern._estimator.registry import FAMILIES
 from rffkern._estimator.tasks import Regressor
 
-SHORT = {"n_estimators": 5, "n_bags": 2, "n_landmarks": 8, "max_epochs": 2, "learner_size": 6, "columns": None}
+SHORT = {"n_estimators": 5, "n_bags": 2, "n_landmarks": 8, "max_epochs": 2, "basis_size": 6, "columns": None}
 GIVEN = {"kernel": {"length_scale": 1.5}, "reg_lambda": 0.1}  # of sparse machines, whose choice of a kernel takes long
 _RNG = np.random.default_rng(3)
 ROWS = _RNG.standard_normal((400, 6))
@@ -18,7 +18,7 @@ TARGET = np.sin(2 * ROWS[:, 0]) + ROWS[:, 1] * ROWS[:, 2]
 
 def short_model(family, precision):
     """A trained model of few terms; a family without a choice of precision has its own."""
-    short = known(family, **SHORT, precision=precision) | (GIVEN if known(family, learner_size=6) else {})
+    short = known(family, **SHORT, precision=precision) | (GIVEN if known(family, basis_size=6) else {})
     target = TARGET if issubclass(family, Regressor) else TARGET > 0
     return family(random_state=0, **short).fit(ROWS, target)
 

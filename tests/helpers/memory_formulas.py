@@ -64,7 +64,7 @@ def sizes_of(model, n, n_outputs):
             "e": d, "M": params.get("n_bags"), "t": params["n_jobs"],
             "s": n if m < n else 0, "T": params.get("n_estimators", 0), "K": per_round, "p": per_round,
             "P": params.get("n_estimators", 0) * (2 if n_outputs > 1 else 1),  # as outputs share them
-            "S": params.get("learner_size", 0) * (2 if params.get("update") == "pairs" and n_outputs == 1 else 1),
+            "S": params.get("basis_size", 0),
             "W": 16 * math.ceil((params.get("n_landmarks", 0) + 1) / 16),
             "h": int(share * n), "a": params.get("batch_size", 0),
             "b": max(1 << 20, 2048 * d), "max": max, "min": min, "C": params.get("cache_size", 0) << 20,

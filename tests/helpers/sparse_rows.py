@@ -2,18 +2,18 @@
 
 import numpy as np
 
+from rffkern import ColumnMap
 from rffkern._rows.scaling import no_scaling
-from rffkern._rows.tiles import aligned, tiled
+from rffkern._rows.tiles import DOUBLE, tiled
 from rffkern._rows.weights import RowWeights
-from rffkern._training.sparse_kernel.ensemble import Shared
+from rffkern._training.sparse_kernel.basis_selection import Settings
 from rffkern._training.sparse_kernel.kernel import Kernel
 from rffkern._training.sparse_kernel.packed_rows import KernelRows
-from rffkern._training.sparse_kernel.weak_learner import Settings
 
 KERNEL = {"length_scale": [1.0, 2.0, 4.0], "amplitude": 1.5, "bias": 0.2}
-GIVEN = {"kernel": KERNEL, "reg_lambda": 0.02, "standardize": False, "random_state": 0}
+RAW = ColumnMap(("raw",))  # columns as they are, which would otherwise be standardised
+GIVEN = {"kernel": KERNEL, "reg_lambda": 0.02, "random_state": 0}
 WIDE = {"kernel": {"length_scale": 1.0}, "reg_lambda": 1e-3, "random_state": 0}
-DOUBLE = np.dtype(np.float64)
 
 
 def waves(rng, n, noise=0.1):
@@ -27,23 +27,16 @@ def given_kernel():
     return Kernel(np.array(KERNEL["length_scale"]), KERNEL["amplitude"], KERNEL["bias"])
 
 
-def make_settings(kernel, reg_lambda=0.02, learner_size=5, capacity=4, rule="max-res", n_candidates=60,
-                  subset_size=100, n_together=1):
+def make_settings(kernel, reg_lambda=0.02, basis_size=5, capacity=4, rule="max-res", max_samples=100, n_together=1,
+                  group_size=None):
     """Settings of an ensemble."""
-    return Settings(kernel, reg_lambda, learner_size, n_together, 1, capacity, rule, n_candidates, subset_size,
-                    keeps_dictionary=learner_size == 1 and capacity > 1)
+    return Settings(kernel, reg_lambda, rule, basis_size, max_samples, n_together, group_size, capacity)
 
 
 def kernel_rows(X, kernel, weight=None, dtype=DOUBLE, n_threads=1):
     """Rows in the units of a kernel."""
     weights = RowWeights(len(X), None if weight is None else np.asarray(weight, float))
     return KernelRows(X, kernel.scaling(no_scaling(X.shape[1])), weights, np.dtype(dtype), n_threads)
-
-
-def make_shared(rows, settings, seed=0):
-    """What the groups of an ensemble share, without held-out rows."""
-    columns = aligned((settings.capacity, rows.n_tiles, 128), rows.dtype)
-    return Shared(rows, (), settings, columns, np.random.default_rng(seed))
 
 
 def in_tiles(values):

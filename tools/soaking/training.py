@@ -38,13 +38,12 @@ def random_params(name, rng):
     if name.startswith(("GBRFFC", "GBRFFR", "GBRFF1", "PBRFF")):
         params["n_components"] = int(rng.integers(1, 12))
     if name.startswith("Sparse"):
-        params |= {"update": str(rng.choice(["pairs", "full", "one", "group"]))}
-        params |= {"learner_size": int(rng.integers(1, 9)), "selection": str(
+        params |= {"update": str(rng.choice(["full", "one", "group"]))}
+        params |= {"basis_size": int(rng.integers(1, 9)), "selection": str(
             rng.choice(["random", "max-res", "mp", "boost", "ald", "ran"]))}
         params |= GIVEN if rng.random() < 0.7 else {}
-        params |= {"shared": False} if rng.random() < 0.3 else {}
         if name.endswith("Classifier") and rng.random() < 0.3:
-            params |= {"loss": "log_loss", "update": "full", "shared": True}
+            params |= {"update": "active"}
     if name.startswith("Fourier"):
         params |= {"n_bags": int(rng.integers(1, 4)), "base_learners": BASE_LEARNERS[rng.integers(6)], "columns": None,
                    "n_estimators": int(rng.integers(1, 60))}

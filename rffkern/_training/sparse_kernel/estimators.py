@@ -1,12 +1,13 @@
-"""Sparse kernel machines by boosting: least squares on weak learners of many basis vectors (Sun and Yao, 2010)."""
+"""Sparse kernel machines by boosting: least squares on base learners of many basis vectors (Sun and Yao, 2010)."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
+from ..._column_map.column_map import ColumnMap
 from ..._estimator.base import Model
-from ..._estimator.links import LinearLink, Link, SoftmaxLink
+from ..._estimator.links import Link, SoftmaxLink
 from ..._estimator.parameters import (
     ARGUMENTS,
     CLASS_WEIGHT,
@@ -15,77 +16,123 @@ from ..._estimator.parameters import (
     EARLY_STOPPING_ROUNDS,
     EVAL_LOSSES_,
     EXPANSION_,
+    N_ESTIMATORS,
     N_ESTIMATORS_,
     N_FEATURES_IN_,
     N_JOBS,
-    PRECISION,
     RANDOM_STATE,
-    STANDARDIZE,
     VALIDATION_FRACTION,
     VERBOSE,
+    WARM_START,
     Attribute,
     ClassWeight,
     MapOrNone,
     Parameter,
+    eval_sets,
 )
 from ..._estimator.staged import StagedClassifier, StagedRegressor
 from ..._native.array_types import NDArray
-from ..._protocol.arguments import Auto, Number, Precision, RandomSource, check_all
-from ...errors import InvalidInputError
+from ..._native.sparse import RULES
+from ..._protocol.arguments import Auto, Choice, Number, RandomSource, check_all
 from ..kernel_ridge.shares import shares_of_columns
-from .ensemble import learn_from_active_rows, learn_from_all_rows
-from .likelihood import LengthScales, one_for_all, one_per_column
-from .parameters import (
-    ALL_ROWS,
-    BASIS,
-    DRAWS,
-    EVAL_SET,
-    FEATURE_IMPORTANCES_,
-    GOES_ON,
-    KERNEL_OF_CLASSES,
-    KERNEL_OF_TARGETS,
-    LOSS,
-    KernelSpec,
-    Selection,
-    Update,
-)
-from .stages import staged_scores
-from .training import CURVES, Method, restored, train
-from .trials import Tried
+from .kernel import KernelParameter
+from .training import CURVES, restored, train
 
 Double = NDArray[np.float64]
+Selection: TypeAlias = Literal["random", "max-res", "mp", "boost", "ald", "ran"]
+KernelSpec: TypeAlias = Literal["auto", "likelihood"] | dict[str, Any]
 
-_LAMBDA = Parameter("reg_lambda", Number(float, 0, 1e100, open_low=True, word="auto"),
-                    'Weight lambda of the regulariser; "auto" takes the noise of the likeliest Gaussian process, in '
-                    "units of the variance of y.")
+_BASIS = (
+    N_ESTIMATORS.described(
+        "Largest number of rounds M, each of which adds a base learner, or up to two where there are several outputs; "
+        "fewer if every other row depends linearly on the basis vectors."),
+    Parameter("basis_size", Number(int, 1, 10**6),
+              "Number of basis vectors S of a base learner; 1 selects them one by one."),
+    Parameter("max_samples", Number(int, 1, optional=True),
+              "Size T >= basis_size of the random sample of rows that the basis vectors of a base learner are selected "
+              "from, at most half of the rows; None for all rows."),
+    Parameter("selection", Choice(tuple(RULES)),
+              'Rule that selects a basis vector.  "random": any row.  "max-res": the row of largest residual.  "mp" '
+              "(matching pursuit): of 60 rows, the one that lowers the objective most, (28).  "
+              '"boost" (boosting): of 60 rows, the one of largest gradient, (27).  "ald" (approximate '
+              "linear dependence): a row whose squared distance from the span of the basis vectors before it, in the "
+              'space of the kernel, exceeds a threshold.  "ran" (resource-allocating network): a row for which that '
+              "distance times the decrease of the objective exceeds a threshold.  Rules that compare residuals or "
+              "gradients compare sums of their squares over outputs."),
+)
+_UPDATE = Parameter(
+    "update", Choice(("full", "one", "group")),
+    'Which coefficients are made optimal with a new base learner.  "full": all.  "one": the newest, (31).  "group": '
+    "those of its group; a new group begins after every 50 rounds, and memory is that of one group.")
+_UPDATE_OF_CLASSES = _UPDATE._replace(
+    check=Choice(("full", "one", "group", "active")),
+    text=_UPDATE.text + '  "active": as "group", but groups after the first leave out rows that are fitted well, '
+    "y F >= 0.5, and at least half of all rows, those of largest y F, as the paper does with classes that a narrow "
+    "kernel separates; where classes overlap, accuracy is much lower.")
+
+_HOW_CHOSEN = (
+    '"auto" takes the likeliest Gaussian kernel or the likeliest exponential one, that by which ridge regression '
+    "predicts rows best, each without itself.  With more than 1000 rows it takes up to 1500, maximises the likelihood "
+    "on two thirds of them and compares the errors of the others; then lambda is multiplied by 1, 0.3, 0.1 or 0.03 and "
+    "all length scales by 1, 0.7, 0.5, 0.35 or 0.25 as long as that lowers the error.  From 8000 rows on length scales "
+    "are compared by ensembles of up to 200 rounds on up to 8192 rows instead.")
+_DICT = (
+    '  A dict has "length_scale", one number or one for each column, in units of their standard deviations, and '
+    'optionally "amplitude" (default 1), "bias" (default 0) and "shape" ("gaussian", the default, or "exponential"); '
+    "`kernel_` of a model is such a dict.  Mapped columns have units of their own.")
+_KERNEL_OF_TARGETS = Parameter(
+    "kernel", KernelParameter(),
+    'The kernel.  "likelihood" maximises the marginal likelihood on up to 1000 rows, as in the paper.  '
+    + _HOW_CHOSEN + _DICT)
+_KERNEL_OF_CLASSES = Parameter(
+    "kernel", KernelParameter(),
+    'The kernel.  "likelihood" maximises the marginal likelihood on up to 1000 rows, with one length scale for all '
+    "columns: labels hardly determine one for each.  " + _HOW_CHOSEN + "  With up to 1000 rows all columns have one "
+    "length scale; with more, such kernels and those with one for each are compared." + _DICT)
+
 _REST = (
-    _LAMBDA,
-    STANDARDIZE.described("Learn on columns of mean 0 and variance 1, in whose units length scales are then given.  "
-                          "Prediction takes raw rows either way."),
+    Parameter("reg_lambda", Number(float, 0, 1e100, open_low=True, word="auto"),
+              'Weight lambda of the regulariser; "auto" takes the noise of the likeliest Gaussian process, in '
+              "units of the variance of y."),
     EARLY_STOPPING_ROUNDS,
     VALIDATION_FRACTION,
-    GOES_ON,
-    PRECISION.described(
-        "Precision in which kernels are computed and columns are kept.  Sums over rows, coefficients and residuals are "
-        'double in both.  "single" takes half of the memory and less time; its kernels are right to about 1e-6.  '
-        'It becomes "double" where rows lie farther than 353 length scales from the center of the data.'),
+    WARM_START.described(
+        "Whether `fit` goes on from where the last call ended, with the same rows and parameters, up to `n_estimators` "
+        "rounds in all.  The model is the same to the last bit as after one call with warm_start=True and the last "
+        "`n_estimators` and `early_stopping_rounds`.  `random_state` has no effect then.  Other rows, or other values "
+        "of parameters that training depends on, are an error.  Draws come from two generators, that of rows held out "
+        "and one for all others, so that each goes on: their seeds are the only draw, an `integers` of two.  For n "
+        "rows and k outputs a model keeps 16 n k bytes for this, and 8 k for each held-out row, not in model files; "
+        "columns of base learners are evaluated again."),
 )
-_THREADS = (N_JOBS, VERBOSE.described("Print a line on stderr every so many rounds, and at most one a second while "
-                                         "a kernel is chosen; 0 for none."))
+_LAST = (
+    COLUMNS,
+    RANDOM_STATE.described(
+        "Source of the random draws: where kernel or reg_lambda is learned, one sample of rows; where kernels are "
+        "compared, from 8000 rows on, one `permutation` and one `integers`; then one sample for each round, and up to "
+        "nine more if it has nothing to add.  A sample is one `choice`; if the weights of rows differ, one `random` "
+        "draw and one `permutation`."),
+    N_JOBS,
+    VERBOSE.described("Print a line on stderr every so many rounds, and at most one a second while a kernel is "
+                      "chosen; 0 for none."),
+)
 _FITTED = (
     EXPANSION_.described("The trained function of a raw row, on the distinct basis vectors; immutable."),
     Attribute("kernel_", "dict", "The kernel, in the form of the parameter `kernel`."),
     Attribute("reg_lambda_", "float", "The weight lambda of the regulariser."),
-    N_ESTIMATORS_.described("Number of weak learners kept."),
+    N_ESTIMATORS_.described("Number of rounds kept."),
     Attribute("n_skipped_", "int",
-              "Number of near-duplicates that were skipped: rows in selections, and whole weak learners; not kept in "
+              "Number of near-duplicates that were skipped: rows in selections, and whole base learners; not kept in "
               "model files."),
     Attribute("train_loss_, eval_loss_", "arrays",
               "Mean squared residual (over outputs too) before the first round and after each, for a regressor in "
               "units of the variance of y; eval_loss_ is empty without an `eval_set`.  Rows that a group leaves "
               "out count in train_loss_ with the residual they had when it began."),
     EVAL_LOSSES_,
-    FEATURE_IMPORTANCES_,
+    Attribute("feature_importances_", "array of shape (n_features_in_,)",
+              "For each column of the table, its share in the squared distances between basis vectors: the variance of "
+              "their values over the square of the length scale, divided by its sum over columns.  Columns that a map "
+              "makes of one count together.  The sum is 1, or 0 where there is at most one basis vector."),
     Attribute("kernel_parameters_", "array of shape (3 + n_features,)", "Lambda, amplitude, bias and length scales."),
     N_FEATURES_IN_,
 )
@@ -98,20 +145,22 @@ class _SparseKernelMachine(Model):
     _fitted_curves = CURVES
     _arguments = {"X": ARGUMENTS["X"].described(
         "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
-        "read block by block; the rows are packed in memory."), "eval_set": EVAL_SET}
+        "read block by block; the rows are packed in memory."), "eval_set": eval_sets(ARGUMENTS["eval_set"].text)}
 
-    _length_scales: ClassVar[tuple[LengthScales, ...]]  # candidates; the first serves `kernel="likelihood"`
-
-    learner_size: int
-    subset_size: int | None
+    basis_size: int
+    max_samples: int | None
+    kernel: Any
     kernel_parameters_: Double
 
-    def _tried(self, X: Any, y: Any, sample_weight: Any, standardize: bool) -> Any:
-        return Tried(self, self._length_scales, X, y, sample_weight, standardize)
+    def _trial_copy(self, standardize: bool) -> Any:
+        """A copy that learns its kernel fast, on columns that it standardises or takes as they are."""
+        copy = super()._trial_copy(standardize)
+        changes = {"columns": None if standardize else ColumnMap(("raw",))}
+        return copy.set_params(**changes | ({"kernel": "likelihood"} if self.kernel == "auto" else {}))
 
     def _check_params(self) -> None:
-        size = Number(int, self.learner_size, optional=True)  # learner_size is checked before subset_size
-        check_all([parameter._replace(check=size) if parameter.name == "subset_size" else parameter
+        size = Number(int, self.basis_size, optional=True)  # basis_size is checked before max_samples
+        check_all([parameter._replace(check=size) if parameter.name == "max_samples" else parameter
                    for parameter in self._parameters], self)
 
     @property
@@ -133,10 +182,11 @@ class _SparseKernelMachine(Model):
 
     def _rounds_so_far(self) -> Any:
         state = vars(self).get("_training_state")
-        return None if state is None else state.so_far
+        return None if state is None else state.checkpoint
 
     def _staged(self, X: Any) -> Iterator[Double]:
-        return staged_scores(self, X)
+        X = self._check_rows(X)
+        yield from self._require_training_state("for staged predictions").staged_scores(X, self.n_jobs)
 
     def _restored(self, expansion: Any, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
@@ -144,17 +194,18 @@ class _SparseKernelMachine(Model):
 
 
 class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
-    """Least squares on a growing ensemble of sparse kernel learners.
+    """Least squares on a growing ensemble of sparse kernel base learners.
 
-    The model is F(x) = F_0 + sum over m of c_m f_m(x) with weak learners f_m(x) = sum over s of a_ms k(x_ms, x).  The
+    The model is F(x) = F_0 + sum over m of c_m f_m(x) with base learners f_m(x) = sum over s of a_ms k(x_ms, x).  The
     kernel is k(x, z) = amplitude exp(-r^2 / 2) + bias, "gaussian", or amplitude exp(-r) + bias, "exponential", with r^2
     the sum over columns l of ((x_l - z_l) / length_scale_l)^2.  The objective is 1/2 |y - F|^2 + lambda/2 |F|^2, with
     norms over rows and in the space of the kernel.  Each round draws a random subset of the rows, selects S basis
     vectors among them, combines them along the gradient of the objective, and makes all coefficients c optimal by a
     step of an incremental factorisation (P. Sun and X. Yao, Sparse Approximation Through Boosting for Learning Large
     Scale Kernel Machines, IEEE Transactions on Neural Networks, 2010).  Targets are learned in units of their standard
-    deviation, after subtracting their mean F_0.  Several targets are learned with one kernel, all in the same rounds,
-    and share their weak learners unless `shared=False`.
+    deviation, after subtracting their mean F_0, on columns of mean 0 and variance 1.  Several targets share kernel and
+    base learners, and differ in coefficients alone: a round adds up to two base learners on one set of basis vectors,
+    those along which the targets together have the largest gradients.
 
     Parameters
     ----------
@@ -166,10 +217,12 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
 
     Notes
     -----
+    Kernels are computed and columns are kept in single precision, right to about 1e-6; sums over rows, coefficients and
+    residuals are double.  Where rows lie farther than 353 length scales from the center of the data, all is double.
+
     Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs, u = 4 in single precision and 8 in
-    double, S = learner_size (twice that of "pairs"), P columns kept (n_estimators of "full" and "pairs", group_size of
-    "group", 1 of "one"; twice that where outputs are shared, k times where they are not), and b = max(2^20, 2048 d)
-    numbers in a block of `RowBlocks` or `numpy.memmap`:
+    double, S = basis_size, P columns kept (n_estimators of "full", 50 of "group", 1 of "one"; twice that with several
+    outputs), and b = max(2^20, 2048 d) numbers in a block of `RowBlocks` or `numpy.memmap`:
 
         array:  n (u (d + 1 + P) + 16 + 32 k) + min(u n S, 2^26) + 16 P^2
         blocks: n (u (d + 1 + P) + 16 + 32 k) + min(u n S, 2^26) + max(8 b - 8 n k, 0) + 16 P^2
@@ -178,10 +231,10 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     basis vectors with their coefficients, for staged predictions, 8 (S + d + 10) P + 16 P^2, with S = 1 three times
     that.  The n S kernels of a round are kept where they take up to 64 MB; beyond, they are computed twice.
 
-    Departures from the paper: weak learners have length 1 in the space of the kernel, where the paper scales them by
+    Departures from the paper: base learners have length 1 in the space of the kernel, where the paper scales them by
     a_0.  This has no effect on the model, and neither has the amplitude, but for the threshold of "ran": k(x, x) is 1
     there.  Near-duplicates are skipped.  With S = 1, "ald" and "ran" compare a row with all basis vectors, else with
-    those of its weak learner; and weak learners are made orthonormal, which changes the model by rounding errors only.
+    those of its base learner; and base learners are made orthonormal, which changes the model by rounding errors only.
 
     Examples
     --------
@@ -195,41 +248,30 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     """
 
     _parameters = (
-        *BASIS,
-        KERNEL_OF_TARGETS,
+        *_BASIS,
+        _UPDATE,
+        _KERNEL_OF_TARGETS,
         *_REST,
-        COLUMNS,
-        RANDOM_STATE.described(
-            "Source of the random draws: where kernel or reg_lambda is learned, one subset of rows; "
-            "where kernels are then compared, one `permutation` of the other rows, and from 8000 rows on one of all "
-            "and one `integers`; " + DRAWS),
-        *_THREADS,
+        *_LAST,
     )
     _attributes = _FITTED
-    _length_scales = (one_per_column,)
 
-    def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
-                 selection: Selection = "max-res", n_candidates: int = 60, update: Update = "pairs",
-                 group_size: int = 50, shared: bool = True, kernel: KernelSpec = "auto",
-                 reg_lambda: float | Auto = "auto", standardize: bool = True, early_stopping_rounds: int | None = 20,
-                 validation_fraction: float | None = None, warm_start: bool = False, precision: Precision = "single",
-                 columns: MapOrNone = None, random_state: RandomSource = None, n_jobs: int | None = None,
-                 verbose: int = 0) -> None:
+    def __init__(self, n_estimators: int = 500, *, basis_size: int = 50, max_samples: int | None = 500,
+                 selection: Selection = "max-res", update: Literal["full", "one", "group"] = "full",
+                 kernel: KernelSpec = "auto", reg_lambda: float | Auto = "auto",
+                 early_stopping_rounds: int | None = 20, validation_fraction: float | None = None,
+                 warm_start: bool = False, columns: MapOrNone = None,
+                 random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
-        self.learner_size = learner_size
-        self.subset_size = subset_size
+        self.basis_size = basis_size
+        self.max_samples = max_samples
         self.selection = selection
-        self.n_candidates = n_candidates
         self.update = update
-        self.group_size = group_size
-        self.shared = shared
         self.kernel = kernel
         self.reg_lambda = reg_lambda
-        self.standardize = standardize
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.precision = precision
         self.columns = columns
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -256,19 +298,19 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        method = Method(self._length_scales, "squared_error", learn_from_all_rows)
-        self._keep(train(self, X, y, sample_weight, eval_set, callback, method))
+        self._keep(train(self, X, y, sample_weight, eval_set, callback))
         return self
 
 
 class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
-    """Least squares on labels -1 and +1 by a growing ensemble of sparse kernel learners.
+    """Least squares on labels -1 and +1 by a growing ensemble of sparse kernel base learners.
 
-    The model F(x) = F_0 + sum over m of c_m f_m(x), with weak learners f_m(x) = sum over s of a_ms k(x_ms, x), is that
+    The model F(x) = F_0 + sum over m of c_m f_m(x), with base learners f_m(x) = sum over s of a_ms k(x_ms, x), is that
     of `SparseKernelRegressor`, which describes the training, with y in {-1, +1}.  F estimates the mean of y; scores are
-    by default a slope times F plus a shift, and P(y = +1 | x) = 1 / (1 + exp(-score)).  More than two classes are
-    learned one against the rest, all in the same rounds, and share their weak learners unless `shared=False`; their
-    probabilities are then in proportion to exp(score).
+    a slope times F plus a shift for each output, those of the largest likelihood of up to 1500 labels given what ridge
+    regressions with the same kernel predict of each of these rows without it, and P(y = +1 | x) = 1 / (1 +
+    exp(-score)).  Staged scores have the same slope and shifts.  More than two classes are
+    learned one against the rest, on the same base learners; their probabilities are in proportion to exp(score).
 
     Parameters
     ----------
@@ -280,18 +322,13 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
 
     Notes
     -----
-    Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs (1 for two classes), u = 4 in single
-    precision and 8 in double, S = learner_size (twice that of "pairs"), P columns kept (n_estimators of "full" and
-    "pairs", group_size of "group", 1 of "one"; twice that where outputs are shared, k times where they are not), and
-    b = max(2^20, 2048 d) numbers in a block of `RowBlocks` or `numpy.memmap`:
+    Peak memory of `fit` beside X, in bytes and the letters of `SparseKernelRegressor`, with k = 1 for two classes and
+    as many columns P of "active" as of "group":
 
         array:  n (u (d + 1 + P) + 24 + 24 k) + min(u n S, 2^26) + 16 P^2 + 4 u min(n, 1500)^2
         blocks: n (u (d + 1 + P) + 24 + 24 k) + min(u n S, 2^26) + max(8 b - 8 n k, 0) + 16 P^2 + 4 u min(n, 1500)^2
 
-    The last term is that of loss="calibrated".  Each held-out row takes u (d + P) + 8 + 32 k, sample weights 16 n,
-    `kernel="auto"` up to 120 MB while it learns, `all_rows=False` 8 n k, and basis vectors with their coefficients, for
-    staged predictions, 8 (S + d + 10) P + 16 P^2, with S = 1 three times that.  The n S kernels of a round are kept
-    where they take up to 64 MB; beyond, they are computed twice.
+    The last term is that of the calibration; "active" takes 8 n k more.
 
     Departures from the paper are those of `SparseKernelRegressor`.  The mean of y, F_0, is part of F.
 
@@ -307,63 +344,39 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     """
 
     _parameters = (
-        *BASIS,
-        ALL_ROWS,
-        LOSS,
-        KERNEL_OF_CLASSES,
+        *_BASIS,
+        _UPDATE_OF_CLASSES,
+        _KERNEL_OF_CLASSES,
         *_REST,
         CLASS_WEIGHT,
-        COLUMNS,
-        RANDOM_STATE.described(
-            "Source of the random draws: where kernel or reg_lambda is learned, one subset of rows; "
-            "where kernels are then compared, one `permutation` of the other rows, and from 8000 rows on one of all "
-            "and one `integers`; " + DRAWS),
-        *_THREADS,
+        *_LAST,
     )
     _attributes = (CLASSES_, *_FITTED)
-    _length_scales = (one_for_all, one_per_column)  # labels hardly determine one for each column
 
-    def __init__(self, n_estimators: int = 500, *, learner_size: int = 50, subset_size: int | None = 500,
-                 selection: Selection = "max-res", n_candidates: int = 60, update: Update = "pairs",
-                 group_size: int = 50, shared: bool = True, all_rows: bool = True,
-                 loss: Literal["calibrated", "squared_error", "log_loss"] = "calibrated", kernel: KernelSpec = "auto",
-                 reg_lambda: float | Auto = "auto", standardize: bool = True, early_stopping_rounds: int | None = 20,
-                 validation_fraction: float | None = None, warm_start: bool = False, precision: Precision = "single",
-                 class_weight: ClassWeight = None, columns: MapOrNone = None, random_state: RandomSource = None,
-                 n_jobs: int | None = None, verbose: int = 0) -> None:
+    def __init__(self, n_estimators: int = 500, *, basis_size: int = 50, max_samples: int | None = 500,
+                 selection: Selection = "max-res", update: Literal["full", "one", "group", "active"] = "full",
+                 kernel: KernelSpec = "auto", reg_lambda: float | Auto = "auto",
+                 early_stopping_rounds: int | None = 20, validation_fraction: float | None = None,
+                 warm_start: bool = False, class_weight: ClassWeight = None, columns: MapOrNone = None,
+                 random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
-        self.learner_size = learner_size
-        self.subset_size = subset_size
+        self.basis_size = basis_size
+        self.max_samples = max_samples
         self.selection = selection
-        self.n_candidates = n_candidates
         self.update = update
-        self.group_size = group_size
-        self.shared = shared
-        self.all_rows = all_rows
-        self.loss = loss
         self.kernel = kernel
         self.reg_lambda = reg_lambda
-        self.standardize = standardize
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.precision = precision
         self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_params(self) -> None:
-        super()._check_params()
-        if self.loss == "log_loss" and self.update in ("one", "group"):
-            raise InvalidInputError(f'loss must be "squared_error" with update={self.update!r}, got "log_loss"')
-
-    def _loss(self) -> str:
-        return "squared_error" if self.loss == "calibrated" and self.update in ("one", "group") else self.loss
-
     def _link(self) -> Link:
-        return LinearLink() if self._loss() == "squared_error" else SoftmaxLink()
+        return SoftmaxLink()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
             callback: Callable[..., Any] | None = None) -> Self:
@@ -386,7 +399,5 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
         InvalidInputError
             For bad arguments or parameters; the message names which.
         """
-        method = Method(self._length_scales, self._loss(),
-                        learn_from_all_rows if self.all_rows else learn_from_active_rows)
-        self._keep(train(self, X, y, sample_weight, eval_set, callback, method))
+        self._keep(train(self, X, y, sample_weight, eval_set, callback))
         return self

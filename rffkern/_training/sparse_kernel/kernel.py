@@ -45,10 +45,6 @@ class Kernel(NamedTuple):
         """The kernel with k(x, x) = 1, which makes the same functions."""
         return self._replace(amplitude=self.amplitude / self.at_zero, bias=self.bias / self.at_zero)
 
-    def shortened(self, factor: float) -> "Kernel":
-        """The kernel with all length scales multiplied by a factor."""
-        return self._replace(length_scale=factor * self.length_scale)
-
     def inverse_lengths(self, scaling: Scaling) -> Double:
         """1 / length scale, per unit of a raw column."""
         with np.errstate(over="ignore"):
@@ -73,7 +69,6 @@ class RegularisedKernel(NamedTuple):
         reg_lambda = min(self.reg_lambda * (weights.n_positive / weights.given_total), _LARGEST_LAMBDA)
         return RegularisedKernel(self.kernel.normalised(), reg_lambda / self.kernel.at_zero)
 
-
 class KernelParameter(NamedTuple):
     """Check of the parameter `kernel`; `given_kernel` checks the number of length scales against the columns."""
 
@@ -97,7 +92,6 @@ class KernelParameter(NamedTuple):
         check_scalar(f"{name} bias", value.get("bias", 0.0), float, low=0, high=1e100)
         if value.get("shape", "gaussian") not in tuple(SHAPES):
             raise InvalidInputError(f"{name} shape must be 'gaussian' or 'exponential', got {value['shape']!r}")
-
 
 def given_kernel(kernel: Mapping[str, Any], n_features: int) -> Kernel:
     """The kernel of a dict."""

@@ -1,12 +1,12 @@
-"""Coefficients of weak learners that are kept optimal: Sun and Yao (2010), sections III A to E.
+"""Coefficients of base learners that are kept optimal: Sun and Yao (2010), sections III A to E.
 
-With the columns F of the values of weak learners at the rows, the coefficients c minimise 1/2 |y - F c|^2 +
-lambda/2 c' Omega c, (9), Omega being the inner products of the weak learners.  A new one adds a row to the Cholesky
+With the columns F of the values of base learners at the rows, the coefficients c minimise 1/2 |y - F c|^2 +
+lambda/2 c' Omega c, (9), Omega being the inner products of the base learners.  A new one adds a row to the Cholesky
 factor of F'F + lambda Omega.  One pass over F gives its products, a second one its part that is orthogonal to the
 others in the norm of the objective, and the model moves along that part.  So both passes serve any number of outputs.
 
-Inner products need no kernels: the value of a weak learner at a row is its inner product with k(row, .), so that those
-with another weak learner, or with the model, are sums of values that stand in a column already.
+Inner products need no kernels: the value of a base learner at a row is its inner product with k(row, .), so that those
+with another base learner, or with the model, are sums of values that stand in a column already.
 """
 
 from typing import Any, NamedTuple
@@ -16,30 +16,30 @@ import numpy as np
 from ..._native import solvers, sparse
 from ..._native.array_types import NDArray
 from ..._rows.tiles import DOUBLE, aligned
+from .basis_selection import BaseLearner, Proposal, Settings
 from .packed_rows import KernelRows, Kernels
-from .weak_learner import Proposal, Settings, WeakLearner
 
 Double = NDArray[np.float64]
 
-# A weak learner is skipped as a near-duplicate where its squared distance from the span of the others is below this
+# A base learner is skipped as a near-duplicate where its squared distance from the span of the others is below this
 # share of its squared length: below, rounding errors of the inner products would decide.
 _SMALLEST_PIVOT: dict[np.dtype[Any], float] = {np.dtype(np.float64): 1e-11, np.dtype(np.float32): 1e-7}
 
-# A weak learner has length 1.  What its values give instead is a measure of the error of inner products, whose weights
+# A base learner has length 1.  What its values give instead is a measure of the error of inner products, whose weights
 # may be large and cancel.  It is skipped where its own error is larger than this, or where the errors so far, times the
 # squares of the coefficients, make up this share of the objective.
 _LARGEST_ERROR = 0.01
 
 # At the end of a group, coefficients are refined until they move by less than this share, this often at most, and as
-# long as they promise to lower the objective by no more than rounding can have raised it.  A weak learner that raises
+# long as they promise to lower the objective by no more than rounding can have raised it.  A base learner that raises
 # the objective by more is skipped: in exact arithmetic, none does.
 _REFINED = 1e-13
 _MAX_REFINEMENTS = 4
 _ROUNDING = 1e-6
 
 
-class Targets:
-    """The residuals of the targets at some rows, and the columns of the weak learners there.
+class Residuals:
+    """The residuals of the targets at some rows, and the columns of the base learners there.
 
     Parameters
     ----------
@@ -53,10 +53,9 @@ class Targets:
         self.flat = residual.reshape(len(residual), -1)
         self._partial = np.empty((rows.n_strips, max(2 * len(columns), len(residual))))
         self.loss = self._shift(columns, np.empty((len(residual), 0)), residual)  # weighted sum of squares
-        self.loss_before_last = self.loss  # the same without the weak learner added last
 
     def fill(self, index: int, proposal: Proposal, settings: Settings) -> None:
-        """Evaluate the weak learners of a proposal at the rows, as columns from that index on."""
+        """Evaluate the base learners of a proposal at the rows, as columns from that index on."""
         kernel, before, weights = settings.kernel, proposal.learners[0].before, proposal.weights()
         columns = self.columns[index : index + len(weights)]
         proposal.kernels.beside(self.rows).combine(kernel.amplitude * weights, kernel.bias * weights.sum(axis=1),
@@ -82,14 +81,7 @@ class Targets:
 
     def shrink(self, columns: NDArray[Any], steps: Double) -> None:
         """Take columns times their steps (n_outputs, n_columns) from the residuals."""
-        self.loss = self.loss_before_last = self._shift(columns, -steps, self.residual)
-
-    def follow(self, parts: Double, steps: Double) -> None:
-        """The same for parts of which each is what a weak learner adds to those before it."""
-        self.shrink(parts, steps)
-        last, of_last = parts[-1:], steps[:, -1]
-        self.loss_before_last += float(2 * of_last @ self.products(last, 1, self.residual)[:, 0]
-                                       + of_last @ of_last * self.products(last, 1, last)[0, 0])
+        self.loss = self._shift(columns, -steps, self.residual)
 
     def products(self, columns: NDArray[Any], n_columns: int, vectors: Double) -> Double:
         """Weighted products (n_vectors, n_columns) of vectors with the first columns."""
@@ -103,10 +95,10 @@ class Targets:
 
 
 class Coefficients(NamedTuple):
-    """The coefficients of a group of weak learners, and those that the first of them had alone.
+    """The coefficients of a group of base learners, and those that the first of them had alone.
 
-    In terms of functions that are orthonormal in the norm of the objective, the part of each weak learner that is
-    orthogonal to those before it, coefficients do not change when weak learners are added.
+    In terms of functions that are orthonormal in the norm of the objective, the part of each base learner that is
+    orthogonal to those before it, coefficients do not change when base learners are added.
     """
 
     last: Double  # (n_learners, n_outputs)
@@ -114,7 +106,7 @@ class Coefficients(NamedTuple):
     orthonormal: Double  # (n_learners, n_outputs)
 
     def at(self, n_learners: int) -> Double:
-        """Coefficients (n_learners, n_outputs) of the first weak learners without the others."""
+        """Coefficients (n_learners, n_outputs) of the first base learners without the others."""
         if n_learners == len(self.last):
             return self.last
         solved = self.orthonormal[:n_learners].T.copy()
@@ -128,8 +120,8 @@ class FitState(NamedTuple):
 
     target: Double  # (n_outputs, n_tiles, 128)
     residuals: tuple[Double, ...]  # (n_outputs, n_tiles, 128) of the rows, then of each held-out set
-    losses: tuple[tuple[float, float], ...]  # of these, and without the weak learner added last
-    learners: tuple[WeakLearner, ...]
+    losses: tuple[float, ...]  # of these
+    learners: tuple[BaseLearner, ...]
     coefficients: Coefficients
     error: float
     objective: float
@@ -140,12 +132,12 @@ class LeastSquares:
 
     Parameters
     ----------
-    training : Targets, whose residuals are the targets until there are weak learners
-    held_out : tuple of Targets, which follow
+    training : Residuals, whose residuals are the targets until there are base learners
+    held_out : tuple of Residuals, which follow
     settings : Settings
     """
 
-    def __init__(self, training: Targets, held_out: tuple[Targets, ...], settings: Settings) -> None:
+    def __init__(self, training: Residuals, held_out: tuple[Residuals, ...], settings: Settings) -> None:
         self.training, self.held_out, self.settings = training, held_out, settings
         self.target = training.residual.copy()
         self._flat_target = self.target.reshape(len(self.target), -1)
@@ -154,37 +146,36 @@ class LeastSquares:
         self._begin()
 
     def _begin(self) -> None:
-        self.learners: list[WeakLearner] = []
+        self.learners: list[BaseLearner] = []
         self.coef = self._orthonormal = np.zeros((0, len(self.target)))
         self._error = 0.0  # largest of an inner product, so far
 
     def begin_anew(self) -> None:
-        """Make room for other weak learners; those there are keep their coefficients, and the model stays."""
+        """Make room for other base learners; those there are keep their coefficients, and the model stays."""
         self._factor = np.zeros_like(self._factor)
         self._begin()
 
     def state(self) -> FitState:
         """Where they stand, for others to resume."""
-        targets, n_learners = (self.training, *self.held_out), len(self.learners)
+        parts, n_learners = (self.training, *self.held_out), len(self.learners)
         coefficients = self.coefficients._replace(factor=self._factor[:n_learners, :n_learners].copy())
-        losses = tuple((each.loss, each.loss_before_last) for each in targets)
-        return FitState(self.target, tuple(each.residual.copy() for each in targets), losses, tuple(self.learners),
-                        coefficients, self._error, self._objective)
+        return FitState(self.target, tuple(part.residual.copy() for part in parts), tuple(part.loss for part in parts),
+                        tuple(self.learners), coefficients, self._error, self._objective)
 
     def resume(self, state: FitState) -> None:
         """Stand where others have stood with the same rows and targets; columns are evaluated again."""
-        targets, rows = (self.training, *self.held_out), self.training.rows
-        for each, residual, losses in zip(targets, state.residuals, state.losses, strict=True):
-            each.residual[:] = residual
-            each.loss, each.loss_before_last = losses
+        parts, rows = (self.training, *self.held_out), self.training.rows
+        for part, residual, loss in zip(parts, state.residuals, state.losses, strict=True):
+            part.residual[:] = residual
+            part.loss = loss
         self.learners, self._error, self._objective = [*state.learners], state.error, state.objective
         self.coef, factor, self._orthonormal = state.coefficients
         self._factor[: len(factor), : len(factor)] = factor
         for index, learner in enumerate(self.learners):
             of_column = learner.indices[-1:] if learner.before.size else learner.indices
             proposal = Proposal((learner,), Kernels(rows, rows.centers(of_column)))
-            for each in targets:
-                each.fill(index, proposal, self.settings)
+            for part in parts:
+                part.fill(index, proposal, self.settings)
             self._store(index, learner)
 
     @property
@@ -193,52 +184,35 @@ class LeastSquares:
         return Coefficients(self.coef, self._factor, self._orthonormal)
 
     def _with_last(self, n_learners: int) -> Double:
-        """Inner products of the first weak learners with the last of them."""
+        """Inner products of the first base learners with the last of them."""
         raise NotImplementedError
 
     def _with_model(self, start: int, n_learners: int) -> Double:
-        """Inner products (n_outputs, n_learners - start) of some weak learners with the models."""
+        """Inner products (n_outputs, n_learners - start) of some base learners with the models."""
         raise NotImplementedError
 
-    def inner_products(self, values: Double, coef: Double) -> Double:
-        """Inner products (n_sums, n_learners) of the first weak learners with sums of them.
-
-        `values` (n_sums, n_tiles * 128) are those of the sums at all rows, and `coef` (n_sums, n_learners) their
-        coefficients.
-        """
-        raise NotImplementedError
-
-    def _store(self, index: int, learner: WeakLearner) -> None:
-        """Store what inner products with a weak learner need, as the one of that index."""
+    def _store(self, index: int, learner: BaseLearner) -> None:
+        """Store what inner products with a base learner need, as the one of that index."""
 
     def add(self, proposal: Proposal) -> int:
-        """Add weak learners and make all coefficients optimal, (12); return how many: 0 where rounding would decide.
-
-        Where it would with those of several sets of basis vectors, the first alone may still do.
-        """
-        n_added = self._add(proposal)
-        if n_added or self.settings.n_sets == 1 or len(proposal.learners) == 1:
-            return n_added
-        return self._add(proposal.first(1))
-
-    def _add(self, proposal: Proposal) -> int:
-        first, n_new = len(self.learners), min(len(proposal.learners), self.settings.capacity - len(self.learners))
-        proposal = proposal.first(n_new)
+        """Add base learners and make all coefficients optimal, (12); return how many: 0 where rounding would decide."""
+        first = len(self.learners)
+        proposal = proposal._replace(learners=proposal.learners[: self.settings.capacity - first])
         before = self._error
         kept = self._extend(proposal)
         n_learners = first + len(kept)
         if not kept or not self._step(first, n_learners):
             self._error = before
             return 0
-        for targets in self.held_out:
-            targets.fill(first, proposal, self.settings)
-            targets.columns[first:n_learners] = targets.columns[[first + place for place in kept]]
-            self._move(targets, targets.combined(self._directions), self._steps)
+        for part in self.held_out:
+            part.fill(first, proposal, self.settings)
+            part.columns[first:n_learners] = part.columns[[first + place for place in kept]]
+            part.shrink(part.combined(self._directions), self._steps.T.copy())
         self.learners += [proposal.learners[place] for place in kept]
         return len(kept)
 
     def _extend(self, proposal: Proposal) -> list[int]:
-        """Extend the factor by weak learners; return the places of those that others do not make up."""
+        """Extend the factor by base learners; return the places of those that others do not make up."""
         first, columns = len(self.learners), self.training.columns
         self.training.fill(first, proposal, self.settings)
         n_all = first + len(proposal.learners)
@@ -261,16 +235,16 @@ class LeastSquares:
         return kept
 
     def _step(self, first: int, n_learners: int) -> bool:
-        """Move along the orthonormal parts of the newest weak learners; False where rounding errors would decide."""
+        """Move along the orthonormal parts of the newest base learners; False where rounding errors would decide."""
         reg_lambda, training = self.settings.reg_lambda, self.training
         directions = np.zeros((n_learners - first, n_learners))
         for k, direction in enumerate(directions):
             direction[first + k] = 1
             solvers.solve_factorised(self._factor, direction[: first + k + 1], forward=False)
         newest = training.columns[first:]
-        slopes = training.products(newest, n_learners - first, training.residual) - reg_lambda * self._with_model(
+        gradient = training.products(newest, n_learners - first, training.residual) - reg_lambda * self._with_model(
             first, n_learners)
-        steps = directions[:, first:] @ slopes.T
+        steps = directions[:, first:] @ gradient.T
         parts = training.combined(directions)
         # Where all coefficients are optimal, the objective is the product of targets and residuals.
         objective = np.abs(self._objective)
@@ -279,34 +253,31 @@ class LeastSquares:
         doubtful = reg_lambda * self._error * (coef**2).sum()
         if not (fall >= -_ROUNDING * objective and doubtful <= _LARGEST_ERROR * objective):
             return False
-        self._move(training, parts, steps)
+        training.shrink(parts, steps.T.copy())
         self._objective -= fall
         self.coef, self._orthonormal = coef, np.vstack([self._orthonormal, steps])
         self._directions, self._steps = directions, steps
         return True
-
-    def _move(self, targets: Targets, parts: Double, steps: Double) -> None:
-        (targets.follow if self.settings.n_sets > 1 else targets.shrink)(parts, steps.T.copy())
 
     def refine(self) -> None:
         """Correct the coefficients by the gradient that rounding has left, until they no longer move."""
         reg_lambda, training, n_learners = self.settings.reg_lambda, self.training, len(self.learners)
         for _ in range(_MAX_REFINEMENTS if n_learners else 0):
             with_model = self._with_model(0, n_learners)
-            slopes = training.products(training.columns, n_learners, training.residual) - reg_lambda * with_model
-            along = slopes.copy()
-            for slope in along:
-                solvers.solve_factorised(self._factor, slope, back=False)
+            gradient = training.products(training.columns, n_learners, training.residual) - reg_lambda * with_model
+            along = gradient.copy()
+            for of_output in along:
+                solvers.solve_factorised(self._factor, of_output, back=False)
             steps = along.copy()
             for step in steps:
                 solvers.solve_factorised(self._factor, step, forward=False)
             objective = training.loss + reg_lambda * np.abs((self.coef.T * with_model).sum())
-            if not 0 <= (slopes * steps).sum() <= _ROUNDING * objective:
+            if not 0 <= (gradient * steps).sum() <= _ROUNDING * objective:
                 break
             self.coef = self.coef + steps.T
             self._orthonormal = self._orthonormal + along.T
-            for targets in (training, *self.held_out):
-                targets.shrink(targets.columns, steps)
+            for part in (training, *self.held_out):
+                part.shrink(part.columns, steps)
             if np.abs(steps).max() <= _REFINED * np.abs(self.coef).max():
                 break
 
@@ -314,12 +285,12 @@ class LeastSquares:
 class SetLeastSquares(LeastSquares):
     """Weak learners of any basis vectors, whose inner products are read off their columns."""
 
-    def __init__(self, training: Targets, held_out: tuple[Targets, ...], settings: Settings) -> None:
+    def __init__(self, training: Residuals, held_out: tuple[Residuals, ...], settings: Settings) -> None:
         super().__init__(training, held_out, settings)
-        self._indices = np.zeros((settings.capacity, settings.learner_size), np.intp)
-        self._weights = np.zeros((settings.capacity, settings.learner_size))
+        self._indices = np.zeros((settings.capacity, settings.basis_size), np.intp)
+        self._weights = np.zeros((settings.capacity, settings.basis_size))
 
-    def _store(self, index: int, learner: WeakLearner) -> None:
+    def _store(self, index: int, learner: BaseLearner) -> None:
         indices, weights, _ = learner
         self._indices[index], self._weights[index] = 0, 0
         self._indices[index, : len(indices)], self._weights[index, : len(indices)] = indices, weights
@@ -333,11 +304,6 @@ class SetLeastSquares(LeastSquares):
         return np.array([(weights * (target[indices] - left[indices])).sum(axis=1)
                          for target, left in zip(self._flat_target, self.training.flat, strict=True)])
 
-    def inner_products(self, values: Double, coef: Double) -> Double:
-        """Inner products of the first weak learners with sums of them, read off the values of these."""
-        indices, weights = self._indices[: coef.shape[1]], self._weights[: coef.shape[1]]
-        return np.array([(weights * of_sum[indices]).sum(axis=1) for of_sum in values])
-
 
 class OrthonormalLeastSquares(LeastSquares):
     """Weak learners that are orthonormal in the space of the kernel."""
@@ -350,12 +316,8 @@ class OrthonormalLeastSquares(LeastSquares):
         coef[: len(self.coef)] = self.coef
         return coef[start:].T
 
-    def inner_products(self, values: Double, coef: Double) -> Double:
-        """Inner products of the first weak learners with sums of them: the coefficients of these."""
-        return coef
 
-
-def make_least_squares(training: Targets, held_out: tuple[Targets, ...], settings: Settings) -> LeastSquares:
+def make_least_squares(training: Residuals, held_out: tuple[Residuals, ...], settings: Settings) -> LeastSquares:
     """The least squares that suit the selection of an ensemble."""
     kind = OrthonormalLeastSquares if settings.keeps_dictionary else SetLeastSquares
     return kind(training, held_out, settings)

@@ -6,14 +6,12 @@ and whose noise has variance lambda.  The likelihood of the targets under that p
 
 import itertools
 import math
-import time
-from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._estimator.monitor import SECONDS_BETWEEN, tell
+from ..._estimator.monitor import Steps
 from ..._native import solvers
 from ..._native.array_types import NDArray
 from ..._rows.tiles import DOUBLE
@@ -22,6 +20,7 @@ from .kernel import Kernel, RegularisedKernel
 
 Double = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Indices = NDArray[np.intp]
 
 # Rows the likelihood is maximised on: few of them first, then more, from where the search on few has ended.
 FEW_ROWS = 256
@@ -143,81 +142,6 @@ class Likelihood:
         return value, gradient + away / _PRIOR_SPREAD
 
 
-class Directions(Protocol):
-    """How the variables of a search move the parameters, in memory that is linear in their numbers."""
-
-    size: int  # number of variables
-
-    def move(self, x: Double) -> Double:
-        """Moves of all parameters, from those of the variables."""
-
-    def slopes(self, gradient: Double) -> Double:
-        """Slopes along the variables, from those along all parameters."""
-
-
-class _Apart:
-    """Each free parameter moves alone."""
-
-    def __init__(self, free: Bools) -> None:
-        self._free, self.size = free, int(free.sum())
-
-    def move(self, x: Double) -> Double:
-        moves = np.zeros(len(self._free))
-        moves[self._free] = x
-        return moves
-
-    def slopes(self, gradient: Double) -> Double:
-        return gradient[self._free] + 0.0  # as products with 0 and 1 would give, of which none is -0.0
-
-
-class _Together:
-    """The last free parameters, which are length scales, move as one, and those before each alone."""
-
-    def __init__(self, free: Bools, n_features: int) -> None:
-        alone = np.flatnonzero(free[:-n_features])
-        self.size = len(alone) + 1
-        self._matrix = np.zeros((self.size, len(free)))
-        self._matrix[np.arange(len(alone)), alone] = 1
-        self._matrix[-1, -n_features:] = free[-n_features:]
-
-    def move(self, x: Double) -> Double:
-        moves: Double = x @ self._matrix
-        return moves
-
-    def slopes(self, gradient: Double) -> Double:
-        slopes: Double = self._matrix @ gradient
-        return slopes
-
-
-# From which parameters are free, and the number of features, to the directions in which the search may move.
-LengthScales = Callable[[Bools, int], Directions]
-
-
-def one_per_column(free: Bools, n_features: int) -> Directions:
-    """A length scale per column."""
-    return _Apart(free)
-
-
-def one_for_all(free: Bools, n_features: int) -> Directions:
-    """Length scales that are all one multiple of the spread of their columns."""
-    return _Together(free, n_features)
-
-
-class _Evaluations:
-    """Counts the evaluations of a search, and tells of them at most once a second."""
-
-    def __init__(self, work: str, total: int) -> None:
-        self._work, self._total, self._done = work, total, 0
-        self._due = time.perf_counter() + SECONDS_BETWEEN
-
-    def count(self, value: float) -> None:
-        self._done += 1
-        now = time.perf_counter()
-        if now >= self._due:
-            self._due = now + SECONDS_BETWEEN
-            tell(self._work, self._done, self._total, f"negative log-likelihood {value:.6g}")
-
-
 class _Reached(NamedTuple):
     """What a search has come to."""
 
@@ -225,34 +149,31 @@ class _Reached(NamedTuple):
     pairs: Double  # (n_pairs, 2, n_variables) steps, and the changes of the gradient along them
 
 
-def _minimise(likelihood: Likelihood, first: _Reached, of_first: tuple[float, Double], directions: Directions,
-              stage: int, evaluations: _Evaluations) -> _Reached:
-    """Logarithms that are reached from the first, whose value and gradient are known, along some directions.
+def _minimise(likelihood: Likelihood, first: _Reached, of_first: tuple[float, Double], variables: Indices,
+              stage: int, steps: Steps) -> _Reached:
+    """Logarithms that are reached from the first, whose value and gradient are known.
 
-    The stage is that of few rows, 0, or of all, 1.
+    Each parameter moves by the variable of its number, or not at all where that is negative.  The stage is that of few
+    rows, 0, or of all, 1.
     """
-    path: list[tuple[float, Double, Double]] = []  # value, point and slopes wherever the value is the lowest so far
+    path: list[tuple[float, Double, Double]] = []  # value, point and gradient wherever the value is the lowest so far
+    is_free, n_variables = variables >= 0, int(variables.max()) + 1
+
+    def moved(x: Double) -> Double:
+        return first.logs + np.where(is_free, x[variables], 0.0)
 
     def along(x: Double) -> tuple[float, Double]:
-        value, gradient = likelihood(first.logs + directions.move(x)) if path else of_first
-        evaluations.count(value)
-        slopes = directions.slopes(gradient)
+        value, gradient = likelihood(moved(x)) if path else of_first
+        steps.step(f"negative log-likelihood {value:.6g}")
+        gradient = np.bincount(variables[is_free], gradient[is_free], n_variables).astype(np.float64, copy=False)
         if not path or value < path[-1][0]:
-            path.append((value, x, slopes))
-        return value, slopes
+            path.append((value, x, gradient))
+        return value, gradient
 
-    x, _, _ = solvers.minimize(along, np.zeros(directions.size), _ITERATIONS[stage],
-                               loss_tolerance=_TOLERANCES[stage], gradient_tolerance=1e-3, noise=likelihood.rounding,
-                               pairs=first.pairs)
+    x, _, _ = solvers.minimize(along, np.zeros(n_variables), _ITERATIONS[stage], loss_tolerance=_TOLERANCES[stage],
+                               gradient_tolerance=1e-3, noise=likelihood.rounding, pairs=first.pairs)
     pairs = [(after[1] - before[1], after[2] - before[2]) for before, after in itertools.pairwise(path)]
-    return _Reached(first.logs + directions.move(x), np.array(pairs).reshape(-1, 2, directions.size))
-
-
-class Given(NamedTuple):
-    """Kernel and noise that are given; None for those that are learned."""
-
-    kernel: Kernel | None
-    noise: float | None
+    return _Reached(moved(x), np.array(pairs).reshape(-1, 2, n_variables))
 
 
 def _spread(rows: Double) -> Double:
@@ -265,14 +186,14 @@ def _spread(rows: Double) -> Double:
     return np.minimum(spread, _LARGEST_SPREAD)
 
 
-def _start(rows: Double, given: Given) -> Double:
+def _start(rows: Double, kernel: Kernel | None, noise: float | None) -> Double:
     """Logarithms at which the search begins, among them those that are given."""
     start = np.log([1.0, 0.1, 0.1, *(1 / (math.sqrt(rows.shape[1]) * _spread(rows)))])
-    if given.kernel is not None:
+    if kernel is not None:
         with np.errstate(divide="ignore"):
-            start = np.log([given.kernel.amplitude, given.kernel.bias, 0.1, *(1 / given.kernel.length_scale)])
-    if given.noise is not None:
-        start[2] = math.log(max(given.noise, 1e-300))
+            start = np.log([kernel.amplitude, kernel.bias, 0.1, *(1 / kernel.length_scale)])
+    if noise is not None:
+        start[2] = math.log(max(noise, 1e-300))
     return start
 
 
@@ -283,27 +204,31 @@ class KernelSearch:
     ----------
     rows : array of shape (n_rows, n_features), in random order
     targets : array of shape (n_rows, n_outputs); all outputs share one kernel
-    given : Given
-    length_scales : `one_per_column` or `one_for_all`
     shape : "gaussian" or "exponential", unless the kernel is given
+    per_column : bool
+        Whether each column has a length scale; else all are one multiple of the spread of their columns.
     n_threads : int or None
-    precision : "double" or "single"
+    kernel, noise : Kernel and float, or None for what is to be found
+    precision : "single" or "double"
     """
 
-    def __init__(self, rows: Double, targets: Double, given: Given, length_scales: LengthScales, shape: str,
-                 n_threads: int | None, precision: str = "double") -> None:
-        self._rows, self._targets, self._given = rows, targets, given
+    def __init__(self, rows: Double, targets: Double, shape: str, per_column: bool, n_threads: int | None,
+                 kernel: Kernel | None = None, noise: float | None = None, precision: str = "single") -> None:
+        self._rows, self._targets, self._kernel, self._noise = rows, targets, kernel, noise
         self._n_threads, self._precision = n_threads, precision
-        self._shape = shape if given.kernel is None else given.kernel.shape
-        self._start = _start(rows, given)
-        self._free = np.full(self._start.size, given.kernel is None)
-        self._free[2] = given.noise is None
-        self._directions = (length_scales(self._free, rows.shape[1]) if given.kernel is None else _Apart(self._free))
-        self._reached = _Reached(self._start, np.empty((0, 2, self._directions.size)))
+        self._shape = shape if kernel is None else kernel.shape
+        self._start = _start(rows, kernel, noise)
+        self._is_free = np.full(self._start.size, kernel is None)
+        self._is_free[2] = noise is None
+        number = np.cumsum(self._is_free) - 1
+        if kernel is None and not per_column:
+            number[3:] = number[3]
+        self._variables = np.where(self._is_free, number, -1)
+        self._reached = _Reached(self._start, np.empty((0, 2, int(self._variables.max()) + 1)))
         self._n_rows = 1  # that it has been reached on
 
     def _go_on(self, n_rows: int, stage: int, work: str) -> RegularisedKernel:
-        likelihood = Likelihood(self._rows[:n_rows], self._targets[:n_rows], self._start, self._free, self._shape,
+        likelihood = Likelihood(self._rows[:n_rows], self._targets[:n_rows], self._start, self._is_free, self._shape,
                                 self._n_threads, self._precision)
         # Values and slopes grow with the number of rows.
         first = self._reached._replace(pairs=self._reached.pairs * [[1.0], [n_rows / self._n_rows]])
@@ -313,16 +238,15 @@ class KernelSearch:
             of_noisy = likelihood(noisy)
             if of_noisy[0] < of_first[0]:  # and not inf, for its gradient
                 first, of_first = first._replace(logs=noisy), of_noisy
-        self._reached = _minimise(likelihood, first, of_first, self._directions, stage,
-                                  _Evaluations(work, _ITERATIONS[stage]))
+        self._reached = _minimise(likelihood, first, of_first, self._variables, stage,
+                                  Steps(work, _ITERATIONS[stage]))
         self._n_rows = n_rows
         return self._machine()
 
     def _machine(self) -> RegularisedKernel:
         amplitude, bias, noise, *inverse_lengths = np.exp(self._reached.logs)
-        given = self._given
-        kernel = given.kernel or Kernel(1 / np.array(inverse_lengths), amplitude, bias, self._shape)
-        return RegularisedKernel(kernel, noise + _LEAST_NOISE if given.noise is None else given.noise)
+        kernel = self._kernel or Kernel(1 / np.array(inverse_lengths), amplitude, bias, self._shape)
+        return RegularisedKernel(kernel, noise + _LEAST_NOISE if self._noise is None else self._noise)
 
     def on_few_rows(self) -> RegularisedKernel:
         """The likeliest kernel and noise on the first `FEW_ROWS`."""

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from helpers.sparse_rows import GIVEN, WIDE, waves
+from helpers.sparse_rows import GIVEN, RAW, WIDE, waves
 
 from rffkern import (
     InvalidInputError,
@@ -19,29 +19,39 @@ from rffkern import (
 )
 from rffkern._native.sparse import RULES
 from rffkern._rows.threads import check_n_threads
+from rffkern._training.sparse_kernel import basis_selection, ensemble
 
 
-def test_single_precision_is_near(rng):
+def in_both_precisions(monkeypatch, make):
+    """What is made in single precision and in double."""
+    single = make()
+    monkeypatch.setattr(ensemble, "PRECISION", "double")
+    return single, make()
+
+
+def test_single_precision_is_near(rng, monkeypatch):
     X, y = waves(rng, 1000)
-    models = [SparseKernelRegressor(40, learner_size=10, subset_size=100, precision=precision, **GIVEN).fit(X, y)
-              for precision in ("single", "double")]
-    np.testing.assert_allclose(models[0].train_loss_, models[1].train_loss_, rtol=2e-2)
+    losses = in_both_precisions(monkeypatch, lambda: SparseKernelRegressor(
+        40, basis_size=10, max_samples=100, **GIVEN).fit(X, y).train_loss_)
+    np.testing.assert_allclose(*losses, rtol=2e-2)
+    assert (losses[0] != losses[1]).any()
 
 
-def test_single_becomes_double_where_rows_are_many_lengths_apart(rng):
+def test_single_becomes_double_where_rows_are_many_lengths_apart(rng, monkeypatch):
     X, y = waves(rng, 300)
     narrow = GIVEN | {"kernel": {"length_scale": 1e-3}}
-    models = [SparseKernelRegressor(5, learner_size=5, subset_size=50, precision=precision, **narrow).fit(X, y)
-              for precision in ("single", "double")]
-    np.testing.assert_array_equal(models[0].train_loss_, models[1].train_loss_)
+    losses = in_both_precisions(monkeypatch, lambda: SparseKernelRegressor(
+        5, basis_size=5, max_samples=50, **narrow).fit(X, y).train_loss_)
+    np.testing.assert_array_equal(*losses)
 
 
 @pytest.mark.parametrize("rule", ["max-res", "mp"])
-def test_weights_are_repetition(rng, rule):
+def test_weights_are_repetition(rng, rule, monkeypatch, in_double):
     """Selections among all rows do not depend on draws; a repetition is a near-duplicate, which is skipped."""
+    monkeypatch.setattr(basis_selection, "_N_CANDIDATES", 10**6)
     X, y = waves(rng, 150)
     times = rng.integers(1, 4, 150)
-    size = {"learner_size": 5, "subset_size": None, "selection": rule, "n_candidates": 10**6}
+    size = {"basis_size": 5, "max_samples": None, "selection": rule}
     weighted = SparseKernelRegressor(6, **size, **GIVEN).fit(X, y, times)
     repeated = SparseKernelRegressor(6, **size, **GIVEN).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-7)
@@ -49,45 +59,46 @@ def test_weights_are_repetition(rng, rule):
     assert np.abs(twice.predict(X) - weighted.predict(X)).max() > 1e-5  # lambda does not grow with them
 
 
-def test_more_learners_fit_better_and_full_beats_one(rng):
+def test_more_learners_fit_better_and_full_beats_one(rng, small_groups):
     X, y = waves(rng, 800)
     losses = {}
     for update in ("full", "group", "one"):
-        model = SparseKernelRegressor(40, learner_size=5, subset_size=100, update=update, group_size=10, **GIVEN)
+        model = SparseKernelRegressor(40, basis_size=5, max_samples=100, update=update, columns=RAW, **GIVEN)
         losses[update] = model.fit(X, y).train_loss_
         assert losses[update][-1] < 0.5 * losses[update][1]
     assert losses["full"][-1] < losses["group"][-1] < losses["one"][-1]
 
 
-@pytest.mark.parametrize("all_rows", [True, False])
-def test_groups_of_a_classifier(rng, all_rows):
+@pytest.mark.parametrize("update", ["group", "active"])
+def test_groups_of_a_classifier(rng, monkeypatch, in_double, update):
     """Groups on the rows with y F < 0.5 alone; what others have in the end is what the expansion gives them."""
+    monkeypatch.setattr(ensemble, "GROUP_SIZE", 8)
     X, y = waves(rng, 900)
-    model = SparseKernelClassifier(40, learner_size=5, subset_size=100, update="group", group_size=8, all_rows=all_rows,
-                                   precision="double", **GIVEN).fit(X, y > 0)
-    sizes = {len(np.unique(learner.indices)) for learner in model._training_state.stages.paths[0].learners}
-    assert sizes == {5}
+    params = GIVEN | {"basis_size": 5, "max_samples": 100, "update": update, "columns": RAW}
+    model, longer = (SparseKernelClassifier(n, **params).fit(X, y > 0) for n in (40, 41))
+    stages = model._training_state.stages
+    assert {len(np.unique(learner.indices)) for learner in stages.learners} == {5}
+    assert [len(group.last) for group in stages.groups] == [8] * 5
     assert model.score(X, y > 0) > 0.93
     assert model.n_estimators_ == 40
     # At the end of the last group, and there alone, the loss is known of all rows: the next would begin with it.
-    longer = SparseKernelClassifier(41, learner_size=5, subset_size=100, update="group", group_size=8,
-                                    all_rows=all_rows, precision="double", **GIVEN).fit(X, y > 0)
     np.testing.assert_allclose(longer.train_loss_[:41], model.train_loss_, rtol=1e-12)
-    if all_rows:
-        scores = model.decision_function(X)
-        np.testing.assert_allclose(np.mean((np.where(y > 0, 1, -1) - scores) ** 2), model.train_loss_[-1], rtol=1e-8)
+    if update == "group":
+        sign = np.where(y > 0, 1, -1)
+        model = sign.mean() + (model.decision_function(X) - stages.intercept) / stages.scale  # before the calibration
+        np.testing.assert_allclose(np.mean((sign - model) ** 2), longer.train_loss_[40], rtol=1e-8)
 
 
 def test_several_outputs_share_kernel_and_centers(rng):
     X, y = waves(rng, 400)
     targets = np.column_stack([y, X[:, 0]])
-    both = SparseKernelRegressor(30, learner_size=8, subset_size=100, random_state=0).fit(X, targets)
+    both = SparseKernelRegressor(30, basis_size=8, max_samples=100, random_state=0).fit(X, targets)
     assert both.predict(X).shape == (400, 2)
     assert both.score(X, targets) > 0.9
     assert both.expansion_.n_outputs == 2
     assert len(np.unique(both.expansion_.kernels.centers, axis=0)) == both.expansion_.n_terms
     labels = np.digitize(y, [-1, 1])
-    classifier = SparseKernelClassifier(60, learner_size=8, subset_size=100, loss="squared_error", random_state=0).fit(
+    classifier = SparseKernelClassifier(60, basis_size=8, max_samples=100, random_state=0).fit(
         X, labels)
     assert classifier.predict_proba(X).shape == (400, 3)
     assert classifier.score(X, labels) > 0.9
@@ -110,10 +121,10 @@ def test_the_kernel_of_a_model_can_be_given_to_another(rng, tmp_path):
     assert load(tmp_path / "m").kernel == {"length_scale": [1.0, 2.0, 3.0]}
 
 
-def test_early_stopping_on_held_out_rows(rng):
+def test_early_stopping_on_held_out_rows(rng, in_double):
     X, y = waves(rng, 600, noise=1.0)
-    model = SparseKernelRegressor(200, learner_size=10, subset_size=100, early_stopping_rounds=8,
-                                  precision="double", **GIVEN | {"reg_lambda": 1e-4})
+    model = SparseKernelRegressor(200, basis_size=10, max_samples=100, early_stopping_rounds=8,
+                                  **GIVEN | {"reg_lambda": 1e-4})
     model.fit(X[:300], y[:300], eval_set=(X[300:], y[300:]))
     assert model.n_estimators_ == model.eval_loss_.argmin()
     assert len(model.eval_loss_) <= model.n_estimators_ + 9
@@ -125,21 +136,21 @@ def test_no_more_learners_than_rows_allow(rng):
     X = np.repeat(rng.standard_normal((6, 2)), 5, axis=0)
     y = np.repeat(rng.standard_normal(6), 5)
     for update in ("full", "one"):
-        model = SparseKernelRegressor(50, learner_size=1, update=update, kernel={"length_scale": 0.1}, reg_lambda=1e-6,
+        model = SparseKernelRegressor(50, basis_size=1, update=update, kernel={"length_scale": 0.1}, reg_lambda=1e-6,
                                       random_state=0).fit(X, y)
         assert model.n_estimators_ <= (6 if update == "full" else 30)
         assert model.score(X, y) > 0.999999
-    assert SparseKernelRegressor(50, learner_size=8, **WIDE).fit(X, y).n_skipped_ > 0
+    assert SparseKernelRegressor(50, basis_size=8, **WIDE).fit(X, y).n_skipped_ > 0
 
 
 @pytest.mark.parametrize("update", ["full", "one", "group"])
 @pytest.mark.parametrize("rule", sorted(RULES))
-def test_basis_vectors_one_by_one_until_none_is_left(rng, rule, update):
+def test_basis_vectors_one_by_one_until_none_is_left(rng, small_groups, rule, update):
     """Smooth functions have few independent columns; the dictionary must not outgrow its room."""
     X = rng.uniform(-1, 1, (120, 1))
     y = np.sin(3 * X[:, 0])
     for reg_lambda, n_estimators in itertools.product((1e-12, 1e-3), (5, 40)):
-        model = SparseKernelRegressor(n_estimators, learner_size=1, selection=rule, update=update, group_size=7,
+        model = SparseKernelRegressor(n_estimators, basis_size=1, selection=rule, update=update,
                                       **WIDE | {"reg_lambda": reg_lambda}).fit(X, y)
         found = 1 - model.score(X, y)
         assert found == pytest.approx(model.train_loss_[-1], rel=1e-3, abs=1e-7)
@@ -147,7 +158,7 @@ def test_basis_vectors_one_by_one_until_none_is_left(rng, rule, update):
 
 @pytest.mark.parametrize(("precision", "largest"), [("double", 1e-6), ("single", 1e-4)])
 @pytest.mark.parametrize("seed", range(4))
-def test_one_by_one_gets_as_far_as_many_at_a_time(seed, precision, largest):
+def test_one_by_one_gets_as_far_as_many_at_a_time(monkeypatch, seed, precision, largest):
     """Columns of single vectors are nearly parallel for a smooth kernel, and must be told apart all the same.
 
     Which of the two ends lower is up to rounding; in double precision 24 tables have ended between 5e-8 and 7e-7, from
@@ -155,26 +166,28 @@ def test_one_by_one_gets_as_far_as_many_at_a_time(seed, precision, largest):
     """
     X = np.random.default_rng(seed).uniform(-1, 1, (600, 2))
     y = np.sin(3 * X[:, 0]) + X[:, 1] ** 2
-    params = WIDE | {"reg_lambda": 1e-6, "precision": precision}
-    losses = [SparseKernelRegressor(60, learner_size=size, **params).fit(X, y).train_loss_[-1] for size in (1, 5)]
+    monkeypatch.setattr(ensemble, "PRECISION", precision)
+    params = WIDE | {"reg_lambda": 1e-6}
+    losses = [SparseKernelRegressor(60, basis_size=size, **params).fit(X, y).train_loss_[-1] for size in (1, 5)]
     assert max(losses) < largest
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])
 @pytest.mark.parametrize("reg_lambda", [1e-3, 1e4])
-def test_the_loss_is_that_of_the_expansion(rng, precision, reg_lambda):
+def test_the_loss_is_that_of_the_expansion(rng, monkeypatch, precision, reg_lambda):
+    monkeypatch.setattr(ensemble, "PRECISION", precision)
     X = rng.uniform(-1, 1, (600, 2))
     y = np.sin(3 * X[:, 0])
-    model = SparseKernelRegressor(60, learner_size=5, subset_size=20, precision=precision, kernel={"length_scale": 3.0},
+    model = SparseKernelRegressor(60, basis_size=5, max_samples=20, kernel={"length_scale": 3.0},
                                   reg_lambda=reg_lambda, random_state=0).fit(X, y)
     assert 1 - model.score(X, y) == pytest.approx(model.train_loss_[-1], rel=0.1 if precision == "single" else 1e-6)
 
 
-def test_rows_without_weight_are_not_in_the_active_set(rng):
+def test_rows_without_weight_are_not_in_the_active_set(rng, small_groups):
     X, y = waves(rng, 600)
     weight = (np.arange(600) % 2).astype(float)
     blocks = RowBlocks([X[:300], X[300:]])
-    params = {"update": "group", "group_size": 3, "learner_size": 5, "all_rows": False, "subset_size": None}
+    params = {"update": "active", "basis_size": 5, "max_samples": None}
     scores = [SparseKernelClassifier(12, **params, **GIVEN).fit(rows, y > 0, weight).decision_function(X)
               for rows in (X, blocks)]
     np.testing.assert_allclose(scores[0], scores[1], atol=1e-9)
@@ -187,9 +200,9 @@ def test_rows_without_weight_are_not_in_the_active_set(rng):
 
 def test_an_output_that_has_run_out_changes_no_other(rng):
     X, y = waves(rng, 400)
-    alone = SparseKernelRegressor(30, learner_size=8, subset_size=100, **GIVEN).fit(X, y)
+    alone = SparseKernelRegressor(30, basis_size=8, max_samples=100, **GIVEN).fit(X, y)
     constant = np.ones(400)
-    both = SparseKernelRegressor(30, learner_size=8, subset_size=100, **GIVEN)
+    both = SparseKernelRegressor(30, basis_size=8, max_samples=100, **GIVEN)
     both.fit(X, np.column_stack([y, constant, constant]))
     assert both.n_estimators_ == alone.n_estimators_
     np.testing.assert_array_equal(both.predict(X)[:, 1:], 1)
@@ -198,18 +211,18 @@ def test_an_output_that_has_run_out_changes_no_other(rng):
 
 def test_sizes_beyond_the_rows_take_no_room(rng):
     X, y = waves(rng, 100)
-    for params in ({"learner_size": 10**6, "subset_size": None}, {"n_estimators": 10**8, "learner_size": 10},
-                   {"n_candidates": 10**20, "selection": "mp"}, {"learner_size": 1, "update": "one"},
-                   {"group_size": 10**9, "update": "group"}):
-        model = SparseKernelRegressor(**{"n_estimators": 10, "subset_size": 10**6} | params | GIVEN)
+    for params in ({"basis_size": 10**6, "max_samples": None}, {"n_estimators": 10**8, "basis_size": 10},
+                   {"selection": "mp"}, {"basis_size": 1, "update": "one"}, {"update": "group"}):
+        model = SparseKernelRegressor(**{"n_estimators": 10, "max_samples": 10**6} | params | GIVEN, columns=RAW)
         model.fit(X, y, callback=lambda info: info.n_rounds == 10)
         assert model.score(X, y) > 0.3
 
 
-def test_targets_and_kernels_of_any_size(rng):
+def test_targets_and_kernels_of_any_size(rng, monkeypatch):
     X, y = waves(rng, 100)
     for precision in ("single", "double"):
-        scores = [SparseKernelRegressor(10, learner_size=5, subset_size=50, precision=precision, random_state=0,
+        monkeypatch.setattr(ensemble, "PRECISION", precision)
+        scores = [SparseKernelRegressor(10, basis_size=5, max_samples=50, random_state=0,
                                         kernel={"length_scale": 1.0, "amplitude": amplitude},
                                         reg_lambda=1e-3 * amplitude).fit(X, unit * y).score(X, unit * y)
                   for amplitude, unit in ((1.0, 1.0), (1e9, 1e300), (1e80, 1.0), (1e-80, 1.0))]
@@ -219,7 +232,7 @@ def test_targets_and_kernels_of_any_size(rng):
         SparseKernelRegressor(50, kernel={"length_scale": 5.0}, reg_lambda=1e-9, random_state=0).fit(X, 1e307 * y)
 
 
-@pytest.mark.parametrize("change", [{"learner_size": 1}, {"n_estimators": 2}, {"kernel": {"length_scale": [1.0]}},
+@pytest.mark.parametrize("change", [{"basis_size": 1}, {"n_estimators": 2}, {"kernel": {"length_scale": [1.0]}},
                                     {"kernel": {"length_scale": []}}])
 def test_parameters_that_no_longer_fit_are_not_saved(rng, change, tmp_path):
     X, y = waves(rng, 200)
@@ -230,15 +243,13 @@ def test_parameters_that_no_longer_fit_are_not_saved(rng, change, tmp_path):
 
 @pytest.mark.parametrize(("params", "message"), [
     ({"n_estimators": 0}, "n_estimators must be an integer >= 1"),
-    ({"learner_size": 0}, "learner_size must be an integer >= 1"),
-    ({"subset_size": 10}, "subset_size must be an integer >= 50, got 10"),
-    ({"subset_size": 0}, "subset_size must be an integer >= 50, got 0"),
-    ({"learner_size": 5, "subset_size": "all"}, "subset_size must be an integer >= 5, got 'all'"),
-    ({"learner_size": "all", "subset_size": 0}, "learner_size must be an integer >= 1"),
+    ({"basis_size": 0}, "basis_size must be an integer >= 1"),
+    ({"max_samples": 10}, "max_samples must be an integer >= 50, got 10"),
+    ({"max_samples": 0}, "max_samples must be an integer >= 50, got 0"),
+    ({"basis_size": 5, "max_samples": "all"}, "max_samples must be an integer >= 5, got 'all'"),
+    ({"basis_size": "all", "max_samples": 0}, "basis_size must be an integer >= 1"),
     ({"selection": "best"}, "selection must be one of 'random', 'max-res', 'mp', 'boost', 'ald', 'ran', got 'best'"),
-    ({"n_candidates": 0}, "n_candidates must be an integer >= 1"),
-    ({"update": "all"}, "update must be one of 'pairs', 'full', 'one', 'group', got 'all'"),
-    ({"group_size": 1.5}, "group_size must be an integer >= 1, got 1.5"),
+    ({"update": "all"}, "update must be one of 'full', 'one', 'group'.*, got 'all'"),
     ({"kernel": "rbf"}, "kernel must be 'auto', 'likelihood' or a dict"),
     ({"kernel": {"amplitude": 1.0}}, "kernel must be 'auto', 'likelihood' or a dict"),
     ({"kernel": {"length_scale": [1.0, -1.0, 1.0]}}, "kernel length_scale must be a finite number >= 1e-100"),
@@ -256,22 +267,23 @@ def test_bad_parameters(rng, params, message):
         SparseKernelClassifier(**params).fit(X, y > 0)
 
 
-def test_bad_all_rows(rng):
+def test_active_rows_are_those_of_classes(rng):
     X, y = waves(rng, 60)
-    with pytest.raises(InvalidInputError, match="all_rows must be one of True, False, got 'no'"):
-        SparseKernelClassifier(all_rows="no").fit(X, y > 0)
+    with pytest.raises(InvalidInputError, match="update must be one of 'full', 'one', 'group', got 'active'"):
+        SparseKernelRegressor(update="active").fit(X, y)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("update", "n_columns"), [("full", 60), ("group", 10), ("one", 1)])
+@pytest.mark.parametrize(("update", "n_columns"), [("full", 60), ("group", 50), ("one", 1)])
 @pytest.mark.parametrize(("precision", "unit"), [("single", 4), ("double", 8)])
-def test_memory(rng, update, n_columns, precision, unit):
+def test_memory(rng, monkeypatch, update, n_columns, precision, unit):
     """The formula of the docstring, with room for the rows' copies in checks and a fixed amount."""
     n, d = 60_000, 6
     X = rng.standard_normal((n, d))
     y = np.sin(X[:, 0]) + X[:, 1]
-    model = SparseKernelRegressor(60, learner_size=40, update=update, group_size=10, kernel={"length_scale": 2.0},
-                                  reg_lambda=0.1, precision=precision, random_state=0, n_jobs=1)
+    monkeypatch.setattr(ensemble, "PRECISION", precision)
+    model = SparseKernelRegressor(60, basis_size=40, update=update, kernel={"length_scale": 2.0}, reg_lambda=0.1,
+                                  random_state=0, n_jobs=1)
     tracemalloc.start()
     try:
         model.fit(X, y)
@@ -296,12 +308,12 @@ def test_an_interrupt_leaves_the_old_model(rng):
     np.testing.assert_array_equal(model.predict(X), before)
 
 
-def test_rules_and_schemes_all_train_with_weights_and_held_out_rows(rng):
+def test_rules_and_schemes_all_train_with_weights_and_held_out_rows(rng, small_groups):
     X, y = waves(rng, 250)
     weight = rng.uniform(0, 2, 250)
     weight[:20] = 0
     for rule, update in itertools.product(sorted(RULES), ("full", "one", "group")):
-        model = SparseKernelRegressor(12, learner_size=4, subset_size=60, selection=rule, update=update, group_size=5,
+        model = SparseKernelRegressor(12, basis_size=4, max_samples=60, selection=rule, update=update,
                                       early_stopping_rounds=None, **GIVEN)
         model.fit(X, y, weight, eval_set=(X[:50], y[:50], weight[:50] + 1))
         assert model.eval_loss_[-1] < model.eval_loss_[0]
@@ -322,7 +334,7 @@ def test_concurrent_fits_have_the_bits_of_one_alone(rng):
     X = rng.standard_normal((100_000, 6))
     y = np.sin(X[:, 0]) + X[:, 1]
     assert check_n_threads(2, X.size) == 2
-    params = {"kernel": {"length_scale": 2.0}, "reg_lambda": 0.1, "learner_size": 8, "subset_size": 60}
+    params = {"kernel": {"length_scale": 2.0}, "reg_lambda": 0.1, "basis_size": 8, "max_samples": 60}
 
     def answers(seed):
         model = SparseKernelRegressor(3, random_state=seed, n_jobs=2, **params).fit(X, y)
@@ -344,7 +356,7 @@ def test_every_parameter_is_described():
 def test_a_machine_of_columns_whose_squares_overflow_can_be_loaded(rng, tmp_path, make):
     """Length scales that are infinite would be saved, and refused when read."""
     X = np.column_stack([rng.uniform(-1e300, 1e300, 40), rng.standard_normal(40)])
-    model = make(4, standardize=False, random_state=0).fit(X, (X[:, 1] > 0).astype(float))
+    model = make(4, columns=RAW, random_state=0).fit(X, (X[:, 1] > 0).astype(float))
     assert np.isfinite(model.kernel_parameters_).all()
     save(model, tmp_path / "m")
     np.testing.assert_array_equal(load(tmp_path / "m").predict(X), model.predict(X))

@@ -3,34 +3,36 @@
 import numpy as np
 import pytest
 import reference
-from helpers.sparse_rows import waves
+from helpers.sparse_rows import RAW, waves
 
 from rffkern import InvalidInputError, SparseKernelClassifier, SparseKernelRegressor, load, save
 from rffkern._native.sparse import RULES
+from rffkern._training.sparse_kernel import ensemble
 
 KERNEL = {"length_scale": [1.0, 2.0, 3.0], "amplitude": 1.5, "bias": 0.2, "shape": "exponential"}
 
 
 @pytest.mark.parametrize("rule", sorted(set(RULES) - {"ran"}))  # which leaves out rows that would lower the loss little
-@pytest.mark.parametrize("learner_size", [1, 7])
-def test_losses_are_those_of_the_stages_and_a_machine_of_all_rows_is_the_dense_solution(rng, rule, learner_size):
+@pytest.mark.parametrize("basis_size", [1, 7])
+def test_losses_are_those_of_the_stages_and_a_machine_of_all_rows_is_the_dense_solution(rng, in_double, rule,
+                                                                                        basis_size):
     X, y = waves(rng, 70)
-    model = SparseKernelRegressor(70, learner_size=learner_size, subset_size=None if learner_size == 1 else 35,
-                                  selection=rule, kernel=KERNEL, reg_lambda=0.5, standardize=False,
-                                  precision="double", random_state=0).fit(X, y)
+    model = SparseKernelRegressor(70, basis_size=basis_size, max_samples=None if basis_size == 1 else 35,
+                                  selection=rule, kernel=KERNEL, reg_lambda=0.5, columns=RAW, random_state=0).fit(X, y)
     K = reference.kernel_of_shape(X, X, **KERNEL)
     target = (y - y.mean()) / y.std()
     expected = y.mean() + y.std() * (K @ np.linalg.solve(K + 0.5 * np.eye(70), target))
-    if learner_size == 1:
+    if basis_size == 1:
         np.testing.assert_allclose(model.predict(X), expected, atol=1e-8)
     losses = [np.mean((y - staged) ** 2) / y.var() for staged in model.staged_predict(X)]
     np.testing.assert_allclose(model.train_loss_[1:], losses, rtol=1e-8)
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])
-def test_bits_do_not_depend_on_threads_and_files_keep_the_shape(rng, tmp_path, precision):
+def test_bits_do_not_depend_on_threads_and_files_keep_the_shape(rng, tmp_path, monkeypatch, precision):
+    monkeypatch.setattr(ensemble, "PRECISION", precision)
     X, y = waves(rng, 3000)
-    found = [SparseKernelClassifier(6, kernel=KERNEL, precision=precision, random_state=0, n_jobs=n).fit(X, y > 0)
+    found = [SparseKernelClassifier(6, kernel=KERNEL, random_state=0, n_jobs=n).fit(X, y > 0)
              for n in (1, 2)]
     np.testing.assert_array_equal(*(model.decision_function(X) for model in found))
     save(found[0], tmp_path / "m")

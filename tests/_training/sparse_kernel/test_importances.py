@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.sparse_rows import waves
+from helpers.sparse_rows import RAW, waves
 
 from rffkern import ColumnMap, SparseKernelClassifier, SparseKernelRegressor, dumps, loads
 
@@ -40,7 +40,7 @@ def test_columns_of_a_map_count_together(rng):
 def test_columns_of_any_size(rng):
     X, y = waves(rng, 60)
     for scale in (1e-300, 1e150, 1e300):
-        model = SparseKernelRegressor(3, standardize=False, **GIVEN | {"kernel": {"length_scale": 1e-3}})
+        model = SparseKernelRegressor(3, columns=RAW, **GIVEN | {"kernel": {"length_scale": 1e-3}})
         shares = model.fit(X * [scale, 1, 1], y).feature_importances_
         assert np.isfinite(shares).all()
         assert shares.sum() == pytest.approx(1)

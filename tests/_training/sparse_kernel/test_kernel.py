@@ -27,11 +27,10 @@ def test_lengths_that_would_overflow_are_finite():
     assert np.isfinite(kernel.inverse_lengths(Scaling(np.zeros(1), np.array([1e300]), 1.0))).all()
 
 
-def test_normalised_and_shortened():
+def test_normalised():
     kernel = Kernel(np.array([1.0, 4.0]), 3.0, 1.0)
     assert kernel.at_zero == 4.0
     assert kernel.normalised()[1:] == (0.75, 0.25, "gaussian")
-    assert kernel.shortened(0.5).length_scale.tolist() == [0.5, 2.0]
     assert kernel.length_scale.tolist() == [1.0, 4.0]
 
 

@@ -2,20 +2,16 @@
 
 import numpy as np
 import pytest
-import reference
-from helpers.sparse_rows import waves
+from helpers.sparse_rows import RAW, waves
 
 from rffkern import SparseKernelClassifier, SparseKernelRegressor
 from rffkern._estimator import monitor
 from rffkern._rows.scaling import measure_scaling
 from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
-from rffkern._training.sparse_kernel import ensemble_trial, kernel_choice, likelihood
-from rffkern._training.sparse_kernel.dense_ridge import DenseRidge
-from rffkern._training.sparse_kernel.ensemble_trial import EnsembleTrial
+from rffkern._training.sparse_kernel import kernel_choice
 from rffkern._training.sparse_kernel.kernel import Kernel, RegularisedKernel
-from rffkern._training.sparse_kernel.kernel_choice import first_best, learn_kernel
-from rffkern._training.sparse_kernel.likelihood import one_per_column
+from rffkern._training.sparse_kernel.kernel_choice import _descend, _loss_of_ensembles, choose_kernel
 
 pytestmark = pytest.mark.slow
 
@@ -24,43 +20,28 @@ def machine(length):
     return RegularisedKernel(Kernel(np.array([length]), 1.0, 0.0), 0.1)
 
 
+@pytest.mark.parametrize("is_known", [True, False])
 @pytest.mark.parametrize(("best", "found", "n_trials"), [
     (1.0, 1.0, 2), (0.7, 0.7, 3), (0.5, 0.5, 4), (0.35, 0.35, 5), (0.01, 0.25, 5)])
-def test_lengths_are_shortened_while_that_helps(best, found, n_trials):
+def test_lengths_are_shortened_while_that_helps(best, found, n_trials, is_known):
     """In turn, until one is no better."""
     tried = []
 
-    def trial(candidate):
+    def loss(candidate):
         tried.append(candidate.kernel.length_scale[0])
         return abs(np.log(tried[-1] / best))
 
-    chosen = first_best([machine(length) for length in (1.0, 0.7, 0.5, 0.35, 0.25)], trial)
+    lowest = abs(np.log(best)) if is_known else None
+    chosen, lowest = _descend([machine(length) for length in (1.0, 0.7, 0.5, 0.35, 0.25)], loss, lowest)
     assert chosen.kernel.length_scale[0] == found
-    assert len(tried) == n_trials
+    assert lowest == abs(np.log(found / best))
+    assert len(tried) == n_trials - is_known
 
 
 def test_hardly_better_is_not_better():
     losses = iter([1.0, 0.999, 0.0])
-    assert first_best([machine(1.0), machine(2.0), machine(3.0)], lambda _: next(losses)).kernel.length_scale[0] == 1.0
-
-
-@pytest.mark.parametrize("shape", ["gaussian", "exponential"])
-def test_the_loss_of_a_ridge_regression(rng, shape):
-    """Weights divide lambda, row by row."""
-    X, y = waves(rng, 160)
-    targets, weights, held_out_weights = np.column_stack([y, y**2]), rng.uniform(0.1, 3, 100), rng.uniform(0.1, 3, 60)
-    kernel = Kernel(np.array([1.0, 2.0, 3.0]), 1.5, 0.2, shape)
-    ridge = DenseRidge(X[:100], targets[:100], weights, X[100:], targets[100:], 1)
-    matrix = reference.kernel_of_shape(X, X, *kernel)
-    solved = np.linalg.solve(matrix[:100, :100] + np.diag(0.3 / weights), targets[:100])
-    residuals = targets[100:] - matrix[100:, :100] @ solved
-    np.testing.assert_allclose(ridge.residuals(RegularisedKernel(kernel, 0.3)), residuals, atol=1e-9)
-    near = DenseRidge(X[:100], targets[:100], weights, X[100:], targets[100:], 1, "single")
-    np.testing.assert_allclose(near.residuals(RegularisedKernel(kernel, 0.3)), residuals, atol=1e-4)
-    assert near._workspace.system.matrix.dtype == np.float32
-    expected = np.average((residuals**2).mean(axis=1), weights=held_out_weights)
-    assert ridge.loss(RegularisedKernel(kernel, 0.3), held_out_weights) == pytest.approx(expected)
-    assert ridge.loss(RegularisedKernel(kernel, -5.0), held_out_weights) == np.inf
+    chosen, lowest = _descend([machine(1.0), machine(2.0), machine(3.0)], lambda _: next(losses), None)
+    assert (chosen.kernel.length_scale[0], lowest) == (1.0, 1.0)
 
 
 def test_what_is_given_takes_no_draws(rng):
@@ -68,7 +49,7 @@ def test_what_is_given_takes_no_draws(rng):
     data = TargetRows(X, y[:, None], RowWeights(50))
     model = SparseKernelRegressor(kernel={"length_scale": 2.0}, reg_lambda=0.5)
     draws = np.random.default_rng(0)
-    found = learn_kernel(model, data, y[:, None], measure_scaling(X, data.weights), [one_per_column], draws)
+    found = choose_kernel(model, data, y[:, None], measure_scaling(X, data.weights), draws)
     assert found.reg_lambda == 0.5
     assert found.kernel.length_scale.tolist() == [2.0, 2.0, 2.0]
     assert draws.random() == np.random.default_rng(0).random()
@@ -96,21 +77,23 @@ def test_rows_without_weight_have_no_part_in_the_choice(rng, loss_scale):
 def test_a_trial_repeats_itself_and_knows_better_lengths(rng, shape):
     X, y = waves(rng, 600)
     weights = RowWeights(600, np.where(np.arange(600) % 3, 1.0, 0.0))
-    model = SparseKernelRegressor(20, learner_size=8, subset_size=60)
-    trial = EnsembleTrial(model, TargetRows(X, y[:, None], weights), y[:, None], measure_scaling(X, weights), 1, rng)
+    model = SparseKernelRegressor(20, basis_size=8, max_samples=60)
+    loss = _loss_of_ensembles(model, TargetRows(X, y[:, None], weights), y[:, None], measure_scaling(X, weights), rng)
     good, bad = (RegularisedKernel(Kernel(np.full(3, length), 1.0, 0.0, shape), 0.1) for length in (0.7, 1e-3))
-    assert trial.loss(good) == trial.loss(good)
-    assert trial.loss(good) < 0.5 * trial.loss(bad)
+    assert loss(good) == loss(good)
+    assert loss(good) < 0.5 * loss(bad)
 
 
 def test_a_trial_takes_as_many_rows_as_it_may(rng, monkeypatch):
     """One of so many is held out beside those that it learns from."""
-    monkeypatch.setattr(ensemble_trial, "_MOST_ROWS", 100)
+    monkeypatch.setattr(kernel_choice, "_MOST_TRIAL_ROWS", 100)
+    taken, make = [], kernel_choice.RowsWithTargets
+    monkeypatch.setattr(kernel_choice, "RowsWithTargets", lambda *parts: taken.append(parts[0]) or make(*parts))
     X, y = waves(rng, 1000)
     data = TargetRows(X, y[:, None], RowWeights(1000))
-    trial = EnsembleTrial(SparseKernelRegressor(20), data, y[:, None], measure_scaling(X, data.weights), 1, rng)
-    assert (len(trial._learned), len(trial._held_out)) == (100, 100 // ensemble_trial._ROWS_PER_HELD_OUT)
-    assert len(np.unique(np.concatenate([trial._learned, trial._held_out]))) == 125
+    _loss_of_ensembles(SparseKernelRegressor(20), data, y[:, None], measure_scaling(X, data.weights), rng)
+    assert [len(rows) for rows in taken] == [25, 100]
+    assert len(np.unique(np.concatenate(taken), axis=0)) == 125
 
 
 def test_many_rows_shorten_lengths_by_ensembles(rng, monkeypatch):
@@ -118,15 +101,16 @@ def test_many_rows_shorten_lengths_by_ensembles(rng, monkeypatch):
     lengths = []
     for shortest in (1.0, 0.5):
         monkeypatch.setattr(kernel_choice, "_MANY_ROWS", 1400)
-        monkeypatch.setattr(EnsembleTrial, "loss", lambda _, machine: machine.kernel.length_scale[0])
+        monkeypatch.setattr(kernel_choice, "_loss_of_ensembles",
+                            lambda *_: lambda machine: machine.kernel.length_scale[0])
         monkeypatch.setattr(kernel_choice, "_FACTORS_OF_LENGTHS", (1.0, shortest))
         lengths.append(SparseKernelRegressor(2, random_state=0).fit(X, y).kernel_["length_scale"][0])
-    assert lengths[1] <= 0.51 * lengths[0]
+    assert lengths[1] == 0.5 * lengths[0]
 
 
 def test_a_classifier_learns_one_length(rng):
     X, y = waves(rng, 400)
-    learned = [model(5, random_state=0).fit(X * [1, 10, 100], target).kernel_["length_scale"]
+    learned = [model(5, kernel="likelihood", random_state=0).fit(X * [1, 10, 100], target).kernel_["length_scale"]
                for model, target in ((SparseKernelClassifier, y > 0), (SparseKernelRegressor, y))]
     assert np.ptp(learned[0]) < 1e-9
     assert np.ptp(learned[1]) > 0.1
@@ -144,20 +128,19 @@ def test_lengths_are_shortened_where_rows_tell_more(rng):
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
 def test_lengths_are_found_in_any_unit(rng, unit):
     X, y = waves(rng, 400)
-    model = SparseKernelRegressor(20, standardize=False, random_state=0).fit(unit * X[:300], y[:300])
+    model = SparseKernelRegressor(20, columns=RAW, random_state=0).fit(unit * X[:300], y[:300])
     assert model.score(unit * X[300:], y[300:]) > 0.9
 
 
 def test_the_choice_tells_how_it_goes_on(rng, capsys, monkeypatch):
     """Evaluations of the likelihood on few rows, trials, evaluations on more rows, and trials again."""
-    for module in (monitor, likelihood):
-        monkeypatch.setattr(module, "SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(monitor, "SECONDS_BETWEEN", 0.0)
     X, y = waves(rng, 1500)
-    SparseKernelClassifier(1, learner_size=4, subset_size=50, verbose=1, random_state=0).fit(X, y > 0)
+    SparseKernelClassifier(1, basis_size=4, max_samples=50, verbose=1, random_state=0).fit(X, y > 0)
     lines = capsys.readouterr().err.splitlines()
     works = [line[: line.index(next(filter(str.isdigit, line)))].strip() for line in lines]
     in_turn = [work for work, before in zip(works, [None, *works], strict=False) if work != before]
-    few, more, trials = "length scales", "length scales on more rows", "kernels on held-out rows"
+    few, more, trials = "length scales", "length scales on more rows", "kernels by leave-one-out error"
     assert in_turn == [few, trials, few, trials, few, trials, few, trials, more, trials, "round"]
     assert "negative log-likelihood" in lines[0]
     assert "loss" in lines[works.index(trials)]

@@ -1,24 +1,23 @@
-"""Coefficients of weak learners against dense solutions."""
+"""Coefficients of base learners against dense solutions."""
 
 import numpy as np
 import pytest
 import reference
-from helpers.sparse_rows import in_outputs, kernel_rows, make_settings, make_shared, waves
+from helpers.sparse_rows import RAW, in_outputs, kernel_rows, make_settings, waves
 
 from rffkern import SparseKernelRegressor
 from rffkern._rows.tiles import aligned
-from rffkern._training.sparse_kernel.basis import make_selection
-from rffkern._training.sparse_kernel.ensemble import Ensemble, group_of_all_rows
+from rffkern._training.sparse_kernel.basis_selection import make_selection
+from rffkern._training.sparse_kernel.ensemble import Ensemble
 from rffkern._training.sparse_kernel.kernel import Kernel
-from rffkern._training.sparse_kernel.least_squares import Targets, make_least_squares
+from rffkern._training.sparse_kernel.least_squares import Residuals, make_least_squares
 
 
-def grown(X, target, length_scale, reg_lambda, n_learners, learner_size=20, dtype=np.float64):
+def grown(X, target, length_scale, reg_lambda, n_learners, basis_size=20, dtype=np.float64):
     """An ensemble of some learners, and its columns F and inner products Omega by direct evaluation."""
     kernel = Kernel(np.full(X.shape[1], length_scale), 1.0, 0.0)
-    settings = make_settings(kernel, reg_lambda, learner_size, n_learners, subset_size=200)
-    shared = make_shared(kernel_rows(X, kernel, dtype=dtype), settings, seed=1)
-    ensemble = Ensemble(shared, in_outputs(target), group_of_all_rows)
+    settings = make_settings(kernel, reg_lambda, basis_size, n_learners, max_samples=200)
+    ensemble = Ensemble(kernel_rows(X, kernel, dtype=dtype), in_outputs(target), (), settings, np.random.default_rng(1))
     while len(ensemble.learners) < n_learners and ensemble.grow():
         pass
     K = reference.gaussian_kernel(X, X, length_scale)
@@ -29,8 +28,8 @@ def grown(X, target, length_scale, reg_lambda, n_learners, learner_size=20, dtyp
 
 
 def coefficients(ensemble):
-    """Those of all weak learners, of the one output."""
-    return ensemble.path(len(ensemble.learners), slice(1)).at(len(ensemble.learners))[:, 0]
+    """Those of all base learners, of the one output."""
+    return ensemble.least_squares.coef[:, 0]
 
 
 def dense(F, omega, target, reg_lambda):
@@ -89,8 +88,8 @@ def test_learners_that_rounding_decides_on_do_not_spoil_the_model(level, seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((200, 2))
     y = np.sin(X[:, 0]) + 0.3 * X[:, 1] ** 2 + 0.1 * rng.standard_normal(200)
-    model = SparseKernelRegressor(200, learner_size=50, subset_size=100, kernel={"length_scale": 1.0}, reg_lambda=1e-4,
-                                  standardize=False, precision="single", random_state=seed, n_jobs=1).fit(X, y)
+    model = SparseKernelRegressor(200, basis_size=50, max_samples=100, kernel={"length_scale": 1.0}, reg_lambda=1e-4,
+                                  columns=RAW, random_state=seed, n_jobs=1).fit(X, y)
     assert model.train_loss_[-1] < 1.05 * model.train_loss_.min()
     K = reference.gaussian_kernel(X, X, 1.0)
     target = (y - y.mean()) / y.std()
@@ -115,22 +114,22 @@ def test_nothing_to_refine(rng):
     assert len(ensemble.learners) == ensemble.loss == 0
 
 
-@pytest.mark.parametrize("learner_size", [1, 4])
+@pytest.mark.parametrize("basis_size", [1, 4])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_held_out_rows_follow(rng, learner_size, dtype):
+def test_held_out_rows_follow(rng, basis_size, dtype):
     """Residual and loss there are those of the model, step by step."""
     X, y = waves(rng, 400)
     kernel = Kernel(np.full(3, 1.5), 1.0, 0.0)
-    settings = make_settings(kernel, 0.1, learner_size, 6)
-    parts = [kernel_rows(part, kernel, dtype=dtype) for part in (X[:300], X[300:])]
-    targets = [Targets(rows, in_outputs(values), aligned((6, rows.n_tiles, 128), rows.dtype))
-               for rows, values in zip(parts, (y[:300], y[300:]), strict=True)]
-    fit, selection = make_least_squares(targets[0], (targets[1],), settings), make_selection(settings, parts[0])
+    settings = make_settings(kernel, 0.1, basis_size, 6)
+    rows = [kernel_rows(part, kernel, dtype=dtype) for part in (X[:300], X[300:])]
+    parts = [Residuals(some, in_outputs(values), aligned((6, some.n_tiles, 128), some.dtype))
+             for some, values in zip(rows, (y[:300], y[300:]), strict=True)]
+    fit, selection = make_least_squares(parts[0], (parts[1],), settings), make_selection(settings, rows[0])
     for _ in range(6):
-        assert fit.add(selection.propose([np.arange(300)], fit.target, targets[0].residual))
+        assert fit.add(selection.propose(np.arange(300), fit.target, parts[0].residual))
         model = sum(c * reference.gaussian_kernel(X, X[f.indices], 1.5) @ f.weights
                     for c, f in zip(fit.coef[:, 0], fit.learners, strict=True))
-        for place, part in ((slice(300), targets[0]), (slice(300, 400), targets[1])):
+        for place, part in ((slice(300), parts[0]), (slice(300, 400), parts[1])):
             left = y[place] - model[place]
             np.testing.assert_allclose(part.residual.reshape(-1)[: len(left)], left,
                                        atol=1e-10 if dtype is np.float64 else 1e-3)
@@ -138,36 +137,36 @@ def test_held_out_rows_follow(rng, learner_size, dtype):
 
 
 def test_the_newest_alone_gets_its_own_best_coefficient(rng):
-    """With room for one, each weak learner gets its own best coefficient, (31), and the model stays."""
+    """With room for one, each base learner gets its own best coefficient, (31), and the model stays."""
     X, y = waves(rng, 200)
     kernel = Kernel(np.full(3, 1.5), 1.0, 0.0)
     settings = make_settings(kernel, 0.1, 4, 1)
     rows = kernel_rows(X, kernel)
-    targets = Targets(rows, in_outputs(y), aligned((1, 2, 128), rows.dtype))
-    fit, selection = make_least_squares(targets, (), settings), make_selection(settings, rows)
+    residuals = Residuals(rows, in_outputs(y), aligned((1, 2, 128), rows.dtype))
+    fit, selection = make_least_squares(residuals, (), settings), make_selection(settings, rows)
     for _ in range(3):
-        before = targets.residual.reshape(-1)[:200].copy()
+        before = residuals.residual.reshape(-1)[:200].copy()
         fit.begin_anew()
-        assert fit.add(selection.propose([np.arange(200)], fit.target, targets.residual))
+        assert fit.add(selection.propose(np.arange(200), fit.target, residuals.residual))
         (f,) = fit.learners
         column = reference.gaussian_kernel(X, X[f.indices], 1.5) @ f.weights
         slope = column @ before - 0.1 * f.weights @ (y - before)[f.indices]
         np.testing.assert_allclose(fit.coef[0], slope / (column @ column + 0.1), rtol=1e-9)
-        np.testing.assert_allclose(targets.residual.reshape(-1)[:200], before - fit.coef[0] * column, atol=1e-12)
+        np.testing.assert_allclose(residuals.residual.reshape(-1)[:200], before - fit.coef[0] * column, atol=1e-12)
 
 
-@pytest.mark.parametrize("learner_size", [1, 4])
-def test_what_others_span_is_not_added(rng, learner_size):
+@pytest.mark.parametrize("basis_size", [1, 4])
+def test_what_others_span_is_not_added(rng, basis_size):
     X, y = waves(rng, 200)
     kernel = Kernel(np.full(3, 1.5), 1.0, 0.0)
-    settings = make_settings(kernel, 1e-9, learner_size, 5)
+    settings = make_settings(kernel, 1e-9, basis_size, 5)
     rows = kernel_rows(X, kernel)
-    targets = Targets(rows, in_outputs(y), aligned((5, 2, 128), rows.dtype))
-    fit = make_least_squares(targets, (), settings)
-    proposal = make_selection(settings, rows).propose([np.arange(200)], fit.target, targets.residual)
+    residuals = Residuals(rows, in_outputs(y), aligned((5, 2, 128), rows.dtype))
+    fit = make_least_squares(residuals, (), settings)
+    proposal = make_selection(settings, rows).propose(np.arange(200), fit.target, residuals.residual)
     assert fit.add(proposal)
-    before = targets.residual.copy()
-    if learner_size > 1:
+    before = residuals.residual.copy()
+    if basis_size > 1:
         assert not fit.add(proposal)
         assert len(fit.learners) == len(fit.coef) == 1
-    np.testing.assert_array_equal(targets.residual, before)
+    np.testing.assert_array_equal(residuals.residual, before)

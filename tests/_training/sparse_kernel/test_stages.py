@@ -1,18 +1,19 @@
-"""Paths of coefficients, and the scores after each round."""
+"""Coefficients after each round, and the scores after each round."""
 
 import numpy as np
 import pytest
-from helpers.sparse_rows import GIVEN, waves
+from helpers.sparse_rows import GIVEN, given_kernel, waves
 
 from rffkern import SparseKernelClassifier, SparseKernelRegressor, TrainingStateError, load, save
+from rffkern._training.sparse_kernel import stages
+from rffkern._training.sparse_kernel.basis_selection import BaseLearner
 from rffkern._training.sparse_kernel.least_squares import Coefficients
-from rffkern._training.sparse_kernel.stages import CoefficientPath, StagedMachine, combine
-from rffkern._training.sparse_kernel.weak_learner import WeakLearner
+from rffkern._training.sparse_kernel.stages import Stages, combine
 
 
 def learner(*pairs):
     indices, weights = zip(*pairs, strict=True)
-    return WeakLearner(np.array(indices), np.array(weights, float))
+    return BaseLearner(np.array(indices), np.array(weights, float))
 
 
 def test_weak_learners_are_combined_on_distinct_rows():
@@ -29,41 +30,36 @@ def test_earlier_groups_keep_what_they_ended_with(rng, sizes):
     factors = [np.linalg.cholesky(np.eye(size) + 0.1) for size in sizes]
     orthonormal = [rng.standard_normal((size, 2)) for size in sizes]
     last = [np.linalg.solve(factor.T, of_group) for factor, of_group in zip(factors, orthonormal, strict=True)]
-    path = CoefficientPath([learner((k, 1)) for k in range(sum(sizes))],
-                           list(map(Coefficients, last, factors, orthonormal)), slice(2))
+    found = Stages([learner((k, 1)) for k in range(sum(sizes))], list(map(Coefficients, last, factors, orthonormal)),
+                   [], np.zeros(2), np.ones(2), given_kernel())
     for n_learners in range(sum(sizes) + 1):
         expected = []
         for start, size, factor, of_group in zip(np.cumsum([0, *sizes]), sizes, factors, orthonormal, strict=False):
             n_here = min(max(n_learners - start, 0), size)
             expected.append(np.linalg.solve(factor[:n_here, :n_here].T, of_group[:n_here]))
-        np.testing.assert_allclose(path.at(n_learners), np.vstack(expected), rtol=1e-12)
-    indices, weights = path.combined()
-    assert indices.tolist() == list(range(sum(sizes)))
-    np.testing.assert_array_equal(weights, np.vstack(last))
+        np.testing.assert_allclose(found.coef(n_learners), np.vstack(expected), rtol=1e-12)
+    np.testing.assert_array_equal(found.coef(sum(sizes)), np.vstack(last))
 
 
 @pytest.mark.parametrize("update", ["full", "one", "group"])
 @pytest.mark.parametrize("size", [1, 5])
-@pytest.mark.parametrize("shared", [False, True])
-def test_the_last_stage_is_the_model(rng, update, size, shared):
+def test_the_last_stage_is_the_model(rng, small_groups, in_double, update, size):
     X, y = waves(rng, 300)
     targets = np.column_stack([y, X[:, 0] ** 2])
-    model = SparseKernelRegressor(11, learner_size=size, subset_size=60, update=update, group_size=4,
-                                  shared=shared, **GIVEN)
+    model = SparseKernelRegressor(11, basis_size=size, max_samples=60, update=update, **GIVEN)
     model.fit(X[:200], targets[:200], eval_set=(X[200:], targets[200:]))
-    stages = list(model.staged_predict(X))
-    assert len(stages) == model.n_estimators_
-    np.testing.assert_allclose(stages[-1], model.predict(X), atol=1e-9)
-    missed = [np.mean((stage[200:] - targets[200:]) ** 2 / targets[:200].var(axis=0)) for stage in stages]
-    np.testing.assert_allclose(missed, model.eval_loss_[1 : len(stages) + 1], rtol=1e-6)
+    predicted = list(model.staged_predict(X))
+    assert len(predicted) == model.n_estimators_
+    np.testing.assert_allclose(predicted[-1], model.predict(X), atol=1e-9)
+    missed = [np.mean((stage[200:] - targets[200:]) ** 2 / targets[:200].var(axis=0)) for stage in predicted]
+    np.testing.assert_allclose(missed, model.eval_loss_[1 : len(predicted) + 1], rtol=1e-6)
 
 
 def test_each_weak_learner_is_evaluated_once(monkeypatch, rng):
     X, y = waves(rng, 100)
     model = SparseKernelRegressor(7, **GIVEN).fit(X, y)
-    seen, values = [], StagedMachine._values
-    monkeypatch.setattr(StagedMachine, "_values", lambda self, learner, *more: seen.append(learner)
-                        or values(self, learner, *more))
+    seen, expansion = [], stages.Expansion
+    monkeypatch.setattr(stages, "Expansion", lambda *parts: seen.append(parts) or expansion(*parts))
     assert len(list(model.staged_predict(X))) == len(seen) == 7
 
 

@@ -1,4 +1,4 @@
-"""Subsets of rows, and the weak learners that selections propose on them."""
+"""Samples of rows, and the base learners that selections propose on them."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,10 @@ import reference
 from helpers.sparse_rows import in_outputs, kernel_rows, make_settings
 
 from rffkern._rows.weights import RowWeights
-from rffkern._training.sparse_kernel.basis import (
+from rffkern._training.sparse_kernel.basis_selection import (
     DictionarySelection,
+    RowSamples,
     SetSelection,
-    SingleSelection,
-    Subsets,
     make_selection,
 )
 from rffkern._training.sparse_kernel.kernel import Kernel
@@ -34,9 +33,9 @@ def settings_of(kernel, **changes):
 def test_the_selection_that_settings_ask_for(problem):
     kernel, X, *_ = problem
     rows = kernel_rows(X, kernel)
-    for size, capacity, kind in ((5, 4, SetSelection), (5, 1, SetSelection), (1, 1, SingleSelection),
-                                 (1, 4, DictionarySelection)):
-        assert type(make_selection(settings_of(kernel, learner_size=size, capacity=capacity), rows)) is kind
+    for size, group_size, kind in ((5, None, SetSelection), (5, 1, SetSelection), (1, 1, SetSelection),
+                                   (1, None, DictionarySelection), (1, 4, DictionarySelection)):
+        assert type(make_selection(settings_of(kernel, basis_size=size, group_size=group_size), rows)) is kind
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -44,8 +43,8 @@ def test_a_set_is_combined_along_the_gradient(rng, problem, weighted):
     """(24) and (25), of length 1 in the space of the kernel."""
     kernel, X, K, target, residual = problem
     weight = rng.uniform(0.1, 2, 200) if weighted else np.ones(200)
-    selection = SetSelection(settings_of(kernel, learner_size=7), kernel_rows(X, kernel, weight))
-    proposal = selection.propose([np.arange(0, 200, 2)], in_outputs(target), in_outputs(residual))
+    selection = SetSelection(settings_of(kernel, basis_size=7), kernel_rows(X, kernel, weight))
+    proposal = selection.propose(np.arange(0, 200, 2), in_outputs(target), in_outputs(residual))
     indices, weights, before = proposal.learners[0]
     assert len(set(indices)) == 7
     assert (indices % 2 == 0).all()
@@ -59,7 +58,7 @@ def test_a_set_is_combined_along_the_gradient(rng, problem, weighted):
 def test_a_set_does_not_depend_on_those_before_it(problem):
     kernel, X, _, target, residual = problem
     selection = SetSelection(settings_of(kernel), kernel_rows(X, kernel))
-    found = [selection.propose([np.arange(200)], in_outputs(target), in_outputs(residual)) for _ in range(2)]
+    found = [selection.propose(np.arange(200), in_outputs(target), in_outputs(residual)) for _ in range(2)]
     np.testing.assert_array_equal(found[0].learners[0].indices, found[1].learners[0].indices)
     np.testing.assert_array_equal(found[0].learners[0].weights, found[1].learners[0].weights)
 
@@ -67,35 +66,36 @@ def test_a_set_does_not_depend_on_those_before_it(problem):
 def test_nothing_is_proposed_without_a_residual(problem):
     kernel, X, *_ = problem
     selection = SetSelection(settings_of(kernel), kernel_rows(X, kernel))
-    assert selection.propose([np.arange(200)], np.zeros((1, 2, 128)), np.zeros((1, 2, 128))) is None
+    assert selection.propose(np.arange(200), np.zeros((1, 2, 128)), np.zeros((1, 2, 128))) is None
 
 
-@pytest.mark.parametrize("capacity", [1, 50])
-def test_single_vectors_are_selected_once(problem, capacity):
+@pytest.mark.parametrize(("group_size", "capacity"), [(1, 1), (None, 50)])
+def test_single_vectors_are_selected_once(problem, group_size, capacity):
     kernel, X, _, target, _ = problem
     X, target = X[:40], target[:40]
-    selection = make_selection(settings_of(kernel, learner_size=1, capacity=capacity), kernel_rows(X, kernel))
-    taken = [selection.propose([np.arange(40)], in_outputs(target), in_outputs(target)).learners[0].indices[-1]
+    settings = settings_of(kernel, basis_size=1, group_size=group_size, capacity=capacity)
+    selection = make_selection(settings, kernel_rows(X, kernel))
+    taken = [selection.propose(np.arange(40), in_outputs(target), in_outputs(target)).learners[0].indices[-1]
              for _ in range(10)]
     assert taken == np.argsort(-np.abs(target))[:10].tolist()
     assert selection.n_skipped == 0  # those before are not looked at again
-    assert selection.propose([np.array(taken)], in_outputs(target), in_outputs(target)) is None
+    assert selection.propose(np.array(taken), in_outputs(target), in_outputs(target)) is None
 
 
 def test_a_single_vector_alone(problem):
     kernel, X, _, target, _ = problem
-    selection = SingleSelection(settings_of(kernel, learner_size=1, capacity=1), kernel_rows(X, kernel))
-    learner = selection.propose([np.arange(200)], in_outputs(target), in_outputs(target)).learners[0]
+    selection = SetSelection(settings_of(kernel, basis_size=1, group_size=1, capacity=1), kernel_rows(X, kernel))
+    learner = selection.propose(np.arange(200), in_outputs(target), in_outputs(target)).learners[0]
     assert len(learner.indices) == 1
-    assert learner.weights.tolist() == [1.0]
+    assert np.abs(learner.weights).tolist() == [1.0]
 
 
 def test_vectors_of_a_dictionary_make_orthonormal_learners(problem):
     kernel, X, K, target, residual = problem
-    selection = DictionarySelection(settings_of(kernel, learner_size=1, capacity=9), kernel_rows(X, kernel))
+    selection = DictionarySelection(settings_of(kernel, basis_size=1, capacity=9), kernel_rows(X, kernel))
     A, columns = np.zeros((200, 9)), []
     for m in range(9):
-        proposal = selection.propose([np.arange(200)], in_outputs(target), in_outputs(residual))
+        proposal = selection.propose(np.arange(200), in_outputs(target), in_outputs(residual))
         A[proposal.learners[0].indices, m] = proposal.learners[0].weights
         assert len(proposal.learners[0].before) == m
         column = proposal.learners[0].weights[-1] * K[proposal.learners[0].indices[-1]]
@@ -106,10 +106,10 @@ def test_vectors_of_a_dictionary_make_orthonormal_learners(problem):
 
 def test_a_vector_that_is_refused_leaves_the_dictionary(problem):
     kernel, X, K, target, residual = problem
-    selection = DictionarySelection(settings_of(kernel, learner_size=1), kernel_rows(X, kernel))
-    first, refused = (selection.propose([np.arange(200)], in_outputs(target), in_outputs(residual)) for _ in range(2))
+    selection = DictionarySelection(settings_of(kernel, basis_size=1), kernel_rows(X, kernel))
+    first, refused = (selection.propose(np.arange(200), in_outputs(target), in_outputs(residual)) for _ in range(2))
     selection.refuse()
-    third = selection.propose([np.arange(200)], in_outputs(target), in_outputs(residual))
+    third = selection.propose(np.arange(200), in_outputs(target), in_outputs(residual))
     assert third.learners[0].indices[0] == first.learners[0].indices[0]
     assert third.learners[0].indices[1] != refused.learners[0].indices[1]
     assert len(third.learners[0].indices) == 2
@@ -125,39 +125,39 @@ def test_the_distance_below_which_a_vector_depends_on_those_before_it(rule, dtyp
     kernel = Kernel(np.ones(1), 1.0, 0.0)
     X = np.array([[0.0], [np.sqrt(-np.log1p(-share * threshold))]])
     rows = kernel_rows(X, kernel, dtype=dtype)
-    selection = SetSelection(settings_of(kernel, learner_size=2, rule=rule), rows)
-    found = selection._choose(np.arange(2), np.array([[2.0, 1.0]]), np.zeros((1, 2)))
+    selection = SetSelection(settings_of(kernel, basis_size=2, rule=rule), rows)
+    found = selection._choose(np.arange(2), *np.array([[[2.0, 1.0]]] * 2))
     assert len(found) == (1 if share < 1 else 2)
 
 
 def test_near_duplicates_are_counted(rng):
     X = np.repeat(rng.standard_normal((5, 2)), 40, axis=0)
     kernel = Kernel(np.ones(2), 1.0, 0.0)
-    selection = SetSelection(settings_of(kernel, learner_size=20), kernel_rows(X, kernel))
+    selection = SetSelection(settings_of(kernel, basis_size=20), kernel_rows(X, kernel))
     values = in_outputs(rng.standard_normal(200))
-    assert len(selection.propose([np.arange(200)], values, values).learners[0].indices) == 5
+    assert len(selection.propose(np.arange(200), values, values).learners[0].indices) == 5
     assert selection.n_skipped == 195
 
 
-def test_subsets(rng):
-    drawn = Subsets(RowWeights(1000), 50, rng).draw()
+def test_samples(rng):
+    drawn = RowSamples(RowWeights(1000), 50, rng).draw()
     assert len(np.unique(drawn)) == 50
     assert drawn.tolist() != sorted(drawn)
-    assert sorted(Subsets(RowWeights(30), None, rng).draw()) == list(range(30))
-    assert Subsets(RowWeights(30), None, rng).holds_all
-    assert not Subsets(RowWeights(30), 29, rng).holds_all
-    some = Subsets(RowWeights(30, (np.arange(30) % 2).astype(float)), None, rng)
+    assert sorted(RowSamples(RowWeights(30), None, rng).draw()) == list(range(30))
+    assert RowSamples(RowWeights(30), None, rng).holds_all
+    assert not RowSamples(RowWeights(30), 29, rng).holds_all
+    some = RowSamples(RowWeights(30, (np.arange(30) % 2).astype(float)), None, rng)
     assert some.holds_all
     assert sorted(some.draw()) == list(range(1, 30, 2))
 
 
-def test_subsets_by_weight(rng):
+def test_samples_by_weight(rng):
     weight = np.zeros(1000)
     weight[[3, 500]], weight[800:] = 100, 1e-3
     counts = np.zeros(1000)
-    subsets = Subsets(RowWeights(1000, weight), 50, rng)
+    samples = RowSamples(RowWeights(1000, weight), 50, rng)
     for _ in range(300):
-        drawn = subsets.draw()
+        drawn = samples.draw()
         assert len(np.unique(drawn)) == len(drawn)
         counts[drawn] += 1
     assert counts[[3, 500]].min() == 300
@@ -165,7 +165,7 @@ def test_subsets_by_weight(rng):
     assert 0 < counts[800:].sum() < 150  # expected: 300 x 50 x 0.2 / 200.2 = 15
 
 
-@pytest.mark.parametrize(("subset_size", "n_drawn"), [(None, 60), (40, 30), (20, 20)])
-def test_subsets_of_settings_hold_half_of_the_rows_at_most(rng, problem, subset_size, n_drawn):
-    settings = settings_of(problem[0], learner_size=4, subset_size=subset_size)
-    assert len(Subsets.of_settings(RowWeights(60), settings, rng).draw()) == n_drawn
+@pytest.mark.parametrize(("max_samples", "n_drawn"), [(None, 60), (40, 30), (20, 20)])
+def test_samples_of_settings_hold_half_of_the_rows_at_most(rng, problem, max_samples, n_drawn):
+    settings = settings_of(problem[0], basis_size=4, max_samples=max_samples)
+    assert len(RowSamples.of_settings(RowWeights(60), settings, rng).draw()) == n_drawn

@@ -1,0 +1,242 @@
+"""Base learners: a random sample of the rows, and a forward selection of basis vectors in it.
+
+A selection proposes the base learner (25) of Sun and Yao (2010) on the basis vectors that its rule selects: a set of
+them (`SetSelection`), or, where they are selected one by one, a vector outside of the span of all before it
+(`DictionarySelection`).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._native import solvers
+from ..._native.array_types import NDArray
+from ..._native.sparse import Selector
+from ..._rows.weights import RowWeights
+from .kernel import Kernel
+from .packed_rows import KernelRows, Kernels
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# Share of k(x, x) that the squared distance of a basis vector from the span of those before it must exceed: below,
+# the vector is a near-duplicate and is skipped.  Weights of a base learner may be as large as the root of its inverse,
+# and rounding errors of its values grow with their squares.
+_SMALLEST_DISTANCE: dict[np.dtype[Any], float] = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-4}
+# The paper's thresholds of approximate linear dependence and of the resource-allocating network, and its number kappa
+# of candidates of "mp" and "boost".
+_ALD_THRESHOLD = 1e-2
+_RAN_THRESHOLD = 1e-4
+_N_CANDIDATES = 60
+# Share of all gradients that those along a direction must have, to be more than rounding.
+_SMALLEST_SHARE = 1e-10
+
+
+class Settings(NamedTuple):
+    """What all base learners of an ensemble share."""
+
+    kernel: Kernel  # with k(x, x) = 1
+    reg_lambda: float  # beside that kernel and weights of mean 1
+    rule: str
+    basis_size: int  # S, basis vectors of a base learner
+    max_samples: int | None  # T, rows that basis vectors are selected among; None for all
+    n_together: int  # base learners of a round, one on each leading direction of the gradients of the outputs
+    group_size: int | None  # L, rounds whose coefficients are optimal together; None for all
+    capacity: int  # base learners whose coefficients are optimal together
+
+    @property
+    def keeps_dictionary(self) -> bool:
+        """Whether a basis vector must lie outside of the span of all those before it."""
+        return self.basis_size == 1 and self.group_size != 1
+
+
+class BaseLearner(NamedTuple):
+    """f(x) = sum over s of weights[s] k(x, rows[indices[s]]), of length 1 in the space of the kernel.
+
+    Basis vectors that are selected one by one would make columns that are nearly parallel.  There each base learner is
+    the part of its vector, the last of its indices, that is orthogonal to the base learners before it: `before` are the
+    factors with which their columns are subtracted from that of the vector.  Such base learners are orthonormal.
+    """
+
+    indices: Indices  # (n_basis,) of rows
+    weights: Double  # (n_basis,)
+    before: Double = np.empty(0)  # (n_learners before it,), or empty
+
+
+class Proposal(NamedTuple):
+    """Base learners on the same basis vectors, and the kernels that their columns are made of."""
+
+    learners: tuple[BaseLearner, ...]
+    kernels: Kernels  # with these basis vectors, or with the last where others are `before` it
+
+    def weights(self) -> Double:
+        """Weights (n_learners, n_centers) of the kernels in each base learner."""
+        return np.array([learner.weights[-1:] if learner.before.size else learner.weights
+                         for learner in self.learners])
+
+
+class RowSamples:
+    """Random samples of the rows of positive weight, in random order, drawn by weight where weights differ."""
+
+    def __init__(self, weights: RowWeights, size: int | None, rng: "np.random.Generator") -> None:
+        self._rng = rng
+        self._n_rows = weights.n_positive
+        self._size = self._n_rows if size is None else min(size, self._n_rows)
+        self.holds_all = self._size == self._n_rows
+        self._positive_weight = weights.positive() if weights.has_zeros else None  # or None for all rows
+        self._cumulated: Double | None = None  # weights, or None for draws that do not depend on them
+        if not self.holds_all and not weights.is_uniform:
+            weight = weights.each
+            self._cumulated = np.cumsum(weight) if (weight[weight > 0] != weight.max()).any() else None
+
+    @classmethod
+    def of_settings(cls, weights: RowWeights, settings: Settings, rng: "np.random.Generator") -> "RowSamples":
+        """Samples for the base learners of an ensemble, of half of the rows at most.
+
+        Among all rows, a rule would select nearly the same vectors in every round.
+        """
+        half = max(settings.basis_size, weights.n_positive // 2)
+        return cls(weights, None if settings.max_samples is None else min(settings.max_samples, half), rng)
+
+    def draw(self) -> Indices:
+        """Distinct indices of rows: one `choice`, or, by weight, one `random` and one `permutation`."""
+        if self._cumulated is None:
+            drawn = self._rng.choice(self._n_rows, self._size, replace=False)
+            return drawn if self._positive_weight is None else self._positive_weight[drawn]
+        places = self._rng.random(self._size) * self._cumulated[-1]
+        return self._rng.permutation(np.unique(np.searchsorted(self._cumulated[:-1], places, side="right")))
+
+
+class SetSelection:
+    """Selection of a set of basis vectors for the base learners of each round, independent of those before it.
+
+    Parameters
+    ----------
+    settings : Settings
+    rows : KernelRows
+    """
+
+    def __init__(self, settings: Settings, rows: KernelRows) -> None:
+        self._rows, self._settings = rows, settings
+        smallest = _ALD_THRESHOLD if settings.rule == "ald" else _SMALLEST_DISTANCE[rows.dtype]
+        self._selector = Selector(
+            settings.rule, settings.capacity if settings.keeps_dictionary else settings.basis_size, rows.n_features,
+            settings.kernel.amplitude, settings.kernel.bias, settings.reg_lambda, smallest, _RAN_THRESHOLD,
+            min(_N_CANDIDATES, rows.weights.n_positive), settings.kernel.number)
+        self._seen = np.zeros(rows.n_samples, dtype=bool)
+        self.n_skipped = 0  # near-duplicates met so far
+
+    def _choose(self, sample: Indices, target: Double, residual: Double) -> Indices:
+        """At most S rows of a sample, given values (n_outputs, n_rows) of all rows; single ones are chosen once."""
+        is_single = self._settings.basis_size == 1
+        if is_single:
+            sample = sample[~self._seen[sample]]
+        if not len(sample):
+            return sample
+        left = residual[:, sample]
+        model = target[:, sample] - left if is_single else np.zeros_like(left)  # sets begin with no vector
+        rows = self._rows.subset(sample, left, model)
+        chosen = np.empty(self._settings.basis_size, np.intp)
+        n_chosen = self._selector.choose(rows.tiles, rows.n_rows, rows.weight, rows.residual, rows.model, chosen)
+        self.n_skipped = self._selector.n_skipped
+        self._seen[sample[chosen[:n_chosen]]] = True
+        return sample[chosen[:n_chosen]]
+
+    def propose(self, sample: Indices, target: Double, residual: Double) -> Proposal | None:
+        """Base learners along the gradient of the objective, (24) and (25), on rows of a sample; None if there is none.
+
+        Of several outputs, each has a gradient.  The first base learner is the function on the basis vectors, of length
+        1 in the space of the kernel, whose inner products with all of them have the largest sum of squares; the second
+        is orthogonal to it.
+
+        Parameters
+        ----------
+        sample : array of shape (n_sample,)
+        target, residual : arrays of shape (n_outputs, n_tiles, 128) over all rows; their difference is the model
+        """
+        rows, kernel = self._rows, self._settings.kernel
+        flat_target, flat_residual = (values.reshape(len(values), -1) for values in (target, residual))
+        self._selector.reset()
+        chosen = self._choose(sample, flat_target, flat_residual)
+        if not len(chosen):
+            return None
+        factor = np.asarray(self._selector.factor)
+        kernels, v = Kernels(rows, rows.centers(chosen)), rows.weight * residual
+        u = kernel.amplitude * kernels.correlate(v)[:, : len(chosen)] + kernel.bias * v.sum(axis=(1, 2))[:, None]
+        u -= self._settings.reg_lambda * (flat_target[:, chosen] - flat_residual[:, chosen])
+        learners = []
+        for direction in _directions(factor, np.ascontiguousarray(u), self._settings.n_together):
+            solvers.solve_factorised(factor, direction, forward=False)
+            learners.append(BaseLearner(chosen, direction))
+        return Proposal(tuple(learners), kernels) if learners else None
+
+    def refuse(self) -> None:
+        """Forget the proposal made last."""
+
+    def state(self) -> tuple[Indices, ...]:
+        """What later proposals depend on, but for numbers of near-duplicates: the rows that have been chosen."""
+        return (np.flatnonzero(self._seen),)
+
+    def resume(self, state: tuple[Indices, ...]) -> None:
+        """Propose from now on what another selection in that state would."""
+        self._seen[state[0]] = True
+
+
+def _directions(factor: Double, gradients: Double, n_wanted: int) -> list[Double]:
+    """Leading directions of gradients (n_outputs, n_basis) in coordinates L^-1, of length 1; fewer if the rest is 0."""
+    for gradient in gradients:
+        solvers.solve_factorised(factor, gradient, back=False)
+    length = np.linalg.norm(gradients)
+    if not 0 < length < np.inf:
+        return []
+    if len(gradients) == 1:
+        return [gradients[0] / length]
+    _, shares, directions = np.linalg.svd(gradients / length, full_matrices=False)
+    return [direction.copy() for direction in directions[:n_wanted][shares[:n_wanted] > _SMALLEST_SHARE]]
+
+
+class DictionarySelection(SetSelection):
+    """Selection of one basis vector for each base learner, each row once, outside of the span of all before it.
+
+    These are kept in a dictionary, of whose Gram matrix the selector has a Cholesky factor.
+    """
+
+    def __init__(self, settings: Settings, rows: KernelRows) -> None:
+        super().__init__(settings, rows)
+        self._dictionary: list[int] = []
+
+    def state(self) -> tuple[Indices, ...]:
+        """The rows that have been chosen, and those of the dictionary, in its order."""
+        return (*super().state(), np.array(self._dictionary, np.intp))
+
+    def resume(self, state: tuple[Indices, ...]) -> None:
+        """Choose none of the rows that have been chosen, and none in the span of the dictionary."""
+        super().resume(state)
+        self._dictionary = state[1].tolist()
+        nothing = np.empty((0, len(self._dictionary)))
+        tiles = self._rows.subset(state[1], nothing, nothing).tiles
+        for row in range(len(self._dictionary)):
+            self._selector.remember(tiles, row)
+
+    def propose(self, sample: Indices, target: Double, residual: Double) -> Proposal | None:
+        """The base learner of the part of a vector that is orthogonal to the dictionary."""
+        chosen = self._choose(sample, *(values.reshape(len(values), -1) for values in (target, residual)))
+        if not len(chosen):
+            return None
+        self._dictionary.append(int(chosen[0]))
+        last, factor = len(self._dictionary) - 1, np.asarray(self._selector.factor)
+        *before, length = factor[last, : last + 1].tolist()
+        weights = np.append(np.zeros(last), length)
+        solvers.solve_factorised(factor, weights)
+        learner = BaseLearner(np.array(self._dictionary), weights, np.array(before) / length)
+        return Proposal((learner,), Kernels(self._rows, self._rows.centers(chosen)))
+
+    def refuse(self) -> None:
+        """Take the vector chosen last out of the dictionary."""
+        self._dictionary.pop()
+        self._selector.forget_last()
+
+
+def make_selection(settings: Settings, rows: KernelRows) -> SetSelection:
+    """The selection that an ensemble uses."""
+    return (DictionarySelection if settings.keeps_dictionary else SetSelection)(settings, rows)
