@@ -7,17 +7,21 @@
 static void FN(lay)(const rff_rows *X, size_t row, size_t n_rows, const double *center, const double *scale,
                     REAL *tile, size_t width)
 {
-    size_t i, j;
+    size_t i, j, k, n, step;
     for (j = 0; j < X->n_features; j++) {
-        const float *singles = (const float *)X->values + row * X->n_features + j;
-        const double *doubles = (const double *)X->values + row * X->n_features + j;
         const double zero = center ? center[j] : 0, unit = scale ? scale[j] : 1;
-        REAL *column = tile + j * width;
-        if (X->type == RFF_FLOAT32)
-            for (i = 0; i < n_rows; i++) column[i] = (REAL)((singles[i * X->n_features] - zero) * unit);
-        else
-            for (i = 0; i < n_rows; i++) column[i] = (REAL)((doubles[i * X->n_features] - zero) * unit);
-        for (i = n_rows; i < width; i++) column[i] = 0;
+        for (k = 0; k < n_rows; k += n) {
+            const size_t place = rff_place(X, row + k, j);
+            const float *singles = (const float *)X->values + place;
+            const double *doubles = (const double *)X->values + place;
+            REAL *column = tile + j * width + k;
+            n = rff_run(X, row + k, n_rows - k, &step);
+            if (X->type == RFF_FLOAT32)
+                for (i = 0; i < n; i++) column[i] = (REAL)((singles[i * step] - zero) * unit);
+            else
+                for (i = 0; i < n; i++) column[i] = (REAL)((doubles[i * step] - zero) * unit);
+        }
+        for (i = n_rows; i < width; i++) tile[j * width + i] = 0;
     }
 }
 
@@ -121,18 +125,21 @@ static void FN(tables)(const rff_model *model, const rff_rows *X, size_t row, si
 {
     const rff_expansion *e = &model->expansion;
     const rff_cells *cells = &((const rff_prepared *)model->prepared)->cells;
-    const size_t d = e->n_features, n_coded = (size_t)cells->tables.n_columns, few = n_rows < RFF_FEW;
+    const size_t n_coded = (size_t)cells->tables.n_columns, few = n_rows < RFF_FEW;
     const size_t width = few ? 1 : VC_TILE, n_codes = n_coded * width, n_tables = e->n_tables;
     const size_t table_bytes = e->table_starts[n_tables] / n_tables * e->n_outputs * sizeof(float) + 6 * e->depth;
     const size_t block = rff_up(RFF_TABLE_BYTES / table_bytes + 1, VC_CHUNK), n_together = few ? n_tables : block;
-    size_t first, table, i, j;
+    size_t first, table, i, j, n, step;
     for (first = 0; first < n_rows; first += width) {
         const size_t some = n_rows - first < width ? n_rows - first : width;
         int8_t *codes = (int8_t *)work + first / width * n_codes;
         for (j = 0; j < n_coded; j++) {
-            const REAL *x = (const REAL *)X->values + (row + first) * d + cells->coded[j];
             const ptrdiff_t start = cells->edge_starts[j], n_edges = cells->edge_starts[j + 1] - start;
-            CODE(x, (ptrdiff_t)d, (ptrdiff_t)some, cells->SUFFIX + start, n_edges, codes + j * width);
+            for (i = 0; i < some; i += n) {
+                const REAL *x = (const REAL *)X->values + rff_place(X, row + first + i, cells->coded[j]);
+                n = rff_run(X, row + first + i, some - i, &step);
+                CODE(x, (ptrdiff_t)step, (ptrdiff_t)n, cells->SUFFIX + start, n_edges, codes + j * width + i);
+            }
             for (i = some; i < width; i++) codes[j * width + i] = -128;
         }
     }

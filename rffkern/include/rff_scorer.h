@@ -85,10 +85,11 @@
 typedef RFF_PACKED(float) rff_packed_f32;
 typedef RFF_PACKED(double) rff_packed_f64;
 
+/* Rows one by one, of width 1, or in tiles: (n_tiles, n_features, width), of a width that divides VM_TILE. */
 typedef struct {
     const void *values;
     rff_type type;
-    size_t n_features;
+    size_t n_features, width;
 } rff_rows;
 
 typedef void rff_scorer(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out, void *work);
@@ -143,9 +144,24 @@ static size_t rff_codes_size(const rff_model *model)
     return (model->expansion.n_outputs * sizeof(double) + n_columns) * rff_piece(model);
 }
 
+static size_t rff_place(const rff_rows *X, size_t row, size_t column)
+{
+    if (X->width == 1) return row * X->n_features + column;
+    return (row / X->width * X->n_features + column) * X->width + row % X->width;
+}
+
+/* How many of the n_rows from `row` on lie at equal distances, which are `step`. */
+static size_t rff_run(const rff_rows *X, size_t row, size_t n_rows, size_t *step)
+{
+    size_t left = n_rows;
+    *step = X->width == 1 ? X->n_features : 1;
+    if (X->width > 1) left = X->width - row % X->width;
+    return n_rows < left ? n_rows : left;
+}
+
 static double rff_value(const rff_rows *X, size_t row, size_t column)
 {
-    const size_t place = row * X->n_features + column;
+    const size_t place = rff_place(X, row, column);
     return X->type == RFF_FLOAT32 ? ((const float *)X->values)[place] : ((const double *)X->values)[place];
 }
 
@@ -308,7 +324,7 @@ static int rff_try_single(rff_model *model, rff_prepared *prepared)
     rff_model memory = {0}; /* of this function alone: regions would keep it many times */
     double *rows = (double *)rff_own(&memory, n * d + 1, sizeof(double));
     double *exact = (double *)rff_own(&memory, 2 * n * k_outputs + 1, sizeof(double)), *rounded = exact + n * k_outputs;
-    const rff_rows X = {rows, RFF_FLOAT64, d};
+    const rff_rows X = {rows, RFF_FLOAT64, d, 1};
     void *work = rff_own(&memory, rff_work_size(e), 1);
     size_t i, o;
     if (!rows || !exact || !work) {
@@ -451,16 +467,30 @@ static rff_error rff_prepare(rff_model *model) { return rff_prepare_for(model, 1
 
 /* --- Scores */
 
+/* Whether a number of rows of single precision is above the bound that all rows within are near by.  Rows begin a
+   tile. */
+static int rff_any_is_large(const rff_rows *X, size_t row, size_t n_rows, double bound)
+{
+    const float *x = (const float *)X->values + row * X->n_features, largest = rff_round_down(bound);
+    const size_t n = rff_up(n_rows, X->width) * X->n_features;
+    int found = 0;
+    size_t i;
+    for (i = 0; i < n; i++) found |= fabsf(x[i]) > largest;
+    return found;
+}
+
 /* Whether the mean angle of a row is too large for single precision: judged by that row alone. */
 static int rff_is_far(const rff_expansion *e, const rff_prepared *prepared, const rff_rows *X, size_t row)
 {
     double total = 0;
+    int is_large = 0;
     size_t j;
-    for (j = 0; j < e->n_features && fabs(rff_value(X, row, j)) <= prepared->largest_value; j++) continue;
-    if (j == e->n_features) return 0;
-    for (j = 0; j < e->n_features; j++)
-        total += fabs(rff_value(X, row, j) - e->center[j]) * prepared->angle_slopes[j];
-    return prepared->angle_offset + total > RFF_LARGEST_ANGLE;
+    for (j = 0; j < e->n_features; j++) {
+        const double x = rff_value(X, row, j);
+        is_large |= !(fabs(x) <= prepared->largest_value);
+        total += fabs(x - e->center[j]) * prepared->angle_slopes[j];
+    }
+    return is_large && prepared->angle_offset + total > RFF_LARGEST_ANGLE;
 }
 
 /* Cosines in the precision that rows need. */
@@ -470,8 +500,8 @@ static void rff_score_cosines(const rff_model *model, const rff_rows *X, size_t 
     const rff_prepared *prepared = (const rff_prepared *)model->prepared;
     const size_t k_outputs = model->expansion.n_outputs;
     size_t first, stop;
-    if (X->type != RFF_FLOAT32 || !prepared->single) {
-        prepared->level->cosines[1](model, X, row, n_rows, out, work);
+    if (X->type != RFF_FLOAT32 || !prepared->single || !rff_any_is_large(X, row, n_rows, prepared->largest_value)) {
+        prepared->level->cosines[X->type != RFF_FLOAT32 || !prepared->single](model, X, row, n_rows, out, work);
         return;
     }
     for (first = 0; first < n_rows; first = stop) {
@@ -512,10 +542,10 @@ static void rff_score_regions(const rff_model *model, const rff_rows *X, size_t 
                               double *work)
 {
     const rff_expansion *e = &model->expansion;
-    const size_t d = e->n_features, k_outputs = e->n_outputs, size = X->type == RFF_FLOAT32 ? sizeof(float) : sizeof(double);
-    size_t regions[RFF_PIECE], places[RFF_PIECE], i, first, n;
+    const size_t d = e->n_features, k_outputs = e->n_outputs;
+    size_t regions[RFF_PIECE], places[RFF_PIECE], i, j, first, n;
     double *scores = work + rff_up(RFF_PIECE * d, 8), *rest = scores + rff_up(RFF_PIECE * k_outputs, 8);
-    const rff_rows there = {work, X->type, d};
+    const rff_rows there = {work, X->type, d, 1};
     for (i = 0; i < n_rows; i++) regions[i] = rff_region(e, X, row + i);
     for (first = 0; first < n_rows; first++) {
         const size_t region = regions[first];
@@ -524,7 +554,9 @@ static void rff_score_regions(const rff_model *model, const rff_rows *X, size_t 
         if (region == e->n_regions) continue; /* scored */
         for (n = 0, i = first; i < n_rows; i++) {
             if (regions[i] != region) continue;
-            memcpy((char *)work + n * d * size, (const char *)X->values + (row + i) * d * size, d * size);
+            for (j = 0; j < d; j++)
+                if (X->type == RFF_FLOAT32) ((float *)work)[n * d + j] = (float)rff_value(X, row + i, j);
+                else work[n * d + j] = rff_value(X, row + i, j);
             regions[i] = e->n_regions;
             places[n++] = i;
         }
@@ -621,26 +653,37 @@ static void rff_map_piece(const rff_model *model, const rff_rows *X, size_t row,
     }
 }
 
-/* Clip the columns of rows to the bounds of the expansion, in the precision of the rows. */
-static void rff_clip(const rff_model *model, rff_type type, void *rows, size_t n_rows)
+/* Clip the columns of whole tiles, or of rows one by one, to the bounds of the expansion, in their precision. */
+static void rff_clip(const rff_model *model, const rff_rows *X, size_t n_rows, void *rows)
 {
     const rff_expansion *e = &model->expansion;
     const rff_prepared *prepared = (const rff_prepared *)model->prepared;
     float *single = (float *)rows;
     double *both = (double *)rows;
-    size_t i, j;
-    if (type == RFF_FLOAT32)
-        for (i = 0; i < n_rows; i++, single += e->n_features)
+    size_t first, i, j;
+    if (X->width == 1 && X->type == RFF_FLOAT32)
+        for (first = 0; first < n_rows; first++, single += e->n_features)
             for (j = 0; j < e->n_features; j++) {
                 const float x = single[j] < prepared->lower[j] ? prepared->lower[j] : single[j];
                 single[j] = x > prepared->upper[j] ? prepared->upper[j] : x;
             }
-    else
-        for (i = 0; i < n_rows; i++, both += e->n_features)
+    else if (X->width == 1)
+        for (first = 0; first < n_rows; first++, both += e->n_features)
             for (j = 0; j < e->n_features; j++) {
                 const double x = both[j] < e->lower[j] ? e->lower[j] : both[j];
                 both[j] = x > e->upper[j] ? e->upper[j] : x;
             }
+    else
+        for (first = 0; first < n_rows; first += X->width)
+            for (j = 0; j < e->n_features; j++, single += X->width, both += X->width)
+                for (i = 0; i < X->width; i++)
+                    if (X->type == RFF_FLOAT32) {
+                        const float x = single[i] < prepared->lower[j] ? prepared->lower[j] : single[i];
+                        single[i] = x > prepared->upper[j] ? prepared->upper[j] : x;
+                    } else {
+                        const double x = both[i] < e->lower[j] ? e->lower[j] : both[i];
+                        both[i] = x > e->upper[j] ? e->upper[j] : x;
+                    }
 }
 
 /* The parts of scratch memory, as counts of doubles. */
@@ -715,13 +758,14 @@ static void rff_score_given(const rff_model *model, const rff_rows *X, size_t ro
     double *outputs = base + place.outputs, *mapped = base + place.mapped;
     const rff_prepared *prepared = (const rff_prepared *)model->prepared;
     const int clips = prepared->clips;
-    rff_rows there = {mapped, X->type, n};
+    const rff_rows there = {mapped, X->type, n, model->has_map ? 1 : X->width};
     size_t first, i, k;
     if (!model->has_map && !clips) {
         rff_score_piece(model, X, row, n_rows, out, base + place.work);
         return;
     }
-    if (!model->has_map) memcpy(mapped, (const char *)X->values + row * size, n_rows * size);
+    if (!model->has_map) /* rows begin a tile */
+        memcpy(mapped, (const char *)X->values + row * size, rff_up(n_rows, X->width) * size);
     for (first = 0; first < n_rows && model->has_map; first += RFF_PIECE) {
         const size_t stop = n_rows - first < RFF_PIECE ? n_rows : first + RFF_PIECE;
         rff_map_piece(model, X, row + first, stop - first, outputs, base + place.told);
@@ -734,7 +778,7 @@ static void rff_score_given(const rff_model *model, const rff_rows *X, size_t ro
             }
     }
     if (e->kind == RFF_NO_EXPANSION) return;
-    if (clips) rff_clip(model, X->type, mapped, n_rows);
+    if (clips) rff_clip(model, &there, n_rows, mapped);
     rff_score_piece(model, &there, 0, n_rows, out, base + place.work);
 }
 
@@ -802,7 +846,7 @@ static rff_error rff_give(const rff_model *model, rff_type type, const void *row
                           size_t n_out, double *out, void *scratch, size_t scratch_size)
 {
     const rff_error error = rff_check(model, type, rows, n_rows, out, scratch, scratch_size);
-    const rff_rows X = {rows, type, model ? model->info.n_features : 0};
+    const rff_rows X = {rows, type, model ? model->info.n_features : 0, 1};
     double *base, *scores;
     size_t row, i;
     if (error || n_rows == 0) return error;

@@ -169,6 +169,32 @@ def test_bits_of_a_row_depend_neither_on_other_rows_nor_on_threads(level, name, 
     assert score(expansion, X[:0]).shape == (0, expansion.n_outputs)
 
 
+@PRECISIONS
+@pytest.mark.parametrize("name", EXPANSIONS)
+def test_bits_of_rows_in_tiles(name, dtype, rng):
+    expansion = EXPANSIONS[name](rng)
+    X = rows(expansion, 2100, dtype)
+    expected, scorer = score(expansion, X), scorer_of(expansion, dtype)
+    for width in (16, 32, 64, 128):
+        tiles = np.zeros((-(-len(X) // width), width, expansion.n_features), dtype)
+        tiles.reshape(-1, expansion.n_features)[: len(X)] = X
+        found = np.empty_like(expected)
+        scorer.score(tiles.transpose(0, 2, 1).copy(), found, 2)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_which_rows_are_far_out(rng):
+    """Those whose mean angle, by the amplitudes of terms, is above 4000."""
+    expansion = fourier(rng)
+    X = rows(expansion, 300, np.float32)
+    shares = np.abs(expansion.amplitudes) / np.abs(expansion.amplitudes).sum()
+    angles = np.abs(X - expansion.center) @ np.abs(expansion.omegas.T) + np.abs(expansion.phases)
+    expected = (angles @ shares)[:, 0] > 4000
+    assert 0 < expected.sum() < 100
+    np.testing.assert_array_equal(np.frombuffer(scorer_of(expansion).find_far(X), bool), expected)
+    assert scorer_of(expansion).fits_single == (True, True)
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(1, 70), st.integers(1, boosting.MAX_SCORED_DEPTH), st.integers(1, 12),
        st.integers(1, 3), st.integers(1, 7), st.sampled_from(DTYPES))
 def test_tables(seed, n_tables, depth, n_features, n_outputs, digits, dtype):

@@ -399,8 +399,8 @@ WITHOUT_ENTRY = {
     "gbrff.terms_size", "pbrff.gram_scratch", "rffnet.scratch_sizes", "scoring.FewRows.score", "scoring.FewRows.take",
     "scoring.find_unbounded", "scoring.tile_width", "simd.detect", "simd.select", "simd.selected",
     "solvers.factor_scratch", "solvers.minimize", "sparse.Selector.forget_last", "sparse.Selector.reset",
-    "sparse.system_scratch", "scoring.Scorer.score", "scoring.Scorer.take", "scoring.functions", "scoring.make_model",
-    "scoring.read_numbers", "unfused.scratch_size",
+    "sparse.system_scratch", "scoring.Scorer.find_far", "scoring.Scorer.score", "scoring.Scorer.take", "scoring.functions",
+    "scoring.make_model", "scoring.read_numbers", "unfused.scratch_size",
 }
 
 # Axes that say how much there is to do: a shorter one asks for less, of arrays that may be longer than needed.

@@ -13,17 +13,37 @@ static const vm_cells_table *rff_table_cells;
 #include "../../include/rff_reader.h"
 #include "../../include/rff_scorer.h"
 
-/* Scores of some of the rows, checked; `scratch` as `rff_score` takes it. */
-static void rff_score_some(const rff_model *model, rff_type type, const void *rows, size_t first, size_t n_rows,
-                           double *out, void *scratch)
+/* Scores of some of the rows, checked, from the first of a tile on; `scratch` as `rff_score` takes it. */
+static void rff_score_some(const rff_model *model, rff_type type, const void *rows, size_t width, size_t first,
+                           size_t n_rows, double *out, void *scratch)
 {
-    const rff_rows X = {rows, type, model->info.n_features};
+    const rff_rows X = {rows, type, model->info.n_features, width};
     const size_t piece = rff_piece(model), n_outputs = model->info.n_outputs;
     double *base = (double *)(((uintptr_t)scratch + 63) / 64 * 64);
     size_t row;
     for (row = first; row < first + n_rows; row += piece)
         rff_score_given(model, &X, row, first + n_rows - row < piece ? first + n_rows - row : piece,
                         out + row * n_outputs, base);
+}
+
+/* Whether single precision suffices for the rows of one part, as far as angles are small. */
+static int rff_part_is_single(const rff_model *model)
+{
+    const size_t n_regions = model->regions ? model->expansion.n_regions : 0;
+    size_t region;
+    for (region = 0; region < n_regions; region++)
+        if (model->regions[region].expansion.n_terms && !rff_part_is_single(model->regions + region)) return 0;
+    return n_regions || ((const rff_prepared *)model->prepared)->single;
+}
+
+/* are_far[i] = whether the angles of a row of single precision need double precision. */
+static void rff_find_far(const rff_model *model, const float *rows, size_t n_rows, unsigned char *are_far)
+{
+    const rff_rows X = {rows, RFF_FLOAT32, model->info.n_features, 1};
+    const rff_prepared *prepared = (const rff_prepared *)model->prepared;
+    size_t i;
+    for (i = 0; i < n_rows; i++)
+        are_far[i] = (unsigned char)(!prepared->single || rff_is_far(&model->expansion, prepared, &X, i));
 }
 
 /* What an extension gets: `rff_functions` of rffkern.h. */
