@@ -60,15 +60,11 @@ def c_model(model: Any) -> Any:
 
 
 def _arrays(expansion: Expansion) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arrays of an expansion, and what is known of its trees."""
+    """The arrays of an expansion, and what the scorer in C is told of its trees."""
     for part in expansion.parts:
         if part.kind not in ("fourier", "linear", "trees", "kernels"):
             raise InvalidInputError(f"model must have terms that C knows, got those of kind {part.kind!r}")
-    trees = expansion.trees
-    if trees is None:
-        return expansion.arrays(), {}
-    return expansion.arrays(), {"unit": trees.unit, "steps": trees.layout.steps, "starts": trees.starts,
-                                "values": trees.values_in_units()}
+    return expansion.arrays(), expansion._packed_trees()
 
 
 def _columns(column_map: Any) -> dict[str, Any]:

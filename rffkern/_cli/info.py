@@ -51,7 +51,7 @@ def _describe_model(model: Any, n_bytes: int) -> dict[str, Any]:
         from .._export.conditioning import conditioning  # which loads code of other families
 
         facts["conditioning"] = float(f"{conditioning(expansion.kernels):.3g}")
-        facts["single precision"] = "enough" if expansion._scorer.kernels.fits_single else "not enough"
+        facts["single precision"] = "enough" if expansion._scorer.fits[1] else "not enough"
     if hasattr(model, "kernel_ridge_report_"):
         facts["kernel ridge"] = model.kernel_ridge_report_.reason
     for name in getattr(model, "_fitted_curves", ()):

@@ -23,9 +23,6 @@ _LIMITS = {np.dtype(np.float64): LARGEST_VALUE, np.dtype(np.float32): LARGEST_FL
 # What a form of a number costs, in multiply-adds.
 _WORK = 8
 
-# By which the rounding of a mapped value may exceed what is known of it.
-_ROUNDED = 1 + 1e-6
-
 
 class FormArrays(NamedTuple):
     """Forms of numeric columns as compiled code reads them."""
@@ -54,15 +51,13 @@ class FormArrays(NamedTuple):
 class PlainForms:
     """The forms of a map of numeric columns alone, as a kernel reads them: to the bit what the forms themselves give.
 
-    Immutable, and made anew when it is unpickled.  No mapped value is larger in magnitude than `largest`.
+    Immutable, and made anew when it is unpickled.
     """
 
     def __init__(self, columns: tuple[FrozenColumn, ...]) -> None:
         self._columns = columns
         # Missing values that are told from other columns are not for the kernel.
         self._refused = unfused.UNBOUNDED | (unfused.MISSING if any(each.fills for each in columns) else 0)
-        entries = (entry for column in columns for _, entry, _ in entries_of(column))
-        self.largest = _ROUNDED * max(map(_largest, entries), default=0.0)
         self._kernel = unfused.ColumnForms(*FormArrays.of(columns))
 
     @classmethod
@@ -123,10 +118,3 @@ def _entries(form: Form) -> list[Entry]:
     outputs = form.group(np.arange(n_outputs + 1.0))
     return [("within", 0.0, ends[k], ends[k + 1], float(outputs[k, k]), float(outputs[k, n_outputs]))
             for k in range(n_outputs)]
-
-
-def _largest(entry: Entry) -> float:
-    """What a number becomes at most in magnitude, before its divisor."""
-    kind, missing, _, _, c, d = entry
-    mapped = (1 + abs(c)) * d if kind == "bounded" else max(abs(c), abs(d)) if kind in ("rank", "within") else math.inf
-    return max(abs(missing), mapped)

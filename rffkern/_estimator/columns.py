@@ -84,5 +84,5 @@ def _score_plain(forms: PlainForms, expansion: Expansion, X: NDArray[Any], n_thr
         mapped = tiles[: -(-len(rows) // width)]
         if not forms.fill(rows, mapped, n_threads):
             return None
-        scores[start : start + len(rows)] = expansion._scorer.score_tiles(mapped, len(rows), n_threads, forms.largest)
+        scores[start : start + len(rows)] = expansion._scorer.score_tiles(mapped, len(rows), n_threads)
     return scores

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from .._model.centers import probes
 from .._model.expansion import Expansion
 from .._model.parts import KernelTerms
 from ..errors import InvalidInputError
+
+_N_PROBES = 200  # centers at which a sum is judged, about
 
 
 def conditioning(kernels: KernelTerms) -> float:
@@ -13,7 +14,7 @@ def conditioning(kernels: KernelTerms) -> float:
 
     It is the largest of all outputs, measured at some of the centers, and at most 1e300.
     """
-    rows = probes(kernels.centers)
+    rows = np.ascontiguousarray(kernels.centers[:: len(kernels.centers) // _N_PROBES + 1])
     if not len(rows):
         return 1.0
     together, apart = (np.abs(Expansion(
@@ -25,10 +26,10 @@ def conditioning(kernels: KernelTerms) -> float:
 
 def check_single(expansion: Expansion) -> None:
     """InvalidInputError if single precision would spoil the scores, with the reason."""
-    scorer = expansion._scorer
-    if scorer.fits_single:
+    cosines_fit, kernels_fit = expansion._scorer.fits
+    if cosines_fit and kernels_fit:
         return
-    if expansion.kernels is not None and (scorer.cosines is None or scorer.cosines.fits_single):
+    if expansion.kernels is not None and cosines_fit:
         reason = (f"the weights of the terms cancel: without their signs they would add up to "
                   f"{conditioning(expansion.kernels):.2g} times the scores")
     else:

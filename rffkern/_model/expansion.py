@@ -183,9 +183,15 @@ class Expansion(Immutable):
     def _scorer(self) -> Scorer:
         """What scores rows that are checked."""
         if not self._scorers:
-            bounds = None if self.lower is None or self.upper is None else (self.lower, self.upper)
-            self._scorers.append(Scorer(self.intercept, self.center, bounds, self.parts))
+            others = [part for part in self.parts if part.kind not in ("fourier", "linear", "trees", "kernels")]
+            self._scorers.append(Scorer(self.arrays(), self._packed_trees(), others))
         return self._scorers[0]
+
+    def _packed_trees(self) -> dict[str, Any]:
+        """What the scorer in C is told of the trees, if there are any."""
+        trees = self.trees
+        return {} if trees is None else {"unit": trees.unit, "steps": trees.layout.steps, "starts": trees.starts,
+                                         "values": trees.values_in_units()}
 
     def _bound(self) -> Double:
         """What no score exceeds in magnitude, shape (n_outputs,)."""

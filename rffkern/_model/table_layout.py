@@ -1,12 +1,11 @@
-"""Where the cells of symmetric tables lie, and the tables as kernels score them."""
+"""Where the cells of symmetric tables lie."""
 
 import itertools
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from .._native import boosting
 from .._native.array_types import NDArray
 
 Double = NDArray[np.float64]
@@ -14,8 +13,6 @@ Indices = NDArray[np.intp]
 
 # The threshold of a depth of a table that tells nothing: no row is above it.
 UNREACHED = float(np.finfo(np.float64).max)
-
-_PART = 256  # numbers of a part of the number of a cell
 
 # Tables whose cells are numbered together: few, so that little memory is taken.
 _TABLES_TOGETHER = 64
@@ -94,34 +91,6 @@ def reachable_values(columns: Double, thresholds: Double, tables: Iterable[Doubl
     return values
 
 
-def pack_tables(table_columns: Double, thresholds: Double, layout: TableLayout,
-                values: NDArray[np.float32]) -> boosting.Tables:
-    """The tables as kernels read them."""
-    coded, starts, edges, columns, cuts = _code(table_columns.astype(np.int32), thresholds)
-    singles = rounded_down(edges)
-    # The levels of the digits that fit into a byte come first.
-    later = layout.steps * layout.bases > _PART
-    depth = columns.shape[1]
-    order = np.argsort(later, axis=1, kind="stable")
-    columns, cuts, steps = (np.take_along_axis(each, order, axis=1) for each in (columns, cuts, layout.steps))
-    firsts = depth - later.sum(axis=1)
-    units = np.where(later, layout.steps, layout.starts[-1] + 1).min(axis=1)
-    units[firsts == depth] = 0
-    steps = np.where(np.arange(depth) < firsts[:, None], steps, steps // np.maximum(units, 1)[:, None])
-    return boosting.Tables(
-        coded, starts, singles, edges, _across(columns, np.int32, 0), _across(cuts, np.int8, 127),
-        _across(steps, np.uint8, 0), _across(firsts, np.uint8, 0)[0], _across(units, np.int32, 0)[0],
-        layout.starts, values)
-
-
-def _across(values: NDArray[Any], dtype: Any, filling: int) -> NDArray[Any]:
-    """Levels one after the other, of tables padded to what kernels take together."""
-    values = values.reshape(len(values), -1)
-    padded = np.full((values.shape[1], -(-len(values) // boosting.CHUNK) * boosting.CHUNK), filling, dtype)
-    padded[:, : len(values)] = values.T
-    return padded
-
-
 def rounded_down(edges: Double) -> NDArray[np.float32]:
     """Edges in single precision, so that the same rows of single precision are above."""
     with np.errstate(over="ignore"):
@@ -129,36 +98,3 @@ def rounded_down(edges: Double) -> NDArray[np.float32]:
     above = singles > edges
     singles[above] = np.nextafter(singles[above], np.float32(-np.inf))
     return singles
-
-
-def _code(columns: NDArray[np.int32],
-          thresholds: Double) -> tuple[NDArray[np.int32], Indices, Double, Indices, Indices]:
-    """Coded columns, and the questions in their terms.
-
-    Returns the columns of rows, the starts of their edges and these, and for each question the coded column and the
-    cut: x > threshold where the number of edges below x, less 128, is above the cut.
-    """
-    asks = thresholds < UNREACHED
-    column, threshold = columns[asks], thresholds[asks]
-    order = np.lexsort((threshold, column))
-    column, threshold = column[order], threshold[order]
-    new_column = np.diff(column, prepend=-1) != 0
-    is_new = new_column | (np.diff(threshold, prepend=np.nan) != 0)
-    edge = np.cumsum(is_new) - 1  # of each question, among the distinct ones
-    first = np.maximum.accumulate(np.where(new_column, edge, 0))
-    cut = (edge - first) % boosting.MAX_EDGES
-    new_coded = is_new & (cut == 0)
-    place = np.cumsum(new_coded) - 1
-    coded = column[new_coded]
-    sizes = np.bincount(place[is_new], minlength=len(coded))
-    padded = (1 << np.ceil(np.log2(sizes + 1)).astype(np.intp)) - 1
-    starts = np.concatenate([[0], np.cumsum(padded)])
-    edges = np.full(starts[-1], np.inf)
-    edges[starts[place[is_new]] + cut[is_new]] = threshold[is_new]
-    coded_columns, cuts = np.zeros(columns.shape, dtype=np.intp), np.full(columns.shape, 127)
-    answers, cut_of = np.empty(len(order), dtype=np.intp), np.empty(len(order), dtype=np.intp)
-    answers[order], cut_of[order] = place, cut - 128
-    coded_columns[asks], cuts[asks] = answers, cut_of
-    if not len(coded):
-        coded, starts, edges = np.zeros(1, dtype=np.int32), np.arange(2), np.full(1, np.inf)
-    return coded, starts, edges, coded_columns, cuts

@@ -1,6 +1,5 @@
-"""Kernels of Fourier boosting: losses, pairs of columns, tables, and scores of tables and lines."""
+"""Kernels of Fourier boosting: losses, pairs of columns, and tables."""
 
 include "boost/losses.pyx"
 include "boost/pairs.pyx"
 include "boost/tables.pyx"
-include "models/term_scoring.pyx"

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._model.angles import LARGEST_SINGLE_ANGLE
 from .._native.array_types import NDArray
+from .._native.scoring import LARGEST_SINGLE_ANGLE
 from .._rows.pieces import drawn
 from .._rows.row_blocks import take_rows
 from .._rows.scaling import Scaling

@@ -98,17 +98,3 @@ def test_threads_do_not_matter(rng, eight_cpus):
     plain = ColumnMap(("bounded", "rank")).fit(X[:500])._plain
     one, three = plain.rows(X, 1), plain.rows(X, 3)
     assert one.tobytes() == three.tobytes()
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_no_mapped_value_exceeds_the_largest(rng, dtype):
-    """It is known of forms that are bounded, and near to what they reach."""
-    X = skewed(rng).astype(dtype)
-    X[:, 0][rng.random(len(X)) < 0.1] = np.nan
-    for forms in (("bounded",), ("rank",), ("bins",), ("bounded", "rank", "bins")):
-        plain = ColumnMap(forms).fit(X)._plain
-        far = np.full((3, 6), [[1e35], [-1e35], [np.nan]], dtype)
-        reached = max(np.abs(plain.rows(rows)).max() for rows in (X, far))
-        assert reached <= plain.largest < 3 * reached
-    for form in ("raw", "standard"):
-        assert ColumnMap((form, "rank")).fit(X)._plain.largest == np.inf

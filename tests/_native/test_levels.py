@@ -10,8 +10,9 @@ from helpers.landmark import Landmark
 from helpers.landmark_terms import cosine_sums
 from helpers.packing import DTYPES, Problem
 from helpers.rffnet_steps import Steps
-from helpers.term_scoring import Tables
+from helpers.term_scoring import n_cells
 
+from rffkern import Expansion, TreeTerms
 from rffkern._native import pbrff, simd
 
 AGREEMENT = {np.float32: 1e-6, np.float64: 1e-12}
@@ -74,7 +75,10 @@ def scores(dtype, weighted):
 def tables(dtype, weighted):
     problem = boost_tables.Problem(3, 5000, n_outputs=2, most_bins=255, weighted=weighted)
     table = problem.grow(5)
-    random, X = Tables(3, 100, 6, 21, 2, dtype), np.random.default_rng(0).standard_normal((300, 21)).astype(dtype)
+    rng = np.random.default_rng(0)
+    columns, thresholds = rng.integers(0, 21, (100, 6)), rng.standard_normal((100, 6)).round(1)
+    trees = TreeTerms(columns, thresholds, rng.standard_normal((sum(n_cells(columns, thresholds)), 2)))
+    random, X = Expansion(np.zeros(2), np.zeros(21), trees), rng.standard_normal((300, 21)).astype(dtype)
     return {"columns": table.columns, "cuts": table.cuts, "gains": table.gains / 5000, "values": table.values,
             "table": boost_tables.evaluate(problem.codes, table), "scores of tables": random.score(X) / 100}
 

@@ -1,50 +1,60 @@
-"""The scorer in C against a NumPy twin and against `score` of expansions, and which arrays it takes as they are."""
+"""The scorer in C against a NumPy twin, and which arrays it takes as they are."""
 
 import numpy as np
 import pytest
 from helpers.packing import DTYPES
+from helpers.term_scoring import cells_of, n_cells
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rffkern import Expansion, FourierTerms, KernelTerms, LinearTerms, TreeTerms
-from rffkern._native import boosting, scoring
-from rffkern.embedding import _arrays
+from rffkern._model.parts import MAX_DEPTH
+from rffkern._model.table_layout import UNREACHED
+from rffkern._native import scoring
 
 PRECISIONS = pytest.mark.parametrize("dtype", DTYPES)
-UNASKED = np.finfo(np.float64).max
 
 
 def fourier(rng, n_features=4, n_terms=70, n_outputs=1, used=1.0):
+    return Expansion(rng.standard_normal(n_outputs), rng.standard_normal(n_features),
+                     fourier_terms(rng, n_features, n_terms, n_outputs, used))
+
+
+def fourier_terms(rng, n_features, n_terms=70, n_outputs=1, used=1.0):
     omegas = rng.standard_normal((n_terms, n_features)) * (rng.random((n_terms, n_features)) < used)
-    terms = FourierTerms(omegas, rng.standard_normal(n_terms), rng.standard_normal((n_terms, n_outputs)))
-    return Expansion(rng.standard_normal(n_outputs), rng.standard_normal(n_features), terms)
+    return FourierTerms(omegas, rng.standard_normal(n_terms), rng.standard_normal((n_terms, n_outputs)))
 
 
-def terms(rng, n_features=4, n_tables=90, depth=4, n_outputs=1, digits=1, scale=1.0, bounded=True, **options):
-    cosines = fourier(rng, n_features, n_outputs=n_outputs, **options)
-    columns = rng.integers(n_features, size=(n_tables, depth))
-    thresholds = rng.standard_normal((n_tables, depth)).round(digits)
-    thresholds[rng.random(thresholds.shape) < 0.1] = UNASKED
-    sizes = [np.prod([1 + ((row == j) & (asked < UNASKED)).sum() for j in range(n_features)], dtype=int)
-             for row, asked in zip(columns, thresholds, strict=True)]
-    bounds = {"lower": np.full(n_features, -1.5), "upper": np.full(n_features, 2.0)} if bounded else {}
-    linear = LinearTerms(rng.standard_normal((n_features, n_outputs)))
-    trees = TreeTerms(columns, thresholds, scale * rng.standard_normal((sum(sizes), n_outputs)))
-    return Expansion(cosines.intercept, cosines.center, cosines.fourier, linear, trees, **bounds)
+def trees(rng, n_features=4, n_trees=90, depth=4, n_outputs=1, digits=1, scale=1.0):
+    columns = rng.integers(n_features, size=(n_trees, depth))
+    thresholds = rng.standard_normal((n_trees, depth)).round(digits)
+    thresholds[rng.random(thresholds.shape) < 0.1] = UNREACHED
+    return TreeTerms(columns, thresholds, scale * rng.standard_normal((sum(n_cells(columns, thresholds)), n_outputs)))
 
 
-def kernels(rng, n_features=4, n_terms=150, n_outputs=1, exponent=2.0, n_regions=1, intercept=1.0):
+def kernels(rng, n_features=4, n_terms=150, n_outputs=1, exponent=2.0, n_regions=1):
     starts = np.sort(np.append(rng.integers(n_terms + 1, size=n_regions - 1), [0, n_terms]))
-    return Expansion(np.full(n_outputs, intercept), np.zeros(n_features), KernelTerms(
+    return KernelTerms(
         rng.standard_normal((n_terms, n_features)), rng.standard_normal((n_terms, n_outputs)),
         0.5 + rng.random(n_features), [exponent], rng.integers(n_features, size=n_regions - 1),
-        rng.standard_normal(n_regions - 1), starts))
+        rng.standard_normal(n_regions - 1), starts)
+
+
+def terms(rng, n_features=4, n_outputs=1, bounded=True, **options):
+    linear = LinearTerms(rng.standard_normal((n_features, n_outputs)))
+    return of(rng, fourier_terms(rng, n_features, n_outputs=n_outputs), linear,
+              trees(rng, n_features, n_outputs=n_outputs, **options), bounded=bounded)
+
+
+def of(rng, *parts, bounded=False, n_features=4):
+    """An expansion of some parts."""
+    n_features = next((part.omegas.shape[1] for part in parts if part.kind == "fourier"), n_features)
+    bounds = {"lower": np.full(n_features, -1.5), "upper": np.full(n_features, 2.0)} if bounded else {}
+    return Expansion(rng.standard_normal(parts[0].n_outputs), rng.standard_normal(n_features), *parts, **bounds)
 
 
 def sums(rng, n_outputs=1, **options):
-    both = terms(rng, n_outputs=n_outputs), kernels(rng, n_outputs=n_outputs, intercept=0.0, **options)
-    return Expansion(both[0].intercept, both[0].center, *both[0].parts, *both[1].parts, lower=both[0].lower,
-                     upper=both[0].upper)
+    return of(rng, *terms(rng, n_outputs=n_outputs).parts, kernels(rng, n_outputs=n_outputs, **options), bounded=True)
 
 
 EXPANSIONS = {
@@ -55,22 +65,28 @@ EXPANSIONS = {
     "terms": terms,
     "terms with three outputs": lambda rng: terms(rng, n_outputs=3),
     "without bounds": lambda rng: terms(rng, bounded=False),
-    "deep tables": lambda rng: terms(rng, n_features=60, depth=boosting.MAX_SCORED_DEPTH, n_tables=70),
-    "deep tables of two columns": lambda rng: terms(rng, n_features=2, depth=boosting.MAX_SCORED_DEPTH),
-    "many tables": lambda rng: terms(rng, n_features=20, depth=9, n_tables=1500),
-    "more thresholds than codes": lambda rng: terms(rng, n_features=1, depth=2, n_tables=400, digits=9),
+    "deep tables": lambda rng: terms(rng, n_features=60, depth=MAX_DEPTH, n_trees=70),
+    "deep tables of two columns": lambda rng: terms(rng, n_features=2, depth=MAX_DEPTH),
+    "many tables": lambda rng: terms(rng, n_features=20, depth=9, n_trees=1500),
+    "more thresholds than codes": lambda rng: terms(rng, n_features=1, depth=2, n_trees=400, digits=9),
     "large values": lambda rng: terms(rng, scale=1e60),
-    "kernels": kernels,
-    "exponential kernels": lambda rng: kernels(rng, exponent=1.0, n_outputs=3),
-    "kernels in regions": lambda rng: kernels(rng, n_regions=8),
+    "linear terms": lambda rng: of(rng, LinearTerms(rng.standard_normal((4, 2)))),
+    "trees": lambda rng: of(rng, trees(rng)),
+    "trees and linear terms": lambda rng: of(rng, LinearTerms(rng.standard_normal((4, 1))), trees(rng), bounded=True),
+    "kernels": lambda rng: of(rng, kernels(rng)),
+    "kernels within bounds": lambda rng: of(rng, kernels(rng), bounded=True),
+    "kernels and trees": lambda rng: of(rng, trees(rng), kernels(rng)),
+    "exponential kernels": lambda rng: of(rng, kernels(rng, exponent=1.0, n_outputs=3)),
+    "kernels in regions": lambda rng: of(rng, kernels(rng, n_regions=8)),
     "a sum": sums,
     "a sum with regions": lambda rng: sums(rng, n_outputs=2, n_regions=4),
-    "an intercept": lambda rng: fourier(rng, n_terms=0),
+    "no terms": lambda rng: fourier(rng, n_terms=0),
+    "no parts": lambda rng: Expansion([1.0, 2.0], np.zeros(4)),
 }
 
 
 def scorer_of(expansion, dtype=np.float32):
-    return scoring.Scorer(*_arrays(expansion), dtype == np.float32)
+    return scoring.Scorer(expansion.arrays(), expansion._packed_trees(), dtype == np.float32)
 
 
 def score(expansion, X, n_threads=1):
@@ -87,34 +103,24 @@ def rows(expansion, n_samples, dtype, seed=0):
     return X.astype(dtype)
 
 
-def cosine_twin(expansion, X):
-    terms = expansion.fourier
-    return np.cos((X - expansion.center) @ terms.omegas.T - terms.phases) @ terms.amplitudes
-
-
-def tree_twin(trees, X):
-    """Values of the leaves of trees: a column that a tree asks k times is a digit from 0 to k."""
-    total, start = np.zeros((len(X), trees.n_outputs)), 0
-    for columns, thresholds in zip(trees.tree_columns.astype(int), trees.tree_thresholds, strict=True):
-        leaf, size = np.zeros(len(X), int), 1
-        for column in dict.fromkeys(columns[thresholds < UNASKED].tolist()):
-            asked = thresholds[(columns == column) & (thresholds < UNASKED)]
-            leaf += size * (X[:, column : column + 1] > asked).sum(axis=1)
-            size *= len(asked) + 1
-        total += trees.tree_values[start + leaf]
-        start += size
+def tree_twin(part, X):
+    total = np.zeros((len(X), part.n_outputs))
+    for t in range(part.n_terms):
+        cells = cells_of(part.tree_columns[t].astype(int), part.tree_thresholds[t], X)
+        total += part.tree_values[part.starts[t] + cells]
     return total
 
 
-def kernel_twin(kernels, X):
-    total = np.zeros((len(X), kernels.n_outputs))
+def kernel_twin(part, X):
+    total = np.zeros((len(X), part.n_outputs))
     for i, x in enumerate(X):
         node = 0
-        while node < kernels.n_regions - 1:
-            node = 2 * node + 1 + (x[int(kernels.region_columns[node])] > kernels.region_thresholds[node])
-        here = slice(*kernels.region_starts[node - kernels.n_regions + 1 : node - kernels.n_regions + 3].astype(int))
-        lengths = np.linalg.norm((x - kernels.centers[here]) * kernels.inverse_length_scales, axis=1)
-        total[i] += np.exp(-lengths ** kernels.exponent / kernels.exponent) @ kernels.weights[here]
+        while node < part.n_regions - 1:
+            node = 2 * node + 1 + (x[int(part.region_columns[node])] > part.region_thresholds[node])
+        first = node - part.n_regions + 1
+        here = slice(*part.region_starts[first : first + 2].astype(int))
+        lengths = np.linalg.norm((x - part.centers[here]) * part.inverse_length_scales, axis=1)
+        total[i] = np.exp(-lengths ** part.exponent / part.exponent) @ part.weights[here]
     return total
 
 
@@ -123,14 +129,15 @@ def twin(expansion, X):
     X = X.astype(np.float64)
     if expansion.lower is not None:
         X = X.clip(expansion.lower, expansion.upper)
-    found = np.tile(expansion.intercept, (len(X), 1))
-    if expansion.fourier is not None:
-        found = found + cosine_twin(expansion, X)
-    if expansion.linear is not None:
-        found = found + (X - expansion.center) @ expansion.linear.coefficients
-    if expansion.trees is not None:
-        found = found + tree_twin(expansion.trees, X)
-    return found if expansion.kernels is None else found + kernel_twin(expansion.kernels, X)
+    total = np.tile(expansion.intercept, (len(X), 1))
+    if expansion.fourier:
+        angles = (X - expansion.center) @ expansion.fourier.omegas.T - expansion.fourier.phases
+        total += np.cos(angles) @ expansion.fourier.amplitudes
+    if expansion.linear:
+        total += (X - expansion.center) @ expansion.linear.coefficients
+    if expansion.trees:
+        total += tree_twin(expansion.trees, X)
+    return total + kernel_twin(expansion.kernels, X) if expansion.kernels else total
 
 
 @PRECISIONS
@@ -143,14 +150,6 @@ def test_twin(level, name, dtype, rng):
     atol = size * np.finfo(np.float32 if dtype == np.float32 or name == "large values" else dtype).eps
     for some in (X, X[:3], X[:1]):
         np.testing.assert_allclose(score(expansion, some), twin(expansion, some), rtol=1e-9, atol=atol)
-
-
-@PRECISIONS
-@pytest.mark.parametrize("name", EXPANSIONS)
-def test_bits_are_those_of_the_expansion(level, name, dtype, rng):
-    expansion = EXPANSIONS[name](rng)
-    X = rows(expansion, 300, dtype)
-    np.testing.assert_array_equal(score(expansion, X), expansion.score(X))
 
 
 @PRECISIONS
@@ -187,21 +186,22 @@ def test_which_rows_are_far_out(rng):
     """Those whose mean angle, by the amplitudes of terms, is above 4000."""
     expansion = fourier(rng)
     X = rows(expansion, 300, np.float32)
-    shares = np.abs(expansion.amplitudes) / np.abs(expansion.amplitudes).sum()
-    angles = np.abs(X - expansion.center) @ np.abs(expansion.omegas.T) + np.abs(expansion.phases)
+    waves = expansion.fourier
+    shares = np.abs(waves.amplitudes) / np.abs(waves.amplitudes).sum()
+    angles = np.abs(X - expansion.center) @ np.abs(waves.omegas.T) + np.abs(waves.phases)
     expected = (angles @ shares)[:, 0] > 4000
     assert 0 < expected.sum() < 100
     np.testing.assert_array_equal(np.frombuffer(scorer_of(expansion).find_far(X), bool), expected)
     assert scorer_of(expansion).fits_single == (True, True)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 70), st.integers(1, boosting.MAX_SCORED_DEPTH), st.integers(1, 12),
+@given(st.integers(0, 2**32 - 1), st.integers(1, 70), st.integers(1, MAX_DEPTH), st.integers(1, 12),
        st.integers(1, 3), st.integers(1, 7), st.sampled_from(DTYPES))
-def test_tables(seed, n_tables, depth, n_features, n_outputs, digits, dtype):
+def test_trees(seed, n_trees, depth, n_features, n_outputs, digits, dtype):
     rng = np.random.default_rng(seed)
-    expansion = terms(rng, n_features, n_tables, depth, n_outputs, digits, n_terms=0, bounded=False)
+    expansion = of(rng, trees(rng, n_features, n_trees, depth, n_outputs, digits), n_features=n_features)
     X = rng.standard_normal((40, n_features)).round(1).astype(dtype)
-    np.testing.assert_allclose(score(expansion, X), twin(expansion, X), rtol=0, atol=1e-12 * (1 + n_tables))
+    np.testing.assert_allclose(score(expansion, X), twin(expansion, X), rtol=0, atol=1e-12 * (1 + n_trees))
 
 
 def unaligned(array):

@@ -10,7 +10,6 @@ import pkgutil
 import numpy as np
 import pytest
 from helpers.boost_tables import grow_arguments
-from helpers.term_scoring import Tables
 
 from rffkern import _native
 from rffkern._native import boosting, gbrff, pbrff, rffnet, scoring, simd, solvers, sparse, unfused
@@ -203,13 +202,6 @@ def score_rows(real):
             "scratch": np.ones((1, N_FEATURES * TILE), real), "n_threads": 1}
 
 
-def score_centers(real):
-    return {"X": np.ones((5, N_FEATURES, 1), real), "center": np.ones(N_FEATURES), "scale": np.ones(N_FEATURES),
-            "centers": np.ones((8, N_FEATURES), real), "weights": np.ones((2, 8)), "intercept": np.ones(2), "shape": 1,
-            "out": np.ones((5, 2)), "scratch": np.ones((1, N_FEATURES * TILE), real), "totals": np.ones((1, 2 * TILE)),
-            "n_threads": 1}
-
-
 def correlate_centers(real):
     return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "centers": np.ones((8, N_FEATURES), real),
             "shifts": np.ones(8, real), "v": np.ones((2, N_TILES, TILE)), "kernels": np.ones((N_TILES, 8, TILE), real),
@@ -361,28 +353,14 @@ def evaluate_table(real):
             "values": np.ones((8, 2)), "out": np.empty((2, TILE), np.float32)}
 
 
-def score_lines(real):
-    return {"X": np.ones((9, N_FEATURES, 1), real), "center": np.ones(N_FEATURES), "slopes": np.ones((N_FEATURES, 2)),
-            "out": np.ones((9, 2))}
-
-
-def is_within(real):
-    return {"X": np.ones((9, N_FEATURES, 1), real), "lower": np.ones(N_FEATURES), "upper": np.ones(N_FEATURES),
-            "n_threads": 1}
-
-
-def score_tables(real):
-    return Tables(0, 5, 3, N_FEATURES, 2, real).arguments(np.ones((9, N_FEATURES, 1), real), np.ones((9, 2)), 1)
-
-
 ENTRIES = {
     boosting: [best_step, step_slopes, update, choose_pair, pair_objective, descend_pair, evaluate_pair, grow_table,
-               evaluate_table, score_tables, score_lines, is_within],
+               evaluate_table],
     gbrff: [make_waves, landmark_objective, descend_landmark, component_losses, omega_objective, descend_omega,
             search_phase, apply_exponential, apply_squared, loss_along_step, boost_rows, shrink_rows],
     pbrff: [combine_rows, project_rows, weighted_gram, weighted_cosines, landmark_features],
     rffnet: [train_rows, row_losses],
-    scoring: [column_range, column_moments, pack_rows, score_rows, score_centers],
+    scoring: [column_range, column_moments, pack_rows, score_rows],
     simd: [fill_level_counts],
     solvers: [factorise, add_products, extend, solve_factorised],
     sparse: [take_tiles, correlate_centers, combine_kernels, fill_columns, multiply_columns, shift_vectors,
@@ -392,20 +370,19 @@ ENTRIES = {
 }
 METHODS = ("choose", "remember")   # of a Selector
 
-# What takes no array, or one array of any length, or those of an expansion; `minimize`, `Scorer` and `FewRows` have
-# tests of their own.
+# What takes no array, or one array of any length, or those of an expansion; `minimize` and `Scorer` have tests of
+# their own.
 WITHOUT_ENTRY = {
-    "boosting.Tables.scratch_size", "boosting.scratch_size", "boosting.store_size", "boosting.sums_size",
-    "gbrff.terms_size", "pbrff.gram_scratch", "rffnet.scratch_sizes", "scoring.FewRows.score", "scoring.FewRows.take",
+    "boosting.scratch_size", "boosting.store_size", "boosting.sums_size",
+    "gbrff.terms_size", "pbrff.gram_scratch", "rffnet.scratch_sizes",
     "scoring.find_unbounded", "scoring.tile_width", "simd.detect", "simd.select", "simd.selected",
     "solvers.factor_scratch", "solvers.minimize", "sparse.Selector.forget_last", "sparse.Selector.reset",
-    "sparse.system_scratch", "scoring.Scorer.find_far", "scoring.Scorer.score", "scoring.Scorer.take", "scoring.functions",
-    "scoring.make_model", "scoring.read_numbers", "unfused.scratch_size",
+    "sparse.system_scratch", "scoring.Scorer.find_far", "scoring.Scorer.score", "scoring.Scorer.take",
+    "scoring.functions", "scoring.make_model", "scoring.read_numbers", "unfused.scratch_size",
 }
 
 # Axes that say how much there is to do: a shorter one asks for less, of arrays that may be longer than needed.
 COUNTS = {
-    ("is_within", "X", 0),
     ("grow_table", "candidates", 0),
     ("solve_factorised", "x", 0), ("landmark_features", "posterior", 0), ("landmark_features", "posterior", 1),
     ("train_rows", "order", 0), ("train_rows", "coefficients", 1), ("shift_vectors", "steps", 1),
@@ -507,9 +484,6 @@ def test_scratch_for_every_thread(module, build):
     (boosting, evaluate_table, {"columns": np.array([0, 1, -1])}),
     (boosting, evaluate_table, {"cuts": np.array([0, 0, 256])}),
     (boosting, evaluate_table, {"cuts": np.array([0, 0, -1])}),
-    (boosting, score_tables, {"X": np.ones((1, N_FEATURES, 24))}),
-    (boosting, score_tables, {"X": np.ones((1, N_FEATURES, 3))}),
-    (boosting, score_tables, {"X": np.ones((1, N_FEATURES, 2 * TILE))}),
     (pbrff, weighted_cosines, {"n_components": 0}),
     (pbrff, weighted_cosines, {"group": np.array([0, 2])}),
     (pbrff, weighted_cosines, {"group": np.array([-1, 0])}),
@@ -526,8 +500,6 @@ def test_scratch_for_every_thread(module, build):
     (scoring, score_rows, {"X": np.ones((1, N_FEATURES, 8))}),
     (scoring, score_rows, {"X": np.ones((2, N_FEATURES, 16))}),
     (scoring, score_rows, {"X": np.ones((1, N_FEATURES, 2 * TILE))}),
-    (scoring, score_centers, {"X": np.ones((1, N_FEATURES, 24))}),
-    (scoring, score_centers, {"X": np.ones((0, N_FEATURES, 16))}),
     (solvers, add_products, {"first": -1}), (solvers, add_products, {"first": 7, "last": 6}),
     (solvers, add_products, {"last": 7}), (solvers, add_products, {"offset": -1}),
     (solvers, add_products, {"offset": 3}),

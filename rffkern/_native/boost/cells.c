@@ -8,24 +8,6 @@
 #include "cells_grow.h"
 #include "cells_score.h"
 
-/* Whether all columns are below n_columns, and all cells of tables below the starts of the next. */
-static int are_tables(const vc_tables *tables, ptrdiff_t n_tables, ptrdiff_t n_cells)
-{
-    ptrdiff_t t, level, last[VC_PARTS];
-    if (tables->starts[0] != 0 || tables->starts[n_tables] != n_cells) return 0;
-    for (t = 0; t < tables->stride; t++) {
-        last[0] = last[1] = 0;
-        for (level = 0; level < tables->depth; level++) {
-            const ptrdiff_t q = level * tables->stride + t;
-            if (tables->columns[q] < 0 || tables->columns[q] >= tables->n_columns) return 0;
-            last[level >= tables->firsts[t]] += tables->steps[q];
-        }
-        if (t < n_tables && (tables->firsts[t] > tables->depth || last[0] > 255 || last[1] > 255
-            || last[0] + tables->units[t] * last[1] >= tables->starts[t + 1] - tables->starts[t])) return 0;
-    }
-    return 1;
-}
-
 static void look_up(const uint8_t *codes, ptrdiff_t stride, ptrdiff_t width, const ptrdiff_t *columns,
                     const ptrdiff_t *cuts, ptrdiff_t depth, const double *values, ptrdiff_t n_outputs, float *out)
 {
@@ -47,5 +29,5 @@ static void look_up(const uint8_t *codes, ptrdiff_t stride, ptrdiff_t width, con
 }
 
 const vm_cells_table EXPAND2(vm_cells, VM_LEVEL) = {
-    begin, divide, finish, look_up, are_tables,
+    begin, divide, finish, look_up,
     EXPAND3(code, f32, VM_LEVEL), EXPAND3(code, f64, VM_LEVEL), CELLS(score), CELLS(score_row)};

@@ -70,8 +70,6 @@ typedef struct {
        most VC_TILE. */
     void (*look_up)(const uint8_t *codes, ptrdiff_t stride, ptrdiff_t width, const ptrdiff_t *columns,
                     const ptrdiff_t *cuts, ptrdiff_t depth, const double *values, ptrdiff_t n_outputs, float *out);
-    /* Whether all columns are below n_columns, and all cells those of their tables. */
-    int (*are_tables)(const vc_tables *tables, ptrdiff_t n_tables, ptrdiff_t n_cells);
     /* codes[i] = the number of edges below x[i * step], less 128; n_edges = 2^k - 1 < VC_CODES, in ascending order. */
     void (*code_f32)(const float *x, ptrdiff_t step, ptrdiff_t n_rows, const float *edges, ptrdiff_t n_edges,
                      int8_t *codes);

@@ -24,15 +24,6 @@ cdef extern from "cells.h" nogil:
         VC_TABLES
         VC_SCORED
         VC_CHUNK
-    ctypedef struct vc_tables:
-        const int32_t *columns
-        const int8_t *cuts
-        const uint8_t *steps
-        const uint8_t *firsts
-        const int32_t *units
-        const Py_ssize_t *starts
-        const float *values
-        Py_ssize_t stride, depth, n_outputs, n_columns
     Py_ssize_t vc_store_size(Py_ssize_t n_rows, Py_ssize_t n_outputs, Py_ssize_t n_candidates,
                              Py_ssize_t depth) noexcept
     void begin "vm_cells->begin"(vc_growth *growth) noexcept
@@ -41,12 +32,3 @@ cdef extern from "cells.h" nogil:
     void look_up "vm_cells->look_up"(const uint8_t *codes, Py_ssize_t stride, Py_ssize_t width,
                                      const Py_ssize_t *columns, const Py_ssize_t *cuts, Py_ssize_t depth,
                                      const double *values, Py_ssize_t n_outputs, float *out) noexcept
-    bint are_tables "vm_cells->are_tables"(const vc_tables *tables, Py_ssize_t n_tables, Py_ssize_t n_cells) noexcept
-    void code_single "vm_cells->code_f32"(const float *x, Py_ssize_t step, Py_ssize_t n_rows, const float *edges,
-                                          Py_ssize_t n_edges, int8_t *codes) noexcept
-    void code_double "vm_cells->code_f64"(const double *x, Py_ssize_t step, Py_ssize_t n_rows, const double *edges,
-                                          Py_ssize_t n_edges, int8_t *codes) noexcept
-    void score_tile "vm_cells->score"(const vc_tables *tables, Py_ssize_t first, Py_ssize_t stop, const int8_t *codes,
-                                      Py_ssize_t n_rows, double *out) noexcept
-    void score_row "vm_cells->score_row"(const vc_tables *tables, Py_ssize_t first, Py_ssize_t stop,
-                                         const int8_t *codes, double *out) noexcept

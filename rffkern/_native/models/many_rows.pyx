@@ -1,4 +1,4 @@
-"""Scoring of raw rows: Fourier expansions of many rows, and kernel expansions."""
+"""Sums of cosines of many rows, by terms that training still changes."""
 
 from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t
@@ -7,7 +7,7 @@ from .core.checks cimport agree, holds
 from .core.signals cimport COSINE, at_once, look_at_signals
 from .simd cimport team, use_team
 from .core.tiles cimport (
-    LANES, TERM_BLOCK, TERMS, TILE, add_kernels, add_scaled, cospi, project_terms, project_used, real
+    LANES, TERM_BLOCK, TERMS, TILE, add_scaled, cospi, project_terms, project_used, real
 )
 
 use_team(team)
@@ -146,104 +146,9 @@ def score_rows(
 ):
     """out = intercept + amplitudes . cos(omegas . (x - center) - shifts).
 
-    A row's bits do not depend on the rows beside it, and are those of `few_rows`.
+    A row's bits do not depend on the rows beside it, and are those of the scorer in C.
     """
     if X.itemsize == sizeof(float):
         return _score_rows[float](X, center, omegas, uses, numbers, shifts, amplitudes, intercept, out, scratch,
                                   n_threads)
     return _score_rows[double](X, center, omegas, uses, numbers, shifts, amplitudes, intercept, out, scratch, n_threads)
-
-
-cdef void _score_kernel_tile(
-    const source[:, :, ::1] X, const double[::1] center, const double[::1] scale, const real[:, ::1] centers,
-    const double[:, ::1] weights, const double[::1] intercept, int shape, double[:, ::1] out, Py_ssize_t row,
-    Py_ssize_t n_rows, Py_ssize_t start, Py_ssize_t stop, const real[::1] none, real *tile, double *total,
-) noexcept nogil:
-    """Add what the centers from `start` to `stop` make of some rows."""
-    cdef const source *column
-    cdef Py_ssize_t i, j, o, width = (n_rows + LANES - 1) // LANES * LANES
-    for j in range(X.shape[1]):
-        if X.shape[2] == 1:
-            for i in range(n_rows):
-                tile[j * width + i] = <real>((X[row + i, j, 0] - center[j]) * scale[j])
-        else:
-            column = &X[row // X.shape[2], j, 0]
-            for i in range(n_rows):
-                tile[j * width + i] = <real>((column[i] - center[j]) * scale[j])
-        for i in range(n_rows, width):
-            tile[j * width + i] = 0
-    for o in range(weights.shape[0]):
-        for i in range(width):
-            total[o * TILE + i] = intercept[o] if start == 0 or i >= n_rows else out[row + i, o]
-    add_kernels(tile, X.shape[1], width, centers, none, weights, shape, start, stop, total)
-    for i in range(n_rows):
-        for o in range(weights.shape[0]):
-            out[row + i, o] = total[o * TILE + i]
-
-
-cdef _score_centers(
-    const source[:, :, ::1] X, const double[::1] center, const double[::1] scale, const real[:, ::1] centers,
-    const double[:, ::1] weights, const double[::1] intercept, int shape, double[:, ::1] out, real[:, ::1] scratch,
-    double[:, ::1] totals, int n_threads,
-):
-    agree(X.shape[1] >= 1, "X must have columns")
-    agree(center.shape[0] == X.shape[1], "center must have shape (n_features,)")
-    agree(scale.shape[0] == X.shape[1], "scale must have shape (n_features,)")
-    agree(centers.shape[0] % TERMS == 0 and centers.shape[1] == X.shape[1],
-          "centers must have shape (n_centers padded to a multiple of CENTER_MULTIPLE, n_features)")
-    agree(weights.shape[1] == centers.shape[0], "weights must have shape (n_outputs, n_centers)")
-    agree(intercept.shape[0] == weights.shape[0], "intercept must have shape (n_outputs,)")
-    agree(out.shape[1] == weights.shape[0], "out must have shape (n_samples, n_outputs)")
-    agree(_is_laid_out(X, out.shape[0]), "X must have shape (n_samples, n_features, 1) or (n_tiles, n_features, width)")
-    agree(holds(scratch, n_threads, X.shape[1] * TILE), "scratch must have shape (n_threads, n_features * 128)")
-    agree(holds(totals, n_threads, weights.shape[0] * TILE), "totals must have shape (n_threads, n_outputs * 128)")
-    agree(n_threads >= 1, "n_threads must be at least 1")
-    cdef Py_ssize_t t, n_rows = X.shape[2] if X.shape[2] > 1 else _rows_at_once(X.shape[1], sizeof(real))
-    cdef Py_ssize_t n_tiles = (out.shape[0] + n_rows - 1) // n_rows, n_centers = centers.shape[0]
-    cdef Py_ssize_t each = n_rows * TERMS * (X.shape[1] + COSINE + weights.shape[0])   # of TERMS centers
-    cdef const real[::1] none = scratch[0, :0]   # differences are squared
-    cdef Py_ssize_t first, last, stop, start = 0, work = 0, some = n_threads * at_once(each * (n_centers // TERMS))
-    with nogil:
-        while start == 0 or start < n_centers:
-            stop = min(n_centers, start + TERMS * at_once(each))
-            first = 0
-            while first < n_tiles:
-                last = min(n_tiles, first + some)
-                for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                    _score_kernel_tile(
-                        X, center, scale, centers, weights, intercept, shape, out, t * n_rows,
-                        min(n_rows, out.shape[0] - t * n_rows), start, stop, none, &scratch[threadid(), 0],
-                        &totals[threadid(), 0])
-                look_at_signals(&work, (last - first) * each * ((stop - start) // TERMS))
-                first = last
-            start += TERMS * at_once(each)
-
-
-def score_centers(
-    X,               # IN   source (n_samples, n_features, 1), or (n_tiles, n_features, tile_width)
-    center,          # IN   double (n_features,)
-    scale,           # IN   double (n_features,) of the units in which the centers are
-    centers,         # IN   real (n_centers, n_features)
-    weights,         # IN   double (n_outputs, n_centers)
-    intercept,       # IN   double (n_outputs,)
-    int shape,       # GAUSSIAN or EXPONENTIAL
-    out,             # OUT  double (n_samples, n_outputs)
-    scratch,         # TEMP real (n_threads, n_features * TILE)
-    totals,          # TEMP double (n_threads, n_outputs * TILE)
-    int n_threads,
-):
-    """out = intercept + sum over centers of weights k((x - center) scale, center).
-
-    A row's bits do not depend on the rows beside it.
-    """
-    if X.itemsize == sizeof(float):
-        if centers.itemsize == sizeof(float):
-            return _score_centers[float, float](X, center, scale, centers, weights, intercept, shape, out, scratch,
-                                                totals, n_threads)
-        return _score_centers[float, double](X, center, scale, centers, weights, intercept, shape, out, scratch,
-                                             totals, n_threads)
-    if centers.itemsize == sizeof(float):
-        return _score_centers[double, float](X, center, scale, centers, weights, intercept, shape, out, scratch,
-                                             totals, n_threads)
-    return _score_centers[double, double](X, center, scale, centers, weights, intercept, shape, out, scratch, totals,
-                                          n_threads)

@@ -18,6 +18,7 @@ use_team(team)
 
 cdef extern from "rff_embed.h" nogil:
     Py_ssize_t RFF_FEW
+    double RFF_LARGEST_ANGLE
     int rff_prepare_for(rff_model *model, int for_single) noexcept
     size_t rff_piece(const rff_model *model) noexcept
     size_t rff_scratch_size(const rff_model *model, size_t n_rows) noexcept
@@ -28,6 +29,7 @@ cdef extern from "rff_embed.h" nogil:
     void rff_find_far(const rff_model *model, const float *rows, size_t n_rows, uint8_t *are_far) noexcept
 
 FEW = RFF_FEW   # rows, fewer than which are scored with vectors over the terms
+LARGEST_SINGLE_ANGLE = RFF_LARGEST_ANGLE   # in radians: single precision moves such an angle by 2e-4
 
 
 cdef void use_level() noexcept:
@@ -95,7 +97,7 @@ cdef class Scorer:
         cdef const void *rows
         agree(2 <= X.ndim <= 3, "X must have shape (n_samples, n_features) or (n_tiles, n_features, tile_width)")
         cdef Py_ssize_t width = 1 if X.ndim == 2 else X.shape[2]
-        agree(X.shape[1] == self.n_features and (X.ndim == 2 or width in (16, 32, 64, 128))
+        agree(X.shape[1] == self.n_features and (X.ndim == 2 or width in (1, 16, 32, 64, 128))
               and X.shape[0] == (out.shape[0] + width - 1) // width,
               "X must have shape (n_samples, n_features) or (n_tiles, n_features, tile_width)")
         agree(out.shape[1] == self.n_outputs, "out must have shape (n_samples, n_outputs)")

@@ -181,7 +181,7 @@ class Insight:
     def _staged(self, X: Any) -> Iterator[Double]:
         """Scores of a snapshot after each round."""
         self._check_fitted()
-        rows = self.expansion_._scorer.clip(self._check_rows(X), self.n_jobs)
+        rows = self.expansion_._scorer.clip(self._check_rows(X))
         return staged_scores(self.expansion_, self.term_rounds_, len(self.train_loss_) - 1, rows, self.n_jobs)
 
 
@@ -203,7 +203,7 @@ def _clipped(model: Any, rows: NDArray[Any]) -> MappedTable:
     """Rows as the expansion takes them, clipped to its bounds, with the raw column of each of their columns."""
     column_map = vars(model).get("column_map_")
     sources = np.arange(rows.shape[1]) if column_map is None else column_map.sources_
-    rows = model.expansion_._scorer.clip(rows, model.n_jobs)
+    rows = model.expansion_._scorer.clip(rows)
     return MappedTable(model.expansion_, rows, sources, model.n_features_in_, model.n_jobs)
 
 

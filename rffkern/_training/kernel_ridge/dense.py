@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._model.centers import pad_centers
 from ..._native import solvers, sparse
 from ..._native.array_types import NDArray
-from ..._native.sparse import PANEL_COLUMNS, SHAPES, UNITS
+from ..._native.sparse import CENTER_MULTIPLE, PANEL_COLUMNS, SHAPES, UNITS
 from ..._rows.scaling import no_scaling
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import DOUBLE, SINGLE, aligned, pack
@@ -49,7 +48,7 @@ class DenseKernels:
     """
 
     def __init__(self, rows: Double, centers: Double, n_threads: int | None, dtype: Dtype = DOUBLE) -> None:
-        self._centers = pad_centers(centers, DOUBLE)
+        self._centers = np.pad(centers, ((0, -len(centers) % CENTER_MULTIPLE), (0, 0)))
         self._raw_tiles, _ = pack(rows, no_scaling(rows.shape[1]), DOUBLE, 1)
         self._tiles = aligned(self._raw_tiles.shape, dtype)
         self._n_threads = check_n_threads(n_threads, len(centers) * rows.size)

@@ -176,7 +176,7 @@ class PBRFFTransformer(Model):
         n_threads = check_n_threads(now.n_jobs, X.shape[0] * terms.omegas.size)
         scaling = Scaling(expansion.center, np.ones(X.shape[1]), 1.0)
         features = np.empty((X.shape[0], len(kernels.posterior)), X.dtype)
-        for rows, part in expansion._scorer.cosines.in_precisions(X):
+        for rows, part in expansion._scorer.in_precisions(X):
             tiles, _ = pack(part, scaling, part.dtype, n_threads)
             features[rows] = kernels.features(PackedTiles(tiles), (len(part), features.shape[1]), n_threads)
         return contained(now, features, now.get_feature_names_out, given)

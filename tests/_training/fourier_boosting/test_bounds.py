@@ -70,7 +70,7 @@ def test_an_expansion_scores_clipped_rows(dtype):
             np.testing.assert_array_equal(bounded.score(rows), expected)
         assert not np.array_equal(free.score(rows), expected)
     inside = rng.uniform(lower, upper, (9, 3)).astype(dtype)
-    assert bounded._scorer.clip(inside, None) is inside
+    assert bounded._scorer.clip(inside) is inside
     for wrong in ({"lower": [0.0, 1.0, 0.0], "upper": upper}, {"lower": lower[:2], "upper": upper},
                   {"lower": [np.nan, 0, 0]}):
         with pytest.raises(InvalidInputError):
@@ -106,7 +106,7 @@ def test_training_rows_are_as_they_are():
         for rows in (X, X.astype(np.float32)):
             model = FourierBoostingRegressor(**SHORT, columns=columns).fit(rows, Y)
             mapped = rows if columns is None else model.column_map_.transform(rows)
-            assert model.expansion_._scorer.clip(mapped, None) is mapped
+            assert model.expansion_._scorer.clip(mapped) is mapped
 
 
 def test_a_trend_goes_on_for_as_long_again():
