@@ -107,8 +107,8 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
 class ColumnRequest(NamedTuple):
     """What the user asks for of columns."""
 
-    columns: Any  # the parameter `columns`: None, "auto", or a ColumnMap
-    explicit: bool  # otherwise the table decides
+    columns: Any  # the parameter `columns`: None, "auto", "search", or a ColumnMap
+    explicit: bool  # otherwise it is the default of the model
     categorical: list[str]  # columns that are categories
 
     @property
@@ -179,17 +179,17 @@ def _column_request(params: dict[str, Any], categorical: Sequence[str]) -> Colum
 
 def _columns_parameter(value: Any, nested: dict[str, Any]) -> Any:
     """The parameter `columns` from its text or JSON, and parameters of the map."""
-    if isinstance(value, str) and value != "auto":
+    if isinstance(value, str) and value not in ("auto", "search"):
         value = {"none": None, "map": {}}.get(value, value.split(","))
-    if value is None or value == "auto":
+    if value is None or isinstance(value, str):
         if nested:
             raise InvalidInputError(f"columns__{next(iter(nested))} needs a column map, got columns={value!r}")
         return value
     if isinstance(value, list):
         value = {"numeric": value}
     if not isinstance(value, dict):
-        raise InvalidInputError("columns must be none, map, auto, numeric transforms separated by commas, or "
-                                f"parameters of ColumnMap as JSON, got {value!r}")
+        raise InvalidInputError("columns must be none, map, auto, search, numeric transforms separated by commas, "
+                                f"or parameters of ColumnMap as JSON, got {value!r}")
     value = {**value, **nested}
     if isinstance(value.get("numeric"), list):
         value["numeric"] = tuple(value["numeric"])
@@ -202,12 +202,10 @@ def _choose_columns(request: ColumnRequest, rows: TrainingTable, path: str, mode
     """The parameter `columns` of a model; what the table decides is reported."""
     columns = request.columns if request.explicit else model.columns
     if not request.explicit and rows.needs_map():
-        columns = columns or ColumnMap()
         _report_contents(rows, path)
-        if isinstance(columns, ColumnMap):
-            say(f"{printable(path)}: these columns are mapped to numbers, as with --columns map")
-    if request.categorical and columns == "auto" and not request.explicit:
-        columns = model._automatic_map(None, None, None, rows.has_labels)
+        say(f"{printable(path)}: these columns are mapped to numbers; --columns takes another map")
+    if request.categorical and columns == "auto":
+        columns = model._default_map()
     categorical = [rows.names[k] if rows.names else k for k, column in enumerate(rows.columns) if column.categorical]
     if categorical and isinstance(columns, ColumnMap):
         columns = ColumnMap(**{**columns.get_params(), "categorical_features": categorical})

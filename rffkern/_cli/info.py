@@ -69,7 +69,7 @@ def _describe_model(model: Any, n_bytes: int) -> dict[str, Any]:
     if hasattr(model, "select_top_k"):
         columns = facts.get("feature names", range(model.n_features_in_))
         facts["most relevant"] = [columns[j] for j in model.select_top_k(model.n_features_in_)]
-    if getattr(model, "columns", None) == "auto":
+    if getattr(model, "columns", None) in ("auto", "search"):
         facts["chosen columns"] = "as they are" if model.column_map_ is None else ", ".join(model.column_map_.numeric)
     if getattr(model, "column_map_", None) is not None:
         facts |= _describe_columns(model.column_map_)

@@ -123,10 +123,10 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
                      help="a parameter of the model, such as n_estimators=200; may be repeated (for a list, see "
                           "help(rffkern.FourierBoostingClassifier) and so on in Python)")
     fit.add_argument("--columns", metavar="MAP",
-                     help="how columns are mapped to numbers: none (all columns are complete numbers, used as they "
-                          "are), map (rffkern.ColumnMap), numeric transforms such as standard,rank, parameters of "
-                          "ColumnMap as JSON, or auto (default: auto for fourier_boosting; for other families, none "
-                          "if all columns are complete numbers, else map)")
+                     help="how columns are mapped to numbers: auto (complete numbers are used as they are; a table "
+                          "with missing values, text, dates or booleans is mapped; fourier_boosting always maps), "
+                          "search (compares maps on validation rows), map (rffkern.ColumnMap), numeric transforms "
+                          "such as standard,rank, parameters of ColumnMap as JSON, or none (default: auto)")
     fit.add_argument("--categorical", action="append", default=[], metavar="COLUMNS",
                      help=f"numeric columns to treat as categories: {_COLUMNS}")
     fit.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")

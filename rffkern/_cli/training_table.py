@@ -138,7 +138,7 @@ class TrainingTable(NamedTuple):
 
     def needs_map(self) -> bool:
         """Whether a column has missing values, or does not contain numbers."""
-        return any(column.kind in (CATEGORY, DATE, EMPTY) or column.n_missing for column in self.columns)
+        return self.has_categories() or any(column.kind == EMPTY or column.n_missing for column in self.columns)
 
     def has_categories(self) -> bool:
         """Whether a column contains categories, dates or booleans."""

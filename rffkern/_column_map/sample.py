@@ -1,6 +1,6 @@
-"""Some rows of any table, and what can be said of all of them."""
+"""Some rows of any table."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,36 +8,27 @@ from numpy.typing import NDArray
 from .._rows.row_blocks import RowBlocks
 from ..errors import InvalidInputError
 from .column_map import tables
-from .raw import CATEGORY, EMPTY, NUMERIC, RawColumn
+from .raw import CATEGORY, EMPTY, RawColumn
 from .tables import RawTable
 
 Indices = NDArray[np.intp]
 
 
-class Sample(NamedTuple):
-    """Some rows of a table."""
-
-    table: RawTable
-    is_plain: bool  # whether the whole table has no names and no other values than finite numbers
-
-
-def sampled(X: Any, rows: Indices, n_samples: int) -> Sample:
+def sampled(X: Any, rows: Indices, n_samples: int) -> RawTable:
     """Take rows, whose indices are sorted, of a table or of RowBlocks, in one pass over all of them.
 
     Raises InvalidInputError for what is no table, and unless it has n_samples rows.
     """
     if isinstance(X, np.ndarray) and X.ndim == 2:
         X = RowBlocks(X)  # of which only a block is copied
-    pieces, is_plain, n_read = [], True, 0
+    pieces, n_read = [], 0
     for table, start in tables(X, None):
         n_read = start + table.n_rows
-        is_plain &= table.names is None and all(
-            column.kind == NUMERIC and not np.isnan(column.values).any() for column in table.columns)
         wanted = rows[np.searchsorted(rows, start) : np.searchsorted(rows, n_read)] - start
         pieces.append(rows_of(table, wanted))
     if n_read != n_samples:
         raise InvalidInputError(f"y must have one entry per row of X ({n_read}), got {n_samples}")
-    return Sample(_joined(pieces), is_plain)
+    return _joined(pieces)
 
 
 def rows_of(table: RawTable, rows: Indices | NDArray[np.bool_]) -> RawTable:

@@ -9,7 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._native.array_types import NDArray
-from .._rows.validation import is_of_tables, refuse_masked, refuse_sparse_and_lazy, texts_of_names, to_array
+from .._rows.pieces import row_pieces
+from .._rows.row_blocks import RowBlocks
+from .._rows.validation import (
+    as_numeric,
+    is_of_tables,
+    refuse_masked,
+    refuse_sparse_and_lazy,
+    texts_of_names,
+    to_array,
+)
 from ..errors import InvalidInputError, InvalidTypeError
 from .raw import (
     NUMERIC,
@@ -65,6 +74,56 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, want
     if len(lengths) > 1:
         raise InvalidInputError(f"{name} must have columns of one length, got {sorted(lengths)}")
     return RawTable(names, found, lengths.pop(), name)
+
+
+def is_complete_numeric(X: Any) -> bool:
+    """Whether a table, or all blocks of RowBlocks, holds numbers alone: no missing value, text, boolean or date.
+
+    Infinite values are numbers here: training refuses them, with or without a map.
+    """
+    if isinstance(X, RowBlocks):
+        return all(_is_complete_block(block) for block in X.given_blocks())
+    if isinstance(X, np.ndarray) and X.dtype.kind in "iufc":  # of any shape, which training refuses
+        return not has_nan(X)
+    table = read_table(X)
+    return (all(column.kind == NUMERIC and not np.isnan(column.values).any() for column in table.columns)
+            and is_numeric(X))
+
+
+def _is_complete_block(block: Any) -> bool:
+    try:
+        return is_complete_numeric(block)
+    except InvalidInputError:  # training says in which block
+        return False
+
+
+def needs_map(X: Any) -> bool:
+    """Whether a column map takes rows that are refused without one; False for what is no table either."""
+    try:
+        return not is_complete_numeric(X)
+    except InvalidInputError:
+        return False
+
+
+def has_missing(X: Any) -> bool:
+    """Whether rows are numbers, some of which are missing."""
+    return is_numeric(X) and has_nan(as_numeric(X, "X"))
+
+
+def is_numeric(X: Any) -> bool:
+    """Whether NumPy makes an array of numbers of a table: of a dict or of time intervals it does not."""
+    try:
+        as_numeric(X, "X")
+    except InvalidInputError:
+        return False
+    return True
+
+
+def has_nan(X: NDArray[Any]) -> bool:
+    """Whether an array of numbers has a value that is not a number."""
+    with np.errstate(invalid="ignore"):
+        return X.dtype.kind in "fc" and any(
+            bool(np.isnan(np.asarray(X[rows]).min(initial=0))) for rows in row_pieces(X.shape))
 
 
 def column_name(names: tuple[str, ...] | None, index: int, table: str = "X") -> str:

@@ -12,10 +12,11 @@ from .._protocol.parameters import Parametrised, not_fitted
 from .._rows.row_blocks import RowBlocks
 from .._rows.validation import check_array, check_names, feature_names
 from ..errors import InvalidInputError, TrainingStateError
-from .parameters import describe
+from .parameters import COLUMN_MAP_, describe
 from .registry import family_of
 
-if TYPE_CHECKING:  # a model that scores loads no training
+if TYPE_CHECKING:  # a model that scores loads no training, and no map unless it has one
+    from .._column_map.column_map import ColumnMap
     from .._rows.training_rows import Training
 
 Double = NDArray[np.float64]
@@ -25,7 +26,7 @@ Check = Callable[[Any, Any, Any], "Training"]  # of rows, labels or targets, and
 _TRIAL_SIZES = {"n_estimators": 50, "max_epochs": 300, "n_restarts": 1}
 
 # And what such a trial has no use for: its labels are others.
-_TRIAL_VALUES = {"class_weight": None, "warm_start": False}
+_TRIAL_PARAMS = {"class_weight": None, "warm_start": False}
 
 
 class Fitted(NamedTuple):
@@ -51,6 +52,8 @@ class Model(Parametrised):
     _has_labels: ClassVar[bool] = True  # whether y are labels
     _keeps_map: ClassVar[bool] = False  # whether `warm_start` takes other rows, which the first map serves too
     _fitted_curves: ClassVar[tuple[str, ...]] = ()  # names of fitted 1-D arrays that belong in a model file
+    _auto_forms: ClassVar[tuple[Any, ...] | None] = None  # of numbers, of a family that maps every table by default
+    _trial_params: ClassVar[dict[str, Any]] = {}  # what `columns="search"` sets to compare column maps
 
     expansion_: Any
     n_features_in_: int
@@ -65,6 +68,7 @@ class Model(Parametrised):
         family = family_of(cls)
         if family is not None:
             cls.family = family
+            cls._attributes = (*cls._attributes, COLUMN_MAP_)  # which `_keep` sets for every family
             describe(cls)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -130,7 +134,15 @@ class Model(Parametrised):
             mapped: NDArray[Any] = column_map._mapped(X, type(self).__name__)
             return mapped
         names = None if type(X) is np.ndarray else feature_names(X, held.get("feature_names_in_"))
-        X = check_array(X)
+        try:
+            X = check_array(X)
+        except InvalidInputError as error:
+            from .._column_map.tables import has_missing
+
+            if not has_missing(X):
+                raise
+            raise type(error)(f"{error}; training had no missing values: impute them, or train with "
+                              "columns=ColumnMap(), which imputes them in any column") from error
         if names is not None or X.shape[1] != self.expansion_.n_features:
             self._check_columns(names, X.shape[1])
         return X
@@ -153,7 +165,14 @@ class Model(Parametrised):
         from .._rows.training_rows import with_evaluation
 
         if self.columns is None:
-            return with_evaluation(check(X, y, sample_weight), eval_set)
+            try:
+                return with_evaluation(check(X, y, sample_weight), eval_set)
+            except InvalidInputError as error:
+                from .._column_map.tables import needs_map
+
+                if not needs_map(X):
+                    raise
+                raise type(error)(f'{error}; columns="auto" takes missing values, text and dates') from error
         return self._check_mapped(check, X, y, sample_weight, eval_set, goes_on, unmapped)
 
     def _check_mapped(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any, goes_on: bool | None,
@@ -175,11 +194,17 @@ class Model(Parametrised):
         names = getattr(mapped.column_map, "feature_names_in_", None)
         return training._replace(names=names, column_map=mapped.column_map)
 
-    def _automatic_map(self, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> Any:
-        """The map, not fitted, that `columns="auto"` stands for on training rows; None for columns as they are."""
-        from .column_choice import chosen_map
+    def _default_map(self) -> "ColumnMap":
+        """The map, not fitted, that `columns="auto"` takes where a table needs one."""
+        from .._column_map.column_map import ColumnMap
 
-        return chosen_map(self, X, y, sample_weight, has_labels)
+        return ColumnMap(self._auto_forms or (("standard",) if getattr(self, "standardize", True) else ("raw",)))
+
+    def _auto_map(self, X: Any) -> "ColumnMap | None":
+        """The map, not fitted, that `columns="auto"` stands for; None for a table of complete numeric columns."""
+        from .._column_map.tables import is_complete_numeric
+
+        return None if self._auto_forms is None and is_complete_numeric(X) else self._default_map()
 
     def _trial_copy(self, standardize: bool) -> Any:
         """An untrained model that trains fast and answers like this one, to compare column maps by."""
@@ -189,9 +214,8 @@ class Model(Parametrised):
         params |= {name: limit if params[name] is None else min(params[name], limit)
                    for name, limit in _TRIAL_SIZES.items() if name in params}
         params |= {name: 0 for name in ("random_state", "verbose") if name in params}
-        params |= {name: value for name, value in _TRIAL_VALUES.items() if name in params}
-        params |= {name: value for name, value in (("columns", None), ("standardize", standardize)) if name in params}
-        return type(self)(**params)
+        fixed = {**_TRIAL_PARAMS, **self._trial_params, "columns": None, "standardize": standardize}
+        return type(self)(**params | {name: value for name, value in fixed.items() if name in params})
 
     def _tried(self, X: Any, y: Any, sample_weight: Any, standardize: bool) -> Any:
         """A `_trial_copy`, trained on rows in memory."""

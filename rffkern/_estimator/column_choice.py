@@ -1,12 +1,11 @@
-"""The choice of a column map by held-out rows, for `columns="auto"`.
+"""The search for a column map by validation rows, for `columns="search"`.
 
-A cheap copy of the model is trained on some of the rows with each of a few maps, and judged on others; a map is fitted
-on the rows that the copy is trained on.  Columns stay as they are unless a map is better by more than the noise of the
-comparison.  The draws have a seed of their own: the choice depends on rows and parameters alone.
+A cheap copy of the model is trained on some of the rows with each of a few maps, and compared on others; a map is
+fitted on the rows that the copy is trained on.  What `columns="auto"` takes stays unless a map is better by more than
+the noise of the comparison.  The draws have a seed of their own: the result depends on rows and parameters alone.
 """
 
 import contextlib
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +38,6 @@ class _Rows(NamedTuple):
     """Rows to learn from and to judge by."""
 
     table: RawTable
-    is_plain: bool  # whether the table that they are taken from has no names, and finite numbers alone
     y: NDArray[Any]  # class indices, or targets (n_rows, n_outputs) of mean 0 and variance 1
     weights: Double  # in the units in which they are given
     has_labels: bool
@@ -70,27 +68,27 @@ class _Candidate:
         else:
             fitted, X = fit_copy(self.column_map, learned.table, learned.y, learned.sample_weight, rows.has_labels)
             X_judged = fitted._mapped(judged.table, type(model).__name__)
-        standardize = model.standardize and self.column_map is None
+        standardize = self.column_map is None and getattr(model, "standardize", True)
         with listening(lambda *_: None):  # of the steps of the choice alone
             tried = model._tried(X, learned.y, learned.sample_weight, standardize)
         self.losses[held_out] = tried._losses_of_rows(X_judged, judged.y)
 
 
-def chosen_map(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> ColumnMap | None:
+def searched_map(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> ColumnMap | None:
     """A map that is not fitted, or None for columns as they are.
 
     What is wrong with X, y or the weights is left to the fit that follows to refuse.
     """
-    plainest = ColumnMap(("standard",) if model.standardize else ("raw",))
+    first = model._auto_map(X)
     try:
         rows = _few_rows(X, y, sample_weight, has_labels)
     except InvalidInputError:
-        return plainest
-    first = None if rows.is_plain else plainest
+        return first
     numeric = any(column.kind in (NUMERIC, DATE) for column in rows.table.columns)
     if len(rows.y) < _FEWEST_ROWS or not numeric or not np.any(rows.y != rows.y[:1]):
         return first
-    candidates = [_Candidate(column_map, len(rows.y)) for column_map in (first, *map(ColumnMap, _FORMS))]
+    more = [ColumnMap(forms) for forms in _FORMS if first is None or first.numeric != forms]
+    candidates = [_Candidate(column_map, len(rows.y)) for column_map in (first, *more)]
     with printing() if getattr(model, "verbose", 0) else contextlib.nullcontext():
         return _best(model, candidates, rows).column_map
 
@@ -109,19 +107,18 @@ def _few_rows(X: Any, y: Any, sample_weight: Any, has_labels: bool) -> _Rows:
     all_weights = check_weights(sample_weight, n_samples)
     rng = np.random.default_rng(0)
     rows = np.sort(rng.permutation(all_weights.positive())[:_MOST_ROWS])
-    table, is_plain = sampled(X, rows, n_samples)
-    is_plain &= not isinstance(X, Mapping)
+    table = sampled(X, rows, n_samples)
     kept = np.sort(rng.permutation(len(rows))[: max(_FEWEST_ROWS, _MOST_NUMBERS // len(table.columns))])
     if has_labels:
         kept = kept[np.bincount(targets[rows[kept]])[targets[rows[kept]]] >= _n_folds(len(kept))]
     table, rows = rows_of(table, kept), rows[kept]
     few, weights = targets[rows], all_weights.unit * all_weights.each[rows]
     if has_labels:
-        return _Rows(table, is_plain, np.unique(few, return_inverse=True)[1], weights, True)
+        return _Rows(table, np.unique(few, return_inverse=True)[1], weights, True)
     few = np.ldexp(few, -np.frexp(np.abs(few).max(axis=0, initial=0.0))[1])  # whose squares cannot overflow
     few -= np.average(few, axis=0, weights=weights)
     spread = np.sqrt(np.average(few**2, axis=0, weights=weights))
-    return _Rows(table, is_plain, few / np.where(spread > 0, spread, 1.0), weights, False)
+    return _Rows(table, few / np.where(spread > 0, spread, 1.0), weights, False)
 
 
 def _n_folds(n_rows: int) -> int:

@@ -11,6 +11,7 @@ from .._native import scoring
 from .._native.array_types import NDArray
 from .._rows.threads import check_n_threads
 from .._rows.validation import as_numeric, to_array
+from .column_choice import searched_map
 
 Double = NDArray[np.float64]
 
@@ -28,7 +29,7 @@ class MappedTraining(NamedTuple):
 
 def map_training(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool,
                  unmapped: NDArray[np.intp] | None = None) -> MappedTraining:
-    """Fit a copy of a model's map, or of the one that is chosen, on training rows without those of `unmapped`.
+    """Fit a copy of a model's map, or of the one that "auto" or "search" takes, on training rows but those `unmapped`.
 
     All rows are mapped by it.
     """
@@ -38,8 +39,10 @@ def map_training(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: boo
         weights.reshape(-1)[unmapped] = 0
         sample_weight = weights
     columns = model.columns
-    if isinstance(columns, str):
-        columns = model._automatic_map(X, y, sample_weight, has_labels)
+    if columns == "search":
+        columns = searched_map(model, X, y, sample_weight, has_labels)
+    elif columns == "auto":
+        columns = model._auto_map(X)
     if columns is None:
         return MappedTraining(X, None, None)
     column_map, mapped = fit_copy(columns, X, y, sample_weight, has_labels)

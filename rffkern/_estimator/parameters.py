@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .._native.scoring import TILE_ROWS
-from .._protocol.arguments import Auto, Choice, Jobs, Number, OfClass, RandomState
+from .._protocol.arguments import Choice, Jobs, Number, OfClass, RandomState
 from .._protocol.parameters import Attribute as Attribute
 from .._protocol.parameters import Parameter as Parameter
 from .._protocol.parameters import describe as describe_with
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # a model without a map does not load it
 # Types of parameters that several families have.
 Gamma: TypeAlias = float | Literal["scale"]
 ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None
-MapOrNone: TypeAlias = "ColumnMap | Auto | None"
+MapOrNone: TypeAlias = "ColumnMap | Literal['auto', 'search'] | None"
 
 
 def describe(cls: type) -> None:
@@ -96,14 +96,17 @@ CLASS_WEIGHT = Parameter(
 PRECISION = Parameter("precision", Choice(("single", "double")),
                       "Arithmetic of the training kernels.  Sums over tiles and predictions kept in training are "
                       'double in both.  "single" becomes "double" where angles omega . x may exceed 4000 radians.')
-COLUMNS = Parameter("columns", OfClass("ColumnMap", "auto"),
-                    "None takes columns as they are: finite numbers.  With a `ColumnMap`, tables may have missing "
-                    "values, categories and dates.  A copy of it is fitted on the rows of `fit`, is `column_map_` "
-                    "afterwards, and maps the rows of every call; `standardize` has no effect then, and what is told "
-                    'of columns is told of mapped ones.  "auto" chooses a map: small models learn from at most 3000 '
-                    "rows with a few maps in turn, and are judged on rows held out of these.  Arrays of finite numbers "
-                    "without names stay as they are, and `column_map_` is None, unless a map is better by more than "
-                    "noise; all other tables get a map.")
+COLUMNS = Parameter("columns", OfClass("ColumnMap", "auto", "search"),
+                    '"auto" takes any table: where all columns are complete numbers, they stay as they are; '
+                    "where some have missing values, text, categories, dates or booleans, all are mapped by a "
+                    '`ColumnMap` that keeps numeric columns as they are: standardised, or raw where `standardize` is '
+                    'False.  "search" starts from what "auto" takes, and compares it with maps that add ranks and '
+                    "bounded values: small models are trained on at most 3000 rows, and compared on validation rows; "
+                    "another map must be better by more than noise.  A `ColumnMap` maps every table.  None takes "
+                    "finite numbers alone, as they are.  A copy of the map is fitted on the rows of `fit`, is "
+                    "`column_map_` afterwards (None where there is no map), and maps the rows of every call; what "
+                    "fitted attributes say of columns is then said of mapped ones.  A model without a map refuses "
+                    "missing values when it predicts; with a map they are imputed.")
 RANDOM_STATE = Parameter("random_state", RandomState(), "Source of the random draws.")
 N_JOBS = Parameter("n_jobs", Jobs(),
                    "Number of threads, at most the CPUs that are there; None and -1 for those this process may use.  "
@@ -114,6 +117,8 @@ CLASSES_ = Attribute("classes_", "array of shape (n_classes,)", "The labels, sor
 EXPANSION_ = Attribute("expansion_", "Expansion", "The trained function of a raw row, immutable.")
 N_FEATURES_IN_ = Attribute("n_features_in_", "int",
                            "Number of columns; `feature_names_in_` has their names where `fit` saw a data frame.")
+COLUMN_MAP_ = Attribute("column_map_", "ColumnMap or None",
+                        "The fitted map of the columns, None if there is no map; `columns=None` does not set it.")
 N_ESTIMATORS_ = Attribute("n_estimators_", "int", "Number of rounds kept.")
 EVAL_LOSSES_ = Attribute("eval_losses_", "dict of arrays",
                          "Losses on each set of held-out rows by its name, as eval_loss_, which is that of the first; "

@@ -37,7 +37,7 @@ Buffer = bytes | bytearray | memoryview
 _MAP_FAMILY, _MAP_CLASS = "column_map", "ColumnMap"
 _EXPANSION_FAMILY, _EXPANSION_CLASS = "expansion", "Expansion"
 _OF_MACHINE = {"n_jobs"}  # parameters that a file does not hold
-_CHOSEN = "auto"  # the parameter columns of a model that may have a map or none
+_BY_TABLE = ("auto", "search")  # of the parameter columns: whether there is a map depends on the table
 
 
 def save(model: Any, path: FileOrPath) -> None:
@@ -301,7 +301,7 @@ def _describe_model(model: Model) -> Contents:
 
 def _agree(columns: Any, column_map: Any) -> bool:
     """Whether the parameter columns of a model may have led to its map."""
-    return columns == _CHOSEN or (columns is None) == (column_map is None)
+    return columns in _BY_TABLE or (columns is None) == (column_map is None)
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -380,7 +380,7 @@ def _params_from_json(cls: type[Model], params: Any) -> dict[str, Any]:
     require(isinstance(params, dict), "the parameters are malformed")
     require({*params} == {*cls._param_names()} - _OF_MACHINE, "the parameters are not the class's")
     columns = params["columns"]
-    if columns is not None and columns != _CHOSEN:
+    if columns is not None and columns not in _BY_TABLE:
         columns = _map_from_params(columns)
     return {**cls._params_of_file(params), "columns": columns}
 

@@ -137,20 +137,21 @@ class RandomState:
 class OfClass:
     """Accept None, a word, or an object of a class that is known by its name, whose own parameters are checked too."""
 
-    def __init__(self, class_name: str, word: str) -> None:
-        self.class_name, self.word = class_name, word
+    def __init__(self, class_name: str, *words: str) -> None:
+        self.class_name, self.words = class_name, words
 
     @property
     def domain(self) -> str:
         """What is accepted, as documentation says it."""
-        return f'"{self.word}" or {self.class_name} or None'
+        return ", ".join(f'"{word}"' for word in self.words) + f", {self.class_name} or None"
 
     def __call__(self, name: str, value: Any) -> None:
         """Raise InvalidInputError unless the value is accepted."""
-        if value is None or (isinstance(value, str) and value == self.word):
+        if value is None or (isinstance(value, str) and value in self.words):
             return
         if self.class_name not in (base.__name__ for base in type(value).__mro__):
-            raise InvalidInputError(f"{name} must be {self.word!r}, a {self.class_name} or None, got {value!r}")
+            words = ", ".join(map(repr, self.words))
+            raise InvalidInputError(f"{name} must be {words}, a {self.class_name} or None, got {value!r}")
         value._check_params()
 
 

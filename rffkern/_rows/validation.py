@@ -99,8 +99,8 @@ def refuse_sparse_and_lazy(data: Any, name: str) -> None:
     if is_sparse(data):
         raise InvalidTypeError(
             f"{name} must be a dense array or table, got a sparse {type(data).__name__}.  In a pipeline, leave the "
-            "encoder out where columns are mapped (Fourier boosting, or columns=ColumnMap()), or let it make dense "
-            "rows, as OneHotEncoder(sparse_output=False) does.  Elsewhere, convert it with toarray(); fit and predict "
+            "encoder out, as fit takes text and categories, or let it make dense rows, as "
+            "OneHotEncoder(sparse_output=False) does.  Elsewhere, convert it with toarray(); fit and predict "
             f"also take rffkern.RowBlocks({name}), which makes it dense block by block")
     if hasattr(data, "collect_schema") and not hasattr(data, "get_columns"):
         raise InvalidTypeError(f"{name} must be a table in memory, got a {type(data).__name__}: call its collect()")

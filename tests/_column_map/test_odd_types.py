@@ -52,7 +52,7 @@ def test_what_is_refused(column):
     with pytest.raises(RFFKernError, match="column 'big' of X"):
         FourierBoostingRegressor(2, n_bags=1).fit(table(column), [*INTEGERS])
     with pytest.raises(RFFKernError, match="X must be"):
-        GBRFFRegressor(2).fit(table(column), [*INTEGERS])
+        GBRFFRegressor(2, columns=None).fit(table(column), [*INTEGERS])
 
 
 @pytest.mark.parametrize("kind", WIDE, ids=str)

@@ -31,10 +31,9 @@ def assert_same(found, expected):
 
 def test_rows_of_a_table():
     found = sampled(TABLE, ROWS, 8)
-    assert not found.is_plain
-    assert [column.kind for column in found.table.columns] == [NUMERIC, CATEGORY, NUMERIC, EMPTY]
-    assert found.table.columns[0].values.tolist() == [1, 4, 5, 8]
-    ends = rows_of(found.table, np.array([True, False, False, True]))
+    assert [column.kind for column in found.columns] == [NUMERIC, CATEGORY, NUMERIC, EMPTY]
+    assert found.columns[0].values.tolist() == [1, 4, 5, 8]
+    ends = rows_of(found, np.array([True, False, False, True]))
     assert_same(ends, rows_of(read_table(TABLE), np.array([0, 7])))
 
 
@@ -42,24 +41,15 @@ def test_rows_of_a_table():
 def test_blocks_give_the_same_rows(cuts):
     """Also where a level or the kind of a column shows in some blocks only."""
     blocks = RowBlocks([part(first, last) for first, last in itertools.pairwise(cuts)])
-    assert_same(sampled(blocks, ROWS, 8).table, sampled(TABLE, ROWS, 8).table)
+    assert_same(sampled(blocks, ROWS, 8), sampled(TABLE, ROWS, 8))
 
 
-def test_plain_arrays(tmp_path):
+def test_arrays():
     X = np.random.default_rng(0).standard_normal((5000, 300))  # of two blocks
     rows = np.arange(0, 5000, 7)
     for given in (X, X.astype(np.float32), np.round(X).astype(int), RowBlocks([X[:5], X[5:]])):
         found = sampled(given, rows, 5000)
-        assert found.is_plain
-        np.testing.assert_array_equal(found.table.columns[7].values,
-                                      (X if isinstance(given, RowBlocks) else given)[rows, 7])
-    np.save(tmp_path / "x.npy", X)
-    assert sampled(np.load(tmp_path / "x.npy", mmap_mode="r"), rows, 5000).is_plain
-    X[4999, 299] = np.nan  # in a row that is not taken
-    assert not sampled(X, rows[:-1], 5000).is_plain
-    assert not sampled(np.array([["a"], ["b"]]), np.array([0]), 2).is_plain
-    assert not sampled(np.array([[True], [False]]), np.array([0]), 2).is_plain
-    assert not sampled({"a": [1.0, 2.0]}, np.array([0]), 2).is_plain
+        np.testing.assert_array_equal(found.columns[7].values, (X if isinstance(given, RowBlocks) else given)[rows, 7])
 
 
 def test_numbers_of_rows_must_agree():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from helpers.tables import CONTENT, TABLES, same_table, table_of
 
-from rffkern import InvalidInputError
-from rffkern._column_map.tables import check_table, read_table
+from rffkern import InvalidInputError, RowBlocks
+from rffkern._column_map.tables import check_table, is_complete_numeric, read_table
 from rffkern.errors import InvalidTypeError
 
 EXPECTED = read_table(CONTENT)
@@ -141,3 +141,17 @@ def test_columns_of_several_values_a_row_are_refused_by_name():
         read_table(polars.DataFrame({"a": polars.Series([[1.0, 2.0]], dtype=polars.Array(polars.Float64, 2))}))
     with pytest.raises(InvalidInputError, match="column 'a' of X must have one value for each row"):
         read_table({"a": [[1], [1, 2]]})
+
+
+def test_what_is_complete_and_numeric(tmp_path):
+    X = np.random.default_rng(0).standard_normal((500, 30))
+    np.save(tmp_path / "x.npy", X)
+    for rows in (X, X.astype(np.float32), np.round(X).astype(int), RowBlocks([X[:5], X[5:]]), X.tolist(), X[:, 0],
+                 np.load(tmp_path / "x.npy", mmap_mode="r"), np.where(X > 2, np.inf, X), X.astype(object)):
+        assert is_complete_numeric(rows)
+    odd = X.copy()
+    odd[499, 29] = np.nan
+    for table in (odd, odd.astype(np.float32), RowBlocks([X, odd]), RowBlocks([X, [["a"] * 30]]), odd.tolist(),
+                  np.array([["a"], ["b"]]), np.array([[True], [False]]), np.array([[1.0, True]], dtype=object),
+                  {"a": [1.0, 2.0]}, np.array([["2020-01-01"]], "M8[D]"), np.array([[1]], "m8[s]")):
+        assert not is_complete_numeric(table)

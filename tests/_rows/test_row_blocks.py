@@ -188,7 +188,7 @@ class Changing:
 ])
 def test_bad_blocks(source, message):
     with pytest.raises(InvalidInputError, match=message):
-        GBRFF2Classifier(2).fit(RowBlocks(source), np.arange(200) % 2)
+        GBRFF2Classifier(2, columns=None).fit(RowBlocks(source), np.arange(200) % 2)
 
 
 def test_row_blocks_are_no_array():

@@ -56,7 +56,7 @@ BAD_ROWS = {
 def test_bad_rows(case):
     rows, message = BAD_ROWS[case]
     with pytest.raises(InvalidInputError, match=message):
-        GBRFF2Classifier().fit(rows, y[: len(rows)] if rows is not None else y)
+        GBRFF2Classifier(columns=None).fit(rows, y[: len(rows)] if rows is not None else y)
 
 
 BAD_LABELS = {
@@ -199,7 +199,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
     model = GBRFF2Classifier(n_estimators=5, random_state=0).fit(X, y)
     before = model.decision_function(X)
     with pytest.raises(InvalidInputError):
-        model.fit(with_value(np.nan), y)
+        model.fit(with_value(np.inf), y)
     np.testing.assert_array_equal(model.decision_function(X), before)
 
 

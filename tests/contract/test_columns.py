@@ -2,7 +2,18 @@
 
 import numpy as np
 import pytest
-from helpers.families import TARGET, Frame, X, Y, answers, holds_rows_out, known, quick, same_state
+from helpers.families import (
+    TARGET,
+    Frame,
+    X,
+    Y,
+    answers,
+    holds_rows_out,
+    known,
+    may_leave_columns,
+    quick,
+    same_state,
+)
 
 from rffkern import ColumnMap, InvalidInputError, NotFittedError, RowBlocks, load, save
 from rffkern._estimator import column_choice
@@ -139,7 +150,7 @@ def test_parameters_of_the_map(family):
         model.set_params(columns__n_knot=17)
     with pytest.raises(InvalidInputError, match="Invalid parameter 'columns__n_knots'"):
         small(family, columns=None).set_params(columns__n_knots=17)
-    for wrong, message in (("raw", "columns must be 'auto', a ColumnMap or None, got 'raw'"),
+    for wrong, message in (("raw", "columns must be 'auto', 'search', a ColumnMap or None, got 'raw'"),
                            (ColumnMap(()), "numeric must be")):
         with pytest.raises(InvalidInputError, match=message):
             small(family, columns=wrong).fit(TABLE, target_of(family))
@@ -245,21 +256,22 @@ def test_objects_with_names_are_tables(family):
                                   answers(model, X))
 
 
-def test_a_map_is_chosen(family, tmp_path):
-    """The model is that with the chosen map, whatever the threads and the blocks."""
+@pytest.mark.parametrize("columns", ["auto", "search"])
+def test_a_table_decides_on_the_map(family, columns, tmp_path):
+    """The model is that with the map that was taken, whatever the threads and the blocks."""
     target = target_of(family)
-    model = small(family, columns="auto").fit(TABLE, target)
-    assert model.columns == "auto"
+    model = small(family, columns=columns).fit(TABLE, target)
+    assert model.columns == columns
     given = small(family, columns=ColumnMap(model.column_map_.numeric)).fit(TABLE, target)
     assert same_state(given, model)
     blocks = RowBlocks([part(slice(0, 130)), part(slice(130, 400))])
-    assert same_state(small(family, columns="auto", n_jobs=1).fit(blocks, target), model)
+    assert same_state(small(family, columns=columns, n_jobs=1).fit(blocks, target), model)
     np.testing.assert_array_equal(answers(model, dict(reversed(TABLE.items()))), answers(given, TABLE))
     save(model, tmp_path / "m")
     loaded = load(tmp_path / "m")
     np.testing.assert_array_equal(answers(loaded, TABLE), answers(model, TABLE))
     assert repr(loaded) == repr(model)
-    assert loaded.columns == "auto"
+    assert loaded.columns == columns
     assert loaded.column_map_.describe() == model.column_map_.describe()
     save(loaded, tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
@@ -268,12 +280,77 @@ def test_a_map_is_chosen(family, tmp_path):
 def test_columns_may_stay_as_they_are(choosing, tmp_path, monkeypatch):
     """Then the model is that without a map, to the last bit."""
     monkeypatch.setattr(column_choice, "_STANDARD_ERRORS", 1e9)
-    model = small(choosing, columns="auto").fit(X, target_of(choosing))
-    assert model.column_map_ is None
-    assert same_state(model, small(choosing, columns=None).fit(X, target_of(choosing)))
+    for columns in ("auto", "search"):
+        model = small(choosing, columns=columns).fit(X, target_of(choosing))
+        assert model.column_map_ is None
+        assert same_state(model, small(choosing, columns=None).fit(X, target_of(choosing)))
+        save(model, tmp_path / "m")
+        loaded = load(tmp_path / "m")
+        assert (loaded.columns, loaded.column_map_) == (columns, None)
+        np.testing.assert_array_equal(answers(loaded, X), answers(model, X))
+        with pytest.raises(InvalidInputError):
+            answers(model, TABLE)
+
+
+def mixed_table():
+    """A data frame, as a dict: numbers beside missing values, a category, a date and booleans."""
+    return {"plain": X[:, 0], "shifted": X[:, 1], "gaps": TABLE["gaps"], "colour": TABLE["colour"],
+            "day": np.datetime64("2024-02-01") + np.arange(400), "flag": TABLE["flag"]}
+
+
+@pytest.mark.parametrize("package", ["dict", "pandas", "polars", "pyarrow"])
+def test_every_class_takes_every_table_by_default(family, package, tmp_path):
+    """With the defaults of all parameters that say anything of columns."""
+    table = mixed_table()
+    if package != "dict":
+        module = pytest.importorskip(package)
+        table = module.table(table) if package == "pyarrow" else module.DataFrame(table)
+    params = {name: value for name, value in quick(family).items() if name != "columns"}
+    sizes = known(family, n_estimators=10, max_epochs=3, n_landmarks=10, learner_size=10)
+    model = family(**params | sizes | {"random_state": 0}).fit(table, target_of(family))
+    assert model.get_params()["columns"] == "auto"
+    kinds = {row["column"]: row["kind"] for row in model.column_map_.describe()}
+    assert kinds == {"plain": "numeric", "shifted": "numeric", "gaps": "numeric", "colour": "category", "day": "date",
+                     "flag": "category"}
+    assert model.column_map_.numeric == (("standard",) if may_leave_columns(family) else ("standard", "rank"))
     save(model, tmp_path / "m")
-    loaded = load(tmp_path / "m")
-    assert (loaded.columns, loaded.column_map_) == ("auto", None)
-    np.testing.assert_array_equal(answers(loaded, X), answers(model, X))
-    with pytest.raises(InvalidInputError):
-        answers(model, TABLE)
+    np.testing.assert_array_equal(answers(load(tmp_path / "m"), table), answers(model, table))
+    assert np.isfinite(answers(model, mixed_table() | {"plain": np.full(400, np.nan)})).all()  # complete in training
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_complete_numbers_beside_a_missing_value_stay_what_they_are(choosing, standardize):
+    """Standardised, or raw: the function of the map's columns is that of the columns without the incomplete one."""
+    known_params = known(choosing, standardize=standardize)
+    standardize = standardize or not known_params  # a family without the parameter always does
+    rows = X.copy()
+    rows[3, 5] = np.nan
+    model = small(choosing, columns="auto", **known_params).fit(rows, target_of(choosing))
+    assert model.column_map_.numeric == (("standard",) if standardize else ("raw",))
+    mapped = model.column_map_.transform(rows)[:, :5]
+    learned = X[learning_weights(choosing) > 0, :5]
+    expected = (X[:, :5] - learned.mean(axis=0)) / learned.std(axis=0) if standardize else X[:, :5]
+    np.testing.assert_allclose(mapped, expected, atol=1e-9 * np.abs(expected).max())
+
+
+def test_missing_values_where_training_had_none(choosing):
+    """The advice works: a map imputes them in any column."""
+    rows = X.copy()
+    rows[7, 2] = np.nan
+    model = small(choosing, columns="auto").fit(X, target_of(choosing))
+    with pytest.raises(InvalidInputError, match=r"got NaN at row 7, column 2; training had no missing values: impute "
+                                                r"them, or train with columns=ColumnMap\(\)"):
+        answers(model, rows)
+    mapped = small(choosing, columns=ColumnMap()).fit(X, target_of(choosing))
+    assert np.isfinite(answers(mapped, rows)).all()
+
+
+def test_a_model_without_a_map_says_what_takes_other_tables(family):
+    rows = X.copy()
+    rows[7, 2] = np.nan
+    for table in (rows, TABLE, np.array([["a", "b"]] * 400)):
+        with pytest.raises(InvalidInputError, match=r'; columns="auto" takes missing values, text and dates$'):
+            small(family, columns=None).fit(table, target_of(family))
+        small(family, columns="auto").fit(table, target_of(family))
+    with pytest.raises(InvalidInputError, match=r"got infinity at row 0, column 0$"):
+        small(family, columns=None).fit(np.where(np.arange(400)[:, None] == 0, np.inf, X), target_of(family))

@@ -8,7 +8,7 @@ from rffkern import InvalidInputError
 from rffkern._estimator.registry import FAMILIES
 from rffkern._protocol.arguments import Number
 
-SHARED = {"standardize": True, "precision": "single", "columns": None, "random_state": None, "n_jobs": None}
+SHARED = {"standardize": True, "precision": "single", "columns": "auto", "random_state": None, "n_jobs": None}
 ROUNDS = SHARED | {"gamma": "scale", "learning_rate": 1.0, "max_iter": 10, "max_samples": 16384, "verbose": 0,
                    "early_stopping_rounds": 20, "validation_fraction": None, "warm_start": False}
 GBRFF = ROUNDS | {"n_estimators": 200, "n_components": 100, "beta": 16.0, "landmarks": "learn",
@@ -22,7 +22,7 @@ RFFNET = SHARED | {
 SPARSE = {
     "n_estimators": 500, "basis_size": 50, "max_samples": 500, "selection": "max-res", "update": "full",
     "kernel": "auto", "reg_lambda": "auto", "early_stopping_rounds": 20, "validation_fraction": None,
-    "warm_start": False, "columns": None, "random_state": None, "n_jobs": None, "verbose": 0}
+    "warm_start": False, "columns": "auto", "random_state": None, "n_jobs": None, "verbose": 0}
 KERNEL_RIDGE = SHARED | {
     "kernel": "exponential", "length_scale": "auto", "reg_lambda": "auto", "region_size": "auto",
     "n_landmarks": 512, "cache_size": 512, "tol": 1e-3, "max_iter": 500, "verbose": 0}

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from rffkern._estimator.base import Model
 from rffkern._estimator.registry import FAMILIES
 from rffkern._estimator.tasks import Regressor
 
@@ -65,8 +64,8 @@ def staged(family):
 
 
 def may_leave_columns(family):
-    """Whether columns="auto" tries maps and may leave columns as they are; some families always take the same map."""
-    return family._automatic_map is Model._automatic_map
+    """Whether columns="auto" leaves complete numeric columns as they are; Fourier boosting maps every table."""
+    return family._auto_forms is None
 
 
 def holds_rows_out(family):

@@ -245,7 +245,7 @@ def public_calls(rng, folder):
         X = TABLES[table](rng)
     y = kinds[target](rng, len(X))
     if rng.random() < 0.3:
-        params["columns"] = "auto"
+        params["columns"] = "search"
     progress = folder / "progress"
 
     def guarded(call_name, call):

@@ -1,7 +1,7 @@
 """Fourier boosting: a classifier and a regressor that need no tuning."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from .parameters import ARGUMENTS, ATTRIBUTES, MAX_BAGS, PARAMETERS, BaseLearner
 from .stages import check_rounds
 
 if TYPE_CHECKING:  # a model that scores loads no training
-    from ..._column_map.column_map import ColumnMap
     from .members import Callback
 
 Double = NDArray[np.float64]
@@ -32,6 +31,8 @@ class _FourierBoosting(Insight, Model):
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "bag_counts_", "term_rounds_",
                       "_kernel_ridge_report")
     _arguments = ARGUMENTS
+    _auto_forms = "standard", "rank"
+    _trial_params: ClassVar[dict[str, Any]] = {"n_bags": 1, "kernel_ridge": False, "loss": "squared_error"}
 
     n_bags: int | None
     n_estimators_: int
@@ -39,12 +40,6 @@ class _FourierBoosting(Insight, Model):
     warm_start: bool
     kernel_ridge: str | bool
     _kernel_ridge_report: Double
-
-    def _automatic_map(self, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> "ColumnMap":
-        """The map that `columns="auto"` stands for."""
-        from ..._column_map.column_map import ColumnMap
-
-        return ColumnMap(("standard", "rank"))
 
     @classmethod
     def _params_of_file(cls, params: dict[str, Any]) -> dict[str, Any]:

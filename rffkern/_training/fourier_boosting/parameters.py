@@ -130,7 +130,6 @@ ATTRIBUTES = (
               "and `loss_with`, the mean loss of rows that neither it nor the terms have learned from; "
               "`length_scale_factor`, by which 1 / sqrt(relevance) of a column is multiplied to be its length scale; "
               "and `reg_lambda`.  Numbers are None where it was not tried."),
-    Attribute("column_map_", "ColumnMap", "The fitted map of `columns`; there is none with `columns=None`."),
     N_FEATURES_IN_,
 )
 ARGUMENTS = {

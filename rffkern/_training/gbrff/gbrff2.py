@@ -138,7 +138,7 @@ class GBRFF2Classifier(StagedClassifier):
                  learning_rate: float = 1.0, max_iter: int = 10, max_samples: int | None = 16384,
                  standardize: bool = True, early_stopping_rounds: int | None = 20,
                  validation_fraction: float | None = None, warm_start: bool = False, precision: Precision = "single",
-                 class_weight: ClassWeight = None, columns: MapOrNone = None, random_state: RandomSource = None,
+                 class_weight: ClassWeight = None, columns: MapOrNone = "auto", random_state: RandomSource = None,
                  n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.gamma = gamma

@@ -114,7 +114,7 @@ class KernelRidgeRegressor(_KernelRidge, Regressor):
     def __init__(self, kernel: Shape = "exponential", *, length_scale: LengthScalesSpec = "auto",
                  reg_lambda: float | Auto = "auto", region_size: int | Auto | None = "auto", n_landmarks: int = 512,
                  cache_size: int = 512, tol: float = 1e-3, max_iter: int = 500, standardize: bool = True,
-                 precision: Precision = "single", columns: MapOrNone = None, random_state: RandomSource = None,
+                 precision: Precision = "single", columns: MapOrNone = "auto", random_state: RandomSource = None,
                  n_jobs: int | None = None, verbose: int = 0) -> None:
         self.kernel = kernel
         self.length_scale = length_scale
@@ -201,7 +201,7 @@ class KernelRidgeClassifier(_KernelRidge, Classifier):
     def __init__(self, kernel: Shape = "exponential", *, length_scale: LengthScalesSpec = "auto",
                  reg_lambda: float | Auto = "auto", region_size: int | Auto | None = "auto", n_landmarks: int = 512,
                  cache_size: int = 512, tol: float = 1e-3, max_iter: int = 500, standardize: bool = True,
-                 precision: Precision = "single", class_weight: ClassWeight = None, columns: MapOrNone = None,
+                 precision: Precision = "single", class_weight: ClassWeight = None, columns: MapOrNone = "auto",
                  random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.kernel = kernel
         self.length_scale = length_scale

@@ -134,7 +134,7 @@ class PBRFFClassifier(Classifier):
     def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: Gamma = "scale", beta: float = 1.0,
                  C: float = 1.0, landmarks: Literal["random", "kmeans"] = "random",
                  loss: Literal["squared_hinge", "hinge"] = "squared_hinge", tol: float = 1e-4, standardize: bool = True,
-                 precision: Precision = "single", class_weight: ClassWeight = None, columns: MapOrNone = None,
+                 precision: Precision = "single", class_weight: ClassWeight = None, columns: MapOrNone = "auto",
                  random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components

@@ -86,7 +86,7 @@ class PBRFFTransformer(Model):
 
     def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: Gamma = "scale", beta: float = 1.0,
                  landmarks: Literal["random", "kmeans"] = "random", standardize: bool = True,
-                 precision: Precision = "single", columns: MapOrNone = None, random_state: RandomSource = None,
+                 precision: Precision = "single", columns: MapOrNone = "auto", random_state: RandomSource = None,
                  n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components

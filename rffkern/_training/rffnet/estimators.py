@@ -83,7 +83,7 @@ class RFFNetRegressor(RFFNet, Regressor):
                  reg_l1: float = 0.0, batch_size: int = 32, max_epochs: int = 300,
                  early_stopping_rounds: int | None = 10, validation_fraction: float = 0.1,
                  n_restarts: int | None = None, warm_start: bool = False, standardize: bool = True,
-                 precision: Precision = "single", columns: MapOrNone = None, random_state: RandomSource = None,
+                 precision: Precision = "single", columns: MapOrNone = "auto", random_state: RandomSource = None,
                  n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -246,7 +246,7 @@ class RFFNetClassifier(RFFNet, Classifier):
                  batch_size: int = 32, max_epochs: int = 300, early_stopping_rounds: int | None = 10,
                  validation_fraction: float = 0.1, n_restarts: int | None = None, warm_start: bool = False,
                  standardize: bool = True, precision: Precision = "single", class_weight: ClassWeight = None,
-                 columns: MapOrNone = None, random_state: RandomSource = None, n_jobs: int | None = None,
+                 columns: MapOrNone = "auto", random_state: RandomSource = None, n_jobs: int | None = None,
                  verbose: int = 0) -> None:
         self.n_components = n_components
         self.kernel = kernel

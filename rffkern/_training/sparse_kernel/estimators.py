@@ -260,7 +260,7 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
                  selection: Selection = "max-res", update: Literal["full", "one", "group"] = "full",
                  kernel: KernelSpec = "auto", reg_lambda: float | Auto = "auto",
                  early_stopping_rounds: int | None = 20, validation_fraction: float | None = None,
-                 warm_start: bool = False, columns: MapOrNone = None,
+                 warm_start: bool = False, columns: MapOrNone = "auto",
                  random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.basis_size = basis_size
@@ -357,7 +357,7 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
                  selection: Selection = "max-res", update: Literal["full", "one", "group", "active"] = "full",
                  kernel: KernelSpec = "auto", reg_lambda: float | Auto = "auto",
                  early_stopping_rounds: int | None = 20, validation_fraction: float | None = None,
-                 warm_start: bool = False, class_weight: ClassWeight = None, columns: MapOrNone = None,
+                 warm_start: bool = False, class_weight: ClassWeight = None, columns: MapOrNone = "auto",
                  random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.basis_size = basis_size
