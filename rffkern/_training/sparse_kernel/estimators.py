@@ -199,7 +199,7 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     The model is F(x) = F_0 + sum over m of c_m f_m(x) with base learners f_m(x) = sum over s of a_ms k(x_ms, x).  The
     kernel is k(x, z) = amplitude exp(-r^2 / 2) + bias, "gaussian", or amplitude exp(-r) + bias, "exponential", with r^2
     the sum over columns l of ((x_l - z_l) / length_scale_l)^2.  The objective is 1/2 |y - F|^2 + lambda/2 |F|^2, with
-    norms over rows and in the space of the kernel.  Each round draws a random subset of the rows, selects S basis
+    norms over rows and in the space of the kernel.  Each round draws a random sample of the rows, selects S basis
     vectors among them, combines them along the gradient of the objective, and makes all coefficients c optimal by a
     step of an incremental factorisation (P. Sun and X. Yao, Sparse Approximation Through Boosting for Learning Large
     Scale Kernel Machines, IEEE Transactions on Neural Networks, 2010).  Targets are learned in units of their standard
