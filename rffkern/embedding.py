@@ -71,7 +71,7 @@ def _columns(column_map: Any) -> dict[str, Any]:
     """What is known of a column map of numbers, if there is one."""
     if column_map is None:
         return {}
-    from ._column_map.plain import FormArrays  # which few need
+    from ._column_map.compiled import FormArrays  # which few need
 
     frozen = column_map._fitted_map()
     for name, column in zip(frozen.column_names(), frozen.columns, strict=True):

@@ -12,8 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from .._column_map.raw import CATEGORY, DATE, EMPTY, NUMERIC, RawColumn, has_large_integers
-from .._column_map.tables import read_table
+from .._column_map.tables import CATEGORY, DATE, EMPTY, NUMERIC, RawColumn, has_large_integers, read_table
 from .._rows.validation import LARGEST_VALUE, check_finite
 from ..errors import InvalidInputError
 from .output import UsageError

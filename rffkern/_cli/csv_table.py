@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from .._column_map.raw import CATEGORY, DATE, EMPTY, NUMERIC, has_large_integers
+from .._column_map.tables import CATEGORY, DATE, EMPTY, NUMERIC, has_large_integers
 from .._native.array_types import NDArray
 from .._native.scoring import read_numbers
 from .._rows.validation import LARGEST_VALUE

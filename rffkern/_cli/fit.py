@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._column_map.column_map import ColumnMap
-from .._column_map.raw import CATEGORY, DATE, EMPTY, NUMERIC
-from .._column_map.survey import MAX_KEPT_LEVELS
+from .._column_map.learning import MAX_KEPT_LEVELS
+from .._column_map.tables import CATEGORY, DATE, EMPTY, NUMERIC
 from .._estimator.monitor import RoundInfo, listening
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._files.atomic_file import is_stream

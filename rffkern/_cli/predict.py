@@ -10,8 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from .._column_map.raw import CATEGORY, EMPTY, NUMERIC, RawColumn, category
-from .._column_map.tables import RawTable
+from .._column_map.tables import CATEGORY, EMPTY, NUMERIC, RawColumn, RawTable, category
 from .._files.atomic_file import atomic_write, is_stream
 from .._files.model_files import load
 from .._native.array_types import NDArray

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._column_map.raw import NUMERIC, level_text
+from .._column_map.tables import NUMERIC, level_text
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
 from .output import STDIN, UsageError, printable, say

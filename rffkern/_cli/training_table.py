@@ -9,9 +9,8 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._column_map.raw import CATEGORY, DATE, EMPTY, NUMERIC, RawColumn, category, category_of_numbers
-from .._column_map.survey import MAX_KEPT_LEVELS
-from .._column_map.tables import RawTable
+from .._column_map.learning import MAX_KEPT_LEVELS
+from .._column_map.tables import CATEGORY, DATE, EMPTY, NUMERIC, RawColumn, RawTable, category, category_of_numbers
 from .._estimator.registry import AUTOMATIC
 from .._rows.row_blocks import RowBlocks, block_size
 from .._rows.validation import integer_dtype

@@ -13,10 +13,10 @@ from .._rows.row_blocks import RowBlocks
 from .._rows.validation import as_numeric, check_labels, check_targets, refuse_masked, to_array
 from .._rows.weights import check_weights
 from ..errors import InvalidInputError
-from .frozen import NUMERIC_FORMS
-from .frozen_map import Folds, FrozenMap
-from .plain import PlainForms
-from .tables import RawTable, check_table, column_name, read_table
+from .compiled import PlainForms
+from .frozen_map import NUMERIC_FORMS, Folds, FrozenMap
+from .learning import MapSettings, Survey, build_map
+from .tables import check_table, column_name, in_blocks, tables
 
 Double = NDArray[np.float64]
 
@@ -239,9 +239,6 @@ class ColumnMap(Parametrised):
 
     def _learn(self, X: Any, targets: Double | None, sample_weight: Any) -> Learned:
         """Pass over the rows once."""
-        from .building import MapSettings, build_map  # a model that scores loads no training
-        from .survey import Survey
-
         self._check_params()
         survey: Survey | None = None
         names: tuple[str, ...] | None = None
@@ -280,37 +277,6 @@ class ColumnMap(Parametrised):
 describe(ColumnMap, {})
 
 
-def _in_blocks(X: Any) -> Any:
-    """A memory map as RowBlocks; all else as it is."""
-    return RowBlocks(X) if isinstance(X, np.memmap) and X.ndim == 2 else X
-
-
-def tables(X: Any, categorical: Any) -> Iterator[tuple[RawTable, int]]:
-    """Yield (table, index of its first row) of the blocks of training rows; their columns agree."""
-    X = _in_blocks(X)
-    if not isinstance(X, RowBlocks):
-        yield check_table(read_table(X, categorical=categorical), "X", 1), 0
-        return
-    start = 0
-    first: RawTable | None = None
-    for given in X.given_blocks():
-        try:
-            table = read_table(given, categorical=categorical)
-            if first is not None and first.names and table.names and table.names != first.names:
-                if {*table.names} != {*first.names}:
-                    raise InvalidInputError(f"X must be blocks of the same columns, got {first.names}, then "
-                                            f"{table.names}")
-                table = read_table(given, categorical=categorical, wanted=first.names)
-            if first is not None and len(first.columns) != len(table.columns):
-                raise InvalidInputError(f"X must be blocks of equally many columns, got {len(first.columns)}, then "
-                                        f"{len(table.columns)}")
-        except InvalidInputError as error:
-            raise type(error)(f"{error} (in the block from row {start})") from error
-        first = first or table
-        yield table, start
-        start += table.n_rows
-
-
 def _like(X: Any, mapped: Double) -> NDArray[Any]:
     """Mapped rows in the precision of the raw ones."""
     return mapped.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else mapped
@@ -318,7 +284,7 @@ def _like(X: Any, mapped: Double) -> NDArray[Any]:
 
 def map_rows(column_map: ColumnMap, X: Any, owner: str, name: str = "X") -> Any:
     """Rows of a table or of RowBlocks by the fitted map of an owner, whom errors name."""
-    X = _in_blocks(X)
+    X = in_blocks(X)
     if not isinstance(X, RowBlocks):
         return column_map._mapped(X, owner, name)
     return RowBlocks(lambda: (column_map._mapped(block, owner, name) for block in X.given_blocks()))
@@ -329,7 +295,7 @@ def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labe
 
     The given map is left alone.
     """
-    X = _in_blocks(X)
+    X = in_blocks(X)
     fitted = ColumnMap(**column_map.get_params())
     frozen, folds = fitted._learn(X, _targets_of(y, has_labels), sample_weight)
     fitted._keep(frozen)

@@ -1,4 +1,4 @@
-"""Quantiles and moments of a column in one pass, in bounded memory and by a fixed rule.
+"""Quantiles and moments of a column, and a sample of rows, in one pass, in bounded memory and by a fixed rule.
 
 Values come in chunks of `CHUNK_ROWS` rows, cut by whoever feeds them at fixed rows, so that nothing depends on how the
 rows arrive.  There is no random choice: the same rows in the same order give the same summary.
@@ -103,6 +103,14 @@ class QuantileSketch:
                            self._n_entries)
 
 
+class LevelFacts(NamedTuple):
+    """The levels of a category, sorted, and what stands at each."""
+
+    names: tuple[str, ...]
+    weights: Double  # (n_levels, N_FOLDS)
+    targets: Double  # (n_levels, N_FOLDS, n_outputs) weighted sums; no outputs without targets
+
+
 class Moments(NamedTuple):
     """Weight, mean and standard deviation of some values; the deviation is never squared, which could overflow."""
 
@@ -138,3 +146,45 @@ class Moments(NamedTuple):
         spread = (mine * (self.deviation / unit) ** 2 + theirs * (other.deviation / unit) ** 2
                   + mine * theirs * (apart / unit) ** 2)
         return Moments(total, self.mean + theirs * apart, unit * math.sqrt(spread))
+
+
+Indices = NDArray[np.intp]
+Marks = NDArray[np.uint64]
+
+# Limits on the rows held, and on the numbers in them.
+_MOST_ROWS = 2048
+_MOST_NUMBERS = 1 << 21
+
+
+def _marks(rows: Indices) -> Marks:
+    """Numbers of 64 bits as if drawn at random, distinct for distinct rows (SplitMix64)."""
+    z = (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+class Reservoir:
+    """Values, (n_columns, n_held), and weights of some rows, in the order of the rows."""
+
+    def __init__(self, n_columns: int) -> None:
+        self._most = max(64, min(_MOST_ROWS, _MOST_NUMBERS // n_columns))
+        self._marks: Marks = np.empty(0, np.uint64)
+        self.values, self.weights = np.empty((n_columns, 0)), np.empty(0)
+
+    def add(self, rows: Indices, values: Double, places: Indices, weights: Double) -> None:
+        """Add rows by their index; their values are those at some places of an array, column by column."""
+        marks = _marks(rows)
+        if len(self._marks) == self._most:
+            below = np.flatnonzero(marks < self._marks.max())
+            marks, places, weights = marks[below], places[below], weights[below]
+        if not len(marks):
+            return
+        marks = np.concatenate([self._marks, marks])
+        kept = np.arange(len(marks))
+        if len(marks) > self._most:
+            kept = np.sort(np.argpartition(marks, self._most - 1)[: self._most])
+        old, new = kept[kept < len(self._marks)], kept[kept >= len(self._marks)] - len(self._marks)
+        self.values = np.concatenate([self.values[:, old], values[:, places[new]]], axis=1)
+        self.weights = np.concatenate([self.weights[old], weights[new]])
+        self._marks = marks[kept]

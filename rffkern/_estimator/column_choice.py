@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._column_map.column_map import ColumnMap, NumericForm, fit_copy
-from .._column_map.raw import DATE, NUMERIC
-from .._column_map.sample import rows_of, sampled
-from .._column_map.tables import RawTable
+from .._column_map.tables import DATE, NUMERIC, RawTable, rows_of, sampled
 from .._rows.validation import check_labels, check_targets, to_array
 from .._rows.weights import check_weights
 from ..errors import InvalidInputError

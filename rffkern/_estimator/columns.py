@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._column_map.column_map import ColumnMap, fit_copy, map_rows
-from .._column_map.plain import PlainForms
+from .._column_map.compiled import PlainForms
 from .._model.expansion import Expansion
 from .._native import scoring
 from .._native.array_types import NDArray

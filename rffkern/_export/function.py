@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._column_map.fills import Fill
-from .._column_map.forms import RankForm
-from .._column_map.plain import entries_of
-from .._column_map.raw import EMPTY, NUMERIC
+from .._column_map.compiled import entries_of
+from .._column_map.imputation import Fill
+from .._column_map.tables import EMPTY, NUMERIC
+from .._column_map.transforms import RankForm
 from .._estimator.base import Model
 from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
 from .._model.expansion import Expansion

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rffkern import ColumnMap, InvalidInputError, NotFittedError, RowBlocks, load, save
-from rffkern._column_map import survey
+from rffkern._column_map import learning as survey
 from rffkern._column_map.sketch import CHUNK_ROWS
 
 FORMS = ("raw", "standard", "bounded", "rank", "bins")

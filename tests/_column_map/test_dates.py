@@ -5,7 +5,7 @@ import datetime
 import numpy as np
 import pytest
 
-from rffkern._column_map.dates import PARTS, date_parts, part_angles
+from rffkern._column_map.transforms import PARTS, date_parts, part_angles
 
 
 @pytest.mark.parametrize("moment", ["1969-12-31T23:59:00", "2024-02-29T12:30:00", "1582-10-15T00:00:00",

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rffkern import ColumnMap, RowBlocks
-from rffkern._column_map import fills
-from rffkern._column_map.fills import Fill, Sample, learn_fills
+from rffkern._column_map import imputation as fills
+from rffkern._column_map.imputation import Fill, Sample, learn_fills
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_rows_do_not_matter_to_each_other(table):
 
 
 def test_blocks_give_the_same_fills(table, monkeypatch):
-    monkeypatch.setattr("rffkern._column_map.reservoir._MOST_ROWS", 700)
+    monkeypatch.setattr("rffkern._column_map.sketch._MOST_ROWS", 700)
     whole = ColumnMap().fit(table)
     assert sum(len(column.fills) for column in whole._frozen.columns) == 3
     cut = ColumnMap().fit(RowBlocks([{name: column[a:b] for name, column in table.items()}

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern._column_map.forms import BinsForm, BoundedForm, MissingForm, PartForm, RankForm, StandardForm
-from rffkern._column_map.forms import RawForm as Raw
 from rffkern._column_map.sketch import QuantileSketch
+from rffkern._column_map.transforms import BinsForm, BoundedForm, MissingForm, PartForm, RankForm, StandardForm
+from rffkern._column_map.transforms import RawForm as Raw
 
 VALUES = st.lists(st.floats(-1e300, 1e300) | st.integers(-3, 3).map(float), min_size=2, max_size=200).filter(
     lambda values: len({*values}) > 1)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rffkern._column_map.levels import Levels, LevelsForm, TargetForm
-from rffkern._column_map.survey import N_FOLDS, LevelFacts
+from rffkern._column_map.learning import N_FOLDS, LevelFacts
+from rffkern._column_map.transforms import Levels, LevelsForm, TargetForm
 
 
 def facts_of(codes, names, targets=None):

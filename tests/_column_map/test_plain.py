@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rffkern import ColumnMap, InvalidInputError
-from rffkern._column_map.plain import PlainForms
+from rffkern._column_map.compiled import PlainForms
 
 FORMS = ("raw", "standard", "bounded", "rank", "bins")
 DTYPES = [np.float32, np.float64]

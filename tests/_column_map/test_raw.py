@@ -11,7 +11,16 @@ import numpy as np
 import pytest
 
 from rffkern import DataConversionWarning, InvalidInputError
-from rffkern._column_map.raw import CATEGORY, DATE, EMPTY, NUMERIC, category, category_of_numbers, level_text, of_array
+from rffkern._column_map.tables import (
+    CATEGORY,
+    DATE,
+    EMPTY,
+    NUMERIC,
+    category,
+    category_of_numbers,
+    level_text,
+    of_array,
+)
 from rffkern.errors import InvalidTypeError
 
 

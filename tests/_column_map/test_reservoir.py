@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern._column_map import reservoir
-from rffkern._column_map.reservoir import Reservoir
+from rffkern._column_map import sketch as reservoir
+from rffkern._column_map.sketch import Reservoir
 
 
 def held(n_rows, places):

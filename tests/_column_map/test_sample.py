@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from rffkern import InvalidInputError, RowBlocks
-from rffkern._column_map.raw import CATEGORY, EMPTY, NUMERIC
-from rffkern._column_map.sample import rows_of, sampled
-from rffkern._column_map.tables import read_table
+from rffkern._column_map.tables import CATEGORY, EMPTY, NUMERIC, read_table, rows_of, sampled
 
 ROWS = np.array([0, 3, 4, 7])
 TABLE = {"size": [1.0, 2, None, 4, 5, 6, 7, 8], "colour": ["red", "blue", None, "green", "red", "red", "blue", "ochre"],

@@ -9,8 +9,8 @@ from helpers.c_reader import build, compiler
 from helpers.expansions import boosted_expansion, kernel_expansion
 
 from rffkern import ColumnMap, FourierBoostingRegressor, load, save
-from rffkern._column_map.frozen import NUMERIC_FORMS
-from rffkern._column_map.plain import _entries
+from rffkern._column_map.compiled import _entries
+from rffkern._column_map.frozen_map import NUMERIC_FORMS
 from rffkern._model.table_layout import UNREACHED
 from rffkern._native.unfused import KINDS
 

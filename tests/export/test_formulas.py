@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rffkern._column_map.forms import BinsForm, BoundedForm, GroupForm, MissingForm, StandardForm
-from rffkern._column_map.plain import _entries
+from rffkern._column_map.compiled import _entries
+from rffkern._column_map.transforms import BinsForm, BoundedForm, GroupForm, MissingForm, StandardForm
 from rffkern._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
 from rffkern._export.formulas import FORMS, KERNELS, write
 from rffkern._export.function import _LOG_ODDS, _POSITIVE, _TARGETS

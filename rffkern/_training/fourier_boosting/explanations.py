@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._column_map.raw import CATEGORY, DATE, RawColumn
+from ..._column_map.tables import CATEGORY, DATE, RawColumn
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
 from .parts import columns_of_kernels, columns_read, some_terms

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._column_map.raw import NUMERIC, RawColumn
+from ..._column_map.tables import NUMERIC, RawColumn
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import check_scalar
 from ..._rows.row_blocks import RowBlocks

@@ -1,8 +1,8 @@
-"""What stands for a missing value: what the other columns of the row say of it, as far as they say anything.
+"""Imputation of missing values from the other columns of a row, as far as these explain anything.
 
-Each output of a column with missing values is told from a few outputs of other columns, by ridge regression on a sample
-of the training rows.  In these, missing values count as their neutral ones, as in the rows that are mapped later, so
-that nothing is told where all of them are missing.
+Each output of a column with missing values is predicted from a few outputs of other columns, by ridge regression on a
+sample of the training rows.  In these, missing values count as their neutral ones, as in the rows that are mapped
+later, so that the neutral value is imputed if all of them are missing.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Numeric forms of all columns at once, for arrays of plain numbers."""
+"""Transforms of all columns at once in compiled code, for arrays of numbers alone."""
 
 import math
 from typing import Any, NamedTuple, Self
@@ -9,9 +9,9 @@ from .._native import unfused
 from .._native.array_types import NDArray
 from .._rows.threads import check_n_threads
 from .._rows.validation import LARGEST_FLOAT32, LARGEST_VALUE
-from .forms import BinsForm, BoundedForm, Form, MissingForm, RankForm, RawForm, StandardForm
-from .frozen import NUMERIC_FORMS, FrozenColumn
-from .raw import NUMERIC
+from .frozen_map import NUMERIC_FORMS, FrozenColumn
+from .tables import NUMERIC
+from .transforms import BinsForm, BoundedForm, Form, MissingForm, RankForm, RawForm, StandardForm
 
 Real = NDArray[Any]  # float32 or float64
 # Kind, what a missing value becomes, and a, b, c, d of forms.h; of a rank c is its largest magnitude.
