@@ -85,7 +85,7 @@ cdef extern from "rff_embed.h" nogil:
     void *rff_own(rff_model *model, size_t n, size_t size) noexcept
     void rff_release(rff_model *model) noexcept
     int rff_divide(rff_model *model) noexcept
-    int rff_prepare(rff_model *model) noexcept
+    int rff_prepare_for(rff_model *model, int for_single) noexcept
     int RFF_KERNEL, RFF_TERMS, RFF_FUNCTION, RFF_CLASSIFIER, RFF_REGRESSOR, RFF_TRANSFORMER
     int RFF_GAUSSIAN, RFF_EXPONENTIAL
     int RFF_NO_LINK, RFF_LOGISTIC, RFF_SOFTMAX, RFF_LINEAR, RFF_IDENTITY, RFF_EXPONENTIATED, RFF_SMALLEST
@@ -168,6 +168,41 @@ cdef int _fill(rff_model *model, dict arrays, dict trees) except -1:
     return 0
 
 
+cdef rff_model *_new_model(dict arrays, dict trees) except NULL:
+    """A model of the arrays of an expansion, which is not prepared."""
+    cdef rff_model *model = <rff_model *>calloc(1, sizeof(rff_model))
+    if model == NULL:
+        raise MemoryError
+    try:
+        _fill(model, arrays, trees)
+    except BaseException:
+        rff_release(model)
+        raise
+    model.info.n_features = model.info.n_mapped = model.expansion.n_features
+    model.info.n_outputs = model.expansion.n_outputs
+    model.info.n_terms = model.expansion.n_terms + model.expansion.n_tables
+    if model.kernels != NULL:
+        model.info.n_terms += model.kernels.expansion.n_terms
+    return model
+
+
+cdef void _use_level() noexcept:
+    """Score with the functions of the level that is selected now."""
+    global rff_table_f32, rff_table_f64, rff_forms, rff_table_cells
+    rff_table_f32, rff_table_f64, rff_forms, rff_table_cells = table_f32, table_f64, table_forms, table_cells
+
+
+cdef int _prepare(rff_model *model, bint takes_single) except -1:
+    """Make what scores rows: those of float32 too, or those of float64 alone."""
+    cdef int failed
+    _use_level()
+    with nogil:
+        failed = rff_prepare_for(model, takes_single)
+    if failed:
+        raise MemoryError
+    return 0
+
+
 cdef void *_place(rff_model *model, size_t n, size_t size) except NULL:
     """Zeros that belong to the model."""
     cdef void *place = rff_own(model, n + 1, size)
@@ -216,29 +251,18 @@ def make_model(
     str prediction,     # among PREDICTIONS
 ):
     """A capsule that owns the model, with the functions of the level that is selected now."""
-    global rff_table_f32, rff_table_f64, rff_forms, rff_table_cells
-    rff_table_f32, rff_table_f64, rff_forms, rff_table_cells = table_f32, table_f64, table_forms, table_cells
-    cdef rff_model *model = <rff_model *>calloc(1, sizeof(rff_model))
-    if model == NULL:
-        raise MemoryError
+    cdef rff_model *model = _new_model(arrays, trees)
     try:
         capsule = PyCapsule_New(model, RFF_MODEL_CAPSULE, _release)
     except BaseException:
         rff_release(model)
         raise
-    _fill(model, arrays, trees)
-    model.info.kind, model.info.n_classes = MODEL_KINDS[kind], n_classes
-    model.info.n_features = model.info.n_mapped = model.expansion.n_features
     if columns:
         _fill_map(model, columns)
-    model.info.n_terms = model.expansion.n_terms + model.expansion.n_tables
-    if model.kernels != NULL:
-        model.info.n_terms += model.kernels.expansion.n_terms
-    model.info.n_outputs = model.expansion.n_outputs
+    model.info.kind, model.info.n_classes = MODEL_KINDS[kind], n_classes
     model.link, model.slope, model.prediction = LINKS[link], slope, PREDICTIONS[prediction]
     model.info.n_predictions = 1 if n_classes or prediction == "smallest" else model.info.n_outputs
-    if rff_prepare(model):
-        raise MemoryError
+    _prepare(model, True)
     return capsule
 
 

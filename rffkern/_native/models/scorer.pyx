@@ -5,13 +5,13 @@ from cpython.buffer cimport (
 )
 from cython.parallel cimport prange, threadid
 from libc.stdint cimport uint8_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free, malloc
 
 from numpy import empty
 
 from .core.checks cimport agree
 from .core.signals cimport COSINE, SIGNAL_WORK, at_once, look_at_signals
-from .simd cimport table_cells, table_f32, table_f64, table_forms, team, use_team
+from .simd cimport team, use_team
 from .core.tiles cimport LANES, TILE
 
 use_team(team)
@@ -19,7 +19,6 @@ use_team(team)
 cdef extern from "rff_embed.h" nogil:
     Py_ssize_t RFF_FEW
     double RFF_LARGEST_ANGLE
-    int rff_prepare_for(rff_model *model, int for_single) noexcept
     size_t rff_piece(const rff_model *model) noexcept
     size_t rff_scratch_size(const rff_model *model, size_t n_rows) noexcept
     int rff_are_sound(const rff_model *model, int type, const void *rows, size_t n) noexcept
@@ -30,12 +29,6 @@ cdef extern from "rff_embed.h" nogil:
 
 FEW = RFF_FEW   # rows, fewer than which are scored with vectors over the terms
 LARGEST_SINGLE_ANGLE = RFF_LARGEST_ANGLE   # in radians: single precision moves such an angle by 2e-4
-
-
-cdef void use_level() noexcept:
-    """Score with the functions of the level that is selected now."""
-    global rff_table_f32, rff_table_f64, rff_forms, rff_table_cells
-    rff_table_f32, rff_table_f64, rff_forms, rff_table_cells = table_f32, table_f64, table_forms, table_cells
 
 
 cdef class Scorer:
@@ -58,24 +51,15 @@ cdef class Scorer:
         dict trees,         # unit, steps, starts, values (in units) of its trees; empty where it has none
         bint takes_single,  # rows of float32 too; else those of float64 alone
     ):
-        cdef rff_model *model = <rff_model *>calloc(1, sizeof(rff_model))
+        cdef rff_model *model
         cdef rff_expansion *e
         cdef size_t n_kernels = 0
-        cdef int failed
-        self.model = model
-        if model == NULL:
-            raise MemoryError
-        _fill(model, arrays, trees)
+        self.model = model = _new_model(arrays, trees)
+        _prepare(model, takes_single)
         if model.kernels != NULL:
             n_kernels = model.kernels.expansion.n_terms
         e = &model.expansion
         self.n_features, self.n_outputs, self.takes_single = e.n_features, e.n_outputs, takes_single
-        model.info.n_features, model.info.n_outputs = e.n_features, e.n_outputs
-        use_level()
-        with nogil:
-            failed = rff_prepare_for(model, takes_single)
-        if failed:
-            raise MemoryError
         self.scratch_size = rff_scratch_size(model, 0)
         self.row_size = (e.n_terms + n_kernels) * (e.n_features + 2) + e.n_tables * e.depth
         self.row_work = 1 + ((e.n_terms + n_kernels) * (e.n_features + COSINE + e.n_outputs)
@@ -125,7 +109,7 @@ cdef class Scorer:
         cdef char *scratch = <char *>malloc(n_threads * size)
         if scratch == NULL:
             raise MemoryError
-        use_level()
+        _use_level()
         try:
             with nogil:
                 while first < n_pieces:
@@ -177,7 +161,7 @@ cdef class Scorer:
                 return None
             out = empty((rows.shape[0], self.n_outputs))
             PyObject_GetBuffer(out, &place, PyBUF_WRITABLE)
-            use_level()
+            _use_level()
             try:
                 with nogil:
                     scratch = <char *>malloc(self.scratch_size)
