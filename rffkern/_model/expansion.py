@@ -173,11 +173,13 @@ class Expansion(Immutable):
         InvalidInputError
             If X is not a finite numeric array of n_features columns, or n_jobs is out of range.
         """
-        X = check_array(X)
-        if X.shape[1] != self.n_features:
-            raise InvalidInputError(f"X must have {self.n_features} features, got {X.shape[1]}")
+        scored = self._scorer.score_few(X)
+        if scored is None:
+            X = check_array(X)
+            if X.shape[1] != self.n_features:
+                raise InvalidInputError(f"X must have {self.n_features} features, got {X.shape[1]}")
         check_n_threads(n_jobs, 0)  # also where so few rows are scored that no thread is started
-        return self._scorer.score(X, n_jobs)
+        return self._scorer.score(X, n_jobs) if scored is None else scored
 
     @property
     def _scorer(self) -> Scorer:
