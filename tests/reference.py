@@ -289,42 +289,36 @@ def sparse_boosting(K, weight, target, subsets, rule, basis_size, reg_lambda, up
     return values, learners, coef if len(shape) > 1 else coef[:, 0]
 
 
-def proximal_step(block, slope, n_steps, rate, ridge, lasso):
-    """One of Adam's steps on block = [values, mean slopes, mean squares], with the penalties' prox in its metric."""
-    block[1] = 0.9 * block[1] + 0.1 * slope
-    block[2] = 0.999 * block[2] + 0.001 * slope**2
+def proximal_step(block, gradient, n_steps, rate, ridge, lasso):
+    """One of Adam's steps on block = [values, mean gradient, mean squares], with the penalties' prox in its metric."""
+    block[1] = 0.9 * block[1] + 0.1 * gradient
+    block[2] = 0.999 * block[2] + 0.001 * gradient**2
     reach = rate / (np.sqrt(block[2] / (1 - 0.999**n_steps)) + 1e-8)
     moved = block[0] - reach * block[1] / (1 - 0.9**n_steps)
     moved = np.sign(moved) * np.maximum(np.abs(moved) - reach * lasso, 0)
     block[0] = moved / (1 + 2 * reach * ridge)
 
 
-def rffnet_pass(X, targets, weight, omegas, offsets, coefficients, relevances, slopes, batch_size, n_steps, rates,
-                ridge, lasso, joint):
+def rffnet_pass(X, targets, weight, omegas, offsets, coefficients, relevances, gradient, batch_size, n_steps, rates,
+                ridge, lasso):
     """Algorithm 1 of RFFNet over batches of consecutive rows: coefficients (3, n_outputs, n_terms + 1), the last of
     them constant, and relevances (3, n_features), with their moments, are changed in place.
 
-    slopes(scores, targets) are those of the losses, and rates those of coefficients, constant and relevances.
+    gradient(scores, targets) is that of the losses, and rates those of coefficients, constant and relevances.
     """
     penalised = np.append(np.full(len(omegas), ridge), 0)
+    coefficient_rates = np.append(np.full(len(omegas), rates[0]), rates[1])
     for start in range(0, len(X), batch_size):
         x, y = X[start : start + batch_size], targets[start : start + batch_size]
         share = weight[start : start + batch_size, None] / len(x)
         angles = (x * relevances[0]) @ omegas.T + offsets
-        waves = np.column_stack([np.cos(angles), np.ones(len(x))])
+        cosines = np.column_stack([np.cos(angles), np.ones(len(x))])
         n_steps += 1
-
-        def score_slopes(waves=waves, y=y, share=share):
-            return share * slopes(waves @ coefficients[0].T, y)
-
-        def relevance_slopes(x=x, angles=angles, score_slopes=score_slopes):
-            along_angles = -np.sin(angles) * (score_slopes() @ coefficients[0, :, :-1])
-            return (x * (along_angles @ omegas)).sum(axis=0)
-
-        early = relevance_slopes() if joint else None
-        coefficient_rates = np.append(np.full(len(omegas), rates[0]), rates[1])
-        proximal_step(coefficients, score_slopes().T @ waves, n_steps, coefficient_rates, penalised, 0)
-        proximal_step(relevances, early if joint else relevance_slopes(), n_steps, rates[2], 0, lasso)
+        along_scores = share * gradient(cosines @ coefficients[0].T, y)
+        proximal_step(coefficients, along_scores.T @ cosines, n_steps, coefficient_rates, penalised, 0)
+        along_scores = share * gradient(cosines @ coefficients[0].T, y)
+        along_angles = -np.sin(angles) * (along_scores @ coefficients[0, :, :-1])
+        proximal_step(relevances, (x * (along_angles @ omegas)).sum(axis=0), n_steps, rates[2], 0, lasso)
 
 
 # --- columns of raw tables

@@ -16,7 +16,8 @@ from rffkern._protocol.arguments import Number
 
 README = pathlib.Path(__file__).parent.parent / "README.md"
 PUBLIC = [name for name in rffkern.__all__ if name[0].isupper()]
-SECTIONS = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Notes", "Examples", "References")
+SECTIONS = ("Parameters", "Other Parameters", "Attributes", "Returns", "Yields", "Raises", "Notes", "Examples",
+            "References")
 
 
 OPTIONAL = {"dask", "distributed", "PyInstaller"}
@@ -78,14 +79,16 @@ def test_public_classes_are_documented(name):
     assert inspect.cleandoc(item.__doc__).splitlines()[0].endswith(".")
     if not issubclass(item, (Exception, Warning)):
         assert ">>> " in item.__doc__.partition("Examples\n")[2]
-        assert names_in(item.__doc__, "Parameters") == arguments_of(item.__init__)
+        names = names_in(item.__doc__, "Parameters") + names_in(item.__doc__, "Other Parameters")
+        assert names == arguments_of(item.__init__)
 
 
 def test_every_parameter_has_its_true_default(cls):
     for name, parameter in inspect.signature(cls.__init__).parameters.items():
         if name == "self":
             continue
-        ((_, kind, text),) = [entry for entry in section(cls.__doc__, "Parameters") if name in entry[0]]
+        entries = section(cls.__doc__, "Parameters") + section(cls.__doc__, "Other Parameters")
+        ((_, kind, text),) = [entry for entry in entries if name in entry[0]]
         stated = kind.rpartition(", default ")[2]
         assert stated == (f'"{parameter.default}"' if isinstance(parameter.default, str) else repr(parameter.default))
         assert len(text) > 20

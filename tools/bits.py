@@ -68,9 +68,9 @@ VARIANTS = {
     "KernelRidgeRegressor": [{"kernel": "gaussian"}, {"precision": "double"}],
     "PBRFFClassifier": [{"landmarks": "kmeans"}, {"loss": "hinge"}, {"C": 100.0}, {"n_components": 1}],
     "PBRFFTransformer": [{"landmarks": "kmeans"}],
-    "RFFNetClassifier": [{"solver": "joint"}, {"kernel": "laplace"}],
-    "RFFNetRegressor": [{"loss": "huber"}, {"loss": "quantile"}, {"solver": "joint"}, {"kernel": "matern32"},
-                        {"reg_l1": 1e-3}, {"batch_size": 300}],
+    "RFFNetClassifier": [{"kernel": "laplace"}],
+    "RFFNetRegressor": [{"loss": "huber"}, {"loss": "quantile"}, {"kernel": "matern32"}, {"reg_l1": 1e-3},
+                        {"batch_size": 300}],
     "SparseKernelClassifier": [{"kernel": "likelihood"}],
     "SparseKernelRegressor": [{"selection": rule} for rule in ("random", "mp", "boost", "ald", "ran")]
     + [{"basis_size": 1, "selection": "max-res"}, {"basis_size": 1, "selection": "mp"}, {"update": "one"},

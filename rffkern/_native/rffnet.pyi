@@ -26,17 +26,12 @@ def row_losses(
 TERM_GROUP: int
 LARGEST_VALUE: float
 
-class StepOrder: ...
-
-ALTERNATING: StepOrder
-JOINT: StepOrder
-
 def scratch_sizes(n_features: int, padded_terms: int, n_outputs: int, batch_size: int) -> tuple[int, int]: ...
 def train_rows(
     loss: Loss, X: NDArray[Any], order: NDArray[np.intp], center: NDArray[np.float64],
     inverse_scale: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64],
     omegas: NDArray[Any], groups: NDArray[Any], shifts: NDArray[Any], coefficients: NDArray[Any],
     relevances: NDArray[Any], n_terms: int, batch_size: int, n_steps: float, coefficient_rate: float,
-    constant_rate: float, relevance_rate: float, ridge: float, lasso: float, step_order: StepOrder, work: NDArray[Any],
+    constant_rate: float, relevance_rate: float, ridge: float, lasso: float, work: NDArray[Any],
     sums: NDArray[np.float64], n_threads: int,
 ) -> float: ...

@@ -68,8 +68,13 @@ class Description:
     def __get__(self, instance: object, cls: Any) -> str:
         """The docstring of a class."""
         defaults = {name: value.default for name, value in inspect.signature(cls.__init__).parameters.items()}
+
+        def entries(is_rare: bool) -> str:
+            return "\n".join(parameter.entry(defaults[parameter.name]) for parameter in cls._parameters
+                             if (parameter.name in cls._rare_parameters) == is_rare)
+
         sections = {
-            "parameters": lambda: "\n".join(parameter.entry(defaults[parameter.name]) for parameter in cls._parameters),
+            "parameters": lambda: entries(False), "other_parameters": lambda: entries(True),
             "attributes": lambda: "\n".join(attribute.entry() for attribute in cls._attributes),
         }
         return _filled(self._template, sections)
@@ -78,9 +83,9 @@ class Description:
 def describe(cls: Any, arguments: Mapping[str, Attribute]) -> None:
     """Fill in the docstrings of a class and of its methods.
 
-    In that of the class a line that holds only {parameters} or {attributes} is replaced by what the class lists; in
-    those of methods one that holds only the name of an argument, as {sample_weight}, by its description in `_arguments`
-    of the class or in `arguments`.
+    In that of the class a line that holds only {parameters}, {other_parameters} (the rare ones) or {attributes} is
+    replaced by what the class lists; in those of methods one that holds only the name of an argument, as
+    {sample_weight}, by its description in `_arguments` of the class or in `arguments`.
     """
     sections = {name: argument.entry for name, argument in {**arguments, **cls._arguments}.items()}
     for method in filter(inspect.isfunction, vars(cls).values()):
@@ -112,6 +117,7 @@ class Parametrised:
     """Base of what has parameters: a subclass stores them unchanged in `__init__` and lists them in `_parameters`."""
 
     _parameters: ClassVar[tuple[Parameter, ...]] = ()
+    _rare_parameters: ClassVar[tuple[str, ...]] = ()  # names of those in the section "Other Parameters"
     _attributes: ClassVar[tuple[Attribute, ...]] = ()
     _arguments: ClassVar[dict[str, Attribute]] = {}  # of methods, where the class has a description of its own
 

@@ -27,6 +27,7 @@ def make_class():
         {attributes}
         """
 
+        _rare_parameters = ()
         _parameters = (SIZE, KIND)
         _attributes = (Attribute("area_", "float", "Its area."),)
         _arguments = {"labels": Attribute("y", "array", "Labels of its own."), "depth": Attribute("z", "int", "Depth.")}

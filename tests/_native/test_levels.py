@@ -65,7 +65,7 @@ def scores(dtype, weighted):
     cosines = fourier_expansion(rng.standard_normal((70, 21)) / 5, rng.uniform(-3, 3, 70), np.full((70, 1), 1 / 70),
                                [0.0], np.zeros(21))
     bumps = kernel_expansion(rng.standard_normal((70, 21)), np.full((70, 1), 1 / 70), [0.0], np.full(21, 0.2))
-    coefficients, relevances = Steps(6, 300, 21, 50, "logistic", dtype, weighted, 100, False).taken()
+    coefficients, relevances = Steps(6, 300, 21, 50, "logistic", dtype, weighted, 100).taken()
     peaks = kernel_expansion(bumps.kernels.centers, bumps.kernels.weights, [0.0], np.full(21, 0.2), [1.0])
     return {"scores": cosines.score(X), "peak scores": peaks.score(X),
             "few scores": cosines.score(X[:3]), "kernel scores": bumps.score(X),

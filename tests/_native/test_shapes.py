@@ -182,10 +182,7 @@ def train_rows(real):
             "shifts": np.ones(padded_terms, real), "coefficients": np.ones((3, n_outputs, padded_terms), real),
             "relevances": np.ones((3, N_FEATURES), real), "n_terms": 9, "batch_size": batch_size, "n_steps": 0.0,
             "coefficient_rate": 0.1, "constant_rate": 0.1, "relevance_rate": 0.1, "ridge": 0.0, "lasso": 0.0,
-            "work": np.ones((2, sizes[0]), real), "sums": np.ones((2, sizes[1])), "n_threads": 1} | FIRST_SOLVER
-
-
-FIRST_SOLVER = {"step_order": rffnet.ALTERNATING}
+            "work": np.ones((2, sizes[0]), real), "sums": np.ones((2, sizes[1])), "n_threads": 1}
 
 
 def row_losses(real):

@@ -16,7 +16,7 @@ GBRFF = ROUNDS | {"n_estimators": 200, "n_components": 100, "beta": 16.0, "landm
 LANDMARKS = SHARED | {"n_landmarks": 100, "n_components": 10, "gamma": "scale", "beta": 1.0, "landmarks": "random",
                       "verbose": 0}
 RFFNET = SHARED | {
-    "n_components": None, "kernel": "gaussian", "solver": "alternating", "learning_rate": 0.03, "reg_lambda": "auto",
+    "n_components": None, "kernel": "gaussian", "learning_rate": 0.03, "reg_lambda": "auto",
     "reg_l1": 0.0, "batch_size": 32, "max_epochs": 300, "early_stopping_rounds": 10, "validation_fraction": 0.1,
     "n_restarts": None, "warm_start": False, "verbose": 0}
 SPARSE = {

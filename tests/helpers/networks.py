@@ -7,12 +7,12 @@ from helpers.rffnet_steps import random_targets
 from rffkern._native import rffnet
 from rffkern._rows.scaling import Scaling
 from rffkern._rows.weights import RowWeights
-from rffkern._training.rffnet import losses
-from rffkern._training.rffnet.network import STEP_ORDERS, Network, StepPlan, StepSettings, Visit, Workspace
+from rffkern._training.rffnet.losses import classification_loss, regression_loss
+from rffkern._training.rffnet.network import Network, Objective
+from rffkern._training.rffnet.rows import NumericRows, Shuffled
 
-LOSSES = {"squared": losses.Squared(), "huber": losses.Huber(0.7),
-          "pinball": losses.Pinball(0.3), "logistic": losses.Logistic(),
-          "softmax": losses.Softmax()}
+LOSSES = {name: regression_loss(name, 0.7, 0.3) for name in ("squared_error", "huber", "quantile")}
+LOSSES |= {"logistic": classification_loss(1), "softmax": classification_loss(3)}
 
 
 def values_and_slopes(loss, scores, targets):
@@ -24,10 +24,10 @@ def values_and_slopes(loss, scores, targets):
 class Steps:
     """A random network with rows to pass over, in both forms."""
 
-    def __init__(self, seed, n_samples, n_features, n_terms, name, dtype, weighted, batch_size, solver, n_threads=1):
+    def __init__(self, seed, n_samples, n_features, n_terms, name, dtype, weighted, batch_size, n_threads=1):
         rng = np.random.default_rng(seed)
-        self.dtype, self.name, self.batch_size, self.solver = dtype, name, batch_size, solver
-        self.n_outputs = {"softmax": 3, "squared": 2}.get(name, 1)
+        self.dtype, self.name, self.batch_size = dtype, name, batch_size
+        self.n_outputs = {"softmax": 3, "squared_error": 2}.get(name, 1)
         self.X = rng.standard_normal((n_samples, n_features)).astype(dtype)
         self.targets = random_targets(name, rng, n_samples, self.n_outputs)
         self.weight = rng.uniform(0.2, 2, n_samples) if weighted else None
@@ -37,15 +37,20 @@ class Steps:
         self.offsets = rng.uniform(0, 2 * np.pi, n_terms)
         self.network = Network(self.omegas, self.offsets, 0.5, np.full(self.n_outputs, 0.1), dtype)
         self.network.coefficients[0, :, :n_terms] = 0.3 * rng.standard_normal((self.n_outputs, n_terms))
-        plan = StepPlan(LOSSES[name], Scaling(self.center, self.unit, 1.0), batch_size, STEP_ORDERS[solver], None)
-        self.workspace = Workspace(self.network, plan, n_samples)
-        self.workspace.scratch = self.workspace.scratch._replace(n_threads=n_threads)  # for however little there is
+        self.scaling = Scaling(self.center, self.unit, 1.0)
+        self.objective = self.objective_of(self.network)
+        self.objective.n_threads = n_threads  # for however little there is
+
+    def objective_of(self, network):
+        return Objective(network, LOSSES[self.name], self.scaling, self.batch_size, len(self.X), None)
+
+    def shuffled(self, *orders):
+        """The rows in some orders."""
+        return Shuffled(NumericRows(self.X, self.targets, RowWeights(len(self.X), self.weight)), [*orders], 1.0)
 
     def taken(self, ridge=1e-3, lasso=1e-3):
         """Coefficients and relevances after a pass over the rows."""
-        weights = RowWeights(len(self.X), self.weight)
-        visit = Visit(self.X, self.targets, weights.for_kernel(), [self.order], weights.of(self.order).total)
-        self.network.descend(visit, StepSettings(0.01, ridge, lasso), self.workspace)
+        self.objective.descend(self.shuffled(self.order), 0.01, ridge, lasso)
         n_terms = len(self.omegas)
         return self.network.coefficients[:, :, : n_terms + 1], self.network.relevances
 
@@ -60,6 +65,5 @@ class Steps:
             rows, self.targets[self.order], weight[self.order], self.omegas,
             -np.pi * self.network.shifts[:n_terms].astype(float), coefficients, relevances,
             lambda f, y: values_and_slopes(LOSSES[self.name], np.ascontiguousarray(f), y)[1], self.batch_size, 0,
-            (0.23 / n_terms, 0.23 / n_terms / size, 0.01 / np.sqrt(rows.shape[1])), ridge / size**2, lasso,
-            self.solver == "joint")
+            (0.23 / n_terms, 0.23 / n_terms / size, 0.01 / np.sqrt(rows.shape[1])), ridge / size**2, lasso)
         return coefficients, relevances

@@ -38,9 +38,9 @@ def random_targets(name, rng, n_samples, n_outputs):
 class Steps:
     """A random network with rows to pass over, in both forms."""
 
-    def __init__(self, seed, n_samples, n_features, n_terms, name, dtype, weighted, batch_size, joint, n_threads=1):
+    def __init__(self, seed, n_samples, n_features, n_terms, name, dtype, weighted, batch_size, n_threads=1):
         rng = np.random.default_rng(seed)
-        self.dtype, self.name, self.batch_size, self.joint = dtype, name, batch_size, joint
+        self.dtype, self.name, self.batch_size = dtype, name, batch_size
         self.n_threads, self.n_terms = n_threads, n_terms
         self.n_outputs = {"softmax": 3, "squared": 2}.get(name, 1)
         self.X = rng.standard_normal((n_samples, n_features)).astype(dtype)
@@ -73,7 +73,7 @@ class Steps:
         rffnet.train_rows(
             LOSSES[self.name], self.X, self.order, self.center, self.unit, self.targets, self.weight, self.omegas,
             self._groups(), self.shifts, self.coefficients, self.relevances, self.n_terms, self.batch_size, 0.0,
-            *self.rates, ridge / (2 / self.n_terms), lasso, rffnet.JOINT if self.joint else rffnet.ALTERNATING,
+            *self.rates, ridge / (2 / self.n_terms), lasso,
             np.empty((n_tiles, n_reals), self.dtype), np.empty((n_tiles, n_doubles)), self.n_threads)
         return self.coefficients[:, :, : self.n_terms + 1], self.relevances
 
@@ -94,5 +94,5 @@ class Steps:
             rows, self.targets[self.order], weight[self.order], self.omegas[: self.n_terms].astype(float),
             -np.pi * self.shifts[: self.n_terms].astype(float), coefficients, relevances,
             lambda f, y: values_and_slopes(self.name, f, y)[1], self.batch_size, 0, self.rates,
-            ridge / (2 / self.n_terms), lasso, self.joint)
+            ridge / (2 / self.n_terms), lasso)
         return coefficients, relevances

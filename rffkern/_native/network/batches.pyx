@@ -28,22 +28,6 @@ cdef double LARGEST = 1e4
 
 LARGEST_VALUE = LARGEST
 
-cdef enum:
-    COEFFICIENTS = 1
-    RELEVANCES = 2
-
-cdef class StepOrder:
-    """Which slopes of a batch are computed before its step on the coefficients, and which after it."""
-
-    cdef int before, after
-
-    def __cinit__(self, int before, int after):
-        self.before, self.after = before, after
-
-# As in Algorithm 1, and from one point for both steps, as in the authors' later code.
-ALTERNATING = StepOrder(COEFFICIENTS, RELEVANCES)
-JOINT = StepOrder(COEFFICIENTS | RELEVANCES, 0)
-
 
 def scratch_sizes(Py_ssize_t n_features, Py_ssize_t padded_terms, Py_ssize_t n_outputs, Py_ssize_t batch_size):
     """Numbers of scratch that `train_rows` wants for every TILE rows of a batch, in `real` and in double."""
@@ -176,7 +160,7 @@ cdef double _train_rows(
     const double[:, ::1] targets, const double[::1] weight, const real[:, ::1] omegas, const real[:, :, ::1] groups,
     const real[::1] shifts, real[:, :, ::1] coefficients, real[:, ::1] relevances, Py_ssize_t n_terms,
     Py_ssize_t batch_size, double n_steps, double coefficient_rate, double constant_rate, double relevance_rate,
-    double ridge, double lasso, StepOrder step_order, real[:, ::1] work, double[:, ::1] sums, int n_threads,
+    double ridge, double lasso, real[:, ::1] work, double[:, ::1] sums, int n_threads,
 ) except? -1:
     cdef Py_ssize_t b, t, row, n_batch, n_tiles, n_rows, first, last, start, stop, since = 0
     cdef double total = 0
@@ -216,23 +200,21 @@ cdef double _train_rows(
                     look_at_signals(&since, (last - first) * (stop - start) * each)
                     start = stop
                 first = last
-            if step_order.before & RELEVANCES:
-                _descend_relevances(&at, work, n_batch, n_tiles, &coefficients[0, 0, 0], groups, n_threads, &since)
             for t in range(n_tiles):
                 total += sums[t, 0]
             _add_tiles(work, at.coefficient_slope, at.n_outputs * at.padded_terms, n_tiles, &since)
             _step_coefficients(&at, &work[0, 0], coefficients, n_terms, n_steps, coefficient_rate, constant_rate, ridge)
-            if step_order.after & RELEVANCES:
-                first = 0
-                while first < n_tiles:
-                    last = min(n_tiles, first + n_threads * at_once(each_score))
-                    for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                        _descend_scores(loss, &at, &work[t, 0], &order[row + t * TILE],
-                                        min(<Py_ssize_t>TILE, n_batch - t * TILE), n_batch, &coefficients[0, 0, 0],
-                                        targets, weight, &sums[t, 1])
-                    look_at_signals(&since, (last - first) * each_score)
-                    first = last
-                _descend_relevances(&at, work, n_batch, n_tiles, &coefficients[0, 0, 0], groups, n_threads, &since)
+            # The gradient along the relevances is taken where the step on the coefficients has led to (Algorithm 1).
+            first = 0
+            while first < n_tiles:
+                last = min(n_tiles, first + n_threads * at_once(each_score))
+                for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                    _descend_scores(loss, &at, &work[t, 0], &order[row + t * TILE],
+                                    min(<Py_ssize_t>TILE, n_batch - t * TILE), n_batch, &coefficients[0, 0, 0],
+                                    targets, weight, &sums[t, 1])
+                look_at_signals(&since, (last - first) * each_score)
+                first = last
+            _descend_relevances(&at, work, n_batch, n_tiles, &coefficients[0, 0, 0], groups, n_threads, &since)
             _add_tiles(work, at.relevance_slope, at.n_features, n_tiles, &since)
             proximal_step(&relevances[0, 0], &relevances[1, 0], &relevances[2, 0], &work[0, at.relevance_slope],
                           at.n_features, n_steps, <real>relevance_rate, 0, <real>lasso)
@@ -260,7 +242,6 @@ def train_rows(
     double relevance_rate,
     double ridge,                   # mu
     double lasso,                   # penalty on |relevances|
-    StepOrder step_order not None,
     work,                           # TEMP  real (tiles of a batch, scratch_sizes[0])
     sums,                           # TEMP  double (tiles of a batch, scratch_sizes[1])
     int n_threads,
@@ -273,7 +254,7 @@ def train_rows(
     if omegas.itemsize == sizeof(float):
         return _train_rows[float](loss, &source, order, center, inverse_scale, targets, weight, omegas, groups, shifts,
                                   coefficients, relevances, n_terms, batch_size, n_steps, coefficient_rate,
-                                  constant_rate, relevance_rate, ridge, lasso, step_order, work, sums, n_threads)
+                                  constant_rate, relevance_rate, ridge, lasso, work, sums, n_threads)
     return _train_rows[double](loss, &source, order, center, inverse_scale, targets, weight, omegas, groups, shifts,
                                coefficients, relevances, n_terms, batch_size, n_steps, coefficient_rate, constant_rate,
-                               relevance_rate, ridge, lasso, step_order, work, sums, n_threads)
+                               relevance_rate, ridge, lasso, work, sums, n_threads)

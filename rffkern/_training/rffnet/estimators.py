@@ -1,29 +1,214 @@
 """RFFNet: random Fourier features of an ARD kernel with learned relevances (Otto and Izbicki, 2022)."""
 
-from collections.abc import Callable, Iterable
-from typing import Any, Literal, Self
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
+from ..._estimator.base import Model
 from ..._estimator.class_weights import with_class_weights
 from ..._estimator.links import SoftmaxLink
-from ..._estimator.parameters import CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrNone
+from ..._estimator.parameters import ARGUMENTS as SHARED
+from ..._estimator.parameters import (
+    CLASS_WEIGHT,
+    CLASSES_,
+    COLUMNS,
+    EARLY_STOPPING_ROUNDS,
+    EVAL_LOSSES_,
+    EXPANSION_,
+    LEARNING_RATE,
+    N_COMPONENTS_,
+    N_FEATURES_IN_,
+    N_JOBS,
+    PRECISION,
+    RANDOM_STATE,
+    STANDARDIZE,
+    VERBOSE,
+    Attribute,
+    ClassWeight,
+    MapOrNone,
+    Parameter,
+    eval_sets,
+)
 from ..._estimator.tasks import Classifier, Regressor
+from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
-from ..._protocol.arguments import Auto, Precision, RandomSource, check_rng
+from ..._protocol.arguments import Auto, Choice, Number, Precision, RandomSource, check_rng, check_scalar
 from ..._rows.training_rows import Training, check_more_labels
+from ..._rows.validation import to_array
 from ...errors import InvalidInputError
-from .losses import Huber, Logistic, Loss, Pinball, ResidualLoss, Softmax, Squared
-from .model import RFFNet
-from .parameters import ATTRIBUTES, FEATURES, LOSS, STEPS, TRAINING, Density, Solver, reg_lambda
-from .relevance import SelectionPath, score_columns
-from .training import fit_network, partial_fit_network
-from .training_state import state_to_continue
+from ..spectral import SPECTRAL_DENSITIES
+from .losses import Loss, classification_loss, regression_loss
+from .relevances import SelectionPath, columns_by_relevance, relevances_of_columns, score_columns
+from .rows import LARGEST_VALIDATION
+from .training import counted_epochs, fit_network, partial_fit_network, state_to_continue
 
 Double = NDArray[np.float64]
 
+Density: TypeAlias = Literal["gaussian", "laplace", "matern32", "matern52"]
 
-class RFFNetRegressor(RFFNet, Regressor):
+_N_COMPONENTS = Parameter(
+    "n_components", Number(int, 1, 10**6, optional=True),
+    "Number of random features s; None for sqrt(n) ln(n) of n rows, rounded down, at least 100 and at most 4096.")
+_KERNEL = Parameter(
+    "kernel", Choice(tuple(SPECTRAL_DENSITIES)),
+    "The kernel h(relevances * (x - z)), from whose spectral density the omegas are drawn: exp(-|.|^2 / 2), "
+    "exp(-|.|_1), or the Matern kernel of smoothness 3/2 or 5/2.")
+_LOSS = Parameter(
+    "loss", Choice(("squared_error", "huber", "quantile")),
+    "(y - f)^2; the Huber loss, which is the same up to |y - f| = delta and linear beyond; or the pinball loss of a "
+    "quantile of y.")
+_QUANTILE = Parameter("quantile", Number(float, 1e-6, 1 - 1e-6), "The quantile that the pinball loss estimates.")
+_DELTA = Parameter("delta", Number(float, 0, 1e10, open_low=True),
+                   "Where the Huber loss becomes linear, in units of the standard deviation of y.")
+_LEARNING_RATE = LEARNING_RATE.described(
+    "Initial step size eta: steps of eta / sqrt(n_features) on relevances, whose initial values are 1 over the root of "
+    "the number of columns that vary, and of 16 eta / sqrt(s) on coefficients.  After 6 validations without "
+    "improvement, training returns to the best values and multiplies the step size by 0.3, at most twice.")
+_TRAINING = (
+    Parameter("max_epochs", Number(int, 1, 10**8),
+              "Largest number of epochs.  An epoch passes over all rows once, or several times until it has taken 32 "
+              "steps."),
+    EARLY_STOPPING_ROUNDS.described(
+        "Validations without improvement after which to stop, once penalty and step size have their smallest values; "
+        "None for all epochs.  Validations follow each epoch; an epoch of more than 500 steps is divided into parts of "
+        "about 500 steps, each followed by a validation.  They count once the loss has fallen by 2 % from its first "
+        "value, or after 2000 steps."),
+    Parameter("validation_fraction", Number(float, 0, 0.9),
+              "Fraction of the rows to validate on if there is no `eval_set`, at most 65536 rows and 2^24 numbers.  "
+              "The values of lowest loss on them are kept.  With 0, the training loss of whole epochs decides."),
+)
+_COMMON = (
+    COLUMNS,
+    RANDOM_STATE.described(
+        "Source of the random draws.  If there are validation rows to choose, the first draw is a `permutation` of all "
+        "rows, whose first rows they are.  Then each restart draws its omegas, as one `standard_normal` or "
+        "`standard_cauchy` array of shape (s, n_features), for Matern kernels followed by a `chisquare` array of shape "
+        "(s, 1); a `uniform` array of s phases; and for each pass a `permutation` of the rows.  For streamed rows this "
+        "is one of the rows of each block, after one of the blocks if they are those of an array."),
+    N_JOBS.described(
+        "Number of threads; None for the CPUs this process may use.  The result is the same to the last bit for any "
+        "number.  Only batches of more than 128 rows are shared among threads."),
+    VERBOSE.described("Print a line on stderr every so many epochs; 0 for none."),
+)
+_RARE = (
+    Parameter("reg_l1", Number(float, 0, 1e10),
+              "Weight of a penalty on the sum of |relevances|, which sets some of them to 0."),
+    Parameter("batch_size", Number(int, 1, 1 << 16), "Rows in a mini-batch."),
+    Parameter("n_restarts", Number(int, 1, 10**6, optional=True),
+              "Number of restarts, each with new random features; the one of lowest loss is kept.  None for 3 on up to "
+              "10000 rows and 1 on more."),
+    Parameter("warm_start", Choice((True, False)),
+              "Whether `fit` continues from the state in which the last call ended, without restarts and with the same "
+              "random features and units.  The same rows are validated on if the number of rows is the same."),
+    STANDARDIZE.described(
+        "Learn on columns of mean 0 and variance 1.  Prediction takes raw rows either way.  False keeps the ratios of "
+        "their standard deviations."),
+    PRECISION.described("Arithmetic of the training kernels."),
+)
+
+
+def _reg_lambda(first: float, last: float) -> Parameter:
+    """The penalty, with its first and its last default times the number of rows."""
+    return Parameter(
+        "reg_lambda", Number(float, 0, 1e10, word="auto"),
+        f'Weight mu of the penalty on the squared coefficients.  "auto" begins with {first:g} / n for n rows.  After 3 '
+        f"validations without improvement it falls to a tenth, down to {last:g} / n; only then do step sizes fall.  "
+        f"Continued training uses {last:g} / n, where n counts the rows of all calls in `partial_fit`.")
+
+
+_ATTRIBUTES = (
+    EXPANSION_,
+    Attribute("relevances_", "array of shape (n_features,)",
+              "|lambda| for columns in units of their standard deviation (without `standardize`, of the root of their "
+              "mean variance); 0 for columns that do not vary."),
+    Attribute("feature_importances_", "array of shape (n_features,)", "`relevances_` over the largest of them."),
+    N_COMPONENTS_.described("Number of random features."),
+    Attribute("n_epochs_, best_epoch_", "int",
+              "Number of epochs, of which the last may be incomplete, and the epoch whose values were kept."),
+    Attribute("train_loss_, eval_loss_", "arrays",
+              "Mean training loss before the first epoch, measured on some of the rows, and during each epoch; mean "
+              "loss on held-out rows before the first epoch, and the lowest during each epoch.  The loss of a row is "
+              "the sum over outputs, with real targets in units of their standard deviation.  Both belong to the "
+              "restart that was kept.  They are empty after `partial_fit`."),
+    EVAL_LOSSES_.described(EVAL_LOSSES_.text + "  Where an epoch has several parts, the losses are those of all sets "
+                           "after the part in which that of the first was lowest."),
+    N_FEATURES_IN_,
+)
+
+_ARGUMENTS = {
+    "eval_set": eval_sets("Rows to validate on, in the forms of X and y; None to hold out a fraction of the rows."),
+    "callback": SHARED["callback"].described(
+        "Called with a `RoundInfo` after each epoch, counted from 1 in each restart; returning True ends training."),
+    "weight_of_more_rows": SHARED["sample_weight"].described(
+        "Weights >= 0 that multiply a row's loss, relative to the other rows of the same call."),
+    "weight_in_score": SHARED["sample_weight"].described("Weights >= 0 of the rows."),
+    "sizes": Attribute("sizes", "iterable of int or None",
+                       "Numbers of columns, each of which takes one pass over the rows; None for 1, 2, ... up to all."),
+}
+
+
+class _RFFNet(Model):
+    """Base of the regressor and the classifier."""
+
+    _fitted_curves = ("train_loss_", "eval_loss_", "relevances_")
+    _arguments = _ARGUMENTS
+    _keeps_map = True
+    _rare_parameters = ("delta", "reg_l1", "batch_size", "n_restarts", "warm_start", "standardize", "precision")
+
+    warm_start: bool
+    validation_fraction: float
+    relevances_: Double
+
+    @property
+    def feature_importances_(self) -> Double:
+        """`relevances_` over the largest of them."""
+        relevances = relevances_of_columns(self)
+        largest = relevances.max()
+        return relevances / largest if largest > 0 else relevances.copy()
+
+    def _validation_rows(self, y: Any, sample_weight: Any, eval_set: Any, rng: "np.random.Generator") -> Any:
+        """Indices of the rows that `fit` will validate on at most, from which a map must not learn; None without a map.
+
+        They are drawn from a copy of the generator, which is left as it is.
+        """
+        if self.columns is None or eval_set is not None:
+            return None
+        self._check_params()
+        n_samples = len(np.atleast_1d(to_array(y, "y")))
+        weight = np.ones(n_samples) if sample_weight is None else to_array(sample_weight, "sample_weight").ravel()
+        positive = np.flatnonzero(weight)
+        order = copy.deepcopy(rng).permutation(len(positive))
+        return positive[order[: min(int(self.validation_fraction * len(positive)), LARGEST_VALIDATION)]]
+
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
+                  classes: NDArray[Any] | None) -> dict[str, Any]:
+        train_loss, eval_loss, relevances = (arrays[name] for name in self._fitted_curves)
+        if train_loss.ndim != 1 or eval_loss.ndim != 1 or eval_loss.size not in (0, train_loss.size):
+            raise ValueError("loss curves do not agree in number")
+        if relevances.shape != (expansion.n_features,) or not (relevances >= 0).all():
+            raise ValueError("relevances are malformed")
+        return (super()._restored(expansion, arrays, classes) | {"n_components_": expansion.n_terms}
+                | counted_epochs(train_loss, eval_loss))
+
+    def select_top_k(self, k: int) -> NDArray[np.intp]:
+        """Return the indices of the columns of largest relevance.
+
+        Parameters
+        ----------
+        k : int in [1, n_features]
+            Number of columns.
+
+        Returns
+        -------
+        array of shape (k,), the most relevant column first
+        """
+        order = columns_by_relevance(self)
+        return order[: check_scalar("k", k, int, low=1, high=len(order))]
+
+
+class RFFNetRegressor(_RFFNet, Regressor):
     """Kernel regression on random Fourier features, with a learned relevance of each column.
 
     The model is f(x) = constant + sum over k of beta_k sqrt(2 / s) cos(omega_k . (lambda * x) + phi_k).  The
@@ -37,6 +222,10 @@ class RFFNetRegressor(RFFNet, Regressor):
     Parameters
     ----------
     {parameters}
+
+    Other Parameters
+    ----------------
+    {other_parameters}
 
     Attributes
     ----------
@@ -73,47 +262,45 @@ class RFFNetRegressor(RFFNet, Regressor):
     [1, 3]
     """
 
-    _parameters = (*FEATURES, *LOSS, *STEPS, reg_lambda(50, 0.05), *TRAINING)
-    _attributes = ATTRIBUTES
+    _parameters = (_N_COMPONENTS, _KERNEL, _LOSS, _QUANTILE, _LEARNING_RATE, _reg_lambda(50, 0.05), *_TRAINING,
+                   *_COMMON, _DELTA, *_RARE)
+    _attributes = _ATTRIBUTES
 
     def __init__(self, n_components: int | None = None, *, kernel: Density = "gaussian",
-                 loss: Literal["squared_error", "huber",
-                               "quantile"] = "squared_error", delta: float = 1.35, quantile: float = 0.5,
-                 solver: Solver = "alternating", learning_rate: float = 0.03, reg_lambda: float | Auto = "auto",
-                 reg_l1: float = 0.0, batch_size: int = 32, max_epochs: int = 300,
-                 early_stopping_rounds: int | None = 10, validation_fraction: float = 0.1,
-                 n_restarts: int | None = None, warm_start: bool = False, standardize: bool = True,
-                 precision: Precision = "single", columns: MapOrNone = "auto", random_state: RandomSource = None,
-                 n_jobs: int | None = None, verbose: int = 0) -> None:
+                 loss: Literal["squared_error", "huber", "quantile"] = "squared_error", quantile: float = 0.5,
+                 learning_rate: float = 0.03, reg_lambda: float | Auto = "auto", max_epochs: int = 300,
+                 early_stopping_rounds: int | None = 10, validation_fraction: float = 0.1, columns: MapOrNone = "auto",
+                 random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0, delta: float = 1.35,
+                 reg_l1: float = 0.0, batch_size: int = 32, n_restarts: int | None = None, warm_start: bool = False,
+                 standardize: bool = True, precision: Precision = "single") -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.loss = loss
-        self.delta = delta
         self.quantile = quantile
-        self.solver = solver
         self.learning_rate = learning_rate
         self.reg_lambda = reg_lambda
-        self.reg_l1 = reg_l1
-        self.batch_size = batch_size
         self.max_epochs = max_epochs
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
-        self.n_restarts = n_restarts
-        self.warm_start = warm_start
-        self.standardize = standardize
-        self.precision = precision
         self.columns = columns
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.delta = delta
+        self.reg_l1 = reg_l1
+        self.batch_size = batch_size
+        self.n_restarts = n_restarts
+        self.warm_start = warm_start
+        self.standardize = standardize
+        self.precision = precision
 
-    def _loss(self) -> ResidualLoss:
-        if self.loss == "huber":
-            return Huber(self.delta)
-        return Pinball(self.quantile) if self.loss == "quantile" else Squared()
+    def _loss(self) -> Loss:
+        return regression_loss(self.loss, self.delta, self.quantile)
 
     def _losses_of_rows(self, X: Any, y: Any) -> Double:
-        return self._loss().of_rows(y, self._raw_scores(X))
+        scores = self._raw_scores(X)
+        targets = np.ascontiguousarray(np.reshape(y, scores.shape), np.float64)
+        return self._loss().of_rows(np.ascontiguousarray(scores, np.float64), targets) / scores.shape[1]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
             callback: Callable[..., Any] | None = None) -> Self:
@@ -140,8 +327,9 @@ class RFFNetRegressor(RFFNet, Regressor):
         """
         rng = check_rng(self.random_state)
         training = self._check_training(X, y, sample_weight, eval_set,
-                                        unmapped=self._held_out(y, sample_weight, eval_set, rng))
-        self._keep(fit_network(self, training, self._loss(), callback, self._state_to_continue(training), rng))
+                                        unmapped=self._validation_rows(y, sample_weight, eval_set, rng))
+        state = state_to_continue(self, training) if self.warm_start else None
+        self._keep(fit_network(self, training, self._loss(), callback, state, rng))
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -168,7 +356,8 @@ class RFFNetRegressor(RFFNet, Regressor):
             For a model read from a file.
         """
         training = self._check_training(X, y, sample_weight, goes_on=True)
-        self._keep(partial_fit_network(self, training, self._loss(), state_to_continue(self, training)))
+        state = state_to_continue(self, training)
+        self._keep(partial_fit_network(self, training, self._loss(), state, check_rng(self.random_state)))
         return self
 
     def selection_path(self, X: Any, y: Any, sizes: Iterable[int] | None = None,
@@ -192,11 +381,7 @@ class RFFNetRegressor(RFFNet, Regressor):
         return score_columns(self, X, y, sizes, sample_weight)
 
 
-def _loss_of_classes(training: Training) -> Loss:
-    return Logistic() if training.center.size == 1 else Softmax()
-
-
-class RFFNetClassifier(RFFNet, Classifier):
+class RFFNetClassifier(_RFFNet, Classifier):
     """Kernel logistic regression on random Fourier features, with a learned relevance of each column.
 
     The scores are f(x) = constant + sum over k of beta_k sqrt(2 / s) cos(omega_k . (lambda * x) + phi_k).  The
@@ -211,6 +396,10 @@ class RFFNetClassifier(RFFNet, Classifier):
     Parameters
     ----------
     {parameters}
+
+    Other Parameters
+    ----------------
+    {other_parameters}
 
     Attributes
     ----------
@@ -238,35 +427,34 @@ class RFFNetClassifier(RFFNet, Classifier):
     True
     """
 
-    _parameters = (*FEATURES, *STEPS, reg_lambda(1, 0.001), *TRAINING[:-4], CLASS_WEIGHT, *TRAINING[-4:])
-    _attributes = (CLASSES_, *ATTRIBUTES)
+    _parameters = (_N_COMPONENTS, _KERNEL, _LEARNING_RATE, _reg_lambda(1, 0.001), *_TRAINING, CLASS_WEIGHT, *_COMMON,
+                   *_RARE)
+    _attributes = (CLASSES_, *_ATTRIBUTES)
 
-    def __init__(self, n_components: int | None = None, *, kernel: Density = "gaussian", solver: Solver = "alternating",
-                 learning_rate: float = 0.03, reg_lambda: float | Auto = "auto", reg_l1: float = 0.0,
-                 batch_size: int = 32, max_epochs: int = 300, early_stopping_rounds: int | None = 10,
-                 validation_fraction: float = 0.1, n_restarts: int | None = None, warm_start: bool = False,
-                 standardize: bool = True, precision: Precision = "single", class_weight: ClassWeight = None,
-                 columns: MapOrNone = "auto", random_state: RandomSource = None, n_jobs: int | None = None,
-                 verbose: int = 0) -> None:
+    def __init__(self, n_components: int | None = None, *, kernel: Density = "gaussian", learning_rate: float = 0.03,
+                 reg_lambda: float | Auto = "auto", max_epochs: int = 300, early_stopping_rounds: int | None = 10,
+                 validation_fraction: float = 0.1, class_weight: ClassWeight = None, columns: MapOrNone = "auto",
+                 random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0, reg_l1: float = 0.0,
+                 batch_size: int = 32, n_restarts: int | None = None, warm_start: bool = False,
+                 standardize: bool = True, precision: Precision = "single") -> None:
         self.n_components = n_components
         self.kernel = kernel
-        self.solver = solver
         self.learning_rate = learning_rate
         self.reg_lambda = reg_lambda
-        self.reg_l1 = reg_l1
-        self.batch_size = batch_size
         self.max_epochs = max_epochs
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
-        self.n_restarts = n_restarts
-        self.warm_start = warm_start
-        self.standardize = standardize
-        self.precision = precision
         self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.reg_l1 = reg_l1
+        self.batch_size = batch_size
+        self.n_restarts = n_restarts
+        self.warm_start = warm_start
+        self.standardize = standardize
+        self.precision = precision
 
     def _link(self) -> SoftmaxLink:
         return SoftmaxLink()
@@ -296,9 +484,9 @@ class RFFNetClassifier(RFFNet, Classifier):
         """
         rng = check_rng(self.random_state)
         training = self._check_training(X, y, sample_weight, eval_set,
-                                        unmapped=self._held_out(y, sample_weight, eval_set, rng))
-        self._keep(fit_network(self, training, _loss_of_classes(training), callback, self._state_to_continue(training),
-                               rng))
+                                        unmapped=self._validation_rows(y, sample_weight, eval_set, rng))
+        state = state_to_continue(self, training) if self.warm_start else None
+        self._keep(fit_network(self, training, classification_loss(training.center.size), callback, state, rng))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -337,7 +525,8 @@ class RFFNetClassifier(RFFNet, Classifier):
             raise InvalidInputError('class_weight must be a dict or None in partial_fit, which does not see all rows, '
                                     'got "balanced"')
         training = with_class_weights(training, self.class_weight)
-        self._keep(partial_fit_network(self, training, _loss_of_classes(training), state_to_continue(self, training)))
+        state, loss = state_to_continue(self, training), classification_loss(training.center.size)
+        self._keep(partial_fit_network(self, training, loss, state, check_rng(self.random_state)))
         return self
 
     def selection_path(self, X: Any, y: Any, sizes: Iterable[int] | None = None,

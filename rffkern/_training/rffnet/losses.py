@@ -1,10 +1,11 @@
-"""Losses of scores at targets, as RFFNet minimises them; each has a compiled class in `_native.rffnet`.
+"""Losses of RFFNet: each is compiled in `_native.rffnet`, and starts from the constant scores of lowest mean loss.
 
-To add one: give it a compiled class there, and here the constant scores at which training starts; then name it in
-`estimators.py`.
+To add one: write its compiled class there and its start here, then name it in `regression_loss` and `estimators.py`.
 """
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,112 +16,56 @@ from ..._rows.weights import RowWeights, weighted_quantile
 Double = NDArray[np.float64]
 
 # The losses of classes are nearly flat for rows that are classified with confidence, so that smaller penalties suffice.
-_SCALE_OF_CLASSES = 0.02
+_PENALTY_OF_CLASSES = 0.02
 
 
-class Loss:
-    """A loss: the compiled object, and the best constant scores."""
+class Loss(NamedTuple):
+    """A loss: the compiled object, the constant scores to start from, and a factor on the penalties of the schedule."""
 
-    ridge_scale = 1.0  # factor on the penalties of the schedule
+    compiled: rffnet.Loss
+    start: Callable[[Double, RowWeights, int], Double]  # of (targets, weights, n_outputs), to shape (n_outputs,)
+    penalty_factor: float = 1.0
 
-    def __init__(self, compiled: rffnet.Loss) -> None:
-        self.compiled = compiled
-
-    def start(self, targets: Double, weights: RowWeights, n_outputs: int) -> Double:
-        """Return constant scores near the best ones, shape (n_outputs,)."""
-        found: Double = weights.mean(targets)
-        return found
-
-
-class ResidualLoss(Loss):
-    """A loss of y - f."""
-
-    def of_residuals(self, residuals: Double) -> Double:
-        """The loss of each residual."""
-        raise NotImplementedError
-
-    def of_rows(self, y: Any, scores: Double) -> Double:
-        """The loss of each row, its mean over several targets."""
-        found: Double = self.of_residuals(np.reshape(y, scores.shape) - scores).mean(axis=1)
-        return found
+    def of_rows(self, scores: Double, targets: Double) -> Double:
+        """Return the loss of each row, its sum over outputs."""
+        losses, gradient = np.empty(len(scores)), np.empty(scores.shape)
+        rffnet.row_losses(self.compiled, scores, targets, losses, gradient)
+        return losses
 
 
-class Squared(ResidualLoss):
-    """(y - f)^2"""
-
-    def __init__(self) -> None:
-        super().__init__(rffnet.Squared())
-
-    def of_residuals(self, residuals: Double) -> Double:
-        """Their squares."""
-        with np.errstate(over="ignore"):
-            found: Double = residuals**2
-        return found
+def regression_loss(name: str, delta: float, quantile: float) -> Loss:
+    """Return the loss that an RFFNetRegressor names."""
+    if name == "huber":  # the median is near its best constant
+        return Loss(rffnet.Huber(delta), partial(_quantiles, share=0.5))
+    if name == "quantile":
+        return Loss(rffnet.Pinball(quantile), partial(_quantiles, share=quantile))
+    return Loss(rffnet.Squared(), _means)
 
 
-class Huber(ResidualLoss):
-    """(y - f)^2 up to |y - f| = delta, and linear beyond (Huber, 1964)."""
-
-    def __init__(self, delta: float) -> None:
-        super().__init__(rffnet.Huber(delta))
-        self._delta = delta
-
-    def of_residuals(self, residuals: Double) -> Double:
-        """Their squares up to delta, and linear beyond."""
-        sizes = np.abs(residuals)
-        inner = np.minimum(sizes, self._delta)
-        return inner * (2 * sizes - inner)
-
-    def start(self, targets: Double, weights: RowWeights, n_outputs: int) -> Double:
-        """The medians, which are near the best scores."""
-        return _quantiles(targets, weights, 0.5)
+def classification_loss(n_outputs: int) -> Loss:
+    """Return the logistic loss for the one score of two classes, and the multinomial one for more."""
+    if n_outputs == 1:
+        return Loss(rffnet.Logistic(), _log_odds, _PENALTY_OF_CLASSES)
+    return Loss(rffnet.Softmax(), _log_shares, _PENALTY_OF_CLASSES)
 
 
-class Pinball(ResidualLoss):
-    """(y - f) quantile where f < y, else (y - f) (quantile - 1): least where f is that quantile of y."""
-
-    def __init__(self, quantile: float) -> None:
-        super().__init__(rffnet.Pinball(quantile))
-        self._quantile = quantile
-
-    def of_residuals(self, residuals: Double) -> Double:
-        """A multiple of their sizes, another on either side of 0."""
-        return np.maximum(self._quantile * residuals, (self._quantile - 1) * residuals)
-
-    def start(self, targets: Double, weights: RowWeights, n_outputs: int) -> Double:
-        """The quantiles."""
-        return _quantiles(targets, weights, self._quantile)
+def _means(targets: Double, weights: RowWeights, n_outputs: int) -> Double:
+    means: Double = weights.mean(targets)
+    return means
 
 
-class Logistic(Loss):
-    """ln(1 + exp(-y f)) for y in {-1, +1}."""
-
-    ridge_scale = _SCALE_OF_CLASSES
-
-    def __init__(self) -> None:
-        super().__init__(rffnet.Logistic())
-
-    def start(self, targets: Double, weights: RowWeights, n_outputs: int) -> Double:
-        """The log-odds; 0 if a class is missing, because its share is then unknown."""
-        mean: Double = weights.mean(targets)
-        return 2 * np.arctanh(np.where(np.abs(mean) < 1, mean, 0))
+def _quantiles(targets: Double, weights: RowWeights, n_outputs: int, share: float) -> Double:
+    return np.array([weighted_quantile(column, weights.each, share) for column in targets.T])
 
 
-class Softmax(Loss):
-    """Minus the logarithm of exp(f_k) / sum of exp(f), for targets that are the class index k."""
-
-    ridge_scale = _SCALE_OF_CLASSES
-
-    def __init__(self) -> None:
-        super().__init__(rffnet.Softmax())
-
-    def start(self, targets: Double, weights: RowWeights, n_outputs: int) -> Double:
-        """The logarithms of the shares of the classes; 0 if a class is missing."""
-        total = np.bincount(targets[:, 0].astype(np.intp), weights.values, n_outputs)
-        logarithms = np.log(np.maximum(total, 0.5))  # half a row stands for a class of hardly any weight
-        return logarithms - logarithms.mean() if total.all() else np.zeros(n_outputs)
+def _log_odds(targets: Double, weights: RowWeights, n_outputs: int) -> Double:
+    """Of targets -1 and 1; 0 if a class is missing, because its share is then unknown."""
+    mean: Double = weights.mean(targets)
+    return 2 * np.arctanh(np.where(np.abs(mean) < 1, mean, 0))
 
 
-def _quantiles(targets: Double, weights: RowWeights, quantile: float) -> Double:
-    """The quantile of each column."""
-    return np.array([weighted_quantile(column, weights.each, quantile) for column in targets.T])
+def _log_shares(targets: Double, weights: RowWeights, n_outputs: int) -> Double:
+    """Of class indices; 0 if a class is missing."""
+    total = np.bincount(targets[:, 0].astype(np.intp), weights.values, n_outputs)
+    logarithms = np.log(np.maximum(total, 0.5))  # half a row stands for a class of hardly any weight
+    return logarithms - logarithms.mean() if total.all() else np.zeros(n_outputs)

@@ -1,8 +1,8 @@
-"""The network that RFFNet trains: its parameters as kernels read them, and the mini-batch steps that change them."""
+"""The network of RFFNet: its parameters beta and lambda, its objective, and the mini-batch steps that lower it."""
 
 import copy
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,71 +14,31 @@ from ..._rows.row_blocks import RowBlocks
 from ..._rows.scaling import Scaling
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import TILE, aligned
-from ..._rows.weights import RowWeights
 from ...errors import InvalidInputError
 from .losses import Loss
+from .rows import NumericRows, Shuffled
 
 Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Values = tuple[NDArray[Any], NDArray[Any]]  # coefficients and relevances, without moments
-
-STEP_ORDERS = {"alternating": rffnet.ALTERNATING, "joint": rffnet.JOINT}
 
 # Replaces a loss that overflows or is not a number.
 LARGEST_LOSS = 1e300
 
-# The step of a coefficient is this times the learning rate over the number of terms: all terms may move f together.
+# The step of a coefficient is this times eta over the number of terms: all terms may move f together.
 _COEFFICIENT_RATE = 23.0
 
-# Rows are standardised and scored in pieces of about this many numbers.
+# Rows are standardised and scored in blocks of about this many numbers.
 _SCORED_NUMBERS = 1 << 18
 
 _TERMS = scoring.TERM_MULTIPLES[0]
 
 
-class Visit(NamedTuple):
-    """Rows of one array that training passes over, once in each of some orders."""
-
-    X: NDArray[Any]  # (n_rows, n_features)
-    targets: Double  # (n_rows, n_targets)
-    weight: Double  # (n_rows,), or (0,) for equal weights
-    orders: list[Indices]  # of rows to visit
-    total_weight: float  # of all rows visited
-
-
-class StepSettings(NamedTuple):
-    """The learning rate and the penalties of mini-batch steps."""
-
-    learning_rate: float
-    ridge: float  # mu, of the squared coefficients
-    lasso: float  # of |relevances|
-
-
-class StepPlan(NamedTuple):
-    """What stays the same through all mini-batch steps of a training."""
-
-    loss: Loss
-    scaling: Scaling
-    batch_size: int
-    order: rffnet.StepOrder
-    n_threads: int | None
-
-
-class _Rates(NamedTuple):
-    """Step settings in the units of the kernel, in the order of its arguments."""
-
-    coefficients: float
-    constant: float
-    relevances: float
-    ridge: float
-    lasso: float
-
-
 class Network:
     """f(x) = constant + sum over k of b_k cos(omegas[k] . (relevances * x) + offsets[k]) of standardised rows.
 
-    The b_k are the paper's beta_k times sqrt(2 / s), the size of its features.  Adam's moments are stored with the
-    coefficients and the relevances.  The constant is the coefficient of a term of angle 0, the first after the others.
+    The b_k are the paper's beta_k times sqrt(2 / s), the size of its features, and the relevances its lambda.  Adam's
+    moments are stored with them: index 0 has values, 1 means and 2 mean squares of the gradient.  The constant is the
+    coefficient of a term of angle 0, the first after the others.
     """
 
     def __init__(self, omegas: Double, offsets: Double, relevance: float, start: Double, dtype: type) -> None:
@@ -107,49 +67,8 @@ class Network:
         """Set coefficients and relevances to earlier values; the moments stay."""
         self.coefficients[0], self.relevances[0] = values
 
-    def descend(self, visit: Visit, settings: StepSettings, workspace: "Workspace") -> float:
-        """Take a step on every mini-batch of the rows visited; return the sum of their weighted losses."""
-        plan, total = workspace.plan, 0.0
-        feature_size = math.sqrt(2 / self.n_terms)
-        rate = _COEFFICIENT_RATE * settings.learning_rate / self.n_terms
-        rates = _Rates(rate, rate / feature_size, settings.learning_rate / math.sqrt(self.n_features),
-                       settings.ridge / feature_size**2, settings.lasso)
-        for order in visit.orders:
-            total += rffnet.train_rows(
-                plan.loss.compiled, visit.X, order, plan.scaling.center, plan.scaling.inverse_scale, visit.targets,
-                visit.weight, self.omegas, workspace.groups, self.shifts, self.coefficients, self.relevances,
-                self.n_terms, plan.batch_size, self.n_steps, *rates, plan.order, *workspace.scratch)
-            self.n_steps += -(-len(order) // plan.batch_size)
-        return total
-
-    def scores(self, X: Any, workspace: "Workspace") -> Double:
-        """Return f at raw rows, an array or RowBlocks, shape (n_samples, n_outputs)."""
-        out = np.empty((X.shape[0], self.n_outputs))
-        omegas = self.omegas * (self.relevances[0] / math.pi).astype(self.dtype)
-        size, center, intercept = workspace.scored_size, np.zeros(self.n_features), np.zeros(self.n_outputs)
-        scaling, scratch = workspace.plan.scaling, workspace.scored
-        all_used = np.empty(0, np.int32), np.empty(0, self.dtype)
-        for rows, block in X.blocks() if isinstance(X, RowBlocks) else [(slice(0, len(X)), X)]:
-            found = out[rows]
-            for start in range(0, len(block), size):
-                with np.errstate(over="ignore"):
-                    some = block[start : start + size] - scaling.center
-                    some *= scaling.inverse_scale
-                some.clip(-rffnet.LARGEST_VALUE, rffnet.LARGEST_VALUE, out=some)  # as training does
-                some = some.astype(self.dtype, copy=False).reshape(*some.shape, 1)
-                scoring.score_rows(some, center, omegas, *all_used, self.shifts, self.coefficients[0], intercept,
-                                   found[start : start + size], scratch, len(scratch))
-        return out
-
-    def mean_loss(self, X: Any, targets: Double, weights: RowWeights, workspace: "Workspace") -> float:
-        """Return the weighted mean of the losses of raw rows, at most LARGEST_LOSS."""
-        scores = self.scores(X, workspace)
-        losses, slopes = np.empty(len(scores)), np.empty(scores.shape)
-        rffnet.row_losses(workspace.plan.loss.compiled, scores, targets, losses, slopes)
-        return min(LARGEST_LOSS, float(np.average(losses, weights=weights.values)))  # LARGEST_LOSS first: also for nan
-
     def relevances_of(self, scaling: Scaling) -> Double:
-        """Return |relevances| of the columns, 0 for those that do not vary."""
+        """Return |lambda| of the columns, 0 for those that do not vary."""
         return np.where(scaling.inverse_scale > 0, np.abs(self.relevances[0].astype(np.float64)), 0.0)
 
     def expansion(self, center: Double, scale: Double, scaling: Scaling) -> Expansion:
@@ -164,33 +83,70 @@ class Network:
         return Expansion(center + scale * coefficients[:, n], scaling.center, terms)
 
 
-class Scratch(NamedTuple):
-    """Scratch of mini-batch steps, in the order of the kernel's arguments."""
+class Objective:
+    """The mean loss of a network on raw rows, and Adam's proximal steps that lower it, with scratch for both.
 
-    work: NDArray[Any]  # (tiles of a batch, scratch_sizes[0])
-    sums: Double  # (tiles of a batch, scratch_sizes[1])
-    n_threads: int
-
-
-class Workspace:
-    """The plan and the memory of a network's steps and scores, beside its parameters.
-
-    `n_scored` is the largest number of rows that will be scored in one call.
+    `n_scored` is the largest number of rows whose loss will be measured in one call.
     """
 
-    def __init__(self, network: Network, plan: StepPlan, n_scored: int) -> None:
-        self.plan = plan
+    def __init__(self, network: Network, loss: Loss, scaling: Scaling, batch_size: int, n_scored: int,
+                 n_jobs: int | None) -> None:
+        self._network, self._loss, self._scaling, self._batch_size = network, loss, scaling, batch_size
         padded, n_features, dtype = len(network.omegas), network.n_features, network.dtype
         n_groups, group = padded // rffnet.TERM_GROUP, rffnet.TERM_GROUP
-        n_tiles = -(-plan.batch_size // TILE)
-        n_reals, n_doubles = rffnet.scratch_sizes(n_features, padded, network.n_outputs, plan.batch_size)
-        self.scored_size = max(TILE, _SCORED_NUMBERS // n_features)
-        step_threads = check_n_threads(plan.n_threads, plan.batch_size * network.omegas.size)
-        score_threads = check_n_threads(plan.n_threads, min(self.scored_size, n_scored) * network.omegas.size)
+        n_tiles = -(-batch_size // TILE)
+        n_reals, n_doubles = rffnet.scratch_sizes(n_features, padded, network.n_outputs, batch_size)
+        self.block_size = max(TILE, _SCORED_NUMBERS // n_features)  # rows that are scored together
+        self.n_threads = min(n_tiles, check_n_threads(n_jobs, batch_size * network.omegas.size))
+        score_threads = check_n_threads(n_jobs, min(self.block_size, n_scored) * network.omegas.size)
         # The omegas, transposed within each group of terms.
-        self.groups = aligned((n_groups, -(-n_features // _TERMS) * _TERMS, group), dtype)
-        self.scored = aligned((score_threads, n_features * TILE), dtype)
-        work = aligned((n_tiles, n_reals), dtype)
-        self.groups[:, :n_features] = network.omegas.reshape(n_groups, group, n_features).transpose(0, 2, 1)
-        self.groups[:, n_features:] = 0
-        self.scratch = Scratch(work, np.empty((n_tiles, n_doubles)), min(n_tiles, step_threads))
+        self._groups = aligned((n_groups, -(-n_features // _TERMS) * _TERMS, group), dtype)
+        self.score_scratch = aligned((score_threads, n_features * TILE), dtype)
+        self._step_scratch = aligned((n_tiles, n_reals), dtype), np.empty((n_tiles, n_doubles))
+        self._groups[:, :n_features] = network.omegas.reshape(n_groups, group, n_features).transpose(0, 2, 1)
+        self._groups[:, n_features:] = 0
+
+    def descend(self, shuffled: Shuffled, eta: float, mu: float, rho: float) -> float:
+        """Take a step on beta, then one on lambda, on each mini-batch of some rows; return the sum of weighted losses.
+
+        eta is the learning rate, mu the penalty on |beta|^2 and rho that on |lambda|_1.
+        """
+        network, total = self._network, 0.0
+        X, targets, weights = shuffled.rows
+        # In units of b = beta sqrt(2 / s).
+        feature_size = math.sqrt(2 / network.n_terms)
+        rate = _COEFFICIENT_RATE * eta / network.n_terms
+        rates = rate, rate / feature_size, eta / math.sqrt(network.n_features)  # of b, constant and lambda
+        for order in shuffled.orders:
+            total += rffnet.train_rows(
+                self._loss.compiled, X, order, self._scaling.center, self._scaling.inverse_scale, targets,
+                weights.for_kernel(), network.omegas, self._groups, network.shifts, network.coefficients,
+                network.relevances, network.n_terms, self._batch_size, network.n_steps, *rates, mu / feature_size**2,
+                rho, *self._step_scratch, self.n_threads)
+            network.n_steps += -(-len(order) // self._batch_size)
+        return total
+
+    def scores(self, X: Any) -> Double:
+        """Return f at raw rows, an array or RowBlocks, shape (n_samples, n_outputs)."""
+        network = self._network
+        scores = np.empty((X.shape[0], network.n_outputs))
+        omegas = network.omegas * (network.relevances[0] / math.pi).astype(network.dtype)
+        center, intercept = np.zeros(network.n_features), np.zeros(network.n_outputs)
+        all_used = np.empty(0, np.int32), np.empty(0, network.dtype)
+        for place, block in X.blocks() if isinstance(X, RowBlocks) else [(slice(0, len(X)), X)]:
+            scores_of_block = scores[place]
+            for start in range(0, len(block), self.block_size):
+                stop = start + self.block_size
+                with np.errstate(over="ignore"):
+                    rows = block[start:stop] - self._scaling.center
+                    rows *= self._scaling.inverse_scale
+                rows.clip(-rffnet.LARGEST_VALUE, rffnet.LARGEST_VALUE, out=rows)  # as training does
+                rows = rows.astype(network.dtype, copy=False).reshape(*rows.shape, 1)
+                scoring.score_rows(rows, center, omegas, *all_used, network.shifts, network.coefficients[0], intercept,
+                                   scores_of_block[start:stop], self.score_scratch, len(self.score_scratch))
+        return scores
+
+    def mean_loss(self, rows: NumericRows) -> float:
+        """Return the weighted mean of the losses of raw rows, at most LARGEST_LOSS."""
+        losses = self._loss.of_rows(self.scores(rows.X), rows.targets)
+        return min(LARGEST_LOSS, float(np.average(losses, weights=rows.weights.values)))  # LARGEST_LOSS first: for nan

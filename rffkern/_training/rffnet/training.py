@@ -1,31 +1,23 @@
-"""Training of a network on checked rows: restarts, each of some epochs (Algorithm 1)."""
+"""Training of RFFNet: Algorithm 1 of Otto and Izbicki (2022), with restarts, validation and a falling penalty."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._estimator.base import Fitted
 from ..._estimator.monitor import Monitor
-from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
-from ..._protocol.arguments import Precision, RandomSource, check_rng
 from ..._rows.scaling import Scaling, measure_scaling
 from ..._rows.training_rows import Training
 from ...errors import InvalidInputError
 from ..spectral import SPECTRAL_DENSITIES, rows_variance
-from .epochs import epochs, visits
 from .losses import Loss
-from .network import LARGEST_LOSS, STEP_ORDERS, Network, StepPlan, Values, Workspace
-from .parameters import Density, Solver
-from .problem import NO_ROWS, Division, Problem, divide, pose
-from .schedule import Schedule, ScheduleSettings, Stage, stages_from_start, stages_to_continue
-from .training_state import TrainingState
+from .network import LARGEST_LOSS, Network, Objective, Values
+from .rows import NumericRows, n_validation_rows, numeric_rows, shuffled_epoch, shuffled_passes
 
 Double = NDArray[np.float64]
-
-CURVES = ("train_loss_", "eval_loss_", "relevances_")
 
 # Number of terms by default: the paper's sqrt(n) ln n, within these limits.
 _FEWEST_TERMS, _MOST_TERMS = 100, 4096
@@ -33,189 +25,262 @@ _FEWEST_TERMS, _MOST_TERMS = 100, 4096
 # Number of restarts by default: several on few rows; on more rows they cost more than they gain.
 _FEW_ROWS, _RESTARTS_OF_FEW = 10_000, 3
 
+# Numbers in the rows on which the training loss before the first step is measured.
+_FIRST_LOSS_NUMBERS = 1 << 18
 
-class Settings(ScheduleSettings, Protocol):
-    """The parameters that training reads."""
+# With a large penalty on |beta|^2 training finds the relevant columns; with a small one it fits the function of these
+# columns.  The penalties, times the number of rows, and the validations without a lower loss that each one lasts.
+_PENALTIES, _PATIENCE_OF_PENALTY = (50.0, 5.0, 0.5, 0.05), 3
 
-    n_components: int | None
-    kernel: Density
-    solver: Solver
-    batch_size: int
-    max_epochs: int
-    validation_fraction: float
-    n_restarts: int | None
-    standardize: bool
-    precision: Precision
-    random_state: RandomSource
-    n_jobs: int | None
-    verbose: int
+# With the last penalty, training shortens its steps this many times, each time by this factor.
+_STEP_FACTOR, _N_STEP_CUTS, _PATIENCE_OF_STEP = 0.3, 2, 6
+
+# Validations count from this number of steps on, or once the loss has fallen by this share.
+_FIRST_STEPS = 2000
+_FIRST_FALL = 0.02
 
 
-class _Task(NamedTuple):
-    """What all restarts have in common."""
+class TrainingState(NamedTuple):
+    """What training continues from: a network, the units it was trained in, and the rows it has seen."""
 
-    settings: Settings
-    loss: Loss
-    problem: Problem
-    division: Division
-    rng: "np.random.Generator"
-    callback: Callable[..., Any] | None
-    make_stages: Callable[[ScheduleSettings, float, int], list[Stage]]
+    names: NDArray[np.object_] | None  # of columns
+    network: Network
+    scaling: Scaling  # of columns
+    center: Double  # (n_outputs,) of targets
+    scale: Double  # (n_outputs,)
+    n_seen: int  # rows, in all calls
+    n_samples: int  # rows of the last `fit`
+    validation_rows: NDArray[np.intp]  # which of them it was validated on
 
-
-class _Outcome(NamedTuple):
-    """A trained network, and what it was at its best."""
-
-    state: TrainingState
-    best: Values
-    lowest_loss: float
-    monitor: Monitor
+    def continued(self, training: Training, n_more: int) -> "TrainingState":
+        """Return a copy for training on some more rows, which need not repeat the names of columns."""
+        return self._replace(names=self.names if training.names is None else training.names,
+                             network=self.network.copy(), n_seen=self.n_seen + n_more)
 
 
-def fit_network(settings: Settings, training: Training, loss: Loss, callback: Callable[..., Any] | None,
+class Stage(NamedTuple):
+    """A learning rate, a penalty, and the validations without a lower loss after which they end; None for never."""
+
+    eta: float
+    mu: float
+    patience: int | None
+
+
+def fit_network(model: Any, training: Training, loss: Loss, callback: Callable[..., Any] | None,
                 state: TrainingState | None, rng: "np.random.Generator") -> Fitted:
     """Train on checked rows, from the start or from the state in which an earlier training ended."""
-    problem = pose(training.rows, training, state)
-    validation = {name: pose(rows, training, state) for name, rows in training.watched}
-    division = divide(problem, validation, settings.validation_fraction, rng, state)
-    make_stages = stages_from_start if state is None else stages_to_continue
-    task = _Task(settings, loss, problem, division, rng, callback, make_stages)
-    best = None
-    for unit, start in _starts(task, training, state):
-        outcome = _train(task, start, unit)
-        if best is None or outcome.lowest_loss < best.lowest_loss:
-            best = outcome
-        if outcome.monitor.asked_to_stop:
-            break
-    assert best is not None  # there is always a start
-    return _fitted(training, best.state, best.best, best.monitor)
+    units = None if state is None else (state.center, state.scale)
+    rows = numeric_rows(training.rows, training, units)
+    validation = {name: numeric_rows(each, training, units) for name, each in training.watched}
 
-
-def partial_fit_network(settings: Settings, training: Training, loss: Loss, state: TrainingState | None) -> Fitted:
-    """Pass over some rows once, from the start or from an earlier state; no rows are held out."""
-    rng = check_rng(settings.random_state)
-    problem = pose(training.rows, training, state)
-    members = problem.weights.positive()
-    if state is None:
-        scaling = _measured_scaling(settings, training, problem)
-        if not scaling.inverse_scale.any():
-            raise InvalidInputError("X must have rows that differ in the first call of partial_fit, which chooses the "
-                                    f"units of columns, got {len(members)} row(s) without spread: pass more rows")
-        state = _initial_state(settings, problem, training, scaling, loss, rng)
+    # Rows to validate on.  Training that continues with as many rows keeps those of before.
+    positive = rows.weights.positive()
+    n_samples, n_features = len(positive), rows.X.shape[1]
+    n_validation = 0 if validation else n_validation_rows(n_samples, n_features, model.validation_fraction)
+    if n_validation == 0:
+        validation_rows = np.empty(0, np.intp)
+    elif state is not None and (state.n_samples, state.validation_rows.size) == (n_samples, n_validation):
+        validation_rows = state.validation_rows
     else:
-        state = state.continued(training, len(members))
-    workspace = _workspace(settings, state, loss, len(members), 0)
-    stage = stages_to_continue(settings, loss.ridge_scale, state.n_seen)[0]
-    for visit in visits(problem, members, 1, len(members), rng):
-        state.network.descend(visit, stage.settings, workspace)
-    return _fitted(training, state, state.network.values(), Monitor(0))
+        validation_rows = np.sort(rng.permutation(n_samples)[:n_validation])
+    members = np.delete(positive, validation_rows)  # rows that steps are taken on
+    first_rows = rows.taken(members[:: -(-len(members) // max(1, _FIRST_LOSS_NUMBERS // n_features))])
+    if n_validation:
+        validation = {"valid_0": rows.taken(positive[validation_rows])}
+    n_scored = max(len(each.targets) for each in (first_rows, *validation.values()))
+
+    if state is None:
+        scaling = _measured_scaling(model, training, rows)
+        n_restarts = model.n_restarts or (_RESTARTS_OF_FEW if n_samples <= _FEW_ROWS else 1)
+    else:
+        scaling, n_restarts = state.scaling, 1
+    stages = (stages_from_start if state is None else stages_to_continue)
+    best_loss, best = math.inf, None
+    for restart in range(1, n_restarts + 1):
+        if state is None:
+            start = _initial_state(model, rows, training, scaling, loss, rng)._replace(validation_rows=validation_rows)
+        else:
+            start = state.continued(training, n_samples)._replace(n_samples=n_samples, validation_rows=validation_rows)
+        network, batch_size = start.network, min(model.batch_size, len(members))
+        objective = Objective(network, loss, scaling, batch_size, n_scored, model.n_jobs)
+
+        # Losses before the first step.  The first of the validation sets decides.
+        train_loss = objective.mean_loss(first_rows)
+        losses = {name: objective.mean_loss(each) for name, each in validation.items()}
+        schedule = Schedule(network, stages(model, loss.penalty_factor, len(members)), _first(losses, train_loss))
+        monitor = Monitor(model.max_epochs, callback=callback, verbose=model.verbose,
+                          unit="epoch" if n_restarts == 1 else f"restart {restart}, epoch")
+        monitor.record(train_loss, _first(losses), losses)
+        goes_on = True
+        while goes_on:
+            total, total_weight, of_parts = 0.0, 0.0, []
+            for shuffled, ends_part in shuffled_epoch(rows, members, batch_size, rng):
+                stage = schedule.stage
+                total += objective.descend(shuffled, stage.eta, stage.mu, model.reg_l1)
+                total_weight += shuffled.weight
+                if ends_part and validation:
+                    of_parts.append({name: objective.mean_loss(each) for name, each in validation.items()})
+                    goes_on = schedule.judge(_first(of_parts[-1]))
+                    if not goes_on:
+                        break
+            train_loss = min(LARGEST_LOSS, total / total_weight)  # LARGEST_LOSS first: also for nan
+            if not validation:
+                goes_on = schedule.judge(train_loss)
+            losses = min(of_parts, key=_first, default={})
+            goes_on = monitor.record(train_loss, _first(losses), losses) and goes_on
+        del objective  # its scratch, before that of the next restart
+        if best is None or schedule.lowest < best_loss:
+            best_loss, best = schedule.lowest, (start, schedule.best, monitor)
+        if monitor.asked_to_stop:
+            break
+    assert best is not None  # there is always a restart
+    return _fitted(training, *best)
 
 
-def _starts(task: _Task, training: Training, state: TrainingState | None) -> Iterator[tuple[str, TrainingState]]:
-    """Yield (name of an epoch in lines of progress, state to train from) for each restart."""
-    settings, division = task.settings, task.division
-    n_samples, held_out = division.n_samples, division.held_out
-    if state is not None:
-        yield "epoch", state.continued(training, n_samples)._replace(n_samples=n_samples, held_out=held_out)
-        return
-    n_restarts = settings.n_restarts or (_RESTARTS_OF_FEW if n_samples <= _FEW_ROWS else 1)
-    scaling = _measured_scaling(settings, training, task.problem)
-    for index in range(1, n_restarts + 1):
-        start = _initial_state(settings, task.problem, training, scaling, task.loss, task.rng)
-        yield "epoch" if n_restarts == 1 else f"restart {index}, epoch", start._replace(held_out=held_out)
+def _first(losses: Mapping[str, float], without: Any = None) -> Any:
+    """The loss on the first of the validation sets."""
+    return next(iter(losses.values()), without)
 
 
-def _measured_scaling(settings: Settings, training: Training, problem: Problem) -> Scaling:
+class Schedule:
+    """The stage that training is in, and the best values of the network so far.
+
+    A stage ends after a number of validations without a lower loss.  The next one starts from the best values.
+    """
+
+    def __init__(self, network: Network, stages: list[Stage], first_loss: float) -> None:
+        self._network, self._later = network, stages[1:]
+        self.stage = stages[0]
+        self._first_loss = self.lowest = first_loss
+        self.best: Values = network.values()
+        self._n_without_improvement = 0
+
+    def judge(self, loss: float) -> bool:
+        """Record the loss of a validation; return whether to continue.
+
+        The network gets its best values back when a stage ends.
+        """
+        if loss < self.lowest:
+            self.lowest, self.best, self._n_without_improvement = loss, self._network.values(), 0
+        elif self._network.n_steps >= _FIRST_STEPS or self.lowest < (1 - _FIRST_FALL) * self._first_loss:
+            self._n_without_improvement += 1
+        if self.stage.patience is None or self._n_without_improvement < self.stage.patience:
+            return True
+        if not self._later:
+            return False
+        self.stage, *self._later = self._later
+        self._network.restore(self.best)
+        self._n_without_improvement = 0
+        return True
+
+
+def stages_from_start(model: Any, penalty_factor: float, n_samples: int) -> list[Stage]:
+    """Return the stages of a new training on `n_samples` rows: the penalties in turn, then shorter steps."""
+    larger = _penalties(model, penalty_factor, n_samples)[:-1]
+    return ([Stage(model.learning_rate, mu, _PATIENCE_OF_PENALTY) for mu in larger]
+            + stages_to_continue(model, penalty_factor, n_samples))
+
+
+def stages_to_continue(model: Any, penalty_factor: float, n_samples: int) -> list[Stage]:
+    """Return the stages of a training that continues: the last penalty, with shorter and shorter steps."""
+    mu, factor, stages = _penalties(model, penalty_factor, n_samples)[-1], 1.0, []
+    for patience in [_PATIENCE_OF_STEP] * _N_STEP_CUTS + [model.early_stopping_rounds]:
+        stages.append(Stage(model.learning_rate * factor, mu, patience))
+        factor *= _STEP_FACTOR
+    return stages
+
+
+def _penalties(model: Any, penalty_factor: float, n_samples: int) -> list[float]:
+    """Mu of each stage, in their order."""
+    if isinstance(model.reg_lambda, str):
+        return [penalty_factor * penalty / n_samples for penalty in _PENALTIES]
+    return [float(model.reg_lambda)]
+
+
+def _measured_scaling(model: Any, training: Training, rows: NumericRows) -> Scaling:
     """Columns in units of their spread, or without `standardize` in units of the root of their mean variance."""
-    standardize = settings.standardize and training.column_map is None  # mapped columns have their units
-    scaling = measure_scaling(problem.X, problem.weights, standardize, settings.n_jobs)
+    standardize = model.standardize and training.column_map is None  # mapped columns have their units
+    scaling = measure_scaling(rows.X, rows.weights, standardize, model.n_jobs)
     variance = rows_variance(standardize, scaling)
     return scaling._replace(inverse_scale=scaling.inverse_scale / math.sqrt(variance))
 
 
-def _initial_state(settings: Settings, problem: Problem, training: Training, scaling: Scaling, loss: Loss,
+def _initial_state(model: Any, rows: NumericRows, training: Training, scaling: Scaling, loss: Loss,
                    rng: "np.random.Generator") -> TrainingState:
     """A network with equal relevances, coefficients of 0 and constant scores."""
-    n_samples, n_terms = problem.weights.n_positive, settings.n_components
+    n_samples, n_terms = rows.weights.n_positive, model.n_components
     if n_terms is None:
         n_terms = min(max(int(math.sqrt(n_samples) * math.log(n_samples)), _FEWEST_TERMS), _MOST_TERMS)
-    omegas = SPECTRAL_DENSITIES[settings.kernel](rng, (n_terms, problem.X.shape[1]))
+    omegas = SPECTRAL_DENSITIES[model.kernel](rng, (n_terms, rows.X.shape[1]))
     offsets = rng.uniform(0, 2 * math.pi, n_terms)
     # Distances between typical rows are then about the length scale of the kernel.
     relevance = 1 / math.sqrt(max(int(np.count_nonzero(scaling.inverse_scale)), 1))
-    start = loss.start(problem.targets, problem.weights, problem.n_outputs)
-    network = Network(omegas, offsets, relevance, start, np.float64 if settings.precision == "double" else np.float32)
+    start = loss.start(rows.targets, rows.weights, training.center.size)
+    network = Network(omegas, offsets, relevance, start, np.float64 if model.precision == "double" else np.float32)
     return TrainingState(training.names, network, scaling, training.center, training.scale, n_samples, n_samples,
-                         NO_ROWS)
+                         np.empty(0, np.intp))
 
 
-def _workspace(settings: Settings, state: TrainingState, loss: Loss, n_samples: int, n_scored: int) -> Workspace:
-    plan = StepPlan(loss, state.scaling, min(settings.batch_size, n_samples), STEP_ORDERS[settings.solver],
-                    settings.n_jobs)
-    return Workspace(state.network, plan, n_scored)
-
-
-def _train(task: _Task, state: TrainingState, unit: str) -> _Outcome:
-    """Run epochs on a network until its schedule or its monitor ends them."""
-    settings, loss, problem, division, rng, callback, make_stages = task
-    _, _, members, probe, validation, n_measured = division
-    network = state.network
-    workspace = _workspace(settings, state, loss, len(members), n_measured)
-
-    def measured() -> dict[str, float]:
-        return {name: network.mean_loss(*each[:3], workspace) for name, each in validation.items()}
-
-    train_loss, losses = network.mean_loss(*probe[:3], workspace), measured()
-    schedule = Schedule(network, make_stages(settings, loss.ridge_scale, len(members)), _deciding(losses, train_loss))
-    monitor = Monitor(settings.max_epochs, callback=callback, verbose=settings.verbose, unit=unit)
-    monitor.record(train_loss, _deciding(losses), losses)
-    total, total_weight, of_parts, go_on = 0.0, 0.0, [], True
-    for visit, ends_part, ends_epoch in epochs(problem, members, workspace.plan.batch_size, rng):
-        total += network.descend(visit, schedule.settings, workspace)
-        total_weight += visit.total_weight
-        if ends_part and validation:
-            of_parts.append(measured())
-            go_on = schedule.judge(_deciding(of_parts[-1]))
-        if ends_epoch or not go_on:
-            train_loss = min(LARGEST_LOSS, total / total_weight)  # LARGEST_LOSS first: also for nan
-            if not validation:
-                go_on = schedule.judge(train_loss)
-            losses = min(of_parts, key=_deciding, default={})
-            if not monitor.record(train_loss, _deciding(losses), losses) or not go_on:
-                break
-            total, total_weight, of_parts = 0.0, 0.0, []
-    return _Outcome(state, schedule.best, schedule.lowest, monitor)
-
-
-def _deciding(losses: Mapping[str, float], without: Any = None) -> Any:
-    """The loss on the set that decides, the first."""
-    return next(iter(losses.values()), without)
+def partial_fit_network(model: Any, training: Training, loss: Loss, state: TrainingState | None,
+                        rng: "np.random.Generator") -> Fitted:
+    """Pass over some rows once, from the start or from an earlier state, without validation."""
+    rows = numeric_rows(training.rows, training, None if state is None else (state.center, state.scale))
+    members = rows.weights.positive()
+    if state is None:
+        scaling = _measured_scaling(model, training, rows)
+        if not scaling.inverse_scale.any():
+            raise InvalidInputError("X must have rows that differ in the first call of partial_fit, which chooses the "
+                                    f"units of columns, got {len(members)} row(s) without spread: pass more rows")
+        state = _initial_state(model, rows, training, scaling, loss, rng)
+    else:
+        state = state.continued(training, len(members))
+    objective = Objective(state.network, loss, state.scaling, min(model.batch_size, len(members)), 0, model.n_jobs)
+    stage = stages_to_continue(model, loss.penalty_factor, state.n_seen)[0]
+    for shuffled in shuffled_passes(rows, members, 1, len(members), rng):
+        objective.descend(shuffled, stage.eta, stage.mu, model.reg_l1)
+    return _fitted(training, state, state.network.values(), Monitor(0))
 
 
 def _fitted(training: Training, state: TrainingState, best: Values, monitor: Monitor) -> Fitted:
     """What an estimator keeps of a network, which is restored to its best values."""
-    network, scaling = state.network, state.scaling
-    train_loss, eval_loss = monitor.train_loss, monitor.eval_loss
-    n_epochs = _counted_epochs(train_loss, eval_loss)
+    network, train_loss, eval_loss = state.network, np.array(monitor.train_loss), np.array(monitor.eval_loss)
     network.restore(best)
-    attributes = {"n_components_": network.n_terms, "relevances_": network.relevances_of(scaling),
-                  "train_loss_": np.array(train_loss, np.float64), "eval_loss_": np.array(eval_loss, np.float64),
-                  "eval_losses_": {name: np.array(losses) for name, losses in monitor.watched.items()}, **n_epochs}
-    expansion = network.expansion(state.center, state.scale, scaling)
+    attributes = {"n_components_": network.n_terms, "relevances_": network.relevances_of(state.scaling),
+                  "train_loss_": train_loss, "eval_loss_": eval_loss,
+                  "eval_losses_": {name: np.array(losses) for name, losses in monitor.watched.items()},
+                  **counted_epochs(train_loss, eval_loss)}
+    expansion = network.expansion(state.center, state.scale, state.scaling)
     return Fitted(state.names, training.classes, expansion, attributes, state, training.column_map)
 
 
-def _counted_epochs(train_loss: list[float] | Double, eval_loss: list[float] | Double) -> dict[str, int]:
-    """The number of epochs, and the epoch of the lowest loss."""
+def counted_epochs(train_loss: Double, eval_loss: Double) -> dict[str, int]:
+    """Return the number of epochs, and the epoch of the lowest loss."""
     judged = eval_loss if len(eval_loss) else train_loss
     return {"n_epochs_": max(len(judged) - 1, 0), "best_epoch_": int(np.argmin(judged)) if len(judged) else 0}
 
 
-def restored_training(expansion: Expansion, arrays: Mapping[str, Double]) -> dict[str, Any]:
-    """Fitted attributes that follow from a file; ValueError if its parts contradict each other."""
-    train, held_out, relevances = (arrays[name] for name in CURVES)
-    if train.ndim != 1 or held_out.ndim != 1 or held_out.size not in (0, train.size):
-        raise ValueError("loss curves do not agree in number")
-    if relevances.shape != (expansion.n_features,) or not (relevances >= 0).all():
-        raise ValueError("relevances are malformed")
-    return {"n_components_": expansion.n_terms, **_counted_epochs(train, held_out)}
+def state_to_continue(model: Any, training: Training) -> TrainingState | None:
+    """Return the state that a model's training ended in; None before any training.
+
+    TrainingStateError for a model read from a file, InvalidInputError if the state does not agree with the rows or the
+    parameters.
+    """
+    if not hasattr(model, "expansion_"):
+        return None
+    state: TrainingState = model._require_training_state("to continue training")
+    model._check_columns(training.names, training.rows.X.shape[1])
+    network = state.network
+    if model.n_components not in (None, network.n_terms):
+        raise InvalidInputError(f"n_components must be {network.n_terms}, as in the training that it continues, or "
+                                f"None, got {model.n_components}")
+    if training.classes is not None and not np.array_equal(training.classes, model.classes_):
+        raise InvalidInputError("y must have the classes of the training that it continues, "
+                                f"{model.classes_.tolist()!r}, got {training.classes.tolist()!r}")
+    if training.center.size != network.n_outputs:
+        raise InvalidInputError(f"y must have {network.n_outputs} target(s), as in the training that it continues, got "
+                                f"{training.center.size}")
+    precision = "double" if network.dtype == np.float64 else "single"
+    if model.precision != precision:
+        raise InvalidInputError(f"precision must be {precision!r}, as in the training that it continues, got "
+                                f"{model.precision!r}")
+    return state

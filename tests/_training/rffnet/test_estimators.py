@@ -39,13 +39,6 @@ def test_learns_with_every_kernel(kernel, precision, few_columns):
     assert model.score(*few_columns[2:]) > 0.9
 
 
-def test_solvers_differ(few_columns):
-    models = [RFFNetRegressor(solver=solver, random_state=0, max_epochs=3).fit(*few_columns[:2])
-              for solver in ("alternating", "joint")]
-    assert models[0].predict(few_columns[2][:1]) != models[1].predict(few_columns[2][:1])
-    assert RFFNetRegressor(solver="joint", random_state=0).fit(*few_columns[:2]).score(*few_columns[2:]) > 0.97
-
-
 def test_l1_penalty_makes_relevances_zero(few_columns):
     model = RFFNetRegressor(random_state=0, reg_l1=0.02).fit(*few_columns[:2])
     assert np.flatnonzero(model.relevances_).tolist() == [2, 5]
@@ -154,7 +147,6 @@ def test_ratios_of_spreads_are_kept_without_standardisation(standardize, few_col
     ({"loss": "absolute"}, "loss must be one of 'squared_error', 'huber', 'quantile', got 'absolute'"),
     ({"delta": 0}, "delta must be a finite number > 0"),
     ({"quantile": 1}, "quantile must be a finite number"),
-    ({"solver": "adam"}, "solver must be one of 'alternating', 'joint', got 'adam'"),
     ({"learning_rate": 0}, "learning_rate must be a finite number > 0 and <= 1, got 0"),
     ({"reg_lambda": -1}, "reg_lambda must be a finite number >= 0"),
     ({"reg_lambda": "scale"}, "reg_lambda must be 'auto' or a number >= 0, got 'scale'"),

@@ -23,7 +23,7 @@ def test_start_is_the_best_constant(name, rng):
 
 
 @pytest.mark.parametrize(("name", "targets", "expected"), [
-    ("squared", [1, 2, 6], 3.0), ("huber", [1, 2, 6], 2.0), ("pinball", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 3.0),
+    ("squared_error", [1, 2, 6], 3.0), ("huber", [1, 2, 6], 2.0), ("quantile", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 3.0),
     ("logistic", [1, 1, 1, -1], np.log(3)),
 ])
 def test_start_without_weights(name, targets, expected):

@@ -4,61 +4,60 @@ import math
 
 import numpy as np
 import pytest
-from helpers.networks import Steps, values_and_slopes
+from helpers.networks import LOSSES, Steps, values_and_slopes
 from helpers.packing import DTYPES
 
 from rffkern import InvalidInputError, RowBlocks
 from rffkern._rows.scaling import Scaling
 from rffkern._rows.weights import RowWeights
-from rffkern._training.rffnet import losses
-from rffkern._training.rffnet.network import LARGEST_LOSS, Network, StepSettings, Visit
+from rffkern._training.rffnet.network import LARGEST_LOSS, Network
+from rffkern._training.rffnet.rows import NumericRows
 
 
 @pytest.fixture(params=DTYPES)
 def steps(request):
     """A random network whose coefficients are not 0."""
-    return Steps(4, 300, 5, 40, "squared", request.param, True, 32, "alternating")
+    return Steps(4, 300, 5, 40, "squared_error", request.param, True, 32)
 
 
 def written_out(steps):
     """The function of a network, as its docstring has it."""
     network = steps.network
     rows = (steps.X.astype(float) - steps.center) * steps.unit
-    waves = np.cos((rows * network.relevances[0]) @ steps.omegas.T + steps.offsets)
+    cosines = np.cos((rows * network.relevances[0]) @ steps.omegas.T + steps.offsets)
     coefficients = network.coefficients[0].astype(float)
-    return waves @ coefficients[:, :40].T + coefficients[:, 40]
+    return cosines @ coefficients[:, :40].T + coefficients[:, 40]
 
 
 def test_scores_are_those_of_the_formula(steps):
     tolerance = 1e-5 if steps.dtype is np.float32 else 1e-12
     expected = written_out(steps)
-    np.testing.assert_allclose(steps.network.scores(steps.X, steps.workspace), expected, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(steps.objective.scores(steps.X), expected, rtol=0, atol=tolerance)
     blocks = RowBlocks([steps.X[:77], steps.X[77:]]).check()
-    np.testing.assert_allclose(steps.network.scores(blocks, steps.workspace), expected, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(steps.objective.scores(blocks), expected, rtol=0, atol=tolerance)
 
 
 def test_the_expansion_is_the_same_function_in_the_units_of_the_targets(steps):
     center, scale = np.array([3.0, -1.0]), np.array([2.0, 10.0])
-    expansion = steps.network.expansion(center, scale, steps.workspace.plan.scaling)
+    expansion = steps.network.expansion(center, scale, steps.scaling)
     tolerance = 1e-4 if steps.dtype is np.float32 else 1e-11
     found = expansion.score(steps.X.astype(float))
     np.testing.assert_allclose(found, center + scale * written_out(steps), rtol=0, atol=tolerance)
 
 
 def test_many_rows_are_scored_in_parts():
-    wide = Steps(0, 700, 4096, 30, "squared", np.float64, False, 32, "alternating")
-    assert wide.workspace.scored_size == 128
-    whole = wide.network.scores(wide.X, wide.workspace)
+    wide = Steps(0, 700, 4096, 30, "squared_error", np.float64, False, 32)
+    assert wide.objective.block_size == 128
+    whole = wide.objective.scores(wide.X)
     rows = slice(256, 300)
-    np.testing.assert_allclose(wide.network.scores(wide.X[rows], wide.workspace), whole[rows], rtol=1e-12)
+    np.testing.assert_allclose(wide.objective.scores(wide.X[rows]), whole[rows], rtol=1e-12)
 
 
 def test_mean_loss(steps):
-    weights = RowWeights(300, steps.weight)
-    expected, _ = values_and_slopes(losses.Squared(), steps.network.scores(steps.X, steps.workspace), steps.targets)
-    found = steps.network.mean_loss(steps.X, steps.targets, weights, steps.workspace)
+    expected, _ = values_and_slopes(LOSSES["squared_error"], steps.objective.scores(steps.X), steps.targets)
+    found = steps.objective.mean_loss(NumericRows(steps.X, steps.targets, RowWeights(300, steps.weight)))
     assert found == pytest.approx(np.average(expected, weights=steps.weight), rel=1e-12)
-    found = steps.network.mean_loss(steps.X, steps.targets, RowWeights(300), steps.workspace)
+    found = steps.objective.mean_loss(NumericRows(steps.X, steps.targets, RowWeights(300)))
     assert found == pytest.approx(expected.mean(), rel=1e-12)
 
 
@@ -66,7 +65,7 @@ def test_mean_loss(steps):
 def test_a_loss_that_is_no_number_is_the_largest(steps, value):
     steps.network.restore((np.full_like(steps.network.coefficients[0], value), steps.network.relevances[0]))
     with np.errstate(invalid="ignore"):
-        found = steps.network.mean_loss(steps.X, steps.targets, RowWeights(300), steps.workspace)
+        found = steps.objective.mean_loss(NumericRows(steps.X, steps.targets, RowWeights(300)))
     assert found == LARGEST_LOSS
 
 
@@ -92,23 +91,16 @@ def test_a_copy_is_not_changed(steps):
     np.testing.assert_array_equal(other.coefficients[0], before[0])
 
 
-def test_a_visit_in_several_orders_is_as_many_visits(steps):
-    settings, orders = StepSettings(0.01, 1e-3, 1e-3), [np.arange(70), np.arange(70)[::-1].copy()]
+def test_several_orders_of_rows_are_as_many_passes(steps):
+    orders = [np.arange(70), np.arange(70)[::-1].copy()]
     other = steps.network.copy()
-    weight = steps.weight
-    total = steps.network.descend(Visit(steps.X, steps.targets, weight, orders, 1.0), settings, steps.workspace)
+    total = steps.objective.descend(steps.shuffled(*orders), 0.01, 1e-3, 1e-3)
     assert steps.network.n_steps == 6  # the last batch of each order has 6 rows
-    parts = [other.descend(Visit(steps.X, steps.targets, weight, [order], 1.0), settings, steps.workspace)
-             for order in orders]
+    objective = steps.objective_of(other)
+    parts = [objective.descend(steps.shuffled(order), 0.01, 1e-3, 1e-3) for order in orders]
     assert total == sum(parts)
     np.testing.assert_array_equal(other.coefficients, steps.network.coefficients)
     np.testing.assert_array_equal(other.relevances, steps.network.relevances)
-
-
-def test_solvers_take_other_steps():
-    found = [Steps(4, 300, 5, 40, "squared", np.float64, True, 32, solver).taken()[1] for solver in
-             ("alternating", "joint")]
-    assert np.abs(found[0][0] - found[1][0]).max() > 1e-6
 
 
 def test_a_network_begins_with_a_constant():
@@ -135,10 +127,10 @@ def test_omegas_that_overflow_are_refused():
 
 
 def test_values_far_out_are_clipped():
-    steps = Steps(2, 40, 3, 20, "squared", np.float64, False, 40, "alternating")
+    steps = Steps(2, 40, 3, 20, "squared_error", np.float64, False, 40)
     far, limit = steps.X.copy(), steps.X.copy()
     far[7, 1] = 1e300
     limit[7, 1] = steps.center[1] + 2e4 / steps.unit[1]
-    np.testing.assert_array_equal(steps.network.scores(far, steps.workspace),
-                                  steps.network.scores(limit, steps.workspace))
-    assert math.isfinite(steps.network.scores(far, steps.workspace)[7, 0])
+    np.testing.assert_array_equal(steps.objective.scores(far),
+                                  steps.objective.scores(limit))
+    assert math.isfinite(steps.objective.scores(far)[7, 0])

@@ -1,13 +1,12 @@
-"""Penalties and steps of a training, told by losses alone."""
+"""Penalties and steps of a training, by losses alone."""
 
 from types import SimpleNamespace
 
 import pytest
 
 from rffkern import RFFNetClassifier, RFFNetRegressor
-from rffkern._training.rffnet.losses import Logistic, Squared
-from rffkern._training.rffnet.network import StepSettings
-from rffkern._training.rffnet.schedule import Schedule, Stage, stages_from_start, stages_to_continue
+from rffkern._training.rffnet.losses import classification_loss, regression_loss
+from rffkern._training.rffnet.training import Schedule, Stage, stages_from_start, stages_to_continue
 
 
 class Values:
@@ -29,20 +28,18 @@ class Values:
 
 
 def parameters(reg_lambda="auto", early_stopping_rounds=4):
-    return SimpleNamespace(learning_rate=0.1, reg_lambda=reg_lambda, reg_l1=0.5,
-                           early_stopping_rounds=early_stopping_rounds)
+    return SimpleNamespace(learning_rate=0.1, reg_lambda=reg_lambda, early_stopping_rounds=early_stopping_rounds)
 
 
 def stages(*n_validations):
-    return [Stage(StepSettings(0.1, k, 0.0), n) for k, n in enumerate(n_validations)]
+    return [Stage(0.1, k, n) for k, n in enumerate(n_validations)]
 
 
 def test_stages_of_a_training():
     found = stages_from_start(parameters(), 0.02, 100)
-    assert [stage.n_validations for stage in found] == [3, 3, 3, 6, 6, 4]
-    assert [stage.settings.ridge for stage in found] == pytest.approx([1e-2, 1e-3, 1e-4, 1e-5, 1e-5, 1e-5])
-    assert [stage.settings.learning_rate for stage in found] == pytest.approx([0.1, 0.1, 0.1, 0.1, 0.03, 0.009])
-    assert {stage.settings.lasso for stage in found} == {0.5}
+    assert [stage.patience for stage in found] == [3, 3, 3, 6, 6, 4]
+    assert [stage.mu for stage in found] == pytest.approx([1e-2, 1e-3, 1e-4, 1e-5, 1e-5, 1e-5])
+    assert [stage.eta for stage in found] == pytest.approx([0.1, 0.1, 0.1, 0.1, 0.03, 0.009])
 
 
 def test_training_that_goes_on_has_the_last_penalty():
@@ -52,8 +49,8 @@ def test_training_that_goes_on_has_the_last_penalty():
 @pytest.mark.parametrize("make_stages", [stages_from_start, stages_to_continue])
 def test_a_given_penalty_stays(make_stages):
     found = make_stages(parameters(0), 0.02, 100)
-    assert [stage.settings.ridge for stage in found] == [0.0] * 3
-    assert [stage.n_validations for stage in found] == [6, 6, 4]
+    assert [stage.mu for stage in found] == [0.0] * 3
+    assert [stage.patience for stage in found] == [6, 6, 4]
 
 
 def test_a_stage_ends_after_validations_without_improvement():
@@ -62,14 +59,14 @@ def test_a_stage_ends_after_validations_without_improvement():
     # Two without improvement, though not in a row: an improvement in between begins the count anew.
     for loss in (9.0, 9.5, 8.0, 8.5):
         assert network.judged(schedule, loss)
-        assert schedule.settings.ridge == 0
+        assert schedule.stage.mu == 0
     assert network.judged(schedule, 8.0)  # as low is not lower
-    assert (schedule.settings.ridge, network.value, schedule.lowest) == (1, 3, 8.0)
+    assert (schedule.stage.mu, network.value, schedule.lowest) == (1, 3, 8.0)
     for _ in range(2):
         assert network.judged(schedule, 9.0)
-        assert schedule.settings.ridge == 1
+        assert schedule.stage.mu == 1
     assert network.judged(schedule, 9.0)
-    assert (schedule.settings.ridge, network.restored) == (2, [3, 3])
+    assert (schedule.stage.mu, network.restored) == (2, [3, 3])
     assert network.judged(schedule, 7.0)
     assert not network.judged(schedule, 7.5)
     assert (schedule.best, schedule.lowest) == (4, 7.0)
@@ -80,7 +77,7 @@ def test_the_last_stage_may_have_no_end():
     network = Values()
     schedule = Schedule(network, stages(1, None), 10.0)
     assert all(network.judged(schedule, 11.0) for _ in range(100))
-    assert schedule.settings.ridge == 1
+    assert schedule.stage.mu == 1
     assert network.restored == [0]
 
 
@@ -109,9 +106,12 @@ def test_validations_count_after_many_steps():
     assert not network.judged(schedule, 11.0)
 
 
-@pytest.mark.parametrize(("family", "loss"), [(RFFNetRegressor, Squared), (RFFNetClassifier, Logistic)])
+@pytest.mark.parametrize(("family", "loss"), [
+    (RFFNetRegressor, regression_loss("squared_error", 1.35, 0.5)), (RFFNetClassifier, classification_loss(1)),
+    (RFFNetClassifier, classification_loss(3)),
+])
 def test_penalties_are_those_of_the_documentation(family, loss):
-    first, *_, last = (stage.settings.ridge for stage in stages_from_start(parameters(), loss.ridge_scale, 1))
+    first, *_, last = (stage.mu for stage in stages_from_start(parameters(), loss.penalty_factor, 1))
     text = " ".join(family.__doc__.split())
     assert f'"auto" begins with {first:g} / n for n rows' in text
     assert f"down to {last:g} / n" in text

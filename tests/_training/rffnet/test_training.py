@@ -16,8 +16,9 @@ from rffkern import InvalidInputError, RFFNetClassifier, RFFNetRegressor, RowBlo
 from rffkern._rows import row_blocks
 from rffkern._rows.weights import RowWeights
 from rffkern._training.rffnet import training
-from rffkern._training.rffnet.losses import Squared
-from rffkern._training.rffnet.network import STEP_ORDERS, Network, StepPlan, Workspace
+from rffkern._training.rffnet.losses import regression_loss
+from rffkern._training.rffnet.network import Objective
+from rffkern._training.rffnet.rows import NumericRows
 
 
 def replay(X, y, model, n_epochs):
@@ -37,17 +38,16 @@ def replay(X, y, model, n_epochs):
         order = members[rng.permutation(len(members))]
         reference.rffnet_pass(rows[order], target[order], np.ones(len(order)), omegas, offsets, coefficients,
                               relevances, lambda f, y: 2 * (f - y), model.batch_size, n_steps, rates,
-                              model.reg_lambda / size, model.reg_l1, model.solver == "joint")
+                              model.reg_lambda / size, model.reg_l1)
         n_steps += -(-len(order) // model.batch_size)
-    waves = np.cos((rows * relevances[0]) @ omegas.T + offsets)
-    return y.mean() + y.std() * (waves @ coefficients[0, 0, :-1] + coefficients[0, 0, -1])
+    cosines = np.cos((rows * relevances[0]) @ omegas.T + offsets)
+    return y.mean() + y.std() * (cosines @ coefficients[0, 0, :-1] + coefficients[0, 0, -1])
 
 
-@pytest.mark.parametrize("solver", ["alternating", "joint"])
-def test_epochs_are_those_of_the_twin(solver):
+def test_epochs_are_those_of_the_twin():
     X, y = wavy(700, n_features=6)
-    model = RFFNetRegressor(40, solver=solver, precision="double", random_state=3, max_epochs=4, batch_size=16,
-                            reg_lambda=1e-3, reg_l1=1e-3, n_restarts=1).fit(X, y)
+    model = RFFNetRegressor(40, precision="double", random_state=3, max_epochs=4, batch_size=16, reg_lambda=1e-3,
+                            reg_l1=1e-3, n_restarts=1).fit(X, y)
     assert model.best_epoch_ == 4
     np.testing.assert_allclose(model.predict(X), replay(X, y, model, 4), rtol=1e-8, atol=1e-8)
 
@@ -173,12 +173,13 @@ class TestStreams:
 
     def test_validation_rows_are_not_learned(self, mapped, monkeypatch):
         X, y = mapped
-        seen, epochs = [], training.epochs
-        monkeypatch.setattr(training, "epochs", lambda *arguments: seen.append(arguments[1]) or epochs(*arguments))
+        seen, epoch = [], training.shuffled_epoch
+        monkeypatch.setattr(training, "shuffled_epoch",
+                            lambda *arguments: seen.append(arguments[1]) or epoch(*arguments))
         model = RFFNetRegressor(random_state=0, max_epochs=2).fit(X, y)
-        held_out = model._training_state.held_out
+        held_out = model._training_state.validation_rows
         assert len(held_out) == 700
-        assert len(seen) == 3
+        assert len(seen) == 3 * 2  # restarts of epochs
         assert all(np.array_equal(members, np.setdiff1d(np.arange(7000), held_out)) for members in seen)
 
     def test_an_eval_set_is_streamed(self, mapped):
@@ -194,7 +195,7 @@ class TestStreams:
         weight = (np.arange(7000) < 2000).astype(float)
         streamed = RFFNetRegressor(random_state=0, max_epochs=2).fit(X, y, weight)
         assert streamed.n_components_ == int(math.sqrt(2000) * math.log(2000))
-        assert streamed._training_state.held_out.size == 200
+        assert streamed._training_state.validation_rows.size == 200
 
 
 @pytest.mark.parametrize(("n_samples", "expected"), [(100, 3), (10_001, 1)])
@@ -208,22 +209,22 @@ def test_number_of_restarts(n_samples, expected):
 def test_rows_are_held_out_where_an_eval_set_was_before(few_columns):
     X, y = few_columns[:2]
     model = RFFNetRegressor(20, random_state=0, max_epochs=2, warm_start=True).fit(X, y, eval_set=(X, y))
-    assert model._training_state.held_out.size == 0
+    assert model._training_state.validation_rows.size == 0
     assert model.fit(X, y).eval_loss_.size == 3
-    assert model._training_state.held_out.size == 200
+    assert model._training_state.validation_rows.size == 200
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 5])
 @pytest.mark.parametrize("reg_lambda", ["auto", 1e-4])
 def test_penalty_and_steps_fall_before_early_stopping_counts(rounds, reg_lambda, few_columns, monkeypatch):
     """Each of the penalties, then each of the steps, has had its epochs; no penalty comes twice."""
-    seen, descend = [], Network.descend
+    seen, descend = [], Objective.descend
 
-    def spy(self, visit, settings, workspace):
-        seen.append((round(settings.learning_rate / 0.03, 3), settings.ridge))
-        return descend(self, visit, settings, workspace)
+    def spy(self, shuffled, eta, mu, rho):
+        seen.append((round(eta / 0.03, 3), mu))
+        return descend(self, shuffled, eta, mu, rho)
 
-    monkeypatch.setattr(Network, "descend", spy)
+    monkeypatch.setattr(Objective, "descend", spy)
     model = RFFNetRegressor(30, random_state=0, early_stopping_rounds=rounds, n_restarts=1, reg_lambda=reg_lambda)
     model.fit(*few_columns[:2])
     phases = list(dict.fromkeys(seen))
@@ -295,9 +296,9 @@ def test_classes_that_are_stated(few_columns):
 def test_warm_start_holds_other_rows_out_where_asked(few_columns):
     X, y = few_columns[:2]
     model = RFFNetRegressor(20, random_state=0, max_epochs=2, warm_start=True).fit(X, y)
-    held_out = model._training_state.held_out
-    assert model.fit(X, y)._training_state.held_out is held_out
-    assert model.set_params(validation_fraction=0.3).fit(X, y)._training_state.held_out.size == 600
+    held_out = model._training_state.validation_rows
+    assert model.fit(X, y)._training_state.validation_rows is held_out
+    assert model.set_params(validation_fraction=0.3).fit(X, y)._training_state.validation_rows.size == 600
     assert model.set_params(validation_fraction=0).fit(X, y).eval_loss_.size == 0
 
 
@@ -335,13 +336,13 @@ def test_long_epochs_are_validated_in_parts(streamed, monkeypatch):
     """Of 5401 steps, in 11 parts; what has the lowest loss is kept, wherever in an epoch it was."""
     X, y = wavy(6001, n_features=8)
     monkeypatch.setattr(row_blocks, "BLOCK_ELEMENTS", 1)
-    losses, mean_loss = [], Network.mean_loss
+    losses, mean_loss = [], Objective.mean_loss
 
     def spy(*arguments):
         losses.append(mean_loss(*arguments))
         return losses[-1]
 
-    monkeypatch.setattr(Network, "mean_loss", spy)
+    monkeypatch.setattr(Objective, "mean_loss", spy)
     model = RFFNetRegressor(20, random_state=0, batch_size=1, max_epochs=3, n_restarts=1)
     model.fit(RowBlocks(X) if streamed else X, y)
     state = model._training_state
@@ -351,10 +352,10 @@ def test_long_epochs_are_validated_in_parts(streamed, monkeypatch):
     assert 8 <= per_epoch <= 11 if streamed else per_epoch == 11
     assert model.eval_loss_[0] == validations[0]
     np.testing.assert_array_equal(model.eval_loss_[1:], np.min(np.reshape(validations[1:], (3, per_epoch)), axis=1))
-    rows, targets = X[state.held_out], ((y - y.mean()) / y.std())[state.held_out, None]
-    workspace = Workspace(state.network, StepPlan(Squared(), state.scaling, 1, STEP_ORDERS["alternating"], 1), 600)
-    assert mean_loss(state.network, rows, targets, RowWeights(600), workspace) == pytest.approx(min(validations),
-                                                                                              rel=1e-6)
+    rows, targets = X[state.validation_rows], ((y - y.mean()) / y.std())[state.validation_rows, None]
+    objective = Objective(state.network, regression_loss("squared_error", 1.35, 0.5), state.scaling, 1, 600, 1)
+    found = mean_loss(objective, NumericRows(rows, targets, RowWeights(600)))
+    assert found == pytest.approx(min(validations), rel=1e-6)
 
 
 def answers_of_threads(fit, n_calls):
@@ -370,20 +371,19 @@ def answers_of_threads(fit, n_calls):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("solver", ["alternating", "joint"])
-def test_concurrent_fits_with_teams_of_threads_have_the_bits_of_one_alone(solver, monkeypatch):
+def test_concurrent_fits_with_teams_of_threads_have_the_bits_of_one_alone(monkeypatch):
     """Batches of 700 rows of 100 columns: large enough for a second thread in every step and every validation."""
     X, y = wavy(1600, n_features=100)
-    teams, init = [], Workspace.__init__
+    teams, init = [], Objective.__init__
 
     def spy(self, *arguments):
         init(self, *arguments)
-        teams.append((self.scratch.n_threads, len(self.scored)))
+        teams.append((self.n_threads, len(self.score_scratch)))
 
-    monkeypatch.setattr(Workspace, "__init__", spy)
+    monkeypatch.setattr(Objective, "__init__", spy)
 
     def fit(n_jobs=2):
-        model = RFFNetRegressor(256, solver=solver, batch_size=700, max_epochs=3, n_restarts=1, random_state=0,
+        model = RFFNetRegressor(256, batch_size=700, max_epochs=3, n_restarts=1, random_state=0,
                                 n_jobs=n_jobs, validation_fraction=0.1)
         return model.fit(X, y).predict(X)
 
@@ -397,11 +397,20 @@ def test_concurrent_fits_with_teams_of_threads_have_the_bits_of_one_alone(solver
 
 def test_what_follows_from_a_file():
     expansion = fourier_expansion(np.zeros((4, 2)), np.zeros(4), np.zeros((4, 1)), [0.0], np.zeros(2))
-    curves = dict(zip(training.CURVES, map(np.array, ([3.0, 2.0, 1.0], [3.0, 1.0, 2.0], [0.0, 5.0])), strict=True))
+    model = RFFNetRegressor()
+    curves = dict(zip(model._fitted_curves, map(np.array, ([3.0, 2.0, 1.0], [3.0, 1.0, 2.0], [0.0, 5.0])), strict=True))
     found = {"n_components_": 4, "n_epochs_": 2, "best_epoch_": 1}
-    assert training.restored_training(expansion, curves) == found
-    assert training.restored_training(expansion, curves | {"eval_loss_": np.empty(0)}) == found | {"best_epoch_": 2}
+    assert model._restored(expansion, curves, None) == found
+    assert model._restored(expansion, curves | {"eval_loss_": np.empty(0)}, None) == found | {"best_epoch_": 2}
     for wrong in ({"train_loss_": np.ones((3, 1))}, {"eval_loss_": np.ones((3, 1))}, {"eval_loss_": np.ones(2)},
                   {"relevances_": np.ones(3)}, {"relevances_": np.array([0.0, -1e-300])}):
         with pytest.raises(ValueError, match=r"do not agree|malformed"):
-            training.restored_training(expansion, curves | wrong)
+            model._restored(expansion, curves | wrong, None)
+
+
+def test_nothing_is_drawn_for_validation_with_an_eval_set(few_columns):
+    """The first draw is that of the omegas: they differ from the model's by the factor of each column."""
+    X, y, X_new, y_new = few_columns
+    model = RFFNetRegressor(20, random_state=3, max_epochs=1, n_restarts=1).fit(X, y, eval_set=(X_new, y_new))
+    ratio = model.expansion_.omegas / np.random.default_rng(3).standard_normal((20, 8))
+    np.testing.assert_allclose(ratio, np.broadcast_to(ratio[0], ratio.shape), rtol=1e-4)

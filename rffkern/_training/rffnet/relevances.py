@@ -1,4 +1,4 @@
-"""Relevant columns, by the length scales of an ARD kernel (automatic relevance determination)."""
+"""The relevance of each column, and the score of a model on its most relevant columns alone."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -23,14 +23,8 @@ class SelectionPath(NamedTuple):
     scores: Double  # (n_sizes,) of the model on the first `sizes` of them
 
 
-def importances(relevances: Double) -> Double:
-    """Relevances over the largest of them."""
-    largest = relevances.max()
-    return relevances / largest if largest > 0 else relevances.copy()
-
-
 def relevances_of_columns(model: Any) -> Double:
-    """Relevances of the columns of the table: with a map, of what it makes of a column the largest."""
+    """Return relevances of the columns of the table: with a map, the largest of what it makes of a column."""
     column_map = vars(model).get("column_map_")
     if column_map is None:
         return np.asarray(model.relevances_)
@@ -40,19 +34,13 @@ def relevances_of_columns(model: Any) -> Double:
 
 
 def columns_by_relevance(model: Any) -> Indices:
-    """Indices of columns, the most relevant first; equal ones in their order."""
+    """Return indices of columns, the most relevant first; equal ones in their order."""
     model._check_fitted()
     return np.argsort(-relevances_of_columns(model), kind="stable")
 
 
-def top_k(model: Any, k: int) -> Indices:
-    """The first k of `columns_by_relevance`."""
-    order = columns_by_relevance(model)
-    return order[: check_scalar("k", k, int, low=1, high=len(order))]
-
-
 def score_columns(model: Any, X: Any, y: Any, sizes: Iterable[int] | None, sample_weight: Any) -> SelectionPath:
-    """Score a model on more and more of its columns, with the others held at their means."""
+    """Score a model on more and more of its columns, with the others at their means."""
     order = columns_by_relevance(model)
     if sizes is None:
         sizes = range(1, len(order) + 1)
@@ -64,13 +52,13 @@ def score_columns(model: Any, X: Any, y: Any, sizes: Iterable[int] | None, sampl
 
 
 def restricted(model: Any, columns: Indices) -> Any:
-    """A new model of the same class that predicts from some columns only."""
+    """Return a model of the same class that predicts from some columns only."""
     arrays = model.expansion_.arrays()
     omegas = np.zeros_like(arrays["omegas"])
     column_map = vars(model).get("column_map_")
-    kept = columns if column_map is None else np.flatnonzero(np.isin(column_map.sources_, columns))
-    omegas[:, kept] = arrays["omegas"][:, kept]
-    found = type(model)(**model.get_params(deep=False))
-    found._keep(Fitted(getattr(model, "feature_names_in_", None), getattr(model, "classes_", None),
-                       Expansion._of_arrays(arrays | {"omegas": omegas}), {}, column_map=column_map))
-    return found
+    used = columns if column_map is None else np.flatnonzero(np.isin(column_map.sources_, columns))
+    omegas[:, used] = arrays["omegas"][:, used]
+    copied = type(model)(**model.get_params(deep=False))
+    copied._keep(Fitted(getattr(model, "feature_names_in_", None), getattr(model, "classes_", None),
+                        Expansion._of_arrays(arrays | {"omegas": omegas}), {}, column_map=column_map))
+    return copied

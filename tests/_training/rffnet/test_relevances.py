@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from rffkern import InvalidInputError, NotFittedError, RFFNetClassifier, RFFNetRegressor
-from rffkern._training.rffnet.relevance import importances, restricted
+from rffkern._training.rffnet.relevances import restricted
 
 
-def test_importances():
-    np.testing.assert_array_equal(importances(np.array([1.0, 4.0, 0.0])), [0.25, 1.0, 0.0])
-    np.testing.assert_array_equal(importances(np.zeros(2)), [0.0, 0.0])
+@pytest.mark.parametrize(("relevances", "expected"), [([1.0, 4.0, 0.0], [0.25, 1.0, 0.0]), ([0.0, 0.0], [0.0, 0.0])])
+def test_importances(relevances, expected):
+    model = RFFNetRegressor()
+    model.relevances_ = np.array(relevances)
+    np.testing.assert_array_equal(model.feature_importances_, expected)
 
 
 def test_selection_path(rffnet, few_columns):

@@ -1,0 +1,105 @@
+"""Rows with numeric targets, how many of them to validate on, and the shuffled order in which epochs take them."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._native.array_types import NDArray
+from ..._rows.row_blocks import RowBlocks, take_rows
+from ..._rows.scaling import standardised_targets
+from ..._rows.training_rows import LabelledRows, TargetRows, Training
+from ..._rows.weights import RowWeights
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Units = tuple[Double, Double]  # (center, scale) of the targets, each (n_outputs,)
+
+# Limits on the validation rows, and on the numbers in them.
+LARGEST_VALIDATION = 1 << 16
+_LARGEST_VALIDATION_NUMBERS = 1 << 24
+
+# An epoch passes over few rows several times, until it has taken at least this many steps.
+_STEPS_PER_EPOCH = 32
+
+# An epoch of more steps than this has several parts, and a validation after each.
+_STEPS_PER_PART = 500
+
+
+class NumericRows(NamedTuple):
+    """Rows with their targets as a loss reads them."""
+
+    X: Any  # array of shape (n_samples, n_features), or RowBlocks
+    targets: Double  # (n_samples, n_targets): real values, signs, or class indices
+    weights: RowWeights
+
+    def taken(self, rows: Indices) -> "NumericRows":
+        """Return some of the rows, in memory."""
+        return NumericRows(take_rows(self.X, rows), self.targets[rows], self.weights.of(rows))
+
+
+def numeric_rows(rows: LabelledRows | TargetRows, training: Training, units: Units | None) -> NumericRows:
+    """Return checked rows with numeric targets, in the units of an earlier training if there are any."""
+    if isinstance(rows, LabelledRows):
+        targets = np.where(rows.codes == 1, 1.0, -1.0) if training.center.size == 1 else rows.codes.astype(np.float64)
+        return NumericRows(rows.X, targets[:, None], rows.weights)
+    values = rows.values
+    if units is not None:
+        center, scale = units
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = values * training.scale + training.center
+        values = standardised_targets(values, rows.weights, center, 1 / scale, "y")
+    return NumericRows(rows.X, np.ascontiguousarray(values), rows.weights)
+
+
+def n_validation_rows(n_samples: int, n_features: int, fraction: float) -> int:
+    """Return how many of so many rows to validate on."""
+    return min(int(fraction * n_samples), LARGEST_VALIDATION, _LARGEST_VALIDATION_NUMBERS // n_features)
+
+
+class Shuffled(NamedTuple):
+    """Rows of one array in shuffled order, which a pass cuts into mini-batches."""
+
+    rows: NumericRows
+    orders: list[Indices]  # of some of the rows, one for each pass over them
+    weight: float  # of all rows in all orders
+
+
+def shuffled_epoch(rows: NumericRows, members: Indices, batch_size: int,
+                   rng: "np.random.Generator") -> Iterator[tuple[Shuffled, bool]]:
+    """Yield the rows `members` of one epoch in shuffled order, each time with whether a part of the epoch ends."""
+    n_passes = -(-_STEPS_PER_EPOCH // -(-len(members) // batch_size))
+    n_parts = -(-len(members) // (_STEPS_PER_PART * batch_size))
+    part_size = -(-len(members) // (n_parts * batch_size)) * batch_size
+    n_taken, n_left = 0, n_passes * len(members)
+    for shuffled in shuffled_passes(rows, members, n_passes, part_size, rng):
+        n_rows = len(shuffled.orders) * len(shuffled.orders[0])
+        n_taken, n_left = n_taken + n_rows, n_left - n_rows
+        ends_part = n_left == 0 or (n_passes == 1 and n_taken >= part_size)
+        yield shuffled, ends_part
+        n_taken = 0 if ends_part else n_taken
+
+
+def shuffled_passes(rows: NumericRows, members: Indices, n_passes: int, part_size: int,
+                    rng: "np.random.Generator") -> Iterator[Shuffled]:
+    """Yield at most `part_size` rows a pass, which together pass over the rows `members` several times."""
+    for block, orders in _shuffled_blocks(rows, members, n_passes, rng):
+        for start in range(0, len(orders[0]), part_size):
+            part, weight = [order[start : start + part_size] for order in orders], 0.0
+            for order in part:
+                weight += block.weights.of(order).total
+            yield Shuffled(block, part, weight)
+
+
+def _shuffled_blocks(rows: NumericRows, members: Indices, n_passes: int,
+                     rng: "np.random.Generator") -> Iterator[tuple[NumericRows, list[Indices]]]:
+    """Yield (rows of one array, orders of the members among them); streamed rows are shuffled within blocks."""
+    if not isinstance(rows.X, RowBlocks):
+        yield rows, [members[rng.permutation(len(members))] for _ in range(n_passes)]
+        return
+    for _ in range(n_passes):
+        for place, block in rows.X.shuffled_blocks(rng):
+            here = members[slice(*np.searchsorted(members, (place.start, place.stop)))] - place.start
+            if len(here):
+                yield (NumericRows(block, rows.targets[place], rows.weights.of(place)),
+                       [here[rng.permutation(len(here))]])
