@@ -132,7 +132,7 @@ def kernels(model):
         return {"gamma": [0.1, 1.0]}
     if hasattr(model, "cache_size"):
         return {"kernel": ["gaussian", "exponential"]}
-    if hasattr(model, "solver"):
+    if hasattr(model, "max_epochs"):
         return {"kernel": ["gaussian", "matern52"]}
     return {"kernel": ["likelihood", {"length_scale": [1.0] * 4}]}
 

@@ -412,5 +412,5 @@ def test_nothing_is_drawn_for_validation_with_an_eval_set(few_columns):
     """The first draw is that of the omegas: they differ from the model's by the factor of each column."""
     X, y, X_new, y_new = few_columns
     model = RFFNetRegressor(20, random_state=3, max_epochs=1, n_restarts=1).fit(X, y, eval_set=(X_new, y_new))
-    ratio = model.expansion_.omegas / np.random.default_rng(3).standard_normal((20, 8))
+    ratio = model.expansion_.fourier.omegas / np.random.default_rng(3).standard_normal((20, 8))
     np.testing.assert_allclose(ratio, np.broadcast_to(ratio[0], ratio.shape), rtol=1e-4)
