@@ -16,8 +16,8 @@ from ._estimator.base import Model
 from ._estimator.monitor import RoundInfo
 from ._protocol.parameters import not_fitted
 from ._rows.training_rows import named_sets, parts_of_set
+from ._training.fourier_boosting.distributed import fit_partitions as fit_boosting
 from ._training.fourier_boosting.estimators import FourierBoostingClassifier, FourierBoostingRegressor
-from ._training.fourier_boosting.partitioned_fit import fit_partitions as fit_boosting
 from ._training.gbrff.gbrff1 import GBRFF1Classifier
 from ._training.gbrff.gbrff2 import GBRFF2Classifier
 from ._training.gbrff.least_squares import GBRFFClassifier, GBRFFRegressor

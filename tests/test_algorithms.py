@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from rffkern._training.fourier_boosting.rules import rules
+from rffkern._training.fourier_boosting.parameters import defaults_for
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs" / "algorithms").glob("*.md"))
@@ -56,9 +56,10 @@ def test_the_sizes_of_fourier_boosting_are_those_of_the_code():
     page = (ROOT / "docs" / "algorithms" / "fourier_boosting.md").read_text(encoding="utf-8")
     rows = {name.strip(): [float(cell) for cell in cells.split("|")]
             for name, cells in re.findall(r"^\| ([^|]+) \| ([\d. |]+) \|$", page, re.M)}
-    found = [rules(n) for n in (1000, 3000, 30_000, 300_000)]
+    found = [defaults_for(n) for n in (1000, 3000, 30_000, 300_000)]
     assert rows["bags $E$"] == [each.n_bags for each in found]
     assert rows["folds"] == [each.n_folds for each in found]
     assert rows["patience, rounds"] == [each.patience for each in found]
-    assert rows["rate of Fourier terms and linear functions"] == pytest.approx([each.pair_rate for each in found], 5e-3)
-    assert rows["rate of trees"] == pytest.approx([each.table_rate for each in found], 5e-3)
+    rates = [each.fourier_rate for each in found]
+    assert rows["rate of Fourier terms and linear functions"] == pytest.approx(rates, 5e-3)
+    assert rows["rate of trees"] == pytest.approx([each.tree_rate for each in found], 5e-3)

@@ -11,7 +11,7 @@ from helpers.processes import wait_until
 
 import rffkern
 from rffkern import GBRFF1Classifier, GBRFF2Classifier, GBRFFRegressor, InvalidInputError, NotFittedError
-from rffkern._training.fourier_boosting.partitioned_fit import fit_partitions as fit_boosting
+from rffkern._training.fourier_boosting.distributed import fit_partitions as fit_boosting
 from rffkern._training.gbrff.partitioned_fit import fit_partitions as fit_gbrff
 
 distributed = pytest.importorskip("distributed")

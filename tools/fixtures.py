@@ -106,10 +106,10 @@ def fitted_models(folder):
 
 def stacked(region):
     """Fourier boosting with kernel ridge regression, in regions of so many rows, which otherwise have thousands."""
-    from rffkern._training.fourier_boosting import kernel_learning
+    from rffkern._training.fourier_boosting import stacking
 
     if region:
-        kernel_learning.MOST_ROWS, kernel_learning.LARGEST_REGION = 2 * region, region
+        stacking.MOST_ROWS, stacking.LARGEST_REGION = 2 * region, region
     return rffkern.FourierBoostingRegressor(8, n_bags=2, kernel_ridge=True, random_state=0)
 
 

@@ -28,7 +28,7 @@ from rffkern import (
     save,
 )
 from rffkern._files.archive import FORMAT_VERSION, decode, encode, make_header, npy_prefix
-from rffkern._training.fourier_boosting.kernel_choice import KernelChoice, Reason
+from rffkern._training.fourier_boosting.parameters import Reason, report_numbers
 from rffkern.errors import InvalidTypeError
 
 
@@ -103,7 +103,7 @@ def test_both_readers_know_why_there_are_kernels_or_none(refuse, kernel):
     model = FourierBoostingRegressor(3, n_bags=1, kernel_ridge=kernel, random_state=0).fit(X, X[:, 0])
     header, arrays = decode(dumps(model))
     for reason in Reason:
-        data = encode(header, {**arrays, "_kernel_ridge_report": KernelChoice(reason).array()})
+        data = encode(header, {**arrays, "_kernel_ridge_report": report_numbers(reason)})
         if kernel != (reason in (Reason.GAINS, Reason.ASKED)):
             refuse(data, "report on kernel ridge is malformed")
         else:

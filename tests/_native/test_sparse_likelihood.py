@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rffkern._native import sparse
-from rffkern._training.kernel_ridge.dense import NO_DECLINES, DenseSystem, in_panels
+from rffkern._training.kernel_ridge.kernel_matrix import NO_DECLINES, DenseSystem, in_panels
 
 WIDE = sparse.PANEL_COLUMNS
 

@@ -1,7 +1,6 @@
-"""What scores are multiplied by, or moved by, to fit the rows that members have held out."""
+"""Calibration of scores on out-of-fold rows: temperature scaling for classes, and shifts of quantiles."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,118 +8,85 @@ from numpy.typing import NDArray
 from ..._native import boosting
 from ..._rows.tiles import TILE
 from ..._rows.weights import weighted_quantile
-from .losses import Problem
-from .member import Member
-from .rows import Layout
+from .boosting import Bag
+from .losses import LossData
+from .training_rows import RowOrder
 
-# The factor lies between this and its inverse, and is told to so many halvings of the logarithm.
-_LEAST, _N_HALVINGS = 0.5, 16
+Single = NDArray[np.float32]
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
-# Rows whose slopes hold the factor at 1: a few held-out rows say little of it.
+# The factor lies between this and its inverse, and is found by so many halvings of the logarithm.
+_LEAST_FACTOR, _N_HALVINGS = 0.5, 16
+
+# Rows whose gradient holds the factor at 1: a few out-of-fold rows say little of it.
 _PRIOR_ROWS = 50.0
 
 
-class HeldOut(NamedTuple):
-    """Rows that some member has held out."""
+def out_of_fold_scores(bags: Sequence[Bag], orders: Sequence[RowOrder], weights: Double) -> tuple[Indices, Single]:
+    """The rows of weight > 0 that are validation rows of some bag, and their mean scores over these bags.
 
-    scores: NDArray[Any]  # (n_outputs, n_rows padded to whole tiles) means of those that have
-    targets: NDArray[np.float32]  # (n_rows,) as the kernels take them
-    weights: NDArray[np.float64]  # (n_rows,)
-
-
-def inverse_temperature(members: Sequence[Member], layouts: Sequence[Layout], problem: Problem,
-                        weights: NDArray[np.float64]) -> float:
-    """The factor of largest likelihood on the scores of classes; 1 for other losses."""
-    if problem.kernel not in (boosting.LOGISTIC, boosting.SOFTMAX):
-        return 1.0
-    return likeliest_factor(problem, _of_members(members, layouts, problem, weights))
+    Scores are padded to whole tiles.
+    """
+    validation = ((order.validation_rows(), order.validation_scores(bag.validation_scores))
+                  for bag, order in zip(bags, orders, strict=True))
+    rows, means = mean_scores(validation, len(bags[0].validation_scores), len(weights))
+    has_weight = weights[rows] > 0
+    return rows[has_weight], pad_to_tiles(means[:, has_weight])
 
 
-def _of_members(members: Sequence[Member], layouts: Sequence[Layout], problem: Problem,
-                weights: NDArray[np.float64]) -> HeldOut:
-    rows, held = held_out(members, layouts, weights)
-    return HeldOut(held, problem.targets[rows], weights[rows])
+def mean_scores(validation: Iterable[tuple[Indices, Single]], n_outputs: int, n_rows: int) -> tuple[Indices, Double]:
+    """The rows that occur in some bag's validation rows and scores (n_outputs, n_validation), and their mean scores."""
+    sums, counts = np.zeros((n_outputs, n_rows)), np.zeros(n_rows)
+    for rows, scores in validation:
+        sums[:, rows] += scores
+        counts[rows] += 1
+    rows = np.flatnonzero(counts)
+    return rows, sums[:, rows] / counts[rows]
 
 
-def likeliest_factor(problem: Problem, rows: HeldOut) -> float:
+def pad_to_tiles(scores: Double) -> Single:
+    """Scores in single precision, padded to whole tiles."""
+    n_rows = scores.shape[1]
+    padded = np.zeros((len(scores), -(-n_rows // TILE) * TILE), dtype=np.float32)
+    padded[:, :n_rows] = scores
+    return padded
+
+
+def inverse_temperature(data: LossData, scores: Single, targets: Single, weights: Double) -> float:
     """The factor of largest likelihood on the scores of classes; 1 for other losses.
 
     This is temperature scaling (Guo, Pleiss, Sun and Weinberger, 2017, "On calibration of modern neural networks",
-    section 4.2) with one factor for all members, told from rows that each has not learned from.
+    section 4.2) with one factor for all bags.  `scores` are those of out-of-fold rows, padded to whole tiles.
     """
-    n_rows, held = len(rows.weights), rows.scores
-    if problem.kernel not in (boosting.LOGISTIC, boosting.SOFTMAX) or not n_rows:
+    n_rows = len(weights)
+    if data.kernel not in (boosting.LOGISTIC, boosting.SOFTMAX) or not n_rows:
         return 1.0
-    targets, weight = np.zeros((2, held.shape[1]), dtype=np.float32)
-    targets[:n_rows], weight[:n_rows] = rows.targets, rows.weights
+    padded_targets, weight = np.zeros((2, scores.shape[1]), dtype=np.float32)
+    padded_targets[:n_rows], weight[:n_rows] = targets, weights
     prior = _PRIOR_ROWS * float(weight[weight > 0].mean())
-    zeros = np.zeros_like(held)
-    low, high = np.log(_LEAST), -np.log(_LEAST)
+    zeros = np.zeros_like(scores)
+    low, high = np.log(_LEAST_FACTOR), -np.log(_LEAST_FACTOR)
     for _ in range(_N_HALVINGS):
         factor = float(np.exp((low + high) / 2))
-        slope, _ = boosting.step_slopes(problem.kernel, problem.parameters, zeros, held, factor, targets, weight,
-                                        held.shape[1])
-        if slope - prior * (factor - 1) > 0:
+        derivative, _ = boosting.step_slopes(data.kernel, data.parameters, zeros, scores, factor, padded_targets,
+                                             weight, scores.shape[1])
+        if derivative - prior * (factor - 1) > 0:
             low = np.log(factor)
         else:
             high = np.log(factor)
     return float(np.exp((low + high) / 2))
 
 
-def quantile_shifts(members: Sequence[Member], layouts: Sequence[Layout], problem: Problem,
-                    weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What is added to each score of a quantile so that this share of rows held out lies below; 0 for other losses."""
-    if problem.kernel != boosting.QUANTILE:
-        return np.zeros(len(problem.intercept))
-    return shifts_of(problem, _of_members(members, layouts, problem, weights))
+def quantile_shifts(data: LossData, scores: Single, weights: Double) -> Double:
+    """What is added to each score of a quantile so that this share of out-of-fold rows lies below; 0 for other losses.
 
-
-def shifts_of(problem: Problem, rows: HeldOut) -> NDArray[np.float64]:
-    """What is added to each score of a quantile so that this share of the rows held out lies below; 0 for other losses.
-
-    Rows that are learned from are closer to the scores than others (Romano, Patterson and Candes, 2019, "Conformalized
-    quantile regression").  Departure: rows held out by one member stand for rows that none has seen.
+    Training rows are closer to the scores than others (Romano, Patterson and Candes, 2019, "Conformalized quantile
+    regression").  Departure: validation rows of one bag stand for rows that none has seen.
     """
-    shifts = np.zeros(len(problem.intercept))
-    n_rows = len(rows.weights)
-    if problem.kernel == boosting.QUANTILE and n_rows:
-        shifts[:] = [weighted_quantile(-scores.astype(np.float64), rows.weights, float(quantile))
-                     for scores, quantile in zip(rows.scores[:, :n_rows], problem.parameters, strict=True)]
+    shifts = np.zeros(len(data.intercept))
+    n_rows = len(weights)
+    if data.kernel == boosting.QUANTILE and n_rows:
+        shifts[:] = [weighted_quantile(-each.astype(np.float64), weights, float(quantile))
+                     for each, quantile in zip(scores[:, :n_rows], data.parameters, strict=True)]
     return shifts
-
-
-def held_out(members: Sequence[Member], layouts: Sequence[Layout],
-             weights: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-    """The rows of weight > 0 that some member has held out, and the mean scores of those that have.
-
-    Scores are padded to whole tiles.
-    """
-    means = HeldOutMeans(len(members[0].held), len(weights))
-    for member, layout in zip(members, layouts, strict=True):
-        means.add(*layout.held_out(member.held))
-    rows = np.flatnonzero((means.counts > 0) & (weights > 0))
-    return rows, in_tiles(means.of(rows))
-
-
-class HeldOutMeans:
-    """Mean scores of rows over the members that have held them out."""
-
-    def __init__(self, n_outputs: int, n_rows: int) -> None:
-        self._sums, self.counts = np.zeros((n_outputs, n_rows)), np.zeros(n_rows)
-
-    def add(self, rows: NDArray[np.intp], scores: NDArray[np.float32]) -> None:
-        """Count the scores of a member, (n_outputs, n_held)."""
-        self._sums[:, rows] += scores
-        self.counts[rows] += 1
-
-    def of(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """The means of rows that some member has held out."""
-        return self._sums[:, rows] / self.counts[rows]
-
-
-def in_tiles(scores: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Scores in single precision, padded to whole tiles."""
-    n_rows = scores.shape[1]
-    held = np.zeros((len(scores), -(-n_rows // TILE) * TILE), dtype=np.float32)
-    held[:, :n_rows] = scores
-    return held

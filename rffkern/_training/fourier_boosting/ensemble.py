@@ -1,8 +1,8 @@
-"""The function that members make together."""
+"""Terms that rounds add, and the function that the terms of all bags make together."""
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,73 +10,107 @@ from numpy.typing import NDArray
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms, LinearTerms, Part, TreeTerms
 from ..._model.table_layout import UNREACHED, reachable_values
+from ..._native import boosting
 from ..._rows.scaling import Scaling
-from .member import Member
-from .rows import Columns
-from .terms import Line, Pair, Table
 
+if TYPE_CHECKING:
+    from .boosting import Bag
+    from .training_rows import Columns
+
+Single = NDArray[np.float32]
 Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 
-class Ensemble(NamedTuple):
-    """The mean of members."""
+class FourierTerm(NamedTuple):
+    """amplitudes[0] cos(omega . x) + amplitudes[1] sin(omega . x), over some columns."""
 
-    expansion: Expansion
-    rounds: Double  # (n_terms,) the round of its member, from 1, in which each term was taken, cosines before tables
+    columns: Indices
+    omega: Double
+    amplitudes: Double  # (2, n_outputs)
+
+    def evaluate(self, rows: Any, out: Single) -> None:
+        """Write its values at LocalRows, (n_outputs, n_rows)."""
+        boosting.evaluate_pair(rows.columns, self.columns, self.omega, self.amplitudes, out)
 
 
-def to_ensemble(members: Sequence[Member], columns: Columns, scaling: Scaling, intercept: Double,
-                scale: Double) -> Ensemble:
-    """The mean of the members as a function of unscaled rows; scores are in units of `scale`."""
-    n_features, share = len(scaling.center), 1 / len(members)
-    taken = [(each.term, each.step * share, t) for member in members for t, each in enumerate(member.taken, 1)]
-    pairs = [each for each in taken if isinstance(each[0], Pair)]
-    tables = [each for each in taken if isinstance(each[0], Table)]
-    n_outputs = len(intercept)
-    slopes = np.zeros((n_features, n_outputs))
-    for term, step, _ in taken:
-        if isinstance(term, Line):
-            slopes += step * term.slopes
-    waves = [_cosines(pair, step, n_features) for pair, step, _ in pairs]
-    omegas, phases, amplitudes = (np.concatenate([np.empty(shape), *(wave[k] for wave in waves)]) for k, shape
-                                  in enumerate([(0, n_features), (0,), (0, n_outputs)]))
-    depth = max((len(table.columns) for table, *_ in tables), default=1)
-    bins = columns.bins
-    asked, thresholds = np.zeros((2, len(tables), depth))
-    for t, (table, *_) in enumerate(tables):
-        asked[t] = bins.columns[table.columns]
-        thresholds[t] = [_threshold(bins.edges[j], cut) for j, cut in zip(table.columns, table.cuts, strict=True)]
-    raw = asked.astype(np.intp)
+class LinearTerm(NamedTuple):
+    """coefficients' x, over all columns."""
+
+    columns: Indices  # whose coefficients may be other than 0
+    coefficients: Double  # (n_columns, n_outputs)
+
+    def evaluate(self, rows: Any, out: Single) -> None:
+        """Write its values at LocalRows, (n_outputs, n_rows)."""
+        np.matmul(self.coefficients[self.columns].T.astype(np.float32), rows.chosen(self.columns), out=out)
+
+
+class TreeTerm(NamedTuple):
+    """values[leaf] of a symmetric tree; bit l of the leaf says whether the code of columns[l] is above cuts[l]."""
+
+    columns: Indices  # among those with bins
+    cuts: Indices
+    values: Double  # (2^depth, n_outputs)
+
+    def evaluate(self, rows: Any, out: Single) -> None:
+        """Write its values at LocalRows, (n_outputs, n_rows)."""
+        boosting.evaluate_table(rows.codes, self.columns, self.cuts, self.values, out)
+
+
+Term = FourierTerm | LinearTerm | TreeTerm
+
+
+def mean_of_bags(bags: Sequence["Bag"], columns: "Columns", scaling: Scaling, intercept: Double,
+                 scale: Double) -> tuple[Expansion, Double]:
+    """The mean of the bags as a function of unscaled rows, and the round of each of its terms, cosines before trees.
+
+    Scores are in units of `scale`.  Rounds count from 1 in each bag.
+    """
+    n_features, n_outputs, share = len(scaling.center), len(intercept), 1 / len(bags)
+    rounds = [(term, step * share, t) for bag in bags for t, (term, step) in enumerate(bag.steps, 1)]
+
+    coefficients = np.zeros((n_features, n_outputs))
+    for term, step, _ in rounds:
+        if isinstance(term, LinearTerm):
+            coefficients += step * term.coefficients
+
+    omegas, phases, amplitudes, term_rounds = [np.empty((0, n_features))], [np.empty(0)], [np.empty((0, n_outputs))], [
+        np.empty(0)]
+    for term, step, t in rounds:
+        if isinstance(term, FourierTerm):
+            if n_outputs == 1:  # one cosine
+                cosine, sine = term.amplitudes[:, 0]
+                phase, amplitude = np.array([math.atan2(sine, cosine)]), np.array([[step * math.hypot(cosine, sine)]])
+            else:  # a cosine and a sine
+                phase, amplitude = np.array([0.0, math.pi / 2]), step * term.amplitudes
+            omega = np.zeros((len(phase), n_features))
+            omega[:, term.columns] = term.omega
+            omegas.append(omega)
+            phases.append(phase)
+            amplitudes.append(amplitude)
+            term_rounds.append(np.repeat(float(t), len(phase)))
+
+    trees = [(term, step, t) for term, step, t in rounds if isinstance(term, TreeTerm)]
+    depth = max((len(tree.columns) for tree, *_ in trees), default=1)
+    split_columns, thresholds = np.zeros((2, len(trees), depth))
+    for k, (tree, *_) in enumerate(trees):
+        split_columns[k] = columns.binned[tree.columns]
+        # No row is above a cut beyond the last edge, that of a depth at which nothing is divided.
+        thresholds[k] = [columns.edges[j][cut] if cut < len(columns.edges[j]) else math.inf
+                         for j, cut in zip(tree.columns, tree.cuts, strict=True)]
+    raw = split_columns.astype(np.intp)
     width = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0)[raw]
     with np.errstate(over="ignore"):
         thresholds = np.clip(thresholds / width + scaling.center[raw], -UNREACHED, UNREACHED)
-    values = (step * scale * table.values for table, step, _ in tables)
     parts: list[Part] = []
-    if pairs:
-        parts.append(FourierTerms(omegas * scaling.inverse_scale, phases, amplitudes * scale))
-    if slopes.any():
-        parts.append(LinearTerms(scaling.inverse_scale[:, None] * slopes * scale))
-    if tables:
-        parts.append(TreeTerms(asked, thresholds, reachable_values(asked, thresholds, values, n_outputs)))
-    lower, upper = columns.bounds
-    expansion = Expansion(intercept, scaling.center, *parts, lower=lower, upper=upper)
-    rounds = [np.repeat(t, len(wave[1])) for (*_, t), wave in zip(pairs, waves, strict=True)]
-    return Ensemble(expansion, np.concatenate([np.empty(0), *rounds, [t for *_, t in tables]]))
-
-
-def _threshold(edges: Double, cut: int) -> float:
-    """The bound of a cut; one that no row is above, for a depth that tells nothing."""
-    return float(edges[cut]) if cut < len(edges) else math.inf
-
-
-def _cosines(pair: Pair, step: float, n_features: int) -> tuple[Double, Double, Double]:
-    """Omegas, phases and amplitudes of a pair: one cosine for one output, a cosine and a sine for several."""
-    n_outputs = pair.amplitudes.shape[1]
-    if n_outputs == 1:
-        cosine, sine = pair.amplitudes[:, 0]
-        phases, amplitudes = np.array([math.atan2(sine, cosine)]), np.array([[step * math.hypot(cosine, sine)]])
-    else:
-        phases, amplitudes = np.array([0.0, math.pi / 2]), step * pair.amplitudes
-    omegas = np.zeros((len(phases), n_features))
-    omegas[:, pair.columns] = pair.omega
-    return omegas, phases, amplitudes
+    if len(omegas) > 1:
+        parts.append(FourierTerms(np.concatenate(omegas) * scaling.inverse_scale, np.concatenate(phases),
+                                  np.concatenate(amplitudes) * scale))
+    if coefficients.any():
+        parts.append(LinearTerms(scaling.inverse_scale[:, None] * coefficients * scale))
+    if trees:
+        values = reachable_values(split_columns, thresholds, (step * scale * tree.values for tree, step, _ in trees),
+                                  n_outputs)
+        parts.append(TreeTerms(split_columns, thresholds, values))
+    expansion = Expansion(intercept, scaling.center, *parts, lower=columns.lower, upper=columns.upper)
+    return expansion, np.concatenate([*term_rounds, np.array([t for *_, t in trees], dtype=np.float64)])

@@ -13,18 +13,25 @@ from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import Auto, Choice, Number, RandomSource
 from ...errors import InvalidInputError
-from .insight import Insight
-from .kernel_choice import KernelChoice, KernelRidgeReport
-from .parameters import ARGUMENTS, ATTRIBUTES, MAX_BAGS, PARAMETERS, BaseLearner, Quantiles
-from .stages import check_rounds
+from .inspection import Inspection, check_term_rounds
+from .parameters import (
+    ARGUMENTS,
+    ATTRIBUTES,
+    MAX_BAGS,
+    PARAMETERS,
+    BaseLearnerName,
+    KernelRidgeReport,
+    Quantiles,
+    check_report_numbers,
+)
 
 if TYPE_CHECKING:  # a model that scores loads no training
-    from .members import Callback
+    from .boosting import Callback
 
 Double = NDArray[np.float64]
 
 
-class _FourierBoosting(Insight, Model):
+class _FourierBoosting(Inspection, Model):
     """What the classifier and the regressor share."""
 
     _parts = ("fourier", "linear", "trees", "kernels")
@@ -50,8 +57,7 @@ class _FourierBoosting(Insight, Model):
         """Whether a kernel ridge regression is stacked on the terms, and why."""
         now: Any = self._snapshot()
         now._check_fitted()
-        choice = KernelChoice.of_array(now._kernel_ridge_report, now.expansion_.kernels is not None)
-        return choice.report()
+        return KernelRidgeReport.of_numbers(now._kernel_ridge_report)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
@@ -62,8 +68,8 @@ class _FourierBoosting(Insight, Model):
                 np.diff(counts) > 0).any() or not 1 <= counts[-1] <= counts[0] <= MAX_BAGS:
             raise ValueError("bags and loss curves do not agree in number")
         n_kernels = 0 if expansion.kernels is None else expansion.kernels.n_terms
-        check_rounds(arrays["term_rounds_"], n_rounds, expansion.n_terms - n_kernels)
-        KernelChoice.of_array(arrays["_kernel_ridge_report"], expansion.kernels is not None)
+        check_term_rounds(arrays["term_rounds_"], n_rounds, expansion.n_terms - n_kernels)
+        check_report_numbers(arrays["_kernel_ridge_report"], expansion.kernels is not None)
         return super()._restored(expansion, arrays, classes) | {"n_estimators_": n_rounds, "n_bags_": int(counts[0])}
 
 
@@ -74,9 +80,9 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     validation.  Each round of a bag adds one term of a base learner: a Fourier term a cos(omega . x) + c sin(omega . x)
     over a few columns, with omega by descent and the amplitudes that are the best for each omega; or a symmetric tree,
     in which the same thresholds on a few columns choose a cell that holds a value.  Base learners are sampled in
-    proportion to their recent improvement of the validation loss, columns by what they have been good for, and the bag
-    ends when the log loss of its validation rows falls no further.  Several classes share all terms.  In the end
-    scores are calibrated by temperature scaling on the rows held out, with a factor from 0.5 to 2.  Columns are
+    proportion to their recent improvement of the validation loss, columns by their relevance so far, and the bag ends
+    when the log loss of its validation rows falls no further.  Several classes share all terms.  In the end
+    scores are calibrated by temperature scaling on out-of-fold rows, with a factor from 0.5 to 2.  Columns are
     clipped near the range of the training rows before they are scored, see `Notes`.
 
     Parameters
@@ -122,7 +128,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     _attributes = (CLASSES_, *ATTRIBUTES)
 
     def __init__(self, n_estimators: int = 3000, *, n_bags: int | None = None, learning_rate: float | Auto = "auto",
-                 reg_lambda: float | Auto = "auto", base_learners: Sequence[BaseLearner] = ("fourier", "tree"),
+                 reg_lambda: float | Auto = "auto", base_learners: Sequence[BaseLearnerName] = ("fourier", "tree"),
                  kernel_ridge: bool | Auto = "auto", max_samples: int | None = 8192, class_weight: ClassWeight = None,
                  early_stopping_rounds: int | Auto | None = "auto", validation_fraction: float | Auto = "auto",
                  warm_start: bool = False, columns: MapOrNone = "auto", random_state: RandomSource = None,
@@ -170,17 +176,17 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
         TrainingStateError
             With `warm_start`, for a model read from a file or trained without it.
         """
-        from .tasks import fit_classes
+        from .fit import fit
 
-        self._keep(fit_classes(self, X, y, sample_weight, eval_set, callback))
+        self._keep(fit(self, X, y, sample_weight, eval_set, callback))
         return self
 
 
 class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     """Gradient boosting with Fourier terms, symmetric trees and linear terms for real targets, with nothing to tune.
 
-    See `FourierBoostingClassifier`.  Several targets share all terms.  Quantiles are moved in the end, so that their
-    share of the rows held out lies below.  `kernel_ridge` is for the squared error: kernel ridge regression estimates
+    See `FourierBoostingClassifier`.  Several targets share all terms.  Quantiles are shifted in the end, so that their
+    share of out-of-fold rows lies below.  `kernel_ridge` is for the squared error: kernel ridge regression estimates
     means by its squared errors, and these are no quantiles, no logarithms of means of counts, and not robust against
     outliers.
 
@@ -238,7 +244,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
                  loss: Literal["squared_error", "huber", "quantile", "poisson"] = "squared_error", delta: float = 1.35,
                  quantile: float | Sequence[float] = 0.5, n_bags: int | None = None,
                  learning_rate: float | Auto = "auto", reg_lambda: float | Auto = "auto",
-                 base_learners: Sequence[BaseLearner] = ("fourier", "tree", "linear"),
+                 base_learners: Sequence[BaseLearnerName] = ("fourier", "tree", "linear"),
                  kernel_ridge: bool | Auto = "auto",
                  max_samples: int | None = 8192, early_stopping_rounds: int | Auto | None = "auto",
                  validation_fraction: float | Auto = "auto", warm_start: bool = False, columns: MapOrNone = "auto",
@@ -284,9 +290,9 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         TrainingStateError
             With `warm_start`, for a model read from a file or trained without it.
         """
-        from .tasks import fit_targets
+        from .fit import fit
 
-        self._keep(fit_targets(self, X, y, sample_weight, eval_set, callback))
+        self._keep(fit(self, X, y, sample_weight, eval_set, callback))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -338,8 +344,8 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         return "means" if self.loss == "poisson" else "least" if several else "scores"
 
     def _quantiles(self) -> tuple[float, ...]:
-        given: Any = self.quantile
-        return tuple(given) if isinstance(given, (tuple, list)) else (given,)
+        quantile: Any = self.quantile
+        return tuple(quantile) if isinstance(quantile, (tuple, list)) else (quantile,)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:

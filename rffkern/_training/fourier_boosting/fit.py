@@ -1,10 +1,9 @@
-"""The way from checked rows to a fitted model: columns, folds, members, and their mean."""
+"""The whole algorithm, from rows to a fitted model: folds, bags, their mean, kernel ridge regression, calibration."""
 
 import contextlib
 import sys
 import time
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,162 +11,179 @@ from numpy.typing import NDArray
 
 from ..._estimator.base import Fitted
 from ..._estimator.monitor import printing
-from ..._estimator.warm_start import RowPrints, fixed_params, marks_of_sets
+from ..._estimator.warm_start import RowPrints, fixed_params, marks_of_sets, state_to_continue
 from ..._model.expansion import Expansion
 from ..._protocol.arguments import check_rng
 from ..._rows.scaling import measure_scaling, no_scaling
 from ..._rows.training_rows import LabelledRows, Training
 from ...errors import InvalidInputError
-from .calibration import inverse_temperature, quantile_shifts
-from .ensemble import to_ensemble
-from .kernel_choice import Reason, reason_not_to_try
-from .kernel_part import Boosting
-from .losses import Loss, Problem
-from .member import Standing
-from .members import BoostedModel, Callback, Members, Plan, fitted_attributes, importances, settled
-from .rows import Columns, Layout, partition
-from .rules import Pace, Rules
-from .stack import STACKED_LOSSES, Stack, stacked, without_kernels
-from .state import MemberRows, State
+from .boosting import Bag, Callback, Checkpoint, train_bags
+from .calibration import inverse_temperature, out_of_fold_scores, quantile_shifts
+from .ensemble import mean_of_bags
+from .losses import loss_of, with_counts
+from .parameters import KernelRidgeReport, Reason, reason_not_to_try, resolve_hyperparameters
+from .stacking import STACKED_LOSSES, stack_kernel_ridge, without_kernels
+from .training_rows import Columns, LocalRows, RowOrder, assign_folds, read_columns
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
-class TrainingState(NamedTuple):
-    """Where the members of a model stand.  Nothing in it is ever changed."""
+class WarmStart(NamedTuple):
+    """What training goes on from.  Nothing in it is ever changed."""
 
     params: dict[str, Any]
     prints: RowPrints
-    layouts: Sequence[Layout]
-    standings: Sequence[Standing]
+    orders: Sequence[RowOrder]
+    checkpoints: Sequence[Checkpoint]
 
     @property
     def n_rounds(self) -> int:
-        """Rounds of the member that has most."""
-        return max(len(standing.taken) for standing in self.standings)
+        """Rounds of the bag that has most."""
+        return max(len(checkpoint.steps) for checkpoint in self.checkpoints)
 
 
-class _Work(NamedTuple):
-    """What all members share."""
+def fit(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, callback: Callback | None) -> Fitted:
+    """Train a Fourier boosting model, from the first round or from where the last `fit` ended.
 
-    columns: Columns
-    problem: Problem
-    weights: Double
-    rules: Rules
-    watched: Sequence[Layout]  # rows that decide nothing, set by set
-
-
-def train(model: BoostedModel, training: Training, loss: Loss, pace: Pace, callback: Callback | None,
-          before: TrainingState | None = None) -> Fitted:
-    """Boost a model on checked rows, from the first round or from where training stood before.
-
-    The order of random draws is documented and stays: a seed of each member, then the partitions of the rows.
+    The order of random draws is documented and stays: a seed of each bag, then the folds of the rows.
     """
-    if callback is not None and not callable(callback):
-        raise InvalidInputError(f"callback must be callable or None, got {type(callback).__name__}")
-    names, data, _, center, scale, _, classes, watched, column_map = training
-    set_marks, set_names = marks_of_sets(training), [name for name, _ in watched] or ["valid_0"]
-    parts = [data, *(rows for _, rows in watched)]
-    del training, watched
-    n_features = data.X.shape[1]
-    sources, forms, scaling = np.arange(n_features), None, no_scaling(n_features)
+    check_callback(callback)
+    warm_start: WarmStart | None = state_to_continue(model)
+    training = model._check_training(X, y, sample_weight, eval_set)
+    loss = loss_of(model, training.rows.n_classes if training.classes is not None else None, len(training.center))
+    if training.classes is None and model.loss == "poisson":
+        training = with_counts(training)
+
+    # Training rows and those of evaluation sets, column by column.
+    names, classes, center, scale = training.names, training.classes, training.center, training.scale
+    column_map, set_names = training.column_map, [name for name, _ in training.watched] or ["valid_0"]
+    parts = [training.rows, *(rows for _, rows in training.watched)]
+    n_train, n_features = parts[0].X.shape
+    sources, forms, scaling, n_raw_columns = np.arange(n_features), None, no_scaling(n_features), n_features
     if column_map is None:
-        scaling = measure_scaling(data.X, data.weights, n_threads=model.n_jobs)
+        scaling = measure_scaling(parts[0].X, parts[0].weights, n_threads=model.n_jobs)
     else:
-        sources, forms = column_map.sources_, column_map.forms_
-        n_features = column_map.n_features_in_
-    columns = Columns.of(parts, scaling, sources, forms, extrapolates="linear" in model.base_learners)
+        sources, forms, n_raw_columns = column_map.sources_, column_map.forms_, column_map.n_features_in_
+    columns = read_columns(parts, scaling, sources, forms, extrapolates="linear" in model.base_learners)
     weights = np.concatenate([part.weights.each for part in parts])
-    targets = np.concatenate([np.atleast_2d(_targets(part)) for part in parts], axis=1)
+    targets = np.concatenate([np.atleast_2d(part.codes if isinstance(part, LabelledRows) else part.values.T)
+                              for part in parts], axis=1)
     starts = np.cumsum([0, *(part.X.shape[0] for part in parts)])
-    learned, *sets = (start + part.weights.positive() for start, part in zip(starts[:-1], parts, strict=True))
-    n_deciding = starts[min(2, len(parts))]
+    training_rows, *evaluation = (start + part.weights.positive() for start, part in zip(starts[:-1], parts,
+                                                                                        strict=True))
     prints = None
     if model.warm_start:
-        learned_rows, given_rows = slice(data.X.shape[0]), slice(data.X.shape[0], None)
-        prints = RowPrints.of(
-            data.X.shape[0], [columns.sources, columns.bins.columns, *columns.values[:, learned_rows]],
-            targets[:, learned_rows], [weights[learned_rows]],
-            [set_marks, weights[given_rows], *targets[:, given_rows], *columns.values[:, given_rows]],
-            classes is not None)
-        if before is not None:
-            before.prints.check(prints)
-    del data, parts  # mapped rows, that only the callers hold now, take twice what columns take
-    work = _Work(columns, loss.problem(targets, weights[:n_deciding]), weights, settled(model, len(learned)),
-                 [Layout.of_watched(rows) for rows in sets[1:]])
+        prints = _row_prints(training, columns, targets, weights, n_train)
+        if warm_start is not None:
+            warm_start.prints.check(prints)
+    del training, parts  # mapped rows, that only the callers hold now, take twice what columns take
+    data = loss.data(targets, weights[: starts[min(2, len(starts) - 1)]])  # initial scores are also of the first set
     del targets
-    layouts, standings = (before.layouts, before.standings) if before is not None else _begun(
-        work, learned, sets[0] if sets else None, check_rng(model.random_state))
-    trainer = Members(Plan(columns, work.rules, pace), model, callback, partial(_stands, work, layouts))
-    members = trainer.train(standings)
-    stack = _stacked(model, Boosting(members, layouts, columns, work.problem, weights, learned), trainer.was_stopped)
-    shifts = stack.terms * (work.problem.intercept + quantile_shifts(members, layouts, work.problem, weights))
-    ensemble = to_ensemble(members, columns, scaling, center + scale * (shifts + stack.shifts),
-                           stack.terms * scale)
-    used = np.unique(sources)  # a map leaves out columns that tell nothing
-    of_columns = np.zeros(n_features)
-    of_columns[used] = importances(members, len(used))
-    attributes = fitted_attributes(members, ensemble, set_names) | {
-        "feature_importances_": of_columns, "_kernel_ridge_report": stack.choice.array()}
-    expansion = ensemble.expansion
-    if stack.part is not None:
-        expansion = Expansion(expansion.intercept, expansion.center, *expansion.parts, stack.part.terms(
-            columns, scaling, scale * stack.kernels), lower=expansion.lower, upper=expansion.upper)
+    sizes = resolve_hyperparameters(model, len(training_rows), loss.name)
+
+    # Folds: each bag validates on one and trains on the others; with an evaluation set all bags validate on it.
+    if warm_start is not None:
+        orders, checkpoints = warm_start.orders, warm_start.checkpoints
+    else:
+        rng = check_rng(model.random_state)
+        seeds = rng.integers(1 << 63, size=sizes.n_bags)
+        checkpoints = [Checkpoint(np.random.default_rng(seed)) for seed in seeds]
+        if evaluation:
+            orders = [RowOrder.of(training_rows, evaluation[0], rng)] * sizes.n_bags
+        else:
+            orders = _folds(training_rows, data.strata[training_rows], sizes.n_bags, sizes.n_folds, rng)
+    additional = [RowOrder.of_evaluation(rows) for rows in evaluation[1:]]
+
+    # Bags: rounds of boosting until the validation loss falls no further.
+    def open_rows(bag: int) -> tuple[LocalRows, list[LocalRows]]:
+        rows, *evaluation_sets = (LocalRows.of(columns, data, weights, order) for order in (orders[bag], *additional))
+        return rows, evaluation_sets
+
+    bags, was_stopped = train_bags(model, columns, sizes, checkpoints, open_rows, callback)
+
+    # Calibration on out-of-fold rows, and kernel ridge regression where it improves their scores.
+    rows, scores = out_of_fold_scores(bags, orders, weights)
+    factor = inverse_temperature(data, scores, data.targets[rows], weights[rows])
+    reason = reason_not_to_try(model.kernel_ridge, data.kernel in STACKED_LOSSES, len(training_rows),
+                               len(columns.values))
+    if reason is None and was_stopped:
+        reason = Reason.STOPPED
+    if reason is not None:
+        stack = without_kernels(factor, len(data.intercept), reason)
+    else:
+        started = time.perf_counter()
+        with printing() if model.verbose else contextlib.nullcontext():
+            stack = stack_kernel_ridge(bags, orders, columns, data, weights, training_rows, (rows, scores), factor,
+                                       model.kernel_ridge is True, model.n_jobs)
+        if model.verbose:
+            sentence = KernelRidgeReport.of_numbers(stack.report).reason
+            print(f"kernel ridge {sentence}  {time.perf_counter() - started:.1f} s", file=sys.stderr)
+    shifts = stack.terms * (data.intercept + quantile_shifts(data, scores, weights[rows]))
+
+    # The mean of the bags, as one function of raw rows.
+    expansion, term_rounds = mean_of_bags(bags, columns, scaling, center + scale * (shifts + stack.shifts),
+                                          stack.terms * scale)
+    if stack.regression is not None:
+        kernels = stack.regression.kernel_terms(columns, scaling, scale * stack.kernels)
+        expansion = Expansion(expansion.intercept, expansion.center, *expansion.parts, kernels, lower=expansion.lower,
+                              upper=expansion.upper)
+    importances = np.zeros(n_raw_columns)
+    used = np.unique(sources)  # a map leaves out constant columns
+    importances[used] = feature_importances(bags, len(used))
+    attributes = fitted_attributes(bags, set_names) | {
+        "term_rounds_": term_rounds, "feature_importances_": importances, "_kernel_ridge_report": stack.report}
     state = None
     if prints is not None:
-        standings = [member.standing for member in members if member.standing is not None]  # of all
-        state = TrainingState(fixed_params(model), prints, layouts, standings)
+        state = WarmStart(fixed_params(model), prints, orders,
+                          [bag.checkpoint for bag in bags if bag.checkpoint is not None])  # of all
     return Fitted(names, classes, expansion, attributes, state, column_map)
 
 
-def _stacked(model: BoostedModel, given: Boosting, was_stopped: bool) -> Stack:
-    """The members, with kernel ridge regression where `kernel_ridge` and held-out rows ask for it."""
-    factor = inverse_temperature(given.members, given.layouts, given.problem, given.weights)
-    reason = reason_not_to_try(model.kernel_ridge, given.problem.kernel in STACKED_LOSSES, len(given.learned),
-                               len(given.columns.values))
-    reason = Reason.STOPPED if reason is None and was_stopped else reason
-    if reason is not None:
-        return without_kernels(factor, len(given.problem.intercept), reason)
-    started = time.perf_counter()
-    with printing() if model.verbose else contextlib.nullcontext():
-        stack = stacked(given, factor, model.kernel_ridge is True, model.n_jobs)
-    if model.verbose:
-        print(f"kernel ridge {stack.choice.report().reason}  {time.perf_counter() - started:.1f} s", file=sys.stderr)
-    return stack
+def check_callback(callback: Any) -> None:
+    """InvalidInputError unless it is callable or None."""
+    if callback is not None and not callable(callback):
+        raise InvalidInputError(f"callback must be callable or None, got {type(callback).__name__}")
 
 
-def _targets(rows: Any) -> NDArray[Any]:
-    """Class indices, or values (n_outputs, n_rows)."""
-    return rows.codes if isinstance(rows, LabelledRows) else rows.values.T
+def _row_prints(training: Training, columns: Columns, targets: Double, weights: Double, n_train: int) -> RowPrints:
+    """Hashes by which a later `fit` with warm_start knows the same rows."""
+    own, others = slice(n_train), slice(n_train, None)
+    return RowPrints.of(n_train, [columns.sources, columns.binned, *columns.values[:, own]], targets[:, own],
+                        [weights[own]], [marks_of_sets(training), weights[others], *targets[:, others],
+                                         *columns.values[:, others]], training.classes is not None)
 
 
-def _begun(work: _Work, learned: Indices, evaluated: Indices | None,
-           rng: "np.random.Generator") -> tuple[list[Layout], list[Standing]]:
-    """The rows of each member, and where it stands before the first round."""
-    seeds = rng.integers(1 << 63, size=work.rules.n_bags)
-    starts = [Standing(np.random.default_rng(seed)) for seed in seeds]
-    if evaluated is None:
-        return _folds(work, learned, rng), starts
-    return [Layout.of(learned, evaluated, rng)] * len(starts), starts
-
-
-def _folds(work: _Work, learned: Indices, rng: "np.random.Generator") -> list[Layout]:
-    """What each member learns from and holds out: the folds of a partition in turn, then those of another."""
-    n_folds = int(work.rules.n_folds)
-    strata = work.problem.strata[learned]
-    layouts = []
+def _folds(training_rows: Indices, strata: Double, n_bags: int, n_folds: float,
+           rng: "np.random.Generator") -> list[RowOrder]:
+    """Training and validation rows of each bag: the folds of one assignment in turn, then those of another."""
+    orders = []
     folds: Any = None
-    for member in range(work.rules.n_bags):
-        if member % n_folds == 0:
-            folds = partition(strata, work.rules.n_folds, rng)
-        out = (folds == member % n_folds) & (len(learned) > 1)  # one row cannot be held out
-        layouts.append(Layout.of(learned[~out], learned[out], rng))
-    return layouts
+    for bag in range(n_bags):
+        if bag % int(n_folds) == 0:
+            folds = assign_folds(strata, n_folds, rng)
+        is_validation = (folds == bag % int(n_folds)) & (len(training_rows) > 1)  # one row cannot be held out
+        orders.append(RowOrder.of(training_rows[~is_validation], training_rows[is_validation], rng))
+    return orders
 
 
-def _stands(work: _Work, layouts: Sequence[Layout], member: int) -> tuple[State, list[State]]:
-    """Where a member stands on its rows, and on rows that are watched."""
-    state, *watched = (State(MemberRows.of(work.columns, work.problem, work.weights, each), work.problem)
-                       for each in (layouts[member], *work.watched))
-    return state, watched
+def feature_importances(bags: Sequence[Bag], n_sources: int) -> Double:
+    """Of raw columns that are used: improvements by base learners, divided by the relevances of columns; sum 1."""
+    total = np.zeros(n_sources)
+    for bag in bags:
+        if bag.steps:
+            for name, share in bag.gain_shares.items():
+                total += share * bag.relevances[name]
+    return total / max(total.sum(), 1e-300)
+
+
+def fitted_attributes(bags: Sequence[Bag], set_names: Sequence[str]) -> dict[str, Any]:
+    """Loss curves and numbers of rounds: means over bags, of which one that has ended counts with its last losses."""
+    longest = max(len(bag.losses) for bag in bags)
+    curves = [[(losses.train, losses.validation, *losses.evaluation) for losses in bag.losses] for bag in bags]
+    train_loss, *others = np.array([[*curve, *curve[-1:] * (longest - len(curve))] for curve in curves]).mean(axis=0).T
+    n_rounds = np.array([len(bag.steps) for bag in bags])
+    return {"n_estimators_": longest - 1, "n_bags_": len(bags),
+            "bag_counts_": (n_rounds[:, None] >= np.arange(longest)).sum(axis=0).astype(np.float64),
+            "train_loss_": train_loss.copy(), "eval_loss_": others[0].copy(),
+            "eval_losses_": dict(zip(set_names, map(np.copy, others), strict=True))}

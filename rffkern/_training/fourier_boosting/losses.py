@@ -1,162 +1,207 @@
-"""Losses: their kernels, where boosting starts, and what rows hold for them."""
+"""Losses of boosting: their initial scores, and what training rows hold for them."""
 
-from typing import NamedTuple, Protocol
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._native import boosting
+from ..._rows.training_rows import TargetRows, Training
 from ..._rows.weights import weighted_quantile
+from ...errors import InvalidInputError
 
 Single = NDArray[np.float32]
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+InitialScores = tuple[Double, Single]  # scores before any round (n_outputs,), and the parameters of the loss
 
-class Problem(NamedTuple):
-    """What training rows hold for a loss, in their own order."""
 
-    kernel: int  # which loss the kernels take
+class LossData(NamedTuple):
+    """What rows hold for a loss, in their own order."""
+
+    kernel: int  # which loss the kernels compute
     parameters: Single  # (n_outputs,)
     intercept: Double  # (n_outputs,) the scores before any round
-    start: Single  # (n_outputs, n_rows) scores that the kernels begin with
+    initial_scores: Single  # (n_outputs, n_rows) that the kernels begin with
     targets: Single  # (n_rows,) as the kernels take them
-    searches_steps: bool  # whether the best step along a pair of waves is not 1
-    weighs_curvature: bool  # whether the amplitudes of waves are those of rows weighted by the curvature of the loss
-    strata: NDArray[np.float64]  # (n_rows,) what folds are balanced by
-    least: Double  # (n_rows,) the least loss of a row, as the kernels tell it
-
-
-class Start(NamedTuple):
-    """Where boosting starts, as all rows say."""
-
-    intercept: Double  # (n_outputs,) the scores before any round
-    parameters: Single  # (n_outputs,) of the loss
-
-
-class Loss(Protocol):
-    """A loss of rows with checked targets: class indices (1, n_rows) or values (n_outputs, n_rows)."""
-
-    def start(self, targets: Double, weights: Double) -> Start:
-        """Where boosting starts on these rows."""
-
-    def condensed(self, targets: Double, weights: Double, chosen: Indices) -> tuple[Double, Double]:
-        """Targets and weights of fewer rows that say the same of where it starts; or those chosen, if none do."""
-
-    def problem(self, targets: Double, weights: Double, start: Start | None = None) -> Problem:
-        """What the rows hold.
-
-        Where boosting starts is given, or of more rows than have weights the first say it, and the others are watched.
-        """
+    searches_step: bool  # whether the best step along a Fourier or linear term is not 1
+    weights_by_hessian: bool  # whether the amplitudes of Fourier terms are those of rows weighted by the Hessian
+    strata: Double  # (n_rows,) what folds are balanced by
+    least_losses: Double  # (n_rows,) the least possible loss of a row, which the kernels do not subtract
 
 
 class ClassLoss(NamedTuple):
-    """Logistic loss of two classes; of more, the softmax of scores that share their terms."""
+    """Logistic loss of two classes; of more, the softmax of scores that share their terms.
+
+    Targets are class indices (1, n_rows).
+    """
 
     n_classes: int
 
-    def start(self, targets: Double, weights: Double) -> Start:
+    @property
+    def name(self) -> str:
+        """Name of the learning rates."""
+        return "log_loss" if self.n_classes == 2 else "softmax"
+
+    def initial_scores(self, targets: Double, weights: Double) -> InitialScores:
         """Log shares of the classes, of mean 0, or the difference of two."""
-        share = self._totals(targets, weights) / weights.sum()
-        # Held-out rows may show a class that others do not.
-        logs = np.log(np.maximum(share, 1e-6))
-        return _plain_start(np.array([logs[1] - logs[0]]) if self.n_classes == 2 else logs - logs.mean())
+        share = self._class_weights(targets, weights) / weights.sum()
+        logs = np.log(np.maximum(share, 1e-6))  # validation rows may show a class that others do not
+        intercept = np.array([logs[1] - logs[0]]) if self.n_classes == 2 else logs - logs.mean()
+        return intercept, np.zeros(len(intercept), dtype=np.float32)
 
-    def condensed(self, targets: Double, weights: Double, chosen: Indices) -> tuple[Double, Double]:
-        """A row for each class."""
-        return np.arange(self.n_classes, dtype=np.float64)[None], self._totals(targets, weights)
+    def summary_rows(self, targets: Double, weights: Double, sample: Indices) -> tuple[Double, Double]:
+        """Targets and weights of few rows with the same initial scores: a row for each class."""
+        return np.arange(self.n_classes, dtype=np.float64)[None], self._class_weights(targets, weights)
 
-    def problem(self, targets: Double, weights: Double, start: Start | None = None) -> Problem:
-        """What the rows hold: class indices (1, n_rows)."""
-        start = start or self.start(targets[:, : len(weights)], weights)
+    def data(self, targets: Double, weights: Double, initial: InitialScores | None = None) -> LossData:
+        """What the rows hold; initial scores are given, or those of the first rows, as many as have weights."""
+        intercept, parameters = initial or self.initial_scores(targets[:, : len(weights)], weights)
         if self.n_classes == 2:
-            return _started(boosting.LOGISTIC, start, 2 * targets[0] - 1, targets[0])
-        return _started(boosting.SOFTMAX, start, targets[0], targets[0])
+            return _repeated_scores(boosting.LOGISTIC, intercept, parameters, 2 * targets[0] - 1, targets[0])
+        return _repeated_scores(boosting.SOFTMAX, intercept, parameters, targets[0], targets[0])
 
-    def _totals(self, targets: Double, weights: Double) -> Double:
-        """Weights of the classes."""
+    def _class_weights(self, targets: Double, weights: Double) -> Double:
         return np.bincount(targets[0].astype(np.intp), weights, minlength=self.n_classes).astype(np.float64)
 
 
 class ValueLoss(NamedTuple):
-    """Losses of the residual: squared, Huber's and that of a quantile.
+    """Losses of the residual: squared error, Huber's loss and that of a quantile.
 
-    Scores in training are less the target, so that one kernel serves any number of targets.
+    Targets are values (n_outputs, n_rows).  Scores in training are less the target, so that one kernel serves any
+    number of targets.
     """
 
     kernel: int
     parameters: tuple[float, ...] = (0.0,)  # one for all outputs, or quantiles of one target
 
-    def start(self, targets: Double, weights: Double) -> Start:
-        """Means, medians or quantiles."""
-        known = np.ascontiguousarray(self._for_outputs(targets))
-        parameters = np.broadcast_to(self.parameters, len(known))
-        if self.kernel == boosting.SQUARED:
-            intercept = known @ weights / weights.sum()
-        else:
-            shares = parameters if self.kernel == boosting.QUANTILE else np.full(len(known), 0.5)
-            intercept = np.array([weighted_quantile(each, weights, share)
-                                  for each, share in zip(known, shares, strict=True)])
-        if self.kernel == boosting.HUBER:
-            parameters = parameters * [_spread(each, weights) for each in known]
-        return Start(intercept, parameters.astype(np.float32, order="C"))
+    @property
+    def name(self) -> str:
+        """Name of the learning rates."""
+        return "quantile" if self.kernel == boosting.QUANTILE else "values"
 
-    def condensed(self, targets: Double, weights: Double, chosen: Indices) -> tuple[Double, Double]:
-        """The mean for squares; quantiles are those of the chosen rows."""
+    def initial_scores(self, targets: Double, weights: Double) -> InitialScores:
+        """Means, medians or quantiles."""
+        values = np.ascontiguousarray(self._for_outputs(targets))
+        parameters = np.broadcast_to(self.parameters, len(values))
+        if self.kernel == boosting.SQUARED:
+            intercept = values @ weights / weights.sum()
+        else:
+            shares = parameters if self.kernel == boosting.QUANTILE else np.full(len(values), 0.5)
+            intercept = np.array([weighted_quantile(each, weights, share)
+                                  for each, share in zip(values, shares, strict=True)])
+        if self.kernel == boosting.HUBER:
+            parameters = parameters * [_spread(each, weights) for each in values]
+        return intercept, parameters.astype(np.float32, order="C")
+
+    def summary_rows(self, targets: Double, weights: Double, sample: Indices) -> tuple[Double, Double]:
+        """Targets and weights of few rows with the same initial scores: the mean for squares, else of a sample."""
         if self.kernel == boosting.SQUARED:
             return _mean_row(targets, weights)
-        return targets[:, chosen], weights[chosen] * (len(weights) / max(1, len(chosen)))
+        return targets[:, sample], weights[sample] * (len(weights) / max(1, len(sample)))
 
-    def problem(self, targets: Double, weights: Double, start: Start | None = None) -> Problem:
-        """What the rows hold: values (n_outputs, n_rows)."""
-        start = start or self.start(targets[:, : len(weights)], weights)
-        scores = (start.intercept[:, None] - self._for_outputs(targets)).astype(np.float32, order="C")
+    def data(self, targets: Double, weights: Double, initial: InitialScores | None = None) -> LossData:
+        """What the rows hold; initial scores are given, or those of the first rows, as many as have weights."""
+        intercept, parameters = initial or self.initial_scores(targets[:, : len(weights)], weights)
+        scores = (intercept[:, None] - self._for_outputs(targets)).astype(np.float32, order="C")
         zeros = np.zeros(targets.shape[1], dtype=np.float32)
-        return Problem(self.kernel, start.parameters, start.intercept, scores, zeros, self.kernel == boosting.QUANTILE,
-                       False, targets[0], np.broadcast_to(0.0, targets.shape[1]))
+        return LossData(self.kernel, parameters, intercept, scores, zeros, self.kernel == boosting.QUANTILE, False,
+                        targets[0], np.broadcast_to(0.0, targets.shape[1]))
 
     def _for_outputs(self, targets: Double) -> Double:
         """The target once for each quantile."""
         return np.broadcast_to(targets, (max(len(targets), len(self.parameters)), targets.shape[1]))
 
 
-class CountLoss(NamedTuple):
-    """Loss of Poisson counts, whose scores are logarithms of their means."""
+class PoissonLoss(NamedTuple):
+    """Poisson loss of counts (1, n_rows), whose scores are logarithms of their means."""
 
-    def start(self, targets: Double, weights: Double) -> Start:
+    name: str = "values"  # of the learning rates
+
+    def initial_scores(self, targets: Double, weights: Double) -> InitialScores:
         """The logarithm of the mean."""
-        return _plain_start(np.log([max(float(targets[0] @ weights / weights.sum()), 1e-6)]))
+        intercept = np.log([max(float(targets[0] @ weights / weights.sum()), 1e-6)])
+        return intercept, np.zeros(1, dtype=np.float32)
 
-    def condensed(self, targets: Double, weights: Double, chosen: Indices) -> tuple[Double, Double]:
-        """The mean."""
+    def summary_rows(self, targets: Double, weights: Double, sample: Indices) -> tuple[Double, Double]:
+        """Targets and weights of few rows with the same initial scores: the mean."""
         return _mean_row(targets, weights)
 
-    def problem(self, targets: Double, weights: Double, start: Start | None = None) -> Problem:
-        """What the rows hold: values >= 0 (1, n_rows)."""
+    def data(self, targets: Double, weights: Double, initial: InitialScores | None = None) -> LossData:
+        """What the rows hold; initial scores are given, or those of the first rows, as many as have weights."""
         counts = targets[0]
-        start = start or self.start(targets[:, : len(weights)], weights)
+        intercept, parameters = initial or self.initial_scores(targets[:, : len(weights)], weights)
         least = counts - counts * np.log(np.maximum(counts, 1e-300))  # so that losses are half the deviance
-        problem = _started(boosting.POISSON, start, counts, counts)
-        return problem._replace(weighs_curvature=True, least=least)
+        data = _repeated_scores(boosting.POISSON, intercept, parameters, counts, counts)
+        return data._replace(weights_by_hessian=True, least_losses=least)
 
 
-def _plain_start(intercept: Double) -> Start:
-    """Where the loss has no parameters."""
-    return Start(intercept, np.zeros(len(intercept), dtype=np.float32))
+Loss = ClassLoss | ValueLoss | PoissonLoss
 
 
 def _mean_row(targets: Double, weights: Double) -> tuple[Double, Double]:
-    """A row with the mean of the targets, of the weight of all."""
+    """A row with the mean of the targets and the weight of all."""
     total = weights.sum()
     return (targets @ weights / total)[:, None], np.array([total])
 
 
-def _started(kernel: int, start: Start, targets: Double, strata: Double) -> Problem:
-    scores = np.repeat(start.intercept[:, None], len(targets), axis=1).astype(np.float32)
-    return Problem(kernel, start.parameters, start.intercept, scores, targets.astype(np.float32), True, False, strata,
-                   np.broadcast_to(0.0, len(targets)))
+def _repeated_scores(kernel: int, intercept: Double, parameters: Single, targets: Double, strata: Double) -> LossData:
+    scores = np.repeat(intercept[:, None], len(targets), axis=1).astype(np.float32)
+    return LossData(kernel, parameters, intercept, scores, targets.astype(np.float32), True, False, strata,
+                    np.broadcast_to(0.0, len(targets)))
 
 
 def _spread(values: Double, weights: Double) -> float:
     """1.4826 times the median distance from the median, the standard deviation of normal values; 1 where it is 0."""
     return 1.4826 * weighted_quantile(np.abs(values - weighted_quantile(values, weights, 0.5)), weights, 0.5) or 1.0
+
+
+def loss_of(model: Any, n_classes: int | None, n_targets: int) -> Loss:
+    """The loss of a classifier, with its number of classes, or of a regressor."""
+    if n_classes is not None:
+        return ClassLoss(n_classes)
+    if model.loss == "poisson":
+        return PoissonLoss()
+    quantiles = model._quantiles()
+    if model.loss == "quantile" and len(quantiles) > 1 and n_targets > 1:
+        raise InvalidInputError(f"y must be one target for several quantiles, got {n_targets}")
+    kernels = {"squared_error": (boosting.SQUARED, (0.0,)), "huber": (boosting.HUBER, (model.delta,)),
+               "quantile": (boosting.QUANTILE, quantiles)}
+    return ValueLoss(*kernels[model.loss])
+
+
+def with_counts(training: Training) -> Training:
+    """Training rows with counts in units of their mean, in which single precision can hold large and small ones.
+
+    The scores are then less the logarithm of the mean.
+    """
+    unit = unit_of_counts(training.center)
+    names = [name for name, _ in training.watched]
+    def as_counts(part: TargetRows, name: str) -> TargetRows:
+        return part._replace(values=counts_of(part.values, training.center, training.inverse_scale, unit, name))
+
+    rows = as_counts(training.rows, "y")
+    evaluation = [as_counts(part, "eval_set y") for _, part in training.watched]
+    one = np.ones(1)
+    return training._replace(
+        rows=rows, evaluation=evaluation[0] if evaluation else None, watched=tuple(zip(names, evaluation, strict=True)),
+        center=math.log(unit) * one, scale=one, inverse_scale=one)
+
+
+def unit_of_counts(center: Double) -> float:
+    """The mean of the counts, or 1 where there are none."""
+    return float(center[0]) if center[0] > 0 else 1.0
+
+
+def counts_of(values: Double, center: Double, inverse_scale: Double, unit: float, name: str) -> Double:
+    """Counts in some unit, which must be at least 0, from standardised targets."""
+    if values.shape[1] > 1:
+        raise InvalidInputError(f"y must be one target for loss='poisson', got {values.shape[1]}")
+    varies = inverse_scale > 0
+    scale = np.where(varies, 1 / np.where(varies, inverse_scale, 1.0), 0.0) / unit
+    counts = center / unit + scale * values
+    if counts.min() < -1e-9 * np.abs(counts).max():  # beyond rounding
+        raise InvalidInputError(f"{name} must be >= 0 for loss='poisson', got {unit * counts.min():.6g}")
+    return np.maximum(counts, 0)

@@ -1,7 +1,11 @@
-"""The parameters and attributes that both classes share."""
+"""Parameters and attributes that both classes share, and what follows from them and from the number of rows."""
 
 import itertools
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+import math
+from enum import IntEnum
+from typing import Any, Literal, NamedTuple, Self, TypeAlias, get_args
+
+import numpy as np
 
 from ..._estimator.parameters import ARGUMENTS as SHARED
 from ..._estimator.parameters import (
@@ -20,13 +24,182 @@ from ..._estimator.parameters import (
     eval_sets,
 )
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
+from ..._native.array_types import NDArray
 from ..._protocol.arguments import Choice, Distinct, Number
 from ...errors import InvalidInputError
-from .kernel_choice import FEWEST_ROWS, LEAST_SHARE, MOST_NUMBERS, MOST_WORK, STANDARD_ERRORS
+
+Double = NDArray[np.float64]
 
 MAX_BAGS = 1000
-BaseLearner: TypeAlias = Literal["fourier", "tree", "linear"]
-BASE_LEARNERS: tuple[str, ...] = get_args(BaseLearner)
+BaseLearnerName: TypeAlias = Literal["fourier", "tree", "linear"]
+BASE_LEARNERS: tuple[str, ...] = get_args(BaseLearnerName)
+
+# Kernel ridge regression is kept where it lowers the validation loss by this share, and by so many standard errors of
+# the mean difference.  The out-of-fold scores are those of single bags, whose mean is better by itself.
+LEAST_SHARE, STANDARD_ERRORS = 0.03, 2.0
+
+# What "auto" tries it for: operations that computing the kernels of n rows of d columns takes where they are learned
+# from together, n^2 (2 d + 16); and numbers n d, which the model holds.  Fewer rows than the last number cannot be
+# divided into folds.
+FEWEST_ROWS, MOST_WORK, MOST_NUMBERS, FEWEST_AT_ALL = 200, 5e10, 5_000_000, 10
+
+# Any number of rows.
+_ALL_ROWS = 1 << 62
+
+# Factors of a loss on the rates of Fourier terms and of trees, on up to 1,000 rows and from 30,000 on, and the ridge of
+# the amplitudes of Fourier terms.  Where a loss is far from its minimum, as with several classes, few rows bear large
+# steps; many do not: of 30,000 rows in four classes a rate of trees of 0.96 had 0.16 more log loss than one of 0.12.
+LOSS_RATES = {
+    "log_loss": ((1.0, 1.0), (1.0, 1.0), 0.01),
+    "softmax": ((2.0, 4.0), (0.6, 1.2), 0.01),
+    "values": ((1.0, 2.0), (0.8, 1.5), 0.05),
+    "quantile": ((2.0, 4.0), (1.0, 2.0), 0.05),
+}
+
+
+class Hyperparameters(NamedTuple):
+    """Sizes and rates of a fit."""
+
+    n_bags: int
+    n_folds: float  # 1 / the share of the rows that a bag holds out for validation; any number from 2 on
+    patience: int | None  # rounds without a lower validation loss, after which a bag ends
+    max_depth: int  # of trees
+    fourier_rate: float  # share of the best step that a Fourier or linear term takes
+    tree_rate: float
+    reg_lambda: float  # weight of |omega|^2 for a Fourier term of scale 1
+    amplitude_ridge: float = 0.0
+    max_samples: int = _ALL_ROWS  # rows of the descent of a Fourier term
+
+
+def _between(low: float, high: float, share: float) -> float:
+    """The value at a share of the way from one to the other, on a logarithmic scale."""
+    return low * (high / low) ** min(max(share, 0.0), 1.0)
+
+
+def _size(n_rows: int) -> float:
+    """0 at 1,000 rows, 1 at 30,000."""
+    return math.log(n_rows / 1000) / math.log(30)
+
+
+def defaults_for(n_rows: int) -> Hyperparameters:
+    """What a fit on so many rows takes: one rule, without breaks from a hundred rows to ten million.
+
+    More rows take larger steps, because rounds are what costs time, hold out a smaller share, and need fewer bags.
+    """
+    small = math.log(n_rows / 1000) / math.log(3)  # 0 at 1,000 rows, 1 at 3,000
+    large = math.log(n_rows / 3000) / math.log(10)  # 0 at 3,000 rows, 1 at 30,000
+    n_bags = _between(10, 5, small)
+    n_bags *= _between(1, 0.4, math.log(n_rows / 5000) / math.log(6))  # 2 at 30,000 rows
+    n_bags *= _between(1, 0.5, large - 1)  # 1 from 300,000 on
+    return Hyperparameters(
+        n_bags=round(n_bags),
+        n_folds=round(_between(5, 10, large)),
+        patience=round(_between(100, 200, small)),
+        max_depth=round(min(max(7.2 + 1.5 * math.log2(n_rows / 6000), 3), 12)),
+        fourier_rate=_between(0.15, 0.2, _size(n_rows)),
+        tree_rate=_between(0.025, 0.12, _size(n_rows)),
+        reg_lambda=0.6 / n_rows,
+    )
+
+
+def resolve_hyperparameters(model: Any, n_rows: int, loss: str) -> Hyperparameters:
+    """The defaults for so many rows, with what the parameters say, and the rates of a loss."""
+    sizes = defaults_for(n_rows)
+    if model.n_bags is not None:
+        sizes = sizes._replace(n_bags=model.n_bags)
+    if model.validation_fraction != "auto":
+        n_folds = 1 / float(model.validation_fraction)
+        is_whole = abs(n_folds - round(n_folds)) < 1e-9 * n_folds  # 1 / (1 / 49) is not 49 in floating point
+        sizes = sizes._replace(n_folds=round(n_folds) if is_whole else n_folds)
+    if not isinstance(model.early_stopping_rounds, str):
+        sizes = sizes._replace(patience=model.early_stopping_rounds)
+    if model.reg_lambda != "auto":
+        sizes = sizes._replace(reg_lambda=float(model.reg_lambda))
+    if model.learning_rate != "auto":
+        factor = float(model.learning_rate) / sizes.fourier_rate
+        sizes = sizes._replace(fourier_rate=sizes.fourier_rate * factor, tree_rate=sizes.tree_rate * factor)
+    few, many, ridge = LOSS_RATES[loss]
+    size = min(max(_size(n_rows), 0.0), 1.0)
+    fourier, tree = (at_few * (at_many / at_few) ** size for at_few, at_many in zip(few, many, strict=True))
+    return sizes._replace(n_folds=max(2, min(sizes.n_folds, n_rows)), fourier_rate=fourier * sizes.fourier_rate,
+                          tree_rate=tree * sizes.tree_rate, amplitude_ridge=ridge,
+                          max_samples=model.max_samples or _ALL_ROWS)
+
+
+class Reason(IntEnum):
+    """Why kernel ridge regression is used or not; the numbers are those of files."""
+
+    OFF = 0
+    LOSS = 1
+    FEW = 2
+    MANY = 3
+    STOPPED = 4
+    LITTLE = 5
+    PARTITIONS = 6
+    GAINS = 7
+    ASKED = 8
+
+
+_SENTENCES = {
+    Reason.OFF: "not used: kernel_ridge=False",
+    Reason.LOSS: "not used: the loss is neither log loss nor squared error",
+    Reason.FEW: f"not used: fewer than {FEWEST_ROWS} rows, or {FEWEST_AT_ALL} with kernel_ridge=True",
+    Reason.MANY: f"not used: n d above {MOST_NUMBERS:.0e} for n rows of d mapped columns, or n^2 (2 d + 16) above "
+                 f"{MOST_WORK:.0e} for up to {MOST_ROWS} rows",
+    Reason.STOPPED: "not used: the callback ended the fit",
+    Reason.LITTLE: f"not used: validation loss {{without:.6g}} without it, {{loss:.6g}} with it, not lower by "
+                   f"{LEAST_SHARE:.0%} and {STANDARD_ERRORS:.0f} standard errors",
+    Reason.GAINS: "used: validation loss {without:.6g} without it, {loss:.6g} with it",
+    Reason.PARTITIONS: "not used: the rows are in partitions",
+    Reason.ASKED: "used: kernel_ridge=True; validation loss {without:.6g} without it, {loss:.6g} with it",
+}
+_USED = (Reason.GAINS, Reason.ASKED)
+
+
+class KernelRidgeReport(NamedTuple):
+    """Whether kernel ridge regression is stacked on the terms, and why; numbers are None where it was not tried."""
+
+    kept: bool
+    reason: str  # a sentence
+    loss_without: float | None  # mean loss of the rows that neither it nor the terms have learned from
+    loss_with: float | None
+    length_scale_factor: float | None  # by which 1 / sqrt(relevance) of a column is multiplied
+    reg_lambda: float | None
+
+    @classmethod
+    def of_numbers(cls, numbers: Double) -> Self:
+        """The report of the numbers in a file: reason, both losses, scale of relevances and lambda."""
+        reason, without, loss, scale, reg_lambda = numbers.tolist()
+        kept, sentence = reason in _USED, _SENTENCES[Reason(int(reason))].format(without=without, loss=loss)
+        if not scale:
+            return cls(kept, sentence, None, None, None, None)
+        return cls(kept, sentence, without, loss, scale**-0.5, reg_lambda)
+
+
+def report_numbers(reason: Reason, loss_without: float = 0.0, loss_with: float = 0.0, scale: float = 0.0,
+                   reg_lambda: float = 0.0) -> Double:
+    """The numbers of a report, for a file; zeros where kernel ridge regression was not tried."""
+    return np.array([reason, loss_without, loss_with, scale, reg_lambda], dtype=np.float64)
+
+
+def check_report_numbers(numbers: Double, has_kernels: bool) -> None:
+    """ValueError for numbers of a file that no report can have."""
+    if numbers.shape != (5,) or numbers[0] not in list(Reason) or (
+            (numbers[0] in _USED) != has_kernels) or (numbers < 0).any():
+        raise ValueError("the report on kernel ridge is malformed")
+
+
+def reason_not_to_try(kernel_ridge: str | bool, has_loss: bool, n_rows: int, n_columns: int) -> Reason | None:
+    """Why kernel ridge regression is not tried, by the parameter `kernel_ridge`; None where it is."""
+    if kernel_ridge is False:
+        return Reason.OFF
+    if not has_loss:
+        return Reason.LOSS
+    if n_rows < (FEWEST_AT_ALL if kernel_ridge is True else FEWEST_ROWS):
+        return Reason.FEW
+    too_many = n_rows * n_columns > MOST_NUMBERS or (
+        n_rows <= MOST_ROWS and n_rows**2 * (2.0 * n_columns + 16) > MOST_WORK)
+    return Reason.MANY if kernel_ridge == "auto" and too_many else None
 
 
 class Quantiles(NamedTuple):
@@ -68,20 +241,21 @@ PARAMETERS = (
     Parameter("kernel_ridge", Choice(("auto", True, False)),
               'Whether a kernel ridge regression is stacked on the terms: sum over training rows i of a_i exp(-r), '
               'with r^2 the sum over columns of ((x_l - x_il) / length_scale_l)^2.  1 / length_scale^2 is in '
-              'proportion to what terms owe to the column, and the scale by the squared error of rows left out.  Its '
+              'proportion to the relevance of the column, and the scale by the squared error of rows left out.  Its '
               "weight beside the terms is that of the lowest loss of rows that neither has learned from.  \"auto\" "
               f'tries it on n >= {FEWEST_ROWS:,} rows of d mapped columns with n d up to {MOST_NUMBERS:,} and, for n '
               f'up to {MOST_ROWS:,}, n^2 (2 d + 16) up to {MOST_WORK:.0e}; it keeps it where this loss falls by '
               f'{LEAST_SHARE:.0%} and by {STANDARD_ERRORS:.0f} standard errors.  More than {MOST_ROWS:,} rows are '
               f'divided by thresholds on columns into regions of {LARGEST_REGION // 2:,} to {LARGEST_REGION:,}, each '
-              'with a regression that learns from its rows and the nearest of its neighbours; three of them say first '
-              'whether it gains enough.  A model with it holds its rows, and takes longer to score.  True: whatever '
-              'it gains, of any rows.  False: the terms alone, a smaller model that can be exported.'),
+              'with a regression that learns from its rows and the nearest of its neighbours; three trial regions are '
+              'learned first, and the others only where these gain enough.  A model with it holds its rows, and takes '
+              'longer to score.  True: whatever it gains, of any rows.  False: the terms alone, a smaller model that '
+              'can be exported.'),
     MAX_SAMPLES.described(
         "Largest number of rows that the descent of one Fourier term uses: a block of the shuffled rows, another in "
         "each round; None for all.  Steps, trees and updates use all rows."),
     Parameter("early_stopping_rounds", Number(int, 1, optional=True, word="auto"),
-              "Rounds without a lower loss on held-out rows after which a bag ends; its rounds up to the lowest are "
+              "Rounds without a lower validation loss after which a bag ends; its rounds up to the lowest are "
               'kept.  "auto": 100 on up to 1,000 rows, 200 from 3,000 on.  None: all rounds are kept.'),
     Parameter("validation_fraction", Number(float, 1e-6, 0.5, word="auto"),
               "Share of the rows, of each class for labels, that a bag holds out where there is no `eval_set`.  "
@@ -112,19 +286,19 @@ ATTRIBUTES = (
     N_ESTIMATORS_.described("Number of rounds kept of the bag that has most."),
     Attribute("n_bags_", "int", "Number of bags."),
     Attribute("train_loss_, eval_loss_", "arrays",
-              "Mean loss of the rows learned from and of those held out, before the first round and after each, up to "
+              "Mean loss of the training rows and of the validation rows, before the first round and after each, up to "
               "those kept; the mean over bags, of which one that has ended counts with its last."),
-    EVAL_LOSSES_.described(EVAL_LOSSES_.text + "  Each is a mean over bags, before scores are multiplied or moved "
-                           "in the end."),
+    EVAL_LOSSES_.described(EVAL_LOSSES_.text + "  Each is a mean over bags, before scores are calibrated in "
+                           "the end."),
     Attribute("bag_counts_", "array of shape (n_estimators_ + 1,)",
               "Number of bags that keep at least 0, 1, 2, ... rounds."),
     Attribute("term_rounds_", "array of shape (n_terms,)",
               "For each cosine of `expansion_`, and then each tree, the round of its bag that took it, from 1."),
     Attribute("feature_importances_", "array of shape (n_features_in_,)",
-              "For each column of the table as it was given, its share in what was gained on held-out rows.  The gain "
-              "of a base learner is divided by what its terms owe to the columns: Fourier terms the squares of "
-              "amplitude times omega, trees the gains of thresholds, linear terms the squares of slopes.  The sum is "
-              "1, or 0 where there is no term.  A column that is constant or dropped has 0."),
+              "For each column of the raw table, its share in the improvement of the validation loss.  The improvement "
+              "by a base learner is divided by the relevances of the columns: of Fourier terms the squares of "
+              "amplitude times omega, of trees the gains of splits, of linear terms the squares of coefficients.  The "
+              "sum is 1, or 0 where there is no term.  A column that is constant or dropped has 0."),
     Attribute("kernel_ridge_report_", "named tuple",
               "`kept`, whether kernel ridge regression is stacked on the terms; `reason`, a sentence; `loss_without` "
               "and `loss_with`, the mean loss of rows that neither it nor the terms have learned from; "

@@ -1,1 +1,1 @@
-"""Ridge regression with a kernel on all rows: kernels, their likelihood, and the systems of equations to solve."""
+"""Ridge regression with a kernel on all rows: length scales, regions, and the systems of equations to solve."""

@@ -1,4 +1,4 @@
-"""From what ridge regressions predict of rows that they have not learned from to the scores of a softmax."""
+"""Platt scaling: from out-of-fold predictions of ridge regressions to the scores of a softmax."""
 
 from typing import NamedTuple
 
@@ -23,12 +23,12 @@ class Calibration(NamedTuple):
 
 
 def every_class(scores: Double) -> Double:
-    """Scores of a softmax, (n_classes, n_samples): those given, or one and, before it, that of the other class, 0."""
+    """Scores of a softmax, (n_classes, n_samples); before a single score stands that of the other class, 0."""
     return scores if len(scores) > 1 else np.concatenate([np.zeros_like(scores), scores])
 
 
 def log_losses(scores: Double, codes: Indices) -> tuple[Double, Double]:
-    """Losses (n_samples,) of a softmax, and their slopes along its scores, (n_classes, n_samples) as these."""
+    """Losses (n_samples,) of a softmax, and their gradient along its scores, (n_classes, n_samples) as these."""
     scores = scores - scores.max(axis=0)
     is_own = np.arange(len(scores))[:, None] == codes
     odds = np.exp(scores)
@@ -52,11 +52,11 @@ def calibrated(predictions: Double, codes: Indices, weights: Double) -> Calibrat
     def loss(x: Double) -> tuple[float, Double]:
         shifts = np.zeros(len(predictions))
         shifts[-n_outputs:] = x[1:]
-        losses, slopes = log_losses(x[0] * predictions + shifts[:, None], codes)
+        losses, residuals = log_losses(x[0] * predictions + shifts[:, None], codes)
         value = (weights * losses).sum()
-        slopes = weights * slopes
+        residuals = weights * residuals
         away = x - start
-        gradient = np.concatenate([[(slopes * predictions).sum()], slopes.sum(axis=1)[-n_outputs:]])
+        gradient = np.concatenate([[(residuals * predictions).sum()], residuals.sum(axis=1)[-n_outputs:]])
         return float(value + 0.5 * _PRIOR * (away**2).sum()), gradient + _PRIOR * away
 
     start = np.zeros(1 + n_outputs)

@@ -14,9 +14,8 @@ from ..._estimator.tasks import Classifier, Regressor
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import Auto, Precision, RandomSource, check_rng
-from .parameters import ATTRIBUTES, KERNEL, REST, LengthScalesSpec, Shape
-from .shares import shares_of_columns
-from .training import given_length_scales, train
+from .fit import fit
+from .parameters import ATTRIBUTES, KERNEL, REST, LengthScalesSpec, Shape, given_length_scales, shares_of_columns
 
 Double = NDArray[np.float64]
 
@@ -53,7 +52,7 @@ class _KernelRidge(Model):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         training = self._check_training(X, y, sample_weight)  # type: ignore[attr-defined]
         with printing() if self.verbose else contextlib.nullcontext():
-            self._keep(train(self, training, check_rng(self.random_state)))
+            self._keep(fit(self, training, check_rng(self.random_state)))
         return self
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
@@ -156,7 +155,7 @@ class KernelRidgeClassifier(_KernelRidge, Classifier):
     """Ridge regression with a kernel on labels -1 and +1 of all rows, and probabilities from rows left out.
 
     The regression f is that of `KernelRidgeRegressor`, which describes the training, with y in {-1, +1}.  Five more
-    leave out a fifth of the rows each, in the same passes.  With what they predict of these, the score slope f + shift
+    leave out a fifth of the rows each, in the same passes.  On these out-of-fold predictions the score slope f + shift
     is fitted by logistic regression, so that P(y = +1 | x) = 1 / (1 + exp(-score)).  Of more than two classes each is
     learned against the rest, with one kernel; probabilities are the softmax of scores with one slope and a shift for
     each class.

@@ -1,4 +1,4 @@
-"""Parameters and attributes of kernel ridge regression."""
+"""Parameters and attributes of kernel ridge regression, and importances of columns by their length scales."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -25,6 +25,10 @@ from ...errors import InvalidInputError
 
 Shape: TypeAlias = Literal["exponential", "gaussian"]
 LengthScalesSpec: TypeAlias = float | Auto | Sequence[float] | NDArray[Any]
+Double = NDArray[np.float64]
+
+# A difference of two rows times this may overflow, as for rows that are far apart; for equal rows the product is 0.
+LARGEST_INVERSE = 1e305
 
 
 class LengthScales(NamedTuple):
@@ -50,7 +54,7 @@ KERNEL = (
     Parameter("length_scale", LengthScales(),
               'Length scales, one number or one for each column.  "auto" chooses them by the squared error on rows '
               "that a model has not learned from: their common scale first, then one for each column in inverse "
-              "proportion to the root mean squared slope along it of a first model, twice, as long as this lowers "
+              "proportion to the root mean squared derivative along it of a first model, twice, as long as this lowers "
               "the error, on up to 1500 rows; then their common scale again on up to 6000."),
     Parameter("reg_lambda", Number(float, 0, 1e100, open_low=True, word="auto"),
               'Weight lambda of the regulariser, in units of the variance of y; "auto" chooses one of 0.01 to 3, of '
@@ -100,3 +104,31 @@ ATTRIBUTES = (
               "of one count together."),
     N_FEATURES_IN_,
 )
+
+
+def given_length_scales(length_scale: Any, n_features: int) -> Double:
+    """The parameter `length_scale`, one for each column."""
+    lengths = np.asarray(length_scale, dtype=np.float64)
+    if lengths.ndim and lengths.shape != (n_features,):
+        raise InvalidInputError(f"length_scale must be 'auto', a number or {n_features} numbers, one for each column, "
+                                f"got shape {lengths.shape}")
+    return np.broadcast_to(lengths, n_features).copy()
+
+
+def shares_of_columns(expansion: Any, column_map: Any) -> Double:
+    """The share of each column of the table in the squared distances between centers, of sum 1, or 0 of equal ones."""
+    shares = _shares(expansion.kernels.centers, expansion.kernels.inverse_length_scales)
+    if column_map is None:
+        return shares
+    return np.bincount(column_map.sources_, shares, column_map.n_features_in_).astype(np.float64, copy=False)
+
+
+def _shares(centers: Double, inverse_length_scales: Double) -> Double:
+    if not len(centers):
+        return np.zeros(len(inverse_length_scales))
+    unit = np.maximum(np.abs(centers).max(axis=0), np.finfo(np.float64).tiny)
+    with np.errstate(over="ignore"):
+        spread = np.minimum((centers / unit).std(axis=0) * unit * inverse_length_scales, LARGEST_INVERSE)
+    squares = (spread / max(spread.max(), np.finfo(np.float64).tiny)) ** 2
+    shares: Double = squares / (squares.sum() or 1.0)
+    return shares

@@ -1,14 +1,15 @@
 """Rows divided into regions, each small enough for a kernel ridge regression of its own.
 
 Thresholds on columns divide the rows, one after the other, where the columns spread most in units of length scales.  A
-region also learns from the rows of its neighbours that are nearest to its bounds, so that it knows what is beyond.
+region also learns from the rows of its neighbours that are nearest to its bounds.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._model.regions import Regions
 from ..._model.table_layout import UNREACHED
 from ..._native.array_types import NDArray
 
@@ -28,12 +29,12 @@ class Region(NamedTuple):
     own: Indices  # that fall into it
     learned: Indices  # and these with those of neighbours
 
-    def shown(self, order: Indices, most_rows: int) -> Indices:
-        """So many at most of the rows that it learns from, in the order of all, which is random."""
-        is_learned = np.zeros(len(order), dtype=bool)
+    def shuffled_rows(self, shuffled: Indices, most_rows: int) -> Indices:
+        """So many at most of the rows that it learns from, in the random order of all rows."""
+        is_learned = np.zeros(len(shuffled), dtype=bool)
         is_learned[self.learned] = True
-        found: Indices = order[is_learned[order]][:most_rows]
-        return found
+        rows: Indices = shuffled[is_learned[shuffled]][:most_rows]
+        return rows
 
 
 class Division(NamedTuple):
@@ -48,8 +49,12 @@ class Division(NamedTuple):
         used = [index for index, region in enumerate(self.regions) if len(region.own)]
         return used[:: -(-len(used) // n_wanted)]
 
+    def of_rows(self, rows: NDArray[Any]) -> Indices:
+        """The region of each row (n_rows, n_features)."""
+        return Regions(self.columns, self.thresholds, np.empty(0, dtype=np.intp)).of_rows(rows)
+
     def most_varied(self, targets: Double, among: Sequence[int]) -> Region:
-        """That in which targets (n_outputs, n_rows) have the largest variance."""
+        """The region in which targets (n_outputs, n_rows) have the largest variance."""
         return max((self.regions[index] for index in among),
                    key=lambda region: float(targets[:, region.own].var(axis=1).sum()))
 
@@ -60,8 +65,8 @@ def undivided(n_rows: int) -> Division:
     return Division(np.empty(0, dtype=np.intp), np.empty(0), [Region(rows, rows)])
 
 
-def divided(X: NDArray[np.float32], relevances: Double, most_rows: int) -> Division:
-    """Rows in regions that have `most_rows` of their own on average at most.
+def divide(X: NDArray[np.float32], relevances: Double, most_rows: int) -> Division:
+    """Divide rows into regions that have `most_rows` of their own on average at most.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ from ..._estimator.staged import StagedClassifier, StagedRegressor
 from ..._native.array_types import NDArray
 from ..._native.sparse import RULES
 from ..._protocol.arguments import Auto, Choice, Number, RandomSource, check_all
-from ..kernel_ridge.shares import shares_of_columns
+from ..kernel_ridge.parameters import shares_of_columns
 from .kernel import KernelParameter
 from .training import CURVES, restored, train
 

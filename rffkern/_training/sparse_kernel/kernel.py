@@ -15,7 +15,7 @@ from ..._protocol.arguments import check_scalar
 from ..._rows.scaling import Scaling
 from ..._rows.weights import RowWeights
 from ...errors import InvalidInputError
-from ..kernel_ridge.shares import LARGEST_INVERSE
+from ..kernel_ridge.parameters import LARGEST_INVERSE
 
 Double = NDArray[np.float64]
 

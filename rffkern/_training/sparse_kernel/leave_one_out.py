@@ -13,7 +13,7 @@ from ..._native.array_types import NDArray
 from ..._native.sparse import UNITS
 from ..._rows.tiles import SINGLE
 from ..kernel_ridge.calibration import Calibration, calibrated
-from ..kernel_ridge.dense import DenseKernels, DenseSystem, in_panels, precision_beside
+from ..kernel_ridge.kernel_matrix import DenseKernels, DenseSystem, in_panels, precision_beside
 from .kernel import RegularisedKernel
 from .packed_rows import KernelRows
 

@@ -15,7 +15,7 @@ from ..._estimator.monitor import Steps
 from ..._native import solvers
 from ..._native.array_types import NDArray
 from ..._rows.tiles import DOUBLE
-from ..kernel_ridge.dense import NO_DECLINES, DenseKernels, DenseSystem, in_panels, precision_beside
+from ..kernel_ridge.kernel_matrix import NO_DECLINES, DenseKernels, DenseSystem, in_panels, precision_beside
 from .kernel import Kernel, RegularisedKernel
 
 Double = NDArray[np.float64]

@@ -13,7 +13,7 @@ from rffkern import (
     loads,
 )
 from rffkern._rows.scaling import no_scaling
-from rffkern._training.fourier_boosting.rows import Bounds
+from rffkern._training.fourier_boosting.training_rows import clipping_bounds
 
 SHORT = {"n_estimators": 40, "n_bags": 2, "kernel_ridge": False, "random_state": 0}
 
@@ -34,7 +34,8 @@ FAR[1::3] *= -30
 
 def bounds_of(column, extrapolates=True):
     values = np.asarray(column, dtype=np.float32)[None]
-    lower, upper = Bounds.of(values.min(axis=1), values.max(axis=1), values, no_scaling(1), extrapolates=extrapolates)
+    lower, upper = clipping_bounds(values.min(axis=1), values.max(axis=1), values, no_scaling(1),
+                                   extrapolates=extrapolates)
     return float(lower[0]), float(upper[0])
 
 

@@ -5,12 +5,22 @@ import pytest
 
 from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
 from rffkern._native import boosting
-from rffkern._training.fourier_boosting.calibration import inverse_temperature, quantile_shifts
-from rffkern._training.fourier_boosting.losses import ClassLoss, CountLoss, ValueLoss
-from rffkern._training.fourier_boosting.member import Member
-from rffkern._training.fourier_boosting.rows import Layout
+from rffkern._training.fourier_boosting.boosting import Bag
+from rffkern._training.fourier_boosting.calibration import inverse_temperature, out_of_fold_scores, quantile_shifts
+from rffkern._training.fourier_boosting.losses import ClassLoss, PoissonLoss, ValueLoss
+from rffkern._training.fourier_boosting.training_rows import RowOrder
 
 N = 20_000
+
+
+def temperature_of(bags, orders, data, weights):
+    rows, scores = out_of_fold_scores(bags, orders, weights)
+    return inverse_temperature(data, scores, data.targets[rows], weights[rows])
+
+
+def shifts_of(bags, orders, data, weights):
+    rows, scores = out_of_fold_scores(bags, orders, weights)
+    return quantile_shifts(data, scores, weights[rows])
 
 
 def found_factor(loss, scores, codes, weights=None, n_bags=2):
@@ -18,10 +28,10 @@ def found_factor(loss, scores, codes, weights=None, n_bags=2):
     rng = np.random.default_rng(0)
     weights = np.ones(len(codes)) if weights is None else weights
     parts = np.array_split(np.arange(len(codes)), n_bags)
-    layouts = [Layout.of(parts[k - 1], parts[k], rng) for k in range(n_bags)]
-    members = [Member([], [], {}, {}, np.ascontiguousarray(scores[:, layout.rows[layout.n_train :]], np.float32))
-               for layout in layouts]
-    return inverse_temperature(members, layouts, loss.problem(codes[None], weights), weights)
+    orders = [RowOrder.of(parts[k - 1], parts[k], rng) for k in range(n_bags)]
+    members = [Bag([], [], {}, {}, np.ascontiguousarray(scores[:, order.rows[order.n_train :]], np.float32))
+               for order in orders]
+    return temperature_of(members, orders, loss.data(codes[None], weights), weights)
 
 
 def drawn(n_outputs, factor, n=N):
@@ -68,20 +78,20 @@ def test_rows_of_weight_zero_have_no_influence():
 
 
 def test_other_losses_have_none():
-    assert found_factor(CountLoss(), np.ones((1, 300)), np.arange(300) % 5) == 1
+    assert found_factor(PoissonLoss(), np.ones((1, 300)), np.arange(300) % 5) == 1
 
 
 def test_rows_that_several_members_hold_out_count_once_with_their_mean():
     scores, codes = drawn(1, 1.0, 2000)
     rng = np.random.default_rng(0)
-    layouts = [Layout.of(np.arange(0), np.arange(2000), rng)] * 2
+    orders = [RowOrder.of(np.arange(0), np.arange(2000), rng)] * 2
     held = np.zeros((2, 1, 2048), np.float32)
     held[:, 0, :2000] = 3 * scores[0], -scores[0]
-    members = [Member([], [], {}, {}, each) for each in held]
-    problem = ClassLoss(2).problem(codes[None], np.ones(2000))
-    once = Member([], [], {}, {}, held.mean(axis=0))
-    assert inverse_temperature(members, layouts, problem, np.ones(2000)) == pytest.approx(
-        inverse_temperature([once], layouts[:1], problem, np.ones(2000)), abs=1e-12)
+    members = [Bag([], [], {}, {}, each) for each in held]
+    problem = ClassLoss(2).data(codes[None], np.ones(2000))
+    once = Bag([], [], {}, {}, held.mean(axis=0))
+    assert temperature_of(members, orders, problem, np.ones(2000)) == pytest.approx(
+        temperature_of([once], orders[:1], problem, np.ones(2000)), abs=1e-12)
 
 
 @pytest.mark.slow
@@ -109,15 +119,15 @@ def test_shifts_of_quantiles():
     weights = np.where(np.arange(500) % 5 == 0, 0.0, 2.0)
     residuals[weights == 0] = 1e6
     parts = np.array_split(np.arange(500), 2)
-    layouts = [Layout.of(parts[1 - k], parts[k], rng) for k in range(2)]
-    members = [Member([], [], {}, {}, np.tile(np.float32(-residuals[layout.rows[layout.n_train :]]), (2, 1)))
-               for layout in layouts]
-    problem = ValueLoss(boosting.QUANTILE, (0.1, 0.6)).problem(np.zeros((1, 500)), weights)
-    found = quantile_shifts(members, layouts, problem, weights)
+    orders = [RowOrder.of(parts[1 - k], parts[k], rng) for k in range(2)]
+    members = [Bag([], [], {}, {}, np.tile(np.float32(-residuals[order.rows[order.n_train :]]), (2, 1)))
+               for order in orders]
+    problem = ValueLoss(boosting.QUANTILE, (0.1, 0.6)).data(np.zeros((1, 500)), weights)
+    found = shifts_of(members, orders, problem, weights)
     shares = [np.mean(residuals[weights > 0] <= shift + 1e-6) for shift in found]
     np.testing.assert_allclose(shares, [0.1, 0.6], atol=1 / 400)
-    squared = ValueLoss(boosting.SQUARED).problem(np.zeros((1, 500)), weights)
-    assert not quantile_shifts(members, layouts, squared, weights).any()
+    squared = ValueLoss(boosting.SQUARED).data(np.zeros((1, 500)), weights)
+    assert not shifts_of(members, orders, squared, weights).any()
 
 
 def test_the_share_of_held_out_rows_below_a_quantile():

@@ -8,18 +8,15 @@ import pytest
 from helpers.processes import PATIENCE
 
 from rffkern._rows.scaling import Scaling
-from rffkern._training.fourier_boosting.bins import make_bins
-from rffkern._training.fourier_boosting.ensemble import to_ensemble
-from rffkern._training.fourier_boosting.member import Member, Taken
-from rffkern._training.fourier_boosting.rows import Bounds, Columns
-from rffkern._training.fourier_boosting.side_by_side import in_threads
-from rffkern._training.fourier_boosting.terms import Pair, Table
+from rffkern._training.fourier_boosting.boosting import Bag, run_in_threads
+from rffkern._training.fourier_boosting.ensemble import FourierTerm, TreeTerm, mean_of_bags
+from rffkern._training.fourier_boosting.training_rows import Columns, bin_columns
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_results_come_in_order(n_threads):
     jobs = [lambda k=k: (time.sleep(0.01 * (3 - k)), k)[1] for k in range(4)]
-    assert in_threads(jobs, n_threads, threading.Event()) == [0, 1, 2, 3]
+    assert run_in_threads(jobs, n_threads, threading.Event()) == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
@@ -33,7 +30,7 @@ def test_a_failure_stops_the_others(n_threads):
         assert stop.wait(PATIENCE)
 
     with pytest.raises(ValueError, match="this one"):
-        in_threads([fails, waits, waits], n_threads, stop)
+        run_in_threads([fails, waits, waits], n_threads, stop)
 
 
 @pytest.mark.parametrize("n_started", [0, 1, 2])
@@ -47,7 +44,7 @@ def test_threads_that_cannot_be_started(monkeypatch, n_started):
         start(thread)
 
     monkeypatch.setattr(threading.Thread, "start", start_some)
-    done_by = in_threads([threading.get_ident] * 8, 4, threading.Event())
+    done_by = run_in_threads([threading.get_ident] * 8, 4, threading.Event())
     assert set(done_by) <= {thread.ident for thread in starts or [threading.current_thread()]}
 
 
@@ -63,7 +60,7 @@ def test_a_signal_while_threads_are_started_stops_the_members(monkeypatch, last)
 
     monkeypatch.setattr(threading.Thread, "start", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        in_threads([lambda: stop.wait(PATIENCE)] * 4, 2, stop)
+        run_in_threads([lambda: stop.wait(PATIENCE)] * 4, 2, stop)
     assert stop.is_set()
     for thread in starts:
         thread.join(PATIENCE)
@@ -77,29 +74,29 @@ def test_the_mean_of_members_in_raw_units(n_outputs):
     scaling = Scaling(np.array([1.0, 0.0, 9.0]), np.array([0.5, 1.0, 0.02]), 1.0)
     rows = (raw - scaling.center) * scaling.inverse_scale
     values = np.ascontiguousarray(rows.T.astype(np.float32))
-    bins, bounds = make_bins(values, np.array([0, 2])), Bounds(raw.min(axis=0), raw.max(axis=0))
-    columns = Columns(values, np.arange(3), bins, bounds)
-    pairs = [Pair(np.array([0, 2]), rng.standard_normal(2), rng.standard_normal((2, n_outputs))) for _ in range(3)]
-    tables = [Table(rng.integers(0, 2, 2), rng.integers(0, 100, 2), rng.standard_normal((4, n_outputs)))
+    columns = Columns(values, np.arange(3), *bin_columns(values, np.array([0, 2])), raw.min(axis=0), raw.max(axis=0))
+    pairs = [FourierTerm(np.array([0, 2]), rng.standard_normal(2), rng.standard_normal((2, n_outputs)))
+             for _ in range(3)]
+    tables = [TreeTerm(rng.integers(0, 2, 2), rng.integers(0, 100, 2), rng.standard_normal((4, n_outputs)))
               for _ in range(3)]
     tables[1] = tables[1]._replace(columns=np.array([1, 1]), cuts=np.array([80, 20]))  # a column that is asked twice
     tables[0] = tables[0]._replace(cuts=np.array([255, 7]))  # a depth that tells nothing
-    members = [Member([Taken(pairs[0], 0.5), Taken(None, 0.0), Taken(tables[0], 2.0)], [], {}, {}, None),
-               Member([Taken(tables[1], 1.0), Taken(pairs[1], 1.0), Taken(pairs[2], -1.0)], [], {}, {}, None)]
+    bags = [Bag([(pairs[0], 0.5), (None, 0.0), (tables[0], 2.0)], [], {}, {}, None),
+            Bag([(tables[1], 1.0), (pairs[1], 1.0), (pairs[2], -1.0)], [], {}, {}, None)]
     scale = rng.uniform(1, 2, n_outputs)
-    expansion, rounds = to_ensemble(members, columns, scaling, np.arange(float(n_outputs)), scale)
+    expansion, rounds = mean_of_bags(bags, columns, scaling, np.arange(float(n_outputs)), scale)
 
     expected = np.tile(np.arange(float(n_outputs)), (200, 1))
-    for member in members:
-        for term, step in member.taken:
+    for bag in bags:
+        for term, step in bag.steps:
             if term is None:
                 continue
-            if isinstance(term, Pair):
+            if isinstance(term, FourierTerm):
                 angle = rows[:, term.columns] @ term.omega
                 value = np.cos(angle)[:, None] * term.amplitudes[0] + np.sin(angle)[:, None] * term.amplitudes[1]
                 expected += 0.5 * step * scale * value
             else:
-                cells = sum((bins.codes[j] > cut).astype(int) << level
+                cells = sum((columns.codes[j] > cut).astype(int) << level
                             for level, (j, cut) in enumerate(zip(term.columns, term.cuts, strict=True)))
                 expected += (0.5 * step * scale * term.values[cells]).astype(np.float32)
     np.testing.assert_allclose(expansion.score(raw), expected, atol=1e-10)

@@ -5,8 +5,8 @@ import pytest
 from helpers.boosted_terms import expansion
 
 from rffkern import Expansion
-from rffkern._training.fourier_boosting import explanations
-from rffkern._training.fourier_boosting.explanations import MappedTable
+from rffkern._training.fourier_boosting import inspection
+from rffkern._training.fourier_boosting.inspection import MappedTable
 
 ROWS = np.random.default_rng(2).standard_normal((40, 4))
 
@@ -31,25 +31,25 @@ def mean_scores(of, columns, points):
 def test_partial_dependence(sources, column):
     of = table(2, sources)
     values = ROWS[:, 3].round(1)
-    points, scores = explanations.partial_dependence(of, column, values, 100)
+    points, scores = inspection.partial_dependence(of, column, values, 100)
     assert values[points].tolist() == np.unique(values).tolist()
     np.testing.assert_allclose(scores, mean_scores(of, [column], points), atol=1e-12)
 
 
 def test_values_that_are_told_are_quantiles():
     values = np.r_[np.zeros(30), 1:11]
-    points, _ = explanations.partial_dependence(table(), 0, values, 5)
+    points, _ = inspection.partial_dependence(table(), 0, values, 5)
     assert values[points].tolist() == [0, 10]  # three quarters of the rows have the same value
-    points, _ = explanations.partial_dependence(table(), 0, np.arange(40.0), 5)
+    points, _ = inspection.partial_dependence(table(), 0, np.arange(40.0), 5)
     assert points.tolist() == [0, 9, 19, 29, 39]
 
 
 def test_missing_values_come_last():
     values = np.where(np.arange(40) % 5 == 3, np.nan, np.arange(40) % 2)
-    points, scores = explanations.partial_dependence(table(), 0, values, 20)
+    points, scores = inspection.partial_dependence(table(), 0, values, 20)
     np.testing.assert_array_equal(values[points], [0, 1, np.nan])
     np.testing.assert_allclose(scores, mean_scores(table(), [0], points), atol=1e-12)
-    points, _ = explanations.partial_dependence(table(), 0, np.full(40, np.nan), 20)
+    points, _ = inspection.partial_dependence(table(), 0, np.full(40, np.nan), 20)
     assert points.tolist() == [0]
 
 
@@ -59,30 +59,30 @@ def test_interactions_are_those_of_the_definition(first, second):
     both, *alone = (mean_scores(of, columns, range(40)) for columns in ([first, second], [first], [second]))
     both, *alone = (each - each.mean(axis=0) for each in (both, *alone))
     expected = ((both - alone[0] - alone[1]) ** 2).sum(axis=0) / (both**2).sum(axis=0)
-    strength, size = explanations.interaction(of, first, second)
+    strength, size = inspection.interaction(of, first, second)
     np.testing.assert_allclose(strength, expected, atol=1e-12)
     np.testing.assert_allclose(size**2, ((both - alone[0] - alone[1]) ** 2).mean(axis=0), atol=1e-12)
     assert (strength > 1e-9).all() == ((first, second) in {(0, 2), (2, 3)})
 
 
 def test_pairs_that_no_term_reads_together_are_left_out():
-    found = explanations.interactions(table(2), np.full(4, 0.25))
+    found = inspection.interactions(table(2), np.full(4, 0.25))
     assert {pair[:2] for pair in found} == {(0, 2), (2, 3)}
     assert found[0][3] >= found[1][3] > 0
     for first, second, strength, size in found:
-        strengths, sizes = explanations.interaction(table(2), first, second)
+        strengths, sizes = inspection.interaction(table(2), first, second)
         assert size == pytest.approx(np.sqrt((sizes**2).sum()))
         assert strengths.min() < strength < strengths.max()
 
 
 def test_only_important_columns_are_compared(monkeypatch):
-    monkeypatch.setattr(explanations, "_MOST_COLUMNS", 2)
-    assert [pair[:2] for pair in explanations.interactions(table(), np.array([0.1, 0, 0.6, 0.3]))] == [(2, 3)]
+    monkeypatch.setattr(inspection, "_MOST_COLUMNS", 2)
+    assert [pair[:2] for pair in inspection.interactions(table(), np.array([0.1, 0, 0.6, 0.3]))] == [(2, 3)]
 
 
 def test_a_column_without_effect_has_no_interaction():
     of = MappedTable(expansion(), ROWS, np.arange(4), 6, 1)
-    strength, size = explanations.interaction(of, 4, 5)
+    strength, size = inspection.interaction(of, 4, 5)
     assert strength.tolist() == size.tolist() == [0]
 
 
@@ -92,15 +92,15 @@ def test_strengths_have_no_unit(unit):
     arrays = of.expansion.arrays()
     scaled = of._replace(expansion=Expansion._of_arrays(arrays | {
         name: unit * arrays[name].astype(float) for name in ("amplitudes", "intercept", "tree_values")}))
-    for first, other in zip(explanations.interaction(of, 2, 3), explanations.interaction(scaled, 2, 3), strict=True):
+    for first, other in zip(inspection.interaction(of, 2, 3), inspection.interaction(scaled, 2, 3), strict=True):
         np.testing.assert_allclose(other / other.max(), first / first.max(), rtol=1e-6)
-    pairs = [explanations.interactions(each, np.full(4, 0.25)) for each in (of, scaled)]
+    pairs = [inspection.interactions(each, np.full(4, 0.25)) for each in (of, scaled)]
     np.testing.assert_allclose([pair[2] for pair in pairs[1]], [pair[2] for pair in pairs[0]], rtol=1e-6)
 
 
 def test_parts_of_scores_add_up():
     of = table(2)
-    alone, joint = explanations.explain(of)
+    alone, joint = inspection.explain(of)
     np.testing.assert_allclose(of.expansion.intercept + alone.sum(axis=1) + joint, of.expansion.score(ROWS), atol=1e-13)
     assert alone.any(axis=(0, 2)).tolist() == [True, True, False, False]
     cells = (ROWS[:, 1] > 0.2).astype(int)
@@ -108,9 +108,9 @@ def test_parts_of_scores_add_up():
 
 
 def test_blocks_of_points_change_nothing(monkeypatch):
-    whole = explanations.partial_dependence(table(), 2, ROWS[:, 2], 30)[1]
-    monkeypatch.setattr(explanations, "_BLOCK", 500)
-    np.testing.assert_allclose(explanations.partial_dependence(table(), 2, ROWS[:, 2], 30)[1], whole, atol=1e-14)
+    whole = inspection.partial_dependence(table(), 2, ROWS[:, 2], 30)[1]
+    monkeypatch.setattr(inspection, "_BLOCK", 500)
+    np.testing.assert_allclose(inspection.partial_dependence(table(), 2, ROWS[:, 2], 30)[1], whole, atol=1e-14)
 
 
 def test_lines_belong_to_their_columns():
@@ -120,8 +120,8 @@ def test_lines_belong_to_their_columns():
     slopes = np.array([[0.0], [2.0], [0.0], [-1.0]])
     arrays = plain.arrays() | {"coefficients": slopes}
     lined = MappedTable(Expansion._of_arrays(arrays), rows, np.array([0, 1, 1, 2]), 3, 1)
-    alone, joint = explanations.explain(lined)
-    before, _ = explanations.explain(lined._replace(expansion=plain))
+    alone, joint = inspection.explain(lined)
+    before, _ = inspection.explain(lined._replace(expansion=plain))
     np.testing.assert_allclose((alone - before)[:, 1, 0], 2 * rows[:, 1], atol=1e-12)
     np.testing.assert_allclose((alone - before)[:, 2, 0], -rows[:, 3], atol=1e-12)
     total = alone.sum(axis=1) + joint + lined.expansion.intercept

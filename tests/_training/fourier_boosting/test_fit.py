@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from rffkern import ColumnMap, FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError
-from rffkern._training.fourier_boosting.ensemble import to_ensemble
-from rffkern._training.fourier_boosting.members import settled
-from rffkern._training.fourier_boosting.rules import rules
+from rffkern._training.fourier_boosting.ensemble import mean_of_bags
+from rffkern._training.fourier_boosting.parameters import defaults_for, resolve_hyperparameters
 
 RNG = np.random.default_rng(4)
 X = RNG.standard_normal((400, 5))
@@ -19,15 +18,16 @@ SHORT = {"n_estimators": 30, "n_bags": 2, "random_state": 0, "kernel_ridge": Fal
 
 def test_parameters_take_the_place_of_rules():
     model = FourierBoostingRegressor(n_bags=3, validation_fraction=0.25, early_stopping_rounds=None, reg_lambda=2.0)
-    found = settled(model, 400)
+    found = resolve_hyperparameters(model, 400, "values")
     assert (found.n_bags, found.n_folds, found.patience, found.reg_lambda) == (3, 4, None, 2.0)
-    assert settled(FourierBoostingRegressor(), 400) == rules(400)
-    assert settled(FourierBoostingRegressor(), 2).n_folds == 2
+    plain = resolve_hyperparameters(FourierBoostingRegressor(max_samples=None), 400, "log_loss")
+    assert plain == defaults_for(400)._replace(amplitude_ridge=0.01)
+    assert resolve_hyperparameters(FourierBoostingRegressor(), 2, "values").n_folds == 2
 
 
 @pytest.mark.parametrize(("share", "n_folds"), [(0.3, 1 / 0.3), (0.1, 10), (1 / 49, 49), (0.5, 2), (0.001, 400)])
 def test_the_share_of_held_out_rows_is_what_is_asked(share, n_folds):
-    found = settled(FourierBoostingRegressor(validation_fraction=share), 400).n_folds
+    found = resolve_hyperparameters(FourierBoostingRegressor(validation_fraction=share), 400, "values").n_folds
     assert (found, type(found)) == (n_folds, type(n_folds))
 
 
@@ -35,7 +35,7 @@ def test_members_hold_out_the_share_that_is_asked():
     y = np.repeat([0, 1], [300, 100])
     model = FourierBoostingClassifier(n_estimators=2, n_bags=5, kernel_ridge=False, validation_fraction=0.3,
                                       random_state=0, warm_start=True).fit(X, y)
-    held = [layout.rows[layout.n_train :][layout.used[layout.n_train :]] for layout in model._training_state.layouts]
+    held = [order.rows[order.n_train :][order.used[order.n_train :]] for order in model._training_state.orders]
     assert all(abs(len(rows) - 120) <= 1 and abs(y[rows].sum() - 30) <= 1 for rows in held)
     assert len(np.unique(np.concatenate(held[:3]))) == sum(map(len, held[:3]))  # then all rows are drawn from anew
 
@@ -68,7 +68,7 @@ def test_a_callback_ends_the_fit():
 def test_what_fails_in_a_member_leaves_the_model(monkeypatch):
     model = FourierBoostingRegressor(**SHORT).fit(X, Y)
     before, n_threads = dict(vars(model)), threading.active_count()
-    monkeypatch.setattr("rffkern._training.fourier_boosting.members.train_member", lambda *_: 1 / 0)
+    monkeypatch.setattr("rffkern._training.fourier_boosting.boosting.boost_bag", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         model.fit(X[:300], Y[:300])
     assert vars(model) == before
@@ -150,8 +150,8 @@ def test_watched_losses_of_classes_are_means_over_members(monkeypatch):
     rows, y, weight = sets["second"]
     alone = []
     for member in range(2):  # one of which each keeps its terms
-        monkeypatch.setattr("rffkern._training.fourier_boosting.fit.to_ensemble",
-                            lambda members, *rest, k=member: to_ensemble(members[k : k + 1], *rest))
+        monkeypatch.setattr("rffkern._training.fourier_boosting.fit.mean_of_bags",
+                            lambda members, *rest, k=member: mean_of_bags(members[k : k + 1], *rest))
         one = FourierBoostingClassifier(**SHORT, early_stopping_rounds=None).fit(X, labels, eval_set=sets)
         assert one.eval_losses_["second"].tolist() == model.eval_losses_["second"].tolist()
         probabilities = np.stack(list(one.staged_predict_proba(rows)))[:, np.arange(120), y.astype(int)]

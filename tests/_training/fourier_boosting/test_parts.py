@@ -3,7 +3,7 @@
 import numpy as np
 from helpers.boosted_terms import expansion
 
-from rffkern._training.fourier_boosting.parts import columns_read, some_terms
+from rffkern._training.fourier_boosting.inspection import columns_read, some_terms
 
 
 def test_parts_add_up():

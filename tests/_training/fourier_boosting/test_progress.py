@@ -6,8 +6,8 @@ import time
 import pytest
 
 from rffkern._estimator.monitor import listening
-from rffkern._training.fourier_boosting.progress import Told
-from rffkern._training.fourier_boosting.state import Losses
+from rffkern._training.fourier_boosting.boosting import ProgressReporter
+from rffkern._training.fourier_boosting.training_rows import Losses
 
 
 @pytest.fixture
@@ -21,14 +21,14 @@ def clock(monkeypatch):
 def test_members_that_have_ended_say_how_long_others_take(clock):
     heard = []
     with listening(lambda *what: heard.append(what)):
-        told = Told(2, 1000)
-    told.round(0, 100, Losses(0.5, 0.75))
-    told.round(0, 200, Losses(0.4, 0.75))  # too soon
+        progress = ProgressReporter(2, 1000)
+    progress.round_done(0, 100, Losses(0.5, 0.75))
+    progress.round_done(0, 200, Losses(0.4, 0.75))  # too soon
     clock[0] += 0.2
-    told.round(1, 100, Losses(0.3, 0.7))
-    told.ended(0)
+    progress.round_done(1, 100, Losses(0.3, 0.7))
+    progress.bag_done(0)
     clock[0] += 0.2
-    thread = threading.Thread(target=told.round, args=(1, 150, Losses(0.2, 0.6)))
+    thread = threading.Thread(target=progress.round_done, args=(1, 150, Losses(0.2, 0.6)))
     thread.start()
     thread.join()
     assert [(done, total) for _, done, total, _ in heard] == [(50, 1000), (150, 1000), (875, 1000)]
@@ -40,15 +40,15 @@ def test_what_is_told_never_falls(clock):
     """A member that takes longer than those before would make the share smaller."""
     heard = []
     with listening(lambda work, done, total, note: heard.append(done)):
-        told = Told(3, 1000)
+        progress = ProgressReporter(3, 1000)
     for member, n_rounds in ((0, 100), (1, 90), (1, 500), (2, 10)):
         clock[0] += 1
-        told.round(member, n_rounds, Losses(1.0, 1.0))
+        progress.round_done(member, n_rounds, Losses(1.0, 1.0))
         if (member, n_rounds) in ((0, 100), (1, 500)):
-            told.ended(member)
+            progress.bag_done(member)
     assert heard == sorted(heard)
     assert heard[-1] > 0
 
 
 def test_nobody_listens():
-    Told(1, 10).round(0, 1, Losses(1.0, 1.0))
+    ProgressReporter(1, 10).round_done(0, 1, Losses(1.0, 1.0))

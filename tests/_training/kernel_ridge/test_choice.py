@@ -6,16 +6,16 @@ import reference
 
 from rffkern._estimator.monitor import Steps
 from rffkern._training.kernel_ridge.calibration import calibrated, every_class, log_losses
-from rffkern._training.kernel_ridge.choice import (
+from rffkern._training.kernel_ridge.length_scales import (
     LAMBDAS,
     SMALL_LAMBDAS,
     Choice,
+    ChoiceRows,
     Lengths,
-    RowsOfChoice,
     ScaleSearch,
     choose,
     equal_relevances,
-    slope_relevances,
+    gradient_relevances,
 )
 
 CACHE = 1 << 24
@@ -26,7 +26,7 @@ def rows_of(n, noise=0.1, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 5))
     y = np.sin(2 * X[:, 0]) + 0.3 * X[:, 3] + noise * rng.standard_normal(n)
-    return RowsOfChoice(X, (y - y.mean())[None] / y.std(), np.ones(n), 1)
+    return ChoiceRows(X, (y - y.mean())[None] / y.std(), np.ones(n), 1)
 
 
 @pytest.mark.slow
@@ -49,7 +49,7 @@ def test_slopes_find_the_columns_that_matter():
     rows = rows_of(300)
     choice = Choice(Lengths(np.full(5, 0.2), 1.0), 0.1, 0.0)
     for shape in ("exponential", "gaussian"):
-        found = slope_relevances(rows, shape, choice)
+        found = gradient_relevances(rows, shape, choice)
         assert (found * rows.X.var(axis=0)).sum() == pytest.approx(1)
         assert found[0] > found[3] > 2 * max(found[[1, 2, 4]])
     K = reference.kernel_of_shape(rows.X, rows.X, np.sqrt(5))
@@ -86,7 +86,7 @@ def test_targets_without_noise_get_a_small_lambda():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (800, 2))
     y = X[:, 0] + X[:, 1]
-    rows = RowsOfChoice(X, (y / y.std())[None], np.ones(800), 1)
+    rows = ChoiceRows(X, (y / y.std())[None], np.ones(800), 1)
     assert choose(rows, "gaussian", None, None, CACHE).reg_lambda < LAMBDAS[0]
 
 

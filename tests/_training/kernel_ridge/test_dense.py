@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rffkern._rows.tiles import DOUBLE, SINGLE
-from rffkern._training.kernel_ridge.dense import DenseKernels
+from rffkern._training.kernel_ridge.kernel_matrix import DenseKernels
 
 X = np.random.default_rng(0).standard_normal((40, 3))
 

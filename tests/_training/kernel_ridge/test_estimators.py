@@ -164,7 +164,7 @@ def test_rows_with_ties_are_scored_where_they_were_learned(rng):
 
 
 def test_large_regions_learn_from_all_their_rows(monkeypatch, rng):
-    monkeypatch.setattr("rffkern._training.kernel_ridge.training.MOST_ROWS", 100)
+    monkeypatch.setattr("rffkern._training.kernel_ridge.fit.MOST_ROWS", 100)
     X, y = waves(rng, 1000)
     model = KernelRidgeRegressor(**GIVEN, region_size=500).fit(X, y)
     assert np.diff(model.expansion_.kernels.region_starts).min() >= 500
@@ -185,8 +185,8 @@ def test_regions_of_columns_of_any_size(scale):
 def test_many_rows_are_divided(monkeypatch, rng):
     X, y = waves(rng, 700)
     assert KernelRidgeRegressor(**GIVEN).fit(X, y).expansion_.kernels.n_regions == 1
-    monkeypatch.setattr("rffkern._training.kernel_ridge.training.MOST_ROWS", 600)
-    monkeypatch.setattr("rffkern._training.kernel_ridge.training.LARGEST_REGION", 200)
+    monkeypatch.setattr("rffkern._training.kernel_ridge.fit.MOST_ROWS", 600)
+    monkeypatch.setattr("rffkern._training.kernel_ridge.fit.LARGEST_REGION", 200)
     assert KernelRidgeRegressor(**GIVEN).fit(X, y).expansion_.kernels.n_regions == 4
     assert KernelRidgeRegressor(**GIVEN, region_size=None).fit(X, y).expansion_.kernels.n_regions == 1
     same = np.tile(X[:1], (700, 1))  # which no threshold divides: 600 of them are learned from

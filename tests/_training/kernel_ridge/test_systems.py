@@ -7,8 +7,8 @@ import reference
 from rffkern._native.sparse import SHAPES
 from rffkern._rows.scaling import no_scaling
 from rffkern._rows.weights import RowWeights
-from rffkern._training.kernel_ridge.matrix import KernelMatrix, Landmarks, pack_rows
-from rffkern._training.kernel_ridge.systems import EVERYONE, RidgeSystems, System
+from rffkern._training.kernel_ridge.kernel_matrix import KernelMatrix, Landmarks, pack_rows
+from rffkern._training.kernel_ridge.ridge_systems import ALL_ROWS, RidgeSystems
 
 N, FOLDS = 700, 3
 
@@ -33,12 +33,12 @@ class Problem:
 
     def dense(self, system):
         """Predictions of the regression by a dense system without the rows of weight 0."""
-        used = (self.weights > 0) & (self.folds != system.fold)
-        A = self.K[np.ix_(used, used)] + system.reg_lambda * np.diag(1 / self.weights[used])
+        used = (self.weights > 0) & (self.folds != system[0])
+        A = self.K[np.ix_(used, used)] + system[1] * np.diag(1 / self.weights[used])
         return (self.K[:, used] @ np.linalg.solve(A, self.targets[:, used].T)).T
 
 
-ASKED = [System(EVERYONE, 0.1), System(0, 0.1), System(2, 0.1), System(1, 0.01)]
+ASKED = [(ALL_ROWS, 0.1), (0, 0.1), (2, 0.1), (1, 0.01)]
 
 
 @pytest.mark.slow
@@ -50,7 +50,7 @@ def test_solutions_are_those_of_dense_systems(shape, n_landmarks):
     assert found.residual <= 1e-10
     for system, predictions, coefficients in zip(ASKED, found.predictions, found.coefficients, strict=True):
         np.testing.assert_allclose(predictions, problem.dense(system), atol=1e-6)
-        assert (coefficients[:, (problem.folds == system.fold) | (problem.weights == 0)] == 0).all()
+        assert (coefficients[:, (problem.folds == system[0]) | (problem.weights == 0)] == 0).all()
         np.testing.assert_allclose(coefficients @ problem.K, predictions, atol=1e-9)
 
 
@@ -102,7 +102,7 @@ def test_rows_that_repeat_are_solved():
     X = np.zeros((300, 2))
     rows = pack_rows(X, no_scaling(2), "gaussian", RowWeights(300), "single", 1)
     systems = RidgeSystems(KernelMatrix(rows, 0, 1), np.zeros(300, np.intp), np.ones(300), np.arange(50), 1)
-    found = systems.solve([System(EVERYONE, 0.5)], np.ones((1, 300)), 1e-8, 100)
+    found = systems.solve([(ALL_ROWS, 0.5)], np.ones((1, 300)), 1e-8, 100)
     np.testing.assert_allclose(found.predictions, 300 / 300.5, atol=1e-6)
 
 
@@ -123,8 +123,8 @@ def test_landmarks():
 
 def test_out_of_fold_predictions_are_those_of_the_systems_without_the_fold():
     problem = Problem()
-    found = problem.systems.solve([*ASKED[1:2], System(1, 0.1), System(EVERYONE, 0.1)], problem.targets, 1e-10, 2000)
+    found = problem.systems.solve([*ASKED[1:2], (1, 0.1), (ALL_ROWS, 0.1)], problem.targets, 1e-10, 2000)
     predicted = found.out_of_fold(problem.folds)
     for fold in range(FOLDS):  # the last fold is left out by none
-        here, system = problem.folds == fold, System(fold if fold < 2 else EVERYONE, 0.1)
+        here, system = problem.folds == fold, (fold if fold < 2 else ALL_ROWS, 0.1)
         np.testing.assert_allclose(predicted[:, here], problem.dense(system)[:, here], atol=1e-6)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import reference
 
-from rffkern._training.kernel_ridge import dense
+from rffkern._training.kernel_ridge import kernel_matrix
 from rffkern._training.sparse_kernel import likelihood as likelihood_module
 from rffkern._training.sparse_kernel.kernel import Kernel
 from rffkern._training.sparse_kernel.likelihood import KernelSearch, Likelihood
@@ -73,7 +73,7 @@ def test_the_prior_is_in_value_and_gradient(rng):
 
 
 def test_bits_do_not_depend_on_the_number_of_threads(rng, monkeypatch):
-    monkeypatch.setattr(dense, "check_n_threads", lambda n_threads, n_elements: n_threads)
+    monkeypatch.setattr(kernel_matrix, "check_n_threads", lambda n_threads, n_elements: n_threads)
     X, targets = sample(rng, 300, [1.0, 3.0, 0.5])
     logs = np.log([1.7, 0.3, 0.05, 0.8, 0.4, 2.0])
     found = [likelihood(X, targets, logs, n)(logs) for n in (1, 2, 3)]

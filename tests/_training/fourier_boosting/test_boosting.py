@@ -3,96 +3,99 @@
 import numpy as np
 import pytest
 
-from rffkern._training.fourier_boosting.member import Standing, train_member
-from rffkern._training.fourier_boosting.state import Losses
+from rffkern._training.fourier_boosting.base_learners import BaseLearner
+from rffkern._training.fourier_boosting.boosting import Checkpoint, boost_bag
+from rffkern._training.fourier_boosting.training_rows import Losses
 
 
 class StubState:
     """Losses from a list instead of rows."""
 
-    searches_steps = True
+    searches_step = True
 
     def __init__(self, held_out, learned=1.0):
         self.rest = list(held_out)
-        self.learned = learned
+        self.train = learned
         self.losses = Losses(learned, self.rest.pop(0))
         self.steps, self.scores, self.resumed, self.pointed = [], "scores", [], []
 
-    def resume(self, scores):
+    def restore(self, scores):
         self.resumed.append(scores)
 
-    def point(self, term):
+    def set_direction(self, term):
         self.pointed.append(term)
 
     def best_step(self):
         return 3.0
 
-    def held_scores(self):
-        return np.float32([[self.losses.held_out]])
+    def validation_scores(self):
+        return np.float32([[self.losses.validation]])
 
-    def move(self, step):
+    def add_step(self, step):
         self.steps.append(step)
-        self.losses = Losses(self.learned, self.rest.pop(0))
+        self.losses = Losses(self.train, self.rest.pop(0))
         return self.losses
 
 
-class StubKind:
+class StubKind(BaseLearner):
     """A kind that counts what is asked of it."""
 
-    def __init__(self, name, searches_steps=True, rate=0.5, term="term"):
-        self.name, self.searches_steps, self.rate, self.term = name, searches_steps, rate, term
+    def __init__(self, name, searches_step=True, rate=0.5, term="term"):
+        super().__init__(2, rate)
+        self.name, self.searches_step, self.term = name, searches_step, term
         self.relevances = np.array([1.0, 3.0])
         self.n_fits, self.taken = 0, []
 
-    def recall(self, memory):
-        self.taken = memory
+    def restore(self, history):
+        own, self.taken = history
+        super().restore(own)
 
-    @property
-    def memory(self):
-        return list(self.taken)
+    def history(self):
+        return super().history(), list(self.taken)
 
     def fit(self, state, rng):
         self.n_fits += 1
         return self.term
 
-    def take(self, term, step):
+    def record_term(self, term, step):
         self.taken.append(step)
 
 
 def train(state, kinds, n_rounds, patience=3, go_on=lambda *_: True):
-    return train_member(state, [], kinds, n_rounds, patience, Standing(np.random.default_rng(0)), go_on)
+    return boost_bag(state, [], kinds, n_rounds, patience, Checkpoint(np.random.default_rng(0)), go_on)
 
 
 def test_rounds_up_to_the_lowest_loss_are_kept():
     kind = StubKind("fourier")
     member = train(StubState([5, 4, 3, 3.5, 3.2, 3.1, 2, 1]), [kind], 7)
-    assert (kind.n_fits, len(member.taken)) == (5, 2)
-    assert [losses.held_out for losses in member.curve] == [5, 4, 3]
-    assert member.held == 3
+    assert (kind.n_fits, len(member.steps)) == (5, 2)
+    assert [losses.validation for losses in member.losses] == [5, 4, 3]
+    assert member.validation_scores == 3
 
 
 def test_without_patience_all_are_kept():
     member = train(StubState([5, 4, 6, 7, 8, 9]), [StubKind("fourier")], 5, patience=None)
-    assert len(member.taken) == 5
-    assert member.held == 9
+    assert len(member.steps) == 5
+    assert member.validation_scores == 9
 
 
 def test_a_member_that_never_gains_keeps_nothing():
     member = train(StubState([1, 2, 2, 2, 2]), [StubKind("fourier")], 4)
-    assert (member.taken, len(member.curve)) == ([], 1)
+    assert (member.steps, len(member.losses)) == ([], 1)
 
 
 def test_rounds_that_follow():
     """They count from the first, and a lower loss than before is needed to be kept."""
-    before = train(StubState([5, 4, 3, 3.5]), [StubKind("fourier")], 3).standing
-    assert (len(before.taken), before.best, before.held, before.scores) == (3, 2, 3, "scores")
+    before = train(StubState([5, 4, 3, 3.5]), [StubKind("fourier")], 3).checkpoint
+    assert (len(before.steps), before.best_round, before.validation_scores, before.scores) == (3, 2, 3, "scores")
     kind, state = StubKind("fourier"), StubState([3.5, 3.2, 2, 2.5, 2.6, 2.7, 1])
-    member = train_member(state, [], [kind], 20, 3, before, lambda *_: True)
+    member = boost_bag(state, [], [kind], 20, 3, before, lambda *_: True)
     assert (state.resumed, kind.n_fits, len(kind.taken)) == (["scores"], 5, 8)
-    assert [losses.held_out for losses in member.curve] == [5, 4, 3, 3.5, 3.2, 2]
-    assert (len(before.taken), len(member.standing.taken)) == (3, 8)
-    again = train_member(StubState([2.7]), [], [StubKind("fourier")], 20, 3, member.standing, lambda *_: True)
-    assert (again.taken, again.curve, again.held) == (member.taken, member.curve, member.held)
+    assert [losses.validation for losses in member.losses] == [5, 4, 3, 3.5, 3.2, 2]
+    assert (len(before.steps), len(member.checkpoint.steps)) == (3, 8)
+    again = boost_bag(StubState([2.7]), [], [StubKind("fourier")], 20, 3, member.checkpoint, lambda *_: True)
+    assert again[:2] == member[:2]
+    assert again.validation_scores == member.validation_scores
 
 
 def test_an_exact_fit_ends():
@@ -104,7 +107,7 @@ def test_an_exact_fit_ends():
 def test_who_is_asked_to_stop_stops():
     kind = StubKind("fourier")
     member = train(StubState(range(100, 0, -1)), [kind], 50, go_on=lambda n, losses: n < 4)
-    assert len(member.taken) == kind.n_fits == 4
+    assert len(member.steps) == kind.n_fits == 4
 
 
 @pytest.mark.parametrize(("searches", "expected"), [(True, 1.5), (False, 0.5)])
@@ -117,52 +120,52 @@ def test_steps_are_shares_of_the_best(searches, expected):
 def test_a_round_without_a_term_changes_nothing():
     state, kind = StubState([3, 3, 3]), StubKind("fourier", term=None)
     member = train(state, [kind], 2, patience=None)
-    assert (state.steps, kind.taken, member.taken) == ([0.0, 0.0], [], [(None, 0.0), (None, 0.0)])
+    assert (state.steps, kind.taken, member.steps) == ([0.0, 0.0], [], [(None, 0.0), (None, 0.0)])
 
 
 def test_the_kind_that_gains_is_asked_more():
     """After the turns at the start, in which waves come twice as often."""
-    waves, tables = StubKind("fourier"), StubKind("tree", searches_steps=False)
+    waves, tables = StubKind("fourier"), StubKind("tree", searches_step=False)
 
     class Judging(StubState):
-        def move(self, step):
+        def add_step(self, step):
             gain = 1.0 if step == 0.5 else 0.01  # tables do not search
-            self.losses = Losses(1.0, self.losses.held_out - gain)
+            self.losses = Losses(1.0, self.losses.validation - gain)
             return self.losses
 
     train(Judging([0.0]), [waves, tables], 30)
     assert (waves.n_fits, tables.n_fits) == (20, 10)
     member = train(Judging([0.0]), [waves, tables], 330)
     assert tables.n_fits - 10 > 10 * 0.8 + (waves.n_fits - 20) * 3
-    assert member.shares["tree"] > 0.9
-    assert sum(member.shares.values()) == pytest.approx(1)
+    assert member.gain_shares["tree"] > 0.9
+    assert sum(member.gain_shares.values()) == pytest.approx(1)
     np.testing.assert_allclose(member.relevances["fourier"], [0.25, 0.75])
 
 
 def test_watched_rows_follow_all_rounds():
     """Also those that go on, and not where a round has found no term."""
     kind, watched = StubKind("fourier"), StubState([9, 8, 7, 6])
-    start = Standing(np.random.default_rng(0))
-    member = train_member(StubState([5, 4, 3, 3.5]), [watched], [kind], 3, 3, start, lambda *_: True)
-    assert [losses.watched for losses in member.curve] == [(9,), (8,), (7,)]
+    start = Checkpoint(np.random.default_rng(0))
+    member = boost_bag(StubState([5, 4, 3, 3.5]), [watched], [kind], 3, 3, start, lambda *_: True)
+    assert [losses.evaluation for losses in member.losses] == [(9,), (8,), (7,)]
     assert (watched.pointed, watched.steps) == (["term"] * 3, [1.5, 1.5, 1.5])
     again, kind.term = StubState([6]), None
-    more = train_member(StubState([3.5, 3.5]), [again], [kind], 4, None, member.standing, lambda *_: True)
+    more = boost_bag(StubState([3.5, 3.5]), [again], [kind], 4, None, member.checkpoint, lambda *_: True)
     assert again.resumed == ["scores"]
-    assert [losses.watched for losses in more.curve] == [(9,), (8,), (7,), (6,), (6,)]
+    assert [losses.evaluation for losses in more.losses] == [(9,), (8,), (7,), (6,), (6,)]
     assert again.steps == again.pointed == []
 
 
 class SteepState(StubState):
     """The learned loss is 1 at the steps' sum 0, and rises by its square beyond 1; held-out losses are the same."""
 
-    searches_steps = False
+    searches_step = False
 
     def __init__(self):
         super().__init__([1.0])
         self.place = 0.0
 
-    def move(self, step):
+    def add_step(self, step):
         self.steps.append(step)
         self.place += step
         loss = 1.0 - 0.1 * self.place if self.place <= 1 else self.place**2
@@ -173,11 +176,11 @@ class SteepState(StubState):
 def test_a_step_without_a_search_is_halved_until_the_loss_rises_little():
     """Of a table that goes too far, as Newton's method may."""
     state, kind = SteepState(), StubKind("tree", False, 4.0)
-    member = train_member(state, [], [kind], 1, None, Standing(np.random.default_rng(0)), lambda *_: True)
+    member = boost_bag(state, [], [kind], 1, None, Checkpoint(np.random.default_rng(0)), lambda *_: True)
     assert state.steps == [4.0, -2.0, -1.0]
-    assert member.taken[0].step == state.place == 1.0
-    assert member.curve[-1].learned == pytest.approx(0.9)
+    assert member.steps[0][1] == state.place == 1.0
+    assert member.losses[-1].train == pytest.approx(0.9)
     near = SteepState()
-    train_member(near, [], [StubKind("tree", False, 0.5)], 1, None, Standing(np.random.default_rng(0)),
+    boost_bag(near, [], [StubKind("tree", False, 0.5)], 1, None, Checkpoint(np.random.default_rng(0)),
                  lambda *_: True)
     assert near.steps == [0.5]

@@ -12,12 +12,15 @@ from rffkern._rows.scaling import no_scaling
 from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
 from rffkern._training.distributed.partition import PartitionRows
-from rffkern._training.fourier_boosting.bins import make_bins
+from rffkern._training.fourier_boosting.distributed import (
+    BagRows,
+    BoostedPartition,
+    PartitionSettings,
+    fit_partitions,
+)
+from rffkern._training.fourier_boosting.ensemble import LinearTerm
 from rffkern._training.fourier_boosting.losses import ValueLoss
-from rffkern._training.fourier_boosting.partition_rows import BoostedPartition, Part, Settings, Targets, settled_values
-from rffkern._training.fourier_boosting.partitioned_fit import fit_partitions
-from rffkern._training.fourier_boosting.rows import Bounds
-from rffkern._training.fourier_boosting.terms import Line, Table
+from rffkern._training.fourier_boosting.training_rows import bin_columns
 
 pytestmark = pytest.mark.slow
 
@@ -178,28 +181,26 @@ def partition_of(rng, n_rows=5000, n_columns=4, n_outputs=2):
     X = rng.standard_normal((n_rows, n_columns))
     rows = TargetRows(X, rng.standard_normal((n_rows, n_outputs)), RowWeights(n_rows, rng.uniform(0.5, 2, n_rows)))
     loss = ValueLoss(boosting.SQUARED)
-    edges = make_bins(X.T.astype(np.float32), np.arange(n_columns)).edges
-    start = loss.start(rows.values.T, rows.weights.each)
-    settings = Settings(Targets(loss, None), start, no_scaling(n_columns), edges,
-                        Bounds(X.min(axis=0), X.max(axis=0)), {0: 10**6}, 0)
+    *_, edges = bin_columns(X.T.astype(np.float32), np.arange(n_columns))
+    initial = loss.initial_scores(rows.values.T, rows.weights.each)
+    settings = PartitionSettings(loss, None, initial, no_scaling(n_columns), edges, X.min(axis=0), X.max(axis=0),
+                                 {0: 10**6}, 0)
     partition = BoostedPartition(PartitionRows(0, rows, 1), settings, "")
-    partition.begin(Part(0, 7, (3, 5, 1)))
-    return partition, partition._state
+    partition.begin(BagRows(0, 7, (3, 5, 1)))
+    return partition, partition._rows
 
 
 def test_sums_of_cells_are_those_of_their_rows(rng):
     partition, state = partition_of(rng)
     columns, cuts = np.array([2, 0, 2]), np.array([100, 30, 200])
-    slopes, curvatures = partition.cell_sums(columns, cuts)
+    gradient, hessian = partition.leaf_sums(columns, cuts)
     cells = sum((state.codes[j, : state.n_train] > at).astype(int) << level
                 for level, (j, at) in enumerate(zip(columns, cuts, strict=True)))
     for cell, output in itertools.product(range(8), range(2)):
         mask = cells == cell
-        for found, each in ((slopes, state.gradient), (curvatures, state.hessian)):
+        for found, each in ((gradient, state.gradient), (hessian, state.hessian)):
             expected = each[output, : state.n_train][mask].sum(dtype=np.float64)
             assert found[cell, output] == pytest.approx(expected, rel=1e-9, abs=1e-9)
-    table = settled_values(Table(columns, cuts, np.zeros((8, 2))), np.stack([slopes, curvatures]), 1.0)
-    np.testing.assert_allclose(table.values, slopes / (curvatures + 1))
 
 
 def test_products_are_those_of_all_rows(rng):
@@ -208,37 +209,36 @@ def test_products_are_those_of_all_rows(rng):
     chosen = np.array([0, 3])
     np.testing.assert_allclose(partition.moments(chosen), (rows * state.weight[: state.n_train]) @ rows.T,
                                rtol=1e-5, atol=1e-2)
-    np.testing.assert_allclose(partition.products(chosen), rows @ state.gradient[:, : state.n_train].T,
+    np.testing.assert_allclose(partition.gradient_products(chosen), rows @ state.gradient[:, : state.n_train].T,
                                rtol=1e-5, atol=1e-2)
 
 
 def test_a_trial_changes_nothing(rng):
     partition, state = partition_of(rng)
     before, sums = state.scores.copy(), state.sums
-    line = Line(np.arange(4), rng.standard_normal((4, 2)))
-    found = partition.trial(line)
+    line = LinearTerm(np.arange(4), rng.standard_normal((4, 2)))
+    found = partition.loss_sums_after_unit_step(line)
     np.testing.assert_array_equal(state.scores, before)
     assert state.sums == sums != found
-    partition.advance(line, 1.0)
+    partition.add_step(line, 1.0)
     assert state.sums == found
-    np.testing.assert_allclose(state.scores - before, line.slopes.T @ state.columns, atol=1e-5)
+    np.testing.assert_allclose(state.scores - before, line.coefficients.T @ state.columns, atol=1e-5)
 
 
 def test_a_sample_is_a_block_of_the_rows_learned_from(rng):
     partition, state = partition_of(rng)
-    partition.sample_from({0: 300}, {0: 700})
-    one, other, again = (partition.look(k).sample for k in (1, 2, 1))
-    assert one.columns.shape == (4, 300)
-    np.testing.assert_array_equal(one.columns, again.columns)
-    assert not np.array_equal(one.columns, other.columns)
-    assert (one.weight > 0).all()
-    known = {tuple(row) for row in state.columns[:, : partition.size().n_learned].T}
-    assert {tuple(row) for row in one.columns.T} <= known
-    assert partition.look(None).sample is None
-    slopes = partition.slopes(np.array([1, 3]), 1)
-    assert slopes.codes.shape == (2, 700)
-    known = {(*codes, *each) for codes, each in zip(state.codes[[1, 3]].T, state.gradient.T, strict=True)}
-    assert {(*codes, *each) for codes, each in zip(slopes.codes.T, slopes.gradient.T, strict=True)} <= known
+    partition.set_sample_sizes({0: 300}, {0: 700})
+    one, other, again = (partition.loss_sums_and_sample(k)[1] for k in (1, 2, 1))
+    assert one[0].shape == (4, 300)
+    np.testing.assert_array_equal(one[0], again[0])
+    assert not np.array_equal(one[0], other[0])
+    assert (one[2] > 0).all()  # weights
+    known = {tuple(row) for row in state.columns[:, : partition.n_rows_and_totals()[0]].T}
+    assert {tuple(row) for row in one[0].T} <= known
+    codes, gradient, _ = partition.tree_rows(np.array([1, 3]), 1)
+    assert codes.shape == (2, 700)
+    known = {(*row, *each) for row, each in zip(state.codes[[1, 3]].T, state.gradient.T, strict=True)}
+    assert {(*row, *each) for row, each in zip(codes.T, gradient.T, strict=True)} <= known
 
 
 def test_bad_partitions_are_named(table):

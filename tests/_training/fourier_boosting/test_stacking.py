@@ -17,12 +17,17 @@ from rffkern import (
     loads,
 )
 from rffkern._files.archive import decode, encode
-from rffkern._training.fourier_boosting import kernel_choice, kernel_learning
-from rffkern._training.fourier_boosting.kernel_choice import KernelChoice, Reason, reason_not_to_try
-from rffkern._training.fourier_boosting.kernel_learning import Learning
-from rffkern._training.fourier_boosting.kernel_part import Boosting
-from rffkern._training.fourier_boosting.stack import _likeliest, _of_values
+from rffkern._training.fourier_boosting import parameters, stacking
+from rffkern._training.fourier_boosting.parameters import (
+    KernelRidgeReport,
+    Reason,
+    check_report_numbers,
+    reason_not_to_try,
+    report_numbers,
+)
+from rffkern._training.fourier_boosting.stacking import StackedRegressions, stack_classes, stack_values
 from rffkern._training.kernel_ridge.calibration import log_losses
+from rffkern._training.kernel_ridge.fit import RegionLearner
 
 DATA = pathlib.Path(__file__).parents[2] / "data"
 SHORT = {"n_estimators": 30, "n_bags": 3, "random_state": 0}
@@ -97,8 +102,8 @@ def test_numbers_of_rows_that_it_is_tried_on(kernel, n_rows, n_columns, reason):
 @pytest.fixture
 def small_regions(monkeypatch):
     """More than 200 rows are divided into regions of at most 100, so that 500 have 8 regions."""
-    monkeypatch.setattr(kernel_learning, "MOST_ROWS", 200)
-    monkeypatch.setattr(kernel_learning, "LARGEST_REGION", 100)
+    monkeypatch.setattr(stacking, "MOST_ROWS", 200)
+    monkeypatch.setattr(stacking, "LARGEST_REGION", 100)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -129,8 +134,8 @@ def test_some_regions_say_whether_all_are_learned(monkeypatch):
     """Three of sixteen are enough to leave it out."""
     rows, _ = checkers(1500)
     learned = []
-    solve = Learning._solve
-    monkeypatch.setattr(Learning, "_solve", lambda *given: learned.append(1) or solve(*given))
+    learn = RegionLearner.learn
+    monkeypatch.setattr(RegionLearner, "learn", lambda *given: learned.append(1) or learn(*given))
     noisy = rows[:, 0] + 0.5 * np.random.default_rng(0).standard_normal(1500) > 2
     model = FourierBoostingClassifier(**SHORT).fit(rows, noisy)
     assert not model.kernel_ridge_report_.kept
@@ -143,28 +148,27 @@ def test_some_regions_say_whether_all_are_learned(monkeypatch):
 
 
 @pytest.mark.usefixtures("small_regions")
-def test_regions_know_nothing_of_a_row_that_is_held_out():
+def test_regions_know_nothing_of_a_row_that_is_held_out(monkeypatch):
     """What is predicted of a row out of its fold does not change with its label, given the same choice."""
     seen = []
 
-    def remember(given, n_threads):
-        learning = Learning(given, n_threads)
-        seen.append((given, learning))
-        return learning
+    def remember(*given):
+        seen.append((given, StackedRegressions(*given)))
+        return seen[0][1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rffkern._training.fourier_boosting.stack.Learning", remember)
+        patch.setattr("rffkern._training.fourier_boosting.stacking.StackedRegressions", remember)
         FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X, Y)
-    given, learning = seen[0]
-    part = learning.part(range(learning.n_regions))
-    np.testing.assert_array_equal(part.rows, given.learned)
-    row = int(np.flatnonzero(given.folds()[0] == 1)[0])
-    wrong = given.problem.targets.copy()
-    wrong[row] *= -1
-    other = Learning(given._replace(problem=given.problem._replace(targets=wrong)), 1)
-    other._choice = learning._choice
-    changed = other.part(range(other.n_regions))
-    before, after = (each.out_of_fold[0] + each.intercepts[0] for each in (part, changed))
+    (columns, targets, weights, training_rows, folds, *rest), learned = seen[0]
+    regression = learned.learn(range(learned.n_regions))
+    np.testing.assert_array_equal(regression.regressions.own, training_rows)
+    row = int(np.flatnonzero(folds == 1)[0])
+    wrong = targets.copy()
+    wrong[:, row] *= -1
+    monkeypatch.setattr(stacking, "choose_scale", lambda *_: learned.choice)
+    other = StackedRegressions(columns, wrong, weights, training_rows, folds, *rest)
+    changed = other.learn(range(other.n_regions))
+    before, after = (each.regressions.out_of_fold[0] + each.intercepts[0] for each in (regression, changed))
     assert abs(before[row] - after[row]) < 0.02  # by the intercept alone
     assert np.abs(before - after).max() > 0.05
 
@@ -204,12 +208,12 @@ def test_few_rows_of_an_eval_set_judge_all_regions():
 def test_rows_that_no_threshold_divides_are_learned_from_in_part(monkeypatch):
     """Of 500 rows with one value each of a column nothing can be divided, and 200 are enough."""
     sizes = []
-    solve = Learning._solve
-    monkeypatch.setattr(Learning, "_solve", lambda *given: sizes.append(solve(*given)) or sizes[-1])
+    learn = RegionLearner.learn
+    monkeypatch.setattr(RegionLearner, "learn", lambda *given: sizes.append(learn(*given)) or sizes[-1])
     rows = np.c_[np.arange(500) % 50 == 0, np.zeros(500)]
     y = rows[:, 0] + 0.1 * np.random.default_rng(0).standard_normal(500)
     model = FourierBoostingRegressor(**SHORT, kernel_ridge=True).fit(rows, y)
-    assert [len(found.rows) for found in sizes] == [200]
+    assert [len(found.centers) for found in sizes] == [200]
     assert model.score(rows, y) > 0.5
 
 
@@ -324,26 +328,23 @@ def test_predictions_out_of_fold_have_not_seen_the_row(monkeypatch):
     """Another label of a row changes what is predicted of it by no more than its part in the choices."""
     seen = {}
 
-    def learn(given, n_threads):
-        return Learning(given, n_threads).part([0])
+    def remember(*given):
+        seen["given"], seen["regression"] = given, StackedRegressions(*given).learn([0])
+        return StackedRegressions(*given)
 
-    def remember(given, n_threads):
-        seen["given"], seen["part"] = given, learn(given, n_threads)
-        return Learning(given, n_threads)
-
-    monkeypatch.setattr("rffkern._training.fourier_boosting.stack.Learning", remember)
+    monkeypatch.setattr("rffkern._training.fourier_boosting.stacking.StackedRegressions", remember)
     FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X, Y)
-    given, part = seen["given"], seen["part"]
-    folds, n_folds = given.folds()
+    (columns, targets, weights, training_rows, folds, n_folds, *rest), regression = seen["given"], seen["regression"]
     assert n_folds == 3
     assert np.bincount(folds).tolist() == [100, 100, 100, 200]  # five folds, three members
-    wrong = given.problem.targets.copy()
+    wrong = targets.copy()
     row = int(np.flatnonzero(folds == 1)[0])
-    wrong[row] *= -1
-    other = learn(Boosting(*given[:3], given.problem._replace(targets=wrong), *given[4:]), 1)
-    same_choice = (other.scale, other.reg_lambda) == (part.scale, part.reg_lambda)
+    wrong[:, row] *= -1
+    other = StackedRegressions(columns, wrong, weights, training_rows, folds, n_folds, *rest).learn([0])
+    same_choice = (other.choice.lengths.scale, other.choice.reg_lambda) == (
+        regression.choice.lengths.scale, regression.choice.reg_lambda)
     assert same_choice
-    before, after = (each.out_of_fold[0] + each.intercepts[0] for each in (part, other))
+    before, after = (each.regressions.out_of_fold[0] + each.intercepts[0] for each in (regression, other))
     assert abs(before[row] - after[row]) < 0.02
     neighbours = np.abs(before - after)[folds != 1]
     assert neighbours.max() > 0.05
@@ -361,24 +362,22 @@ def test_weights_are_those_of_the_lowest_loss():
         losses = log_losses(w0 * margins + w1 * others, codes)[0]
         return weights @ losses + 25 * (w0 + w1 - 1) ** 2 + 0.5 * w1**2
 
-    found = _likeliest(margins, others, codes, weights)
+    found = stack_classes(margins, others, codes, weights)
     grid = min(loss(a, b) for a in np.linspace(0, 2, 81) for b in np.linspace(0, 2, 81))
     assert loss(*found) <= grid
-    assert _likeliest(margins, -others, codes, weights) == (1.0, 0.0)
-    assert _likeliest(-margins, others, codes, weights)[0] == 0
+    assert stack_classes(margins, -others, codes, weights) == (1.0, 0.0)
+    assert stack_classes(-margins, others, codes, weights)[0] == 0
 
 
 def test_the_share_of_values_is_that_of_least_squares():
     rng = np.random.default_rng(0)
     y, weights = rng.standard_normal((2, 200)), rng.uniform(0, 2, 200)
     ours, others = y + rng.standard_normal((2, 200)), y + 0.5 * rng.standard_normal((2, 200))
-    found = _of_values(ours - y, others - y, weights, np.array([1.0, 2.0]))
-    for k, share in enumerate(found.kernels):
+    shares, _, _ = stack_values(ours - y, others - y, weights)
+    for k, share in enumerate(shares):
         grid = np.linspace(0, 1, 1001)
         losses = [weights @ (ours[k] + w * (others[k] - ours[k]) - y[k]) ** 2 for w in grid]
         assert share == pytest.approx(grid[np.argmin(losses)], abs=1e-3)
-    np.testing.assert_allclose(found.shifts, found.kernels * [1, 2])
-    np.testing.assert_allclose(found.terms, 1 - found.kernels)
 
 
 @pytest.mark.slow
@@ -398,11 +397,12 @@ def test_kernel_alone_is_within_reach_of_many_classes():
 
 
 def test_numbers_of_a_choice_are_told_in_words():
-    choice = KernelChoice(Reason.LITTLE, 0.5, 0.49, 1.0, 0.1)
-    assert choice.report().reason.startswith("not used: validation loss 0.5 without it, 0.49 with it")
-    assert KernelChoice.of_array(choice.array(), False) == choice
-    used = KernelChoice(Reason.GAINS, 0.5, 0.4, 4.0, 0.1).report()
+    numbers = report_numbers(Reason.LITTLE, 0.5, 0.49, 1.0, 0.1)
+    reason = KernelRidgeReport.of_numbers(numbers).reason
+    assert reason.startswith("not used: validation loss 0.5 without it, 0.49 with it")
+    check_report_numbers(numbers, False)
+    used = KernelRidgeReport.of_numbers(report_numbers(Reason.GAINS, 0.5, 0.4, 4.0, 0.1))
     assert (used.kept, *used[2:]) == (True, 0.5, 0.4, 0.5, 0.1)
     with pytest.raises(ValueError, match="malformed"):
-        KernelChoice.of_array(np.empty(0), False)
-    assert set(kernel_choice._SENTENCES) == set(Reason)
+        check_report_numbers(np.empty(0), False)
+    assert set(parameters._SENTENCES) == set(Reason)

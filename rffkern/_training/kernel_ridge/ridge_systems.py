@@ -8,7 +8,7 @@ import numpy as np
 from ..._estimator.monitor import Steps
 from ..._native import solvers
 from ..._native.array_types import NDArray
-from .matrix import KernelMatrix, Landmarks
+from .kernel_matrix import KernelMatrix, Landmarks
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -17,14 +17,8 @@ Indices = NDArray[np.intp]
 # entries are rounded to single precision.
 _JITTER = 1e-6
 
-EVERYONE = -1  # the fold of no row: what is learned without it is learned from all rows
-
-
-class System(NamedTuple):
-    """A ridge regression: which rows it leaves out, and its lambda."""
-
-    fold: int  # EVERYONE leaves out none
-    reg_lambda: float
+ALL_ROWS = -1  # the fold of no row: what is learned without it is learned from all rows
+System = tuple[int, float]  # a ridge regression: the fold that it leaves out, and its lambda
 
 
 class Solutions(NamedTuple):
@@ -36,14 +30,14 @@ class Solutions(NamedTuple):
     residual: float  # the largest |b - A x| / |b|
 
     def out_of_fold(self, folds: Indices) -> Double:
-        """What is predicted of each row by the system that leaves its fold out, (n_outputs, n_samples).
+        """The prediction of each row by the system that leaves its fold out, (n_outputs, n_samples).
 
         The systems are those that leave out the folds 0, 1, ... and then that of all rows, which predicts the others.
         """
-        found = self.predictions[-1].copy()
+        out_of_fold = self.predictions[-1].copy()
         for fold, predictions in enumerate(self.predictions[:-1]):
-            found[:, folds == fold] = predictions[:, folds == fold]
-        return found
+            out_of_fold[:, folds == fold] = predictions[:, folds == fold]
+        return out_of_fold
 
 
 class RidgeSystems:
@@ -73,26 +67,26 @@ class RidgeSystems:
     def _scale(self, fold: int) -> Double:
         """Roots of the weights without a fold."""
         scale = self._roots.copy()
-        if fold != EVERYONE:
+        if fold != ALL_ROWS:
             scale[: len(self._folds)][self._folds == fold] = 0
         return scale
 
     def _gram(self, fold: int) -> Double:
         """Z' S^2 Z of the rows that a system learns from."""
-        if EVERYONE not in self._grams:
-            self._grams[EVERYONE] = self._landmarks.gram(self._roots)
+        if ALL_ROWS not in self._grams:
+            self._grams[ALL_ROWS] = self._landmarks.gram(self._roots)
         if fold not in self._grams:
-            self._grams[fold] = self._grams[EVERYONE] - self._landmarks.gram(self._roots - self._scale(fold))
+            self._grams[fold] = self._grams[ALL_ROWS] - self._landmarks.gram(self._roots - self._scale(fold))
         return self._grams[fold]
 
     def _factor(self, system: System) -> Double:
         """The Cholesky factor of lambda K_mm + Z' S^2 Z."""
-        size, jitter = len(self._landmarks.between), _JITTER
-        gram = self._gram(system.fold) + system.reg_lambda * self._landmarks.between
+        (fold, reg_lambda), size, jitter = system, len(self._landmarks.between), _JITTER
+        gram = self._gram(fold) + reg_lambda * self._landmarks.between
         scratch = np.empty((1, solvers.factor_scratch(size)))
         while True:
             factor = gram.copy()
-            factor.flat[:: size + 1] += jitter * size * system.reg_lambda
+            factor.flat[:: size + 1] += jitter * size * reg_lambda
             if solvers.factorise(factor, scratch, 1):
                 return factor
             jitter *= 100  # ends: a matrix of large diagonal is positive definite
@@ -104,10 +98,10 @@ class RidgeSystems:
         padded = np.zeros((n_outputs, n_padded))
         padded[:, : targets.shape[1]] = targets
         gradients = _ConjugateGradients(
-            np.concatenate([self._scale(system.fold) * padded for system in systems]),
-            np.repeat([system.reg_lambda for system in systems], n_outputs))
+            np.concatenate([self._scale(fold) * padded for fold, _ in systems]),
+            np.repeat([reg_lambda for _, reg_lambda in systems], n_outputs))
         factors = [self._factor(system) for system in systems]
-        scales = [self._scale(system.fold) for system in systems]
+        scales = [self._scale(fold) for fold, _ in systems]
 
         def scaled(vectors: Double, of: Indices) -> Double:
             return np.stack([scales[k // n_outputs] * vector for k, vector in zip(of, vectors, strict=True)])

@@ -5,7 +5,7 @@ import pytest
 
 import rffkern
 from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
-from rffkern._training.fourier_boosting.stages import check_rounds
+from rffkern._training.fourier_boosting.inspection import check_term_rounds
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((150, 3))
@@ -97,6 +97,6 @@ def test_a_stage_is_the_callers():
 
 @pytest.mark.parametrize("rounds", [[1.0, 2.0], [0.0, 1.0, 2.0], [1.0, 1.5, 2.0], [1.0, 2.0, 4.0], [1.0, np.nan, 1.0]])
 def test_rounds_that_contradict(rounds):
-    check_rounds(np.array([1.0, 3.0, 2.0]), 3, 3)
+    check_term_rounds(np.array([1.0, 3.0, 2.0]), 3, 3)
     with pytest.raises(ValueError, match="rounds and terms"):
-        check_rounds(np.array(rounds), 3, 3)
+        check_term_rounds(np.array(rounds), 3, 3)

@@ -1,7 +1,7 @@
 """The choice of length scales and lambda: by the squared error on rows that are left out, on few rows and then on more.
 
 All lambdas and all folds are systems of one matrix, so that they share its kernels.  Relevances of columns come from
-the slopes of a first machine: w_j in proportion to the mean over rows of (df/dx_j)^2, as in A. Radhakrishnan,
+the derivatives of a first model: w_j in proportion to the mean over rows of (df/dx_j)^2, as in A. Radhakrishnan,
 D. Beaglehole, P. Pandit and M. Belkin, Mechanism for feature learning in neural networks and backpropagation-free
 machine learning models, Science, 2024.
 """
@@ -15,9 +15,8 @@ from ..._estimator.monitor import Steps
 from ..._native.array_types import NDArray
 from ..._rows.scaling import no_scaling
 from ..._rows.weights import RowWeights
-from .dense import NO_DECLINES, DenseKernels, DenseSystem, in_panels
-from .matrix import KernelMatrix, pack_rows
-from .systems import RidgeSystems, System
+from .kernel_matrix import NO_DECLINES, DenseKernels, DenseSystem, KernelMatrix, in_panels, pack_rows
+from .ridge_systems import RidgeSystems
 
 Double = NDArray[np.float64]
 
@@ -28,11 +27,11 @@ SMALL_LAMBDAS = 1e-4, 3e-4, 1e-3, 3e-3, 0.01  # of targets that are no labels, w
 # Rows of the two stages of a choice.
 FEW_ROWS, MORE_ROWS = 1500, 6000
 
-# Numbers that slopes along columns may take, which need products of as many columns as there are, for each output.
+# Numbers that derivatives along columns may take, which need products of as many columns as there are, for each output.
 _MOST_PRODUCTS = 1 << 23
 
-# Residuals below which choices no longer change, and iterations that all but small lambdas reach them in; what these
-# systems are after as many is further from them, and as good a ground for a choice of scale.
+# Residuals below which choices no longer change, and iterations that all but small lambdas reach them in; solutions of
+# small lambdas after as many are further from exact, and as good for a choice of scale.
 _TOLERANCE, _LANDMARKS, _ITERATIONS, _MANY_ITERATIONS = 1e-2, 300, 25, 100
 
 # Steps of the scale, and bounds of it.
@@ -42,7 +41,7 @@ _LONG_STEP, _SHORT_STEP, _LARGEST = 4.0, 2.0, 4.0**8
 _N_ROUNDS, _EQUAL_SHARE, _LEAST_GAIN = 2, 0.02, 0.005
 
 
-class RowsOfChoice(NamedTuple):
+class ChoiceRows(NamedTuple):
     """Some rows in random order, their targets less the intercepts, and their weights, in which lambda counts."""
 
     X: Double  # (n_rows, n_features) in the units that learning takes place in
@@ -50,9 +49,9 @@ class RowsOfChoice(NamedTuple):
     weights: Double  # (n_rows,)
     n_threads: int | None
 
-    def first(self, n_rows: int) -> "RowsOfChoice":
+    def first(self, n_rows: int) -> "ChoiceRows":
         """Some of them."""
-        return RowsOfChoice(self.X[:n_rows], np.ascontiguousarray(self.targets[:, :n_rows]), self.weights[:n_rows],
+        return ChoiceRows(self.X[:n_rows], np.ascontiguousarray(self.targets[:, :n_rows]), self.weights[:n_rows],
                             self.n_threads)
 
 
@@ -82,7 +81,7 @@ class ScaleSearch:
 
     Parameters
     ----------
-    rows : RowsOfChoice
+    rows : ChoiceRows
     shape : "gaussian" or "exponential"
     reg_lambda : float or None
         None for any of LAMBDAS.
@@ -90,7 +89,7 @@ class ScaleSearch:
     steps : Steps
     """
 
-    def __init__(self, rows: RowsOfChoice, shape: str, reg_lambda: float | None, cache_bytes: int,
+    def __init__(self, rows: ChoiceRows, shape: str, reg_lambda: float | None, cache_bytes: int,
                  steps: Steps) -> None:
         self._rows, self._shape, self._cache_bytes, self._steps = rows, shape, cache_bytes, steps
         self._lambdas: tuple[float, ...] = LAMBDAS if reg_lambda is None else (reg_lambda,)
@@ -98,7 +97,7 @@ class ScaleSearch:
         self._folds = np.arange(n_rows) * min(N_FOLDS, n_rows) // n_rows
         self._n_left_out = 1 if n_rows > FEW_ROWS else max(1, min(N_FOLDS, n_rows) // n_outputs)
 
-    def on(self, rows: RowsOfChoice) -> "ScaleSearch":
+    def on(self, rows: ChoiceRows) -> "ScaleSearch":
         """The same search on other rows."""
         reg_lambda = None if self._lambdas is LAMBDAS else self._lambdas[0]
         return ScaleSearch(rows, self._shape, reg_lambda, self._cache_bytes, self._steps)
@@ -120,9 +119,9 @@ class ScaleSearch:
         matrix = KernelMatrix(packed, self._cache_bytes, rows.n_threads)
         systems = RidgeSystems(matrix, self._folds, rows.weights, np.arange(min(n_rows, _LANDMARKS)), rows.n_threads)
         losses = np.zeros(len(lambdas))
-        asked = [System(fold, reg_lambda) for fold in range(self._n_left_out) for reg_lambda in lambdas]
-        predictions = systems.solve(asked, rows.targets, _TOLERANCE, max_iter).predictions
-        for k, (fold, _) in enumerate(asked):
+        systems_of_folds = [(fold, reg_lambda) for fold in range(self._n_left_out) for reg_lambda in lambdas]
+        predictions = systems.solve(systems_of_folds, rows.targets, _TOLERANCE, max_iter).predictions
+        for k, (fold, _) in enumerate(systems_of_folds):
             here = self._folds == fold
             squares = ((predictions[k][:, here] - rows.targets[:, here]) ** 2).mean(axis=0)
             losses[k % len(losses)] += (rows.weights[here] * squares).sum()
@@ -131,15 +130,15 @@ class ScaleSearch:
         self._steps.step(f"loss {losses[best]:.6g}")
         return Choice(lengths, lambdas[best], float(losses[best]))
 
-    def down(self, start: Choice, step: float) -> Choice:
-        """The best that is reached from a start by steps that multiply or divide the scale."""
+    def descend(self, start: Choice, step: float) -> Choice:
+        """The best scale that is reached from a start by steps that multiply or divide it."""
         best = start
         for factor in (step, 1 / step):
             while 1 / _LARGEST <= best.lengths.scale * factor <= _LARGEST:
-                tried = self.at(best.lengths._replace(scale=best.lengths.scale * factor))
-                if not tried.loss < best.loss:
+                trial = self.at(best.lengths._replace(scale=best.lengths.scale * factor))
+                if not trial.loss < best.loss:
                     break
-                best = tried
+                best = trial
             if best is not start:
                 break
         return best
@@ -158,8 +157,8 @@ def _normalised(relevances: Double, X: Double, weights: Double) -> Double:
     return relevances / total if math.isfinite(total) and total > 0 else np.ones(len(relevances)) / len(relevances)
 
 
-def slope_relevances(rows: RowsOfChoice, shape: str, choice: Choice) -> Double:
-    """Relevances in proportion to mean squared slopes of a machine, and a small share for all columns alike."""
+def gradient_relevances(rows: ChoiceRows, shape: str, choice: Choice) -> Double:
+    """Relevances in proportion to mean squared derivatives of a model, and a small share for all columns alike."""
     n_features, n_outputs = rows.X.shape[1], len(rows.targets)
     rows = rows.first(max(1, min(len(rows.X), FEW_ROWS, _MOST_PRODUCTS // (n_outputs * (n_features + 1)))))
     kernels, system = DenseKernels(rows.X, rows.X, rows.n_threads), DenseSystem(len(rows.X), rows.n_threads)
@@ -176,18 +175,18 @@ def slope_relevances(rows: RowsOfChoice, shape: str, choice: Choice) -> Double:
     for k in range(n_outputs):
         weighted = np.column_stack([coefficients[:, k], coefficients[:, k, None] * rows.X])
         products = system.multiply(declines, in_panels(weighted), n_features + 1)
-        slopes = choice.lengths.inverse**2 * (rows.X * products[:, :1] - products[:, 1:])
-        squares += (rows.weights[:, None] * slopes**2).sum(axis=0)
+        gradient = choice.lengths.inverse**2 * (rows.X * products[:, :1] - products[:, 1:])
+        squares += (rows.weights[:, None] * gradient**2).sum(axis=0)
     if not np.isfinite(squares).all() or not squares.any():
         return equal
     return (1 - _EQUAL_SHARE) * _normalised(squares, rows.X, rows.weights) + _EQUAL_SHARE * equal
 
 
-def choose(rows: RowsOfChoice, shape: str, lengths: Lengths | None, reg_lambda: float | None, cache_bytes: int,
+def choose(rows: ChoiceRows, shape: str, lengths: Lengths | None, reg_lambda: float | None, cache_bytes: int,
            are_labels: bool = False) -> Choice:
     """Length scales, unless they are given, and lambda, unless it is.
 
-    On `FEW_ROWS` the scale of equal relevances is searched, and then that of relevances by slopes, as long as they
+    On `FEW_ROWS` the scale of equal relevances is searched, and then that of relevances by derivatives, as long as they
     lower the loss.  On `MORE_ROWS`, where there are as many, the scale of these is searched again by smaller steps.
     """
     steps = Steps("kernels on held-out rows", 20)
@@ -196,17 +195,17 @@ def choose(rows: RowsOfChoice, shape: str, lengths: Lengths | None, reg_lambda: 
     start = lengths or Lengths(equal_relevances(few.X, few.weights), 1.0)
     best = search.at(start)
     if lengths is None:
-        best = search.down(best, _LONG_STEP)
+        best = search.descend(best, _LONG_STEP)
         for _ in range(_N_ROUNDS):
-            tried = search.at(Lengths(slope_relevances(few, shape, best), best.lengths.scale))
-            tried = search.down(tried, _LONG_STEP)
-            if not tried.loss < (1 - _LEAST_GAIN) * best.loss:
+            trial = search.at(Lengths(gradient_relevances(few, shape, best), best.lengths.scale))
+            trial = search.descend(trial, _LONG_STEP)
+            if not trial.loss < (1 - _LEAST_GAIN) * best.loss:
                 break
-            best = tried
-    return _settled(search, rows, best, lengths is None, are_labels)
+            best = trial
+    return _refine(search, rows, best, lengths is None, are_labels)
 
 
-def choose_scale(rows: RowsOfChoice, shape: str, relevances: Double, cache_bytes: int, are_labels: bool,
+def choose_scale(rows: ChoiceRows, shape: str, relevances: Double, cache_bytes: int, are_labels: bool,
                  reg_lambda: float | None = None) -> Choice:
     """The common scale of length scales of given relevances, and lambda unless it is given, too.
 
@@ -215,15 +214,15 @@ def choose_scale(rows: RowsOfChoice, shape: str, relevances: Double, cache_bytes
     steps = Steps("kernels on held-out rows", 12)
     few = rows.first(FEW_ROWS)
     search = ScaleSearch(few, shape, reg_lambda, cache_bytes, steps)
-    best = search.down(search.at(Lengths(_normalised(relevances, few.X, few.weights), 1.0)), _LONG_STEP)
-    return _settled(search, rows, best, True, are_labels)
+    best = search.descend(search.at(Lengths(_normalised(relevances, few.X, few.weights), 1.0)), _LONG_STEP)
+    return _refine(search, rows, best, True, are_labels)
 
 
-def _settled(search: ScaleSearch, rows: RowsOfChoice, best: Choice, is_scale_free: bool, are_labels: bool) -> Choice:
-    """What a search on few rows has found, on more where there are more, by smaller steps and with smaller lambdas."""
+def _refine(search: ScaleSearch, rows: ChoiceRows, best: Choice, is_scale_free: bool, are_labels: bool) -> Choice:
+    """Refine the best of few rows on more, where there are more, by smaller steps and with smaller lambdas."""
     if len(rows.X) > FEW_ROWS:
         search = search.on(rows.first(MORE_ROWS))
         best = search.at(best.lengths)
     if is_scale_free:
-        best = search.down(best, _SHORT_STEP)
+        best = search.descend(best, _SHORT_STEP)
     return best if are_labels else search.with_small_lambdas(best)

@@ -8,7 +8,7 @@ from rffkern._rows.scaling import measure_scaling
 from rffkern._rows.tiles import TILE
 from rffkern._rows.training_rows import LabelledRows
 from rffkern._rows.weights import RowWeights
-from rffkern._training.fourier_boosting.rows import Columns, Layout, partition
+from rffkern._training.fourier_boosting.training_rows import RowOrder, assign_folds, read_columns
 
 X = np.random.default_rng(0).standard_normal((300, 4)) * [1, 100, 1e-3, 0] + [0, 5, 0, 7]
 
@@ -19,7 +19,7 @@ def rows_of(part, weights=None):
 
 def columns_of(*parts, extrapolates=True):
     scaling = measure_scaling(X, RowWeights(300))
-    return Columns.of([part if isinstance(part, LabelledRows) else rows_of(part) for part in parts], scaling,
+    return read_columns([part if isinstance(part, LabelledRows) else rows_of(part) for part in parts], scaling,
                       np.array([2, 2, 5, 9]), None, extrapolates)
 
 
@@ -37,14 +37,14 @@ def test_blocks_and_parts_give_the_same():
     expected = columns_of(X)
     found = columns_of(RowBlocks([X[:7], X[7:]]).check())
     np.testing.assert_array_equal(found.values, expected.values)
-    np.testing.assert_array_equal(found.bins.codes, expected.bins.codes)
+    np.testing.assert_array_equal(found.codes, expected.codes)
     np.testing.assert_array_equal(columns_of(X[:100], X[100:]).values, expected.values)
 
 
 def test_rows_of_a_second_part_do_not_move_bounds():
     """They are held out."""
     alone, with_others = columns_of(X), columns_of(X, X + 0.01)
-    for one, other in zip(alone.bins.edges, with_others.bins.edges, strict=True):
+    for one, other in zip(alone.edges, with_others.edges, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -55,7 +55,7 @@ def test_rows_without_weight_do_not_move_bounds():
     found = columns_of(rows_of(RowBlocks([spoiled[:7], spoiled[7:]]).check(), weights))
     expected = columns_of(X[weights > 0])
     np.testing.assert_array_equal(found.values[:, weights > 0], expected.values)
-    for one, other in zip(found.bins.edges, expected.bins.edges, strict=True):
+    for one, other in zip(found.edges, expected.edges, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -69,12 +69,12 @@ def test_rows_far_out_stay_finite():
 
 
 def test_a_layout_pads_both_parts():
-    layout = Layout.of(np.arange(0, 200), np.arange(200, 300), np.random.default_rng(0))
-    assert layout.n_train == 2 * TILE
-    assert len(layout.rows) == 3 * TILE
-    assert sorted(layout.rows[: 2 * TILE][layout.used[: 2 * TILE]]) == list(range(200))
-    assert layout.rows[2 * TILE :][layout.used[2 * TILE :]].tolist() == list(range(200, 300))
-    assert layout.rows[:200].tolist() != list(range(200))
+    order = RowOrder.of(np.arange(0, 200), np.arange(200, 300), np.random.default_rng(0))
+    assert order.n_train == 2 * TILE
+    assert len(order.rows) == 3 * TILE
+    assert sorted(order.rows[: 2 * TILE][order.used[: 2 * TILE]]) == list(range(200))
+    assert order.rows[2 * TILE :][order.used[2 * TILE :]].tolist() == list(range(200, 300))
+    assert order.rows[:200].tolist() != list(range(200))
 
 
 def by_remainders(strata, n_folds, rng):
@@ -90,7 +90,7 @@ def test_folds_of_any_share(share):
     """Each has its share of every stratum, to one row, and no row is in two."""
     strata = np.repeat([0, 1, 2], [2000, 701, 30])
     for seed in range(5):
-        folds = partition(strata, 1 / share, np.random.default_rng(seed))
+        folds = assign_folds(strata, 1 / share, np.random.default_rng(seed))
         for fold in range(int(1 / share)):
             for k, n_rows in enumerate((2000, 701, 30)):
                 assert abs((folds[strata == k] == fold).sum() - share * n_rows) <= 1
@@ -102,10 +102,10 @@ def test_folds_of_any_share(share):
 @pytest.mark.parametrize("n_folds", [2, 5, 10])
 def test_folds_have_their_share_of_every_stratum(n_folds):
     strata = np.repeat([0, 1, 2], [200, 70, 30])
-    folds = partition(strata, n_folds, np.random.default_rng(0))
+    folds = assign_folds(strata, n_folds, np.random.default_rng(0))
     counts = np.array([np.bincount(folds[strata == k], minlength=n_folds) for k in range(3)])
     assert (counts.max(axis=1) - counts.min(axis=1)).max() <= 1
     assert np.ptp(np.bincount(folds)) <= 1
     np.testing.assert_array_equal(folds, by_remainders(strata, n_folds, np.random.default_rng(0)))
-    again = partition(strata, n_folds, np.random.default_rng(1))
+    again = assign_folds(strata, n_folds, np.random.default_rng(1))
     assert not np.array_equal(folds, again)

@@ -1,0 +1,250 @@
+"""The base learners of a bag: each samples columns by their relevance, and fits a term to the gradient of the loss."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._native import boosting, solvers
+from ..._rows.tiles import TILE
+from .ensemble import FourierTerm, LinearTerm, TreeTerm
+from .parameters import Hyperparameters
+from .training_rows import Columns, LocalRows, TrainingRows
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# Share of the chance of a column that does not depend on its relevance, and terms before which nothing does.
+_EQUAL_SHARE, _FEWEST_TERMS = 0.1, 10
+
+# How often columns are drawn for a set, on average, over its log-uniform size, which is at least 1.
+_DRAWS_PER_COLUMN = 1.5
+
+# Least weight of a new improvement of the validation loss in the mean of improvements.
+_LEAST_WEIGHT = 0.03
+
+# Candidates of a Fourier term, the tiles of the block of rows that they are scored on, and iterations of the descent
+# of the best, with the length of its first step as a share of that of omega.
+_N_CANDIDATES, _BLOCK_TILES, _MAX_ITER, _FIRST_STEP = 10, 8, 10, 0.1
+
+# Scales of Fourier terms: omega has variance 2^(1 + u) over the number of columns, for u between these.
+_LOWEST_SCALE, _HIGHEST_SCALE = -3.0, 6.0
+
+# Ridge of the leaves of trees.
+_LEAF_RIDGE = 1.0
+
+# Ridges that linear functions choose among by the validation loss, times the number of rows, and the columns that they
+# read at most: decomposing their products takes time in proportion to the cube of their number.
+_LINEAR_RIDGES, _MOST_LINEAR_COLUMNS = tuple(10.0**k for k in range(-4, 1)), 500
+
+
+class BaseLearner:
+    """A base learner of one bag: relevances of columns, by which it samples them, and what its rounds have improved.
+
+    Parameters
+    ----------
+    n_sources : int
+        Columns of the raw table.
+    rate : float
+        Share of the best step that a round takes.
+    """
+
+    name: str
+    searches_step: bool  # whether the round searches the best step
+
+    def __init__(self, n_sources: int, rate: float) -> None:
+        self.rate = rate
+        self.relevances: Double = np.zeros(n_sources)
+        self._n_terms = 0
+        self.n_rounds, self.mean_gain, self.total_gain = 0, 0.0, 0.0  # of the validation loss; late rounds weigh more
+
+    def fit(self, rows: TrainingRows, rng: "np.random.Generator") -> Any:
+        """A term for the gradient of the loss, which becomes the direction of the rows; None where there is none."""
+        raise NotImplementedError
+
+    def record_term(self, term: Any, step: float) -> None:
+        """Count a term that a round has added with a step."""
+        raise NotImplementedError
+
+    def record_gain(self, gain: float) -> None:
+        """Count by how much a round has lowered the validation loss."""
+        self.n_rounds += 1
+        self.mean_gain += max(1 / self.n_rounds, _LEAST_WEIGHT) * (gain - self.mean_gain)
+        self.total_gain += gain
+
+    def history(self) -> tuple[Any, ...]:
+        """A copy of all that later rounds depend on."""
+        return self.relevances.copy(), self._n_terms, self.n_rounds, self.mean_gain, self.total_gain
+
+    def restore(self, history: tuple[Any, ...]) -> None:
+        """Go on from a history."""
+        relevances, self._n_terms, self.n_rounds, self.mean_gain, self.total_gain = history
+        self.relevances = relevances.copy()
+
+    def _add_relevances(self, sources: Indices, relevances: Double) -> None:
+        """Add to the relevances of some columns, which may come several times."""
+        np.add.at(self.relevances, sources, relevances)
+        self._n_terms += 1
+
+    def _sample_columns(self, rng: "np.random.Generator", n_draws: int) -> NDArray[np.bool_]:
+        """Draw sets of columns (n_draws, n_sources): one in any case, and others for a log-uniform size.
+
+        Columns come by their chances as if drawn with replacement: a large set is not filled up with those that were
+        good for nothing.
+        """
+        n_sources = len(self.relevances)
+        chance = np.full(n_sources, 1 / n_sources)
+        total = self.relevances.sum()
+        if self._n_terms >= _FEWEST_TERMS and total > 0:
+            chance = _EQUAL_SHARE / n_sources + (1 - _EQUAL_SHARE) / total * self.relevances
+        times = _DRAWS_PER_COLUMN * np.exp(rng.random((n_draws, 1)) * math.log(n_sources + 1))
+        chosen = rng.random((n_draws, n_sources)) < -np.expm1(-times * chance)
+        first = (rng.standard_exponential((n_draws, n_sources)) / chance).argmin(axis=1)
+        chosen[np.arange(n_draws), first] = True
+        return chosen
+
+
+class FourierLearner(BaseLearner):
+    """Cosine and sine over some columns, omega by descent, with amplitudes that are the best for each omega."""
+
+    name = "fourier"
+    searches_step = True
+
+    def __init__(self, columns: Columns, sizes: Hyperparameters) -> None:
+        super().__init__(columns.n_sources, sizes.fourier_rate)
+        self._ridge, self._reg_lambda = sizes.amplitude_ridge, sizes.reg_lambda
+        self._descent_tiles = max(1, sizes.max_samples // TILE)
+        self._sources = columns.sources
+        self._searches: dict[int, solvers.LBFGS] = {}  # by the number of variables
+        self._scratch = np.empty(0, dtype=np.float32)
+
+    def fit(self, rows: TrainingRows, rng: "np.random.Generator") -> FourierTerm | None:
+        """Descend from the best of some candidates, drawn with columns by their relevances."""
+        sample = rows.sample
+        n_tiles = sample.n_train // TILE
+        chosen = self._sample_columns(rng, _N_CANDIDATES)[:, self._sources]
+        scales = rng.uniform(_LOWEST_SCALE, _HIGHEST_SCALE, _N_CANDIDATES)
+        spread = np.sqrt(2.0 * 2.0**scales / chosen.sum(axis=1))
+        omegas = rng.standard_normal(chosen.shape) * chosen * spread[:, None]
+        reg_lambdas = self._reg_lambda / 2 ** (scales / 2)
+        block = min(_BLOCK_TILES, n_tiles)
+        sums = np.empty(boosting.sums_size(len(self._sources), len(sample.scores)))
+        best = boosting.choose_pair(
+            sample.columns, sample.gradient, sample.fourier_weight, omegas, reg_lambdas, self._ridge,
+            int(rng.integers(n_tiles - block + 1)), block, np.empty(_N_CANDIDATES), np.empty_like(self._sources), sums)
+
+        columns = np.flatnonzero(chosen[best])
+        omega, amplitudes = omegas[best, columns], np.zeros((2, len(sample.scores)))
+        descent_tiles = min(self._descent_tiles, n_tiles)
+        if not self._scratch.size:  # for all columns, of which memory is taken for those that are used
+            self._scratch = np.empty(boosting.scratch_size(len(self._sources), descent_tiles), dtype=np.float32)
+        if len(columns) not in self._searches:
+            self._searches[len(columns)] = solvers.LBFGS(len(columns), _MAX_ITER, 1e-7, 1e-5, 1e-6)
+        boosting.descend_pair(
+            self._searches[len(columns)], sample.columns, sample.gradient, sample.fourier_weight, columns, omega,
+            reg_lambdas[best], self._ridge, int(rng.integers(n_tiles - descent_tiles + 1)), descent_tiles,
+            _FIRST_STEP * math.sqrt(omega @ omega), amplitudes, self._scratch, sums)
+        term = FourierTerm(columns, omega, amplitudes)
+        rows.set_direction(term)
+        return term if amplitudes.any() else None
+
+    def record_term(self, term: FourierTerm, step: float) -> None:
+        """Relevances are squares of amplitude times omega."""
+        power = step**2 * (term.amplitudes**2).sum()
+        self._add_relevances(self._sources[term.columns], power * term.omega**2)
+
+
+class TreeLearner(BaseLearner):
+    """Symmetric trees: the same column and threshold for all nodes of a depth, by Newton's method."""
+
+    name = "tree"
+    searches_step = False
+
+    def __init__(self, columns: Columns, sizes: Hyperparameters) -> None:
+        super().__init__(columns.n_sources, sizes.tree_rate)
+        self._depth = sizes.max_depth
+        self._bin_counts = columns.bin_counts
+        self._sources = columns.sources[columns.binned]
+        self._gains, self._scratch = np.zeros(self._depth), np.empty(0)
+
+    def fit(self, rows: TrainingRows, rng: "np.random.Generator") -> TreeTerm | None:
+        """Grow a tree on columns that are drawn by their relevances."""
+        candidates = np.flatnonzero(self._sample_columns(rng, 1)[0, self._sources])
+        if not len(candidates):
+            return None
+        binned, codes, gradient, hessian, n_train = rows.tree_rows(candidates)
+        n_outputs = len(gradient)
+        columns, cuts = np.zeros((2, self._depth), dtype=np.intp)
+        values = np.zeros((1 << self._depth, n_outputs))
+        sizes = [boosting.store_size(n_train, n_outputs, n, self._depth)
+                 for n in (len(candidates), len(self._sources))]
+        if self._scratch.size < sizes[0]:  # at once for all columns: memory is taken when it is used
+            self._scratch = np.empty(0)  # before its successor takes memory
+            self._scratch = np.empty(max(sizes))
+        if not boosting.grow_table(
+                codes, self._bin_counts[binned], gradient, hessian, np.searchsorted(binned, candidates), self._depth,
+                _LEAF_RIDGE, n_train, columns, cuts, self._gains, values, self._scratch):
+            return None
+        term = rows.with_leaf_values(TreeTerm(binned[columns], cuts, values), _LEAF_RIDGE)
+        rows.set_direction(term)
+        return term
+
+    def record_term(self, term: TreeTerm, step: float) -> None:
+        """Relevances are gains of splits."""
+        self._add_relevances(self._sources[term.columns], step * self._gains)
+
+
+class LinearLearner(BaseLearner):
+    """Linear functions of all columns, by ridge regression of the gradient of the loss.
+
+    Of a wide table these are the columns whose products with the gradient are largest before the first round.
+    """
+
+    name = "linear"
+    searches_step = True
+
+    def __init__(self, columns: Columns, sizes: Hyperparameters, rows: TrainingRows) -> None:
+        super().__init__(columns.n_sources, sizes.fourier_rate)
+        self._sources = columns.sources
+        self._columns = _linear_columns(rows.sample)
+        self._total, self._means, gram = rows.moments(self._columns)
+        values, self._vectors = np.linalg.eigh(gram - self._total * np.outer(self._means, self._means))
+        self._spectrum = np.maximum(values, 0.0)
+        losses = []
+        for self._ridge in _LINEAR_RIDGES:
+            self.fit(rows, None)
+            losses.append(rows.loss_after_unit_step().validation)
+        self._ridge = _LINEAR_RIDGES[int(np.argmin(losses))]
+
+    def fit(self, rows: TrainingRows, rng: Any) -> LinearTerm:
+        """Ridge regression of the gradient, by the eigenvectors of the products of columns."""
+        products, gradient_sum = rows.gradient_products(self._columns)
+        products -= np.outer(self._means, gradient_sum)
+        shrunk = (self._vectors.T @ products) / (self._spectrum + self._ridge * self._total)[:, None]
+        coefficients = np.zeros((len(self._sources), len(gradient_sum)))
+        coefficients[self._columns] = self._vectors @ shrunk
+        term = LinearTerm(self._columns, coefficients)
+        rows.set_direction(term)
+        return term
+
+    def record_term(self, term: LinearTerm, step: float) -> None:
+        """Relevances are squares of coefficients."""
+        self._add_relevances(self._sources, step**2 * (term.coefficients**2).sum(axis=1))
+
+
+def _linear_columns(rows: LocalRows) -> Indices:
+    """All columns, or of many those whose products with the gradient are largest."""
+    n_columns = len(rows.columns)
+    if n_columns <= _MOST_LINEAR_COLUMNS:
+        return np.arange(n_columns)
+    products = np.abs(rows.columns[:, : rows.n_train] @ rows.gradient[:, : rows.n_train].T).max(axis=1)
+    return np.sort(np.argsort(products)[-_MOST_LINEAR_COLUMNS:])
+
+
+def make_base_learners(names: Any, columns: Columns, sizes: Hyperparameters, rows: TrainingRows) -> list[BaseLearner]:
+    """The base learners of a bag, in the order of their names."""
+    made: dict[str, BaseLearner] = {"fourier": FourierLearner(columns, sizes), "tree": TreeLearner(columns, sizes)}
+    if "linear" in names:
+        made["linear"] = LinearLearner(columns, sizes, rows)
+    return [made[name] for name in names]

@@ -1,0 +1,278 @@
+"""The rounds of one bag, and all bags on threads."""
+
+import bisect
+import copy
+import itertools
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._estimator.monitor import RoundInfo, current_listener
+from ..._rows.threads import check_n_threads
+from .base_learners import BaseLearner, make_base_learners
+from .parameters import Hyperparameters
+from .training_rows import Columns, Losses, TrainingRows
+
+Double = NDArray[np.float64]
+Callback = Callable[[RoundInfo], Any]
+Steps = Sequence[tuple[Any, float]]  # of each round its term, None where the base learner has found none, and the step
+
+# Rounds at the start in which the base learners take turns, those that search steps twice as often.
+_TURNS = 30
+
+# Least chance of a base learner, in units of that of the best.
+_LEAST_CHANCE = 0.1
+
+# Mean training loss below which more rounds would fit rounding errors.
+_LOSS_FLOOR = 1e-12
+
+# Share by which a step without a search may raise the training loss, and halvings until it does not.
+_LARGEST_RISE, _MOST_HALVINGS = 0.01, 10
+
+# Seconds after which the main thread looks at signals while bags are trained beside it, and seconds that it waits for
+# them to end after one.  A thread ends after its round, which may take longer on many rows.
+_SIGNAL_SECONDS, _JOIN_SECONDS = 0.1, 0.2
+
+# Shortest time between two calls of the progress listener, and the parts of the work that it hears of.
+_REPORT_SECONDS, _REPORT_PARTS = 0.1, 1000
+
+_MANY_ROWS = 1 << 62  # for which all threads are worth starting
+
+
+class Checkpoint(NamedTuple):
+    """All that later rounds of a bag depend on; it is never changed."""
+
+    rng: "np.random.Generator"
+    steps: Steps = ()  # of all rounds
+    losses: Sequence[Losses] = ()  # before the first round and after each
+    best_round: int = 0  # number of rounds up to the lowest validation loss
+    validation_scores: Any = None  # (n_outputs, n_validation) after these
+    learners: Mapping[str, tuple[Any, ...]] = {}  # histories of base learners by name
+    scores: Any = None  # (n_outputs, n_rows) after all rounds; None before the first
+    evaluation_scores: Sequence[Any] = ()  # the same of additional evaluation sets
+
+
+class Bag(NamedTuple):
+    """A boosted model: the rounds that are kept."""
+
+    steps: Steps
+    losses: Sequence[Losses]  # before the first round and after each
+    gain_shares: dict[str, float]  # shares of the base learners in the improvement of the validation loss
+    relevances: dict[str, Double]  # of columns, by base learner, sum 1
+    validation_scores: Any  # (n_outputs, n_validation) after the rounds kept
+    checkpoint: Checkpoint | None = None  # for more rounds
+
+
+def boost_bag(rows: TrainingRows, evaluation_sets: Sequence[Any], learners: Sequence[BaseLearner],
+              n_rounds: int, patience: int | None, checkpoint: Checkpoint,
+              after_round: Callable[[int, Losses], bool]) -> Bag:
+    """Boost up to so many rounds in all, from a checkpoint on.
+
+    With patience, rounds end that many after the lowest validation loss, and those up to it are kept.  A checkpoint
+    where they have ended has no more.  `evaluation_sets` decide nothing.  `after_round` says whether to go on.
+    """
+    rng, steps, best = copy.deepcopy(checkpoint.rng), [*checkpoint.steps], checkpoint.best_round
+    validation_scores = checkpoint.validation_scores
+    if checkpoint.scores is not None:
+        for each, scores in zip((rows, *evaluation_sets), (checkpoint.scores, *checkpoint.evaluation_scores),
+                                strict=True):
+            each.restore(scores)
+        for learner in learners:
+            learner.restore(checkpoint.learners[learner.name])
+    else:
+        validation_scores = rows.validation_scores()
+    curve = [*checkpoint.losses] or [_with_evaluation(rows.losses, evaluation_sets)]
+
+    while len(steps) < n_rounds and not _has_ended(len(steps), best, patience, rows.losses):
+        learner = _sample_learner(learners, len(steps), rng)
+        term, step = learner.fit(rows, rng), 0.0
+        if term is not None:
+            step = learner.rate * (rows.best_step() if learner.searches_step and rows.searches_step else 1.0)
+        before, after = rows.losses, rows.add_step(step)
+        if not learner.searches_step:
+            # Newton's method goes too far in leaves where the Hessian is small: halve until the loss rises little.
+            for _ in range(_MOST_HALVINGS):
+                if after.train <= (1 + _LARGEST_RISE) * before.train:
+                    break
+                step *= 0.5
+                after = rows.add_step(-step)
+        if term is not None:
+            learner.record_term(term, step)
+            for each in evaluation_sets:
+                each.set_direction(term)
+                each.add_step(step)
+        learner.record_gain(before.validation - after.validation)
+        steps.append((term, step))
+        curve.append(_with_evaluation(after, evaluation_sets))
+        if after.validation < curve[best].validation:
+            best, validation_scores = len(steps), rows.validation_scores()
+        if not after_round(len(steps), after):
+            break
+
+    checkpoint = Checkpoint(rng, steps, curve, best, validation_scores,
+                            {learner.name: learner.history() for learner in learners}, rows.scores,
+                            [each.scores for each in evaluation_sets])
+    n_kept = best
+    if patience is None:
+        n_kept, validation_scores = len(steps), rows.validation_scores()
+    gains = {learner.name: max(learner.total_gain, 0.0) for learner in learners}
+    total = sum(gains.values())
+    gain_shares = {name: gain / total if total else 1 / len(gains) for name, gain in gains.items()}
+    relevances = {learner.name: learner.relevances / max(learner.relevances.sum(), 1e-300) for learner in learners}
+    return Bag(steps[:n_kept], curve[: n_kept + 1], gain_shares, relevances, validation_scores, checkpoint)
+
+
+def _sample_learner(learners: Sequence[BaseLearner], round_index: int, rng: "np.random.Generator") -> BaseLearner:
+    """The base learner of a round: in turns at first, then by recent improvement of the validation loss."""
+    if round_index < _TURNS or len(learners) == 1:
+        turns = [each for each in learners for _ in range(2 if each.searches_step and len(learners) > 1 else 1)]
+        return turns[round_index % len(turns)]
+    gains = [max(learner.mean_gain, 0.0) for learner in learners]
+    largest = max(*gains, 1e-300)
+    chances = list(itertools.accumulate(gain / largest + _LEAST_CHANCE for gain in gains))
+    return learners[bisect.bisect_right(chances, rng.random() * chances[-1], hi=len(gains) - 1)]
+
+
+def _with_evaluation(losses: Losses, evaluation_sets: Sequence[Any]) -> Losses:
+    return losses._replace(evaluation=tuple(each.losses.validation for each in evaluation_sets))
+
+
+def _has_ended(n_rounds: int, best: int, patience: int | None, losses: Losses) -> bool:
+    """Whether more rounds would not help a bag, which has had some."""
+    has_stalled = patience is not None and n_rounds - best >= patience
+    return n_rounds > 0 and (has_stalled or losses.train < _LOSS_FLOOR)
+
+
+def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints: Sequence[Checkpoint],
+               open_rows: Callable[[int], tuple[TrainingRows, Sequence[Any]]], callback: Callback | None,
+               one_by_one: bool = False) -> tuple[list[Bag], bool]:
+    """Train all bags, each from its checkpoint, and say whether the callback has ended the fit.
+
+    `open_rows` makes the rows of a bag by its index, and those of additional evaluation sets.
+    """
+    stop, lock, started = threading.Event(), threading.Lock(), time.perf_counter()
+    progress = ProgressReporter(len(checkpoints), model.n_estimators)
+
+    def after_round(bag: int, n_rounds: int, losses: Losses) -> bool:
+        progress.round_done(bag, n_rounds, losses)
+        if callback is not None and callback(
+                RoundInfo(n_rounds, model.n_estimators, losses.train, losses.validation, time.perf_counter() - started,
+                          bag)):
+            stop.set()
+        if model.verbose and n_rounds % model.verbose == 0:
+            with lock:
+                print(f"bag {bag + 1}/{len(checkpoints)}  round {n_rounds}/{model.n_estimators}  train loss "
+                      f"{losses.train:.6g}  eval loss {losses.validation:.6g}  {time.perf_counter() - started:.1f} s",
+                      file=sys.stderr)
+        return not stop.is_set()
+
+    def train(index: int) -> Bag:
+        rows, evaluation_sets = open_rows(index)
+        learners = make_base_learners(model.base_learners, columns, sizes, rows)
+        bag = boost_bag(rows, evaluation_sets, learners, model.n_estimators, sizes.patience, checkpoints[index],
+                        partial(after_round, index))
+        progress.bag_done(index)
+        return bag if model.warm_start else bag._replace(checkpoint=None)
+
+    n_threads = 1
+    if not one_by_one and callback is None:  # else which rounds a callback keeps would be up to chance
+        n_threads = min(len(checkpoints), check_n_threads(model.n_jobs, _MANY_ROWS))
+    bags = run_in_threads([partial(train, index) for index in range(len(checkpoints))], n_threads, stop)
+    return bags, stop.is_set()
+
+
+def run_in_threads(jobs: Sequence[Callable[[], Bag]], n_threads: int, stop: threading.Event) -> list[Bag]:
+    """Results of the jobs, in their order.  Where one fails, or a signal comes, `stop` tells the others to end.
+
+    On fewer threads where the system lets no more be started.
+    """
+    if n_threads == 1 or len(jobs) == 1:
+        return [job() for job in jobs]
+    waiting, results, threads = deque(enumerate(jobs)), dict[int, Bag](), list[threading.Thread]()
+    done: SimpleQueue[tuple[int, Bag | BaseException]] = SimpleQueue()
+    try:
+        for _ in range(n_threads):
+            thread = threading.Thread(target=_work_off, args=(waiting, done))
+            try:
+                thread.start()
+            except RuntimeError:
+                break
+            threads.append(thread)
+        if not threads:
+            return [job() for job in jobs]
+        while len(results) < len(jobs):
+            try:
+                index, result = done.get(timeout=_SIGNAL_SECONDS)
+            except Empty:
+                continue
+            if isinstance(result, BaseException):
+                try:
+                    raise result
+                finally:
+                    del result  # it refers to this frame
+            results[index] = result
+        return [results[index] for index in range(len(jobs))]
+    except BaseException:
+        stop.set()
+        waiting.clear()
+        latest = time.monotonic() + _JOIN_SECONDS
+        for thread in threads:
+            thread.join(max(0.0, latest - time.monotonic()))
+        raise
+
+
+def _work_off(waiting: deque[tuple[int, Callable[[], Bag]]],
+              done: SimpleQueue[tuple[int, Bag | BaseException]]) -> None:
+    """Do jobs until none is left."""
+    while True:
+        try:
+            index, job = waiting.popleft()
+        except IndexError:
+            return
+        try:
+            done.put((index, job()))
+        except BaseException as error:
+            done.put((index, error))
+
+
+class ProgressReporter:
+    """Tells the listener of the thread that makes it how far bags are, from any thread, one thread at a time.
+
+    Bags end early, nobody knows when: a bag is expected to take the mean of those that have ended.
+    """
+
+    def __init__(self, n_bags: int, n_estimators: int) -> None:
+        self._listener, self._lock = current_listener(), threading.Lock()
+        self._n_rounds, self._n_estimators, self._ended = [0] * n_bags, n_estimators, set[int]()
+        self._shown, self._due = 0, 0.0
+
+    def round_done(self, bag: int, n_rounds: int, losses: Losses) -> None:
+        """Report that a bag has trained so many rounds."""
+        self._n_rounds[bag] = n_rounds
+        if self._listener is None or time.monotonic() < self._due:
+            return
+        with self._lock:
+            if time.monotonic() < self._due:
+                return
+            lengths = [self._n_rounds[ended] for ended in self._ended]
+            expected = max(1.0, sum(lengths) / len(lengths)) if lengths else float(self._n_estimators)
+            done = [1.0 if each in self._ended else min(1.0, length / expected)
+                    for each, length in enumerate(self._n_rounds)]
+            self._shown = max(self._shown, round(_REPORT_PARTS * (sum(done) / len(done))))
+            self._listener("training", self._shown, _REPORT_PARTS,
+                           f"{len(self._ended)} of {len(self._n_rounds)} bags  train loss {losses.train:.4g}  "
+                           f"validation loss {losses.validation:.4g}")
+            self._due = time.monotonic() + _REPORT_SECONDS
+
+    def bag_done(self, bag: int) -> None:
+        """Report that a bag is trained."""
+        with self._lock:
+            self._ended.add(bag)

@@ -1,0 +1,499 @@
+"""Fourier boosting on rows in partitions: work on the machines of the partitions, and the fit that adds up their sums.
+
+Rounds fit terms to a sample of the training rows, in equal shares of all partitions, and ask the partitions for sums
+over all rows.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._estimator.base import Fitted
+from ..._native import boosting
+from ..._protocol.arguments import check_rng
+from ..._rows.scaling import Scaling, scaling_from
+from ..._rows.tiles import TILE
+from ..._rows.training_rows import LabelledRows
+from ..distributed.partition import PartitionRows
+from ..distributed.partitions import (
+    ColumnSums,
+    PartitionBackend,
+    PartitionedTable,
+    check_tables,
+    proportional_shares,
+    refuse_values,
+)
+from .boosting import Callback, Checkpoint, train_bags
+from .calibration import inverse_temperature, mean_scores, pad_to_tiles, quantile_shifts
+from .ensemble import LinearTerm, Term, TreeTerm, mean_of_bags
+from .fit import check_callback, feature_importances, fitted_attributes
+from .losses import InitialScores, Loss, LossData, counts_of, loss_of, unit_of_counts
+from .parameters import Reason, report_numbers, resolve_hyperparameters
+from .training_rows import (
+    Codes,
+    Columns,
+    LocalRows,
+    Losses,
+    RowOrder,
+    assign_folds,
+    bin_codes,
+    bin_edges,
+    clipping_bounds,
+    standardise,
+    take_rows,
+)
+
+Single = NDArray[np.float32]
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+CountUnits = tuple[Double, Double, float] | None  # of targets that are counts: center, inverse scale and unit
+TreeRows = tuple[Codes, Single, Single]  # codes, gradient and Hessian of some rows
+
+# Rows of all partitions that edges of bins, initial scores, and calibration are estimated from at most.
+_BIN_ROWS, _TARGET_ROWS, _CALIBRATION_ROWS = 1 << 16, 1 << 18, 1 << 17
+
+# A tree is grown on so many times the rows of a sample: its leaves are thousands, and a row takes a few bytes.
+_TREE_FACTOR = 8
+
+# Rows whose products with each other are summed in single precision, and by one call that takes no threads.
+_BLOCK_ROWS = 4096
+
+# A model on a cluster has no kernel ridge regression, which keeps all rows.
+_ACCEPTED: dict[str, list[Any]] = {"warm_start": [False], "columns": [None], "kernel_ridge": [False, "auto"]}
+
+
+class PartitionSettings(NamedTuple):
+    """What all partitions have in common."""
+
+    loss: Loss
+    count_units: CountUnits
+    initial: InitialScores
+    scaling: Scaling
+    edges: tuple[Double, ...]  # of the bins of each column
+    lower: Double  # that rows are clipped to
+    upper: Double
+    calibration_shares: Mapping[int, int]  # largest numbers of rows for calibration, by partition
+    seed: int
+
+
+class BagRows(NamedTuple):
+    """The rows of the partitions that a bag learns from, and holds out for validation."""
+
+    bag: int
+    seed: int  # of the order of the rows, and of samples
+    fold: tuple[int, float, int] | None = None  # seed of the folds, their number and the fold that is held out
+    is_evaluation: bool = False  # all rows are held out
+
+    def order(self, strata: Double, number: int) -> RowOrder:
+        """The order of the rows of the partition of this number."""
+        rows, rng = np.arange(len(strata)), np.random.default_rng([self.seed, number])
+        if self.is_evaluation:
+            return RowOrder.of_evaluation(rows)
+        is_validation = np.zeros(len(rows), dtype=bool)
+        if self.fold is not None and len(rows) > 1:  # one row cannot be held out
+            seed, n_folds, fold = self.fold
+            is_validation = assign_folds(strata, n_folds, np.random.default_rng([seed, number])) == fold
+        return RowOrder.of(rows[~is_validation], rows[is_validation], rng)
+
+
+def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[str, PartitionBackend],
+                   callback: Callback | None) -> None:
+    """Fit a Fourier boosting model on rows in partitions, which were opened by `open_partition`."""
+    model._check_params()
+    refuse_values(model, _ACCEPTED)
+    check_callback(callback)
+    tables = check_tables(model._has_labels, getattr(model, "class_weight", None), training, evaluation)
+    rng = check_rng(model.random_state)
+    table, classes, center, scale = tables.training, tables.classes, tables.center, tables.scale
+    loss = loss_of(model, None if classes is None else len(classes), center.size)
+    count_units = None
+    if classes is None and model.loss == "poisson":
+        unit = unit_of_counts(center)
+        count_units = center, tables.inverse_scale, unit
+        center, scale = np.log([unit]), np.ones(1)
+
+    # Partitions take their rows column by column.
+    target_seed, column_seed, calibration_seed = rng.integers(1 << 62, size=3).tolist()
+    values, weights = zip(*table.partitions.query("map_rows", summary_rows, loss, count_units,
+                                                  table.shares(_TARGET_ROWS), target_seed), strict=True)
+    initial = loss.initial_scores(np.concatenate(values, axis=1), np.concatenate(weights))
+    sums = ColumnSums(table.partitions, "X", table.total)
+    scaling = scaling_from(sums, standardize=True)
+    sample = np.concatenate(table.partitions.query("map_rows", sample_columns, scaling, table.shares(_BIN_ROWS),
+                                                   column_seed), axis=1)
+    lower, upper = clipping_bounds(*sums.column_range(), sample, scaling, extrapolates="linear" in model.base_learners)
+    edges = tuple(map(bin_edges, sample))
+    settings = PartitionSettings(loss, count_units, initial, scaling, edges, lower, upper, {}, calibration_seed)
+    evaluation_tables = list(tables.evaluation.values())
+    for each, what in [(table, ""), *((each, "eval_set ") for each in evaluation_tables)]:
+        each.partitions.command("convert", BoostedPartition,
+                                settings._replace(calibration_shares=each.shares(_CALIBRATION_ROWS)), what)
+    data = loss.data(np.empty((center.size if classes is None else 1, 0)), np.empty(0), initial)  # of no rows
+    n_features = table.summaries[0].n_features
+    all_columns = np.arange(n_features)
+    columns = Columns(np.empty((n_features, 0), np.float32), all_columns, all_columns,
+                      np.empty((n_features, 0), np.uint8), edges, lower, upper)
+    sizes = resolve_hyperparameters(model, sum(table.n_rows), loss.name)
+
+    # Folds and bags.
+    seeds, checkpoints, bag_rows = rng.integers(1 << 62, size=3), [], []
+    fold_seeds = np.random.default_rng(seeds[0]).integers(1 << 62, size=sizes.n_bags)
+    for bag, seed in enumerate(rng.integers(1 << 62, size=sizes.n_bags).tolist()):
+        group, fold = divmod(bag, int(sizes.n_folds))
+        checkpoints.append(Checkpoint(np.random.default_rng(seed)))
+        bag_rows.append(BagRows(bag, seed, None if evaluation else (int(fold_seeds[group]), sizes.n_folds, fold)))
+
+    def open_rows(bag: int) -> tuple[PartitionedRows, list[EvaluationRows]]:
+        rows = bag_rows[bag]
+        validation = evaluation_tables[0] if evaluation_tables else None
+        return (PartitionedRows(table, validation, rows, data, sizes.max_samples),
+                [EvaluationRows(each, rows._replace(is_evaluation=True)) for each in evaluation_tables[1:]])
+
+    bags, _ = train_bags(model, columns, sizes, checkpoints, open_rows, callback, one_by_one=True)
+
+    # Calibration, and the mean of the bags.
+    validation = evaluation_tables[0] if evaluation_tables else table
+    out_of_fold = zip(*validation.partitions.query("out_of_fold"), strict=True)
+    means, oof_targets, oof_weights = (np.concatenate(each, axis=-1) for each in out_of_fold)
+    scores = pad_to_tiles(means)
+    factor = inverse_temperature(data, scores, oof_targets, oof_weights)
+    intercept = factor * (data.intercept + quantile_shifts(data, scores, oof_weights))
+    expansion, term_rounds = mean_of_bags(bags, columns, scaling, center + scale * intercept, factor * scale)
+    reason = Reason.OFF if model.kernel_ridge is False else Reason.PARTITIONS
+    attributes = fitted_attributes(bags, list(tables.evaluation) or ["valid_0"]) | {
+        "term_rounds_": term_rounds, "feature_importances_": feature_importances(bags, columns.n_sources),
+        "_kernel_ridge_report": report_numbers(reason)}
+    model._keep(Fitted(tables.names, classes, expansion, attributes))
+
+
+# On the machines of partitions.
+
+
+def targets_of(part: PartitionRows, count_units: CountUnits, what: str) -> Double:
+    """Class indices (1, n_rows), or values (n_outputs, n_rows), as the loss takes them."""
+    rows = part.rows
+    if isinstance(rows, LabelledRows):
+        return rows.codes[None].astype(np.float64)
+    if count_units is None:
+        return np.ascontiguousarray(rows.values.T)
+    return np.ascontiguousarray(counts_of(rows.values, *count_units, f"{what}y of partition {part.number}").T)
+
+
+def summary_rows(part: PartitionRows, loss: Loss, count_units: CountUnits, shares: Mapping[int, int],
+                 seed: int) -> tuple[Double, Double]:
+    """Targets and weights of few rows with the initial scores of all."""
+    return loss.summary_rows(targets_of(part, count_units, ""), part.rows.weights.each, _sample(part, shares, seed))
+
+
+def sample_columns(part: PartitionRows, scaling: Scaling, shares: Mapping[int, int], seed: int) -> Single:
+    """Columns of some rows in units of the scaling, (n_columns, n_sampled)."""
+    return _standardised(part.rows.X[_sample(part, shares, seed)], scaling)
+
+
+def _sample(part: PartitionRows, shares: Mapping[int, int], seed: int) -> Indices:
+    return draw_rows(len(part.rows.X), shares[part.number], np.random.default_rng([seed, part.number]))
+
+
+def draw_rows(n_rows: int, n_drawn: int, rng: "np.random.Generator") -> Indices:
+    """Indices of some of the rows, or of all where there are not more, sorted."""
+    if n_drawn >= n_rows:
+        return np.arange(n_rows)
+    return np.sort(rng.choice(n_rows, n_drawn, replace=False))
+
+
+def _standardised(X: NDArray[Any], scaling: Scaling) -> Single:
+    out = np.empty(X.shape[::-1], dtype=np.float32)
+    standardise(X, scaling, out)
+    return out
+
+
+class BoostedPartition:
+    """Rows of a partition column by column, with their scores in the bag that is trained."""
+
+    def __init__(self, part: PartitionRows, settings: PartitionSettings, what: str) -> None:
+        rows = part.rows
+        self._number, self._settings, self._weights = part.number, settings, np.array(rows.weights.each)
+        values = _standardised(rows.X.clip(settings.lower, settings.upper), settings.scaling)
+        every = np.arange(len(values))
+        self._columns = Columns(values, every, every, bin_codes(values, every, settings.edges), settings.edges,
+                                settings.lower, settings.upper)
+        targets = targets_of(part, settings.count_units, what)
+        self._data = settings.loss.data(targets, self._weights, settings.initial)
+        self._bag: tuple[BagRows, RowOrder, LocalRows] | None = None
+        self._validation: dict[int, tuple[Indices, Single]] = {}  # validation rows and their scores, by bag
+        self._n_sampled = self._n_tree_rows = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled.  The scores are made anew from the commands."""
+        return vars(self) | {"_bag": None, "_validation": {}}
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether there are scores."""
+        return self._bag is not None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the columns."""
+        return int(self._columns.values.nbytes)
+
+    @property
+    def _rows(self) -> LocalRows:
+        assert self._bag is not None
+        return self._bag[2]
+
+    # Commands.
+
+    def begin(self, bag_rows: BagRows) -> None:
+        """Take the rows of a bag, before its first round."""
+        self._bag = None  # before its successor takes memory
+        order = bag_rows.order(self._data.strata, self._number)
+        self._bag = bag_rows, order, LocalRows.of(self._columns, self._data, self._weights, order)
+
+    def set_sample_sizes(self, sample: Mapping[int, int], tree: Mapping[int, int]) -> None:
+        """Take so many rows of each partition for the sample of a round, and so many to grow a tree on."""
+        self._n_sampled, self._n_tree_rows = sample[self._number], tree[self._number]
+
+    def add_step(self, term: Term, step: float) -> None:
+        """Add step times a term to the scores."""
+        _set_direction(self._rows, term)
+        self._rows.add_step(step)
+
+    def keep_validation_scores(self) -> None:
+        """Keep the scores of the validation rows as they are now, in place of earlier ones of the bag."""
+        assert self._bag is not None
+        bag_rows, order, rows = self._bag
+        self._validation[bag_rows.bag] = order.validation_rows(), order.validation_scores(rows.validation_scores())
+
+    # Queries.
+
+    def n_rows_and_totals(self) -> tuple[int, tuple[float, float]]:
+        """Number of training rows, and sums of the weights of training and validation rows."""
+        assert self._bag is not None
+        _, order, rows = self._bag
+        return order.n_training_rows, (rows.totals[0], rows.totals[1])
+
+    def loss_sums(self) -> tuple[float, float]:
+        """Sums of the losses of training and validation rows."""
+        return self._rows.sums
+
+    def loss_sums_and_sample(self, n_rounds: int) -> tuple[tuple[float, float], tuple[NDArray[Any], ...]]:
+        """Sums of losses, and a block of the shuffled training rows, another after each number of rounds."""
+        return self._rows.sums, self._rows.block(self._draw_block(self._n_sampled, 0, n_rounds))
+
+    def tree_rows(self, candidates: Indices, n_rounds: int) -> TreeRows:
+        """Codes, gradient and Hessian of a block of the shuffled training rows."""
+        rows, block = self._rows, self._draw_block(self._n_tree_rows, 1, n_rounds)
+        return np.stack([rows.codes[j, block] for j in candidates]), rows.gradient[:, block].copy(), rows.hessian[
+            :, block].copy()
+
+    def _draw_block(self, n_rows: int, purpose: int, n_rounds: int) -> slice:
+        """A block of the training rows, another for each purpose after each number of rounds."""
+        assert self._bag is not None
+        bag_rows, order, _ = self._bag
+        rng = np.random.default_rng([bag_rows.seed, self._number, n_rounds, purpose])
+        first = int(rng.integers(order.n_training_rows - n_rows + 1))
+        return slice(first, first + n_rows)
+
+    def loss_sums_after_unit_step(self, term: Term) -> tuple[float, float]:
+        """Sums of losses after a step of 1 along a term, which is taken back."""
+        rows = self._rows
+        scores = rows.scores.copy()
+        _set_direction(rows, term)
+        rows.add_step(1.0)
+        sums = rows.sums
+        rows.restore(scores)
+        return sums
+
+    def leaf_sums(self, columns: Indices, cuts: Indices) -> Double:
+        """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs)."""
+        rows, n_leaves = self._rows, 1 << len(columns)
+        leaves = np.empty((1, rows.codes.shape[1]), dtype=np.float32)
+        boosting.evaluate_table(rows.codes, columns, cuts, np.arange(n_leaves, dtype=np.float64)[:, None], leaves)
+        places = leaves[0, : rows.n_train].astype(np.intp)
+        return np.stack([np.stack([np.bincount(places, each[: rows.n_train], n_leaves) for each in values], axis=1)
+                         for values in (rows.gradient, rows.hessian)])
+
+    def moments(self, columns: Indices) -> Double:
+        """Products of some columns and of 1 with each other, summed over the training rows by weight."""
+        rows = self._rows
+        values = rows.chosen(columns)
+        total = np.zeros((len(values) + 1, len(values) + 1))
+        for start in range(0, rows.n_train, _BLOCK_ROWS):
+            block = slice(start, min(start + _BLOCK_ROWS, rows.n_train))
+            root = np.sqrt(rows.weight[block])
+            weighted = np.concatenate([values[:, block] * root, root[None]])
+            total += weighted @ weighted.T
+        return total
+
+    def gradient_products(self, columns: Indices) -> Double:
+        """Products of some columns and of 1 with the gradient, summed over the training rows."""
+        rows = self._rows
+        values = rows.chosen(columns)
+        total = np.zeros((len(values) + 1, len(rows.gradient)))
+        for start in range(0, rows.n_train, _BLOCK_ROWS):
+            block = slice(start, min(start + _BLOCK_ROWS, rows.n_train))
+            gradient = rows.gradient[:, block]
+            total[:-1] += np.einsum("in,kn->ik", values[:, block], gradient)
+            total[-1] += gradient.sum(axis=1, dtype=np.float64)
+        return total
+
+    def out_of_fold(self) -> tuple[Double, Single, Double]:
+        """Mean scores, targets and weights of validation rows of the bags; of many, some."""
+        rows, means = mean_scores(self._validation.values(), len(self._data.intercept), len(self._weights))
+        settings = self._settings
+        rng = np.random.default_rng([settings.seed, self._number])
+        some = draw_rows(len(rows), settings.calibration_shares[self._number], rng)
+        return means[:, some], self._data.targets[rows[some]], self._weights[rows[some]]
+
+
+def _set_direction(rows: LocalRows, term: Term) -> None:
+    """Let the next steps add multiples of a term; linear ones by sums whose bits do not depend on threads."""
+    if isinstance(term, LinearTerm):
+        coefficients = term.coefficients[term.columns].astype(np.float32)
+        rows.directions[:] = 0
+        for column, of_outputs in zip(rows.chosen(term.columns), coefficients, strict=True):
+            for direction, coefficient in zip(rows.directions, of_outputs, strict=True):
+                direction += coefficient * column
+    else:
+        rows.set_direction(term)
+
+
+# Where the fit runs.
+
+
+class EvaluationRows:
+    """Rows in partitions of an additional evaluation set, which follow the rounds of a bag."""
+
+    scores = None  # stay where they are
+    searches_step = False
+
+    def __init__(self, table: PartitionedTable, bag_rows: BagRows) -> None:
+        self._partitions = table.partitions
+        self._partitions.command("begin", bag_rows)
+        n_training_rows, totals = zip(*self._partitions.query("n_rows_and_totals"), strict=True)
+        self.n_training_rows: Sequence[int] = n_training_rows
+        self.totals = _add_pairs(totals)
+        self._term: Term | None = None
+        self.losses = self.add_step(0.0)
+
+    def set_direction(self, term: Term) -> None:
+        """Let the next steps add multiples of a term."""
+        self._term = term
+
+    def add_step(self, step: float) -> Losses:
+        """Add a multiple of the term to the scores; return the new losses."""
+        if step:
+            self._partitions.command("add_step", self._term, step)
+        self.losses = Losses.of_sums(_add_pairs(self._partitions.query("loss_sums")), self.totals)
+        return self.losses
+
+
+def _add_pairs(pairs: Sequence[Sequence[float]]) -> list[float]:
+    """Sums of the first and of the second numbers."""
+    return [math.fsum(each) for each in zip(*pairs, strict=True)]
+
+
+class PartitionedRows:
+    """Training and validation rows of a bag in partitions, or in two tables: `TrainingRows`.
+
+    Terms are fitted to a sample of the training rows, equal shares of all partitions.
+    """
+
+    scores = None  # stay where they are
+
+    def __init__(self, table: PartitionedTable, validation: PartitionedTable | None, bag_rows: BagRows, data: LossData,
+                 max_samples: int) -> None:
+        self._partitions, self._data, self.searches_step = table.partitions, data, data.searches_step
+        parts = [EvaluationRows(table, bag_rows)]
+        if validation is not None:
+            parts.append(EvaluationRows(validation, bag_rows._replace(is_evaluation=True)))
+        self._all_partitions = [table.partitions, *([] if validation is None else [validation.partitions])]
+        self._totals = _add_pairs([part.totals for part in parts])
+        n_rows = parts[0].n_training_rows
+        shares = proportional_shares(table.summaries, n_rows, max_samples)
+        self._partitions.command("set_sample_sizes", shares,
+                                 proportional_shares(table.summaries, n_rows, _TREE_FACTOR * max_samples))
+        self._n_sampled = sum(shares.values())
+        order = np.random.default_rng(bag_rows.seed).permutation(self._n_sampled)
+        self._order = np.concatenate([order, np.zeros(-len(order) % TILE, dtype=np.intp)])
+        self._term: Term | None = None
+        self._n_steps = 0
+        self.losses = self._read_losses_and_sample()
+
+    @property
+    def sample(self) -> LocalRows:
+        """The rows that terms are fitted to."""
+        return self._sample
+
+    def set_direction(self, term: Term) -> None:
+        """Let the next steps add multiples of a term."""
+        self._term = term
+        if not isinstance(term, TreeTerm):  # whose step is not searched
+            self._sample.set_direction(term)
+
+    def best_step(self) -> float:
+        """The multiple of lowest loss on the sample."""
+        return self._sample.best_step()
+
+    def add_step(self, step: float) -> Losses:
+        """Add a multiple of the term to the scores; the sample becomes the next."""
+        if step:
+            for partitions in self._all_partitions:
+                partitions.command("add_step", self._term, step)
+        self._n_steps += 1
+        self.losses = self._read_losses_and_sample()
+        return self.losses
+
+    def loss_after_unit_step(self) -> Losses:
+        """The losses after a step of 1, which is taken back."""
+        return Losses.of_sums(_add_pairs([_add_pairs(partitions.query("loss_sums_after_unit_step", self._term))
+                                          for partitions in self._all_partitions]), self._totals)
+
+    def tree_rows(self, candidates: Indices) -> tuple[Indices, Codes, Single, Single, int]:
+        """Rows to grow a tree on: more than the sample has, for a tree of many leaves."""
+        parts: list[TreeRows] = self._partitions.query("tree_rows", candidates, self._n_steps)
+        n_rows = sum(codes.shape[1] for codes, *_ in parts)
+        padding = ((0, 0), (0, -n_rows % TILE))
+        codes, gradient, hessian = (np.pad(np.concatenate(each, axis=1), padding) for each in zip(*parts, strict=True))
+        return candidates, codes, gradient, hessian, codes.shape[1]
+
+    def with_leaf_values(self, tree: TreeTerm, ridge: float) -> TreeTerm:
+        """A tree with the values of its leaves by all training rows."""
+        gradient, hessian = self._partitions.sum_over_rows("leaf_sums", tree.columns, tree.cuts)
+        return tree._replace(values=gradient / (hessian + ridge))
+
+    def moments(self, columns: Indices) -> tuple[float, Double, Double]:
+        """Sum of the weights of training rows, and weighted means and products of some columns."""
+        sums = self._partitions.sum_over_rows("moments", columns)
+        total = float(sums[-1, -1])
+        return total, sums[-1, :-1] / total, sums[:-1, :-1]
+
+    def gradient_products(self, columns: Indices) -> tuple[Double, Double]:
+        """Products of some columns with the gradient, (n_columns, n_outputs), and sums of the gradient."""
+        sums = self._partitions.sum_over_rows("gradient_products", columns)
+        return sums[:-1], sums[-1]
+
+    def validation_scores(self) -> None:
+        """Let the scores of the validation rows be kept where they are."""
+        for partitions in self._all_partitions:
+            partitions.command("keep_validation_scores")
+
+    def restore(self, scores: Any) -> Losses:
+        """Bags go on from no earlier fit."""
+        raise NotImplementedError
+
+    def _read_losses_and_sample(self) -> Losses:
+        """The losses of all rows, and the next sample."""
+        sums, samples = zip(*self._partitions.query("loss_sums_and_sample", self._n_steps), strict=True)
+        others = [_add_pairs(partitions.query("loss_sums")) for partitions in self._all_partitions[1:]]
+        order = self._order
+        columns, codes, weight, scores, targets = (np.concatenate(each, axis=-1) for each in zip(*samples, strict=True))
+        weight = weight[order]
+        weight[self._n_sampled :] = 0
+        self._sample = LocalRows(self._data, take_rows(columns, order), take_rows(codes, order), weight,
+                                 take_rows(scores, order), targets[order], len(order))
+        return Losses.of_sums(_add_pairs([_add_pairs(sums), *others]), self._totals)

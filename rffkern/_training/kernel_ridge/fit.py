@@ -1,0 +1,234 @@
+"""Kernel ridge regression, from checked rows to a fitted model: kernel, regions, systems, calibration."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._estimator.base import Fitted
+from ..._model.expansion import Expansion
+from ..._model.parts import KernelTerms
+from ..._model.regions import LARGEST_REGION, MOST_ROWS
+from ..._model.table_layout import UNREACHED
+from ..._native.array_types import NDArray
+from ..._native.sparse import SHAPES
+from ..._rows.row_blocks import take_rows
+from ..._rows.scaling import Scaling, measure_scaling
+from ..._rows.training_rows import Training
+from ..._rows.weights import RowWeights
+from .calibration import calibrated
+from .kernel_matrix import KernelMatrix, pack_rows
+from .length_scales import MORE_ROWS, N_FOLDS, ChoiceRows, Lengths, choose, choose_scale
+from .parameters import LARGEST_INVERSE, given_length_scales
+from .regions import Division, Region, divide, undivided
+from .ridge_systems import ALL_ROWS, RidgeSystems
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_MEGABYTE = 1 << 20
+
+# Bounds of lambda beside weights of mean 1: below, the rounding of kernels is larger; above, the model is constant.
+_LEAST_LAMBDA, _LARGEST_LAMBDA = 1e-12, 1e200
+
+# Bounds of the mean weight of rows in the calibration, whose prior counts as much as a row.
+_LEAST_ROW, _LARGEST_ROW = 1e-6, 1e6
+
+# Largest length scale.
+_LARGEST_LENGTH = 1e150
+
+# Regions among which that of the largest variance of targets is the one that length scales and lambda are chosen on.
+_N_COMPARED = 3
+
+# Values of columns are divided in single precision up to this, and larger ones in units in which they are; regions
+# learn from so many times their size at most.
+_LARGEST_VALUE, _MOST_SIZES = 1e18, 3
+
+
+def fit(model: Any, training: Training, rng: "np.random.Generator") -> Fitted:
+    """Train a model on checked rows."""
+    rows = training.rows
+    standardize = model.standardize and training.column_map is None  # mapped columns have their units
+    scaling = measure_scaling(rows.X, rows.weights, standardize, model.n_jobs)
+    rows = rows._replace(X=scaling.held_back(rows.X))
+    targets = np.stack(rows.targets()).astype(np.float64)
+    intercepts = np.array([float(rows.weights.mean(target)) for target in targets])
+    targets -= intercepts[:, None]
+    shuffled = rng.permutation(rows.X.shape[0])
+    is_class = training.classes is not None
+
+    length_scale, reg_lambda = _choose_kernel(model, rows, targets, scaling, shuffled, is_class)
+    division, most_rows = _divide(model, rows, scaling, length_scale)
+    if len(division.regions) > 1:
+        region = division.most_varied(targets, division.some(_N_COMPARED))
+        length_scale, reg_lambda = _choose_kernel(model, rows, targets, scaling,
+                                                  region.shuffled_rows(shuffled, len(shuffled)), is_class,
+                                                  length_scale**-2.0)
+
+    with np.errstate(over="ignore"):
+        inverse = np.minimum(scaling.inverse_scale / length_scale, LARGEST_INVERSE)
+    units = scaling._replace(inverse_scale=inverse)
+    n_folds, folds = (min(N_FOLDS, len(shuffled)) if is_class else 1), np.empty(len(shuffled), dtype=np.intp)
+    folds[shuffled] = np.arange(len(shuffled)) * n_folds // len(shuffled)
+    settings = SolverSettings(model.kernel, model.precision, model.cache_size * _MEGABYTE, model.n_landmarks, model.tol,
+                              model.max_iter, most_rows, model.n_jobs)
+    learner = RegionLearner(rows.X, rows.weights, rows.weights.each, targets, folds, n_folds if n_folds > 1 else 0,
+                            shuffled, units, reg_lambda, settings)
+    regressions = join_regions([learner.learn(region) if len(region.learned) else None for region in division.regions])
+
+    factors, shifts = training.scale, training.center + training.scale * intercepts
+    if is_class:
+        row = min(max(rows.weights.unit, _LEAST_ROW), _LARGEST_ROW)
+        slope, class_shifts = calibrated(regressions.out_of_fold + intercepts[:, None], rows.codes[regressions.own],
+                                         row * rows.weights.each[regressions.own])
+        factors, shifts = np.full(len(targets), slope), class_shifts + slope * intercepts
+    kernels = kernel_terms(regressions, division, scaling, units.inverse_scale, model.kernel,
+                           lambda centers: take_rows(rows.X, centers), factors)
+    expansion = Expansion(shifts, np.zeros(len(units.inverse_scale)), kernels)
+    # Lambda beside the weights that `fit` was called with, in which 1 has so many units.
+    unit_lambda = min(max(reg_lambda * rows.weights.unit, np.finfo(np.float64).tiny), np.finfo(np.float64).max)
+    return Fitted(training.names, training.classes, expansion,
+                  {"kernel_parameters_": np.array([unit_lambda, *length_scale]), "n_iter_": regressions.n_iter,
+                   "residual_": regressions.residual}, column_map=training.column_map)
+
+
+def _choose_kernel(model: Any, rows: Any, targets: Double, scaling: Scaling, some: Indices, are_labels: bool,
+                   relevances: Double | None = None) -> tuple[Double, float]:
+    """Length scales, in units of the scaling, and lambda beside weights of mean 1: parameters, or chosen on some rows.
+
+    With relevances, the common scale of these is chosen alone.
+    """
+    lengths = None
+    if not isinstance(model.length_scale, str):
+        lengths = Lengths(1 / given_length_scales(model.length_scale, rows.X.shape[1]) ** 2, 1.0)
+    reg_lambda = None
+    if not isinstance(model.reg_lambda, str):
+        reg_lambda = min(max(float(model.reg_lambda) / rows.weights.unit, _LEAST_LAMBDA), _LARGEST_LAMBDA)
+    if lengths is None or reg_lambda is None:
+        some = some[rows.weights.each[some] > 0][:MORE_ROWS]
+        few = ChoiceRows(_scaled(rows.X, some, scaling), np.ascontiguousarray(targets[:, some]),
+                         rows.weights.each[some], model.n_jobs)
+        cache_bytes = model.cache_size * _MEGABYTE
+        if lengths is None and relevances is not None:
+            choice = choose_scale(few, model.kernel, relevances, cache_bytes, are_labels, reg_lambda)
+        else:
+            choice = choose(few, model.kernel, lengths, reg_lambda, cache_bytes, are_labels)
+        lengths, reg_lambda = choice.lengths, choice.reg_lambda
+    with np.errstate(divide="ignore"):
+        return np.minimum(1 / lengths.inverse, _LARGEST_LENGTH), reg_lambda
+
+
+def _scaled(X: Any, indices: Indices, scaling: Scaling) -> Double:
+    return (take_rows(X, indices) - scaling.center) * scaling.inverse_scale
+
+
+def _divide(model: Any, rows: Any, scaling: Scaling, length_scale: Double) -> tuple[Division, int]:
+    """All rows, or those of weight > 0 divided into regions; and how many a region learns from at most."""
+    n_rows, weighted = len(rows.weights.each), rows.weights.positive()
+    size = model.region_size
+    if size == "auto":
+        size = LARGEST_REGION if len(weighted) > MOST_ROWS else None
+    if size is None or len(weighted) <= size:
+        return undivided(n_rows), n_rows
+    X = _scaled(rows.X, weighted, scaling).T
+    units = np.maximum(np.abs(X).max(axis=1) / _LARGEST_VALUE, 1.0)
+    with np.errstate(over="ignore"):
+        relevances = (units / length_scale) ** 2
+    columns, thresholds, regions = divide((X / units[:, None]).astype(np.float32, order="C"), relevances, size)
+    thresholds = np.where(thresholds < UNREACHED, thresholds * units[columns], UNREACHED)
+    regions = [Region(weighted[own], weighted[learned]) for own, learned in regions]
+    return Division(columns, thresholds, regions), max(MOST_ROWS, _MOST_SIZES * size)
+
+
+class SolverSettings(NamedTuple):
+    """How the systems of regions are solved."""
+
+    kernel: str  # "exponential" or "gaussian"
+    precision: str
+    cache_bytes: int
+    n_landmarks: int
+    tol: float
+    max_iter: int
+    most_rows: int  # that a region learns from, where no threshold divides them
+    n_jobs: int | None
+
+
+class Regressions(NamedTuple):
+    """Regressions of one or several regions, one after the other."""
+
+    centers: Indices  # (n_centers,) rows
+    starts: Indices  # (n_regions + 1,) of the centers of each
+    coefficients: Double  # (n_outputs, n_centers)
+    own: Indices  # rows, each in one region
+    out_of_fold: Double  # (n_outputs, n_own) predictions of these without their folds
+    n_iter: int
+    residual: float
+
+
+class RegionLearner:
+    """Kernel ridge regressions of regions, with common length scales and lambda.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features) or RowBlocks
+    hidden : RowWeights
+        Rows of weight 0 are not read where all rows are in one region.
+    weights : array of shape (n_samples,)
+    targets : array of shape (n_outputs, n_samples)
+    folds : array of shape (n_samples,)
+    n_folds : int
+        Folds that predictions leave out.
+    shuffled : array of row indices in random order
+    units : Scaling
+        To the units of length scales.
+    reg_lambda : float
+    settings : SolverSettings
+    """
+
+    def __init__(self, X: Any, hidden: RowWeights, weights: Double, targets: Double, folds: Indices, n_folds: int,
+                 shuffled: Indices, units: Scaling, reg_lambda: float, settings: SolverSettings) -> None:
+        self._X, self._hidden, self._weights, self._targets = X, hidden, weights, targets
+        self._folds, self._n_folds, self._shuffled = folds, n_folds, shuffled
+        self._units, self._reg_lambda, self._settings = units, reg_lambda, settings
+
+    def learn(self, region: Region, work: str = "kernel ridge") -> Regressions:
+        """The regression of a region; `work` names it to listeners."""
+        kernel, precision, cache_bytes, n_landmarks, tol, max_iter, most_rows, n_jobs = self._settings
+        shuffled = region.shuffled_rows(self._shuffled, most_rows)
+        rows = np.sort(shuffled)
+        X, hidden = self._X, self._hidden
+        if len(rows) < len(self._shuffled):
+            X = X[rows] if isinstance(X, np.ndarray) else take_rows(X, rows)
+            hidden = RowWeights(len(rows))
+        matrix = KernelMatrix(pack_rows(X, self._units, kernel, hidden, precision, n_jobs), cache_bytes, n_jobs)
+        landmarks = np.searchsorted(rows, np.sort(shuffled[:n_landmarks]))
+        systems = RidgeSystems(matrix, self._folds[rows], self._weights[rows], landmarks, n_jobs)
+        solutions = systems.solve([(fold, self._reg_lambda) for fold in (*range(self._n_folds), ALL_ROWS)],
+                                  np.ascontiguousarray(self._targets[:, rows]), tol, max_iter, work)
+        is_own = np.isin(rows, region.own)
+        return Regressions(rows, np.array([0, len(rows)]), solutions.coefficients[-1], rows[is_own],
+                           solutions.out_of_fold(self._folds[rows])[:, is_own], solutions.n_iter, solutions.residual)
+
+
+def join_regions(regions: Sequence[Regressions | None]) -> Regressions:
+    """The regressions of several regions, one after the other; None for a region that has none."""
+    learned = [each for each in regions if each is not None]
+    sizes = [0 if each is None else len(each.centers) for each in regions]
+    return Regressions(
+        np.concatenate([each.centers for each in learned]), np.cumsum([0, *sizes]),
+        np.concatenate([each.coefficients for each in learned], axis=1), np.concatenate([each.own for each in learned]),
+        np.concatenate([each.out_of_fold for each in learned], axis=1), max(each.n_iter for each in learned),
+        max(each.residual for each in learned))
+
+
+def kernel_terms(regressions: Regressions, division: Division, scaling: Scaling, inverse_length_scales: Double,
+                 kernel: str, raw_rows: Callable[[Indices], Double], factors: Double) -> KernelTerms:
+    """The sum of kernels times factors, of raw rows; `raw_rows` reads centers, thresholds are in scaled units."""
+    is_used = regressions.coefficients.any(axis=0)
+    starts = np.concatenate([[0], np.cumsum(is_used)])[regressions.starts]
+    width = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0)[division.columns]
+    with np.errstate(over="ignore"):
+        thresholds = np.clip(division.thresholds / width + scaling.center[division.columns], -UNREACHED, UNREACHED)
+    return KernelTerms(raw_rows(regressions.centers[is_used]),
+                       (factors[:, None] * regressions.coefficients[:, is_used]).T, inverse_length_scales,
+                       [float(SHAPES[kernel])], division.columns, thresholds, starts)

@@ -1,0 +1,271 @@
+"""Kernel matrices: of many rows, of which as much is kept as memory allows, with a preconditioner; and dense ones."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._native import solvers, sparse
+from ..._native.array_types import NDArray
+from ..._native.sparse import CENTER_MULTIPLE, PANEL_COLUMNS, PRODUCT_MULTIPLE, SHAPES, UNITS
+from ..._rows.row_blocks import blocks
+from ..._rows.scaling import Scaling, no_scaling
+from ..._rows.threads import check_n_threads
+from ..._rows.tiles import DOUBLE, SINGLE, TILE, aligned, in_precision, pack
+from ..._rows.weights import RowWeights
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Real = NDArray[Any]  # of one precision
+Dtype = np.dtype[Any]
+
+# In units of 2^-|x - z|^p, from the center of the data.  Single precision resolves the distances of rows farther than
+# this too coarsely.
+_LARGEST_SINGLE_LENGTH = 300.0
+
+# Rows that are copied at once.
+_BLOCK_ROWS = 8 * TILE
+
+NO_DECLINES = np.empty((0, 0))
+
+# Share of k(x, x) that the noise must have for factors in single precision: what rounding changes in the matrix is then
+# a hundredth of the noise.
+_LEAST_NOISE_IN_SINGLE = 1e-3
+
+
+class PackedRows(NamedTuple):
+    """Rows as a kernel reads them: in its units, in tiles, and one by one as centers, padded with 0."""
+
+    tiles: NDArray[Any]  # (n_tiles, n_features, 128)
+    centers: NDArray[Any]  # (n_centers, n_features)
+    n_samples: int
+    shape: int  # of the kernel, one of SHAPES
+
+
+def pack_rows(X: Any, scaling: Scaling, shape: str, weights: RowWeights, precision: str,
+              n_threads: int | None) -> PackedRows:
+    """Rows, an array or RowBlocks, for a kernel; in single precision where that is asked for and suffices.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features) or RowBlocks
+    scaling : Scaling
+        To the units of length scales.
+    shape : "gaussian" or "exponential"
+    weights : RowWeights
+        Rows of weight 0 are put at the center.
+    precision : "single" or "double"
+    n_threads : int or None
+    """
+    scaling = scaling._replace(inverse_scale=UNITS[SHAPES[shape]] * scaling.inverse_scale)
+    n_samples, n_features = X.shape
+    threads = check_n_threads(n_threads, n_samples * n_features)
+
+    def pack_in(dtype: np.dtype[Any]) -> tuple[NDArray[Any], float]:
+        tiles, largest = aligned((-(-n_samples // TILE), n_features, TILE), dtype), 0.0
+        for rows, block in blocks(X):
+            block = weights.hide(rows, block, scaling.center)
+            _, length = pack(block, scaling, dtype, threads, out=tiles[rows.start // TILE :])
+            largest = max(largest, length)
+        return tiles, largest
+
+    tiles = in_precision(pack_in, precision, lambda length: length > _LARGEST_SINGLE_LENGTH)
+    n_centers = -(-n_samples // PRODUCT_MULTIPLE) * PRODUCT_MULTIPLE
+    centers = np.zeros((n_centers, n_features), tiles.dtype)
+    for start in range(0, n_centers, _BLOCK_ROWS):
+        rows = tiles[start // TILE : (start + _BLOCK_ROWS) // TILE].transpose(0, 2, 1).reshape(-1, n_features)
+        centers[start : start + _BLOCK_ROWS] = rows[: n_centers - start]
+    return PackedRows(tiles, centers, n_samples, SHAPES[shape])
+
+
+class KernelMatrix:
+    """The kernels of rows with each other, with k(x, x) = 1.
+
+    Parameters
+    ----------
+    rows : PackedRows
+    cache_bytes : int
+        Memory for kernels that are kept: those of the first tiles of rows.  All others are computed anew in every
+        product.
+    n_threads : int or None
+    """
+
+    def __init__(self, rows: PackedRows, cache_bytes: int, n_threads: int | None) -> None:
+        self._rows, self._n_threads = rows, n_threads
+        n_tiles, n_centers = len(rows.tiles), len(rows.centers)
+        n_kept = min(n_tiles, cache_bytes // (TILE * n_centers * rows.tiles.itemsize))
+        self._kept = aligned((n_kept, n_centers if n_kept else 0, TILE), rows.tiles.dtype)
+        self._is_filled = False
+        self.n_padded = n_tiles * TILE
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return self._rows.n_samples
+
+    def multiply(self, vectors: Double) -> Double:
+        """The matrix times vectors (n_vectors, n_padded); products of rows that pad tiles are arbitrary."""
+        tiles, centers, _, shape = self._rows
+        products = np.empty((len(vectors), len(tiles), TILE))
+        weights = np.ascontiguousarray(vectors[:, : len(centers)])
+        n_threads = check_n_threads(self._n_threads, len(centers) * (tiles.size + len(vectors)))
+        sparse.multiply_kernels(tiles, centers, weights, self._kept, self._is_filled, products, shape, n_threads)
+        self._is_filled = True
+        return products.reshape(len(vectors), -1)
+
+    def columns(self, indices: Indices) -> NDArray[Any]:
+        """The columns of some rows, shape (n_indices, n_tiles, 128)."""
+        tiles, rows, _, shape = self._rows
+        centers = rows[np.resize(indices, -(-len(indices) // PRODUCT_MULTIPLE) * PRODUCT_MULTIPLE)]
+        columns = aligned((len(indices), len(tiles), TILE), tiles.dtype)
+        sparse.kernel_columns(tiles, centers, columns, shape,
+                              check_n_threads(self._n_threads, centers.size * len(tiles) * TILE))
+        return columns
+
+
+class Landmarks:
+    """The kernels of all rows with a few of them, the landmarks, and what is computed with these columns.
+
+    K is approximated by Z K_mm^-1 Z', with Z the columns of the landmarks and K_mm their rows in Z (C. Williams and
+    M. Seeger, Using the Nystroem method to speed up kernel machines, 2001).
+    """
+
+    def __init__(self, matrix: KernelMatrix, indices: Indices, n_threads: int | None) -> None:
+        self._columns = matrix.columns(indices)
+        self._ones = np.ones(self._columns.shape[1:])
+        self._n_threads = check_n_threads(n_threads, self._columns.size)
+        between = self._columns.reshape(len(indices), -1)[:, indices].astype(np.float64)
+        self.between = 0.5 * (between + between.T)
+
+    def gram(self, scale: Double) -> Double:
+        """Z' D^2 Z in its lower triangle, with D the diagonal matrix of a scale (n_padded,)."""
+        size = len(self._columns)
+        columns, rows = self._columns.reshape(size, -1), np.flatnonzero(scale)
+        gram = np.zeros((size, size))
+        scratch = np.empty((self._n_threads, solvers.factor_scratch(_BLOCK_ROWS)))
+        for start in range(0, len(rows), _BLOCK_ROWS):
+            block = rows[start : start + _BLOCK_ROWS]
+            scaled = columns.take(block, axis=1) * scale[block]
+            solvers.add_products(scaled, 0, size, 1.0, gram, 0, scratch, self._n_threads)
+        return gram
+
+    def correlate(self, vectors: Double) -> Double:
+        """Z' v of vectors (n_vectors, n_padded), shape (n_vectors, n_landmarks)."""
+        size, n_tiles, _ = self._columns.shape
+        products = np.empty((len(vectors), size))
+        sparse.multiply_columns(
+            self._columns, size, self._ones, vectors.reshape(len(vectors), n_tiles, TILE),
+            np.empty((_n_strips(n_tiles), 2 * size)), np.empty((self._n_threads, sparse.PRODUCT_SCRATCH)),
+            products, self._n_threads)
+        return products
+
+    def combine(self, weights: Double) -> Double:
+        """Z w of weights (n_vectors, n_landmarks), shape (n_vectors, n_padded)."""
+        n_vectors, n_tiles = len(weights), self._columns.shape[1]
+        combined = np.zeros((n_vectors, n_tiles, TILE))
+        sparse.shift_vectors(self._columns, weights, self._ones, combined, np.empty((_n_strips(n_tiles), n_vectors)),
+                             np.empty(n_vectors), self._n_threads)
+        return combined.reshape(n_vectors, -1)
+
+
+def _n_strips(n_tiles: int) -> int:
+    """Number of sums that columns of tiles are added up in."""
+    return -(-n_tiles * 2 * TILE // sparse.PRODUCT_SCRATCH)
+
+
+def precision_beside(precision: str, noise: float, at_zero: float) -> Dtype:
+    """Double precision, or "single" for a kernel matrix of k(x, x) = `at_zero` whose noise is large enough for it."""
+    return SINGLE if precision == "single" and noise >= _LEAST_NOISE_IN_SINGLE * at_zero else DOUBLE
+
+
+def in_panels(matrix: Real, dtype: Dtype = DOUBLE) -> Real:
+    """A matrix (n_rows, n_columns) by panels of its columns, (n_panels, n_rows, PANEL_COLUMNS), padded with 0."""
+    n_rows, n_columns = matrix.shape
+    n_panels = -(-n_columns // PANEL_COLUMNS)
+    padded = np.zeros((n_rows, n_panels * PANEL_COLUMNS), dtype)
+    padded[:, :n_columns] = matrix
+    return np.ascontiguousarray(padded.reshape(n_rows, n_panels, PANEL_COLUMNS).transpose(1, 0, 2))
+
+
+class DenseKernels:
+    """Kernels between rows and centers, for any length scales.
+
+    Parameters
+    ----------
+    rows : array of shape (n_samples, n_features)
+    centers : array of shape (n_centers, n_features)
+    n_threads : int or None
+    dtype : dtype of the kernels
+    """
+
+    def __init__(self, rows: Double, centers: Double, n_threads: int | None, dtype: Dtype = DOUBLE) -> None:
+        self._centers = np.pad(centers, ((0, -len(centers) % CENTER_MULTIPLE), (0, 0)))
+        self._raw_tiles, _ = pack(rows, no_scaling(rows.shape[1]), DOUBLE, 1)
+        self._tiles = aligned(self._raw_tiles.shape, dtype)
+        self._n_threads = check_n_threads(n_threads, len(centers) * rows.size)
+
+    def fill(self, inverse_lengths: Double, shape: str, matrix: Real, declines: Real = NO_DECLINES) -> None:
+        """Fill a matrix (n_centers, n_samples) with kernels, and another with their declines, kernel / r.
+
+        Both have the dtype of the kernels; `NO_DECLINES` for none.
+        """
+        scale, dtype = UNITS[SHAPES[shape]] * inverse_lengths, self._tiles.dtype
+        np.multiply(self._raw_tiles, scale[:, None], out=self._tiles, casting="same_kind")
+        if declines is NO_DECLINES:
+            declines = np.empty((0, 0), dtype)
+        sparse.kernel_matrix(self._tiles, (self._centers * scale).astype(dtype, copy=False), matrix, declines,
+                             SHAPES[shape], self._n_threads)
+
+
+class DenseSystem:
+    """A symmetric positive definite matrix, to be filled in, and what is solved with it.
+
+    Memory: 8 size^2 bytes in double precision, and 16 size^2 for `invert`; half of both in single.
+    """
+
+    _panels: Real | None = None  # memory for `invert`
+
+    def __init__(self, size: int, n_threads: int | None, dtype: Dtype = DOUBLE) -> None:
+        self.matrix: Real = np.empty((size, size), dtype)  # its lower triangle becomes the factor
+        n_panels = -(-size // PANEL_COLUMNS)
+        self._inverses: Real = np.empty((n_panels, PANEL_COLUMNS, PANEL_COLUMNS), dtype)
+        self._n_threads = check_n_threads(n_threads, size**2)
+
+    def _scratch(self, depth: int) -> Real:
+        return np.empty((self._n_threads, sparse.system_scratch(depth)), self.matrix.dtype)
+
+    def factorise(self) -> bool:
+        """Replace the lower triangle by its Cholesky factor; return whether it was positive definite."""
+        return sparse.factorise_system(self.matrix, self._inverses, self._scratch(len(self.matrix)),
+                                       self._n_threads)
+
+    def solve(self, targets: Double) -> Double:
+        """The solutions for targets (size, n_outputs), given the factor, in double precision."""
+        solutions = np.array(targets.T, np.float64, order="C")
+        if self.matrix.dtype == SINGLE:  # of which a copy in double precision would take as long as the rest
+            sparse.solve_system(self.matrix, solutions)
+        else:
+            for solution in solutions:
+                solvers.solve_factorised(self.matrix, solution)
+        return solutions.T
+
+    def invert(self, out: Real) -> None:
+        """Write the inverse of the matrix, given its factor."""
+        n_panels = len(self._inverses)
+        n_padded = n_panels * PANEL_COLUMNS
+        if self._panels is None:  # once, for pages of new memory take time
+            self._panels = np.empty((2, n_padded, n_padded), self.matrix.dtype)
+        panels, transposed = self._panels
+        sparse.invert_system(self.matrix, self._inverses, out, panels.reshape(n_panels, n_padded, -1),
+                             transposed, self._scratch(len(out)), self._n_threads)
+
+    def multiply(self, left: Real, panels: Real, n_columns: int) -> Real:
+        """The product of a matrix and another, which is in panels."""
+        out = np.empty((len(left), n_columns), self.matrix.dtype)
+        sparse.multiply(left, panels, out, self._scratch(left.shape[1]), self._n_threads)
+        return out
+
+    def slopes(self, inverse: Real, weights: Real, matrix: Real, declines: Real) -> Double:
+        """`likelihood_slopes`, which replaces the inverse; its sums, (4, size)."""
+        sums = np.empty((len(inverse), 4))
+        sparse.likelihood_slopes(inverse, weights, matrix, declines, sums, self._n_threads)
+        return sums.T

@@ -1,0 +1,49 @@
+"""The defaults that follow from the number of rows."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from rffkern import FourierBoostingRegressor
+from rffkern._training.fourier_boosting.parameters import LOSS_RATES, defaults_for, resolve_hyperparameters
+
+SIZES = np.unique(np.geomspace(2, 10_000_000, 2000).astype(int))
+
+
+def test_known_sizes():
+    names = ("n_bags", "n_folds", "patience", "max_depth", "fourier_rate", "tree_rate", "reg_lambda")
+    for n_rows, expected in ((1000, (10, 5, 100, 3, 0.15, 0.025, 6e-4)), (30_000, (2, 10, 200, 11, 0.2, 0.12, 2e-5))):
+        sizes = defaults_for(n_rows)
+        assert [getattr(sizes, name) for name in names] == pytest.approx(expected)
+    assert defaults_for(2).n_bags == 10
+    assert defaults_for(10_000_000).n_bags == 1
+
+
+def test_no_breaks():
+    """Between neighbouring sizes whole numbers change by one at most, and the others by little."""
+    for a, b in itertools.pairwise(map(defaults_for, SIZES)):
+        for name in ("n_bags", "n_folds", "max_depth"):
+            assert abs(getattr(a, name) - getattr(b, name)) <= 1
+        for name in ("fourier_rate", "tree_rate", "patience"):
+            assert getattr(a, name) == pytest.approx(getattr(b, name), rel=0.05)
+
+
+@pytest.mark.parametrize("loss", LOSS_RATES)
+def test_rates_of_a_loss_go_from_those_of_few_rows_to_those_of_many(loss):
+    few, many, ridge = LOSS_RATES[loss]
+    between = round(1000 * 30**0.5)
+    for n_rows, factors in ((2, few), (1000, few), (between, np.sqrt(np.multiply(few, many))), (30_000, many),
+                            (10_000_000, many)):
+        found, plain = resolve_hyperparameters(FourierBoostingRegressor(), n_rows, loss), defaults_for(n_rows)
+        assert (found.fourier_rate / plain.fourier_rate, found.tree_rate / plain.tree_rate) == pytest.approx(
+            tuple(factors), rel=1e-4)
+        assert found.amplitude_ridge == ridge
+
+
+def test_more_rows_ask_for_no_less():
+    for a, b in itertools.pairwise(map(defaults_for, SIZES)):
+        assert a.n_bags >= b.n_bags
+        assert a.n_folds <= b.n_folds
+        assert a.max_depth <= b.max_depth
+        assert a.reg_lambda >= b.reg_lambda
