@@ -23,7 +23,7 @@ from ._training.gbrff.least_squares import GBRFFRegressor as GBRFFRegressor
 from ._training.kernel_ridge.estimators import KernelRidgeClassifier as KernelRidgeClassifier
 from ._training.kernel_ridge.estimators import KernelRidgeRegressor as KernelRidgeRegressor
 from ._training.pbrff.estimators import PBRFFClassifier as PBRFFClassifier
-from ._training.pbrff.transformer import PBRFFTransformer as PBRFFTransformer
+from ._training.pbrff.estimators import PBRFFTransformer as PBRFFTransformer
 from ._training.rffnet.estimators import RFFNetClassifier as RFFNetClassifier
 from ._training.rffnet.estimators import RFFNetRegressor as RFFNetRegressor
 from ._training.sparse_kernel.estimators import SparseKernelClassifier as SparseKernelClassifier

@@ -33,7 +33,7 @@ FAMILIES = {
     "kernel_ridge": Family("KernelRidgeClassifier", "_training.kernel_ridge.estimators", "classifier"),
     "kernel_ridge_regressor": Family("KernelRidgeRegressor", "_training.kernel_ridge.estimators", "regressor"),
     "pbrff": Family("PBRFFClassifier", "_training.pbrff.estimators", "classifier"),
-    "pbrff_transformer": Family("PBRFFTransformer", "_training.pbrff.transformer", "transformer"),
+    "pbrff_transformer": Family("PBRFFTransformer", "_training.pbrff.estimators", "transformer"),
     "rffnet": Family("RFFNetClassifier", "_training.rffnet.estimators", "classifier"),
     "rffnet_regressor": Family("RFFNetRegressor", "_training.rffnet.estimators", "regressor"),
     "sparse_kernel": Family("SparseKernelClassifier", "_training.sparse_kernel.estimators", "classifier"),

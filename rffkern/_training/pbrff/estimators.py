@@ -1,4 +1,4 @@
-"""PBRFF: a pseudo-Bayesian kernel for each of many landmarks, then a linear machine (Letarte et al., AISTATS 2019)."""
+"""PBRFF: a pseudo-Bayesian kernel for each of many landmarks, then a linear SVM (Letarte et al., AISTATS 2019)."""
 
 import contextlib
 from collections.abc import Mapping
@@ -6,18 +6,24 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from ..._estimator.base import Fitted
+from ..._estimator.base import Fitted, Model
 from ..._estimator.links import Link, LogisticLink
 from ..._estimator.monitor import printing
 from ..._estimator.parameters import (
+    BETA,
     CLASS_WEIGHT,
     CLASSES_,
     COLUMNS,
     EXPANSION_,
+    GAMMA,
+    N_COMPONENTS,
+    N_COMPONENTS_,
+    N_FEATURES_IN_,
     N_JOBS,
     PRECISION,
     RANDOM_STATE,
     STANDARDIZE,
+    VERBOSE,
     Attribute,
     ClassWeight,
     Gamma,
@@ -29,17 +35,40 @@ from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import Choice, Number, Precision, RandomSource, check_rng
+from ..._protocol.set_output import check_input_features, contained, set_output
+from ..._rows.row_blocks import RowBlocks
+from ..._rows.scaling import Scaling
 from ..._rows.threads import check_n_threads
-from ..._rows.training_rows import Training
-from .landmark_features import learn_representation, machine_features
-from .linear_svm import fit_machines, probability_slope
-from .parameters import KERNEL_ATTRIBUTES, KERNEL_PARAMETERS, LANDMARKS, TELLING
-from .preparation import prepared, restored_components
+from ..._rows.tiles import PackedTiles, pack
+from ..._rows.training_rows import Training, check_labelled
+from .linear_svm import fit_linear_svms, probability_slope
+from .pseudo_posterior import LandmarkKernels, learn_kernels, svm_features
 
 Double = NDArray[np.float64]
 
 # Of C times the weight of a row: beyond these, in double precision, a row has no influence, or must be right.
 _BOUNDS = 1e-12, 1e8
+
+_KERNELS = (
+    Parameter("n_landmarks", Number(int, 1, 10**8), "Number of landmarks, and of features."),
+    N_COMPONENTS,
+    GAMMA,
+    BETA.described(BETA.text + "  The posterior is proportional to exp(-beta sqrt(n) loss), where n is the sum of the "
+                   "sample weights."),
+)
+_LANDMARKS = Parameter("landmarks", Choice(("random", "kmeans")),
+                       "Rows drawn with replacement, or k-means centers, equally many for each class and computed from "
+                       "at most 16384 of its rows.")
+_RANDOM_STATE = RANDOM_STATE.described(
+    "Source of one `random` draw of n_landmarks numbers (k-means: for each class as many as it has centers, after "
+    "16384 where it has more rows), then one `standard_normal` draw of shape (n_landmarks, n_components, n_features).")
+_VERBOSE = VERBOSE.described("Print lines on stderr about landmarks, features and the linear SVM, at most one a "
+                             "second; 0 for none.")
+_ATTRIBUTES = (
+    Attribute("landmarks_", "array of shape (n_landmarks, n_features)", "In feature units; not kept in model files."),
+    N_COMPONENTS_,
+    N_FEATURES_IN_,
+)
 
 
 class PBRFFClassifier(Classifier):
@@ -48,14 +77,18 @@ class PBRFFClassifier(Classifier):
     For each landmark (x_l, y_l) K omegas are drawn from the spectral density of the Gaussian kernel.  Their cosines are
     weighted by the pseudo-posterior q_lj proportional to exp(-beta sqrt(n) loss_lj), with loss_lj = 1/2 - 1/2
     (1 / (n - 1)) sum over i != l of y_l y_i cos(omega_lj . (x_l - x_i)).  Feature l of a row is sum over j of
-    q_lj cos(omega_lj . (x_l - x)).  A linear machine that minimises 1/2 |w|^2 + C sum of losses is learned on the
+    q_lj cos(omega_lj . (x_l - x)).  A linear SVM that minimises 1/2 |w|^2 + C sum of losses is learned on the
     features and a constant (G. Letarte, E. Morvant, P. Germain, Pseudo-Bayesian Learning with Kernel Fourier Transform
     as Prior, AISTATS 2019).  With more than two classes y_l y_i is 1 within a class and -1 otherwise, and there is a
-    machine for each class against the rest.
+    linear SVM for each class against the rest.
 
     Parameters
     ----------
     {parameters}
+
+    Other Parameters
+    ----------------
+    {other_parameters}
 
     Attributes
     ----------
@@ -64,8 +97,8 @@ class PBRFFClassifier(Classifier):
     Notes
     -----
     Peak memory of `fit` beside X, in bytes, for n rows, d columns, L landmarks, W = L + 1 rounded up to a multiple of
-    16, k machines (1 for two classes), u = 4 in single precision and 8 in double, and b = max(2^20, 2048 d) numbers in
-    a block:
+    16, k linear SVMs (1 for two classes), u = 4 in single precision and 8 in double, and b = max(2^20, 2048 d) numbers
+    in a block:
 
         array:  max(n (u (d + W) + 9 + k), n (u W + 131 + 17 k), n (24 + 50 k)) + S
         blocks: max(n (u W + 9 + k) + (8 + u) b, n (u W + 131 + 17 k), n (24 + 50 k)) + S
@@ -74,12 +107,12 @@ class PBRFFClassifier(Classifier):
     rows, else 64 W^2 where W is 1000 at most, and 8 W^2 + 8000 W beyond.  Sample weights take 8 n more.  `RowBlocks`
     and `numpy.memmap` are read by blocks, and their features are held, twice where some rows have weight 0.
 
-    Machines take 5 to 100 Newton steps, more with the hinge loss and with a large C.  With p the rows near the margin
-    (hinge loss) or with a loss (squared), a step is of at most p^3 / 6 multiply-adds with up to 2 W rows, whose
+    A linear SVM takes 5 to 100 Newton steps, more with the hinge loss and with a large C.  With p the rows near the
+    margin (hinge loss) or with a loss (squared), a step is of at most p^3 / 6 multiply-adds with up to 2 W rows, whose
     products take n^2 W / 2 once, else of p W min(p, W) / 2 + min(p, W)^3 / 6.
 
     The landmarks take n d L K multiply-adds and n L K cosines, twice, and L K d random numbers: with 100,000 columns
-    and the default parameters 2e8 multiply-adds for a row.  `verbose` tells how this and the machine go on.
+    and the default parameters 2e8 multiply-adds for a row.  `verbose` reports progress.
 
     Departures from the printed algorithm: the landmark's own term is left out of its loss only where it is a row; the
     constant feature is regularised, as the dual descent needs it.
@@ -96,27 +129,24 @@ class PBRFFClassifier(Classifier):
     """
 
     _parameters = (
-        *KERNEL_PARAMETERS,
+        *_KERNELS,
         Parameter("C", Number(float, 0, 1e6, open_low=True),
-                  "Weight of the losses in the linear machine.  It is multiplied by the sample weight of a row; the "
+                  "Weight of the losses in the linear SVM.  It is multiplied by the sample weight of a row; the "
                   "product is clipped to [1e-12, 1e8]."),
-        LANDMARKS,
-        Parameter("loss", Choice(("squared_hinge", "hinge")), "Loss of the linear machine."),
-        Parameter("tol", Number(float, 1e-12, 1),
-                  "The machine is learned until (primal - dual) / primal, the relative gap of its objectives, is at "
-                  "most this."),
-        STANDARDIZE,
-        PRECISION.described(PRECISION.text + "  This is the precision of the features; sums of the machine over them "
-                            "are always in double precision."),
+        _LANDMARKS,
+        Parameter("loss", Choice(("squared_hinge", "hinge")), "Loss of the linear SVM."),
         CLASS_WEIGHT,
         COLUMNS,
-        RANDOM_STATE.described(
-            "Source of one `random` draw of n_landmarks numbers (k-means: for each class as many as it has centers, "
-            "after 16384 where it has more rows), then one `standard_normal` draw of shape (n_landmarks, n_components, "
-            "n_features)."),
+        _RANDOM_STATE,
         N_JOBS,
-        TELLING,
+        _VERBOSE,
+        Parameter("tol", Number(float, 1e-12, 1),
+                  "Training ends when (primal - dual) / primal, the relative gap of the objectives, is at most this."),
+        STANDARDIZE,
+        PRECISION.described(PRECISION.text + "  This is the precision of the features; sums of the linear SVM over "
+                            "them are always in double precision."),
     )
+    _rare_parameters = ("tol", "standardize", "precision")
     _attributes = (
         CLASSES_,
         EXPANSION_.described("The trained function of a raw row, immutable: K terms of amplitude w_l q_lj for each "
@@ -124,8 +154,8 @@ class PBRFFClassifier(Classifier):
         Attribute("proba_slope_", "array of shape (1,)",
                   "P(y = +1 | x) = 1 / (1 + exp(-slope score)); the slope of highest likelihood on the training rows, "
                   "whose labels count as wrong with the small probabilities of J. Platt."),
-        Attribute("n_iter_", "int", "Newton steps of all machines; not kept in model files."),
-        *KERNEL_ATTRIBUTES,
+        Attribute("n_iter_", "int", "Newton steps of all linear SVMs; not kept in model files."),
+        *_ATTRIBUTES,
     )
     _fitted_curves = ("proba_slope_",)
 
@@ -133,9 +163,10 @@ class PBRFFClassifier(Classifier):
 
     def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: Gamma = "scale", beta: float = 1.0,
                  C: float = 1.0, landmarks: Literal["random", "kmeans"] = "random",
-                 loss: Literal["squared_hinge", "hinge"] = "squared_hinge", tol: float = 1e-4, standardize: bool = True,
-                 precision: Precision = "single", class_weight: ClassWeight = None, columns: MapOrNone = "auto",
-                 random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
+                 loss: Literal["squared_hinge", "hinge"] = "squared_hinge", class_weight: ClassWeight = None,
+                 columns: MapOrNone = "auto", random_state: RandomSource = None, n_jobs: int | None = None,
+                 verbose: int = 0, tol: float = 1e-4, standardize: bool = True,
+                 precision: Precision = "single") -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma
@@ -143,14 +174,14 @@ class PBRFFClassifier(Classifier):
         self.C = C
         self.landmarks = landmarks
         self.loss = loss
-        self.tol = tol
-        self.standardize = standardize
-        self.precision = precision
         self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.tol = tol
+        self.standardize = standardize
+        self.precision = precision
 
     def _link(self) -> Link:
         return LogisticLink(self.proba_slope_[0])
@@ -174,34 +205,30 @@ class PBRFFClassifier(Classifier):
             For bad arguments or parameters; the message names which.
         """
         training = self._check_training(X, y, sample_weight)
-        rng = check_rng(self.random_state)
-        signs = training.rows.targets()
         with printing() if self.verbose else contextlib.nullcontext():
-            self._keep(self._learned(training, signs, rng))
+            self._keep(self._learned(training, check_rng(self.random_state)))
         return self
 
-    def _learned(self, training: Training, signs: list[NDArray[np.int8]], rng: "np.random.Generator") -> Fitted:
+    def _learned(self, training: Training, rng: "np.random.Generator") -> Fitted:
         rows, n_samples = training.rows, training.rows.X.shape[0]
-        scaling, settings = prepared(self, training)
-        learned, tiles = learn_representation(rows, scaling, settings, rng)
-        features = machine_features(learned.kernels, tiles, n_samples, settings.n_threads)
-        del tiles  # the rows give way to what is learned on their features
+        signs = rows.targets()
+        kernels, landmarks, scaling, tiles = learn_kernels(self, training, rng)
+        features = svm_features(kernels, tiles, n_samples, self.n_jobs)
+        del tiles  # the rows make room for what is learned on their features
         weight = rows.weights.unit * rows.weights.each
         if rows.weights.has_zeros:  # only streamed rows
             positive = weight > 0
             features, weight, signs = features[positive], weight[positive], [sign[positive] for sign in signs]
-        machines = fit_machines(features, signs, np.clip(self.C * weight, *_BOUNDS), self.loss, self.tol,
-                                check_n_threads(self.n_jobs, n_samples * self.n_landmarks),
-                                check_n_threads(self.n_jobs, n_samples * self.n_landmarks**2))
+        coef, margins, n_steps = fit_linear_svms(
+            features, signs, np.clip(self.C * weight, *_BOUNDS), self.loss, self.tol,
+            check_n_threads(self.n_jobs, n_samples * self.n_landmarks),
+            check_n_threads(self.n_jobs, n_samples * self.n_landmarks**2))
         del features
-        amplitudes = learned.kernels.posterior[:, :, None] * machines.coef[: self.n_landmarks, None, :]
+        expansion = kernels.expansion(scaling, coef[: self.n_landmarks], coef[self.n_landmarks])
         attributes = {
-            "n_components_": self.n_components, "n_iter_": machines.n_steps,
-            "landmarks_": learned.landmarks,
-            "proba_slope_": np.array([probability_slope(machines.margins, np.column_stack(signs), weight)]),
+            "n_components_": self.n_components, "n_iter_": n_steps, "landmarks_": landmarks,
+            "proba_slope_": np.array([probability_slope(margins, np.column_stack(signs), weight)]),
         }
-        terms = FourierTerms(learned.omegas, learned.phases, amplitudes.reshape(learned.phases.size, -1))
-        expansion = Expansion(machines.coef[self.n_landmarks], scaling.center, terms)
         return Fitted(training.names, training.classes, expansion, attributes, column_map=training.column_map)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
@@ -209,4 +236,180 @@ class PBRFFClassifier(Classifier):
         slope = arrays["proba_slope_"]
         if slope.shape != (1,) or not slope[0] > 0:
             raise ValueError("the slope of the probabilities is not one positive number")
-        return super()._restored(expansion, arrays, classes) | restored_components(self, expansion)
+        return super()._restored(expansion, arrays, classes) | _restored_components(self, expansion)
+
+
+class PBRFFTransformer(Model):
+    """The landmark features of `PBRFFClassifier`, for any linear method.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Other Parameters
+    ----------------
+    {other_parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    Notes
+    -----
+    Peak memory of `fit` beside X, in bytes, for n rows, d columns, c classes, u = 4 in single precision and 8 in
+    double, and b = max(2^20, 2048 d) numbers in a block of `RowBlocks` or `numpy.memmap`:
+
+        array:  n (u d + max(2 c u + 8, c u + 21))
+        blocks: n (c u + 8) + (8 + u + c u / d) b
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rffkern import PBRFFTransformer
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (400, 2))
+    >>> PBRFFTransformer(50, random_state=0).fit(X, X[:, 0] > 0).transform(X[:10]).shape
+    (10, 50)
+    """
+
+    _parameters = (
+        *_KERNELS,
+        _LANDMARKS,
+        COLUMNS,
+        _RANDOM_STATE,
+        N_JOBS,
+        _VERBOSE,
+        STANDARDIZE.described("Learn on columns of mean 0 and variance 1.  `transform` takes raw rows either way."),
+        PRECISION,
+    )
+    _rare_parameters = ("standardize", "precision")
+    _attributes = (
+        EXPANSION_.described("The sum of all features, immutable: K terms of amplitude q_lj for each landmark."),
+        *_ATTRIBUTES,
+    )
+
+    n_components_: int
+
+    def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: Gamma = "scale", beta: float = 1.0,
+                 landmarks: Literal["random", "kmeans"] = "random", columns: MapOrNone = "auto",
+                 random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0,
+                 standardize: bool = True, precision: Precision = "single") -> None:
+        self.n_landmarks = n_landmarks
+        self.n_components = n_components
+        self.gamma = gamma
+        self.beta = beta
+        self.landmarks = landmarks
+        self.columns = columns
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.standardize = standardize
+        self.precision = precision
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of an estimator."""
+        from sklearn.utils import TransformerTags
+
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags = TransformerTags(preserves_dtype=["float64", "float32"])
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn landmarks and their kernels from rows X and labels y.
+
+        Parameters
+        ----------
+        {X}
+        {labels}
+        {sample_weight}
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInputError
+            For bad arguments or parameters; the message names which.
+        """
+        self._check_params()
+        rng = check_rng(self.random_state)
+        training = self._checked(check_labelled, X, y, sample_weight)
+        with printing() if self.verbose else contextlib.nullcontext():
+            kernels, landmarks, scaling, _ = learn_kernels(self, training, rng)
+        expansion = kernels.expansion(scaling, np.ones((self.n_landmarks, 1)), np.zeros(1))
+        attributes = {"n_components_": self.n_components, "landmarks_": landmarks}
+        self._keep(Fitted(training.names, None, expansion, attributes, column_map=training.column_map))
+        return self
+
+    def _trial_copy(self, standardize: bool) -> PBRFFClassifier:
+        """The classifier on these features."""
+        return PBRFFClassifier(**super()._trial_copy(standardize).get_params(deep=False))
+
+    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Return the features of the rows that are learned from."""
+        if isinstance(X, RowBlocks):
+            np.asarray(X)  # raises, before the fit rather than after it: `transform` needs an array
+        return self.fit(X, y, sample_weight).transform(X)
+
+    def transform(self, X: Any) -> Any:
+        """Return the features of rows X.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_landmarks), float32 for rows in float32, else float64, or what
+        `set_output` says
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            If X is not finite and numeric, or its columns are not those of `fit`.
+        """
+        now, given = self._snapshot(), X
+        X = now._check_rows(X)
+        expansion, shape = now.expansion_, (-1, now.n_components_)
+        terms = expansion.fourier
+        kernels = LandmarkKernels(terms.omegas.reshape(*shape, X.shape[1]), terms.phases.reshape(shape),
+                                  terms.amplitudes.reshape(shape))
+        n_threads = check_n_threads(now.n_jobs, X.shape[0] * terms.omegas.size)
+        scaling = Scaling(expansion.center, np.ones(X.shape[1]), 1.0)
+        features = np.empty((X.shape[0], len(kernels.posterior)), X.dtype)
+        for rows, part in expansion._scorer.in_precisions(X):
+            tiles, _ = pack(part, scaling, part.dtype, n_threads)
+            features[rows] = kernels.features(PackedTiles(tiles), len(part), features.shape[1], now.n_jobs)
+        return contained(now, features, now.get_feature_names_out, given)
+
+    set_output = set_output
+
+    def _exported(self) -> Expansion:
+        """The features as outputs of one expansion."""
+        terms: Any = self.expansion_.fourier
+        each = np.repeat(np.eye(terms.n_terms // self.n_components_), self.n_components_, axis=0)
+        return Expansion(np.zeros(each.shape[1]), self.expansion_.center,
+                         FourierTerms(terms.omegas, terms.phases, terms.amplitudes * each))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return a name for each feature; `input_features`, which must be the columns of `fit`, changes nothing."""
+        now = self._snapshot()
+        now._check_fitted()
+        check_input_features(input_features, getattr(now, "feature_names_in_", None), now.n_features_in_)
+        n_features = now.expansion_.n_terms // now.n_components_
+        return np.array([f"{type(self).__name__.lower()}{m}" for m in range(n_features)], dtype=object)
+
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
+                  classes: NDArray[Any] | None) -> dict[str, Any]:
+        if expansion.n_outputs != 1:
+            raise ValueError("features are the terms of one output")
+        return super()._restored(expansion, arrays, classes) | _restored_components(self, expansion)
+
+
+def _restored_components(model: Any, expansion: Any) -> dict[str, int]:
+    """The number of cosines of a landmark of a model read from a file."""
+    if expansion.n_terms != model.n_landmarks * model.n_components:
+        raise ValueError("landmarks and terms do not agree in number")
+    return {"n_components_": model.n_components}

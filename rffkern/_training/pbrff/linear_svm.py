@@ -1,4 +1,4 @@
-"""Linear support vector machines on the features that the pseudo-Bayesian family makes.
+"""Linear support vector machines on landmark features.
 
 With sign y in {-1, +1} and bound U_i = C weight_i the primal problem is: minimise 1/2 |w|^2 + sum over rows of
 U_i l(1 - y_i w . x_i), with l(s) = max(0, s) for the hinge loss and its square for the squared hinge loss.  The dual
@@ -20,7 +20,7 @@ that every step has a duality gap, and the method ends by it.
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +28,6 @@ import numpy as np
 from ..._estimator.monitor import SECONDS_BETWEEN, tell
 from ..._native import pbrff, solvers
 from ..._native.array_types import NDArray
-from . import blocked_factors
 
 Double = NDArray[np.float64]
 Signs = NDArray[np.int8]
@@ -51,7 +50,7 @@ _MOST_IDLE = 10
 _MOST_STEPS = 1000
 
 # Relative residual at which conjugate gradients end.  Without a preconditioner they get as many steps as cost a
-# part of what a factor does; with it a few, which mend what rounding made of it.
+# part of what a factor does; with it a few, which correct its rounding errors.
 _RESIDUAL = 0.1
 _STEPS_PER_PIVOT = 1 / 16
 _PRECONDITIONED_STEPS = 20
@@ -66,23 +65,22 @@ _ROWS_PER_COLUMN = 2
 _WIDEST_SHARED = 1000
 _GRAM_SHARES = 8
 
-# Largest number of entries of a matrix that are handled together, so that an interrupt is noticed.
-_TOGETHER = 2**24
+# Largest number of entries of a matrix that are copied in one call, so that an interrupt is noticed.
+_BLOCK_ENTRIES = 2**24
+
+# Columns that are factorised, and multiplied, together: a panel of them stays in the cache of a core.
+PANEL_COLUMNS = 256
+
+# Largest number of multiply-adds of one call of a kernel, and the rows that it takes at least.
+_LARGEST_CALL = 5e8
+_FEWEST_ROWS = 128
 
 # Smallest slope of the probability in the score, in units of the largest margin: the order of scores stays visible even
 # where scores are useless.
 _SMALLEST_SLOPE = 1e-3
 
 
-class Machines(NamedTuple):
-    """One machine for each array of signs."""
-
-    coef: Double  # (width, n_machines)
-    margins: Double  # (n_samples, n_machines)
-    n_steps: int  # Newton steps of all together
-
-
-class Machine(NamedTuple):
+class LinearSVM(NamedTuple):
     """A direction w that separates two classes, and how close to the best it is."""
 
     coef: Double  # (width,)
@@ -91,12 +89,12 @@ class Machine(NamedTuple):
     n_steps: int
 
 
-class Rows:
-    """The features of all machines, sums over them in double precision, and Newton's systems.
+class FeatureRows:
+    """The features of all rows, sums over them in double precision, and Newton's systems.
 
-    Systems are solved by conjugate gradients alone until these take too long for one machine.  From then on a Cholesky
+    Systems are solved by conjugate gradients alone until these take too long.  From then on a Cholesky
     factor preconditions them: of the columns, I + X' S X, or of the rows that take part, S^-1 + X X', whichever is
-    smaller.  What rounding made of a factor they mend.
+    smaller; a few of their steps then correct its rounding errors.
     """
 
     def __init__(self, features: NDArray[Any], n_threads: int, n_factor_threads: int) -> None:
@@ -132,10 +130,11 @@ class Rows:
             if self._products is None:
                 self._products = self._products_of(np.arange(self.n_samples))
             factor = np.empty((len(rows), len(rows)))
-            for some in _parts(*factor.shape):
-                factor[some] = self._products[rows[some, None], rows]
+            step = max(1, _BLOCK_ENTRIES // max(1, len(rows)))
+            for block in (slice(start, start + step) for start in range(0, len(rows), step)):
+                factor[block] = self._products[rows[block, None], rows]
         factor.flat[:: len(rows) + 1] += 1 / scale[rows]
-        if not blocked_factors.factorise(factor, self.n_factor_threads):
+        if not factorise(factor, self.n_factor_threads):
             return None
 
         def solve(right: Double) -> Double:  # Woodbury's identity
@@ -149,10 +148,10 @@ class Rows:
 
     def _products_of(self, rows: NDArray[np.intp]) -> Double:
         """X X' of some rows, in its lower triangle."""
-        products, depth = np.zeros((len(rows), len(rows))), blocked_factors.DEPTH
+        products, depth = np.zeros((len(rows), len(rows))), PANEL_COLUMNS
         parts = (self.features[rows, start : start + depth].astype(np.float64)
-                 for start in blocked_factors.told("columns of products of rows", self.width))
-        blocked_factors.add_products(parts, 1.0, products, 0, self.n_factor_threads)
+                 for start in _panels("columns of products of rows", self.width))
+        add_products(parts, 1.0, products, 0, self.n_factor_threads)
         return products
 
     def _factorise_columns(self, scale: Double) -> Solve | None:
@@ -164,9 +163,9 @@ class Rows:
             factor = partial[0]
         else:
             factor = np.zeros((width, width))
-            blocked_factors.add_products(self._scaled_parts(scale), 1.0, factor, 0, self.n_factor_threads)
+            add_products(self._scaled_parts(scale), 1.0, factor, 0, self.n_factor_threads)
         factor.flat[:: width + 1] += 1
-        if not blocked_factors.factorise(factor, self.n_factor_threads):
+        if not factorise(factor, self.n_factor_threads):
             return None
 
         def solve(right: Double) -> Double:
@@ -179,20 +178,55 @@ class Rows:
     def _scaled_parts(self, scale: Double) -> Iterator[Double]:
         """The columns of (S^1/2 X)', some rows at a time."""
         rows = np.flatnonzero(scale)
-        for start in blocked_factors.told("rows of products of columns", len(rows)):
-            some = rows[start : start + blocked_factors.DEPTH]
+        for start in _panels("rows of products of columns", len(rows)):
+            some = rows[start : start + PANEL_COLUMNS]
             yield np.ascontiguousarray((self.features[some] * np.sqrt(scale[some])[:, None]).T)
 
 
-def _parts(n_rows: int, width: int) -> Iterator[slice]:
-    """The rows of a matrix of a width, some at a time."""
-    step = max(1, _TOGETHER // max(1, width))
-    return (slice(start, start + step) for start in range(0, n_rows, step))
+def _panels(work: str, size: int) -> Iterator[int]:
+    """Yield where each panel of some size begins; report progress at most once a second."""
+    due = time.perf_counter() + SECONDS_BETWEEN
+    for start in range(0, size, PANEL_COLUMNS):
+        now = time.perf_counter()
+        if now >= due:
+            due = now + SECONDS_BETWEEN
+            tell(work, start, size)
+        yield start
 
 
-def fit_machines(features: NDArray[Any], signs: list[Signs], bound: Double, loss: str, tol: float, n_threads: int,
-                 n_factor_threads: int) -> Machines:
+def add_products(parts: Iterable[Double], factor: float, matrix: Double, offset: int, n_threads: int,
+                 start: int = 0) -> None:
+    """Add factor R R' to the lower triangle behind `offset`; the parts are columns of R, at most PANEL_COLUMNS in each.
+
+    Only to the rows of the triangle from `start` on.
+    """
+    scratch = np.empty((n_threads, solvers.factor_scratch(PANEL_COLUMNS)))
+    for part in parts:
+        step = _FEWEST_ROWS * int(max(1, _LARGEST_CALL / max(1, part.size) // _FEWEST_ROWS))
+        for first in range(start, len(part), step):
+            last = min(first + step, len(part))
+            solvers.add_products(part, first, last, factor, matrix, offset, scratch, n_threads)
+
+
+def factorise(matrix: Double, n_threads: int) -> bool:
+    """Replace a lower triangle by its Cholesky factor L, and rows R below it by R L'^-1; False if it has none."""
+    scratch = np.empty((n_threads, solvers.factor_scratch(PANEL_COLUMNS)))
+    for start in _panels("columns of a factor", matrix.shape[1]):
+        stop = min(start + PANEL_COLUMNS, matrix.shape[1])
+        block = matrix[start:, start:stop].copy()
+        if not solvers.factorise(block, scratch, n_threads):
+            return False
+        matrix[start:, start:stop] = block
+        add_products([block[stop - start :]], -1.0, matrix, stop, n_threads)
+    return True
+
+
+def fit_linear_svms(features: NDArray[Any], signs: list[Signs], bound: Double, loss: str, tol: float, n_threads: int,
+                    n_factor_threads: int) -> tuple[Double, Double, int]:
     """Solve a problem for each array of signs, to a relative gap of tol.
+
+    Return the directions (width, n_problems), the margins y w . x (n_samples, n_problems), and the number of Newton
+    steps of all together.
 
     Parameters
     ----------
@@ -203,20 +237,20 @@ def fit_machines(features: NDArray[Any], signs: list[Signs], bound: Double, loss
     tol : relative gap at which to stop
     n_threads, n_factor_threads : for sums over rows, and for matrices and their factors, which are more work
     """
-    rows, machines = Rows(features, n_threads, n_factor_threads), []
+    rows, solved = FeatureRows(features, n_threads, n_factor_threads), []
     for number, sign in enumerate(signs, 1):
-        name = "the machine" if len(signs) == 1 else f"machine {number} of {len(signs)}"
-        machines.append(solve(rows, sign, bound, loss, tol, name))
-        if not machines[-1].gap <= tol:
+        name = "the linear SVM" if len(signs) == 1 else f"linear SVM {number} of {len(signs)}"
+        solved.append(solve_linear_svm(rows, sign, bound, loss, tol, name))
+        if not solved[-1].gap <= tol:
             warnings.warn(f"rounding keeps the support vector machine from the relative gap tol = {tol:g} between its "
-                          f"objectives; it stopped at {machines[-1].gap:.2g}", RuntimeWarning, stacklevel=4)
-    return Machines(np.column_stack([machine.coef for machine in machines]),
-                    np.column_stack([machine.margins for machine in machines]),
-                    sum(machine.n_steps for machine in machines))
+                          f"objectives; it stopped at {solved[-1].gap:.2g}", RuntimeWarning, stacklevel=4)
+    return (np.column_stack([svm.coef for svm in solved]), np.column_stack([svm.margins for svm in solved]),
+            sum(svm.n_steps for svm in solved))
 
 
-def solve(rows: Rows, sign: Signs, bound: Double, loss: str, tol: float, name: str = "the machine") -> Machine:
-    """The machine of one array of signs, with the smallest gap that was seen."""
+def solve_linear_svm(rows: FeatureRows, sign: Signs, bound: Double, loss: str, tol: float,
+                     name: str = "the linear SVM") -> LinearSVM:
+    """Return the direction of smallest objective that was seen, for one array of signs."""
     is_squared, n_samples = loss == "squared_hinge", len(bound)
     diagonal = 0.5 / bound if is_squared else np.zeros(n_samples)
     top = np.full(n_samples, np.inf) if is_squared else bound
@@ -244,7 +278,7 @@ def solve(rows: Rows, sign: Signs, bound: Double, loss: str, tol: float, name: s
             due = time.perf_counter() + SECONDS_BETWEEN
             tell(f"Newton steps of {name}", n_steps, None, f"gap {gap:.2g}")
         if (gap <= tol and n_steps > 0) or n_steps == _MOST_STEPS or n_idle == _MOST_IDLE:
-            return Machine(*best, gap, n_steps)
+            return LinearSVM(*best, gap, n_steps)
         length = 0.0
         # With tiny bounds w = 0 is as good as tol asks for, but separates nothing: one step is always taken.
         if gap <= tol or 0.5 * gradient @ gradient > _STAGE_GAP * (lowest - highest):
@@ -263,7 +297,7 @@ def solve(rows: Rows, sign: Signs, bound: Double, loss: str, tol: float, name: s
             center, sigma = alpha, _GROWTH * sigma
 
 
-def _newton_direction(rows: Rows, scale: Double, gradient: Double, is_hard: bool) -> tuple[Double, bool]:
+def _newton_direction(rows: FeatureRows, scale: Double, gradient: Double, is_hard: bool) -> tuple[Double, bool]:
     """Solve (I + X' S X) direction = -gradient; also return whether such systems need a factor."""
     if not is_hard:
         n_pivots = min(rows.width, np.count_nonzero(scale))
@@ -274,25 +308,25 @@ def _newton_direction(rows: Rows, scale: Double, gradient: Double, is_hard: bool
     return _conjugate_gradients(rows, scale, -gradient, precondition, _PRECONDITIONED_STEPS)[0], True
 
 
-def _conjugate_gradients(rows: Rows, scale: Double, right: Double, precondition: Solve | None,
-                         most: int) -> tuple[Double, bool]:
+def _conjugate_gradients(rows: FeatureRows, scale: Double, right: Double, precondition: Solve | None,
+                         max_steps: int) -> tuple[Double, bool]:
     """Solve (I + X' S X) solution = right; also return whether the residual is small.
 
     From 0, any number of steps gives a direction of descent.
     """
     solution, residual, product = np.zeros(len(right)), right, 0.0
-    way = np.zeros(len(right))
-    goal = _RESIDUAL**2 * (right @ right)
-    for _ in range(most):
-        towards = residual if precondition is None else precondition(residual)
-        product, before = float(residual @ towards), product
+    direction = np.zeros(len(right))
+    target = _RESIDUAL**2 * (right @ right)
+    for _ in range(max_steps):
+        preconditioned = residual if precondition is None else precondition(residual)
+        product, before = float(residual @ preconditioned), product
         if not product > 0:
             break  # rounding
-        way = towards + (product / before) * way if before else towards
-        applied = way + rows.combine(scale * rows.project(way))
-        step = product / (way @ applied)
-        solution, residual = solution + step * way, residual - step * applied
-        if residual @ residual <= goal:
+        direction = preconditioned + (product / before) * direction if before else preconditioned
+        applied = direction + rows.combine(scale * rows.project(direction))
+        step = product / (direction @ applied)
+        solution, residual = solution + step * direction, residual - step * applied
+        if residual @ residual <= target:
             return solution, True
     return solution, False
 

@@ -10,7 +10,7 @@ import reference
 
 from rffkern import InvalidInputError, PBRFFClassifier, PBRFFTransformer, RowBlocks, load, save
 from rffkern._estimator import monitor
-from rffkern._training.pbrff import landmark_features
+from rffkern._training.pbrff import pseudo_posterior
 
 
 def rings(rng, n_samples=400):
@@ -227,7 +227,7 @@ def test_files_keep_the_number_of_components(rng, tmp_path):
 
 @pytest.mark.parametrize("make", [PBRFFClassifier, PBRFFTransformer])
 def test_verbose_tells_how_a_long_fit_goes_on(make, rng, capsys, monkeypatch):
-    monkeypatch.setattr(landmark_features, "_TOLD", 1)  # that every fit is long
+    monkeypatch.setattr(pseudo_posterior, "_REPORTED_WORK", 1)  # that every fit is long
     monkeypatch.setattr(monitor, "SECONDS_BETWEEN", 0.0)
     X, y = rings(rng)
     silent = make(4, random_state=0).fit(X, y)

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from rffkern import PBRFFClassifier
 from rffkern._estimator.monitor import listening
-from rffkern._native import pbrff
-from rffkern._training.pbrff import blocked_factors
+from rffkern._native import pbrff, solvers
 from rffkern._training.pbrff import linear_svm as _svm
 
 DTYPES = (np.float32, np.float64)
@@ -33,7 +32,7 @@ def problem(seed, n_samples, n_features, dtype=np.float64, overlap=1.0):
 
 
 def solve(features, sign, bound, loss, tol=1e-6, n_threads=1):
-    return _svm.solve(_svm.Rows(features, n_threads, n_threads), sign, bound, loss, tol)
+    return _svm.solve_linear_svm(_svm.FeatureRows(features, n_threads, n_threads), sign, bound, loss, tol)
 
 
 def primal_objective(features, sign, bound, loss, coef):
@@ -128,7 +127,7 @@ def test_systems_of_rows_and_of_columns_agree(rng, monkeypatch):
             scale = np.where(np.arange(n_samples) < n_used, rng.uniform(0.5, 2, n_samples), 0)
             wide, right = features.astype(np.float64), rng.standard_normal(32)
             expected = np.linalg.solve(np.eye(32) + (wide.T * scale) @ wide, right)
-            rows = _svm.Rows(features, 1, 1)
+            rows = _svm.FeatureRows(features, 1, 1)
             for widest in (10, 1000):
                 monkeypatch.setattr(_svm, "_WIDEST_SHARED", widest)
                 for found in (rows.factorise(scale), rows._factorise_columns(scale),
@@ -140,12 +139,12 @@ def test_a_matrix_that_rounding_makes_indefinite_has_no_factor(rng):
     """Conjugate gradients then go on without one, and the method ends."""
     features, sign, bound = problem(7, 300, 20)
     features[:, 1:5] = 0.1 * features[:, :1]
-    rows = _svm.Rows(features, 1, 1)
+    rows = _svm.FeatureRows(features, 1, 1)
     assert rows._factorise_columns(np.where(np.arange(300) % 2, 1e30, 0)) is None
     rows.factorise = lambda scale: None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert _svm.solve(rows, sign, 10 * bound, "squared_hinge", 1e-4).gap <= 1e-4
+        assert _svm.solve_linear_svm(rows, sign, 10 * bound, "squared_hinge", 1e-4).gap <= 1e-4
 
 
 @losses
@@ -254,18 +253,17 @@ def test_nearly_singular_systems(C, loss, dtype):
 
 def test_a_long_machine_tells_how_it_goes_on(monkeypatch):
     monkeypatch.setattr(_svm, "SECONDS_BETWEEN", 0.0)
-    monkeypatch.setattr(blocked_factors, "SECONDS_BETWEEN", 0.0)
     features, sign = smooth(300, 1024)
     told = []
     with listening(lambda *step: told.append(step)):
-        machines = _svm.fit_machines(features, [sign, -sign], np.full(300, 1e3), "hinge", 1e-4, 1, 1)
+        *_, n_steps = _svm.fit_linear_svms(features, [sign, -sign], np.full(300, 1e3), "hinge", 1e-4, 1, 1)
     assert {work for work, _, _, _ in told} == {
-        "Newton steps of machine 1 of 2", "Newton steps of machine 2 of 2", "columns of products of rows",
+        "Newton steps of linear SVM 1 of 2", "Newton steps of linear SVM 2 of 2", "columns of products of rows",
         "columns of a factor"}
     steps, gaps = zip(*[(done, float(note.split()[1])) for work, done, _, note in told if "2 of 2" in work],
                       strict=True)
     assert list(steps) == sorted(steps)
-    assert 0 < steps[-1] < machines.n_steps
+    assert 0 < steps[-1] < n_steps
     assert gaps[-1] <= 1e-4
     products = [done for work, done, of, _ in told if work == "columns of products of rows"]
     assert products == [0, 256, 512, 768]  # once for both machines
@@ -274,11 +272,11 @@ def test_a_long_machine_tells_how_it_goes_on(monkeypatch):
 def test_machines_of_several_signs_are_those_of_each_alone():
     features, sign, bound = problem(4, 300, 15)
     other = np.where(features[:, 1] > 0, 1, -1).astype(np.int8)
-    both = _svm.fit_machines(features, [sign, other], bound, "squared_hinge", 1e-5, 1, 1)
+    coef, margins, n_steps = _svm.fit_linear_svms(features, [sign, other], bound, "squared_hinge", 1e-5, 1, 1)
     single = [solve(features, s, bound, "squared_hinge", 1e-5) for s in (sign, other)]
-    np.testing.assert_array_equal(both.coef, np.column_stack([machine.coef for machine in single]))
-    np.testing.assert_array_equal(both.margins, np.column_stack([machine.margins for machine in single]))
-    assert both.n_steps == sum(machine.n_steps for machine in single)
+    np.testing.assert_array_equal(coef, np.column_stack([machine.coef for machine in single]))
+    np.testing.assert_array_equal(margins, np.column_stack([machine.margins for machine in single]))
+    assert n_steps == sum(machine.n_steps for machine in single)
 
 
 def test_the_warning_points_at_the_caller_of_fit(monkeypatch):
@@ -307,7 +305,7 @@ def test_sums_over_rows(seed, n_samples, width, dtype):
     rng = np.random.default_rng(seed)
     features = rng.standard_normal((n_samples, width)).astype(dtype)
     factor = rng.standard_normal(n_samples) * (rng.random(n_samples) < 0.3)
-    rows, coef = _svm.Rows(features, 2, 1), rng.standard_normal(width)
+    rows, coef = _svm.FeatureRows(features, 2, 1), rng.standard_normal(width)
     np.testing.assert_allclose(rows.combine(factor), factor @ features.astype(np.float64), atol=1e-11)
     np.testing.assert_allclose(rows.project(coef), features.astype(np.float64) @ coef, atol=1e-12)
 
@@ -336,3 +334,53 @@ def test_probability_slope_by_hand():
     assert _svm.probability_slope(np.zeros((100, 1)), signs, alike) == 1
     weighted = _svm.probability_slope(np.array([[1.0], [-1.0]]), np.array([[1], [-1]], np.int8), np.array([3.0, 1.0]))
     assert weighted > 0
+
+
+# --- factors of large matrices
+
+def definite(rng, size):
+    root = rng.standard_normal((size, size + 2))
+    return root @ root.T / size + 0.1 * np.eye(size)
+
+
+@pytest.mark.parametrize(("size", "n_below"), [(1, 0), (255, 0), (257, 0), (700, 0), (16, 3), (512, 40), (528, 5)])
+def test_factors(rng, size, n_below):
+    matrix, below = definite(rng, size), rng.standard_normal((n_below, size))
+    both = np.vstack([np.tril(matrix), below])
+    assert _svm.factorise(both, 2)
+    factor = np.linalg.cholesky(matrix)
+    np.testing.assert_allclose(np.tril(both[:size]), factor, atol=1e-12)
+    np.testing.assert_allclose(both[size:], np.linalg.solve(factor, below.T).T, atol=1e-9)
+
+
+def test_an_indefinite_matrix_has_no_factor(rng):
+    matrix = definite(rng, 600)
+    matrix[500, 500] = -1.0
+    assert not _svm.factorise(matrix, 1)
+
+
+def test_pieces_are_short_and_change_nothing(rng, monkeypatch):
+    """No call does more than the limit, but for the fewest rows, so that an interrupt is noticed between calls."""
+    matrix = definite(rng, 700)
+    whole, works, add_products = np.tril(matrix), [], solvers.add_products
+
+    def measured(rows, first, last, *rest):
+        works.append((last - first) * rows.size)
+        add_products(rows, first, last, *rest)
+
+    assert _svm.factorise(whole, 1)
+    monkeypatch.setattr(_svm, "_LARGEST_CALL", 2.5e7)
+    monkeypatch.setattr(solvers, "add_products", measured)
+    pieces = np.tril(matrix)
+    assert _svm.factorise(pieces, 3)
+    assert len(works) > 3
+    assert max(works) <= 2.5e7
+    assert whole.tobytes() == pieces.tobytes()
+
+
+def test_products_of_parts(rng):
+    rows, matrix = rng.standard_normal((150, 600)), np.zeros((150, 150))
+    depth = _svm.PANEL_COLUMNS
+    parts = [np.ascontiguousarray(rows[:, start : start + depth]) for start in range(0, rows.shape[1], depth)]
+    _svm.add_products(parts, 3.0, matrix, 0, 2)
+    np.testing.assert_allclose(matrix, 3 * np.tril(rows @ rows.T), atol=1e-10)

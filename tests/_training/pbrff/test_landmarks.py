@@ -1,9 +1,61 @@
-"""K-means: clusters that are known, weights, few distinct rows."""
+"""Landmarks: rows and their own weights; k-means of known clusters, with weights and of few distinct rows."""
 
 import numpy as np
+import pytest
 
-from rffkern._training.pbrff import kmeans as _kmeans
-from rffkern._training.pbrff.kmeans import _seed_centers, kmeans
+from rffkern import InvalidInputError
+from rffkern._rows.scaling import measure_scaling
+from rffkern._rows.training_rows import check_labelled
+from rffkern._training.pbrff import landmarks as _landmarks
+from rffkern._training.pbrff.landmarks import _seed_centers, kmeans, kmeans_landmarks, random_landmarks
+
+
+def labelled(n_samples=300, weight=None):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((n_samples, 4)) * [1, 3, 5, 0.1] + 2
+    y = np.digitize(X[:, 0], [1.5, 2.5])
+    rows = check_labelled(X, y, weight).rows
+    return rows, measure_scaling(rows.X, rows.weights), X
+
+
+def test_random_landmarks_are_rows_with_their_labels():
+    rows, scaling, X = labelled()
+    points, codes, own_weight = random_landmarks(rows, scaling, 20, np.random.default_rng(3))
+    indices = (np.random.default_rng(3).random(20) * 300).astype(int)
+    np.testing.assert_array_equal(points, (X[indices] - scaling.center) * scaling.inverse_scale)
+    np.testing.assert_array_equal(codes, rows.codes[indices])
+    np.testing.assert_array_equal(own_weight, 1)
+
+
+def test_own_weight_is_that_of_one_copy_at_most():
+    """A row of weight 3 equals three copies, two of which are other rows; one of weight 1/2 is all of itself."""
+    weight = np.where(np.arange(300) % 2, 3.0, 0.5)
+    rows, scaling, X = labelled(weight=weight)
+    points, _, own_weight = random_landmarks(rows, scaling, 50, np.random.default_rng(3))
+    standardised = (X - scaling.center) * scaling.inverse_scale
+    drawn = np.array([np.abs(standardised - point).max(axis=1).argmin() for point in points])
+    np.testing.assert_allclose(own_weight * rows.weights.unit, np.minimum(weight[drawn], 1))
+
+
+def test_kmeans_landmarks_are_divided_among_the_classes():
+    rows, scaling, _ = labelled()
+    points, codes, own_weight = kmeans_landmarks(rows, scaling, 8, np.random.default_rng(3))
+    assert codes.tolist() == [0, 0, 0, 1, 1, 1, 2, 2]
+    assert codes.dtype == np.intp
+    assert not own_weight.any()
+    low, high = points[codes == 0, 0], points[codes == 2, 0]
+    assert low.max() < high.min()
+    with pytest.raises(InvalidInputError, match="n_landmarks must be at least the number of classes, 3"):
+        kmeans_landmarks(rows, scaling, 2, np.random.default_rng(3))
+
+
+def test_kmeans_draws_rows_of_large_classes():
+    X = np.random.default_rng(1).standard_normal((20_002, 2))
+    rows = check_labelled(X, np.arange(20_002) < 2, None).rows
+    rng, other = np.random.default_rng(3), np.random.default_rng(3)
+    kmeans_landmarks(rows, measure_scaling(rows.X, rows.weights), 4, rng)
+    other.random(16384 + 2 + 2)
+    assert rng.random() == other.random()
 
 
 def test_kmeans_finds_clusters(rng):
@@ -24,7 +76,7 @@ def test_kmeans_ends_where_rows_go_on_changing_clusters(rng, monkeypatch):
         calls.append(len(centers))
         return np.full(len(X), len(calls) % len(centers)), np.ones(len(X))
 
-    monkeypatch.setattr(_kmeans, "_nearest", nearest)
+    monkeypatch.setattr(_landmarks, "_nearest", nearest)
     found = kmeans(rng.standard_normal((20, 2)), np.ones(20), 3, rng)
     assert calls == 3 * [1] + 100 * [3]  # seeds, then iterations
     assert np.isfinite(found).all()

@@ -1,0 +1,109 @@
+"""Landmarks of PBRFF: rows drawn with replacement, or k-means centers of each class."""
+
+import numpy as np
+
+from ..._native.array_types import NDArray
+from ..._rows.scaling import Scaling
+from ..._rows.training_rows import LabelledRows
+from ...errors import InvalidInputError
+from ..spectral import standardised_rows
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Landmarks = tuple[Double, Indices, Double]  # standardised points, their classes, own weights
+
+# Largest number of rows of a class that k-means uses.
+_KMEANS_ROWS = 16384
+
+_MAX_ITERATIONS = 100
+
+# Rows whose distances to all centers are computed together, and multiply-adds that they may take: NumPy does not look
+# at signals before it is done.
+_BLOCK_ROWS = 1024
+_BLOCK_MULTIPLY_ADDS = 1 << 27
+
+
+def random_landmarks(rows: LabelledRows, scaling: Scaling, n_landmarks: int, rng: "np.random.Generator") -> Landmarks:
+    """Return rows drawn with replacement, their classes, and the part of a sum over all rows that is their own."""
+    indices = rows.weights.draw(rng, n_landmarks)
+    # A row of integer weight equals so many copies, of which the landmark is one.
+    own_weight = np.minimum(rows.weights.each[indices], 1 / rows.weights.unit)
+    return standardised_rows(rows.X, indices, scaling), rows.codes[indices], own_weight
+
+
+def kmeans_landmarks(rows: LabelledRows, scaling: Scaling, n_landmarks: int, rng: "np.random.Generator") -> Landmarks:
+    """Return centers, equally many for each class; the first classes take the remainder."""
+    n_classes = rows.n_classes
+    if n_landmarks < n_classes:
+        raise InvalidInputError(f"n_landmarks must be at least the number of classes, {n_classes}, where "
+                                f"landmarks are by k-means, got {n_landmarks}")
+    n_centers = [n_landmarks // n_classes + (code < n_landmarks % n_classes) for code in range(n_classes)]
+    points = []
+    for code in range(n_classes):
+        members = np.flatnonzero((rows.codes == code) & (rows.weights.each > 0))
+        weights = rows.weights.of(members)
+        weight = weights.each
+        if len(members) > _KMEANS_ROWS:
+            members, weight = members[weights.draw(rng, _KMEANS_ROWS)], np.ones(_KMEANS_ROWS)
+        points.append(kmeans(standardised_rows(rows.X, members, scaling), weight, n_centers[code], rng))
+    return np.concatenate(points), np.repeat(np.arange(n_classes), n_centers), np.zeros(n_landmarks)
+
+
+def kmeans(X: Double, weight: Double, n_centers: int, rng: "np.random.Generator") -> Double:
+    """Return cluster centers by Lloyd's iterations until no row changes its cluster, 100 at most.
+
+    Parameters
+    ----------
+    X : float64 array of shape (n_samples, n_features)
+    weight : float64 array of shape (n_samples,), positive
+    n_centers : int >= 1; with fewer distinct rows than that, rows repeat
+    rng : numpy.random.Generator, of which n_centers uniform numbers are used
+
+    Returns
+    -------
+    float64 array of shape (n_centers, n_features)
+    """
+    centers = _seed_centers(X, weight, n_centers, rng)
+    clusters = np.full(len(X), -1)
+    for _ in range(_MAX_ITERATIONS):
+        nearest, _ = _nearest(X, centers)
+        if np.array_equal(nearest, clusters):
+            break
+        clusters = nearest
+        mass = np.bincount(clusters, weight, n_centers)
+        sums = np.column_stack([np.bincount(clusters, weight * column, n_centers) for column in X.T])
+        filled = mass > 0  # a center that has lost all rows stays where it is
+        centers[filled] = sums[filled] / mass[filled, None]
+    return centers
+
+
+def _seed_centers(X: Double, weight: Double, n_centers: int, rng: "np.random.Generator") -> Double:
+    """K-means++: rows drawn with a probability proportional to weight times squared distance to the centers before."""
+    centers = np.empty((n_centers, X.shape[1]))
+    odds = weight
+    nearest = np.full(len(X), np.inf)
+    for k in range(n_centers):
+        cumulative = np.cumsum(odds)
+        index = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
+        centers[k] = X[min(index, len(X) - 1)]
+        nearest = np.minimum(nearest, _nearest(X, centers[k : k + 1])[1])
+        odds = weight * nearest
+        if not odds.any():  # every row is a center already
+            odds = weight
+    return centers
+
+
+def _nearest(X: Double, centers: Double) -> tuple[Indices, Double]:
+    """Index of the nearest center of each row, and its squared distance.
+
+    Not by the BLAS, whose sums may depend on its number of threads.
+    """
+    index, distance = np.empty(len(X), np.intp), np.empty(len(X))
+    lengths = np.einsum("kj,kj->k", centers, centers)
+    step = max(1, min(_BLOCK_ROWS, _BLOCK_MULTIPLY_ADDS // centers.size))
+    for start in range(0, len(X), step):
+        rows = slice(start, start + step)
+        squares = lengths - 2 * np.einsum("ij,kj->ik", X[rows], centers)
+        index[rows] = squares.argmin(axis=1)
+        distance[rows] = squares.min(axis=1) + np.einsum("ij,ij->i", X[rows], X[rows])
+    return index, np.maximum(distance, 0.0)
