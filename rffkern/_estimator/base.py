@@ -13,7 +13,6 @@ from .._rows.row_blocks import RowBlocks
 from .._rows.validation import check_array, check_names, feature_names
 from ..errors import InvalidInputError, TrainingStateError
 from .parameters import COLUMN_MAP_, describe
-from .registry import family_of
 
 if TYPE_CHECKING:  # a model that scores loads no training, and no map unless it has one
     from .._column_map.column_map import ColumnMap
@@ -63,11 +62,9 @@ class Model(Parametrised):
     n_jobs: int | None
 
     def __init_subclass__(cls) -> None:
-        """Name the family that the registry has for a class, and describe its parameters."""
+        """Describe the parameters and attributes of the class of a family, which names it in `family`."""
         super().__init_subclass__()
-        family = family_of(cls)
-        if family is not None:
-            cls.family = family
+        if "family" in vars(cls):
             cls._attributes = (*cls._attributes, COLUMN_MAP_)  # which `_keep` sets for every family
             describe(cls)
 

@@ -1,17 +1,28 @@
-"""The map between the raw table of an estimator and the rows that it learns from."""
+"""The parameter `columns` of an estimator: the map that it stands for, training rows mapped, and tables scored.
 
+`columns="search"` compares maps by validation rows: a cheap copy of the model is trained on some of the rows with each
+of a few maps, and compared on others; a map is fitted on the rows that the copy is trained on.  What `columns="auto"`
+takes stays unless a map is better by more than the noise of the comparison.  The draws have a seed of their own: the
+result depends on rows and parameters alone.
+"""
+
+import contextlib
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._column_map.column_map import ColumnMap, fit_copy, map_rows
+from .._column_map.column_map import ColumnMap, NumericForm, fit_copy, map_rows
 from .._column_map.compiled import PlainForms
+from .._column_map.tables import DATE, NUMERIC, RawTable, rows_of, sampled
 from .._model.expansion import Expansion
 from .._native import scoring
 from .._native.array_types import NDArray
 from .._rows.threads import check_n_threads
-from .._rows.validation import as_numeric, to_array
-from .column_choice import searched_map
+from .._rows.training_rows import is_set, named_sets
+from .._rows.validation import as_numeric, check_labels, check_targets, to_array
+from .._rows.weights import check_weights
+from ..errors import InvalidInputError
+from .monitor import Steps, listening, printing
 
 Double = NDArray[np.float64]
 
@@ -56,8 +67,6 @@ def map_more(column_map: ColumnMap | None, X: Any, owner: str) -> MappedTraining
 
 def with_mapped_evaluation(mapped: MappedTraining, eval_set: Any, owner: str) -> MappedTraining:
     """The same with the rows of an eval_set mapped too; what is none is left to the check of eval_set."""
-    from .._rows.training_rows import is_set, named_sets  # a model that scores loads no training
-
     if mapped.column_map is None:
         return mapped._replace(eval_set=eval_set)
     sets = {name: (map_rows(mapped.column_map, each[0], owner, "eval_set X"), *each[1:]) if is_set(each) else each
@@ -89,3 +98,171 @@ def _score_plain(forms: PlainForms, expansion: Expansion, X: NDArray[Any], n_thr
             return None
         scores[start : start + len(rows)] = expansion._scorer.score_tiles(mapped, len(rows), n_threads)
     return scores
+
+
+Mask = NDArray[np.bool_]
+
+# Forms of numeric columns that are compared with the plainest ones, from few to many.
+_FORMS: tuple[tuple[NumericForm, ...], ...] = (("standard", "rank"), ("standard", "bounded", "rank"))
+
+# Rows that are used at most, and fewer than which say nothing; fewer are used of many columns.
+_MOST_ROWS, _FEWEST_ROWS, _MOST_NUMBERS = 3000, 60, 1 << 22
+
+# A map must be better than a plainer one by this many standard errors of the difference, and by this share of the
+# variance of the targets: further columns cost time, and what is all but exact needs none.
+_STANDARD_ERRORS, _LEAST_GAIN = 1.5, 1e-4
+
+
+class _Rows(NamedTuple):
+    """Rows to learn from and to judge by."""
+
+    table: RawTable
+    y: NDArray[Any]  # class indices, or targets (n_rows, n_outputs) of mean 0 and variance 1
+    weights: Double  # in the units in which they are given
+    has_labels: bool
+
+    def taken(self, rows: Mask) -> "_Rows":
+        """Some of them."""
+        return self._replace(table=rows_of(self.table, rows), y=self.y[rows], weights=self.weights[rows])
+
+    @property
+    def sample_weight(self) -> Double | None:
+        """The weights as `fit` takes them: None for those that rows have without any."""
+        return None if (self.weights == 1).all() else self.weights
+
+
+class _Candidate:
+    """A map, None for columns as they are, and the losses of held-out rows with it: nan where there is none yet."""
+
+    def __init__(self, column_map: ColumnMap | None, n_rows: int) -> None:
+        self.column_map = column_map
+        self.losses = np.full(n_rows, np.nan)
+
+    def judge(self, model: Any, rows: _Rows, held_out: Mask) -> None:
+        """Train a copy of a model on the rows that are not held out."""
+        learned, judged = rows.taken(~held_out), rows.taken(held_out)
+        if self.column_map is None:
+            X, X_judged = (np.column_stack([column.values for column in part.table.columns])
+                           for part in (learned, judged))
+        else:
+            fitted, X = fit_copy(self.column_map, learned.table, learned.y, learned.sample_weight, rows.has_labels)
+            X_judged = fitted._mapped(judged.table, type(model).__name__)
+        standardize = self.column_map is None and getattr(model, "standardize", True)
+        with listening(lambda *_: None):  # of the steps of the choice alone
+            tried = model._tried(X, learned.y, learned.sample_weight, standardize)
+        self.losses[held_out] = tried._losses_of_rows(X_judged, judged.y)
+
+
+def searched_map(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> ColumnMap | None:
+    """A map that is not fitted, or None for columns as they are.
+
+    What is wrong with X, y or the weights is left to the fit that follows to refuse.
+    """
+    first = model._auto_map(X)
+    try:
+        rows = _few_rows(X, y, sample_weight, has_labels)
+    except InvalidInputError:
+        return first
+    numeric = any(column.kind in (NUMERIC, DATE) for column in rows.table.columns)
+    if len(rows.y) < _FEWEST_ROWS or not numeric or not np.any(rows.y != rows.y[:1]):
+        return first
+    more = [ColumnMap(forms) for forms in _FORMS if first is None or first.numeric != forms]
+    candidates = [_Candidate(column_map, len(rows.y)) for column_map in (first, *more)]
+    with printing() if getattr(model, "verbose", 0) else contextlib.nullcontext():
+        return _best(model, candidates, rows).column_map
+
+
+def _few_rows(X: Any, y: Any, sample_weight: Any, has_labels: bool) -> _Rows:
+    """At most `_MOST_ROWS` rows of positive weight, without those of classes of which there are hardly any."""
+    y = to_array(y, "y")
+    n_samples = len(np.atleast_1d(y))
+    if not n_samples:
+        raise InvalidInputError("y must hold at least one row")
+    targets: NDArray[Any]
+    if has_labels:
+        _, targets = check_labels(y.ravel() if y.shape == (n_samples, 1) else y, n_samples)
+    else:
+        targets = check_targets(y, n_samples)
+    all_weights = check_weights(sample_weight, n_samples)
+    rng = np.random.default_rng(0)
+    rows = np.sort(rng.permutation(all_weights.positive())[:_MOST_ROWS])
+    table = sampled(X, rows, n_samples)
+    kept = np.sort(rng.permutation(len(rows))[: max(_FEWEST_ROWS, _MOST_NUMBERS // len(table.columns))])
+    if has_labels:
+        kept = kept[np.bincount(targets[rows[kept]])[targets[rows[kept]]] >= _n_folds(len(kept))]
+    table, rows = rows_of(table, kept), rows[kept]
+    few, weights = targets[rows], all_weights.unit * all_weights.each[rows]
+    if has_labels:
+        return _Rows(table, np.unique(few, return_inverse=True)[1], weights, True)
+    few = np.ldexp(few, -np.frexp(np.abs(few).max(axis=0, initial=0.0))[1])  # whose squares cannot overflow
+    few -= np.average(few, axis=0, weights=weights)
+    spread = np.sqrt(np.average(few**2, axis=0, weights=weights))
+    return _Rows(table, few / np.where(spread > 0, spread, 1.0), weights, False)
+
+
+def _n_folds(n_rows: int) -> int:
+    """Parts of the rows that are held out in turn: more where they are few."""
+    return min(5, 1 + round(_MOST_ROWS / max(n_rows, 1)))
+
+
+def _folds(y: NDArray[Any], has_labels: bool) -> NDArray[np.intp]:
+    """The part that each row is in; every class is in all of them."""
+    rng = np.random.default_rng(0)
+    order = np.lexsort((rng.random(len(y)), y if has_labels else np.zeros(len(y))))
+    folds = np.empty(len(y), dtype=np.intp)
+    folds[order] = np.arange(len(y)) % _n_folds(len(y))
+    return folds
+
+
+def _best(model: Any, candidates: list[_Candidate], rows: _Rows) -> _Candidate:
+    """The last of the candidates that is better than those before it by more than noise.
+
+    Those that are worse than the first on the parts judged so far are dropped, and those that the model refuses.
+    """
+    first, *others = candidates
+    folds = _folds(rows.y, rows.has_labels)
+    n_folds = int(folds.max()) + 1
+    steps = Steps("column maps on held-out rows", len(candidates) * n_folds)
+    for fold in range(n_folds):
+        for candidate in (first, *others):
+            try:
+                candidate.judge(model, rows, folds == fold)
+            except InvalidInputError:
+                if candidate is first:
+                    return first  # whose fit says why
+                others = [other for other in others if other is not candidate]
+            steps.step()
+        others = [other for other in others if _gain(first, other, rows.weights, folds).mean > 0]
+        if not others:
+            return first
+    best = first
+    for candidate in others:
+        gain = _gain(best, candidate, rows.weights, folds)
+        if gain.mean > max(_LEAST_GAIN, _STANDARD_ERRORS * gain.standard_error):
+            best = candidate
+    return best
+
+
+class _Gain(NamedTuple):
+    """How much lower losses are with one map than with another."""
+
+    mean: float
+    standard_error: float
+
+
+def _gain(first: _Candidate, other: _Candidate, weights: Double, folds: NDArray[np.intp]) -> _Gain:
+    """The gain over the rows that both were judged by; nan where a loss is infinite.
+
+    Rows differ, and so do trainings: the error is that of a mean over rows together with that of a mean over parts.
+    """
+    judged = np.flatnonzero(~np.isnan(other.losses))
+    with np.errstate(over="ignore", invalid="ignore"):
+        gains = first.losses[judged] - other.losses[judged]
+        weight = weights[judged] / weights[judged].sum()
+        mean = float(weight @ gains)
+        variance = weight**2 @ (gains - mean) ** 2
+        shares = np.bincount(folds[judged], weight)
+        if len(shares) > 1:
+            parts = np.bincount(folds[judged], weight * gains) / shares
+            variance += parts.var(ddof=1) / len(parts)
+        return _Gain(mean, float(np.sqrt(variance)))

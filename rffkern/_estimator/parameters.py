@@ -13,10 +13,30 @@ from .._protocol.arguments import Choice, Jobs, Number, OfClass, RandomState
 from .._protocol.parameters import Attribute as Attribute
 from .._protocol.parameters import Parameter as Parameter
 from .._protocol.parameters import describe as describe_with
-from .class_weights import ClassWeights
+from ..errors import InvalidInputError
 
 if TYPE_CHECKING:  # a model without a map does not load it
     from .._column_map.column_map import ColumnMap
+
+_BALANCED = "balanced"
+_FACTOR = Number(float, 0, 1e100, open_low=True)
+
+
+class ClassWeights:
+    """Accept None, "balanced", or a dict of labels and factors."""
+
+    domain = 'dict of labels and numbers > 0, "balanced" or None'
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise InvalidInputError unless the value is accepted."""
+        if value is None or (isinstance(value, str) and value == _BALANCED):
+            return
+        if not isinstance(value, Mapping):
+            raise InvalidInputError(f"{name} must be a dict of labels and numbers > 0, {_BALANCED!r} or None, got "
+                                    f"{value!r}")
+        for label, factor in value.items():
+            _FACTOR(f"{name} of {label!r}", factor)
+
 
 # Types of parameters that several families have.
 Gamma: TypeAlias = float | Literal["scale"]

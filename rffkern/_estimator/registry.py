@@ -1,10 +1,7 @@
 """The families by the names that files and the command line know; their code is loaded when it is first asked for."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from .base import Model
+from typing import Any, NamedTuple
 
 _PACKAGE = __name__.split(".", 1)[0]
 
@@ -16,10 +13,9 @@ class Family(NamedTuple):
     module: str
     task: str  # "classifier", "regressor" or "transformer"
 
-    def load(self) -> "type[Model]":
-        """The class."""
-        found: type[Model] = getattr(import_module(f"{_PACKAGE}.{self.module}"), self.class_name)
-        return found
+    def load(self) -> Any:
+        """The class, which names its family in the attribute `family`."""
+        return getattr(import_module(f"{_PACKAGE}.{self.module}"), self.class_name)
 
 
 FAMILIES = {
@@ -42,11 +38,3 @@ FAMILIES = {
 
 # The families that the command line takes unless told otherwise, and the word for them: of labels, of numbers.
 AUTO, AUTOMATIC = "auto", ("fourier_boosting", "fourier_boosting_regressor")
-
-
-def family_of(cls: type) -> str | None:
-    """The name of the family whose class this is, or None."""
-    for name, family in FAMILIES.items():
-        if family.class_name == cls.__name__ and cls.__module__ == f"{_PACKAGE}.{family.module}":
-            return name
-    return None

@@ -1,6 +1,6 @@
 """The two tasks of estimators, classification and regression: what they check, answer and are scored by."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ class Classifier(Model):
                         unmapped: NDArray[np.intp] | None = None) -> "Training":
         """Check parameters and rows."""
         from .._rows.training_rows import check_labelled
-        from .class_weights import with_class_weights
+        from .training_rows import with_class_weights
 
         self._check_params()
         training = self._checked(check_labelled, X, y, sample_weight, eval_set, unmapped=unmapped)
@@ -148,7 +148,7 @@ class Classifier(Model):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the (weighted) share of rows of X whose label in y is predicted."""
-        from .._rows.weights import check_weights  # a model that scores rows of a file does not need it
+        from .._rows.weights import check_weights  # which scoring rows of a file does not need
 
         now = self._snapshot()
         predicted = now.predict(X)
@@ -240,3 +240,46 @@ class Regressor(Model):
         spread = weights.mean((values - weights.mean(values)) ** 2)
         constant = spread == 0
         return float(np.where(constant, missed == 0, 1 - missed / np.where(constant, 1.0, spread)).mean())
+
+
+class StagedClassifier(Classifier):
+    """A classifier that learns in rounds."""
+
+    def _staged(self, X: Any) -> Iterator[Double]:
+        """Scores of a snapshot after each round kept, (n_samples, n_outputs)."""
+        raise NotImplementedError
+
+    def staged_decision_function(self, X: Any) -> Iterator[Double]:
+        """Yield `decision_function(X)` after each round kept; the last equals it up to rounding.
+
+        Sparse machines that were read from a file raise TrainingStateError: it does not tell their rounds.
+        """
+        stages = self._snapshot()._staged(X)
+        return (scores[:, 0] if scores.shape[1] == 1 else scores for scores in stages)
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Yield `predict(X)` after each round kept; the last equals it but for ties that rounding decides."""
+        now = self._snapshot()
+        return map(now._labels_of, now._staged(X))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Double]:
+        """Yield `predict_proba(X)` after each round kept; the last equals it up to rounding."""
+        now = self._snapshot()
+        return (probabilities(now._link(), scores) for scores in now._staged(X))
+
+
+class StagedRegressor(Regressor):
+    """A regressor that learns in rounds."""
+
+    def _staged(self, X: Any) -> Iterator[Double]:
+        """Scores of a snapshot after each round kept, (n_samples, n_outputs)."""
+        raise NotImplementedError
+
+    def staged_predict(self, X: Any) -> Iterator[Double]:
+        """Yield `predict(X)` after each round kept; the last equals it up to rounding.
+
+        Sparse machines that were read from a file raise TrainingStateError: it does not tell their rounds.
+        """
+        now = self._snapshot()
+        predicted = map(now._targets_of, now._staged(X))
+        return (targets[:, 0] if targets.shape[1] == 1 else targets for targets in predicted)

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 import numpy as np
 
 from .._estimator.base import Fitted, Model
-from .._estimator.registry import FAMILIES, Family, family_of
+from .._estimator.registry import FAMILIES, Family
 from .._model.expansion import Expansion
 from .._model.parts import PARTS
 from .._native.array_types import NDArray
@@ -216,7 +216,7 @@ def _describe(model: Any) -> Contents:
         header = make_header(_EXPANSION_FAMILY, _EXPANSION_CLASS, params={}, classes=None, feature_names=None,
                              arrays=arrays)
         return header, arrays
-    if isinstance(model, Model) and family_of(type(model)) is not None:
+    if isinstance(model, Model) and "family" in vars(type(model)):
         return _describe_model(model)
     if type(model).__name__ == _MAP_CLASS and isinstance(model, Parametrised):
         return _describe_map(model)

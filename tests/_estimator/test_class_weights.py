@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rffkern import FourierBoostingClassifier, InvalidInputError, load, save
-from rffkern._estimator.class_weights import with_class_weights
+from rffkern._estimator.training_rows import with_class_weights
 from rffkern._rows.training_rows import check_labelled
 
 X = np.random.default_rng(0).standard_normal((90, 2))

@@ -15,8 +15,9 @@ from rffkern import (
     RowBlocks,
     SparseKernelRegressor,
 )
-from rffkern._estimator import column_choice, monitor
-from rffkern._estimator.column_choice import _Candidate, _gain
+from rffkern._estimator import columns as column_choice
+from rffkern._estimator import monitor
+from rffkern._estimator.columns import _Candidate, _gain
 
 RNG = np.random.default_rng(3)
 NORMAL = RNG.standard_normal((700, 4))

@@ -16,7 +16,7 @@ from helpers.families import (
 )
 
 from rffkern import ColumnMap, InvalidInputError, NotFittedError, RowBlocks, load, save
-from rffkern._estimator import column_choice
+from rffkern._estimator import columns as column_choice
 from rffkern._estimator.registry import FAMILIES
 from rffkern._estimator.tasks import Regressor
 

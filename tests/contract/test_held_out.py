@@ -5,8 +5,8 @@ import pytest
 from helpers.families import X, Y, fit, known, quick, same_state, target_of
 
 from rffkern import ColumnMap, InvalidInputError, RowBlocks
-from rffkern._estimator.held_out import HeldOut
 from rffkern._estimator.registry import FAMILIES
+from rffkern._estimator.training_rows import HeldOut
 
 pytestmark = pytest.mark.slow
 

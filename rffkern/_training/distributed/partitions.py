@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._estimator.class_weights import class_factors
+from ..._estimator.training_rows import class_factors
 from ..._rows.scaling import scaling_from
 from ..._rows.validation import check_known_labels, check_names
 from ...errors import InvalidInputError

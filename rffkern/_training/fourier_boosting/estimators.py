@@ -8,7 +8,7 @@ import numpy as np
 from ..._estimator.base import Model
 from ..._estimator.links import LARGEST_LOG, SoftmaxLink
 from ..._estimator.parameters import CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrNone, Parameter
-from ..._estimator.staged import StagedClassifier, StagedRegressor
+from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import Auto, Choice, Number, RandomSource
@@ -124,6 +124,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     True
     """
 
+    family = "fourier_boosting"
     _parameters = (*PARAMETERS[:7], CLASS_WEIGHT, *PARAMETERS[7:])
     _attributes = (CLASSES_, *ATTRIBUTES)
 
@@ -226,6 +227,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     True
     """
 
+    family = "fourier_boosting_regressor"
     _parameters = (
         PARAMETERS[0],
         Parameter("loss", Choice(("squared_error", "huber", "quantile", "poisson")),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..._estimator.base import Fitted
 from ..._estimator.monitor import printing
-from ..._estimator.warm_start import RowPrints, fixed_params, marks_of_sets, state_to_continue
+from ..._estimator.training_rows import RowPrints, fixed_params, marks_of_sets, state_to_continue
 from ..._model.expansion import Expansion
 from ..._protocol.arguments import check_rng
 from ..._rows.scaling import measure_scaling, no_scaling

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._estimator.base import Fitted
-from ..._estimator.held_out import check_training
 from ..._estimator.monitor import Monitor, RoundInfo
-from ..._estimator.warm_start import RowPrints, fixed_params, state_to_continue
+from ..._estimator.training_rows import RowPrints, check_training, fixed_params, state_to_continue
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
 from ..._protocol.arguments import check_rng

@@ -30,7 +30,7 @@ from ..._estimator.parameters import (
     MapOrNone,
     Parameter,
 )
-from ..._estimator.staged import StagedClassifier
+from ..._estimator.tasks import StagedClassifier
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import Choice, Precision, RandomSource
@@ -103,6 +103,7 @@ class GBRFF1Classifier(StagedClassifier):
     True
     """
 
+    family = "gbrff1"
     _parameters = (
         N_LANDMARKS,
         N_COMPONENTS.described("Number of cosines K of a landmark.  With 1 a round learns one phase, by a search for "

@@ -32,7 +32,7 @@ from ..._estimator.parameters import (
     MapOrNone,
     Parameter,
 )
-from ..._estimator.staged import StagedClassifier
+from ..._estimator.tasks import StagedClassifier
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import Number, Precision, RandomSource
@@ -95,6 +95,7 @@ class GBRFF2Classifier(StagedClassifier):
     True
     """
 
+    family = "gbrff2"
     _parameters = (
         N_ESTIMATORS,
         GAMMA,

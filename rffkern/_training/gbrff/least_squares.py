@@ -31,7 +31,7 @@ from ..._estimator.parameters import (
     MapOrNone,
     Parameter,
 )
-from ..._estimator.staged import StagedClassifier, StagedRegressor
+from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import Choice, Precision, RandomSource
@@ -137,6 +137,7 @@ class GBRFFRegressor(StagedRegressor):
     True
     """
 
+    family = "gbrff_regressor"
     _parameters = _PARAMETERS
     _attributes = _ATTRIBUTES
     _fitted_curves = CURVES
@@ -250,6 +251,7 @@ class GBRFFClassifier(StagedClassifier):
     True
     """
 
+    family = "gbrff"
     _parameters = (*_PARAMETERS[:_N_TRAINING], CLASS_WEIGHT, *_PARAMETERS[_N_TRAINING:])
     _attributes = (CLASSES_, *_ATTRIBUTES)
     _fitted_curves = CURVES

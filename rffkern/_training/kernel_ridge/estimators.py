@@ -107,6 +107,7 @@ class KernelRidgeRegressor(_KernelRidge, Regressor):
     True
     """
 
+    family = "kernel_ridge_regressor"
     _parameters = (*KERNEL, *REST)
     _attributes = ATTRIBUTES
 
@@ -194,6 +195,7 @@ class KernelRidgeClassifier(_KernelRidge, Classifier):
     True
     """
 
+    family = "kernel_ridge"
     _parameters = (*KERNEL, CLASS_WEIGHT, *REST)
     _attributes = (CLASSES_, *ATTRIBUTES)
 

@@ -128,6 +128,7 @@ class PBRFFClassifier(Classifier):
     True
     """
 
+    family = "pbrff"
     _parameters = (
         *_KERNELS,
         Parameter("C", Number(float, 0, 1e6, open_low=True),
@@ -271,6 +272,7 @@ class PBRFFTransformer(Model):
     (10, 50)
     """
 
+    family = "pbrff_transformer"
     _parameters = (
         *_KERNELS,
         _LANDMARKS,

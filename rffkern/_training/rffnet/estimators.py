@@ -7,7 +7,6 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 
 from ..._estimator.base import Model
-from ..._estimator.class_weights import with_class_weights
 from ..._estimator.links import SoftmaxLink
 from ..._estimator.parameters import ARGUMENTS as SHARED
 from ..._estimator.parameters import (
@@ -32,6 +31,7 @@ from ..._estimator.parameters import (
     eval_sets,
 )
 from ..._estimator.tasks import Classifier, Regressor
+from ..._estimator.training_rows import with_class_weights
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import Auto, Choice, Number, Precision, RandomSource, check_rng, check_scalar
@@ -262,6 +262,7 @@ class RFFNetRegressor(_RFFNet, Regressor):
     [1, 3]
     """
 
+    family = "rffnet_regressor"
     _parameters = (_N_COMPONENTS, _KERNEL, _LOSS, _QUANTILE, _LEARNING_RATE, _reg_lambda(50, 0.05), *_TRAINING,
                    *_COMMON, _DELTA, *_RARE)
     _attributes = _ATTRIBUTES
@@ -427,6 +428,7 @@ class RFFNetClassifier(_RFFNet, Classifier):
     True
     """
 
+    family = "rffnet"
     _parameters = (_N_COMPONENTS, _KERNEL, _LEARNING_RATE, _reg_lambda(1, 0.001), *_TRAINING, CLASS_WEIGHT, *_COMMON,
                    *_RARE)
     _attributes = (CLASSES_, *_ATTRIBUTES)

@@ -30,7 +30,7 @@ from ..._estimator.parameters import (
     Parameter,
     eval_sets,
 )
-from ..._estimator.staged import StagedClassifier, StagedRegressor
+from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._native.array_types import NDArray
 from ..._native.sparse import RULES
 from ..._protocol.arguments import Auto, Choice, Number, RandomSource, check_all
@@ -247,6 +247,7 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     True
     """
 
+    family = "sparse_kernel_regressor"
     _parameters = (
         *_BASIS,
         _UPDATE,
@@ -343,6 +344,7 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     True
     """
 
+    family = "sparse_kernel"
     _parameters = (
         *_BASIS,
         _UPDATE_OF_CLASSES,

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._estimator.base import Fitted
-from ..._estimator.held_out import check_training
 from ..._estimator.monitor import Monitor
-from ..._estimator.warm_start import RowPrints, fixed_params, state_to_continue
+from ..._estimator.training_rows import RowPrints, check_training, fixed_params, state_to_continue
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import check_rng

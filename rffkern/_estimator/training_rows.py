@@ -1,0 +1,222 @@
+"""Rows that an estimator is trained on: weights of classes, rows held out for validation, and training that goes on."""
+
+import hashlib
+import itertools
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from .._native.array_types import NDArray
+from .._rows.row_blocks import RowBlocks, blocks, take_rows
+from .._rows.training_rows import Training
+from .._rows.validation import LARGEST_VALUE, as_numeric, check_labels, to_array
+from .._rows.weights import RowWeights, check_weights
+from ..errors import InvalidInputError
+
+
+def class_factors(class_weight: Any, classes: Any, totals: NDArray[Any]) -> NDArray[np.float64]:
+    """What the weights of the rows of each class are multiplied by, of classes and the sums of their weights."""
+    if isinstance(class_weight, str):
+        balanced: NDArray[np.float64] = totals.sum() / (len(totals) * np.maximum(totals, 1e-300))
+        return balanced
+    labels = classes.tolist()
+    unknown = [label for label in class_weight if label not in labels]
+    if unknown:
+        raise InvalidInputError(f"class_weight must have labels of y, got {unknown[0]!r}")
+    return np.array([float(class_weight.get(label, 1.0)) for label in labels])
+
+
+def with_class_weights(training: Training, class_weight: Any) -> Training:
+    """The same rows, weighted by their classes; held-out rows of an `eval_set` count as they are given."""
+    if class_weight is None:
+        return training
+    rows = training.rows
+    totals = np.bincount(rows.codes, rows.weights.each, minlength=rows.n_classes)
+    factors = class_factors(class_weight, training.classes, totals)
+    each = rows.weights.each * factors[rows.codes]
+    with np.errstate(over="ignore"):
+        given_total = min(float(rows.weights.unit * each.sum()), LARGEST_VALUE)
+    each = each / each[each > 0].mean()
+    return training._replace(rows=rows._replace(weights=RowWeights(len(each), each, given_total)))
+
+
+Indices = NDArray[np.intp]
+
+
+def check_training(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
+                   rng: "np.random.Generator") -> Training:
+    """Check training rows, and hold some of them out where the model says so and there is no eval_set.
+
+    A column map learns nothing of the rows held out.
+    """
+    if model.validation_fraction is None or eval_set is not None:
+        training: Training = model._check_training(X, y, sample_weight, eval_set)
+        return training
+    model._check_params()
+    try:
+        held_out = HeldOut.of(y, sample_weight, model.validation_fraction, model._has_labels, rng)
+    except InvalidInputError:
+        model._check_training(X, y, sample_weight)  # says better what is wrong with y or the weights
+        raise
+    return held_out.split(model._check_training(X, y, sample_weight, unmapped=held_out.given))
+
+
+class HeldOut(NamedTuple):
+    """Rows held out, sorted, by their index among the rows that are given and among those of positive weight."""
+
+    given: Indices
+    positive: Indices
+
+    @classmethod
+    def of(cls, y: Any, sample_weight: Any, fraction: float, has_labels: bool,
+           rng: "np.random.Generator") -> "HeldOut":
+        """Draw them: a share of all rows, of each class alike; one row of each class is always learned from."""
+        targets = to_array(y, "y")
+        n_samples = len(np.atleast_1d(targets))
+        counting = np.arange(n_samples)
+        if sample_weight is not None:
+            counting = np.flatnonzero(np.ravel(as_numeric(sample_weight, "sample_weight"))[:n_samples])
+        codes = np.zeros(n_samples, dtype=np.intp)
+        if has_labels:
+            _, codes = check_labels(targets.ravel() if targets.shape == (n_samples, 1) else targets, n_samples)
+        order = rng.permutation(len(counting))
+        order = order[np.argsort(codes[counting[order]], kind="stable")]
+        _, first = np.unique(codes[counting[order]], return_index=True)
+        order = np.delete(order, first)
+        reached = np.floor(fraction * np.arange(len(counting) - len(order), len(counting) + 1))
+        held_out = np.sort(order[np.diff(reached)[: len(order)] > 0])
+        if not len(held_out):
+            raise InvalidInputError(f"validation_fraction must hold out at least one of {len(counting)} rows of "
+                                    f"positive weight, got {fraction}")
+        return cls(counting[held_out], held_out)
+
+    def split(self, training: Training) -> Training:
+        """The rows to learn from, and those held out as its evaluation.
+
+        Streamed rows stay, those held out with a weight of 0.
+        """
+        rows = training.rows
+        if not isinstance(rows.X, RowBlocks):
+            kept = np.delete(np.arange(rows.X.shape[0]), self.positive)
+            learned = rows.taken(kept)
+            weights = _anew(rows.weights, kept)
+            return training._replace(rows=learned._replace(weights=weights), evaluation=rows.taken(self.positive))
+        each = rows.weights.each.copy()
+        each[self.given] = 0
+        weights = check_weights(rows.weights.unit * each, len(each))
+        evaluation = rows._replace(X=take_rows(rows.X, self.given), weights=rows.weights.of(self.given))
+        name = "codes" if training.classes is not None else "values"
+        evaluation = evaluation._replace(**{name: getattr(rows, name)[self.given]})
+        return training._replace(rows=rows._replace(weights=weights), evaluation=evaluation)
+
+
+def _anew(weights: RowWeights, rows: Indices) -> RowWeights:
+    """The weights of some rows, as if these were all that were given."""
+    if weights.is_uniform:
+        return RowWeights(len(rows), None, weights.unit * len(rows))
+    return check_weights(weights.unit * weights.each[rows], len(rows))
+
+
+# Parameters that may change while training goes on.  Those of rows and weights show in these.
+_FREE = {"n_estimators", "early_stopping_rounds", "warm_start", "class_weight", "columns", "random_state", "n_jobs",
+         "verbose"}
+_REMEDY = "with warm_start=False, fit starts anew"
+
+Arrays = Iterable[NDArray[Any]]
+
+
+class RowPrints(NamedTuple):
+    """Marks by which rows are known again: their number, and a hash of each part by its name for users."""
+
+    n_rows: int
+    parts: dict[str, bytes]
+
+    @classmethod
+    def of(cls, n_rows: int, X: Arrays, y: Arrays, weights: Arrays, eval_set: Arrays,
+           has_classes: bool) -> "RowPrints":
+        """Those of rows, `eval_set` being rows, labels or targets and weights of others."""
+        labels, weight = ("y", y), ("sample_weight or class_weight", weights)
+        ordered = (labels, weight) if has_classes else (weight, labels)  # that first on which the other depends
+        return cls(n_rows, {name: _hash(arrays) for name, arrays in (*ordered, ("X", X), ("eval_set", eval_set))})
+
+    @classmethod
+    def of_training(cls, training: Training) -> "RowPrints":
+        """Those of checked rows."""
+        def numbers(rows: Any) -> Arrays:
+            return () if rows is None else (block.astype(np.float64, copy=False) for _, block in blocks(rows.X))
+
+        def targets(rows: Any) -> list[NDArray[Any]]:
+            has_classes = training.classes is not None
+            return [] if rows is None else [rows.codes if has_classes else rows.values, rows.weights.each]
+
+        data, held_out = training.rows, [rows for _, rows in training.watched] or [training.evaluation]
+        y, weights = targets(data)
+        evaluations = (array for rows in held_out for array in itertools.chain(targets(rows), numbers(rows)))
+        return cls.of(data.X.shape[0], numbers(data), [y], [weights],
+                      itertools.chain([marks_of_sets(training)], evaluations), training.classes is not None)
+
+    def check(self, other: "RowPrints") -> None:
+        """InvalidInputError unless other rows are the same."""
+        if other.n_rows != self.n_rows:
+            raise InvalidInputError(f"X must have the rows of the training that goes on, {self.n_rows} that count, got "
+                                    f"{other.n_rows}; {_REMEDY}")
+        for name, mark in self.parts.items():
+            if other.parts[name] != mark:
+                raise InvalidInputError(f"{name} must be as in the training that goes on, got other values; {_REMEDY}")
+
+
+def marks_of_sets(training: Training) -> NDArray[np.uint8]:
+    """Names and lengths of the sets of an eval_set, as numbers."""
+    marks = [f"{name}\0{rows.X.shape[0]}\0" for name, rows in training.watched]
+    return np.frombuffer("".join(marks).encode(errors="surrogatepass"), dtype=np.uint8)
+
+
+def _hash(arrays: Arrays) -> bytes:
+    """A hash of the numbers of some arrays."""
+    found = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        found.update(np.ascontiguousarray(array).data)
+    return found.digest()
+
+
+class RoundsSoFar(Protocol):
+    """A state that training goes on from."""
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """`fixed_params` of the training that led to it."""
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds that have been."""
+
+
+def fixed_params(model: Any) -> dict[str, Any]:
+    """The parameters that must stay while training goes on, in one form."""
+    params = model.get_params(deep=False)
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in params.items()
+            if name not in _FREE}
+
+
+def state_to_continue(model: Any) -> Any:
+    """The state from which `fit` goes on, one of `RoundsSoFar`; None to start anew.
+
+    TrainingStateError for a model that was not trained with `warm_start` or comes from a file, InvalidInputError for
+    parameters that do not agree with the state.
+    """
+    model._check_params()
+    if not model.warm_start or not hasattr(model, "expansion_"):
+        return None
+    state: RoundsSoFar | None = model._rounds_so_far()
+    if state is None:
+        raise model._without_training_state(
+            "to go on", "was read from a file or trained with warm_start=False", "call fit of a new one")
+    for key, value in fixed_params(model).items():
+        if value != state.params[key]:
+            raise InvalidInputError(f"{key} must be {state.params[key]!r}, as in the training that goes on, got "
+                                    f"{value!r}; {_REMEDY}")
+    if model.n_estimators < state.n_rounds:
+        raise InvalidInputError(f"n_estimators must be at least {state.n_rounds}, the rounds of the training that goes "
+                                f"on, got {model.n_estimators}; {_REMEDY}")
+    return state
