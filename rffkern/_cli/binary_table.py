@@ -15,18 +15,8 @@ from numpy.typing import NDArray
 from .._column_map.tables import CATEGORY, DATE, EMPTY, NUMERIC, RawColumn, has_large_integers, read_table
 from .._rows.validation import LARGEST_VALUE, check_finite
 from ..errors import InvalidInputError
-from .output import UsageError
-from .table import (
-    BLOCK_ROWS,
-    UNKNOWN,
-    Block,
-    ColumnType,
-    RejectedRow,
-    Selection,
-    Table,
-    check_column_names,
-    column_label,
-)
+from .output import RejectedRow, UsageError
+from .table import BLOCK_ROWS, UNKNOWN, Block, ColumnType, Selection, Table, check_column_names, column_label
 
 
 class ArrayTable:

@@ -29,14 +29,13 @@ from .csv_text import (
     split_lines,
     split_rows,
 )
-from .output import printable, say
+from .output import RejectedRow, printable, say
 from .table import (
     MISSING,
     UNKNOWN,
     Block,
     ColumnType,
     CsvFormat,
-    RejectedRow,
     Selection,
     boolean_level,
     check_column_names,

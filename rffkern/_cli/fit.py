@@ -21,8 +21,9 @@ from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._files.atomic_file import is_stream
 from .._files.model_files import save
 from ..errors import InvalidInputError
+from .open_table import open_table
 from .output import STDIN, Progress, UsageError, check_output, open_rejected, printable, say
-from .table import BLOCK_ROWS, csv_format, open_table
+from .table import BLOCK_ROWS, csv_format
 from .training_table import TrainingTable, column_roles, matching_roles, read_eval, read_training
 
 _MOST_LISTED = 12

@@ -8,12 +8,10 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, BinaryIO, Self, TextIO
+from typing import BinaryIO, NamedTuple, Self, TextIO
 
 from .._files.atomic_file import atomic_write, check_writable
-
-if TYPE_CHECKING:
-    from .table import RejectedRow
+from ..errors import InvalidInputError
 
 STDIN = "-"  # also stdout, as the name of an output
 
@@ -99,6 +97,22 @@ class Progress:
             say("\r\x1b[K", end="")
 
 
+class RejectedRow(NamedTuple):
+    """A row that cannot be used."""
+
+    row: int  # number of the data row, from 1
+    line: int | None  # number of the line in the file, from 1, if the file has lines
+    column: str  # its index and name, or empty if the whole row is wrong
+    reason: str
+    text: str  # the row as it is in the file
+
+    def error(self, path: str) -> InvalidInputError:
+        """The error to raise if rows may not be rejected."""
+        line = "" if self.line is None else f" (line {self.line})"
+        column = f", column {self.column}" if self.column else ""
+        return InvalidInputError(f"{path}: data row {self.row}{line}{column}: {self.reason}")
+
+
 class RejectedRows:
     """The .csv file of rows that cannot be used, and their number; without a file there can be none."""
 
@@ -107,7 +121,7 @@ class RejectedRows:
         self.n_rows = 0
         self._write([_REJECTED_HEADER])
 
-    def add(self, rejected: "Sequence[RejectedRow]") -> None:
+    def add(self, rejected: Sequence[RejectedRow]) -> None:
         """Append rows."""
         self.n_rows += len(rejected)
         self._write([[str(row), "" if line is None else str(line), column, reason, text]

@@ -16,12 +16,12 @@ from .._files.model_files import load
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
 from .jobs import map_in_processes
-from .output import STDIN, Progress, UsageError, check_output, open_rejected, printable, say
+from .open_table import open_table
+from .output import STDIN, Progress, RejectedRow, UsageError, check_output, open_rejected, printable, say
 from .table import (
     UNKNOWN,
     Block,
     ColumnType,
-    RejectedRow,
     Selection,
     Table,
     as_numbers,
@@ -31,7 +31,6 @@ from .table import (
     csv_format,
     is_number,
     number_level,
-    open_table,
     shortened,
     warn_rounded,
 )

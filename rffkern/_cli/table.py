@@ -4,7 +4,6 @@ There are three readers: `CsvTable`, `ArrayTable` (.npy, .npz) and `ArrowTable` 
 """
 
 import argparse
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ import numpy as np
 from .._column_map.tables import NUMERIC, level_text
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
-from .output import STDIN, UsageError, printable, say
+from .output import RejectedRow, UsageError, printable, say
 
 BLOCK_ROWS = 8192
 _MOST_LISTED = 12
@@ -46,22 +45,6 @@ class Selection(NamedTuple):
     def feature_types(self) -> list[ColumnType]:
         """The type of each feature."""
         return list(self.types) or [ColumnType()] * len(self.features)
-
-
-class RejectedRow(NamedTuple):
-    """A row that cannot be used."""
-
-    row: int  # number of the data row, from 1
-    line: int | None  # number of the line in the file, from 1, if the file has lines
-    column: str  # its index and name, or empty if the whole row is wrong
-    reason: str
-    text: str  # the row as it is in the file
-
-    def error(self, path: str) -> InvalidInputError:
-        """The error to raise if rows may not be rejected."""
-        line = "" if self.line is None else f" (line {self.line})"
-        column = f", column {self.column}" if self.column else ""
-        return InvalidInputError(f"{path}: data row {self.row}{line}{column}: {self.reason}")
 
 
 class Block(NamedTuple):
@@ -109,29 +92,6 @@ def csv_format(arguments: argparse.Namespace) -> CsvFormat:
     if arguments.decimal == arguments.delimiter:
         raise UsageError(f"--decimal and --delimiter must differ, got {arguments.decimal!r} for both")
     return CsvFormat(arguments.header, arguments.delimiter, arguments.encoding, arguments.decimal)
-
-
-def open_table(path: str, form: CsvFormat = CsvFormat(), names: Sequence[str] = ()) -> Table:  # noqa: B008
-    """Open the table in a file, by the end of its name; a pipe with another name contains text.
-
-    `names` are those of the columns of a model, if there are any: they tell whether the first row of a .csv has names.
-    """
-    ending = os.path.splitext(path)[1].lower()  # the readers are imported here because they import this module
-    if ending in (".npy", ".npz"):
-        from .binary_table import ArrayTable
-
-        return ArrayTable(path)
-    if ending in (".parquet", ".feather", ".arrow"):
-        from .binary_table import ArrowTable
-
-        return ArrowTable(path)
-    stream = path == STDIN or path.startswith("/dev/") or (os.path.exists(path) and not os.path.isfile(path))
-    if stream or path.lower().endswith((".csv", ".csv.gz")):
-        from .csv_table import CsvTable
-
-        return CsvTable(path, form, names)
-    raise InvalidInputError(f"{path}: the name must end in .csv, .csv.gz, .npy, .npz, .parquet, .feather or .arrow, or "
-                            "be - for standard input")
 
 
 # --- columns by name or index

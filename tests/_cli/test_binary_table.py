@@ -11,8 +11,8 @@ from helpers.command_line import blocks_of
 from rffkern import InvalidInputError
 from rffkern._cli import binary_table
 from rffkern._cli.binary_table import ArrayTable
+from rffkern._cli.open_table import open_table
 from rffkern._cli.output import UsageError
-from rffkern._cli.table import open_table
 
 
 @pytest.fixture

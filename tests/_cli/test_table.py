@@ -6,7 +6,8 @@ import pytest
 from rffkern import InvalidInputError
 from rffkern._cli.binary_table import ArrayTable
 from rffkern._cli.csv_table import CsvFormat, CsvTable
-from rffkern._cli.table import column_index, open_table
+from rffkern._cli.open_table import open_table
+from rffkern._cli.table import column_index
 from rffkern._cli.training_table import NamedRows
 from rffkern._rows.validation import feature_names
 

@@ -15,8 +15,9 @@ from helpers.processes import PATIENCE, started
 from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError, RowBlocks, load
 from rffkern._cli import training_table
 from rffkern._cli.main import main
+from rffkern._cli.open_table import open_table
 from rffkern._cli.output import RejectedRows
-from rffkern._cli.table import as_numbers, is_number, open_table
+from rffkern._cli.table import as_numbers, is_number
 from rffkern._cli.training_table import (
     MAX_INTEGER_LABELS,
     GrowingArray,
@@ -122,7 +123,7 @@ def test_targets_are_read_as_numbers(tmp_path):
 MEASURE = """
 import sys
 from rffkern._cli.output import RejectedRows
-from rffkern._cli.table import open_table
+from rffkern._cli.open_table import open_table
 from rffkern._cli.training_table import Roles
 from rffkern._cli.training_table import read_training
 roles = Roles(list(range(100)), 100, None)
