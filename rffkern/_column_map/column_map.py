@@ -287,7 +287,7 @@ def map_rows(column_map: ColumnMap, X: Any, owner: str, name: str = "X") -> Any:
     X = in_blocks(X)
     if not isinstance(X, RowBlocks):
         return column_map._mapped(X, owner, name)
-    return RowBlocks(lambda: (column_map._mapped(block, owner, name) for block in X.given_blocks()))
+    return RowBlocks(lambda: (column_map._mapped(block, owner, name) for block in X._given_blocks()))
 
 
 def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> tuple[ColumnMap, Any]:
@@ -311,7 +311,7 @@ def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labe
 
     def read() -> Iterator[NDArray[Any]]:
         first_row = 0
-        for block in X.given_blocks():
+        for block in X._given_blocks():
             yield (rows := mapped(block, first_row))
             first_row += len(rows)
 

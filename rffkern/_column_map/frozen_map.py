@@ -210,8 +210,8 @@ class FrozenMap(NamedTuple):
         rows = []
         for name, column in zip(names, self.columns, strict=True):
             telling = {k for fill in column.fills for k in fill.telling.tolist()}
-            told_by = {"told_by": list(dict.fromkeys(sources[k] for k in sorted(telling)))} if telling else {}
-            rows += [row | told_by if row["form"] == "missing" else row for row in column.describe(name)]
+            imputed_from = {"imputed_from": list(dict.fromkeys(sources[k] for k in sorted(telling)))} if telling else {}
+            rows += [row | imputed_from if row["form"] == "missing" else row for row in column.describe(name)]
         return rows
 
     def read(self, X: Any, owner: str, name: str = "X") -> RawTable:

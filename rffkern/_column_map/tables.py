@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._native.array_types import NDArray
-from .._rows.pieces import row_pieces
-from .._rows.row_blocks import RowBlocks
+from .._rows.row_blocks import RowBlocks, row_pieces
 from .._rows.validation import (
     LARGEST_VALUE,
     as_numeric,
@@ -321,7 +320,7 @@ def is_complete_numeric(X: Any) -> bool:
     Infinite values are numbers here: training refuses them, with or without a map.
     """
     if isinstance(X, RowBlocks):
-        return all(_is_complete_block(block) for block in X.given_blocks())
+        return all(_is_complete_block(block) for block in X._given_blocks())
     if isinstance(X, np.ndarray) and X.dtype.kind in "iufc":  # of any shape, which training refuses
         return not has_nan(X)
     table = read_table(X)
@@ -557,7 +556,7 @@ def tables(X: Any, categorical: Any) -> Iterator[tuple[RawTable, int]]:
         return
     start = 0
     first: RawTable | None = None
-    for given in X.given_blocks():
+    for given in X._given_blocks():
         try:
             table = read_table(given, categorical=categorical)
             if first is not None and first.names and table.names and table.names != first.names:

@@ -249,7 +249,7 @@ class Model(Parametrised):
     def _raw_scores(self, X: Any) -> Double:
         """Scores of the expansion of a snapshot, shape (n_samples, n_outputs)."""
         if isinstance(X, RowBlocks):
-            scores = [self._raw_scores(block) for block in X.given_blocks()]
+            scores = [self._raw_scores(block) for block in X._given_blocks()]
             if not scores:
                 raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
             return np.concatenate(scores)

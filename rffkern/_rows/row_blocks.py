@@ -1,10 +1,11 @@
-"""Rows that are read block by block, for training on more than fits in memory.
+"""Rows that are read block by block, for training on more than fits in memory, and large arrays in pieces.
 
-A source gives blocks of any number of rows, the given blocks.  Training reads blocks of a fixed number of rows, a whole
-number of the strips whose sums kernels add up, so that the cuts of the source change no result.
+A source gives blocks of any number of rows.  Training reads blocks of a fixed number of rows, a whole number of the
+strips whose sums kernels add up, so that the cuts of the source change no result.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -135,7 +136,7 @@ class RowBlocks:
         if start < n_samples:
             raise self._changed(start + filled, n_features)
 
-    def shuffled_blocks(self, rng: "np.random.Generator") -> PlacedBlocks:
+    def _shuffled_blocks(self, rng: "np.random.Generator") -> PlacedBlocks:
         """Yield the same; the blocks of an array or memmap come in random order."""
         if not self._is_table():
             return self.blocks()
@@ -144,7 +145,7 @@ class RowBlocks:
         return ((slice(starts[k], min(starts[k] + size, self.shape[0])),
                  check_array(self._piece(starts[k], size))) for k in rng.permutation(len(starts)))
 
-    def given_blocks(self) -> Iterator[Any]:
+    def _given_blocks(self) -> Iterator[Any]:
         """Yield the given blocks, without empty ones."""
         try:
             blocks = iter(self._source() if callable(self._source) else self._source_blocks())
@@ -163,7 +164,7 @@ class RowBlocks:
     def _checked_blocks(self, name: str) -> Iterator[tuple[Any, int, NDArray[Any]]]:
         """Yield (block as given, index of its first row, checked array) for every block that holds a row."""
         start = 0
-        for given in self.given_blocks():
+        for given in self._given_blocks():
             try:
                 block = check_array(given, name)
             except InvalidInputError as error:
@@ -214,3 +215,25 @@ def take_rows(X: Any, indices: NDArray[np.intp]) -> Double:
         here = (indices >= rows.start) & (indices < rows.stop)
         taken[here] = block[indices[here] - rows.start]
     return taken
+
+
+# Numbers in a piece: a few hundredths of a second, also for random numbers.
+NUMBERS = 1 << 22
+
+
+def row_pieces(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Yield slices of rows, all rows of a small array at once."""
+    step = max(1, NUMBERS // max(1, math.prod(shape[1:])))
+    for start in range(0, shape[0], step):
+        yield slice(start, start + step)
+
+
+def drawn(draw: Callable[[tuple[int, ...]], Double], shape: tuple[int, ...]) -> Double:
+    """What `draw(shape)` returns, for a source of random numbers that gives them one after the other."""
+    size = math.prod(shape)
+    if size <= NUMBERS:
+        return draw(shape)
+    found = np.empty(size)
+    for start in range(0, size, NUMBERS):
+        found[start : start + NUMBERS] = draw((min(NUMBERS, size - start),))
+    return found.reshape(shape)

@@ -8,8 +8,7 @@ import numpy as np
 
 from .._native.array_types import NDArray
 from .._native.scoring import LARGEST_SINGLE_ANGLE
-from .._rows.pieces import drawn
-from .._rows.row_blocks import take_rows
+from .._rows.row_blocks import drawn, take_rows
 from .._rows.scaling import Scaling
 from ..errors import InvalidInputError
 

@@ -37,8 +37,8 @@ def test_other_columns_tell_missing_values(table):
     values = found.forms_ != "missing"
     assert (found.transform(nothing)[:, values] == 0).all()
     row = {row["column"]: row for row in found.describe() if row["form"] == "missing"}
-    assert set(row["a"]["told_by"]) == {"b", "c"}
-    assert "told_by" not in row["noise"]
+    assert set(row["a"]["imputed_from"]) == {"b", "c"}
+    assert "imputed_from" not in row["noise"]
 
 
 def test_rows_do_not_matter_to_each_other(table):

@@ -152,8 +152,6 @@ MAP_CALLS = {  # of a fitted column map
 BLOCK_CALLS = {
     "check": lambda blocks: blocks.check() is blocks,
     "blocks": lambda blocks: [rows for _, rows in blocks.check().blocks()],
-    "given_blocks": lambda blocks: len(list(blocks.given_blocks())),
-    "shuffled_blocks": lambda blocks: [rows for _, rows in blocks.check().shuffled_blocks(np.random.default_rng(0))],
 }
 
 

@@ -14,7 +14,7 @@ from ..._estimator.training_rows import RowPrints, check_training, fixed_params,
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
 from ..._protocol.arguments import check_rng
-from ..._rows.pieces import drawn
+from ..._rows.row_blocks import drawn
 from ..._rows.training_rows import Training
 from ..spectral import largest_single_length, resolved_gamma
 from .ground import Ground, LocalRows, Plan

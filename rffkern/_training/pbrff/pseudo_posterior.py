@@ -12,7 +12,7 @@ from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
 from ..._native import pbrff, scoring
 from ..._native.array_types import NDArray
-from ..._rows.pieces import NUMBERS, drawn, row_pieces
+from ..._rows.row_blocks import NUMBERS, drawn, row_pieces
 from ..._rows.scaling import Scaling, scaling_in_threads
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import TILE, Tiles, aligned, in_precision, tile_rows, tiled

@@ -98,7 +98,7 @@ def _shuffled_blocks(rows: NumericRows, members: Indices, n_passes: int,
         yield rows, [members[rng.permutation(len(members))] for _ in range(n_passes)]
         return
     for _ in range(n_passes):
-        for place, block in rows.X.shuffled_blocks(rng):
+        for place, block in rows.X._shuffled_blocks(rng):
             here = members[slice(*np.searchsorted(members, (place.start, place.stop)))] - place.start
             if len(here):
                 yield (NumericRows(block, rows.targets[place], rows.weights.of(place)),
