@@ -28,14 +28,14 @@ KERNEL_RIDGE = SHARED | {
     "n_landmarks": 512, "cache_size": 512, "tol": 1e-3, "max_iter": 500, "verbose": 0}
 BOOSTING = {
     "kernel_ridge": "auto",
-    "n_estimators": 3000, "n_bags": None, "learning_rate": "auto", "reg_lambda": "auto",
+    "n_estimators": 3000, "n_bags": None, "learning_rate": "auto",
     "base_learners": ("fourier", "tree"), "max_samples": 8192, "early_stopping_rounds": "auto",
     "validation_fraction": "auto", "warm_start": False, "columns": "auto", "random_state": None, "n_jobs": None,
     "verbose": 0}
 DEFAULTS = {
     "fourier_boosting": BOOSTING | {"class_weight": None},
     "fourier_boosting_regressor": BOOSTING | {
-        "base_learners": ("fourier", "tree", "linear"), "loss": "squared_error", "delta": 1.35, "quantile": 0.5},
+        "base_learners": ("fourier", "tree", "linear"), "loss": "squared_error", "quantile": 0.5},
     "gbrff": GBRFF | {"class_weight": None},
     "gbrff1": ROUNDS | {"n_estimators": 100, "n_components": 10, "beta": 1.0, "landmarks": "learn", "step": "closed",
                        "class_weight": None},
@@ -76,7 +76,6 @@ VALIDATION_FRACTION = {"_training.fourier_boosting": ((1e-6, 0.5), (0.9e-6, 0.51
                        "_training.gbrff": ((5e-324, 0.9), (0, 0.91)),
                        "_training.sparse_kernel": ((5e-324, 0.9), (0, 0.91))}
 REG_LAMBDA = {"gbrff2": ((0, 1e150), (-5e-324,)), "_training.rffnet": ((0, 1e10), (-5e-324, 1.1e10)),
-              "_training.fourier_boosting": ((0, 1e10), (-5e-324, 1.1e10)),
               "_training.kernel_ridge": ((5e-324, 1e100), (0, 1.1e100)),
               "_training.sparse_kernel": ((5e-324, 1e100), (0, 1.1e100))}
 OPTIONAL = ("n_bags", "max_samples", "early_stopping_rounds", "n_restarts",

@@ -11,7 +11,7 @@ from ..._estimator.parameters import CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrN
 from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
-from ..._protocol.arguments import Auto, Choice, Number, RandomSource
+from ..._protocol.arguments import Auto, Choice, RandomSource
 from ...errors import InvalidInputError
 from .inspection import Inspection, check_term_rounds
 from .parameters import (
@@ -125,11 +125,11 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     """
 
     family = "fourier_boosting"
-    _parameters = (*PARAMETERS[:7], CLASS_WEIGHT, *PARAMETERS[7:])
+    _parameters = (*PARAMETERS[:6], CLASS_WEIGHT, *PARAMETERS[6:])
     _attributes = (CLASSES_, *ATTRIBUTES)
 
     def __init__(self, n_estimators: int = 3000, *, n_bags: int | None = None, learning_rate: float | Auto = "auto",
-                 reg_lambda: float | Auto = "auto", base_learners: Sequence[BaseLearnerName] = ("fourier", "tree"),
+                 base_learners: Sequence[BaseLearnerName] = ("fourier", "tree"),
                  kernel_ridge: bool | Auto = "auto", max_samples: int | None = 8192, class_weight: ClassWeight = None,
                  early_stopping_rounds: int | Auto | None = "auto", validation_fraction: float | Auto = "auto",
                  warm_start: bool = False, columns: MapOrNone = "auto", random_state: RandomSource = None,
@@ -137,7 +137,6 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
         self.n_estimators = n_estimators
         self.n_bags = n_bags
         self.learning_rate = learning_rate
-        self.reg_lambda = reg_lambda
         self.base_learners = base_learners
         self.kernel_ridge = kernel_ridge
         self.max_samples = max_samples
@@ -231,11 +230,9 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     _parameters = (
         PARAMETERS[0],
         Parameter("loss", Choice(("squared_error", "huber", "quantile", "poisson")),
-                  "(y - f)^2 / 2; Huber's, the same up to |y - f| = delta and linear beyond; that of a quantile of y; "
-                  "or that of counts y >= 0, whose mean is exp(f)."),
-        Parameter("delta", Number(float, 0, 1e10, open_low=True),
-                  "Where Huber's loss becomes linear, in units of 1.4826 times the median distance of y from its "
-                  "median: the standard deviation of a normal target, which outliers hardly change."),
+                  "(y - f)^2 / 2; Huber's, the same up to |y - f| = 1.35 s and linear beyond, with s 1.4826 times the "
+                  "median distance of y from its median, the standard deviation of a normal target; that of a quantile "
+                  "of y; or that of counts y >= 0, whose mean is exp(f)."),
         Parameter("quantile", Quantiles(),
                   'The quantile that the loss "quantile" estimates.  Several quantiles share all terms: '
                   "`predict_quantiles` returns all of them, and `predict` the first."),
@@ -243,9 +240,9 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     _attributes = ATTRIBUTES
 
     def __init__(self, n_estimators: int = 3000, *,
-                 loss: Literal["squared_error", "huber", "quantile", "poisson"] = "squared_error", delta: float = 1.35,
+                 loss: Literal["squared_error", "huber", "quantile", "poisson"] = "squared_error",
                  quantile: float | Sequence[float] = 0.5, n_bags: int | None = None,
-                 learning_rate: float | Auto = "auto", reg_lambda: float | Auto = "auto",
+                 learning_rate: float | Auto = "auto",
                  base_learners: Sequence[BaseLearnerName] = ("fourier", "tree", "linear"),
                  kernel_ridge: bool | Auto = "auto",
                  max_samples: int | None = 8192, early_stopping_rounds: int | Auto | None = "auto",
@@ -253,11 +250,9 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
                  random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.loss = loss
-        self.delta = delta
         self.quantile = quantile
         self.n_bags = n_bags
         self.learning_rate = learning_rate
-        self.reg_lambda = reg_lambda
         self.base_learners = base_learners
         self.kernel_ridge = kernel_ridge
         self.max_samples = max_samples

@@ -15,6 +15,9 @@ Single = NDArray[np.float32]
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+# Where Huber's loss becomes linear, in units of a robust standard deviation: 95 % efficient for normal targets.
+_HUBER_DELTA = 1.35
+
 InitialScores = tuple[Double, Single]  # scores before any round (n_outputs,), and the parameters of the loss
 
 
@@ -167,7 +170,7 @@ def loss_of(model: Any, n_classes: int | None, n_targets: int) -> Loss:
     quantiles = model._quantiles()
     if model.loss == "quantile" and len(quantiles) > 1 and n_targets > 1:
         raise InvalidInputError(f"y must be one target for several quantiles, got {n_targets}")
-    kernels = {"squared_error": (boosting.SQUARED, (0.0,)), "huber": (boosting.HUBER, (model.delta,)),
+    kernels = {"squared_error": (boosting.SQUARED, (0.0,)), "huber": (boosting.HUBER, (_HUBER_DELTA,)),
                "quantile": (boosting.QUANTILE, quantiles)}
     return ValueLoss(*kernels[model.loss])
 

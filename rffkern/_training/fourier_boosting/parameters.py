@@ -113,8 +113,6 @@ def resolve_hyperparameters(model: Any, n_rows: int, loss: str) -> Hyperparamete
         sizes = sizes._replace(n_folds=round(n_folds) if is_whole else n_folds)
     if not isinstance(model.early_stopping_rounds, str):
         sizes = sizes._replace(patience=model.early_stopping_rounds)
-    if model.reg_lambda != "auto":
-        sizes = sizes._replace(reg_lambda=float(model.reg_lambda))
     if model.learning_rate != "auto":
         factor = float(model.learning_rate) / sizes.fourier_rate
         sizes = sizes._replace(fourier_rate=sizes.fourier_rate * factor, tree_rate=sizes.tree_rate * factor)
@@ -231,9 +229,6 @@ PARAMETERS = (
               "30,000 on; trees take a sixth of it on few rows and three fifths on many, at any rate.  Of several "
               "classes or quantiles Fourier terms take twice the share on few rows and 0.6 or 1 of it on many, and "
               "trees twice as much again; of values trees take twice the share on few rows and 1.5 of it on many."),
-    Parameter("reg_lambda", Number(float, 0, 1e10, word="auto"),
-              'Weight of |omega|^2 in the descent of Fourier terms, for those of scale 1; "auto" is 0.6 / n for n '
-              'rows.'),
     Parameter("base_learners", Distinct("base_learners", BASE_LEARNERS),
               'What rounds may add: "fourier", a cosine and a sine over some columns; "tree", a symmetric (also called '
               'oblivious) tree of a few thresholds; "linear", a linear function of all columns.  They are sampled in '

@@ -184,9 +184,9 @@ def test_wide_tables():
                                                                "base_learners must be a tuple"),
     ({"base_learners": ("trees",)}, "base_learners must be a tuple"), ({"base_learners": "fourier"},
                                                                        "base_learners must be a tuple"),
-    ({"n_bags": 0}, "n_bags must be"), ({"learning_rate": 0}, "learning_rate must be"),
+    ({"learning_rate": 0}, "learning_rate must be"),
     ({"validation_fraction": 0.6}, "validation_fraction must be"), ({"columns": "standard"}, "columns must be"),
-    ({"early_stopping_rounds": "never"}, "early_stopping_rounds must be"), ({"reg_lambda": -1}, "reg_lambda must be"),
+    ({"early_stopping_rounds": "never"}, "early_stopping_rounds must be"), ({"n_bags": 0}, "n_bags must be"),
     ({"max_samples": 10}, "max_samples must be"), ({"loss": "absolute"}, "loss must be"),
 ])
 def test_wrong_parameters_are_refused(params, message):

@@ -17,9 +17,9 @@ SHORT = {"n_estimators": 30, "n_bags": 2, "random_state": 0, "kernel_ridge": Fal
 
 
 def test_parameters_take_the_place_of_rules():
-    model = FourierBoostingRegressor(n_bags=3, validation_fraction=0.25, early_stopping_rounds=None, reg_lambda=2.0)
+    model = FourierBoostingRegressor(n_bags=3, validation_fraction=0.25, early_stopping_rounds=None)
     found = resolve_hyperparameters(model, 400, "values")
-    assert (found.n_bags, found.n_folds, found.patience, found.reg_lambda) == (3, 4, None, 2.0)
+    assert (found.n_bags, found.n_folds, found.patience) == (3, 4, None)
     plain = resolve_hyperparameters(FourierBoostingRegressor(max_samples=None), 400, "log_loss")
     assert plain == defaults_for(400)._replace(amplitude_ridge=0.01)
     assert resolve_hyperparameters(FourierBoostingRegressor(), 2, "values").n_folds == 2
